@@ -1,0 +1,67 @@
+#include "base/aligned.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#ifdef __EMSCRIPTEN__
+#include <emscripten/heap.h>
+#else
+#include <unistd.h>
+#endif
+
+namespace sluice {
+
+Result<size_t> checked_multiply(uint64_t a, uint64_t b) {
+  uint64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product) || product > std::numeric_limits<size_t>::max()) {
+    return fail(Code::out_of_memory, a, " x ", b, " bytes are more than this machine can address");
+  }
+  return static_cast<size_t>(product);
+}
+
+Result<size_t> checked_add(uint64_t a, uint64_t b) {
+  uint64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum) || sum > std::numeric_limits<size_t>::max()) {
+    return fail(Code::out_of_memory, a, " + ", b, " bytes are more than this machine can address");
+  }
+  return static_cast<size_t>(sum);
+}
+
+uint64_t machine_memory() {
+#ifdef __EMSCRIPTEN__
+  return emscripten_get_heap_max();
+#else
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page_bytes = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page_bytes <= 0) return std::numeric_limits<size_t>::max();
+  return static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes);
+#endif
+}
+
+AlignedBuffer::~AlignedBuffer() { std::free(data_); }
+
+Result<AlignedBuffer> AlignedBuffer::allocate(uint64_t bytes, std::string_view what) {
+  auto buffer = allocate_uninitialized(bytes, what);
+  if (buffer.has_value() && buffer->data_ != nullptr) std::memset(buffer->data_, 0, buffer->size_);
+  return buffer;
+}
+
+Result<AlignedBuffer> AlignedBuffer::allocate_uninitialized(uint64_t bytes, std::string_view what) {
+  AlignedBuffer buffer;
+  if (bytes == 0) return buffer;
+  if (bytes > std::numeric_limits<size_t>::max() / 2) {
+    return fail(Code::out_of_memory, what, " needs ", human_bytes(bytes),
+                ", more than this machine can address; use a smaller model or context");
+  }
+  const size_t padded = static_cast<size_t>(round_up(bytes, kAlignment));
+  buffer.data_ = static_cast<uint8_t*>(std::aligned_alloc(kAlignment, padded));
+  if (buffer.data_ == nullptr) {
+    return fail(Code::out_of_memory, "no memory for ", what, " (", human_bytes(bytes),
+                "); close other programs or use a smaller model or context");
+  }
+  buffer.size_ = static_cast<size_t>(bytes);
+  return buffer;
+}
+
+}  // namespace sluice

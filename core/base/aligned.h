@@ -1,0 +1,57 @@
+// Memory for weights, caches and scratch: 64-byte aligned, with failure as a value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+
+namespace sluice {
+
+inline constexpr size_t kAlignment = 64;
+
+// a * b and a + b, or failure where the result does not fit (size_t has 32 bits in wasm).
+Result<size_t> checked_multiply(uint64_t a, uint64_t b);
+Result<size_t> checked_add(uint64_t a, uint64_t b);
+
+inline constexpr uint64_t round_up(uint64_t value, uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+// Bytes that this process may use at most: the machine's memory, or the wasm memory's maximum.
+uint64_t machine_memory();
+
+// Owns one block of bytes. Move-only; an empty one has data() == nullptr.
+class AlignedBuffer {
+ public:
+  AlignedBuffer() = default;
+  AlignedBuffer(AlignedBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~AlignedBuffer();
+
+  // `bytes` zeroed bytes. out_of_memory names `what` and the size. 0 bytes is a valid, empty
+  // buffer.
+  static Result<AlignedBuffer> allocate(uint64_t bytes, std::string_view what);
+  // The same, but the bytes are whatever they are (weights: about to be written anyway).
+  static Result<AlignedBuffer> allocate_uninitialized(uint64_t bytes, std::string_view what);
+
+  uint8_t* data() const { return data_; }
+  size_t size() const { return size_; }
+  template <typename T>
+  T* as() const {
+    return reinterpret_cast<T*>(data_);
+  }
+
+ private:
+  uint8_t* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace sluice

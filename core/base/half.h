@@ -1,0 +1,47 @@
+// IEEE half (f16) and bfloat16 (bf16) to and from f32, exact one way and round-to-nearest-even the
+// other, in integer and IEEE-exact float operations only, so that every machine gives the same
+// bits.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace sluice {
+
+inline float f16_to_f32(uint16_t half) {
+  const uint32_t sign = (half & 0x8000u) << 16;
+  const uint32_t magnitude = half & 0x7fffu;
+  if (magnitude >= 0x7c00u) {  // infinity and NaN keep their payload
+    return std::bit_cast<float>(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+  }
+  // Moving the fields in place and multiplying by 2^112 also makes subnormals right, exactly.
+  const float shifted = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
+  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(shifted));
+}
+
+inline uint16_t f32_to_f16(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const uint32_t sign = bits >> 16 & 0x8000u;
+  uint32_t magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);   // NaN
+  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // rounds to infinity
+  if (magnitude < 0x38800000u) {
+    // Subnormal: adding 0.5 puts the result's unit at 2^-24, the float adder rounds to even.
+    const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
+    return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));
+  }
+  magnitude += 0xfffu + (magnitude >> 13 & 1u);
+  return static_cast<uint16_t>(sign | (magnitude - 0x38000000u) >> 13);
+}
+
+inline float bf16_to_f32(uint16_t bf16) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bf16) << 16);
+}
+
+inline uint16_t f32_to_bf16(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>(bits >> 16 | 0x40u);
+  return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+}  // namespace sluice

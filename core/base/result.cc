@@ -1,0 +1,89 @@
+#include "base/result.h"
+
+#include <charconv>
+
+#include "base/utf8.h"
+
+namespace sluice {
+
+std::string_view code_name(Code code) {
+  switch (code) {
+    case Code::bad_file:
+      return "bad_file";
+    case Code::unsupported_model:
+      return "unsupported_model";
+    case Code::unsupported_type:
+      return "unsupported_type";
+    case Code::out_of_memory:
+      return "out_of_memory";
+    case Code::budget_too_small:
+      return "budget_too_small";
+    case Code::context_full:
+      return "context_full";
+    case Code::invalid_argument:
+      return "invalid_argument";
+    case Code::busy:
+      return "busy";
+    case Code::aborted:
+      return "aborted";
+  }
+  return "invalid_argument";
+}
+
+namespace detail {
+
+void append(std::string& out, std::string_view text) { out.append(text); }
+
+void append_signed(std::string& out, int64_t value) {
+  char digits[24];
+  auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
+  out.append(digits, end);
+}
+
+void append_unsigned(std::string& out, uint64_t value) {
+  char digits[24];
+  auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
+  out.append(digits, end);
+}
+
+void append(std::string& out, double value) {
+  char digits[40];
+  auto [end, error] =
+      std::to_chars(digits, digits + sizeof digits, value, std::chars_format::general, 6);
+  out.append(digits, end);
+}
+
+}  // namespace detail
+
+std::string printable(std::string_view text, size_t max_bytes) {
+  std::string out;
+  size_t at = 0;
+  while (at < text.size() && out.size() < max_bytes) {
+    const Utf8Char c = utf8_decode(text.substr(at));
+    if (c.valid && c.code_point >= 0x20 && c.code_point != 0x7f) {
+      out.append(text.substr(at, c.length));
+    } else {
+      out.push_back('?');
+    }
+    at += c.length;
+  }
+  if (at < text.size()) out.append("...");
+  return out;
+}
+
+std::string human_bytes(uint64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  while (value >= 1000 && unit < 6) {
+    value /= 1000;
+    ++unit;
+  }
+  char digits[32];
+  const int precision = unit == 0 ? 0 : value < 10 ? 2 : value < 100 ? 1 : 0;
+  auto [end, error] =
+      std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed, precision);
+  return std::string(digits, end) + " " + kUnits[unit];
+}
+
+}  // namespace sluice

@@ -1,0 +1,216 @@
+// Loading and what an engine knows; running is in generation.cc.
+#include "engine.h"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "engine_state.h"
+
+namespace sluice {
+namespace {
+
+constexpr size_t kStagingBytes = 64 * 1024;
+constexpr uint32_t kMaxContext = 1u << 20;
+constexpr uint32_t kDefaultContext = 4096;
+constexpr int32_t kDefaultThreads = 8;
+// The code, its stacks, the tokenizer's tables beyond the header's own size.
+constexpr uint64_t kConstantBytes = 8u << 20;
+
+Status validate(const LoadOptions& options) {
+  if (options.threads < 0 || options.threads > Pool::kMaxThreads) {
+    return fail(Code::invalid_argument, "threads is ", options.threads, "; expected 1 to ",
+                Pool::kMaxThreads);
+  }
+  if (options.context_size > kMaxContext) {
+    return fail(Code::invalid_argument, "the context size is ", options.context_size,
+                "; expected 1 to ", kMaxContext);
+  }
+  if (choose_kernels(options.kernels) == nullptr) {
+    return fail(Code::invalid_argument, "there are no kernels named \"", printable(options.kernels),
+                "\" that this machine can run (the option or SLUICE_KERNELS); it can run ",
+                supported_kernel_names());
+  }
+  return {};
+}
+
+int32_t thread_count(const LoadOptions& options) {
+  if (options.threads > 0) return options.threads;
+  const auto cores = static_cast<int32_t>(std::thread::hardware_concurrency());
+  return std::clamp(cores, 1, kDefaultThreads);
+}
+
+uint32_t context_of(const Config& config, const LoadOptions& options) {
+  if (options.context_size > 0) return options.context_size;
+  return static_cast<uint32_t>(std::min<int64_t>(config.context_length, kDefaultContext));
+}
+
+MemoryPlan plan_of(const Gguf& header, const Decoder& decoder, const LoadOptions& options) {
+  const Config& config = decoder.config();
+  const int64_t context = context_of(config, options);
+  KvCache cache;
+  cache.configure(options.kv_type, config.n_kv_heads, config.head_dim);
+  MemoryPlan plan;
+  plan.weights = decoder.weights().bytes();
+  plan.kv = cache.bytes_for(context);
+  plan.activations = decoder.activation_bytes(context);
+  // The header is held, and a tokenizer made from it about as large again.
+  plan.constant =
+      decoder.scratch_bytes(thread_count(options)) + 2 * header.data_offset + kConstantBytes;
+  return plan;
+}
+
+Status check_plan(const MemoryPlan& plan, const LoadOptions& options) {
+  const std::string parts =
+      concat(human_bytes(plan.total()), " (weights ", human_bytes(plan.weights), ", KV cache ",
+             human_bytes(plan.kv), ", activations ", human_bytes(plan.activations), ", constant ",
+             human_bytes(plan.constant), ")");
+  if (options.memory_budget > 0 && plan.total() > options.memory_budget) {
+    return fail(Code::budget_too_small, "the model needs ", parts, ", but the budget is ",
+                human_bytes(options.memory_budget),
+                "; give it more, or a smaller context or model");
+  }
+  if (plan.total() > machine_memory()) {
+    return fail(Code::out_of_memory, "the model needs ", parts, ", but there are ",
+                human_bytes(machine_memory()), " at most; use a smaller context or model");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options) {
+  SLUICE_TRY(validate(options));
+  SLUICE_ASSIGN(const Config config, read_config(header));
+  SLUICE_ASSIGN(const Decoder decoder, Decoder::bind(header, config));
+  return plan_of(header, decoder, options);
+}
+
+Engine::Engine() : state_(std::make_unique<State>()) {}
+Engine::~Engine() = default;
+
+Status Engine::State::prepare(const LoadOptions& load_options) {
+  SLUICE_TRY(validate(load_options));
+  options = load_options;
+  kernels = choose_kernels(options.kernels);
+  load_started = Clock::now();
+  return {};
+}
+
+Result<std::unique_ptr<Engine>> Engine::create(const LoadOptions& options, uint64_t file_size) {
+  std::unique_ptr<Engine> engine(new Engine());
+  State& s = *engine->state_;
+  SLUICE_TRY(s.prepare(options));
+  s.file_size = file_size;
+  if (file_size > 0) s.parser.set_file_size(file_size);
+  s.staging.resize(kStagingBytes);
+  return engine;
+}
+
+// The header is whole: everything is checked and sized here, before the first weight is used.
+Status Engine::State::understand(Gguf&& gguf) {
+  header = std::move(gguf);
+  SLUICE_ASSIGN(config, read_config(header));
+  SLUICE_ASSIGN(tokenizer, Tokenizer::from_gguf(header));
+  if (tokenizer->vocab_size() != config.n_vocab) {
+    return fail(Code::bad_file, "the vocabulary has ", tokenizer->vocab_size(),
+                " tokens, but token_embd.weight has ", config.n_vocab,
+                " rows; the file is damaged");
+  }
+  SLUICE_ASSIGN(decoder, Decoder::bind(header, config));
+  context_size = context_of(config, options);
+  plan = plan_of(header, *decoder, options);
+  SLUICE_TRY(check_plan(plan, options));
+  pool = std::make_unique<Pool>(thread_count(options));
+  SLUICE_TRY(decoder->prepare(*kernels, *pool, options.kv_type));
+  understood = true;
+  return {};
+}
+
+Result<std::span<uint8_t>> Engine::window() {
+  State& s = *state_;
+  if (!s.understood) return std::span<uint8_t>(s.staging);
+  return s.decoder->weights().window();
+}
+
+Status Engine::commit(size_t n) {
+  State& s = *state_;
+  if (s.understood) {
+    s.decoder->weights().commit(n);
+    s.taken += n;
+    s.note_loaded();
+    return {};
+  }
+  const std::span<const uint8_t> bytes(s.staging.data(), std::min(n, s.staging.size()));
+  SLUICE_ASSIGN(const size_t used, s.parser.push(bytes));
+  s.taken += used;
+  if (!s.parser.done()) return {};
+  SLUICE_TRY(s.understand(s.parser.take()));
+  SLUICE_TRY(s.decoder->weights().allocate());
+  // What came behind the header belongs to the weights already.
+  const std::vector<uint8_t> rest(bytes.begin() + static_cast<ptrdiff_t>(used), bytes.end());
+  s.staging = std::vector<uint8_t>();
+  return push(rest);
+}
+
+Status Engine::push(std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    SLUICE_ASSIGN(const std::span<uint8_t> place, window());
+    const size_t n = std::min(place.size(), bytes.size());
+    std::memcpy(place.data(), bytes.data(), n);
+    SLUICE_TRY(commit(n));
+    bytes = bytes.subspan(n);
+  }
+  return {};
+}
+
+Status Engine::end_of_file() {
+  State& s = *state_;
+  if (!s.understood) return s.parser.finish();
+  if (s.decoder->weights().resident()) return {};
+  return fail(Code::bad_file, "the file ends after ", s.taken, " bytes, but its header promises ",
+              s.taken + s.decoder->weights().missing_bytes(), "; it is cut short: get it again");
+}
+
+void Engine::State::note_loaded() {
+  if (stats.load_ms == 0 && decoder->weights().resident())
+    stats.load_ms = milliseconds(load_started, Clock::now());
+}
+
+bool Engine::understood() const { return state_->understood; }
+bool Engine::loaded() const { return state_->understood && state_->decoder->weights().resident(); }
+
+LoadProgress Engine::progress() const {
+  const State& s = *state_;
+  LoadProgress progress{s.taken, s.file_size, 0, 0};
+  if (!s.understood) return progress;
+  if (progress.total == 0) progress.total = s.header.file_bytes();
+  progress.layers_total = static_cast<int32_t>(s.config.n_layers);
+  for (int64_t layer = 0; layer < s.config.n_layers; ++layer) {
+    if (s.decoder->weights().state(s.decoder->layer_slot(layer)) == SlotState::resident)
+      ++progress.layers_ready;
+  }
+  return progress;
+}
+
+const Gguf& Engine::header() const { return state_->header; }
+const Config& Engine::config() const { return state_->config; }
+const Tokenizer& Engine::tokenizer() const { return *state_->tokenizer; }
+uint32_t Engine::context_size() const { return state_->context_size; }
+MemoryPlan Engine::memory_plan() const { return state_->plan; }
+
+Stats Engine::stats() const {
+  const State& s = *state_;
+  Stats stats = s.stats;
+  stats.kernels = s.kernels->name;
+  stats.context_size = s.context_size;
+  if (!s.understood) return stats;
+  stats.threads = s.pool->size();
+  stats.bytes_per_token = s.decoder->weight_bytes_per_token();
+  stats.resident_bytes = s.decoder->weights().bytes() + s.decoder->cache().bytes() +
+                         s.decoder->scratch_bytes(s.pool->size()) +
+                         s.decoder->held_activation_bytes() + s.logits.size();
+  return stats;
+}
+
+}  // namespace sluice

@@ -1,0 +1,185 @@
+// Sluice's only public header: what the program and the wasm module are built on.
+//
+// An Engine is a model with its weights and one timeline (KV cache, position, logits). It is driven
+// in small slices: start() says what to do, step() does a bounded piece of work and reports.
+// Nothing blocks for long, nothing throws, nothing calls back; a caller that wants to stop calls
+// cancel(). An Engine is used by one thread at a time; it owns its worker threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "kernels/kernels.h"
+#include "models/config.h"
+#include "sample/sampler.h"
+#include "text/tokenizer.h"
+#include "weights/gguf.h"
+
+namespace sluice {
+
+struct LoadOptions {
+  int32_t threads = 0;        // 0: as many as the machine has cores, at most 8
+  uint32_t context_size = 0;  // 0: the model's own, at most 4096; at most 1 Mi
+  KvType kv_type = KvType::f16;
+  uint64_t memory_budget = 0;  // bytes; 0: no limit but the machine's
+  std::string kernels;         // "": the best this machine has
+};
+
+struct GenerateOptions {
+  SamplerOptions sampler;  // with has_seed false the engine draws one; stats() names it
+  bool has_seed = false;
+  int64_t max_tokens = -1;        // -1: until the context is full
+  std::vector<std::string> stop;  // ends the text before the first of these
+  bool ignore_eos = false;
+  bool special = false;      // special tokens written out in the prompt count as such
+  int32_t top_logprobs = 0;  // 0..100 best alternatives with each token
+};
+
+enum class Finish { eos, length, stop, aborted, context };
+std::string_view finish_name(Finish finish);
+
+// What one step() brought.
+struct Event {
+  enum class Kind {
+    working,  // part of the prompt is computed
+    waiting,  // the weights that come next have not arrived yet
+    token,
+    done,
+  };
+  Kind kind = Kind::working;
+  // token: `text` is valid UTF-8 and never half a character or part of a stop string; it may be "".
+  TokenId id = -1;
+  std::string text;
+  float logprob = 0;                           // of the raw logits
+  std::vector<std::pair<TokenId, float>> top;  // top_logprobs best, best first
+  Finish finish = Finish::eos;                 // done
+};
+
+// Field names in JSON are the library's: kernels, threads, loadMs, ttftMs, ...
+struct Stats {
+  std::string kernels;
+  int32_t threads = 0;
+  uint32_t context_size = 0;
+  double load_ms = 0;
+  double ttft_ms = 0;         // start() to the first token
+  int64_t prompt_tokens = 0;  // of the last run, with those reused from the cache
+  int64_t reused_tokens = 0;
+  double prompt_tps = 0;  // computed prompt tokens a second
+  int64_t tokens = 0;     // generated
+  double tps = 0;
+  uint64_t resident_bytes = 0;  // weights, KV cache and activations held now
+  uint64_t streamed_bytes = 0;
+  uint64_t bytes_per_token = 0;  // weight bytes read to decode one token
+  uint64_t seed = 0;
+};
+
+struct LoadProgress {
+  uint64_t loaded = 0;  // bytes of the file taken
+  uint64_t total = 0;   // 0 while unknown
+  int32_t layers_ready = 0;
+  int32_t layers_total = 0;
+};
+
+// Bytes that a model will take, from its header alone.
+struct MemoryPlan {
+  uint64_t weights = 0;
+  uint64_t kv = 0;           // for the whole context
+  uint64_t activations = 0;  // for the longest slice of a prompt
+  uint64_t constant = 0;     // threads' scratch, tables, tokenizer
+  uint64_t total() const { return weights + kv + activations + constant; }
+};
+
+class Engine {
+ public:
+  // --- loading -------------------------------------------------------------------------------
+  // A file, mapped and packed at once (native builds only; bad_file where it can't be read).
+  static Result<std::unique_ptr<Engine>> open(const std::string& path, const LoadOptions& options);
+  // An engine whose file is brought by the caller: write into window(), then commit().
+  // file_size 0: unknown. Options are validated here.
+  static Result<std::unique_ptr<Engine>> create(const LoadOptions& options, uint64_t file_size);
+  ~Engine();
+
+  // Where the file's next bytes go (never empty before loaded(); may be smaller than what is at
+  // hand: then ask again). Valid until the next call of a member function.
+  Result<std::span<uint8_t>> window();
+  // The first n bytes of the window are there. Fails when they show that the file is no good; the
+  // engine is then of no more use.
+  Status commit(size_t n);
+  Status push(std::span<const uint8_t> bytes);  // window and commit until all is taken
+  Status end_of_file();                         // bad_file if bytes are missing
+  bool understood() const;  // the header is here: everything below works, start() too
+  bool loaded() const;      // all weights are resident
+  LoadProgress progress() const;
+
+  // --- the model -----------------------------------------------------------------------------
+  const Gguf& header() const;
+  const Config& config() const;
+  const Tokenizer& tokenizer() const;
+  uint32_t context_size() const;
+  MemoryPlan memory_plan() const;
+  Stats stats() const;
+
+  // --- running -------------------------------------------------------------------------------
+  // Begins a generation after `prompt` (taken as it is, or encoded with the prefix that the file
+  // asks for). invalid_argument for bad options, ids outside the vocabulary or an empty prompt;
+  // context_full when the prompt leaves no room; busy while another runs. What the prompt shares
+  // with the cache is not computed again.
+  Status start(std::span<const TokenId> prompt, const GenerateOptions& options);
+  Status start(std::string_view prompt, const GenerateOptions& options);
+  // Begins computing logits[n_vocab] of the last of `ids` (all_positions: of each), `batch` tokens
+  // a pass (0: all in one). The cache is not used, but left filled.
+  Status start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions = false);
+  // One slice of the work: at most one layer of one block of the prompt, or one token.
+  // With nothing started: Event done.
+  Result<Event> step();
+  // Ends what runs; the cache stays consistent. The next step() gives done, aborted, with no more
+  // text.
+  void cancel();
+  bool running() const;
+  // After done of start_logits: [n_vocab] of the last position, or [ids][n_vocab] with
+  // all_positions.
+  std::span<const float> logits() const;
+  // Forgets the cache (memory stays).
+  void reset();
+
+ private:
+  Engine();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The header of a file on disk (native builds only).
+Result<Gguf> read_header(const std::string& path);
+// What running this file takes, without its weights; fails as loading would (unsupported_type,
+// ...).
+Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options);
+
+// FNV-1a (64 bits) over logits as little-endian f32, as 16 hexadecimal digits.
+std::string logits_hash(std::span<const float> logits);
+// The n best of one position's logits with their log-probabilities, best first.
+std::vector<std::pair<TokenId, float>> top_logprobs(std::span<const float> logits, int n);
+
+// --- JSON, the same for the program and the library (engine_json.cc) -----------------------------
+// Options with the library's names (contextSize, threads, kvType, memoryBudget, kernels; maxTokens,
+// temperature, topK, topP, minP, repeatPenalty, seed, stop, ignoreEos, special, topLogprobs).
+// Unknown names, wrong types and values out of range are invalid_argument; "" and "{}" are the
+// defaults.
+Result<LoadOptions> load_options_from_json(std::string_view json);
+Result<GenerateOptions> generate_options_from_json(std::string_view json);
+std::string event_json(const Event& event,
+                       const Stats& stats);  // DESIGN 5: token, done; working and waiting likewise
+std::string stats_json(const Stats& stats);
+std::string error_json(const Error& error);  // {"event":"error","code":..,"message":..}
+// Everything the header says, for `inspect --json` and probe: architecture, name, parameters,
+// types, tokenizer, metadata (long arrays by length and first elements), tensors, memory plan or
+// the reason why it can't run.
+std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size);
+
+}  // namespace sluice

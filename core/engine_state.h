@@ -1,0 +1,112 @@
+// What an Engine holds; shared by its source files, not for users.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/threads.h"
+#include "engine.h"
+#include "models/decoder.h"
+
+namespace sluice {
+
+using Clock = std::chrono::steady_clock;
+inline double milliseconds(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double, std::milli>(to - from).count();
+}
+
+// Something whose destructor gives back what weights point into (a mapped file).
+struct Backing {
+  virtual ~Backing() = default;
+};
+
+// Holds back the text of tokens until it is sure that no character is half and no stop string
+// begins.
+class PendingText {
+ public:
+  void start(const Tokenizer* tokenizer, std::vector<std::string> stop);
+  // Takes a token's event (without text). Events whose text is now certain move to `out`. True: a
+  // stop string has come; `out` has all events up to it and what follows is dropped.
+  bool push(Event event, std::deque<Event>& out);
+  // The text ends here: everything left moves to `out` (the same meaning of true).
+  bool flush(std::deque<Event>& out);
+  void clear() { events_.clear(); }
+
+ private:
+  bool release(bool all, std::deque<Event>& out);
+  std::optional<TextStream> stream_;
+  std::vector<std::string> stop_;
+  std::deque<Event> events_;
+};
+
+// What start() began. Passes are computed in slices: step() says where it left off.
+struct Run {
+  enum class Kind { none, generate, logits };
+  Kind kind = Kind::none;
+  bool cancelled = false;
+  std::vector<TokenId> tokens;  // the prompt, then what was generated
+  size_t n_prompt = 0;
+  // The pass in progress computes tokens[pass_begin, pass_end).
+  size_t pass_begin = 0;
+  size_t pass_end = 0;
+  bool pass_started = false;
+  int64_t layer = 0;
+  int64_t block = 0;
+  std::optional<Finish> finish;  // decided; events may still wait in `events`
+  std::deque<Event> events;
+
+  GenerateOptions options;
+  std::optional<Sampler> sampler;
+  PendingText text;
+  size_t batch = 0;  // logits: tokens a pass
+  bool all_positions = false;
+
+  Clock::time_point started;
+  Clock::time_point first_token;
+  Clock::time_point last_token;
+  double prompt_ms = 0;
+};
+
+struct Engine::State {
+  LoadOptions options;
+  const Kernels* kernels = nullptr;
+  std::unique_ptr<Pool> pool;
+  Clock::time_point load_started;
+
+  // Loading.
+  uint64_t file_size = 0;
+  uint64_t taken = 0;  // bytes of the file so far
+  GgufParser parser;
+  std::vector<uint8_t> staging;  // header bytes on their way to the parser
+  std::unique_ptr<Backing> backing;
+
+  // The model, once understood.
+  bool understood = false;
+  Gguf header;
+  Config config;
+  std::optional<Tokenizer> tokenizer;
+  std::optional<Decoder> decoder;
+  uint32_t context_size = 0;
+  MemoryPlan plan;
+
+  // Running. The cache holds the keys and values of cached[..].
+  std::vector<TokenId> cached;
+  Run run;
+  AlignedBuffer logits;
+  size_t n_logits = 0;
+  Stats stats;
+
+  Status prepare(const LoadOptions& load_options);
+  Status understand(Gguf&& gguf);
+  void note_loaded();
+  Status compute_slice(Event& event);
+  Status after_pass(Event& event);
+  Status take_token();
+  void end_run(Finish finish);
+};
+
+}  // namespace sluice

@@ -1,0 +1,381 @@
+// Running: prompts, tokens and logits, in slices.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <random>
+
+#include "base/math.h"
+#include "engine.h"
+#include "engine_state.h"
+
+namespace sluice {
+
+std::string_view finish_name(Finish finish) {
+  switch (finish) {
+    case Finish::eos:
+      return "eos";
+    case Finish::length:
+      return "length";
+    case Finish::stop:
+      return "stop";
+    case Finish::aborted:
+      return "aborted";
+    case Finish::context:
+      return "context";
+  }
+  return "eos";
+}
+
+// --- text that is certain ------------------------------------------------------------------------
+
+void PendingText::start(const Tokenizer* tokenizer, std::vector<std::string> stop) {
+  stream_.emplace(*tokenizer, false);
+  stop_ = std::move(stop);
+  events_.clear();
+}
+
+bool PendingText::push(Event event, std::deque<Event>& out) {
+  event.text = stream_->push(event.id);
+  events_.push_back(std::move(event));
+  return release(false, out);
+}
+
+bool PendingText::flush(std::deque<Event>& out) {
+  if (!events_.empty()) events_.back().text += stream_->flush();
+  return release(true, out);
+}
+
+bool PendingText::release(bool all, std::deque<Event>& out) {
+  std::string text;
+  for (const Event& event : events_) text += event.text;
+  size_t end = std::string::npos;  // of the text that may be shown
+  bool uncertain = stream_->incomplete();
+  for (const std::string& stop : stop_) {
+    end = std::min(end, text.find(stop));
+    for (size_t n = std::min(stop.size() - 1, text.size()); n > 0 && !uncertain; --n) {
+      uncertain = text.ends_with(std::string_view(stop).substr(0, n));
+    }
+  }
+  if (end == std::string::npos) {
+    if (uncertain && !all) return false;
+    std::move(events_.begin(), events_.end(), std::back_inserter(out));
+    events_.clear();
+    return false;
+  }
+  // Tokens that begin before the stop string are shown, the last one cut.
+  for (Event& event : events_) {
+    if (end == 0) break;
+    if (event.text.size() > end) event.text.resize(end);
+    end -= event.text.size();
+    out.push_back(std::move(event));
+  }
+  events_.clear();
+  return true;
+}
+
+// --- starting ------------------------------------------------------------------------------------
+
+namespace {
+
+Status validate(const GenerateOptions& options) {
+  SLUICE_TRY(validate(options.sampler));
+  if (options.max_tokens < -1) {
+    return fail(Code::invalid_argument, "the number of tokens is ", options.max_tokens,
+                "; expected 0 or more, or -1 for no limit");
+  }
+  if (options.top_logprobs < 0 || options.top_logprobs > 100) {
+    return fail(Code::invalid_argument, "top log-probabilities: ", options.top_logprobs,
+                "; expected 0 to 100");
+  }
+  for (const std::string& stop : options.stop) {
+    if (stop.empty())
+      return fail(Code::invalid_argument, "a stop text is empty; leave it out, or give it a text");
+  }
+  return {};
+}
+
+Status check_prompt(std::span<const TokenId> ids, const Tokenizer& tokenizer) {
+  if (ids.empty()) {
+    return fail(Code::invalid_argument, "the prompt is empty; give at least one token");
+  }
+  for (const TokenId id : ids) {
+    if (id < 0 || id >= tokenizer.vocab_size()) {
+      return fail(Code::invalid_argument, "token ", id,
+                  " is not in the vocabulary, whose ids are 0 to ", tokenizer.vocab_size() - 1);
+    }
+  }
+  return {};
+}
+
+uint64_t random_seed() {
+  std::random_device device;
+  return uint64_t{device()} << 21 ^ device();  // below 2^53: a JavaScript number holds it
+}
+
+}  // namespace
+
+Status Engine::start(std::string_view prompt, const GenerateOptions& options) {
+  State& s = *state_;
+  if (!s.understood) return fail(Code::invalid_argument, "the model's header has not arrived yet");
+  std::vector<TokenId> ids(s.tokenizer->prefix().begin(), s.tokenizer->prefix().end());
+  const std::vector<TokenId> text = s.tokenizer->encode(prompt, options.special);
+  // A prompt that writes BOS itself gets no second one.
+  if (!ids.empty() && !text.empty() && text.front() == ids.back()) ids.clear();
+  ids.insert(ids.end(), text.begin(), text.end());
+  return start(ids, options);
+}
+
+Status Engine::start(std::span<const TokenId> prompt, const GenerateOptions& options) {
+  State& s = *state_;
+  if (!s.understood) return fail(Code::invalid_argument, "the model's header has not arrived yet");
+  if (running()) return fail(Code::busy, "the engine is generating; wait for its end or cancel it");
+  SLUICE_TRY(validate(options));
+  SLUICE_TRY(check_prompt(prompt, *s.tokenizer));
+  if (prompt.size() >= s.context_size) {
+    return fail(
+        Code::context_full, "the prompt has ", prompt.size(), " tokens, but the context holds ",
+        s.context_size,
+        " and the answer needs room, too; shorten the prompt or load with a larger context");
+  }
+  s.run = Run();
+  Run& run = s.run;
+  run.kind = Run::Kind::generate;
+  run.options = options;
+  if (!options.has_seed) run.options.sampler.seed = random_seed();
+  run.sampler.emplace(run.options.sampler);
+  run.text.start(&*s.tokenizer, options.stop);
+  run.tokens.assign(prompt.begin(), prompt.end());
+  run.n_prompt = prompt.size();
+  run.started = Clock::now();
+  // The last prompt token is always computed: its logits are wanted.
+  const size_t limit = std::min(s.cached.size(), prompt.size() - 1);
+  while (run.pass_begin < limit && s.cached[run.pass_begin] == prompt[run.pass_begin])
+    ++run.pass_begin;
+  run.pass_end = prompt.size();
+  Stats& stats = s.stats;
+  stats.ttft_ms = stats.prompt_tps = stats.tps = 0;
+  stats.tokens = 0;
+  stats.prompt_tokens = static_cast<int64_t>(prompt.size());
+  stats.reused_tokens = static_cast<int64_t>(run.pass_begin);
+  stats.seed = run.options.sampler.seed;
+  if (options.max_tokens == 0) run.finish = Finish::length;
+  return {};
+}
+
+Status Engine::start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions) {
+  State& s = *state_;
+  if (!s.understood) return fail(Code::invalid_argument, "the model's header has not arrived yet");
+  if (running()) return fail(Code::busy, "the engine is generating; wait for its end or cancel it");
+  SLUICE_TRY(check_prompt(ids, *s.tokenizer));
+  if (batch < 0)
+    return fail(Code::invalid_argument, "the batch is ", batch,
+                "; expected 1 or more tokens, or 0 for all");
+  if (ids.size() > s.context_size) {
+    return fail(Code::context_full, "there are ", ids.size(), " tokens, but the context holds ",
+                s.context_size, "; give fewer or load with a larger context");
+  }
+  // The last row has room for the padding of a whole strip.
+  const auto rows = static_cast<uint64_t>(all_positions ? ids.size() : 1);
+  const auto floats = rows * static_cast<uint64_t>(s.config.n_vocab) + kStripRows;
+  if (s.logits.size() < 4 * floats) {
+    SLUICE_ASSIGN(s.logits, AlignedBuffer::allocate(4 * floats, "the logits"));
+  }
+  s.n_logits = static_cast<size_t>(rows * static_cast<uint64_t>(s.config.n_vocab));
+  s.run = Run();
+  s.run.kind = Run::Kind::logits;
+  s.run.tokens.assign(ids.begin(), ids.end());
+  s.run.n_prompt = ids.size();
+  s.run.batch = batch == 0 ? ids.size() : std::min(ids.size(), static_cast<size_t>(batch));
+  s.run.pass_end = s.run.batch;
+  s.run.all_positions = all_positions;
+  s.run.started = Clock::now();
+  s.stats.prompt_tokens = static_cast<int64_t>(ids.size());
+  s.stats.reused_tokens = s.stats.tokens = 0;
+  s.stats.ttft_ms = s.stats.prompt_tps = s.stats.tps = 0;
+  return {};
+}
+
+// --- stepping ------------------------------------------------------------------------------------
+
+Result<Event> Engine::step() {
+  State& s = *state_;
+  Run& run = s.run;
+  Event event;
+  event.kind = Event::Kind::done;
+  if (run.kind == Run::Kind::none) return event;
+  if (run.cancelled) {
+    s.end_run(Finish::aborted);
+    event.finish = Finish::aborted;
+    return event;
+  }
+  if (run.events.empty() && !run.finish.has_value()) {
+    event.kind = Event::Kind::working;
+    if (const Status status = s.compute_slice(event); !status.has_value()) {
+      s.end_run(Finish::aborted);
+      return std::unexpected(status.error());
+    }
+    if (run.events.empty() && !run.finish.has_value()) return event;
+  }
+  if (!run.events.empty()) {
+    event = std::move(run.events.front());
+    run.events.pop_front();
+    return event;
+  }
+  event.kind = Event::Kind::done;
+  event.finish = *run.finish;
+  s.end_run(*run.finish);
+  return event;
+}
+
+// A single token goes through all layers at once; a longer pass through one block of one layer.
+Status Engine::State::compute_slice(Event& event) {
+  const auto arrived = [&](int slot) {
+    return decoder->weights().state(slot) == SlotState::resident;
+  };
+  if (!run.pass_started) {
+    if (!arrived(decoder->embedding_slot())) {
+      event.kind = Event::Kind::waiting;
+      return {};
+    }
+    cached.resize(std::min(cached.size(), run.pass_begin));
+    SLUICE_TRY(
+        decoder->begin(std::span(run.tokens).subspan(run.pass_begin, run.pass_end - run.pass_begin),
+                       static_cast<int64_t>(run.pass_begin)));
+    run.pass_started = true;
+    run.layer = run.block = 0;
+  }
+  const bool whole = run.pass_end - run.pass_begin == 1;
+  while (run.layer < config.n_layers) {
+    if (!arrived(decoder->layer_slot(run.layer))) {
+      event.kind = Event::Kind::waiting;
+      return {};
+    }
+    decoder->run_block(run.layer, run.block);
+    if (++run.block == decoder->n_blocks()) {
+      run.block = 0;
+      ++run.layer;
+    }
+    if (!whole) return {};
+  }
+  if (!arrived(decoder->head_slot())) {
+    event.kind = Event::Kind::waiting;
+    return {};
+  }
+  return after_pass(event);
+}
+
+Status Engine::State::after_pass(Event& event) {
+  cached.insert(cached.end(), run.tokens.begin() + static_cast<ptrdiff_t>(run.pass_begin),
+                run.tokens.begin() + static_cast<ptrdiff_t>(run.pass_end));
+  run.pass_started = false;
+  const bool prompt_done = run.pass_end >= run.n_prompt;
+  if (run.kind == Run::Kind::logits) {
+    const size_t first = run.all_positions ? run.pass_begin : run.n_prompt - 1;
+    for (size_t i = first; i < run.pass_end; ++i) {
+      float* out =
+          logits.as<float>() + (run.all_positions ? i * static_cast<size_t>(config.n_vocab) : 0);
+      decoder->finish(static_cast<int64_t>(i - run.pass_begin), out);
+    }
+    run.pass_begin = run.pass_end;
+    run.pass_end = std::min(run.n_prompt, run.pass_begin + run.batch);
+    if (prompt_done) {
+      run.prompt_ms = milliseconds(run.started, Clock::now());
+      stats.prompt_tps = static_cast<double>(run.n_prompt) / std::max(run.prompt_ms, 1e-6) * 1e3;
+      run.finish = Finish::length;
+    }
+    event.kind = Event::Kind::working;
+    return {};
+  }
+  const auto bytes = static_cast<uint64_t>(4 * padded_rows(config.n_vocab));
+  if (logits.size() < bytes) {
+    SLUICE_ASSIGN(logits, AlignedBuffer::allocate(bytes, "the logits"));
+  }
+  decoder->finish(decoder->n_tokens() - 1, logits.as<float>());
+  if (run.prompt_ms == 0) {
+    run.prompt_ms = std::max(milliseconds(run.started, Clock::now()), 1e-6);
+    stats.prompt_tps =
+        static_cast<double>(run.n_prompt - static_cast<size_t>(stats.reused_tokens)) /
+        run.prompt_ms * 1e3;
+  }
+  return take_token();
+}
+
+// Chooses the next token from the logits and decides whether it is the last.
+Status Engine::State::take_token() {
+  const std::span<const float> all(logits.as<float>(), static_cast<size_t>(config.n_vocab));
+  const TokenId id = run.sampler->sample(all, run.tokens);
+  if (tokenizer->is_end(id) && !run.options.ignore_eos) {
+    run.finish = run.text.flush(run.events) ? Finish::stop : Finish::eos;
+    return {};
+  }
+  Event event;
+  event.kind = Event::Kind::token;
+  event.id = id;
+  const float max = kernels->max(all.data(), config.n_vocab);
+  const double log_sum =
+      static_cast<double>(max) +
+      log_f64(static_cast<double>(kernels->sum_exp(all.data(), config.n_vocab, max)));
+  event.logprob = static_cast<float>(static_cast<double>(all[static_cast<size_t>(id)]) - log_sum);
+  if (run.options.top_logprobs > 0)
+    event.top = best_logprobs(all, run.options.top_logprobs, log_sum);
+
+  run.last_token = Clock::now();
+  if (stats.tokens == 0) {
+    run.first_token = run.last_token;
+    stats.ttft_ms = milliseconds(run.started, run.first_token);
+  } else {
+    stats.tps = static_cast<double>(stats.tokens) /
+                std::max(milliseconds(run.first_token, run.last_token), 1e-6) * 1e3;
+  }
+  ++stats.tokens;
+  run.tokens.push_back(id);
+  if (run.text.push(std::move(event), run.events)) {
+    run.finish = Finish::stop;
+  } else if (stats.tokens == run.options.max_tokens) {
+    run.finish = run.text.flush(run.events) ? Finish::stop : Finish::length;
+  } else if (run.tokens.size() > context_size) {  // the token has no place in the cache any more
+    run.finish = run.text.flush(run.events) ? Finish::stop : Finish::context;
+  }
+  run.pass_begin = run.tokens.size() - 1;
+  run.pass_end = run.tokens.size();
+  return {};
+}
+
+void Engine::State::end_run(Finish) { run = Run(); }
+
+void Engine::cancel() { state_->run.cancelled = true; }
+
+bool Engine::running() const { return state_->run.kind != Run::Kind::none; }
+
+std::span<const float> Engine::logits() const {
+  return {state_->logits.as<float>(), state_->n_logits};
+}
+
+void Engine::reset() { state_->cached.clear(); }
+
+// --- logits --------------------------------------------------------------------------------------
+
+std::string logits_hash(std::span<const float> logits) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const float value : logits) {
+    const uint32_t bits = std::bit_cast<uint32_t>(value);
+    for (int shift = 0; shift < 32; shift += 8) {
+      hash ^= bits >> shift & 0xffu;
+      hash *= 0x100000001b3u;
+    }
+  }
+  std::string text;
+  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[hash >> shift & 0xf];
+  return text;
+}
+
+std::vector<std::pair<TokenId, float>> top_logprobs(std::span<const float> logits, int n) {
+  const Kernels& kernels = *choose_kernels("generic");
+  const auto length = static_cast<int64_t>(logits.size());
+  const float max = kernels.max(logits.data(), length);
+  const double log_sum = static_cast<double>(max) +
+                         log_f64(static_cast<double>(kernels.sum_exp(logits.data(), length, max)));
+  return best_logprobs(logits, n, log_sum);
+}
+
+}  // namespace sluice

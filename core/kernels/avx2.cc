@@ -1,0 +1,112 @@
+// The table for x86-64 with AVX2 and F16C: 8 rows a vector. No FMA: the sums of every table round
+// the same.
+#include <immintrin.h>
+#include <string.h>
+
+#include "kernels/kernels.h"
+
+#define SLUICE_UNROLL _Pragma("GCC unroll 16")
+
+namespace sluice {
+namespace {
+
+constexpr int kVectorBytes = 32;
+
+#include "kernels/vector.inl"
+
+inline F load_f16(const uint8_t* p) { return as<F>(_mm256_cvtph_ps(load<__m128i>(p))); }
+inline void store_f16(uint8_t* p, F x) {
+  store(p, _mm256_cvtps_ph(as<__m256>(x), _MM_FROUND_TO_NEAREST_INT));
+}
+
+inline U load_u16(const uint8_t* p) { return as<U>(_mm256_cvtepu16_epi32(load<__m128i>(p))); }
+inline I load_i8(const uint8_t* p) {
+  return as<I>(_mm256_cvtepi8_epi32(_mm_cvtsi64_si128(load<int64_t>(p))));
+}
+inline void store_i8(int8_t* p, I x) {
+  const __m256i bytes = as<__m256i>(x & 0xff);
+  const __m128i low = _mm256_castsi256_si128(bytes);
+  const __m128i words = _mm_packus_epi32(low, _mm256_extracti128_si256(bytes, 1));
+  store(p, _mm_cvtsi128_si64(_mm_packus_epi16(words, words)));
+}
+
+inline H multiply_pairs(I codes, I acts) {
+  return as<H>(_mm256_maddubs_epi16(as<__m256i>(codes), as<__m256i>(acts)));
+}
+inline I add_pairs(H sums, int16_t factor) {
+  return as<I>(_mm256_madd_epi16(as<__m256i>(sums), _mm256_set1_epi16(factor)));
+}
+
+// Codes below 2^kBits: pairs of products in 16-bit lanes, as many as stay below 2^15.
+template <int kBits>
+struct BytePairs {
+  using Codes = I;
+  using Acts = I;
+  struct Sum {
+    H part;
+    I total;
+  };
+  static constexpr int kFlush = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
+
+  static Codes codes(I word) { return word; }
+  static Acts acts(const int8_t* q) { return splat_word(q); }
+  static Sum start(int32_t) { return {H{}, I{}}; }
+  static void step(Sum& sum, Codes c, Acts a) { sum.part = sum.part + multiply_pairs(c, a); }
+  static void flush(Sum& sum) {
+    sum.total = sum.total + add_pairs(sum.part, 1);
+    sum.part = H{};
+  }
+  static I total(Sum sum, int32_t bias_sum) {
+    flush(sum);
+    return sum.total + bias_sum;
+  }
+};
+
+// 8-bit codes: their low and high nibbles apart.
+template <>
+struct BytePairs<8> {
+  struct Codes {
+    I low, high;
+  };
+  using Acts = I;
+  struct Sum {
+    H low, high;
+  };
+  static constexpr int kFlush = 8;
+
+  static Codes codes(I word) {
+    return {word & 0x0f0f0f0f, as<I>(as<U>(word) >> 4) & 0x0f0f0f0f};
+  }
+  static Acts acts(const int8_t* q) { return splat_word(q); }
+  static Sum start(int32_t) { return {H{}, H{}}; }
+  static void step(Sum& sum, Codes c, Acts a) {
+    sum.low = sum.low + multiply_pairs(c.low, a);
+    sum.high = sum.high + multiply_pairs(c.high, a);
+  }
+  static void flush(Sum&) {}
+  static I total(Sum sum, int32_t bias_sum) {
+    return add_pairs(sum.low, 1) + add_pairs(sum.high, 16) + bias_sum;
+  }
+};
+
+struct Dots {
+  template <int kBits>
+  using Dot = BytePairs<kBits>;
+  static constexpr int kTokens = 4;
+  static constexpr int vectors(int tokens) { return tokens <= 2 ? 2 : 1; }
+};
+
+constexpr int kAttendQueries = 2;
+constexpr int kAttendVectors = 4;
+inline void prefetch_weights(const uint8_t*) {}
+
+#include "kernels/body.inl"
+
+bool supported() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"); }
+
+}  // namespace
+
+extern const Kernels kAvx2;
+constexpr Kernels kAvx2 = make_table<Dots>("avx2", supported);
+
+}  // namespace sluice

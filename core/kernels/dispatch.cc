@@ -1,0 +1,59 @@
+#include <cstdlib>
+#include <iterator>
+#include <string>
+
+#include "kernels/kernels.h"
+
+namespace sluice {
+
+// Each is defined in the file of its name.
+extern const Kernels kGeneric;
+#if defined(__wasm__)
+extern const Kernels kWasmSimd;
+#if defined(SLUICE_WASM_RELAXED)
+const Kernels& wasm_relaxed_kernels();  // probes the machine at the first call
+#endif
+#elif defined(__x86_64__)
+extern const Kernels kAvx2;
+extern const Kernels kAvx512;
+#endif
+
+KernelList all_kernels() {
+  static const Kernels* const kList[] = {
+#if defined(__wasm__)
+#if defined(SLUICE_WASM_RELAXED)
+      &wasm_relaxed_kernels(),
+#endif
+      &kWasmSimd,
+#elif defined(__x86_64__)
+      &kAvx512, &kAvx2,
+#endif
+      &kGeneric};
+  return {kList, static_cast<int>(std::size(kList))};
+}
+
+const Kernels* choose_kernels(std::string_view name) {
+  if (name.empty()) {
+    const char* forced = std::getenv("SLUICE_KERNELS");
+    if (forced != nullptr) name = forced;
+  }
+  for (const Kernels* kernels : all_kernels()) {
+    if ((name.empty() || name == kernels->name) && kernels->supported()) return kernels;
+  }
+  return nullptr;
+}
+
+const char* supported_kernel_names() {
+  static const std::string kNames = [] {
+    std::string names;
+    for (const Kernels* kernels : all_kernels()) {
+      if (!kernels->supported()) continue;
+      if (!names.empty()) names += ", ";
+      names += kernels->name;
+    }
+    return names;
+  }();
+  return kNames.c_str();
+}
+
+}  // namespace sluice

@@ -1,0 +1,133 @@
+// The table of kernels that one instruction set fills. Kernels know no tensors, threads or files:
+// each function works on one strip of 16 output rows, one token's row or one attention chunk.
+// Every table gives the same bits; quant/quant.h (reference_dot) and this page define them.
+//
+// Virtual lanes: a reduction over n values keeps 16 partial results, value i going to lane i % 16
+// in ascending order, the last n % 16 values to lanes 0..; lanes are then folded 16 -> 8 -> 4 -> 2
+// -> 1, lane i with lane i + half. No fused multiply-add, no reciprocal estimates, max(a, b) = a <
+// b ? b : a.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "quant/matrix.h"
+#include "quant/quant.h"
+
+namespace sluice {
+
+// Quantized activations of n_tokens rows (quant.h says how they are made).
+struct Acts {
+  const int8_t* q;      // [n_tokens][cols]
+  const float* d;       // [n_tokens][cols / 32]
+  const float* ds;      // [n_tokens][cols / 32]: d * float(sum of the block's q)
+  const int32_t* sums;  // [n_tokens][cols / 16]: sum of q over each 16
+  int64_t cols;
+};
+
+enum class KvType : uint8_t { f32, f16, q8_0 };
+
+inline constexpr int kKvChunk = 256;      // positions whose softmax is one unit
+inline constexpr int kKvLanes = 16;       // positions side by side in K's layout
+inline constexpr int kKvScaleBlock = 32;  // q8_0: elements of a head sharing one f32 scale
+
+// Up to kKvChunk cached positions of one KV head.
+//   k: [ceil(n / 16)][head_dim][16] elements, lane = position;  k_scales: [ceil(n /
+//   16)][scales][16] v: [n][head_dim_padded] elements, padded to a multiple of 16; v_scales:
+//   [n][scales]
+// scales = ceil(head_dim / 32), q8_0 only; element = f32, f16 or int8.
+struct KvChunk {
+  KvType type;
+  const uint8_t* k;
+  const float* k_scales;
+  const uint8_t* v;
+  const float* v_scales;
+};
+
+// Attention of n_queries query heads (one token's, sharing the KV head) over the first n positions
+// of a chunk, merged into a running softmax. Per query:
+//   score[p] = scale * (sum over d ascending of q[d] * k[p][d]), one accumulator a position
+//   m = max of the scores (16 virtual lanes); e[p] = exp(score[p] - m); s = sum of e (16 virtual
+//   lanes) w[d] = sum over p ascending of e[p] * v[p][d]
+// q8_0 elements count as float(int8) * scale, rounded. `first` starts the running state with
+// (m, s, w); else M = max(max, m), a = exp(max - M), b = exp(m - M), max = M,
+// sum = sum * a + s * b, values[d] = values[d] * a + w[d] * b.
+struct Attend {
+  KvChunk chunk;
+  int n_positions;  // 1..kKvChunk
+  int head_dim;
+  int n_queries;   // 1..kMaxQueries
+  const float* q;  // [n_queries][head_dim]
+  float scale;
+  bool first;
+  float* max;      // [n_queries]
+  float* sum;      // [n_queries]
+  float* values;   // [n_queries][head_dim_padded]
+  float* scratch;  // [n_queries][kKvChunk + head_dim_padded]
+};
+inline constexpr int kMaxQueries = 64;
+
+struct Kernels {
+  const char* name;
+  bool (*supported)();  // may this machine run the table?
+
+  // x[n] -> q[n], d[n/32], ds[n/32], sums[n/16]; n a multiple of 32.
+  void (*quantize)(const float* x, int64_t n, int8_t* q, float* d, float* ds, int32_t* sums);
+
+  // One strip times n_tokens rows: out[t * out_stride + r] for r = 0..15 (all 16 are written).
+  // Straight from the packed strip, for few tokens (decode):
+  using Direct = void (*)(const uint8_t* strip, const Acts& acts, int n_tokens, float* out,
+                          int64_t out_stride);
+  Direct direct_q4_0;
+  Direct direct_q8_0;
+  // From an unpacked panel, for any integer type and any number of tokens (prompts):
+  void (*gemm)(const Panel& panel, const Acts& acts, int n_tokens, float* out, int64_t out_stride);
+  // Float strips (packed layout) times f32 activations x[t * cols + k].
+  using Float = void (*)(const uint8_t* strip, const float* x, int64_t cols, int n_tokens,
+                         float* out, int64_t out_stride);
+  Float float_f32;
+  Float float_f16;
+  Float float_bf16;
+  // Packed strip -> panel (Q4_0, Q8_0), as unpack_packed.
+  void (*unpack_q4_0)(const uint8_t* strip, int64_t cols, Panel& panel);
+  void (*unpack_q8_0)(const uint8_t* strip, int64_t cols, Panel& panel);
+
+  // out[i] = (x[i] * r) * weight[i], r = 1 / sqrt(sum(x^2) / n + eps) with the sum over 16 virtual
+  // lanes. out may be x.
+  void (*rms_norm)(const float* x, const float* weight, int64_t n, float eps, float* out);
+  void (*add)(const float* x, int64_t n, float* out);  // out[i] = out[i] + x[i]
+  // out[i] = (gate[i] / (1 + exp(-gate[i]))) * up[i]; out may be gate.
+  void (*silu_mul)(const float* gate, const float* up, int64_t n, float* out);
+  // Turns pairs of one head in place: (a, b) -> (a * cos - b * sin, a * sin + b * cos).
+  // Halves: a = x[i], b = x[i + n_pairs]; adjacent: a = x[2i], b = x[2i + 1].
+  void (*rope_halves)(float* x, const float* cos, const float* sin, int n_pairs);
+  void (*rope_adjacent)(float* x, const float* cos, const float* sin, int n_pairs);
+
+  // One position's key or value of one head, rounded to `type` (f16: to nearest even; q8_0: per 32
+  // elements scale = max / 127, q = nearest even of x * (1 / scale)). `lane` = position % 16; k and
+  // k_scales point at the group of 16 positions, v and v_scales at the position's own row.
+  void (*store_k)(KvType type, const float* x, int head_dim, int lane, uint8_t* k, float* k_scales);
+  void (*store_v)(KvType type, const float* x, int head_dim, uint8_t* v, float* v_scales);
+  void (*attend)(const Attend& attend);
+
+  // Over logits: the largest value (16 virtual lanes), and the sum of exp(x - max) (the same).
+  float (*max)(const float* x, int64_t n);
+  float (*sum_exp)(const float* x, int64_t n, float max);
+};
+
+// All tables in this build, best first; generic is last and always supported.
+struct KernelList {
+  const Kernels* const* begin_;
+  int count;
+  const Kernels* const* begin() const { return begin_; }
+  const Kernels* const* end() const { return begin_ + count; }
+};
+KernelList all_kernels();
+
+// The table to use: `name` if not empty (null if it is unknown or not supported here), else the
+// environment's SLUICE_KERNELS (the same), else the first supported one.
+const Kernels* choose_kernels(std::string_view name = {});
+// "avx512, avx2, generic": for messages.
+const char* supported_kernel_names();
+
+}  // namespace sluice

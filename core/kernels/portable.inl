@@ -1,0 +1,67 @@
+// Half floats and integer dots without the instructions for them. Included after vector.inl and the
+// definitions of load_u16 and store_u16 (kLanes 16-bit values, widened, or the low halves).
+
+// As f16_to_f32 in base/half.h, with selections in place of branches.
+inline F load_f16(const uint8_t* p) {
+  const U half = load_u16(p);
+  const U magnitude = half & 0x7fffu;
+  const F value = as<F>(magnitude << 13) * 0x1p112f;
+  const U special = as<U>(magnitude > 0x7bffu) & 0x7f800000u;
+  return as<F>(as<U>(value) | special | (half & 0x8000u) << 16);
+}
+
+// As f32_to_f16.
+inline void store_f16(uint8_t* p, F x) {
+  const U bits = as<U>(x);
+  const U magnitude = bits & 0x7fffffffu;
+  const U normal = (magnitude + 0xfffu + (magnitude >> 13 & 1u) - 0x38000000u) >> 13;
+  const U subnormal = as<U>(as<F>(magnitude) + 0.5f) - 0x3f000000u;
+  U half = magnitude < 0x38800000u ? subnormal : normal;
+  half = magnitude >= 0x477ff000u ? (magnitude & 0u) + 0x7c00u : half;
+  half = magnitude > 0x7f800000u ? (magnitude & 0u) + 0x7e00u : half;
+  store_u16(p, half | (bits >> 16 & 0x8000u));
+}
+
+// Products of codes below 2^kBits in 16-bit lanes: even columns of a word and odd ones. A 16-bit sum
+// holds kFlush words: 2 * 15 * 127 * 8 and 2 * 31 * 127 * 4 and 2 * 63 * 127 * 2 are below 2^15.
+template <int kBits>
+struct PortableDot {
+  struct Codes {
+    H even, odd;
+  };
+  using Acts = Codes;
+  struct Sum {
+    H part;
+    I total;
+  };
+  static constexpr int kFlush = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
+
+  static Codes codes(I word) { return {as<H>(word) & 0xff, as<H>(as<UH>(word) >> 8)}; }
+  static Acts acts(const int8_t* q) {
+    const H word = as<H>(splat_word(q));
+    return {as<H>(as<UH>(word) << 8) >> 8, word >> 8};
+  }
+  static Sum start(int32_t) { return {H{}, I{}}; }
+  static void step(Sum& sum, const Codes& c, const Acts& a) {
+    sum.part = sum.part + (c.even * a.even + c.odd * a.odd);
+  }
+  static void flush(Sum& sum) {
+    sum.total = sum.total + (as<I>(as<U>(sum.part) << 16) >> 16) + (as<I>(sum.part) >> 16);
+    sum.part = H{};
+  }
+  static I total(Sum sum, int32_t bias_sum) {
+    flush(sum);
+    return sum.total + bias_sum;
+  }
+};
+
+// 8-bit codes as signed weights: 2 * 128 * 127 is below 2^15, and the bias is gone.
+template <>
+struct PortableDot<8> : PortableDot<6> {
+  static constexpr int kFlush = 1;
+  static Codes codes(I word) {
+    const Codes c = PortableDot<6>::codes(word);
+    return {c.even - 128, c.odd - 128};
+  }
+  static I total(Sum sum, int32_t) { return PortableDot<6>::total(sum, 0); }
+};

@@ -1,0 +1,14 @@
+// Whether integer products of a table give the oracle's bits on this machine: asked at start of
+// tables whose instructions are not the same everywhere (relaxed SIMD).
+#pragma once
+
+#include "kernels/kernels.h"
+
+namespace sluice {
+
+// All integer types and sizes of token tile; extreme codes and activations. About a millisecond.
+bool gemm_is_exact(const Kernels& kernels);
+// direct_q4_0 or direct_q8_0.
+bool direct_is_exact(const Kernels& kernels, Type type);
+
+}  // namespace sluice

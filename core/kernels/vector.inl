@@ -1,0 +1,34 @@
+// Vectors of kVectorBytes as GCC and clang both know them: + - * < ?: and so on work lane by lane.
+// Included inside an unnamed namespace, after kVectorBytes; the first of the shared parts (README.md).
+
+constexpr int kLanes = kVectorBytes / 4;    // f32 lanes of a vector
+constexpr int kVectors = 16 / kLanes;       // vectors for 16 rows, positions or virtual lanes
+
+using F [[gnu::vector_size(kVectorBytes)]] = float;
+using I [[gnu::vector_size(kVectorBytes)]] = int32_t;
+using U [[gnu::vector_size(kVectorBytes)]] = uint32_t;
+using H [[gnu::vector_size(kVectorBytes)]] = int16_t;
+using UH [[gnu::vector_size(kVectorBytes)]] = uint16_t;
+
+template <typename V>
+inline V load(const void* p) {
+  V v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+template <typename V>
+inline void store(void* p, V v) {
+  memcpy(p, &v, sizeof v);
+}
+// The same bits as another vector.
+template <typename To, typename From>
+inline To as(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  return (To)from;
+}
+
+inline F splat(float x) { return x - F{}; }
+inline I splat(int32_t x) { return x - I{}; }
+// Four int8 in every lane.
+inline I splat_word(const int8_t* p) { return splat(load<int32_t>(p)); }
+inline F to_float(I x) { return __builtin_convertvector(x, F); }

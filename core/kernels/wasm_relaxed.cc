@@ -1,0 +1,160 @@
+// The table for wasm with relaxed SIMD. What its dot instructions do with operands past 7 bits is the
+// machine's choice, so it is probed at start, and each kernel is tried against the oracle before use.
+#include <string.h>
+#include <wasm_simd128.h>
+
+#include "kernels/kernels.h"
+#include "kernels/self_test.h"
+
+#define SLUICE_UNROLL _Pragma("GCC unroll 16")
+
+namespace sluice {
+
+extern const Kernels kWasmSimd;
+
+namespace {
+
+constexpr int kVectorBytes = 16;
+
+#include "kernels/vector.inl"
+//
+#include "kernels/wasm_vector.inl"
+
+// Four products a lane: signed activations, codes of 7 bits (8 where the machine takes them so).
+inline I dot_i8(I acts, I codes, I sum) {
+  return as<I>(wasm_i32x4_relaxed_dot_i8x16_i7x16_add(as<v128_t>(acts), as<v128_t>(codes),
+                                                      as<v128_t>(sum)));
+}
+
+// Machines with one exact instruction for the 32-bit dot.
+template <int kBits>
+struct FullDot {
+  using Codes = I;
+  using Acts = I;
+  using Sum = I;
+  static constexpr int kFlush = 8;
+
+  static Codes codes(I word) { return word; }
+  static Acts acts(const int8_t* q) { return splat_word(q); }
+  static Sum start(int32_t bias_sum) { return splat(bias_sum); }
+  static void step(Sum& sum, Codes c, Acts a) { sum = dot_i8(a, c, sum); }
+  static void flush(Sum&) {}
+  static I total(Sum sum, int32_t) { return sum; }
+};
+
+// 8-bit codes where the second operand is signed, too: as weights, without a bias.
+struct SignedDot : FullDot<8> {
+  static Codes codes(I word) { return word ^ static_cast<int32_t>(0x80808080u); }
+  static Sum start(int32_t) { return I{}; }
+};
+
+// Machines that add pairs of products with saturation (pmaddubsw): 16-bit sums, for codes of 7 bits.
+inline H dot_pairs(I acts, I codes) {
+  return as<H>(wasm_i16x8_relaxed_dot_i8x16_i7x16(as<v128_t>(acts), as<v128_t>(codes)));
+}
+
+template <int kBits>
+struct PairDot {
+  using Codes = I;
+  using Acts = I;
+  struct Sum {
+    H part;
+    I total;
+  };
+  static constexpr int kFlush = PortableDot<kBits>::kFlush;
+
+  static Codes codes(I word) { return word; }
+  static Acts acts(const int8_t* q) { return splat_word(q); }
+  static Sum start(int32_t) { return {H{}, I{}}; }
+  static void step(Sum& sum, Codes c, Acts a) { sum.part = sum.part + dot_pairs(a, c); }
+  static void flush(Sum& sum) {
+    sum.total = sum.total + dot_i16(sum.part, H{} + 1);
+    sum.part = H{};
+  }
+  static I total(Sum sum, int32_t bias_sum) {
+    flush(sum);
+    return sum.total + bias_sum;
+  }
+};
+
+// 8-bit codes there: low and high nibbles apart.
+template <>
+struct PairDot<8> {
+  struct Codes {
+    I low, high;
+  };
+  using Acts = I;
+  struct Sum {
+    H low, high;
+  };
+  static constexpr int kFlush = 8;
+
+  static Codes codes(I word) {
+    return {word & 0x0f0f0f0f, as<I>(as<U>(word) >> 4) & 0x0f0f0f0f};
+  }
+  static Acts acts(const int8_t* q) { return splat_word(q); }
+  static Sum start(int32_t) { return {H{}, H{}}; }
+  static void step(Sum& sum, const Codes& c, Acts a) {
+    sum.low = sum.low + dot_pairs(a, c.low);
+    sum.high = sum.high + dot_pairs(a, c.high);
+  }
+  static void flush(Sum&) {}
+  static I total(Sum sum, int32_t bias_sum) {
+    return dot_i16(sum.low, H{} + 1) + dot_i16(sum.high, H{} + 16) + bias_sum;
+  }
+};
+
+struct Tiles {
+  static constexpr int kTokens = 4;
+  static constexpr int vectors(int tokens) { return tokens == 1 ? 4 : 2; }
+};
+struct UnsignedDots : Tiles {
+  template <int kBits>
+  using Dot = FullDot<kBits>;
+};
+template <int kBits>
+struct SignedOr : FullDot<kBits> {};
+template <>
+struct SignedOr<8> : SignedDot {};
+struct SignedDots : Tiles {
+  template <int kBits>
+  using Dot = SignedOr<kBits>;
+};
+struct PairDots : Tiles {
+  template <int kBits>
+  using Dot = PairDot<kBits>;
+};
+
+#include "kernels/body.inl"
+
+bool supported() { return true; }
+
+constexpr Kernels kUnsigned = make_table<UnsignedDots>("wasm-relaxed", supported);
+constexpr Kernels kSigned = make_table<SignedDots>("wasm-relaxed", supported);
+constexpr Kernels kPairs = make_table<PairDots>("wasm-relaxed", supported);
+
+// What 4 * 127 * (the byte 0xff) comes to tells the lowerings apart: sdot (arm64, AVX-VNNI-INT8),
+// vpdpbusd (AVX-VNNI), pmaddubsw (other x86).
+const Kernels& probed() {
+  const I bytes = splat(0x7f7f7f7f);
+  volatile int32_t ones = -1;  // keeps the compiler from computing it its own way
+  const int32_t sum = dot_i8(bytes, splat(ones), I{})[0];
+  if (sum == 4 * 127 * -1) return kSigned;
+  if (sum == 4 * 127 * 255) return kUnsigned;
+  return kPairs;
+}
+
+}  // namespace
+
+const Kernels& wasm_relaxed_kernels() {
+  static const Kernels kKernels = [] {
+    Kernels kernels = probed();
+    if (!gemm_is_exact(kernels)) kernels.gemm = kWasmSimd.gemm;
+    if (!direct_is_exact(kernels, Type::Q4_0)) kernels.direct_q4_0 = kWasmSimd.direct_q4_0;
+    if (!direct_is_exact(kernels, Type::Q8_0)) kernels.direct_q8_0 = kWasmSimd.direct_q8_0;
+    return kernels;
+  }();
+  return kKernels;
+}
+
+}  // namespace sluice

@@ -1,0 +1,384 @@
+#include "models/decoder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace sluice {
+
+// --- binding -------------------------------------------------------------------------------------
+
+Result<Decoder> Decoder::bind(const Gguf& gguf, const Config& config) {
+  Decoder decoder;
+  decoder.config_ = config;
+  decoder.weights_ = Weights(static_cast<int>(config.n_layers) + 2);
+  Weights& weights = decoder.weights_;
+  SLUICE_ASSIGN(decoder.embedding_,
+                weights.add_matrix(gguf, "token_embd.weight", decoder.embedding_slot(),
+                                   config.n_vocab, config.n_embd));
+  if (gguf.find_tensor("rope_freqs.weight") != nullptr) {
+    SLUICE_ASSIGN(decoder.rope_freqs_,
+                  weights.add_vector(gguf, "rope_freqs.weight", decoder.embedding_slot(),
+                                     config.rope_dims / 2));
+  }
+  for (int64_t layer = 0; layer < config.n_layers; ++layer)
+    SLUICE_TRY(decoder.bind_layer(gguf, layer));
+  SLUICE_ASSIGN(decoder.output_norm_,
+                weights.add_vector(gguf, "output_norm.weight", decoder.head_slot(), config.n_embd));
+  decoder.head_ = decoder.embedding_;
+  if (gguf.find_tensor("output.weight") != nullptr) {
+    SLUICE_ASSIGN(decoder.head_, weights.add_matrix(gguf, "output.weight", decoder.head_slot(),
+                                                    config.n_vocab, config.n_embd));
+  }
+  // A tensor that we would leave out may be what makes the model another one.
+  for (const TensorInfo& tensor : gguf.tensors) {
+    if (!weights.uses(tensor.name)) {
+      return fail(Code::unsupported_model, "the file has a tensor ", printable(tensor.name),
+                  ", which the architecture ", config.architecture,
+                  " as Sluice knows it doesn't; the text would be wrong without it");
+    }
+  }
+  return decoder;
+}
+
+Status Decoder::bind_layer(const Gguf& gguf, int64_t layer) {
+  const Config& c = config_;
+  const auto at = static_cast<size_t>(layer);
+  const int slot = layer_slot(layer);
+  const int64_t q_rows = c.n_heads[at] * c.head_dim;
+  const int64_t kv_rows = c.n_kv_heads[at] * c.head_dim;
+  const auto name = [&](std::string_view part) { return concat("blk.", layer, ".", part); };
+  const auto matrix = [&](int& handle, std::string_view part, int64_t rows,
+                          int64_t cols) -> Status {
+    SLUICE_ASSIGN(handle, weights_.add_matrix(gguf, name(part), slot, rows, cols));
+    return {};
+  };
+  const auto vector = [&](int& handle, std::string_view part, int64_t length) -> Status {
+    SLUICE_ASSIGN(handle, weights_.add_vector(gguf, name(part), slot, length));
+    return {};
+  };
+  Layer w{};
+  w.q_bias = w.k_bias = w.v_bias = w.q_norm = w.k_norm = -1;
+  SLUICE_TRY(vector(w.attn_norm, "attn_norm.weight", c.n_embd));
+  SLUICE_TRY(matrix(w.q, "attn_q.weight", q_rows, c.n_embd));
+  SLUICE_TRY(matrix(w.k, "attn_k.weight", kv_rows, c.n_embd));
+  SLUICE_TRY(matrix(w.v, "attn_v.weight", kv_rows, c.n_embd));
+  if (c.qkv_bias) {
+    SLUICE_TRY(vector(w.q_bias, "attn_q.bias", q_rows));
+    SLUICE_TRY(vector(w.k_bias, "attn_k.bias", kv_rows));
+    SLUICE_TRY(vector(w.v_bias, "attn_v.bias", kv_rows));
+  }
+  if (c.qk_norm) {
+    SLUICE_TRY(vector(w.q_norm, "attn_q_norm.weight", c.head_dim));
+    SLUICE_TRY(vector(w.k_norm, "attn_k_norm.weight", c.head_dim));
+  }
+  SLUICE_TRY(matrix(w.output, "attn_output.weight", c.n_embd, q_rows));
+  SLUICE_TRY(vector(w.ffn_norm, "ffn_norm.weight", c.n_embd));
+  SLUICE_TRY(matrix(w.gate, "ffn_gate.weight", c.n_ff[at], c.n_embd));
+  SLUICE_TRY(matrix(w.up, "ffn_up.weight", c.n_ff[at], c.n_embd));
+  SLUICE_TRY(matrix(w.down, "ffn_down.weight", c.n_embd, c.n_ff[at]));
+  layers_.push_back(w);
+  return {};
+}
+
+// --- memory --------------------------------------------------------------------------------------
+
+int64_t Decoder::max_cols() const {
+  return std::max({config_.n_embd, config_.max_heads() * config_.head_dim, config_.max_ff()});
+}
+
+int64_t Decoder::max_queries() const { return std::min<int64_t>(config_.max_heads(), kMaxQueries); }
+
+uint64_t Decoder::activation_bytes(int64_t n_tokens) const {
+  const int64_t block = std::min(n_tokens, kBlockTokens);
+  const int64_t q_rows = padded_rows(config_.max_heads() * config_.head_dim);
+  const int64_t kv_rows = padded_rows(config_.max_kv_heads() * config_.head_dim);
+  const int64_t row =
+      2 * q_rows + 2 * kv_rows + padded_rows(config_.n_embd) + 2 * padded_rows(config_.max_ff());
+  return static_cast<uint64_t>(4 * n_tokens * (config_.n_embd + config_.rope_dims) +
+                               4 * block * row) +
+         Activations::bytes(max_cols(), block) +
+         static_cast<uint64_t>(4 * padded_rows(config_.n_vocab));
+}
+
+uint64_t Decoder::scratch_bytes(int n_workers) const {
+  const uint64_t one = Activations::bytes(max_cols(), 1) + MatmulScratch::bytes(max_cols()) +
+                       AttentionScratch::bytes(max_queries(), config_.head_dim);
+  return one * static_cast<uint64_t>(n_workers);
+}
+
+uint64_t Decoder::held_activation_bytes() const {
+  uint64_t total = block_capacity_ > 0 ? Activations::bytes(max_cols(), block_capacity_) : 0;
+  for (const AlignedBuffer* buffer : {&x_, &q_, &k_, &v_, &attended_, &out_, &gate_, &up_})
+    total += buffer->size();
+  return total;
+}
+
+uint64_t Decoder::weight_bytes_per_token() const {
+  uint64_t total = 0;
+  const auto add = [&](int handle) {
+    const Matrix& m = weights_.matrix(handle);
+    total += static_cast<uint64_t>(m.rows) * m.bytes_per_row();
+  };
+  for (const Layer& w : layers_) {
+    for (const int handle : {w.q, w.k, w.v, w.output, w.gate, w.up, w.down}) add(handle);
+  }
+  add(head_);
+  return total;
+}
+
+Status Decoder::prepare(const Kernels& kernels, Pool& pool, KvType kv_type) {
+  kernels_ = &kernels;
+  pool_ = &pool;
+  cache_.configure(kv_type, config_.n_kv_heads, config_.head_dim);
+  workers_.clear();
+  for (int i = 0; i < pool.size(); ++i) {
+    Worker worker;
+    SLUICE_ASSIGN(worker.one, Activations::allocate(max_cols(), 1));
+    SLUICE_ASSIGN(worker.matmul, MatmulScratch::allocate(max_cols()));
+    SLUICE_ASSIGN(worker.attention, AttentionScratch::allocate(max_queries(), config_.head_dim));
+    workers_.push_back(std::move(worker));
+  }
+  return {};
+}
+
+// --- the pass ------------------------------------------------------------------------------------
+
+Status Decoder::begin(std::span<const int32_t> tokens, int64_t first) {
+  const auto n = static_cast<int64_t>(tokens.size());
+  SLUICE_TRY(cache_.reserve(first + n));
+  const auto room = [](AlignedBuffer& buffer, int64_t floats) -> Status {
+    const auto bytes = static_cast<uint64_t>(4 * floats);
+    if (buffer.size() >= bytes) return {};
+    buffer = AlignedBuffer();
+    SLUICE_ASSIGN(buffer, AlignedBuffer::allocate(bytes, "the prompt's activations"));
+    return {};
+  };
+  SLUICE_TRY(room(x_, n * config_.n_embd));
+  const int64_t block = std::min(n, kBlockTokens);
+  if (block > block_capacity_) {
+    block_capacity_ = 0;
+    const int64_t q_rows = padded_rows(config_.max_heads() * config_.head_dim);
+    const int64_t kv_rows = padded_rows(config_.max_kv_heads() * config_.head_dim);
+    shared_ = Activations();
+    SLUICE_ASSIGN(shared_, Activations::allocate(max_cols(), block));
+    SLUICE_TRY(room(q_, block * q_rows));
+    SLUICE_TRY(room(attended_, block * q_rows));
+    SLUICE_TRY(room(k_, block * kv_rows));
+    SLUICE_TRY(room(v_, block * kv_rows));
+    SLUICE_TRY(room(out_, block * padded_rows(config_.n_embd)));
+    SLUICE_TRY(room(gate_, block * padded_rows(config_.max_ff())));
+    SLUICE_TRY(room(up_, block * padded_rows(config_.max_ff())));
+    block_capacity_ = block;
+  }
+  const float* factors = rope_freqs_ >= 0 ? weights_.vector(rope_freqs_) : nullptr;
+  rope_.configure(config_.rope_dims, config_.rope_freq_base, config_.rope_scale_linear, factors);
+  SLUICE_TRY(rope_.fill(first, n));
+  n_tokens_ = n;
+  first_position_ = first;
+  for (int64_t t = 0; t < n; ++t) {
+    read_row(weights_.matrix(embedding_), tokens[static_cast<size_t>(t)], residual(t));
+  }
+  return {};
+}
+
+// A layer has five phases with a barrier after each: q/k/v | attention | output | gate, up | down.
+// What would need further barriers (norms, quantizing) every worker does itself for a single token;
+// for more tokens it is shared out.
+void Decoder::run_block(int64_t layer, int64_t index) {
+  const int64_t first = index * kBlockTokens;
+  const Block block{layer, first, std::min(kBlockTokens, n_tokens_ - first)};
+  pool_->run([&](int worker) {
+    attention(worker, block);
+    feed_forward(worker, block);
+  });
+}
+
+template <typename FillRow>
+Input Decoder::prepare_rows(int worker, int64_t n_tokens, int64_t cols, const FillRow& fill_row) {
+  if (n_tokens == 1) {
+    const Input own = workers_[static_cast<size_t>(worker)].one.rows_of(cols);
+    fill_row(0, own.row(0));
+    own.quantize(*kernels_, 0);
+    return own;
+  }
+  const Input shared = shared_.rows_of(cols);
+  const Share mine = share(n_tokens, worker, pool_->size());
+  for (int64_t t = mine.begin; t < mine.end; ++t) {
+    fill_row(t, shared.row(t));
+    shared.quantize(*kernels_, t);
+  }
+  pool_->barrier();
+  return shared;
+}
+
+// The strips of all products in a row are dealt out together, so that small matrices don't leave
+// workers idle.
+void Decoder::multiply(int worker, int64_t n_tokens, const Input& in,
+                       std::span<const Product> products) {
+  int64_t total = 0;
+  for (const Product& product : products) total += weights_.matrix(product.matrix).strips();
+  const Share mine = share(total, worker, pool_->size());
+  int64_t first = 0;
+  for (const Product& product : products) {
+    const Matrix& matrix = weights_.matrix(product.matrix);
+    const Share strips{std::clamp<int64_t>(mine.begin - first, 0, matrix.strips()),
+                       std::clamp<int64_t>(mine.end - first, 0, matrix.strips())};
+    first += matrix.strips();
+    if (strips.begin == strips.end) continue;
+    const int64_t stride = padded_rows(matrix.rows);
+    matmul(*kernels_, matrix, in, n_tokens, product.out, stride, strips,
+           workers_[static_cast<size_t>(worker)].matmul);
+    if (product.bias < 0) continue;
+    const int64_t begin = strips.begin * kStripRows;
+    const int64_t end = std::min(strips.end * kStripRows, matrix.rows);
+    for (int64_t t = 0; t < n_tokens; ++t) {
+      kernels_->add(weights_.vector(product.bias) + begin, end - begin,
+                    product.out + t * stride + begin);
+    }
+  }
+}
+
+void Decoder::attention(int worker, const Block& block) {
+  const Layer& w = layers_[static_cast<size_t>(block.layer)];
+  const Config& c = config_;
+  const int64_t n = block.n_tokens;
+  const int64_t n_kv_heads = c.n_kv_heads[static_cast<size_t>(block.layer)];
+  const int n_workers = pool_->size();
+
+  const Input normed = prepare_rows(worker, n, c.n_embd, [&](int64_t t, float* row) {
+    kernels_->rms_norm(residual(block.first_token + t), weights_.vector(w.attn_norm), c.n_embd,
+                       c.rms_eps, row);
+  });
+  const Product qkv[] = {{w.q, w.q_bias, q_.as<float>()},
+                         {w.k, w.k_bias, k_.as<float>()},
+                         {w.v, w.v_bias, v_.as<float>()}};
+  multiply(worker, n, normed, qkv);
+  pool_->barrier();
+
+  if (n == 1) {
+    // Whoever attends over a KV head stores its new position first.
+    const Share heads = share(n_kv_heads, worker, n_workers);
+    for (int64_t head = heads.begin; head < heads.end; ++head) {
+      rotate_and_store(block, 0, head);
+      attend_head(worker, block, 0, head);
+    }
+  } else {
+    const Share items = share(n * n_kv_heads, worker, n_workers);
+    for (int64_t i = items.begin; i < items.end; ++i)
+      rotate_and_store(block, i / n_kv_heads, i % n_kv_heads);
+    pool_->barrier();
+    // Later tokens see more: dealt out one by one.
+    for (int64_t i = worker; i < n * n_kv_heads; i += n_workers) {
+      attend_head(worker, block, i / n_kv_heads, i % n_kv_heads);
+    }
+  }
+  pool_->barrier();
+
+  const int64_t q_rows = c.n_heads[static_cast<size_t>(block.layer)] * c.head_dim;
+  const Input attended = prepare_rows(worker, n, q_rows, [&](int64_t t, float* row) {
+    std::memcpy(row, attended_.as<float>() + t * q_rows, static_cast<size_t>(4 * q_rows));
+  });
+  add_to_residual(worker, block, w.output, attended);
+  pool_->barrier();
+}
+
+// Norms (qwen3: before RoPE) and turns one token's key and query heads of one group, stores k and
+// v.
+void Decoder::rotate_and_store(const Block& block, int64_t token, int64_t kv_head) {
+  const Layer& w = layers_[static_cast<size_t>(block.layer)];
+  const Config& c = config_;
+  const auto at = static_cast<size_t>(block.layer);
+  const int64_t group = c.n_heads[at] / c.n_kv_heads[at];
+  const int64_t pass_token = block.first_token + token;
+  const auto rotate = [&](float* head, int norm) {
+    if (norm >= 0) kernels_->rms_norm(head, weights_.vector(norm), c.head_dim, c.rms_eps, head);
+    const auto turn =
+        c.rope_pairs == RopePairs::adjacent ? kernels_->rope_adjacent : kernels_->rope_halves;
+    turn(head, rope_.cos(pass_token), rope_.sin(pass_token), rope_.n_pairs());
+  };
+  float* q = q_.as<float>() + token * padded_rows(c.n_heads[at] * c.head_dim);
+  for (int64_t i = 0; i < group; ++i) rotate(q + (kv_head * group + i) * c.head_dim, w.q_norm);
+  const int64_t kv_at = token * padded_rows(c.n_kv_heads[at] * c.head_dim) + kv_head * c.head_dim;
+  float* k = k_.as<float>() + kv_at;
+  rotate(k, w.k_norm);
+  cache_.store(*kernels_, block.layer, kv_head, first_position_ + pass_token, k,
+               v_.as<float>() + kv_at);
+}
+
+void Decoder::attend_head(int worker, const Block& block, int64_t token, int64_t kv_head) {
+  const Config& c = config_;
+  const auto at = static_cast<size_t>(block.layer);
+  const int64_t group = c.n_heads[at] / c.n_kv_heads[at];
+  const float scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
+  const int64_t positions = first_position_ + block.first_token + token + 1;
+  const auto chunk_of = [&](int64_t chunk) { return cache_.chunk(block.layer, kv_head, chunk); };
+  const int64_t q_rows = c.n_heads[at] * c.head_dim;
+  const float* q = q_.as<float>() + token * padded_rows(q_rows) + kv_head * group * c.head_dim;
+  float* out = attended_.as<float>() + token * q_rows + kv_head * group * c.head_dim;
+  for (int64_t i = 0; i < group; i += kMaxQueries) {
+    const auto n_queries = static_cast<int>(std::min<int64_t>(kMaxQueries, group - i));
+    attend(*kernels_, chunk_of, positions, q + i * c.head_dim, n_queries,
+           static_cast<int>(c.head_dim), scale, out + i * c.head_dim,
+           workers_[static_cast<size_t>(worker)].attention);
+  }
+}
+
+void Decoder::feed_forward(int worker, const Block& block) {
+  const Layer& w = layers_[static_cast<size_t>(block.layer)];
+  const Config& c = config_;
+  const int64_t n = block.n_tokens;
+  const int64_t n_ff = c.n_ff[static_cast<size_t>(block.layer)];
+  const int64_t stride = padded_rows(n_ff);
+
+  const Input normed = prepare_rows(worker, n, c.n_embd, [&](int64_t t, float* row) {
+    kernels_->rms_norm(residual(block.first_token + t), weights_.vector(w.ffn_norm), c.n_embd,
+                       c.rms_eps, row);
+  });
+  // The same worker computes the same rows of gate and up, so it can combine them at once.
+  const Share strips = share(weights_.matrix(w.gate).strips(), worker, pool_->size());
+  const MatmulScratch& scratch = workers_[static_cast<size_t>(worker)].matmul;
+  float* gate = gate_.as<float>();
+  float* up = up_.as<float>();
+  matmul(*kernels_, weights_.matrix(w.gate), normed, n, gate, stride, strips, scratch);
+  matmul(*kernels_, weights_.matrix(w.up), normed, n, up, stride, strips, scratch);
+  const int64_t begin = strips.begin * kStripRows;
+  const int64_t rows = (strips.end - strips.begin) * kStripRows;
+  for (int64_t t = 0; t < n && rows > 0; ++t) {
+    float* at = gate + t * stride + begin;
+    kernels_->silu_mul(at, up + t * stride + begin, rows, at);
+  }
+  pool_->barrier();
+
+  const Input hidden = prepare_rows(worker, n, n_ff, [&](int64_t t, float* row) {
+    std::memcpy(row, gate + t * stride, static_cast<size_t>(4 * n_ff));
+  });
+  add_to_residual(worker, block, w.down, hidden);
+}
+
+void Decoder::add_to_residual(int worker, const Block& block, int matrix_handle, const Input& in) {
+  const Matrix& matrix = weights_.matrix(matrix_handle);
+  const Share strips = share(matrix.strips(), worker, pool_->size());
+  const int64_t stride = padded_rows(matrix.rows);
+  float* out = out_.as<float>();
+  matmul(*kernels_, matrix, in, block.n_tokens, out, stride, strips,
+         workers_[static_cast<size_t>(worker)].matmul);
+  const int64_t begin = strips.begin * kStripRows;
+  const int64_t rows = std::min(strips.end * kStripRows, matrix.rows) - begin;
+  for (int64_t t = 0; t < block.n_tokens && rows > 0; ++t) {
+    kernels_->add(out + t * stride + begin, rows, residual(block.first_token + t) + begin);
+  }
+}
+
+void Decoder::finish(int64_t index, float* out) {
+  pool_->run([&](int worker) {
+    const Input normed = prepare_rows(worker, 1, config_.n_embd, [&](int64_t, float* row) {
+      kernels_->rms_norm(residual(index), weights_.vector(output_norm_), config_.n_embd,
+                         config_.rms_eps, row);
+    });
+    const Product logits[] = {{head_, -1, out}};
+    multiply(worker, 1, normed, logits);
+  });
+}
+
+}  // namespace sluice

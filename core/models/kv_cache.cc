@@ -1,0 +1,77 @@
+#include "models/kv_cache.h"
+
+namespace sluice {
+
+void KvCache::configure(KvType type, std::vector<int64_t> n_kv_heads, int64_t head_dim) {
+  type_ = type;
+  head_dim_ = head_dim;
+  element_ = type == KvType::f32 ? 4 : type == KvType::f16 ? 2 : 1;
+  head_dim_padded_ = (head_dim + 15) / 16 * 16;
+  n_scales_ = type == KvType::q8_0 ? (head_dim + kKvScaleBlock - 1) / kKvScaleBlock : 0;
+  k_bytes_ = kKvChunk * head_dim_ * element_;
+  v_bytes_ = kKvChunk * head_dim_padded_ * element_;
+  k_scale_bytes_ = kKvChunk * n_scales_ * 4;
+  head_bytes_ = k_bytes_ + k_scale_bytes_ + v_bytes_ + kKvChunk * n_scales_ * 4;
+  layers_.clear();
+  for (const int64_t n_heads : n_kv_heads) layers_.push_back({n_heads, {}});
+  bytes_ = 0;
+}
+
+uint64_t KvCache::bytes_for(int64_t positions) const {
+  const int64_t n_chunks = (positions + kKvChunk - 1) / kKvChunk;
+  uint64_t total = 0;
+  for (const Layer& layer : layers_)
+    total += static_cast<uint64_t>(n_chunks * layer.n_heads * head_bytes_);
+  return total;
+}
+
+Status KvCache::reserve(int64_t positions) {
+  const auto n_chunks = static_cast<size_t>((positions + kKvChunk - 1) / kKvChunk);
+  for (Layer& layer : layers_) {
+    while (layer.chunks.size() < n_chunks) {
+      SLUICE_ASSIGN(AlignedBuffer chunk,
+                    AlignedBuffer::allocate(static_cast<uint64_t>(layer.n_heads * head_bytes_),
+                                            "the KV cache"));
+      bytes_ += chunk.size();
+      layer.chunks.push_back(std::move(chunk));
+    }
+  }
+  return {};
+}
+
+void KvCache::shrink(int64_t positions) {
+  const auto n_chunks = static_cast<size_t>((positions + kKvChunk - 1) / kKvChunk);
+  for (Layer& layer : layers_) {
+    while (layer.chunks.size() > n_chunks) {
+      bytes_ -= layer.chunks.back().size();
+      layer.chunks.pop_back();
+    }
+  }
+}
+
+KvChunk KvCache::chunk(int64_t layer, int64_t head, int64_t c) const {
+  const Layer& at = layers_[static_cast<size_t>(layer)];
+  const uint8_t* base = at.chunks[static_cast<size_t>(c)].data() + head * head_bytes_;
+  return {type_, base, reinterpret_cast<const float*>(base + k_bytes_),
+          base + k_bytes_ + k_scale_bytes_,
+          reinterpret_cast<const float*>(base + k_bytes_ + k_scale_bytes_ + v_bytes_)};
+}
+
+void KvCache::store(const Kernels& kernels, int64_t layer, int64_t head, int64_t position,
+                    const float* k, const float* v) {
+  uint8_t* base =
+      layers_[static_cast<size_t>(layer)].chunks[static_cast<size_t>(position / kKvChunk)].data() +
+      head * head_bytes_;
+  const int64_t in_chunk = position % kKvChunk;
+  const int64_t group = in_chunk / kKvLanes;
+  uint8_t* k_group = base + group * kKvLanes * head_dim_ * element_;
+  auto* k_scales = reinterpret_cast<float*>(base + k_bytes_) + group * kKvLanes * n_scales_;
+  kernels.store_k(type_, k, static_cast<int>(head_dim_), static_cast<int>(in_chunk % kKvLanes),
+                  k_group, k_scales);
+  uint8_t* v_base = base + k_bytes_ + k_scale_bytes_;
+  auto* v_scales = reinterpret_cast<float*>(v_base + v_bytes_) + in_chunk * n_scales_;
+  kernels.store_v(type_, v, static_cast<int>(head_dim_),
+                  v_base + in_chunk * head_dim_padded_ * element_, v_scales);
+}
+
+}  // namespace sluice

@@ -1,0 +1,23 @@
+#include "ops/attention.h"
+
+namespace sluice {
+
+uint64_t AttentionScratch::bytes(int64_t max_queries, int64_t head_dim) {
+  const int64_t padded = (head_dim + 15) / 16 * 16;
+  return static_cast<uint64_t>(4 * max_queries * (2 + padded + kKvChunk + padded)) + 4 * kAlignment;
+}
+
+Result<AttentionScratch> AttentionScratch::allocate(int64_t max_queries, int64_t head_dim) {
+  const int64_t padded = (head_dim + 15) / 16 * 16;
+  const auto n = static_cast<uint64_t>(max_queries);
+  AttentionScratch s;
+  SLUICE_ASSIGN(s.max_, AlignedBuffer::allocate(4 * n, "attention"));
+  SLUICE_ASSIGN(s.sum_, AlignedBuffer::allocate(4 * n, "attention"));
+  SLUICE_ASSIGN(s.values_,
+                AlignedBuffer::allocate(4 * n * static_cast<uint64_t>(padded), "attention"));
+  SLUICE_ASSIGN(s.work_, AlignedBuffer::allocate(4 * n * static_cast<uint64_t>(kKvChunk + padded),
+                                                 "attention"));
+  return s;
+}
+
+}  // namespace sluice

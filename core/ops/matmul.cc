@@ -1,0 +1,124 @@
+#include "ops/matmul.h"
+
+#include <algorithm>
+
+namespace sluice {
+namespace {
+
+// Up to this many tokens a packed strip is multiplied as it lies; more pay for unpacking it.
+constexpr int64_t kDirectTokens = 4;
+
+void multiply_float(const Kernels& kernels, const Matrix& matrix, int64_t s, const Input& in,
+                    int n_tokens, float* out, int64_t out_stride, const MatmulScratch& scratch) {
+  if (matrix.strip_packed(s)) {
+    const Kernels::Float multiply = matrix.type == Type::F32   ? kernels.float_f32
+                                    : matrix.type == Type::F16 ? kernels.float_f16
+                                                               : kernels.float_bf16;
+    multiply(matrix.strip(s), in.x, matrix.cols, n_tokens, out, out_stride);
+    return;
+  }
+  // The rows past the last whole strip: widened and interleaved here.
+  float* strip = scratch.strip();
+  std::fill_n(strip, matrix.cols * kStripRows, 0.0f);
+  float* row = scratch.row();
+  const int64_t n_rows = std::min<int64_t>(kStripRows, matrix.rows - s * kStripRows);
+  for (int64_t r = 0; r < n_rows; ++r) {
+    traits(matrix.type)
+        .dequantize(matrix.strip(s) + static_cast<size_t>(r) * matrix.bytes_per_row(), matrix.cols,
+                    row);
+    for (int64_t k = 0; k < matrix.cols; ++k) strip[k * kStripRows + r] = row[k];
+  }
+  kernels.float_f32(reinterpret_cast<const uint8_t*>(strip), in.x, matrix.cols, n_tokens, out,
+                    out_stride);
+}
+
+void multiply_integer(const Kernels& kernels, const Matrix& matrix, int64_t s, const Acts& acts,
+                      int n_tokens, float* out, int64_t out_stride, const MatmulScratch& scratch) {
+  const bool packed = matrix.strip_packed(s);
+  if (packed && n_tokens <= kDirectTokens) {
+    (matrix.type == Type::Q4_0 ? kernels.direct_q4_0 : kernels.direct_q8_0)(
+        matrix.strip(s), acts, n_tokens, out, out_stride);
+    return;
+  }
+  Panel panel = scratch.panel();
+  if (packed) {
+    (matrix.type == Type::Q4_0 ? kernels.unpack_q4_0 : kernels.unpack_q8_0)(matrix.strip(s),
+                                                                            matrix.cols, panel);
+  } else {
+    const int64_t n_rows = std::min<int64_t>(kStripRows, matrix.rows - s * kStripRows);
+    unpack_rows(matrix.type, matrix.strip(s), static_cast<int>(n_rows), matrix.cols, panel);
+  }
+  kernels.gemm(panel, acts, n_tokens, out, out_stride);
+}
+
+}  // namespace
+
+uint64_t Activations::bytes(int64_t max_cols, int64_t max_tokens) {
+  const auto n = static_cast<uint64_t>(round_up(static_cast<uint64_t>(max_cols), 32)) *
+                 static_cast<uint64_t>(max_tokens);
+  return 4 * n + n + 4 * (n / 32) + 4 * (n / 32) + 4 * (n / 16) + 5 * kAlignment;
+}
+
+Result<Activations> Activations::allocate(int64_t max_cols, int64_t max_tokens) {
+  const auto n = static_cast<uint64_t>(round_up(static_cast<uint64_t>(max_cols), 32)) *
+                 static_cast<uint64_t>(max_tokens);
+  Activations a;
+  SLUICE_ASSIGN(a.x_, AlignedBuffer::allocate(4 * n, "the prompt's activations"));
+  SLUICE_ASSIGN(a.q_, AlignedBuffer::allocate(n, "the prompt's activations"));
+  SLUICE_ASSIGN(a.d_, AlignedBuffer::allocate(4 * (n / 32), "the prompt's activations"));
+  SLUICE_ASSIGN(a.ds_, AlignedBuffer::allocate(4 * (n / 32), "the prompt's activations"));
+  SLUICE_ASSIGN(a.sums_, AlignedBuffer::allocate(4 * (n / 16), "the prompt's activations"));
+  return a;
+}
+
+Input Activations::rows_of(int64_t cols) const {
+  return {x_.as<float>(),  q_.as<int8_t>(),     d_.as<float>(),
+          ds_.as<float>(), sums_.as<int32_t>(), cols};
+}
+
+void Input::quantize(const Kernels& kernels, int64_t token) const {
+  if (cols % kActBlock != 0) return;
+  kernels.quantize(row(token), cols, q + token * cols, d + token * (cols / 32),
+                   ds + token * (cols / 32), sums + token * (cols / 16));
+}
+
+uint64_t MatmulScratch::bytes(int64_t max_cols) {
+  const auto cols = round_up(static_cast<uint64_t>(max_cols), 32);
+  return cols * (16 + 4 + 4 + 4 + 64) + 5 * kAlignment;
+}
+
+Result<MatmulScratch> MatmulScratch::allocate(int64_t max_cols) {
+  const auto cols = round_up(static_cast<uint64_t>(max_cols), 32);
+  MatmulScratch s;
+  SLUICE_ASSIGN(s.codes_, AlignedBuffer::allocate(16 * cols, "unpacking weights"));
+  SLUICE_ASSIGN(s.scales_, AlignedBuffer::allocate(4 * cols, "unpacking weights"));
+  SLUICE_ASSIGN(s.mins_, AlignedBuffer::allocate(4 * cols, "unpacking weights"));
+  SLUICE_ASSIGN(s.row_, AlignedBuffer::allocate(4 * cols, "unpacking weights"));
+  SLUICE_ASSIGN(s.strip_, AlignedBuffer::allocate(64 * cols, "unpacking weights"));
+  return s;
+}
+
+Panel MatmulScratch::panel() const {
+  Panel panel{};
+  panel.codes = codes_.data();
+  panel.scales = scales_.as<float>();
+  panel.mins = mins_.as<float>();
+  return panel;
+}
+
+void matmul(const Kernels& kernels, const Matrix& matrix, const Input& in, int64_t n_tokens,
+            float* out, int64_t out_stride, Share strips, const MatmulScratch& scratch) {
+  const bool integer = traits(matrix.type).group != 0;
+  for (int64_t s = strips.begin; s < strips.end; ++s) {
+    float* out_strip = out + s * kStripRows;
+    if (integer) {
+      multiply_integer(kernels, matrix, s, in.acts(), static_cast<int>(n_tokens), out_strip,
+                       out_stride, scratch);
+    } else {
+      multiply_float(kernels, matrix, s, in, static_cast<int>(n_tokens), out_strip, out_stride,
+                     scratch);
+    }
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,171 @@
+#include "sample/sampler.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <limits>
+
+#include "base/math.h"
+
+namespace sluice {
+namespace {
+
+constexpr size_t kPenaltyWindow = 64;  // tokens, llama.cpp's default
+
+using Candidate = std::pair<float, int32_t>;  // logit, id
+
+// A strict order of all candidates: with it, what a standard algorithm makes of them does not
+// depend on whose standard library it is.
+bool better(const Candidate& a, const Candidate& b) {
+  return a.first != b.first ? a.first > b.first : a.second < b.second;
+}
+bool worse(const Candidate& a, const Candidate& b) { return better(b, a); }
+
+// NaN counts as -infinity, +infinity as the largest number, so that differences are never NaN.
+float tame(float logit) {
+  if (std::isnan(logit)) return -std::numeric_limits<float>::infinity();
+  return std::min(logit, FLT_MAX);
+}
+
+// The best `k` of n, best first; logit_of(id) is called once for each id, ascending.
+template <typename LogitOf>
+void select_best(size_t n, size_t k, LogitOf logit_of, std::vector<Candidate>& out) {
+  out.clear();
+  for (size_t i = 0; i < n; ++i) {
+    const Candidate candidate{logit_of(i), static_cast<int32_t>(i)};
+    if (out.size() < k) {
+      out.push_back(candidate);
+      std::push_heap(out.begin(), out.end(), better);  // the worst is in front
+    } else if (better(candidate, out.front())) {
+      std::pop_heap(out.begin(), out.end(), better);
+      out.back() = candidate;
+      std::push_heap(out.begin(), out.end(), better);
+    }
+  }
+  std::sort_heap(out.begin(), out.end(), better);
+}
+
+float weight(const Candidate& candidate, float max) { return exp_f32(candidate.first - max); }
+
+// top-p and min-p: both keep the best candidates down to some place. A weight is relative to the
+// best one's, `max` its logit.
+void cut_tail(std::vector<Candidate>& candidates, float max, float top_p, float min_p) {
+  double total = 0;
+  for (const Candidate& c : candidates) total += static_cast<double>(weight(c, max));
+  if (min_p > 0) {
+    std::erase_if(candidates, [&](const Candidate& c) { return weight(c, max) < min_p; });
+  }
+  if (top_p >= 1) return;
+  // Only as many are brought in order as are kept: a heap with the best in front.
+  std::make_heap(candidates.begin(), candidates.end(), worse);
+  auto end = candidates.end();
+  double sum = 0;
+  do {
+    std::pop_heap(candidates.begin(), end, worse);
+    --end;
+    sum += static_cast<double>(weight(*end, max));
+  } while (end != candidates.begin() && sum < static_cast<double>(top_p) * total);
+  candidates.erase(candidates.begin(), end);
+  std::reverse(candidates.begin(), candidates.end());
+}
+
+// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014), as a
+// number from 0 up to, not including, 1.
+double random_unit(uint64_t& state) {
+  state += 0x9e3779b97f4a7c15u;
+  uint64_t z = state;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  z ^= z >> 31;
+  return static_cast<double>(z >> 11) * 0x1p-53;
+}
+
+Status check(std::string_view name, float value, float low, float high, std::string_view hint) {
+  if (value >= low && value <= high) return {};
+  return fail(Code::invalid_argument, name, " is ", static_cast<double>(value), "; a number from ",
+              static_cast<double>(low), " to ", static_cast<double>(high), " is expected (", hint,
+              ")");
+}
+
+}  // namespace
+
+Status validate(const SamplerOptions& options) {
+  SLUICE_TRY(check("temperature", options.temperature, 0.f, 100.f, "0 takes the best token"));
+  if (options.top_k < 0) {
+    return fail(Code::invalid_argument, "top-k is ", options.top_k,
+                "; 0 or more is expected (0 is off)");
+  }
+  SLUICE_TRY(check("top-p", options.top_p, 0.f, 1.f, "1 is off"));
+  SLUICE_TRY(check("min-p", options.min_p, 0.f, 1.f, "0 is off"));
+  return check("repeat penalty", options.repeat_penalty, 0.01f, 100.f, "1 is off");
+}
+
+Sampler::Sampler(const SamplerOptions& options) : options_(options), state_(options.seed) {}
+
+void Sampler::penalize(std::span<const float> logits, std::span<const int32_t> recent) {
+  penalized_.clear();
+  if (options_.repeat_penalty == 1.f) return;
+  const auto window = recent.last(std::min(recent.size(), kPenaltyWindow));
+  for (const int32_t id : window) {
+    if (id < 0 || static_cast<size_t>(id) >= logits.size()) continue;
+    const float logit = tame(logits[static_cast<size_t>(id)]);
+    // The sign decides which way is less likely.
+    penalized_.emplace_back(
+        id, tame(logit > 0 ? logit / options_.repeat_penalty : logit * options_.repeat_penalty));
+  }
+  std::sort(penalized_.begin(), penalized_.end());
+  penalized_.erase(std::unique(penalized_.begin(), penalized_.end()), penalized_.end());
+}
+
+int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> recent) {
+  if (logits.empty()) return 0;
+  penalize(logits, recent);
+  const bool greedy = options_.temperature == 0.f;
+  const size_t n = logits.size();
+  const size_t k = greedy                ? 1
+                   : options_.top_k == 0 ? n
+                                         : std::min(n, static_cast<size_t>(options_.top_k));
+  auto next = penalized_.begin();
+  const auto logit_of = [&](size_t id) {
+    if (next != penalized_.end() && static_cast<size_t>(next->first) == id) return next++->second;
+    return tame(logits[id]);
+  };
+  if (k < n) {
+    select_best(n, k, logit_of, candidates_);
+  } else {
+    candidates_.resize(n);
+    for (size_t i = 0; i < n; ++i) candidates_[i] = {logit_of(i), static_cast<int32_t>(i)};
+  }
+  const Candidate best = *std::min_element(candidates_.begin(), candidates_.end(), better);
+  if (greedy || std::isinf(best.first)) return best.second;
+
+  cut_tail(candidates_, best.first, options_.top_p, options_.min_p);
+  double total = 0;
+  for (Candidate& c : candidates_) {
+    c.first = exp_f32((c.first - best.first) / options_.temperature);
+    total += static_cast<double>(c.first);
+  }
+  double left = random_unit(state_) * total;
+  for (const Candidate& c : candidates_) {
+    left -= static_cast<double>(c.first);
+    if (left < 0) return c.second;
+  }
+  return best.second;  // rounding ate the last bit of the sum
+}
+
+std::vector<std::pair<int32_t, float>> best_logprobs(std::span<const float> logits, int n,
+                                                     double log_sum) {
+  const size_t k = std::min(logits.size(), static_cast<size_t>(std::max(n, 0)));
+  std::vector<Candidate> best;
+  if (k > 0)
+    select_best(
+        logits.size(), k, [&](size_t id) { return tame(logits[id]); }, best);
+  std::vector<std::pair<int32_t, float>> out;
+  out.reserve(best.size());
+  for (const auto& [logit, id] : best) {
+    out.emplace_back(id, static_cast<float>(static_cast<double>(logit) - log_sum));
+  }
+  return out;
+}
+
+}  // namespace sluice

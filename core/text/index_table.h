@@ -1,0 +1,66 @@
+// A hash table of indexes into arrays that stand elsewhere: open addressing, four bytes an entry.
+// It knows no keys: callers give a hash and a test for "this index is the one".
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+class IndexTable {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  // Empties the table and makes room for `entries` of them.
+  void reset(size_t entries) { slots_.assign(std::bit_ceil(entries * 2 + 2), kNone); }
+
+  // The index for which `is_it(index)` holds among those entered with `hash`, or kNone.
+  template <typename IsIt>
+  uint32_t find(uint64_t hash, IsIt is_it) const {
+    if (slots_.empty()) return kNone;
+    return slots_[slot(hash, is_it)];
+  }
+
+  // Enters `index` unless an equal one is there: returns that one, or kNone where it entered.
+  template <typename IsIt>
+  uint32_t insert(uint64_t hash, uint32_t index, IsIt is_it) {
+    uint32_t& place = slots_[slot(hash, is_it)];
+    if (place != kNone) return place;
+    place = index;
+    return kNone;
+  }
+
+ private:
+  template <typename IsIt>
+  size_t slot(uint64_t hash, IsIt is_it) const {
+    const size_t mask = slots_.size() - 1;
+    size_t at = static_cast<size_t>(hash ^ hash >> 32) & mask;
+    while (slots_[at] != kNone && !is_it(slots_[at])) at = (at + 1) & mask;
+    return at;
+  }
+
+  std::vector<uint32_t> slots_;
+};
+
+inline uint64_t hash_mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+  return hash ^ hash >> 29;
+}
+
+inline uint64_t hash_text(std::string_view text) {
+  uint64_t hash = text.size();
+  uint64_t word = 0;
+  while (text.size() >= sizeof word) {
+    std::memcpy(&word, text.data(), sizeof word);
+    hash = hash_mix(hash, word);
+    text.remove_prefix(sizeof word);
+  }
+  word = 0;
+  std::memcpy(&word, text.data(), text.size());
+  return hash_mix(hash_mix(hash, word), 0);
+}
+
+}  // namespace sluice

@@ -1,0 +1,106 @@
+#include "weights/gguf_check.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice {
+namespace {
+
+// What a file that isn't GGUF seems to be, from its first bytes; "" where they say nothing.
+std::string_view recognize(std::string_view first) {
+  struct Sign {
+    std::string_view prefix;
+    std::string_view meaning;
+  };
+  static constexpr Sign kSigns[] = {
+      {"\x1f\x8b", "it looks like gzip data: unpack it first"},
+      {"\x28\xb5\x2f\xfd", "it looks like Zstandard data: unpack it first"},
+      {"PK\x03\x04", "it looks like a zip archive (or a PyTorch checkpoint): convert it to GGUF"},
+      {"version https://git-lfs",
+       "it is a Git LFS pointer, not the file: download the file itself"},
+      {"lmgg", "it is a GGML file of 2023: convert it to GGUF"},
+      {"tjgg", "it is a GGML file of 2023: convert it to GGUF"},
+      {"fmgg", "it is a GGML file of 2023: convert it to GGUF"},
+  };
+  for (const Sign& sign : kSigns) {
+    if (first.starts_with(sign.prefix)) return sign.meaning;
+  }
+  // safetensors: a 64-bit length, then JSON.
+  if (first.size() > 8 && first[8] == '{' && first[6] == 0 && first[7] == 0) {
+    return "it looks like a safetensors file: convert it to GGUF";
+  }
+  if (first.starts_with("\xef\xbb\xbf")) first.remove_prefix(3);
+  while (!first.empty() && std::string_view(" \t\r\n").contains(first[0])) first.remove_prefix(1);
+  if (first.starts_with('<')) {
+    return "it looks like an HTML page: check the address, it must lead to the model file itself";
+  }
+  if (first.starts_with('{') || first.starts_with('[')) {
+    return "it looks like JSON, perhaps a server's error message: check the address";
+  }
+  return {};
+}
+
+// A text that is there more than once. Sorts them: no choice of texts makes that slow.
+std::optional<std::string_view> repeated(std::vector<std::string_view> texts) {
+  std::ranges::sort(texts);
+  const auto twice = std::ranges::adjacent_find(texts);
+  if (twice == texts.end()) return std::nullopt;
+  return *twice;
+}
+
+Status check_unique(const Gguf& gguf) {
+  std::vector<std::string_view> keys;
+  for (const auto& [key, value] : gguf.metadata) keys.push_back(key);
+  if (const auto twice = repeated(std::move(keys))) {
+    return fail(Code::bad_file, "the key '", printable(*twice),
+                "' stands in the file twice; expected once", kDamaged);
+  }
+  std::vector<std::string_view> names;
+  for (const TensorInfo& tensor : gguf.tensors) names.push_back(tensor.name);
+  if (const auto twice = repeated(std::move(names))) {
+    return fail(Code::bad_file, "the tensor '", printable(*twice),
+                "' stands in the file twice; expected once", kDamaged);
+  }
+  return {};
+}
+
+Status check_overlap(const Gguf& gguf) {
+  std::vector<const TensorInfo*> by_offset;
+  for (const TensorInfo& tensor : gguf.tensors) by_offset.push_back(&tensor);
+  std::ranges::sort(by_offset, {}, &TensorInfo::offset);
+  for (size_t i = 1; i < by_offset.size(); ++i) {
+    const TensorInfo& before = *by_offset[i - 1];
+    const TensorInfo& after = *by_offset[i];
+    if (after.offset < before.offset + before.bytes) {
+      return fail(Code::bad_file, "the tensors '", printable(before.name), "' (", before.bytes,
+                  " bytes at offset ", before.offset, ") and '", printable(after.name),
+                  "' (at offset ", after.offset, ") overlap; expected each to have its own bytes",
+                  kDamaged);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_directory(const Gguf& gguf) {
+  SLUICE_TRY(check_unique(gguf));
+  return check_overlap(gguf);
+}
+
+std::unexpected<Error> not_gguf(std::string_view first) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string hex;
+  for (const char c : first.substr(0, 4)) {
+    const auto byte = static_cast<uint8_t>(c);
+    hex.append({' ', kDigits[byte >> 4], kDigits[byte & 15]});
+  }
+  const std::string_view meaning = recognize(first);
+  return fail(Code::bad_file, "this is not a GGUF file: it begins with the bytes", hex, " (\"",
+              printable(first), "\"), expected \"GGUF\"; ",
+              meaning.empty() ? "choose another file" : meaning);
+}
+
+}  // namespace sluice

@@ -1,0 +1,243 @@
+#include "weights/weights.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "quant/quant.h"
+
+namespace sluice {
+namespace {
+
+constexpr size_t kBinBytes = 64 * 1024;
+
+std::string shape_text(const TensorInfo& info) {
+  std::string text = "[";
+  for (uint32_t d = 0; d < info.n_dims; ++d) {
+    text += concat(d ? ", " : "", info.dims[d]);
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+Result<int> Weights::add(const Gguf& gguf, std::string_view name, int slot, int64_t rows,
+                         int64_t cols, bool is_vector) {
+  const TensorInfo* info = gguf.find_tensor(name);
+  if (info == nullptr) {
+    return fail(Code::bad_file, "the file has no tensor ", name,
+                ", which its architecture needs; it is damaged or incomplete: get it again");
+  }
+  const TypeTraits* type = find_traits(info->type);
+  if (type == nullptr) {
+    const FileType found = file_type(info->type);
+    return fail(
+        Code::unsupported_type, "tensor ", name, " has type ",
+        found.name ? std::string(found.name) : concat("number ", info->type),
+        ", which Sluice doesn't compute; use a file in Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, "
+        "Q6_K, F16, BF16 or F32");
+  }
+  const bool shaped = info->dims[0] == static_cast<uint64_t>(cols) &&
+                      info->dims[1] == static_cast<uint64_t>(rows) && info->dims[2] == 1 &&
+                      info->dims[3] == 1;
+  if (!shaped) {
+    return fail(Code::bad_file, "tensor ", name, " has the shape ", shape_text(*info),
+                ", but the header's numbers ask for [", cols,
+                is_vector ? std::string() : concat(", ", rows), "]; the file is damaged");
+  }
+  if (is_vector && type->group != 0) {
+    return fail(Code::unsupported_type, "tensor ", name, " is a vector of type ", type->name,
+                "; vectors are expected as F32, F16 or BF16");
+  }
+  Tensor tensor;
+  tensor.name = name;
+  tensor.slot = slot;
+  tensor.begin = info->offset;
+  tensor.bytes = info->bytes;
+  tensor.is_vector = is_vector;
+  tensor.matrix = Matrix{type->type, rows, cols, nullptr, !is_vector && packs(type->type)};
+  tensors_.push_back(std::move(tensor));
+  ++slots_[static_cast<size_t>(slot)].missing;
+  return static_cast<int>(tensors_.size()) - 1;
+}
+
+Result<int> Weights::add_matrix(const Gguf& gguf, std::string_view name, int slot, int64_t rows,
+                                int64_t cols) {
+  return add(gguf, name, slot, rows, cols, false);
+}
+
+Result<int> Weights::add_vector(const Gguf& gguf, std::string_view name, int slot, int64_t length) {
+  return add(gguf, name, slot, 1, length, true);
+}
+
+bool Weights::uses(std::string_view name) const {
+  return std::any_of(tensors_.begin(), tensors_.end(),
+                     [&](const Tensor& t) { return t.name == name; });
+}
+
+// A vector of 16-bit floats keeps its file bytes behind the f32 values it is widened to.
+uint64_t Weights::memory_of(const Tensor& tensor) {
+  const uint64_t widened = tensor.is_vector && tensor.matrix.type != Type::F32
+                               ? 4 * static_cast<uint64_t>(tensor.matrix.cols)
+                               : 0;
+  return round_up(widened, kAlignment) + round_up(tensor.bytes, kAlignment);
+}
+
+uint64_t Weights::bytes() const {
+  uint64_t total = 0;
+  for (const Tensor& tensor : tensors_) total += memory_of(tensor);
+  return total;
+}
+
+void Weights::sort_by_offset() {
+  order_.resize(tensors_.size());
+  for (size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<int>(i);
+  std::sort(order_.begin(), order_.end(), [&](int a, int b) {
+    return tensors_[static_cast<size_t>(a)].begin < tensors_[static_cast<size_t>(b)].begin;
+  });
+}
+
+Status Weights::allocate() {
+  sort_by_offset();
+  std::vector<uint64_t> slot_bytes(slots_.size());
+  uint64_t longest_strip = 0;
+  for (const Tensor& tensor : tensors_) {
+    slot_bytes[static_cast<size_t>(tensor.slot)] += memory_of(tensor);
+    if (tensor.matrix.packed) {
+      longest_strip = std::max<uint64_t>(longest_strip, kStripRows * tensor.matrix.bytes_per_row());
+    }
+  }
+  SLUICE_ASSIGN(bin_, AlignedBuffer::allocate_uninitialized(kBinBytes, "reading the file"));
+  SLUICE_ASSIGN(strip_,
+                AlignedBuffer::allocate_uninitialized(longest_strip, "packing the weights"));
+  for (size_t s = 0; s < slots_.size(); ++s) {
+    SLUICE_ASSIGN(slots_[s].memory,
+                  AlignedBuffer::allocate_uninitialized(slot_bytes[s], "the weights"));
+    slots_[s].state = SlotState::arriving;
+    if (slots_[s].missing == 0) {
+      slots_[s].state = SlotState::resident;
+      ++resident_slots_;
+    }
+  }
+  std::vector<size_t> used(slots_.size());
+  for (Tensor& tensor : tensors_) {
+    size_t& at = used[static_cast<size_t>(tensor.slot)];
+    uint8_t* memory = slots_[static_cast<size_t>(tensor.slot)].memory.data() + at;
+    at += static_cast<size_t>(memory_of(tensor));
+    tensor.matrix.data = memory;
+    tensor.place = memory + memory_of(tensor) - round_up(tensor.bytes, kAlignment);
+  }
+  return {};
+}
+
+std::span<uint8_t> Weights::window() {
+  if (next_ < order_.size()) {
+    const Tensor& tensor = tensors_[static_cast<size_t>(order_[next_])];
+    if (cursor_ >= tensor.begin) {
+      return {tensor.place + tensor.arrived, static_cast<size_t>(tensor.bytes - tensor.arrived)};
+    }
+    return {bin_.data(),
+            static_cast<size_t>(std::min<uint64_t>(kBinBytes, tensor.begin - cursor_))};
+  }
+  return {bin_.data(), kBinBytes};
+}
+
+void Weights::commit(size_t n) {
+  if (next_ < order_.size()) {
+    Tensor& tensor = tensors_[static_cast<size_t>(order_[next_])];
+    if (cursor_ >= tensor.begin) {
+      tensor.arrived += n;
+      advance(tensor);
+      if (tensor.arrived == tensor.bytes) ++next_;
+    }
+  }
+  cursor_ += n;
+}
+
+// Packs the strips that are complete now.
+void Weights::advance(Tensor& tensor) {
+  if (tensor.matrix.packed) {
+    const size_t strip_bytes = kStripRows * tensor.matrix.bytes_per_row();
+    const int64_t whole_strips = tensor.matrix.rows / kStripRows;
+    while (tensor.packed_strips < whole_strips &&
+           static_cast<uint64_t>(tensor.packed_strips + 1) * strip_bytes <= tensor.arrived) {
+      uint8_t* strip = tensor.place + static_cast<size_t>(tensor.packed_strips) * strip_bytes;
+      std::memcpy(strip_.data(), strip, strip_bytes);
+      pack_strip(tensor.matrix.type, strip_.data(), tensor.matrix.cols, strip);
+      ++tensor.packed_strips;
+    }
+  }
+  if (tensor.arrived == tensor.bytes) complete(tensor);
+}
+
+void Weights::complete(Tensor& tensor) {
+  if (tensor.is_vector && tensor.place != tensor.matrix.data) {
+    // The f32 values lie in front of the file's bytes, in memory that this object owns.
+    auto* widened = reinterpret_cast<float*>(const_cast<uint8_t*>(tensor.matrix.data));
+    traits(tensor.matrix.type).dequantize(tensor.place, tensor.matrix.cols, widened);
+  }
+  Slot& slot = slots_[static_cast<size_t>(tensor.slot)];
+  if (--slot.missing == 0) {
+    slot.state = SlotState::resident;
+    ++resident_slots_;
+  }
+}
+
+Status Weights::adopt(uint8_t* data, Pool& pool) {
+  sort_by_offset();
+  // Vectors are few and small: copied, so that they are aligned.
+  uint64_t vector_bytes = 0;
+  uint64_t longest_strip = 0;
+  for (const Tensor& tensor : tensors_) {
+    if (tensor.is_vector)
+      vector_bytes += round_up(4 * static_cast<uint64_t>(tensor.matrix.cols), kAlignment);
+    if (tensor.matrix.packed) {
+      longest_strip = std::max<uint64_t>(longest_strip, kStripRows * tensor.matrix.bytes_per_row());
+    }
+  }
+  if (slots_.empty()) return {};
+  AlignedBuffer& vectors = slots_[0].memory;
+  SLUICE_ASSIGN(vectors, AlignedBuffer::allocate_uninitialized(vector_bytes, "the weights"));
+  const uint64_t strip_stride = round_up(longest_strip, kAlignment);
+  SLUICE_ASSIGN(strip_,
+                AlignedBuffer::allocate_uninitialized(
+                    strip_stride * static_cast<uint64_t>(pool.size()), "packing the weights"));
+  size_t used = 0;
+  for (Tensor& tensor : tensors_) {
+    tensor.place = data + tensor.begin;
+    tensor.arrived = tensor.bytes;
+    tensor.matrix.data = tensor.place;
+    if (tensor.is_vector) {
+      tensor.matrix.data = vectors.data() + used;
+      used +=
+          static_cast<size_t>(round_up(4 * static_cast<uint64_t>(tensor.matrix.cols), kAlignment));
+    }
+  }
+  pool.run([&](int worker) {
+    uint8_t* scratch = strip_.data() + static_cast<size_t>(worker) * strip_stride;
+    for (Tensor& tensor : tensors_) {
+      if (!tensor.matrix.packed) continue;
+      const size_t strip_bytes = kStripRows * tensor.matrix.bytes_per_row();
+      const Share strips = share(tensor.matrix.rows / kStripRows, worker, pool.size());
+      for (int64_t s = strips.begin; s < strips.end; ++s) {
+        uint8_t* strip = tensor.place + static_cast<size_t>(s) * strip_bytes;
+        std::memcpy(scratch, strip, strip_bytes);
+        pack_strip(tensor.matrix.type, scratch, tensor.matrix.cols, strip);
+      }
+    }
+  });
+  strip_ = AlignedBuffer();
+  for (Slot& slot : slots_) {
+    if (slot.missing == 0) ++resident_slots_, slot.state = SlotState::resident;
+  }
+  for (Tensor& tensor : tensors_) complete(tensor);
+  next_ = order_.size();
+  return {};
+}
+
+uint64_t Weights::missing_bytes() const {
+  if (order_.empty() || next_ >= order_.size()) return 0;
+  const Tensor& last = tensors_[static_cast<size_t>(order_.back())];
+  return last.begin + last.bytes - cursor_;
+}
+
+}  // namespace sluice

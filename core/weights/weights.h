@@ -1,0 +1,95 @@
+// A model's weights in memory: one slot for the embedding, one for each layer and one for the head.
+// A slot is absent, arriving or resident; a layer can run once its slot is resident.
+//
+// Bytes come from the file in order (window / commit) straight to their place and are packed there
+// (quant/matrix.h), strip by strip; or a mapped file is adopted and packed where it lies.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/aligned.h"
+#include "base/result.h"
+#include "base/threads.h"
+#include "quant/matrix.h"
+#include "weights/gguf.h"
+
+namespace sluice {
+
+enum class SlotState : uint8_t { absent, arriving, resident };
+
+class Weights {
+ public:
+  // --- which tensors, decided by the model before anything is loaded -------------------------
+  explicit Weights(int n_slots = 0) : slots_(static_cast<size_t>(n_slots)) {}
+
+  // Puts a tensor of the file into a slot and returns its handle. It must be rows x cols (a vector
+  // has rows = 1 and stands as one dimension); unsupported_type and bad_file name the tensor.
+  Result<int> add_matrix(const Gguf& gguf, std::string_view name, int slot, int64_t rows,
+                         int64_t cols);
+  // F32, F16 or BF16 in the file, f32 in memory.
+  Result<int> add_vector(const Gguf& gguf, std::string_view name, int slot, int64_t length);
+  bool uses(std::string_view name) const;
+
+  // --- bringing them in ------------------------------------------------------------------------
+  uint64_t bytes() const;  // of memory, once all are resident
+  // Takes memory for every slot. Call once, then commit() bytes from data offset 0 on.
+  Status allocate();
+  // Where the next bytes of the file's data belong: a tensor's place, or a bin for those between
+  // tensors and after the last. Never empty.
+  std::span<uint8_t> window();
+  void commit(size_t n);
+  // Uses the data where it lies: `data` is writable (a private mapping), outlives this object and
+  // holds every tensor. Packs on all workers of the pool.
+  Status adopt(uint8_t* data, Pool& pool);
+
+  uint64_t missing_bytes() const;  // of the file's data, up to the end of the last tensor used
+  SlotState state(int slot) const { return slots_[static_cast<size_t>(slot)].state; }
+  bool resident() const { return resident_slots_ == static_cast<int>(slots_.size()); }
+  int resident_slots() const { return resident_slots_; }
+
+  // --- using them (valid while their slot is resident) -----------------------------------------
+  const Matrix& matrix(int handle) const { return tensors_[static_cast<size_t>(handle)].matrix; }
+  const float* vector(int handle) const {
+    return reinterpret_cast<const float*>(tensors_[static_cast<size_t>(handle)].matrix.data);
+  }
+
+ private:
+  struct Tensor {
+    std::string name;
+    int slot = 0;
+    uint64_t begin = 0;  // in the file's data
+    uint64_t bytes = 0;
+    bool is_vector = false;
+    Matrix matrix;             // matrix.data is set when memory is there
+    uint8_t* place = nullptr;  // where the file's bytes go
+    uint64_t arrived = 0;
+    int64_t packed_strips = 0;
+  };
+  struct Slot {
+    SlotState state = SlotState::absent;
+    int missing = 0;  // tensors not yet complete
+    AlignedBuffer memory;
+  };
+
+  Result<int> add(const Gguf& gguf, std::string_view name, int slot, int64_t rows, int64_t cols,
+                  bool is_vector);
+  static uint64_t memory_of(const Tensor& tensor);
+  void sort_by_offset();
+  void advance(Tensor& tensor);
+  void complete(Tensor& tensor);
+
+  std::vector<Tensor> tensors_;
+  std::vector<Slot> slots_;
+  std::vector<int> order_;  // tensors by place in the file
+  size_t next_ = 0;         // in order_
+  uint64_t cursor_ = 0;     // in the file's data
+  int resident_slots_ = 0;
+  AlignedBuffer strip_;  // one strip, while it is packed in place
+  AlignedBuffer bin_;
+};
+
+}  // namespace sluice

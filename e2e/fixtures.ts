@@ -1,0 +1,150 @@
+// What every test has: the servers, the page opened, and a console in which nothing may appear.
+import {
+  test as base,
+  expect,
+  type ConsoleMessage,
+  type Locator,
+  type Page,
+} from '@playwright/test';
+import { makeModels, modelFiles } from './models';
+import { ModelServer, servePage, type Site } from './servers';
+
+export interface Options {
+  /** Whether the page is served with the headers for cross-origin isolation. */
+  isolation: boolean;
+}
+
+interface WorkerFixtures {
+  sites: { isolated: Site; plain: Site };
+  models: ModelServer;
+}
+
+interface Fixtures {
+  site: Site;
+  /** Messages that the console may hold, because the test provokes them. */
+  allowed: RegExp[];
+  app: AppPage;
+}
+
+export { expect };
+
+/** The parts of the page by what people call them. */
+export class AppPage {
+  readonly prompt: Locator;
+  /** The one button: Write, and Stop while it writes. */
+  readonly button: Locator;
+  /** What the model has written, without the prompt. */
+  readonly text: Locator;
+  readonly modelName: Locator;
+  readonly problem: Locator;
+  readonly offer: Locator;
+  readonly loading: Locator;
+
+  constructor(
+    readonly page: Page,
+    readonly site: Site,
+  ) {
+    this.prompt = page.getByLabel('Prompt', { exact: true });
+    this.button = page.locator('button.primary');
+    this.text = page.locator('#written');
+    this.modelName = page.locator('.model-name');
+    this.problem = page.locator('.notice.wrong');
+    this.offer = page.getByRole('region', { name: /This link asks/ });
+    this.loading = page.locator('.loading');
+  }
+
+  /** Opens the page, with a fragment maybe, and waits for the bundled model. */
+  async open(fragment = ''): Promise<void> {
+    await this.page.goto(this.site.url + fragment);
+    await this.ready();
+  }
+
+  /** Waits until a model is loaded and nothing runs. */
+  async ready(name: string | RegExp = 'Sluice Stories'): Promise<void> {
+    await expect(this.modelName).toHaveText(name);
+    await expect(this.loading).toHaveCount(0);
+    await expect(this.button).toHaveText('Write');
+  }
+
+  /** Presses the button and waits for the text's end. */
+  async write(): Promise<string> {
+    await this.button.click();
+    return this.written();
+  }
+
+  /** Waits for the end of a text and gives it. */
+  async written(): Promise<string> {
+    await expect(this.page.getByRole('button', { name: 'Copy' })).toBeVisible();
+    await expect(this.button).toHaveText('Write');
+    return (await this.text.textContent()) ?? '';
+  }
+
+  async openSettings(): Promise<void> {
+    await this.page.locator('summary').click();
+    await expect(this.page.getByLabel('Seed')).toBeVisible();
+  }
+
+  async loadAddress(address: string): Promise<void> {
+    await this.page.getByLabel('Address').fill(address);
+    await this.page.getByRole('button', { name: 'Load', exact: true }).click();
+  }
+
+  figure(label: string): Locator {
+    return this.page.locator('.figure', { hasText: label }).locator('dd');
+  }
+
+  fact(label: string): Locator {
+    return this.page
+      .locator('.facts div')
+      .filter({ has: this.page.getByText(label, { exact: true }) })
+      .locator('dd');
+  }
+}
+
+function describeMessage(message: ConsoleMessage): string {
+  return `${message.type()}: ${message.text()} (${message.location().url})`;
+}
+
+export const test = base.extend<Fixtures & Options, WorkerFixtures>({
+  isolation: [true, { option: true }],
+
+  sites: [
+    async ({}, use) => {
+      const [isolated, plain] = await Promise.all([servePage(true), servePage(false)]);
+      await use({ isolated, plain });
+      await Promise.all([isolated.close(), plain.close()]);
+    },
+    { scope: 'worker' },
+  ],
+
+  models: [
+    async ({}, use) => {
+      makeModels();
+      const server = await new ModelServer(modelFiles()).start();
+      await use(server);
+      await server.close();
+    },
+    { scope: 'worker' },
+  ],
+
+  site: async ({ sites, isolation }, use) => {
+    await use(isolation ? sites.isolated : sites.plain);
+  },
+
+  allowed: async ({}, use) => {
+    await use([]);
+  },
+
+  page: async ({ page, allowed }, use) => {
+    const messages: string[] = [];
+    page.on('console', (message) => messages.push(describeMessage(message)));
+    page.on('pageerror', (error) => messages.push(`uncaught: ${error.message}`));
+    await use(page);
+    const unexpected = messages.filter((text) => !allowed.some((pattern) => pattern.test(text)));
+    expect(unexpected, 'the console').toEqual([]);
+  },
+
+  app: async ({ page, site }, use) => {
+    await use(new AppPage(page, site));
+  },
+});

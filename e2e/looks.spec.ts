@@ -1,0 +1,118 @@
+// What the page looks like, and what it is to those who don't see it: axe and pictures of every state, at three
+// widths, light and dark. The pictures go to e2e/screenshots/ to be looked at.
+import { AxeBuilder } from '@axe-core/playwright';
+import { BUNDLED } from './models';
+import { expect, test, type AppPage } from './fixtures';
+import type { ModelServer } from './servers';
+
+interface State {
+  name: string;
+  allowed?: RegExp;
+  set(app: AppPage, models: ModelServer): Promise<void>;
+}
+
+const STATES: State[] = [
+  {
+    name: 'opened',
+    set: async (app) => {
+      await app.open();
+    },
+  },
+  {
+    name: 'written',
+    set: async (app) => {
+      await app.open('#seed=4&temperature=0.6&length=140');
+      await app.write();
+    },
+  },
+  {
+    name: 'settings',
+    set: async (app) => {
+      await app.open();
+      await app.openSettings();
+    },
+  },
+  {
+    name: 'loading',
+    set: async (app, models) => {
+      await app.open();
+      await app.loadAddress(models.gated('stories.gguf', 1_400_000).url);
+      await expect(app.loading).toContainText('MB of 2.58 MB');
+    },
+  },
+  {
+    name: 'offer',
+    set: async (app, models) => {
+      await app.open(`#temperature=9&model=${encodeURIComponent(models.good('stories.gguf'))}`);
+      await expect(app.offer).toContainText('to download');
+    },
+  },
+  {
+    name: 'problem',
+    allowed: /404 \(Not Found\)/,
+    set: async (app, models) => {
+      await app.open();
+      await app.loadAddress(models.bad('missing'));
+      await expect(app.problem).toBeVisible();
+    },
+  },
+];
+
+const HEIGHTS = { 360: 740, 768: 1024, 1280: 800 };
+
+for (const [width, height] of Object.entries(HEIGHTS)) {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test(`${width} wide, ${colorScheme}`, async ({ app, page, models, allowed }) => {
+      await page.setViewportSize({ width: Number(width), height });
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      for (const state of STATES) {
+        if (state.allowed) allowed.push(state.allowed);
+        await page.goto('about:blank');
+        await state.set(app, models);
+        await page.evaluate(() => document.fonts.ready);
+        await page.mouse.move(0, 0);
+        await page.screenshot({
+          path: `screenshots/${state.name}-${width}-${colorScheme}.png`,
+          fullPage: true,
+        });
+        const overflow = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        );
+        expect(overflow, `${state.name}: nothing is wider than the page`).toBe(0);
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        expect(
+          violations.map((v) => `${v.id}: ${v.nodes.map((node) => node.html).join(' | ')}`),
+          state.name,
+        ).toEqual([]);
+      }
+    });
+  }
+}
+
+test('what is touched is 44 px tall at least', async ({ app, page }) => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await app.open('#length=5');
+  await app.openSettings();
+  await app.write();
+  const small = await page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>('button, summary, select, input, textarea')]
+      .map((element) => ({
+        name: element.id || element.textContent,
+        box: element.getBoundingClientRect(),
+      }))
+      .filter(({ box }) => box.height < 44 || box.width < 44)
+      .map(({ name, box }) => `${name}: ${box.width} x ${box.height}`),
+  );
+  // Links within a line of text may be as small as the text, but not these.
+  expect(small).toEqual([]);
+});
+
+test('states are said to screen readers', async ({ app, page }) => {
+  await app.open('#length=30');
+  const status = page.getByRole('status');
+  await expect(status).toHaveText('Sluice Stories is ready');
+  await app.write();
+  await expect(status).toHaveText(/^Done: \d+ tokens$/);
+  await page.getByLabel('Choose a .gguf file').setInputFiles(BUNDLED);
+  await expect(status).toHaveText('Sluice Stories is ready');
+});

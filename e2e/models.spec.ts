@@ -1,0 +1,196 @@
+// Other models: by file, by dropping, by address, by a link; servers that misbehave; loads that are cut off.
+import type { Page } from '@playwright/test';
+import { BUNDLED, OTHER, modelFiles, nativeBuilt, NO_NATIVE } from './models';
+import { expect, test, type AppPage } from './fixtures';
+import type { Fault } from './servers';
+
+/** Enough for the header of the bundled model (its vocabulary takes 50 KB), far from all of it. */
+const HEADER_BYTES = 400_000;
+
+async function writes(app: AppPage): Promise<void> {
+  expect((await app.write()).length).toBeGreaterThan(0);
+}
+
+test('a model by file, and back', async ({ app, page, models }) => {
+  test.skip(!nativeBuilt, NO_NATIVE);
+  await app.open('#length=20');
+  await page.getByLabel('Choose a .gguf file').setInputFiles(modelFiles().get(OTHER) ?? '');
+  await expect(app.fact('Architecture')).toHaveText('qwen2');
+  await expect(app.fact('From')).toHaveText('this device');
+  await expect(app.fact('Types')).toContainText('Q4_0');
+  await expect(app.loading).toHaveCount(0);
+  await writes(app);
+  expect(models.url).not.toBe('');
+  await page.getByRole('button', { name: 'Back to the model of this page' }).click();
+  await app.ready();
+  await writes(app);
+});
+
+test('a model by dropping its file on the page', async ({ app, page }) => {
+  await app.open('#length=20');
+  const data = await page.evaluateHandle(async () => {
+    const bytes = await (await fetch('models/stories-q8_0.gguf')).arrayBuffer();
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([bytes], 'dropped.gguf'));
+    return transfer;
+  });
+  await page.dispatchEvent('body', 'dragover', { dataTransfer: data });
+  await expect(page.getByText('Drop the .gguf file to open it')).toBeVisible();
+  await page.dispatchEvent('body', 'drop', { dataTransfer: data });
+  await expect(page.getByText('Drop the .gguf file to open it')).toHaveCount(0);
+  await expect(app.fact('From')).toHaveText('this device');
+  await app.ready();
+  await writes(app);
+});
+
+test('a file that is no model is refused, and the old model stays', async ({ app, page }) => {
+  await app.open('#length=20');
+  await page
+    .getByLabel('Choose a .gguf file')
+    .setInputFiles({
+      name: 'photo.gguf',
+      mimeType: '',
+      buffer: Buffer.from('not a model at all '.repeat(100)),
+    });
+  await expect(app.problem).toHaveAttribute('data-code', 'bad_file');
+  await expect(app.problem).toContainText('Choose a .gguf file');
+  await app.ready();
+  await writes(app);
+});
+
+test('a model by address from another origin, with progress', async ({ app, page, models }) => {
+  await app.open('#length=20');
+  const gate = models.gated('stories.gguf', HEADER_BYTES);
+  await app.loadAddress(gate.url);
+  const progress = page.getByRole('progressbar');
+  await expect(progress).toHaveAttribute('max', '2578944');
+  await expect(app.loading).toContainText('Loading stories.gguf');
+  await expect(app.loading).toContainText(
+    /\d+ KB of 2\.58 MB · [\d.]+ [KMG]?B\/s · [\d.]+ (ms|s|min) left/,
+  );
+  gate.open();
+  await app.ready();
+  await expect(app.fact('From')).toHaveText(new URL(models.url).host);
+  await expect(page).toHaveURL(/#model=http/);
+  await writes(app);
+});
+
+test('what can be no address is not tried', async ({ app, page }) => {
+  await app.open();
+  for (const text of ['', 'javascript:alert(1)', 'ftp://models.example/m.gguf']) {
+    await app.loadAddress(text);
+    await expect(page.getByText('That isn’t an http or https address')).toBeVisible();
+    await expect(page.getByLabel('Address')).toHaveAttribute('aria-invalid', 'true');
+  }
+  await app.ready();
+});
+
+test('a link to a model elsewhere shows host and size, and asks first', async ({
+  app,
+  page,
+  models,
+}) => {
+  // The rest of the body never comes: asking may not take more than the header.
+  const gate = models.gated('stories.gguf', HEADER_BYTES);
+  const fragment = `#prompt=A+cat&model=${encodeURIComponent(gate.url)}&length=20`;
+  await app.open(fragment);
+  await expect(app.offer).toContainText(new URL(models.url).host);
+  await expect(app.offer).toContainText('2.58 MB to download');
+  await expect(app.prompt).toHaveValue('A cat');
+  await expect(app.fact('From')).toHaveText('this page');
+  await writes(app);
+
+  await app.offer.getByRole('button', { name: /^No/ }).click();
+  await expect(app.offer).toHaveCount(0);
+  await expect(page).not.toHaveURL(/model=/);
+
+  await page.evaluate((hash) => {
+    location.hash = hash;
+  }, fragment);
+  await app.offer.getByRole('button', { name: 'Download 2.58 MB' }).click();
+  await expect(app.loading).toContainText('KB of 2.58 MB');
+  gate.open();
+  await app.ready();
+  await expect(app.fact('From')).toHaveText(new URL(models.url).host);
+  await writes(app);
+});
+
+test('a link to a model that can’t be had says so', async ({ app, models, allowed }) => {
+  allowed.push(/404 \(Not Found\)/);
+  await app.open(`#length=20&model=${encodeURIComponent(models.bad('missing'))}`);
+  await expect(app.offer).toContainText('couldn’t be fetched');
+  await expect(app.offer).toContainText('404');
+  await writes(app);
+});
+
+const FAULTS: [Fault, string, RegExp, RegExp[]][] = [
+  ['missing', 'download_failed', /404/, [/404 \(Not Found\)/]],
+  ['error', 'download_failed', /503/, [/503 \(Service Unavailable\)/]],
+  ['no-cors', 'download_failed', /CORS/, [/CORS policy/, /net::ERR_FAILED/]],
+  ['html', 'bad_file', /web page/, []],
+  ['garbage', 'bad_file', /GGUF/, []],
+  ['broken', 'bad_file', /./, []],
+  [
+    'short',
+    'download_failed',
+    /of 2578944/,
+    [/net::ERR_(CONTENT_LENGTH_MISMATCH|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING)/],
+  ],
+];
+
+for (const [fault, code, message, console] of FAULTS) {
+  test(`server fault: ${fault}`, async ({ app, models, allowed }) => {
+    allowed.push(...console);
+    await app.open('#length=20');
+    await app.loadAddress(models.bad(fault));
+    await expect(app.problem).toHaveAttribute('data-code', code);
+    await expect(app.problem).toContainText(message);
+    await expect(app.problem.getByRole('button', { name: 'Try again' })).toBeVisible();
+    await expect(app.loading).toHaveCount(0);
+    await app.loadAddress(models.good('stories.gguf'));
+    await expect(app.fact('From')).toHaveText(new URL(models.url).host);
+    await app.ready();
+    await expect(app.problem).toHaveCount(0);
+    await writes(app);
+  });
+}
+
+test('a stalled load can be cancelled, and the next one works', async ({ app, page, models }) => {
+  await app.open('#length=20');
+  await app.loadAddress(models.bad('stalled'));
+  await expect(app.loading).toContainText(/MB of 2\.58 MB/);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await expect(app.loading).toHaveCount(0);
+  await expect(app.problem).toHaveCount(0);
+  await expect(app.modelName).toHaveText('None loaded');
+  await page.getByRole('button', { name: 'Back to the model of this page' }).click();
+  await app.ready();
+  await writes(app);
+});
+
+test('another model may be chosen while one loads or writes', async ({ app, page, models }) => {
+  await app.open('#length=4096');
+  await app.button.click();
+  await app.loadAddress(models.bad('stalled'));
+  await expect(app.loading).toContainText(/MB of 2\.58 MB/);
+  await page.getByLabel('Choose a .gguf file').setInputFiles(BUNDLED);
+  await expect(app.fact('From')).toHaveText('this device');
+  await app.ready();
+  await writes(app);
+});
+
+test('write waits for a model that is on its way', async ({ app, page, models }) => {
+  await app.open('#length=20');
+  const gate = models.gated('stories.gguf', HEADER_BYTES);
+  await app.loadAddress(gate.url);
+  await expect(app.loading).toContainText('KB of 2.58 MB');
+  await app.button.click();
+  await expect(app.button).toHaveText('Stop');
+  gate.open();
+  expect((await app.written()).length).toBeGreaterThan(0);
+  await noProblem(page);
+});
+
+async function noProblem(page: Page): Promise<void> {
+  await expect(page.locator('.notice.wrong')).toHaveCount(0);
+}

@@ -1,0 +1,49 @@
+// The models that the tests load: the bundled one, and tiny ones with random weights, which the native
+// build writes.
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { ROOT } from './servers';
+
+const RELEASE = path.join(ROOT, 'build/release');
+const MADE = path.join(ROOT, 'build/e2e-models');
+
+export const BUNDLED = path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf');
+export const SLUICE = path.join(RELEASE, 'sluice');
+
+function findMaker(): string | undefined {
+  return [path.join(RELEASE, 'make_models'), path.join(RELEASE, 'tests/make_models')].find((file) =>
+    fs.existsSync(file),
+  );
+}
+
+/** Whether the native build is there to compare with; without it such tests are skipped. */
+export const nativeBuilt = fs.existsSync(SLUICE) && findMaker() !== undefined;
+export const NO_NATIVE = 'the native build is not there (npm run build, or ninja -C build/release)';
+
+/** Writes the tiny models; does nothing without the native build. */
+export function makeModels(): void {
+  const maker = findMaker();
+  if (maker === undefined) return;
+  fs.mkdirSync(MADE, { recursive: true });
+  const newest = path.join(MADE, 'llama-q8_0.gguf');
+  if (fs.existsSync(newest) && fs.statSync(newest).mtimeMs > fs.statSync(maker).mtimeMs) return;
+  execFileSync(maker, [MADE]);
+}
+
+/** All models by the names that the model server gives them. */
+export function modelFiles(): Map<string, string> {
+  const files = new Map([['stories.gguf', BUNDLED]]);
+  if (fs.existsSync(MADE)) {
+    for (const name of fs.readdirSync(MADE)) files.set(name, path.join(MADE, name));
+  }
+  return files;
+}
+
+/** A model of another architecture, type and vocabulary than the bundled one. */
+export const OTHER = 'qwen2-q4_0.gguf';
+
+/** Calls the program; gives what it printed. */
+export function sluice(...args: string[]): string {
+  return execFileSync(SLUICE, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+}

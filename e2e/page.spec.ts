@@ -1,0 +1,215 @@
+// The page with its own model: what someone sees who opens it, writing, stopping, settings.
+import { SLUICE, nativeBuilt, NO_NATIVE, sluice } from './models';
+import { expect, test } from './fixtures';
+
+test('opens with what it is, a prompt, one button and the model ready', async ({
+  app,
+  page,
+  isolation,
+}) => {
+  await app.open();
+  await expect(page.getByRole('heading', { level: 1 })).toContainText('Language models');
+  await expect(app.prompt).toHaveValue('Once upon a time');
+  await expect(app.button).toHaveCount(1);
+  await expect(app.button).toBeEnabled();
+  for (const [label, value] of [
+    ['Architecture', 'llama'],
+    ['Parameters', '2.36 million'],
+    ['Types', 'Q8_0, F32'],
+    ['Layers', '5'],
+    ['Context', '512 tokens'],
+    ['Vocabulary', '2,048 tokens'],
+    ['Size', '2.58 MB'],
+    ['From', 'this page'],
+  ] as const) {
+    await expect(app.fact(label)).toHaveText(value);
+  }
+  expect(await page.evaluate(() => crossOriginIsolated)).toBe(isolation);
+  await expect(app.figure('Flavour')).toHaveText(
+    isolation ? /^(relaxed|simd)-mt$/ : /^(relaxed|simd)$/,
+  );
+  await expect(page.getByText('One thread.')).toHaveCount(isolation ? 0 : 1);
+  if (!isolation) await expect(app.figure('Threads')).toHaveText('1');
+  expect(page.url()).toBe(app.site.url);
+});
+
+test('text streams in, and the figures stand there afterwards', async ({ app, page }) => {
+  await app.open('#seed=5');
+  // The lengths that the text has on its way.
+  await page.evaluate(() => {
+    const lengths: number[] = [];
+    const target = document.getElementById('written') as HTMLElement;
+    new MutationObserver(() => lengths.push(target.textContent.length)).observe(target, {
+      childList: true,
+      characterData: true,
+      subtree: true,
+    });
+    Object.assign(window, { lengths });
+  });
+  const text = await app.write();
+  expect(text.length).toBeGreaterThan(100);
+  const lengths = await page.evaluate(() => (window as unknown as { lengths: number[] }).lengths);
+  const growing = [...new Set(lengths)];
+  expect(growing.length).toBeGreaterThan(5);
+  expect(growing.at(-1)).toBe(text.length);
+  await expect(page.locator('#text')).toContainText(`Once upon a time${text.slice(0, 40)}`);
+  await expect(app.figure('First token')).toHaveText(/^[\d.,]+ m?s$/);
+  await expect(app.figure('Prompt')).toHaveText(/^[\d.,]+ tokens\/s$/);
+  await expect(app.figure('Writing')).toHaveText(/^[\d.,]+ tokens\/s$/);
+  await expect(app.figure('Memory')).toHaveText(/^[\d.]+ MB$/);
+  await expect(page.locator('.state')).toHaveText(/\d+ tokens, seed 5/);
+});
+
+test('stops in the middle, and writes again', async ({ app, page }) => {
+  await app.open('#length=4096&seed=3&temperature=0.5');
+  await page.evaluate(() => {
+    const target = document.getElementById('written') as HTMLElement;
+    const observer = new MutationObserver(() => {
+      if (target.textContent === '') return;
+      observer.disconnect();
+      document.querySelector<HTMLButtonElement>('button.primary')?.click();
+    });
+    observer.observe(target, { childList: true, subtree: true });
+  });
+  const part = await app.write();
+  await expect(page.locator('.state')).toContainText('Stopped');
+  const whole = await app.write();
+  expect(whole.length).toBeGreaterThan(part.length);
+  expect(whole.startsWith(part)).toBe(true);
+});
+
+test('settings are respected: the same seed gives the same text, and that of the program', async ({
+  app,
+  page,
+}) => {
+  await app.open();
+  await app.openSettings();
+  await page.getByLabel('Temperature').fill('0.7');
+  await page.getByLabel('Top-p').fill('0.9');
+  await page.getByLabel('Top-k').fill('30');
+  await page.getByLabel('Length').fill('60');
+  await page.getByLabel('Seed').fill('12345');
+  const first = await app.write();
+  await expect(page.locator('.state')).toContainText('60 tokens, seed 12345');
+  expect(await app.write()).toBe(first);
+  await page.getByLabel('Seed').fill('12346');
+  expect(await app.write()).not.toBe(first);
+  test.skip(!nativeBuilt, NO_NATIVE);
+  const program = sluice(
+    ...['run', '-p', 'Once upon a time', '-n', '60', '--seed', '12345'],
+    ...['--temp', '0.7', '--top-p', '0.9', '--top-k', '30'],
+  );
+  expect(first, SLUICE).toBe(program);
+});
+
+test('a random seed is named and can be kept', async ({ app, page }) => {
+  await app.open('#length=40');
+  const first = await app.write();
+  await page.getByRole('button', { name: 'Keep this seed' }).click();
+  await expect(page.locator('.summary-text')).toContainText('seed');
+  expect(await app.write()).toBe(first);
+});
+
+test('works from the keyboard', async ({ app, page }) => {
+  await app.open('#length=4096');
+  const order = [
+    app.prompt,
+    app.button,
+    page.locator('summary'),
+    page.getByLabel('Choose a .gguf file'),
+    page.getByLabel('Address'),
+    page.getByRole('button', { name: 'Load', exact: true }),
+  ];
+  for (const element of order) {
+    await page.keyboard.press('Tab');
+    await expect(element).toBeFocused();
+  }
+  await app.prompt.focus();
+  await page.keyboard.press('Control+Enter');
+  await page.keyboard.press('Escape');
+  await expect(page.locator('.state')).toContainText(/Stopped|writes/);
+  await expect(app.button).toHaveText('Write');
+  await app.button.focus();
+  await page.keyboard.press('Enter');
+  await app.written();
+});
+
+test('the address keeps prompt and settings', async ({ app, page }) => {
+  await app.open();
+  await app.prompt.fill('The cat & the dog = 100% #1');
+  await app.openSettings();
+  await page.getByLabel('Seed').fill('9');
+  await page.getByLabel('Length').fill('30');
+  await expect(page).toHaveURL(/#prompt=.*length=30&seed=9$/);
+  const text = await app.write();
+  await page.reload();
+  await app.ready();
+  await expect(app.prompt).toHaveValue('The cat & the dog = 100% #1');
+  expect(await app.write()).toBe(text);
+  await page.evaluate(() => {
+    location.hash = '#prompt=Another%20one';
+  });
+  await expect(app.prompt).toHaveValue('Another one');
+  await expect(page.locator('.summary-text')).toHaveText('temperature 0.8, up to 256 tokens');
+});
+
+test('a hostile address is checked, and what was left out is named', async ({ app, page }) => {
+  await app.open(
+    '#temperature=NaN&topK=-1&threads=1e9&model=javascript:alert(1)&seed=4&prompt=%3Cimg%20src=x%20onerror=alert(1)%3E',
+  );
+  await expect(
+    page.getByRole('region', { name: 'Parts of this link were left out' }).locator('li'),
+  ).toHaveText([
+    'model: not an http or https address',
+    'temperature: not a number from 0 to 2',
+    'topK: not a number from 0 to 1000',
+    'threads: not a number from 1 to 64',
+  ]);
+  await expect(app.prompt).toHaveValue('<img src=x onerror=alert(1)>');
+  await expect(app.offer).toHaveCount(0);
+  await app.write();
+  await expect(page.locator('#text img')).toHaveCount(0);
+});
+
+test('a prompt longer than the context is refused with advice; a shorter one works', async ({
+  app,
+}) => {
+  await app.open('#length=20');
+  await app.prompt.fill('once upon a time there was a dog. '.repeat(400));
+  await app.button.click();
+  await expect(app.problem).toHaveAttribute('data-code', 'context_full');
+  await expect(app.problem).toContainText('Shorten the prompt');
+  await expect(app.problem).toContainText('512');
+  await app.prompt.fill('A dog');
+  expect((await app.write()).length).toBeGreaterThan(0);
+  await expect(app.problem).toHaveCount(0);
+});
+
+test('a worker that dies is told of, and the model can be loaded again', async ({ app, page }) => {
+  await app.open('#length=4096&seed=3');
+  const engine = page.workers().find((worker) => worker.url().includes('engine-worker'));
+  expect(engine).toBeDefined();
+  await engine?.evaluate(() => {
+    setTimeout(() => self.close());
+  });
+  await app.button.click();
+  await expect(app.problem).toHaveAttribute('data-code', 'worker_died');
+  await app.problem.getByRole('button', { name: 'Try again' }).click();
+  await app.ready();
+  expect((await app.write()).length).toBeGreaterThan(0);
+});
+
+test('threads can be chosen, and don’t change the text', async ({ app, page, isolation }) => {
+  await app.open('#seed=8&length=40');
+  const before = await app.write();
+  await app.openSettings();
+  if (!isolation) {
+    await expect(page.getByLabel('Threads')).toBeDisabled();
+    return;
+  }
+  await page.getByLabel('Threads').selectOption('1');
+  await page.getByRole('button', { name: 'Load the model again' }).click();
+  await expect(app.figure('Threads')).toHaveText('1');
+  await app.ready();
+  expect(await app.write()).toBe(before);
+});

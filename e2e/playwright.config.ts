@@ -1,0 +1,38 @@
+import { existsSync } from 'node:fs';
+import { defineConfig } from '@playwright/test';
+import type { Options } from './fixtures';
+
+const executablePath = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+].find((path) => existsSync(path));
+
+export default defineConfig<Options>({
+  testDir: '.',
+  outputDir: 'test-results',
+  reporter: 'list',
+  forbidOnly: process.env['CI'] !== undefined,
+  fullyParallel: true,
+  workers: 2,
+  timeout: 60_000,
+  expect: { timeout: 20_000 },
+  use: {
+    browserName: 'chromium',
+    headless: true,
+    launchOptions: {
+      ...(executablePath === undefined ? {} : { executablePath }),
+      args: [
+        // Chromium's sandbox doesn't work for root, which is who runs in a container.
+        '--no-sandbox',
+        '--disable-dev-shm-usage',
+      ],
+    },
+    screenshot: 'only-on-failure',
+  },
+  projects: [
+    { name: 'isolated', use: { isolation: true } },
+    // Without the headers for cross-origin isolation there is no shared memory, and one thread.
+    { name: 'plain', use: { isolation: false }, testMatch: ['page.spec.ts', 'models.spec.ts'] },
+  ],
+});

@@ -1,0 +1,159 @@
+// The servers of the tests: one of the built page, and one of models on an origin of its own, which can
+// misbehave in all the ways that servers do.
+import fs from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { serve } from '../scripts/serve.mjs';
+
+export const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+
+export interface Site {
+  /** Ends with a slash. */
+  url: string;
+  close(): Promise<void>;
+}
+
+/** The built page at '/', the library without a bundler at '/engine/', a page with nothing at '/harness/'. */
+export async function servePage(isolation: boolean): Promise<Site> {
+  return serve({
+    port: 0,
+    isolation,
+    dir: path.join(ROOT, 'web/app/dist'),
+    mounts: {
+      '/engine/': path.join(ROOT, 'web/engine/dist'),
+      '/harness/': path.join(ROOT, 'e2e/harness'),
+    },
+  });
+}
+
+/** How far a body is sent: `bytes`, or everything once the gate opens. */
+interface Gate {
+  opened: Promise<void>;
+  open(): void;
+}
+
+function makeGate(): Gate {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+export class ModelServer {
+  url = '';
+  readonly #server: http.Server;
+  readonly #gates = new Map<string, Gate>();
+  #serial = 0;
+
+  /** `models`: the files by the names that addresses call them. */
+  constructor(readonly models: ReadonlyMap<string, string>) {
+    this.#server = http.createServer((request, response) => {
+      this.#answer(request, response).catch(() => response.destroy());
+    });
+  }
+
+  async start(): Promise<this> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    const { port } = this.#server.address() as AddressInfo;
+    // Another host name than the page's, not only another port.
+    this.url = `http://127.0.0.1:${port}/`;
+    return this;
+  }
+
+  async close(): Promise<void> {
+    for (const gate of this.#gates.values()) gate.open();
+    await new Promise((resolve) => {
+      this.#server.close(resolve);
+      this.#server.closeAllConnections();
+    });
+  }
+
+  /** The address of a model that is served well. */
+  good(name: string): string {
+    return `${this.url}good/${name}`;
+  }
+
+  /** The address of a model that is served in one of the bad ways below. */
+  bad(fault: Fault, name = 'stories.gguf'): string {
+    return `${this.url}${fault}/${name}`;
+  }
+
+  /** A model whose body stops after `bytes` until `open` is called. */
+  gated(name: string, bytes: number): { url: string; open(): void } {
+    const key = `${++this.#serial}`;
+    const gate = makeGate();
+    this.#gates.set(key, gate);
+    return { url: `${this.url}gated/${name}?key=${key}&bytes=${bytes}`, open: gate.open };
+  }
+
+  async #answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', this.url);
+    const [, way = '', name = ''] = url.pathname.split('/');
+    if (way !== 'no-cors') {
+      response.setHeader('Access-Control-Allow-Origin', '*');
+      response.setHeader('Access-Control-Expose-Headers', 'Content-Length, Content-Range');
+    }
+    response.setHeader('Cache-Control', 'no-store');
+    const file = this.models.get(name);
+    if (way === 'missing' || file === undefined) {
+      response.writeHead(404, { 'Content-Type': 'text/plain' }).end('not found\n');
+      return;
+    }
+    if (way === 'html') {
+      response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' });
+      response.end(
+        '<!doctype html><title>Sign in</title><p>Please sign in to download this file.</p>\n',
+      );
+      return;
+    }
+    if (way === 'error') {
+      response.writeHead(503, { 'Content-Type': 'text/plain' }).end('too busy\n');
+      return;
+    }
+    const body = await fs.promises.readFile(file);
+    response.writeHead(200, {
+      'Content-Type': 'application/octet-stream',
+      'Content-Length': body.length,
+    });
+    switch (way) {
+      case 'good':
+      case 'no-cors':
+        response.end(body);
+        return;
+      case 'garbage':
+        response.end(Buffer.alloc(body.length, 'no model '));
+        return;
+      case 'broken': {
+        // A model from outside, something else from the middle on.
+        const half = body.length >> 1;
+        response.end(
+          Buffer.concat([body.subarray(0, 2000), Buffer.alloc(half, 0xff)], body.length),
+        );
+        return;
+      }
+      case 'short':
+        // Most of it, so that the header is there; then the connection breaks.
+        response.write(body.subarray(0, Math.floor(body.length * 0.7)), () => response.destroy());
+        return;
+      case 'stalled':
+        response.write(body.subarray(0, Math.floor(body.length * 0.7)));
+        return;
+      case 'gated': {
+        const gate = this.#gates.get(url.searchParams.get('key') ?? '');
+        const bytes = Number(url.searchParams.get('bytes'));
+        response.write(body.subarray(0, bytes));
+        await gate?.opened;
+        response.end(body.subarray(bytes));
+        return;
+      }
+      default:
+        response.end();
+    }
+  }
+}
+
+export type Fault =
+  'missing' | 'html' | 'error' | 'no-cors' | 'garbage' | 'broken' | 'short' | 'stalled';

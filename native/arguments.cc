@@ -1,0 +1,342 @@
+#include "arguments.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+#include <utility>
+
+namespace sluice::cli {
+namespace {
+
+constexpr size_t kMaxStopBytes = 1024;
+constexpr char kHelpGroup[] = "Help";  // shown last
+constexpr size_t kHelpWidth = 80;
+constexpr size_t kHelpColumn = 26;  // where descriptions begin
+
+// The end of each command's help.
+constexpr char kStatus[] = R"(
+
+Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 a file can't be
+used, 4 not enough memory, 130 ended by Ctrl-C.
+Environment: SLUICE_KERNELS names the kernels to use, SLUICE_MODEL_DIR the
+directory of the bundled model; see sluice --help.)";
+
+[[noreturn]] void refuse(const std::string& name, const std::string& expected,
+                         const std::string& found) {
+  throw CLI::ValidationError(name,
+                             concat("expected ", expected, ", found '", printable(found), "'"));
+}
+
+// A finite decimal number at the start of `text`; moves `text` behind it.
+std::optional<double> take_number(std::string_view& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return value;
+}
+
+struct Unit {
+  const char* name;
+  double bytes;
+};
+constexpr Unit kUnits[] = {
+    {"", 1},       {"B", 1},        {"K", 0x1p10},   {"KiB", 0x1p10}, {"KB", 1e3},
+    {"M", 0x1p20}, {"MiB", 0x1p20}, {"MB", 1e6},     {"G", 0x1p30},   {"GiB", 0x1p30},
+    {"GB", 1e9},   {"T", 0x1p40},   {"TiB", 0x1p40}, {"TB", 1e12},
+};
+
+uint64_t read_bytes(const std::string& name, const std::string& text) {
+  std::string_view rest = text;
+  const auto value = take_number(rest);
+  for (const Unit& unit : kUnits) {
+    if (!value || rest != unit.name) continue;
+    const double bytes = *value * unit.bytes;
+    if (bytes >= 1 && bytes <= 0x1p53) return static_cast<uint64_t>(bytes);
+  }
+  refuse(name, "a size like 1500000, 512M, 2G or 1.5GiB", text);
+}
+
+// Breaks a text into lines of at most `width` bytes between words.
+std::vector<std::string> wrapped(const std::string& text, size_t width) {
+  std::vector<std::string> lines = {""};
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    std::string& line = lines.back();
+    if (line.empty()) {
+      line = word;
+    } else if (line.size() + 1 + word.size() <= width) {
+      line += " " + word;
+    } else {
+      lines.push_back(word);
+    }
+  }
+  return lines;
+}
+
+// "  name       description", the description in a column of its own, wrapped.
+std::string help_row(const std::string& name, const std::string& description) {
+  std::string out = "  " + name;
+  if (out.size() + 2 > kHelpColumn) {
+    out += "\n" + std::string(kHelpColumn, ' ');
+  } else {
+    out.resize(kHelpColumn, ' ');
+  }
+  std::string between;
+  for (const std::string& line : wrapped(description, kHelpWidth - kHelpColumn)) {
+    out += std::exchange(between, "\n" + std::string(kHelpColumn, ' ')) + line;
+  }
+  return out + "\n";
+}
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode) const override {
+    const bool program = app->get_parent() == nullptr;
+    std::string usage = "usage: " + name;
+    if (program) usage += " COMMAND [OPTION]...";
+    for (const std::string& line : usage_words(app)) {
+      const size_t start = usage.rfind('\n') == std::string::npos ? 0 : usage.rfind('\n') + 1;
+      if (usage.size() - start + 1 + line.size() > kHelpWidth) {
+        usage += "\n" + std::string(name.size() + 7, ' ');
+      }
+      usage += " " + line;
+    }
+    std::string out = app->get_description() + "\n\n" + usage + "\n";
+    if (program) out += make_subcommands(app, CLI::AppFormatMode::Normal);
+    return out + arguments(app) + option_groups(app) + "\n" + app->get_footer() + "\n";
+  }
+
+  std::string make_group(std::string group, bool,
+                         std::vector<const CLI::Option*> options) const override {
+    std::string out = "\n" + group + ":\n";
+    for (const CLI::Option* option : options) out += make_option(option, false);
+    return out;
+  }
+
+  std::string make_option(const CLI::Option* option, bool) const override {
+    return help_row(words_of(option), option->get_description());
+  }
+
+  std::string make_subcommand(const CLI::App* command) const override {
+    return help_row(command->get_name(),
+                    command->get_description().substr(command->get_name().size() + 10));
+  }
+
+ private:
+  std::string option_groups(const CLI::App* app) const {
+    std::string out;
+    std::vector<std::string> groups = app->get_groups();
+    std::stable_partition(groups.begin(), groups.end(),
+                          [](const std::string& group) { return group != kHelpGroup; });
+    for (const std::string& group : groups) {
+      const auto options = app->get_options([&](const CLI::Option* option) {
+        return option->get_group() == group && option->nonpositional();
+      });
+      if (!options.empty()) out += make_group(group, false, options);
+    }
+    return out;
+  }
+
+  static std::string arguments(const CLI::App* app) {
+    std::string out;
+    for (const CLI::Option* option : app->get_options()) {
+      if (!option->get_positional()) continue;
+      out += "\nArguments:\n" + help_row(option->get_name(true), option->get_description());
+    }
+    return out;
+  }
+
+  static std::string words_of(const CLI::Option* option) {
+    std::string names = option->get_name(false, true);
+    for (size_t at = 0; (at = names.find(',', at)) != std::string::npos; at += 2) {
+      names.replace(at, 1, ", ");
+    }
+    const std::string type = option->get_type_name();
+    return type.empty() ? names : names + " " + type;
+  }
+
+  // [-n N] for each option, and the positional argument first.
+  static std::vector<std::string> usage_words(const CLI::App* app) {
+    std::vector<std::string> words;
+    for (const CLI::Option* option : app->get_options()) {
+      if (option->get_positional()) words.push_back("[" + option->get_name(true) + "]");
+    }
+    for (const CLI::Option* option : app->get_options()) {
+      if (!option->nonpositional() || app->get_parent() == nullptr ||
+          option == app->get_help_ptr()) {
+        continue;
+      }
+      const bool repeats = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+      words.push_back("[" + words_of(option) + "]" + (repeats ? "..." : ""));
+    }
+    return words;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<CLI::Formatter> help_formatter() { return std::make_shared<HelpFormatter>(); }
+
+CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& purpose,
+                      const std::string& footer) {
+  CLI::App* app = program.add_subcommand(name, concat("sluice ", name, " - ", purpose));
+  app->group("Commands");
+  app->get_help_ptr()->group(kHelpGroup);
+  app->footer(footer + kStatus);
+  return app;
+}
+
+CLI::Option* add_value(CLI::App& app, const std::string& name, const std::string& type,
+                       const std::string& description,
+                       std::function<void(const std::string&)> read) {
+  // The raw argument: CLI11's own conversions would take "[a,b]" or "nan" for something else.
+  return app
+      .add_option(
+          name,
+          [read = std::move(read)](const CLI::results_t& results) {
+            read(results.front());
+            return true;
+          },
+          description)
+      ->type_name(type)
+      ->expected(1);
+}
+
+CLI::Option* add_text(CLI::App& app, const std::string& name, std::string& target,
+                      const std::string& type, const std::string& description) {
+  return add_value(app, name, type, description,
+                   [&target](const std::string& text) { target = text; });
+}
+
+CLI::Option* add_stops(CLI::App& app, const std::string& name, std::vector<std::string>& target,
+                       const std::string& description) {
+  return app
+      .add_option(
+          name,
+          [name, &target](const CLI::results_t& results) {
+            for (const std::string& text : results) {
+              if (text.empty() || text.size() > kMaxStopBytes) {
+                refuse(name, "a text of 1 to 1024 bytes", text);
+              }
+              target.push_back(text);
+            }
+            return true;
+          },
+          description)
+      ->type_name("TEXT")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+CLI::Option* add_real(CLI::App& app, const std::string& name, float& target,
+                      const std::string& type, const std::string& description) {
+  return add_value(app, name, type, description, [name, &target](const std::string& text) {
+    std::string_view rest = text;
+    const auto value = take_number(rest);
+    if (!value || !rest.empty() || std::fabs(*value) > 1e30) refuse(name, "a finite number", text);
+    target = static_cast<float>(*value);
+  });
+}
+
+CLI::Option* add_bytes(CLI::App& app, const std::string& name, uint64_t& target,
+                       const std::string& description) {
+  return add_value(app, name, "BYTES", description,
+                   [name, &target](const std::string& text) { target = read_bytes(name, text); });
+}
+
+CLI::Option* add_kv_type(CLI::App& app, KvType& target) {
+  return add_value(app, "--kv-type", "TYPE",
+                   "what the KV cache holds: f32, f16 or q8_0 (default f16)",
+                   [&target](const std::string& text) {
+                     if (text == "f32") {
+                       target = KvType::f32;
+                     } else if (text == "f16") {
+                       target = KvType::f16;
+                     } else if (text == "q8_0") {
+                       target = KvType::q8_0;
+                     } else {
+                       refuse("--kv-type", "f32, f16 or q8_0", text);
+                     }
+                   });
+}
+
+int64_t read_integer(const std::string& name, const std::string& text, int64_t low, int64_t high) {
+  int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || value < low || value > high) {
+    refuse(name, concat("a whole number from ", low, " to ", high), text);
+  }
+  return value;
+}
+
+uint64_t read_unsigned(const std::string& name, const std::string& text) {
+  uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) refuse(name, "a whole number from 0 to 2^64 - 1", text);
+  return value;
+}
+
+std::vector<int64_t> read_integers(const std::string& name, const std::string& text, int64_t low,
+                                   int64_t high) {
+  std::vector<int64_t> values;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    values.push_back(read_integer(name, text.substr(at, comma - at), low, high));
+    at = comma + 1;
+  }
+  return values;
+}
+
+void add_model(CLI::App& app, std::string& target) {
+  add_text(app, "MODEL", target, "FILE", "a GGUF file; without one, the bundled model");
+}
+
+void add_prompt_text(CLI::App& app, Prompt& prompt) {
+  add_value(app, "-p", "TEXT", "the text", [&prompt](const std::string& text) {
+    prompt.text = text;
+  })->group("Input");
+}
+
+void add_prompt_file(CLI::App& app, Prompt& prompt) {
+  add_value(app, "-f", "FILE", "the text is this file, byte for byte; - is standard input",
+            [&prompt](const std::string& text) { prompt.file = text; })
+      ->group("Input")
+      ->excludes("-p");
+}
+
+void add_prompt_tokens(CLI::App& app, Prompt& prompt) {
+  CLI::Option* tokens =
+      add_value(app, "--tokens", "IDS", "token ids, like 1,2,3; taken as they are, without BOS",
+                [&prompt](const std::string& text) {
+                  const auto ids = read_integers("--tokens", text, 0, INT32_MAX);
+                  prompt.tokens.emplace(ids.begin(), ids.end());
+                })
+          ->group("Input")
+          ->excludes("-p");
+  if (CLI::Option* file = app.get_option_no_throw("-f")) tokens->excludes(file);
+}
+
+void add_threads(CLI::App& app, LoadOptions& options) {
+  add_integer(app, "-t", options.threads, 1, 64, "THREADS",
+              "1 to 64 (default: one for each core, at most 8)")
+      ->group("Model");
+}
+
+void add_context(CLI::App& app, LoadOptions& options) {
+  add_integer(app, "-c", options.context_size, 1, 1 << 20, "CONTEXT",
+              "tokens that prompt and answer may have together (default: what the model was "
+              "trained for, at most 4096)")
+      ->group("Model");
+  add_kv_type(app, options.kv_type)->group("Model");
+}
+
+void add_json(CLI::App& app, bool& json, const std::string& description) {
+  app.add_flag("--json", json, description)->group("Output");
+}
+
+}  // namespace sluice::cli

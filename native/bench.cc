@@ -1,0 +1,236 @@
+// sluice bench: prompt and decode rates, beside what this machine's memory gives.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "arguments.h"
+#include "bandwidth.h"
+
+namespace sluice::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string model;
+  int64_t prompt = 256;
+  int64_t tokens = 32;
+  int64_t depth = 0;
+  int repetitions = 3;
+  std::vector<int> threads;
+  bool json = false;
+};
+
+constexpr char kFooter[] =
+    R"(Rates are medians of -r runs; runs with different numbers of threads take turns.
+"read" is what that many threads read, by plain wide loads, from a buffer as
+large as the weights that a token needs (at most 1 GiB); "memory" the same from
+one four times the largest cache. Decoding can't be faster than its weights are
+read, so decode GB/s over read GB/s says how much of the machine is used.
+
+Examples:
+  sluice bench
+  sluice bench model.gguf -t 1,2,4 -n 64 --depth 1000 --json)";
+
+constexpr uint64_t kMaxBuffer = uint64_t{1} << 30;
+
+struct Rates {
+  int threads = 0;
+  std::vector<double> prompt;  // one a repetition, tokens a second
+  std::vector<double> decode;
+  double read_gbps = 0;
+  double memory_gbps = 0;
+};
+
+// What the model says of itself, once one is loaded.
+struct Subject {
+  uint64_t bytes = 0;  // read for each decoded token
+  std::string kernels;
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Ordinary tokens, the same ones every time.
+std::vector<TokenId> some_tokens(const Tokenizer& tokenizer, int64_t n) {
+  std::vector<TokenId> ids;
+  const auto n_vocab = static_cast<uint64_t>(std::max<int64_t>(1, tokenizer.vocab_size()));
+  uint64_t state = 1;
+  for (int64_t tries = 0; static_cast<int64_t>(ids.size()) < n; ++tries) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const auto id = static_cast<TokenId>((state >> 33) % n_vocab);
+    // A vocabulary of special tokens alone is no reason to go on for ever.
+    if (tries > 64 * n || !(tokenizer.is_special(id) || tokenizer.is_end(id))) ids.push_back(id);
+  }
+  return ids;
+}
+
+Result<double> prompt_rate(Engine& engine, std::span<const TokenId> ids) {
+  const auto start = Clock::now();
+  SLUICE_TRY(engine.start_logits(ids, 0));
+  while (true) {
+    SLUICE_ASSIGN(const Event event, engine.step());
+    if (event.kind == Event::Kind::done) break;
+  }
+  return static_cast<double>(ids.size()) / seconds_since(start);
+}
+
+// The rate of `n` tokens behind `ids`; the first one, which ends the prompt, isn't counted.
+Result<double> decode_rate(Engine& engine, std::span<const TokenId> ids, int64_t n) {
+  GenerateOptions options;
+  options.sampler.temperature = 0;
+  options.ignore_eos = true;
+  options.max_tokens = n + 1;
+  SLUICE_TRY(engine.start(ids, options));
+  Clock::time_point start;
+  int64_t tokens = 0;
+  double seconds = 0;
+  while (true) {
+    SLUICE_ASSIGN(const Event event, engine.step());
+    if (event.kind == Event::Kind::done) break;
+    if (event.kind != Event::Kind::token) continue;
+    if (++tokens == 1) start = Clock::now();
+    seconds = seconds_since(start);
+  }
+  if (tokens < 2) return fail(Code::context_full, "the context is too short to decode in");
+  return static_cast<double>(tokens - 1) / seconds;
+}
+
+// One repetition with one number of threads, on an engine of its own: so that never more than one
+// model is in memory.
+Status measure(const std::string& path, const Options& options, Rates& rates, Subject& subject) {
+  LoadOptions load_options;
+  load_options.threads = rates.threads;
+  load_options.context_size =
+      static_cast<uint32_t>(std::max(options.prompt, options.depth + options.tokens + 2));
+  SLUICE_ASSIGN(const auto engine, load(path, load_options));
+  const auto ids = some_tokens(engine->tokenizer(), std::max(options.prompt, options.depth + 1));
+  const std::span<const TokenId> all = ids;
+  // Once before the clock runs, so that memory is there and threads are awake.
+  SLUICE_TRY(
+      prompt_rate(*engine, all.first(static_cast<size_t>(std::min<int64_t>(8, options.prompt)))));
+  SLUICE_TRY(decode_rate(*engine, all.first(1), 2));
+  SLUICE_ASSIGN(const double prompt,
+                prompt_rate(*engine, all.first(static_cast<size_t>(options.prompt))));
+  SLUICE_ASSIGN(
+      const double decode,
+      decode_rate(*engine, all.first(static_cast<size_t>(options.depth + 1)), options.tokens));
+  rates.prompt.push_back(prompt);
+  rates.decode.push_back(decode);
+  subject = {engine->stats().bytes_per_token, engine->stats().kernels};
+  return {};
+}
+
+void print_json(const Options& options, const std::string& path, const Subject& subject,
+                const std::vector<Rates>& all, uint64_t read_buffer, uint64_t memory_buffer) {
+  Json runs = Json::array();
+  Json read = Json::object();
+  Json memory = Json::object();
+  for (const Rates& rates : all) {
+    runs.push_back({{"threads", rates.threads},
+                    {"prompt_tps", median(rates.prompt)},
+                    {"decode_tps", median(rates.decode)}});
+    read[std::to_string(rates.threads)] = rates.read_gbps;
+    memory[std::to_string(rates.threads)] = rates.memory_gbps;
+  }
+  const Json out = {{"model", std::filesystem::path(path).filename().string()},
+                    {"bytes", subject.bytes},
+                    {"kernels", subject.kernels},
+                    {"prompt_tokens", options.prompt},
+                    {"decode_tokens", options.tokens},
+                    {"depth", options.depth},
+                    {"repetitions", options.repetitions},
+                    {"runs", runs},
+                    {"read_gbps", read},
+                    {"read_buffer_bytes", read_buffer},
+                    {"memory_gbps", memory},
+                    {"memory_buffer_bytes", memory_buffer}};
+  write_out(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+void print_text(const Options& options, const std::string& path, const Subject& subject,
+                const std::vector<Rates>& all, uint64_t read_buffer, uint64_t memory_buffer) {
+  write_out(concat(printable(std::filesystem::path(path).filename().string()), ": ",
+                   human_bytes(subject.bytes), " read for each token, ", subject.kernels,
+                   " kernels\nprompt of ", options.prompt, " tokens; ", options.tokens,
+                   " tokens decoded behind ", options.depth, "; medians of ", options.repetitions,
+                   "\nread: a buffer of ", human_bytes(read_buffer),
+                   ", memory: ", human_bytes(memory_buffer), "\n\n"));
+  write_out("threads  prompt tok/s  decode tok/s  decode GB/s  read GB/s  memory GB/s\n");
+  for (const Rates& rates : all) {
+    const double decode = median(rates.decode);
+    write_out(format(
+        "%7d  %12.1f  %12.1f  %11.2f  %9.2f  %11.2f\n", rates.threads, median(rates.prompt), decode,
+        decode * static_cast<double>(subject.bytes) / 1e9, rates.read_gbps, rates.memory_gbps));
+  }
+}
+
+int bench(const Options& options) {
+  const auto fail_with = [&](const Error& error) { return report(error, options.json); };
+  if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
+  const auto path = find_model(options.model);
+  if (!path) return fail_with(path.error());
+  std::vector<Rates> all;
+  for (const int threads : options.threads) all.emplace_back().threads = threads;
+  Subject subject;
+  for (int i = 0; i < options.repetitions; ++i) {
+    for (Rates& rates : all) {
+      if (const auto done = measure(*path, options, rates, subject); !done) {
+        return fail_with(done.error());
+      }
+    }
+  }
+  const uint64_t read_buffer = std::min(subject.bytes, kMaxBuffer);
+  const uint64_t memory_buffer = std::min(4 * last_level_cache(), kMaxBuffer);
+  for (Rates& rates : all) {
+    rates.read_gbps = read_bandwidth(read_buffer, rates.threads);
+    rates.memory_gbps = read_bandwidth(memory_buffer, rates.threads);
+  }
+  const auto print = options.json ? print_json : print_text;
+  print(options, *path, subject, all, read_buffer, memory_buffer);
+  return kDone;
+}
+
+// 1 and as many as there are cores, at most 8.
+std::vector<int> default_threads() {
+  const int cores = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 8);
+  return cores == 1 ? std::vector{1} : std::vector{1, cores};
+}
+
+}  // namespace
+
+void add_bench(CLI::App& program, int& status) {
+  auto options = std::make_shared<Options>();
+  options->threads = default_threads();
+  CLI::App* app = add_command(program, "bench", "measure how fast a model runs here", kFooter);
+  add_model(*app, options->model);
+  add_integer(*app, "-p", options->prompt, 1, 1 << 18, "N", "tokens of the prompt (default 256)")
+      ->group("Work");
+  add_integer(*app, "-n", options->tokens, 1, 1 << 18, "N", "tokens to decode (default 32)")
+      ->group("Work");
+  add_integer(*app, "-r", options->repetitions, 1, 1000, "N", "repetitions (default 3)")
+      ->group("Work");
+  add_integer(*app, "--depth", options->depth, 0, 1 << 18, "N",
+              "decode behind that many tokens of context (default 0)")
+      ->group("Work");
+  add_value(*app, "-t", "LIST", "numbers of threads, like 1,2,4 (default: 1 and one for each core)",
+            [options](const std::string& text) {
+              const auto list = read_integers("-t", text, 1, 64);
+              options->threads.assign(list.begin(), list.end());
+            })
+      ->group("Work");
+  add_json(*app, options->json, "the figures as one JSON object");
+  app->callback([options, &status] { status = bench(*options); });
+}
+
+}  // namespace sluice::cli

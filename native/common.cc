@@ -1,0 +1,214 @@
+#include "common.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kBundledModel[] = "stories-q8_0.gguf";
+constexpr size_t kMaxPromptBytes = size_t{256} << 20;
+
+volatile std::sig_atomic_t winding_up = 0;
+volatile std::sig_atomic_t caught_signal = 0;
+
+void on_signal(int signal) {
+  if (winding_up == 0 || caught_signal != 0) _exit(128 + signal);
+  caught_signal = signal;
+}
+
+// All of `text` to a descriptor; the errno of the failure, or 0.
+int write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+  return 0;
+}
+
+// Directories where the bundled model may be, in the order they are looked at.
+std::vector<fs::path> model_directories() {
+  std::vector<fs::path> directories;
+  if (const char* named = std::getenv("SLUICE_MODEL_DIR"); named != nullptr && *named != '\0') {
+    directories.emplace_back(named);
+  }
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    const fs::path home = program.parent_path();
+    directories.push_back((home / "../../web/app/public/models").lexically_normal());
+    directories.push_back((home / "../share/sluice").lexically_normal());
+  }
+  return directories;
+}
+
+}  // namespace
+
+int exit_status(Code code) {
+  switch (code) {
+    case Code::bad_file:
+    case Code::unsupported_model:
+    case Code::unsupported_type:
+      return kBadFile;
+    case Code::out_of_memory:
+    case Code::budget_too_small:
+      return kNoMemory;
+    case Code::invalid_argument:
+      return kUsage;
+    case Code::context_full:
+    case Code::busy:
+    case Code::aborted:
+      return kFailed;
+  }
+  return kFailed;
+}
+
+int report(const Error& error, bool json) {
+  write_err(concat("sluice: error: ", error.message, "\n"));
+  if (json) write_out(error_json(error) + "\n");
+  return exit_status(error.code);
+}
+
+void prepare_standard_streams() {
+  std::signal(SIGPIPE, SIG_IGN);
+  for (int fd = 0; fd < 3; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    // Opened the other way round, so that using it still fails.
+    [[maybe_unused]] const int taken = ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+  }
+}
+
+void write_out(std::string_view text) {
+  const int error = write_all(STDOUT_FILENO, text);
+  if (error == 0) return;
+  if (error == EPIPE) _exit(kDone);
+  write_err(concat("sluice: error: can't write to standard output: ", std::strerror(error), "\n"));
+  _exit(kFailed);
+}
+
+void write_err(std::string_view text) { write_all(STDERR_FILENO, text); }
+
+bool stdout_is_terminal() { return isatty(STDOUT_FILENO) == 1; }
+
+std::string format(const char* pattern, ...) {
+  va_list arguments;
+  va_start(arguments, pattern);
+  char* text = nullptr;
+  const int size = vasprintf(&text, pattern, arguments);
+  va_end(arguments);
+  if (size < 0) return {};
+  std::string out(text, static_cast<size_t>(size));
+  std::free(text);
+  return out;
+}
+
+void install_signal_handlers() {
+  struct sigaction action = {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+void wind_up_on_signals() { winding_up = 1; }
+
+int interrupted_by() { return caught_signal; }
+
+Result<std::string> find_model(const std::string& given) {
+  std::error_code error;
+  if (!given.empty()) {
+    const fs::file_status status = fs::status(given, error);
+    if (!fs::exists(status)) {
+      return fail(Code::bad_file, "can't open ", given, ": ",
+                  error ? error.message() : "No such file or directory",
+                  "; expected the path of a GGUF model");
+    }
+    if (fs::is_directory(status)) {
+      return fail(Code::bad_file, given, " is a directory; expected the path of a GGUF model");
+    }
+    return given;
+  }
+  std::string looked;
+  for (const fs::path& directory : model_directories()) {
+    const fs::path path = directory / kBundledModel;
+    if (fs::is_regular_file(path, error)) return path.string();
+    looked += concat("\n  ", path.string());
+  }
+  return fail(Code::bad_file, "no model was named and the bundled one isn't there; looked for",
+              looked, "\nName a GGUF file, or the bundled model's directory in SLUICE_MODEL_DIR");
+}
+
+Status check_kernels() {
+  if (choose_kernels() != nullptr) return {};
+  const char* name = std::getenv("SLUICE_KERNELS");
+  return fail(Code::invalid_argument, "SLUICE_KERNELS=", printable(name != nullptr ? name : ""),
+              " names no kernels that run on this machine; those that do are ",
+              supported_kernel_names());
+}
+
+Result<std::unique_ptr<Engine>> load(const std::string& path, const LoadOptions& options) {
+  const bool show = isatty(STDERR_FILENO) == 1;
+  if (show) {
+    std::error_code error;
+    const uintmax_t size = fs::file_size(path, error);
+    write_err(concat("loading ", printable(fs::path(path).filename().string(), 40),
+                     error ? std::string() : concat(" (", human_bytes(size), ")"), " ..."));
+  }
+  auto engine = Engine::open(path, options);
+  if (show) write_err("\r\033[K");
+  return engine;
+}
+
+Result<std::string> prompt_text(const Prompt& prompt) {
+  if (prompt.text) return *prompt.text;
+  const std::string& path = prompt.file.value_or("-");
+  const bool from_stdin = path == "-";
+  const std::string name = from_stdin ? std::string("standard input") : path;
+  const int fd = from_stdin ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return fail(Code::bad_file, "can't open the prompt's file ", name, ": ", std::strerror(errno));
+  }
+  std::string text;
+  char block[64 << 10];
+  int error = 0;
+  while (text.size() <= kMaxPromptBytes) {
+    const ssize_t n = ::read(fd, block, sizeof block);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) error = errno;
+    if (n <= 0) break;
+    text.append(block, static_cast<size_t>(n));
+  }
+  if (!from_stdin) ::close(fd);
+  if (error != 0) {
+    return fail(Code::bad_file, "can't read the prompt from ", name, ": ", std::strerror(error));
+  }
+  if (text.size() > kMaxPromptBytes) {
+    return fail(Code::bad_file, name, " is longer than ", human_bytes(kMaxPromptBytes),
+                ", the most that a prompt may have");
+  }
+  return text;
+}
+
+std::vector<TokenId> encode_with_prefix(const Tokenizer& tokenizer, std::string_view text) {
+  const auto prefix = tokenizer.prefix();
+  std::vector<TokenId> ids(prefix.begin(), prefix.end());
+  const std::vector<TokenId> own = tokenizer.encode(text);
+  ids.insert(ids.end(), own.begin(), own.end());
+  return ids;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,51 @@
+// sluice inspect: what a file's header says.
+#include <sys/stat.h>
+
+#include "arguments.h"
+#include "inspect_text.h"
+
+namespace sluice::cli {
+namespace {
+
+struct Options {
+  std::string model;
+  LoadOptions load;
+  bool json = false;
+};
+
+constexpr char kFooter[] =
+    R"(Shows name, architecture, sizes, tokenizer, metadata, the tensors by layer, and
+the memory that running it needs. A file that is well-formed but can't be run
+here is shown as well, with the reason.
+
+Examples:
+  sluice inspect model.gguf
+  sluice inspect model.gguf -c 8192 --kv-type q8_0
+  sluice inspect model.gguf --json)";
+
+int inspect(const Options& options) {
+  const auto path = find_model(options.model);
+  if (!path) return report(path.error(), options.json);
+  const auto header = read_header(*path);
+  if (!header) return report(header.error(), options.json);
+  struct stat status = {};
+  const uint64_t bytes =
+      ::stat(path->c_str(), &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
+  const std::string json = inspect_json(*header, options.load, bytes);
+  write_out(options.json ? json + "\n" : inspect_text(*path, json));
+  return kDone;
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& program, int& status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = add_command(program, "inspect", "show what a model file holds", kFooter);
+  add_model(*app, options->model);
+  add_json(*app, options->json, "everything as one JSON object");
+  add_threads(*app, options->load);
+  add_context(*app, options->load);
+  app->callback([options, &status] { status = inspect(*options); });
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,118 @@
+// sluice logits: what the model expects after a text, and the hash that compares two machines.
+#include <nlohmann/json.hpp>
+
+#include "arguments.h"
+
+namespace sluice::cli {
+namespace {
+
+struct Options {
+  std::string model;
+  Prompt prompt;
+  LoadOptions load;
+  int top = 10;
+  int64_t batch = 0;
+  bool hash = false;
+  bool json = false;
+};
+
+constexpr char kFooter[] =
+    R"(Prints the likeliest tokens after the text, with their log-probabilities, and a
+hash (FNV-1a, 64 bits) of the last position's logits: equal hashes mean equal
+bits, whatever the machine, the kernels, the number of threads and the batch.
+With --json: {"kernels","positions":[{"top":[[id,logprob],..]}],"hash"}, with one
+entry of positions for each token of the input.
+
+Examples:
+  sluice logits -p "Once upon a"
+  sluice logits model.gguf --tokens 1,2,3 --hash -t 1
+  SLUICE_KERNELS=generic sluice logits model.gguf -p Hello --json --top 5)";
+
+// Runs to the end; an interrupt ends the program by itself.
+Status compute(Engine& engine, const std::vector<TokenId>& ids, const Options& options) {
+  SLUICE_TRY(engine.start_logits(ids, options.batch, options.json));
+  while (true) {
+    SLUICE_ASSIGN(const Event event, engine.step());
+    if (event.kind == Event::Kind::done) return {};
+  }
+}
+
+// One entry a position, written as it comes: there may be thousands.
+void print_json(const Engine& engine, size_t n_positions, const Options& options) {
+  using Json = nlohmann::ordered_json;
+  const auto logits = engine.logits();
+  const size_t n_vocab = logits.size() / n_positions;
+  write_out(concat("{\"kernels\":", Json(engine.stats().kernels).dump(), ",\"positions\":["));
+  for (size_t i = 0; i < n_positions; ++i) {
+    std::string top;
+    for (const auto& [id, logprob] :
+         top_logprobs(logits.subspan(i * n_vocab, n_vocab), options.top)) {
+      top += concat(top.empty() ? "" : ",", "[", id, ",", format("%.9g", logprob), "]");
+    }
+    write_out(concat(i == 0 ? "" : ",", "{\"top\":[", top, "]}"));
+  }
+  write_out(concat("],\"hash\":\"", logits_hash(logits.last(n_vocab)), "\"}\n"));
+}
+
+void print_text(const Engine& engine, size_t n_positions, const Options& options) {
+  const auto logits = engine.logits();
+  if (!options.hash) {
+    write_out(concat("after ", n_positions, " tokens, ", engine.stats().kernels, " kernels\n",
+                     "      id   logprob  token\n"));
+    for (const auto& [id, logprob] : top_logprobs(logits, options.top)) {
+      write_out(format("%8d  %8.4f  ", id, static_cast<double>(logprob)) +
+                printable(engine.tokenizer().raw_token(id)) + "\n");
+    }
+  }
+  write_out(concat(options.hash ? "" : "hash ", logits_hash(logits), "\n"));
+}
+
+int logits(const Options& options) {
+  const auto fail_with = [&](const Error& error) { return report(error, options.json); };
+  if (!options.prompt.text && !options.prompt.tokens) {
+    return fail_with(
+        {Code::invalid_argument, "no input; give a text with -p or ids with --tokens"});
+  }
+  if (options.prompt.text && options.prompt.text->empty()) {
+    return fail_with({Code::invalid_argument, "the text is empty"});
+  }
+  if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
+  const auto path = find_model(options.model);
+  if (!path) return fail_with(path.error());
+  const auto engine = load(*path, options.load);
+  if (!engine) return fail_with(engine.error());
+  const std::vector<TokenId> ids =
+      options.prompt.tokens ? *options.prompt.tokens
+                            : encode_with_prefix((*engine)->tokenizer(), *options.prompt.text);
+  if (const auto computed = compute(**engine, ids, options); !computed) {
+    return fail_with(computed.error());
+  }
+  if (options.json) {
+    print_json(**engine, ids.size(), options);
+  } else {
+    print_text(**engine, ids.size(), options);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_logits(CLI::App& program, int& status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = add_command(program, "logits", "show what the model expects next", kFooter);
+  add_model(*app, options->model);
+  add_prompt_text(*app, options->prompt);
+  add_prompt_tokens(*app, options->prompt);
+  add_integer(*app, "--top", options->top, 0, 1 << 20, "N", "how many tokens (default 10)")
+      ->group("Output");
+  app->add_flag("--hash", options->hash, "print the hash alone")->group("Output");
+  add_json(*app, options->json, "every position as JSON");
+  add_threads(*app, options->load);
+  add_context(*app, options->load);
+  add_integer(*app, "--batch", options->batch, 1, 1 << 20, "N",
+              "tokens computed at once (default: all)")
+      ->group("Model");
+  app->callback([options, &status] { status = logits(*options); });
+}
+
+}  // namespace sluice::cli

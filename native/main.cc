@@ -1,0 +1,103 @@
+// sluice: GGUF language models on the CPU, at a terminal. The commands are in files of their names.
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "arguments.h"
+
+namespace sluice::cli {
+namespace {
+
+constexpr char kCommands[] = "run, inspect, tokenize, logits and bench";
+
+constexpr char kFooter[] = R"(Examples:
+  sluice run                                a story by the bundled model
+  sluice run -p "Once upon a time" -n 100   goes on from a prompt
+  sluice run model.gguf -f prompt.txt       another model, a prompt from a file
+  sluice inspect model.gguf                 what a file holds, what memory it needs
+  sluice bench model.gguf -t 1,2,4          how fast it is here
+
+`sluice COMMAND --help` explains a command. Text goes to standard output and
+nothing else does; figures and errors go to standard error.
+
+Exit status:
+  0  done (also when the reader of the output goes away)
+  1  failed while running: the context is full, the output can't be written
+  2  wrong usage: an unknown option, a value out of range, no prompt
+  3  a file can't be used: not there, not GGUF, damaged, not supported
+  4  not enough memory
+  130, 143  ended by Ctrl-C or SIGTERM, after what was done was printed
+
+Environment:
+  SLUICE_KERNELS    the kernels to use instead of the best (generic, avx2, avx512)
+  SLUICE_MODEL_DIR  where the bundled model stories-q8_0.gguf is looked for first)";
+
+bool has_argument(int argc, char** argv, std::string_view wanted) {
+  for (int i = 1; i < argc; ++i) {
+    if (argv[i] == wanted) return true;
+  }
+  return false;
+}
+
+int usage_error(const std::string& message, bool json) {
+  return report({Code::invalid_argument, message + "; see sluice --help"}, json);
+}
+
+// The first argument, where it is neither an option nor a command.
+std::optional<std::string> unknown_command(const CLI::App& program, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return std::nullopt;
+  for (const CLI::App* command : program.get_subcommands({})) {
+    if (command->get_name() == argv[1]) return std::nullopt;
+  }
+  return argv[1];
+}
+
+int run_program(int argc, char** argv) {
+  CLI::App program("sluice - GGUF language models on the CPU", "sluice");
+  program.formatter(help_formatter());
+  program.footer(kFooter);
+  program.set_help_flag("-h,--help", "this help")->group("Options");
+  program.set_version_flag("--version", "sluice " SLUICE_VERSION, "the version");
+  program.require_subcommand(1);
+  int status = kDone;
+  add_run(program, status);
+  add_inspect(program, status);
+  add_tokenize(program, status);
+  add_logits(program, status);
+  add_bench(program, status);
+
+  const bool json = has_argument(argc, argv, "--json");
+  if (argc < 2) return usage_error(concat("no command; the commands are ", kCommands), false);
+  if (const auto name = unknown_command(program, argc, argv)) {
+    return usage_error(
+        concat("unknown command '", printable(*name), "'; the commands are ", kCommands), json);
+  }
+  try {
+    program.parse(argc, argv);
+    return status;
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = program.get_subcommands();
+    write_out(chosen.empty() ? program.help() : chosen.front()->help("sluice"));
+    return kDone;
+  } catch (const CLI::CallForVersion& version) {
+    write_out(concat(version.what(), "\n"));
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    return usage_error(error.what(), json);
+  }
+}
+
+}  // namespace
+}  // namespace sluice::cli
+
+int main(int argc, char** argv) {
+  using namespace sluice::cli;
+  prepare_standard_streams();
+  install_signal_handlers();
+  try {
+    return run_program(argc, argv);
+  } catch (const std::bad_alloc&) {
+    write_err("sluice: error: out of memory\n");
+    return kNoMemory;
+  }
+}

@@ -1,0 +1,167 @@
+// sluice run: text goes on from a prompt.
+#include <utility>
+
+#include "arguments.h"
+
+namespace sluice::cli {
+namespace {
+
+struct Options {
+  std::string model;
+  Prompt prompt;
+  LoadOptions load;
+  GenerateOptions generate;
+  bool json = false;
+};
+
+constexpr char kFooter[] =
+    R"(Without -p, -f or --tokens the text begins from the model's beginning-of-text
+token alone (the bundled model then tells a story of its own). Only new text is
+printed, not the prompt. The same options and seed give the same text on every
+machine. Ctrl-C ends it after the text so far (exit status 130).
+
+With --json each token is a line {"event":"token","id","text","logprob","top"};
+the last line is {"event":"done","finish","stats"}, finish being eos, length,
+stop, context or aborted, or {"event":"error","code","message"}.
+
+Examples:
+  sluice run -p "The little dog" -n 60 --temp 0
+  sluice run model.gguf -f question.txt --stop "User:" --seed 7
+  echo -n "Once" | sluice run -f - --json)";
+
+std::string figures(const Stats& s, Finish finish) {
+  return concat(format("\nsluice: %lld prompt tokens at %.1f/s, first token after %.1f ms; "
+                       "%lld tokens at %.1f/s; finish: ",
+                       static_cast<long long>(s.prompt_tokens), s.prompt_tps, s.ttft_ms,
+                       static_cast<long long>(s.tokens), s.tps),
+                finish_name(finish), "\nsluice: ", s.kernels, " kernels, ", s.threads,
+                " threads, context ", s.context_size, ", seed ", s.seed, ", ",
+                human_bytes(s.resident_bytes), " in memory, ",
+                format("loaded in %.1f ms\n", s.load_ms));
+}
+
+// Starts with the prompt that was given, or the model's BOS alone.
+Status start(Engine& engine, const Options& options, const std::optional<std::string>& text) {
+  if (options.prompt.tokens) return engine.start(*options.prompt.tokens, options.generate);
+  if (text) return engine.start(*text, options.generate);
+  const auto prefix = engine.tokenizer().prefix();
+  if (prefix.empty()) {
+    return fail(
+        Code::invalid_argument,
+        "this model has no beginning-of-text token to begin from; give a prompt with -p, -f "
+        "or --tokens");
+  }
+  return engine.start(prefix, options.generate);
+}
+
+// Steps to the end, printing what comes.
+int generate(Engine& engine, const Options& options) {
+  bool ends_line = true;
+  bool cancelled = false;
+  while (true) {
+    if (interrupted_by() != 0 && !std::exchange(cancelled, true)) engine.cancel();
+    const auto event = engine.step();
+    if (!event) return report(event.error(), options.json);
+    const bool done = event->kind == Event::Kind::done;
+    if (options.json) {
+      if (done || event->kind == Event::Kind::token) {
+        write_out(event_json(*event, engine.stats()) + "\n");
+      }
+    } else if (!event->text.empty()) {
+      write_out(event->text);
+      ends_line = event->text.back() == '\n';
+    }
+    if (!done) continue;
+    if (!options.json) {
+      if (!ends_line && stdout_is_terminal()) write_out("\n");
+      write_err(figures(engine.stats(), event->finish));
+    }
+    return interrupted_by() != 0 ? 128 + interrupted_by() : kDone;
+  }
+}
+
+int run(const Options& options) {
+  const auto fail_with = [&](const Error& error) { return report(error, options.json); };
+  if (const auto valid = validate(options.generate.sampler); !valid)
+    return fail_with(valid.error());
+  if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
+  const auto path = find_model(options.model);
+  if (!path) return fail_with(path.error());
+  std::optional<std::string> text;
+  if (options.prompt.text || options.prompt.file) {
+    auto read = prompt_text(options.prompt);
+    if (!read) return fail_with(read.error());
+    if (read->empty()) return fail_with({Code::invalid_argument, "the prompt is empty"});
+    text = std::move(*read);
+  }
+  const auto engine = load(*path, options.load);
+  if (!engine) return fail_with(engine.error());
+  if (const auto warning = (*engine)->tokenizer().warning(); !warning.empty()) {
+    write_err(concat("sluice: warning: ", warning, "\n"));
+  }
+  wind_up_on_signals();
+  if (const auto started = start(**engine, options, text); !started) {
+    return fail_with(started.error());
+  }
+  return generate(**engine, options);
+}
+
+void add_sampling(CLI::App& app, GenerateOptions& options) {
+  const char* group = "Sampling";
+  SamplerOptions& sampler = options.sampler;
+  add_real(app, "--temp", sampler.temperature, "T",
+           "temperature; 0 takes the likeliest (default 0.8)")
+      ->group(group);
+  add_integer(app, "--top-k", sampler.top_k, 0, INT32_MAX, "K",
+              "choose among the K likeliest tokens; 0: all (default 40)")
+      ->group(group);
+  add_real(app, "--top-p", sampler.top_p, "P",
+           "choose among the likeliest that make up P together; 1: all (default 0.95)")
+      ->group(group);
+  add_real(app, "--min-p", sampler.min_p, "P",
+           "leave out tokens less likely than P times the likeliest (default 0.05)")
+      ->group(group);
+  add_real(app, "--repeat-penalty", sampler.repeat_penalty, "R",
+           "divides the odds of the last 64 tokens; 1: off (default 1)")
+      ->group(group);
+  add_value(app, "--seed", "S", "for the same text again (default: a random one, named at the end)",
+            [&options](const std::string& seed) {
+              options.sampler.seed = read_unsigned("--seed", seed);
+              options.has_seed = true;
+            })
+      ->group(group);
+}
+
+}  // namespace
+
+void add_run(CLI::App& program, int& status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = add_command(program, "run", "write on from a prompt", kFooter);
+  add_model(*app, options->model);
+  add_prompt_text(*app, options->prompt);
+  add_prompt_file(*app, options->prompt);
+  add_prompt_tokens(*app, options->prompt);
+  app->add_flag("--special", options->generate.special,
+                "special tokens written out in the text count as such")
+      ->group("Input");
+  add_integer(*app, "-n", options->generate.max_tokens, -1, INT32_MAX, "N",
+              "at most N tokens; -1: until the text or the context ends (default)")
+      ->group("Output");
+  add_stops(*app, "--stop", options->generate.stop, "end before this text; may be given again")
+      ->group("Output");
+  app->add_flag("--ignore-eos", options->generate.ignore_eos, "go on where the model would end")
+      ->group("Output");
+  add_integer(*app, "--top-logprobs", options->generate.top_logprobs, 0, 100, "N",
+              "with --json: the N likeliest tokens beside each (default 0)")
+      ->group("Output");
+  add_json(*app, options->json, "one JSON object a line instead of text");
+  add_sampling(*app, options->generate);
+  add_threads(*app, options->load);
+  add_context(*app, options->load);
+  add_bytes(*app, "--memory-budget", options->load.memory_budget,
+            "fail at once (status 4) if more is needed than this: 512M, 2G, 1.5GiB, ...")
+      ->group("Model");
+  app->callback([options, &status] { status = run(*options); });
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,98 @@
+// sluice tokenize: a text's token ids. Needs a vocabulary, no weights.
+#include <nlohmann/json.hpp>
+
+#include "arguments.h"
+
+namespace sluice::cli {
+namespace {
+
+struct Options {
+  std::string model;
+  Prompt prompt;
+  bool bos = false;
+  bool special = false;
+  bool lines = false;
+  bool json = false;
+};
+
+constexpr char kFooter[] =
+    R"(The ids are printed on one line with spaces between them; with --json as
+{"ids":[..],"pieces":[..]}, the pieces being the tokens' texts (bytes that are no
+character of their own are shown as U+FFFD). Works on any GGUF file that holds a
+vocabulary, whatever its architecture, with or without tensors.
+
+Examples:
+  sluice tokenize -p "Once upon a time"
+  sluice tokenize model.gguf -f text.txt --lines --json)";
+
+// What a token stands for; a control token, which stands for no text, by its name.
+std::string_view shown(const Tokenizer& tokenizer, TokenId id) {
+  const std::string_view piece = tokenizer.piece(id);
+  return piece.empty() ? tokenizer.raw_token(id) : piece;
+}
+
+std::string encoded(const Tokenizer& tokenizer, std::string_view text, const Options& options) {
+  std::vector<TokenId> ids;
+  if (options.bos) ids.assign(tokenizer.prefix().begin(), tokenizer.prefix().end());
+  const auto own = tokenizer.encode(text, options.special);
+  ids.insert(ids.end(), own.begin(), own.end());
+  if (options.json) {
+    using Json = nlohmann::ordered_json;
+    Json pieces = Json::array();
+    for (const TokenId id : ids) pieces.push_back(std::string(shown(tokenizer, id)));
+    return Json{{"ids", ids}, {"pieces", pieces}}.dump(-1, ' ', false,
+                                                       Json::error_handler_t::replace);
+  }
+  std::string out;
+  for (const TokenId id : ids) out += concat(out.empty() ? "" : " ", id);
+  return out;
+}
+
+int tokenize(const Options& options) {
+  const auto fail_with = [&](const Error& error) { return report(error, options.json); };
+  if (!options.prompt.text && !options.prompt.file) {
+    return fail_with({Code::invalid_argument, "no text; give one with -p or -f"});
+  }
+  const auto path = find_model(options.model);
+  if (!path) return fail_with(path.error());
+  const auto text = prompt_text(options.prompt);
+  if (!text) return fail_with(text.error());
+  const auto header = read_header(*path);
+  if (!header) return fail_with(header.error());
+  const auto tokenizer = Tokenizer::from_gguf(*header);
+  if (!tokenizer) return fail_with(tokenizer.error());
+  if (!tokenizer->warning().empty()) {
+    write_err(concat("sluice: warning: ", tokenizer->warning(), "\n"));
+  }
+  if (!options.lines) {
+    write_out(encoded(*tokenizer, *text, options) + "\n");
+    return kDone;
+  }
+  for (std::string_view rest = *text; !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    write_out(encoded(*tokenizer, rest.substr(0, end), options) + "\n");
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_tokenize(CLI::App& program, int& status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* app = add_command(program, "tokenize", "show a text's token ids", kFooter);
+  add_model(*app, options->model);
+  add_prompt_text(*app, options->prompt);
+  add_prompt_file(*app, options->prompt);
+  app->add_flag("--bos", options->bos, "put in front what the model is given in front of a prompt")
+      ->group("Input");
+  app->add_flag("--special", options->special,
+                "special tokens written out in the text count as such")
+      ->group("Input");
+  app->add_flag("--lines", options->lines, "each line of the text by itself, without its end")
+      ->group("Input");
+  add_json(*app, options->json, "ids and pieces as JSON, one object a line");
+  app->callback([options, &status] { status = tokenize(*options); });
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,86 @@
+// Builds everything that is shipped: the program (build/release/sluice), the library and the page.
+//   node scripts/build.mjs [native] [web]
+import fs from 'node:fs';
+import path from 'node:path';
+import {
+  Failure,
+  ROOT,
+  files_under,
+  hash_files,
+  is_program,
+  main,
+  must,
+  must_quietly,
+  sha256_file,
+  with_lock,
+  write_atomically,
+} from './lib.mjs';
+import { wasm_dir } from './build-wasm.mjs';
+import { setup } from './setup.mjs';
+
+/** Configures a CMake preset where that wasn't done yet, and builds targets of it ('all' by default). */
+export async function build_preset(preset, targets = [], how = must) {
+  const dir = path.join('build', preset);
+  await with_lock(path.join(ROOT, `build/${preset}-lock`), async () => {
+    if (!fs.existsSync(path.join(ROOT, dir, 'build.ninja'))) {
+      // A cache without build files is of a configuring that failed.
+      fs.rmSync(path.join(ROOT, dir, 'CMakeCache.txt'), { force: true });
+      await how('cmake', ['--preset', preset, '--log-level=WARNING']);
+    }
+    await how('ninja', ['-C', dir, ...targets]);
+  });
+}
+
+/** The program, in its release build; says nothing unless something fails. Returns its path. */
+export async function build_program() {
+  await setup(['native']);
+  await build_preset('release', ['sluice'], must_quietly);
+  return path.join(ROOT, 'build/release/sluice');
+}
+
+/** Runs a workspace's build unless its result is there already for the same inputs (`hash`). */
+async function build_workspace(workspace, hash, result, env = {}) {
+  const stamp = path.join(ROOT, 'build/stamps', workspace.replaceAll('/', '-'));
+  const done = fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === hash;
+  if (done && fs.existsSync(path.join(ROOT, workspace, result))) return;
+  console.error(`building ${workspace}`);
+  fs.rmSync(stamp, { force: true });
+  await must_quietly('npm', ['run', 'build', '-w', workspace], { env: { ...process.env, ...env } });
+  write_atomically(stamp, hash);
+}
+
+function inputs_hash(workspace, ...more) {
+  const skip = (name) => /\/(dist|node_modules|test)$/.test(name);
+  const shared = ['tsconfig.base.json', 'package-lock.json'];
+  return hash_files([...files_under(workspace, skip), ...shared], ...more);
+}
+
+/** The library (web/engine/dist) and the page (web/app/dist); what is up to date stays as it is. */
+export async function build_web() {
+  await setup(['npm']);
+  const wasm = await wasm_dir();
+  const wasm_hashes = fs
+    .readdirSync(wasm)
+    .filter((name) => /^sluice-[a-z-]+\.(js|wasm)$/.test(name))
+    .map((name) => `${name} ${sha256_file(path.join(wasm, name))}`);
+  await with_lock(path.join(ROOT, 'build/web-lock'), async () => {
+    const engine = inputs_hash('web/engine', ...wasm_hashes);
+    await build_workspace('web/engine', engine, 'dist/index.js', { SLUICE_WASM_DIR: wasm });
+    await build_workspace('web/app', inputs_hash('web/app', engine), 'dist/index.html');
+  });
+}
+
+if (is_program(import.meta.url)) {
+  main(async () => {
+    const parts = process.argv.slice(2);
+    const unknown = parts.filter((part) => part !== 'native' && part !== 'web');
+    if (unknown.length > 0)
+      throw new Failure(`no such part: ${unknown.join(' ')}; there are native and web`);
+    const wanted = (part) => parts.length === 0 || parts.includes(part);
+    if (wanted('native')) {
+      await setup(['native']);
+      await build_preset('release', ['sluice']);
+    }
+    if (wanted('web')) await build_web();
+  });
+}

@@ -1,0 +1,66 @@
+// Fuzzing with libFuzzer, ASan and UBSan:  npm run fuzz -- [TARGET]... [--seconds N]
+// Without --seconds it goes on until Ctrl-C. A target's corpus grows in build/fuzz/corpus/TARGET, beside the seeds
+// in tests/fuzz/corpus/TARGET; an input that fails is left in build/fuzz/found/.
+import fs from 'node:fs';
+import path from 'node:path';
+import { Failure, ROOT, main, run } from './lib.mjs';
+import { build_preset } from './build.mjs';
+import { setup } from './setup.mjs';
+
+const BUILD = path.join(ROOT, 'build/fuzz');
+
+/** The fuzz targets, by their sources: tests/fuzz/NAME_fuzz.cc is the program NAME_fuzz. */
+export function fuzz_targets() {
+  const dir = path.join(ROOT, 'tests/fuzz');
+  if (!fs.existsSync(dir)) return [];
+  return fs
+    .readdirSync(dir)
+    .filter((name) => name.endsWith('_fuzz.cc'))
+    .map((name) => name.slice(0, -3))
+    .sort();
+}
+
+function fuzz(target, seconds) {
+  const corpus = path.join(BUILD, 'corpus', target);
+  const found = path.join(BUILD, 'found');
+  const seeds = path.join(ROOT, 'tests/fuzz/corpus', target);
+  fs.mkdirSync(corpus, { recursive: true });
+  fs.mkdirSync(found, { recursive: true });
+  const options = [
+    ...(seconds === null ? [] : [`-max_total_time=${seconds}`]),
+    ...['-timeout=20', '-rss_limit_mb=3000', '-print_final_stats=1'],
+    `-artifact_prefix=${found}/${target}-`,
+  ];
+  const corpora = [corpus, ...(fs.existsSync(seeds) ? [seeds] : [])];
+  return run(path.join(BUILD, 'tests/fuzz', target), [...options, ...corpora]);
+}
+
+main(async () => {
+  const args = process.argv.slice(2);
+  let seconds = null;
+  const at = args.indexOf('--seconds');
+  if (at !== -1) {
+    if (!/^\d+$/.test(args[at + 1] ?? '')) throw new Failure('--seconds wants a whole number');
+    seconds = Number(args[at + 1]);
+    args.splice(at, 2);
+  }
+  const all = fuzz_targets();
+  const unknown = args.filter((name) => !all.includes(name));
+  if (unknown.length > 0 || all.length === 0) {
+    throw new Failure(
+      `no such target: ${unknown.join(' ')}; there are ${all.join(', ') || 'none'}`,
+    );
+  }
+  const targets = args.length > 0 ? args : all;
+  await setup(['native', 'fuzz']);
+  await build_preset('fuzz', targets);
+  const counts = { passed: 0, failed: 0 };
+  // Without an end the targets run side by side, with one after another.
+  const one = async (target) => {
+    ++counts[(await fuzz(target, seconds)) === 0 ? 'passed' : 'failed'];
+  };
+  if (seconds === null) await Promise.all(targets.map(one));
+  else for (const target of targets) await one(target);
+  console.log(`${counts.passed} passed, ${counts.failed} failed`);
+  return counts.failed === 0 ? 0 : 1;
+});

@@ -1,0 +1,257 @@
+// What the scripts share: paths, running commands, hashing. Plain Node, because it runs before npm does.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The checkout. */
+export const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+
+/** Where things live that are no part of a checkout and outlast it (the Emscripten root). */
+export const CACHE = path.join(
+  process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'),
+  'sluice',
+);
+
+export const IS_ROOT = process.getuid?.() === 0;
+
+/** A failure that is explained by its message alone; the scripts print it without a stack. */
+export class Failure extends Error {}
+
+/** Runs a script's main function; a Failure ends it with its message and exit status 1. */
+export function main(body) {
+  Promise.resolve()
+    .then(body)
+    .then(
+      (status) => {
+        process.exitCode = status ?? 0;
+      },
+      (error) => {
+        console.error(error instanceof Failure ? `sluice: ${error.message}` : error);
+        process.exitCode = 1;
+      },
+    );
+}
+
+/** Whether this file is the program that Node was asked to run (and not imported by another one). */
+export function is_program(meta_url) {
+  return (
+    process.argv[1] !== undefined && fs.realpathSync(process.argv[1]) === fileURLToPath(meta_url)
+  );
+}
+
+/** The path of a program on the PATH (or where root's programs are), or null. */
+export function which(name) {
+  const dirs = (process.env.PATH ?? '').split(path.delimiter).concat('/usr/sbin', '/sbin');
+  for (const dir of dirs) {
+    const file = path.join(dir, name);
+    try {
+      fs.accessSync(file, fs.constants.X_OK);
+      if (fs.statSync(file).isFile()) return file;
+    } catch {
+      // not here; the next directory
+    }
+  }
+  return null;
+}
+
+/** Runs a command to its end and gives {status, stdout, stderr}; for short ones whose output is wanted. */
+export function capture(command, args, options = {}) {
+  const r = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 1 << 28, ...options });
+  return {
+    status: r.status ?? 1,
+    stdout: r.stdout ?? '',
+    stderr: r.stderr ?? String(r.error ?? ''),
+  };
+}
+
+const children = new Set();
+let catching = false;
+
+/** Ctrl-C reaches the children by themselves (same terminal); a plain kill is handed on. Either way we wait. */
+function catch_signals() {
+  if (catching) return;
+  catching = true;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => {
+      for (const child of children) child.kill(signal);
+      if (children.size === 0) process.exit(130);
+      process.exitCode = 130;
+    });
+  }
+}
+
+/**
+ * Runs a command and resolves with its exit status (128 + n when signal n ended it).
+ * `log`: a file that gets its output; `stdio`: as in child_process, 'inherit' unless told.
+ */
+export function run(command, args, { cwd = ROOT, env = process.env, stdio, log } = {}) {
+  catch_signals();
+  return new Promise((resolve, reject) => {
+    const out = log === undefined ? null : fs.openSync(log, 'a');
+    const child = spawn(command, args, {
+      cwd,
+      env,
+      stdio: out === null ? (stdio ?? 'inherit') : ['ignore', out, out],
+    });
+    children.add(child);
+    const done = () => {
+      children.delete(child);
+      if (out !== null) fs.closeSync(out);
+    };
+    child.on('error', (error) => {
+      done();
+      reject(new Failure(`${command} could not be started: ${error.message}`));
+    });
+    child.on('close', (code, signal) => {
+      done();
+      resolve(code ?? 128 + (os.constants.signals[signal] ?? 0));
+    });
+  });
+}
+
+/** As run, but a status other than 0 is a Failure that names the command. */
+export async function must(command, args, options = {}) {
+  const status = await run(command, args, options);
+  if (status !== 0) {
+    throw new Failure(`${[command, ...args].join(' ')} failed with exit status ${status}`);
+  }
+}
+
+/** As must, without a word unless it fails: then what it printed is shown, shortened. */
+export async function must_quietly(command, args, options = {}) {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-'));
+  const log = path.join(dir, 'log');
+  try {
+    const status = await run(command, args, { ...options, log });
+    if (status !== 0) {
+      process.stderr.write(`${excerpt(fs.readFileSync(log, 'utf8'), 25, 45)}\n`);
+      throw new Failure(`${[command, ...args].join(' ')} failed with exit status ${status}`);
+    }
+  } finally {
+    fs.rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/** The last lines of a text. */
+export function tail(text, lines) {
+  return text.trimEnd().split('\n').slice(-lines).join('\n');
+}
+
+/** The first and the last lines of a text, where it is longer than both together. */
+export function excerpt(text, first, last) {
+  const lines = text.trimEnd().split('\n');
+  if (lines.length <= first + last) return lines.join('\n');
+  const between = `[... ${lines.length - first - last} lines ...]`;
+  return [...lines.slice(0, first), between, ...lines.slice(-last)].join('\n');
+}
+
+/** All files under a path of the checkout (a file is itself), relative to ROOT, sorted; a missing path has none. */
+export function files_under(relative, skip = () => false) {
+  const full = path.join(ROOT, relative);
+  let stat;
+  try {
+    stat = fs.statSync(full);
+  } catch {
+    return [];
+  }
+  if (stat.isFile()) return skip(relative) ? [] : [relative];
+  return fs
+    .readdirSync(full)
+    .sort()
+    .map((name) => path.posix.join(relative, name))
+    .filter((child) => !skip(child))
+    .flatMap((child) => files_under(child, skip));
+}
+
+/** SHA-256 over names and contents of files of the checkout. */
+export function hash_files(relatives, ...extra) {
+  const hash = createHash('sha256');
+  for (const text of extra) hash.update(`${text}\0`);
+  for (const relative of [...relatives].sort()) {
+    const bytes = fs.readFileSync(path.join(ROOT, relative));
+    hash.update(`${relative}\0${bytes.length}\0`).update(bytes);
+  }
+  return hash.digest('hex');
+}
+
+export function sha256_file(file) {
+  return createHash('sha256').update(fs.readFileSync(file)).digest('hex');
+}
+
+export function read_json(file) {
+  try {
+    return JSON.parse(fs.readFileSync(file, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/** Writes a file in one step, so that a reader finds the old one or the new one. */
+export function write_atomically(file, text) {
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  const partial = `${file}.${process.pid}.partial`;
+  fs.writeFileSync(partial, text);
+  fs.renameSync(partial, file);
+}
+
+/**
+ * Runs `body` while holding a lock that other processes of this kind wait for. The lock is a directory with
+ * its holder's process id; one whose holder is gone is taken over.
+ */
+export async function with_lock(file, body) {
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  const holder = path.join(file, 'pid');
+  let told = false;
+  for (;;) {
+    try {
+      fs.mkdirSync(file);
+      fs.writeFileSync(holder, String(process.pid));
+      break;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    if (lock_is_stale(file, holder)) {
+      // Renamed first: of several that find it stale only one succeeds, and nobody removes a fresh lock.
+      const grave = `${file}.${process.pid}.stale`;
+      try {
+        fs.renameSync(file, grave);
+        fs.rmSync(grave, { recursive: true, force: true });
+      } catch {
+        // another one was quicker
+      }
+      continue;
+    }
+    if (!told) console.error(`sluice: waiting for another build (${file})`);
+    told = true;
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+  try {
+    return await body();
+  } finally {
+    fs.rmSync(file, { recursive: true, force: true });
+  }
+}
+
+function lock_is_stale(file, holder) {
+  let pid;
+  try {
+    pid = Number(fs.readFileSync(holder, 'utf8'));
+  } catch {
+    // Its holder is between the two steps of taking it, or died there.
+    try {
+      return Date.now() - fs.statSync(file).mtimeMs > 10_000;
+    } catch {
+      return false;
+    }
+  }
+  if (!(pid > 0)) return false;
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return error.code === 'ESRCH';
+  }
+}

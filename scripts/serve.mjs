@@ -1,0 +1,211 @@
+// A small server of static files for localhost: the built page, with the headers that it needs and is held to.
+//   node scripts/serve.mjs [--dir DIR] [--port N] [--no-isolation]
+import fs from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { Failure, ROOT, is_program, main } from './lib.mjs';
+
+const TYPES = {
+  '.css': 'text/css; charset=utf-8',
+  '.gguf': 'application/octet-stream',
+  '.html': 'text/html; charset=utf-8',
+  '.ico': 'image/x-icon',
+  '.jpg': 'image/jpeg',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.map': 'application/json; charset=utf-8',
+  '.md': 'text/markdown; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
+  '.wasm': 'application/wasm',
+  '.webmanifest': 'application/manifest+json',
+  '.webp': 'image/webp',
+  '.woff2': 'font/woff2',
+};
+
+// Models may come from any address; nothing else may.
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'self'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  "worker-src 'self'",
+  'connect-src *',
+  "img-src 'self' data:",
+  "style-src 'self'",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+function headers_of_all(isolation) {
+  const headers = {
+    'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Cache-Control': 'no-cache',
+  };
+  if (!isolation) return headers;
+  return {
+    ...headers,
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Embedder-Policy': 'require-corp',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+  };
+}
+
+/** The file that an address means, or null when there is none or it would lie outside the directory. */
+function find_file(mounts, url) {
+  let pathname;
+  try {
+    pathname = decodeURIComponent(new URL(url, 'http://localhost').pathname);
+  } catch {
+    return null;
+  }
+  if (pathname.includes('\0') || pathname.split(/[/\\]/).includes('..')) return null;
+  const mount = mounts.find(([prefix]) => pathname.startsWith(prefix));
+  if (mount === undefined) return null;
+  const [prefix, dir] = mount;
+  try {
+    const base = fs.realpathSync(dir);
+    let full = path.join(base, pathname.slice(prefix.length));
+    if (fs.statSync(full).isDirectory()) full = path.join(full, 'index.html');
+    full = fs.realpathSync(full);
+    const inside = full.startsWith(base + path.sep);
+    return inside && fs.statSync(full).isFile() ? full : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A Range header's [first, last] of a file of `size` bytes; null: none to be heeded; 'unsatisfiable'. */
+export function parse_range(header, size) {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
+  if (match === null || (match[1] === '' && match[2] === '')) return null;
+  if (match[1] === '') {
+    const length = Math.min(Number(match[2]), size);
+    return length === 0 ? 'unsatisfiable' : [size - length, size - 1];
+  }
+  const first = Number(match[1]);
+  const last = match[2] === '' ? size - 1 : Math.min(Number(match[2]), size - 1);
+  if (match[2] !== '' && Number(match[2]) < first) return null;
+  return first >= size ? 'unsatisfiable' : [first, last];
+}
+
+async function answer(request, response, mounts, isolation) {
+  for (const [name, value] of Object.entries(headers_of_all(isolation))) {
+    response.setHeader(name, value);
+  }
+  const refuse = (status, text, headers = {}) => {
+    response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8', ...headers });
+    response.end(`${text}\n`);
+  };
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    return refuse(405, 'only GET and HEAD', { Allow: 'GET, HEAD' });
+  }
+  const file = find_file(mounts, request.url);
+  if (file === null) return refuse(404, 'not found');
+  const { size, mtimeMs } = fs.statSync(file);
+  const etag = `"${size.toString(16)}-${Math.trunc(mtimeMs).toString(16)}"`;
+  const type = TYPES[path.extname(file).toLowerCase()] ?? 'application/octet-stream';
+  response.setHeader('ETag', etag);
+  response.setHeader('Accept-Ranges', 'bytes');
+  response.setHeader('Content-Type', type);
+  if (request.headers['if-none-match'] === etag) {
+    response.writeHead(304);
+    return response.end();
+  }
+  const same = request.headers['if-range'] === undefined || request.headers['if-range'] === etag;
+  const range = same ? parse_range(request.headers.range, size) : null;
+  if (range === 'unsatisfiable') {
+    return refuse(416, 'no such range', { 'Content-Range': `bytes */${size}` });
+  }
+  const [first, last] = range ?? [0, size - 1];
+  if (range !== null) response.setHeader('Content-Range', `bytes ${first}-${last}/${size}`);
+  response.writeHead(range === null ? 200 : 206, { 'Content-Length': last - first + 1 });
+  if (request.method === 'HEAD' || size === 0) return response.end();
+  return pipeline(fs.createReadStream(file, { start: first, end: last }), response);
+}
+
+function listen(server, port, host) {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve(server.address().port);
+    });
+  });
+}
+
+/**
+ * Serves a directory on localhost; resolves, once it can be reached, with {url, port, close}.
+ *   dir        the directory of '/'; web/app/dist unless told
+ *   port       8080 unless told, the next free one where it is taken; 0 for any
+ *   isolation  whether pages are cross-origin isolated (threads need that)
+ *   mounts     further directories: {'/prefix/': dir}
+ */
+export async function serve({
+  dir = path.join(ROOT, 'web/app/dist'),
+  port = 8080,
+  isolation = true,
+  mounts = {},
+} = {}) {
+  const places = [...Object.entries(mounts), ['/', dir]];
+  const server = http.createServer((request, response) => {
+    answer(request, response, places, isolation).catch((error) => {
+      // A browser that goes away in the middle is no event; anything else is this server's own fault.
+      if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') console.error(error);
+      response.destroy();
+    });
+  });
+  for (let candidate = port; ; ++candidate) {
+    try {
+      const actual = await listen(server, candidate, '127.0.0.1');
+      return {
+        port: actual,
+        url: `http://localhost:${actual}/`,
+        close: () =>
+          new Promise((resolve) => {
+            server.close(resolve);
+            server.closeAllConnections();
+          }),
+      };
+    } catch (error) {
+      if (error.code === 'EADDRINUSE' && candidate < port + 100 && candidate < 65535) continue;
+      throw new Failure(`port ${candidate} can't be listened on: ${error.message}`);
+    }
+  }
+}
+
+/** Serves until interrupted, and says where. */
+export async function serve_and_say({ port = 8080, ...options }) {
+  const server = await serve({ port, ...options });
+  if (server.port !== port && port !== 0)
+    console.log(`Port ${port} is taken; using ${server.port}.`);
+  console.log(`Sluice is at ${server.url}  (Ctrl-C ends it)`);
+  await new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, resolve);
+  });
+  await server.close();
+}
+
+/** Options of the command line that serve and start share. */
+export function serve_options(args) {
+  const options = {};
+  const rest = [...args];
+  while (rest.length > 0) {
+    const arg = rest.shift();
+    if (arg === '--no-isolation') options.isolation = false;
+    else if (arg === '--dir' && rest.length > 0) options.dir = path.resolve(rest.shift());
+    else if (arg === '--port' && /^\d{1,5}$/.test(rest[0] ?? '') && Number(rest[0]) < 65536) {
+      options.port = Number(rest.shift());
+    } else
+      throw new Failure(`unknown option ${arg}; there are --dir DIR, --port N, --no-isolation`);
+  }
+  return options;
+}
+
+if (is_program(import.meta.url)) {
+  main(() => serve_and_say(serve_options(process.argv.slice(2))));
+}

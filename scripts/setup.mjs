@@ -1,0 +1,270 @@
+// Installs what Sluice is built and tested with, after looking for what is there. Needs Node and nothing else.
+//   node scripts/setup.mjs [PART]...     npm native lint fuzz browser emscripten (all of these unless told) llama
+// Packages come from the machine's own Debian sources, by apt-get, as root. What can't be installed is named with
+// the command that would, and the exit status is 1.
+import fs from 'node:fs';
+import path from 'node:path';
+import {
+  CACHE,
+  Failure,
+  IS_ROOT,
+  ROOT,
+  capture,
+  files_under,
+  hash_files,
+  is_program,
+  main,
+  must_quietly,
+  read_json,
+  tail,
+  which,
+  with_lock,
+} from './lib.mjs';
+import {
+  EMSCRIPTEN_ROOT,
+  READY,
+  find_emscripten,
+  mounting_allowed,
+  run_in_root,
+} from './emscripten.mjs';
+
+const program = (name) => () => which(name) !== null;
+const file = (name) => () => fs.existsSync(name);
+const fuzzer_runtime = () =>
+  ['/usr/lib/llvm-19/lib/clang/19/lib/linux', '/usr/lib/clang/19/lib/linux'].some(
+    (dir) => fs.existsSync(dir) && fs.readdirSync(dir).some((name) => name.includes('fuzzer')),
+  );
+const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
+
+/** For each part, Debian's packages and how to see that what they bring is there. */
+const PACKAGES = {
+  npm: [],
+  native: [
+    ['cmake', program('cmake')],
+    ['ninja-build', program('ninja')],
+    ['g++', program('g++')],
+    ['libgtest-dev', file('/usr/include/gtest/gtest.h')],
+    ['libbenchmark-dev', file('/usr/include/benchmark/benchmark.h')],
+    ['libcli11-dev', file('/usr/include/CLI/CLI.hpp')],
+    ['nlohmann-json3-dev', file('/usr/include/nlohmann/json.hpp')],
+  ],
+  lint: [['clang-format', program('clang-format')]],
+  fuzz: [
+    ['clang-19', program('clang++-19')],
+    ['libclang-rt-19-dev', fuzzer_runtime],
+  ],
+  browser: [
+    ['chromium', program('chromium')],
+    ['fonts-dejavu-core', file('/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf')],
+  ],
+  emscripten: [
+    ['debootstrap', program('debootstrap')],
+    ['debian-archive-keyring', file(keyring)],
+  ],
+  llama: [
+    ['debootstrap', program('debootstrap')],
+    ['debian-archive-keyring', file(keyring)],
+  ],
+};
+
+/** What is wanted when nothing is said: all but llama.cpp, which only records reference answers and compares speed. */
+const USUAL = ['npm', 'native', 'lint', 'fuzz', 'browser', 'emscripten'];
+
+/** The Debian root's packages: for building, and those of the part llama. */
+const ROOT_PACKAGES = ['emscripten', 'cmake', 'make', 'ninja-build', 'nlohmann-json3-dev'];
+const LLAMA_PACKAGES = ['llama.cpp'];
+
+function say(text) {
+  console.error(`setup: ${text}`);
+}
+
+function needs_emscripten(part) {
+  return part === 'llama' || (part === 'emscripten' && find_emscripten()?.kind !== 'path');
+}
+
+/** What a part needs here: beside a system's own Emscripten the native tools, else what makes the Debian root. */
+function packages_of(part) {
+  if (part === 'emscripten' && !needs_emscripten(part)) return PACKAGES.native;
+  if (part === 'emscripten' || part === 'llama')
+    return root_lacks(part).length > 0 ? PACKAGES[part] : [];
+  return PACKAGES[part];
+}
+
+function missing_packages(parts) {
+  const wanted = parts.flatMap(packages_of);
+  return [...new Set(wanted.filter(([, is_there]) => !is_there()).map(([name]) => name))];
+}
+
+async function install_packages(parts) {
+  const missing = missing_packages(parts);
+  if (missing.length === 0) return;
+  const command = `apt-get install --no-install-recommends ${missing.join(' ')}`;
+  if (which('apt-get') === null) {
+    throw new Failure(
+      `missing, by Debian's names: ${missing.join(' ')}; install them with this system's package manager`,
+    );
+  }
+  if (!IS_ROOT) throw new Failure(`missing: ${missing.join(' ')}\n  to install: sudo ${command}`);
+  say(`installing ${missing.join(' ')}`);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const wait = ['-o', 'DPkg::Lock::Timeout=600'];
+  // A source that can't be reached doesn't matter while the others have what is wanted.
+  await must_quietly('apt-get', [...wait, 'update'], { env }).catch((error) => say(error.message));
+  const args = ['install', '-y', '--no-install-recommends', ...missing];
+  await must_quietly('apt-get', [...wait, ...args], { env }).catch((error) => {
+    throw new Failure(`${error.message}\n  to try again: apt-get update && ${command}`);
+  });
+}
+
+// npm
+
+const NPM_STAMP = path.join(ROOT, 'node_modules', '.sluice-stamp');
+
+function npm_hash() {
+  const { workspaces } = read_json(path.join(ROOT, 'package.json'));
+  const files = [
+    'package.json',
+    'package-lock.json',
+    ...workspaces.map((dir) => `${dir}/package.json`),
+  ];
+  return hash_files(files.flatMap((name) => files_under(name)));
+}
+
+function npm_is_done() {
+  return fs.existsSync(NPM_STAMP) && fs.readFileSync(NPM_STAMP, 'utf8') === npm_hash();
+}
+
+async function install_npm() {
+  if (npm_is_done()) return;
+  await with_lock(path.join(ROOT, 'build', 'npm-lock'), async () => {
+    if (npm_is_done()) return;
+    // `ci` for a fresh clone; where packages are there already, `install` only adds what changed.
+    const verb = fs.existsSync(path.join(ROOT, 'node_modules')) ? 'install' : 'ci';
+    say(`npm ${verb}`);
+    const env = { ...process.env, PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1' };
+    await must_quietly('npm', [verb, '--no-audit', '--no-fund'], { env }).catch((error) => {
+      throw new Failure(`${error.message}\n  to try again: cd ${ROOT} && npm ${verb}`);
+    });
+    fs.writeFileSync(NPM_STAMP, npm_hash());
+  });
+}
+
+// The Debian root
+
+function packages_in_root() {
+  return read_json(READY) ?? [];
+}
+
+function root_lacks(part) {
+  if (!needs_emscripten(part)) return [];
+  const wanted = part === 'llama' ? LLAMA_PACKAGES : ROOT_PACKAGES;
+  const there = packages_in_root();
+  return wanted.filter((name) => !there.includes(name));
+}
+
+/** The address that this system gets Debian itself from, or null: debootstrap then takes its own default. */
+function debian_mirror() {
+  const format = '$(ORIGIN)|$(LABEL)|$(REPO_URI)';
+  const targets = capture('apt-get', ['indextargets', '--format', format, 'Created-By: Packages']);
+  const line = targets.stdout.split('\n').find((text) => text.startsWith('Debian|Debian|'));
+  return line?.split('|')[2] ?? null;
+}
+
+/** How this system reaches package sources (proxies, clocks that are off), for the root's own apt-get. */
+function host_apt_options() {
+  const dump = capture('apt-config', ['dump', 'Acquire']).stdout;
+  return dump.split('\n').filter((line) => /^Acquire::(https?|Check-|Retries)/.test(line));
+}
+
+async function debootstrap(partial) {
+  const mirror = debian_mirror();
+  const bootstrap = [
+    ...['debootstrap', '--variant=minbase', `--keyring=${keyring}`, '--include=ca-certificates'],
+    ...['forky', partial, ...(mirror === null ? [] : [mirror])],
+    // The script of a release is looked up by name, and an older debootstrap doesn't know this one.
+    ...(mirror === null ? [] : ['/usr/share/debootstrap/scripts/sid']),
+  ];
+  const namespace = ['unshare', '--mount', '--propagation', 'private'];
+  const [command, ...args] = mounting_allowed() ? [...namespace, ...bootstrap] : bootstrap;
+  await must_quietly(command, args);
+  for (const name of ['/etc/resolv.conf', '/etc/hosts']) {
+    if (fs.existsSync(name)) fs.copyFileSync(name, path.join(partial, name));
+  }
+  const options = path.join(partial, 'etc/apt/apt.conf.d/99host');
+  fs.writeFileSync(options, `${host_apt_options().join('\n')}\n`);
+}
+
+async function install_in_root(root, packages) {
+  const log = path.join(CACHE, 'setup.log');
+  fs.rmSync(log, { force: true });
+  const install = ['apt-get', 'install', '-y', '--no-install-recommends', ...packages];
+  for (const argv of [['apt-get', 'update'], install, ['apt-get', 'clean']]) {
+    const status = await run_in_root(root, argv, { log });
+    if (status !== 0) {
+      console.error(tail(fs.readFileSync(log, 'utf8'), 60));
+      throw new Failure(
+        `${argv.join(' ')} failed in ${root} (exit status ${status}; all of it is in ${log})`,
+      );
+    }
+  }
+}
+
+async function install_root(parts) {
+  const lacking = () => parts.flatMap((part) => root_lacks(part));
+  if (lacking().length === 0) return;
+  if (!IS_ROOT) {
+    throw new Failure(
+      `Emscripten 4.0 or newer is missing: put emcc on the PATH, or run: sudo node ${path.join(ROOT, 'scripts/setup.mjs')} ${parts.join(' ')}`,
+    );
+  }
+  await with_lock(`${EMSCRIPTEN_ROOT}.lock`, async () => {
+    const packages = lacking();
+    if (packages.length === 0) return;
+    const there = packages_in_root();
+    if (there.length > 0) {
+      say(`installing ${packages.join(' ')} in ${EMSCRIPTEN_ROOT}`);
+      await install_in_root(EMSCRIPTEN_ROOT, packages);
+    } else {
+      // Made beside its place and moved there when it is complete: one that was cut short is never taken for whole.
+      say(`installing ${packages.join(' ')} in a Debian root of its own, ${EMSCRIPTEN_ROOT}`);
+      const partial = `${EMSCRIPTEN_ROOT}.partial`;
+      fs.rmSync(partial, { recursive: true, force: true });
+      fs.rmSync(EMSCRIPTEN_ROOT, { recursive: true, force: true });
+      await debootstrap(partial);
+      await install_in_root(partial, packages);
+      fs.renameSync(partial, EMSCRIPTEN_ROOT);
+    }
+    fs.writeFileSync(READY, JSON.stringify([...there, ...packages]));
+  });
+}
+
+/** Installs the parts that are wanted; what is there already costs a look. Throws a Failure that says what to do. */
+export async function setup(parts = USUAL) {
+  const unknown = parts.filter((part) => !(part in PACKAGES));
+  if (unknown.length > 0) {
+    throw new Failure(
+      `no such part: ${unknown.join(', ')}; there are ${Object.keys(PACKAGES).join(', ')}`,
+    );
+  }
+  const jobs = [];
+  if (parts.includes('npm')) jobs.push(install_npm());
+  jobs.push(
+    install_packages(parts).then(() =>
+      install_root(parts.filter((part) => needs_emscripten(part))),
+    ),
+  );
+  const failed = (await Promise.allSettled(jobs)).filter((job) => job.status === 'rejected');
+  if (failed.length > 0) {
+    const odd = failed.find((job) => !(job.reason instanceof Failure));
+    if (odd !== undefined) throw odd.reason;
+    throw new Failure(failed.map((job) => job.reason.message).join('\n'));
+  }
+}
+
+if (is_program(import.meta.url)) {
+  main(async () => {
+    const parts = process.argv.slice(2);
+    await setup(parts.length > 0 ? parts : USUAL);
+    say('all there');
+  });
+}

@@ -1,0 +1,263 @@
+// The whole ladder of tests, from fast to slow, with all the set-up that it needs:  npm test
+//   npm test -- --only unit,wasm   some steps (what they need of others has to be there)
+//   npm test -- --list             names the steps
+// Every step runs even when another has failed, unless it stands on that one. Logs are in build/logs/. The last
+// line counts the tests of all steps; the exit status is 1 when any failed.
+import fs from 'node:fs';
+import path from 'node:path';
+import { Failure, ROOT, files_under, main, run, tail } from './lib.mjs';
+import { count_ctest, count_output } from './test-counts.mjs';
+
+const LOGS = path.join(ROOT, 'build/logs');
+const node = (script, ...args) => [process.execPath, `scripts/${script}`, ...args];
+const npm_test = (workspace) => ['npm', 'test', '-w', workspace];
+
+/** Steps of a build by preset and the tests in it. Each test of ctest is counted. */
+function ctest_steps(preset, name) {
+  const report = path.join(LOGS, `${name}.xml`);
+  // Under a sanitizer threads are slow already; two processes at a time fill two cores.
+  const ctest = ['ctest', '--preset', preset, '-j2', '--timeout', '600', '--output-junit', report];
+  return [
+    {
+      name: `build-${preset}`,
+      what: `${preset} build`,
+      needs: ['setup'],
+      commands: [
+        ['cmake', '--preset', preset, '--log-level=WARNING'],
+        ['ninja', '-C', `build/${preset}`],
+      ],
+    },
+    {
+      name,
+      what: `unit, parity and golden tests, ${preset} build`,
+      needs: [`build-${preset}`],
+      before: () => fs.rmSync(report, { force: true }),
+      commands: [ctest],
+      count: () => count_ctest(report),
+    },
+  ];
+}
+
+/**
+ * The steps. `commands` run one after another until one fails. `count` makes {passed, failed, skipped} of the log;
+ * a step without one is itself what is counted. `cores: 1` lets it run beside another one such.
+ */
+function all_steps() {
+  const node_tests = (dir) =>
+    files_under(dir).filter(
+      (name) => name.endsWith('.test.mjs') && !name.includes('/node_modules/'),
+    );
+  const fuzz_seconds = '30';
+  const fuzz_names = files_under('tests/fuzz')
+    .filter((name) => /^tests\/fuzz\/\w+_fuzz\.cc$/.test(name))
+    .map((name) => path.basename(name, '.cc'));
+  const node_step = (name, what, dir, needs) => ({
+    name,
+    what,
+    needs,
+    cores: 1,
+    commands: [[process.execPath, '--test', '--test-reporter=spec', ...node_tests(dir)]],
+    before: () => {
+      if (node_tests(dir).length === 0) throw new Failure(`there are no tests in ${dir}/`);
+    },
+    count: count_output,
+  });
+  return [
+    { name: 'setup', what: 'set-up', needs: [], commands: [node('setup.mjs')] },
+    {
+      name: 'lint',
+      what: 'format and types',
+      needs: ['setup', 'web'],
+      cores: 1,
+      commands: [node('lint.mjs')],
+      count: count_output,
+    },
+    ...ctest_steps('release', 'unit'),
+    node_step('cli', "the program's contract", 'tests/cli', ['build-release']),
+    ...ctest_steps('asan', 'asan'),
+    ...ctest_steps('tsan', 'tsan'),
+    {
+      name: 'build-fuzz',
+      what: 'fuzz targets',
+      needs: ['setup'],
+      commands: [
+        ['cmake', '--preset', 'fuzz', '--log-level=WARNING'],
+        ['ninja', '-C', 'build/fuzz'],
+      ],
+      before: () => {
+        if (fuzz_names.length === 0) throw new Failure('there are no fuzz targets in tests/fuzz/');
+      },
+    },
+    ...fuzz_names.map((target) => ({
+      name: target.replaceAll('_', '-'),
+      what: `fuzzing, ${fuzz_seconds} s`,
+      needs: ['build-fuzz'],
+      cores: 1,
+      commands: [node('fuzz.mjs', target, '--seconds', fuzz_seconds)],
+      count: count_output,
+    })),
+    {
+      name: 'build-wasm',
+      what: 'the four wasm flavours, built afresh',
+      needs: ['setup'],
+      commands: [node('build-wasm.mjs', '--build')],
+    },
+    {
+      name: 'wasm-bytes',
+      what: 'the committed flavours against those built',
+      needs: ['build-wasm'],
+      commands: [node('build-wasm.mjs', '--check')],
+      count: count_output,
+    },
+    node_step('wasm', 'wasm flavours under Node', 'tests/wasm', ['build-wasm']),
+    {
+      name: 'web',
+      what: 'library and page',
+      needs: ['setup', 'build-wasm'],
+      commands: [node('build.mjs', 'web')],
+    },
+    {
+      name: 'engine',
+      what: "the library's tests",
+      needs: ['web'],
+      cores: 1,
+      commands: [npm_test('web/engine')],
+      count: count_output,
+    },
+    {
+      name: 'app',
+      what: "the page's tests",
+      needs: ['web'],
+      cores: 1,
+      commands: [npm_test('web/app')],
+      count: count_output,
+    },
+    {
+      name: 'e2e',
+      what: 'the page in Chromium',
+      needs: ['web', 'build-release'],
+      commands: [npm_test('e2e')],
+      count: count_output,
+    },
+  ];
+}
+
+const ENV = {
+  ...process.env,
+  NO_COLOR: '1',
+  FORCE_COLOR: undefined,
+  PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1',
+  ASAN_OPTIONS:
+    process.env.ASAN_OPTIONS ?? 'strict_string_checks=1:detect_stack_use_after_return=1',
+  UBSAN_OPTIONS: process.env.UBSAN_OPTIONS ?? 'print_stacktrace=1',
+  TSAN_OPTIONS: process.env.TSAN_OPTIONS ?? 'second_deadlock_stack=1',
+};
+
+/** Runs one step; resolves with what it counted. */
+async function run_step(step) {
+  const log = path.join(LOGS, `${step.name}.log`);
+  fs.writeFileSync(log, '');
+  let status = 0;
+  try {
+    step.before?.();
+    for (const [command, ...args] of step.commands) {
+      fs.appendFileSync(log, `$ ${[command, ...args].join(' ')}\n`);
+      status = await run(command, args, { env: ENV, log });
+      if (status !== 0) break;
+    }
+  } catch (error) {
+    fs.appendFileSync(log, `${error instanceof Failure ? error.message : error.stack}\n`);
+    status = 1;
+  }
+  const good = status === 0;
+  if (step.count === undefined) return { passed: good ? 1 : 0, failed: good ? 0 : 1, skipped: 0 };
+  const counts = step.count(fs.readFileSync(log, 'utf8'));
+  // A runner that failed without a failing test did fail, and so did one that ran nothing.
+  const nothing = counts.passed + counts.failed + counts.skipped === 0;
+  if (counts.failed === 0 && (!good || nothing)) counts.failed = 1;
+  return counts;
+}
+
+function clock(ms) {
+  const s = Math.round(ms / 1000);
+  return s < 60 ? `${s} s` : `${Math.floor(s / 60)} min ${s % 60} s`;
+}
+
+function report(step, counts, ms) {
+  const parts = [`${counts.passed} passed`];
+  if (counts.failed > 0) parts.push(`${counts.failed} FAILED`);
+  if (counts.skipped > 0) parts.push(`${counts.skipped} skipped`);
+  const mark = counts.failed > 0 ? 'FAILED' : 'ok    ';
+  console.log(`${mark} ${step.name.padEnd(14)} ${clock(ms).padStart(12)}   ${parts.join(', ')}`);
+  if (counts.failed === 0) return;
+  const log = path.join(LOGS, `${step.name}.log`);
+  for (const line of tail(fs.readFileSync(log, 'utf8'), 60).split('\n'))
+    console.log(`       | ${line}`);
+}
+
+/** Runs steps in their order, each as soon as what it needs is done and there is room for it on two cores. */
+async function run_ladder(steps) {
+  const totals = { passed: 0, failed: 0, skipped: 0 };
+  const names = new Set(steps.map((step) => step.name));
+  const state = new Map();
+  const running = new Set();
+  const waiting = [...steps];
+  let room = 2;
+  const finish = (step, counts, started) => {
+    state.set(step.name, counts.failed === 0 ? 'good' : 'bad');
+    for (const key of Object.keys(totals)) totals[key] += counts[key];
+    if (started !== null) report(step, counts, Date.now() - started);
+  };
+  while (waiting.length > 0 || running.size > 0) {
+    for (const step of [...waiting]) {
+      const needs = step.needs
+        .filter((name) => names.has(name))
+        .map((name) => [name, state.get(name)]);
+      const broken = needs.find(([, result]) => result === 'bad');
+      if (broken !== undefined) {
+        waiting.splice(waiting.indexOf(step), 1);
+        console.log(`FAILED ${step.name.padEnd(14)} not run, because ${broken[0]} failed`);
+        finish(step, { passed: 0, failed: 1, skipped: 0 }, null);
+        continue;
+      }
+      const cores = step.cores ?? 2;
+      if (cores > room || needs.some(([, result]) => result === undefined)) continue;
+      waiting.splice(waiting.indexOf(step), 1);
+      room -= cores;
+      const started = Date.now();
+      const job = run_step(step).then((counts) => {
+        room += cores;
+        running.delete(job);
+        finish(step, counts, started);
+      });
+      running.add(job);
+    }
+    if (running.size > 0) await Promise.race(running);
+  }
+  return totals;
+}
+
+main(async () => {
+  const args = process.argv.slice(2);
+  let steps = all_steps();
+  if (args[0] === '--list') {
+    for (const step of steps) console.log(`${step.name.padEnd(16)} ${step.what}`);
+    return 0;
+  }
+  if (args.length > 0) {
+    const wanted = args[0] === '--only' && args.length === 2 ? args[1].split(',') : [];
+    const unknown = wanted.filter((name) => !steps.some((step) => step.name === name));
+    if (wanted.length === 0 || unknown.length > 0) {
+      throw new Failure(
+        `usage: npm test -- [--only STEP,STEP | --list]${unknown.length > 0 ? `; no such step: ${unknown.join(', ')}` : ''}`,
+      );
+    }
+    steps = steps.filter((step) => wanted.includes(step.name));
+  }
+  fs.mkdirSync(LOGS, { recursive: true });
+  const started = Date.now();
+  const totals = await run_ladder(steps);
+  console.log(`\nin ${clock(Date.now() - started)}; logs are in build/logs/`);
+  console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
+  return totals.failed === 0 ? 0 : 1;
+});

@@ -1,0 +1,193 @@
+// base/: numbers that must be the same everywhere, UTF-8, and the thread pool.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "base/aligned.h"
+#include "base/half.h"
+#include "base/math.h"
+#include "base/result.h"
+#include "base/threads.h"
+#include "base/utf8.h"
+
+namespace sluice {
+namespace {
+
+TEST(Half, EveryF16ValueSurvives) {
+  for (uint32_t bits = 0; bits < 65536; ++bits) {
+    const float value = f16_to_f32(static_cast<uint16_t>(bits));
+    if (std::isnan(value)) continue;
+    EXPECT_EQ(f32_to_f16(value), bits);
+  }
+}
+
+TEST(Half, RoundsToNearestEven) {
+  EXPECT_EQ(f32_to_f16(1.0f + 0x1p-11f), 0x3c00);     // a tie goes to even
+  EXPECT_EQ(f32_to_f16(1.0f + 0x3p-11f), 0x3c02);     // a tie goes to even
+  EXPECT_EQ(f32_to_f16(1.0f + 0x1.02p-11f), 0x3c01);  // just above the tie
+  EXPECT_EQ(f32_to_f16(65519.0f), 0x7bff);            // the largest that stays finite
+  EXPECT_EQ(f32_to_f16(65520.0f), 0x7c00);            // infinity
+  EXPECT_EQ(f32_to_f16(0x1p-25f), 0x0000);            // a tie below the smallest subnormal
+  EXPECT_EQ(f32_to_f16(0x1.8p-25f), 0x0001);
+  EXPECT_EQ(f32_to_f16(-0.0f), 0x8000);
+  EXPECT_TRUE(std::isnan(f16_to_f32(f32_to_f16(std::nanf("")))));
+  EXPECT_EQ(f32_to_bf16(1.0f + 0x1p-8f), 0x3f80);
+  EXPECT_EQ(f32_to_bf16(1.0f + 0x3p-8f), 0x3f82);
+  EXPECT_TRUE(std::isnan(bf16_to_f32(f32_to_bf16(std::nanf("")))));
+}
+
+TEST(Math, ExpIsCloseAndBounded) {
+  for (int i = 0; i <= 100000; ++i) {
+    const float x = -87.3f + 175.6f * static_cast<float>(i) / 100000.0f;
+    EXPECT_NEAR(exp_f32(x) / std::exp(static_cast<double>(x)), 1.0, 2e-7) << x;
+  }
+  EXPECT_EQ(exp_f32(0.0f), 1.0f);
+  EXPECT_EQ(exp_f32(-1e30f), 0.0f);
+  EXPECT_EQ(exp_f32(-std::numeric_limits<float>::infinity()), 0.0f);
+  EXPECT_EQ(exp_f32(1e30f), std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(exp_f32(std::nanf(""))));
+}
+
+TEST(Math, DoublesAreClose) {
+  for (int i = -2000; i <= 2000; ++i) {
+    const double x = 0.35 * i;
+    EXPECT_NEAR(exp_f64(x) / std::exp(x), 1.0, 1e-14) << x;
+    EXPECT_NEAR(log_f64(std::exp(x)), std::log(std::exp(x)), 1e-14 * std::abs(x) + 1e-15) << x;
+    const double angle = 499.7 * i;  // up to a million radians
+    EXPECT_NEAR(sin_f64(angle), std::sin(angle), 1e-15) << angle;
+    EXPECT_NEAR(cos_f64(angle), std::cos(angle), 1e-15) << angle;
+  }
+  EXPECT_NEAR(pow_f64(500000.0, -0.734375), std::pow(500000.0, -0.734375), 1e-18);
+  EXPECT_EQ(log_f64(0.0), -std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(log_f64(-1.0)));
+  EXPECT_NEAR(log_f64(0x1p-1070), std::log(0x1p-1070), 1e-12);
+}
+
+// The bits themselves, so that another compiler or machine that differs is noticed.
+TEST(Math, BitsAreThoseOfEveryMachine) {
+  EXPECT_EQ(std::bit_cast<uint32_t>(exp_f32(-1.2345f)), 0x3e94fb5bu);
+  EXPECT_EQ(std::bit_cast<uint32_t>(exp_f32(3.75f)), 0x422a1596u);
+  EXPECT_EQ(std::bit_cast<uint64_t>(sin_f64(12345.678)), 0xbfe687d5890974a5u);
+}
+
+TEST(Utf8, DecodesAndRefuses) {
+  const auto code_point = [](std::string_view text) { return utf8_decode(text).code_point; };
+  EXPECT_EQ(code_point("a"), 0x61u);
+  EXPECT_EQ(code_point("\xc3\xa9"), 0xe9u);
+  EXPECT_EQ(code_point("\xe2\x82\xac"), 0x20acu);
+  EXPECT_EQ(code_point("\xf0\x9f\x98\x80"), 0x1f600u);
+  for (const std::string_view bad :
+       {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf0\x80\x80\x80",
+        "\xf4\x90\x80\x80", "\xff", "\xc3", "\xe2\x82"}) {
+    EXPECT_FALSE(utf8_decode(bad).valid);
+    EXPECT_EQ(utf8_decode(bad).length, 1);
+  }
+}
+
+TEST(Utf8, EveryCodePointSurvives) {
+  for (uint32_t c = 0; c <= 0x10ffff; ++c) {
+    if (c >= 0xd800 && c < 0xe000) continue;
+    std::string text;
+    utf8_append(text, c);
+    const Utf8Char back = utf8_decode(text);
+    ASSERT_TRUE(back.valid && back.code_point == c && back.length == text.size()) << c;
+  }
+}
+
+TEST(Utf8, KnowsWhatMayStillBecomeACharacter) {
+  EXPECT_EQ(utf8_incomplete_tail("abc"), 0u);
+  EXPECT_EQ(utf8_incomplete_tail("ab\xc3"), 1u);
+  EXPECT_EQ(utf8_incomplete_tail("\xe2\x82"), 2u);
+  EXPECT_EQ(utf8_incomplete_tail("\xf0\x9f\x98"), 3u);
+  EXPECT_EQ(utf8_incomplete_tail("\xf0\x9f\x98\x80"), 0u);
+  EXPECT_EQ(utf8_incomplete_tail("\xe0\x80"), 0u);  // overlong, whatever follows
+  EXPECT_EQ(utf8_incomplete_tail("\xff"), 0u);
+  EXPECT_EQ(utf8_sanitize("a\xff\xc3\xa9\xc3"), "a\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd");
+}
+
+TEST(Result, TextsAreSafeAndReadable) {
+  EXPECT_EQ(concat("a ", 3, " b ", uint64_t{18446744073709551615u}, " c ", -7),
+            "a 3 b 18446744073709551615 c -7");
+  EXPECT_EQ(printable("ab\n\xff"), "ab??");
+  EXPECT_EQ(printable(std::string(200, 'x'), 10), "xxxxxxxxxx...");
+  EXPECT_EQ(human_bytes(999), "999 B");
+  EXPECT_EQ(human_bytes(2578944), "2.58 MB");
+}
+
+TEST(Aligned, RefusesWhatDoesNotFit) {
+  EXPECT_FALSE(checked_multiply(uint64_t{1} << 40, uint64_t{1} << 40).has_value());
+  EXPECT_FALSE(checked_add(~uint64_t{0}, 1).has_value());
+  const auto huge = AlignedBuffer::allocate(~uint64_t{0} - 10, "a test");
+  ASSERT_FALSE(huge.has_value());
+  EXPECT_EQ(huge.error().code, Code::out_of_memory);
+  const auto buffer = AlignedBuffer::allocate(1000, "a test");
+  ASSERT_TRUE(buffer.has_value());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->data()) % kAlignment, 0u);
+  EXPECT_EQ(std::accumulate(buffer->data(), buffer->data() + 1000, 0), 0);
+}
+
+TEST(Threads, SharesCoverEverythingOnce) {
+  for (int n_workers = 1; n_workers < 9; ++n_workers) {
+    for (int64_t n = 0; n < 40; ++n) {
+      int64_t next = 0;
+      for (int worker = 0; worker < n_workers; ++worker) {
+        const Share part = share(n, worker, n_workers);
+        EXPECT_EQ(part.begin, next);
+        next = part.end;
+      }
+      EXPECT_EQ(next, n);
+    }
+  }
+}
+
+// Uneven work, barriers, more threads than cores, sleeping between jobs: every phase must see all
+// that the one before wrote. Under TSan this is the proof that the pool orders memory.
+class PoolTest : public testing::TestWithParam<int> {};
+
+TEST_P(PoolTest, PhasesSeeWhatWasWrittenBefore) {
+  const int n = GetParam();
+  Pool pool(n);
+  ASSERT_EQ(pool.size(), n);
+  std::vector<int> left(static_cast<size_t>(n)), right(static_cast<size_t>(n));
+  for (int round = 0; round < 200; ++round) {
+    std::atomic<int> mistakes{0};
+    if (round % 50 == 49)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));  // workers fall asleep
+    pool.run([&](int worker) {
+      const auto at = static_cast<size_t>(worker);
+      for (int phase = 0; phase < 6; ++phase) {
+        std::vector<int>& from = phase % 2 ? left : right;
+        std::vector<int>& to = phase % 2 ? right : left;
+        const int before = phase == 0 ? round * 10 : round * 10 + phase - 1;
+        if (phase == 0) from[at] = before;
+        if (phase == 0) pool.barrier();
+        for (const int value : from) mistakes += value != before;
+        volatile int busy = 0;
+        for (int i = 0; i < (worker * 37 + phase * 11) % 50; ++i) busy = busy + i;
+        to[at] = round * 10 + phase;
+        pool.barrier();
+      }
+    });
+    ASSERT_EQ(mistakes.load(), 0) << "round " << round;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, PoolTest, testing::Values(1, 2, 3, 8));
+
+TEST(Threads, PoolsComeAndGo) {
+  for (int i = 0; i < 50; ++i) {
+    Pool pool(1 + i % 4);
+    std::atomic<int> calls{0};
+    pool.run([&](int) { ++calls; });
+    EXPECT_EQ(calls.load(), pool.size());
+  }
+}
+
+}  // namespace
+}  // namespace sluice

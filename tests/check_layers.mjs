@@ -1,0 +1,76 @@
+// Includes run one way only: which folder of core/ may include which. Run by ctest.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+
+// folder -> folders whose headers it may include (its own always). '.' is core/ itself.
+const allowed = {
+  base: [],
+  quant: ['base'],
+  kernels: ['base', 'quant'],
+  weights: ['base', 'quant', 'kernels'],
+  ops: ['base', 'quant', 'kernels'],
+  text: ['base', 'quant', 'weights'],
+  sample: ['base'],
+  models: ['base', 'quant', 'kernels', 'weights', 'ops'],
+  '.': ['base', 'quant', 'kernels', 'weights', 'ops', 'text', 'sample', 'models'],
+};
+// native/ and wasm/ see the core through its one public header, and their own files.
+const outside = { native: ['engine.h'], wasm: ['engine.h'] };
+
+const problems = [];
+let files = 0;
+
+function includesOf(path) {
+  return [...readFileSync(path, 'utf8').matchAll(/^\s*#include\s+"([^"]+)"/gm)].map((m) => m[1]);
+}
+
+function sources(directory) {
+  return readdirSync(join(root, directory))
+    .filter((name) => /\.(cc|h|inl)$/.test(name))
+    .map((name) => `${directory}/${name}`);
+}
+
+for (const [folder, may] of Object.entries(allowed)) {
+  for (const file of sources(folder === '.' ? 'core' : `core/${folder}`)) {
+    ++files;
+    for (const included of includesOf(join(root, file))) {
+      const target = included.includes('/') ? included.split('/')[0] : '.';
+      if (target !== folder && !may.includes(target)) problems.push(`${file} includes ${included}`);
+    }
+  }
+}
+for (const [folder, may] of Object.entries(outside)) {
+  const own = new Set(readdirSync(join(root, folder)));
+  for (const file of sources(folder)) {
+    ++files;
+    for (const included of includesOf(join(root, file))) {
+      if (!own.has(included) && !may.includes(included)) problems.push(`${file} includes ${included}`);
+    }
+  }
+}
+// Kernels know no tensors, threads or files; an instruction set's file sees only its own kind.
+for (const file of sources('core/kernels')) {
+  for (const included of includesOf(join(root, file))) {
+    if (['base/threads.h', 'base/aligned.h'].includes(included)) problems.push(`${file} includes ${included}`);
+  }
+}
+// The page stands on the library's index alone.
+function walk(directory) {
+  return readdirSync(join(root, directory), { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory() ? walk(`${directory}/${entry.name}`) : [`${directory}/${entry.name}`],
+  );
+}
+for (const file of walk('web/app/src').filter((name) => /\.tsx?$/.test(name))) {
+  ++files;
+  for (const [, from] of readFileSync(join(root, file), 'utf8').matchAll(/from\s+'([^']+)'/g)) {
+    if (from.startsWith('@sluice/engine/') || from.includes('/engine/src')) problems.push(`${file} imports ${from}`);
+  }
+}
+
+if (files < 40) problems.push(`only ${files} files were found: is the list of folders still right?`);
+for (const problem of problems) console.error(`layers: ${problem}`);
+console.log(`layers: ${files} files, ${problems.length} breaches`);
+process.exit(problems.length === 0 ? 0 : 1);

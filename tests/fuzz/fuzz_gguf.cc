@@ -1,0 +1,88 @@
+// Any bytes as a file: refused with words, or a header that keeps its promises; whole and in pieces
+// the same. What can be loaded within a small budget is loaded and run for a few tokens.
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "engine.h"
+#include "weights/gguf.h"
+
+namespace {
+
+using namespace sluice;
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+Result<Gguf> parse_in_pieces(std::span<const uint8_t> file, size_t piece) {
+  GgufParser parser;
+  parser.set_file_size(file.size());
+  while (!file.empty() && !parser.done()) {
+    const auto part = file.first(std::min(piece, file.size()));
+    SLUICE_TRY(parser.push(part));
+    file = file.subspan(part.size());
+  }
+  SLUICE_TRY(parser.finish());
+  return parser.take();
+}
+
+void check_error(const Error& error) {
+  require(!error.message.empty() && printable(error.message, 100000) == error.message);
+}
+
+void check_header(const Gguf& gguf, size_t file_size) {
+  require(gguf.file_bytes() <= file_size);
+  for (const auto& [key, value] : gguf.metadata) {
+    require(gguf.find(key) == &value);
+    if (value.is_array() && value.element == ValueType::string) {
+      require(value.ends.size() == value.count);
+      for (uint64_t i = 0; i < value.count; ++i) require(value.text(i).size() <= file_size);
+    } else if (value.type != ValueType::string) {
+      require(value.bytes.size() ==
+              value.count * value_type_size(value.is_array() ? value.element : value.type));
+    }
+  }
+  for (const TensorInfo& tensor : gguf.tensors) {
+    require(gguf.find_tensor(tensor.name) == &tensor);
+    require(tensor.offset % gguf.alignment == 0);
+    require(tensor.offset + tensor.bytes <= gguf.data_bytes);
+  }
+}
+
+Status load_and_run(std::span<const uint8_t> file) {
+  LoadOptions options;
+  options.threads = 1;
+  options.context_size = 16;
+  options.memory_budget = 64u << 20;
+  SLUICE_ASSIGN(const auto engine, Engine::create(options, file.size()));
+  SLUICE_TRY(engine->push(file));
+  SLUICE_TRY(engine->end_of_file());
+  engine->tokenizer().decode(engine->tokenizer().encode("The quick <s> \xff fox", true));
+  const TokenId prompt[] = {0, 0};
+  SLUICE_TRY(engine->start_logits(prompt, 0));
+  for (bool done = false; !done;) {
+    SLUICE_ASSIGN(const Event event, engine->step());
+    done = event.kind == Event::Kind::done;
+  }
+  return {};
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::span<const uint8_t> file(data, size);
+  const Result<Gguf> whole = parse_gguf(file, size);
+  const Result<Gguf> parts = parse_in_pieces(file, 1 + size % 13);
+  require(whole.has_value() == parts.has_value());
+  if (!whole) {
+    check_error(whole.error());
+    require(whole.error().message == parts.error().message);
+    return 0;
+  }
+  check_header(*whole, size);
+  require(whole->file_bytes() == parts->file_bytes());
+  require(!inspect_json(*whole, LoadOptions(), size).empty());
+  if (const Status status = load_and_run(file); !status) check_error(status.error());
+  return 0;
+}

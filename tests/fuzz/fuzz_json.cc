@@ -1,0 +1,71 @@
+// The JSON that crosses the border of the program and the wasm module: options in any bytes, and
+// events with any text. Whatever comes in, an answer or invalid_argument comes out, and what is
+// written can be read again.
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine.h"
+
+namespace {
+
+using namespace sluice;
+using Json = nlohmann::ordered_json;
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+Json written(const std::string& text) {
+  Json json = Json::parse(text, nullptr, false);
+  require(json.is_object());
+  require(text.find('\n') == std::string::npos);
+  return json;
+}
+
+void check_options(std::string_view text) {
+  if (const auto load = load_options_from_json(text)) {
+    require(load->threads >= 0 && load->threads <= 64 && load->context_size <= 1u << 20);
+  } else {
+    require(load.error().code == Code::invalid_argument);
+    written(error_json(load.error()));
+  }
+  if (const auto generate = generate_options_from_json(text)) {
+    require(validate(generate->sampler).has_value());
+    require(generate->max_tokens >= -1 && generate->top_logprobs <= 100);
+    for (const std::string& stop : generate->stop) require(!stop.empty());
+  } else {
+    require(generate.error().code == Code::invalid_argument);
+    written(error_json(generate.error()));
+  }
+}
+
+void check_events(std::string_view text) {
+  Event event;
+  event.kind = Event::Kind::token;
+  event.text = text;
+  if (text.size() >= 8) {
+    std::memcpy(&event.id, text.data(), 4);
+    std::memcpy(&event.logprob, text.data() + 4, 4);
+    event.top = {{event.id, event.logprob}};
+  }
+  Stats stats;
+  stats.kernels = text;
+  const Json token = written(event_json(event, stats));
+  require(token["event"] == "token" && token["text"].is_string());
+  require(token["id"] == event.id);
+  event.kind = Event::Kind::done;
+  const Json done = written(event_json(event, stats));
+  require(done["stats"]["kernels"].is_string());
+  require(written(error_json({Code::bad_file, std::string(text)}))["message"].is_string());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  check_options(text);
+  check_events(text);
+  return 0;
+}

@@ -1,0 +1,284 @@
+// The JSON of options, events and headers.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine.h"
+#include "gguf_builder.h"
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json parsed(const std::string& text) {
+  Json json = Json::parse(text, nullptr, false);
+  EXPECT_FALSE(json.is_discarded()) << text;
+  EXPECT_EQ(text.find('\n'), std::string::npos) << "one object a line";
+  return json;
+}
+
+std::string load_error(std::string_view json) {
+  const auto options = load_options_from_json(json);
+  if (options) return "";
+  EXPECT_EQ(options.error().code, Code::invalid_argument);
+  return options.error().message;
+}
+
+std::string generate_error(std::string_view json) {
+  const auto options = generate_options_from_json(json);
+  if (options) return "";
+  EXPECT_EQ(options.error().code, Code::invalid_argument);
+  return options.error().message;
+}
+
+TEST(LoadOptionsJson, EmptyMeansDefaults) {
+  for (const char* text : {"", "{}", " { } "}) {
+    const auto options = load_options_from_json(text);
+    ASSERT_TRUE(options.has_value()) << text;
+    EXPECT_EQ(options->threads, 0);
+    EXPECT_EQ(options->context_size, 0u);
+    EXPECT_EQ(options->kv_type, KvType::f16);
+    EXPECT_EQ(options->memory_budget, 0u);
+    EXPECT_EQ(options->kernels, "");
+  }
+}
+
+TEST(LoadOptionsJson, TakesEveryOption) {
+  const auto options = load_options_from_json(
+      R"({"threads":3,"contextSize":2e3,"kvType":"q8_0","memoryBudget":4294967296,"kernels":"generic"})");
+  ASSERT_TRUE(options.has_value());
+  EXPECT_EQ(options->threads, 3);
+  EXPECT_EQ(options->context_size, 2000u);
+  EXPECT_EQ(options->kv_type, KvType::q8_0);
+  EXPECT_EQ(options->memory_budget, uint64_t{1} << 32);
+  EXPECT_EQ(options->kernels, "generic");
+}
+
+TEST(LoadOptionsJson, RefusesWithTheReason) {
+  EXPECT_NE(load_error("{").find("not valid JSON"), std::string::npos);
+  EXPECT_NE(load_error("{} x").find("not valid JSON"), std::string::npos);
+  EXPECT_NE(load_error(R"({"threads":1e999})").find("not valid JSON"), std::string::npos);
+  EXPECT_NE(load_error("\"\xff\"").find("not valid JSON"), std::string::npos);
+  EXPECT_NE(load_error("[]").find("an object, found array"), std::string::npos);
+  EXPECT_NE(load_error(R"({"thread":1})").find("unknown option 'thread'"), std::string::npos);
+  EXPECT_NE(load_error(R"({"threads":-1})").find("threads must be"), std::string::npos);
+  EXPECT_NE(load_error(R"({"threads":65})").find("from 0 to 64, found 65"), std::string::npos);
+  EXPECT_NE(load_error(R"({"threads":1.5})").find("found 1.5"), std::string::npos);
+  EXPECT_NE(load_error(R"({"threads":"2"})").find("found string"), std::string::npos);
+  EXPECT_NE(load_error(R"({"threads":null})").find("NaN"), std::string::npos);
+  EXPECT_NE(load_error(R"({"contextSize":1048577})").find("contextSize"), std::string::npos);
+  EXPECT_NE(load_error(R"({"memoryBudget":1e300})").find("memoryBudget"), std::string::npos);
+  EXPECT_NE(load_error(R"({"memoryBudget":18446744073709551615})").find("memoryBudget"),
+            std::string::npos);
+  EXPECT_NE(load_error(R"({"kvType":"f64"})").find("f32, f16 or q8_0, found 'f64'"),
+            std::string::npos);
+  EXPECT_NE(load_error(R"({"kernels":[]})").find("kernels must be a string"), std::string::npos);
+  EXPECT_NE(load_error(std::string(70000, ' ')).find("70000 bytes"), std::string::npos);
+}
+
+TEST(GenerateOptionsJson, EmptyMeansDefaults) {
+  const auto options = generate_options_from_json("");
+  ASSERT_TRUE(options.has_value());
+  EXPECT_EQ(options->sampler.temperature, 0.8f);
+  EXPECT_EQ(options->sampler.top_k, 40);
+  EXPECT_EQ(options->sampler.top_p, 0.95f);
+  EXPECT_EQ(options->sampler.min_p, 0.05f);
+  EXPECT_EQ(options->sampler.repeat_penalty, 1.f);
+  EXPECT_FALSE(options->has_seed);
+  EXPECT_EQ(options->max_tokens, -1);
+  EXPECT_TRUE(options->stop.empty());
+}
+
+TEST(GenerateOptionsJson, TakesEveryOption) {
+  const auto options = generate_options_from_json(
+      R"({"maxTokens":5,"temperature":0,"topK":1,"topP":0.5,"minP":0.25,"repeatPenalty":1.5,)"
+      R"("seed":18446744073709551615,"stop":["a","\u00e9"],"ignoreEos":true,"special":true,)"
+      R"("topLogprobs":7})");
+  ASSERT_TRUE(options.has_value()) << options.error().message;
+  EXPECT_EQ(options->max_tokens, 5);
+  EXPECT_EQ(options->sampler.temperature, 0.f);
+  EXPECT_EQ(options->sampler.top_k, 1);
+  EXPECT_EQ(options->sampler.top_p, 0.5f);
+  EXPECT_EQ(options->sampler.min_p, 0.25f);
+  EXPECT_EQ(options->sampler.repeat_penalty, 1.5f);
+  EXPECT_TRUE(options->has_seed);
+  EXPECT_EQ(options->sampler.seed, UINT64_MAX);
+  EXPECT_EQ(options->stop, (std::vector<std::string>{"a", "é"}));
+  EXPECT_TRUE(options->ignore_eos);
+  EXPECT_TRUE(options->special);
+  EXPECT_EQ(options->top_logprobs, 7);
+}
+
+TEST(GenerateOptionsJson, OneStopMayStandAlone) {
+  const auto options = generate_options_from_json(R"({"stop":"END"})");
+  ASSERT_TRUE(options.has_value());
+  EXPECT_EQ(options->stop, std::vector<std::string>{"END"});
+}
+
+TEST(GenerateOptionsJson, RefusesWithTheReason) {
+  EXPECT_NE(generate_error(R"({"temperature":null})").find("NaN"), std::string::npos);
+  EXPECT_NE(generate_error(R"({"temperature":1e300})").find("temperature"), std::string::npos);
+  EXPECT_NE(generate_error(R"({"temperature":-1})").find("temperature"), std::string::npos);
+  EXPECT_NE(generate_error(R"({"topP":2})").find("top"), std::string::npos);
+  EXPECT_NE(generate_error(R"({"topK":-1})").find("topK"), std::string::npos);
+  EXPECT_NE(generate_error(R"({"maxTokens":-2})").find("maxTokens"), std::string::npos);
+  EXPECT_NE(generate_error(R"({"seed":-1})").find("seed"), std::string::npos);
+  EXPECT_NE(generate_error(R"({"stop":[""]})").find("1 to 1024 bytes"), std::string::npos);
+  EXPECT_NE(generate_error(R"({"stop":[1]})").find("stop must be a string"), std::string::npos);
+  EXPECT_NE(generate_error(R"({"stop":{}})").find("list of strings"), std::string::npos);
+  EXPECT_NE(generate_error(R"({"ignoreEos":1})").find("true or false"), std::string::npos);
+  EXPECT_NE(generate_error(R"({"topLogprobs":101})").find("0 to 100"), std::string::npos);
+  EXPECT_NE(generate_error(R"({"max_tokens":1})").find("unknown option"), std::string::npos);
+}
+
+TEST(EventJson, TokenAsTheContractSays) {
+  Event event;
+  event.kind = Event::Kind::token;
+  event.id = 42;
+  event.text = "a \"quoted\"\n line";
+  event.logprob = -0.1f;
+  EXPECT_EQ(event_json(event, Stats()),
+            R"({"event":"token","id":42,"text":"a \"quoted\"\n line","logprob":-0.1})");
+  event.top = {{42, -0.1f}, {7, -2.5f}};
+  const Json json = parsed(event_json(event, Stats()));
+  EXPECT_EQ(json["top"], Json::parse("[[42,-0.1],[7,-2.5]]"));
+}
+
+TEST(EventJson, HostileTextAndNumbersAreStillJson) {
+  Event event;
+  event.kind = Event::Kind::token;
+  event.text = std::string("\xff\xc3\x00\xed\xa0\x80 \xf0\x9f\x98", 10);
+  event.logprob = -std::numeric_limits<float>::infinity();
+  event.top = {{1, std::nanf("")}};
+  const Json json = parsed(event_json(event, Stats()));
+  EXPECT_TRUE(json["logprob"].is_null());
+  EXPECT_TRUE(json["top"][0][1].is_null());
+  EXPECT_NE(json["text"].get<std::string>().find("\xef\xbf\xbd"), std::string::npos);
+}
+
+TEST(EventJson, DoneCarriesTheStats) {
+  Event event;
+  event.kind = Event::Kind::done;
+  event.finish = Finish::stop;
+  Stats stats;
+  stats.kernels = "generic";
+  stats.threads = 2;
+  stats.tokens = 9;
+  stats.seed = UINT64_MAX;
+  stats.load_ms = 1.23456;
+  const Json json = parsed(event_json(event, stats));
+  EXPECT_EQ(json["event"], "done");
+  EXPECT_EQ(json["finish"], "stop");
+  EXPECT_EQ(json["stats"]["kernels"], "generic");
+  EXPECT_EQ(json["stats"]["seed"].get<uint64_t>(), UINT64_MAX);
+  EXPECT_EQ(json["stats"]["loadMs"], 1.235);
+  EXPECT_GT(json["stats"]["heapBytes"].get<uint64_t>(), 0u);
+  for (const char* name :
+       {"kernels", "threads", "contextSize", "loadMs", "ttftMs", "promptTokens", "reusedTokens",
+        "promptTokensPerSecond", "tokens", "tokensPerSecond", "residentBytes", "streamedBytes",
+        "bytesPerToken", "heapBytes", "seed"}) {
+    EXPECT_TRUE(json["stats"].contains(name)) << name;
+  }
+  EXPECT_EQ(json["stats"].size(), parsed(stats_json(stats)).size());
+}
+
+TEST(EventJson, OtherEventsAndErrors) {
+  Event event;
+  EXPECT_EQ(event_json(event, Stats()), R"({"event":"working"})");
+  event.kind = Event::Kind::waiting;
+  EXPECT_EQ(event_json(event, Stats()), R"({"event":"waiting"})");
+  EXPECT_EQ(error_json({Code::budget_too_small, "needs \"more\""}),
+            R"({"event":"error","code":"budget_too_small","message":"needs \"more\""})");
+  EXPECT_EQ(parsed(error_json({Code::bad_file, "\xff"}))["message"], "\xef\xbf\xbd");
+}
+
+Gguf header_of(const GgufBuilder& builder) {
+  const std::string file = builder.build();
+  auto header = parse_gguf(as_bytes(file), file.size());
+  EXPECT_TRUE(header.has_value()) << header.error().message;
+  return header ? std::move(*header) : Gguf();
+}
+
+TEST(InspectJson, SaysWhatTheHeaderSays) {
+  GgufBuilder builder = tiny_model();
+  builder.kv_string("general.name", "tiny").kv_f32("test.float", 0.1f).kv_bool("test.bool", true);
+  const Gguf header = header_of(builder);
+  const Json json = parsed(inspect_json(header, LoadOptions(), 0));
+  EXPECT_EQ(json["architecture"], "llama");
+  EXPECT_EQ(json["name"], "tiny");
+  EXPECT_EQ(json["fileBytes"].get<uint64_t>(), header.file_bytes());
+  EXPECT_EQ(json["layers"], 1);
+  EXPECT_EQ(json["embedding"], 32);
+  EXPECT_EQ(json["heads"], 2);
+  EXPECT_EQ(json["headDim"], 16);
+  EXPECT_EQ(json["vocab"], kTinyVocab);
+  EXPECT_EQ(json["tokenizer"]["model"], "llama");
+  EXPECT_EQ(json["tokenizer"]["tokens"], kTinyVocab);
+  EXPECT_EQ(json["metadata"]["test.float"], 0.1);
+  EXPECT_EQ(json["metadata"]["test.bool"], true);
+  EXPECT_EQ(json["metadata"]["tokenizer.ggml.tokens"]["count"], kTinyVocab);
+  EXPECT_EQ(json["metadata"]["tokenizer.ggml.tokens"]["first"].size(), 8u);
+  EXPECT_EQ(json["metadata"].size(), header.metadata.size());
+  EXPECT_EQ(json["tensors"].size(), header.tensors.size());
+  uint64_t parameters = 0;
+  uint64_t bytes = 0;
+  for (const Json& tensor : json["tensors"]) {
+    uint64_t elements = 1;
+    for (const Json& extent : tensor["shape"]) elements *= extent.get<uint64_t>();
+    parameters += elements;
+    bytes += tensor["bytes"].get<uint64_t>();
+  }
+  EXPECT_EQ(json["parameters"].get<uint64_t>(), parameters);
+  EXPECT_EQ(json["types"]["F32"]["bytes"].get<uint64_t>(), bytes);
+  EXPECT_EQ(json["types"]["F32"]["tensors"], header.tensors.size());
+}
+
+TEST(InspectJson, MemoryAddsUpAndGrowsWithTheContext) {
+  const Gguf header = header_of(tiny_model());
+  LoadOptions options;
+  options.context_size = 256;
+  const Json small = parsed(inspect_json(header, options, 0))["memory"];
+  options.context_size = 4096;
+  const Json large = parsed(inspect_json(header, options, 0))["memory"];
+  ASSERT_TRUE(small.is_object());
+  EXPECT_EQ(small["contextSize"], 256);
+  EXPECT_EQ(small["total"].get<uint64_t>(),
+            small["weights"].get<uint64_t>() + small["kv"].get<uint64_t>() +
+                small["activations"].get<uint64_t>() + small["constant"].get<uint64_t>());
+  EXPECT_GT(large["kv"].get<uint64_t>(), small["kv"].get<uint64_t>());
+}
+
+TEST(InspectJson, GivesTheReasonWhereItCantRun) {
+  const Json json = parsed(
+      inspect_json(header_of(tiny_model().kv_string("general.architecture", "mamba")), {}, 0));
+  EXPECT_EQ(json["supported"], false);
+  EXPECT_EQ(json["error"]["code"], "unsupported_model");
+  EXPECT_NE(json["error"]["message"].get<std::string>().find("mamba"), std::string::npos);
+  EXPECT_TRUE(json["memory"].is_null());
+}
+
+TEST(InspectJson, HostileMetadataIsStillJson) {
+  GgufBuilder builder;
+  builder.kv_string("general.architecture", "\xff\xfe\"\\\n")
+      .kv_string("general.name", std::string("\0\x1b[31m\xc3", 7))
+      .kv_f32("nan", std::nanf(""))
+      .kv_u64("large", UINT64_MAX)
+      .kv_i32("negative", -5)
+      .kv_strings("tokenizer.ggml.tokens", {"\xf0\x9f", "ok"})
+      .kv_u32("tokenizer.ggml.model", 3);
+  const Json json = parsed(inspect_json(header_of(builder), LoadOptions(), 0));
+  EXPECT_EQ(json["supported"], false);
+  EXPECT_TRUE(json["metadata"]["nan"].is_null());
+  EXPECT_EQ(json["metadata"]["large"].get<uint64_t>(), UINT64_MAX);
+  EXPECT_EQ(json["metadata"]["negative"], -5);
+  EXPECT_TRUE(json["tokenizer"]["model"].is_null());
+  EXPECT_EQ(json["tokenizer"]["tokens"], 2);
+  EXPECT_EQ(json["parameters"], 0);
+}
+
+}  // namespace
+}  // namespace sluice

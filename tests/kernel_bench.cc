@@ -1,0 +1,261 @@
+// Speed of the kernels: ns per (1 row x 32 weights x 1 token), one thread, weights in the second
+// cache, for each table; then the streaming rate of the decode kernels from memory. A benchmark, not
+// a test. kernel_bench [TABLE]
+//
+// For comparison, measured on a Xeon (Sapphire Rapids) with hand-written loops of these layouts:
+//   AVX2          Q4_0 GEMM 8x4 0.27-0.29
+//   AVX-512 VNNI  Q8_0 decode 0.23-0.24, Q4_0 decode 0.25-0.29, GEMM 16x8 0.14-0.15
+//   wasm strict   Q8_0 1.83, Q4_0 1.5, GEMM 1.46-1.64; wasm relaxed Q8_0 0.70-0.76 (saturating dots
+//   1.35-2.5), Q4_0 0.82-0.90, GEMM 0.6-0.7
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "base/aligned.h"
+#include "kernels/kernels.h"
+
+namespace sluice {
+namespace {
+
+constexpr int64_t kCols = 2048;
+constexpr int kTokens = 32;
+
+// The best of several runs, in ns per call.
+double time_ns(const std::function<void()>& run) {
+  using Clock = std::chrono::steady_clock;
+  double best = 1e30;
+  int calls = 1;
+  for (int round = 0; round < 12;) {
+    const auto start = Clock::now();
+    for (int i = 0; i < calls; ++i) run();
+    const double ns =
+        static_cast<double>(std::chrono::nanoseconds(Clock::now() - start).count()) / calls;
+    if (ns * calls < 2e6) {
+      calls *= 2;
+      continue;
+    }
+    best = std::min(best, ns);
+    ++round;
+  }
+  return best;
+}
+
+struct Data {
+  AlignedBuffer memory;
+  static Data make(size_t bytes, unsigned seed) {
+    Data data{*AlignedBuffer::allocate(bytes, "benchmark data")};
+    for (size_t i = 0; i < bytes; ++i) {
+      seed = seed * 1664525u + 1013904223u;
+      data.memory.data()[i] = static_cast<uint8_t>(seed >> 24);
+    }
+    return data;
+  }
+};
+
+// Blocks of any codes with the f16 scale 1/16 in every place where a type keeps one.
+void set_scales(Type type, uint8_t* rows, size_t bytes) {
+  const TypeTraits& t = traits(type);
+  const uint16_t scale = 0x2c00;
+  for (size_t at = 0; at + t.block_bytes <= bytes; at += t.block_bytes) {
+    std::memcpy(rows + at + (type == Type::Q6_K ? 208 : 0), &scale, 2);
+    if (t.has_min) std::memcpy(rows + at + 2, &scale, 2);
+  }
+}
+
+class Bench {
+ public:
+  explicit Bench(const Kernels& kernels) : kernels_(kernels) {
+    const size_t n = static_cast<size_t>(kCols) * kTokens;
+    x_.resize(n);
+    for (size_t i = 0; i < n; ++i) x_[i] = static_cast<float>(static_cast<int>(i * 37 % 201) - 100);
+    q_.resize(n), d_.resize(n / 32), ds_.resize(n / 32), sums_.resize(n / 16);
+    kernels.quantize(x_.data(), static_cast<int64_t>(n), q_.data(), d_.data(), ds_.data(),
+                     sums_.data());
+    out_.resize(16 * kTokens);
+    panel_memory_ = *AlignedBuffer::allocate(kCols * 16 * 9, "panel");
+    panel_.codes = panel_memory_.data();
+    panel_.scales = reinterpret_cast<float*>(panel_.codes + kCols * 16);
+    panel_.mins = panel_.scales + kCols;
+  }
+
+  void all() {
+    std::printf("%s\n", kernels_.name);
+    for (const Type type : {Type::Q4_0, Type::Q8_0}) decode(type);
+    for (const Type type : {Type::Q4_0, Type::Q4_1, Type::Q5_0, Type::Q5_1, Type::Q8_0, Type::Q4_K,
+                            Type::Q5_K, Type::Q6_K}) {
+      gemm(type);
+    }
+    for (const Type type : {Type::F32, Type::F16, Type::BF16}) floats(type);
+    vectors();
+    attention();
+    for (const Type type : {Type::Q4_0, Type::Q8_0}) stream(type);
+  }
+
+ private:
+  Acts acts() const { return {q_.data(), d_.data(), ds_.data(), sums_.data(), kCols}; }
+
+  Data strip(Type type, int64_t n_strips = 1) {
+    const size_t bytes = 16 * static_cast<size_t>(row_bytes(traits(type), kCols));
+    Data rows = Data::make(bytes, 7);
+    if (traits(type).group != 0) set_scales(type, rows.memory.data(), bytes);
+    if (traits(type).group == 0) {  // small floats of any of the types
+      for (size_t i = 0; i < bytes; ++i) rows.memory.data()[i] &= 0x3d;
+    }
+    Data packed{*AlignedBuffer::allocate(bytes * static_cast<size_t>(n_strips), "weights")};
+    for (size_t s = 0; s < static_cast<size_t>(n_strips); ++s) {
+      pack_strip(type, rows.memory.data(), kCols, packed.memory.data() + s * bytes);
+    }
+    return packed;
+  }
+
+  Kernels::Direct direct(Type type) const {
+    return type == Type::Q4_0 ? kernels_.direct_q4_0 : kernels_.direct_q8_0;
+  }
+
+  void print(const char* what, Type type, int tokens, double ns) const {
+    std::printf("  %-12s %-5s %2d tokens  %6.3f ns/32w\n", what, traits(type).name, tokens,
+                ns / (16 * kCols / 32) / tokens);
+  }
+
+  void decode(Type type) {
+    const Data weights = strip(type);
+    for (const int tokens : {1, 2, 4, 8}) {
+      print("direct", type, tokens, time_ns([&] {
+              direct(type)(weights.memory.data(), acts(), tokens, out_.data(), 16);
+            }));
+    }
+  }
+
+  void gemm(Type type) {
+    const size_t bytes = 16 * static_cast<size_t>(row_bytes(traits(type), kCols));
+    Data rows = Data::make(bytes, 9);
+    set_scales(type, rows.memory.data(), bytes);
+    print("unpack_rows", type, 1,
+          time_ns([&] { unpack_rows(type, rows.memory.data(), 16, kCols, panel_); }));
+    for (const int tokens : {1, 2, 4, kTokens}) {
+      print("gemm", type, tokens,
+            time_ns([&] { kernels_.gemm(panel_, acts(), tokens, out_.data(), 16); }));
+    }
+    if (!packs(type)) return;
+    const auto unpack = type == Type::Q4_0 ? kernels_.unpack_q4_0 : kernels_.unpack_q8_0;
+    const Data weights = strip(type);
+    print("unpack", type, 1, time_ns([&] { unpack(weights.memory.data(), kCols, panel_); }));
+  }
+
+  void floats(Type type) {
+    const Data weights = strip(type);
+    const auto product = type == Type::F32   ? kernels_.float_f32
+                         : type == Type::F16 ? kernels_.float_f16
+                                             : kernels_.float_bf16;
+    for (const int tokens : {1, kTokens}) {
+      print("float", type, tokens, time_ns([&] {
+              product(weights.memory.data(), x_.data(), kCols, tokens, out_.data(), 16);
+            }));
+    }
+  }
+
+  void vectors() {
+    std::vector<float> out(x_.begin(), x_.begin() + kCols);
+    const auto report = [](const char* what, double ns) {
+      std::printf("  %-12s %6.3f ns/element\n", what, ns / kCols);
+    };
+    report("quantize", time_ns([&] {
+             kernels_.quantize(x_.data(), kCols, q_.data(), d_.data(), ds_.data(), sums_.data());
+           }));
+    report("rms_norm", time_ns([&] {
+             kernels_.rms_norm(x_.data(), x_.data(), kCols, 1e-5f, out.data());
+           }));
+    report("silu_mul",
+           time_ns([&] { kernels_.silu_mul(x_.data(), x_.data(), kCols, out.data()); }));
+    report("sum_exp", time_ns([&] { kernels_.sum_exp(x_.data(), kCols, 100.0f); }));
+    report("rope_halves", time_ns([&] {
+             kernels_.rope_halves(out.data(), x_.data(), x_.data(), kCols / 2);
+           }));
+    report("rope_adjacent", time_ns([&] {
+             kernels_.rope_adjacent(out.data(), x_.data(), x_.data(), kCols / 2);
+           }));
+  }
+
+  void attention() {
+    constexpr int kDim = 64, kQueries = 4;
+    const size_t elements = static_cast<size_t>(kKvChunk) * kDim;
+    const AlignedBuffer k = *AlignedBuffer::allocate(elements * 4, "k");
+    const AlignedBuffer v = *AlignedBuffer::allocate(elements * 4, "v");
+    const std::vector<float> scales(kKvChunk * 2, 0.01f);
+    std::vector<float> state(kQueries * (2 + kDim)), scratch(kQueries * (kKvChunk + kDim));
+    for (const KvType type : {KvType::f32, KvType::f16, KvType::q8_0}) {
+      for (const int queries : {1, kQueries}) {
+        const Attend attend{{type, k.data(), scales.data(), v.data(), scales.data()},
+                            kKvChunk,
+                            kDim,
+                            queries,
+                            x_.data(),
+                            0.125f,
+                            false,
+                            state.data(),
+                            state.data() + kQueries,
+                            state.data() + 2 * kQueries,
+                            scratch.data()};
+        std::printf("  attend %-5s %d queries  %6.2f ns/(position x query), head of %d\n",
+                    type == KvType::f32   ? "f32"
+                    : type == KvType::f16 ? "f16"
+                                          : "q8_0",
+                    queries, time_ns([&] { kernels_.attend(attend); }) / kKvChunk / queries, kDim);
+      }
+    }
+  }
+
+  // One token over a matrix far larger than the caches.
+  void stream(Type type) {
+    const int64_t n_strips = type == Type::Q8_0 ? 4096 : 8192;
+    const Data weights = strip(type, n_strips);
+    const size_t bytes = weights.memory.size() / static_cast<size_t>(n_strips);
+    double best = 1e30;
+    for (int round = 0; round < 5; ++round) {
+      const auto start = std::chrono::steady_clock::now();
+      for (size_t s = 0; s < static_cast<size_t>(n_strips); ++s) {
+        direct(type)(weights.memory.data() + s * bytes, acts(), 1, out_.data(), 16);
+      }
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+      best = std::min(best, seconds.count());
+    }
+    double read = 1e30;
+    uint64_t total = 0;
+    for (int round = 0; round < 5; ++round) {
+      const auto start = std::chrono::steady_clock::now();
+      const uint64_t* p = weights.memory.as<uint64_t>();
+      uint64_t a = 0, b = 0, c = 0, d = 0;
+      for (size_t i = 0; i + 32 <= weights.memory.size() / 8; i += 32) {
+        a += p[i], b += p[i + 8], c += p[i + 16], d += p[i + 24];
+      }
+      total += a + b + c + d;
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+      read = std::min(read, seconds.count());
+    }
+    const double gigabytes = static_cast<double>(weights.memory.size()) * 1e-9;
+    std::printf("  stream       %-5s %6.1f GB/s (plain reading %.1f%s)\n", traits(type).name,
+                gigabytes / best, gigabytes / read, total == 1 ? " " : "");
+  }
+
+  const Kernels& kernels_;
+  std::vector<float> x_, d_, ds_, out_;
+  std::vector<int8_t> q_;
+  std::vector<int32_t> sums_;
+  AlignedBuffer panel_memory_;
+  Panel panel_;
+};
+
+}  // namespace
+}  // namespace sluice
+
+int main(int argc, char** argv) {
+  for (const sluice::Kernels* kernels : sluice::all_kernels()) {
+    if (!kernels->supported()) continue;
+    if (argc > 1 && std::string_view(argv[1]) != kernels->name) continue;
+    sluice::Bench(*kernels).all();
+  }
+}

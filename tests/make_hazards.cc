@@ -1,0 +1,43 @@
+// make_hazards DIR: writes the most telling malformed files and index.json, which names each with
+// the code it must be refused with: [{"file":"..","code":"..","says":".."}, ..]. The tests of the
+// wasm module and of the page use them.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "gguf_builder.h"
+#include "hazards.h"
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: make_hazards DIR\n");
+    return 2;
+  }
+  const std::filesystem::path folder = argv[1];
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  const auto write = [&](const std::string& name, const std::string& bytes) {
+    std::ofstream file(folder / name, std::ios::binary);
+    file << bytes;
+    if (!file.flush()) {
+      std::fprintf(stderr, "can't write %s\n", (folder / name).c_str());
+      std::exit(1);
+    }
+  };
+  std::string index;
+  for (const sluice::Hazard& hazard : sluice::all_hazards()) {
+    if (!hazard.telling) continue;
+    const std::string name = hazard.name + ".gguf";
+    write(name, hazard.bytes);
+    std::string says;
+    for (const char c : hazard.says) {
+      if (c == '"' || c == '\\') says.push_back('\\');
+      says.push_back(c);
+    }
+    index += sluice::concat(index.empty() ? "[\n" : ",\n", R"({"file":")", name, R"(","code":")",
+                            sluice::code_name(hazard.code), R"(","says":")", says, R"("})");
+  }
+  write("index.json", index + "\n]\n");
+  write("good.gguf", sluice::tiny_model().build());
+  return 0;
+}

@@ -1,0 +1,603 @@
+#include "parity.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <random>
+
+#include "base/half.h"
+#include "base/math.h"
+
+namespace sluice::parity {
+
+void Report::equal(const std::string& what, const float* got, const float* want, int64_t n) {
+  ++comparisons;
+  for (int64_t i = 0; i < n; ++i) {
+    if (std::bit_cast<uint32_t>(got[i]) == std::bit_cast<uint32_t>(want[i])) continue;
+    ++failures;
+    if (messages.size() < 8) {
+      messages.push_back(what + ": [" + std::to_string(i) + "] is " + std::to_string(got[i]) +
+                         ", expected " + std::to_string(want[i]));
+    }
+    return;
+  }
+}
+
+void Report::equal_bytes(const std::string& what, const void* got, const void* want, size_t n) {
+  ++comparisons;
+  if (std::memcmp(got, want, n) == 0) return;
+  ++failures;
+  if (messages.size() < 8) messages.push_back(what + ": the bytes differ");
+}
+
+namespace {
+
+using Floats = std::vector<float>;
+using ByteVector = std::vector<uint8_t>;
+
+constexpr Type kIntegerTypes[] = {Type::Q4_0, Type::Q4_1, Type::Q5_0, Type::Q5_1,
+                                  Type::Q8_0, Type::Q4_K, Type::Q5_K, Type::Q6_K};
+constexpr Type kFloatTypes[] = {Type::F32, Type::F16, Type::BF16};
+
+// ---- Data: random, with the extremes mixed in --------------------------------------------------
+
+class Random {
+ public:
+  explicit Random(uint32_t seed) : engine_(seed) {}
+  uint32_t bits() { return static_cast<uint32_t>(engine_()); }
+  int below(int n) { return static_cast<int>(bits() % static_cast<uint32_t>(n)); }
+  float uniform() { return static_cast<float>(bits() >> 8) * 0x1p-23f - 1.0f; }  // -1..1
+
+  // A finite half: mostly of ordinary size, some subnormal, some zero.
+  uint16_t half() {
+    const uint32_t fraction = bits() & 0x83ffu;
+    const int kind = below(8);
+    if (kind == 0) return static_cast<uint16_t>(fraction);  // subnormal
+    if (kind == 1) return 0;
+    return static_cast<uint16_t>(fraction | static_cast<uint32_t>(4 + below(14)) << 10);
+  }
+
+  // Activations: ordinary blocks, zeros, outliers, tiny and subnormal blocks.
+  Floats activations(int64_t n) {
+    Floats x(static_cast<size_t>(n));
+    for (size_t i = 0; i < x.size(); ++i) {
+      static constexpr float kSizes[] = {1, 1, 1, 30, 0, 1e-3f, 1e-38f, 1e-41f};
+      if (i % 32 == 0) size_ = kSizes[below(8)];
+      x[i] = uniform() * size_ * (below(50) == 0 ? 20.0f : 1.0f);
+    }
+    return x;
+  }
+
+ private:
+  std::mt19937 engine_;
+  float size_ = 1;
+};
+
+void put_half(uint8_t* p, uint16_t half) { std::memcpy(p, &half, 2); }
+
+// Rows of any bytes whose f16 scales are finite: all codes occur, the extreme ones too.
+ByteVector random_rows(Random& random, Type type, int64_t rows, int64_t cols) {
+  const TypeTraits& t = traits(type);
+  ByteVector bytes(static_cast<size_t>(rows) * row_bytes(t, static_cast<uint64_t>(cols)));
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.bits());
+  for (size_t at = 0; at < bytes.size(); at += t.block_bytes) {
+    uint8_t* block = bytes.data() + at;
+    if (type == Type::F32) {
+      const float value = random.uniform();
+      std::memcpy(block, &value, 4);
+    } else if (type == Type::BF16) {
+      put_half(block, f32_to_bf16(random.uniform()));
+    } else {
+      put_half(block + (type == Type::Q6_K ? 208 : 0), random.half());
+      if (t.has_min) put_half(block + 2, random.half());
+    }
+  }
+  // Some blocks with the extreme codes throughout.
+  if (t.group != 0) {
+    for (size_t at = 0; at < bytes.size(); at += 5 * t.block_bytes) {
+      const uint8_t value = random.below(2) == 0 ? 0x80 : 0xff;
+      const size_t begin = type == Type::Q6_K ? 0 : t.has_min ? 4 : 2;
+      const size_t end = type == Type::Q6_K ? 208 : t.block_bytes;
+      std::memset(bytes.data() + at + begin, value, end - begin);
+    }
+  }
+  return bytes;
+}
+
+struct Quantized {
+  std::vector<int8_t> q;
+  Floats d, ds;
+  std::vector<int32_t> sums;
+  int64_t cols;
+
+  Acts acts() const { return {q.data(), d.data(), ds.data(), sums.data(), cols}; }
+};
+
+// As quant.h defines it, by the reference.
+Quantized quantized(const Floats& x, int64_t cols) {
+  const size_t n = x.size();
+  Quantized out{std::vector<int8_t>(n), Floats(n / 32), Floats(n / 32),
+                std::vector<int32_t>(n / 16), cols};
+  reference_quantize(x.data(), static_cast<int64_t>(n), out.q.data(), out.d.data());
+  for (size_t i = 0; i < n; ++i) out.sums[i / 16] += out.q[i];
+  for (size_t b = 0; b < n / 32; ++b) {
+    out.ds[b] = out.d[b] * static_cast<float>(out.sums[2 * b] + out.sums[2 * b + 1]);
+  }
+  return out;
+}
+
+// Arrays of a panel, 64-byte aligned as its contract asks.
+struct PanelMemory {
+  explicit PanelMemory(int64_t cols)
+      : codes(static_cast<size_t>(cols) * 16 + 64, 0xee),
+        scales(static_cast<size_t>(cols) + 16, -1e30f),
+        mins(static_cast<size_t>(cols) + 16, -1e30f) {
+    panel.codes = align(codes.data());
+    panel.scales = align(scales.data());
+    panel.mins = align(mins.data());
+  }
+  template <typename T>
+  static T* align(T* p) {
+    return reinterpret_cast<T*>((reinterpret_cast<uintptr_t>(p) + 63) / 64 * 64);
+  }
+  ByteVector codes;
+  Floats scales, mins;
+  Panel panel;
+};
+
+std::string describe(Type type, int64_t cols, int n_rows, int n_tokens) {
+  return std::string(traits(type).name) + ", " + std::to_string(cols) + " columns, " +
+         std::to_string(n_rows) + " rows, " + std::to_string(n_tokens) + " tokens";
+}
+
+// ---- Scalar definitions ------------------------------------------------------------------------
+
+float fold(float lanes[16], float (*combine)(float, float)) {
+  for (int half = 8; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) lanes[i] = combine(lanes[i], lanes[i + half]);
+  }
+  return lanes[0];
+}
+float plus(float a, float b) { return a + b; }
+float larger(float a, float b) { return a < b ? b : a; }
+
+// A reduction of values(0), values(1), .. over 16 virtual lanes.
+float reduce(int64_t n, float start, float (*combine)(float, float),
+             const std::function<float(int64_t)>& value) {
+  float lanes[16];
+  std::fill_n(lanes, 16, start);
+  for (int64_t i = 0; i < n; ++i) lanes[i % 16] = combine(lanes[i % 16], value(i));
+  return fold(lanes, combine);
+}
+
+// Rounds a block as activations are; returns the scale.
+float round_block(const float* x, int64_t n, int8_t* q) {
+  float padded[32] = {};
+  std::copy_n(x, n, padded);
+  int8_t rounded[32];
+  float d = 0;
+  reference_quantize(padded, 32, rounded, &d);
+  std::copy_n(rounded, n, q);
+  return d;
+}
+
+// ---- Checks ------------------------------------------------------------------------------------
+
+void check_quantize(const Kernels& kernels, Report& report) {
+  Random random(1);
+  for (const int64_t n : {32, 64, 96, 512, 4096}) {
+    Floats x = random.activations(n);
+    x[5] = 1e38f;  // an outlier of a block
+    // Ties: halves of a block whose scale is exactly 1.
+    for (int i = 0; i < 32; ++i) x[static_cast<size_t>(i)] = static_cast<float>(i) - 15.5f;
+    x[0] = 127.0f;
+    const Quantized want = quantized(x, n);
+    Quantized got = want;
+    std::fill(got.q.begin(), got.q.end(), int8_t{-1});
+    kernels.quantize(x.data(), n, got.q.data(), got.d.data(), got.ds.data(), got.sums.data());
+    const std::string what = "quantize " + std::to_string(n);
+    report.equal_bytes(what + " q", got.q.data(), want.q.data(), want.q.size());
+    report.equal(what + " d", got.d.data(), want.d.data(), n / 32);
+    report.equal(what + " ds", got.ds.data(), want.ds.data(), n / 32);
+    report.equal_bytes(what + " sums", got.sums.data(), want.sums.data(), want.sums.size() * 4);
+  }
+}
+
+// What kernels give for 16 rows (those past n_rows being absent) and all tokens.
+Floats reference_outputs(Type type, const ByteVector& rows, int n_rows, int64_t cols,
+                         const Quantized& x, const Floats& floats, int n_tokens) {
+  Floats want(static_cast<size_t>(n_tokens) * 16);
+  const size_t stride = rows.size() / static_cast<size_t>(n_rows);
+  for (int64_t t = 0; t < n_tokens; ++t) {
+    for (int64_t r = 0; r < n_rows; ++r) {
+      const uint8_t* row = rows.data() + static_cast<size_t>(r) * stride;
+      float& out = want[static_cast<size_t>(t * 16 + r)];
+      if (traits(type).group == 0) {
+        out = reference_dot_float(type, row, cols, floats.data() + t * cols);
+      } else {
+        out = reference_dot(type, row, cols, {x.q.data() + t * cols, x.d.data() + t * cols / 32});
+      }
+    }
+  }
+  return want;
+}
+
+// Runs `compute(n_tokens, out, stride)` for several numbers of tokens and compares with `want`.
+void compare_tokens(Report& report, const std::string& what, const Floats& want,
+                    const std::function<void(int, float*, int64_t)>& compute) {
+  const int most = static_cast<int>(want.size() / 16);
+  for (int n_tokens = 1; n_tokens <= most; ++n_tokens) {
+    const int64_t stride = 16 + n_tokens % 3;
+    Floats out(static_cast<size_t>(n_tokens * stride), 7.0f);
+    compute(n_tokens, out.data(), stride);
+    for (int64_t t = 0; t < n_tokens; ++t) {
+      report.equal(what + ", " + std::to_string(n_tokens) + " tokens", out.data() + t * stride,
+                   want.data() + t * 16, 16);
+      for (int64_t i = 16; i < stride; ++i) {
+        const float untouched = 7.0f;
+        report.equal(what + ", past the rows", out.data() + t * stride + i, &untouched, 1);
+      }
+    }
+  }
+}
+
+void check_gemm(const Kernels& kernels, Report& report) {
+  Random random(2);
+  for (const Type type : kIntegerTypes) {
+    for (const int64_t unit : {1, 2, 3, 9}) {
+      const int64_t cols = unit * traits(type).block;
+      for (const int n_rows : {16, 1, 7}) {
+        const ByteVector rows = random_rows(random, type, n_rows, cols);
+        const int n_tokens = n_rows == 16 && unit <= 3 ? 17 : 3;
+        const Quantized x = quantized(random.activations(n_tokens * cols), cols);
+        const Floats want = reference_outputs(type, rows, n_rows, cols, x, {}, n_tokens);
+        PanelMemory memory(cols);
+        unpack_rows(type, rows.data(), n_rows, cols, memory.panel);
+        compare_tokens(report, "gemm " + describe(type, cols, n_rows, n_tokens), want,
+                       [&](int n, float* out, int64_t stride) {
+                         kernels.gemm(memory.panel, x.acts(), n, out, stride);
+                       });
+      }
+    }
+  }
+}
+
+void check_direct(const Kernels& kernels, Report& report) {
+  Random random(3);
+  for (const Type type : {Type::Q4_0, Type::Q8_0}) {
+    const auto direct = type == Type::Q4_0 ? kernels.direct_q4_0 : kernels.direct_q8_0;
+    const auto unpack = type == Type::Q4_0 ? kernels.unpack_q4_0 : kernels.unpack_q8_0;
+    for (const int64_t cols : {32, 64, 96, 288, 1024}) {
+      const int n_tokens = cols <= 96 ? 17 : 5;
+      const ByteVector rows = random_rows(random, type, 16, cols);
+      ByteVector strip(rows.size() + 1);  // at an odd address: matrices have any alignment
+      pack_strip(type, rows.data(), cols, strip.data() + 1);
+      const Quantized x = quantized(random.activations(n_tokens * cols), cols);
+      const Floats want = reference_outputs(type, rows, 16, cols, x, {}, n_tokens);
+      const std::string what = describe(type, cols, 16, n_tokens);
+      compare_tokens(report, "direct " + what, want, [&](int n, float* out, int64_t stride) {
+        direct(strip.data() + 1, x.acts(), n, out, stride);
+      });
+
+      PanelMemory from_rows(cols), from_packed(cols), from_kernel(cols);
+      unpack_rows(type, rows.data(), 16, cols, from_rows.panel);
+      unpack_packed(type, strip.data() + 1, cols, from_packed.panel);
+      unpack(strip.data() + 1, cols, from_kernel.panel);
+      for (const PanelMemory* memory : {&from_packed, &from_kernel}) {
+        const Panel& got = memory->panel;
+        const Panel& expected = from_rows.panel;
+        report.equal_bytes("unpacked codes " + what, got.codes, expected.codes,
+                           static_cast<size_t>(cols) * 16);
+        report.equal("unpacked scales " + what, got.scales, expected.scales, cols / 32 * 16);
+        const int got_shape[] = {got.group, got.bits, got.bias, got.has_min};
+        const int want_shape[] = {expected.group, expected.bits, expected.bias, expected.has_min};
+        report.equal_bytes("unpacked shape " + what, got_shape, want_shape, sizeof got_shape);
+      }
+    }
+  }
+}
+
+void check_float(const Kernels& kernels, Report& report) {
+  Random random(4);
+  for (const Type type : kFloatTypes) {
+    const auto product = type == Type::F32   ? kernels.float_f32
+                         : type == Type::F16 ? kernels.float_f16
+                                             : kernels.float_bf16;
+    for (const int64_t cols : {1, 7, 32, 100}) {
+      const int n_tokens = 17;
+      const ByteVector rows = random_rows(random, type, 16, cols);
+      ByteVector strip(rows.size() + 1);
+      pack_strip(type, rows.data(), cols, strip.data() + 1);
+      const Floats x = random.activations(n_tokens * cols);
+      const Floats want = reference_outputs(type, rows, 16, cols, {}, x, n_tokens);
+      compare_tokens(report, "float " + describe(type, cols, 16, n_tokens), want,
+                     [&](int n, float* out, int64_t stride) {
+                       product(strip.data() + 1, x.data(), cols, n, out, stride);
+                     });
+    }
+  }
+  // Every finite half, as a weight times 1.
+  ByteVector halves(65536 * 2);
+  for (size_t i = 0; i < 65536; ++i) put_half(&halves[2 * i], static_cast<uint16_t>(i));
+  for (size_t i = 0; i < 65536; i += 16) {
+    if ((i & 0x7c00u) == 0x7c00u) continue;
+    const float one = 1.0f;
+    Floats got(16), want(16);
+    kernels.float_f16(&halves[2 * i], &one, 1, 1, got.data(), 16);
+    for (size_t r = 0; r < 16; ++r) want[r] = 0.0f + f16_to_f32(static_cast<uint16_t>(i + r));
+    report.equal("halves", got.data(), want.data(), 16);
+  }
+}
+
+constexpr int64_t kLengths[] = {1, 3, 15, 16, 17, 31, 64, 100, 259, 1024};
+
+void check_vectors(const Kernels& kernels, Report& report) {
+  Random random(5);
+  for (const int64_t n : kLengths) {
+    const std::string length = " of " + std::to_string(n);
+    const size_t size = static_cast<size_t>(n);
+    const Floats x = random.activations(n);
+    const Floats weight = random.activations(n);
+
+    const float eps = 1e-5f;
+    const float square = reduce(n, 0.0f, plus, [&](int64_t i) {
+      return x[static_cast<size_t>(i)] * x[static_cast<size_t>(i)];
+    });
+    const float r = 1.0f / std::sqrt(square / static_cast<float>(n) + eps);
+    Floats want(size), got(x);
+    for (size_t i = 0; i < size; ++i) want[i] = (x[i] * r) * weight[i];
+    kernels.rms_norm(got.data(), weight.data(), n, eps, got.data());
+    report.equal("rms_norm" + length, got.data(), want.data(), n);
+
+    got = weight;
+    for (size_t i = 0; i < size; ++i) want[i] = weight[i] + x[i];
+    kernels.add(x.data(), n, got.data());
+    report.equal("add" + length, got.data(), want.data(), n);
+
+    got = x;
+    for (size_t i = 0; i < size; ++i) want[i] = (x[i] / (1.0f + exp_f32(-x[i]))) * weight[i];
+    kernels.silu_mul(got.data(), weight.data(), n, got.data());
+    report.equal("silu_mul" + length, got.data(), want.data(), n);
+
+    const float max =
+        reduce(n, -INFINITY, larger, [&](int64_t i) { return x[static_cast<size_t>(i)]; });
+    const float got_max = kernels.max(x.data(), n);
+    report.equal("max" + length, &got_max, &max, 1);
+
+    const float sum = reduce(n, 0.0f, plus, [&](int64_t i) {
+      return exp_f32(x[static_cast<size_t>(i)] - max);
+    });
+    const float got_sum = kernels.sum_exp(x.data(), n, max);
+    report.equal("sum_exp" + length, &got_sum, &sum, 1);
+
+    if (n % 2 != 0) continue;
+    const size_t pairs = size / 2;
+    const Floats cos = random.activations(n), sin = random.activations(n);
+    Floats adjacent(x), halves(x), want_adjacent(x), want_halves(x);
+    for (size_t i = 0; i < pairs; ++i) {
+      const auto turn = [&](const float a, const float b, float& out_a, float& out_b) {
+        out_a = a * cos[i] - b * sin[i];
+        out_b = a * sin[i] + b * cos[i];
+      };
+      turn(x[2 * i], x[2 * i + 1], want_adjacent[2 * i], want_adjacent[2 * i + 1]);
+      turn(x[i], x[i + pairs], want_halves[i], want_halves[i + pairs]);
+    }
+    kernels.rope_adjacent(adjacent.data(), cos.data(), sin.data(), static_cast<int>(pairs));
+    kernels.rope_halves(halves.data(), cos.data(), sin.data(), static_cast<int>(pairs));
+    report.equal("rope_adjacent" + length, adjacent.data(), want_adjacent.data(), n);
+    report.equal("rope_halves" + length, halves.data(), want_halves.data(), n);
+  }
+}
+
+// exp alone, through sum_exp of one value with max 0.
+void check_exp(const Kernels& kernels, Report& report) {
+  Random random(6);
+  Floats inputs = {0.0f, -0.0f, 1.0f, -1.0f, -87.3f, -87.29999f, -87.31f, -1e30f, -INFINITY,
+                   88.3f, 88.37f, 88.38f, 1e30f, INFINITY, 1e-40f, 0.34657f, -0.34658f};
+  for (int i = 0; i < 3000; ++i) inputs.push_back(random.uniform() * 95.0f);
+  for (const float x : inputs) {
+    const float want = 0.0f + exp_f32(x);
+    const float got = kernels.sum_exp(&x, 1, 0.0f);
+    report.equal("exp of " + std::to_string(x), &got, &want, 1);
+  }
+}
+
+// ---- Attention ---------------------------------------------------------------------------------
+
+size_t kv_bytes(KvType type) { return type == KvType::f32 ? 4 : type == KvType::f16 ? 2 : 1; }
+const char* kv_name(KvType type) {
+  return type == KvType::f32 ? "f32" : type == KvType::f16 ? "f16" : "q8_0";
+}
+
+// Cached positions of one head in the layout of KvChunk, and the values they stand for.
+struct Cache {
+  Cache(KvType kv_type, int dim, int positions)
+      : type(kv_type),
+        head_dim(static_cast<size_t>(dim)),
+        padded((head_dim + 15) / 16 * 16),
+        scales((head_dim + 31) / 32) {
+    const size_t n = static_cast<size_t>(positions);
+    const size_t groups = (n + 15) / 16;
+    k.resize(groups * head_dim * 16 * kv_bytes(type), 0xcd);  // what no position wrote is garbage
+    k_scales.resize(groups * scales * 16, NAN);
+    v.resize(n * padded * kv_bytes(type), 0xcd);
+    v_scales.resize(n * scales, NAN);
+  }
+
+  // One element as it counts, after being rounded into `bytes`.
+  float put(uint8_t* bytes, float value) const {
+    if (type == KvType::f32) {
+      std::memcpy(bytes, &value, 4);
+      return value;
+    }
+    put_half(bytes, f32_to_f16(value));
+    return f16_to_f32(f32_to_f16(value));
+  }
+
+  // Stores position p's key and value by the definitions; the values go to keys and values.
+  void store(size_t p, const float* key, const float* value) {
+    const size_t bytes = kv_bytes(type);
+    uint8_t* k_group = k.data() + p / 16 * head_dim * 16 * bytes;
+    uint8_t* v_row = v.data() + p * padded * bytes;
+    std::memset(v_row, 0, padded * bytes);
+    for (size_t d = 0; d < head_dim; ++d) {
+      if (type == KvType::q8_0) break;
+      keys.push_back(put(k_group + (d * 16 + p % 16) * bytes, key[d]));
+      values.push_back(put(v_row + d * bytes, value[d]));
+    }
+    for (size_t b = 0; b < scales && type == KvType::q8_0; ++b) {
+      const size_t count = std::min<size_t>(32, head_dim - 32 * b);
+      int8_t kq[32], vq[32];
+      const float kd = round_block(key + 32 * b, static_cast<int64_t>(count), kq);
+      const float vd = round_block(value + 32 * b, static_cast<int64_t>(count), vq);
+      k_scales[(p / 16 * scales + b) * 16 + p % 16] = kd;
+      v_scales[p * scales + b] = vd;
+      for (size_t i = 0; i < count; ++i) {
+        const size_t d = 32 * b + i;
+        k_group[d * 16 + p % 16] = static_cast<uint8_t>(kq[i]);
+        v_row[d] = static_cast<uint8_t>(vq[i]);
+        keys.push_back(static_cast<float>(kq[i]) * kd);
+        values.push_back(static_cast<float>(vq[i]) * vd);
+      }
+    }
+  }
+
+  KvType type;
+  size_t head_dim, padded, scales;
+  ByteVector k, v;
+  Floats k_scales, v_scales;
+  Floats keys, values;  // [position][head_dim]
+};
+
+constexpr KvType kKvTypes[] = {KvType::f32, KvType::f16, KvType::q8_0};
+
+void check_store(const Kernels& kernels, Report& report) {
+  Random random(7);
+  for (const KvType type : kKvTypes) {
+    for (const int head_dim : {8, 20, 32, 64, 80, 128}) {
+      const int n = 19;
+      Cache want(type, head_dim, n), got(type, head_dim, n);
+      for (size_t p = 0; p < static_cast<size_t>(n); ++p) {
+        const Floats key = random.activations(head_dim), value = random.activations(head_dim);
+        want.store(p, key.data(), value.data());
+        const size_t bytes = kv_bytes(type);
+        kernels.store_k(type, key.data(), head_dim, static_cast<int>(p % 16),
+                        got.k.data() + p / 16 * got.head_dim * 16 * bytes,
+                        got.k_scales.data() + p / 16 * got.scales * 16);
+        kernels.store_v(type, value.data(), head_dim, got.v.data() + p * got.padded * bytes,
+                        got.v_scales.data() + p * got.scales);
+      }
+      const std::string what =
+          std::string(kv_name(type)) + ", head of " + std::to_string(head_dim);
+      report.equal_bytes("store_k " + what, got.k.data(), want.k.data(), want.k.size());
+      report.equal_bytes("store_v " + what, got.v.data(), want.v.data(), want.v.size());
+      if (type != KvType::q8_0) continue;
+      report.equal("k_scales " + what, got.k_scales.data(), want.k_scales.data(),
+                   static_cast<int64_t>(want.k_scales.size()));
+      report.equal("v_scales " + what, got.v_scales.data(), want.v_scales.data(),
+                   static_cast<int64_t>(want.v_scales.size()));
+    }
+  }
+}
+
+// The running softmax of one query, by the definition in kernels.h.
+struct Running {
+  float max = 0, sum = 0;
+  Floats values;
+};
+
+void reference_attend(const Cache& cache, int n, const float* q, float scale, bool first,
+                      Running& state) {
+  const size_t positions = static_cast<size_t>(n);
+  Floats scores(positions);
+  for (size_t p = 0; p < positions; ++p) {
+    float acc = 0;
+    for (size_t d = 0; d < cache.head_dim; ++d) {
+      acc = acc + q[d] * cache.keys[p * cache.head_dim + d];
+    }
+    scores[p] = scale * acc;
+  }
+  const float m =
+      reduce(n, -INFINITY, larger, [&](int64_t p) { return scores[static_cast<size_t>(p)]; });
+  for (float& score : scores) score = exp_f32(score - m);
+  const float s = reduce(n, 0.0f, plus, [&](int64_t p) { return scores[static_cast<size_t>(p)]; });
+  Floats w(cache.head_dim);
+  for (size_t p = 0; p < positions; ++p) {
+    for (size_t d = 0; d < cache.head_dim; ++d) {
+      w[d] = w[d] + scores[p] * cache.values[p * cache.head_dim + d];
+    }
+  }
+  if (first) {
+    state = {m, s, w};
+    return;
+  }
+  const float both = larger(state.max, m);
+  const float a = exp_f32(state.max - both), b = exp_f32(m - both);
+  state.max = both;
+  state.sum = state.sum * a + s * b;
+  for (size_t d = 0; d < w.size(); ++d) state.values[d] = state.values[d] * a + w[d] * b;
+}
+
+void check_attend(const Kernels& kernels, Report& report) {
+  Random random(8);
+  for (const KvType type : kKvTypes) {
+    for (const int head_dim : {8, 32, 64, 80, 128}) {
+      for (const int n : {1, 2, 15, 16, 17, 33, 100, 256}) {
+        Cache cache(type, head_dim, n);
+        for (size_t p = 0; p < static_cast<size_t>(n); ++p) {
+          const Floats key = random.activations(head_dim), value = random.activations(head_dim);
+          cache.store(p, key.data(), value.data());
+        }
+        const int n_queries = 1 + random.below(8);
+        const size_t queries = static_cast<size_t>(n_queries);
+        const Floats q = random.activations(n_queries * head_dim);
+        Floats max(queries), sum(queries), values(queries * cache.padded);
+        Floats scratch(queries * (kKvChunk + cache.padded));
+        std::vector<Running> want(queries);
+        // The chunk as the first one, then again as a later one that sees fewer positions.
+        for (const int positions : {n, (n + 1) / 2}) {
+          const bool first = positions == n && want[0].values.empty();
+          Attend attend{{type, cache.k.data(), cache.k_scales.data(), cache.v.data(),
+                         cache.v_scales.data()},
+                        positions,
+                        head_dim,
+                        n_queries,
+                        q.data(),
+                        0.125f,
+                        first,
+                        max.data(),
+                        sum.data(),
+                        values.data(),
+                        scratch.data()};
+          kernels.attend(attend);
+          const std::string what = std::string("attend ") + kv_name(type) + ", head of " +
+                                   std::to_string(head_dim) + ", " + std::to_string(positions) +
+                                   " positions, " + std::to_string(n_queries) + " queries";
+          for (size_t i = 0; i < queries; ++i) {
+            reference_attend(cache, positions, q.data() + i * cache.head_dim, 0.125f, first,
+                             want[i]);
+            report.equal(what + ", max", &max[i], &want[i].max, 1);
+            report.equal(what + ", sum", &sum[i], &want[i].sum, 1);
+            report.equal(what + ", values", &values[i * cache.padded], want[i].values.data(),
+                         head_dim);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+const std::vector<Check>& checks() {
+  static const std::vector<Check> kChecks = {
+      {"quantize", check_quantize}, {"gemm", check_gemm},       {"direct", check_direct},
+      {"float", check_float},       {"vectors", check_vectors}, {"exp", check_exp},
+      {"store", check_store},       {"attend", check_attend},
+  };
+  return kChecks;
+}
+
+}  // namespace sluice::parity

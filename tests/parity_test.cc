@@ -1,0 +1,86 @@
+// Every kernel table that this machine supports against the scalar definitions (parity.h).
+#include "parity.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace sluice {
+namespace {
+
+struct Case {
+  const Kernels* kernels;
+  parity::Check check;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const Kernels* kernels : all_kernels()) {
+    for (const parity::Check& check : parity::checks()) all.push_back({kernels, check});
+  }
+  return all;
+}
+
+class Parity : public testing::TestWithParam<Case> {};
+
+TEST_P(Parity, MatchesTheDefinition) {
+  if (!GetParam().kernels->supported()) {
+    GTEST_SKIP() << "this machine cannot run " << GetParam().kernels->name;
+  }
+  parity::Report report;
+  GetParam().check.run(*GetParam().kernels, report);
+  EXPECT_GT(report.comparisons, 0);
+  EXPECT_EQ(report.failures, 0);
+  for (const std::string& message : report.messages) ADD_FAILURE() << message;
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables, Parity, testing::ValuesIn(cases()), [](const auto& param) {
+  return std::string(param.param.kernels->name) + "_" + param.param.check.name;
+});
+
+// The harness itself: a wrong bit is found.
+TEST(ParityReport, FindsADifference) {
+  parity::Report report;
+  const float got[] = {1.0f, -0.0f}, want[] = {1.0f, 0.0f};
+  report.equal("signs of zero", got, want, 2);
+  EXPECT_EQ(report.failures, 1);
+  report.equal("equal", got, got, 2);
+  EXPECT_EQ(report.failures, 1);
+  EXPECT_EQ(report.comparisons, 2);
+}
+
+TEST(Dispatch, NamesAreUniqueAndGenericIsLast) {
+  std::vector<std::string> names;
+  for (const Kernels* kernels : all_kernels()) {
+    for (const std::string& name : names) EXPECT_NE(name, kernels->name);
+    names.push_back(kernels->name);
+    EXPECT_TRUE(kernels->name != std::string("generic") || kernels->supported());
+  }
+  EXPECT_EQ(names.back(), "generic");
+}
+
+TEST(Dispatch, ChoosesByNameByEnvironmentAndByRank) {
+  unsetenv("SLUICE_KERNELS");
+  const Kernels* best = choose_kernels();
+  ASSERT_NE(best, nullptr);
+  for (const Kernels* kernels : all_kernels()) {
+    if (!kernels->supported()) {
+      EXPECT_EQ(choose_kernels(kernels->name), nullptr);
+      continue;
+    }
+    EXPECT_EQ(choose_kernels(kernels->name), kernels);
+    setenv("SLUICE_KERNELS", kernels->name, 1);
+    EXPECT_EQ(choose_kernels(), kernels);
+    EXPECT_EQ(choose_kernels("generic")->name, std::string("generic"));
+    EXPECT_NE(std::string(supported_kernel_names()).find(kernels->name), std::string::npos);
+    unsetenv("SLUICE_KERNELS");
+    EXPECT_EQ(choose_kernels(), best);
+  }
+  setenv("SLUICE_KERNELS", "no-such-table", 1);
+  EXPECT_EQ(choose_kernels(), nullptr);
+  unsetenv("SLUICE_KERNELS");
+  EXPECT_EQ(choose_kernels("no-such-table"), nullptr);
+}
+
+}  // namespace
+}  // namespace sluice

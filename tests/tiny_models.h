@@ -1,0 +1,61 @@
+// Tiny models with random weights, the same bytes on every machine: what the model-level tests run
+// on. tests/data/answers.json holds llama.cpp's answers for them (see record_answers.mjs).
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gguf_builder.h"
+#include "quant/quant.h"
+
+namespace sluice {
+
+enum class Vocabulary { spm, gpt2, qwen2, llama_bpe, smollm };
+
+// A model's shape. Rows that are no whole number of a type's blocks get another type, as in real
+// files: Q8_0 for the K types where that fits, else F16.
+struct TinyModel {
+  std::string name;          // "llama-q4_0"
+  std::string architecture;  // "llama", "qwen2", "qwen3"
+  Type type = Type::F32;
+  bool k_m =
+      false;  // the mix called Q4_K_M: Q6_K for the values, some down-projections and the head
+  uint32_t n_vocab = 512;
+  uint32_t n_layers = 2;
+  uint32_t n_embd = 64;
+  uint32_t n_heads = 4;
+  uint32_t n_kv_heads = 2;
+  uint32_t head_dim = 16;
+  uint32_t n_ff = 96;
+  uint32_t context = 512;
+  float freq_base = 10000;
+  float rms_eps = 1e-6f;
+  Vocabulary vocabulary = Vocabulary::spm;
+  bool tied = false;        // no output.weight
+  bool rope_freqs = false;  // with rope_freqs.weight
+  bool shuffled = false;    // tensors in no particular order
+  bool scattered =
+      false;  // the data in another order than the tensors' list (llama.cpp refuses it)
+  uint32_t alignment = 32;
+};
+
+// All of them: three families by eleven types and Q4_K_M, then the odd ones. Names are unique.
+const std::vector<TinyModel>& tiny_models();
+// The one of this name; it must be there.
+const TinyModel& tiny_model_named(std::string_view name);
+// The whole file.
+std::string build_tiny_model(const TinyModel& model);
+
+// The shapes of real models for benches ("smollm2-135m", "qwen3-0.6b", "llama-3.2-1b"); null for
+// other names. Their weights repeat a short random pattern.
+const TinyModel* big_model(std::string_view name);
+// Writes such a file piece by piece; false where writing fails.
+bool write_big_model(const TinyModel& model, std::FILE* out);
+
+// FNV-1a (64 bits) as 16 hexadecimal digits.
+std::string fnv1a(std::string_view bytes);
+
+}  // namespace sluice

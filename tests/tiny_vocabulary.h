@@ -1,0 +1,13 @@
+// Vocabularies for the tiny models: small, made from rules, and good enough to write English with.
+#pragma once
+
+#include <cstdint>
+
+#include "tiny_models.h"
+
+namespace sluice {
+
+// Puts tokenizer.ggml.* for a vocabulary of n tokens into the file's metadata.
+void add_vocabulary(GgufBuilder& file, Vocabulary vocabulary, uint32_t n);
+
+}  // namespace sluice

@@ -1,0 +1,236 @@
+// The wasm module's face: core/engine.h for JavaScript. Marshalling only; module.d.ts is the same in
+// TypeScript. Options and answers are JSON texts: "" says that all is well, a failure is error_json.
+#include <emscripten.h>
+#include <emscripten/bind.h>
+#include <emscripten/val.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine.h"
+
+namespace sluice {
+namespace {
+
+using emscripten::val;
+
+std::string answer(const Status& status) { return status ? "" : error_json(status.error()); }
+
+uint64_t to_u64(double value) {
+  return value > 0 && value < 0x1p63 ? static_cast<uint64_t>(value) : 0;
+}
+
+std::vector<TokenId> to_ids(const val& ids) {
+  return emscripten::convertJSArrayToNumberVector<TokenId>(ids);
+}
+
+std::span<const uint8_t> bytes_at(uintptr_t ptr, uint32_t length) {
+  return {reinterpret_cast<const uint8_t*>(ptr), length};
+}
+
+struct Window {
+  uintptr_t ptr = 0;
+  uint32_t length = 0;
+  std::string error;
+};
+
+struct Progress {
+  double loaded = 0;
+  double total = 0;
+  int32_t layers_ready = 0;
+  int32_t layers_total = 0;
+};
+
+// An Engine that JavaScript owns. Calls before open() succeeded answer invalid_argument.
+class EngineHandle {
+ public:
+  std::string open(const std::string& options_json, double file_size) {
+    auto options = load_options_from_json(options_json);
+    if (!options) return error_json(options.error());
+    options_ = *options;
+    file_size_ = to_u64(file_size);
+    auto engine = Engine::create(options_, file_size_);
+    if (!engine) return error_json(engine.error());
+    engine_ = std::move(*engine);
+    return "";
+  }
+
+  Window window() {
+    if (!engine_) return {0, 0, not_open()};
+    auto window = engine_->window();
+    if (!window) return {0, 0, error_json(window.error())};
+    return {reinterpret_cast<uintptr_t>(window->data()), static_cast<uint32_t>(window->size()), ""};
+  }
+  std::string commit(uint32_t length) { return engine_ ? answer(engine_->commit(length)) : not_open(); }
+  std::string push(uintptr_t ptr, uint32_t length) {
+    return engine_ ? answer(engine_->push(bytes_at(ptr, length))) : not_open();
+  }
+  std::string end_of_file() { return engine_ ? answer(engine_->end_of_file()) : not_open(); }
+  bool understood() const { return engine_ && engine_->understood(); }
+  bool loaded() const { return engine_ && engine_->loaded(); }
+  Progress progress() const {
+    if (!engine_) return {};
+    const LoadProgress p = engine_->progress();
+    return {static_cast<double>(p.loaded), static_cast<double>(p.total), p.layers_ready, p.layers_total};
+  }
+
+  std::string inspect() const {
+    return understood() ? inspect_json(engine_->header(), options_, file_size_) : not_understood();
+  }
+  std::string warning() const {
+    return understood() ? std::string(engine_->tokenizer().warning()) : "";
+  }
+  val tokenize(const std::string& text, bool special) const {
+    if (!understood()) return val::array();
+    const std::vector<TokenId> ids = engine_->tokenizer().encode(text, special);
+    // The view is of wasm memory, which moves when it grows: JavaScript gets a copy.
+    return val(emscripten::typed_memory_view(ids.size(), ids.data())).call<val>("slice");
+  }
+  std::string detokenize(const val& ids) const {
+    return understood() ? engine_->tokenizer().decode(to_ids(ids)) : "";
+  }
+
+  std::string start_text(const std::string& prompt, const std::string& options_json) {
+    return start(std::string_view(prompt), options_json);
+  }
+  std::string start_ids(const val& prompt, const std::string& options_json) {
+    return start(std::span<const TokenId>(to_ids(prompt)), options_json);
+  }
+  std::string start_logits(const val& ids, double batch) {
+    if (!understood()) return not_understood();
+    return answer(engine_->start_logits(to_ids(ids), static_cast<int64_t>(to_u64(batch))));
+  }
+  std::string step() {
+    if (!understood()) return not_understood();
+    const Result<Event> event = engine_->step();
+    if (!event) return error_json(event.error());
+    // Stats are asked for apart; only the end of a run carries them.
+    return event_json(*event, event->kind == Event::Kind::done ? engine_->stats() : Stats{});
+  }
+  void cancel() {
+    if (engine_) engine_->cancel();
+  }
+  bool running() const { return engine_ && engine_->running(); }
+  std::string logits(int32_t top) const {
+    if (!understood()) return not_understood();
+    const std::span<const float> logits = engine_->logits();
+    std::string pairs;
+    for (const auto& [id, logprob] : top_logprobs(logits, top)) {
+      pairs += concat(pairs.empty() ? "[" : ",[", id, ",", static_cast<double>(logprob), "]");
+    }
+    return concat("{\"hash\":\"", logits_hash(logits), "\",\"top\":[", pairs, "]}");
+  }
+  std::string stats() const { return engine_ ? stats_json(engine_->stats()) : "{}"; }
+  void reset() {
+    if (engine_) engine_->reset();
+  }
+
+ private:
+  template <typename Prompt>
+  std::string start(Prompt prompt, const std::string& options_json) {
+    if (!understood()) return not_understood();
+    const auto options = generate_options_from_json(options_json);
+    if (!options) return error_json(options.error());
+    return answer(engine_->start(prompt, *options));
+  }
+  static std::string not_open() { return error_json({Code::invalid_argument, "no file has been opened"}); }
+  static std::string not_understood() {
+    return error_json({Code::invalid_argument, "the file's header has not been read yet"});
+  }
+
+  std::unique_ptr<Engine> engine_;
+  LoadOptions options_;
+  uint64_t file_size_ = 0;
+};
+
+// A header on its own: what a file is, without loading it.
+class HeaderHandle {
+ public:
+  void set_file_size(double bytes) { parser_.set_file_size(to_u64(bytes)); }
+  std::string push(uintptr_t ptr, uint32_t length) {
+    if (done_) return "";
+    const Result<size_t> taken = parser_.push(bytes_at(ptr, length));
+    if (!taken) return error_json(taken.error());
+    if (parser_.done()) {
+      header_ = parser_.take();
+      done_ = true;
+    }
+    return "";
+  }
+  bool done() const { return done_; }
+  std::string end_of_file() const { return done_ ? "" : answer(parser_.finish()); }
+  std::string inspect(const std::string& options_json, double file_size) const {
+    const auto options = load_options_from_json(options_json);
+    if (!options) return error_json(options.error());
+    return inspect_json(header_, *options, to_u64(file_size));
+  }
+
+ private:
+  GgufParser parser_;
+  Gguf header_;
+  bool done_ = false;
+};
+
+uintptr_t allocate(uint32_t bytes) { return reinterpret_cast<uintptr_t>(std::malloc(bytes)); }
+void release(uintptr_t ptr) { std::free(reinterpret_cast<void*>(ptr)); }
+
+// `new` may not fail quietly in a build without exceptions. Instead of trapping without a word it leaves
+// the module with a JavaScript error, which the worker reports as out_of_memory before it ends.
+void give_up() { emscripten_throw_string("out_of_memory"); }
+
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(sluice) {
+  std::set_new_handler(give_up);
+
+  emscripten::value_object<Window>("Window")
+      .field("ptr", &Window::ptr)
+      .field("length", &Window::length)
+      .field("error", &Window::error);
+  emscripten::value_object<Progress>("Progress")
+      .field("loaded", &Progress::loaded)
+      .field("total", &Progress::total)
+      .field("layersReady", &Progress::layers_ready)
+      .field("layersTotal", &Progress::layers_total);
+  emscripten::class_<EngineHandle>("Engine")
+      .constructor<>()
+      .function("open", &EngineHandle::open)
+      .function("window", &EngineHandle::window)
+      .function("commit", &EngineHandle::commit)
+      .function("push", &EngineHandle::push)
+      .function("endOfFile", &EngineHandle::end_of_file)
+      .function("understood", &EngineHandle::understood)
+      .function("loaded", &EngineHandle::loaded)
+      .function("progress", &EngineHandle::progress)
+      .function("inspect", &EngineHandle::inspect)
+      .function("warning", &EngineHandle::warning)
+      .function("tokenize", &EngineHandle::tokenize)
+      .function("detokenize", &EngineHandle::detokenize)
+      .function("startText", &EngineHandle::start_text)
+      .function("startIds", &EngineHandle::start_ids)
+      .function("startLogits", &EngineHandle::start_logits)
+      .function("step", &EngineHandle::step)
+      .function("cancel", &EngineHandle::cancel)
+      .function("running", &EngineHandle::running)
+      .function("logits", &EngineHandle::logits)
+      .function("stats", &EngineHandle::stats)
+      .function("reset", &EngineHandle::reset);
+  emscripten::class_<HeaderHandle>("Header")
+      .constructor<>()
+      .function("setFileSize", &HeaderHandle::set_file_size)
+      .function("push", &HeaderHandle::push)
+      .function("done", &HeaderHandle::done)
+      .function("endOfFile", &HeaderHandle::end_of_file)
+      .function("inspect", &HeaderHandle::inspect);
+  emscripten::function("allocate", &allocate);
+  emscripten::function("release", &release);
+}
+
+}  // namespace sluice

@@ -1,0 +1,90 @@
+// The interface of sluice-<flavour>.js, by hand: what bindings.cc exports.
+
+/** An answer as text: '' for success, or what was asked for; failures are {"event":"error","code":..,"message":..}. */
+export type Answer = string;
+
+/** Where the file's next bytes go: `length` bytes at `ptr` of the memory. */
+export interface Window {
+  ptr: number;
+  length: number;
+  /** '' or an error, as an Answer. */
+  error: Answer;
+}
+
+export interface Progress {
+  loaded: number;
+  total: number;
+  layersReady: number;
+  layersTotal: number;
+}
+
+/** core/engine.h's Engine; see there. Objects live until delete(). */
+export interface EngineHandle {
+  /** Must come first; `fileSize` 0: unknown. */
+  open(options: string, fileSize: number): Answer;
+  window(): Window;
+  commit(length: number): Answer;
+  /** Takes bytes that stand in the memory already. */
+  push(ptr: number, length: number): Answer;
+  endOfFile(): Answer;
+  understood(): boolean;
+  loaded(): boolean;
+  progress(): Progress;
+  /** inspect_json for this file. */
+  inspect(): Answer;
+  warning(): string;
+  tokenize(text: string, special: boolean): Int32Array;
+  /** Bytes of text; invalid UTF-8 becomes U+FFFD. */
+  detokenize(ids: ArrayLike<number>): string;
+  startText(prompt: string, options: string): Answer;
+  startIds(prompt: ArrayLike<number>, options: string): Answer;
+  startLogits(ids: ArrayLike<number>, batch: number): Answer;
+  /** event_json, or an error. */
+  step(): Answer;
+  cancel(): void;
+  running(): boolean;
+  /** {"hash":..,"top":[[id,logprob],..]} of the last position, after startLogits is done. */
+  logits(top: number): Answer;
+  /** stats_json. */
+  stats(): string;
+  reset(): void;
+  delete(): void;
+}
+
+/** A header on its own, for files that are not to be loaded. */
+export interface HeaderHandle {
+  setFileSize(bytes: number): void;
+  /** Takes bytes that stand in the memory. */
+  push(ptr: number, length: number): Answer;
+  done(): boolean;
+  endOfFile(): Answer;
+  /** inspect_json, once done. Options as for EngineHandle.open. */
+  inspect(options: string, fileSize: number): Answer;
+  delete(): void;
+}
+
+export interface SluiceModule {
+  Engine: new () => EngineHandle;
+  Header: new () => HeaderHandle;
+  /** A part of the memory for bytes on their way; 0 where there is no room. */
+  allocate(bytes: number): number;
+  release(ptr: number): void;
+}
+
+export interface ModuleOptions {
+  /** 64 pages at least; shared in the -mt flavours. */
+  wasmMemory: WebAssembly.Memory;
+  /** The -mt flavours: threads to have ready beside the caller's own. */
+  poolSize?: number;
+  /** The -mt flavours: the address of this very script, for the threads. */
+  mainScriptUrlOrBlob?: string;
+  instantiateWasm?: (
+    imports: WebAssembly.Imports,
+    done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
+  ) => object;
+  print?: (line: string) => void;
+  printErr?: (line: string) => void;
+}
+
+declare const createModule: (options: ModuleOptions) => Promise<SluiceModule>;
+export default createModule;

@@ -1,0 +1,43 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { openFile } from '../state';
+
+function hasFiles(event: DragEvent): boolean {
+  return event.dataTransfer?.types.includes('Files') ?? false;
+}
+
+/** The whole page takes a dropped file; while one is held over it, it says so. */
+export function DropTarget() {
+  const over = useSignal(false);
+  useEffect(() => {
+    const abort = new AbortController();
+    const { signal } = abort;
+    const onOver = (event: DragEvent): void => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      over.value = true;
+    };
+    const onLeave = (event: DragEvent): void => {
+      // relatedTarget is null only where the pointer leaves the window.
+      if (event.relatedTarget === null) over.value = false;
+    };
+    const onDrop = (event: DragEvent): void => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      over.value = false;
+      const files = [...(event.dataTransfer?.files ?? [])];
+      const file = files.find((f) => f.name.toLowerCase().endsWith('.gguf')) ?? files[0];
+      if (file !== undefined) openFile(file);
+    };
+    window.addEventListener('dragover', onOver, { signal });
+    window.addEventListener('dragleave', onLeave, { signal });
+    window.addEventListener('drop', onDrop, { signal });
+    return () => abort.abort();
+  }, []);
+  if (!over.value) return null;
+  return (
+    <div class="drop" aria-hidden="true">
+      <p>Drop the .gguf file to open it</p>
+    </div>
+  );
+}

@@ -1,0 +1,165 @@
+import type { ComponentChildren } from 'preact';
+import { DEFAULTS, RANGES, parseSetting, type SettingName } from '../settings';
+import { cores, isolated, loading, model, open, settings } from '../state';
+
+function set(name: SettingName, text: string): void {
+  if (text === '' && RANGES[name].optional) {
+    settings.value = { ...settings.value, [name]: null };
+    return;
+  }
+  const value = parseSetting(name, text);
+  if (value !== undefined) settings.value = { ...settings.value, [name]: value };
+}
+
+/** The settings that aren't as usual, in short, for the closed panel. */
+function summary(): string {
+  const { temperature, length, seed } = settings.value;
+  const parts = [`temperature ${temperature}`, `up to ${length} tokens`];
+  if (seed !== null) parts.push(`seed ${seed}`);
+  return parts.join(', ');
+}
+
+export function SettingsPanel() {
+  const changed = Object.entries(DEFAULTS).some(
+    ([name, value]) => settings.value[name as SettingName] !== value,
+  );
+  return (
+    <details class="settings">
+      <summary>
+        <span class="summary-title">Settings</span>
+        <span class="summary-text">{summary()}</span>
+      </summary>
+      <div class="fields">
+        <Slider name="temperature" label="Temperature">
+          0 always takes the likeliest token
+        </Slider>
+        <Slider name="topP" label="Top-p">
+          Chooses among the likeliest that add up to this share
+        </Slider>
+        <NumberField name="topK" label="Top-k">
+          Chooses among this many; 0 for all
+        </NumberField>
+        <NumberField name="length" label="Length">
+          Tokens at most; about three quarters of a word each
+        </NumberField>
+        <NumberField name="seed" label="Seed" placeholder="random">
+          The same seed gives the same text
+        </NumberField>
+        <ThreadsField />
+      </div>
+      <button
+        type="button"
+        class="quiet"
+        disabled={!changed}
+        onClick={() => {
+          settings.value = { ...DEFAULTS };
+        }}
+      >
+        Back to the defaults
+      </button>
+    </details>
+  );
+}
+
+interface FieldProps {
+  name: SettingName;
+  label: string;
+  children: ComponentChildren;
+}
+
+function Slider({ name, label, children }: FieldProps) {
+  const { min, max, step } = RANGES[name];
+  const value = settings.value[name] ?? min;
+  return (
+    <div class="field">
+      <div class="field-head">
+        <label for={`set-${name}`}>{label}</label>
+        <output for={`set-${name}`}>{value}</output>
+      </div>
+      <input
+        id={`set-${name}`}
+        type="range"
+        min={min}
+        max={max}
+        step={step}
+        value={value}
+        aria-describedby={`set-${name}-hint`}
+        onInput={(event) => set(name, event.currentTarget.value)}
+      />
+      <p class="hint" id={`set-${name}-hint`}>
+        {children}
+      </p>
+    </div>
+  );
+}
+
+function NumberField({
+  name,
+  label,
+  placeholder,
+  children,
+}: FieldProps & { placeholder?: string }) {
+  const { min, max, step, optional } = RANGES[name];
+  const value = settings.value[name];
+  return (
+    <div class="field">
+      <label for={`set-${name}`}>{label}</label>
+      <input
+        id={`set-${name}`}
+        type="number"
+        inputMode="numeric"
+        min={min}
+        max={max}
+        step={step}
+        required={!optional}
+        placeholder={placeholder}
+        value={value ?? ''}
+        aria-describedby={`set-${name}-hint`}
+        onInput={(event) => set(name, event.currentTarget.value)}
+        onBlur={(event) => {
+          // What can't be used gives way to what is in force.
+          event.currentTarget.value = String(settings.value[name] ?? '');
+        }}
+      />
+      <p class="hint" id={`set-${name}-hint`}>
+        {children}
+      </p>
+    </div>
+  );
+}
+
+function ThreadsField() {
+  const { threads } = settings.value;
+  const current = model.value;
+  const stale = current !== null && current.threads !== threads && loading.value === null;
+  const choices = new Set(Array.from({ length: cores }, (_, i) => i + 1));
+  if (threads !== null) choices.add(threads);
+  return (
+    <div class="field">
+      <label for="set-threads">Threads</label>
+      <select
+        id="set-threads"
+        disabled={!isolated}
+        value={threads ?? ''}
+        aria-describedby="set-threads-hint"
+        onChange={(event) => set('threads', event.currentTarget.value)}
+      >
+        <option value="">{isolated ? 'automatic' : 'one'}</option>
+        {isolated &&
+          [...choices].map((n) => (
+            <option key={n} value={n}>
+              {n}
+            </option>
+          ))}
+      </select>
+      <p class="hint" id="set-threads-hint">
+        {isolated ? 'Taken up when a model is loaded' : 'This page may use one thread only'}
+      </p>
+      {isolated && stale && (
+        <button type="button" class="quiet" onClick={() => void open(current.source)}>
+          Load the model again
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
+import { useRef } from 'preact/hooks';
+import { run, written } from '../state';
+
+const still = window.matchMedia('(prefers-reduced-motion: reduce)');
+
+/**
+ * The reading area. New words come in the accent's colour and dry to ink; to keep that cheap for long
+ * texts, a word that has dried becomes part of one text node.
+ */
+export function Text() {
+  const flow = useRef<HTMLSpanElement>(null);
+  const shown = useRef('');
+  const dry = useRef<Text | null>(null);
+  const copied = useSignal(false);
+  const start = useComputed(() => written.value?.prompt ?? null);
+  const running = useComputed(() => run.value === 'reading' || run.value === 'writing');
+  const done = useComputed(() => run.value === 'idle' && (written.value?.text ?? '') !== '');
+
+  useSignalEffect(() => {
+    const text = written.value?.text ?? '';
+    const node = flow.current;
+    if (node === null || text === shown.current) return;
+    if (dry.current === null || !text.startsWith(shown.current) || shown.current === '') {
+      dry.current = document.createTextNode('');
+      node.replaceChildren(dry.current);
+      shown.current = '';
+      copied.value = false;
+    }
+    const added = text.slice(shown.current.length);
+    shown.current = text;
+    if (still.matches) {
+      dry.current.appendData(added);
+      return;
+    }
+    const wet = document.createElement('span');
+    wet.className = 'wet';
+    wet.textContent = added;
+    node.append(wet);
+  });
+
+  return (
+    <section class="text" aria-labelledby="text-heading" data-running={running}>
+      <div class="water" aria-hidden="true" />
+      <div class="text-head">
+        <h2 class="label" id="text-heading">
+          Text
+        </h2>
+        {done.value && (
+          <button
+            type="button"
+            class="quiet"
+            onClick={async () => {
+              const so = written.value;
+              if (so === null) return;
+              await navigator.clipboard.writeText(so.prompt + so.text);
+              copied.value = true;
+            }}
+          >
+            {copied.value ? 'Copied' : 'Copy'}
+          </button>
+        )}
+      </div>
+      <p class="reading" id="text">
+        {start.value === null ? (
+          <span class="empty">What the model writes appears here, word by word.</span>
+        ) : (
+          <span class="given">{start}</span>
+        )}
+        <span
+          ref={flow}
+          id="written"
+          onAnimationEnd={(event) => {
+            const span = event.target as HTMLElement;
+            dry.current?.appendData(span.textContent ?? '');
+            span.remove();
+          }}
+        />
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,92 @@
+// The address's fragment keeps prompt, model and settings, so that a link is all it takes to share
+// them. Whoever made a link is a stranger: every value is checked, and what doesn't fit is left out
+// and named.
+import { DEFAULTS, RANGES, SETTING_NAMES, parseSetting, type Settings } from './settings';
+
+export const DEFAULT_PROMPT = 'Once upon a time';
+export const MAX_PROMPT = 20_000;
+const MAX_ADDRESS = 2_000;
+
+export interface PageState {
+  prompt: string;
+  /** An absolute http(s) address, or null for the bundled model. */
+  model: string | null;
+  settings: Settings;
+}
+
+export interface FragmentState extends PageState {
+  /** What the fragment held that could not be used, in words. */
+  ignored: string[];
+}
+
+/**
+ * An address that a model may be fetched from: http or https, without a user name or password.
+ * Relative ones are resolved against `base`. Gives undefined for anything else.
+ */
+export function parseModelAddress(text: string, base: string): string | undefined {
+  if (text === '' || text.length > MAX_ADDRESS) return undefined;
+  if (!URL.canParse(text, base)) return undefined;
+  const url = new URL(text, base);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return undefined;
+  if (url.username !== '' || url.password !== '' || url.hostname === '') return undefined;
+  url.hash = '';
+  return url.href;
+}
+
+/** Reads a fragment, with or without its '#'. Never throws. */
+export function readFragment(fragment: string, base: string): FragmentState {
+  const params = new URLSearchParams(fragment.replace(/^#/, ''));
+  const state: FragmentState = {
+    prompt: DEFAULT_PROMPT,
+    model: null,
+    settings: { ...DEFAULTS },
+    ignored: [],
+  };
+
+  const prompt = params.get('prompt');
+  if (prompt !== null) {
+    // Control characters other than tabs and line ends can't be typed into the field either.
+    // eslint-disable-next-line no-control-regex
+    const clean = prompt.replace(/\r\n?/g, '\n').replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, '');
+    state.prompt = clean.slice(0, MAX_PROMPT);
+    if (clean.length > MAX_PROMPT) {
+      state.ignored.push(`prompt: only its first ${MAX_PROMPT} characters were taken`);
+    }
+  }
+
+  const model = params.get('model');
+  if (model !== null) {
+    const address = parseModelAddress(model, base);
+    if (address === undefined) {
+      state.ignored.push('model: not an http or https address');
+    } else {
+      state.model = address;
+    }
+  }
+
+  for (const name of SETTING_NAMES) {
+    const text = params.get(name);
+    if (text === null) continue;
+    const value = parseSetting(name, text);
+    if (value === undefined) {
+      const { min, max } = RANGES[name];
+      state.ignored.push(`${name}: not a number from ${min} to ${max}`);
+    } else {
+      state.settings[name] = value;
+    }
+  }
+  return state;
+}
+
+/** The fragment (without '#') that `readFragment` reads back; what is as usual is left out. */
+export function writeFragment(state: PageState): string {
+  const params = new URLSearchParams();
+  if (state.prompt !== DEFAULT_PROMPT) params.set('prompt', state.prompt.slice(0, MAX_PROMPT));
+  if (state.model !== null) params.set('model', state.model);
+  for (const name of SETTING_NAMES) {
+    const value = state.settings[name];
+    if (value !== null && value !== DEFAULTS[name]) params.set(name, String(value));
+  }
+  // '%20' reads better than '+' in an address that people copy.
+  return params.toString().replaceAll('+', '%20');
+}

@@ -1,0 +1,35 @@
+// Builds the library into dist/: the TypeScript file by file (importable without a bundler), its public
+// types, and the wasm files beside it.
+//   SLUICE_WASM_DIR   where the wasm files are; default wasm/prebuilt/ of the checkout
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const HERE = path.dirname(fileURLToPath(import.meta.url));
+const DIST = path.join(HERE, 'dist');
+const FLAVOURS = ['simd', 'simd-mt', 'relaxed', 'relaxed-mt'];
+const PUBLIC_TYPES = new Set(['index.d.ts', 'engine.d.ts', 'errors.d.ts', 'types.d.ts']);
+
+fs.rmSync(DIST, { recursive: true, force: true });
+const typescript = createRequire(import.meta.url).resolve('typescript/package.json');
+const tsc = path.join(path.dirname(typescript), 'bin/tsc');
+const { status } = spawnSync(process.execPath, [tsc, '-p', path.join(HERE, 'tsconfig.build.json')], { stdio: 'inherit' });
+if (status !== 0) process.exit(1);
+for (const name of fs.readdirSync(DIST)) {
+  if (name.endsWith('.d.ts') && !PUBLIC_TYPES.has(name)) fs.rmSync(path.join(DIST, name));
+}
+
+const wasm = path.resolve(HERE, process.env.SLUICE_WASM_DIR ?? '../../wasm/prebuilt');
+fs.mkdirSync(path.join(DIST, 'wasm'));
+for (const flavour of FLAVOURS) {
+  for (const name of [`sluice-${flavour}.js`, `sluice-${flavour}.wasm`]) {
+    const from = path.join(wasm, name);
+    if (!fs.existsSync(from)) {
+      console.error(`${name} is not in ${wasm}: run npm run build in the checkout, which makes it`);
+      process.exit(1);
+    }
+    fs.copyFileSync(from, path.join(DIST, 'wasm', name));
+  }
+}

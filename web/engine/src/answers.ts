@@ -1,0 +1,17 @@
+// What the module answers: '' for success, JSON, or an error as JSON (wasm/module.d.ts).
+import type { Answer } from '../../../wasm/module.js';
+import { SluiceError, isErrorCode } from './errors.js';
+
+/** The value of an answer that is JSON; throws the error that it holds. */
+export function parseAnswer<T>(answer: Answer): T {
+  const value = JSON.parse(answer) as T & { event?: unknown; code?: unknown; message?: unknown };
+  if (value.event === 'error') {
+    throw new SluiceError(isErrorCode(value.code) ? value.code : 'worker_died', String(value.message));
+  }
+  return value;
+}
+
+/** Throws the error that an answer without a value holds. */
+export function check(answer: Answer): void {
+  if (answer !== '') parseAnswer(answer);
+}

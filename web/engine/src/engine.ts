@@ -1,0 +1,340 @@
+// Engine: what a page has of a model. All work is done in workers (protocol.ts); here are only
+// the promises, and the guarantee that each of them is settled whatever happens to a worker.
+import { SluiceError, abortError, fromErrorData } from './errors.js';
+import { chooseFlavour, detectAbilities } from './flavours.js';
+import { Generation } from './generation.js';
+import {
+  checkCount,
+  checkIds,
+  checkPrompt,
+  checkSignal,
+  checkText,
+  generateOptionsJson,
+  loadOptionsJson,
+  resolveSource,
+} from './options.js';
+import type { CoreStats, FromEngine, ToEngine } from './protocol.js';
+import type {
+  EngineStats,
+  Finish,
+  GenerateOptions,
+  LoadOptions,
+  LoadProgress,
+  Logits,
+  LogitsOptions,
+  ModelInfo,
+  ModelSource,
+  ProbeOptions,
+  Prompt,
+  Token,
+  TokenizeOptions,
+} from './types.js';
+import { Workers } from './workers.js';
+
+const STALL_TIMEOUT_MS = 30_000;
+const NO_STATS: CoreStats = {
+  kernels: '',
+  threads: 1,
+  contextSize: 0,
+  ttftMs: 0,
+  promptTokens: 0,
+  reusedTokens: 0,
+  promptTokensPerSecond: 0,
+  tokens: 0,
+  tokensPerSecond: 0,
+  residentBytes: 0,
+  streamedBytes: 0,
+  bytesPerToken: 0,
+  heapBytes: 0,
+  seed: 0,
+};
+
+type Value = string | number[] | Logits;
+
+interface Pending {
+  resolve(value: Value): void;
+  reject(error: SluiceError): void;
+}
+
+/** A promise with its handles; a rejection that nobody listens to stays silent. */
+function deferred(): { promise: Promise<void>; resolve: () => void; reject: (error: SluiceError) => void } {
+  let resolve!: () => void;
+  let reject!: (error: SluiceError) => void;
+  const promise = new Promise<void>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  promise.catch(() => {});
+  return { promise, resolve, reject };
+}
+
+function processors(): number {
+  return globalThis.navigator?.hardwareConcurrency ?? 1;
+}
+
+/** Calls back when the signal fires, until the returned function is called. */
+function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
+  signal?.addEventListener('abort', callback, { once: true });
+  return () => signal?.removeEventListener('abort', callback);
+}
+
+/** A model, loaded or on its way. Made by Engine.load; close() gives everything back. */
+export class Engine {
+  /** What the file's header says. */
+  get info(): ModelInfo {
+    return this.#info as ModelInfo;
+  }
+
+  /** Resolves when all weights are there; rejects with what ended the loading. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  #info: ModelInfo | null = null;
+  #workers: Workers | null = null;
+  readonly #understood = deferred();
+  readonly #ready = deferred();
+  /** Why nothing can be asked any more. */
+  #over: SluiceError | null = null;
+  readonly #started = performance.now();
+  #loadMs = 0;
+  #stats: CoreStats = NO_STATS;
+  #finish: Finish | null = null;
+  readonly #flavour: EngineStats['flavour'];
+  readonly #notes: string[];
+  readonly #onProgress: (progress: LoadProgress) => void;
+  #progress: LoadProgress;
+  #nextId = 1;
+  readonly #pending = new Map<number, Pending>();
+  /** The generation or the logits that run now. */
+  #running: { id: number; generation: Generation | null } | null = null;
+
+  private constructor(choice: ReturnType<typeof chooseFlavour>, options: LoadOptions, source: LoadProgress['source']) {
+    this.#flavour = choice.flavour;
+    this.#notes = choice.notes;
+    this.#stats = { ...NO_STATS, threads: choice.threads };
+    this.#onProgress = options.onProgress ?? (() => {});
+    this.#progress = { phase: 'header', loaded: 0, total: 0, bytesPerSecond: 0, source, layersReady: 0, layersTotal: 0 };
+  }
+
+  /** Reads the header alone: what the file is, and whether it fits. A download ends behind the header. */
+  static async probe(source: ModelSource, options: ProbeOptions = {}): Promise<ModelInfo> {
+    const engine = await Engine.#open(source, { ...options, flavour: 'simd' }, true);
+    const info = engine.info;
+    void engine.close();
+    return info;
+  }
+
+  /**
+   * Starts loading a model; resolves when its header is understood and it can run here. Generating may begin at
+   * once: the prompt is computed as the weights come. `signal` ends the loading as long as `ready` is pending.
+   */
+  static load(source: ModelSource, options: LoadOptions = {}): Promise<Engine> {
+    return Engine.#open(source, options, false);
+  }
+
+  static async #open(source: ModelSource, options: LoadOptions, probe: boolean): Promise<Engine> {
+    const json = loadOptionsJson(options);
+    const choice = chooseFlavour(options.flavour, options.threads, detectAbilities(), processors());
+    if (options.signal?.aborted) throw abortError(options.signal);
+    const resolved = await resolveSource(source, options.headers);
+    if (options.signal?.aborted) throw abortError(options.signal);
+    const kind = ({ url: 'network', blob: 'file', bytes: 'memory' } as const)[resolved.kind];
+    const engine = new Engine(choice, options, kind);
+    engine.#workers = new Workers({
+      source: resolved,
+      probe,
+      flavour: choice.flavour,
+      threads: choice.threads,
+      options: JSON.stringify({ ...(JSON.parse(json) as object), threads: choice.threads }),
+      stallTimeout: options.stallTimeout ?? STALL_TIMEOUT_MS,
+      onMessage: (message) => engine.#receive(message),
+      onDeath: (error) => engine.#end(error),
+    });
+    const release = onAbort(options.signal, () => engine.#end(abortError(options.signal)));
+    engine.#ready.promise.then(release, release);
+    await engine.#understood.promise;
+    return engine;
+  }
+
+  // --- what comes from the worker ------------------------------------------------------------------
+
+  #receive(message: Exclude<FromEngine, { type: 'alive' }>): void {
+    if (this.#over !== null) return;
+    if ('stats' in message && message.stats !== null) this.#stats = message.stats;
+    switch (message.type) {
+      case 'understood':
+        this.#info = message.info;
+        if (message.warning !== '') this.#notes.push(message.warning);
+        this.#understood.resolve();
+        break;
+      case 'progress':
+        this.#report(message);
+        break;
+      case 'ready':
+        this.#loadMs = performance.now() - this.#started;
+        this.#workers?.endLoader();
+        this.#report({ ...this.#progress, phase: 'ready' });
+        this.#ready.resolve();
+        break;
+      case 'failed':
+        this.#end(fromErrorData(message.error));
+        break;
+      case 'tokens':
+        if (this.#running?.id === message.id) this.#running.generation?.push(message.tokens);
+        break;
+      case 'done':
+        if (this.#running?.id === message.id) this.#settle(message.finish, null);
+        break;
+      case 'error': {
+        const error = fromErrorData(message.error);
+        if (this.#running?.id === message.id) this.#settle(null, error);
+        this.#take(message.id)?.reject(error);
+        break;
+      }
+      case 'result':
+        if (this.#running?.id === message.id) this.#running = null;
+        this.#take(message.id)?.resolve(message.value);
+        break;
+    }
+  }
+
+  #settle(finish: Finish | null, error: SluiceError | null): void {
+    const generation = this.#running?.generation;
+    this.#running = null;
+    if (finish !== null) this.#finish = finish;
+    generation?.end(error);
+  }
+
+  #report(now: Pick<LoadProgress, 'loaded' | 'total' | 'layersReady' | 'layersTotal'> & { phase?: 'ready' }): void {
+    const seconds = (performance.now() - this.#started) / 1000;
+    const loading = this.#progress.source === 'network' ? 'download' : 'load';
+    this.#progress = {
+      phase: now.phase ?? (this.#info === null ? 'header' : loading),
+      loaded: now.loaded,
+      total: now.total,
+      bytesPerSecond: seconds > 0 ? now.loaded / seconds : 0,
+      source: this.#progress.source,
+      layersReady: now.layersReady,
+      layersTotal: now.layersTotal,
+    };
+    this.#onProgress({ ...this.#progress });
+  }
+
+  #take(id: number): Pending | undefined {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    return pending;
+  }
+
+  /** The end of this engine: everything pending is rejected, the workers and their memory go. */
+  #end(error: SluiceError): Promise<void> {
+    if (this.#over !== null) return Promise.resolve();
+    this.#over = error;
+    this.#understood.reject(error);
+    this.#ready.reject(error);
+    this.#settle(null, error);
+    for (const pending of this.#pending.values()) pending.reject(error);
+    this.#pending.clear();
+    return this.#workers?.end() ?? Promise.resolve();
+  }
+
+  // --- what users call -----------------------------------------------------------------------------
+
+  /** Why a new request can't be taken now; throws it. */
+  #admit(exclusive: boolean): void {
+    if (this.#over !== null) {
+      const closed = this.#over.code === 'aborted';
+      throw closed
+        ? new SluiceError('invalid_argument', 'this engine is closed; load the model again')
+        : new SluiceError(this.#over.code, this.#over.message, { cause: this.#over });
+    }
+    if (exclusive && this.#running !== null) {
+      throw new SluiceError('busy', 'this engine is generating; wait for its end, or stop it first');
+    }
+  }
+
+  #request(message: (id: number) => ToEngine, signal: AbortSignal | undefined, exclusive: boolean): Promise<Value> {
+    checkSignal(signal);
+    if (signal?.aborted) throw abortError(signal);
+    this.#admit(exclusive);
+    const id = this.#nextId++;
+    return new Promise<Value>((resolve, reject) => {
+      const release = onAbort(signal, () => {
+        this.#pending.delete(id);
+        if (this.#running?.id === id) this.#running = null;
+        this.#workers?.post({ type: 'cancel', id });
+        reject(abortError(signal));
+      });
+      this.#pending.set(id, {
+        resolve: (value) => (release(), resolve(value)),
+        reject: (error) => (release(), reject(error)),
+      });
+      if (exclusive) this.#running = { id, generation: null };
+      this.#workers?.post(message(id));
+    });
+  }
+
+  /** Writes on after `prompt`, token by token. Begins with the loop; leaving the loop ends it. */
+  generate(prompt: Prompt, options: GenerateOptions = {}): AsyncIterableIterator<Token, undefined> {
+    return new Generation(
+      {
+        start: (generation) => {
+          checkPrompt(prompt);
+          const json = generateOptionsJson(options);
+          this.#admit(true);
+          const id = this.#nextId++;
+          this.#running = { id, generation };
+          this.#finish = null;
+          this.#workers?.post({ type: 'generate', id, prompt, options: json });
+        },
+        cancel: (generation) => {
+          if (this.#running?.generation !== generation) return;
+          const { id } = this.#running;
+          this.#running = null;
+          this.#finish = 'aborted';
+          this.#workers?.post({ type: 'cancel', id });
+        },
+      },
+      options.signal,
+    );
+  }
+
+  /** The ids of the text alone, without what a prompt gets in front. */
+  async tokenize(text: string, options: TokenizeOptions = {}): Promise<number[]> {
+    checkText(text, 'text');
+    const special = options.special === true;
+    return (await this.#request((id) => ({ type: 'tokenize', id, text, special }), options.signal, false)) as number[];
+  }
+
+  /** The text that ids stand for; bytes that are no UTF-8 become U+FFFD. */
+  async detokenize(ids: readonly number[], options: { signal?: AbortSignal | undefined } = {}): Promise<string> {
+    checkIds(ids, 'ids');
+    return (await this.#request((id) => ({ type: 'detokenize', id, ids }), options.signal, false)) as string;
+  }
+
+  /** The logits after the last of `ids`, which are taken as they are. */
+  async logits(ids: readonly number[], options: LogitsOptions = {}): Promise<Logits> {
+    checkIds(ids, 'ids');
+    const { top = 10, batch = 0, signal } = options;
+    checkCount(top, 'top', 1000);
+    checkCount(batch, 'batch', 1 << 20);
+    return (await this.#request((id) => ({ type: 'logits', id, ids, top, batch }), signal, true)) as Logits;
+  }
+
+  /** Figures as they are now. */
+  get stats(): EngineStats {
+    return {
+      ...this.#stats,
+      flavour: this.#flavour,
+      loadMs: this.#loadMs,
+      finish: this.#finish,
+      notes: [...this.#notes],
+    };
+  }
+
+  /** Ends what runs and gives all memory back. What is pending rejects with `aborted`. May be called again. */
+  async close(): Promise<void> {
+    await this.#end(new SluiceError('aborted', 'the engine was closed'));
+  }
+}

@@ -1,0 +1,146 @@
+// The engine worker's end of the line to a loader: grants room, takes bytes, judges how a stream ended.
+import type { EngineHandle, HeaderHandle, SluiceModule } from '../../../wasm/module.js';
+import { check } from './answers.js';
+import { SluiceError, fromErrorData } from './errors.js';
+import { FEED_BYTES, type FromFeed, type ToFeed } from './protocol.js';
+
+/** What is used of a MessagePort; tests bring their own. */
+export interface HostPort {
+  postMessage(message: ToFeed): void;
+  onmessage: ((event: MessageEvent<FromFeed>) => void) | null;
+}
+
+export interface Opened {
+  total: number;
+  exact: boolean;
+  network: boolean;
+}
+
+export class Feed {
+  /** Called when bytes were taken, or when the file ended well. */
+  ontaken: () => void = () => {};
+  /** Called once, with what ended the stream badly. */
+  onerror: (error: unknown) => void = () => {};
+  readonly opened: Promise<Opened>;
+
+  #opened: Opened = { total: 0, exact: false, network: false };
+  #stopped = false;
+  #take: (message: FromFeed) => void = () => {};
+
+  constructor(readonly port: HostPort) {
+    this.opened = new Promise((resolve, reject) => {
+      port.onmessage = ({ data }) => {
+        if (this.#stopped) return;
+        if (data.type === 'opened') {
+          this.#opened = { total: data.total, exact: data.exact, network: data.network };
+          resolve(this.#opened);
+        } else if (data.type === 'failed') {
+          const error = fromErrorData(data.error);
+          this.#stopped = true;
+          reject(error);
+          this.onerror(error);
+        } else {
+          try {
+            this.#take(data);
+          } catch (error) {
+            this.#stopped = true;
+            this.onerror(error);
+          }
+        }
+      };
+    });
+    // Who waits for it learns of a failure; who doesn't has onerror.
+    this.opened.catch(() => {});
+  }
+
+  /** No more bytes are wanted. */
+  stop(): void {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    this.port.postMessage({ type: 'stop' });
+  }
+
+  /** Reads a header alone; resolves when it is complete. */
+  readHeader(header: HeaderHandle, module: SluiceModule, memory: WebAssembly.Memory): Promise<void> {
+    const room = 1 << 16;
+    const ptr = module.allocate(room);
+    if (ptr === 0) throw new SluiceError('out_of_memory', 'no memory for reading the header');
+    return new Promise((resolve, reject) => {
+      this.onerror = reject;
+      this.#take = (message) => {
+        if (message.type === 'end') {
+          check(header.endOfFile());
+        } else if (message.type === 'chunk') {
+          const { bytes } = message;
+          for (let at = 0; at < bytes.byteLength && !header.done(); at += room) {
+            const part = bytes.subarray(at, at + room);
+            new Uint8Array(memory.buffer, ptr, part.byteLength).set(part);
+            check(header.push(ptr, part.byteLength));
+          }
+          this.port.postMessage({ type: 'credit', length: bytes.byteLength });
+        }
+        if (!header.done()) return;
+        this.stop();
+        module.release(ptr);
+        resolve();
+      };
+      // Little at a time: what is under way when the header is complete was fetched for nothing.
+      this.port.postMessage({ type: 'credit', length: room });
+    });
+  }
+
+  /** Loads an engine: lets the loader write into the engine's own windows, or copies its chunks there. */
+  drive(engine: EngineHandle, memory: WebAssembly.Memory, direct: boolean): void {
+    const windows = direct && !(memory.buffer instanceof ArrayBuffer);
+    // Bytes of the loader's window that are still to come
+    let open = 0;
+    const grant = (): void => {
+      if (this.#stopped || engine.loaded()) return;
+      const { ptr, length, error } = engine.window();
+      check(error);
+      open = length;
+      // A window onto weights stays where it is; the header's buffer may be used again after each piece.
+      this.port.postMessage({ type: 'window', memory, ptr, length, keep: engine.understood() });
+    };
+    this.#take = (message) => {
+      if (message.type === 'end') {
+        this.#end(engine, message.received);
+      } else if (message.type === 'filled') {
+        const keep = engine.understood();
+        check(engine.commit(message.length));
+        open -= message.length;
+        this.ontaken();
+        if (!keep || open === 0) grant();
+      } else if (message.type === 'chunk') {
+        const { bytes } = message;
+        for (let at = 0; at < bytes.byteLength && !engine.loaded(); ) {
+          const { ptr, length, error } = engine.window();
+          check(error);
+          const part = bytes.subarray(at, at + length);
+          new Uint8Array(memory.buffer, ptr, part.byteLength).set(part);
+          check(engine.commit(part.byteLength));
+          at += part.byteLength;
+        }
+        this.port.postMessage({ type: 'credit', length: bytes.byteLength });
+        this.ontaken();
+      }
+    };
+    if (windows) grant();
+    else this.port.postMessage({ type: 'credit', length: FEED_BYTES });
+  }
+
+  /** The stream ended before the engine had all it wanted. */
+  #end(engine: EngineHandle, received: number): void {
+    if (engine.loaded()) return;
+    const { total } = engine.progress();
+    if (this.#opened.network && engine.understood() && received < total) {
+      throw new SluiceError(
+        'download_failed',
+        `the download ended after ${received} of ${total} bytes, which the file's header names; ` +
+          'try again, or see whether the file on the server is complete',
+      );
+    }
+    check(engine.endOfFile());
+    this.ontaken();
+  }
+}

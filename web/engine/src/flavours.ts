@@ -1,0 +1,86 @@
+// Which builds of the engine this browser can run.
+import { SluiceError } from './errors.js';
+import type { Flavour } from './types.js';
+
+/** A module of one function () -> v128 with the given body, for asking whether the browser knows its instructions. */
+function probe(...body: number[]): Uint8Array<ArrayBuffer> {
+  const header = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
+  const types = [1, 5, 1, 0x60, 0, 1, 0x7b];
+  const functions = [3, 2, 1, 0];
+  const code = [0, ...body, 0x0b];
+  return new Uint8Array([...header, ...types, ...functions, 10, code.length + 2, 1, code.length, ...code]);
+}
+
+const SPLAT = [0x41, 0, 0xfd, 0x0f]; // i32.const 0, i8x16.splat
+const SIMD = probe(...SPLAT, 0xfd, 0x62); // i8x16.popcnt
+const RELAXED = probe(...SPLAT, ...SPLAT, ...SPLAT, 0xfd, 0x93, 2); // i32x4.relaxed_dot_i8x16_i7x16_add_s
+
+export interface Abilities {
+  simd: boolean;
+  relaxed: boolean;
+  threads: boolean;
+}
+
+export function detectAbilities(): Abilities {
+  const wasm = typeof WebAssembly === 'object';
+  return {
+    simd: wasm && WebAssembly.validate(SIMD),
+    relaxed: wasm && WebAssembly.validate(RELAXED),
+    threads: globalThis.crossOriginIsolated === true && typeof SharedArrayBuffer === 'function',
+  };
+}
+
+/** From best to least. */
+export const FLAVOURS: readonly Flavour[] = ['relaxed-mt', 'simd-mt', 'relaxed', 'simd'];
+
+export function isThreaded(flavour: Flavour): boolean {
+  return flavour.endsWith('-mt');
+}
+
+function missing(flavour: Flavour, abilities: Abilities): string {
+  if (!abilities.simd) return 'WebAssembly SIMD';
+  if (flavour.startsWith('relaxed') && !abilities.relaxed) return 'relaxed SIMD';
+  if (isThreaded(flavour) && !abilities.threads) return 'cross-origin isolation (the COOP and COEP headers)';
+  return '';
+}
+
+export interface Choice {
+  flavour: Flavour;
+  threads: number;
+  notes: string[];
+}
+
+/** The flavour and threads to run with; throws unsupported_browser where there is none. */
+export function chooseFlavour(
+  wanted: Flavour | undefined,
+  threads: number | undefined,
+  abilities: Abilities,
+  processors: number,
+): Choice {
+  if (!abilities.simd) {
+    throw new SluiceError(
+      'unsupported_browser',
+      'this browser has no WebAssembly SIMD; use Chrome or Edge 91, Firefox 89, Safari 16.4 or newer',
+    );
+  }
+  if (wanted !== undefined && missing(wanted, abilities) !== '') {
+    throw new SluiceError(
+      'unsupported_browser',
+      `the flavour '${wanted}' needs ${missing(wanted, abilities)}, which this page doesn't have; leave the flavour open`,
+    );
+  }
+  const flavour = wanted ?? FLAVOURS.find((f) => missing(f, abilities) === '') ?? 'simd';
+  const notes: string[] = [];
+  if (isThreaded(flavour)) {
+    return { flavour, threads: threads ?? Math.max(1, Math.min(processors, 8)), notes };
+  }
+  if (wanted === undefined) {
+    notes.push(
+      'One thread: the page is not cross-origin isolated. Send Cross-Origin-Opener-Policy: same-origin and ' +
+        'Cross-Origin-Embedder-Policy: require-corp with it to use more.',
+    );
+  } else if (threads !== undefined && threads > 1) {
+    notes.push(`One thread: the flavour '${flavour}' has no threads.`);
+  }
+  return { flavour, threads: 1, notes };
+}

@@ -1,0 +1,98 @@
+// A generation as the page sees it: an async iterator over tokens that come from the engine worker.
+import { SluiceError, abortError } from './errors.js';
+import type { Token } from './types.js';
+
+/** What a generation asks of its engine. */
+export interface GenerationHooks {
+  /** Sends the request; throws what forbids it (busy, bad options, a closed engine). */
+  start(generation: Generation): void;
+  /** Lets go of a generation that runs: the worker is told, later messages about it are not heard. */
+  cancel(generation: Generation): void;
+}
+
+interface Waiter {
+  resolve(result: IteratorResult<Token, undefined>): void;
+  reject(error: unknown): void;
+}
+
+/** Begins with the first next(); leaving the loop, or its signal, ends it. */
+export class Generation implements AsyncIterableIterator<Token, undefined> {
+  #state: 'new' | 'running' | 'ended' = 'new';
+  #tokens: Token[] = [];
+  #waiters: Waiter[] = [];
+  /** The failure that the iterator has not shown yet. */
+  #error: SluiceError | null = null;
+  readonly #onAbort = (): void => this.#leave(abortError(this.signal));
+
+  constructor(
+    readonly hooks: GenerationHooks,
+    readonly signal: AbortSignal | undefined,
+  ) {}
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Token, undefined>> {
+    if (this.#state === 'new') {
+      if (this.signal?.aborted) {
+        this.#state = 'ended';
+        throw abortError(this.signal);
+      }
+      this.#state = 'ended';
+      this.hooks.start(this);
+      this.#state = 'running';
+      this.signal?.addEventListener('abort', this.#onAbort, { once: true });
+    }
+    const token = this.#tokens.shift();
+    if (token !== undefined) return { done: false, value: token };
+    if (this.#error !== null) {
+      const error = this.#error;
+      this.#error = null;
+      throw error;
+    }
+    if (this.#state === 'ended') return { done: true, value: undefined };
+    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
+  }
+
+  async return(): Promise<IteratorResult<Token, undefined>> {
+    this.#tokens = [];
+    this.#leave(null);
+    this.#error = null;
+    return { done: true, value: undefined };
+  }
+
+  /** Tokens came. */
+  push(tokens: Token[]): void {
+    for (const token of tokens) {
+      const waiter = this.#waiters.shift();
+      if (waiter === undefined) this.#tokens.push(token);
+      else waiter.resolve({ done: false, value: token });
+    }
+  }
+
+  /** It is over: well, or with an error that follows the tokens that have come. */
+  end(error: SluiceError | null): void {
+    if (this.#state === 'ended') return;
+    this.#state = 'ended';
+    this.signal?.removeEventListener('abort', this.#onAbort);
+    const waiters = this.#waiters.splice(0);
+    this.#error = error;
+    for (const waiter of waiters) {
+      if (this.#error !== null) {
+        waiter.reject(this.#error);
+        this.#error = null;
+      } else {
+        waiter.resolve({ done: true, value: undefined });
+      }
+    }
+  }
+
+  /** The caller wants no more. */
+  #leave(error: SluiceError | null): void {
+    if (this.#state === 'running') this.hooks.cancel(this);
+    if (error !== null) this.#tokens = [];
+    if (this.#state === 'new') this.#state = 'ended';
+    this.end(error);
+  }
+}

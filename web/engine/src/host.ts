@@ -1,0 +1,250 @@
+// The engine worker's inside: one module, one engine, and the loop that runs it.
+//
+// Work is done in slices of some 10 ms; between them the worker's queue runs (a posted message, no
+// timer: browsers slow those of hidden pages), so that a cancel arrives and bytes are taken.
+import type { Answer, EngineHandle } from '../../../wasm/module.js';
+import { check, parseAnswer } from './answers.js';
+import { SluiceError, toErrorData } from './errors.js';
+import { Feed } from './feed.js';
+import { holdLifeline } from './lifeline.js';
+import type { OpenModule } from './module.js';
+import type { CoreStats, FlavourFiles, FromEngine, ToEngine } from './protocol.js';
+import type { Finish, Logits, ModelInfo, Token } from './types.js';
+
+const SLICE_MS = 10;
+const PROGRESS_MS = 50;
+
+/** What step() answers. */
+type StepEvent =
+  | { event: 'working' | 'waiting' }
+  | { event: 'token'; id: number; text: string; logprob: number; top?: [number, number][] }
+  | { event: 'done'; finish: Finish };
+
+/** What a broken module is to its user: out_of_memory where it said so before it fell. */
+function fatal(error: unknown): SluiceError {
+  if (error instanceof SluiceError) return error;
+  const text = error instanceof Error ? error.message : String(error);
+  if (text.includes('out_of_memory')) {
+    return new SluiceError('out_of_memory', 'the engine ran out of memory; use a smaller model or context', { cause: error });
+  }
+  return new SluiceError('worker_died', `the engine stopped working (${text}); load the model again`, { cause: error });
+}
+
+function coreStats(engine: EngineHandle): CoreStats {
+  return JSON.parse(engine.stats()) as CoreStats;
+}
+
+interface Run {
+  id: number;
+  kind: 'generate' | 'logits';
+  top: number;
+}
+
+export class EngineHost {
+  #engine: EngineHandle | null = null;
+  #feed: Feed | null = null;
+  #run: Run | null = null;
+  #dead = false;
+  #scheduled = false;
+  #lastProgress = 0;
+  readonly #ticks = new MessageChannel();
+
+  constructor(
+    readonly post: (message: FromEngine) => void,
+    readonly openModule: (files: FlavourFiles, threads: number) => Promise<OpenModule>,
+  ) {
+    this.#ticks.port1.onmessage = () => {
+      this.#scheduled = false;
+      this.#guard(() => this.#slice());
+    };
+  }
+
+  handle(message: ToEngine): void {
+    if (message.type === 'open') {
+      void this.#open(message).catch((error: unknown) => this.#fail(error));
+    } else if (message.type === 'cancel') {
+      this.#guard(() => this.#cancel(message.id));
+    } else {
+      this.#guard(() => this.#request(message));
+    }
+  }
+
+  /** Ends the loop's own channel, which would keep a Node process alive. */
+  close(): void {
+    this.#dead = true;
+    this.#ticks.port1.close();
+  }
+
+  /** Runs `work`; what it throws is the end of this worker. */
+  #guard(work: () => void): void {
+    if (this.#dead) return;
+    try {
+      work();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (this.#dead) return;
+    this.#dead = true;
+    this.#feed?.stop();
+    this.post({ type: 'failed', error: toErrorData(fatal(error)) });
+  }
+
+  // --- loading -------------------------------------------------------------------------------------
+
+  async #open(request: ToEngine & { type: 'open' }): Promise<void> {
+    void holdLifeline(request.lifeline).then(() => this.post({ type: 'alive' }));
+    const feed = new Feed(request.port);
+    this.#feed = feed;
+    feed.onerror = (error) => this.#fail(error);
+    const [opened, { module, memory, maxBytes }] = await Promise.all([
+      feed.opened,
+      this.openModule(request.files, request.threads),
+    ]);
+    // A length that the network names is not told to the parser: a file that is longer was cut short on its way,
+    // and is no bad file. The end of the stream decides.
+    const fileSize = opened.network ? 0 : opened.total;
+    if (request.probe) {
+      const header = new module.Header();
+      header.setFileSize(fileSize);
+      await feed.readHeader(header, module, memory);
+      const shown = opened.exact && opened.total > 0 ? opened.total : fileSize;
+      const info = this.#info(header.inspect(request.options, shown), maxBytes);
+      this.post({ type: 'understood', info, warning: '', stats: null });
+      return;
+    }
+    const engine = new module.Engine();
+    check(engine.open(request.options, fileSize));
+    feed.ontaken = () => this.#guard(() => this.#taken(engine, maxBytes));
+    feed.drive(engine, memory, request.direct);
+  }
+
+  #info(answer: Answer, maxBytes: number): ModelInfo {
+    const info = parseAnswer<ModelInfo>(answer);
+    info.bytes = info.fileBytes;
+    info.fits = info.supported && info.memory !== null && info.memory.total <= maxBytes;
+    if (info.supported && info.memory !== null && !info.fits) {
+      info.error = {
+        code: 'out_of_memory',
+        message:
+          `the model needs ${info.memory.total} bytes (weights, cache and activations), and this browser gives a page ` +
+          `${maxBytes} at most; use a smaller model or a smaller contextSize`,
+      };
+    }
+    return info;
+  }
+
+  /** Bytes were taken: tells what changed, and goes on with what waited for them. */
+  #taken(engine: EngineHandle, maxBytes: number): void {
+    if (this.#engine === null && engine.understood()) {
+      const info = this.#info(engine.inspect(), maxBytes);
+      if (info.error !== undefined) throw new SluiceError(info.error.code, info.error.message);
+      this.#engine = engine;
+      this.post({ type: 'understood', info, warning: engine.warning(), stats: this.#stats() });
+    }
+    const done = engine.loaded();
+    const now = performance.now();
+    if (done || now - this.#lastProgress >= PROGRESS_MS) {
+      this.#lastProgress = now;
+      this.post({ type: 'progress', ...engine.progress(), stats: coreStats(engine) });
+    }
+    if (done) {
+      this.#feed?.stop();
+      this.post({ type: 'ready', stats: this.#stats() });
+    }
+    if (this.#run !== null) this.#schedule();
+  }
+
+  // --- running -------------------------------------------------------------------------------------
+
+  #stats(): CoreStats {
+    return coreStats(this.#engine as EngineHandle);
+  }
+
+  #request(message: Exclude<ToEngine, { type: 'open' | 'cancel' }>): void {
+    const { id } = message;
+    const engine = this.#engine;
+    try {
+      if (engine === null) throw new SluiceError('invalid_argument', 'the model is not loaded');
+      switch (message.type) {
+        case 'tokenize':
+          return this.#result(id, [...engine.tokenize(message.text, message.special)]);
+        case 'detokenize':
+          return this.#result(id, engine.detokenize(message.ids));
+        case 'generate': {
+          const { prompt, options } = message;
+          check(typeof prompt === 'string' ? engine.startText(prompt, options) : engine.startIds(prompt, options));
+          this.#run = { id, kind: 'generate', top: 0 };
+          return this.#schedule();
+        }
+        case 'logits':
+          check(engine.startLogits(message.ids, message.batch));
+          this.#run = { id, kind: 'logits', top: message.top };
+          return this.#schedule();
+      }
+    } catch (error) {
+      if (!(error instanceof SluiceError)) throw error;
+      this.post({ type: 'error', id, error: toErrorData(error) });
+    }
+  }
+
+  #result(id: number, value: string | number[] | Logits): void {
+    this.post({ type: 'result', id, value, stats: this.#stats() });
+  }
+
+  /** The page has let go of run `id` already; a new one may come right behind. */
+  #cancel(id: number): void {
+    if (this.#run?.id !== id) return;
+    const engine = this.#engine as EngineHandle;
+    engine.cancel();
+    check(engine.step());
+    this.#run = null;
+    this.post({ type: 'done', id, finish: 'aborted', stats: this.#stats() });
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#ticks.port2.postMessage(null);
+  }
+
+  #slice(): void {
+    const engine = this.#engine;
+    const run = this.#run;
+    if (engine === null || run === null) return;
+    const until = performance.now() + SLICE_MS;
+    const tokens: Token[] = [];
+    const flush = (): void => {
+      if (tokens.length > 0) this.post({ type: 'tokens', id: run.id, tokens: tokens.splice(0), stats: this.#stats() });
+    };
+    try {
+      do {
+        const event = parseAnswer<StepEvent>(engine.step());
+        if (event.event === 'token') {
+          const { id, text, logprob, top } = event;
+          tokens.push(top === undefined ? { id, text, logprob } : { id, text, logprob, top });
+        } else if (event.event === 'waiting') {
+          // Bytes that are taken start the loop again.
+          return flush();
+        } else if (event.event === 'done') {
+          flush();
+          this.#run = null;
+          if (run.kind === 'logits') this.#result(run.id, parseAnswer<Logits>(engine.logits(run.top)));
+          else this.post({ type: 'done', id: run.id, finish: event.finish, stats: this.#stats() });
+          return;
+        }
+      } while (performance.now() < until);
+    } catch (error) {
+      if (!(error instanceof SluiceError)) throw error;
+      this.#run = null;
+      engine.cancel();
+      engine.step();
+      this.post({ type: 'error', id: run.id, error: toErrorData(error) });
+      return;
+    }
+    flush();
+    this.#schedule();
+  }
+}

@@ -1,0 +1,11 @@
+// The loader worker: reads what the page names and speaks with the engine worker alone.
+import { holdLifeline } from './lifeline.js';
+import { runLoader } from './loader.js';
+import type { FromLoader, ToLoader } from './protocol.js';
+
+const alive: FromLoader = { type: 'alive' };
+
+globalThis.addEventListener('message', ({ data }: MessageEvent<ToLoader>) => {
+  void holdLifeline(data.lifeline).then(() => globalThis.postMessage(alive));
+  void runLoader(data.source, data.stallTimeout, data.port);
+});

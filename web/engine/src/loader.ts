@@ -1,0 +1,216 @@
+// Brings the bytes of a file to the engine worker: straight into shared memory where there is any,
+// else as chunks that change hands without being copied. The engine's credit bounds what is under way.
+import { SluiceError, toErrorData } from './errors.js';
+import type { FromFeed, LoaderSource, ToFeed } from './protocol.js';
+
+/** What is used of a MessagePort; tests bring their own. */
+export interface FeedPort {
+  postMessage(message: FromFeed, transfer?: Transferable[]): void;
+  onmessage: ((event: MessageEvent<ToFeed>) => void) | null;
+}
+
+type Window = Extract<ToFeed, { type: 'window' }>;
+
+/** How bytes leave the loader. */
+class Outlet {
+  #window: Window | null = null;
+  #credit = 0;
+  #wake: (() => void) | null = null;
+  stopped = false;
+
+  constructor(readonly port: FeedPort) {
+    port.onmessage = ({ data }) => {
+      if (data.type === 'window') this.#window = data;
+      else if (data.type === 'credit') this.#credit += data.length;
+      else this.stopped = true;
+      this.#wake?.();
+    };
+  }
+
+  /** Resolves when something may be sent, or when nothing more is wanted. */
+  async ready(): Promise<void> {
+    while (this.#window === null && this.#credit <= 0 && !this.stopped) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = null;
+    }
+  }
+
+  async send(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    for (let at = 0; at < bytes.byteLength; ) {
+      await this.ready();
+      if (this.stopped) return;
+      at += this.#window === null ? this.#sendChunk(bytes) : this.#write(this.#window, bytes.subarray(at));
+    }
+  }
+
+  /** A chunk may be larger than the credit that is left. */
+  #sendChunk(bytes: Uint8Array<ArrayBuffer>): number {
+    const length = bytes.byteLength;
+    const whole = length === bytes.buffer.byteLength ? bytes : bytes.slice();
+    this.#credit -= length;
+    this.port.postMessage({ type: 'chunk', bytes: whole }, [whole.buffer]);
+    return length;
+  }
+
+  #write(window: Window, bytes: Uint8Array): number {
+    const length = Math.min(bytes.byteLength, window.length);
+    new Uint8Array(window.memory.buffer, window.ptr, length).set(bytes.subarray(0, length));
+    window.ptr += length;
+    window.length -= length;
+    if (!window.keep || window.length === 0) this.#window = null;
+    this.port.postMessage({ type: 'filled', length });
+    return length;
+  }
+}
+
+interface Opened {
+  body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
+  total: number;
+  exact: boolean;
+  /** What the server calls it; '' for files. */
+  contentType: string;
+}
+
+function offline(): boolean {
+  return globalThis.navigator?.onLine === false;
+}
+
+function host(url: string): string {
+  return new URL(url).host || url.slice(0, 40);
+}
+
+function sameOrigin(url: string): boolean {
+  return new URL(url).origin === globalThis.location?.origin;
+}
+
+function networkError(message: string, cause: unknown): SluiceError {
+  return offline()
+    ? new SluiceError('offline', `${message}: this device is offline; connect it and try again`, { cause })
+    : new SluiceError('download_failed', message, { cause });
+}
+
+/** Waits for `work`, but not longer than `limit` milliseconds; `late` makes the error. */
+async function within<T>(work: Promise<T>, limit: number, late: () => SluiceError): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), limit);
+  });
+  try {
+    return await Promise.race([work, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function openUrl(url: string, headers: [string, string][], signal: AbortSignal): Promise<Opened> {
+  let response: Response;
+  try {
+    response = await fetch(url, { headers, signal });
+  } catch (cause) {
+    const why = sameOrigin(url)
+      ? 'the server did not answer; see that it runs and try again'
+      : 'the server did not answer, or it does not allow other sites to read the file (CORS); ' +
+        'download the file and choose it here, or use a server that sends Access-Control-Allow-Origin';
+    throw networkError(`${host(url)} could not be read: ${why}`, cause);
+  }
+  if (!response.ok) {
+    const what = response.status === 404 ? 'there is no such file' : response.statusText || 'an error';
+    throw new SluiceError(
+      'download_failed',
+      `${host(url)} answered ${response.status} (${what}) instead of the model; check the address`,
+      { status: response.status },
+    );
+  }
+  // Compressed on the way, the length is not the file's; from another origin the encoding may be hidden.
+  const length = Number(response.headers.get('content-length') ?? 0);
+  const encoded = (response.headers.get('content-encoding') ?? 'identity') !== 'identity';
+  return {
+    body: response.body as Opened['body'],
+    total: encoded || !Number.isSafeInteger(length) || length < 0 ? 0 : length,
+    exact: response.type === 'basic' || response.type === 'default',
+    contentType: response.headers.get('content-type') ?? '',
+  };
+}
+
+/** What the first bytes and the server's word show to be a web page and no model. */
+function refuseWebPage(bytes: Uint8Array, contentType: string): void {
+  const magic = [0x47, 0x47, 0x55, 0x46]; // GGUF
+  const isModel = magic.every((byte, i) => i >= bytes.length || bytes[i] === byte);
+  if (!isModel && /^(text\/html|application\/xhtml)/i.test(contentType)) {
+    throw new SluiceError(
+      'bad_file',
+      `the server sent a web page (${contentType.split(';')[0]}), not a GGUF model; ` +
+        'check that the address is that of the file itself, not of a page about it',
+    );
+  }
+}
+
+async function feed(source: LoaderSource, stallTimeout: number, outlet: Outlet): Promise<number> {
+  const controller = new AbortController();
+  const network = source.kind === 'url';
+  let received = 0;
+  let total = 0;
+  const stalled = (): SluiceError => {
+    controller.abort();
+    const got = total > 0 ? `${received} of ${total} bytes came` : `${received} bytes came`;
+    return networkError(`no byte came for ${stallTimeout / 1000} s (${got}); try again`, undefined);
+  };
+  const opened: Opened = network
+    ? await within(openUrl(source.url, source.headers, controller.signal), stallTimeout, stalled)
+    : { body: source.blob.stream(), total: source.blob.size, exact: true, contentType: '' };
+  total = opened.total;
+  outlet.port.postMessage({ type: 'opened', total, exact: opened.exact, network });
+  const reader = opened.body?.getReader();
+  while (reader !== undefined) {
+    await outlet.ready();
+    if (outlet.stopped) break;
+    let piece: ReadableStreamReadResult<Uint8Array<ArrayBuffer>>;
+    try {
+      const read = reader.read();
+      piece = await (network ? within(read, stallTimeout, stalled) : read);
+    } catch (cause) {
+      if (cause instanceof SluiceError) throw cause;
+      const got = total > 0 ? `${received} of ${total} bytes` : `${received} bytes`;
+      if (network) throw networkError(`the connection broke after ${got}; try again`, cause);
+      throw new SluiceError('bad_file', `the file could be read no further than ${got}; choose it again`, { cause });
+    }
+    if (piece.done) break;
+    if (received < 4) refuseWebPage(piece.value, opened.contentType);
+    received += piece.value.byteLength;
+    await outlet.send(piece.value);
+  }
+  if (outlet.stopped) {
+    controller.abort();
+  } else if (network && received < total) {
+    throw networkError(`the download ended after ${received} of ${total} bytes; try again`, undefined);
+  }
+  return received;
+}
+
+/** Reads `source` to its end, or until the engine has enough. Every outcome is told through the port. */
+export async function runLoader(source: LoaderSource, stallTimeout: number, port: FeedPort): Promise<void> {
+  const outlet = new Outlet(port);
+  try {
+    const received = await feed(source, stallTimeout, outlet);
+    port.postMessage({ type: 'end', received });
+  } catch (error) {
+    // Whatever came of a stream that nobody wants any more
+    if (outlet.stopped) port.postMessage({ type: 'end', received: 0 });
+    else port.postMessage({ type: 'failed', error: toErrorData(error, 'download_failed') });
+  }
+}
+
+/** The loader for bytes that the page itself holds: copies of pieces, as the engine asks for them. */
+export async function runBytesLoader(bytes: ArrayBuffer, port: FeedPort): Promise<void> {
+  const outlet = new Outlet(port);
+  port.postMessage({ type: 'opened', total: bytes.byteLength, exact: true, network: false });
+  const piece = 1 << 20;
+  for (let at = 0; at < bytes.byteLength; at += piece) {
+    await outlet.ready();
+    if (outlet.stopped) break;
+    await outlet.send(new Uint8Array(bytes.slice(at, Math.min(at + piece, bytes.byteLength))));
+  }
+  port.postMessage({ type: 'end', received: bytes.byteLength });
+}

@@ -1,0 +1,100 @@
+// What the three threads say to each other. Types only, and the few sizes that both sides must agree on.
+//
+//   page          Engine: owns the workers, holds no bytes of the model
+//   engine worker the wasm module, the session, the decode loop
+//   loader worker fetch and files; speaks with the engine worker over a port of their own
+import type { ErrorData } from './errors.js';
+import type { EngineStats, Finish, Flavour, Logits, ModelInfo, Token } from './types.js';
+
+/** Where the engine worker finds the files of a flavour. */
+export interface FlavourFiles {
+  flavour: Flavour;
+  /** Emscripten's JavaScript, an ES module. */
+  glue: string;
+  wasm: string;
+}
+
+/** The part of the stats that only the engine worker knows. */
+export type CoreStats = Omit<EngineStats, 'flavour' | 'loadMs' | 'finish' | 'notes'>;
+
+/** Page to engine worker. */
+export type ToEngine =
+  | {
+      type: 'open';
+      /** Understand the header and stop: nothing is loaded. */
+      probe: boolean;
+      files: FlavourFiles;
+      /** Worker threads with the engine worker itself. */
+      threads: number;
+      /** Load options as the core takes them, JSON. */
+      options: string;
+      /** Name of the lock that the worker holds while it lives; '' for none. */
+      lifeline: string;
+      port: MessagePort;
+      /** Whether the loader can write into shared memory. */
+      direct: boolean;
+    }
+  | { type: 'generate'; id: number; prompt: string | readonly number[]; options: string }
+  | { type: 'logits'; id: number; ids: readonly number[]; top: number; batch: number }
+  | { type: 'tokenize'; id: number; text: string; special: boolean }
+  | { type: 'detokenize'; id: number; ids: readonly number[] }
+  | { type: 'cancel'; id: number };
+
+/** Engine worker to page. `stats` come along wherever they may have changed. */
+export type FromEngine =
+  | { type: 'alive' }
+  | { type: 'understood'; info: ModelInfo; warning: string; stats: CoreStats | null }
+  | { type: 'progress'; loaded: number; total: number; layersReady: number; layersTotal: number; stats: CoreStats }
+  | { type: 'ready'; stats: CoreStats }
+  /** The load failed or the module trapped: the worker is of no more use. */
+  | { type: 'failed'; error: ErrorData }
+  | { type: 'tokens'; id: number; tokens: Token[]; stats: CoreStats }
+  | { type: 'done'; id: number; finish: Finish; stats: CoreStats }
+  | { type: 'result'; id: number; value: string | number[] | Logits; stats: CoreStats }
+  | { type: 'error'; id: number; error: ErrorData };
+
+/** Where a loader reads from. */
+export type LoaderSource =
+  | { kind: 'url'; url: string; headers: [string, string][] }
+  | { kind: 'blob'; blob: Blob };
+
+/** Page to loader worker. */
+export interface ToLoader {
+  type: 'open';
+  source: LoaderSource;
+  /** Milliseconds without a byte that count as a failure. */
+  stallTimeout: number;
+  lifeline: string;
+  port: MessagePort;
+}
+
+/** Loader worker to page; all else goes to the engine worker. */
+export interface FromLoader {
+  type: 'alive';
+}
+
+/** Loader to engine worker. Bytes come in the file's order. */
+export type FromFeed =
+  /** `total`: bytes of the whole file, 0 where unknown; `exact`: it can be relied on before the end. */
+  | { type: 'opened'; total: number; exact: boolean; network: boolean }
+  /** Bytes in an array of their own. */
+  | { type: 'chunk'; bytes: Uint8Array<ArrayBuffer> }
+  /** So many bytes were written into the window. */
+  | { type: 'filled'; length: number }
+  | { type: 'end'; received: number }
+  | { type: 'failed'; error: ErrorData };
+
+/** Engine worker to loader. A loader is driven by windows (shared memory) or by credit, never by both. */
+export type ToFeed =
+  /**
+   * A part of the shared memory to write into. With `keep` it may be filled bit by bit without asking again;
+   * else the first writing uses it up.
+   */
+  | { type: 'window'; memory: WebAssembly.Memory; ptr: number; length: number; keep: boolean }
+  /** So many more bytes may be sent as chunks. */
+  | { type: 'credit'; length: number }
+  /** No more is wanted; answered with 'end'. */
+  | { type: 'stop' };
+
+/** Bytes of chunks under way at most, the last chunk excepted: what loading without shared memory costs beside the model. */
+export const FEED_BYTES = 4 << 20;

@@ -1,0 +1,227 @@
+// The public types: what goes in and what comes out of the library.
+import type { ErrorData } from './errors.js';
+
+/**
+ * Where a model comes from: an address (relative ones are resolved against the page's), a file that
+ * the user chose (`File`, `Blob`, `FileSystemFileHandle`), or bytes in memory.
+ */
+export type ModelSource = string | URL | Blob | FileSystemFileHandle | ArrayBuffer;
+
+/** The four builds of the engine: with and without relaxed SIMD, with and without threads. */
+export type Flavour = 'simd' | 'simd-mt' | 'relaxed' | 'relaxed-mt';
+
+/** How keys and values are kept in memory. */
+export type KvType = 'f16' | 'f32' | 'q8_0';
+
+export interface LoadProgress {
+  /** 'header' until the file is understood, then 'download' (network) or 'load' (local), at last 'ready'. */
+  phase: 'header' | 'download' | 'load' | 'ready';
+  /** Bytes of the file that came so far. */
+  loaded: number;
+  /** Bytes of the whole file; 0 while unknown. */
+  total: number;
+  bytesPerSecond: number;
+  source: 'network' | 'file' | 'memory';
+  layersReady: number;
+  /** 0 until the header is understood. */
+  layersTotal: number;
+}
+
+/** What concerns the fetching of a file. */
+export interface SourceOptions {
+  /** Request headers for a model behind an address (an authorization, say). */
+  headers?: Record<string, string> | Headers | undefined;
+  /** Milliseconds without a byte after which a download counts as failed. Default 30000. */
+  stallTimeout?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** What decides how much memory a model takes. */
+export interface MemoryOptions {
+  /** Tokens of context. Default: the model's own, at most 4096. */
+  contextSize?: number | undefined;
+  /** Worker threads, 1 to 64. Default: the machine's, at most 8. One where the page isn't cross-origin isolated. */
+  threads?: number | undefined;
+  /** Default 'f16'. */
+  kvType?: KvType | undefined;
+  /** Bytes that the model may take; `load` fails with `budget_too_small` when it needs more. */
+  memoryBudget?: number | undefined;
+}
+
+export interface LoadOptions extends SourceOptions, MemoryOptions {
+  /** Forces a build of the engine. Default: the best that this browser runs. */
+  flavour?: Flavour | undefined;
+  /** Forces a kernel table ('generic', 'wasm-simd', 'wasm-relaxed'). Default: the flavour's best. */
+  kernels?: string | undefined;
+  /** Only 'none' in this version: the browser's own HTTP cache applies. */
+  cache?: 'none' | undefined;
+  onProgress?: ((progress: LoadProgress) => void) | undefined;
+}
+
+export interface ProbeOptions extends SourceOptions, MemoryOptions {}
+
+/** A prompt: a text (encoded with what the model wants in front) or token ids, taken as they are. */
+export type Prompt = string | readonly number[];
+
+export interface GenerateOptions {
+  /** Tokens to write at most. Default: until the context is full. */
+  maxTokens?: number | undefined;
+  /** 0 is greedy. Default 0.8. */
+  temperature?: number | undefined;
+  /** 0 is off. Default 40. */
+  topK?: number | undefined;
+  /** 1 is off. Default 0.95. */
+  topP?: number | undefined;
+  /** 0 is off. Default 0.05. */
+  minP?: number | undefined;
+  /** 1 is off. Default 1. */
+  repeatPenalty?: number | undefined;
+  /** The same seed gives the same text on every machine. Default: a random one, which `stats.seed` names. */
+  seed?: number | undefined;
+  /** Ends the text before the first of these. */
+  stop?: string | readonly string[] | undefined;
+  /** Goes on after the model's end token. */
+  ignoreEos?: boolean | undefined;
+  /** Special tokens written out in the prompt count as such. */
+  special?: boolean | undefined;
+  /** Gives with each token its n best alternatives, 0 to 100. */
+  topLogprobs?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface Token {
+  id: number;
+  /** Never half a character, never part of a stop string; may be ''. */
+  text: string;
+  /** Of the raw logits, whatever the sampling. */
+  logprob: number;
+  /** With `topLogprobs`: [id, log-probability], best first. */
+  top?: [number, number][];
+}
+
+/** How a generation ended. */
+export type Finish = 'eos' | 'length' | 'stop' | 'aborted' | 'context';
+
+export interface TokenizeOptions {
+  /** Special tokens written out in the text count as such. */
+  special?: boolean | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface LogitsOptions {
+  /** How many of the best tokens to name. Default 10. */
+  top?: number | undefined;
+  /** Tokens computed at once; 0, the default, is all. The result is the same to the last bit. */
+  batch?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface Logits {
+  /** FNV-1a (64 bits, hexadecimal) over the last position's logits. */
+  hash: string;
+  /** [id, log-probability], best first. */
+  top: [number, number][];
+}
+
+/** Figures of the engine and of its last generation. */
+export interface EngineStats {
+  flavour: Flavour;
+  kernels: string;
+  threads: number;
+  contextSize: number;
+  /** From the call of `load` until all weights were there; 0 before. */
+  loadMs: number;
+  /** From the start of the generation to its first token. */
+  ttftMs: number;
+  promptTokens: number;
+  /** Of these, taken from the cache. */
+  reusedTokens: number;
+  promptTokensPerSecond: number;
+  /** Generated. */
+  tokens: number;
+  tokensPerSecond: number;
+  /** Weights, KV cache and activations held now. */
+  residentBytes: number;
+  streamedBytes: number;
+  /** Weight bytes read to decode one token. */
+  bytesPerToken: number;
+  /** All of the engine's memory. */
+  heapBytes: number;
+  /** Of the last generation; exact up to 2^53. */
+  seed: number;
+  /** How the last generation ended; null before. */
+  finish: Finish | null;
+  /** What a user should know: why there is only one thread, an unknown pre-tokenizer, ... */
+  notes: string[];
+}
+
+/** Bytes that a model takes with the given options. */
+export interface MemoryPlan {
+  contextSize: number;
+  kvType: KvType;
+  weights: number;
+  /** For the whole context; it is allocated as the context fills. */
+  kv: number;
+  activations: number;
+  constant: number;
+  total: number;
+}
+
+/** A value of a file's metadata; of a list, its first elements. */
+export type MetadataValue =
+  | string
+  | number
+  | boolean
+  | null
+  | { array: string; count: number; first: (string | number | boolean | null)[] };
+
+export interface TensorInfo {
+  name: string;
+  type: string;
+  /** shape[0] is the row length. */
+  shape: number[];
+  bytes: number;
+  offset: number;
+}
+
+/** What a file's header says: `sluice inspect --json`, with `bytes` and `fits`. What the file does not name is null. */
+export interface ModelInfo {
+  architecture: string | null;
+  name: string | null;
+  parameters: number;
+  /** Of the GGUF format. */
+  version: number;
+  /** Of the whole file. */
+  bytes: number;
+  fileBytes: number;
+  dataOffset: number;
+  dataBytes: number;
+  /** That the model was trained for. */
+  contextLength: number | null;
+  layers: number | null;
+  embedding: number | null;
+  feedForward: number | null;
+  heads: number | null;
+  kvHeads: number | null;
+  headDim: number | null;
+  vocab: number | null;
+  tokenizer: {
+    model: string | null;
+    pre: string | null;
+    tokens: number;
+    bos: number | null;
+    eos: number | null;
+  };
+  /** By the name of the type ('Q8_0'). */
+  types: Record<string, { tensors: number; bytes: number }>;
+  /** null where the file can't be run at all. */
+  memory: MemoryPlan | null;
+  /** Whether Sluice computes this kind of model. */
+  supported: boolean;
+  /** Whether `load` with the same options can work in this browser. */
+  fits: boolean;
+  /** Why it is not supported or doesn't fit. */
+  error?: ErrorData;
+  metadata: Record<string, MetadataValue>;
+  tensors: TensorInfo[];
+}

@@ -1,0 +1,149 @@
+// The two workers of an engine: started, watched, ended together.
+import { SluiceError } from './errors.js';
+import { lifelineCut, lifelineName } from './lifeline.js';
+import { runBytesLoader } from './loader.js';
+import type { Resolved } from './options.js';
+import type { FlavourFiles, FromEngine, FromLoader, ToEngine, ToLoader } from './protocol.js';
+import type { Flavour } from './types.js';
+
+/** Written out one by one, so that a bundler finds the files. */
+function filesOf(flavour: Flavour): FlavourFiles {
+  const [glue, wasm] = {
+    simd: [
+      new URL('./wasm/sluice-simd.js', import.meta.url),
+      new URL('./wasm/sluice-simd.wasm', import.meta.url),
+    ],
+    'simd-mt': [
+      new URL('./wasm/sluice-simd-mt.js', import.meta.url),
+      new URL('./wasm/sluice-simd-mt.wasm', import.meta.url),
+    ],
+    relaxed: [
+      new URL('./wasm/sluice-relaxed.js', import.meta.url),
+      new URL('./wasm/sluice-relaxed.wasm', import.meta.url),
+    ],
+    'relaxed-mt': [
+      new URL('./wasm/sluice-relaxed-mt.js', import.meta.url),
+      new URL('./wasm/sluice-relaxed-mt.wasm', import.meta.url),
+    ],
+  }[flavour] as [URL, URL];
+  return { flavour, glue: glue.href, wasm: wasm.href };
+}
+
+export interface OpenRequest {
+  source: Resolved;
+  probe: boolean;
+  flavour: Flavour;
+  threads: number;
+  options: string;
+  stallTimeout: number;
+  onMessage(message: Exclude<FromEngine, { type: 'alive' }>): void;
+  /** A worker is gone or could not be started. Called once at most, never after end(). */
+  onDeath(error: SluiceError): void;
+}
+
+export class Workers {
+  readonly #engine: Worker;
+  #loader: Worker | null = null;
+  readonly #ended = new AbortController();
+  /** Resolves when the engine worker is gone; only where that can be known. */
+  #engineGone: Promise<void> | null = null;
+  #dead = false;
+
+  constructor(readonly request: OpenRequest) {
+    const { port1, port2 } = new MessageChannel();
+    const lifeline = lifelineName();
+    this.#engine = this.#watch(
+      'engine',
+      () => new Worker(new URL('./engine-worker.js', import.meta.url), { type: 'module', name: 'sluice-engine' }),
+    );
+    this.#engine.addEventListener('message', ({ data }: MessageEvent<FromEngine>) => {
+      if (data.type === 'alive' && lifeline !== '') {
+        this.#engineGone = lifelineCut(lifeline, this.#ended.signal).then(() => this.#died('engine', 'it is gone'));
+      } else if (data.type !== 'alive' && !this.#dead) {
+        request.onMessage(data);
+      }
+    });
+    const open: ToEngine = {
+      type: 'open',
+      probe: request.probe,
+      files: filesOf(request.flavour),
+      threads: request.threads,
+      options: request.options,
+      lifeline,
+      port: port1,
+      direct: request.source.kind !== 'bytes',
+    };
+    this.#engine.postMessage(open, [port1]);
+    if (request.source.kind === 'bytes') {
+      void runBytesLoader(request.source.bytes, port2);
+    } else {
+      this.#startLoader(request.source, request.stallTimeout, port2);
+    }
+  }
+
+  #startLoader(source: ToLoader['source'], stallTimeout: number, port: MessagePort): void {
+    const lifeline = lifelineName();
+    this.#loader = this.#watch(
+      'loader',
+      () => new Worker(new URL('./loader-worker.js', import.meta.url), { type: 'module', name: 'sluice-loader' }),
+    );
+    this.#loader.addEventListener('message', (_: MessageEvent<FromLoader>) => {
+      void lifelineCut(lifeline, this.#ended.signal).then(() => {
+        if (this.#loader !== null) this.#died('loader', 'it is gone');
+      });
+    });
+    const open: ToLoader = { type: 'open', source, stallTimeout, lifeline, port };
+    this.#loader.postMessage(open, [port]);
+  }
+
+  #watch(which: string, start: () => Worker): Worker {
+    let worker: Worker;
+    try {
+      worker = start();
+    } catch (cause) {
+      throw new SluiceError(
+        'worker_died',
+        `the ${which} worker could not be started; serve the library's files from the page's own origin`,
+        { cause },
+      );
+    }
+    worker.addEventListener('error', (event) => {
+      // Handled here: the console belongs to the page.
+      event.preventDefault();
+      this.#died(which, event.message || 'its file could not be loaded or run');
+    });
+    return worker;
+  }
+
+  #died(which: string, why: string): void {
+    if (this.#dead) return;
+    this.#dead = true;
+    this.request.onDeath(
+      new SluiceError('worker_died', `the ${which} worker ended unexpectedly (${why}); load the model again`),
+    );
+  }
+
+  post(message: ToEngine): void {
+    if (!this.#dead) this.#engine.postMessage(message);
+  }
+
+  /** The file is in: the loader is not needed any more. */
+  endLoader(): void {
+    this.#loader?.terminate();
+    this.#loader = null;
+  }
+
+  /** Ends both. Resolves when the engine worker and its memory are gone, as far as that can be seen. */
+  async end(): Promise<void> {
+    this.#dead = true;
+    this.endLoader();
+    this.#engine.terminate();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const patience = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, 1000);
+    });
+    if (this.#engineGone !== null) await Promise.race([this.#engineGone, patience]);
+    clearTimeout(timer);
+    this.#ended.abort();
+  }
+}

@@ -1,0 +1,327 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Engine, SluiceError, type LoadProgress, type Token } from '../src/index.js';
+import { FILE_BYTES, HEADER_BYTES, errorAnswer, makeFile } from './fake-module.js';
+import { FakeWorker, piecesOf, streamOf, stubFetch, useFakes } from './fake-workers.js';
+
+const file = makeFile();
+const MODEL = 'https://models.example/m.gguf';
+
+beforeEach(() => {
+  stubFetch(() => new Response(streamOf(piecesOf(file, 7777)), { headers: { 'content-length': String(FILE_BYTES) } }));
+});
+
+afterEach(() => {
+  for (const worker of FakeWorker.all) worker.terminate();
+  vi.unstubAllGlobals();
+});
+
+/** A load whose bytes stop coming after the first `bytes`; `more` lets the rest come. */
+function slowModel(bytes: number): { more(): void } {
+  let more!: () => void;
+  const gate = new Promise<void>((resolve) => {
+    more = resolve;
+  });
+  const pieces = [file.slice(0, bytes), file.slice(bytes)];
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      if (pieces.length === 1) await gate;
+      const piece = pieces.shift();
+      if (piece === undefined) controller.close();
+      else controller.enqueue(piece);
+    },
+  });
+  stubFetch(() => new Response(stream));
+  return { more };
+}
+
+function code(expected: string): unknown {
+  return expect.objectContaining({ code: expected });
+}
+
+async function collect(tokens: AsyncIterable<Token>): Promise<string> {
+  const words: string[] = [];
+  for await (const token of tokens) words.push(token.text);
+  return words.join(' ');
+}
+
+describe('load', () => {
+  it.each([false, true])('brings every byte to the engine once (shared memory: %s)', async (shared) => {
+    const control = useFakes({ shared });
+    const seen: LoadProgress[] = [];
+    const engine = await Engine.load(MODEL, { onProgress: (p) => seen.push(p), ...(shared ? { flavour: 'simd-mt', threads: 1 } : { flavour: 'simd' }) });
+    expect(engine.info.architecture).toBe('llama');
+    await engine.ready;
+    expect(control.taken).toEqual([...file]);
+    expect(seen.at(-1)).toMatchObject({ phase: 'ready', loaded: FILE_BYTES, total: FILE_BYTES, source: 'network' });
+    expect(FakeWorker.all.find((w) => w.kind === 'loader')?.terminated).toBe(true);
+    expect(engine.stats).toMatchObject({ flavour: shared ? 'simd-mt' : 'simd', kernels: 'fake', heapBytes: 65536 });
+    await engine.close();
+  });
+
+  it.each([
+    ['a Blob', () => new Blob([file])],
+    ['an ArrayBuffer', () => file.buffer],
+  ])('takes %s, and tells the core its size', async (_, source) => {
+    const control = useFakes();
+    const engine = await Engine.load(source());
+    await engine.ready;
+    expect(control.taken).toEqual([...file]);
+    expect(control.opened[0]?.fileSize).toBe(FILE_BYTES);
+    expect(file.byteLength).toBe(FILE_BYTES);
+  });
+
+  it('hands its options to the core, which refuses what it does not know', async () => {
+    const control = useFakes();
+    const engine = await Engine.load(MODEL, { contextSize: 64, kvType: 'f32' });
+    expect(control.opened[0]?.options).toEqual({ contextSize: 64, kvType: 'f32', threads: 1 });
+    await engine.close();
+    await expect(Engine.load(MODEL, { nonsense: 1 } as never)).rejects.toEqual(code('invalid_argument'));
+  });
+
+  it('says when there is only one thread', async () => {
+    useFakes();
+    const engine = await Engine.load(MODEL);
+    expect(engine.stats.threads).toBe(1);
+    expect(engine.stats.notes.join()).toMatch(/isolated/);
+  });
+
+  it('rejects a file that is no model, and the next load works', async () => {
+    const control = useFakes();
+    await expect(Engine.load(new Blob(['PK\x03\x04 a zip file']))).rejects.toEqual(code('bad_file'));
+    expect(FakeWorker.all.every((w) => w.terminated)).toBe(true);
+    control.taken.length = 0;
+    await (await Engine.load(MODEL)).ready;
+  });
+
+  it('rejects ready and what runs when the download ends too soon', async () => {
+    stubFetch(() => new Response(streamOf([file.slice(0, 50_000)])));
+    useFakes();
+    const engine = await Engine.load(MODEL);
+    const text = collect(engine.generate('a b c'));
+    await expect(text).rejects.toEqual(code('download_failed'));
+    await expect(engine.ready).rejects.toThrow(`50000 of ${FILE_BYTES} bytes`);
+    expect(FakeWorker.all.every((w) => w.terminated)).toBe(true);
+    await expect(engine.tokenize('x')).rejects.toEqual(code('download_failed'));
+  });
+
+  it('names the status of a refusal', async () => {
+    stubFetch(() => new Response('', { status: 404 }));
+    useFakes();
+    await expect(Engine.load(MODEL)).rejects.toMatchObject({ code: 'download_failed', status: 404 });
+  });
+});
+
+describe('abort', () => {
+  it('ends a load before it begins, before the header, and before the weights', async () => {
+    useFakes();
+    await expect(Engine.load(MODEL, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError', code: 'aborted' });
+    expect(FakeWorker.all.length).toBe(0);
+
+    slowModel(HEADER_BYTES - 1);
+    const early = new AbortController();
+    const loading = Engine.load(MODEL, { signal: early.signal });
+    setTimeout(() => early.abort());
+    await expect(loading).rejects.toEqual(code('aborted'));
+    expect(FakeWorker.all.every((w) => w.terminated)).toBe(true);
+
+    useFakes();
+    slowModel(1000);
+    const late = new AbortController();
+    const engine = await Engine.load(MODEL, { signal: late.signal });
+    late.abort();
+    await expect(engine.ready).rejects.toMatchObject({ name: 'AbortError', code: 'aborted' });
+    await expect(engine.tokenize('x')).rejects.toEqual(code('invalid_argument'));
+  });
+
+  it('ends a generation, and the engine stays usable', async () => {
+    const control = useFakes();
+    const engine = await Engine.load(MODEL);
+    await engine.ready;
+    const controller = new AbortController();
+    let tokens = 0;
+    const run = async (): Promise<void> => {
+      for await (const _ of engine.generate('a b', { signal: controller.signal })) if (++tokens === 3) controller.abort('enough');
+    };
+    await expect(run()).rejects.toMatchObject({ name: 'AbortError', code: 'aborted', cause: 'enough' });
+    expect(tokens).toBe(3);
+    expect(await collect(engine.generate('x y', { maxTokens: 3 }))).toBe('x y x');
+    expect(control.cancels).toBe(1);
+  });
+
+  it('ends a generation that waits for weights', async () => {
+    const control = useFakes();
+    slowModel(1000);
+    const engine = await Engine.load(MODEL);
+    const controller = new AbortController();
+    const text = collect(engine.generate('a', { signal: controller.signal }));
+    await vi.waitFor(() => expect(control.starts.length).toBe(1));
+    controller.abort();
+    await expect(text).rejects.toEqual(code('aborted'));
+  });
+
+  it('is heard by every call', async () => {
+    useFakes();
+    const engine = await Engine.load(MODEL);
+    const signal = AbortSignal.abort();
+    await expect(engine.tokenize('x', { signal })).rejects.toEqual(code('aborted'));
+    await expect(engine.detokenize([1], { signal })).rejects.toEqual(code('aborted'));
+    await expect(engine.logits([1], { signal })).rejects.toEqual(code('aborted'));
+    await expect(engine.generate('x', { signal }).next()).rejects.toEqual(code('aborted'));
+    const later = new AbortController();
+    const logits = engine.logits([1], { signal: later.signal });
+    later.abort();
+    await expect(logits).rejects.toEqual(code('aborted'));
+    await engine.ready;
+    expect((await engine.logits([1])).hash).toBe('0123456789abcdef');
+  });
+});
+
+describe('generate', () => {
+  it('may be called before the weights are there', async () => {
+    const control = useFakes();
+    const { more } = slowModel(1000);
+    const engine = await Engine.load(MODEL);
+    const text = collect(engine.generate('one two', { maxTokens: 3, seed: 4 }));
+    await vi.waitFor(() => expect(control.starts.length).toBe(1));
+    more();
+    expect(await text).toBe('one two one');
+    expect(control.starts[0]).toEqual({ prompt: 'one two', options: { maxTokens: 3, seed: 4 } });
+    expect(engine.stats.finish).toBe('length');
+  });
+
+  it('ends when its loop is left', async () => {
+    const control = useFakes();
+    const engine = await Engine.load(MODEL);
+    for await (const token of engine.generate([5, 6])) {
+      expect(token).toEqual({ id: 0, text: '5', logprob: -1 });
+      break;
+    }
+    expect(await collect(engine.generate('z', { maxTokens: 1 }))).toBe('z');
+    expect(control.cancels).toBe(1);
+    expect(control.starts[0]?.prompt).toEqual([5, 6]);
+  });
+
+  it('is busy while one runs, for generate and logits, not for tokenize', async () => {
+    useFakes();
+    const engine = await Engine.load(MODEL);
+    const first = engine.generate('a');
+    await first.next();
+    await expect(engine.generate('b').next()).rejects.toEqual(code('busy'));
+    await expect(engine.logits([1])).rejects.toEqual(code('busy'));
+    expect(await engine.tokenize('ab')).toEqual([97, 98]);
+    expect(await engine.detokenize([104, 105])).toBe('hi');
+    await first.return?.();
+    expect(await collect(engine.generate('b', { maxTokens: 1 }))).toBe('b');
+  });
+
+  it('shows the core\'s refusals and stays usable', async () => {
+    const control = useFakes();
+    const engine = await Engine.load(MODEL);
+    await engine.ready;
+    const long = Array.from({ length: 101 }, () => 1);
+    await expect(collect(engine.generate(long))).rejects.toEqual(code('context_full'));
+    await expect(collect(engine.generate('a', { temperature: NaN }))).rejects.toEqual(code('invalid_argument'));
+    control.fail = errorAnswer('out_of_memory', 'no memory for the KV cache');
+    await expect(collect(engine.generate('a'))).rejects.toEqual(code('out_of_memory'));
+    control.fail = null;
+    expect(await collect(engine.generate('a', { maxTokens: 2 }))).toBe('a a');
+  });
+
+  it('does nothing until it is asked, and gives nothing after its end', async () => {
+    const control = useFakes();
+    const engine = await Engine.load(MODEL);
+    await engine.ready;
+    const unused = engine.generate('a');
+    await unused.return?.();
+    expect(await unused.next()).toEqual({ done: true, value: undefined });
+    expect(control.starts.length).toBe(0);
+  });
+});
+
+describe('close', () => {
+  it('rejects what is pending, ends the workers, and forbids what comes after', async () => {
+    useFakes();
+    slowModel(1000);
+    const engine = await Engine.load(MODEL);
+    const text = collect(engine.generate('a'));
+    const logits = engine.tokenize('a');
+    const both = Promise.allSettled([text, logits, engine.ready]);
+    await engine.close();
+    for (const result of await both) {
+      if (result.status === 'rejected') expect(result.reason).toEqual(code('aborted'));
+    }
+    expect((await both)[0]?.status).toBe('rejected');
+    expect((await both)[2]?.status).toBe('rejected');
+    expect(FakeWorker.all.every((w) => w.terminated)).toBe(true);
+    await expect(collect(engine.generate('a'))).rejects.toEqual(code('invalid_argument'));
+    await expect(engine.logits([1])).rejects.toEqual(code('invalid_argument'));
+    await engine.close();
+  });
+});
+
+describe('a worker that dies', () => {
+  it.each(['engine', 'loader'])('is told: the %s worker', async (kind) => {
+    useFakes();
+    slowModel(1000);
+    const engine = await Engine.load(MODEL);
+    const text = collect(engine.generate('a'));
+    FakeWorker.all.find((w) => w.kind === kind)?.emit('error', { message: 'boom', preventDefault: () => {} });
+    await expect(text).rejects.toEqual(code('worker_died'));
+    await expect(engine.ready).rejects.toThrow(/boom/);
+    await expect(engine.tokenize('x')).rejects.toEqual(code('worker_died'));
+    await engine.close();
+  });
+
+  it('is told of a module that trapped, and the next load works', async () => {
+    const control = useFakes();
+    const engine = await Engine.load(MODEL);
+    await engine.ready;
+    control.trap = 'unreachable';
+    await expect(collect(engine.generate('a'))).rejects.toEqual(code('worker_died'));
+    expect(FakeWorker.all.every((w) => w.terminated)).toBe(true);
+    useFakes();
+    await (await Engine.load(MODEL)).ready;
+  });
+
+  it('is told apart from one that ran out of memory', async () => {
+    const control = useFakes();
+    const engine = await Engine.load(MODEL);
+    await engine.ready;
+    control.trap = 'out_of_memory';
+    await expect(collect(engine.generate('a'))).rejects.toEqual(code('out_of_memory'));
+  });
+
+  it('is told when it cannot be started at all', async () => {
+    useFakes();
+    vi.stubGlobal('Worker', class {
+      constructor() {
+        throw new DOMException('other origin', 'SecurityError');
+      }
+    });
+    await expect(Engine.load(MODEL)).rejects.toEqual(code('worker_died'));
+  });
+});
+
+describe('probe', () => {
+  it('reads the header and no more', async () => {
+    let asked = 0;
+    const pieces = piecesOf(file, 1000);
+    stubFetch(() => new Response(new ReadableStream({
+      pull(controller) {
+        const piece = pieces[asked++];
+        if (piece === undefined) controller.close();
+        else controller.enqueue(piece);
+      },
+    }, { highWaterMark: 0 })));
+    useFakes();
+    const info = await Engine.probe(MODEL);
+    expect(info).toMatchObject({ architecture: 'llama', bytes: FILE_BYTES, fits: true, supported: true });
+    expect(asked).toBeLessThan(100);
+    expect(FakeWorker.all.every((w) => w.terminated)).toBe(true);
+  });
+
+  it('refuses what is cut short within its header', async () => {
+    useFakes();
+    await expect(Engine.probe(new Blob([file.slice(0, 10)]))).rejects.toBeInstanceOf(SluiceError);
+  });
+});

@@ -1,0 +1,202 @@
+// A module without wasm, for testing what stands around it. Its "file" is "GGUF" and then any bytes: the header is
+// HEADER_BYTES long, all else is weights. Its text is the prompt's words, again and again.
+import type { Answer, EngineHandle, HeaderHandle, SluiceModule, Window } from '../../../wasm/module.js';
+import type { OpenModule } from '../src/module.js';
+
+export const HEADER_BYTES = 16;
+export const FILE_BYTES = 200_000;
+
+/** A file that the fake takes. */
+export function makeFile(bytes = FILE_BYTES): Uint8Array<ArrayBuffer> {
+  const file = new Uint8Array(bytes);
+  for (let i = 0; i < bytes; ++i) file[i] = (i * 31) & 255;
+  file.set(new TextEncoder().encode('GGUF'));
+  return file;
+}
+
+/** What a fake engine saw, and what it shall do. */
+export interface Control {
+  /** The bytes of the file as they came. */
+  taken: number[];
+  /** step() throws as a module does that trapped. */
+  trap: string | null;
+  /** step() answers with this error. */
+  fail: Answer | null;
+  /** Bytes that must be there before the first token comes. */
+  needed: number;
+  /** The size of the engine's windows. */
+  windowBytes: number;
+  starts: { prompt: string | number[]; options: unknown }[];
+  opened: { options: unknown; fileSize: number }[];
+  cancels: number;
+}
+
+export function makeControl(): Control {
+  return {
+    taken: [],
+    trap: null,
+    fail: null,
+    needed: FILE_BYTES,
+    windowBytes: 5000,
+    starts: [],
+    opened: [],
+    cancels: 0,
+  };
+}
+
+export function errorAnswer(code: string, message: string): Answer {
+  return JSON.stringify({ event: 'error', code, message });
+}
+
+const WINDOW_PTR = 1024;
+
+class FakeEngine implements EngineHandle {
+  #words: string[] = [];
+  #next = 0;
+  #max = Infinity;
+  #running = false;
+  #logits = false;
+
+  constructor(
+    readonly control: Control,
+    readonly memory: WebAssembly.Memory,
+  ) {}
+
+  open(options: string, fileSize: number): Answer {
+    this.control.opened.push({ options: JSON.parse(options), fileSize });
+    return options.includes('nonsense') ? errorAnswer('invalid_argument', "unknown option 'nonsense'") : '';
+  }
+  /** As the real one: a buffer that is used again while the header comes, then places that stay. */
+  window(): Window {
+    const { taken, windowBytes } = this.control;
+    if (!this.understood()) return { ptr: WINDOW_PTR, length: HEADER_BYTES, error: '' };
+    const at = taken.length % windowBytes;
+    return { ptr: WINDOW_PTR + at, length: windowBytes - at, error: '' };
+  }
+  commit(length: number): Answer {
+    const { taken } = this.control;
+    taken.push(...new Uint8Array(this.memory.buffer, this.window().ptr, length));
+    const magic = String.fromCharCode(...taken.slice(0, 4));
+    return 'GGUF'.startsWith(magic) ? '' : errorAnswer('bad_file', `the file begins with '${magic}', not with GGUF`);
+  }
+  push(): Answer {
+    return errorAnswer('invalid_argument', 'not used');
+  }
+  endOfFile(): Answer {
+    return this.loaded() ? '' : errorAnswer('bad_file', `the file ends after ${this.control.taken.length} bytes`);
+  }
+  understood(): boolean {
+    return this.control.taken.length >= HEADER_BYTES;
+  }
+  loaded(): boolean {
+    return this.control.taken.length >= FILE_BYTES;
+  }
+  progress() {
+    return { loaded: this.control.taken.length, total: FILE_BYTES, layersReady: 0, layersTotal: 2 };
+  }
+  inspect(): Answer {
+    return inspectAnswer();
+  }
+  warning(): string {
+    return '';
+  }
+  tokenize(text: string): Int32Array {
+    return Int32Array.from(text, (c) => c.charCodeAt(0));
+  }
+  detokenize(ids: ArrayLike<number>): string {
+    return String.fromCharCode(...Array.from(ids));
+  }
+  startText(prompt: string, options: string): Answer {
+    return this.#start(prompt, prompt.split(' '), options);
+  }
+  startIds(prompt: ArrayLike<number>, options: string): Answer {
+    return this.#start(Array.from(prompt), Array.from(prompt, String), options);
+  }
+  #start(prompt: string | number[], words: string[], options: string): Answer {
+    const parsed = JSON.parse(options) as { maxTokens?: number };
+    this.control.starts.push({ prompt, options: parsed });
+    if (words.length > 100) return errorAnswer('context_full', 'the prompt has 101 tokens; the context takes 100');
+    if (this.#running) return errorAnswer('busy', 'a generation runs');
+    this.#words = words;
+    this.#next = 0;
+    this.#max = parsed.maxTokens ?? Infinity;
+    this.#logits = false;
+    this.#running = true;
+    return '';
+  }
+  startLogits(): Answer {
+    this.#running = true;
+    this.#logits = true;
+    return '';
+  }
+  step(): Answer {
+    if (this.control.trap !== null) throw new WebAssembly.RuntimeError(this.control.trap);
+    if (this.control.fail !== null) return this.control.fail;
+    if (!this.#running) return JSON.stringify({ event: 'done', finish: 'aborted' });
+    if (this.control.taken.length < this.control.needed) return JSON.stringify({ event: 'waiting' });
+    if (this.#logits || this.#next >= this.#max) {
+      this.#running = false;
+      return JSON.stringify({ event: 'done', finish: 'length' });
+    }
+    const id = this.#next++;
+    return JSON.stringify({ event: 'token', id, text: this.#words[id % this.#words.length], logprob: -1 });
+  }
+  cancel(): void {
+    this.control.cancels += 1;
+    this.#running = false;
+  }
+  running(): boolean {
+    return this.#running;
+  }
+  logits(top: number): Answer {
+    return JSON.stringify({ hash: '0123456789abcdef', top: [[7, -0.5]].slice(0, top) });
+  }
+  stats(): string {
+    return JSON.stringify({ kernels: 'fake', threads: 1, tokens: this.#next, heapBytes: 65536, seed: 1 });
+  }
+  reset(): void {}
+  delete(): void {}
+}
+
+function inspectAnswer(): Answer {
+  return JSON.stringify({
+    architecture: 'llama',
+    fileBytes: FILE_BYTES,
+    supported: true,
+    memory: { total: 2 * FILE_BYTES },
+  });
+}
+
+class FakeHeader implements HeaderHandle {
+  #bytes = 0;
+  setFileSize(): void {}
+  push(_ptr: number, length: number): Answer {
+    this.#bytes += length;
+    return '';
+  }
+  done(): boolean {
+    return this.#bytes >= HEADER_BYTES;
+  }
+  endOfFile(): Answer {
+    return this.done() ? '' : errorAnswer('bad_file', 'the file ends within its header');
+  }
+  inspect(): Answer {
+    return inspectAnswer();
+  }
+  delete(): void {}
+}
+
+export function fakeModule(control: Control, shared: boolean): OpenModule {
+  const memory = new WebAssembly.Memory({ initial: 2, maximum: 2, shared });
+  const module: SluiceModule = {
+    Engine: class extends FakeEngine {
+      constructor() {
+        super(control, memory);
+      }
+    },
+    Header: FakeHeader,
+    allocate: () => WINDOW_PTR,
+    release: () => {},
+  };
+  return { module, memory, maxBytes: 1 << 30 };
+}

@@ -1,0 +1,99 @@
+// Workers without threads: the same code as in the real ones, run in this process over real message ports.
+import { vi } from 'vitest';
+import { EngineHost } from '../src/host.js';
+import { runLoader } from '../src/loader.js';
+import type { ToEngine, ToLoader } from '../src/protocol.js';
+import { fakeModule, makeControl, type Control } from './fake-module.js';
+
+type Listener = (event: unknown) => void;
+
+export class FakeWorker {
+  static all: FakeWorker[] = [];
+  static control: Control = makeControl();
+  static shared = false;
+
+  readonly kind: string;
+  terminated = false;
+  #listeners = new Map<string, Listener[]>();
+  #host: EngineHost | null = null;
+  #ports: MessagePort[] = [];
+
+  constructor(url: URL) {
+    this.kind = /(engine|loader)-worker/.exec(url.href)?.[1] ?? '';
+    FakeWorker.all.push(this);
+    if (this.kind !== 'engine') return;
+    const { control, shared } = FakeWorker;
+    this.#host = new EngineHost(
+      (data) => this.emit('message', { data: structuredClone(data) }),
+      () => Promise.resolve(fakeModule(control, shared)),
+    );
+  }
+
+  addEventListener(type: string, listener: Listener): void {
+    this.#listeners.set(type, [...(this.#listeners.get(type) ?? []), listener]);
+  }
+
+  /** An event for the page; nothing comes from a worker that has ended. */
+  emit(type: string, event: unknown): void {
+    queueMicrotask(() => {
+      if (this.terminated) return;
+      for (const listener of this.#listeners.get(type) ?? []) listener(event);
+    });
+  }
+
+  postMessage(message: ToEngine | ToLoader): void {
+    if ('port' in message) this.#ports.push(message.port);
+    queueMicrotask(() => {
+      if (this.terminated) return;
+      if ('source' in message) void runLoader(message.source, message.stallTimeout, message.port);
+      else this.#host?.handle(message);
+    });
+  }
+
+  terminate(): void {
+    this.terminated = true;
+    this.#host?.close();
+    for (const port of this.#ports) port.close();
+  }
+}
+
+/** Puts the fakes in place; give what a test changes. Undone by vi.unstubAllGlobals(). */
+export function useFakes({ shared = false, control = {} }: { shared?: boolean; control?: Partial<Control> } = {}): Control {
+  FakeWorker.all = [];
+  FakeWorker.control = { ...makeControl(), ...control };
+  FakeWorker.shared = shared;
+  vi.stubGlobal('Worker', FakeWorker);
+  vi.stubGlobal('crossOriginIsolated', shared);
+  return FakeWorker.control;
+}
+
+/** A stream of these pieces, one at a time; then it ends, breaks (an Error) or hangs. */
+export function streamOf(pieces: Uint8Array[], after: 'end' | 'hang' | Error = 'end'): ReadableStream<Uint8Array> {
+  let i = 0;
+  return new ReadableStream({
+    pull(controller) {
+      const piece = pieces[i++];
+      if (piece !== undefined) controller.enqueue(piece);
+      else if (after === 'end') controller.close();
+      else if (after instanceof Error) controller.error(after);
+      else return new Promise(() => {});
+      return undefined;
+    },
+  });
+}
+
+export function piecesOf(bytes: Uint8Array, size: number): Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  for (let at = 0; at < bytes.byteLength; at += size) pieces.push(bytes.slice(at, at + size));
+  return pieces;
+}
+
+/** Answers every fetch. */
+export function stubFetch(answer: () => Response | Promise<Response>): void {
+  vi.stubGlobal('fetch', (_: string, { signal }: { signal?: AbortSignal } = {}) =>
+    new Promise<Response>((resolve, reject) => {
+      signal?.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError')));
+      Promise.resolve(answer()).then(resolve, reject);
+    }),
+  );
+}

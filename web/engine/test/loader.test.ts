@@ -1,0 +1,234 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { ErrorData } from '../src/errors.js';
+import { runBytesLoader, runLoader, type FeedPort } from '../src/loader.js';
+import type { FromFeed, LoaderSource, ToFeed } from '../src/protocol.js';
+import { makeFile } from './fake-module.js';
+import { piecesOf, streamOf, stubFetch } from './fake-workers.js';
+
+const URL_SOURCE: LoaderSource = { kind: 'url', url: 'https://models.example/m.gguf', headers: [] };
+
+/** An engine's end of the line that takes all it is sent, on credit of `credit` bytes. */
+class Sink implements FeedPort {
+  onmessage: ((event: MessageEvent<ToFeed>) => void) | null = null;
+  bytes: number[] = [];
+  messages: FromFeed[] = [];
+
+  constructor(readonly onFeed: (message: FromFeed, sink: Sink) => void = () => {}) {}
+
+  send(data: ToFeed): void {
+    this.onmessage?.({ data } as MessageEvent<ToFeed>);
+  }
+
+  postMessage(message: FromFeed): void {
+    this.messages.push(message);
+    if (message.type === 'chunk') this.bytes.push(...message.bytes);
+    this.onFeed(message, this);
+  }
+
+  get last(): FromFeed | undefined {
+    return this.messages.at(-1);
+  }
+
+  get error(): ErrorData | undefined {
+    return this.last?.type === 'failed' ? this.last.error : undefined;
+  }
+}
+
+/** Takes everything as it comes. */
+function greedy(): Sink {
+  return new Sink((message, sink) => {
+    if (message.type === 'opened') sink.send({ type: 'credit', length: 1 << 30 });
+  });
+}
+
+function bodyOf(bytes: Uint8Array, headers: Record<string, string> = {}): Response {
+  return new Response(streamOf(piecesOf(bytes, 1000)), { headers });
+}
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+describe('runLoader, by chunks', () => {
+  const file = makeFile(10_000);
+
+  it('brings a download as it is, with its length', async () => {
+    stubFetch(() => bodyOf(file, { 'content-length': '10000' }));
+    const sink = greedy();
+    await runLoader(URL_SOURCE, 1000, sink);
+    expect(sink.messages[0]).toMatchObject({ type: 'opened', total: 10_000, network: true });
+    expect(sink.bytes).toEqual([...file]);
+    expect(sink.last).toEqual({ type: 'end', received: 10_000 });
+  });
+
+  it('takes no length from a body that was compressed on its way', async () => {
+    stubFetch(() => bodyOf(file, { 'content-length': '77', 'content-encoding': 'gzip' }));
+    const sink = greedy();
+    await runLoader(URL_SOURCE, 1000, sink);
+    expect(sink.messages[0]).toMatchObject({ type: 'opened', total: 0 });
+    expect(sink.last).toEqual({ type: 'end', received: 10_000 });
+  });
+
+  it('brings a Blob and bytes that the page holds', async () => {
+    const sink = greedy();
+    await runLoader({ kind: 'blob', blob: new Blob([file]) }, 1000, sink);
+    expect(sink.bytes).toEqual([...file]);
+    const other = greedy();
+    await runBytesLoader(file.buffer, other);
+    expect(other.bytes).toEqual([...file]);
+    expect(file.byteLength).toBe(10_000);
+  });
+
+  it('has no more under way than it has credit for, and a chunk', async () => {
+    stubFetch(() => bodyOf(file));
+    let open = 0;
+    let most = 0;
+    const sink = new Sink((message, self) => {
+      if (message.type === 'opened') self.send({ type: 'credit', length: 2500 });
+      if (message.type !== 'chunk') return;
+      const { length } = message.bytes;
+      open += length;
+      most = Math.max(most, open);
+      setTimeout(() => {
+        open -= length;
+        self.send({ type: 'credit', length });
+      });
+    });
+    await runLoader(URL_SOURCE, 1000, sink);
+    expect(sink.bytes).toEqual([...file]);
+    expect(most).toBeLessThan(2500 + 1000);
+  });
+
+  it('stops when nothing more is wanted', async () => {
+    stubFetch(() => bodyOf(file));
+    const sink = new Sink((message, self) => {
+      if (message.type === 'opened') self.send({ type: 'credit', length: 1 << 20 });
+      if (message.type === 'chunk') self.send({ type: 'stop' });
+    });
+    await runLoader(URL_SOURCE, 1000, sink);
+    expect(sink.bytes.length).toBe(1000);
+    expect(sink.last?.type).toBe('end');
+  });
+});
+
+describe('runLoader, into windows', () => {
+  it.each([
+    { keep: true, size: 700 },
+    { keep: false, size: 700 },
+    { keep: true, size: 3000 },
+  ])('writes every byte once ($keep, $size)', async ({ keep, size }) => {
+    const file = makeFile(10_000);
+    stubFetch(() => bodyOf(file));
+    const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
+    const seen: number[] = [];
+    let at = 0;
+    const grant = (sink: Sink): void => {
+      at = 64;
+      sink.send({ type: 'window', memory, ptr: at, length: size, keep });
+    };
+    const sink = new Sink((message, self) => {
+      if (message.type === 'opened') grant(self);
+      if (message.type !== 'filled') return;
+      seen.push(...new Uint8Array(memory.buffer, at, message.length));
+      at += message.length;
+      if (!keep || at === 64 + size) grant(self);
+    });
+    await runLoader(URL_SOURCE, 1000, sink);
+    expect(seen).toEqual([...file]);
+  });
+});
+
+describe('what a server can do', () => {
+  it.each([404, 500, 403])('answers %i', async (status) => {
+    stubFetch(() => new Response('no', { status }));
+    const sink = greedy();
+    await runLoader(URL_SOURCE, 1000, sink);
+    expect(sink.error).toMatchObject({ code: 'download_failed', status });
+    expect(sink.error?.message).toContain(`models.example answered ${status}`);
+  });
+
+  it('sends a web page', async () => {
+    const html = new TextEncoder().encode('<!doctype html><title>Sign in</title>');
+    stubFetch(() => new Response(html, { headers: { 'content-type': 'text/html; charset=utf-8' } }));
+    const sink = greedy();
+    await runLoader(URL_SOURCE, 1000, sink);
+    expect(sink.error?.code).toBe('bad_file');
+    expect(sink.error?.message).toMatch(/a web page \(text\/html\), not a GGUF model/);
+  });
+
+  it('calls a model text/html: the bytes count', async () => {
+    const file = makeFile(5000);
+    stubFetch(() => bodyOf(file, { 'content-type': 'text/html' }));
+    const sink = greedy();
+    await runLoader(URL_SOURCE, 1000, sink);
+    expect(sink.bytes).toEqual([...file]);
+  });
+
+  it('cuts the body short', async () => {
+    stubFetch(() => bodyOf(makeFile(3000), { 'content-length': '10000' }));
+    const sink = greedy();
+    await runLoader(URL_SOURCE, 1000, sink);
+    expect(sink.error).toMatchObject({ code: 'download_failed' });
+    expect(sink.error?.message).toContain('3000 of 10000 bytes');
+  });
+
+  it('breaks the connection', async () => {
+    const pieces = piecesOf(makeFile(3000), 1000);
+    stubFetch(() => new Response(streamOf(pieces, new TypeError('network error'))));
+    const sink = greedy();
+    await runLoader(URL_SOURCE, 1000, sink);
+    expect(sink.error).toMatchObject({ code: 'download_failed' });
+    expect(sink.error?.message).toContain('broke after 3000 bytes');
+  });
+
+  it('cannot be reached, or does not allow it', async () => {
+    stubFetch(() => Promise.reject(new TypeError('Failed to fetch')));
+    const sink = greedy();
+    await runLoader(URL_SOURCE, 1000, sink);
+    expect(sink.error?.code).toBe('download_failed');
+    expect(sink.error?.message).toMatch(/CORS/);
+  });
+
+  it('cannot be reached because the device is offline', async () => {
+    vi.stubGlobal('navigator', { onLine: false });
+    stubFetch(() => Promise.reject(new TypeError('Failed to fetch')));
+    const sink = greedy();
+    await runLoader(URL_SOURCE, 1000, sink);
+    expect(sink.error?.code).toBe('offline');
+  });
+
+  it('stalls in the middle, and before it answers', async () => {
+    vi.useFakeTimers();
+    const pieces = piecesOf(makeFile(2000), 1000);
+    stubFetch(() => new Response(streamOf(pieces, 'hang'), { headers: { 'content-length': '9000' } }));
+    const sink = greedy();
+    const run = runLoader(URL_SOURCE, 30_000, sink);
+    await vi.advanceTimersByTimeAsync(29_000);
+    expect(sink.error).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(2000);
+    await run;
+    expect(sink.error?.code).toBe('download_failed');
+    expect(sink.error?.message).toContain('no byte came for 30 s (2000 of 9000 bytes came)');
+
+    stubFetch(() => new Promise<Response>(() => {}));
+    const silent = greedy();
+    const second = runLoader(URL_SOURCE, 5000, silent);
+    await vi.advanceTimersByTimeAsync(5001);
+    await second;
+    expect(silent.error?.message).toContain('no byte came for 5 s');
+  });
+
+  it('is not blamed for an engine that takes its time', async () => {
+    vi.useFakeTimers();
+    stubFetch(() => bodyOf(makeFile(2000)));
+    const sink = new Sink();
+    const run = runLoader(URL_SOURCE, 1000, sink);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(sink.error).toBeUndefined();
+    sink.send({ type: 'credit', length: 1 << 20 });
+    await vi.advanceTimersByTimeAsync(10);
+    await run;
+    expect(sink.last).toEqual({ type: 'end', received: 2000 });
+  });
+});
