@@ -268,7 +268,11 @@ Json types_json(const Gguf& header) {
 }
 
 void append_memory(Json& out, const Gguf& header, const LoadOptions& options) {
-  const auto plan = plan_memory(header, options);
+  auto plan = plan_memory(header, options);
+  if (plan) {
+    const auto tokenizer = Tokenizer::from_gguf(header);
+    if (!tokenizer) plan = std::unexpected(tokenizer.error());
+  }
   if (!plan) {
     append(out, "memory", nullptr);
     append(out, "supported", false);

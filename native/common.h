@@ -66,7 +66,9 @@ struct Prompt {
 };
 // -p's text or the file's bytes as they are; bad_file where it can't be read.
 Result<std::string> prompt_text(const Prompt& prompt);
-// What a text begins with (BOS), and the text's ids.
-std::vector<TokenId> encode_with_prefix(const Tokenizer& tokenizer, std::string_view text);
+// The ids that the model is given for a text: its prefix (BOS), unless the text itself begins with
+// it, and the text's own.
+std::vector<TokenId> encode_with_prefix(const Tokenizer& tokenizer, std::string_view text,
+                                        bool special);
 
 }  // namespace sluice::cli

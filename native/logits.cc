@@ -20,8 +20,8 @@ constexpr char kFooter[] =
     R"(Prints the likeliest tokens after the text, with their log-probabilities, and a
 hash (FNV-1a, 64 bits) of the last position's logits: equal hashes mean equal
 bits, whatever the machine, the kernels, the number of threads and the batch.
-With --json: {"kernels","positions":[{"top":[[id,logprob],..]}],"hash"}, with one
-entry of positions for each token of the input.
+With --json: {"kernels","positions":[{"top":[[id,logprob],..]}],"hash"}, with
+one entry of positions for each token of the input.
 
 Examples:
   sluice logits -p "Once upon a"
@@ -82,8 +82,9 @@ int logits(const Options& options) {
   const auto engine = load(*path, options.load);
   if (!engine) return fail_with(engine.error());
   const std::vector<TokenId> ids =
-      options.prompt.tokens ? *options.prompt.tokens
-                            : encode_with_prefix((*engine)->tokenizer(), *options.prompt.text);
+      options.prompt.tokens
+          ? *options.prompt.tokens
+          : encode_with_prefix((*engine)->tokenizer(), *options.prompt.text, false);
   if (const auto computed = compute(**engine, ids, options); !computed) {
     return fail_with(computed.error());
   }

@@ -39,17 +39,25 @@ bool has_argument(int argc, char** argv, std::string_view wanted) {
   return false;
 }
 
-int usage_error(const std::string& message, bool json) {
-  return report({Code::invalid_argument, message + "; see sluice --help"}, json);
+int usage_error(const std::string& message, bool json, const std::string& command = "") {
+  return report({Code::invalid_argument,
+                 concat(message, "; see sluice ", command, command.empty() ? "" : " ", "--help")},
+                json);
 }
 
-// The first argument, where it is neither an option nor a command.
-std::optional<std::string> unknown_command(const CLI::App& program, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return std::nullopt;
-  for (const CLI::App* command : program.get_subcommands({})) {
-    if (command->get_name() == argv[1]) return std::nullopt;
+// What is wrong with the first argument, where it is neither a command nor an option of ours.
+std::optional<std::string> unknown_first(const CLI::App& program, int argc, char** argv) {
+  const std::string commands = concat("; the commands are ", kCommands);
+  if (argc < 2) return "no command" + commands;
+  const std::string_view first = argv[1];
+  for (const std::string_view option : {"-h", "--help", "--version"}) {
+    if (first == option) return std::nullopt;
   }
-  return argv[1];
+  for (const CLI::App* command : program.get_subcommands({})) {
+    if (command->get_name() == first) return std::nullopt;
+  }
+  return concat("unknown ", first.starts_with('-') ? "option '" : "command '", printable(first),
+                "'", commands);
 }
 
 int run_program(int argc, char** argv) {
@@ -67,11 +75,7 @@ int run_program(int argc, char** argv) {
   add_bench(program, status);
 
   const bool json = has_argument(argc, argv, "--json");
-  if (argc < 2) return usage_error(concat("no command; the commands are ", kCommands), false);
-  if (const auto name = unknown_command(program, argc, argv)) {
-    return usage_error(
-        concat("unknown command '", printable(*name), "'; the commands are ", kCommands), json);
-  }
+  if (const auto wrong = unknown_first(program, argc, argv)) return usage_error(*wrong, json);
   try {
     program.parse(argc, argv);
     return status;
@@ -83,7 +87,7 @@ int run_program(int argc, char** argv) {
     write_out(concat(version.what(), "\n"));
     return kDone;
   } catch (const CLI::ParseError& error) {
-    return usage_error(error.what(), json);
+    return usage_error(error.what(), json, argv[1][0] == '-' ? "" : argv[1]);
   }
 }
 

@@ -30,7 +30,7 @@ Examples:
   echo -n "Once" | sluice run -f - --json)";
 
 std::string figures(const Stats& s, Finish finish) {
-  return concat(format("\nsluice: %lld prompt tokens at %.1f/s, first token after %.1f ms; "
+  return concat(format("sluice: %lld prompt tokens at %.1f/s, first token after %.1f ms; "
                        "%lld tokens at %.1f/s; finish: ",
                        static_cast<long long>(s.prompt_tokens), s.prompt_tps, s.ttft_ms,
                        static_cast<long long>(s.tokens), s.tps),
@@ -73,7 +73,7 @@ int generate(Engine& engine, const Options& options) {
     }
     if (!done) continue;
     if (!options.json) {
-      if (!ends_line && stdout_is_terminal()) write_out("\n");
+      if (stdout_is_terminal()) write_out(ends_line ? "\n" : "\n\n");
       write_err(figures(engine.stats(), event->finish));
     }
     return interrupted_by() != 0 ? 128 + interrupted_by() : kDone;

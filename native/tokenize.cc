@@ -17,9 +17,9 @@ struct Options {
 
 constexpr char kFooter[] =
     R"(The ids are printed on one line with spaces between them; with --json as
-{"ids":[..],"pieces":[..]}, the pieces being the tokens' texts (bytes that are no
-character of their own are shown as U+FFFD). Works on any GGUF file that holds a
-vocabulary, whatever its architecture, with or without tensors.
+{"ids":[..],"pieces":[..]}, the pieces being the tokens' texts (bytes that are
+no character of their own are shown as U+FFFD). Works on any GGUF file that
+holds a vocabulary, whatever its architecture, with or without tensors.
 
 Examples:
   sluice tokenize -p "Once upon a time"
@@ -32,10 +32,9 @@ std::string_view shown(const Tokenizer& tokenizer, TokenId id) {
 }
 
 std::string encoded(const Tokenizer& tokenizer, std::string_view text, const Options& options) {
-  std::vector<TokenId> ids;
-  if (options.bos) ids.assign(tokenizer.prefix().begin(), tokenizer.prefix().end());
-  const auto own = tokenizer.encode(text, options.special);
-  ids.insert(ids.end(), own.begin(), own.end());
+  const std::vector<TokenId> ids = options.bos
+                                       ? encode_with_prefix(tokenizer, text, options.special)
+                                       : tokenizer.encode(text, options.special);
   if (options.json) {
     using Json = nlohmann::ordered_json;
     Json pieces = Json::array();

@@ -31,10 +31,8 @@ const BUILT = path.join(ROOT, 'build/wasm');
 
 /** What the files are made of: the sources and the CMake files, which hold the flags. */
 function sources_hash() {
-  const kinds = new Set(['.cc', '.h', '.inc', '.txt', '.cmake', '.js']);
-  const files = ['core', 'wasm', 'cmake']
-    .flatMap((dir) => files_under(dir, (name) => name === 'wasm/prebuilt'))
-    .filter((name) => kinds.has(path.extname(name)));
+  const apart = (name) => name === 'wasm/prebuilt' || /\.(md|d\.ts)$/.test(name);
+  const files = ['core', 'wasm'].flatMap((dir) => files_under(dir, apart));
   return hash_files([...files, 'CMakeLists.txt', 'CMakePresets.json']);
 }
 

@@ -55,8 +55,11 @@ function inputs_hash(workspace, ...more) {
   return hash_files([...files_under(workspace, skip), ...shared], ...more);
 }
 
-/** The library (web/engine/dist) and the page (web/app/dist); what is up to date stays as it is. */
-export async function build_web() {
+/**
+ * The library (web/engine/dist), the page (web/app/dist) and, with `example`, the site that embeds the library
+ * (web/embed/dist). What is up to date stays as it is.
+ */
+export async function build_web({ example = false } = {}) {
   await setup(['npm']);
   const wasm = await wasm_dir();
   const wasm_hashes = fs
@@ -67,6 +70,8 @@ export async function build_web() {
     const engine = inputs_hash('web/engine', ...wasm_hashes);
     await build_workspace('web/engine', engine, 'dist/index.js', { SLUICE_WASM_DIR: wasm });
     await build_workspace('web/app', inputs_hash('web/app', engine), 'dist/index.html');
+    if (example)
+      await build_workspace('web/embed', inputs_hash('web/embed', engine), 'dist/index.html');
   });
 }
 
@@ -81,6 +86,6 @@ if (is_program(import.meta.url)) {
       await setup(['native']);
       await build_preset('release', ['sluice']);
     }
-    if (wanted('web')) await build_web();
+    if (wanted('web')) await build_web({ example: true });
   });
 }

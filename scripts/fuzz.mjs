@@ -1,6 +1,6 @@
 // Fuzzing with libFuzzer, ASan and UBSan:  npm run fuzz -- [TARGET]... [--seconds N]
 // Without --seconds it goes on until Ctrl-C. A target's corpus grows in build/fuzz/corpus/TARGET, beside the seeds
-// in tests/fuzz/corpus/TARGET; an input that fails is left in build/fuzz/found/.
+// that the build makes; an input that fails is left in build/fuzz/found/.
 import fs from 'node:fs';
 import path from 'node:path';
 import { Failure, ROOT, main, run } from './lib.mjs';
@@ -9,13 +9,13 @@ import { setup } from './setup.mjs';
 
 const BUILD = path.join(ROOT, 'build/fuzz');
 
-/** The fuzz targets, by their sources: tests/fuzz/NAME_fuzz.cc is the program NAME_fuzz. */
+/** The fuzz targets, by their sources: tests/fuzz/fuzz_NAME.cc is the program fuzz_NAME. */
 export function fuzz_targets() {
   const dir = path.join(ROOT, 'tests/fuzz');
   if (!fs.existsSync(dir)) return [];
   return fs
     .readdirSync(dir)
-    .filter((name) => name.endsWith('_fuzz.cc'))
+    .filter((name) => /^fuzz_\w+\.cc$/.test(name))
     .map((name) => name.slice(0, -3))
     .sort();
 }
@@ -23,7 +23,7 @@ export function fuzz_targets() {
 function fuzz(target, seconds) {
   const corpus = path.join(BUILD, 'corpus', target);
   const found = path.join(BUILD, 'found');
-  const seeds = path.join(ROOT, 'tests/fuzz/corpus', target);
+  const seeds = path.join(BUILD, 'tests/fuzz/seeds', target);
   fs.mkdirSync(corpus, { recursive: true });
   fs.mkdirSync(found, { recursive: true });
   const options = [
@@ -53,7 +53,7 @@ main(async () => {
   }
   const targets = args.length > 0 ? args : all;
   await setup(['native', 'fuzz']);
-  await build_preset('fuzz', targets);
+  await build_preset('fuzz', ['fuzz']);
   const counts = { passed: 0, failed: 0 };
   // Without an end the targets run side by side, with one after another.
   const one = async (target) => {

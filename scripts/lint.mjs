@@ -11,7 +11,7 @@ main(async () => {
   await setup(['npm', 'lint']);
   const sources = ['core', 'wasm', 'native', 'tests']
     .flatMap((dir) => files_under(dir))
-    .filter((name) => /\.(cc|h)$/.test(name));
+    .filter((name) => /\.(cc|h|inl)$/.test(name));
   const bin = (name) => path.join(ROOT, 'node_modules/.bin', name);
   const checks = [
     ['clang-format', 'clang-format', [...(fix ? ['-i'] : ['--dry-run', '-Werror']), ...sources]],

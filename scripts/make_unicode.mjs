@@ -3,7 +3,8 @@
 // result is the same everywhere.
 //
 //   node scripts/make_unicode.mjs           writes the file
-//   node scripts/make_unicode.mjs --check   exit status 1 if the committed file differs
+//   node scripts/make_unicode.mjs --check   exit status 1 if the committed file differs, 77 if the
+//                                           package isn't installed
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -44,8 +45,16 @@ function generate() {
   return `${lines.join('\n')}\n`;
 }
 
-const text = generate();
-if (process.argv.includes('--check')) {
+const check = process.argv.includes('--check');
+let text;
+try {
+  text = generate();
+} catch (error) {
+  if (error.code !== 'MODULE_NOT_FOUND') throw error;
+  console.error('skipped: regenerate-unicode-properties is not installed: run npm ci');
+  process.exit(check ? 77 : 1);
+}
+if (check) {
   if (readFileSync(target, 'utf8') !== text) {
     console.error('core/text/unicode_ranges.inc differs: run node scripts/make_unicode.mjs');
     process.exit(1);

@@ -49,7 +49,7 @@ function all_steps() {
     );
   const fuzz_seconds = '30';
   const fuzz_names = files_under('tests/fuzz')
-    .filter((name) => /^tests\/fuzz\/\w+_fuzz\.cc$/.test(name))
+    .filter((name) => /^tests\/fuzz\/fuzz_\w+\.cc$/.test(name))
     .map((name) => path.basename(name, '.cc'));
   const node_step = (name, what, dir, needs) => ({
     name,
@@ -82,7 +82,7 @@ function all_steps() {
       needs: ['setup'],
       commands: [
         ['cmake', '--preset', 'fuzz', '--log-level=WARNING'],
-        ['ninja', '-C', 'build/fuzz'],
+        ['ninja', '-C', 'build/fuzz', 'fuzz'],
       ],
       before: () => {
         if (fuzz_names.length === 0) throw new Failure('there are no fuzz targets in tests/fuzz/');
@@ -109,7 +109,7 @@ function all_steps() {
       commands: [node('build-wasm.mjs', '--check')],
       count: count_output,
     },
-    node_step('wasm', 'wasm flavours under Node', 'tests/wasm', ['build-wasm']),
+    node_step('wasm', 'wasm flavours under Node', 'tests/wasm', ['build-wasm', 'build-release']),
     {
       name: 'web',
       what: 'library and page',

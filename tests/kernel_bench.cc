@@ -72,8 +72,8 @@ class Bench {
     const size_t n = static_cast<size_t>(kCols) * kTokens;
     x_.resize(n);
     for (size_t i = 0; i < n; ++i) x_[i] = static_cast<float>(static_cast<int>(i * 37 % 201) - 100);
-    q_.resize(n), d_.resize(n / 32), ds_.resize(n / 32), sums_.resize(n / 16);
-    kernels.quantize(x_.data(), static_cast<int64_t>(n), q_.data(), d_.data(), ds_.data(),
+    q_.resize(n), digits_.resize(2 * n), d_.resize(n / 32), ds_.resize(n / 32), sums_.resize(n / 16);
+    kernels.quantize(x_.data(), static_cast<int64_t>(n), q_.data(), digits_.data(), d_.data(), ds_.data(),
                      sums_.data());
     out_.resize(16 * kTokens);
     panel_memory_ = *AlignedBuffer::allocate(kCols * 16 * 9, "panel");
@@ -96,14 +96,17 @@ class Bench {
   }
 
  private:
-  Acts acts() const { return {q_.data(), d_.data(), ds_.data(), sums_.data(), kCols}; }
+  Acts acts() const { return {q_.data(), digits_.data(), d_.data(), ds_.data(), sums_.data(), kCols}; }
 
   Data strip(Type type, int64_t n_strips = 1) {
     const size_t bytes = 16 * static_cast<size_t>(row_bytes(traits(type), kCols));
     Data rows = Data::make(bytes, 7);
     if (traits(type).group != 0) set_scales(type, rows.memory.data(), bytes);
-    if (traits(type).group == 0) {  // small floats of any of the types
-      for (size_t i = 0; i < bytes; ++i) rows.memory.data()[i] &= 0x3d;
+    if (traits(type).group == 0) {  // values between 1 and 2 in any of the types
+      for (size_t i = 1; i < bytes; i += 2) rows.memory.data()[i] = 0x3f;
+      if (type == Type::F16) {
+        for (size_t i = 1; i < bytes; i += 2) rows.memory.data()[i] = 0x3c;
+      }
     }
     Data packed{*AlignedBuffer::allocate(bytes * static_cast<size_t>(n_strips), "weights")};
     for (size_t s = 0; s < static_cast<size_t>(n_strips); ++s) {
@@ -164,7 +167,7 @@ class Bench {
       std::printf("  %-12s %6.3f ns/element\n", what, ns / kCols);
     };
     report("quantize", time_ns([&] {
-             kernels_.quantize(x_.data(), kCols, q_.data(), d_.data(), ds_.data(), sums_.data());
+             kernels_.quantize(x_.data(), kCols, q_.data(), digits_.data(), d_.data(), ds_.data(), sums_.data());
            }));
     report("rms_norm", time_ns([&] {
              kernels_.rms_norm(x_.data(), x_.data(), kCols, 1e-5f, out.data());
@@ -243,7 +246,7 @@ class Bench {
 
   const Kernels& kernels_;
   std::vector<float> x_, d_, ds_, out_;
-  std::vector<int8_t> q_;
+  std::vector<int8_t> q_, digits_;
   std::vector<int32_t> sums_;
   AlignedBuffer panel_memory_;
   Panel panel_;

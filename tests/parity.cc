@@ -80,7 +80,8 @@ void put_half(uint8_t* p, uint16_t half) { std::memcpy(p, &half, 2); }
 // Rows of any bytes whose f16 scales are finite: all codes occur, the extreme ones too.
 ByteVector random_rows(Random& random, Type type, int64_t rows, int64_t cols) {
   const TypeTraits& t = traits(type);
-  ByteVector bytes(static_cast<size_t>(rows) * row_bytes(t, static_cast<uint64_t>(cols)));
+  ByteVector bytes(static_cast<size_t>(rows) *
+                   static_cast<size_t>(row_bytes(t, static_cast<uint64_t>(cols))));
   for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.bits());
   for (size_t at = 0; at < bytes.size(); at += t.block_bytes) {
     uint8_t* block = bytes.data() + at;
@@ -107,21 +108,26 @@ ByteVector random_rows(Random& random, Type type, int64_t rows, int64_t cols) {
 }
 
 struct Quantized {
-  std::vector<int8_t> q;
+  std::vector<int8_t> q, digits;
   Floats d, ds;
   std::vector<int32_t> sums;
   int64_t cols;
 
-  Acts acts() const { return {q.data(), d.data(), ds.data(), sums.data(), cols}; }
+  Acts acts() const { return {q.data(), digits.data(), d.data(), ds.data(), sums.data(), cols}; }
 };
 
 // As quant.h defines it, by the reference.
 Quantized quantized(const Floats& x, int64_t cols) {
   const size_t n = x.size();
-  Quantized out{std::vector<int8_t>(n), Floats(n / 32), Floats(n / 32),
-                std::vector<int32_t>(n / 16), cols};
+  Quantized out{std::vector<int8_t>(n), std::vector<int8_t>(2 * n),     Floats(n / 32),
+                Floats(n / 32),         std::vector<int32_t>(n / 16), cols};
   reference_quantize(x.data(), static_cast<int64_t>(n), out.q.data(), out.d.data());
-  for (size_t i = 0; i < n; ++i) out.sums[i / 16] += out.q[i];
+  for (size_t i = 0; i < n; ++i) {
+    out.sums[i / 16] += out.q[i];
+    const double first = std::floor((out.q[i] + 8) / 16.0);
+    out.digits[i / 32 * 64 + i % 32] = static_cast<int8_t>(first);
+    out.digits[i / 32 * 64 + i % 32 + 32] = static_cast<int8_t>(out.q[i] - 16 * first);
+  }
   for (size_t b = 0; b < n / 32; ++b) {
     out.ds[b] = out.d[b] * static_cast<float>(out.sums[2 * b] + out.sums[2 * b + 1]);
   }
@@ -196,9 +202,11 @@ void check_quantize(const Kernels& kernels, Report& report) {
     const Quantized want = quantized(x, n);
     Quantized got = want;
     std::fill(got.q.begin(), got.q.end(), int8_t{-1});
-    kernels.quantize(x.data(), n, got.q.data(), got.d.data(), got.ds.data(), got.sums.data());
+    std::fill(got.digits.begin(), got.digits.end(), int8_t{-1});
+    kernels.quantize(x.data(), n, got.q.data(), got.digits.data(), got.d.data(), got.ds.data(), got.sums.data());
     const std::string what = "quantize " + std::to_string(n);
     report.equal_bytes(what + " q", got.q.data(), want.q.data(), want.q.size());
+    report.equal_bytes(what + " digits", got.digits.data(), want.digits.data(), 2 * want.q.size());
     report.equal(what + " d", got.d.data(), want.d.data(), n / 32);
     report.equal(what + " ds", got.ds.data(), want.ds.data(), n / 32);
     report.equal_bytes(what + " sums", got.sums.data(), want.sums.data(), want.sums.size() * 4);

@@ -19,7 +19,13 @@ const BEST = 10;
 /** Prompts of these lengths for every model; the long one crosses the border of attention's chunks of 256. */
 const LENGTHS = [1, 6, 33];
 const LONG = 300;
-const WITH_LONG = new Set(['stories-q8_0', 'llama-f32', 'qwen2-q8_0', 'qwen3-f32', 'llama-odd-q4_0']);
+const WITH_LONG = new Set([
+  'stories-q8_0',
+  'llama-f32',
+  'qwen2-q8_0',
+  'qwen3-f32',
+  'llama-odd-q4_0',
+]);
 
 /** One model for each vocabulary. */
 const VOCABULARIES = [
@@ -28,8 +34,17 @@ const VOCABULARIES = [
 ];
 const TEXTS = [
   ...['', ' ', '  two  spaces ', 'the', 'The end.', 'Once upon a time, there was a red stone.'],
-  ...["I'm sure they'LL see; we've 1234567 of them!", 'Zebra', ' Zebra Zebra', '\n\n\ttabs\r\n and lines\n'],
-  ...['caf\u00e9 na\u00efve \u65e5\u672c\u8a9e \ud83d\ude42', '<|im_start|>user</s><s>', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'],
+  ...[
+    "I'm sure they'LL see; we've 1234567 of them!",
+    'Zebra',
+    ' Zebra Zebra',
+    '\n\n\ttabs\r\n and lines\n',
+  ],
+  ...[
+    'caf\u00e9 na\u00efve \u65e5\u672c\u8a9e \ud83d\ude42',
+    '<|im_start|>user</s><s>',
+    'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa',
+  ],
   ...['x=3.14*(y-2)**2; // "code"', '\u2581under\u2581score', 'ing and the thethe andand  on'],
 ];
 
@@ -49,7 +64,10 @@ function random_ids(n, n_vocab, seed) {
 }
 
 async function post(where, body) {
-  const response = await fetch(`http://127.0.0.1:${PORT}${where}`, { method: 'POST', body: JSON.stringify(body) });
+  const response = await fetch(`http://127.0.0.1:${PORT}${where}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+  });
   const answer = await response.json();
   if (!response.ok) throw new Failure(`llama-server: ${where}: ${JSON.stringify(answer)}`);
   return answer;
@@ -57,14 +75,40 @@ async function post(where, body) {
 
 /** Starts llama-server with a model, waits until it answers, calls `body` and ends it. */
 async function with_server(file, body) {
-  const args = ['-m', file, '--host', '127.0.0.1', '--port', String(PORT), '-c', '512', '-np', '1', '-t', '2'];
-  args.push('-ctk', 'f32', '-ctv', 'f32', '-fa', 'off', '--no-repack', '-lm', 'none', '--no-warmup');
+  const args = [
+    '-m',
+    file,
+    '--host',
+    '127.0.0.1',
+    '--port',
+    String(PORT),
+    '-c',
+    '512',
+    '-np',
+    '1',
+    '-t',
+    '2',
+  ];
+  args.push(
+    '-ctk',
+    'f32',
+    '-ctv',
+    'f32',
+    '-fa',
+    'off',
+    '--no-repack',
+    '-lm',
+    'none',
+    '--no-warmup',
+  );
   args.push('--offline', '--no-ui', '-cram', '0');
   const direct = which('llama-server') !== null;
   const inside = [path.join(ROOT, 'scripts', 'emscripten.mjs'), '--', 'llama-server', ...args];
   const log = fs.openSync(path.join(MODELS, 'llama-server.log'), 'w');
   const stdio = ['ignore', log, log];
-  const server = direct ? spawn('llama-server', args, { stdio }) : spawn(process.execPath, inside, { stdio });
+  const server = direct
+    ? spawn('llama-server', args, { stdio })
+    : spawn(process.execPath, inside, { stdio });
   const ended = new Promise((resolve) => server.on('close', resolve));
   try {
     for (;;) {
@@ -107,7 +151,10 @@ async function record_case(prompt, letter) {
     if (probabilities?.id !== letter || answer.tokens_evaluated !== ids.length) {
       throw new Failure(`llama-server gave something unexpected: ${JSON.stringify(answer)}`);
     }
-    const best = probabilities.top_logprobs.map(({ id, logprob }) => [id, Number(logprob.toFixed(5))]);
+    const best = probabilities.top_logprobs.map(({ id, logprob }) => [
+      id,
+      Number(logprob.toFixed(5)),
+    ]);
     steps.push(best);
     ids.push(best[0][0]);
   }
@@ -117,7 +164,9 @@ async function record_case(prompt, letter) {
 async function record_model(name, file) {
   const bytes = fs.readFileSync(file);
   return with_server(file, async () => {
-    const { data } = await fetch(`http://127.0.0.1:${PORT}/v1/models`).then((response) => response.json());
+    const { data } = await fetch(`http://127.0.0.1:${PORT}/v1/models`).then((response) =>
+      response.json(),
+    );
     const letter = (await tokenize('a')).at(-1);
     const lengths = WITH_LONG.has(name) ? [...LENGTHS, LONG] : LENGTHS;
     const cases = [];
@@ -140,11 +189,19 @@ main(async () => {
   const direct = which('llama-server') !== null;
   const version = direct
     ? capture('llama-server', ['--version'])
-    : capture(process.execPath, [path.join(ROOT, 'scripts', 'emscripten.mjs'), '--', 'llama-server', '--version']);
-  const engine = /version: (.*?),? commit/.exec(version.stdout + version.stderr)?.[1] ?? 'unknown';
+    : capture(process.execPath, [
+        path.join(ROOT, 'scripts', 'emscripten.mjs'),
+        '--',
+        'llama-server',
+        '--version',
+      ]);
+  const found = /version: (\S+) \(build (\d+)/.exec(version.stdout + version.stderr);
+  const engine = found === null ? 'of unknown version' : `${found[1]} (build ${found[2]})`;
 
   const models = {};
-  const names = fs.readdirSync(MODELS).filter((file) => file.endsWith('.gguf') && !file.includes('scattered'));
+  const names = fs
+    .readdirSync(MODELS)
+    .filter((file) => file.endsWith('.gguf') && !file.includes('scattered'));
   for (const file of names.sort()) {
     const name = path.basename(file, '.gguf');
     models[name] = await record_model(name, path.join(MODELS, file));
@@ -155,10 +212,16 @@ main(async () => {
   // One line a case: readable, and small.
   const rows = Object.entries(models).map(([name, { cases, texts, ...facts }]) => {
     const lines = cases.map((one) => `   ${JSON.stringify(one)}`).join(',\n');
-    const ids = texts === undefined ? '' : `,\n  "texts": [\n${texts.map((t) => `   ${JSON.stringify(t)}`).join(',\n')}]`;
+    const ids =
+      texts === undefined
+        ? ''
+        : `,\n  "texts": [\n${texts.map((t) => `   ${JSON.stringify(t)}`).join(',\n')}]`;
     return ` ${JSON.stringify(name)}: {${JSON.stringify(facts).slice(1, -1)},\n  "cases": [\n${lines}]${ids}}`;
   });
   const about = `llama.cpp ${engine}: tests/record_answers.mjs`;
-  write_atomically(RESULT, `{"engine": ${JSON.stringify(about)}, "models": {\n${rows.join(',\n')}}}\n`);
+  write_atomically(
+    RESULT,
+    `{"engine": ${JSON.stringify(about)}, "models": {\n${rows.join(',\n')}}}\n`,
+  );
   console.error(`${RESULT}: ${fs.statSync(RESULT).size} bytes`);
 });

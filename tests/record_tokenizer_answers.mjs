@@ -14,21 +14,62 @@ const PORT = 18349;
 const PRE_TOKENIZERS = ['gpt-2', 'llama-bpe', 'qwen2', 'smollm', 'default'];
 
 const TEXTS = [
-  ...['', ' ', '  ', '   x', '\n', '\n\n\n', '\r\n', '\t\t a', ' \n x', 'a \n\n  b', 'end  ', ' \t'],
+  ...[
+    '',
+    ' ',
+    '  ',
+    '   x',
+    '\n',
+    '\n\n\n',
+    '\r\n',
+    '\t\t a',
+    ' \n x',
+    'a \n\n  b',
+    'end  ',
+    ' \t',
+  ],
   ...['Once upon a time', 'The little girl said, "Hello!"', 'hello world', ' hello', '  hello'],
   ...["it's I'm we're they've he'll she'd", "IT'S I'M WE'RE THEY'VE HE'LL SHE'D", "'s 'S 'x '' 'l"],
   ...['1', '12', '123', '1234', '12345678', '3.14159', '1,234,567', 'a1b22c333d4444', ' 42 007'],
   ...['٣٤٥', '１２３', '1１23４5', '½ Ⅷ 10²', '12٣45', '1 1', '1234٣1234', 'x2=y3'],
-  ...['a_b-c+d', '$5 <b>=^~|`', '!!!???...', '...\n\n...', '?!\r\n\r\nx', '({[<>]})', '"\'`', '-->'],
+  ...[
+    'a_b-c+d',
+    '$5 <b>=^~|`',
+    '!!!???...',
+    '...\n\n...',
+    '?!\r\n\r\nx',
+    '({[<>]})',
+    '"\'`',
+    '-->',
+  ],
   ...['é', 'naïve café', 'Привет, мир!', '你好，世界', 'こんにちは', '한국어', 'हिन्दी', 'ﬁ ǅ ª'],
-  ...['😀', '👨‍👩‍👧 family', '🇫🇷', 'e\u0301', '\u0301x', 'ſ \'ſ', '\u00a0x\u00a0\u00a0y', '\u2003\u3000z'],
+  ...[
+    '😀',
+    '👨‍👩‍👧 family',
+    '🇫🇷',
+    'e\u0301',
+    '\u0301x',
+    "ſ 'ſ",
+    '\u00a0x\u00a0\u00a0y',
+    '\u2003\u3000z',
+  ],
   ...['\u0085a', '\u000b\u000c', '\u0000\u0001', '\u001ca', '\u200b\u200d', '\ufffd', '\ufeff'],
   ...['\u{2ebf0}\u{105c0}', '\u{10ffff}', '\u2028\u2029', 'aaaaaaaaaaaaaaaa', '                x'],
   ...['<|endoftext|>', 'a<|endoftext|>b', '<|endoftext|><|endoftext|> c', '<|endoftext', '</s>'],
 ];
 const SPECIAL_TEXTS = [
   ...['<|user|>hello', 'a<|user|> b', '<s>x</s>', '<s><s> y', '<unk>', 'ab<<<c', '<<<<', '<<<<<<<'],
-  ...['abcdefg', 'xabcdef', 'abcabcd', 'cdefgabcd', '  two', 'a    b', '\n\n\n\n', '<0x41>', '[PAD]'],
+  ...[
+    'abcdefg',
+    'xabcdef',
+    'abcabcd',
+    'cdefgabcd',
+    '  two',
+    'a    b',
+    '\n\n\n\n',
+    '<0x41>',
+    '[PAD]',
+  ],
 ];
 
 /** A SentencePiece vocabulary with equal scores, overlapping user-defined tokens and few characters. */
@@ -41,11 +82,13 @@ function spm_vocabulary() {
   };
   add('<unk>', 2);
   for (const text of ['<s>', '</s>', '<|system|>']) add(text, 3);
-  for (const text of ['<|user|>', '<<', '<<<', 'abcd', 'cdefg', 'abc', '\n\n', '  ', '    ']) add(text, 4);
+  for (const text of ['<|user|>', '<<', '<<<', 'abcd', 'cdefg', 'abc', '\n\n', '  ', '    '])
+    add(text, 4);
   for (let byte = 0; byte < 256; ++byte) {
     add(`<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`, 6);
   }
-  const words = '▁hello ▁world ▁the ▁there ▁little ▁girl ▁said ▁Once ▁upon ▁time aaaa ▁▁▁▁ 1234 ... ing';
+  const words =
+    '▁hello ▁world ▁the ▁there ▁little ▁girl ▁said ▁Once ▁upon ▁time aaaa ▁▁▁▁ 1234 ... ing';
   let score = 0;
   for (const word of words.split(' ')) {
     const letters = [...word];
@@ -88,16 +131,19 @@ const float = (value) => {
   out.writeFloatLE(value);
   return out;
 };
-const array = (type, items) =>
-  Buffer.concat([number(type, 4), number(items.length, 8), ...items]);
+const array = (type, items) => Buffer.concat([number(type, 4), number(items.length, 8), ...items]);
 
 /** The file's metadata, [key, bytes from the value's type on], and where the tensors' list begins. */
 function read_metadata(file) {
   let at = 24;
   const u32 = () => file.readUInt32LE((at += 4) - 4);
   const u64 = () => Number(file.readBigUInt64LE((at += 8) - 8));
+  const skip_string = () => {
+    const bytes = u64();
+    at += bytes;
+  };
   const skip = (type) => {
-    if (type === TYPE.string) at += u64();
+    if (type === TYPE.string) skip_string();
     else if (type === TYPE.array) {
       const element = u32();
       for (let n = u64(); n > 0; --n) skip(element);
@@ -113,8 +159,9 @@ function read_metadata(file) {
   }
   const tensors = at;
   for (let n = Number(file.readBigUInt64LE(8)); n > 0; --n) {
-    at += u64();
-    at += 8 * u32() + 12;
+    skip_string();
+    const dims = u32();
+    at += 8 * dims + 12;
   }
   return { entries, tensors, end: at };
 }
@@ -137,9 +184,21 @@ function with_vocabulary(file, vocabulary, n) {
       `tokenizer.ggml.${name}`,
       Buffer.concat([number(TYPE.array, 4), array(type, items)]),
     ]);
-  list('tokens', TYPE.string, all.map((token) => string(token.text)));
-  list('scores', TYPE.f32, all.map((token) => float(token.score)));
-  list('token_type', TYPE.i32, all.map((token) => number(token.type, 4)));
+  list(
+    'tokens',
+    TYPE.string,
+    all.map((token) => string(token.text)),
+  );
+  list(
+    'scores',
+    TYPE.f32,
+    all.map((token) => float(token.score)),
+  );
+  list(
+    'token_type',
+    TYPE.i32,
+    all.map((token) => number(token.type, 4)),
+  );
   const head = Buffer.concat([
     file.subarray(0, 16),
     number(kept.length, 8),
@@ -167,7 +226,12 @@ async function tokenize(model, override, texts, parse_special) {
   const ended = new Promise((resolve) => server.on('close', resolve));
   const url = `http://127.0.0.1:${PORT}`;
   try {
-    while (!(await fetch(`${url}/health`).then((r) => r.ok, () => false))) {
+    while (
+      !(await fetch(`${url}/health`).then(
+        (r) => r.ok,
+        () => false,
+      ))
+    ) {
       if (server.exitCode !== null) throw new Failure(`llama-server ended; see ${log_file}`);
       await new Promise((resolve) => setTimeout(resolve, 100));
     }

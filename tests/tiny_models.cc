@@ -58,9 +58,8 @@ Type type_for(const TinyModel& model, Type wanted, uint64_t columns) {
 // The model's tensors in the order in which converters write them.
 std::vector<Plan> plan_tensors(const TinyModel& m) {
   std::vector<Plan> plans;
-  const auto matrix = [&](const std::string& name, uint64_t columns, uint64_t rows, Type wanted,
-                          float gain = 1) {
-    const float deviation = gain / std::sqrt(static_cast<float>(columns));
+  const auto matrix = [&](const std::string& name, uint64_t columns, uint64_t rows, Type wanted) {
+    const float deviation = 1 / std::sqrt(static_cast<float>(columns));
     plans.push_back({name, type_for(m, wanted, columns), columns, rows, deviation, 0});
   };
   const auto vector = [&](const std::string& name, uint64_t n, float mean) {
@@ -70,8 +69,10 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
   const uint64_t q_rows = uint64_t{m.n_heads} * m.head_dim;
   const uint64_t kv_rows = uint64_t{m.n_kv_heads} * m.head_dim;
 
-  if (!m.tied) matrix("output.weight", m.n_embd, m.n_vocab, better, 1.5f);
-  matrix("token_embd.weight", m.n_embd, m.n_vocab, m.tied ? better : m.type, 1.5f);
+  if (!m.tied) matrix("output.weight", m.n_embd, m.n_vocab, better);
+  matrix("token_embd.weight", m.n_embd, m.n_vocab, m.tied ? better : m.type);
+  // As large as what the layers add to it; a head has to be as small as the other matrices.
+  if (!m.tied) plans.back().deviation = 0.5f;
   vector("output_norm.weight", m.n_embd, 1);
   if (m.rope_freqs) vector("rope_freqs.weight", m.head_dim / 2, 1);
   for (uint32_t layer = 0; layer < m.n_layers; ++layer) {

@@ -46,6 +46,7 @@ struct BytePairs {
     H part;
     I total;
   };
+  static constexpr bool kDigits = false;
   static constexpr int kFlush = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
 
   static Codes codes(I word) { return word; }
@@ -62,30 +63,30 @@ struct BytePairs {
   }
 };
 
-// 8-bit codes: their low and high nibbles apart.
+// 8-bit codes: the activations' digits of -8..8 keep eight sums of pairs, 2 * 255 * 8 each, in 16
+// bits.
 template <>
 struct BytePairs<8> {
-  struct Codes {
-    I low, high;
+  using Codes = I;
+  struct Acts {
+    I high, low;
   };
-  using Acts = I;
   struct Sum {
-    H low, high;
+    H high, low;
   };
+  static constexpr bool kDigits = true;
   static constexpr int kFlush = 8;
 
-  static Codes codes(I word) {
-    return {word & 0x0f0f0f0f, as<I>(as<U>(word) >> 4) & 0x0f0f0f0f};
-  }
-  static Acts acts(const int8_t* q) { return splat_word(q); }
+  static Codes codes(I word) { return word; }
+  static Acts acts(const int8_t* p) { return {splat_word(p), splat_word(p + 32)}; }
   static Sum start(int32_t) { return {H{}, H{}}; }
-  static void step(Sum& sum, Codes c, Acts a) {
-    sum.low = sum.low + multiply_pairs(c.low, a);
-    sum.high = sum.high + multiply_pairs(c.high, a);
+  static void step(Sum& sum, Codes c, const Acts& a) {
+    sum.high = sum.high + multiply_pairs(c, a.high);
+    sum.low = sum.low + multiply_pairs(c, a.low);
   }
   static void flush(Sum&) {}
-  static I total(Sum sum, int32_t bias_sum) {
-    return add_pairs(sum.low, 1) + add_pairs(sum.high, 16) + bias_sum;
+  static I total(const Sum& sum, int32_t bias_sum) {
+    return add_pairs(sum.high, 16) + add_pairs(sum.low, 1) + bias_sum;
   }
 };
 

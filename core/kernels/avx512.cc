@@ -34,6 +34,7 @@ struct ByteDot {
   using Codes = I;
   using Acts = I;
   using Sum = I;
+  static constexpr bool kDigits = false;
   static constexpr int kFlush = 8;
 
   static Codes codes(I word) { return word; }

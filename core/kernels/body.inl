@@ -9,9 +9,10 @@
 //   Dots::kTokens                   most tokens of a tile of a product, a power of two
 //   Dots::vectors(tokens)           row vectors of a tile of that many tokens; divides kVectors
 //
-// A Dot: codes(word) prepares 4 columns of kLanes rows once for all tokens, acts(q) 4 activations
-// for all rows; step adds their products to a Sum; at most kFlush steps may lie between start, flush
-// and total. bias_sum = -bias * (sum of the group's q) is counted once, in start or in total.
+// A Dot: codes(word) prepares 4 columns of kLanes rows once for all tokens, acts(p) 4 activations
+// for all rows (from q, or where kDigits from both digits, 32 apart); step adds their products to a
+// Sum; at most kFlush steps may lie between start, flush and total. bias_sum = -bias * (sum of the
+// group's q) is counted once, in start or in total.
 
 // ---- 16 virtual lanes -------------------------------------------------------------------------
 
@@ -153,12 +154,33 @@ inline float round_block(const float* x, int64_t count, int8_t* q, int32_t* sums
   return d;
 }
 
-void quantize(const float* x, int64_t n, int8_t* q, float* d, float* ds, int32_t* sums) {
+void quantize(const float* x, int64_t n, int8_t* q, int8_t* digits, float* d, float* ds,
+              int32_t* sums) {
   for (int64_t b = 0; b < n / kActBlock; ++b, x += kActBlock, q += kActBlock, sums += 2) {
     d[b] = round_block(x, kActBlock, q, sums);
     ds[b] = d[b] * static_cast<float>(sums[0] + sums[1]);
+    for (int i = 0; i < kActBlock; ++i) {
+      digits[i] = static_cast<int8_t>((q[i] + 8) >> 4);
+      digits[i + kActBlock] = static_cast<int8_t>(q[i] - 16 * digits[i]);
+    }
+    digits += 2 * kActBlock;
   }
 }
+
+// Where a Dot finds its activations: `at` the first token's, tokens `stride` bytes apart.
+template <typename Dot>
+struct ActSource {
+  static constexpr int kScale = Dot::kDigits ? 2 : 1;
+  const int8_t* at;
+  int64_t stride;
+
+  ActSource(const Acts& acts, int first) {
+    stride = acts.cols * kScale;
+    at = (Dot::kDigits ? acts.digits : acts.q) + first * stride;
+  }
+  typename Dot::Acts get(int token, int column) const { return Dot::acts(at + token * stride + column); }
+  void advance(int columns) { at += columns * kScale; }
+};
 
 // ---- Matrix products --------------------------------------------------------------------------
 
@@ -179,7 +201,6 @@ template <typename Dots, int kBits, int kGroup, bool kMins, int kTokens>
   constexpr int kGroupsOf16 = kGroup / 16;
   const int64_t cols = acts.cols;
   const int64_t n_blocks = cols / kActBlock;
-  const int8_t* q_first = acts.q + first * cols;
   const float* d_first = acts.d + first * n_blocks;
   const float* ds_first = acts.ds + first * n_blocks;
   const int32_t* sums_first = acts.sums + first * (n_blocks * 2);
@@ -188,7 +209,7 @@ template <typename Dots, int kBits, int kGroup, bool kMins, int kTokens>
     const uint8_t* codes = panel.codes + v0 * kVectorBytes;
     const float* scales = panel.scales + v0 * kLanes;
     const float* mins = panel.mins + v0 * kLanes;
-    const int8_t* q = q_first;
+    ActSource<D> source(acts, first);
     for (int64_t g = 0; g < cols / kGroup; ++g) {
       const int64_t b = g * kGroup / kActBlock;
       typename D::Sum sum[kTokens][kVecs];
@@ -205,15 +226,15 @@ template <typename Dots, int kBits, int kGroup, bool kMins, int kTokens>
       }
       SLUICE_UNROLL
       for (int w = 0; w < kSteps; ++w) {
-        typename D::Codes c[kVecs];
+        typename D::Acts a[kTokens];
         SLUICE_UNROLL
-        for (int v = 0; v < kVecs; ++v) c[v] = D::codes(load<I>(codes + 64 * w + v * kVectorBytes));
+        for (int t = 0; t < kTokens; ++t) a[t] = source.get(t, 4 * w);
         SLUICE_UNROLL
-        for (int t = 0; t < kTokens; ++t) {
-          const typename D::Acts a = D::acts(q + t * cols + 4 * w);
+        for (int v = 0; v < kVecs; ++v) {
+          const typename D::Codes c = D::codes(load<I>(codes + 64 * w + v * kVectorBytes));
           SLUICE_UNROLL
-          for (int v = 0; v < kVecs; ++v) {
-            D::step(sum[t][v], c[v], a);
+          for (int t = 0; t < kTokens; ++t) {
+            D::step(sum[t][v], c, a[t]);
             if ((w + 1) % D::kFlush == 0 && w + 1 < kSteps) D::flush(sum[t][v]);
           }
         }
@@ -235,7 +256,7 @@ template <typename Dots, int kBits, int kGroup, bool kMins, int kTokens>
         }
       }
       codes += 64 * kSteps;
-      q += kGroup;
+      source.advance(kGroup);
       scales += 16;
       mins += 16;
     }
@@ -284,15 +305,14 @@ template <typename Dots, typename Packed, int kTokens>
   constexpr int kVecs = Dots::vectors(kTokens);
   constexpr int kSteps = 8;
   constexpr int kBlockBytes = 32 + 64 * Packed::kLoads;
-  const int64_t cols = acts.cols;
-  const int64_t n_blocks = cols / kActBlock;
+  const int64_t n_blocks = acts.cols / kActBlock;
   const float* d_first = acts.d + first * n_blocks;
   const int32_t* sums_first = acts.sums + first * (n_blocks * 2);
   for (int v0 = 0; v0 < kVectors; v0 += kVecs) {
     F acc[kTokens][kVecs] = {};
     const uint8_t* block = strip;
-    const int8_t* q = acts.q + first * cols;
-    for (int64_t b = 0; b < n_blocks; ++b, block += kBlockBytes, q += kActBlock) {
+    ActSource<D> source(acts, first);
+    for (int64_t b = 0; b < n_blocks; ++b, block += kBlockBytes) {
       prefetch_weights(block);
       const uint8_t* words = block + 32 + v0 * kVectorBytes;
       typename D::Sum sum[kTokens][kVecs];
@@ -306,26 +326,28 @@ template <typename Dots, typename Packed, int kTokens>
       }
       SLUICE_UNROLL
       for (int w = 0; w < Packed::kLoads; ++w) {
-        I word[kVecs];
-        SLUICE_UNROLL
-        for (int v = 0; v < kVecs; ++v) word[v] = load<I>(words + 64 * w + v * kVectorBytes);
+        typename D::Acts a[Packed::kParts][kTokens];
         SLUICE_UNROLL
         for (int i = 0; i < Packed::kParts; ++i) {
-          typename D::Codes c[kVecs];
           SLUICE_UNROLL
-          for (int v = 0; v < kVecs; ++v) c[v] = D::codes(Packed::part(word[v], i));
-          const int done = w * Packed::kParts + i + 1;
+          for (int t = 0; t < kTokens; ++t) a[i][t] = source.get(t, 16 * i + 4 * w);
+        }
+        SLUICE_UNROLL
+        for (int v = 0; v < kVecs; ++v) {
+          const I word = load<I>(words + 64 * w + v * kVectorBytes);
           SLUICE_UNROLL
-          for (int t = 0; t < kTokens; ++t) {
-            const typename D::Acts a = D::acts(q + t * cols + 16 * i + 4 * w);
+          for (int i = 0; i < Packed::kParts; ++i) {
+            const typename D::Codes c = D::codes(Packed::part(word, i));
+            const int done = w * Packed::kParts + i + 1;
             SLUICE_UNROLL
-            for (int v = 0; v < kVecs; ++v) {
-              D::step(sum[t][v], c[v], a);
+            for (int t = 0; t < kTokens; ++t) {
+              D::step(sum[t][v], c, a[i][t]);
               if (done % D::kFlush == 0 && done < kSteps) D::flush(sum[t][v]);
             }
           }
         }
       }
+      source.advance(kActBlock);
       SLUICE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
         const F scale = load_f16(block + 2 * (v0 + v) * kLanes);

@@ -1,13 +1,12 @@
 // Half floats and integer dots without the instructions for them. Included after vector.inl and the
 // definitions of load_u16 and store_u16 (kLanes 16-bit values, widened, or the low halves).
 
-// As f16_to_f32 in base/half.h, with selections in place of branches.
+// As f16_to_f32 in base/half.h for finite halves (an infinity becomes 2^16): the fields moved in
+// place, the exponent's base put right by 2^112, subnormals included.
 inline F load_f16(const uint8_t* p) {
   const U half = load_u16(p);
-  const U magnitude = half & 0x7fffu;
-  const F value = as<F>(magnitude << 13) * 0x1p112f;
-  const U special = as<U>(magnitude > 0x7bffu) & 0x7f800000u;
-  return as<F>(as<U>(value) | special | (half & 0x8000u) << 16);
+  const U fields = (half << 13 & 0x0fffe000u) | (half << 16 & 0x80000000u);
+  return as<F>(fields) * 0x1p112f;
 }
 
 // As f32_to_f16.
@@ -34,6 +33,7 @@ struct PortableDot {
     H part;
     I total;
   };
+  static constexpr bool kDigits = false;
   static constexpr int kFlush = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
 
   static Codes codes(I word) { return {as<H>(word) & 0xff, as<H>(as<UH>(word) >> 8)}; }

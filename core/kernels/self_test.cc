@@ -13,7 +13,12 @@ constexpr int kTokens = 15;  // tiles of 8, 4, 2 and 1
 // Sixteen rows of a type and kTokens quantized activations: any codes and q, the extreme ones often;
 // scales of 1/16.
 struct Sample {
-  explicit Sample(Type type) : q(kCols * kTokens), d(q.size() / 32, 0.5f), ds(d), sums(q.size() / 16) {
+  explicit Sample(Type type)
+      : q(kCols * kTokens),
+        digits(2 * q.size()),
+        d(q.size() / 32, 0.5f),
+        ds(d),
+        sums(q.size() / 16) {
     uint32_t seed = 1;
     const auto byte = [&]() -> uint8_t {
       seed = seed * 1664525u + 1013904223u;
@@ -32,13 +37,16 @@ struct Sample {
     for (size_t i = 0; i < q.size(); ++i) {
       q[i] = std::max<int8_t>(static_cast<int8_t>(byte()), -127);
       sums[i / 16] += q[i];
+      int8_t* both = &digits[i / 32 * 64 + i % 32];
+      both[0] = static_cast<int8_t>((q[i] + 8) >> 4);
+      both[32] = static_cast<int8_t>(q[i] - 16 * both[0]);
     }
     for (size_t b = 0; b < d.size(); ++b) {
       ds[b] = d[b] * static_cast<float>(sums[2 * b] + sums[2 * b + 1]);
     }
   }
 
-  Acts acts() const { return {q.data(), d.data(), ds.data(), sums.data(), kCols}; }
+  Acts acts() const { return {q.data(), digits.data(), d.data(), ds.data(), sums.data(), kCols}; }
 
   bool matches(Type type, const std::vector<float>& out) const {
     for (size_t t = 0; t < kTokens; ++t) {
@@ -53,7 +61,7 @@ struct Sample {
 
   size_t row_size = 0;
   std::vector<uint8_t> rows;
-  std::vector<int8_t> q;
+  std::vector<int8_t> q, digits;
   std::vector<float> d, ds;
   std::vector<int32_t> sums;
 };

@@ -32,6 +32,7 @@ struct FullDot {
   using Codes = I;
   using Acts = I;
   using Sum = I;
+  static constexpr bool kDigits = false;
   static constexpr int kFlush = 8;
 
   static Codes codes(I word) { return word; }
@@ -61,6 +62,7 @@ struct PairDot {
     H part;
     I total;
   };
+  static constexpr bool kDigits = false;
   static constexpr int kFlush = PortableDot<kBits>::kFlush;
 
   static Codes codes(I word) { return word; }
@@ -77,30 +79,30 @@ struct PairDot {
   }
 };
 
-// 8-bit codes there: low and high nibbles apart.
+// 8-bit codes: the activations' digits of -8..8 keep eight sums of pairs, 2 * 255 * 8 each, in 16
+// bits. pmaddubsw takes the codes as unsigned; nothing saturates.
 template <>
 struct PairDot<8> {
-  struct Codes {
-    I low, high;
+  using Codes = I;
+  struct Acts {
+    I high, low;
   };
-  using Acts = I;
   struct Sum {
-    H low, high;
+    H high, low;
   };
+  static constexpr bool kDigits = true;
   static constexpr int kFlush = 8;
 
-  static Codes codes(I word) {
-    return {word & 0x0f0f0f0f, as<I>(as<U>(word) >> 4) & 0x0f0f0f0f};
-  }
-  static Acts acts(const int8_t* q) { return splat_word(q); }
+  static Codes codes(I word) { return word; }
+  static Acts acts(const int8_t* p) { return {splat_word(p), splat_word(p + 32)}; }
   static Sum start(int32_t) { return {H{}, H{}}; }
-  static void step(Sum& sum, const Codes& c, Acts a) {
-    sum.low = sum.low + dot_pairs(a, c.low);
-    sum.high = sum.high + dot_pairs(a, c.high);
+  static void step(Sum& sum, Codes c, const Acts& a) {
+    sum.high = sum.high + dot_pairs(a.high, c);
+    sum.low = sum.low + dot_pairs(a.low, c);
   }
   static void flush(Sum&) {}
-  static I total(Sum sum, int32_t bias_sum) {
-    return dot_i16(sum.low, H{} + 1) + dot_i16(sum.high, H{} + 16) + bias_sum;
+  static I total(const Sum& sum, int32_t bias_sum) {
+    return dot_i16(sum.high, H{} + 16) + dot_i16(sum.low, H{} + 1) + bias_sum;
   }
 };
 

@@ -23,6 +23,7 @@ struct WideDot<8> {
   using Codes = PortableDot<6>::Codes;
   using Acts = PortableDot<6>::Acts;
   using Sum = I;
+  static constexpr bool kDigits = false;
   static constexpr int kFlush = 8;
 
   static Codes codes(I word) { return PortableDot<6>::codes(word); }

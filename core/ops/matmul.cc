@@ -56,7 +56,7 @@ void multiply_integer(const Kernels& kernels, const Matrix& matrix, int64_t s, c
 uint64_t Activations::bytes(int64_t max_cols, int64_t max_tokens) {
   const auto n = static_cast<uint64_t>(round_up(static_cast<uint64_t>(max_cols), 32)) *
                  static_cast<uint64_t>(max_tokens);
-  return 4 * n + n + 4 * (n / 32) + 4 * (n / 32) + 4 * (n / 16) + 5 * kAlignment;
+  return 4 * n + n + 2 * n + 4 * (n / 32) + 4 * (n / 32) + 4 * (n / 16) + 6 * kAlignment;
 }
 
 Result<Activations> Activations::allocate(int64_t max_cols, int64_t max_tokens) {
@@ -65,6 +65,7 @@ Result<Activations> Activations::allocate(int64_t max_cols, int64_t max_tokens) 
   Activations a;
   SLUICE_ASSIGN(a.x_, AlignedBuffer::allocate(4 * n, "the prompt's activations"));
   SLUICE_ASSIGN(a.q_, AlignedBuffer::allocate(n, "the prompt's activations"));
+  SLUICE_ASSIGN(a.digits_, AlignedBuffer::allocate(2 * n, "the prompt's activations"));
   SLUICE_ASSIGN(a.d_, AlignedBuffer::allocate(4 * (n / 32), "the prompt's activations"));
   SLUICE_ASSIGN(a.ds_, AlignedBuffer::allocate(4 * (n / 32), "the prompt's activations"));
   SLUICE_ASSIGN(a.sums_, AlignedBuffer::allocate(4 * (n / 16), "the prompt's activations"));
@@ -72,14 +73,14 @@ Result<Activations> Activations::allocate(int64_t max_cols, int64_t max_tokens) 
 }
 
 Input Activations::rows_of(int64_t cols) const {
-  return {x_.as<float>(),  q_.as<int8_t>(),     d_.as<float>(),
+  return {x_.as<float>(), q_.as<int8_t>(),  digits_.as<int8_t>(), d_.as<float>(),
           ds_.as<float>(), sums_.as<int32_t>(), cols};
 }
 
 void Input::quantize(const Kernels& kernels, int64_t token) const {
   if (cols % kActBlock != 0) return;
-  kernels.quantize(row(token), cols, q + token * cols, d + token * (cols / 32),
-                   ds + token * (cols / 32), sums + token * (cols / 16));
+  kernels.quantize(row(token), cols, q + token * cols, digits + token * (2 * cols),
+                   d + token * (cols / 32), ds + token * (cols / 32), sums + token * (cols / 16));
 }
 
 uint64_t MatmulScratch::bytes(int64_t max_cols) {

@@ -15,6 +15,7 @@ namespace sluice {
 struct Input {
   float* x;  // [tokens][cols]
   int8_t* q;
+  int8_t* digits;
   float* d;
   float* ds;
   int32_t* sums;
@@ -24,7 +25,7 @@ struct Input {
   // Quantizes row `token` after it was written. Rows that are no multiple of 32 only ever meet
   // float weights (a file's integer rows are whole blocks) and stay f32.
   void quantize(const Kernels& kernels, int64_t token) const;
-  Acts acts() const { return {q, d, ds, sums, cols}; }
+  Acts acts() const { return {q, digits, d, ds, sums, cols}; }
 };
 
 // Owns the memory; sized once for the longest row and the largest block of tokens.
@@ -35,7 +36,7 @@ class Activations {
   Input rows_of(int64_t cols) const;
 
  private:
-  AlignedBuffer x_, q_, d_, ds_, sums_;
+  AlignedBuffer x_, q_, digits_, d_, ds_, sums_;
 };
 
 // What one worker needs to unpack a strip.

@@ -5,7 +5,7 @@
 namespace sluice {
 namespace {
 
-constexpr uint64_t kMaxMerges = 1u << 26;  // the largest known lists have half a million
+constexpr uint64_t kMaxMerges = 1u << 22;  // the largest known lists have half a million
 
 uint64_t pair_hash(TokenId left, TokenId right) {
   return hash_mix(

@@ -56,8 +56,8 @@ void SpecialTokens::finish() {
   // Level by level: a node's links need those of all shorter ones.
   std::vector<uint32_t> order(nodes_.size() - 1);
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(i + 1);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](uint32_t a, uint32_t b) { return nodes_[a].depth < nodes_[b].depth; });
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return nodes_[a].depth < nodes_[b].depth; });
   for (const uint32_t i : order) {
     Node& node = nodes_[i];
     node.fail = node.parent == 0 ? 0 : step(nodes_[node.parent].fail, node.byte);

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr uint64_t kMaxTokens = 1u << 24;  // the largest known vocabularies have 2^18
+constexpr uint64_t kMaxTokens = 1u << 22;  // the largest known vocabularies have 2^18
 constexpr uint64_t kMaxTokenBytes = 65535;
 
 // Characters of GPT-2's byte coding, two bytes of room for each.

@@ -436,7 +436,8 @@ Status GgufParser::State::finish() const {
   if (position == 0) return fail(Code::bad_file, "the file is empty; expected a GGUF file");
   if (stage == Stage::preamble) {
     const std::string_view first(reinterpret_cast<const char*>(field), field_used);
-    if (!first.starts_with("GGUF")) return not_gguf(first);
+    if (!first.starts_with(std::string_view("GGUF").substr(0, first.size())))
+      return not_gguf(first);
   }
   return fail(Code::bad_file, "the file ends after ", position, " bytes, in ", where(),
               "; expected ",

@@ -91,11 +91,19 @@ function networkError(message: string, cause: unknown): SluiceError {
     : new SluiceError('download_failed', message, { cause });
 }
 
-/** Waits for `work`, but not longer than `limit` milliseconds; `late` makes the error. */
-async function within<T>(work: Promise<T>, limit: number, late: () => SluiceError): Promise<T> {
+/** Waits for `work`, but not longer than `limit` milliseconds; `late` makes the error, then the download is ended. */
+async function within<T>(
+  work: Promise<T>,
+  limit: number,
+  late: () => SluiceError,
+  controller: AbortController,
+): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late()), limit);
+    timer = setTimeout(() => {
+      reject(late());
+      controller.abort();
+    }, limit);
   });
   try {
     return await Promise.race([work, timeout]);
@@ -153,12 +161,11 @@ async function feed(source: LoaderSource, stallTimeout: number, outlet: Outlet):
   let received = 0;
   let total = 0;
   const stalled = (): SluiceError => {
-    controller.abort();
     const got = total > 0 ? `${received} of ${total} bytes came` : `${received} bytes came`;
     return networkError(`no byte came for ${stallTimeout / 1000} s (${got}); try again`, undefined);
   };
   const opened: Opened = network
-    ? await within(openUrl(source.url, source.headers, controller.signal), stallTimeout, stalled)
+    ? await within(openUrl(source.url, source.headers, controller.signal), stallTimeout, stalled, controller)
     : { body: source.blob.stream(), total: source.blob.size, exact: true, contentType: '' };
   total = opened.total;
   outlet.port.postMessage({ type: 'opened', total, exact: opened.exact, network });
@@ -169,7 +176,7 @@ async function feed(source: LoaderSource, stallTimeout: number, outlet: Outlet):
     let piece: ReadableStreamReadResult<Uint8Array<ArrayBuffer>>;
     try {
       const read = reader.read();
-      piece = await (network ? within(read, stallTimeout, stalled) : read);
+      piece = await (network ? within(read, stallTimeout, stalled, controller) : read);
     } catch (cause) {
       if (cause instanceof SluiceError) throw cause;
       const got = total > 0 ? `${received} of ${total} bytes` : `${received} bytes`;

@@ -1,0 +1,96 @@
+// Files that can't be used: status 3, with the code and the reason.
+import assert from 'node:assert/strict';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { bundled, events, gguf, kv, program, shell, sluice, smallVocabulary, temporary } from './helpers.mjs';
+
+const commands = [
+  ['run', '-n', '1'],
+  ['inspect'],
+  ['tokenize', '-p', 'a'],
+  ['logits', '-p', 'a'],
+  ['bench'],
+];
+
+function refused(path, code, reason, which = commands) {
+  for (const [command, ...more] of which) {
+    const { status, out, err } = sluice([command, path, ...more, '--json']);
+    assert.equal(status, 3, `${command}: ${err}`);
+    const [event] = events(out);
+    assert.equal(event.event, 'error');
+    assert.equal(event.code, code);
+    assert.match(event.message, reason);
+    assert.match(err, /^sluice: error: /);
+  }
+}
+
+describe('files that can not be used', () => {
+  it('one that is not there', () => refused(temporary('missing.gguf'), 'bad_file', /No such file/));
+  it('a directory', () => refused(dirname(bundled), 'bad_file', /directory/));
+  it('an empty file', () => refused(temporary('empty.gguf', ''), 'bad_file', /empty/));
+  it('a page of HTML', () => refused(temporary('page.gguf', '<!doctype html><p>404</p>'), 'bad_file', /./));
+  it('a file cut short', () => {
+    const cut = temporary('cut.gguf', readFileSync(bundled).subarray(0, 1_000_000));
+    refused(cut, 'bad_file', /\d/);
+  });
+  it('one that may not be read', { skip: process.getuid?.() === 0 && 'root may read everything' }, () => {
+    const path = temporary('secret.gguf', 'GGUF');
+    chmodSync(path, 0);
+    refused(path, 'bad_file', /[Pp]ermission/);
+  });
+  it('a device', { skip: process.platform !== 'linux' && 'needs /dev/zero' }, () =>
+    refused('/dev/zero', 'bad_file', /./));
+  it('a prompt that is not there, or a directory', () => {
+    for (const command of ['run', 'tokenize']) {
+      for (const path of [temporary('missing.txt'), dirname(bundled)]) {
+        const { status, err } = sluice([command, '-f', path]);
+        assert.equal(status, 3);
+        assert.match(err, /prompt/);
+      }
+    }
+  });
+});
+
+describe('well-formed files that do not run here', () => {
+  const engines = [['run', '-n', '1'], ['logits', '-p', 'a'], ['bench']];
+  const file = temporary(
+    'mamba.gguf',
+    gguf({ 'general.architecture': kv.string('mamba'), 'general.name': kv.string('M'), ...smallVocabulary() }),
+  );
+  it('an architecture that is not computed is refused by name', () => refused(file, 'unsupported_model', /mamba/, engines));
+  it('inspect shows it with the reason', () => {
+    const { status, out } = sluice(['inspect', file]);
+    assert.equal(status, 0);
+    assert.match(out, /unsupported_model/);
+    assert.match(out, /mamba/);
+    const info = JSON.parse(sluice(['inspect', file, '--json']).out);
+    assert.equal(info.supported, false);
+    assert.equal(info.error.code, 'unsupported_model');
+    assert.equal(info.memory, null);
+    assert.equal(info.tokenizer.tokens, 264);
+  });
+  it('tokenize uses its vocabulary', () => {
+    const { status, out } = sluice(['tokenize', file, '-p', 'hi', '--json']);
+    assert.equal(status, 0);
+    assert.deepEqual(JSON.parse(out), { ids: [263], pieces: [' hi'] });
+    assert.equal(sluice(['tokenize', file, '-p', 'hi', '--bos']).out, '1 263\n');
+  });
+});
+
+describe('the bundled model', () => {
+  it('is found beside an installed program', () => {
+    const at = temporary('prefix');
+    mkdirSync(join(at, 'bin'), { recursive: true });
+    mkdirSync(join(at, 'share', 'sluice'), { recursive: true });
+    copyFileSync(program, join(at, 'bin', 'sluice'));
+    const env = 'env -u SLUICE_MODEL_DIR';
+    const without = shell(`${env} ${join(at, 'bin', 'sluice')} run -n 1`);
+    assert.equal(without.status, 3);
+    for (const place of ['share/sluice/stories-q8_0.gguf', 'public/models', 'SLUICE_MODEL_DIR']) {
+      assert.ok(without.err.includes(place), place);
+    }
+    symlinkSync(bundled, join(at, 'share', 'sluice', 'stories-q8_0.gguf'));
+    assert.equal(shell(`${env} ${join(at, 'bin', 'sluice')} run -n 1`).status, 0);
+  });
+});

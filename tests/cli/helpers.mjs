@@ -1,0 +1,151 @@
+// Running the program and writing small files for it.
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { after } from 'node:test';
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+export const program = process.env.SLUICE_BIN ?? join(root, 'build', 'release', 'sluice');
+export const bundled = join(root, 'web', 'app', 'public', 'models', 'stories-q8_0.gguf');
+const shared = join(root, '..', 'shared');
+
+if (!existsSync(program)) {
+  throw new Error(`${program} is not there; build it with npm run build, or name it in SLUICE_BIN`);
+}
+
+const environment = {
+  ...process.env,
+  SLUICE_MODEL_DIR: dirname(bundled),
+  SLUICE_KERNELS: '',
+};
+
+// Runs to the end: {status, signal, out, err}, texts in UTF-8.
+export function sluice(args, { input = '', env = {} } = {}) {
+  const done = spawnSync(program, args, {
+    input,
+    env: { ...environment, ...env },
+    maxBuffer: 1 << 28,
+    timeout: 120_000,
+  });
+  if (done.error) throw done.error;
+  return {
+    status: done.status,
+    signal: done.signal,
+    out: done.stdout.toString('utf8'),
+    err: done.stderr.toString('utf8'),
+  };
+}
+
+// A running program, for tests that talk to it; its ended promise gives {status, signal, out, err}.
+export function start(args, env = {}) {
+  const child = spawn(program, args, { env: { ...environment, ...env } });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (data) => (out += data));
+  child.stderr.on('data', (data) => (err += data));
+  const ended = new Promise((resolve) =>
+    child.on('close', (status, signal) => resolve({ status, signal, out, err })),
+  );
+  return { child, ended };
+}
+
+// Runs a line of shell, in which $SLUICE is the program.
+export function shell(line) {
+  const done = spawnSync('bash', ['-c', line], {
+    env: { ...environment, SLUICE: program },
+    timeout: 120_000,
+  });
+  return { status: done.status, out: done.stdout.toString(), err: done.stderr.toString() };
+}
+
+export function events(out) {
+  return out
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-cli-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+// A file of the test's own; gone when the tests are over. Without contents: only a path for one.
+export function temporary(name, contents) {
+  const path = join(folder, name);
+  if (contents !== undefined) writeFileSync(path, contents);
+  return path;
+}
+
+// The path of a file of test data, or an option that skips the test where there is none.
+export function optional(path) {
+  const full = join(shared, path);
+  return existsSync(full) ? { path: full, skip: false } : { path: full, skip: `no ../shared/${path}` };
+}
+
+// --- GGUF ----------------------------------------------------------------------------------------
+
+const u32 = (n) => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(n);
+  return bytes;
+};
+const u64 = (n) => {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(BigInt(n));
+  return bytes;
+};
+const f32 = (n) => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeFloatLE(n);
+  return bytes;
+};
+const text = (s) => {
+  const bytes = Buffer.isBuffer(s) ? s : Buffer.from(s);
+  return Buffer.concat([u64(bytes.length), bytes]);
+};
+
+// Values of metadata with their types.
+export const kv = {
+  u32: (n) => Buffer.concat([u32(4), u32(n)]),
+  f32: (n) => Buffer.concat([u32(6), f32(n)]),
+  string: (s) => Buffer.concat([u32(8), text(s)]),
+  strings: (list) => Buffer.concat([u32(9), u32(8), u64(list.length), ...list.map(text)]),
+  f32s: (list) => Buffer.concat([u32(9), u32(6), u64(list.length), ...list.map(f32)]),
+  i32s: (list) => Buffer.concat([u32(9), u32(5), u64(list.length), ...list.map(u32)]),
+};
+
+// A whole file; tensors are {name, type, shape, bytes} and hold zeros.
+export function gguf(metadata, tensors = []) {
+  let offset = 0;
+  const infos = tensors.map(({ name, type, shape, bytes }) => {
+    const info = Buffer.concat([text(name), u32(shape.length), ...shape.map(u64), u32(type), u64(offset)]);
+    offset += Math.ceil(bytes / 32) * 32;
+    return info;
+  });
+  const entries = Object.entries(metadata).map(([key, value]) => Buffer.concat([text(key), value]));
+  const header = Buffer.concat([
+    Buffer.from('GGUF'),
+    u32(3),
+    u64(tensors.length),
+    u64(entries.length),
+    ...entries,
+    ...infos,
+  ]);
+  return Buffer.concat([header, Buffer.alloc(Math.ceil(header.length / 32) * 32 - header.length + offset)]);
+}
+
+// A SentencePiece vocabulary of the bytes and a few words.
+export function smallVocabulary() {
+  const bytes = Array.from({ length: 256 }, (_, i) => `<0x${i.toString(16).toUpperCase().padStart(2, '0')}>`);
+  const words = ['\u2581', 'h', 'i', 'hi', '\u2581hi'];
+  const tokens = ['<unk>', '<s>', '</s>', ...bytes, ...words];
+  return {
+    'tokenizer.ggml.model': kv.string('llama'),
+    'tokenizer.ggml.tokens': kv.strings(tokens),
+    'tokenizer.ggml.scores': kv.f32s(tokens.map((_, i) => (i > 258 ? i : 0))),
+    'tokenizer.ggml.token_type': kv.i32s(tokens.map((_, i) => (i === 0 ? 2 : i < 3 ? 3 : i < 259 ? 6 : 1))),
+    'tokenizer.ggml.bos_token_id': kv.u32(1),
+    'tokenizer.ggml.eos_token_id': kv.u32(2),
+  };
+}

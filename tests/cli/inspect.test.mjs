@@ -1,0 +1,158 @@
+// sluice inspect, tokenize, logits and bench with the bundled model.
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { bundled, optional, sluice, temporary } from './helpers.mjs';
+
+const json = (...args) => {
+  const { status, out, err } = sluice([...args, '--json']);
+  assert.equal(status, 0, err);
+  return JSON.parse(out);
+};
+
+describe('inspect', () => {
+  it('shows the whole header in 80 columns', () => {
+    const { status, out, err } = sluice(['inspect', bundled]);
+    assert.equal(status, 0);
+    assert.equal(err, '');
+    for (const part of ['architecture       llama', 'Memory', 'Types', 'Metadata', 'Tensors', 'Q8_0', 'layers 0 to 4',
+      'token_embd.weight', 'attn_q.weight', 'tokenizer.ggml.model']) {
+      assert.ok(out.includes(part), part);
+    }
+    for (const line of out.split('\n').slice(1)) assert.ok([...line].length <= 80, line);
+  });
+  it('--json has the documented shape', () => {
+    const info = json('inspect', bundled);
+    assert.equal(info.architecture, 'llama');
+    assert.equal(info.fileBytes, statSync(bundled).size);
+    assert.equal(info.supported, true);
+    assert.equal(info.tokenizer.model, 'gpt2');
+    assert.equal(info.tokenizer.tokens, info.vocab);
+    assert.equal(info.heads * info.headDim, info.embedding);
+    assert.equal(Object.values(info.types).reduce((n, type) => n + type.tensors, 0), info.tensors.length);
+    assert.equal(Object.values(info.types).reduce((n, type) => n + type.bytes, 0),
+      info.tensors.reduce((n, tensor) => n + tensor.bytes, 0));
+    assert.equal(info.parameters,
+      info.tensors.reduce((n, tensor) => n + tensor.shape.reduce((a, b) => a * b, 1), 0));
+    const { weights, kv, activations, constant, total } = info.memory;
+    assert.equal(weights + kv + activations + constant, total);
+    for (const name of ['name', 'dataBytes', 'contextLength', 'layers', 'kvHeads', 'metadata']) assert.ok(name in info, name);
+  });
+  it('plans memory for the context that is asked for', () => {
+    const kv = (...args) => json('inspect', bundled, ...args).memory.kv;
+    assert.ok(kv('-c', '4096') > kv('-c', '512'));
+    assert.ok(kv('--kv-type', 'f32') > kv('--kv-type', 'f16'));
+    assert.match(sluice(['inspect', '-c', '2048']).out, /context of 2048/);
+  });
+  it('shows files of types and families that are not computed', () => {
+    for (const name of ['tiny-llama-iq4_nl.gguf', 'tiny-gemma3-q8_0.gguf']) {
+      const model = optional(`models/tiny/${name}`);
+      if (model.skip) continue;
+      const info = json('inspect', model.path);
+      assert.ok(info.tensors.length > 0);
+      assert.equal(info.supported, false);
+      assert.match(info.error.code, /^unsupported_/);
+      assert.match(sluice(['inspect', model.path]).out, /can't be run here/);
+      assert.equal(sluice(['run', model.path, '-n', '1']).status, 3);
+    }
+  });
+});
+
+describe('tokenize', () => {
+  const text = 'Once upon a time, a caf\u00e9 \u{1f600}';
+  it('prints ids on one line, and ids with pieces as JSON', () => {
+    const { ids, pieces } = json('tokenize', '-p', text);
+    assert.equal(ids.length, pieces.length);
+    assert.ok(ids.length > 4);
+    assert.equal(sluice(['tokenize', '-p', text]).out, ids.join(' ') + '\n');
+    assert.equal(json('tokenize', '-p', 'Once upon a time').pieces.join(''), 'Once upon a time');
+  });
+  it('takes a file byte for byte, and each of its lines with --lines', () => {
+    const lines = ['Once upon', '', 'a time\r', 'the end'];
+    const file = temporary('lines.txt', lines.join('\n') + '\n');
+    assert.deepEqual(json('tokenize', '-f', file).ids, json('tokenize', '-p', lines.join('\n') + '\n').ids);
+    const each = sluice(['tokenize', '-f', file, '--lines', '--json']).out.trimEnd().split('\n').map((l) => JSON.parse(l));
+    assert.deepEqual(each, lines.map((line) => json('tokenize', '-p', line)));
+    assert.equal(sluice(['tokenize', '-f', file, '--lines']).out,
+      each.map(({ ids }) => ids.join(' ') + '\n').join(''));
+  });
+  it('adds BOS and reads special tokens only where asked', () => {
+    const special = '<|endoftext|>Hi';
+    const plain = json('tokenize', '-p', special).ids;
+    const parsed = json('tokenize', '-p', special, '--special').ids;
+    const { eos } = json('inspect').tokenizer;
+    assert.ok(!plain.includes(eos));
+    if (parsed[0] === eos) assert.ok(parsed.length < plain.length);
+    const { bos } = json('inspect').tokenizer;
+    assert.deepEqual(json('tokenize', '-p', 'Hi', '--bos').ids, [bos, ...json('tokenize', '-p', 'Hi').ids]);
+  });
+  it('takes bytes that are no text', () => {
+    const file = temporary('bytes.bin', Buffer.from([0xff, 0x00, 0xc3, 0x28, 0xf0, 0x9f]));
+    const { ids, pieces } = json('tokenize', '-f', file);
+    assert.ok(ids.length > 0);
+    assert.ok(pieces.includes('\ufffd'));
+  });
+  it('gives no ids for an empty text', () => {
+    assert.deepEqual(json('tokenize', '-p', ''), { ids: [], pieces: [] });
+  });
+});
+
+describe('logits', () => {
+  const ids = json('tokenize', '-p', 'Once upon a', '--bos').ids;
+  it('has a position for each token of the input', () => {
+    const { kernels, positions, hash } = json('logits', '--tokens', ids.join(','), '--top', '4');
+    assert.equal(typeof kernels, 'string');
+    assert.equal(positions.length, ids.length);
+    assert.match(hash, /^[0-9a-f]{16}$/);
+    for (const { top } of positions) {
+      assert.equal(top.length, 4);
+      for (let i = 1; i < 4; ++i) assert.ok(top[i - 1][1] >= top[i][1]);
+    }
+    assert.equal(positions.at(-1).top[0][0], json('tokenize', '-p', ' time').ids[0]);
+  });
+  it('agrees with what run says of its first token', () => {
+    const { top } = json('logits', '-p', 'Once upon a', '--top', '5').positions.at(-1);
+    const line = sluice(['run', '-p', 'Once upon a', '-n', '1', '--temp', '0', '--json', '--top-logprobs', '5']).out;
+    const token = JSON.parse(line.split('\n')[0]);
+    assert.deepEqual(top.map(([id]) => id), token.top.map(([id]) => id));
+    top.forEach(([, logprob], i) => assert.ok(Math.abs(logprob - token.top[i][1]) < 1e-5));
+  });
+  it('has one hash for text, ids, every number of threads and every batch', () => {
+    const hash = sluice(['logits', '-p', 'Once upon a', '--hash']).out;
+    assert.match(hash, /^[0-9a-f]{16}\n$/);
+    for (const more of [['-t', '1'], ['-t', '3'], ['--batch', '1'], ['--batch', '2'], ['-c', '600']]) {
+      assert.equal(sluice(['logits', '--tokens', ids.join(','), '--hash', ...more]).out, hash, more.join(' '));
+    }
+    assert.equal(json('logits', '-p', 'Once upon a').hash + '\n', hash);
+    assert.notEqual(sluice(['logits', '-p', 'Once upon the', '--hash']).out, hash);
+  });
+  it('prints a table for people', () => {
+    const { status, out } = sluice(['logits', '-p', 'Once upon a', '--top', '3']);
+    assert.equal(status, 0);
+    assert.equal(out.trimEnd().split('\n').length, 6);
+    assert.match(out, /hash [0-9a-f]{16}\n$/);
+  });
+  it('refuses more tokens than the context holds', () => {
+    const { status, err } = sluice(['logits', '--tokens', '1,2,3,4', '-c', '3']);
+    assert.equal(status, 1);
+    assert.match(err, /context/);
+  });
+});
+
+describe('bench', () => {
+  it('--json has the rates and the bandwidth of each number of threads', () => {
+    const result = json('bench', '-p', '16', '-n', '4', '-r', '1', '-t', '1,2', '--depth', '8');
+    assert.equal(result.model, 'stories-q8_0.gguf');
+    assert.ok(result.bytes > 1e6 && result.bytes < statSync(bundled).size);
+    assert.equal(typeof result.kernels, 'string');
+    assert.deepEqual(result.runs.map((run) => run.threads), [1, 2]);
+    for (const run of result.runs) assert.ok(run.prompt_tps > 0 && run.decode_tps > 0);
+    assert.deepEqual(Object.keys(result.read_gbps), ['1', '2']);
+    for (const rate of Object.values(result.read_gbps)) assert.ok(rate > 0);
+  });
+  it('prints a table for people', () => {
+    const { status, out } = sluice(['bench', '-p', '8', '-n', '2', '-r', '2', '-t', '1']);
+    assert.equal(status, 0);
+    assert.match(out, /threads +prompt tok\/s +decode tok\/s.*\n +1 /);
+  });
+});

@@ -1,0 +1,192 @@
+// sluice run, with the bundled model.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { bundled, events, optional, shell, sluice, start, temporary } from './helpers.mjs';
+
+const greedy = ['--temp', '0'];
+
+describe('run', () => {
+  it('prints new text alone to stdout and the figures to stderr', () => {
+    const { status, out, err } = sluice(['run', '-p', 'Once upon a time', '-n', '20', '--seed', '5']);
+    assert.equal(status, 0);
+    assert.ok(out.length > 20);
+    assert.ok(!out.startsWith('Once upon a time'));
+    assert.match(err, /5 prompt tokens.*20 tokens at .*finish: length\n.*kernels, \d+ threads.*seed 5,/s);
+  });
+  it('with no model and no prompt tells a story, as with the bundled file named', () => {
+    const story = sluice(['run', '-n', '30', ...greedy]);
+    assert.equal(story.status, 0);
+    assert.ok(story.out.length > 30);
+    assert.equal(sluice(['run', bundled, '-n', '30', ...greedy]).out, story.out);
+  });
+  it('gives the same text for the same seed, whatever the threads, and another for another', () => {
+    const text = (...more) => sluice(['run', '-p', 'The dog', '-n', '40', ...more]).out;
+    const first = text('--seed', '7');
+    assert.equal(text('--seed', '7', '-t', '1'), first);
+    assert.equal(text('--seed', '7', '-t', '3'), first);
+    assert.notEqual(text('--seed', '8'), first);
+  });
+  it('draws a seed that can be given back', () => {
+    const { out, err } = sluice(['run', '-p', 'The dog', '-n', '30']);
+    const [, seed] = /seed (\d+),/.exec(err);
+    assert.equal(sluice(['run', '-p', 'The dog', '-n', '30', '--seed', seed]).out, out);
+  });
+  it('takes a prompt from a file and from stdin, byte for byte', () => {
+    const prompt = 'Lily had a "caf\u00e9" \u{1f600}\n\nand';
+    const expected = sluice(['run', '-p', prompt, '-n', '12', ...greedy]);
+    assert.equal(expected.status, 0);
+    assert.equal(sluice(['run', '-f', temporary('prompt.txt', prompt), '-n', '12', ...greedy]).out, expected.out);
+    assert.equal(sluice(['run', '-f', '-', '-n', '12', ...greedy], { input: prompt }).out, expected.out);
+  });
+  it('takes prompts that look like options or lists, and bytes that are no text', () => {
+    for (const prompt of ['-x', '--', '{}', '[a,b]', '%s', ' ']) {
+      assert.equal(sluice(['run', '-p', prompt, '-n', '1']).status, 0, prompt);
+    }
+    const bytes = temporary('bytes.bin', Buffer.from([0xff, 0, 0xc3, 0x28, 0xf0, 0x9f]));
+    assert.equal(sluice(['run', '-f', bytes, '-n', '4']).status, 0);
+  });
+  it('takes token ids as they are', () => {
+    const { ids } = JSON.parse(sluice(['tokenize', '--bos', '-p', 'Once upon a time', '--json']).out);
+    assert.equal(
+      sluice(['run', '--tokens', ids.join(','), '-n', '20', ...greedy]).out,
+      sluice(['run', '-p', 'Once upon a time', '-n', '20', ...greedy]).out,
+    );
+  });
+  it('with -n 0 prints nothing', () => {
+    const { status, out, err } = sluice(['run', '-n', '0']);
+    assert.equal(status, 0);
+    assert.equal(out, '');
+    assert.match(err, /finish: length/);
+  });
+  it('ends before a stop text, which is never printed', () => {
+    const whole = sluice(['run', '-p', 'Once upon a time', '-n', '60', ...greedy]).out;
+    for (const stop of ['girl', 'named L', '. She']) {
+      const at = whole.indexOf(stop);
+      if (at < 0) continue;
+      const { status, out, err } = sluice(['run', '-p', 'Once upon a time', '-n', '60', ...greedy, '--stop', stop]);
+      assert.equal(status, 0);
+      assert.equal(out, whole.slice(0, at));
+      assert.match(err, /finish: stop/);
+    }
+    const first = whole.slice(8, 12);
+    const { out } = sluice(['run', '-p', 'Once upon a time', '-n', '60', ...greedy, '--stop', 'zzz', '--stop', first]);
+    assert.equal(out, whole.slice(0, whole.indexOf(first)));
+  });
+  it('fills the context and says so', () => {
+    const { status, out, err } = sluice(['run', '-p', 'Once upon a time', '-c', '24', '--ignore-eos']);
+    assert.equal(status, 0);
+    assert.ok(out.length > 0);
+    assert.match(err, /context 24,/);
+    assert.match(err, /finish: context/);
+  });
+  it('takes each type of KV cache and a context larger than the model was trained for', () => {
+    for (const type of ['f32', 'f16', 'q8_0']) {
+      assert.equal(sluice(['run', '-n', '8', '--kv-type', type, '-c', '1048576']).status, 0, type);
+    }
+  });
+});
+
+describe('run --json', () => {
+  it('gives a line for each token and one for the end', () => {
+    const args = ['run', '-p', 'Once upon a time', '-n', '10', ...greedy];
+    const { status, out, err } = sluice([...args, '--json', '--top-logprobs', '3']);
+    assert.equal(status, 0);
+    assert.equal(err, '');
+    const lines = events(out);
+    const done = lines.pop();
+    assert.equal(lines.length, 10);
+    for (const token of lines) {
+      assert.equal(token.event, 'token');
+      assert.equal(typeof token.text, 'string');
+      assert.ok(Number.isInteger(token.id));
+      assert.ok(token.logprob <= 0);
+      assert.equal(token.top.length, 3);
+      assert.deepEqual(token.top[0], [token.id, token.logprob]);
+    }
+    assert.equal(lines.map((token) => token.text).join(''), sluice(args).out);
+    assert.equal(done.event, 'done');
+    assert.equal(done.finish, 'length');
+    for (const name of ['kernels', 'threads', 'loadMs', 'ttftMs', 'promptTokens', 'promptTokensPerSecond', 'tokens',
+      'tokensPerSecond', 'residentBytes', 'streamedBytes', 'heapBytes', 'seed']) {
+      assert.ok(name in done.stats, name);
+    }
+    assert.equal(done.stats.tokens, 10);
+    assert.equal(done.stats.promptTokens, 5);
+    assert.ok(done.stats.heapBytes > done.stats.residentBytes);
+  });
+  it('names each way to end', () => {
+    const finish = (...args) => events(sluice(['run', '--json', ...greedy, ...args]).out).pop().finish;
+    assert.equal(finish('-n', '5'), 'length');
+    assert.equal(finish('-n', '0'), 'length');
+    assert.equal(finish(), 'eos');
+    assert.equal(finish('--ignore-eos', '-c', '16'), 'context');
+    assert.equal(finish('--stop', 'e'), 'stop');
+  });
+  it('shows tokens of an empty text as well', () => {
+    const { out } = sluice(['run', '--json', '-p', 'a', '-n', '60', '--temp', '3', '--top-k', '0', '--top-p', '1',
+      '--min-p', '0', '--seed', '1', '--ignore-eos']);
+    const tokens = events(out).slice(0, -1);
+    assert.equal(tokens.length, 60);
+    assert.ok(tokens.every((token) => !token.text.includes('\ufffd') || token.text.length > 0));
+  });
+  it('gives failures as events', () => {
+    const long = 'word '.repeat(2000);
+    const full = sluice(['run', '--json', '-f', '-'], { input: long });
+    assert.equal(full.status, 1);
+    assert.equal(events(full.out)[0].code, 'context_full');
+    const budget = sluice(['run', '--json', '--memory-budget', '1M']);
+    assert.equal(budget.status, 4);
+    assert.deepEqual(events(budget.out).map(({ event, code }) => [event, code]), [['error', 'budget_too_small']]);
+    assert.equal(sluice(['run', '--memory-budget', '1.5GiB', '-n', '1']).status, 0);
+  });
+});
+
+describe('the program and its surroundings', () => {
+  it('a pipe that closes ends it quietly', () => {
+    const { status, out, err } = shell('set -o pipefail; "$SLUICE" run --ignore-eos --seed 1 | head -c 10');
+    assert.equal(status, 0);
+    assert.equal(out.length, 10);
+    assert.equal(err, '');
+    assert.equal(shell('set -o pipefail; "$SLUICE" inspect | true').err, '');
+  });
+  it('output that cannot be written is status 1', { skip: process.platform !== 'linux' && 'needs /dev/full' }, () => {
+    const full = shell('"$SLUICE" run -n 3 >/dev/full');
+    assert.equal(full.status, 1);
+    assert.match(full.err, /can't write to standard output/);
+    const closed = shell('"$SLUICE" run -n 3 >&-');
+    assert.equal(closed.status, 1);
+  });
+  it('closed standard streams do no harm', () => {
+    assert.equal(shell('"$SLUICE" run -n 3 <&-').status, 0);
+    assert.equal(shell('"$SLUICE" run -n 3 2>&-').status, 0);
+    const { status, err } = shell('"$SLUICE" run -f - <&-');
+    assert.equal(status, 3);
+    assert.match(err, /standard input/);
+  });
+  for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143]]) {
+    it(`${signal} ends it cleanly after the text so far`, async () => {
+      const { child, ended } = start(['run', '--json', '--ignore-eos', '-c', '1048576', '--seed', '1']);
+      child.stdout.once('data', () => child.kill(signal));
+      const { status, out } = await ended;
+      assert.equal(status, code);
+      const lines = events(out);
+      assert.equal(lines[0].event, 'token');
+      assert.equal(lines.at(-1).event, 'done');
+      assert.equal(lines.at(-1).finish, 'aborted');
+    });
+  }
+});
+
+describe('run, other models', () => {
+  const model = optional('models/stories260K-f32.gguf');
+  const text = optional('models/stories260K.greedy.txt');
+  it('goes on from a prompt as the reference does', { skip: model.skip || text.skip }, () => {
+    const expected = readFileSync(text.path, 'utf8');
+    const { status, out } = sluice(['run', model.path, ...greedy, '--kv-type', 'f32', '-n', '400']);
+    assert.equal(status, 0);
+    const story = out.trimStart();
+    assert.ok(story.length >= 500);
+    assert.equal(story.slice(0, 500), expected.trimStart().slice(0, 500));
+  });
+});

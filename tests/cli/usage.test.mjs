@@ -1,0 +1,137 @@
+// Help, wrong usage and exit status.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { bundled, events, sluice } from './helpers.mjs';
+
+const options = {
+  run: ['-p', '-f', '-n', '-t', '-c', '--temp', '--top-k', '--top-p', '--min-p', '--repeat-penalty', '--seed',
+    '--stop', '--ignore-eos', '--kv-type', '--memory-budget', '--tokens', '--special', '--top-logprobs', '--json'],
+  inspect: ['--json', '-c'],
+  tokenize: ['-p', '-f', '--json', '--bos', '--special', '--lines'],
+  logits: ['-p', '--tokens', '--top', '--hash', '-t', '-c', '--batch', '--kv-type', '--json'],
+  bench: ['-p', '-n', '-r', '-t', '--depth', '--json'],
+};
+
+describe('help', () => {
+  it('of the program names every command, the exit status and the environment', () => {
+    for (const flag of ['--help', '-h']) {
+      const { status, out, err } = sluice([flag]);
+      assert.equal(status, 0);
+      assert.equal(err, '');
+      for (const word of [...Object.keys(options), 'Exit status', 'SLUICE_KERNELS', 'SLUICE_MODEL_DIR', 'Examples']) {
+        assert.ok(out.includes(word), word);
+      }
+    }
+  });
+  for (const [command, names] of Object.entries(options)) {
+    it(`of ${command} names every option and stays within 80 columns`, () => {
+      const { status, out, err } = sluice([command, '--help']);
+      assert.equal(status, 0);
+      assert.equal(err, '');
+      assert.match(out, new RegExp(`^sluice ${command} - .+\n\nusage: sluice ${command} \\[MODEL\\]`));
+      for (const name of names) assert.match(out, new RegExp(`^  ${name}\\b`, 'm'), name);
+      for (const line of out.split('\n')) assert.ok(line.length <= 80, line);
+      for (const part of ['Examples:', 'Exit status:', 'Environment:']) assert.ok(out.includes(part), part);
+    });
+  }
+  it('comes with --version', () => {
+    const { status, out } = sluice(['--version']);
+    assert.equal(status, 0);
+    assert.match(out, /^sluice \d+\.\d+\.\d+\n$/);
+  });
+});
+
+// Arguments, and what the message must say.
+const wrong = [
+  [[], /no command/],
+  [['frob'], /unknown command 'frob'/],
+  [['--frob'], /unknown option '--frob'/],
+  [['run', '--frob'], /--frob/],
+  [['run', bundled, 'more'], /more/],
+  [['run', '-p'], /-p/],
+  [['run', '-p', ''], /prompt is empty/],
+  [['run', '-f', '-'], /prompt is empty/],
+  [['run', '-p', 'a', '-f', 'b'], /-p excludes -f|-f excludes -p/],
+  [['run', '-p', 'a', '--tokens', '1'], /excludes/],
+  [['run', '-f', 'a', '--tokens', '1'], /excludes/],
+  [['run', '-n', '-2'], /-n: expected a whole number/],
+  [['run', '-n', '1.5'], /-n: expected a whole number/],
+  [['run', '-n', '12abc'], /-n: expected a whole number/],
+  [['run', '-n', ''], /-n: expected a whole number/],
+  [['run', '-n', '1', '-n', '2'], /-n/],
+  [['run', '-t', '0'], /from 1 to 64/],
+  [['run', '-t', '65'], /from 1 to 64/],
+  [['run', '-t', '99999999999999999999'], /from 1 to 64/],
+  [['run', '-c', '0'], /-c: expected/],
+  [['run', '-c', '99999999'], /-c: expected/],
+  [['run', '--temp', 'nan'], /finite number/],
+  [['run', '--temp', 'inf'], /finite number/],
+  [['run', '--temp', '-inf'], /finite number/],
+  [['run', '--temp', '0x1p3'], /finite number/],
+  [['run', '--temp', '1e400'], /finite number/],
+  [['run', '--temp', '-0.5'], /temperature/],
+  [['run', '--top-k', '-1'], /--top-k/],
+  [['run', '--top-p', '1.01'], /top-p/],
+  [['run', '--min-p', '-1'], /min-p/],
+  [['run', '--repeat-penalty', '0'], /repeat/],
+  [['run', '--repeat-penalty', 'NaN'], /finite number/],
+  [['run', '--seed', '-1'], /--seed/],
+  [['run', '--seed', '18446744073709551616'], /--seed/],
+  [['run', '--stop', ''], /--stop/],
+  [['run', '--kv-type', 'f64'], /f32, f16 or q8_0/],
+  [['run', '--memory-budget', '5 apples'], /--memory-budget/],
+  [['run', '--memory-budget', '0'], /--memory-budget/],
+  [['run', '--memory-budget', '-1G'], /--memory-budget/],
+  [['run', '--tokens', ''], /--tokens/],
+  [['run', '--tokens', '1,,2'], /--tokens/],
+  [['run', '--tokens', '1,x'], /--tokens/],
+  [['run', '--tokens', '1,99999999'], /99999999/],
+  [['run', '--top-logprobs', '101'], /0 to 100/],
+  [['tokenize'], /-p or -f/],
+  [['tokenize', '-p', 'a', '-f', 'b'], /excludes/],
+  [['logits'], /-p or ids with --tokens/],
+  [['logits', '-p', ''], /empty/],
+  [['logits', '-p', 'a', '--batch', '0'], /--batch/],
+  [['logits', '-p', 'a', '--top', '-1'], /--top/],
+  [['bench', '-t', '1,0'], /-t: expected/],
+  [['bench', '-r', '0'], /-r: expected/],
+  [['bench', '--depth', '-1'], /--depth/],
+];
+
+describe('wrong usage is status 2 with a reason and no output', () => {
+  for (const [args, reason] of wrong) {
+    it(`sluice ${args.map((a) => (a === '' ? "''" : a)).join(' ').replace(bundled, 'MODEL')}`, () => {
+      const { status, out, err } = sluice(args);
+      assert.equal(status, 2, err);
+      assert.equal(out, '');
+      assert.match(err, /^sluice: error: /);
+      assert.match(err, reason);
+    });
+  }
+  it('with --json it is an event, too', () => {
+    for (const args of [['frob'], ['run', '--temp', 'nan'], ['run', '-p', ''], ['bench', '-r', 'x']]) {
+      const { status, out } = sluice([...args, '--json']);
+      assert.equal(status, 2);
+      const [event, ...others] = events(out);
+      assert.deepEqual(others, []);
+      assert.equal(event.event, 'error');
+      assert.equal(event.code, 'invalid_argument');
+      assert.ok(event.message.length > 0);
+    }
+  });
+});
+
+describe('SLUICE_KERNELS', () => {
+  it('that names no kernels of this machine is refused with those that it has', () => {
+    for (const command of [['run', '-n', '1'], ['logits', '-p', 'a'], ['bench']]) {
+      const { status, err } = sluice(command, { env: { SLUICE_KERNELS: 'neon9' } });
+      assert.equal(status, 2);
+      assert.match(err, /neon9.*generic/s);
+    }
+  });
+  it('forces a table, which the figures name', () => {
+    const { status, err } = sluice(['run', '-n', '1'], { env: { SLUICE_KERNELS: 'generic' } });
+    assert.equal(status, 0);
+    assert.match(err, /generic kernels/);
+  });
+});

@@ -1,0 +1,189 @@
+// Tokenizers: with sound vocabularies any bytes come back the same, whole and as a stream; with
+// any vocabulary building and using it is safe.
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/utf8.h"
+#include "text/tokenizer.h"
+#include "text/vocab.h"
+
+namespace {
+
+using namespace sluice;
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+Value text_value(std::string_view text) {
+  Value value;
+  value.type = ValueType::string;
+  value.bytes = text;
+  return value;
+}
+
+Value texts_value(const std::vector<std::string>& texts) {
+  Value value;
+  value.type = ValueType::array;
+  value.element = ValueType::string;
+  value.count = texts.size();
+  for (const std::string& text : texts) {
+    value.bytes += text;
+    value.ends.push_back(static_cast<uint32_t>(value.bytes.size()));
+  }
+  return value;
+}
+
+Value bytes_value(std::string_view bytes) {
+  Value value;
+  value.type = ValueType::array;
+  value.element = ValueType::i8;
+  value.count = bytes.size();
+  value.bytes = bytes;
+  return value;
+}
+
+Gguf header(bool spm, std::string_view pre, const std::vector<std::string>& tokens,
+            std::string_view types, std::string_view scores,
+            const std::vector<std::string>& merges) {
+  Gguf gguf;
+  gguf.metadata.emplace_back("tokenizer.ggml.model", text_value(spm ? "llama" : "gpt2"));
+  gguf.metadata.emplace_back("tokenizer.ggml.pre", text_value(pre));
+  gguf.metadata.emplace_back("tokenizer.ggml.tokens", texts_value(tokens));
+  gguf.metadata.emplace_back("tokenizer.ggml.token_type", bytes_value(types));
+  gguf.metadata.emplace_back("tokenizer.ggml.scores", bytes_value(scores));
+  gguf.metadata.emplace_back("tokenizer.ggml.merges", texts_value(merges));
+  return gguf;
+}
+
+std::string byte_token(uint32_t byte) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  return {'<', '0', 'x', kHex[byte >> 4], kHex[byte & 15], '>'};
+}
+
+// All bytes, some joins, user-defined tokens that overlap, a control token.
+Tokenizer sound(bool spm, std::string_view pre) {
+  std::vector<std::string> tokens;
+  std::string types;
+  std::string scores;
+  const auto add = [&](std::string_view text, char type, int score = 0) {
+    tokens.emplace_back(text);
+    types.push_back(type);
+    scores.push_back(static_cast<char>(score));
+  };
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    if (spm) {
+      add(byte_token(byte), 6);
+    } else {
+      add(byte_character(static_cast<uint8_t>(byte)), 1);
+    }
+  }
+  const std::string space(spm ? kSpaceSign : byte_character(' '));
+  if (spm) {
+    for (const std::string& text : {std::string("a"), std::string("t"), space}) add(text, 1, -9);
+  }
+  for (const std::string& text : {"aa", "aaaa", "th"}) add(text, 1, -3);
+  for (const std::string& text : {space + space, space + "a", space + "th"}) add(text, 1, -2);
+  for (const std::string_view text : {"<<", "<<a", "a<b", "\n\n", "  "}) add(text, 4);
+  add("<s>", 3);
+  const std::vector<std::string> merges = {"a a",   "t h",        space + " " + space,
+                                           "aa aa", space + " a", space + " th"};
+  auto tokenizer = Tokenizer::from_gguf(
+      header(spm, pre, tokens, types, scores, spm ? std::vector<std::string>{} : merges));
+  require(tokenizer.has_value());
+  return std::move(*tokenizer);
+}
+
+void use(const Tokenizer& tokenizer, std::string_view text, bool comes_back) {
+  for (const bool parse_special : {false, true}) {
+    const std::vector<TokenId> ids = tokenizer.encode(text, parse_special);
+    for (const TokenId id : ids) require(id >= 0 && id < tokenizer.vocab_size());
+    const std::string decoded = tokenizer.decode(ids);
+    if (comes_back && !parse_special) require(decoded == text);
+    TextStream stream(tokenizer, true);
+    std::string streamed;
+    for (const TokenId id : ids) {
+      const std::string part = stream.push(id);
+      require(utf8_sanitize(part) == part);
+      streamed += part;
+    }
+    streamed += stream.flush();
+    require(streamed == utf8_sanitize(decoded));
+  }
+}
+
+// Takes bytes from the front of the input.
+std::string_view take(std::string_view& input, size_t n) {
+  const std::string_view taken = input.substr(0, n);
+  input.remove_prefix(taken.size());
+  return taken;
+}
+uint8_t take_byte(std::string_view& input) {
+  return input.empty() ? 0 : static_cast<uint8_t>(take(input, 1)[0]);
+}
+std::vector<std::string> take_texts(std::string_view& input, size_t n) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < n; ++i) texts.emplace_back(take(input, take_byte(input) % 16));
+  return texts;
+}
+
+void use_any_vocabulary(std::string_view input) {
+  const uint8_t flags = take_byte(input);
+  std::vector<std::string> tokens = take_texts(input, take_byte(input));
+  const std::string types(take(input, (flags & 2) != 0 ? take_byte(input) : tokens.size()));
+  const std::string scores(take(input, (flags & 4) != 0 ? take_byte(input) : tokens.size()));
+  std::vector<std::string> merges = take_texts(input, take_byte(input) % 32);
+  if ((flags & 8) != 0) {  // ones that name tokens, to get beyond the checks
+    merges.clear();
+    for (size_t i = 0; i + 1 < tokens.size() && i < 40; i += 2) {
+      merges.push_back(tokens[i] + " " + tokens[i + 1]);
+      tokens.push_back(tokens[i] + tokens[i + 1]);
+    }
+  }
+  std::string all_types = types;
+  std::string all_scores = scores;
+  if ((flags & 8) != 0) {
+    all_types.resize(tokens.size(), 1);
+    all_scores.resize(tokens.size(), 0);
+  }
+  Gguf gguf = header((flags & 1) != 0, take(input, 9), tokens, all_types, all_scores, merges);
+  if ((flags & 16) != 0) {
+    for (const char* key : {"bos", "eos", "eot", "unknown"}) {
+      Value id;
+      id.type = ValueType::u8;
+      id.bytes.push_back(static_cast<char>(take_byte(input)));
+      gguf.metadata.emplace_back(std::string("tokenizer.ggml.") + key + "_token_id", id);
+    }
+  }
+  if ((flags & 32) != 0)
+    std::erase_if(gguf.metadata, [](auto& e) { return e.first.ends_with("type"); });
+  const auto tokenizer = Tokenizer::from_gguf(gguf);
+  if (!tokenizer) {
+    const std::string& message = tokenizer.error().message;
+    require(!message.empty() && printable(message, 100000) == message);
+    return;
+  }
+  for (TokenId id = -1; id <= tokenizer->vocab_size(); ++id) {
+    require(tokenizer->piece(id).size() <= tokenizer->raw_token(id).size());
+    require(!tokenizer->is_end(id) || id >= 0);
+  }
+  use(*tokenizer, input, false);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const Tokenizer kSound[] = {sound(true, ""),           sound(false, "gpt-2"),
+                                     sound(false, "llama-bpe"), sound(false, "qwen2"),
+                                     sound(false, "smollm"),    sound(false, "default")};
+  std::string_view input(reinterpret_cast<const char*>(data), size);
+  const size_t which = take_byte(input) % (std::size(kSound) + 2);
+  if (which < std::size(kSound)) {
+    use(kSound[which], input, true);
+  } else {
+    use_any_vocabulary(input);
+  }
+  return 0;
+}

@@ -1,0 +1,165 @@
+// What the tests of whole models share: loading, generating, hashing. Failures are the test's own.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine.h"
+#include "gguf_builder.h"
+
+namespace sluice {
+
+// An engine with all of a file's bytes, brought in pieces of `piece` bytes (0: as they fit); null,
+// and a failure of the test, where that goes wrong.
+inline std::unique_ptr<Engine> load_bytes(std::string_view file, const LoadOptions& options = {},
+                                          size_t piece = 0) {
+  auto engine = Engine::create(options, file.size());
+  if (!engine.has_value()) {
+    ADD_FAILURE() << engine.error().message;
+    return nullptr;
+  }
+  for (size_t at = 0; at < file.size();) {
+    const size_t n = std::min(file.size() - at, piece == 0 ? file.size() : piece);
+    const Status status = (*engine)->push(as_bytes(file.substr(at, n)));
+    if (!status.has_value()) {
+      ADD_FAILURE() << "after " << at << " bytes: " << status.error().message;
+      return nullptr;
+    }
+    at += n;
+  }
+  const Status end = (*engine)->end_of_file();
+  EXPECT_TRUE(end.has_value()) << end.error().message;
+  EXPECT_TRUE((*engine)->loaded());
+  return std::move(*engine);
+}
+
+inline std::unique_ptr<Engine> open_file(const std::string& path, const LoadOptions& options = {}) {
+  auto engine = Engine::open(path, options);
+  if (!engine.has_value()) {
+    ADD_FAILURE() << path << ": " << engine.error().message;
+    return nullptr;
+  }
+  return std::move(*engine);
+}
+
+inline std::string read_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// A file that lives as long as this object.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string_view bytes) {
+    std::string pattern = testing::TempDir() + "sluice-XXXXXX";
+    const int fd = mkstemp(pattern.data());
+    EXPECT_GE(fd, 0) << pattern;
+    path_ = pattern;
+    std::ofstream out(path_, std::ios::binary);
+    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    EXPECT_TRUE(out.good()) << path_;
+    close(fd);
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline GenerateOptions greedy(int64_t max_tokens) {
+  GenerateOptions options;
+  options.sampler.temperature = 0;
+  options.has_seed = true;
+  options.max_tokens = max_tokens;
+  options.ignore_eos = true;
+  return options;
+}
+
+struct Generated {
+  std::vector<Event> tokens;
+  std::string text;
+  Finish finish = Finish::aborted;
+
+  std::vector<TokenId> ids() const {
+    std::vector<TokenId> all;
+    for (const Event& event : tokens) all.push_back(event.id);
+    return all;
+  }
+};
+
+// Steps until done. Fails the test, and ends, where weights are awaited.
+inline Generated finish_run(Engine& engine) {
+  Generated result;
+  for (;;) {
+    auto event = engine.step();
+    if (!event.has_value()) {
+      ADD_FAILURE() << event.error().message;
+      return result;
+    }
+    if (event->kind == Event::Kind::waiting) {
+      ADD_FAILURE() << "the engine waits for weights";
+      engine.cancel();
+    } else if (event->kind == Event::Kind::token) {
+      result.text += event->text;
+      result.tokens.push_back(std::move(*event));
+    } else if (event->kind == Event::Kind::done) {
+      result.finish = event->finish;
+      return result;
+    }
+  }
+}
+
+template <typename Prompt>
+Generated generate(Engine& engine, const Prompt& prompt, const GenerateOptions& options) {
+  const Status started = engine.start(prompt, options);
+  if (!started.has_value()) {
+    ADD_FAILURE() << started.error().message;
+    return {};
+  }
+  return finish_run(engine);
+}
+
+// The hash of the last position's logits; "" and a failure where that goes wrong.
+inline std::string hash_of(Engine& engine, std::span<const TokenId> ids, int64_t batch = 0) {
+  const Status started = engine.start_logits(ids, batch);
+  if (!started.has_value()) {
+    ADD_FAILURE() << started.error().message;
+    return "";
+  }
+  finish_run(engine);
+  EXPECT_EQ(engine.logits().size(), static_cast<size_t>(engine.config().n_vocab));
+  return logits_hash(engine.logits());
+}
+
+// n token ids below n_vocab, the same each time.
+inline std::vector<TokenId> some_ids(size_t n, int64_t n_vocab, uint32_t seed = 1) {
+  std::vector<TokenId> ids(n);
+  uint64_t state = seed;
+  for (TokenId& id : ids) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    id = static_cast<TokenId>((state >> 33) % static_cast<uint64_t>(n_vocab));
+  }
+  return ids;
+}
+
+// A name that GoogleTest takes for a test with this parameter.
+inline std::string test_name(std::string_view text) {
+  std::string name(text);
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name;
+}
+
+}  // namespace sluice

@@ -1,0 +1,231 @@
+#include "sample/sampler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace sluice {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// Nothing that cuts or bends the distribution.
+SamplerOptions plain(uint64_t seed = 1) {
+  return {.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .repeat_penalty = 1, .seed = seed};
+}
+
+// How often each token came in n draws.
+std::map<int32_t, int> draw(const SamplerOptions& options, const std::vector<float>& logits,
+                            int n = 2000, const std::vector<int32_t>& recent = {}) {
+  Sampler sampler(options);
+  std::map<int32_t, int> counts;
+  for (int i = 0; i < n; ++i) ++counts[sampler.sample(logits, recent)];
+  return counts;
+}
+
+std::set<int32_t> drawn(const SamplerOptions& options, const std::vector<float>& logits,
+                        const std::vector<int32_t>& recent = {}) {
+  std::set<int32_t> ids;
+  for (const auto& [id, count] : draw(options, logits, 2000, recent)) ids.insert(id);
+  return ids;
+}
+
+std::vector<float> varied_logits(size_t n) {
+  std::vector<float> logits(n);
+  uint32_t state = 7;
+  for (float& logit : logits) {
+    state = state * 1664525 + 1013904223;
+    logit = static_cast<float>(state >> 8) * 0x1p-24f * 12;
+  }
+  return logits;
+}
+
+TEST(Sampler, GreedyTakesTheBestAndOfEqualOnesTheFirst) {
+  SamplerOptions options = plain();
+  options.temperature = 0;
+  EXPECT_EQ(Sampler(options).sample(std::vector<float>{1, 3, 2}, {}), 1);
+  EXPECT_EQ(Sampler(options).sample(std::vector<float>{1, 3, 3, 3}, {}), 1);
+  EXPECT_EQ(Sampler(options).sample(std::vector<float>{-5}, {}), 0);
+}
+
+TEST(Sampler, FollowsTheDistribution) {
+  // Weights 1 : 2 : 5.
+  const std::vector<float> logits = {0, std::log(2.f), std::log(5.f)};
+  auto counts = draw(plain(), logits, 8000);
+  EXPECT_NEAR(counts[0], 1000, 150);
+  EXPECT_NEAR(counts[1], 2000, 200);
+  EXPECT_NEAR(counts[2], 5000, 250);
+  SamplerOptions cold = plain();
+  cold.temperature = 0.5f;  // weights 1 : 4 : 25
+  counts = draw(cold, logits, 9000);
+  EXPECT_NEAR(counts[0], 300, 80);
+  EXPECT_NEAR(counts[1], 1200, 160);
+}
+
+TEST(Sampler, TheSameSeedGivesTheSameChoicesOnEveryMachine) {
+  const std::vector<float> logits = varied_logits(1000);
+  SamplerOptions options;
+  options.seed = 42;
+  Sampler one(options);
+  Sampler two(options);
+  std::vector<int32_t> ids;
+  for (int i = 0; i < 12; ++i) {
+    ids.push_back(one.sample(logits, {}));
+    EXPECT_EQ(two.sample(logits, {}), ids.back());
+  }
+  // What they are is part of the contract: links with a seed keep their meaning.
+  EXPECT_EQ(ids, (std::vector<int32_t>{276, 489, 943, 678, 453, 618, 378, 10, 678, 708, 378, 950}));
+  options.seed = 43;
+  Sampler other(options);
+  std::vector<int32_t> other_ids;
+  for (int i = 0; i < 12; ++i) other_ids.push_back(other.sample(logits, {}));
+  EXPECT_NE(other_ids, ids);
+}
+
+TEST(Sampler, TopK) {
+  SamplerOptions options = plain();
+  options.top_k = 2;
+  EXPECT_EQ(drawn(options, {1, 1.2f, 0.9f, 1.1f}), (std::set<int32_t>{1, 3}));
+  EXPECT_EQ(drawn(options, {1, 1, 1, 1}), (std::set<int32_t>{0, 1}));
+  options.top_k = 100;
+  EXPECT_EQ(drawn(options, {1, 1, 1}), (std::set<int32_t>{0, 1, 2}));
+}
+
+TEST(Sampler, TopPKeepsUntilTheSumIsReached) {
+  // Probabilities 0.4, 0.3, 0.2, 0.1.
+  const std::vector<float> logits = {std::log(0.1f), std::log(0.4f), std::log(0.2f),
+                                     std::log(0.3f)};
+  SamplerOptions options = plain();
+  options.top_p = 0.35f;
+  EXPECT_EQ(drawn(options, logits), (std::set<int32_t>{1}));
+  options.top_p = 0.65f;
+  EXPECT_EQ(drawn(options, logits), (std::set<int32_t>{1, 3}));
+  options.top_p = 0.85f;
+  EXPECT_EQ(drawn(options, logits), (std::set<int32_t>{1, 2, 3}));
+  options.top_p = 0;
+  EXPECT_EQ(drawn(options, logits), (std::set<int32_t>{1}));
+  // Over what top-k left: 0.4 of 0.7.
+  options.top_p = 0.5f;
+  options.top_k = 2;
+  EXPECT_EQ(drawn(options, logits), (std::set<int32_t>{1}));
+  // Among equals the lower ids stay.
+  options.top_k = 0;
+  EXPECT_EQ(drawn(options, {2, 2, 2, 2}), (std::set<int32_t>{0, 1}));
+}
+
+TEST(Sampler, MinPIsRelativeToTheBest) {
+  const std::vector<float> logits = {std::log(0.1f), std::log(0.4f), std::log(0.2f),
+                                     std::log(0.3f)};
+  SamplerOptions options = plain();
+  options.min_p = 0.6f;
+  EXPECT_EQ(drawn(options, logits), (std::set<int32_t>{1, 3}));
+  options.min_p = 1;
+  EXPECT_EQ(drawn(options, logits), (std::set<int32_t>{1}));
+  // The cuts look at the distribution before the temperature.
+  options.min_p = 0.6f;
+  options.temperature = 50;
+  EXPECT_EQ(drawn(options, logits), (std::set<int32_t>{1, 3}));
+}
+
+TEST(Sampler, RepeatPenaltyLooksAtTheLast64Tokens) {
+  SamplerOptions options = plain();
+  options.temperature = 0;
+  options.repeat_penalty = 2;
+  const std::vector<float> logits = {3, 2, -1};
+  EXPECT_EQ(Sampler(options).sample(logits, {}), 0);
+  EXPECT_EQ(Sampler(options).sample(logits, std::vector<int32_t>{0}), 1);
+  EXPECT_EQ(Sampler(options).sample(logits, std::vector<int32_t>{0, 0, 0}), 1);  // once, not thrice
+  // Ids that are none of the vocabulary's are passed over.
+  EXPECT_EQ(Sampler(options).sample(logits, std::vector<int32_t>{-1, 3, 1000}), 0);
+  std::vector<int32_t> recent(65, 2);
+  recent[0] = 0;
+  EXPECT_EQ(Sampler(options).sample(logits, recent), 0);  // out of the window
+  recent.erase(recent.begin() + 1);
+  EXPECT_EQ(Sampler(options).sample(logits, recent), 1);
+  // A negative logit gets more negative.
+  EXPECT_EQ(Sampler(options).sample(std::vector<float>{-1, -1.5f}, std::vector<int32_t>{0}), 1);
+}
+
+TEST(Sampler, CutsAgreeWithSortingEverything) {
+  const std::vector<float> logits = varied_logits(5000);
+  std::vector<int32_t> order(logits.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int32_t>(i);
+  std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+    const float x = logits[static_cast<size_t>(a)];
+    const float y = logits[static_cast<size_t>(b)];
+    return x != y ? x > y : a < b;
+  });
+  double total = 0;
+  for (const float logit : logits) total += std::exp(double{logit});
+  SamplerOptions options = plain();
+  options.top_p = 0.01f;
+  std::set<int32_t> expected;
+  double sum = 0;
+  for (const int32_t id : order) {
+    if (sum >= 0.01 * total) break;
+    expected.insert(id);
+    sum += std::exp(double{logits[static_cast<size_t>(id)]});
+  }
+  EXPECT_EQ(drawn(options, logits), expected);
+}
+
+TEST(Sampler, HostileLogits) {
+  for (const SamplerOptions& options : {plain(), SamplerOptions{}}) {
+    EXPECT_EQ(drawn(options, {kNan, 1, kNan}), (std::set<int32_t>{1}));
+    EXPECT_EQ(drawn(options, {1, kInf, 5}), (std::set<int32_t>{1}));
+    EXPECT_EQ(drawn(options, {-kInf, -kInf, 2}), (std::set<int32_t>{2}));
+    EXPECT_EQ(drawn(options, {kNan, -kInf, kNan}), (std::set<int32_t>{0}));
+    EXPECT_EQ(Sampler(options).sample({}, {}), 0);
+  }
+  SamplerOptions tiny = plain();
+  tiny.temperature = 1e-45f;
+  EXPECT_EQ(drawn(tiny, {1, 2, 1.9999f}), (std::set<int32_t>{1}));
+  SamplerOptions penalized = plain();
+  penalized.repeat_penalty = 0.01f;
+  EXPECT_EQ(drawn(penalized, {3e38f, 1}, {0, 1}), (std::set<int32_t>{0}));
+}
+
+TEST(Sampler, ValidateNamesTheOption) {
+  EXPECT_TRUE(validate(SamplerOptions{}).has_value());
+  EXPECT_TRUE(validate(plain()).has_value());
+  const auto expect_bad = [](auto change, std::string_view part) {
+    SamplerOptions options;
+    change(options);
+    const Status status = validate(options);
+    ASSERT_FALSE(status.has_value()) << part;
+    EXPECT_EQ(status.error().code, Code::invalid_argument);
+    EXPECT_NE(status.error().message.find(part), std::string::npos) << status.error().message;
+  };
+  for (const float bad : {kNan, kInf, -kInf, -1.f, 101.f}) {
+    expect_bad([&](auto& o) { o.temperature = bad; }, "temperature is ");
+    expect_bad([&](auto& o) { o.top_p = bad; }, "top-p is ");
+    expect_bad([&](auto& o) { o.min_p = bad; }, "min-p is ");
+    expect_bad([&](auto& o) { o.repeat_penalty = bad; }, "repeat penalty is ");
+  }
+  expect_bad([](auto& o) { o.repeat_penalty = 0; }, "0.01 to 100");
+  expect_bad([](auto& o) { o.top_k = -1; }, "top-k is -1");
+}
+
+TEST(BestLogprobs, AreSortedAndOfTheRawLogits) {
+  const std::vector<float> logits = {1, 3, kNan, 3, 2};
+  const double log_sum = 3 + std::log(std::exp(-2.) + 2 + std::exp(-1.));
+  const auto best = best_logprobs(logits, 3, log_sum);
+  ASSERT_EQ(best.size(), 3u);
+  EXPECT_EQ(best[0].first, 1);
+  EXPECT_EQ(best[1].first, 3);
+  EXPECT_EQ(best[2].first, 4);
+  EXPECT_FLOAT_EQ(best[0].second, static_cast<float>(3 - log_sum));
+  EXPECT_FLOAT_EQ(best[2].second, static_cast<float>(2 - log_sum));
+  EXPECT_EQ(best_logprobs(logits, 100, log_sum).size(), 5u);
+  EXPECT_TRUE(best_logprobs(logits, 0, log_sum).empty());
+  EXPECT_TRUE(best_logprobs(logits, -3, log_sum).empty());
+  EXPECT_TRUE(best_logprobs({}, 3, 0).empty());
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,508 @@
+// Tokenizers on small vocabularies made here: splits and ids derived by hand from the patterns.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gguf_builder.h"
+#include "text/pretokenize.h"
+#include "text/tokenizer.h"
+#include "text/unicode.h"
+#include "text/vocab.h"
+
+namespace sluice {
+namespace {
+
+using Ids = std::vector<TokenId>;
+using Strings = std::vector<std::string>;
+enum : int32_t {
+  kNormal = 1,
+  kUnknown = 2,
+  kControl = 3,
+  kUserDefined = 4,
+  kUnused = 5,
+  kByte = 6
+};
+
+Result<Tokenizer> build(const GgufBuilder& file) {
+  const std::string header = file.header();
+  const auto gguf = parse_gguf(as_bytes(header));
+  if (!gguf) return std::unexpected(gguf.error());
+  return Tokenizer::from_gguf(*gguf);
+}
+
+Tokenizer must_build(const GgufBuilder& file) {
+  auto tokenizer = build(file);
+  if (!tokenizer) {
+    ADD_FAILURE() << tokenizer.error().message;
+    std::abort();
+  }
+  return std::move(*tokenizer);
+}
+
+void expect_error(const GgufBuilder& file, Code code, std::string_view part) {
+  const auto tokenizer = build(file);
+  ASSERT_FALSE(tokenizer.has_value()) << "expected: " << part;
+  EXPECT_EQ(code_name(tokenizer.error().code), code_name(code));
+  EXPECT_NE(tokenizer.error().message.find(part), std::string::npos) << tokenizer.error().message;
+}
+
+// Text, type (and score, for SPM) of each token.
+struct Token {
+  std::string text;
+  int32_t type = kNormal;
+  float score = 0;
+};
+
+void put_tokens(GgufBuilder& file, const std::vector<Token>& tokens) {
+  Strings texts;
+  std::vector<int32_t> types;
+  std::vector<float> scores;
+  for (const Token& token : tokens) {
+    texts.push_back(token.text);
+    types.push_back(token.type);
+    scores.push_back(token.score);
+  }
+  file.kv_strings("tokenizer.ggml.tokens", texts)
+      .kv_array("tokenizer.ggml.token_type", ValueType::i32, types)
+      .kv_array("tokenizer.ggml.scores", ValueType::f32, scores);
+}
+
+std::vector<Token> byte_level_tokens() {
+  std::vector<Token> tokens;
+  for (int byte = 0; byte < 256; ++byte) {
+    tokens.push_back({std::string(byte_character(static_cast<uint8_t>(byte)))});
+  }
+  return tokens;
+}
+
+// The 256 bytes (ids 0 to 255 are the bytes themselves), then `more`.
+GgufBuilder bpe(std::string_view pre, const std::vector<Token>& more, const Strings& merges) {
+  GgufBuilder file;
+  std::vector<Token> tokens = byte_level_tokens();
+  tokens.insert(tokens.end(), more.begin(), more.end());
+  file.kv_string("tokenizer.ggml.model", "gpt2");
+  if (!pre.empty()) file.kv_string("tokenizer.ggml.pre", pre);
+  put_tokens(file, tokens);
+  file.kv_strings("tokenizer.ggml.merges", merges);
+  return file;
+}
+
+// <unk>, <s>, </s>, the 256 bytes (byte b is id 3 + b), U+2581 (259), then `more` from 260 on.
+GgufBuilder spm(const std::vector<Token>& more) {
+  GgufBuilder file;
+  std::vector<Token> tokens = {{"<unk>", kUnknown}, {"<s>", kControl}, {"</s>", kControl}};
+  for (int byte = 0; byte < 256; ++byte) {
+    constexpr std::string_view kHex = "0123456789ABCDEF";
+    tokens.push_back({{'<', '0', 'x', kHex[static_cast<size_t>(byte >> 4)],
+                       kHex[static_cast<size_t>(byte & 15)], '>'},
+                      kByte});
+  }
+  tokens.push_back({std::string(kSpaceSign), kNormal, -100});
+  tokens.insert(tokens.end(), more.begin(), more.end());
+  file.kv_string("tokenizer.ggml.model", "llama");
+  put_tokens(file, tokens);
+  return file;
+}
+constexpr TokenId kFirstByte = 3;
+constexpr TokenId kSpace = 259;
+constexpr TokenId kMore = 260;
+
+Strings words(Splitter splitter, std::string_view text) {
+  Strings out;
+  WordSplitter split(splitter, text);
+  for (std::string_view word = split.next(); !word.empty(); word = split.next()) {
+    out.emplace_back(word);
+  }
+  return out;
+}
+
+std::string random_bytes(std::mt19937& random, size_t n) {
+  static const Strings kParts = {
+      " ",        "  ",   "a",        "Ab",           "12",  "'s", "\n",
+      "\xc3\xa9", "\xff", "\xe2\x96", "\xe2\x96\x81", "<s>", "<<", "\xf0\x9f\x98\x80",
+      ".",        "$",    "\xe2"};
+  std::string out;
+  while (out.size() < n) {
+    const auto pick = static_cast<size_t>(random() % 24);
+    if (pick < kParts.size()) {
+      out += kParts[pick];
+    } else {
+      out.push_back(static_cast<char>(random()));
+    }
+  }
+  return out;
+}
+
+TEST(Unicode, ClassesOfCharacters) {
+  EXPECT_EQ(char_class('a'), CharClass::letter);
+  EXPECT_EQ(char_class('7'), CharClass::number);
+  EXPECT_EQ(char_class(','), CharClass::punctuation);
+  EXPECT_EQ(char_class('$'), CharClass::other);
+  EXPECT_EQ(char_class('\n'), CharClass::space);
+  EXPECT_EQ(char_class(0x1c), CharClass::other);
+  EXPECT_EQ(char_class(0xa0), CharClass::space);
+  EXPECT_EQ(char_class(0xbd), CharClass::number);     // one half
+  EXPECT_EQ(char_class(0x301), CharClass::other);     // a combining accent
+  EXPECT_EQ(char_class(0x4e00), CharClass::letter);   // inside a range that has a name of its own
+  EXPECT_EQ(char_class(0x2ebf0), CharClass::letter);  // new in Unicode 15.1
+  EXPECT_EQ(char_class(0x105c0), CharClass::other);   // new in Unicode 16
+  EXPECT_EQ(char_class(0x10ffff), CharClass::other);
+  EXPECT_EQ(classify("\xc3").kind, CharClass::other);
+  EXPECT_EQ(classify("\xc3").length, 1);
+  EXPECT_EQ(classify("").kind, CharClass::end);
+}
+
+TEST(PreTokenizer, Gpt2) {
+  EXPECT_EQ(words(Splitter::gpt2, "I'm here, 'S 12ab  x\n\n"),
+            (Strings{"I", "'m", " here", ",", " '", "S", " 12", "ab", " ", " x", "\n\n"}));
+  EXPECT_EQ(words(Splitter::gpt2, "they'll've'"), (Strings{"they", "'ll", "'ve", "'"}));
+  EXPECT_EQ(words(Splitter::gpt2, "   "), (Strings{"   "}));
+  EXPECT_EQ(words(Splitter::gpt2, "\t\tx"), (Strings{"\t", "\t", "x"}));
+  EXPECT_EQ(words(Splitter::gpt2, " \u00e9\u00bd\u3000!"),
+            (Strings{" \u00e9", "\u00bd", "\u3000", "!"}));
+}
+
+TEST(PreTokenizer, Llama3) {
+  EXPECT_EQ(words(Splitter::llama3, "I'M 1234567$abc"),
+            (Strings{"I", "'M", " ", "123", "456", "7", "$abc"}));
+  EXPECT_EQ(words(Splitter::llama3, "a \n \n  b"), (Strings{"a", " \n \n", " ", " b"}));
+  EXPECT_EQ(words(Splitter::llama3, " ...\r\n\r\nx"), (Strings{" ...\r\n\r\n", "x"}));
+  EXPECT_EQ(words(Splitter::llama3, "\tx\nx"), (Strings{"\tx", "\n", "x"}));
+  EXPECT_EQ(words(Splitter::llama3, "  12"), (Strings{" ", " ", "12"}));
+}
+
+TEST(PreTokenizer, Qwen2TakesDigitsOneByOne) {
+  EXPECT_EQ(words(Splitter::qwen2, "ab 123'Ve"), (Strings{"ab", " ", "1", "2", "3", "'Ve"}));
+}
+
+TEST(PreTokenizer, SmollmCutsAtNumbersFirst) {
+  // What is before a number sees the end of a text there: both spaces are one word.
+  EXPECT_EQ(words(Splitter::smollm, "a  12 b"), (Strings{"a", "  ", "1", "2", " b"}));
+  EXPECT_EQ(words(Splitter::smollm, "a  x"), (Strings{"a", " ", " x"}));
+}
+
+TEST(PreTokenizer, DefaultAppliesFourPatternsInTurn) {
+  EXPECT_EQ(words(Splitter::fallback, "it's $5"), (Strings{"it", "'", "s", " ", "$", "5"}));
+  EXPECT_EQ(words(Splitter::fallback, " 12345"), (Strings{" ", "123", "45"}));
+  EXPECT_EQ(words(Splitter::fallback, "\uff111234"), (Strings{"\uff11", "123", "4"}));
+  EXPECT_EQ(words(Splitter::fallback, "a_b`c"), (Strings{"a", "_", "b", "`", "c"}));
+}
+
+TEST(PreTokenizer, EveryByteIsInOneWord) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 300; ++round) {
+    const std::string text = random_bytes(random, 60);
+    for (const Splitter splitter : {Splitter::gpt2, Splitter::llama3, Splitter::qwen2,
+                                    Splitter::smollm, Splitter::fallback}) {
+      std::string joined;
+      for (const std::string& word : words(splitter, text)) joined += word;
+      EXPECT_EQ(joined, text);
+    }
+  }
+}
+
+TEST(Bpe, MergesByRankAndFromTheLeft) {
+  const Tokenizer t =
+      must_build(bpe("gpt-2", {{"ab"}, {"bc"}, {"abc"}, {"aa"}}, {"b c", "a b", "a bc", "a a"}));
+  EXPECT_EQ(t.encode("abc"), (Ids{258}));  // b c goes first
+  EXPECT_EQ(t.encode("ab"), (Ids{256}));
+  EXPECT_EQ(t.encode("aaa"), (Ids{259, 'a'}));  // of two equal ones the left
+  EXPECT_EQ(t.encode("a b"), (Ids{'a', ' ', 'b'}));
+  EXPECT_EQ(t.encode("abcabc ab"), (Ids{258, 258, ' ', 256}));
+  EXPECT_EQ(t.encode(""), Ids{});
+  EXPECT_EQ(t.model(), "gpt2");
+  EXPECT_EQ(t.pre_tokenizer(), "gpt-2");
+  EXPECT_EQ(t.warning(), "");
+  EXPECT_FALSE(t.adds_space_prefix());
+}
+
+TEST(Bpe, WholeWordsIgnoreMergesOnlyForLlamaBpe) {
+  const std::vector<Token> tokens = {{"ab"}, {"abcd"}, {"\u0120abcd"}};
+  EXPECT_EQ(must_build(bpe("llama-bpe", tokens, {"a b"})).encode("abcd abcd abcde"),
+            (Ids{257, 258, ' ', 256, 'c', 'd', 'e'}));
+  EXPECT_EQ(must_build(bpe("gpt-2", tokens, {"a b"})).encode("abcd"), (Ids{256, 'c', 'd'}));
+  for (const char* alias : {"llama3", "llama-v3"}) {
+    EXPECT_EQ(must_build(bpe(alias, tokens, {"a b"})).encode("abcd"), (Ids{257})) << alias;
+  }
+}
+
+TEST(Bpe, UnknownPreTokenizerWarnsAndIsDefault) {
+  const Tokenizer t = must_build(bpe("foo", {}, {}));
+  EXPECT_EQ(t.warning(), "unknown pre-tokenizer 'foo': using 'default'");
+  EXPECT_EQ(t.pre_tokenizer(), "default");
+  EXPECT_NE(must_build(bpe("", {}, {})).warning().find("names no pre-tokenizer"),
+            std::string_view::npos);
+  for (const char* known : {"gpt-2", "llama-bpe", "qwen2", "smollm", "default"}) {
+    EXPECT_EQ(must_build(bpe(known, {}, {})).warning(), "");
+    EXPECT_EQ(must_build(bpe(known, {}, {})).pre_tokenizer(), known);
+  }
+}
+
+TEST(Bpe, AnyBytesComeBack) {
+  std::mt19937 random(2);
+  for (const char* pre : {"gpt-2", "llama-bpe", "qwen2", "smollm", "default"}) {
+    const Tokenizer t =
+        must_build(bpe(pre, {{"Ab"}, {"\u0120\u0120"}, {"<<", kUserDefined}, {"<s>", kControl}},
+                       {"A b", "\u0120 \u0120"}));
+    for (int round = 0; round < 200; ++round) {
+      const std::string text = random_bytes(random, 50);
+      EXPECT_EQ(t.decode(t.encode(text)), text);
+    }
+  }
+}
+
+TEST(Spm, MergesByScoreAndFromTheLeft) {
+  const Tokenizer t = must_build(spm({{"a", kNormal, -50},
+                                      {"b", kNormal, -50},
+                                      {"c", kNormal, -50},
+                                      {"ab", kNormal, -3},
+                                      {"bc", kNormal, -1},
+                                      {"\u2581a", kNormal, -2},
+                                      {"aa", kNormal, -4}}));
+  EXPECT_EQ(t.encode("abc"), (Ids{kMore + 5, kMore + 4}));  // bc, then the space and a
+  EXPECT_EQ(t.encode("ab"), (Ids{kMore + 5, kMore + 1}));   // space and a before ab
+  EXPECT_EQ(t.encode("caaa"), (Ids{kSpace, kMore + 2, kMore + 6, kMore + 0}));
+  EXPECT_EQ(t.encode("x"), (Ids{kSpace, kFirstByte + 'x'}));
+  EXPECT_EQ(t.encode("\u00e9"), (Ids{kSpace, kFirstByte + 0xc3, kFirstByte + 0xa9}));
+  EXPECT_EQ(t.encode(""), Ids{});
+  EXPECT_EQ(t.piece(kSpace), " ");
+  EXPECT_EQ(t.piece(kFirstByte + 0xc3), "\xc3");
+  EXPECT_EQ(t.raw_token(kMore + 5), "\u2581a");
+  EXPECT_EQ(t.model(), "llama");
+  EXPECT_EQ(t.pre_tokenizer(), "");
+}
+
+TEST(Spm, SpacePrefixComesAndGoes) {
+  GgufBuilder file = spm({{"<|u|>", kUserDefined}});
+  const Tokenizer with = must_build(file);
+  EXPECT_TRUE(with.adds_space_prefix());
+  EXPECT_EQ(with.encode("x"), (Ids{kSpace, kFirstByte + 'x'}));
+  EXPECT_EQ(with.encode(" x"), (Ids{kSpace, kSpace, kFirstByte + 'x'}));
+  EXPECT_EQ(with.encode("x<|u|>y"),
+            (Ids{kSpace, kFirstByte + 'x', kMore, kSpace, kFirstByte + 'y'}));
+  EXPECT_EQ(with.decode(with.encode("x<|u|>y")), "x<|u|>y");
+  EXPECT_EQ(with.decode(Ids{1, kSpace, kFirstByte + 'x'}), "x");  // after BOS, too
+  file.kv_bool("tokenizer.ggml.add_space_prefix", false);
+  const Tokenizer without = must_build(file);
+  EXPECT_EQ(without.encode("x"), (Ids{kFirstByte + 'x'}));
+  EXPECT_EQ(without.decode(without.encode(" x")), " x");
+}
+
+TEST(Spm, AnyBytesComeBack) {
+  std::mt19937 random(3);
+  const Tokenizer t = must_build(spm({{"a", kNormal, -1},
+                                      {"Ab", kNormal, -2},
+                                      {"A", kNormal, -3},
+                                      {"\u2581\u2581", kNormal, -1},
+                                      {"<<", kUserDefined},
+                                      {"  ", kUserDefined}}));
+  for (int round = 0; round < 500; ++round) {
+    const std::string text = random_bytes(random, 50);
+    EXPECT_EQ(t.decode(t.encode(text)), text);
+  }
+  // The sign for a space, written out, stays what it is.
+  EXPECT_EQ(t.decode(t.encode("\u2581 a\u2581")), "\u2581 a\u2581");
+}
+
+TEST(Spm, WithoutByteTokensIsUnknown) {
+  GgufBuilder file;
+  file.kv_string("tokenizer.ggml.model", "llama");
+  put_tokens(file, {{"<unk>", kUnknown}, {"a"}, {std::string(kSpaceSign)}});
+  file.kv_u32("tokenizer.ggml.bos_token_id", 1).kv_u32("tokenizer.ggml.eos_token_id", 1);
+  EXPECT_EQ(must_build(file).encode("ab"), (Ids{2, 1, 0}));
+}
+
+TEST(SpecialTokens, UserDefinedAlwaysControlOnRequest) {
+  const Tokenizer t =
+      must_build(bpe("gpt-2", {{"<u>", kUserDefined}, {"<c>", kControl}, {"<?>", kUnknown}}, {}));
+  EXPECT_EQ(t.encode("a<u><c>"), (Ids{'a', 256, '<', 'c', '>'}));
+  EXPECT_EQ(t.encode("a<u><c>b<?>", true), (Ids{'a', 256, 257, 'b', 258}));
+  EXPECT_EQ(t.encode("<u", true), (Ids{'<', 'u'}));
+  EXPECT_EQ(t.piece(256), "<u>");
+  EXPECT_EQ(t.piece(257), "");
+  EXPECT_EQ(t.raw_token(257), "<c>");
+  EXPECT_TRUE(t.is_special(256));
+  EXPECT_TRUE(t.is_special(257));
+  EXPECT_FALSE(t.is_special('a'));
+}
+
+TEST(SpecialTokens, LongerOnesFirstWhereverTheyStand) {
+  const Tokenizer t = must_build(bpe("gpt-2",
+                                     {{"abc", kUserDefined},
+                                      {"cdef", kUserDefined},
+                                      {"ab", kUserDefined},
+                                      {"zz", kUserDefined},
+                                      {"zzz", kUserDefined}},
+                                     {}));
+  EXPECT_EQ(t.encode("abcdef"), (Ids{258, 257}));  // cdef takes the c that abc would need
+  EXPECT_EQ(t.encode("abcd"), (Ids{256, 'd'}));
+  EXPECT_EQ(t.encode("zzzzz"), (Ids{260, 259}));
+  EXPECT_EQ(t.encode("zzzz"), (Ids{260, 'z'}));
+}
+
+TEST(EndTokens, ByIdAndByName) {
+  GgufBuilder file =
+      bpe("qwen2", {{"<|endoftext|>", kControl}, {"<|im_end|>"}, {"<e>", kControl}, {"</s>"}}, {});
+  file.kv_u32("tokenizer.ggml.eos_token_id", 258);
+  const Tokenizer t = must_build(file);
+  EXPECT_EQ(t.eos(), 258);
+  EXPECT_EQ(t.bos(), kNoToken);
+  EXPECT_TRUE(t.is_end(256));
+  EXPECT_TRUE(t.is_end(257));  // whatever its type
+  EXPECT_TRUE(t.is_special(257));
+  EXPECT_TRUE(t.is_end(258));
+  EXPECT_FALSE(t.is_end(259));  // plain text in this file
+  EXPECT_FALSE(t.is_end('a'));
+  EXPECT_FALSE(t.is_end(-1));
+  file.kv_u32("tokenizer.ggml.eot_token_id", 'x').kv_u32("tokenizer.ggml.eom_token_id", 'y');
+  EXPECT_TRUE(must_build(file).is_end('x'));
+  EXPECT_TRUE(must_build(file).is_end('y'));
+  EXPECT_TRUE(must_build(spm({})).is_end(2));  // </s>, Llama's own
+}
+
+TEST(Bos, DefaultsAndWhatTheFileSays) {
+  const auto prefix = [](const GgufBuilder& file) {
+    const Tokenizer t = must_build(file);
+    return Ids(t.prefix().begin(), t.prefix().end());
+  };
+  EXPECT_EQ(prefix(spm({})), (Ids{1}));
+  EXPECT_EQ(prefix(spm({}).kv_bool("tokenizer.ggml.add_bos_token", false)), Ids{});
+  EXPECT_EQ(prefix(bpe("gpt-2", {}, {}).kv_u32("tokenizer.ggml.bos_token_id", 7)), Ids{});
+  EXPECT_EQ(prefix(bpe("llama-bpe", {}, {}).kv_u32("tokenizer.ggml.bos_token_id", 7)), (Ids{7}));
+  EXPECT_EQ(prefix(bpe("llama-bpe", {}, {})), Ids{});
+  EXPECT_EQ(prefix(bpe("qwen2", {}, {})
+                       .kv_u32("tokenizer.ggml.bos_token_id", 7)
+                       .kv_bool("tokenizer.ggml.add_bos_token", true)),
+            (Ids{7}));
+}
+
+TEST(BadVocabulary, IsRefusedWithWhatWasFound) {
+  const auto with = [](auto change) {
+    GgufBuilder file = bpe("gpt-2", {{"ab"}}, {"a b"});
+    change(file);
+    return file;
+  };
+  const auto bad = [&](auto change, std::string_view part) {
+    expect_error(with(change), Code::bad_file, part);
+  };
+  expect_error(with([](auto& f) { f.kv_string("tokenizer.ggml.model", "bert"); }),
+               Code::unsupported_model, "'bert'");
+  bad([](auto& f) { f.remove("tokenizer.ggml.model"); }, "tokenizer.ggml.model is missing");
+  bad([](auto& f) { f.kv_u32("tokenizer.ggml.model", 1); }, "tokenizer.ggml.model");
+  bad([](auto& f) { f.remove("tokenizer.ggml.tokens"); }, "tokenizer.ggml.tokens is missing");
+  bad([](auto& f) { f.kv_strings("tokenizer.ggml.tokens", {}); }, "has 0 entries");
+  bad([](auto& f) { f.kv_u32("tokenizer.ggml.tokens", 5); }, "no array of strings");
+  bad([](auto& f) { f.remove("tokenizer.ggml.merges"); }, "tokenizer.ggml.merges is missing");
+  for (const char* merge : {"ab", "a b c", " ", "", "a ", "a x!"}) {
+    bad([&](auto& f) { f.kv_strings("tokenizer.ggml.merges", {"a b", merge}); }, "merges[1]");
+  }
+  bad([](auto& f) { f.kv_strings("tokenizer.ggml.merges", {"a c"}); }, "no such token");
+  for (const size_t n : {1u, 256u, 258u}) {
+    bad(
+        [&](auto& f) {
+          f.kv_array("tokenizer.ggml.scores", ValueType::f32, std::vector<float>(n));
+        },
+        "but tokenizer.ggml.tokens has 257");
+    bad(
+        [&](auto& f) {
+          f.kv_array("tokenizer.ggml.token_type", ValueType::i32, std::vector<int32_t>(n));
+        },
+        "but tokenizer.ggml.tokens has 257");
+  }
+  bad(
+      [](auto& f) {
+        f.kv_array("tokenizer.ggml.scores", ValueType::f32, std::vector<float>(257, NAN));
+      },
+      "no number");
+  bad(
+      [](auto& f) {
+        f.kv_array("tokenizer.ggml.token_type", ValueType::f32, std::vector<float>(257));
+      },
+      "no integers");
+  for (const char* key : {"bos", "eos", "eot", "eom"}) {
+    bad([&](auto& f) { f.kv_u32("tokenizer.ggml." + std::string(key) + "_token_id", 257); },
+        "is 257, but the vocabulary has 257 tokens");
+  }
+  bad([](auto& f) { f.kv_bool("tokenizer.ggml.add_bos_token", true); }, "bos_token_id");
+  expect_error(bpe("gpt-2", {{"x"}}, {}), Code::bad_file, "are both 'x'");
+  expect_error(bpe("gpt-2", {{std::string(65536, 'x')}}, {}), Code::bad_file, "65536 bytes");
+  for (const char* text : {"<0xZZ>", "<0x-1>", "<0x1>", "<0x100>", "", "x"}) {
+    expect_error(spm({{text, kByte}}), Code::bad_file, "byte token 260");
+  }
+  std::vector<Token> many(200);
+  for (size_t i = 0; i < many.size(); ++i) {
+    many[i] = {std::string(60000, 'x') + std::to_string(i), kUserDefined};
+  }
+  expect_error(bpe("gpt-2", many, {}), Code::bad_file, "special tokens have more than");
+}
+
+TEST(OddVocabulary, IsTaken) {
+  // Texts that are no UTF-8 or outside the byte coding, holes, types from the future, no types.
+  const Tokenizer t = must_build(
+      bpe("gpt-2", {{"\xff\xfe"}, {""}, {""}, {"\u4f60"}, {"later", 99}, {"<0x41>", kByte}}, {}));
+  EXPECT_EQ(t.piece(256), "\xff\xfe");
+  EXPECT_EQ(t.piece(257), "");
+  EXPECT_EQ(t.piece(259), "\u4f60");
+  EXPECT_EQ(t.piece(260), "later");
+  EXPECT_EQ(t.piece(261), "A");
+  EXPECT_EQ(t.piece(-1), "");
+  EXPECT_EQ(t.piece(262), "");
+  EXPECT_EQ(t.raw_token(1000000), "");
+  EXPECT_EQ(t.vocab_size(), 262);
+  EXPECT_EQ(t.decode(Ids{'a', -5, 9999, 'b'}), "ab");
+  GgufBuilder untyped = spm({});
+  untyped.remove("tokenizer.ggml.token_type").remove("tokenizer.ggml.scores");
+  EXPECT_EQ(must_build(untyped).decode(must_build(untyped).encode("\u00e9!")), "\u00e9!");
+}
+
+TEST(TextStream, NeverHoldsHalfACharacter) {
+  const Tokenizer t = must_build(bpe("gpt-2", {{"<c>", kControl}}, {}));
+  TextStream stream(t, false);
+  EXPECT_EQ(stream.push('a'), "a");
+  EXPECT_EQ(stream.push(0xf0), "");
+  EXPECT_EQ(stream.push(0x9f), "");
+  EXPECT_EQ(stream.push(256), "");
+  EXPECT_EQ(stream.push(0x98), "");
+  EXPECT_TRUE(stream.incomplete());
+  EXPECT_EQ(stream.push(0x80), "\U0001f600");
+  EXPECT_FALSE(stream.incomplete());
+  EXPECT_EQ(stream.push(0xff), "\ufffd");
+  EXPECT_EQ(stream.push(0xe2), "");
+  EXPECT_EQ(stream.push('b'),
+            "\ufffd"
+            "b");
+  EXPECT_EQ(stream.push(0xe2), "");
+  EXPECT_EQ(stream.flush(), "\ufffd");
+  EXPECT_EQ(stream.flush(), "");
+}
+
+TEST(TextStream, StripsTheSpacePrefixAtTheStart) {
+  const Tokenizer t = must_build(spm({}));
+  TextStream at_start(t, true);
+  EXPECT_EQ(at_start.push(kSpace), "");
+  EXPECT_EQ(at_start.push(kSpace), " ");
+  TextStream in_the_middle(t, false);
+  EXPECT_EQ(in_the_middle.push(kSpace), " ");
+}
+
+// Would take hours if any step were quadratic.
+TEST(LongText, AMillionOfOneCharacter) {
+  const Tokenizer tokenizers[] = {
+      must_build(spm({{"aa", kNormal, -1}, {"aaaa", kNormal, -2}, {"<|", kUserDefined}})),
+      must_build(bpe("gpt-2", {{"aa"}, {"aaaa"}, {"<|", kUserDefined}}, {"a a", "aa aa"})),
+      must_build(bpe("default", {{"aa"}, {"aaaa"}}, {"a a", "aa aa"}))};
+  for (const Tokenizer& t : tokenizers) {
+    for (const char* part : {"a", " ", "<", "\xff", "\uff11"}) {
+      std::string text;
+      while (text.size() < 1000000) text += part;
+      const Ids ids = t.encode(text);
+      EXPECT_LE(ids.size(), text.size() + 1);
+      EXPECT_EQ(t.decode(ids), text);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sluice

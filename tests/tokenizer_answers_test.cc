@@ -1,0 +1,125 @@
+// Ids against llama.cpp's: the recorded answers (record_tokenizer_answers.mjs), and the
+// vocabularies with test strings in ../shared where it is there.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gguf_builder.h"
+#include "text/tokenizer.h"
+
+namespace sluice {
+namespace {
+
+using Ids = std::vector<TokenId>;
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Gguf parse(std::string_view bytes) {
+  auto gguf = parse_gguf(as_bytes(bytes));
+  if (!gguf) {
+    ADD_FAILURE() << gguf.error().message;
+    return {};
+  }
+  return std::move(*gguf);
+}
+
+class SharedVocabulary : public testing::TestWithParam<const char*> {};
+
+TEST_P(SharedVocabulary, EveryIdOfEveryString) {
+  const std::string path =
+      std::string(SLUICE_ROOT "/../shared/data/tokenizers/ggml-vocab-") + GetParam() + ".gguf";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  const auto tokenizer = Tokenizer::from_gguf(parse(read_file(path)));
+  ASSERT_TRUE(tokenizer.has_value()) << tokenizer.error().message;
+  EXPECT_EQ(tokenizer->warning(), "");
+
+  const std::string texts = read_file(path + ".inp");
+  constexpr std::string_view kSeparator = "\n__ggml_vocab_test__\n";
+  std::istringstream answers(read_file(path + ".out"));
+  int count = 0;
+  std::string line;
+  for (size_t at = 0; std::getline(answers, line); ++count) {
+    const size_t end = texts.find(kSeparator, at);
+    ASSERT_NE(end, std::string::npos) << "more answers than strings";
+    const std::string text = texts.substr(at, end - at);
+    at = end + kSeparator.size();
+    std::istringstream numbers(line);
+    const Ids expected(std::istream_iterator<TokenId>{numbers}, {});
+    const Ids ids = tokenizer->encode(text);
+    EXPECT_EQ(ids, expected) << '"' << text << '"';
+    EXPECT_EQ(tokenizer->decode(ids), text);
+  }
+  EXPECT_GT(count, 40);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SharedVocabulary,
+                         testing::Values("llama-spm", "phi-3", "gpt-2", "llama-bpe"));
+
+GgufBuilder spm_vocabulary(const nlohmann::json& from) {
+  GgufBuilder file;
+  for (const auto& [key, value] : from["set"].items()) {
+    if (value.is_string()) {
+      file.kv_string(key, value.get<std::string>());
+    } else {
+      file.kv_u32(key, value.get<uint32_t>());
+    }
+  }
+  std::vector<std::string> texts;
+  std::vector<float> scores;
+  std::vector<int32_t> types;
+  for (const auto& token : from["tokens"]) {
+    texts.push_back(token["text"]);
+    scores.push_back(token["score"]);
+    types.push_back(token["type"]);
+  }
+  file.kv_strings("tokenizer.ggml.tokens", texts)
+      .kv_array("tokenizer.ggml.scores", ValueType::f32, scores)
+      .kv_array("tokenizer.ggml.token_type", ValueType::i32, types);
+  return file;
+}
+
+// The value is a string or a bool.
+void set_value(Gguf& gguf, const std::string& key, const nlohmann::json& value) {
+  Value changed;
+  changed.type = value.is_string() ? ValueType::string : ValueType::boolean;
+  changed.bytes = value.is_string() ? value.get<std::string>()
+                                    : std::string(1, value.get<bool>() ? '\1' : '\0');
+  std::erase_if(gguf.metadata, [&](const auto& entry) { return entry.first == key; });
+  gguf.metadata.emplace_back(key, std::move(changed));
+}
+
+TEST(RecordedAnswers, EveryIdOfEveryString) {
+  const auto recorded =
+      nlohmann::json::parse(read_file(SLUICE_ROOT "/tests/data/tokenizer_answers.json"));
+  const Gguf bundled = parse(read_file(SLUICE_ROOT "/web/app/public/models/stories-q8_0.gguf"));
+  const Gguf spm = parse(spm_vocabulary(recorded["spm"]).header());
+  int count = 0;
+  for (const auto& one : recorded["cases"]) {
+    Gguf gguf = one["vocabulary"] == "spm" ? spm : bundled;
+    for (const auto& [key, value] : one["set"].items()) set_value(gguf, key, value);
+    const auto tokenizer = Tokenizer::from_gguf(gguf);
+    ASSERT_TRUE(tokenizer.has_value()) << tokenizer.error().message;
+    EXPECT_EQ(tokenizer->warning(), "");
+    for (size_t i = 0; i < one["texts"].size(); ++i, ++count) {
+      const std::string text = one["texts"][i];
+      const Ids ids = tokenizer->encode(text, one["parse_special"]);
+      EXPECT_EQ(ids, one["ids"][i].get<Ids>()) << one["set"] << " \"" << text << '"';
+      if (!one["parse_special"]) {
+        EXPECT_EQ(tokenizer->decode(ids), text);
+      }
+    }
+  }
+  EXPECT_GT(count, 500);
+}
+
+}  // namespace
+}  // namespace sluice

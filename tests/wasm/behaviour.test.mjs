@@ -1,0 +1,97 @@
+// What a flavour does with bad input and with its memory.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import {
+  BUNDLED,
+  MAKE_HAZARDS,
+  NODE_FLAVOURS,
+  events,
+  files_of,
+  lacks,
+  load,
+  logits,
+  open_module,
+  parse,
+} from './module.mjs';
+
+const missing = lacks(BUNDLED);
+const IDS = [1, 30, 17, 99];
+
+for (const flavour of NODE_FLAVOURS) {
+  test(`${flavour}: refuses bad files by name`, { skip: lacks(MAKE_HAZARDS) }, async (t) => {
+    const dir = files_of(MAKE_HAZARDS);
+    const opened = await open_module(flavour);
+    const index = JSON.parse(fs.readFileSync(path.join(dir, 'index.json'), 'utf8'));
+    assert.ok(index.length >= 10);
+    for (const { file, code, says } of index) {
+      await t.test(file, () => {
+        const bytes = fs.readFileSync(path.join(dir, file));
+        const refusal = (error) => error.code === code && error.message.includes(says);
+        assert.throws(() => load(opened, bytes, { threads: 1 }), refusal);
+      });
+    }
+    await t.test('and takes a good one afterwards', () => {
+      const engine = load(opened, fs.readFileSync(path.join(dir, 'good.gguf')), { threads: 1 });
+      assert.ok(engine.loaded());
+      engine.delete();
+    });
+  });
+
+  test(`${flavour}: refuses bad options`, { skip: missing }, async () => {
+    const opened = await open_module(flavour);
+    const invalid = { code: 'invalid_argument' };
+    const empty = new opened.module.Engine();
+    assert.throws(() => parse(empty.step()), invalid);
+    assert.throws(() => parse(empty.open('{"contextSize":-1}', 0)), invalid);
+    assert.throws(() => parse(empty.open('{"nonsense":1}', 0)), invalid);
+    assert.throws(() => parse(empty.open('{', 0)), invalid);
+    empty.delete();
+    const engine = load(opened, fs.readFileSync(BUNDLED), { threads: 1, contextSize: 64 });
+    for (const options of ['{"temperature":null}', '{"topK":-1}', '{"maxTokens":"many"}', '[]']) {
+      assert.throws(() => parse(engine.startText('Once', options)), invalid);
+    }
+    assert.throws(() => parse(engine.startIds([1, 1 << 30], '{}')), invalid);
+    assert.throws(() => parse(engine.startIds(new Array(65).fill(1), '{}')), { code: 'context_full' });
+    parse(engine.startText('Once', '{}'));
+    assert.throws(() => parse(engine.startText('Twice', '{}')), { code: 'busy' });
+    engine.cancel();
+    assert.deepEqual(events(engine).map((event) => event.finish), ['aborted']);
+    parse(engine.startText('Once', '{"maxTokens":3,"ignoreEos":true}'));
+    assert.equal(events(engine).length, 4);
+    engine.delete();
+  });
+
+  test(`${flavour}: twenty loads take no more memory than one`, { skip: missing }, async (t) => {
+    const opened = await open_module(flavour);
+    const bytes = fs.readFileSync(BUNDLED);
+    const sizes = [];
+    for (let i = 0; i < 20; ++i) {
+      const engine = load(opened, bytes, { threads: 1 });
+      logits(engine, IDS);
+      sizes.push(opened.memory.buffer.byteLength);
+      engine.delete();
+    }
+    t.diagnostic(`heap ${sizes[0]} bytes for a file of ${bytes.length}`);
+    assert.equal(sizes.at(-1), sizes[1]);
+  });
+
+  test(`${flavour}: the heap is weights, cache, activations and a constant`, { skip: missing }, async (t) => {
+    const opened = await open_module(flavour);
+    const before = opened.memory.buffer.byteLength;
+    const bytes = fs.readFileSync(BUNDLED);
+    const engine = load(opened, bytes, { threads: 1 });
+    const { memory } = parse(engine.inspect());
+    const after = opened.memory.buffer.byteLength;
+    t.diagnostic(`heap ${before} -> ${after} bytes, file ${bytes.length}, plan ${memory.total}`);
+    assert.ok(after <= memory.total + before);
+    engine.delete();
+  });
+
+  test(`${flavour}: a memory too small is refused, not fallen over`, { skip: missing }, async () => {
+    // 5 MiB: the module runs, the model doesn't fit.
+    const opened = await open_module(flavour, { maximum: 80 });
+    assert.throws(() => load(opened, fs.readFileSync(BUNDLED), { threads: 1 }), { code: 'out_of_memory' });
+  });
+}

@@ -1,0 +1,41 @@
+// The files as they are shipped: their sizes, and nothing in them that a strict Content-Security-Policy forbids.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { FLAVOURS, ROOT, WASM_DIR } from './module.mjs';
+
+const LIMIT = 700_000;
+
+for (const flavour of FLAVOURS) {
+  const wasm = path.join(WASM_DIR, `sluice-${flavour}.wasm`);
+  const glue = path.join(WASM_DIR, `sluice-${flavour}.js`);
+
+  test(`${flavour}: under 700 KB with its script`, (t) => {
+    const [code, script] = [fs.statSync(wasm).size, fs.statSync(glue).size];
+    t.diagnostic(`${code} + ${script} bytes`);
+    assert.ok(code + script < LIMIT);
+  });
+
+  test(`${flavour}: no eval, no blob worker`, () => {
+    const script = fs.readFileSync(glue, 'utf8');
+    assert.doesNotMatch(script, /\beval\s*\(|\bnew Function\b|createObjectURL|asyncify|WebAssembly\.Suspending/i);
+  });
+
+  test(`${flavour}: a module of its kind`, async () => {
+    const bytes = fs.readFileSync(wasm);
+    // Relaxed SIMD makes a module that Node 20 refuses; the others it takes.
+    if (flavour.startsWith('relaxed')) return assert.equal(bytes.readUInt32LE(0), 0x6d736100);
+    const imports = WebAssembly.Module.imports(await WebAssembly.compile(bytes));
+    assert.equal(imports.filter((entry) => entry.kind === 'memory').length, 1);
+  });
+}
+
+test('module.d.ts names what bindings.cc exports, and nothing else', () => {
+  const bindings = fs.readFileSync(path.join(ROOT, 'wasm/bindings.cc'), 'utf8');
+  const types = fs.readFileSync(path.join(ROOT, 'wasm/module.d.ts'), 'utf8');
+  const exported = [...bindings.matchAll(/(?:\.|::)function\("(\w+)"/g)].map((match) => match[1]);
+  const typed = [...types.matchAll(/^ {2}(\w+)\(/gm)].map((match) => match[1]).filter((name) => name !== 'delete');
+  assert.ok(exported.length > 20);
+  assert.deepEqual([...new Set(typed)].sort(), [...new Set(exported)].sort());
+});

@@ -1,0 +1,117 @@
+// What the wasm tests share: a flavour opened under Node, a file loaded into it, the native program beside it.
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+const BUILT = path.join(ROOT, 'build/wasm');
+export const WASM_DIR =
+  process.env.SLUICE_WASM_DIR ?? (fs.existsSync(path.join(BUILT, 'sluice-simd.wasm')) ? BUILT : path.join(ROOT, 'wasm/prebuilt'));
+
+export const FLAVOURS = ['simd', 'simd-mt', 'relaxed', 'relaxed-mt'];
+/** Node 20 knows relaxed SIMD in an old form alone: those flavours are tested in the browser. */
+export const NODE_FLAVOURS = ['simd', 'simd-mt'];
+
+export const BUNDLED = path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf');
+export const PROGRAM = path.join(ROOT, 'build/release/sluice');
+const TOOLS = path.join(ROOT, 'build/release/tests');
+
+/** A reason to skip where a program of the release build is missing, else false. */
+export function lacks(...programs) {
+  const missing = programs.find((name) => !fs.existsSync(name));
+  return missing === undefined ? false : `${path.relative(ROOT, missing)} is missing: npm run build makes it`;
+}
+export const MAKE_HAZARDS = path.join(TOOLS, 'make_hazards');
+export const MAKE_MODELS = path.join(TOOLS, 'make_models');
+
+/** Runs one of the tools that write files, into a directory that is removed at the end; returns the directory. */
+export function files_of(tool) {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-wasm-'));
+  process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
+  execFileSync(tool, [dir]);
+  return dir;
+}
+
+/** The native program's answer as JSON lines. */
+export function native(...args) {
+  const out = execFileSync(PROGRAM, args, { encoding: 'utf8', maxBuffer: 1 << 26 });
+  return out.trimEnd().split('\n').map((line) => JSON.parse(line));
+}
+
+/** A module, its memory, and close() to end its threads. `maximum`: pages that the memory may have. */
+export async function open_module(flavour, { threads = 1, maximum = 65536 } = {}) {
+  const glue = path.join(WASM_DIR, `sluice-${flavour}.js`);
+  const code = await WebAssembly.compile(fs.readFileSync(path.join(WASM_DIR, `sluice-${flavour}.wasm`)));
+  const memory = new WebAssembly.Memory({ initial: 64, maximum, shared: flavour.endsWith('-mt') });
+  const { default: create } = await import(pathToFileURL(glue).href);
+  const printed = [];
+  const module = await create({
+    wasmMemory: memory,
+    poolSize: threads - 1,
+    print: (line) => printed.push(line),
+    printErr: (line) => printed.push(line),
+    instantiateWasm: (imports, done) => {
+      void WebAssembly.instantiate(code, imports).then((instance) => done(instance, code));
+      return {};
+    },
+  });
+  return { module, memory, printed };
+}
+
+/** Throws an error with the code that an answer holds, if it holds one; else its JSON, if it is some. */
+export function parse(answer) {
+  if (answer === '') return null;
+  const value = JSON.parse(answer);
+  if (value.event === 'error') throw Object.assign(new Error(value.message), { code: value.code });
+  return value;
+}
+
+/** Brings `bytes` to an engine in pieces of `size`, by the windows that it gives. */
+export function bring({ memory }, engine, bytes, size = bytes.length) {
+  for (let at = 0; at < bytes.length; ) {
+    const end = Math.min(at + size, bytes.length);
+    while (at < end && !engine.loaded()) {
+      const { ptr, length, error } = engine.window();
+      parse(error);
+      const n = Math.min(length, end - at);
+      new Uint8Array(memory.buffer, ptr, n).set(bytes.subarray(at, at + n));
+      parse(engine.commit(n));
+      at += n;
+    }
+    if (engine.loaded()) break;
+  }
+  parse(engine.endOfFile());
+}
+
+/** An engine with its file, ready. */
+export function load(opened, bytes, options = {}, size = undefined) {
+  const engine = new opened.module.Engine();
+  try {
+    parse(engine.open(JSON.stringify(options), bytes.length));
+    bring(opened, engine, bytes, size);
+  } catch (error) {
+    engine.delete();
+    throw error;
+  }
+  return engine;
+}
+
+/** The events of a run that was started, up to its end. */
+export function events(engine) {
+  const list = [];
+  for (;;) {
+    const event = parse(engine.step());
+    if (event.event === 'working') continue;
+    list.push(event);
+    if (event.event !== 'token') return list;
+  }
+}
+
+/** {hash, top} of the logits after `ids`. */
+export function logits(engine, ids, batch = 0) {
+  parse(engine.startLogits(ids, batch));
+  events(engine);
+  return parse(engine.logits(5));
+}

@@ -1,0 +1,91 @@
+// The same bits as the native program: whatever the flavour, the threads, the batch, and the pieces that the file
+// comes in.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import {
+  BUNDLED,
+  MAKE_MODELS,
+  NODE_FLAVOURS,
+  PROGRAM,
+  events,
+  files_of,
+  lacks,
+  load,
+  logits,
+  native,
+  open_module,
+  parse,
+} from './module.mjs';
+
+const IDS = [1, 30, 17, 99, 4, 250, 33, 8, 61, 120, 7, 200];
+const missing = lacks(PROGRAM, BUNDLED);
+
+function native_hash(file, ids = IDS) {
+  return native('logits', file, '--tokens', ids.join(','), '--hash', '--json')[0].hash;
+}
+
+for (const flavour of NODE_FLAVOURS) {
+  for (const threads of flavour.endsWith('-mt') ? [1, 2, 3] : [1]) {
+    test(`${flavour}, ${threads} threads: logits as the program's`, { skip: missing }, async () => {
+      const opened = await open_module(flavour, { threads });
+      const engine = load(opened, fs.readFileSync(BUNDLED), { threads });
+      assert.equal(JSON.parse(engine.stats()).threads, threads);
+      const expected = native_hash(BUNDLED);
+      assert.equal(logits(engine, IDS).hash, expected);
+      assert.equal(logits(engine, IDS, 1).hash, expected);
+      assert.equal(logits(engine, IDS, 5).hash, expected);
+      assert.deepEqual(opened.printed, []);
+      engine.delete();
+    });
+  }
+
+  test(`${flavour}: a file in pieces`, { skip: missing }, async () => {
+    const opened = await open_module(flavour);
+    const bytes = fs.readFileSync(BUNDLED);
+    const expected = native_hash(BUNDLED);
+    for (const size of [7, 64 << 10]) {
+      const engine = load(opened, bytes, { threads: 1 }, size);
+      assert.equal(logits(engine, IDS).hash, expected, `pieces of ${size}`);
+      engine.delete();
+    }
+  });
+
+  test(`${flavour}: text, seed and tokens as the program's`, { skip: missing }, async () => {
+    const opened = await open_module(flavour);
+    const engine = load(opened, fs.readFileSync(BUNDLED), { threads: 1 });
+    const prompt = 'Once upon a time, a naïve 🦊';
+    const [tokenized] = native('tokenize', BUNDLED, '-p', prompt, '--json');
+    const ids = [...engine.tokenize(prompt, false)];
+    assert.deepEqual(ids, tokenized.ids);
+    assert.equal(engine.detokenize(ids), prompt);
+
+    parse(engine.startText(prompt, '{"seed":7,"maxTokens":40,"topLogprobs":3}'));
+    const told = native('run', BUNDLED, '-p', prompt, '-n', '40', '--seed', '7', '--top-logprobs', '3', '--json');
+    const heard = events(engine);
+    const tokens = (list) => list.filter((event) => event.event === 'token');
+    assert.ok(tokens(heard).length > 5);
+    assert.deepEqual(tokens(heard), tokens(told));
+    assert.equal(heard.at(-1).finish, told.at(-1).finish);
+    assert.equal(heard.at(-1).stats.seed, 7);
+    engine.delete();
+  });
+}
+
+test('other types of weights', { skip: lacks(PROGRAM, MAKE_MODELS) }, async (t) => {
+  const dir = files_of(MAKE_MODELS);
+  const names = fs.readdirSync(dir).filter((name) => /-(q4_0|f16|q6_k|q8_0|q4_k_m)\.gguf$/.test(name));
+  assert.ok(names.length >= 4);
+  for (const flavour of NODE_FLAVOURS) {
+    const opened = await open_module(flavour, { threads: flavour.endsWith('-mt') ? 2 : 1 });
+    for (const name of names) {
+      await t.test(`${flavour}: ${name}`, () => {
+        const file = path.join(dir, name);
+        const engine = load(opened, fs.readFileSync(file), { threads: flavour.endsWith('-mt') ? 2 : 1 });
+        assert.equal(logits(engine, IDS).hash, native_hash(file));
+        engine.delete();
+      });
+    }
+  }
+});
