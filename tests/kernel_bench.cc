@@ -1,6 +1,7 @@
 // Speed of the kernels: ns per (1 row x 32 weights x 1 token), one thread, weights in the second
 // cache, for each table; then the streaming rate of the decode kernels from memory. A benchmark, not
-// a test. kernel_bench [TABLE]
+// a test. kernel_bench [TABLE [KERNEL]]: only that table, only decode, gemm, float, vectors,
+// attention or stream.
 //
 // For comparison, measured on a Xeon (Sapphire Rapids) with hand-written loops of these layouts:
 //   AVX2          Q4_0 GEMM 8x4 0.27-0.29
@@ -82,17 +83,25 @@ class Bench {
     panel_.mins = panel_.scales + kCols;
   }
 
-  void all() {
+  // All measurements, or those called `only`.
+  void run(std::string_view only) {
     std::printf("%s\n", kernels_.name);
-    for (const Type type : {Type::Q4_0, Type::Q8_0}) decode(type);
+    const auto wanted = [&](std::string_view name) { return only.empty() || only == name; };
+    for (const Type type : {Type::Q4_0, Type::Q8_0}) {
+      if (wanted("decode")) decode(type);
+    }
     for (const Type type : {Type::Q4_0, Type::Q4_1, Type::Q5_0, Type::Q5_1, Type::Q8_0, Type::Q4_K,
                             Type::Q5_K, Type::Q6_K}) {
-      gemm(type);
+      if (wanted("gemm")) gemm(type);
     }
-    for (const Type type : {Type::F32, Type::F16, Type::BF16}) floats(type);
-    vectors();
-    attention();
-    for (const Type type : {Type::Q4_0, Type::Q8_0}) stream(type);
+    for (const Type type : {Type::F32, Type::F16, Type::BF16}) {
+      if (wanted("float")) floats(type);
+    }
+    if (wanted("vectors")) vectors();
+    if (wanted("attention")) attention();
+    for (const Type type : {Type::Q4_0, Type::Q8_0}) {
+      if (wanted("stream")) stream(type);
+    }
   }
 
  private:
@@ -259,6 +268,6 @@ int main(int argc, char** argv) {
   for (const sluice::Kernels* kernels : sluice::all_kernels()) {
     if (!kernels->supported()) continue;
     if (argc > 1 && std::string_view(argv[1]) != kernels->name) continue;
-    sluice::Bench(*kernels).all();
+    sluice::Bench(*kernels).run(argc > 2 ? argv[2] : "");
   }
 }

@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "kernels/self_test.h"
+
 namespace sluice {
 namespace {
 
@@ -37,6 +39,22 @@ TEST_P(Parity, MatchesTheDefinition) {
 INSTANTIATE_TEST_SUITE_P(Tables, Parity, testing::ValuesIn(cases()), [](const auto& param) {
   return std::string(param.param.kernels->name) + "_" + param.param.check.name;
 });
+
+// What tables whose instructions differ by machine ask of themselves at start.
+TEST(SelfTest, AcceptsRightKernelsAndRefusesWrongOnes) {
+  for (const Kernels* kernels : all_kernels()) {
+    if (!kernels->supported()) continue;
+    EXPECT_TRUE(gemm_is_exact(*kernels)) << kernels->name;
+    EXPECT_TRUE(direct_is_exact(*kernels, Type::Q4_0)) << kernels->name;
+    EXPECT_TRUE(direct_is_exact(*kernels, Type::Q8_0)) << kernels->name;
+  }
+  Kernels wrong = *choose_kernels("generic");
+  wrong.gemm = [](const Panel&, const Acts&, int, float*, int64_t) {};
+  wrong.direct_q8_0 = wrong.direct_q4_0;
+  EXPECT_FALSE(gemm_is_exact(wrong));
+  EXPECT_FALSE(direct_is_exact(wrong, Type::Q8_0));
+  EXPECT_TRUE(direct_is_exact(wrong, Type::Q4_0));
+}
 
 // The harness itself: a wrong bit is found.
 TEST(ParityReport, FindsADifference) {

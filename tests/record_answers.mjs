@@ -45,7 +45,7 @@ const TEXTS = [
     '<|im_start|>user</s><s>',
     'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa',
   ],
-  ...['x=3.14*(y-2)**2; // "code"', '\u2581under\u2581score', 'ing and the thethe andand  on'],
+  ...['x=3.14*(y-2)**2; // "code"', 'ing and the thethe andand  on'],
 ];
 
 function fnv1a(bytes) {

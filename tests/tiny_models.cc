@@ -71,8 +71,9 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
 
   if (!m.tied) matrix("output.weight", m.n_embd, m.n_vocab, better);
   matrix("token_embd.weight", m.n_embd, m.n_vocab, m.tied ? better : m.type);
-  // As large as what the layers add to it; a head has to be as small as the other matrices.
-  if (!m.tied) plans.back().deviation = 0.5f;
+  // Larger than what the layers add to it, as in trained models; a head has to be as small as the
+  // other matrices.
+  if (!m.tied) plans.back().deviation = 0.7f;
   vector("output_norm.weight", m.n_embd, 1);
   if (m.rope_freqs) vector("rope_freqs.weight", m.head_dim / 2, 1);
   for (uint32_t layer = 0; layer < m.n_layers; ++layer) {

@@ -33,6 +33,11 @@ inline void store_i8(int8_t* p, I x) {
 inline H multiply_pairs(I codes, I acts) {
   return as<H>(_mm256_maddubs_epi16(as<__m256i>(codes), as<__m256i>(acts)));
 }
+// sum + products, now: g++ would gather the additions of a block at its end, and spill.
+inline void add_now(H& sum, H products) {
+  sum = sum + products;
+  asm("" : "+x"(sum));
+}
 inline I add_pairs(H sums, int16_t factor) {
   return as<I>(_mm256_madd_epi16(as<__m256i>(sums), _mm256_set1_epi16(factor)));
 }
@@ -52,7 +57,7 @@ struct BytePairs {
   static Codes codes(I word) { return word; }
   static Acts acts(const int8_t* q) { return splat_word(q); }
   static Sum start(int32_t) { return {H{}, I{}}; }
-  static void step(Sum& sum, Codes c, Acts a) { sum.part = sum.part + multiply_pairs(c, a); }
+  static void step(Sum& sum, Codes c, Acts a) { add_now(sum.part, multiply_pairs(c, a)); }
   static void flush(Sum& sum) {
     sum.total = sum.total + add_pairs(sum.part, 1);
     sum.part = H{};
@@ -81,8 +86,8 @@ struct BytePairs<8> {
   static Acts acts(const int8_t* p) { return {splat_word(p), splat_word(p + 32)}; }
   static Sum start(int32_t) { return {H{}, H{}}; }
   static void step(Sum& sum, Codes c, const Acts& a) {
-    sum.high = sum.high + multiply_pairs(c, a.high);
-    sum.low = sum.low + multiply_pairs(c, a.low);
+    add_now(sum.high, multiply_pairs(c, a.high));
+    add_now(sum.low, multiply_pairs(c, a.low));
   }
   static void flush(Sum&) {}
   static I total(const Sum& sum, int32_t bias_sum) {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kPreambleBytes = 24;    // magic, version, n_tensors, n_kv
 constexpr uint64_t kMinEntryBytes = 14;    // a one-letter key with a one-byte value
-constexpr uint64_t kMinTensorBytes = 33;   // a one-letter name, one dimension
+constexpr uint64_t kMinTensorBytes = 25;   // a one-letter name, no dimension
 constexpr uint64_t kMaxEntries = 65536;    // keys, and tensors; real files have up to 3000
 constexpr uint64_t kMaxHeader = 1u << 28;  // bounds every string and array; real ones: 30 MB
 constexpr uint64_t kMaxKey = 65535;        // as the format's description says

@@ -53,11 +53,16 @@ for (const flavour of NODE_FLAVOURS) {
       assert.throws(() => parse(engine.startText('Once', options)), invalid);
     }
     assert.throws(() => parse(engine.startIds([1, 1 << 30], '{}')), invalid);
-    assert.throws(() => parse(engine.startIds(new Array(65).fill(1), '{}')), { code: 'context_full' });
+    assert.throws(() => parse(engine.startIds(new Array(65).fill(1), '{}')), {
+      code: 'context_full',
+    });
     parse(engine.startText('Once', '{}'));
     assert.throws(() => parse(engine.startText('Twice', '{}')), { code: 'busy' });
     engine.cancel();
-    assert.deepEqual(events(engine).map((event) => event.finish), ['aborted']);
+    assert.deepEqual(
+      events(engine).map((event) => event.finish),
+      ['aborted'],
+    );
     parse(engine.startText('Once', '{"maxTokens":3,"ignoreEos":true}'));
     assert.equal(events(engine).length, 4);
     engine.delete();
@@ -77,21 +82,31 @@ for (const flavour of NODE_FLAVOURS) {
     assert.equal(sizes.at(-1), sizes[1]);
   });
 
-  test(`${flavour}: the heap is weights, cache, activations and a constant`, { skip: missing }, async (t) => {
-    const opened = await open_module(flavour);
-    const before = opened.memory.buffer.byteLength;
-    const bytes = fs.readFileSync(BUNDLED);
-    const engine = load(opened, bytes, { threads: 1 });
-    const { memory } = parse(engine.inspect());
-    const after = opened.memory.buffer.byteLength;
-    t.diagnostic(`heap ${before} -> ${after} bytes, file ${bytes.length}, plan ${memory.total}`);
-    assert.ok(after <= memory.total + before);
-    engine.delete();
-  });
+  test(
+    `${flavour}: the heap is weights, cache, activations and a constant`,
+    { skip: missing },
+    async (t) => {
+      const opened = await open_module(flavour);
+      const before = opened.memory.buffer.byteLength;
+      const bytes = fs.readFileSync(BUNDLED);
+      const engine = load(opened, bytes, { threads: 1 });
+      const { memory } = parse(engine.inspect());
+      const after = opened.memory.buffer.byteLength;
+      t.diagnostic(`heap ${before} -> ${after} bytes, file ${bytes.length}, plan ${memory.total}`);
+      assert.ok(after <= memory.total + before);
+      engine.delete();
+    },
+  );
 
-  test(`${flavour}: a memory too small is refused, not fallen over`, { skip: missing }, async () => {
-    // 5 MiB: the module runs, the model doesn't fit.
-    const opened = await open_module(flavour, { maximum: 80 });
-    assert.throws(() => load(opened, fs.readFileSync(BUNDLED), { threads: 1 }), { code: 'out_of_memory' });
-  });
+  test(
+    `${flavour}: a memory too small is refused, not fallen over`,
+    { skip: missing },
+    async () => {
+      // 5 MiB: the module runs, the model doesn't fit.
+      const opened = await open_module(flavour, { maximum: 80 });
+      assert.throws(() => load(opened, fs.readFileSync(BUNDLED), { threads: 1 }), {
+        code: 'out_of_memory',
+      });
+    },
+  );
 }

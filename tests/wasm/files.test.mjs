@@ -19,7 +19,10 @@ for (const flavour of FLAVOURS) {
 
   test(`${flavour}: no eval, no blob worker`, () => {
     const script = fs.readFileSync(glue, 'utf8');
-    assert.doesNotMatch(script, /\beval\s*\(|\bnew Function\b|createObjectURL|asyncify|WebAssembly\.Suspending/i);
+    assert.doesNotMatch(
+      script,
+      /\beval\s*\(|\bnew Function\b|createObjectURL|asyncify|WebAssembly\.Suspending/i,
+    );
   });
 
   test(`${flavour}: a module of its kind`, async () => {
@@ -35,7 +38,9 @@ test('module.d.ts names what bindings.cc exports, and nothing else', () => {
   const bindings = fs.readFileSync(path.join(ROOT, 'wasm/bindings.cc'), 'utf8');
   const types = fs.readFileSync(path.join(ROOT, 'wasm/module.d.ts'), 'utf8');
   const exported = [...bindings.matchAll(/(?:\.|::)function\("(\w+)"/g)].map((match) => match[1]);
-  const typed = [...types.matchAll(/^ {2}(\w+)\(/gm)].map((match) => match[1]).filter((name) => name !== 'delete');
+  const typed = [...types.matchAll(/^ {2}(\w+)\(/gm)]
+    .map((match) => match[1])
+    .filter((name) => name !== 'delete');
   assert.ok(exported.length > 20);
   assert.deepEqual([...new Set(typed)].sort(), [...new Set(exported)].sort());
 });

@@ -8,7 +8,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const BUILT = path.join(ROOT, 'build/wasm');
 export const WASM_DIR =
-  process.env.SLUICE_WASM_DIR ?? (fs.existsSync(path.join(BUILT, 'sluice-simd.wasm')) ? BUILT : path.join(ROOT, 'wasm/prebuilt'));
+  process.env.SLUICE_WASM_DIR ??
+  (fs.existsSync(path.join(BUILT, 'sluice-simd.wasm')) ? BUILT : path.join(ROOT, 'wasm/prebuilt'));
 
 export const FLAVOURS = ['simd', 'simd-mt', 'relaxed', 'relaxed-mt'];
 /** Node 20 knows relaxed SIMD in an old form alone: those flavours are tested in the browser. */
@@ -21,7 +22,9 @@ const TOOLS = path.join(ROOT, 'build/release/tests');
 /** A reason to skip where a program of the release build is missing, else false. */
 export function lacks(...programs) {
   const missing = programs.find((name) => !fs.existsSync(name));
-  return missing === undefined ? false : `${path.relative(ROOT, missing)} is missing: npm run build makes it`;
+  return missing === undefined
+    ? false
+    : `${path.relative(ROOT, missing)} is missing: npm run build makes it`;
 }
 export const MAKE_HAZARDS = path.join(TOOLS, 'make_hazards');
 export const MAKE_MODELS = path.join(TOOLS, 'make_models');
@@ -37,13 +40,18 @@ export function files_of(tool) {
 /** The native program's answer as JSON lines. */
 export function native(...args) {
   const out = execFileSync(PROGRAM, args, { encoding: 'utf8', maxBuffer: 1 << 26 });
-  return out.trimEnd().split('\n').map((line) => JSON.parse(line));
+  return out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
 }
 
 /** A module, its memory, and close() to end its threads. `maximum`: pages that the memory may have. */
 export async function open_module(flavour, { threads = 1, maximum = 65536 } = {}) {
   const glue = path.join(WASM_DIR, `sluice-${flavour}.js`);
-  const code = await WebAssembly.compile(fs.readFileSync(path.join(WASM_DIR, `sluice-${flavour}.wasm`)));
+  const code = await WebAssembly.compile(
+    fs.readFileSync(path.join(WASM_DIR, `sluice-${flavour}.wasm`)),
+  );
   const memory = new WebAssembly.Memory({ initial: 64, maximum, shared: flavour.endsWith('-mt') });
   const { default: create } = await import(pathToFileURL(glue).href);
   const printed = [];
@@ -70,7 +78,7 @@ export function parse(answer) {
 
 /** Brings `bytes` to an engine in pieces of `size`, by the windows that it gives. */
 export function bring({ memory }, engine, bytes, size = bytes.length) {
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const end = Math.min(at + size, bytes.length);
     while (at < end && !engine.loaded()) {
       const { ptr, length, error } = engine.window();

@@ -62,7 +62,19 @@ for (const flavour of NODE_FLAVOURS) {
     assert.equal(engine.detokenize(ids), prompt);
 
     parse(engine.startText(prompt, '{"seed":7,"maxTokens":40,"topLogprobs":3}'));
-    const told = native('run', BUNDLED, '-p', prompt, '-n', '40', '--seed', '7', '--top-logprobs', '3', '--json');
+    const told = native(
+      'run',
+      BUNDLED,
+      '-p',
+      prompt,
+      '-n',
+      '40',
+      '--seed',
+      '7',
+      '--top-logprobs',
+      '3',
+      '--json',
+    );
     const heard = events(engine);
     const tokens = (list) => list.filter((event) => event.event === 'token');
     assert.ok(tokens(heard).length > 5);
@@ -75,14 +87,18 @@ for (const flavour of NODE_FLAVOURS) {
 
 test('other types of weights', { skip: lacks(PROGRAM, MAKE_MODELS) }, async (t) => {
   const dir = files_of(MAKE_MODELS);
-  const names = fs.readdirSync(dir).filter((name) => /-(q4_0|f16|q6_k|q8_0|q4_k_m)\.gguf$/.test(name));
+  const names = fs
+    .readdirSync(dir)
+    .filter((name) => /-(q4_0|f16|q6_k|q8_0|q4_k_m)\.gguf$/.test(name));
   assert.ok(names.length >= 4);
   for (const flavour of NODE_FLAVOURS) {
     const opened = await open_module(flavour, { threads: flavour.endsWith('-mt') ? 2 : 1 });
     for (const name of names) {
       await t.test(`${flavour}: ${name}`, () => {
         const file = path.join(dir, name);
-        const engine = load(opened, fs.readFileSync(file), { threads: flavour.endsWith('-mt') ? 2 : 1 });
+        const engine = load(opened, fs.readFileSync(file), {
+          threads: flavour.endsWith('-mt') ? 2 : 1,
+        });
         assert.equal(logits(engine, IDS).hash, native_hash(file));
         engine.delete();
       });

@@ -11,7 +11,9 @@ const DIST = path.join(HERE, 'dist');
 /** Runs npm in dist/; returns what it prints. A failure ends the build. */
 function npm(...args) {
   // Settings of an npm that called this script (its workspace, say) are not meant for these calls.
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')));
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')),
+  );
   const { status, stdout, stderr } = spawnSync('npm', args, { cwd: DIST, encoding: 'utf8', env });
   if (status === 0) return stdout;
   console.error(`npm ${args.join(' ')} failed\n${stdout ?? ''}${stderr ?? ''}`);
@@ -20,7 +22,19 @@ function npm(...args) {
 
 fs.rmSync(DIST, { recursive: true, force: true });
 fs.mkdirSync(DIST);
-for (const name of ['index.html', 'main.js']) fs.copyFileSync(path.join(HERE, name), path.join(DIST, name));
-fs.writeFileSync(path.join(DIST, 'package.json'), '{ "name": "example", "version": "1.0.0", "private": true }\n');
+for (const name of ['index.html', 'main.js'])
+  fs.copyFileSync(path.join(HERE, name), path.join(DIST, name));
+fs.writeFileSync(
+  path.join(DIST, 'package.json'),
+  '{ "name": "example", "version": "1.0.0", "private": true }\n',
+);
 const [{ filename }] = JSON.parse(npm('pack', '--json', path.join(HERE, '../engine')));
-npm('install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock', `./${filename}`);
+npm(
+  'install',
+  '--offline',
+  '--ignore-scripts',
+  '--no-audit',
+  '--no-fund',
+  '--no-package-lock',
+  `./${filename}`,
+);

@@ -15,7 +15,11 @@ const PUBLIC_TYPES = new Set(['index.d.ts', 'engine.d.ts', 'errors.d.ts', 'types
 fs.rmSync(DIST, { recursive: true, force: true });
 const typescript = createRequire(import.meta.url).resolve('typescript/package.json');
 const tsc = path.join(path.dirname(typescript), 'bin/tsc');
-const { status } = spawnSync(process.execPath, [tsc, '-p', path.join(HERE, 'tsconfig.build.json')], { stdio: 'inherit' });
+const { status } = spawnSync(
+  process.execPath,
+  [tsc, '-p', path.join(HERE, 'tsconfig.build.json')],
+  { stdio: 'inherit' },
+);
 if (status !== 0) process.exit(1);
 for (const name of fs.readdirSync(DIST)) {
   if (name.endsWith('.d.ts') && !PUBLIC_TYPES.has(name)) fs.rmSync(path.join(DIST, name));

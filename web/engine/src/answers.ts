@@ -6,7 +6,10 @@ import { SluiceError, isErrorCode } from './errors.js';
 export function parseAnswer<T>(answer: Answer): T {
   const value = JSON.parse(answer) as T & { event?: unknown; code?: unknown; message?: unknown };
   if (value.event === 'error') {
-    throw new SluiceError(isErrorCode(value.code) ? value.code : 'worker_died', String(value.message));
+    throw new SluiceError(
+      isErrorCode(value.code) ? value.code : 'worker_died',
+      String(value.message),
+    );
   }
   return value;
 }

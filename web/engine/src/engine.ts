@@ -57,7 +57,11 @@ interface Pending {
 }
 
 /** A promise with its handles; a rejection that nobody listens to stays silent. */
-function deferred(): { promise: Promise<void>; resolve: () => void; reject: (error: SluiceError) => void } {
+function deferred(): {
+  promise: Promise<void>;
+  resolve: () => void;
+  reject: (error: SluiceError) => void;
+} {
   let resolve!: () => void;
   let reject!: (error: SluiceError) => void;
   const promise = new Promise<void>((yes, no) => {
@@ -109,12 +113,24 @@ export class Engine {
   /** The generation or the logits that run now. */
   #running: { id: number; generation: Generation | null } | null = null;
 
-  private constructor(choice: ReturnType<typeof chooseFlavour>, options: LoadOptions, source: LoadProgress['source']) {
+  private constructor(
+    choice: ReturnType<typeof chooseFlavour>,
+    options: LoadOptions,
+    source: LoadProgress['source'],
+  ) {
     this.#flavour = choice.flavour;
     this.#notes = choice.notes;
     this.#stats = { ...NO_STATS, threads: choice.threads };
     this.#onProgress = options.onProgress ?? (() => {});
-    this.#progress = { phase: 'header', loaded: 0, total: 0, bytesPerSecond: 0, source, layersReady: 0, layersTotal: 0 };
+    this.#progress = {
+      phase: 'header',
+      loaded: 0,
+      total: 0,
+      bytesPerSecond: 0,
+      source,
+      layersReady: 0,
+      layersTotal: 0,
+    };
   }
 
   /** Reads the header alone: what the file is, and whether it fits. A download ends behind the header. */
@@ -206,7 +222,11 @@ export class Engine {
     generation?.end(error);
   }
 
-  #report(now: Pick<LoadProgress, 'loaded' | 'total' | 'layersReady' | 'layersTotal'> & { phase?: 'ready' }): void {
+  #report(
+    now: Pick<LoadProgress, 'loaded' | 'total' | 'layersReady' | 'layersTotal'> & {
+      phase?: 'ready';
+    },
+  ): void {
     const seconds = (performance.now() - this.#started) / 1000;
     const loading = this.#progress.source === 'network' ? 'download' : 'load';
     this.#progress = {
@@ -218,7 +238,14 @@ export class Engine {
       layersReady: now.layersReady,
       layersTotal: now.layersTotal,
     };
-    this.#onProgress({ ...this.#progress });
+    try {
+      this.#onProgress({ ...this.#progress });
+    } catch (error) {
+      // The caller's own mistake must not stop the load; it shows where uncaught errors do.
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
   }
 
   #take(id: number): Pending | undefined {
@@ -250,11 +277,18 @@ export class Engine {
         : new SluiceError(this.#over.code, this.#over.message, { cause: this.#over });
     }
     if (exclusive && this.#running !== null) {
-      throw new SluiceError('busy', 'this engine is generating; wait for its end, or stop it first');
+      throw new SluiceError(
+        'busy',
+        'this engine is generating; wait for its end, or stop it first',
+      );
     }
   }
 
-  #request(message: (id: number) => ToEngine, signal: AbortSignal | undefined, exclusive: boolean): Promise<Value> {
+  #request(
+    message: (id: number) => ToEngine,
+    signal: AbortSignal | undefined,
+    exclusive: boolean,
+  ): Promise<Value> {
     checkSignal(signal);
     if (signal?.aborted) throw abortError(signal);
     this.#admit(exclusive);
@@ -304,13 +338,24 @@ export class Engine {
   async tokenize(text: string, options: TokenizeOptions = {}): Promise<number[]> {
     checkText(text, 'text');
     const special = options.special === true;
-    return (await this.#request((id) => ({ type: 'tokenize', id, text, special }), options.signal, false)) as number[];
+    return (await this.#request(
+      (id) => ({ type: 'tokenize', id, text, special }),
+      options.signal,
+      false,
+    )) as number[];
   }
 
   /** The text that ids stand for; bytes that are no UTF-8 become U+FFFD. */
-  async detokenize(ids: readonly number[], options: { signal?: AbortSignal | undefined } = {}): Promise<string> {
+  async detokenize(
+    ids: readonly number[],
+    options: { signal?: AbortSignal | undefined } = {},
+  ): Promise<string> {
     checkIds(ids, 'ids');
-    return (await this.#request((id) => ({ type: 'detokenize', id, ids }), options.signal, false)) as string;
+    return (await this.#request(
+      (id) => ({ type: 'detokenize', id, ids }),
+      options.signal,
+      false,
+    )) as string;
   }
 
   /** The logits after the last of `ids`, which are taken as they are. */
@@ -319,7 +364,11 @@ export class Engine {
     const { top = 10, batch = 0, signal } = options;
     checkCount(top, 'top', 1000);
     checkCount(batch, 'batch', 1 << 20);
-    return (await this.#request((id) => ({ type: 'logits', id, ids, top, batch }), signal, true)) as Logits;
+    return (await this.#request(
+      (id) => ({ type: 'logits', id, ids, top, batch }),
+      signal,
+      true,
+    )) as Logits;
   }
 
   /** Figures as they are now. */

@@ -50,7 +50,11 @@ export class SluiceError extends Error {
   /** The HTTP status of a download that failed, where the server answered. */
   readonly status?: number;
 
-  constructor(code: ErrorCode, message: string, options: { status?: number; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { status?: number; cause?: unknown } = {},
+  ) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.name = code === 'aborted' ? 'AbortError' : 'SluiceError';
     this.code = code;
@@ -76,7 +80,11 @@ export function toErrorData(error: unknown, code: ErrorCode = 'worker_died'): Er
 }
 
 export function fromErrorData(data: ErrorData): SluiceError {
-  return new SluiceError(data.code, data.message, data.status === undefined ? {} : { status: data.status });
+  return new SluiceError(
+    data.code,
+    data.message,
+    data.status === undefined ? {} : { status: data.status },
+  );
 }
 
 export function isErrorCode(code: unknown): code is ErrorCode {

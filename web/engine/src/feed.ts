@@ -61,7 +61,11 @@ export class Feed {
   }
 
   /** Reads a header alone; resolves when it is complete. */
-  readHeader(header: HeaderHandle, module: SluiceModule, memory: WebAssembly.Memory): Promise<void> {
+  readHeader(
+    header: HeaderHandle,
+    module: SluiceModule,
+    memory: WebAssembly.Memory,
+  ): Promise<void> {
     const room = 1 << 16;
     const ptr = module.allocate(room);
     if (ptr === 0) throw new SluiceError('out_of_memory', 'no memory for reading the header');
@@ -113,7 +117,7 @@ export class Feed {
         if (!keep || open === 0) grant();
       } else if (message.type === 'chunk') {
         const { bytes } = message;
-        for (let at = 0; at < bytes.byteLength && !engine.loaded(); ) {
+        for (let at = 0; at < bytes.byteLength && !engine.loaded();) {
           const { ptr, length, error } = engine.window();
           check(error);
           const part = bytes.subarray(at, at + length);

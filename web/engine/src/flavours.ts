@@ -8,7 +8,16 @@ function probe(...body: number[]): Uint8Array<ArrayBuffer> {
   const types = [1, 5, 1, 0x60, 0, 1, 0x7b];
   const functions = [3, 2, 1, 0];
   const code = [0, ...body, 0x0b];
-  return new Uint8Array([...header, ...types, ...functions, 10, code.length + 2, 1, code.length, ...code]);
+  return new Uint8Array([
+    ...header,
+    ...types,
+    ...functions,
+    10,
+    code.length + 2,
+    1,
+    code.length,
+    ...code,
+  ]);
 }
 
 const SPLAT = [0x41, 0, 0xfd, 0x0f]; // i32.const 0, i8x16.splat
@@ -40,7 +49,8 @@ export function isThreaded(flavour: Flavour): boolean {
 function missing(flavour: Flavour, abilities: Abilities): string {
   if (!abilities.simd) return 'WebAssembly SIMD';
   if (flavour.startsWith('relaxed') && !abilities.relaxed) return 'relaxed SIMD';
-  if (isThreaded(flavour) && !abilities.threads) return 'cross-origin isolation (the COOP and COEP headers)';
+  if (isThreaded(flavour) && !abilities.threads)
+    return 'cross-origin isolation (the COOP and COEP headers)';
   return '';
 }
 

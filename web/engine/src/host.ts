@@ -25,9 +25,17 @@ function fatal(error: unknown): SluiceError {
   if (error instanceof SluiceError) return error;
   const text = error instanceof Error ? error.message : String(error);
   if (text.includes('out_of_memory')) {
-    return new SluiceError('out_of_memory', 'the engine ran out of memory; use a smaller model or context', { cause: error });
+    return new SluiceError(
+      'out_of_memory',
+      'the engine ran out of memory; use a smaller model or context',
+      { cause: error },
+    );
   }
-  return new SluiceError('worker_died', `the engine stopped working (${text}); load the model again`, { cause: error });
+  return new SluiceError(
+    'worker_died',
+    `the engine stopped working (${text}); load the model again`,
+    { cause: error },
+  );
 }
 
 function coreStats(engine: EngineHandle): CoreStats {
@@ -117,7 +125,7 @@ export class EngineHost {
     }
     const engine = new module.Engine();
     check(engine.open(request.options, fileSize));
-    feed.ontaken = () => this.#guard(() => this.#taken(engine, maxBytes));
+    feed.ontaken = () => this.#guard(() => this.#taken(engine, maxBytes, opened.total));
     feed.drive(engine, memory, request.direct);
   }
 
@@ -137,7 +145,7 @@ export class EngineHost {
   }
 
   /** Bytes were taken: tells what changed, and goes on with what waited for them. */
-  #taken(engine: EngineHandle, maxBytes: number): void {
+  #taken(engine: EngineHandle, maxBytes: number, announced: number): void {
     if (this.#engine === null && engine.understood()) {
       const info = this.#info(engine.inspect(), maxBytes);
       if (info.error !== undefined) throw new SluiceError(info.error.code, info.error.message);
@@ -148,7 +156,9 @@ export class EngineHost {
     const now = performance.now();
     if (done || now - this.#lastProgress >= PROGRESS_MS) {
       this.#lastProgress = now;
-      this.post({ type: 'progress', ...engine.progress(), stats: coreStats(engine) });
+      const progress = engine.progress();
+      const total = progress.total || announced;
+      this.post({ type: 'progress', ...progress, total, stats: coreStats(engine) });
     }
     if (done) {
       this.#feed?.stop();
@@ -175,7 +185,11 @@ export class EngineHost {
           return this.#result(id, engine.detokenize(message.ids));
         case 'generate': {
           const { prompt, options } = message;
-          check(typeof prompt === 'string' ? engine.startText(prompt, options) : engine.startIds(prompt, options));
+          check(
+            typeof prompt === 'string'
+              ? engine.startText(prompt, options)
+              : engine.startIds(prompt, options),
+          );
           this.#run = { id, kind: 'generate', top: 0 };
           return this.#schedule();
         }
@@ -217,7 +231,8 @@ export class EngineHost {
     const until = performance.now() + SLICE_MS;
     const tokens: Token[] = [];
     const flush = (): void => {
-      if (tokens.length > 0) this.post({ type: 'tokens', id: run.id, tokens: tokens.splice(0), stats: this.#stats() });
+      if (tokens.length > 0)
+        this.post({ type: 'tokens', id: run.id, tokens: tokens.splice(0), stats: this.#stats() });
     };
     try {
       do {
@@ -231,7 +246,8 @@ export class EngineHost {
         } else if (event.event === 'done') {
           flush();
           this.#run = null;
-          if (run.kind === 'logits') this.#result(run.id, parseAnswer<Logits>(engine.logits(run.top)));
+          if (run.kind === 'logits')
+            this.#result(run.id, parseAnswer<Logits>(engine.logits(run.top)));
           else this.post({ type: 'done', id: run.id, finish: event.finish, stats: this.#stats() });
           return;
         }

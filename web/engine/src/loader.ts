@@ -38,10 +38,13 @@ class Outlet {
   }
 
   async send(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
-    for (let at = 0; at < bytes.byteLength; ) {
+    for (let at = 0; at < bytes.byteLength;) {
       await this.ready();
       if (this.stopped) return;
-      at += this.#window === null ? this.#sendChunk(bytes) : this.#write(this.#window, bytes.subarray(at));
+      at +=
+        this.#window === null
+          ? this.#sendChunk(bytes)
+          : this.#write(this.#window, bytes.subarray(at));
     }
   }
 
@@ -87,7 +90,9 @@ function sameOrigin(url: string): boolean {
 
 function networkError(message: string, cause: unknown): SluiceError {
   return offline()
-    ? new SluiceError('offline', `${message}: this device is offline; connect it and try again`, { cause })
+    ? new SluiceError('offline', `${message}: this device is offline; connect it and try again`, {
+        cause,
+      })
     : new SluiceError('download_failed', message, { cause });
 }
 
@@ -112,7 +117,11 @@ async function within<T>(
   }
 }
 
-async function openUrl(url: string, headers: [string, string][], signal: AbortSignal): Promise<Opened> {
+async function openUrl(
+  url: string,
+  headers: [string, string][],
+  signal: AbortSignal,
+): Promise<Opened> {
   let response: Response;
   try {
     response = await fetch(url, { headers, signal });
@@ -124,7 +133,8 @@ async function openUrl(url: string, headers: [string, string][], signal: AbortSi
     throw networkError(`${host(url)} could not be read: ${why}`, cause);
   }
   if (!response.ok) {
-    const what = response.status === 404 ? 'there is no such file' : response.statusText || 'an error';
+    const what =
+      response.status === 404 ? 'there is no such file' : response.statusText || 'an error';
     throw new SluiceError(
       'download_failed',
       `${host(url)} answered ${response.status} (${what}) instead of the model; check the address`,
@@ -165,7 +175,12 @@ async function feed(source: LoaderSource, stallTimeout: number, outlet: Outlet):
     return networkError(`no byte came for ${stallTimeout / 1000} s (${got}); try again`, undefined);
   };
   const opened: Opened = network
-    ? await within(openUrl(source.url, source.headers, controller.signal), stallTimeout, stalled, controller)
+    ? await within(
+        openUrl(source.url, source.headers, controller.signal),
+        stallTimeout,
+        stalled,
+        controller,
+      )
     : { body: source.blob.stream(), total: source.blob.size, exact: true, contentType: '' };
   total = opened.total;
   outlet.port.postMessage({ type: 'opened', total, exact: opened.exact, network });
@@ -181,7 +196,11 @@ async function feed(source: LoaderSource, stallTimeout: number, outlet: Outlet):
       if (cause instanceof SluiceError) throw cause;
       const got = total > 0 ? `${received} of ${total} bytes` : `${received} bytes`;
       if (network) throw networkError(`the connection broke after ${got}; try again`, cause);
-      throw new SluiceError('bad_file', `the file could be read no further than ${got}; choose it again`, { cause });
+      throw new SluiceError(
+        'bad_file',
+        `the file could be read no further than ${got}; choose it again`,
+        { cause },
+      );
     }
     if (piece.done) break;
     if (received < 4) refuseWebPage(piece.value, opened.contentType);
@@ -191,13 +210,20 @@ async function feed(source: LoaderSource, stallTimeout: number, outlet: Outlet):
   if (outlet.stopped) {
     controller.abort();
   } else if (network && received < total) {
-    throw networkError(`the download ended after ${received} of ${total} bytes; try again`, undefined);
+    throw networkError(
+      `the download ended after ${received} of ${total} bytes; try again`,
+      undefined,
+    );
   }
   return received;
 }
 
 /** Reads `source` to its end, or until the engine has enough. Every outcome is told through the port. */
-export async function runLoader(source: LoaderSource, stallTimeout: number, port: FeedPort): Promise<void> {
+export async function runLoader(
+  source: LoaderSource,
+  stallTimeout: number,
+  port: FeedPort,
+): Promise<void> {
   const outlet = new Outlet(port);
   try {
     const received = await feed(source, stallTimeout, outlet);

@@ -41,7 +41,11 @@ async function compile(url: string): Promise<WebAssembly.Module> {
   try {
     response = await fetch(url);
   } catch (cause) {
-    throw new SluiceError('download_failed', `the engine's own file ${name} could not be fetched; try again`, { cause });
+    throw new SluiceError(
+      'download_failed',
+      `the engine's own file ${name} could not be fetched; try again`,
+      { cause },
+    );
   }
   if (!response.ok) {
     const { status } = response;
@@ -52,7 +56,9 @@ async function compile(url: string): Promise<WebAssembly.Module> {
     );
   }
   const streaming = (response.headers.get('content-type') ?? '').startsWith('application/wasm');
-  return streaming ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
+  return streaming
+    ? WebAssembly.compileStreaming(response)
+    : WebAssembly.compile(await response.arrayBuffer());
 }
 
 /** Loads a flavour's two files, makes its memory and waits until its threads stand ready. */

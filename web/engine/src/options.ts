@@ -10,7 +10,9 @@ function invalid(message: string): SluiceError {
 
 export function show(value: unknown): string {
   if (typeof value === 'string') return `'${value.slice(0, 60)}'`;
-  return typeof value === 'object' && value !== null ? Object.prototype.toString.call(value) : String(value);
+  return typeof value === 'object' && value !== null
+    ? Object.prototype.toString.call(value)
+    : String(value);
 }
 
 /** Options that this library handles itself; all others go to the core, which refuses those it doesn't know. */
@@ -50,10 +52,14 @@ export function checkSourceOptions(options: SourceOptions): void {
 export function loadOptionsJson(options: LoadOptions): string {
   checkSourceOptions(options);
   if (options.flavour !== undefined && !FLAVOURS.includes(options.flavour)) {
-    throw invalid(`flavour is ${show(options.flavour)}; give one of ${FLAVOURS.join(', ')}, or none`);
+    throw invalid(
+      `flavour is ${show(options.flavour)}; give one of ${FLAVOURS.join(', ')}, or none`,
+    );
   }
   if (options.cache !== undefined && options.cache !== 'none') {
-    throw invalid(`cache: ${show(options.cache)} is not available in this version; leave it out, or give 'none'`);
+    throw invalid(
+      `cache: ${show(options.cache)} is not available in this version; leave it out, or give 'none'`,
+    );
   }
   if ('sha256' in options && options.sha256 !== undefined) {
     throw invalid('sha256 is not available in this version; leave it out');
@@ -63,7 +69,9 @@ export function loadOptionsJson(options: LoadOptions): string {
   }
   const threads = options.threads;
   if (threads !== undefined && !(Number.isInteger(threads) && threads >= 1 && threads <= 64)) {
-    throw invalid(`threads is ${show(threads)}; give a whole number from 1 to 64, or none for the best`);
+    throw invalid(
+      `threads is ${show(threads)}; give a whole number from 1 to 64, or none for the best`,
+    );
   }
   return coreJson(options, new Set([...OWN, 'threads']));
 }
@@ -104,36 +112,61 @@ export function checkCount(value: unknown, name: string, max: number): asserts v
 /** What a loader reads, or bytes that the page hands over itself. */
 export type Resolved = LoaderSource | { kind: 'bytes'; bytes: ArrayBuffer };
 
-export async function resolveSource(source: ModelSource, headers: SourceOptions['headers']): Promise<Resolved> {
+export async function resolveSource(
+  source: ModelSource,
+  headers: SourceOptions['headers'],
+): Promise<Resolved> {
   if (source instanceof ArrayBuffer) return { kind: 'bytes', bytes: source };
   if (source instanceof Blob) return { kind: 'blob', blob: source };
-  if (typeof source === 'string' || source instanceof URL) return { kind: 'url', ...request(source, headers) };
+  if (typeof source === 'string' || source instanceof URL)
+    return { kind: 'url', ...request(source, headers) };
   if (Array.isArray(source)) {
-    throw invalid('a model split into several files is not available in this version; give one address or file');
+    throw invalid(
+      'a model split into several files is not available in this version; give one address or file',
+    );
   }
   if (typeof FileSystemFileHandle === 'function' && source instanceof FileSystemFileHandle) {
     try {
       return { kind: 'blob', blob: await source.getFile() };
     } catch (cause) {
-      throw new SluiceError('bad_file', `the file '${source.name}' can't be read; choose it again`, { cause });
+      throw new SluiceError(
+        'bad_file',
+        `the file '${source.name}' can't be read; choose it again`,
+        { cause },
+      );
     }
   }
-  throw invalid(`the source is ${show(source)}; give an address, a File, a Blob, a FileSystemFileHandle or an ArrayBuffer`);
+  throw invalid(
+    `the source is ${show(source)}; give an address, a File, a Blob, a FileSystemFileHandle or an ArrayBuffer`,
+  );
 }
 
-function request(source: string | URL, headers: SourceOptions['headers']): { url: string; headers: [string, string][] } {
+function request(
+  source: string | URL,
+  headers: SourceOptions['headers'],
+): { url: string; headers: [string, string][] } {
   let url: URL;
   try {
     url = new URL(source, globalThis.document?.baseURI ?? globalThis.location?.href);
   } catch (cause) {
-    throw new SluiceError('invalid_argument', `${show(source)} is not an address; give one such as https://host/model.gguf`, { cause });
+    throw new SluiceError(
+      'invalid_argument',
+      `${show(source)} is not an address; give one such as https://host/model.gguf`,
+      { cause },
+    );
   }
   if (!['http:', 'https:', 'blob:', 'data:'].includes(url.protocol)) {
-    throw invalid(`the address ${show(url.href)} can't be fetched; give one with http or https, or choose the file itself`);
+    throw invalid(
+      `the address ${show(url.href)} can't be fetched; give one with http or https, or choose the file itself`,
+    );
   }
   try {
     return { url: url.href, headers: [...new Headers(headers).entries()] };
   } catch (cause) {
-    throw new SluiceError('invalid_argument', 'headers holds a name or value that HTTP does not allow', { cause });
+    throw new SluiceError(
+      'invalid_argument',
+      'headers holds a name or value that HTTP does not allow',
+      { cause },
+    );
   }
 }

@@ -44,7 +44,14 @@ export type ToEngine =
 export type FromEngine =
   | { type: 'alive' }
   | { type: 'understood'; info: ModelInfo; warning: string; stats: CoreStats | null }
-  | { type: 'progress'; loaded: number; total: number; layersReady: number; layersTotal: number; stats: CoreStats }
+  | {
+      type: 'progress';
+      loaded: number;
+      total: number;
+      layersReady: number;
+      layersTotal: number;
+      stats: CoreStats;
+    }
   | { type: 'ready'; stats: CoreStats }
   /** The load failed or the module trapped: the worker is of no more use. */
   | { type: 'failed'; error: ErrorData }
@@ -55,8 +62,7 @@ export type FromEngine =
 
 /** Where a loader reads from. */
 export type LoaderSource =
-  | { kind: 'url'; url: string; headers: [string, string][] }
-  | { kind: 'blob'; blob: Blob };
+  { kind: 'url'; url: string; headers: [string, string][] } | { kind: 'blob'; blob: Blob };
 
 /** Page to loader worker. */
 export interface ToLoader {

@@ -54,11 +54,17 @@ export class Workers {
     const lifeline = lifelineName();
     this.#engine = this.#watch(
       'engine',
-      () => new Worker(new URL('./engine-worker.js', import.meta.url), { type: 'module', name: 'sluice-engine' }),
+      () =>
+        new Worker(new URL('./engine-worker.js', import.meta.url), {
+          type: 'module',
+          name: 'sluice-engine',
+        }),
     );
     this.#engine.addEventListener('message', ({ data }: MessageEvent<FromEngine>) => {
       if (data.type === 'alive' && lifeline !== '') {
-        this.#engineGone = lifelineCut(lifeline, this.#ended.signal).then(() => this.#died('engine', 'it is gone'));
+        this.#engineGone = lifelineCut(lifeline, this.#ended.signal).then(() =>
+          this.#died('engine', 'it is gone'),
+        );
       } else if (data.type !== 'alive' && !this.#dead) {
         request.onMessage(data);
       }
@@ -85,7 +91,11 @@ export class Workers {
     const lifeline = lifelineName();
     this.#loader = this.#watch(
       'loader',
-      () => new Worker(new URL('./loader-worker.js', import.meta.url), { type: 'module', name: 'sluice-loader' }),
+      () =>
+        new Worker(new URL('./loader-worker.js', import.meta.url), {
+          type: 'module',
+          name: 'sluice-loader',
+        }),
     );
     this.#loader.addEventListener('message', (_: MessageEvent<FromLoader>) => {
       void lifelineCut(lifeline, this.#ended.signal).then(() => {
@@ -119,7 +129,10 @@ export class Workers {
     if (this.#dead) return;
     this.#dead = true;
     this.request.onDeath(
-      new SluiceError('worker_died', `the ${which} worker ended unexpectedly (${why}); load the model again`),
+      new SluiceError(
+        'worker_died',
+        `the ${which} worker ended unexpectedly (${why}); load the model again`,
+      ),
     );
   }
 

@@ -7,7 +7,12 @@ const file = makeFile();
 const MODEL = 'https://models.example/m.gguf';
 
 beforeEach(() => {
-  stubFetch(() => new Response(streamOf(piecesOf(file, 7777)), { headers: { 'content-length': String(FILE_BYTES) } }));
+  stubFetch(
+    () =>
+      new Response(streamOf(piecesOf(file, 7777)), {
+        headers: { 'content-length': String(FILE_BYTES) },
+      }),
+  );
 });
 
 afterEach(() => {
@@ -45,18 +50,33 @@ async function collect(tokens: AsyncIterable<Token>): Promise<string> {
 }
 
 describe('load', () => {
-  it.each([false, true])('brings every byte to the engine once (shared memory: %s)', async (shared) => {
-    const control = useFakes({ shared });
-    const seen: LoadProgress[] = [];
-    const engine = await Engine.load(MODEL, { onProgress: (p) => seen.push(p), ...(shared ? { flavour: 'simd-mt', threads: 1 } : { flavour: 'simd' }) });
-    expect(engine.info.architecture).toBe('llama');
-    await engine.ready;
-    expect(control.taken).toEqual([...file]);
-    expect(seen.at(-1)).toMatchObject({ phase: 'ready', loaded: FILE_BYTES, total: FILE_BYTES, source: 'network' });
-    expect(FakeWorker.all.find((w) => w.kind === 'loader')?.terminated).toBe(true);
-    expect(engine.stats).toMatchObject({ flavour: shared ? 'simd-mt' : 'simd', kernels: 'fake', heapBytes: 65536 });
-    await engine.close();
-  });
+  it.each([false, true])(
+    'brings every byte to the engine once (shared memory: %s)',
+    async (shared) => {
+      const control = useFakes({ shared });
+      const seen: LoadProgress[] = [];
+      const engine = await Engine.load(MODEL, {
+        onProgress: (p) => seen.push(p),
+        ...(shared ? { flavour: 'simd-mt', threads: 1 } : { flavour: 'simd' }),
+      });
+      expect(engine.info.architecture).toBe('llama');
+      await engine.ready;
+      expect(control.taken).toEqual([...file]);
+      expect(seen.at(-1)).toMatchObject({
+        phase: 'ready',
+        loaded: FILE_BYTES,
+        total: FILE_BYTES,
+        source: 'network',
+      });
+      expect(FakeWorker.all.find((w) => w.kind === 'loader')?.terminated).toBe(true);
+      expect(engine.stats).toMatchObject({
+        flavour: shared ? 'simd-mt' : 'simd',
+        kernels: 'fake',
+        heapBytes: 65536,
+      });
+      await engine.close();
+    },
+  );
 
   it.each([
     ['a Blob', () => new Blob([file])],
@@ -75,7 +95,9 @@ describe('load', () => {
     const engine = await Engine.load(MODEL, { contextSize: 64, kvType: 'f32' });
     expect(control.opened[0]?.options).toEqual({ contextSize: 64, kvType: 'f32', threads: 1 });
     await engine.close();
-    await expect(Engine.load(MODEL, { nonsense: 1 } as never)).rejects.toEqual(code('invalid_argument'));
+    await expect(Engine.load(MODEL, { nonsense: 1 } as never)).rejects.toEqual(
+      code('invalid_argument'),
+    );
   });
 
   it('says when there is only one thread', async () => {
@@ -87,10 +109,14 @@ describe('load', () => {
 
   it('rejects a file that is no model, and the next load works', async () => {
     const control = useFakes();
-    await expect(Engine.load(new Blob(['PK\x03\x04 a zip file']))).rejects.toEqual(code('bad_file'));
+    await expect(Engine.load(new Blob(['PK\x03\x04 a zip file']))).rejects.toEqual(
+      code('bad_file'),
+    );
     expect(FakeWorker.all.every((w) => w.terminated)).toBe(true);
     control.taken.length = 0;
-    await (await Engine.load(MODEL)).ready;
+    await (
+      await Engine.load(MODEL)
+    ).ready;
   });
 
   it('rejects ready and what runs when the download ends too soon', async () => {
@@ -107,14 +133,20 @@ describe('load', () => {
   it('names the status of a refusal', async () => {
     stubFetch(() => new Response('', { status: 404 }));
     useFakes();
-    await expect(Engine.load(MODEL)).rejects.toMatchObject({ code: 'download_failed', status: 404 });
+    await expect(Engine.load(MODEL)).rejects.toMatchObject({
+      code: 'download_failed',
+      status: 404,
+    });
   });
 });
 
 describe('abort', () => {
   it('ends a load before it begins, before the header, and before the weights', async () => {
     useFakes();
-    await expect(Engine.load(MODEL, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError', code: 'aborted' });
+    await expect(Engine.load(MODEL, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      name: 'AbortError',
+      code: 'aborted',
+    });
     expect(FakeWorker.all.length).toBe(0);
 
     slowModel(HEADER_BYTES - 1);
@@ -140,9 +172,14 @@ describe('abort', () => {
     const controller = new AbortController();
     let tokens = 0;
     const run = async (): Promise<void> => {
-      for await (const _ of engine.generate('a b', { signal: controller.signal })) if (++tokens === 3) controller.abort('enough');
+      for await (const _ of engine.generate('a b', { signal: controller.signal }))
+        if (++tokens === 3) controller.abort('enough');
     };
-    await expect(run()).rejects.toMatchObject({ name: 'AbortError', code: 'aborted', cause: 'enough' });
+    await expect(run()).rejects.toMatchObject({
+      name: 'AbortError',
+      code: 'aborted',
+      cause: 'enough',
+    });
     expect(tokens).toBe(3);
     expect(await collect(engine.generate('x y', { maxTokens: 3 }))).toBe('x y x');
     expect(control.cancels).toBe(1);
@@ -214,13 +251,15 @@ describe('generate', () => {
     expect(await collect(engine.generate('b', { maxTokens: 1 }))).toBe('b');
   });
 
-  it('shows the core\'s refusals and stays usable', async () => {
+  it("shows the core's refusals and stays usable", async () => {
     const control = useFakes();
     const engine = await Engine.load(MODEL);
     await engine.ready;
     const long = Array.from({ length: 101 }, () => 1);
     await expect(collect(engine.generate(long))).rejects.toEqual(code('context_full'));
-    await expect(collect(engine.generate('a', { temperature: NaN }))).rejects.toEqual(code('invalid_argument'));
+    await expect(collect(engine.generate('a', { temperature: NaN }))).rejects.toEqual(
+      code('invalid_argument'),
+    );
     control.fail = errorAnswer('out_of_memory', 'no memory for the KV cache');
     await expect(collect(engine.generate('a'))).rejects.toEqual(code('out_of_memory'));
     control.fail = null;
@@ -265,7 +304,9 @@ describe('a worker that dies', () => {
     slowModel(1000);
     const engine = await Engine.load(MODEL);
     const text = collect(engine.generate('a'));
-    FakeWorker.all.find((w) => w.kind === kind)?.emit('error', { message: 'boom', preventDefault: () => {} });
+    FakeWorker.all
+      .find((w) => w.kind === kind)
+      ?.emit('error', { message: 'boom', preventDefault: () => {} });
     await expect(text).rejects.toEqual(code('worker_died'));
     await expect(engine.ready).rejects.toThrow(/boom/);
     await expect(engine.tokenize('x')).rejects.toEqual(code('worker_died'));
@@ -280,7 +321,9 @@ describe('a worker that dies', () => {
     await expect(collect(engine.generate('a'))).rejects.toEqual(code('worker_died'));
     expect(FakeWorker.all.every((w) => w.terminated)).toBe(true);
     useFakes();
-    await (await Engine.load(MODEL)).ready;
+    await (
+      await Engine.load(MODEL)
+    ).ready;
   });
 
   it('is told apart from one that ran out of memory', async () => {
@@ -293,11 +336,14 @@ describe('a worker that dies', () => {
 
   it('is told when it cannot be started at all', async () => {
     useFakes();
-    vi.stubGlobal('Worker', class {
-      constructor() {
-        throw new DOMException('other origin', 'SecurityError');
-      }
-    });
+    vi.stubGlobal(
+      'Worker',
+      class {
+        constructor() {
+          throw new DOMException('other origin', 'SecurityError');
+        }
+      },
+    );
     await expect(Engine.load(MODEL)).rejects.toEqual(code('worker_died'));
   });
 });
@@ -306,16 +352,29 @@ describe('probe', () => {
   it('reads the header and no more', async () => {
     let asked = 0;
     const pieces = piecesOf(file, 1000);
-    stubFetch(() => new Response(new ReadableStream({
-      pull(controller) {
-        const piece = pieces[asked++];
-        if (piece === undefined) controller.close();
-        else controller.enqueue(piece);
-      },
-    }, { highWaterMark: 0 })));
+    stubFetch(
+      () =>
+        new Response(
+          new ReadableStream(
+            {
+              pull(controller) {
+                const piece = pieces[asked++];
+                if (piece === undefined) controller.close();
+                else controller.enqueue(piece);
+              },
+            },
+            { highWaterMark: 0 },
+          ),
+        ),
+    );
     useFakes();
     const info = await Engine.probe(MODEL);
-    expect(info).toMatchObject({ architecture: 'llama', bytes: FILE_BYTES, fits: true, supported: true });
+    expect(info).toMatchObject({
+      architecture: 'llama',
+      bytes: FILE_BYTES,
+      fits: true,
+      supported: true,
+    });
     expect(asked).toBeLessThan(100);
     expect(FakeWorker.all.every((w) => w.terminated)).toBe(true);
   });

@@ -1,6 +1,12 @@
 // A module without wasm, for testing what stands around it. Its "file" is "GGUF" and then any bytes: the header is
 // HEADER_BYTES long, all else is weights. Its text is the prompt's words, again and again.
-import type { Answer, EngineHandle, HeaderHandle, SluiceModule, Window } from '../../../wasm/module.js';
+import type {
+  Answer,
+  EngineHandle,
+  HeaderHandle,
+  SluiceModule,
+  Window,
+} from '../../../wasm/module.js';
 import type { OpenModule } from '../src/module.js';
 
 export const HEADER_BYTES = 16;
@@ -64,7 +70,9 @@ class FakeEngine implements EngineHandle {
 
   open(options: string, fileSize: number): Answer {
     this.control.opened.push({ options: JSON.parse(options), fileSize });
-    return options.includes('nonsense') ? errorAnswer('invalid_argument', "unknown option 'nonsense'") : '';
+    return options.includes('nonsense')
+      ? errorAnswer('invalid_argument', "unknown option 'nonsense'")
+      : '';
   }
   /** As the real one: a buffer that is used again while the header comes, then places that stay. */
   window(): Window {
@@ -77,13 +85,17 @@ class FakeEngine implements EngineHandle {
     const { taken } = this.control;
     taken.push(...new Uint8Array(this.memory.buffer, this.window().ptr, length));
     const magic = String.fromCharCode(...taken.slice(0, 4));
-    return 'GGUF'.startsWith(magic) ? '' : errorAnswer('bad_file', `the file begins with '${magic}', not with GGUF`);
+    return 'GGUF'.startsWith(magic)
+      ? ''
+      : errorAnswer('bad_file', `the file begins with '${magic}', not with GGUF`);
   }
   push(): Answer {
     return errorAnswer('invalid_argument', 'not used');
   }
   endOfFile(): Answer {
-    return this.loaded() ? '' : errorAnswer('bad_file', `the file ends after ${this.control.taken.length} bytes`);
+    return this.loaded()
+      ? ''
+      : errorAnswer('bad_file', `the file ends after ${this.control.taken.length} bytes`);
   }
   understood(): boolean {
     return this.control.taken.length >= HEADER_BYTES;
@@ -115,7 +127,8 @@ class FakeEngine implements EngineHandle {
   #start(prompt: string | number[], words: string[], options: string): Answer {
     const parsed = JSON.parse(options) as { maxTokens?: number };
     this.control.starts.push({ prompt, options: parsed });
-    if (words.length > 100) return errorAnswer('context_full', 'the prompt has 101 tokens; the context takes 100');
+    if (words.length > 100)
+      return errorAnswer('context_full', 'the prompt has 101 tokens; the context takes 100');
     if (this.#running) return errorAnswer('busy', 'a generation runs');
     this.#words = words;
     this.#next = 0;
@@ -133,13 +146,19 @@ class FakeEngine implements EngineHandle {
     if (this.control.trap !== null) throw new WebAssembly.RuntimeError(this.control.trap);
     if (this.control.fail !== null) return this.control.fail;
     if (!this.#running) return JSON.stringify({ event: 'done', finish: 'aborted' });
-    if (this.control.taken.length < this.control.needed) return JSON.stringify({ event: 'waiting' });
+    if (this.control.taken.length < this.control.needed)
+      return JSON.stringify({ event: 'waiting' });
     if (this.#logits || this.#next >= this.#max) {
       this.#running = false;
       return JSON.stringify({ event: 'done', finish: 'length' });
     }
     const id = this.#next++;
-    return JSON.stringify({ event: 'token', id, text: this.#words[id % this.#words.length], logprob: -1 });
+    return JSON.stringify({
+      event: 'token',
+      id,
+      text: this.#words[id % this.#words.length],
+      logprob: -1,
+    });
   }
   cancel(): void {
     this.control.cancels += 1;
@@ -152,7 +171,13 @@ class FakeEngine implements EngineHandle {
     return JSON.stringify({ hash: '0123456789abcdef', top: [[7, -0.5]].slice(0, top) });
   }
   stats(): string {
-    return JSON.stringify({ kernels: 'fake', threads: 1, tokens: this.#next, heapBytes: 65536, seed: 1 });
+    return JSON.stringify({
+      kernels: 'fake',
+      threads: 1,
+      tokens: this.#next,
+      heapBytes: 65536,
+      seed: 1,
+    });
   }
   reset(): void {}
   delete(): void {}

@@ -58,7 +58,10 @@ export class FakeWorker {
 }
 
 /** Puts the fakes in place; give what a test changes. Undone by vi.unstubAllGlobals(). */
-export function useFakes({ shared = false, control = {} }: { shared?: boolean; control?: Partial<Control> } = {}): Control {
+export function useFakes({
+  shared = false,
+  control = {},
+}: { shared?: boolean; control?: Partial<Control> } = {}): Control {
   FakeWorker.all = [];
   FakeWorker.control = { ...makeControl(), ...control };
   FakeWorker.shared = shared;
@@ -68,7 +71,10 @@ export function useFakes({ shared = false, control = {} }: { shared?: boolean; c
 }
 
 /** A stream of these pieces, one at a time; then it ends, breaks (an Error) or hangs. */
-export function streamOf(pieces: Uint8Array[], after: 'end' | 'hang' | Error = 'end'): ReadableStream<Uint8Array> {
+export function streamOf(
+  pieces: Uint8Array[],
+  after: 'end' | 'hang' | Error = 'end',
+): ReadableStream<Uint8Array> {
   let i = 0;
   return new ReadableStream({
     pull(controller) {
@@ -90,10 +96,12 @@ export function piecesOf(bytes: Uint8Array, size: number): Uint8Array[] {
 
 /** Answers every fetch. */
 export function stubFetch(answer: () => Response | Promise<Response>): void {
-  vi.stubGlobal('fetch', (_: string, { signal }: { signal?: AbortSignal } = {}) =>
-    new Promise<Response>((resolve, reject) => {
-      signal?.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError')));
-      Promise.resolve(answer()).then(resolve, reject);
-    }),
+  vi.stubGlobal(
+    'fetch',
+    (_: string, { signal }: { signal?: AbortSignal } = {}) =>
+      new Promise<Response>((resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError')));
+        Promise.resolve(answer()).then(resolve, reject);
+      }),
   );
 }

@@ -14,8 +14,14 @@ describe('detectAbilities', () => {
 
 describe('chooseFlavour', () => {
   it('takes the best that there is', () => {
-    expect(chooseFlavour(undefined, undefined, ALL, 4)).toEqual({ flavour: 'relaxed-mt', threads: 4, notes: [] });
-    expect(chooseFlavour(undefined, undefined, { ...ALL, relaxed: false }, 4).flavour).toBe('simd-mt');
+    expect(chooseFlavour(undefined, undefined, ALL, 4)).toEqual({
+      flavour: 'relaxed-mt',
+      threads: 4,
+      notes: [],
+    });
+    expect(chooseFlavour(undefined, undefined, { ...ALL, relaxed: false }, 4).flavour).toBe(
+      'simd-mt',
+    );
   });
 
   it('uses at most eight threads unless told', () => {
@@ -32,7 +38,11 @@ describe('chooseFlavour', () => {
   });
 
   it('does what it is told, where it can', () => {
-    expect(chooseFlavour('simd', undefined, ALL, 4)).toEqual({ flavour: 'simd', threads: 1, notes: [] });
+    expect(chooseFlavour('simd', undefined, ALL, 4)).toEqual({
+      flavour: 'simd',
+      threads: 1,
+      notes: [],
+    });
     const refuse = () => chooseFlavour('simd-mt', undefined, { ...ALL, threads: false }, 4);
     expect(refuse).toThrow(SluiceError);
     expect(refuse).toThrow(/isolation/);

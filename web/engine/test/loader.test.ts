@@ -150,7 +150,9 @@ describe('what a server can do', () => {
 
   it('sends a web page', async () => {
     const html = new TextEncoder().encode('<!doctype html><title>Sign in</title>');
-    stubFetch(() => new Response(html, { headers: { 'content-type': 'text/html; charset=utf-8' } }));
+    stubFetch(
+      () => new Response(html, { headers: { 'content-type': 'text/html; charset=utf-8' } }),
+    );
     const sink = greedy();
     await runLoader(URL_SOURCE, 1000, sink);
     expect(sink.error?.code).toBe('bad_file');
@@ -201,7 +203,9 @@ describe('what a server can do', () => {
   it('stalls in the middle, and before it answers', async () => {
     vi.useFakeTimers();
     const pieces = piecesOf(makeFile(2000), 1000);
-    stubFetch(() => new Response(streamOf(pieces, 'hang'), { headers: { 'content-length': '9000' } }));
+    stubFetch(
+      () => new Response(streamOf(pieces, 'hang'), { headers: { 'content-length': '9000' } }),
+    );
     const sink = greedy();
     const run = runLoader(URL_SOURCE, 30_000, sink);
     await vi.advanceTimersByTimeAsync(29_000);

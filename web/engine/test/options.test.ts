@@ -22,7 +22,7 @@ function thrown(run: () => unknown): unknown {
 }
 
 describe('loadOptionsJson', () => {
-  it('hands on what is the core\'s and keeps what is not', () => {
+  it("hands on what is the core's and keeps what is not", () => {
     const json = loadOptionsJson({
       contextSize: 256,
       kvType: 'q8_0',
@@ -61,21 +61,33 @@ describe('generateOptionsJson', () => {
   it('draws a seed where there is none', () => {
     const { seed } = JSON.parse(generateOptionsJson({})) as { seed: number };
     expect(Number.isSafeInteger(seed)).toBe(true);
-    expect(JSON.parse(generateOptionsJson({ seed: 5, stop: 'x', topK: 3 }))).toEqual({ seed: 5, stop: ['x'], topK: 3 });
+    expect(JSON.parse(generateOptionsJson({ seed: 5, stop: 'x', topK: 3 }))).toEqual({
+      seed: 5,
+      stop: ['x'],
+      topK: 3,
+    });
   });
 
-  it.each([{ temperature: NaN }, { topP: -Infinity }, { seed: -1 }, { seed: 2 ** 53 }, { seed: 0.5 }, { minP: null }, { topK: 1n }])(
-    'refuses $temperature $topP $seed $minP $topK',
-    (options) => {
-      expect(thrown(() => generateOptionsJson(options as never))).toEqual(REFUSED);
-    },
-  );
+  it.each([
+    { temperature: NaN },
+    { topP: -Infinity },
+    { seed: -1 },
+    { seed: 2 ** 53 },
+    { seed: 0.5 },
+    { minP: null },
+    { topK: 1n },
+  ])('refuses $temperature $topP $seed $minP $topK', (options) => {
+    expect(thrown(() => generateOptionsJson(options as never))).toEqual(REFUSED);
+  });
 });
 
 describe('arguments', () => {
-  it.each([[[1, -1]], [[1.5]], [[NaN]], [[2 ** 31]], [['1']], [[undefined]], ['12'], [null]])('refuses ids %j', (ids) => {
-    expect(thrown(() => checkIds(ids, 'ids'))).toEqual(REFUSED);
-  });
+  it.each([[[1, -1]], [[1.5]], [[NaN]], [[2 ** 31]], [['1']], [[undefined]], ['12'], [null]])(
+    'refuses ids %j',
+    (ids) => {
+      expect(thrown(() => checkIds(ids, 'ids'))).toEqual(REFUSED);
+    },
+  );
 
   it('takes prompts as text or ids', () => {
     checkPrompt('');
@@ -102,12 +114,18 @@ describe('resolveSource', () => {
     });
   });
 
-  it.each([['http://'], ['ftp://a.example/m'], ['file:///m.gguf'], [['https://a.example/1', 'https://a.example/2']], [7], [null]])(
-    'refuses %j',
-    async (source) => {
-      await expect(resolveSource(source as unknown as ModelSource, undefined)).rejects.toEqual(REFUSED);
-    },
-  );
+  it.each([
+    ['http://'],
+    ['ftp://a.example/m'],
+    ['file:///m.gguf'],
+    [['https://a.example/1', 'https://a.example/2']],
+    [7],
+    [null],
+  ])('refuses %j', async (source) => {
+    await expect(resolveSource(source as unknown as ModelSource, undefined)).rejects.toEqual(
+      REFUSED,
+    );
+  });
 
   it('refuses headers that HTTP does not allow', async () => {
     await expect(resolveSource('https://a.example/m', { 'a b': 'c' })).rejects.toEqual(REFUSED);

@@ -1,0 +1,311 @@
+// The block formats: unpacking and values against a scalar reading of each format, rounding within
+// its usual error, packing and back, and the oracle on cases small enough to work out by hand.
+#include "quant/quant.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "base/half.h"
+#include "quant/matrix.h"
+
+namespace sluice {
+namespace {
+
+constexpr Type kTypes[] = {Type::F32,  Type::F16,  Type::BF16, Type::Q4_0, Type::Q4_1, Type::Q5_0,
+                           Type::Q5_1, Type::Q8_0, Type::Q4_K, Type::Q5_K, Type::Q6_K};
+
+float half_at(const uint8_t* p) {
+  return f16_to_f32(static_cast<uint16_t>(p[0] | p[1] << 8));
+}
+
+// Element i of a block, one value at a time, from the formats' description in ggml-common.h.
+float element(Type type, const uint8_t* b, int i) {
+  const auto nibble = [&](const uint8_t* p) { return i < 16 ? p[i] & 15 : p[i - 16] >> 4; };
+  const auto fifth = [&](const uint8_t* p) { return (p[i / 8] >> i % 8 & 1) << 4; };
+  const auto f = [](int value) { return static_cast<float>(value); };
+  switch (type) {
+    case Type::F32: {
+      float value;
+      std::memcpy(&value, b, 4);
+      return value;
+    }
+    case Type::F16:
+      return half_at(b);
+    case Type::BF16:
+      return bf16_to_f32(static_cast<uint16_t>(b[0] | b[1] << 8));
+    case Type::Q4_0:
+      return half_at(b) * f(nibble(b + 2) - 8);
+    case Type::Q4_1:
+      return half_at(b) * f(nibble(b + 4)) + half_at(b + 2);
+    case Type::Q5_0:
+      return half_at(b) * f((nibble(b + 6) | fifth(b + 2)) - 16);
+    case Type::Q5_1:
+      return half_at(b) * f(nibble(b + 8) | fifth(b + 4)) + half_at(b + 2);
+    case Type::Q8_0:
+      return half_at(b) * f(static_cast<int8_t>(b[2 + i]));
+    case Type::Q4_K:
+    case Type::Q5_K: {
+      const int j = i / 32;  // the group, and its 6-bit scale and min
+      const uint8_t* q = b + 4;
+      const int scale = j < 4 ? q[j] & 63 : (q[j + 4] & 15) | (q[j - 4] >> 6) << 4;
+      const int min = j < 4 ? q[j + 4] & 63 : q[j + 4] >> 4 | (q[j] >> 6) << 4;
+      const uint8_t* nibbles = b + (type == Type::Q5_K ? 48 : 16);
+      const uint8_t byte = nibbles[i / 64 * 32 + i % 32];
+      int code = i / 32 % 2 == 0 ? byte & 15 : byte >> 4;
+      if (type == Type::Q5_K) code |= (b[16 + i % 32] >> j & 1) << 4;
+      return half_at(b) * f(scale) * f(code) + -(half_at(b + 2) * f(min));
+    }
+    case Type::Q6_K: {
+      const int half = i / 128, quarter = i / 32 % 4;
+      const uint8_t low = b[64 * half + (quarter % 2) * 32 + i % 32];
+      const int high = b[128 + 32 * half + i % 32] >> (2 * quarter) & 3;
+      const int code = (quarter < 2 ? low & 15 : low >> 4) | high << 4;
+      return half_at(b + 208) * f(static_cast<int8_t>(b[192 + i / 16])) * f(code - 32);
+    }
+  }
+  return NAN;
+}
+
+std::vector<uint8_t> random_bytes(Type type, int64_t rows, int64_t cols, uint32_t seed) {
+  const TypeTraits& t = traits(type);
+  std::mt19937 random(seed);
+  std::vector<uint8_t> bytes(static_cast<size_t>(rows) *
+                             static_cast<size_t>(row_bytes(t, static_cast<uint64_t>(cols))));
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+  // Exponents that keep halves and floats finite.
+  for (size_t at = 0; at < bytes.size(); at += t.block_bytes) {
+    const auto finite = [&](size_t i) { bytes[at + i] &= 0xb7; };
+    finite(t.type == Type::F32 ? 3 : t.type == Type::Q6_K ? 209 : 1);
+    if (t.has_min) finite(3);
+  }
+  return bytes;
+}
+
+std::vector<float> normal_values(int64_t n, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(static_cast<size_t>(n));
+  for (float& value : values) {
+    float sum = 0;  // of 12 uniform numbers: near enough a normal one
+    for (int i = 0; i < 12; ++i) sum += static_cast<float>(random() >> 8) * 0x1p-24f;
+    value = (sum - 6.0f) * 0.02f;
+  }
+  return values;
+}
+
+TEST(Quant, FindsTheTypesOfTheTableAndNoOthers) {
+  for (uint32_t number = 0; number < 100; ++number) {
+    const TypeTraits* t = find_traits(number);
+    bool known = false;
+    for (const Type type : kTypes) known = known || static_cast<uint32_t>(type) == number;
+    ASSERT_EQ(t != nullptr, known) << number;
+    if (t == nullptr) continue;
+    const FileType file = file_type(number);
+    EXPECT_STREQ(t->name, file.name);
+    EXPECT_EQ(t->block, file.block);
+    EXPECT_EQ(t->block_bytes, file.block_bytes);
+  }
+  EXPECT_EQ(find_traits(0xffffffffu), nullptr);
+  EXPECT_EQ(file_type(0xffffffffu).name, nullptr);
+  EXPECT_STREQ(file_type(10).name, "Q2_K");
+  EXPECT_EQ(file_type(4).block, 0u);
+}
+
+TEST(Quant, DequantizesEveryElementAsTheFormatSays) {
+  for (const Type type : kTypes) {
+    const TypeTraits& t = traits(type);
+    const int64_t n = 3 * t.block;
+    const std::vector<uint8_t> row = random_bytes(type, 1, n, 5);
+    std::vector<float> values(static_cast<size_t>(n));
+    t.dequantize(row.data(), n, values.data());
+    for (int64_t i = 0; i < n; ++i) {
+      const uint8_t* block = row.data() + i / t.block * t.block_bytes;
+      ASSERT_EQ(values[static_cast<size_t>(i)], element(type, block, static_cast<int>(i % t.block)))
+          << t.name << " " << i;
+    }
+  }
+}
+
+TEST(Quant, UnpacksCodesThatGiveTheValues) {
+  for (const Type type : kTypes) {
+    const TypeTraits& t = traits(type);
+    if (t.group == 0) continue;
+    const int64_t n = 5 * t.block;
+    const std::vector<uint8_t> row = random_bytes(type, 1, n, 6);
+    std::vector<uint8_t> codes(static_cast<size_t>(n));
+    std::vector<float> scales(codes.size()), mins(codes.size());
+    t.unpack(row.data(), n, codes.data(), scales.data(), mins.data());
+    for (size_t i = 0; i < codes.size(); ++i) {
+      const size_t g = i / static_cast<size_t>(t.group);
+      ASSERT_LT(codes[i], 1 << t.bits) << t.name;
+      float value = scales[g] * static_cast<float>(codes[i] - t.bias);
+      if (t.has_min) value += mins[g];
+      const uint8_t* block = row.data() + i / t.block * t.block_bytes;
+      ASSERT_EQ(value, element(type, block, static_cast<int>(i % t.block))) << t.name << " " << i;
+    }
+  }
+}
+
+// Relative root-mean-square error on normal values: somewhat above what the formats are known for.
+TEST(Quant, RoundsWithinTheFormatsError) {
+  const std::vector<std::pair<Type, double>> bounds = {
+      {Type::F32, 0.0},     {Type::F16, 4e-4},    {Type::BF16, 3e-3},  {Type::Q4_0, 0.10},
+      {Type::Q4_1, 0.085},  {Type::Q5_0, 0.05},   {Type::Q5_1, 0.042}, {Type::Q8_0, 0.0065},
+      {Type::Q4_K, 0.08},   {Type::Q5_K, 0.04},   {Type::Q6_K, 0.022}};
+  const int64_t n = 4096;
+  const std::vector<float> values = normal_values(n, 9);
+  for (const auto& [type, bound] : bounds) {
+    const TypeTraits& t = traits(type);
+    std::vector<uint8_t> row(static_cast<size_t>(row_bytes(t, static_cast<uint64_t>(n))));
+    t.quantize(values.data(), n, row.data());
+    std::vector<float> back(values.size());
+    t.dequantize(row.data(), n, back.data());
+    double error = 0, power = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      error += std::pow(double{back[i]} - double{values[i]}, 2);
+      power += std::pow(double{values[i]}, 2);
+    }
+    EXPECT_LE(std::sqrt(error / power), bound) << t.name;
+  }
+}
+
+TEST(Quant, RoundsZerosConstantsAndGarbageWithoutHarm) {
+  for (const Type type : kTypes) {
+    const TypeTraits& t = traits(type);
+    const int64_t n = 2 * t.block;
+    std::vector<uint8_t> row(static_cast<size_t>(row_bytes(t, static_cast<uint64_t>(n))));
+    std::vector<float> back(static_cast<size_t>(n));
+    t.quantize(std::vector<float>(static_cast<size_t>(n), 0.0f).data(), n, row.data());
+    t.dequantize(row.data(), n, back.data());
+    for (const float value : back) ASSERT_EQ(value, 0.0f) << t.name;
+    t.quantize(std::vector<float>(static_cast<size_t>(n), -0.75f).data(), n, row.data());
+    t.dequantize(row.data(), n, back.data());
+    for (const float value : back) ASSERT_NEAR(value, -0.75f, 0.02f) << t.name;
+    std::vector<float> odd(static_cast<size_t>(n), 1e38f);
+    for (size_t i = 0; i < odd.size(); i += 3) odd[i] = i % 2 == 0 ? NAN : -INFINITY;
+    t.quantize(odd.data(), n, row.data());  // no value is promised, only that nothing traps
+    t.dequantize(row.data(), n, back.data());
+  }
+}
+
+TEST(Quant, QuantizesQ8AsAWorkedExample) {
+  std::vector<float> values(32, 0.0f);
+  values[0] = -127.0f;
+  values[1] = 63.5f;  // halves go away from zero
+  values[2] = -0.5f;
+  std::vector<uint8_t> row(34);
+  traits(Type::Q8_0).quantize(values.data(), 32, row.data());
+  EXPECT_EQ(half_at(row.data()), 1.0f);
+  EXPECT_EQ(static_cast<int8_t>(row[2]), -127);
+  EXPECT_EQ(static_cast<int8_t>(row[3]), 64);
+  EXPECT_EQ(static_cast<int8_t>(row[4]), -1);
+}
+
+TEST(Matrix, ReadsEveryRowPackedOrNot) {
+  for (const Type type : kTypes) {
+    const TypeTraits& t = traits(type);
+    const int64_t cols = 2 * (t.block == 1 ? 20 : t.block), rows = 35;
+    const std::vector<uint8_t> file = random_bytes(type, rows, cols, 11);
+    const size_t row_size = file.size() / static_cast<size_t>(rows);
+    // Whole strips packed, the last three rows as they are.
+    std::vector<uint8_t> packed = file;
+    for (size_t s = 0; s < 2; ++s) {
+      pack_strip(type, &file[s * 16 * row_size], cols, &packed[s * 16 * row_size]);
+    }
+    EXPECT_EQ(packed == file, !packs(type)) << t.name;
+    const Matrix plain{type, rows, cols, file.data(), false};
+    const Matrix strips{type, rows, cols, packed.data(), packs(type)};
+    std::vector<float> want(static_cast<size_t>(cols)), got(want), got_packed(want);
+    for (int64_t r = 0; r < rows; ++r) {
+      t.dequantize(&file[static_cast<size_t>(r) * row_size], cols, want.data());
+      read_row(plain, r, got.data());
+      read_row(strips, r, got_packed.data());
+      ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * 4), 0) << t.name << " " << r;
+      ASSERT_EQ(std::memcmp(got_packed.data(), want.data(), want.size() * 4), 0)
+          << t.name << " " << r;
+    }
+  }
+}
+
+TEST(Matrix, UnpacksRowsToThePanelsPlaces) {
+  for (const Type type : kTypes) {
+    const TypeTraits& t = traits(type);
+    if (t.group == 0) continue;
+    const int64_t cols = t.block == 256 ? 512 : 288;  // more than one chunk of 256, with a rest
+    for (const int n_rows : {1, 5, 16}) {
+      const std::vector<uint8_t> rows = random_bytes(type, n_rows, cols, 12);
+      const size_t n = static_cast<size_t>(cols);
+      std::vector<uint8_t> panel_codes(n * 16);
+      std::vector<float> panel_scales(n), panel_mins(n);
+      Panel panel{};
+      panel.codes = panel_codes.data();
+      panel.scales = panel_scales.data();
+      panel.mins = panel_mins.data();
+      unpack_rows(type, rows.data(), n_rows, cols, panel);
+      EXPECT_EQ(panel.group, t.group);
+      EXPECT_EQ(panel.bits, t.bits);
+      EXPECT_EQ(panel.bias, t.bias);
+      EXPECT_EQ(panel.has_min, t.has_min);
+      std::vector<uint8_t> codes(n);
+      std::vector<float> scales(n), mins(n);
+      for (size_t r = 0; r < 16; ++r) {
+        const bool present = r < static_cast<size_t>(n_rows);
+        if (present) {
+          t.unpack(&rows[r * rows.size() / static_cast<size_t>(n_rows)], cols, codes.data(),
+                   scales.data(), mins.data());
+        }
+        for (size_t i = 0; i < n; ++i) {
+          const size_t g = i / static_cast<size_t>(t.group);
+          if (present) {
+            ASSERT_EQ(panel_codes[(i / 4 * 16 + r) * 4 + i % 4], codes[i]) << t.name;
+          }
+          ASSERT_EQ(panel_scales[g * 16 + r], present ? scales[g] : 0.0f) << t.name;
+          if (t.has_min) {
+            ASSERT_EQ(panel_mins[g * 16 + r], present ? mins[g] : 0.0f) << t.name;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Reference, QuantizesAsDefined) {
+  std::vector<float> x(64, 0.0f);
+  x[0] = 127.0f;
+  x[1] = 0.5f;  // ties to even
+  x[2] = 1.5f;
+  x[3] = -2.5f;
+  std::vector<int8_t> q(64);
+  float d[2];
+  reference_quantize(x.data(), 64, q.data(), d);
+  EXPECT_EQ(d[0], 1.0f);
+  EXPECT_EQ(d[1], 0.0f);
+  EXPECT_EQ(q[0], 127);
+  EXPECT_EQ(q[1], 0);
+  EXPECT_EQ(q[2], 2);
+  EXPECT_EQ(q[3], -2);
+  EXPECT_EQ(q[32], 0);
+}
+
+TEST(Reference, DotsAsWorkedOut) {
+  // Q4_1: scale 2, min 1, all codes 3, activations 1 with d = 0.5:
+  // 32 * 3 * (2 * 0.5) + 1 * (0.5 * 32) = 112.
+  std::vector<uint8_t> row(20, 0x33);
+  const uint16_t two = f32_to_f16(2.0f), one = f32_to_f16(1.0f);
+  std::memcpy(row.data(), &two, 2);
+  std::memcpy(row.data() + 2, &one, 2);
+  const std::vector<int8_t> q(32, 1);
+  const float d = 0.5f;
+  EXPECT_EQ(reference_dot(Type::Q4_1, row.data(), 32, {q.data(), &d}), 112.0f);
+
+  const float weights[] = {1.0f, 2.0f, -3.0f}, x[] = {10.0f, 100.0f, 1.0f};
+  EXPECT_EQ(reference_dot_float(Type::F32, reinterpret_cast<const uint8_t*>(weights), 3, x),
+            207.0f);
+}
+
+}  // namespace
+}  // namespace sluice
