@@ -28,7 +28,9 @@ struct Backing {
 // begins.
 class PendingText {
  public:
-  void start(const Tokenizer* tokenizer, std::vector<std::string> stop);
+  // `fresh`: nothing or a special token stands before the text (an SPM space is then no part of
+  // it).
+  void start(const Tokenizer* tokenizer, bool fresh, std::vector<std::string> stop);
   // Takes a token's event (without text). Events whose text is now certain move to `out`. True: a
   // stop string has come; `out` has all events up to it and what follows is dropped.
   bool push(Event event, std::deque<Event>& out);

@@ -28,8 +28,8 @@ std::string_view finish_name(Finish finish) {
 
 // --- text that is certain ------------------------------------------------------------------------
 
-void PendingText::start(const Tokenizer* tokenizer, std::vector<std::string> stop) {
-  stream_.emplace(*tokenizer, false);
+void PendingText::start(const Tokenizer* tokenizer, bool fresh, std::vector<std::string> stop) {
+  stream_.emplace(*tokenizer, fresh);
   stop_ = std::move(stop);
   events_.clear();
 }
@@ -143,7 +143,7 @@ Status Engine::start(std::span<const TokenId> prompt, const GenerateOptions& opt
   run.options = options;
   if (!options.has_seed) run.options.sampler.seed = random_seed();
   run.sampler.emplace(run.options.sampler);
-  run.text.start(&*s.tokenizer, options.stop);
+  run.text.start(&*s.tokenizer, s.tokenizer->is_special(prompt.back()), options.stop);
   run.tokens.assign(prompt.begin(), prompt.end());
   run.n_prompt = prompt.size();
   run.started = Clock::now();

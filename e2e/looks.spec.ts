@@ -37,7 +37,7 @@ const STATES: State[] = [
     set: async (app, models) => {
       await app.open();
       await app.loadAddress(models.gated('stories.gguf', 1_400_000).url);
-      await expect(app.loading).toContainText('MB of 2.58 MB');
+      await expect(app.loading).toContainText(/[KM]B of 2\.58 MB/);
     },
   },
   {

@@ -45,13 +45,11 @@ test('a model by dropping its file on the page', async ({ app, page }) => {
 
 test('a file that is no model is refused, and the old model stays', async ({ app, page }) => {
   await app.open('#length=20');
-  await page
-    .getByLabel('Choose a .gguf file')
-    .setInputFiles({
-      name: 'photo.gguf',
-      mimeType: '',
-      buffer: Buffer.from('not a model at all '.repeat(100)),
-    });
+  await page.getByLabel('Choose a .gguf file').setInputFiles({
+    name: 'photo.gguf',
+    mimeType: '',
+    buffer: Buffer.from('not a model at all '.repeat(100)),
+  });
   await expect(app.problem).toHaveAttribute('data-code', 'bad_file');
   await expect(app.problem).toContainText('Choose a .gguf file');
   await app.ready();
@@ -158,7 +156,7 @@ for (const [fault, code, message, console] of FAULTS) {
 test('a stalled load can be cancelled, and the next one works', async ({ app, page, models }) => {
   await app.open('#length=20');
   await app.loadAddress(models.bad('stalled'));
-  await expect(app.loading).toContainText(/MB of 2\.58 MB/);
+  await expect(app.loading).toContainText(/[KM]B of 2\.58 MB/);
   await page.getByRole('button', { name: 'Cancel' }).click();
   await expect(app.loading).toHaveCount(0);
   await expect(app.problem).toHaveCount(0);
@@ -172,7 +170,7 @@ test('another model may be chosen while one loads or writes', async ({ app, page
   await app.open('#length=4096');
   await app.button.click();
   await app.loadAddress(models.bad('stalled'));
-  await expect(app.loading).toContainText(/MB of 2\.58 MB/);
+  await expect(app.loading).toContainText(/[KM]B of 2\.58 MB/);
   await page.getByLabel('Choose a .gguf file').setInputFiles(BUNDLED);
   await expect(app.fact('From')).toHaveText('this device');
   await app.ready();

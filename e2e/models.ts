@@ -31,11 +31,26 @@ export function makeModels(): void {
   execFileSync(maker, [MADE]);
 }
 
+/** A model of random weights in the shape of a real one, 80 MB; it stays for the next run. */
+export function makeBigModel(): { file: string; path: string } {
+  const maker = findMaker();
+  if (maker === undefined) throw new Error(NO_NATIVE);
+  const dir = path.join(MADE, 'big');
+  const file = 'smollm2-135m-q4_0.gguf';
+  if (!fs.existsSync(path.join(dir, file))) {
+    fs.mkdirSync(dir, { recursive: true });
+    execFileSync(maker, [dir, '--big', 'smollm2-135m', '--type', 'Q4_0']);
+  }
+  return { file, path: path.join(dir, file) };
+}
+
 /** All models by the names that the model server gives them. */
 export function modelFiles(): Map<string, string> {
   const files = new Map([['stories.gguf', BUNDLED]]);
   if (fs.existsSync(MADE)) {
-    for (const name of fs.readdirSync(MADE)) files.set(name, path.join(MADE, name));
+    for (const name of fs.readdirSync(MADE)) {
+      if (name.endsWith('.gguf')) files.set(name, path.join(MADE, name));
+    }
   }
   return files;
 }

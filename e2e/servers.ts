@@ -49,7 +49,7 @@ export class ModelServer {
   #serial = 0;
 
   /** `models`: the files by the names that addresses call them. */
-  constructor(readonly models: ReadonlyMap<string, string>) {
+  constructor(readonly models: Map<string, string>) {
     this.#server = http.createServer((request, response) => {
       this.#answer(request, response).catch(() => response.destroy());
     });

@@ -72,6 +72,7 @@ function all_steps() {
       commands: [node('lint.mjs')],
       count: count_output,
     },
+    node_step('scripts', "the scripts' own tests", 'tests/scripts', []),
     ...ctest_steps('release', 'unit'),
     node_step('cli', "the program's contract", 'tests/cli', ['build-release']),
     ...ctest_steps('asan', 'asan'),

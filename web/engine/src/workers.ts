@@ -82,8 +82,13 @@ export class Workers {
     this.#engine.postMessage(open, [port1]);
     if (request.source.kind === 'bytes') {
       void runBytesLoader(request.source.bytes, port2);
-    } else {
+      return;
+    }
+    try {
       this.#startLoader(request.source, request.stallTimeout, port2);
+    } catch (error) {
+      this.#engine.terminate();
+      throw error;
     }
   }
 

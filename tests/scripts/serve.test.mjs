@@ -1,0 +1,127 @@
+// The server of the built page: its headers, ranges, and what it refuses.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import http from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { parse_range, serve } from '../../scripts/serve.mjs';
+
+let base;
+let site;
+
+before(async () => {
+  base = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-serve-'));
+  fs.mkdirSync(path.join(base, 'site'));
+  fs.mkdirSync(path.join(base, 'more'));
+  fs.writeFileSync(path.join(base, 'secret'), 'secret');
+  fs.writeFileSync(path.join(base, 'site/index.html'), '<!doctype html>');
+  fs.writeFileSync(path.join(base, 'site/worker.js'), '0123456789');
+  fs.writeFileSync(path.join(base, 'site/empty.wasm'), '');
+  fs.writeFileSync(path.join(base, 'more/a.json'), '{}');
+  fs.symlinkSync(path.join(base, 'secret'), path.join(base, 'site/link'));
+  const mounts = { '/more/': path.join(base, 'more') };
+  site = await serve({ dir: path.join(base, 'site'), port: 0, mounts });
+});
+
+after(async () => {
+  await site.close();
+  fs.rmSync(base, { recursive: true });
+});
+
+/** A request whose path isn't tidied on the way, as fetch would. */
+function request(url_path, { method = 'GET', headers = {}, port = site.port } = {}) {
+  return new Promise((resolve, reject) => {
+    const sent = http.request(
+      { port, host: '127.0.0.1', path: url_path, method, headers },
+      (answer) => {
+        const parts = [];
+        answer.on('data', (part) => parts.push(part));
+        answer.on('end', () => {
+          resolve({
+            status: answer.statusCode,
+            headers: answer.headers,
+            body: Buffer.concat(parts).toString(),
+          });
+        });
+      },
+    );
+    sent.on('error', reject);
+    sent.end();
+  });
+}
+
+test('every response has the policy and the isolation headers, an error and a script too', async () => {
+  for (const [url_path, status, type] of [
+    ['/', 200, 'text/html; charset=utf-8'],
+    ['/worker.js?v=1', 200, 'text/javascript; charset=utf-8'],
+    ['/empty.wasm', 200, 'application/wasm'],
+    ['/more/a.json', 200, 'application/json; charset=utf-8'],
+    ['/absent', 404, 'text/plain; charset=utf-8'],
+  ]) {
+    const { status: got, headers } = await request(url_path);
+    assert.equal(got, status, url_path);
+    assert.equal(headers['content-type'], type);
+    assert.match(headers['content-security-policy'], /script-src 'self' 'wasm-unsafe-eval'(;|$)/);
+    assert.equal(headers['cross-origin-opener-policy'], 'same-origin');
+    assert.equal(headers['cross-origin-embedder-policy'], 'require-corp');
+    assert.equal(headers['cross-origin-resource-policy'], 'same-origin');
+  }
+});
+
+test('without isolation the policy stays', async () => {
+  const plain = await serve({ dir: path.join(base, 'site'), port: 0, isolation: false });
+  const { headers } = await request('/', { port: plain.port });
+  await plain.close();
+  assert.equal(headers['cross-origin-embedder-policy'], undefined);
+  assert.notEqual(headers['content-security-policy'], undefined);
+});
+
+test('nothing outside the directory is given out', async () => {
+  for (const url_path of [
+    '/../secret',
+    '/%2e%2e/secret',
+    '/..%2fsecret',
+    '/a/..%5c..%5csecret',
+    '/more/../../secret',
+    '/link',
+    '/%00',
+    '/%zz',
+  ]) {
+    const { status, body } = await request(url_path);
+    assert.equal(status, 404, url_path);
+    assert.doesNotMatch(body, /secret/);
+  }
+});
+
+test('ranges', async () => {
+  const get = (range) => request('/worker.js', { headers: { range } });
+  const middle = await get('bytes=2-4');
+  assert.equal(middle.status, 206);
+  assert.equal(middle.body, '234');
+  assert.equal(middle.headers['content-range'], 'bytes 2-4/10');
+  assert.equal((await get('bytes=-3')).body, '789');
+  assert.equal((await get('bytes=8-')).body, '89');
+  const beyond = await get('bytes=10-');
+  assert.equal(beyond.status, 416);
+  assert.equal(beyond.headers['content-range'], 'bytes */10');
+  assert.equal((await get('bytes=5-2')).status, 200);
+  assert.deepEqual(parse_range('bytes=0-99', 10), [0, 9]);
+  assert.equal(parse_range('bytes=-', 10), null);
+  assert.equal(parse_range('bytes=-0', 10), 'unsatisfiable');
+});
+
+test('HEAD has no body; what is unchanged is not sent again; nothing but GET and HEAD', async () => {
+  const head = await request('/worker.js', { method: 'HEAD' });
+  assert.equal(head.body, '');
+  assert.equal(head.headers['content-length'], '10');
+  const again = await request('/worker.js', { headers: { 'if-none-match': head.headers.etag } });
+  assert.equal(again.status, 304);
+  assert.equal((await request('/', { method: 'POST' })).status, 405);
+});
+
+test('a port that is taken: the next one', async () => {
+  const second = await serve({ dir: path.join(base, 'site'), port: site.port });
+  assert.ok(second.port > site.port);
+  await second.close();
+});
