@@ -1,5 +1,5 @@
 // The page with its own model: what someone sees who opens it, writing, stopping, settings.
-import { SLUICE, nativeBuilt, NO_NATIVE, sluice } from './models';
+import { BUNDLED, SLUICE, nativeBuilt, NO_NATIVE, sluice } from './models';
 import { expect, test } from './fixtures';
 
 test('opens with what it is, a prompt, one button and the model ready', async ({
@@ -96,7 +96,7 @@ test('settings are respected: the same seed gives the same text, and that of the
   expect(await app.write()).not.toBe(first);
   test.skip(!nativeBuilt, NO_NATIVE);
   const program = sluice(
-    ...['run', '-p', 'Once upon a time', '-n', '60', '--seed', '12345'],
+    ...['run', BUNDLED, '-p', 'Once upon a time', '-n', '60', '--seed', '12345'],
     ...['--temp', '0.7', '--top-p', '0.9', '--top-k', '30'],
   );
   expect(first, SLUICE).toBe(program);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <sstream>
 #include <utility>
 
 namespace sluice::cli {
@@ -56,23 +55,6 @@ uint64_t read_bytes(const std::string& name, const std::string& text) {
     if (bytes >= 1 && bytes <= 0x1p53) return static_cast<uint64_t>(bytes);
   }
   refuse(name, "a size like 1500000, 512M, 2G or 1.5GiB", text);
-}
-
-// Breaks a text into lines of at most `width` bytes between words.
-std::vector<std::string> wrapped(const std::string& text, size_t width) {
-  std::vector<std::string> lines = {""};
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    std::string& line = lines.back();
-    if (line.empty()) {
-      line = word;
-    } else if (line.size() + 1 + word.size() <= width) {
-      line += " " + word;
-    } else {
-      lines.push_back(word);
-    }
-  }
-  return lines;
 }
 
 // "  name       description", the description in a column of its own, wrapped.
@@ -128,8 +110,7 @@ class HelpFormatter : public CLI::Formatter {
   std::string option_groups(const CLI::App* app) const {
     std::string out;
     std::vector<std::string> groups = app->get_groups();
-    std::stable_partition(groups.begin(), groups.end(),
-                          [](const std::string& group) { return group != kHelpGroup; });
+    if (std::erase(groups, kHelpGroup) > 0) groups.emplace_back(kHelpGroup);
     for (const std::string& group : groups) {
       const auto options = app->get_options([&](const CLI::Option* option) {
         return option->get_group() == group && option->nonpositional();

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 
 namespace sluice::cli {
 namespace {
@@ -113,6 +114,22 @@ std::string format(const char* pattern, ...) {
   std::string out(text, static_cast<size_t>(size));
   std::free(text);
   return out;
+}
+
+std::vector<std::string> wrapped(const std::string& text, size_t width) {
+  std::vector<std::string> lines = {""};
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    std::string& line = lines.back();
+    if (line.empty()) {
+      line = word;
+    } else if (line.size() + 1 + word.size() <= width) {
+      line += " " + word;
+    } else {
+      lines.push_back(word);
+    }
+  }
+  return lines;
 }
 
 void install_signal_handlers() {

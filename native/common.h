@@ -38,6 +38,8 @@ bool stdout_is_terminal();
 
 // printf into a string.
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
+// Breaks a text into lines of at most `width` bytes between words (a longer word stands alone).
+std::vector<std::string> wrapped(const std::string& text, size_t width);
 
 // --- signals -------------------------------------------------------------------------------------
 

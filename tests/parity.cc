@@ -119,7 +119,7 @@ struct Quantized {
 // As quant.h defines it, by the reference.
 Quantized quantized(const Floats& x, int64_t cols) {
   const size_t n = x.size();
-  Quantized out{std::vector<int8_t>(n), std::vector<int8_t>(2 * n),     Floats(n / 32),
+  Quantized out{std::vector<int8_t>(n), std::vector<int8_t>(2 * n),   Floats(n / 32),
                 Floats(n / 32),         std::vector<int32_t>(n / 16), cols};
   reference_quantize(x.data(), static_cast<int64_t>(n), out.q.data(), out.d.data());
   for (size_t i = 0; i < n; ++i) {
@@ -203,7 +203,8 @@ void check_quantize(const Kernels& kernels, Report& report) {
     Quantized got = want;
     std::fill(got.q.begin(), got.q.end(), int8_t{-1});
     std::fill(got.digits.begin(), got.digits.end(), int8_t{-1});
-    kernels.quantize(x.data(), n, got.q.data(), got.digits.data(), got.d.data(), got.ds.data(), got.sums.data());
+    kernels.quantize(x.data(), n, got.q.data(), got.digits.data(), got.d.data(), got.ds.data(),
+                     got.sums.data());
     const std::string what = "quantize " + std::to_string(n);
     report.equal_bytes(what + " q", got.q.data(), want.q.data(), want.q.size());
     report.equal_bytes(what + " digits", got.digits.data(), want.digits.data(), 2 * want.q.size());
@@ -374,9 +375,8 @@ void check_vectors(const Kernels& kernels, Report& report) {
     const float got_max = kernels.max(x.data(), n);
     report.equal("max" + length, &got_max, &max, 1);
 
-    const float sum = reduce(n, 0.0f, plus, [&](int64_t i) {
-      return exp_f32(x[static_cast<size_t>(i)] - max);
-    });
+    const float sum =
+        reduce(n, 0.0f, plus, [&](int64_t i) { return exp_f32(x[static_cast<size_t>(i)] - max); });
     const float got_sum = kernels.sum_exp(x.data(), n, max);
     report.equal("sum_exp" + length, &got_sum, &sum, 1);
 
@@ -402,8 +402,9 @@ void check_vectors(const Kernels& kernels, Report& report) {
 // exp alone, through sum_exp of one value with max 0.
 void check_exp(const Kernels& kernels, Report& report) {
   Random random(6);
-  Floats inputs = {0.0f, -0.0f, 1.0f, -1.0f, -87.3f, -87.29999f, -87.31f, -1e30f, -INFINITY,
-                   88.3f, 88.37f, 88.38f, 1e30f, INFINITY, 1e-40f, 0.34657f, -0.34658f};
+  Floats inputs = {0.0f,    -0.0f,    1.0f,      -1.0f,    -87.3f,   -87.29999f,
+                   -87.31f, -1e30f,   -INFINITY, 88.3f,    88.37f,   88.38f,
+                   1e30f,   INFINITY, 1e-40f,    0.34657f, -0.34658f};
   for (int i = 0; i < 3000; ++i) inputs.push_back(random.uniform() * 95.0f);
   for (const float x : inputs) {
     const float want = 0.0f + exp_f32(x);
@@ -497,8 +498,7 @@ void check_store(const Kernels& kernels, Report& report) {
         kernels.store_v(type, value.data(), head_dim, got.v.data() + p * got.padded * bytes,
                         got.v_scales.data() + p * got.scales);
       }
-      const std::string what =
-          std::string(kv_name(type)) + ", head of " + std::to_string(head_dim);
+      const std::string what = std::string(kv_name(type)) + ", head of " + std::to_string(head_dim);
       report.equal_bytes("store_k " + what, got.k.data(), want.k.data(), want.k.size());
       report.equal_bytes("store_v " + what, got.v.data(), want.v.data(), want.v.size());
       if (type != KvType::q8_0) continue;
@@ -567,18 +567,18 @@ void check_attend(const Kernels& kernels, Report& report) {
         // The chunk as the first one, then again as a later one that sees fewer positions.
         for (const int positions : {n, (n + 1) / 2}) {
           const bool first = positions == n && want[0].values.empty();
-          Attend attend{{type, cache.k.data(), cache.k_scales.data(), cache.v.data(),
-                         cache.v_scales.data()},
-                        positions,
-                        head_dim,
-                        n_queries,
-                        q.data(),
-                        0.125f,
-                        first,
-                        max.data(),
-                        sum.data(),
-                        values.data(),
-                        scratch.data()};
+          Attend attend{
+              {type, cache.k.data(), cache.k_scales.data(), cache.v.data(), cache.v_scales.data()},
+              positions,
+              head_dim,
+              n_queries,
+              q.data(),
+              0.125f,
+              first,
+              max.data(),
+              sum.data(),
+              values.data(),
+              scratch.data()};
           kernels.attend(attend);
           const std::string what = std::string("attend ") + kv_name(type) + ", head of " +
                                    std::to_string(head_dim) + ", " + std::to_string(positions) +

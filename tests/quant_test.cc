@@ -19,9 +19,7 @@ namespace {
 constexpr Type kTypes[] = {Type::F32,  Type::F16,  Type::BF16, Type::Q4_0, Type::Q4_1, Type::Q5_0,
                            Type::Q5_1, Type::Q8_0, Type::Q4_K, Type::Q5_K, Type::Q6_K};
 
-float half_at(const uint8_t* p) {
-  return f16_to_f32(static_cast<uint16_t>(p[0] | p[1] << 8));
-}
+float half_at(const uint8_t* p) { return f16_to_f32(static_cast<uint16_t>(p[0] | p[1] << 8)); }
 
 // Element i of a block, one value at a time, from the formats' description in ggml-common.h.
 float element(Type type, const uint8_t* b, int i) {
@@ -153,9 +151,9 @@ TEST(Quant, UnpacksCodesThatGiveTheValues) {
 // Relative root-mean-square error on normal values: somewhat above what the formats are known for.
 TEST(Quant, RoundsWithinTheFormatsError) {
   const std::vector<std::pair<Type, double>> bounds = {
-      {Type::F32, 0.0},     {Type::F16, 4e-4},    {Type::BF16, 3e-3},  {Type::Q4_0, 0.10},
-      {Type::Q4_1, 0.085},  {Type::Q5_0, 0.05},   {Type::Q5_1, 0.042}, {Type::Q8_0, 0.0065},
-      {Type::Q4_K, 0.08},   {Type::Q5_K, 0.04},   {Type::Q6_K, 0.022}};
+      {Type::F32, 0.0},    {Type::F16, 4e-4},  {Type::BF16, 3e-3},  {Type::Q4_0, 0.10},
+      {Type::Q4_1, 0.085}, {Type::Q5_0, 0.05}, {Type::Q5_1, 0.042}, {Type::Q8_0, 0.0065},
+      {Type::Q4_K, 0.08},  {Type::Q5_K, 0.04}, {Type::Q6_K, 0.022}};
   const int64_t n = 4096;
   const std::vector<float> values = normal_values(n, 9);
   for (const auto& [type, bound] : bounds) {

@@ -178,7 +178,9 @@ struct ActSource {
     stride = acts.cols * kScale;
     at = (Dot::kDigits ? acts.digits : acts.q) + first * stride;
   }
-  typename Dot::Acts get(int token, int column) const { return Dot::acts(at + token * stride + column); }
+  typename Dot::Acts get(int token, int column) const {
+    return Dot::acts(at + token * stride + column);
+  }
   void advance(int columns) { at += columns * kScale; }
 };
 
@@ -278,8 +280,10 @@ void gemm_typed(const Panel& panel, const Acts& acts, int n_tokens, float* out,
 
 template <typename Dots>
 void gemm(const Panel& panel, const Acts& acts, int n_tokens, float* out, int64_t out_stride) {
-  if (panel.group == 16) return gemm_typed<Dots, 6, 16, false>(panel, acts, n_tokens, out, out_stride);
-  if (panel.bits == 8) return gemm_typed<Dots, 8, 32, false>(panel, acts, n_tokens, out, out_stride);
+  if (panel.group == 16)
+    return gemm_typed<Dots, 6, 16, false>(panel, acts, n_tokens, out, out_stride);
+  if (panel.bits == 8)
+    return gemm_typed<Dots, 8, 32, false>(panel, acts, n_tokens, out, out_stride);
   if (panel.bits == 4) {
     if (panel.has_min) return gemm_typed<Dots, 4, 32, true>(panel, acts, n_tokens, out, out_stride);
     return gemm_typed<Dots, 4, 32, false>(panel, acts, n_tokens, out, out_stride);
@@ -374,9 +378,7 @@ void direct(const uint8_t* strip, const Acts& acts, int n_tokens, float* out, in
 }
 
 inline F load_f32(const uint8_t* p) { return load<F>(p); }
-inline F load_bf16(const uint8_t* p) {
-  return as<F>(load_u16(p) << 16);
-}
+inline F load_bf16(const uint8_t* p) { return as<F>(load_u16(p) << 16); }
 
 template <typename Dots, F (*kLoad)(const uint8_t*), int kBytes, int kTokens>
 [[gnu::noinline]] void float_tile(const uint8_t* strip, const float* x, int64_t cols, float* out,
@@ -405,8 +407,8 @@ template <typename Dots, F (*kLoad)(const uint8_t*), int kBytes>
 void float_strip(const uint8_t* strip, const float* x, int64_t cols, int n_tokens, float* out,
                  int64_t out_stride) {
   for_token_tiles<Dots::kTokens>(0, n_tokens, [&]<int kTokens>(int first) {
-    float_tile<Dots, kLoad, kBytes, kTokens>(strip, x + first * cols, cols, out + first * out_stride,
-                                       out_stride);
+    float_tile<Dots, kLoad, kBytes, kTokens>(strip, x + first * cols, cols,
+                                             out + first * out_stride, out_stride);
   });
 }
 
@@ -539,7 +541,8 @@ void store_v(KvType type, const float* x, int head_dim, uint8_t* v, float* v_sca
       const int count = head_dim - i < kKvScaleBlock ? head_dim - i : kKvScaleBlock;
       int8_t q[kKvScaleBlock];
       v_scales[i / kKvScaleBlock] = round_block(x + i, count, q, nullptr);
-      memcpy(v + i, q, static_cast<size_t>(padded - i < kKvScaleBlock ? padded - i : kKvScaleBlock));
+      memcpy(v + i, q,
+             static_cast<size_t>(padded - i < kKvScaleBlock ? padded - i : kKvScaleBlock));
     }
     return;
   }
@@ -568,14 +571,13 @@ constexpr int element_bytes(KvType type) {
 }
 
 inline int padded_dim(const Attend& a) { return (a.head_dim + 15) / 16 * 16; }
-inline int scale_count(const Attend& a) {
-  return (a.head_dim + kKvScaleBlock - 1) / kKvScaleBlock;
-}
+inline int scale_count(const Attend& a) { return (a.head_dim + kKvScaleBlock - 1) / kKvScaleBlock; }
 inline float* scores_of(const Attend& a, int query) {
   return a.scratch + query * (kKvChunk + padded_dim(a));
 }
 
-// Scores of kQueries queries at the positions of kVecs vectors, from vector `first` of the chunk on.
+// Scores of kQueries queries at the positions of kVecs vectors, from vector `first` of the chunk
+// on.
 template <KvType kType, int kQueries, int kVecs>
 inline void score_tile(const Attend& a, int query, int first) {
   constexpr int kBytes = element_bytes(kType);

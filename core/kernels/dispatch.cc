@@ -22,13 +22,15 @@ KernelList all_kernels() {
   static const Kernels* const kList[] = {
 #if defined(__wasm__)
 #if defined(SLUICE_WASM_RELAXED)
-      &wasm_relaxed_kernels(),
+    &wasm_relaxed_kernels(),
 #endif
-      &kWasmSimd,
+    &kWasmSimd,
 #elif defined(__x86_64__)
-      &kAvx512, &kAvx2,
+    &kAvx512,
+    &kAvx2,
 #endif
-      &kGeneric};
+    &kGeneric
+  };
   return {kList, static_cast<int>(std::size(kList))};
 }
 

@@ -24,8 +24,8 @@ inline void store_u16(uint8_t* p, U x) {
 }
 inline I load_i8(const uint8_t* p) {
   const B bytes = as<B>(I{load<int32_t>(p), 0, 0, 0});
-  const B pairs = __builtin_shufflevector(B{}, bytes, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6,
-                                          22, 7, 23);
+  const B pairs =
+      __builtin_shufflevector(B{}, bytes, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
   return as<I>(__builtin_shufflevector(H{}, as<H>(pairs), 0, 8, 1, 9, 2, 10, 3, 11)) >> 24;
 }
 inline void store_i8(int8_t* p, I x) {

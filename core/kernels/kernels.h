@@ -20,9 +20,9 @@ namespace sluice {
 struct Acts {
   const int8_t* q;       // [n_tokens][cols]
   const int8_t* digits;  // [n_tokens][cols / 32][2][32]: q = 16 * first + second, both in -8..8
-  const float* d;       // [n_tokens][cols / 32]
-  const float* ds;      // [n_tokens][cols / 32]: d * float(sum of the block's q)
-  const int32_t* sums;  // [n_tokens][cols / 16]: sum of q over each 16
+  const float* d;        // [n_tokens][cols / 32]
+  const float* ds;       // [n_tokens][cols / 32]: d * float(sum of the block's q)
+  const int32_t* sums;   // [n_tokens][cols / 16]: sum of q over each 16
   int64_t cols;
 };
 
@@ -72,8 +72,8 @@ struct Kernels {
   const char* name;
   bool (*supported)();  // may this machine run the table?
 
-  // x[n] -> q[n], digits[2n], d[n/32], ds[n/32], sums[n/16]; n a multiple of 32. The digits: first =
-  // floor((q + 8) / 16), second = q - 16 * first.
+  // x[n] -> q[n], digits[2n], d[n/32], ds[n/32], sums[n/16]; n a multiple of 32. The digits: first
+  // = floor((q + 8) / 16), second = q - 16 * first.
   void (*quantize)(const float* x, int64_t n, int8_t* q, int8_t* digits, float* d, float* ds,
                    int32_t* sums);
 

@@ -21,8 +21,9 @@ inline void store_f16(uint8_t* p, F x) {
   store_u16(p, half | (bits >> 16 & 0x8000u));
 }
 
-// Products of codes below 2^kBits in 16-bit lanes: even columns of a word and odd ones. A 16-bit sum
-// holds kFlush words: 2 * 15 * 127 * 8 and 2 * 31 * 127 * 4 and 2 * 63 * 127 * 2 are below 2^15.
+// Products of codes below 2^kBits in 16-bit lanes: even columns of a word and odd ones. A 16-bit
+// sum holds kFlush words: 2 * 15 * 127 * 8 and 2 * 31 * 127 * 4 and 2 * 63 * 127 * 2 are below
+// 2^15.
 template <int kBits>
 struct PortableDot {
   struct Codes {

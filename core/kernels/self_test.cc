@@ -10,8 +10,8 @@ namespace {
 constexpr int64_t kCols = 256;
 constexpr int kTokens = 15;  // tiles of 8, 4, 2 and 1
 
-// Sixteen rows of a type and kTokens quantized activations: any codes and q, the extreme ones often;
-// scales of 1/16.
+// Sixteen rows of a type and kTokens quantized activations: any codes and q, the extreme ones
+// often; scales of 1/16.
 struct Sample {
   explicit Sample(Type type)
       : q(kCols * kTokens),
@@ -51,8 +51,8 @@ struct Sample {
   bool matches(Type type, const std::vector<float>& out) const {
     for (size_t t = 0; t < kTokens; ++t) {
       for (size_t r = 0; r < 16; ++r) {
-        const float want = reference_dot(type, &rows[r * row_size], kCols,
-                                         {&q[t * kCols], &d[t * kCols / 32]});
+        const float want =
+            reference_dot(type, &rows[r * row_size], kCols, {&q[t * kCols], &d[t * kCols / 32]});
         if (std::memcmp(&want, &out[t * 16 + r], sizeof want) != 0) return false;
       }
     }

@@ -1,8 +1,9 @@
 // Vectors of kVectorBytes as GCC and clang both know them: + - * < ?: and so on work lane by lane.
-// Included inside an unnamed namespace, after kVectorBytes; the first of the shared parts (README.md).
+// Included inside an unnamed namespace, after kVectorBytes; the first of the shared parts
+// (README.md).
 
-constexpr int kLanes = kVectorBytes / 4;    // f32 lanes of a vector
-constexpr int kVectors = 16 / kLanes;       // vectors for 16 rows, positions or virtual lanes
+constexpr int kLanes = kVectorBytes / 4;  // f32 lanes of a vector
+constexpr int kVectors = 16 / kLanes;     // vectors for 16 rows, positions or virtual lanes
 
 using F [[gnu::vector_size(kVectorBytes)]] = float;
 using I [[gnu::vector_size(kVectorBytes)]] = int32_t;

@@ -1,5 +1,6 @@
-// The table for wasm with relaxed SIMD. What its dot instructions do with operands past 7 bits is the
-// machine's choice, so it is probed at start, and each kernel is tried against the oracle before use.
+// The table for wasm with relaxed SIMD. What its dot instructions do with operands past 7 bits is
+// the machine's choice, so it is probed at start, and each kernel is tried against the oracle
+// before use.
 #include <string.h>
 #include <wasm_simd128.h>
 
@@ -22,8 +23,8 @@ constexpr int kVectorBytes = 16;
 
 // Four products a lane: signed activations, codes of 7 bits (8 where the machine takes them so).
 inline I dot_i8(I acts, I codes, I sum) {
-  return as<I>(wasm_i32x4_relaxed_dot_i8x16_i7x16_add(as<v128_t>(acts), as<v128_t>(codes),
-                                                      as<v128_t>(sum)));
+  return as<I>(
+      wasm_i32x4_relaxed_dot_i8x16_i7x16_add(as<v128_t>(acts), as<v128_t>(codes), as<v128_t>(sum)));
 }
 
 // Machines with one exact instruction for the 32-bit dot.
@@ -49,7 +50,8 @@ struct SignedDot : FullDot<8> {
   static Sum start(int32_t) { return I{}; }
 };
 
-// Machines that add pairs of products with saturation (pmaddubsw): 16-bit sums, for codes of 7 bits.
+// Machines that add pairs of products with saturation (pmaddubsw): 16-bit sums, for codes of 7
+// bits.
 inline H dot_pairs(I acts, I codes) {
   return as<H>(wasm_i16x8_relaxed_dot_i8x16_i7x16(as<v128_t>(acts), as<v128_t>(codes)));
 }

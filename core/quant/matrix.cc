@@ -115,9 +115,9 @@ void pack_strip(Type type, const uint8_t* rows, int64_t cols, uint8_t* packed) {
     case Type::BF16:
       return pack_values<2>(rows, cols, packed);
     default:  // not packed: the same bytes
-      std::memcpy(packed, rows,
-                  kStripRows * static_cast<size_t>(
-                                   row_bytes(traits(type), static_cast<uint64_t>(cols))));
+      std::memcpy(
+          packed, rows,
+          kStripRows * static_cast<size_t>(row_bytes(traits(type), static_cast<uint64_t>(cols))));
   }
 }
 

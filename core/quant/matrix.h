@@ -22,8 +22,8 @@ inline constexpr int kStripRows = 16;
 
 struct Matrix {
   Type type = Type::F32;
-  int64_t rows = 0;  // output features
-  int64_t cols = 0;  // input features
+  int64_t rows = 0;               // output features
+  int64_t cols = 0;               // input features
   const uint8_t* data = nullptr;  // not owned; any alignment
   bool packed = false;
 
@@ -48,8 +48,9 @@ void pack_strip(Type type, const uint8_t* rows, int64_t cols, uint8_t* packed);
 // Row r of a matrix (packed or not) as `cols` f32 values: the embedding's look-up.
 void read_row(const Matrix& matrix, int64_t row, float* out);
 
-// A strip unpacked for the integer GEMM: the same for every integer type. The arrays are the caller's
-// (a worker's scratch), 64-byte aligned; sizes for `cols` columns. Unpacking sets the other fields.
+// A strip unpacked for the integer GEMM: the same for every integer type. The arrays are the
+// caller's (a worker's scratch), 64-byte aligned; sizes for `cols` columns. Unpacking sets the
+// other fields.
 struct Panel {
   uint8_t* codes;  // [cols / 4][16 rows][4]
   float* scales;   // [cols / group][16]

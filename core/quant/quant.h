@@ -32,12 +32,12 @@ inline constexpr int kActBlock = 32;
 
 struct TypeTraits {
   Type type;
-  const char* name;        // "Q4_K"
-  uint32_t block;          // elements in a block; a row is a whole number of blocks
-  uint32_t block_bytes;    // bytes of a block
-  int group;               // elements sharing a scale: 16 or 32; 0 for F32, F16, BF16
-  int bits;                // codes are below 2^bits: 4, 5, 6 or 8; 0 for float types
-  int bias;                // what is subtracted from a code
+  const char* name;      // "Q4_K"
+  uint32_t block;        // elements in a block; a row is a whole number of blocks
+  uint32_t block_bytes;  // bytes of a block
+  int group;             // elements sharing a scale: 16 or 32; 0 for F32, F16, BF16
+  int bits;              // codes are below 2^bits: 4, 5, 6 or 8; 0 for float types
+  int bias;              // what is subtracted from a code
   bool has_min;
   // codes[n], scales[n / group], mins[n / group] (mins only written if has_min) of one row of n
   // elements. Exact. Null for float types.
@@ -74,8 +74,8 @@ inline uint64_t row_bytes(const TypeTraits& t, uint64_t n) { return n / t.block 
 //   acc = acc + min * (d * float(sum of q over the group))            only where has_min
 // each operation rounded by itself, no fused multiply-add.
 struct ReferenceActs {
-  const int8_t* q;      // [n]
-  const float* d;       // [n / 32]
+  const int8_t* q;  // [n]
+  const float* d;   // [n / 32]
 };
 void reference_quantize(const float* x, int64_t n, int8_t* q, float* d);
 float reference_dot(Type type, const uint8_t* row, int64_t n, const ReferenceActs& acts);

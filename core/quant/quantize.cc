@@ -255,8 +255,8 @@ void quantize_q6_k(const float* values, int64_t n, uint8_t* row) {
         row[64 * half + i] = static_cast<uint8_t>((c[i] & 15) | (c[i + 64] & 15) << 4);
       }
       for (int i = 0; i < 32; ++i) {
-        row[128 + 32 * half + i] = static_cast<uint8_t>(
-            c[i] >> 4 | c[i + 32] >> 4 << 2 | c[i + 64] >> 4 << 4 | c[i + 96] >> 4 << 6);
+        row[128 + 32 * half + i] = static_cast<uint8_t>(c[i] >> 4 | c[i + 32] >> 4 << 2 |
+                                                        c[i + 64] >> 4 << 4 | c[i + 96] >> 4 << 6);
       }
     }
   }

@@ -55,6 +55,7 @@ export class EngineHost {
   #dead = false;
   #scheduled = false;
   #lastProgress = 0;
+  #late: ReturnType<typeof setTimeout> | undefined;
   readonly #ticks = new MessageChannel();
 
   constructor(
@@ -144,6 +145,15 @@ export class EngineHost {
     return info;
   }
 
+  #tellProgress(engine: EngineHandle, announced: number): void {
+    clearTimeout(this.#late);
+    this.#late = undefined;
+    this.#lastProgress = performance.now();
+    const progress = engine.progress();
+    const total = progress.total || announced;
+    this.post({ type: 'progress', ...progress, total, stats: coreStats(engine) });
+  }
+
   /** Bytes were taken: tells what changed, and goes on with what waited for them. */
   #taken(engine: EngineHandle, maxBytes: number, announced: number): void {
     if (this.#engine === null && engine.understood()) {
@@ -153,12 +163,14 @@ export class EngineHost {
       this.post({ type: 'understood', info, warning: engine.warning(), stats: this.#stats() });
     }
     const done = engine.loaded();
-    const now = performance.now();
-    if (done || now - this.#lastProgress >= PROGRESS_MS) {
-      this.#lastProgress = now;
-      const progress = engine.progress();
-      const total = progress.total || announced;
-      this.post({ type: 'progress', ...progress, total, stats: coreStats(engine) });
+    if (done || performance.now() - this.#lastProgress >= PROGRESS_MS) {
+      this.#tellProgress(engine, announced);
+    } else {
+      // The last bytes before a pause are told as well.
+      this.#late ??= setTimeout(
+        () => this.#guard(() => this.#tellProgress(engine, announced)),
+        PROGRESS_MS,
+      );
     }
     if (done) {
       this.#feed?.stop();
