@@ -26,7 +26,7 @@ export function main(body) {
     .then(body)
     .then(
       (status) => {
-        process.exitCode = status ?? 0;
+        process.exitCode = status ?? (stopped ? 130 : 0);
       },
       (error) => {
         console.error(error instanceof Failure ? `sluice: ${error.message}` : error);
@@ -69,6 +69,12 @@ export function capture(command, args, options = {}) {
 
 const children = new Set();
 let catching = false;
+let stopped = false;
+
+/** Whether this process was told to end: nothing new is to be begun. */
+export function interrupted() {
+  return stopped;
+}
 
 /** Ctrl-C reaches the children by themselves (same terminal); a plain kill is handed on. Either way we wait. */
 function catch_signals() {
@@ -76,9 +82,10 @@ function catch_signals() {
   catching = true;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
+      stopped = true;
       for (const child of children) child.kill(signal);
-      if (children.size === 0) process.exit(130);
-      process.exitCode = 130;
+      // With nothing running, whoever else listens (the server) ends in its own way.
+      if (children.size === 0 && process.listenerCount(signal) === 1) process.exit(130);
     });
   }
 }
@@ -89,6 +96,7 @@ function catch_signals() {
  */
 export function run(command, args, { cwd = ROOT, env = process.env, stdio, log } = {}) {
   catch_signals();
+  if (stopped) return Promise.reject(new Failure('interrupted'));
   return new Promise((resolve, reject) => {
     const out = log === undefined ? null : fs.openSync(log, 'a');
     const child = spawn(command, args, {

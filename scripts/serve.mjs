@@ -188,6 +188,7 @@ export async function serve_and_say({ port = 8080, ...options }) {
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, resolve);
   });
   await server.close();
+  return 0;
 }
 
 /** Options of the command line that serve and start share. */

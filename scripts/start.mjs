@@ -7,5 +7,5 @@ import { serve_and_say, serve_options } from './serve.mjs';
 main(async () => {
   const options = serve_options(process.argv.slice(2));
   await build_web();
-  await serve_and_say(options);
+  return serve_and_say(options);
 });

@@ -5,7 +5,7 @@
 // line counts the tests of all steps; the exit status is 1 when any failed.
 import fs from 'node:fs';
 import path from 'node:path';
-import { Failure, ROOT, files_under, main, run, tail } from './lib.mjs';
+import { Failure, ROOT, files_under, interrupted, main, run, tail } from './lib.mjs';
 import { count_ctest, count_output } from './test-counts.mjs';
 
 const LOGS = path.join(ROOT, 'build/logs');
@@ -210,6 +210,7 @@ async function run_ladder(steps) {
     if (started !== null) report(step, counts, Date.now() - started);
   };
   while (waiting.length > 0 || running.size > 0) {
+    if (interrupted()) waiting.length = 0;
     for (const step of [...waiting]) {
       const needs = step.needs
         .filter((name) => names.has(name))
@@ -235,6 +236,7 @@ async function run_ladder(steps) {
     }
     if (running.size > 0) await Promise.race(running);
   }
+  if (interrupted()) throw new Failure('interrupted');
   return totals;
 }
 

@@ -234,7 +234,7 @@ void tensors(Cases cases) {
 
   cases.level(Level::data);
   const std::string good = tiny_model().build();
-  cases.add("one_byte_short", good.substr(0, good.size() - 1), "1 bytes are missing");
+  cases.add("one_byte_short", good.substr(0, good.size() - 1), "1 byte is missing");
   cases.add("half_the_data", good.substr(0, good.size() / 2), "bytes are missing");
   change("offset_past_the_file", "bytes are missing",
          [](Tensor& t) { t.offset = uint64_t{1} << 40; });

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <ostream>
 
 #include "kernels/self_test.h"
 
@@ -14,6 +15,11 @@ struct Case {
   const Kernels* kernels;
   parity::Check check;
 };
+
+// What a failure's headline and ctest's list show.
+void PrintTo(const Case& test_case, std::ostream* out) {
+  *out << test_case.kernels->name << ", " << test_case.check.name;
+}
 
 std::vector<Case> cases() {
   std::vector<Case> all;

@@ -423,9 +423,10 @@ Status GgufParser::State::end_header() {
     return refuse("the data would end past 2^53 bytes");
   }
   if (file_size > 0 && gguf.file_bytes() > file_size) {
+    const uint64_t missing = gguf.file_bytes() - file_size;
     return fail(Code::bad_file, "the file has ", file_size, " bytes, but its header promises ",
-                gguf.file_bytes(), ": ", gguf.file_bytes() - file_size,
-                " bytes are missing. Download it again");
+                gguf.file_bytes(), ": ", missing, missing == 1 ? " byte is" : " bytes are",
+                " missing. Download it again");
   }
   return expect(Stage::padding, gguf.data_offset - position);
 }

@@ -3,7 +3,17 @@ import assert from 'node:assert/strict';
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { bundled, events, gguf, kv, program, shell, sluice, smallVocabulary, temporary } from './helpers.mjs';
+import {
+  bundled,
+  events,
+  gguf,
+  kv,
+  program,
+  shell,
+  sluice,
+  smallVocabulary,
+  temporary,
+} from './helpers.mjs';
 
 const commands = [
   ['run', '-n', '1'],
@@ -29,18 +39,24 @@ describe('files that can not be used', () => {
   it('one that is not there', () => refused(temporary('missing.gguf'), 'bad_file', /No such file/));
   it('a directory', () => refused(dirname(bundled), 'bad_file', /directory/));
   it('an empty file', () => refused(temporary('empty.gguf', ''), 'bad_file', /empty/));
-  it('a page of HTML', () => refused(temporary('page.gguf', '<!doctype html><p>404</p>'), 'bad_file', /./));
+  it('a page of HTML', () =>
+    refused(temporary('page.gguf', '<!doctype html><p>404</p>'), 'bad_file', /./));
   it('a file cut short', () => {
     const cut = temporary('cut.gguf', readFileSync(bundled).subarray(0, 1_000_000));
     refused(cut, 'bad_file', /\d/);
   });
-  it('one that may not be read', { skip: process.getuid?.() === 0 && 'root may read everything' }, () => {
-    const path = temporary('secret.gguf', 'GGUF');
-    chmodSync(path, 0);
-    refused(path, 'bad_file', /[Pp]ermission/);
-  });
+  it(
+    'one that may not be read',
+    { skip: process.getuid?.() === 0 && 'root may read everything' },
+    () => {
+      const path = temporary('secret.gguf', 'GGUF');
+      chmodSync(path, 0);
+      refused(path, 'bad_file', /[Pp]ermission/);
+    },
+  );
   it('a device', { skip: process.platform !== 'linux' && 'needs /dev/zero' }, () =>
-    refused('/dev/zero', 'bad_file', /./));
+    refused('/dev/zero', 'bad_file', /./),
+  );
   it('a prompt that is not there, or a directory', () => {
     for (const command of ['run', 'tokenize']) {
       for (const path of [temporary('missing.txt'), dirname(bundled)]) {
@@ -56,9 +72,14 @@ describe('well-formed files that do not run here', () => {
   const engines = [['run', '-n', '1'], ['logits', '-p', 'a'], ['bench']];
   const file = temporary(
     'mamba.gguf',
-    gguf({ 'general.architecture': kv.string('mamba'), 'general.name': kv.string('M'), ...smallVocabulary() }),
+    gguf({
+      'general.architecture': kv.string('mamba'),
+      'general.name': kv.string('M'),
+      ...smallVocabulary(),
+    }),
   );
-  it('an architecture that is not computed is refused by name', () => refused(file, 'unsupported_model', /mamba/, engines));
+  it('an architecture that is not computed is refused by name', () =>
+    refused(file, 'unsupported_model', /mamba/, engines));
   it('inspect shows it with the reason', () => {
     const { status, out } = sluice(['inspect', file]);
     assert.equal(status, 0);

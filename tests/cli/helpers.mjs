@@ -80,7 +80,9 @@ export function temporary(name, contents) {
 // The path of a file of test data, or an option that skips the test where there is none.
 export function optional(path) {
   const full = join(shared, path);
-  return existsSync(full) ? { path: full, skip: false } : { path: full, skip: `no ../shared/${path}` };
+  return existsSync(full)
+    ? { path: full, skip: false }
+    : { path: full, skip: `no ../shared/${path}` };
 }
 
 // --- GGUF ----------------------------------------------------------------------------------------
@@ -119,7 +121,13 @@ export const kv = {
 export function gguf(metadata, tensors = []) {
   let offset = 0;
   const infos = tensors.map(({ name, type, shape, bytes }) => {
-    const info = Buffer.concat([text(name), u32(shape.length), ...shape.map(u64), u32(type), u64(offset)]);
+    const info = Buffer.concat([
+      text(name),
+      u32(shape.length),
+      ...shape.map(u64),
+      u32(type),
+      u64(offset),
+    ]);
     offset += Math.ceil(bytes / 32) * 32;
     return info;
   });
@@ -132,19 +140,27 @@ export function gguf(metadata, tensors = []) {
     ...entries,
     ...infos,
   ]);
-  return Buffer.concat([header, Buffer.alloc(Math.ceil(header.length / 32) * 32 - header.length + offset)]);
+  return Buffer.concat([
+    header,
+    Buffer.alloc(Math.ceil(header.length / 32) * 32 - header.length + offset),
+  ]);
 }
 
 // A SentencePiece vocabulary of the bytes and a few words.
 export function smallVocabulary() {
-  const bytes = Array.from({ length: 256 }, (_, i) => `<0x${i.toString(16).toUpperCase().padStart(2, '0')}>`);
+  const bytes = Array.from(
+    { length: 256 },
+    (_, i) => `<0x${i.toString(16).toUpperCase().padStart(2, '0')}>`,
+  );
   const words = ['\u2581', 'h', 'i', 'hi', '\u2581hi'];
   const tokens = ['<unk>', '<s>', '</s>', ...bytes, ...words];
   return {
     'tokenizer.ggml.model': kv.string('llama'),
     'tokenizer.ggml.tokens': kv.strings(tokens),
     'tokenizer.ggml.scores': kv.f32s(tokens.map((_, i) => (i > 258 ? i : 0))),
-    'tokenizer.ggml.token_type': kv.i32s(tokens.map((_, i) => (i === 0 ? 2 : i < 3 ? 3 : i < 259 ? 6 : 1))),
+    'tokenizer.ggml.token_type': kv.i32s(
+      tokens.map((_, i) => (i === 0 ? 2 : i < 3 ? 3 : i < 259 ? 6 : 1)),
+    ),
     'tokenizer.ggml.bos_token_id': kv.u32(1),
     'tokenizer.ggml.eos_token_id': kv.u32(2),
   };

@@ -15,8 +15,18 @@ describe('inspect', () => {
     const { status, out, err } = sluice(['inspect', bundled]);
     assert.equal(status, 0);
     assert.equal(err, '');
-    for (const part of ['architecture       llama', 'Memory', 'Types', 'Metadata', 'Tensors', 'Q8_0', 'layers 0 to 4',
-      'token_embd.weight', 'attn_q.weight', 'tokenizer.ggml.model']) {
+    for (const part of [
+      'architecture       llama',
+      'Memory',
+      'Types',
+      'Metadata',
+      'Tensors',
+      'Q8_0',
+      'layers 0 to 4',
+      'token_embd.weight',
+      'attn_q.weight',
+      'tokenizer.ggml.model',
+    ]) {
       assert.ok(out.includes(part), part);
     }
     for (const line of out.split('\n').slice(1)) assert.ok([...line].length <= 80, line);
@@ -29,14 +39,22 @@ describe('inspect', () => {
     assert.equal(info.tokenizer.model, 'gpt2');
     assert.equal(info.tokenizer.tokens, info.vocab);
     assert.equal(info.heads * info.headDim, info.embedding);
-    assert.equal(Object.values(info.types).reduce((n, type) => n + type.tensors, 0), info.tensors.length);
-    assert.equal(Object.values(info.types).reduce((n, type) => n + type.bytes, 0),
-      info.tensors.reduce((n, tensor) => n + tensor.bytes, 0));
-    assert.equal(info.parameters,
-      info.tensors.reduce((n, tensor) => n + tensor.shape.reduce((a, b) => a * b, 1), 0));
+    assert.equal(
+      Object.values(info.types).reduce((n, type) => n + type.tensors, 0),
+      info.tensors.length,
+    );
+    assert.equal(
+      Object.values(info.types).reduce((n, type) => n + type.bytes, 0),
+      info.tensors.reduce((n, tensor) => n + tensor.bytes, 0),
+    );
+    assert.equal(
+      info.parameters,
+      info.tensors.reduce((n, tensor) => n + tensor.shape.reduce((a, b) => a * b, 1), 0),
+    );
     const { weights, kv, activations, constant, total } = info.memory;
     assert.equal(weights + kv + activations + constant, total);
-    for (const name of ['name', 'dataBytes', 'contextLength', 'layers', 'kvHeads', 'metadata']) assert.ok(name in info, name);
+    for (const name of ['name', 'dataBytes', 'contextLength', 'layers', 'kvHeads', 'metadata'])
+      assert.ok(name in info, name);
   });
   it('plans memory for the context that is asked for', () => {
     const kv = (...args) => json('inspect', bundled, ...args).memory.kv;
@@ -70,11 +88,22 @@ describe('tokenize', () => {
   it('takes a file byte for byte, and each of its lines with --lines', () => {
     const lines = ['Once upon', '', 'a time\r', 'the end'];
     const file = temporary('lines.txt', lines.join('\n') + '\n');
-    assert.deepEqual(json('tokenize', '-f', file).ids, json('tokenize', '-p', lines.join('\n') + '\n').ids);
-    const each = sluice(['tokenize', '-f', file, '--lines', '--json']).out.trimEnd().split('\n').map((l) => JSON.parse(l));
-    assert.deepEqual(each, lines.map((line) => json('tokenize', '-p', line)));
-    assert.equal(sluice(['tokenize', '-f', file, '--lines']).out,
-      each.map(({ ids }) => ids.join(' ') + '\n').join(''));
+    assert.deepEqual(
+      json('tokenize', '-f', file).ids,
+      json('tokenize', '-p', lines.join('\n') + '\n').ids,
+    );
+    const each = sluice(['tokenize', '-f', file, '--lines', '--json'])
+      .out.trimEnd()
+      .split('\n')
+      .map((l) => JSON.parse(l));
+    assert.deepEqual(
+      each,
+      lines.map((line) => json('tokenize', '-p', line)),
+    );
+    assert.equal(
+      sluice(['tokenize', '-f', file, '--lines']).out,
+      each.map(({ ids }) => ids.join(' ') + '\n').join(''),
+    );
   });
   it('adds BOS and reads special tokens only where asked', () => {
     const special = '<|endoftext|>Hi';
@@ -84,7 +113,10 @@ describe('tokenize', () => {
     assert.ok(!plain.includes(eos));
     if (parsed[0] === eos) assert.ok(parsed.length < plain.length);
     const { bos } = json('inspect').tokenizer;
-    assert.deepEqual(json('tokenize', '-p', 'Hi', '--bos').ids, [bos, ...json('tokenize', '-p', 'Hi').ids]);
+    assert.deepEqual(json('tokenize', '-p', 'Hi', '--bos').ids, [
+      bos,
+      ...json('tokenize', '-p', 'Hi').ids,
+    ]);
   });
   it('takes bytes that are no text', () => {
     const file = temporary('bytes.bin', Buffer.from([0xff, 0x00, 0xc3, 0x28, 0xf0, 0x9f]));
@@ -112,16 +144,40 @@ describe('logits', () => {
   });
   it('agrees with what run says of its first token', () => {
     const { top } = json('logits', '-p', 'Once upon a', '--top', '5').positions.at(-1);
-    const line = sluice(['run', '-p', 'Once upon a', '-n', '1', '--temp', '0', '--json', '--top-logprobs', '5']).out;
+    const line = sluice([
+      'run',
+      '-p',
+      'Once upon a',
+      '-n',
+      '1',
+      '--temp',
+      '0',
+      '--json',
+      '--top-logprobs',
+      '5',
+    ]).out;
     const token = JSON.parse(line.split('\n')[0]);
-    assert.deepEqual(top.map(([id]) => id), token.top.map(([id]) => id));
+    assert.deepEqual(
+      top.map(([id]) => id),
+      token.top.map(([id]) => id),
+    );
     top.forEach(([, logprob], i) => assert.ok(Math.abs(logprob - token.top[i][1]) < 1e-5));
   });
   it('has one hash for text, ids, every number of threads and every batch', () => {
     const hash = sluice(['logits', '-p', 'Once upon a', '--hash']).out;
     assert.match(hash, /^[0-9a-f]{16}\n$/);
-    for (const more of [['-t', '1'], ['-t', '3'], ['--batch', '1'], ['--batch', '2'], ['-c', '600']]) {
-      assert.equal(sluice(['logits', '--tokens', ids.join(','), '--hash', ...more]).out, hash, more.join(' '));
+    for (const more of [
+      ['-t', '1'],
+      ['-t', '3'],
+      ['--batch', '1'],
+      ['--batch', '2'],
+      ['-c', '600'],
+    ]) {
+      assert.equal(
+        sluice(['logits', '--tokens', ids.join(','), '--hash', ...more]).out,
+        hash,
+        more.join(' '),
+      );
     }
     assert.equal(json('logits', '-p', 'Once upon a').hash + '\n', hash);
     assert.notEqual(sluice(['logits', '-p', 'Once upon the', '--hash']).out, hash);
@@ -145,7 +201,10 @@ describe('bench', () => {
     assert.equal(result.model, 'stories-q8_0.gguf');
     assert.ok(result.bytes > 1e6 && result.bytes < statSync(bundled).size);
     assert.equal(typeof result.kernels, 'string');
-    assert.deepEqual(result.runs.map((run) => run.threads), [1, 2]);
+    assert.deepEqual(
+      result.runs.map((run) => run.threads),
+      [1, 2],
+    );
     for (const run of result.runs) assert.ok(run.prompt_tps > 0 && run.decode_tps > 0);
     assert.deepEqual(Object.keys(result.read_gbps), ['1', '2']);
     for (const rate of Object.values(result.read_gbps)) assert.ok(rate > 0);

@@ -8,11 +8,22 @@ const greedy = ['--temp', '0'];
 
 describe('run', () => {
   it('prints new text alone to stdout and the figures to stderr', () => {
-    const { status, out, err } = sluice(['run', '-p', 'Once upon a time', '-n', '20', '--seed', '5']);
+    const { status, out, err } = sluice([
+      'run',
+      '-p',
+      'Once upon a time',
+      '-n',
+      '20',
+      '--seed',
+      '5',
+    ]);
     assert.equal(status, 0);
     assert.ok(out.length > 20);
     assert.ok(!out.startsWith('Once upon a time'));
-    assert.match(err, /5 prompt tokens.*20 tokens at .*finish: length\n.*kernels, \d+ threads.*seed 5,/s);
+    assert.match(
+      err,
+      /5 prompt tokens.*20 tokens at .*finish: length\n.*kernels, \d+ threads.*seed 5,/s,
+    );
   });
   it('with no model and no prompt tells a story, as with the bundled file named', () => {
     const story = sluice(['run', '-n', '30', ...greedy]);
@@ -36,8 +47,14 @@ describe('run', () => {
     const prompt = 'Lily had a "caf\u00e9" \u{1f600}\n\nand';
     const expected = sluice(['run', '-p', prompt, '-n', '12', ...greedy]);
     assert.equal(expected.status, 0);
-    assert.equal(sluice(['run', '-f', temporary('prompt.txt', prompt), '-n', '12', ...greedy]).out, expected.out);
-    assert.equal(sluice(['run', '-f', '-', '-n', '12', ...greedy], { input: prompt }).out, expected.out);
+    assert.equal(
+      sluice(['run', '-f', temporary('prompt.txt', prompt), '-n', '12', ...greedy]).out,
+      expected.out,
+    );
+    assert.equal(
+      sluice(['run', '-f', '-', '-n', '12', ...greedy], { input: prompt }).out,
+      expected.out,
+    );
   });
   it('takes prompts that look like options or lists, and bytes that are no text', () => {
     for (const prompt of ['-x', '--', '{}', '[a,b]', '%s', ' ']) {
@@ -47,7 +64,9 @@ describe('run', () => {
     assert.equal(sluice(['run', '-f', bytes, '-n', '4']).status, 0);
   });
   it('takes token ids as they are', () => {
-    const { ids } = JSON.parse(sluice(['tokenize', '--bos', '-p', 'Once upon a time', '--json']).out);
+    const { ids } = JSON.parse(
+      sluice(['tokenize', '--bos', '-p', 'Once upon a time', '--json']).out,
+    );
     assert.equal(
       sluice(['run', '--tokens', ids.join(','), '-n', '20', ...greedy]).out,
       sluice(['run', '-p', 'Once upon a time', '-n', '20', ...greedy]).out,
@@ -64,17 +83,44 @@ describe('run', () => {
     for (const stop of ['girl', 'named L', '. She']) {
       const at = whole.indexOf(stop);
       if (at < 0) continue;
-      const { status, out, err } = sluice(['run', '-p', 'Once upon a time', '-n', '60', ...greedy, '--stop', stop]);
+      const { status, out, err } = sluice([
+        'run',
+        '-p',
+        'Once upon a time',
+        '-n',
+        '60',
+        ...greedy,
+        '--stop',
+        stop,
+      ]);
       assert.equal(status, 0);
       assert.equal(out, whole.slice(0, at));
       assert.match(err, /finish: stop/);
     }
     const first = whole.slice(8, 12);
-    const { out } = sluice(['run', '-p', 'Once upon a time', '-n', '60', ...greedy, '--stop', 'zzz', '--stop', first]);
+    const { out } = sluice([
+      'run',
+      '-p',
+      'Once upon a time',
+      '-n',
+      '60',
+      ...greedy,
+      '--stop',
+      'zzz',
+      '--stop',
+      first,
+    ]);
     assert.equal(out, whole.slice(0, whole.indexOf(first)));
   });
   it('fills the context and says so', () => {
-    const { status, out, err } = sluice(['run', '-p', 'Once upon a time', '-c', '24', '--ignore-eos']);
+    const { status, out, err } = sluice([
+      'run',
+      '-p',
+      'Once upon a time',
+      '-c',
+      '24',
+      '--ignore-eos',
+    ]);
     assert.equal(status, 0);
     assert.ok(out.length > 0);
     assert.match(err, /context 24,/);
@@ -107,8 +153,20 @@ describe('run --json', () => {
     assert.equal(lines.map((token) => token.text).join(''), sluice(args).out);
     assert.equal(done.event, 'done');
     assert.equal(done.finish, 'length');
-    for (const name of ['kernels', 'threads', 'loadMs', 'ttftMs', 'promptTokens', 'promptTokensPerSecond', 'tokens',
-      'tokensPerSecond', 'residentBytes', 'streamedBytes', 'heapBytes', 'seed']) {
+    for (const name of [
+      'kernels',
+      'threads',
+      'loadMs',
+      'ttftMs',
+      'promptTokens',
+      'promptTokensPerSecond',
+      'tokens',
+      'tokensPerSecond',
+      'residentBytes',
+      'streamedBytes',
+      'heapBytes',
+      'seed',
+    ]) {
       assert.ok(name in done.stats, name);
     }
     assert.equal(done.stats.tokens, 10);
@@ -116,7 +174,8 @@ describe('run --json', () => {
     assert.ok(done.stats.heapBytes > done.stats.residentBytes);
   });
   it('names each way to end', () => {
-    const finish = (...args) => events(sluice(['run', '--json', ...greedy, ...args]).out).pop().finish;
+    const finish = (...args) =>
+      events(sluice(['run', '--json', ...greedy, ...args]).out).pop().finish;
     assert.equal(finish('-n', '5'), 'length');
     assert.equal(finish('-n', '0'), 'length');
     assert.equal(finish(), 'eos');
@@ -124,8 +183,25 @@ describe('run --json', () => {
     assert.equal(finish('--stop', 'e'), 'stop');
   });
   it('shows tokens of an empty text as well', () => {
-    const { out } = sluice(['run', '--json', '-p', 'a', '-n', '60', '--temp', '3', '--top-k', '0', '--top-p', '1',
-      '--min-p', '0', '--seed', '1', '--ignore-eos']);
+    const { out } = sluice([
+      'run',
+      '--json',
+      '-p',
+      'a',
+      '-n',
+      '60',
+      '--temp',
+      '3',
+      '--top-k',
+      '0',
+      '--top-p',
+      '1',
+      '--min-p',
+      '0',
+      '--seed',
+      '1',
+      '--ignore-eos',
+    ]);
     const tokens = events(out).slice(0, -1);
     assert.equal(tokens.length, 60);
     assert.ok(tokens.every((token) => !token.text.includes('\ufffd') || token.text.length > 0));
@@ -137,26 +213,35 @@ describe('run --json', () => {
     assert.equal(events(full.out)[0].code, 'context_full');
     const budget = sluice(['run', '--json', '--memory-budget', '1M']);
     assert.equal(budget.status, 4);
-    assert.deepEqual(events(budget.out).map(({ event, code }) => [event, code]), [['error', 'budget_too_small']]);
+    assert.deepEqual(
+      events(budget.out).map(({ event, code }) => [event, code]),
+      [['error', 'budget_too_small']],
+    );
     assert.equal(sluice(['run', '--memory-budget', '1.5GiB', '-n', '1']).status, 0);
   });
 });
 
 describe('the program and its surroundings', () => {
   it('a pipe that closes ends it quietly', () => {
-    const { status, out, err } = shell('set -o pipefail; "$SLUICE" run --ignore-eos --seed 1 | head -c 10');
+    const { status, out, err } = shell(
+      'set -o pipefail; "$SLUICE" run --ignore-eos --seed 1 | head -c 10',
+    );
     assert.equal(status, 0);
     assert.equal(out.length, 10);
     assert.equal(err, '');
     assert.equal(shell('set -o pipefail; "$SLUICE" inspect | true').err, '');
   });
-  it('output that cannot be written is status 1', { skip: process.platform !== 'linux' && 'needs /dev/full' }, () => {
-    const full = shell('"$SLUICE" run -n 3 >/dev/full');
-    assert.equal(full.status, 1);
-    assert.match(full.err, /can't write to standard output/);
-    const closed = shell('"$SLUICE" run -n 3 >&-');
-    assert.equal(closed.status, 1);
-  });
+  it(
+    'output that cannot be written is status 1',
+    { skip: process.platform !== 'linux' && 'needs /dev/full' },
+    () => {
+      const full = shell('"$SLUICE" run -n 3 >/dev/full');
+      assert.equal(full.status, 1);
+      assert.match(full.err, /can't write to standard output/);
+      const closed = shell('"$SLUICE" run -n 3 >&-');
+      assert.equal(closed.status, 1);
+    },
+  );
   it('closed standard streams do no harm', () => {
     assert.equal(shell('"$SLUICE" run -n 3 <&-').status, 0);
     assert.equal(shell('"$SLUICE" run -n 3 2>&-').status, 0);
@@ -164,9 +249,20 @@ describe('the program and its surroundings', () => {
     assert.equal(status, 3);
     assert.match(err, /standard input/);
   });
-  for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143]]) {
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ]) {
     it(`${signal} ends it cleanly after the text so far`, async () => {
-      const { child, ended } = start(['run', '--json', '--ignore-eos', '-c', '1048576', '--seed', '1']);
+      const { child, ended } = start([
+        'run',
+        '--json',
+        '--ignore-eos',
+        '-c',
+        '1048576',
+        '--seed',
+        '1',
+      ]);
       child.stdout.once('data', () => child.kill(signal));
       const { status, out } = await ended;
       assert.equal(status, code);

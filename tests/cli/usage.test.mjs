@@ -4,8 +4,27 @@ import { describe, it } from 'node:test';
 import { bundled, events, sluice } from './helpers.mjs';
 
 const options = {
-  run: ['-p', '-f', '-n', '-t', '-c', '--temp', '--top-k', '--top-p', '--min-p', '--repeat-penalty', '--seed',
-    '--stop', '--ignore-eos', '--kv-type', '--memory-budget', '--tokens', '--special', '--top-logprobs', '--json'],
+  run: [
+    '-p',
+    '-f',
+    '-n',
+    '-t',
+    '-c',
+    '--temp',
+    '--top-k',
+    '--top-p',
+    '--min-p',
+    '--repeat-penalty',
+    '--seed',
+    '--stop',
+    '--ignore-eos',
+    '--kv-type',
+    '--memory-budget',
+    '--tokens',
+    '--special',
+    '--top-logprobs',
+    '--json',
+  ],
   inspect: ['--json', '-c'],
   tokenize: ['-p', '-f', '--json', '--bos', '--special', '--lines'],
   logits: ['-p', '--tokens', '--top', '--hash', '-t', '-c', '--batch', '--kv-type', '--json'],
@@ -18,7 +37,13 @@ describe('help', () => {
       const { status, out, err } = sluice([flag]);
       assert.equal(status, 0);
       assert.equal(err, '');
-      for (const word of [...Object.keys(options), 'Exit status', 'SLUICE_KERNELS', 'SLUICE_MODEL_DIR', 'Examples']) {
+      for (const word of [
+        ...Object.keys(options),
+        'Exit status',
+        'SLUICE_KERNELS',
+        'SLUICE_MODEL_DIR',
+        'Examples',
+      ]) {
         assert.ok(out.includes(word), word);
       }
     }
@@ -28,10 +53,14 @@ describe('help', () => {
       const { status, out, err } = sluice([command, '--help']);
       assert.equal(status, 0);
       assert.equal(err, '');
-      assert.match(out, new RegExp(`^sluice ${command} - .+\n\nusage: sluice ${command} \\[MODEL\\]`));
+      assert.match(
+        out,
+        new RegExp(`^sluice ${command} - .+\n\nusage: sluice ${command} \\[MODEL\\]`),
+      );
       for (const name of names) assert.match(out, new RegExp(`^  ${name}\\b`, 'm'), name);
       for (const line of out.split('\n')) assert.ok(line.length <= 80, line);
-      for (const part of ['Examples:', 'Exit status:', 'Environment:']) assert.ok(out.includes(part), part);
+      for (const part of ['Examples:', 'Exit status:', 'Environment:'])
+        assert.ok(out.includes(part), part);
     });
   }
   it('comes with --version', () => {
@@ -100,7 +129,10 @@ const wrong = [
 
 describe('wrong usage is status 2 with a reason and no output', () => {
   for (const [args, reason] of wrong) {
-    it(`sluice ${args.map((a) => (a === '' ? "''" : a)).join(' ').replace(bundled, 'MODEL')}`, () => {
+    it(`sluice ${args
+      .map((a) => (a === '' ? "''" : a))
+      .join(' ')
+      .replace(bundled, 'MODEL')}`, () => {
       const { status, out, err } = sluice(args);
       assert.equal(status, 2, err);
       assert.equal(out, '');
@@ -109,7 +141,12 @@ describe('wrong usage is status 2 with a reason and no output', () => {
     });
   }
   it('with --json it is an event, too', () => {
-    for (const args of [['frob'], ['run', '--temp', 'nan'], ['run', '-p', ''], ['bench', '-r', 'x']]) {
+    for (const args of [
+      ['frob'],
+      ['run', '--temp', 'nan'],
+      ['run', '-p', ''],
+      ['bench', '-r', 'x'],
+    ]) {
       const { status, out } = sluice([...args, '--json']);
       assert.equal(status, 2);
       const [event, ...others] = events(out);

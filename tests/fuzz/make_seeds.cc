@@ -18,6 +18,11 @@ namespace fs = std::filesystem;
 std::string small_model(std::string_view architecture) {
   GgufBuilder file = tiny_model();
   file.remove_tensor("output.weight").kv_string("general.architecture", architecture);
+  if (architecture == "qwen3") {
+    const std::string ones = bytes_of(std::vector<float>(16, 1.0f));
+    file.tensor("blk.0.attn_q_norm.weight", Type::F32, {16}, ones);
+    file.tensor("blk.0.attn_k_norm.weight", Type::F32, {16}, ones);
+  }
   for (auto& entry : file.entries) {
     if (entry.key.starts_with("llama.")) entry.key.replace(0, 5, architecture);
   }

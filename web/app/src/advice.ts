@@ -36,7 +36,7 @@ const ADVICE: Readonly<Record<ErrorCode, Advice>> = {
   download_failed: {
     title: 'The model couldn’t be fetched',
     advice:
-      'Check the address. It must lead to the file itself, and its server must let other pages read it (CORS). Then try again.',
+      'The address must lead to the file itself, on a server that lets other pages read it (CORS). You can also open the file from this device.',
   },
   download_corrupt: {
     title: 'What arrived isn’t the file that was promised',

@@ -5,7 +5,7 @@
 import type { Answer, EngineHandle } from '../../../wasm/module.js';
 import { check, parseAnswer } from './answers.js';
 import { SluiceError, toErrorData } from './errors.js';
-import { Feed } from './feed.js';
+import { Feed, type Opened } from './feed.js';
 import { holdLifeline } from './lifeline.js';
 import type { OpenModule } from './module.js';
 import type { CoreStats, FlavourFiles, FromEngine, ToEngine } from './protocol.js';
@@ -36,6 +36,18 @@ function fatal(error: unknown): SluiceError {
     `the engine stopped working (${text}); load the model again`,
     { cause: error },
   );
+}
+
+/** A file that is incomplete on the server need not be downloaded to the end to show it. */
+function checkLength(info: ModelInfo, opened: Opened): void {
+  const promised = info.dataOffset + info.dataBytes;
+  if (opened.network && opened.exact && opened.total > 0 && promised > opened.total) {
+    throw new SluiceError(
+      'download_failed',
+      `the server has ${opened.total} bytes of a file whose header names ${promised}: ` +
+        'it is incomplete there; use another address, or upload it again',
+    );
+  }
 }
 
 function coreStats(engine: EngineHandle): CoreStats {
@@ -121,12 +133,13 @@ export class EngineHost {
       await feed.readHeader(header, module, memory);
       const shown = opened.exact && opened.total > 0 ? opened.total : fileSize;
       const info = this.#info(header.inspect(request.options, shown), maxBytes);
+      checkLength(info, opened);
       this.post({ type: 'understood', info, warning: '', stats: null });
       return;
     }
     const engine = new module.Engine();
     check(engine.open(request.options, fileSize));
-    feed.ontaken = () => this.#guard(() => this.#taken(engine, maxBytes, opened.total));
+    feed.ontaken = () => this.#guard(() => this.#taken(engine, maxBytes, opened));
     feed.drive(engine, memory, request.direct);
   }
 
@@ -155,20 +168,21 @@ export class EngineHost {
   }
 
   /** Bytes were taken: tells what changed, and goes on with what waited for them. */
-  #taken(engine: EngineHandle, maxBytes: number, announced: number): void {
+  #taken(engine: EngineHandle, maxBytes: number, opened: Opened): void {
     if (this.#engine === null && engine.understood()) {
       const info = this.#info(engine.inspect(), maxBytes);
+      checkLength(info, opened);
       if (info.error !== undefined) throw new SluiceError(info.error.code, info.error.message);
       this.#engine = engine;
       this.post({ type: 'understood', info, warning: engine.warning(), stats: this.#stats() });
     }
     const done = engine.loaded();
     if (done || performance.now() - this.#lastProgress >= PROGRESS_MS) {
-      this.#tellProgress(engine, announced);
+      this.#tellProgress(engine, opened.total);
     } else {
       // The last bytes before a pause are told as well.
       this.#late ??= setTimeout(
-        () => this.#guard(() => this.#tellProgress(engine, announced)),
+        () => this.#guard(() => this.#tellProgress(engine, opened.total)),
         PROGRESS_MS,
       );
     }

@@ -130,6 +130,19 @@ describe('load', () => {
     await expect(engine.tokenize('x')).rejects.toEqual(code('download_failed'));
   });
 
+  it('sees by its length that a file is incomplete on the server', async () => {
+    const half = file.slice(0, FILE_BYTES / 2);
+    const headers = { 'content-length': String(half.byteLength) };
+    stubFetch(() => new Response(streamOf(piecesOf(half, 5000)), { headers }));
+    useFakes();
+    const loading = Engine.load(MODEL);
+    await expect(loading).rejects.toEqual(code('download_failed'));
+    await expect(loading).rejects.toThrow(
+      /the server has 100000 bytes of a file whose header names 200000/,
+    );
+    await expect(Engine.probe(MODEL)).rejects.toEqual(code('download_failed'));
+  });
+
   it('names the status of a refusal', async () => {
     stubFetch(() => new Response('', { status: 404 }));
     useFakes();

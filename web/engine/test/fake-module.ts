@@ -187,6 +187,8 @@ function inspectAnswer(): Answer {
   return JSON.stringify({
     architecture: 'llama',
     fileBytes: FILE_BYTES,
+    dataOffset: HEADER_BYTES,
+    dataBytes: FILE_BYTES - HEADER_BYTES,
     supported: true,
     memory: { total: 2 * FILE_BYTES },
   });
