@@ -47,14 +47,16 @@ for (const [folder, may] of Object.entries(outside)) {
   for (const file of sources(folder)) {
     ++files;
     for (const included of includesOf(join(root, file))) {
-      if (!own.has(included) && !may.includes(included)) problems.push(`${file} includes ${included}`);
+      if (!own.has(included) && !may.includes(included))
+        problems.push(`${file} includes ${included}`);
     }
   }
 }
 // Kernels know no tensors, threads or files; an instruction set's file sees only its own kind.
 for (const file of sources('core/kernels')) {
   for (const included of includesOf(join(root, file))) {
-    if (['base/threads.h', 'base/aligned.h'].includes(included)) problems.push(`${file} includes ${included}`);
+    if (['base/threads.h', 'base/aligned.h'].includes(included))
+      problems.push(`${file} includes ${included}`);
   }
 }
 // The page stands on the library's index alone.
@@ -66,11 +68,13 @@ function walk(directory) {
 for (const file of walk('web/app/src').filter((name) => /\.tsx?$/.test(name))) {
   ++files;
   for (const [, from] of readFileSync(join(root, file), 'utf8').matchAll(/from\s+'([^']+)'/g)) {
-    if (from.startsWith('@sluice/engine/') || from.includes('/engine/src')) problems.push(`${file} imports ${from}`);
+    if (from.startsWith('@sluice/engine/') || from.includes('/engine/src'))
+      problems.push(`${file} imports ${from}`);
   }
 }
 
-if (files < 40) problems.push(`only ${files} files were found: is the list of folders still right?`);
+if (files < 40)
+  problems.push(`only ${files} files were found: is the list of folders still right?`);
 for (const problem of problems) console.error(`layers: ${problem}`);
 console.log(`layers: ${files} files, ${problems.length} breaches`);
 process.exit(problems.length === 0 ? 0 : 1);

@@ -81,7 +81,7 @@ std::unique_ptr<Engine> open_f32(const std::string& path) {
   return open_file(path, options);
 }
 
-// --- the answers that are committed here ---------------------------------------------------------
+// --- the answers that are committed here -----------------------------------------------
 
 std::vector<Case> cases_of(const nlohmann::json& model) {
   std::vector<Case> cases;
@@ -139,8 +139,7 @@ TEST(Answers, AreThereForEveryTinyModel) {
   }
 }
 
-// --- ../shared
-// -------------------------------------------------------------------------------------
+// --- ../shared -------------------------------------------------------------------------
 
 std::string shared_path(const std::string& file) {
   return kShared + (file.starts_with("tiny") ? "tiny/" : "") + file;

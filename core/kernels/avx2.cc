@@ -19,7 +19,7 @@ inline void store_f16(uint8_t* p, F x) {
   store(p, _mm256_cvtps_ph(as<__m256>(x), _MM_FROUND_TO_NEAREST_INT));
 }
 
-inline U load_u16(const uint8_t* p) { return as<U>(_mm256_cvtepu16_epi32(load<__m128i>(p))); }
+inline I load_i16(const uint8_t* p) { return as<I>(_mm256_cvtepi16_epi32(load<__m128i>(p))); }
 inline I load_i8(const uint8_t* p) {
   return as<I>(_mm256_cvtepi8_epi32(_mm_cvtsi64_si128(load<int64_t>(p))));
 }

@@ -23,7 +23,7 @@ inline void store_f16(uint8_t* p, F x) {
   store(p, _mm512_cvtps_ph(as<__m512>(x), _MM_FROUND_TO_NEAREST_INT));
 }
 
-inline U load_u16(const uint8_t* p) { return as<U>(_mm512_cvtepu16_epi32(load<__m256i>(p))); }
+inline I load_i16(const uint8_t* p) { return as<I>(_mm512_cvtepi16_epi32(load<__m256i>(p))); }
 inline I load_i8(const uint8_t* p) { return as<I>(_mm512_cvtepi8_epi32(load<__m128i>(p))); }
 inline void store_i8(int8_t* p, I x) { store(p, _mm512_cvtepi32_epi8(as<__m512i>(x))); }
 

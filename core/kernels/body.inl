@@ -1,7 +1,7 @@
 // Every kernel, once. An instruction set's file includes this inside its unnamed namespace after it
 // has defined, on top of vector.inl:
 //   load_f16, store_f16             kLanes halves at any alignment
-//   load_u16, load_i8, store_i8     kLanes small integers, widened to 32 bits or their low bytes
+//   load_i16, load_i8, store_i8     kLanes small integers, widened to 32 bits or their low bytes
 //   prefetch_weights(block)         asks for weights that decode reads soon
 //   kAttendQueries, kAttendVectors  the register tile of attention
 // and gives make_table a class of integer dots:
@@ -378,7 +378,7 @@ void direct(const uint8_t* strip, const Acts& acts, int n_tokens, float* out, in
 }
 
 inline F load_f32(const uint8_t* p) { return load<F>(p); }
-inline F load_bf16(const uint8_t* p) { return as<F>(load_u16(p) << 16); }
+inline F load_bf16(const uint8_t* p) { return as<F>(as<U>(load_i16(p)) << 16); }
 
 template <typename Dots, F (*kLoad)(const uint8_t*), int kBytes, int kTokens>
 [[gnu::noinline]] void float_tile(const uint8_t* strip, const float* x, int64_t cols, float* out,

@@ -15,9 +15,9 @@ constexpr int kVectorBytes = 16;
 using B [[gnu::vector_size(16)]] = int8_t;
 using UL [[gnu::vector_size(16)]] = uint64_t;
 
-inline U load_u16(const uint8_t* p) {
+inline I load_i16(const uint8_t* p) {
   const H halves = as<H>(UL{load<uint64_t>(p), 0});
-  return as<U>(__builtin_shufflevector(halves, H{}, 0, 8, 1, 9, 2, 10, 3, 11));
+  return as<I>(__builtin_shufflevector(H{}, halves, 0, 8, 1, 9, 2, 10, 3, 11)) >> 16;
 }
 inline void store_u16(uint8_t* p, U x) {
   for (int i = 0; i < kLanes; ++i) store(p + 2 * i, static_cast<uint16_t>(x[i]));

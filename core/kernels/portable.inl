@@ -1,12 +1,10 @@
 // Half floats and integer dots without the instructions for them. Included after vector.inl and the
-// definitions of load_u16 and store_u16 (kLanes 16-bit values, widened, or the low halves).
+// definitions of load_i16 and store_u16 (kLanes 16-bit values, widened, or the low halves).
 
 // As f16_to_f32 in base/half.h for finite halves (an infinity becomes 2^16): the fields moved in
 // place, the exponent's base put right by 2^112, subnormals included.
 inline F load_f16(const uint8_t* p) {
-  const U half = load_u16(p);
-  const U fields = (half << 13 & 0x0fffe000u) | (half << 16 & 0x80000000u);
-  return as<F>(fields) * 0x1p112f;
+  return as<F>(as<U>(load_i16(p)) << 13 & 0x8fffe000u) * 0x1p112f;
 }
 
 // As f32_to_f16.

@@ -110,7 +110,7 @@ struct PairDot<8> {
 
 struct Tiles {
   static constexpr int kTokens = 4;
-  static constexpr int vectors(int tokens) { return tokens == 1 ? 4 : 2; }
+  static constexpr int vectors(int tokens) { return tokens == 1 ? 4 : tokens == 2 ? 2 : 1; }
 };
 struct UnsignedDots : Tiles {
   template <int kBits>

@@ -1,6 +1,6 @@
 // What both wasm tables define on top of vector.inl.
 
-inline U load_u16(const uint8_t* p) { return as<U>(wasm_u32x4_load16x4(p)); }
+inline I load_i16(const uint8_t* p) { return as<I>(wasm_i32x4_load16x4(p)); }
 inline void store_u16(uint8_t* p, U x) {
   const v128_t low = as<v128_t>(x & 0xffffu);
   wasm_v128_store64_lane(p, wasm_u16x8_narrow_i32x4(low, low), 0);

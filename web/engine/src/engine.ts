@@ -175,7 +175,7 @@ export class Engine {
 
   // --- what comes from the worker ------------------------------------------------------------------
 
-  #receive(message: Exclude<FromEngine, { type: 'alive' }>): void {
+  #receive(message: Exclude<FromEngine, { type: 'alive' | 'closed' }>): void {
     if (this.#over !== null) return;
     if ('stats' in message && message.stats !== null) this.#stats = message.stats;
     switch (message.type) {

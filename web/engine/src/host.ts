@@ -61,10 +61,13 @@ interface Run {
 }
 
 export class EngineHost {
+  /** Set as soon as there is one; #engine only when its header is understood. */
+  #opening: EngineHandle | null = null;
   #engine: EngineHandle | null = null;
   #feed: Feed | null = null;
   #run: Run | null = null;
   #dead = false;
+  #trapped = false;
   #scheduled = false;
   #lastProgress = 0;
   #late: ReturnType<typeof setTimeout> | undefined;
@@ -85,6 +88,8 @@ export class EngineHost {
       void this.#open(message).catch((error: unknown) => this.#fail(error));
     } else if (message.type === 'cancel') {
       this.#guard(() => this.#cancel(message.id));
+    } else if (message.type === 'close') {
+      this.#close();
     } else {
       this.#guard(() => this.#request(message));
     }
@@ -94,6 +99,15 @@ export class EngineHost {
   close(): void {
     this.#dead = true;
     this.#ticks.port1.close();
+  }
+
+  /** Threads of the pool that sleep or spin in wasm would outlive their worker by seconds: they are ended first. */
+  #close(): void {
+    this.#feed?.stop();
+    // What trapped is in no state to end itself.
+    if (!this.#trapped) this.#opening?.delete();
+    this.close();
+    this.post({ type: 'closed' });
   }
 
   /** Runs `work`; what it throws is the end of this worker. */
@@ -109,6 +123,7 @@ export class EngineHost {
   #fail(error: unknown): void {
     if (this.#dead) return;
     this.#dead = true;
+    this.#trapped = !(error instanceof SluiceError);
     this.#feed?.stop();
     this.post({ type: 'failed', error: toErrorData(fatal(error)) });
   }
@@ -137,7 +152,9 @@ export class EngineHost {
       this.post({ type: 'understood', info, warning: '', stats: null });
       return;
     }
+    if (this.#dead) return;
     const engine = new module.Engine();
+    this.#opening = engine;
     check(engine.open(request.options, fileSize));
     feed.ontaken = () => this.#guard(() => this.#taken(engine, maxBytes, opened));
     feed.drive(engine, memory, request.direct);
@@ -199,7 +216,7 @@ export class EngineHost {
     return coreStats(this.#engine as EngineHandle);
   }
 
-  #request(message: Exclude<ToEngine, { type: 'open' | 'cancel' }>): void {
+  #request(message: Exclude<ToEngine, { type: 'open' | 'cancel' | 'close' }>): void {
     const { id } = message;
     const engine = this.#engine;
     try {

@@ -38,11 +38,14 @@ export type ToEngine =
   | { type: 'logits'; id: number; ids: readonly number[]; top: number; batch: number }
   | { type: 'tokenize'; id: number; text: string; special: boolean }
   | { type: 'detokenize'; id: number; ids: readonly number[] }
-  | { type: 'cancel'; id: number };
+  | { type: 'cancel'; id: number }
+  /** Ends the session and its threads; answered with 'closed'. Then the worker can be terminated at once. */
+  | { type: 'close' };
 
 /** Engine worker to page. `stats` come along wherever they may have changed. */
 export type FromEngine =
   | { type: 'alive' }
+  | { type: 'closed' }
   | { type: 'understood'; info: ModelInfo; warning: string; stats: CoreStats | null }
   | {
       type: 'progress';

@@ -29,6 +29,11 @@ function filesOf(flavour: Flavour): FlavourFiles {
   return { flavour, glue: glue.href, wasm: wasm.href };
 }
 
+/** Milliseconds that the engine worker is given to end its threads itself. */
+const GENTLE_MS = 250;
+/** Milliseconds that close() waits at most for the worker to be gone. */
+const GONE_MS = 1000;
+
 export interface OpenRequest {
   source: Resolved;
   probe: boolean;
@@ -36,7 +41,7 @@ export interface OpenRequest {
   threads: number;
   options: string;
   stallTimeout: number;
-  onMessage(message: Exclude<FromEngine, { type: 'alive' }>): void;
+  onMessage(message: Exclude<FromEngine, { type: 'alive' | 'closed' }>): void;
   /** A worker is gone or could not be started. Called once at most, never after end(). */
   onDeath(error: SluiceError): void;
 }
@@ -45,8 +50,10 @@ export class Workers {
   readonly #engine: Worker;
   #loader: Worker | null = null;
   readonly #ended = new AbortController();
-  /** Resolves when the engine worker is gone; only where that can be known. */
-  #engineGone: Promise<void> | null = null;
+  /** Resolves when the engine worker has ended its threads. */
+  readonly #closed: Promise<void>;
+  /** The one promise resolves when the engine worker is gone; empty where that can't be known. */
+  readonly #gone: Promise<void>[] = [];
   #dead = false;
 
   constructor(readonly request: OpenRequest) {
@@ -60,14 +67,18 @@ export class Workers {
           name: 'sluice-engine',
         }),
     );
-    this.#engine.addEventListener('message', ({ data }: MessageEvent<FromEngine>) => {
-      if (data.type === 'alive' && lifeline !== '') {
-        this.#engineGone = lifelineCut(lifeline, this.#ended.signal).then(() =>
-          this.#died('engine', 'it is gone'),
-        );
-      } else if (data.type !== 'alive' && !this.#dead) {
-        request.onMessage(data);
-      }
+    this.#closed = new Promise((closed) => {
+      this.#engine.addEventListener('message', ({ data }: MessageEvent<FromEngine>) => {
+        if (data.type === 'alive') {
+          if (lifeline === '') return;
+          const gone = lifelineCut(lifeline, this.#ended.signal);
+          this.#gone.push(gone.then(() => this.#died('engine', 'it is gone')));
+        } else if (data.type === 'closed') {
+          closed();
+        } else if (!this.#dead) {
+          request.onMessage(data);
+        }
+      });
     });
     const open: ToEngine = {
       type: 'open',
@@ -153,15 +164,25 @@ export class Workers {
 
   /** Ends both. Resolves when the engine worker and its memory are gone, as far as that can be seen. */
   async end(): Promise<void> {
+    const alive = !this.#dead;
     this.#dead = true;
     this.endLoader();
+    if (alive) {
+      this.#engine.postMessage({ type: 'close' } satisfies ToEngine);
+      await atMost(GENTLE_MS, Promise.race([this.#closed, ...this.#gone]));
+    }
     this.#engine.terminate();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, 1000);
-    });
-    if (this.#engineGone !== null) await Promise.race([this.#engineGone, patience]);
-    clearTimeout(timer);
+    if (this.#gone.length > 0) await atMost(GONE_MS, Promise.race(this.#gone));
     this.#ended.abort();
   }
+}
+
+/** Waits for `event`, but not longer than `limit` milliseconds. */
+async function atMost(limit: number, event: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const patience = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limit);
+  });
+  await Promise.race([event, patience]);
+  clearTimeout(timer);
 }

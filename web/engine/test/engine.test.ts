@@ -39,6 +39,11 @@ function slowModel(bytes: number): { more(): void } {
   return { more };
 }
 
+/** The workers are given a moment to end their threads. */
+async function allEnded(): Promise<void> {
+  await vi.waitFor(() => expect(FakeWorker.all.every((w) => w.terminated)).toBe(true));
+}
+
 function code(expected: string): unknown {
   return expect.objectContaining({ code: expected });
 }
@@ -112,7 +117,7 @@ describe('load', () => {
     await expect(Engine.load(new Blob(['PK\x03\x04 a zip file']))).rejects.toEqual(
       code('bad_file'),
     );
-    expect(FakeWorker.all.every((w) => w.terminated)).toBe(true);
+    await allEnded();
     control.taken.length = 0;
     await (
       await Engine.load(MODEL)
@@ -126,7 +131,7 @@ describe('load', () => {
     const text = collect(engine.generate('a b c'));
     await expect(text).rejects.toEqual(code('download_failed'));
     await expect(engine.ready).rejects.toThrow(`50000 of ${FILE_BYTES} bytes`);
-    expect(FakeWorker.all.every((w) => w.terminated)).toBe(true);
+    await allEnded();
     await expect(engine.tokenize('x')).rejects.toEqual(code('download_failed'));
   });
 
@@ -167,7 +172,7 @@ describe('abort', () => {
     const loading = Engine.load(MODEL, { signal: early.signal });
     setTimeout(() => early.abort());
     await expect(loading).rejects.toEqual(code('aborted'));
-    expect(FakeWorker.all.every((w) => w.terminated)).toBe(true);
+    await allEnded();
 
     useFakes();
     slowModel(1000);
@@ -304,7 +309,7 @@ describe('close', () => {
     }
     expect((await both)[0]?.status).toBe('rejected');
     expect((await both)[2]?.status).toBe('rejected');
-    expect(FakeWorker.all.every((w) => w.terminated)).toBe(true);
+    await allEnded();
     await expect(collect(engine.generate('a'))).rejects.toEqual(code('invalid_argument'));
     await expect(engine.logits([1])).rejects.toEqual(code('invalid_argument'));
     await engine.close();
@@ -332,7 +337,7 @@ describe('a worker that dies', () => {
     await engine.ready;
     control.trap = 'unreachable';
     await expect(collect(engine.generate('a'))).rejects.toEqual(code('worker_died'));
-    expect(FakeWorker.all.every((w) => w.terminated)).toBe(true);
+    await allEnded();
     useFakes();
     await (
       await Engine.load(MODEL)
@@ -389,7 +394,7 @@ describe('probe', () => {
       supported: true,
     });
     expect(asked).toBeLessThan(100);
-    expect(FakeWorker.all.every((w) => w.terminated)).toBe(true);
+    await allEnded();
   });
 
   it('refuses what is cut short within its header', async () => {

@@ -1,0 +1,450 @@
+// How an engine behaves, beyond its numbers: ends, errors, arriving weights, memory. Its
+// text is tested in engine_text_test.cc.
+#include <functional>
+#include <limits>
+#include <set>
+
+#include "engine_fixture.h"
+
+namespace sluice {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+const std::vector<TokenId> kIds = {5, 80, 17};
+
+void expect_error(const Status& status, Code code) {
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(code_name(status.error().code), code_name(code)) << status.error().message;
+  EXPECT_GT(status.error().message.size(), 20u);
+}
+
+// --- ends ------------------------------------------------------------------------------
+
+TEST(Ends, WithNothingStartedStepIsDone) {
+  const auto engine = tiny_engine();
+  const auto event = engine->step();
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ(event->kind, Event::Kind::done);
+  EXPECT_FALSE(engine->running());
+}
+
+TEST(Ends, MaxTokensCountsTokens) {
+  const auto engine = tiny_engine();
+  for (const int n : {0, 1, 2, 7}) {
+    const Generated got = generate(*engine, kIds, greedy(n));
+    EXPECT_EQ(got.tokens.size(), static_cast<size_t>(n));
+    EXPECT_EQ(got.finish, Finish::length);
+    EXPECT_EQ(engine->stats().tokens, n);
+    EXPECT_FALSE(engine->running());
+  }
+}
+
+TEST(Ends, TheContextIsFull) {
+  const auto engine = tiny_engine(32);
+  EXPECT_EQ(engine->context_size(), 32u);
+  const std::vector<TokenId> prompt = some_ids(10, 512);
+  const Generated got = generate(*engine, prompt, greedy(-1));
+  EXPECT_EQ(got.finish, Finish::context);
+  // 22 more are in the cache; the last one was chosen after it was full.
+  EXPECT_EQ(got.tokens.size(), 23u);
+  expect_error(engine->start(some_ids(32, 512), greedy(1)), Code::context_full);
+  expect_error(engine->start_logits(some_ids(33, 512), 0), Code::context_full);
+  EXPECT_EQ(generate(*engine, some_ids(31, 512), greedy(5)).tokens.size(), 2u);
+  EXPECT_NE(hash_of(*engine, some_ids(32, 512)), "");
+}
+
+// A model whose end token always wins: the embedding (tied) of all others is zero.
+TEST(Ends, AtAnEndTokenUnlessItIsIgnored) {
+  TinyModel model = tiny_model_named("qwen2-f32");
+  model.n_layers = 1;
+  std::string bytes = build_tiny_model(model);
+  const auto header = parse_gguf(as_bytes(bytes), bytes.size());
+  ASSERT_TRUE(header.has_value());
+  const TokenId eos = 510;
+  const TensorInfo* embedding = header->find_tensor("token_embd.weight");
+  const TensorInfo* norm = header->find_tensor("output_norm.weight");
+  const auto floats = [&](const TensorInfo* t, size_t row) {
+    return bytes.data() + header->data_offset + t->offset + row * 4 * t->dims[0];
+  };
+  // Every token is the same direction, the end token the longest.
+  std::vector<float> direction(model.n_embd, 0.25f);
+  for (TokenId id = 0; id < 512; ++id) {
+    for (float& value : direction) value = id == eos ? 8.0f : 0.25f;
+    std::memcpy(floats(embedding, static_cast<size_t>(id)), direction.data(), 4 * model.n_embd);
+  }
+  for (float& value : direction) value = 1.0f;
+  std::memcpy(floats(norm, 0), direction.data(), 4 * model.n_embd);
+  for (const char* branch : {"blk.0.attn_output.weight", "blk.0.ffn_down.weight"}) {
+    const TensorInfo* t = header->find_tensor(branch);
+    std::memset(floats(t, 0), 0, static_cast<size_t>(t->bytes));
+  }
+  const auto engine = load_bytes(bytes, small());
+  ASSERT_NE(engine, nullptr);
+  ASSERT_TRUE(engine->tokenizer().is_end(eos));
+  GenerateOptions options = greedy(5);
+  options.ignore_eos = false;
+  const Generated got = generate(*engine, kIds, options);
+  EXPECT_EQ(got.finish, Finish::eos);
+  EXPECT_TRUE(got.tokens.empty());
+  const Generated ignored = generate(*engine, kIds, greedy(5));
+  EXPECT_EQ(ignored.finish, Finish::length);
+  EXPECT_EQ(ignored.ids(), std::vector<TokenId>(5, eos));
+  EXPECT_EQ(ignored.text, "");
+}
+
+TEST(Ends, CancelledAtEveryStep) {
+  const auto engine = tiny_engine();
+  for (int steps = 0; steps < 9; ++steps) {
+    ASSERT_TRUE(engine->start(some_ids(5, 512), greedy(50)).has_value());
+    EXPECT_TRUE(engine->running());
+    for (int i = 0; i < steps; ++i) ASSERT_TRUE(engine->step().has_value());
+    engine->cancel();
+    const auto event = engine->step();
+    ASSERT_TRUE(event.has_value());
+    EXPECT_EQ(event->kind, Event::Kind::done);
+    EXPECT_EQ(event->finish, Finish::aborted);
+    EXPECT_EQ(event->text, "");
+    EXPECT_FALSE(engine->running());
+    engine->reset();
+  }
+  engine->cancel();  // with nothing running it does nothing
+  EXPECT_EQ(generate(*engine, kIds, greedy(3)).tokens.size(), 3u);
+}
+
+TEST(Ends, LogitsCanBeCancelledToo) {
+  const auto engine = tiny_engine();
+  const std::string expected = hash_of(*engine, kIds);
+  ASSERT_TRUE(engine->start_logits(some_ids(40, 512), 1).has_value());
+  for (int i = 0; i < 7; ++i) ASSERT_TRUE(engine->step().has_value());
+  engine->cancel();
+  EXPECT_EQ(finish_run(*engine).finish, Finish::aborted);
+  EXPECT_EQ(hash_of(*engine, kIds), expected);
+}
+
+// --- errors ----------------------------------------------------------------------------
+
+TEST(Errors, ASecondStartIsBusyAndDisturbsNothing) {
+  const auto engine = tiny_engine();
+  const std::vector<TokenId> expected = generate(*engine, kIds, greedy(4)).ids();
+  engine->reset();
+  ASSERT_TRUE(engine->start(kIds, greedy(4)).has_value());
+  expect_error(engine->start(kIds, greedy(4)), Code::busy);
+  expect_error(engine->start("text", greedy(4)), Code::busy);
+  expect_error(engine->start_logits(kIds, 0), Code::busy);
+  EXPECT_EQ(finish_run(*engine).ids(), expected);
+}
+
+TEST(Errors, PromptsThatCannotBe) {
+  const auto engine = tiny_engine();
+  const std::vector<TokenId> bad[] = {{}, {-1}, {512}, {3, 511, 512}, {INT32_MAX}, {INT32_MIN, 4}};
+  for (const std::vector<TokenId>& ids : bad) {
+    expect_error(engine->start(ids, greedy(1)), Code::invalid_argument);
+    expect_error(engine->start_logits(ids, 0), Code::invalid_argument);
+    EXPECT_FALSE(engine->running());
+  }
+  expect_error(engine->start("", greedy(1)), Code::invalid_argument);  // no BOS in this vocabulary
+  expect_error(engine->start_logits(kIds, -1), Code::invalid_argument);
+  EXPECT_EQ(generate(*engine, std::vector<TokenId>{511}, greedy(2)).tokens.size(), 2u);
+}
+
+TEST(Errors, AnEmptyTextIsFineWhereTheModelHasABeginning) {
+  const auto engine = stories();
+  ASSERT_NE(engine, nullptr);
+  const Generated got = generate(*engine, std::string_view(), greedy(5));
+  EXPECT_EQ(got.tokens.size(), 5u);
+  EXPECT_EQ(engine->stats().prompt_tokens, 1);
+}
+
+TEST(Errors, AbsurdOptionsAreRefused) {
+  const auto engine = tiny_engine();
+  using Change = std::function<void(GenerateOptions&)>;
+  const Change absurd[] = {
+      [](auto& o) { o.sampler.temperature = kNan; },
+      [](auto& o) { o.sampler.temperature = -0.5f; },
+      [](auto& o) { o.sampler.temperature = kInfinity; },
+      [](auto& o) { o.sampler.top_k = -1; },
+      [](auto& o) { o.sampler.top_p = kNan; },
+      [](auto& o) { o.sampler.top_p = -0.1f; },
+      [](auto& o) { o.sampler.top_p = 1.5f; },
+      [](auto& o) { o.sampler.min_p = kNan; },
+      [](auto& o) { o.sampler.min_p = -1; },
+      [](auto& o) { o.sampler.min_p = 1.5f; },
+      [](auto& o) { o.sampler.repeat_penalty = kNan; },
+      [](auto& o) { o.sampler.repeat_penalty = 0; },
+      [](auto& o) { o.sampler.repeat_penalty = -1; },
+      [](auto& o) { o.sampler.repeat_penalty = kInfinity; },
+      [](auto& o) { o.max_tokens = -2; },
+      [](auto& o) { o.max_tokens = INT64_MIN; },
+      [](auto& o) { o.top_logprobs = -1; },
+      [](auto& o) { o.top_logprobs = 101; },
+      [](auto& o) {
+        o.stop = {"fine", ""};
+      },
+  };
+  for (size_t i = 0; i < std::size(absurd); ++i) {
+    SCOPED_TRACE(i);
+    GenerateOptions options = greedy(2);
+    absurd[i](options);
+    expect_error(engine->start(kIds, options), Code::invalid_argument);
+  }
+  EXPECT_EQ(generate(*engine, kIds, greedy(INT64_MAX)).finish, Finish::context);
+}
+
+TEST(Errors, AbsurdLoadOptionsAreRefused) {
+  using Change = std::function<void(LoadOptions&)>;
+  const Change absurd[] = {
+      [](auto& o) { o.threads = -1; },
+      [](auto& o) { o.threads = 100000; },
+      [](auto& o) { o.threads = INT32_MIN; },
+      [](auto& o) { o.context_size = (1u << 20) + 1; },
+      [](auto& o) { o.context_size = ~0u; },
+      [](auto& o) { o.kernels = "abacus"; },
+      [](auto& o) { o.kernels = std::string(5000, 'x'); },
+  };
+  const auto header = parse_gguf(as_bytes(tiny_bytes()), tiny_bytes().size());
+  ASSERT_TRUE(header.has_value());
+  for (size_t i = 0; i < std::size(absurd); ++i) {
+    SCOPED_TRACE(i);
+    LoadOptions options;
+    absurd[i](options);
+    const auto engine = Engine::create(options, 0);
+    ASSERT_FALSE(engine.has_value());
+    EXPECT_EQ(engine.error().code, Code::invalid_argument);
+    EXPECT_LT(engine.error().message.size(), 400u);
+    EXPECT_FALSE(plan_memory(*header, options).has_value());
+  }
+}
+
+// --- arriving weights ------------------------------------------------------------------
+
+TEST(Arriving, ThePromptIsComputedAsTheLayersCome) {
+  const auto whole = tiny_engine();
+  ASSERT_NE(whole, nullptr);
+  const std::vector<TokenId> prompt = some_ids(20, 512);
+  const std::vector<TokenId> expected = generate(*whole, prompt, greedy(8)).ids();
+
+  const std::string& bytes = tiny_bytes();
+  auto created = Engine::create(small(), bytes.size());
+  ASSERT_TRUE(created.has_value());
+  Engine& engine = **created;
+  expect_error(engine.start(prompt, greedy(8)), Code::invalid_argument);
+  size_t at = 0;
+  const auto bring = [&](size_t n) {
+    n = std::min(n, bytes.size() - at);
+    ASSERT_TRUE(engine.push(as_bytes(std::string_view(bytes).substr(at, n))).has_value());
+    at += n;
+  };
+  while (!engine.understood()) bring(1000);
+  EXPECT_FALSE(engine.loaded());
+  ASSERT_TRUE(engine.start(prompt, greedy(8)).has_value());
+  size_t worked_early = 0;
+  int32_t layers_ready = 0;
+  std::vector<TokenId> got;
+  for (;;) {
+    const auto event = engine.step();
+    ASSERT_TRUE(event.has_value());
+    if (event->kind == Event::Kind::done) break;
+    if (event->kind == Event::Kind::token) got.push_back(event->id);
+    if (event->kind == Event::Kind::working && !engine.loaded()) ++worked_early;
+    if (event->kind == Event::Kind::waiting) {
+      ASSERT_FALSE(engine.loaded());
+      const LoadProgress before = engine.progress();
+      EXPECT_EQ(before.loaded, at);
+      EXPECT_EQ(before.total, bytes.size());
+      EXPECT_EQ(before.layers_total, 2);
+      EXPECT_GE(before.layers_ready, layers_ready);
+      layers_ready = before.layers_ready;
+      bring(500);
+    }
+  }
+  EXPECT_GE(worked_early, 1u);
+  EXPECT_EQ(got, expected);
+  ASSERT_TRUE(engine.end_of_file().has_value());
+  EXPECT_EQ(engine.progress().layers_ready, 2);
+}
+
+TEST(Arriving, WhatWaitsCanBeCancelled) {
+  auto created = Engine::create(small(), 0);
+  ASSERT_TRUE(created.has_value());
+  Engine& engine = **created;
+  const size_t half = tiny_bytes().size() / 2;
+  ASSERT_TRUE(engine.push(as_bytes(tiny_bytes()).first(half)).has_value());
+  ASSERT_TRUE(engine.understood());
+  ASSERT_TRUE(engine.start(kIds, greedy(3)).has_value());
+  for (;;) {
+    const auto event = engine.step();
+    ASSERT_TRUE(event.has_value());
+    ASSERT_NE(event->kind, Event::Kind::token);
+    if (event->kind == Event::Kind::waiting) break;
+  }
+  engine.cancel();
+  EXPECT_EQ(finish_run(engine).finish, Finish::aborted);
+  const Status cut = engine.end_of_file();
+  expect_error(cut, Code::bad_file);
+  ASSERT_TRUE(engine.push(as_bytes(tiny_bytes()).subspan(half)).has_value());
+  EXPECT_TRUE(engine.loaded());
+  EXPECT_EQ(generate(engine, kIds, greedy(3)).ids(),
+            generate(*tiny_engine(), kIds, greedy(3)).ids());
+}
+
+TEST(Arriving, BytesAfterTheDataAreIgnored) {
+  const auto engine = load_bytes(tiny_bytes() + std::string(200000, 'x'), small());
+  ASSERT_NE(engine, nullptr);
+  EXPECT_EQ(hash_of(*engine, kIds), hash_of(*tiny_engine(), kIds));
+}
+
+TEST(Arriving, AFileThatIsCutShortSaysSo) {
+  for (const size_t bytes :
+       {size_t{0}, size_t{3}, size_t{100}, size_t{9000}, tiny_bytes().size() - 1}) {
+    auto engine = Engine::create(small(), 0);
+    ASSERT_TRUE(engine.has_value());
+    ASSERT_TRUE((*engine)->push(as_bytes(tiny_bytes()).first(bytes)).has_value());
+    expect_error((*engine)->end_of_file(), Code::bad_file);
+    EXPECT_FALSE((*engine)->loaded());
+  }
+}
+
+// --- the cache -------------------------------------------------------------------------
+
+TEST(Cache, IsReusedUntilReset) {
+  const auto engine = tiny_engine();
+  const std::vector<TokenId> prompt = some_ids(30, 512);
+  const auto first = generate(*engine, prompt, greedy(4)).ids();
+  EXPECT_EQ(engine->stats().reused_tokens, 0);
+  EXPECT_EQ(generate(*engine, prompt, greedy(4)).ids(), first);
+  EXPECT_EQ(engine->stats().reused_tokens, 29);  // the last one's logits are wanted
+  EXPECT_EQ(engine->stats().prompt_tokens, 30);
+  // The text so far and a new question: what was generated is reused, too.
+  std::vector<TokenId> longer = prompt;
+  longer.insert(longer.end(), first.begin(), first.end());
+  longer.push_back(7);
+  generate(*engine, longer, greedy(1));
+  EXPECT_EQ(engine->stats().reused_tokens, 33);
+  engine->reset();
+  EXPECT_EQ(generate(*engine, prompt, greedy(4)).ids(), first);
+  EXPECT_EQ(engine->stats().reused_tokens, 0);
+}
+
+TEST(Cache, LogitsLeaveItFilled) {
+  const auto engine = tiny_engine();
+  const std::vector<TokenId> prompt = some_ids(30, 512);
+  hash_of(*engine, prompt, 7);
+  generate(*engine, prompt, greedy(1));
+  EXPECT_EQ(engine->stats().reused_tokens, 29);
+}
+
+// --- figures ---------------------------------------------------------------------------
+
+TEST(Figures, SayWhatRan) {
+  const auto engine = tiny_engine(100);
+  ASSERT_NE(engine, nullptr);
+  EXPECT_GT(engine->stats().load_ms, 0);
+  GenerateOptions options = greedy(6);
+  options.sampler.seed = 77;
+  generate(*engine, some_ids(20, 512), options);
+  const Stats stats = engine->stats();
+  EXPECT_EQ(stats.threads, 1);
+  EXPECT_EQ(stats.context_size, 100u);
+  EXPECT_EQ(stats.prompt_tokens, 20);
+  EXPECT_EQ(stats.tokens, 6);
+  EXPECT_EQ(stats.seed, 77u);
+  EXPECT_GT(stats.ttft_ms, 0);
+  EXPECT_GT(stats.prompt_tps, 0);
+  EXPECT_GT(stats.tps, 0);
+  EXPECT_GT(stats.bytes_per_token, 512u * 64u);  // at least the head, at 8 bits and more
+  EXPECT_LT(stats.bytes_per_token, tiny_bytes().size());
+  EXPECT_GT(stats.resident_bytes, stats.bytes_per_token);
+}
+
+TEST(Figures, ASeedIsDrawnAndNamed) {
+  const auto engine = tiny_engine();
+  GenerateOptions options = greedy(12);
+  options.has_seed = false;
+  options.sampler.temperature = 2;
+  std::set<uint64_t> seeds;
+  for (int i = 0; i < 4; ++i) {
+    options.has_seed = false;
+    const Generated got = generate(*engine, kIds, options);
+    const uint64_t seed = engine->stats().seed;
+    seeds.insert(seed);
+    EXPECT_LT(seed, uint64_t{1} << 53);  // a JavaScript number holds it
+    options.has_seed = true;
+    options.sampler.seed = seed;
+    EXPECT_EQ(generate(*engine, kIds, options).ids(), got.ids());
+  }
+  EXPECT_EQ(seeds.size(), 4u);
+}
+
+// --- memory ----------------------------------------------------------------------------
+
+TEST(Memory, ThePlanBoundsWhatIsHeld) {
+  for (const char* name : {"llama-q4_k_m", "qwen2-q8_0", "qwen3-f16", "llama-odd-f32"}) {
+    const std::string bytes = build_tiny_model(tiny_model_named(name));
+    const auto header = parse_gguf(as_bytes(bytes), bytes.size());
+    ASSERT_TRUE(header.has_value());
+    for (const KvType kv_type : {KvType::f32, KvType::q8_0}) {
+      LoadOptions options = small(300);
+      options.threads = 2;
+      options.kv_type = kv_type;
+      const auto plan = plan_memory(*header, options);
+      ASSERT_TRUE(plan.has_value());
+      const auto engine = load_bytes(bytes, options);
+      ASSERT_NE(engine, nullptr);
+      EXPECT_EQ(engine->memory_plan().total(), plan->total());
+      EXPECT_GE(plan->weights, header->data_bytes);
+      const uint64_t before = engine->stats().resident_bytes;
+      EXPECT_LT(before, plan->total());
+      generate(*engine, some_ids(299, header->find_tensor("token_embd.weight")->dims[1]),
+               greedy(-1));
+      const uint64_t after = engine->stats().resident_bytes;
+      EXPECT_GT(after, before);
+      EXPECT_LE(after, plan->total()) << name;
+    }
+  }
+}
+
+TEST(Memory, TheCacheGrowsInChunks) {
+  const auto engine = tiny_engine(512);
+  ASSERT_NE(engine, nullptr);
+  generate(*engine, kIds, greedy(1));
+  const uint64_t one = engine->stats().resident_bytes;
+  generate(*engine, kIds, greedy(200));
+  EXPECT_EQ(engine->stats().resident_bytes, one);  // the same chunk
+  generate(*engine, kIds, greedy(300));
+  EXPECT_EQ(engine->stats().resident_bytes, one + engine->memory_plan().kv / 2);
+}
+
+TEST(Memory, ABudgetIsKeptOrRefused) {
+  const auto header = parse_gguf(as_bytes(tiny_bytes()), tiny_bytes().size());
+  ASSERT_TRUE(header.has_value());
+  LoadOptions options = small();
+  const uint64_t need = plan_memory(*header, options)->total();
+  options.memory_budget = need;
+  EXPECT_NE(load_bytes(tiny_bytes(), options), nullptr);
+  options.memory_budget = need - 1;
+  auto engine = Engine::create(options, tiny_bytes().size());
+  ASSERT_TRUE(engine.has_value());
+  expect_error((*engine)->push(as_bytes(tiny_bytes())), Code::budget_too_small);
+  const TemporaryFile file(tiny_bytes());
+  const auto opened = Engine::open(file.path(), options);
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_EQ(opened.error().code, Code::budget_too_small);
+}
+
+TEST(Memory, OpeningWhatIsNoModelSaysSo) {
+  const auto absent = Engine::open("/nowhere/model.gguf", {});
+  ASSERT_FALSE(absent.has_value());
+  EXPECT_EQ(absent.error().code, Code::bad_file);
+  const auto directory = Engine::open("/", {});
+  ASSERT_FALSE(directory.has_value());
+  EXPECT_EQ(directory.error().code, Code::bad_file);
+  const TemporaryFile empty("");
+  const auto nothing = Engine::open(empty.path(), {});
+  ASSERT_FALSE(nothing.has_value());
+  EXPECT_EQ(nothing.error().code, Code::bad_file);
+}
+
+}  // namespace
+}  // namespace sluice
