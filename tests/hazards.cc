@@ -484,6 +484,11 @@ std::vector<Oddity> harmless_oddities() {
     f.kv_array<uint64_t>("x.9c", ValueType::u64, {1, 2, 3});
     f.kv_array<uint8_t>("x.9d", ValueType::boolean, {0, 1});
   });
+  add("token_not_utf8", [](GgufBuilder& f) {
+    std::vector<std::string> tokens = tiny_tokens();
+    tokens.back() = "\xff\xc3";
+    f.kv_strings("tokenizer.ggml.tokens", tokens);
+  });
   add("norms_in_f16", [](GgufBuilder& f) {
     f.tensor("output_norm.weight", Type::F16, {32}, bytes_of(std::vector<uint16_t>(32, 0x3c00)));
   });

@@ -1,5 +1,6 @@
-// The wasm module's face: core/engine.h for JavaScript. Marshalling only; module.d.ts is the same in
-// TypeScript. Options and answers are JSON texts: "" says that all is well, a failure is error_json.
+// The wasm module's face: core/engine.h for JavaScript. Marshalling only; module.d.ts is the same
+// in TypeScript. Options and answers are JSON texts: "" says that all is well, a failure is
+// error_json.
 #include <emscripten.h>
 #include <emscripten/bind.h>
 #include <emscripten/val.h>
@@ -68,7 +69,9 @@ class EngineHandle {
     if (!window) return {0, 0, error_json(window.error())};
     return {reinterpret_cast<uintptr_t>(window->data()), static_cast<uint32_t>(window->size()), ""};
   }
-  std::string commit(uint32_t length) { return engine_ ? answer(engine_->commit(length)) : not_open(); }
+  std::string commit(uint32_t length) {
+    return engine_ ? answer(engine_->commit(length)) : not_open();
+  }
   std::string push(uintptr_t ptr, uint32_t length) {
     return engine_ ? answer(engine_->push(bytes_at(ptr, length))) : not_open();
   }
@@ -78,7 +81,8 @@ class EngineHandle {
   Progress progress() const {
     if (!engine_) return {};
     const LoadProgress p = engine_->progress();
-    return {static_cast<double>(p.loaded), static_cast<double>(p.total), p.layers_ready, p.layers_total};
+    return {static_cast<double>(p.loaded), static_cast<double>(p.total), p.layers_ready,
+            p.layers_total};
   }
 
   std::string inspect() const {
@@ -140,7 +144,9 @@ class EngineHandle {
     if (!options) return error_json(options.error());
     return answer(engine_->start(prompt, *options));
   }
-  static std::string not_open() { return error_json({Code::invalid_argument, "no file has been opened"}); }
+  static std::string not_open() {
+    return error_json({Code::invalid_argument, "no file has been opened"});
+  }
   static std::string not_understood() {
     return error_json({Code::invalid_argument, "the file's header has not been read yet"});
   }
@@ -181,8 +187,9 @@ class HeaderHandle {
 uintptr_t allocate(uint32_t bytes) { return reinterpret_cast<uintptr_t>(std::malloc(bytes)); }
 void release(uintptr_t ptr) { std::free(reinterpret_cast<void*>(ptr)); }
 
-// `new` may not fail quietly in a build without exceptions. Instead of trapping without a word it leaves
-// the module with a JavaScript error, which the worker reports as out_of_memory before it ends.
+// `new` may not fail quietly in a build without exceptions. Instead of trapping without a word it
+// leaves the module with a JavaScript error, which the worker reports as out_of_memory before it
+// ends.
 void give_up() { emscripten_throw_string("out_of_memory"); }
 
 }  // namespace

@@ -73,8 +73,13 @@ Result<Activations> Activations::allocate(int64_t max_cols, int64_t max_tokens) 
 }
 
 Input Activations::rows_of(int64_t cols) const {
-  return {x_.as<float>(), q_.as<int8_t>(),  digits_.as<int8_t>(), d_.as<float>(),
-          ds_.as<float>(), sums_.as<int32_t>(), cols};
+  return {x_.as<float>(),
+          q_.as<int8_t>(),
+          digits_.as<int8_t>(),
+          d_.as<float>(),
+          ds_.as<float>(),
+          sums_.as<int32_t>(),
+          cols};
 }
 
 void Input::quantize(const Kernels& kernels, int64_t token) const {

@@ -24,7 +24,19 @@
 namespace sluice {
 
 enum class ValueType : uint32_t {
-  u8 = 0, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64,
+  u8 = 0,
+  i8,
+  u16,
+  i16,
+  u32,
+  i32,
+  f32,
+  boolean,
+  string,
+  array,
+  u64,
+  i64,
+  f64,
 };
 std::string_view value_type_name(ValueType type);
 // Bytes of one scalar in a file; 0 for strings and arrays.
@@ -41,20 +53,20 @@ struct Value {
   std::vector<uint32_t> ends;
 
   bool is_array() const { return type == ValueType::array; }
-  std::string_view text(uint64_t i = 0) const;       // strings: the i-th
+  std::string_view text(uint64_t i = 0) const;           // strings: the i-th
   std::optional<uint64_t> as_u64(uint64_t i = 0) const;  // any integer or bool >= 0, exactly
   std::optional<int64_t> as_i64(uint64_t i = 0) const;
-  std::optional<double> as_f64(uint64_t i = 0) const;    // any number
+  std::optional<double> as_f64(uint64_t i = 0) const;  // any number
   std::optional<bool> as_bool(uint64_t i = 0) const;
 };
 
 struct TensorInfo {
   std::string name;
-  uint32_t type = 0;      // ggml's number; file_type() in quant/quant.h names it
+  uint32_t type = 0;  // ggml's number; file_type() in quant/quant.h names it
   uint32_t n_dims = 0;
   uint64_t dims[4] = {1, 1, 1, 1};  // dims[0] is the row length
-  uint64_t offset = 0;    // from the start of the data
-  uint64_t bytes = 0;     // checked: no overflow
+  uint64_t offset = 0;              // from the start of the data
+  uint64_t bytes = 0;               // checked: no overflow
 };
 
 struct Gguf {

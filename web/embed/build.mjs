@@ -22,7 +22,7 @@ function npm(...args) {
 
 fs.rmSync(DIST, { recursive: true, force: true });
 fs.mkdirSync(DIST);
-for (const name of ['index.html', 'main.js'])
+for (const name of ['index.html', 'main.js', 'icon.svg'])
   fs.copyFileSync(path.join(HERE, name), path.join(DIST, name));
 fs.writeFileSync(
   path.join(DIST, 'package.json'),
