@@ -1,0 +1,201 @@
+// Storing keys and values, and attention over a chunk of them; a part of body.inl.
+
+// K's elements lie 16 positions apart, V's side by side.
+void store_k(KvType type, const float* x, int head_dim, int lane, uint8_t* k, float* k_scales) {
+  if (type == KvType::f32) {
+    for (int i = 0; i < head_dim; ++i) memcpy(k + (16 * i + lane) * 4, x + i, 4);
+  } else if (type == KvType::f16) {
+    for_lanes(head_dim, [&](int64_t i, auto part) {
+      const Lanes values = part.load(x + i, 0.0f);
+      uint8_t halves[32];
+      for (int v = 0; v < kVectors; ++v) store_f16(halves + 2 * v * kLanes, values.v[v]);
+      for (int64_t j = 0; j < 16 && i + j < head_dim; ++j) {
+        memcpy(k + (16 * (i + j) + lane) * 2, halves + 2 * j, 2);
+      }
+    });
+  } else {
+    for (int i = 0; i < head_dim; i += kKvScaleBlock) {
+      const int count = head_dim - i < kKvScaleBlock ? head_dim - i : kKvScaleBlock;
+      int8_t q[kKvScaleBlock];
+      k_scales[i / kKvScaleBlock * 16 + lane] = round_block(x + i, count, q, nullptr);
+      for (int j = 0; j < count; ++j) memcpy(k + 16 * (i + j) + lane, q + j, 1);
+    }
+  }
+}
+
+void store_v(KvType type, const float* x, int head_dim, uint8_t* v, float* v_scales) {
+  if (type == KvType::q8_0) {
+    const int padded = (head_dim + 15) / 16 * 16;
+    for (int i = 0; i < padded; i += kKvScaleBlock) {
+      const int count = head_dim - i < kKvScaleBlock ? head_dim - i : kKvScaleBlock;
+      int8_t q[kKvScaleBlock];
+      v_scales[i / kKvScaleBlock] = round_block(x + i, count, q, nullptr);
+      memcpy(v + i, q,
+             static_cast<size_t>(padded - i < kKvScaleBlock ? padded - i : kKvScaleBlock));
+    }
+    return;
+  }
+  for_lanes(head_dim, [&](int64_t i, auto part) {
+    const Lanes values = part.load(x + i, 0.0f);
+    for (int64_t j = 0; j < kVectors; ++j) {
+      if (type == KvType::f32) {
+        store(v + 4 * (i + j * kLanes), values.v[j]);
+      } else {
+        store_f16(v + 2 * (i + j * kLanes), values.v[j]);
+      }
+    }
+  });
+}
+
+// ---- Attention --------------------------------------------------------------------------------
+
+template <KvType kType>
+inline F load_element(const uint8_t* p) {
+  if constexpr (kType == KvType::f32) return load<F>(p);
+  if constexpr (kType == KvType::f16) return load_f16(p);
+  if constexpr (kType == KvType::q8_0) return to_float(load_i8(p));
+}
+constexpr int element_bytes(KvType type) {
+  return type == KvType::f32 ? 4 : type == KvType::f16 ? 2 : 1;
+}
+
+inline int padded_dim(const Attend& a) { return (a.head_dim + 15) / 16 * 16; }
+inline int scale_count(const Attend& a) { return (a.head_dim + kKvScaleBlock - 1) / kKvScaleBlock; }
+inline float* scores_of(const Attend& a, int query) {
+  return a.scratch + query * (kKvChunk + padded_dim(a));
+}
+
+// Scores of kQueries queries at the positions of kVecs vectors, from vector `first` of the chunk
+// on.
+template <KvType kType, int kQueries, int kVecs>
+inline void score_tile(const Attend& a, int query, int first) {
+  constexpr int kBytes = element_bytes(kType);
+  const uint8_t* k[kVecs];
+  const float* k_scales[kVecs] = {};
+  for (int v = 0; v < kVecs; ++v) {
+    const int group = (first + v) / kVectors;
+    const int lane = (first + v) % kVectors * kLanes;
+    k[v] = a.chunk.k + (group * a.head_dim * 16 + lane) * kBytes;
+    if constexpr (kType == KvType::q8_0) {
+      k_scales[v] = a.chunk.k_scales + group * scale_count(a) * 16 + lane;
+    }
+  }
+  F acc[kQueries][kVecs] = {};
+  const float* q = a.q + query * a.head_dim;
+  for (int block = 0; block < a.head_dim; block += kKvScaleBlock) {
+    const int end = block + kKvScaleBlock < a.head_dim ? block + kKvScaleBlock : a.head_dim;
+    F scale[kVecs];
+    if constexpr (kType == KvType::q8_0) {
+      SLUICE_UNROLL
+      for (int v = 0; v < kVecs; ++v) scale[v] = load<F>(k_scales[v] + block / kKvScaleBlock * 16);
+    }
+    for (int d = block; d < end; ++d) {
+      F key[kVecs];
+      SLUICE_UNROLL
+      for (int v = 0; v < kVecs; ++v) {
+        key[v] = load_element<kType>(k[v] + d * 16 * kBytes);
+        if constexpr (kType == KvType::q8_0) key[v] = key[v] * scale[v];
+      }
+      SLUICE_UNROLL
+      for (int i = 0; i < kQueries; ++i) {
+        SLUICE_UNROLL
+        for (int v = 0; v < kVecs; ++v) acc[i][v] = acc[i][v] + q[i * a.head_dim + d] * key[v];
+      }
+    }
+  }
+  for (int i = 0; i < kQueries; ++i) {
+    float* scores = scores_of(a, query + i) + first * kLanes;
+    for (int v = 0; v < kVecs; ++v) store(scores + v * kLanes, a.scale * acc[i][v]);
+  }
+}
+
+// Weighted sums of kVecs vectors of V's elements, from vector `first` of a row on.
+template <KvType kType, int kQueries, int kVecs>
+inline void value_tile(const Attend& a, int query, int first) {
+  constexpr int kBytes = element_bytes(kType);
+  const int padded = padded_dim(a);
+  const float* e[kQueries];
+  for (int i = 0; i < kQueries; ++i) e[i] = scores_of(a, query + i);
+  F acc[kQueries][kVecs] = {};
+  const uint8_t* row = a.chunk.v + first * kLanes * kBytes;
+  const float* scales = a.chunk.v_scales;
+  for (int p = 0; p < a.n_positions; ++p, row += padded * kBytes) {
+    F value[kVecs];
+    SLUICE_UNROLL
+    for (int v = 0; v < kVecs; ++v) {
+      value[v] = load_element<kType>(row + v * kLanes * kBytes);
+      if constexpr (kType == KvType::q8_0) {
+        value[v] = value[v] * scales[(first + v) * kLanes / kKvScaleBlock];
+      }
+    }
+    if constexpr (kType == KvType::q8_0) scales += scale_count(a);
+    SLUICE_UNROLL
+    for (int i = 0; i < kQueries; ++i) {
+      SLUICE_UNROLL
+      for (int v = 0; v < kVecs; ++v) acc[i][v] = acc[i][v] + e[i][p] * value[v];
+    }
+  }
+  for (int i = 0; i < kQueries; ++i) {
+    float* sums = scores_of(a, query + i) + kKvChunk + first * kLanes;
+    for (int v = 0; v < kVecs; ++v) store(sums + v * kLanes, acc[i][v]);
+  }
+}
+
+// Adds a chunk's (maximum m, sum s, weighted values w) to the running softmax of a query.
+inline void merge(const Attend& a, int query, float m, float s) {
+  const int padded = padded_dim(a);
+  const float* w = scores_of(a, query) + kKvChunk;
+  float* values = a.values + query * padded;
+  if (a.first) {
+    a.max[query] = m;
+    a.sum[query] = s;
+    memcpy(values, w, static_cast<size_t>(padded) * sizeof(float));
+    return;
+  }
+  const float both = larger(a.max[query], m);
+  const float keep = exp(a.max[query] - both);
+  const float gain = exp(m - both);
+  a.max[query] = both;
+  a.sum[query] = a.sum[query] * keep + s * gain;
+  for (int i = 0; i < padded; i += kLanes) {
+    store(values + i, load<F>(values + i) * keep + load<F>(w + i) * gain);
+  }
+}
+
+template <KvType kType, int kQueries>
+[[gnu::noinline]] void attend_queries(const Attend& a, int query) {
+  const int n_vectors = (a.n_positions + 15) / 16 * kVectors;
+  int at = 0;
+  for (; at + kAttendVectors <= n_vectors; at += kAttendVectors) {
+    score_tile<kType, kQueries, kAttendVectors>(a, query, at);
+  }
+  for (; at < n_vectors; at += kVectors) score_tile<kType, kQueries, kVectors>(a, query, at);
+
+  float m[kQueries];
+  float s[kQueries];
+  for (int i = 0; i < kQueries; ++i) {
+    float* scores = scores_of(a, query + i);
+    m[i] = max(scores, a.n_positions);
+    s[i] = exp_and_sum<true>(scores, a.n_positions, m[i], scores);
+  }
+
+  const int n_value_vectors = padded_dim(a) / kLanes;
+  at = 0;
+  for (; at + kAttendVectors <= n_value_vectors; at += kAttendVectors) {
+    value_tile<kType, kQueries, kAttendVectors>(a, query, at);
+  }
+  for (; at < n_value_vectors; at += kVectors) value_tile<kType, kQueries, kVectors>(a, query, at);
+  for (int i = 0; i < kQueries; ++i) merge(a, query + i, m[i], s[i]);
+}
+
+template <KvType kType>
+void attend_typed(const Attend& a) {
+  for_token_tiles<kAttendQueries>(
+      0, a.n_queries, [&]<int kQueries>(int query) { attend_queries<kType, kQueries>(a, query); });
+}
+
+void attend(const Attend& a) {
+  if (a.chunk.type == KvType::f32) return attend_typed<KvType::f32>(a);
+  if (a.chunk.type == KvType::f16) return attend_typed<KvType::f16>(a);
+  attend_typed<KvType::q8_0>(a);
+}
