@@ -15,7 +15,10 @@ export interface Site {
   close(): Promise<void>;
 }
 
-/** The built page at '/', the library without a bundler at '/engine/', a page with nothing at '/harness/'. */
+/**
+ * The built page at '/', the library without a bundler at '/engine/', a page with nothing at '/harness/', the
+ * kernels' checks at '/checks/'.
+ */
 export async function servePage(isolation: boolean): Promise<Site> {
   return serve({
     port: 0,
@@ -24,6 +27,7 @@ export async function servePage(isolation: boolean): Promise<Site> {
     mounts: {
       '/engine/': path.join(ROOT, 'web/engine/dist'),
       '/harness/': path.join(ROOT, 'e2e/harness'),
+      '/checks/': path.join(ROOT, 'build/wasm'),
     },
   });
 }

@@ -1,7 +1,7 @@
 // The four wasm flavours: the committed ones (wasm/prebuilt/) where their stamp fits the sources, else built by
 // Emscripten into build/wasm/.
 //   node scripts/build-wasm.mjs                    prints the directory that holds the files, building if needed
-//   node scripts/build-wasm.mjs --build            builds in any case
+//   node scripts/build-wasm.mjs --build            builds in any case, and the kernels' checks with them
 //   node scripts/build-wasm.mjs --check            builds; holds the committed bytes against the result
 //   node scripts/build-wasm.mjs --update-prebuilt  builds; puts the result and its stamp into wasm/prebuilt/
 //   --fresh                                        with each: throws away what build/wasm/ holds first
@@ -24,6 +24,8 @@ import { compiler_id, emscripten, find_emscripten } from './emscripten.mjs';
 import { setup } from './setup.mjs';
 
 export const FLAVOURS = ['simd', 'simd-mt', 'relaxed', 'relaxed-mt'];
+/** The kernels' checks as modules, for tests/wasm and e2e. */
+const CHECKS = ['sluice-parity-simd', 'sluice-parity-relaxed'];
 const FILES = FLAVOURS.flatMap((name) => [`sluice-${name}.js`, `sluice-${name}.wasm`]);
 
 const PREBUILT = path.join(ROOT, 'wasm/prebuilt');
@@ -57,7 +59,7 @@ function write_stamp(dir, sources, compiler) {
 }
 
 /** Runs Emscripten; what is up to date stays. Returns the compiler's name and version. */
-async function build(sources, fresh) {
+async function build(sources, { fresh = false, checks = false } = {}) {
   await setup(['emscripten']);
   const found = find_emscripten();
   const compiler = compiler_id(found);
@@ -70,7 +72,7 @@ async function build(sources, fresh) {
   fs.rmSync(path.join(BUILT, 'stamp.json'), { force: true });
   const configured = fs.existsSync(path.join(BUILT, 'build.ninja'));
   const jobs = Math.max(1, os.availableParallelism());
-  const targets = FLAVOURS.map((name) => `sluice-${name}`);
+  const targets = [...FLAVOURS.map((name) => `sluice-${name}`), ...(checks ? CHECKS : [])];
   const steps = [
     ...(configured ? [] : [['emcmake', 'cmake', '--preset', 'wasm', '--log-level=WARNING']]),
     ['ninja', '-C', 'build/wasm', `-j${jobs}`, ...targets],
@@ -97,7 +99,7 @@ export async function wasm_dir() {
   return locked(async () => {
     if (!fits(BUILT, sources)) {
       console.error('wasm: wasm/prebuilt/ is of other sources; building with Emscripten');
-      await build(sources, false);
+      await build(sources);
     }
     return BUILT;
   });
@@ -148,7 +150,10 @@ if (is_program(import.meta.url)) {
     }
     return locked(async () => {
       const sources = sources_hash();
-      const compiler = await build(sources, args.has('--fresh'));
+      const compiler = await build(sources, {
+        fresh: args.has('--fresh'),
+        checks: args.has('--build'),
+      });
       if (args.has('--update-prebuilt')) update_prebuilt(sources, compiler);
       return args.has('--check') ? compare(sources, compiler) : 0;
     });

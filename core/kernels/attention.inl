@@ -1,5 +1,11 @@
 // Storing keys and values, and attention over a chunk of them; a part of body.inl.
 
+// Halves are finite: values beyond them become the largest (a NaN the lowest), on every table.
+inline void store_finite_f16(uint8_t* p, F x) {
+  const F limit = splat(65504.0f);
+  store_f16(p, -larger(-limit, -larger(-limit, x)));
+}
+
 // K's elements lie 16 positions apart, V's side by side.
 void store_k(KvType type, const float* x, int head_dim, int lane, uint8_t* k, float* k_scales) {
   if (type == KvType::f32) {
@@ -8,7 +14,7 @@ void store_k(KvType type, const float* x, int head_dim, int lane, uint8_t* k, fl
     for_lanes(head_dim, [&](int64_t i, auto part) {
       const Lanes values = part.load(x + i, 0.0f);
       uint8_t halves[32];
-      for (int v = 0; v < kVectors; ++v) store_f16(halves + 2 * v * kLanes, values.v[v]);
+      for (int v = 0; v < kVectors; ++v) store_finite_f16(halves + 2 * v * kLanes, values.v[v]);
       for (int64_t j = 0; j < 16 && i + j < head_dim; ++j) {
         memcpy(k + (16 * (i + j) + lane) * 2, halves + 2 * j, 2);
       }
@@ -41,7 +47,7 @@ void store_v(KvType type, const float* x, int head_dim, uint8_t* v, float* v_sca
       if (type == KvType::f32) {
         store(v + 4 * (i + j * kLanes), values.v[j]);
       } else {
-        store_f16(v + 2 * (i + j * kLanes), values.v[j]);
+        store_finite_f16(v + 2 * (i + j * kLanes), values.v[j]);
       }
     }
   });

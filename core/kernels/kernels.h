@@ -5,7 +5,8 @@
 // Virtual lanes: a reduction over n values keeps 16 partial results, value i going to lane i % 16
 // in ascending order, the last n % 16 values to lanes 0..; lanes are then folded 16 -> 8 -> 4 -> 2
 // -> 1, lane i with lane i + half. No fused multiply-add, no reciprocal estimates, max(a, b) = a <
-// b ? b : a. Halves are finite: what an infinite one counts as differs by table.
+// b ? b : a. Halves are finite: f16 keys and values are held within +-65504, and what an infinite
+// half of a weight counts as differs by table.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,204 @@
+// The cache's kernels: storing keys and values, attention over a chunk of positions.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/half.h"
+#include "base/math.h"
+#include "parity_support.h"
+
+namespace sluice::parity {
+namespace {
+
+size_t kv_bytes(KvType type) { return type == KvType::f32 ? 4 : type == KvType::f16 ? 2 : 1; }
+const char* kv_name(KvType type) {
+  return type == KvType::f32 ? "f32" : type == KvType::f16 ? "f16" : "q8_0";
+}
+
+// Cached positions of one head in the layout of KvChunk, and the values they stand for.
+struct Cache {
+  Cache(KvType kv_type, int dim, int positions)
+      : type(kv_type),
+        head_dim(static_cast<size_t>(dim)),
+        padded((head_dim + 15) / 16 * 16),
+        scales((head_dim + 31) / 32) {
+    const size_t n = static_cast<size_t>(positions);
+    const size_t groups = (n + 15) / 16;
+    k.resize(groups * head_dim * 16 * kv_bytes(type), 0xcd);  // what no position wrote is garbage
+    k_scales.resize(groups * scales * 16, NAN);
+    v.resize(n * padded * kv_bytes(type), 0xcd);
+    v_scales.resize(n * scales, NAN);
+  }
+
+  // One element as it counts, after being rounded into `bytes`.
+  float put(uint8_t* bytes, float value) const {
+    if (type == KvType::f32) {
+      std::memcpy(bytes, &value, 4);
+      return value;
+    }
+    const uint16_t half = f32_to_f16(std::clamp(value, -65504.0f, 65504.0f));
+    put_half(bytes, half);
+    return f16_to_f32(half);
+  }
+
+  // Stores position p's key and value by the definitions; the values go to keys and values.
+  void store(size_t p, const float* key, const float* value) {
+    const size_t bytes = kv_bytes(type);
+    uint8_t* k_group = k.data() + p / 16 * head_dim * 16 * bytes;
+    uint8_t* v_row = v.data() + p * padded * bytes;
+    std::memset(v_row, 0, padded * bytes);
+    for (size_t d = 0; d < head_dim; ++d) {
+      if (type == KvType::q8_0) break;
+      keys.push_back(put(k_group + (d * 16 + p % 16) * bytes, key[d]));
+      values.push_back(put(v_row + d * bytes, value[d]));
+    }
+    for (size_t b = 0; b < scales && type == KvType::q8_0; ++b) {
+      const size_t count = std::min<size_t>(32, head_dim - 32 * b);
+      int8_t kq[32], vq[32];
+      const float kd = round_block(key + 32 * b, static_cast<int64_t>(count), kq);
+      const float vd = round_block(value + 32 * b, static_cast<int64_t>(count), vq);
+      k_scales[(p / 16 * scales + b) * 16 + p % 16] = kd;
+      v_scales[p * scales + b] = vd;
+      for (size_t i = 0; i < count; ++i) {
+        const size_t d = 32 * b + i;
+        k_group[d * 16 + p % 16] = static_cast<uint8_t>(kq[i]);
+        v_row[d] = static_cast<uint8_t>(vq[i]);
+        keys.push_back(static_cast<float>(kq[i]) * kd);
+        values.push_back(static_cast<float>(vq[i]) * vd);
+      }
+    }
+  }
+
+  KvType type;
+  size_t head_dim, padded, scales;
+  ByteVector k, v;
+  Floats k_scales, v_scales;
+  Floats keys, values;  // [position][head_dim]
+};
+
+constexpr KvType kKvTypes[] = {KvType::f32, KvType::f16, KvType::q8_0};
+
+}  // namespace
+
+void check_store(const Kernels& kernels, Report& report) {
+  Random random(7);
+  for (const KvType type : kKvTypes) {
+    for (const int head_dim : {8, 20, 32, 64, 80, 128}) {
+      const int n = 19;
+      Cache want(type, head_dim, n), got(type, head_dim, n);
+      for (size_t p = 0; p < static_cast<size_t>(n); ++p) {
+        Floats key = random.activations(head_dim), value = random.activations(head_dim);
+        if (p % 4 == 1) key[p % 8] = p == 1 ? 1e6f : -65520.0f;  // beyond a half
+        if (p % 4 == 2) value[p % 8] = p == 2 ? -1e30f : 65519.0f;
+        want.store(p, key.data(), value.data());
+        const size_t bytes = kv_bytes(type);
+        kernels.store_k(type, key.data(), head_dim, static_cast<int>(p % 16),
+                        got.k.data() + p / 16 * got.head_dim * 16 * bytes,
+                        got.k_scales.data() + p / 16 * got.scales * 16);
+        kernels.store_v(type, value.data(), head_dim, got.v.data() + p * got.padded * bytes,
+                        got.v_scales.data() + p * got.scales);
+      }
+      const std::string what = std::string(kv_name(type)) + ", head of " + std::to_string(head_dim);
+      report.equal_bytes("store_k " + what, got.k.data(), want.k.data(), want.k.size());
+      report.equal_bytes("store_v " + what, got.v.data(), want.v.data(), want.v.size());
+      if (type != KvType::q8_0) continue;
+      report.equal("k_scales " + what, got.k_scales.data(), want.k_scales.data(),
+                   static_cast<int64_t>(want.k_scales.size()));
+      report.equal("v_scales " + what, got.v_scales.data(), want.v_scales.data(),
+                   static_cast<int64_t>(want.v_scales.size()));
+    }
+  }
+}
+
+namespace {
+
+// The running softmax of one query, by the definition in kernels.h.
+struct Running {
+  float max = 0, sum = 0;
+  Floats values;
+};
+
+void reference_attend(const Cache& cache, int n, const float* q, float scale, bool first,
+                      Running& state) {
+  const size_t positions = static_cast<size_t>(n);
+  Floats scores(positions);
+  for (size_t p = 0; p < positions; ++p) {
+    float acc = 0;
+    for (size_t d = 0; d < cache.head_dim; ++d) {
+      acc = acc + q[d] * cache.keys[p * cache.head_dim + d];
+    }
+    scores[p] = scale * acc;
+  }
+  const float m =
+      reduce(n, -INFINITY, larger, [&](int64_t p) { return scores[static_cast<size_t>(p)]; });
+  for (float& score : scores) score = exp_f32(score - m);
+  const float s = reduce(n, 0.0f, plus, [&](int64_t p) { return scores[static_cast<size_t>(p)]; });
+  Floats w(cache.head_dim);
+  for (size_t p = 0; p < positions; ++p) {
+    for (size_t d = 0; d < cache.head_dim; ++d) {
+      w[d] = w[d] + scores[p] * cache.values[p * cache.head_dim + d];
+    }
+  }
+  if (first) {
+    state = {m, s, w};
+    return;
+  }
+  const float both = larger(state.max, m);
+  const float a = exp_f32(state.max - both), b = exp_f32(m - both);
+  state.max = both;
+  state.sum = state.sum * a + s * b;
+  for (size_t d = 0; d < w.size(); ++d) state.values[d] = state.values[d] * a + w[d] * b;
+}
+
+}  // namespace
+
+void check_attend(const Kernels& kernels, Report& report) {
+  Random random(8);
+  for (const KvType type : kKvTypes) {
+    for (const int head_dim : {8, 32, 64, 80, 128}) {
+      for (const int n : {1, 2, 15, 16, 17, 33, 100, 256}) {
+        Cache cache(type, head_dim, n);
+        for (size_t p = 0; p < static_cast<size_t>(n); ++p) {
+          const Floats key = random.activations(head_dim), value = random.activations(head_dim);
+          cache.store(p, key.data(), value.data());
+        }
+        const int n_queries = 1 + random.below(8);
+        const size_t queries = static_cast<size_t>(n_queries);
+        const Floats q = random.activations(n_queries * head_dim);
+        Floats max(queries), sum(queries), values(queries * cache.padded);
+        Floats scratch(queries * (kKvChunk + cache.padded));
+        std::vector<Running> want(queries);
+        // The chunk as the first one, then again as a later one that sees fewer positions.
+        for (const int positions : {n, (n + 1) / 2}) {
+          const bool first = positions == n && want[0].values.empty();
+          Attend attend{
+              {type, cache.k.data(), cache.k_scales.data(), cache.v.data(), cache.v_scales.data()},
+              positions,
+              head_dim,
+              n_queries,
+              q.data(),
+              0.125f,
+              first,
+              max.data(),
+              sum.data(),
+              values.data(),
+              scratch.data()};
+          kernels.attend(attend);
+          const std::string what = std::string("attend ") + kv_name(type) + ", head of " +
+                                   std::to_string(head_dim) + ", " + std::to_string(positions) +
+                                   " positions, " + std::to_string(n_queries) + " queries";
+          for (size_t i = 0; i < queries; ++i) {
+            reference_attend(cache, positions, q.data() + i * cache.head_dim, 0.125f, first,
+                             want[i]);
+            report.equal(what + ", max", &max[i], &want[i].max, 1);
+            report.equal(what + ", sum", &sum[i], &want[i].sum, 1);
+            report.equal(what + ", values", &values[i * cache.padded], want[i].values.data(),
+                         head_dim);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace sluice::parity
