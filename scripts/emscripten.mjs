@@ -121,8 +121,8 @@ export function run_in_root(root, argv, { binds = [], ...options } = {}) {
   return run(command, args, { ...options, env: root_env({}) });
 }
 
-/** What a copy of the checkout for a build doesn't need. */
-const NOT_COPIED = new Set(['.git', 'node_modules', 'build', 'dist', 'models', 'prebuilt']);
+/** What a copy of the checkout for a build doesn't need: large, or made by other builds. */
+const NOT_COPIED = /^(\.git|build|wasm\/prebuilt|web\/app\/public\/models)$|(^|\/)(node_modules|dist)$/;
 
 /** Runs a command in a copy of the checkout inside the root, and brings `results` (relative to ROOT) back. */
 async function run_on_a_copy(argv, cwd, results, options) {
@@ -132,10 +132,10 @@ async function run_on_a_copy(argv, cwd, results, options) {
     fs.rmSync(copy, { recursive: true, force: true });
     fs.mkdirSync(path.join(copy, cwd), { recursive: true });
     const keep = { recursive: true, preserveTimestamps: true };
+    const filter = (from) => !NOT_COPIED.test(path.relative(ROOT, from));
     for (const name of fs.readdirSync(ROOT)) {
-      if (NOT_COPIED.has(name)) continue;
-      const filter = (from) => !NOT_COPIED.has(path.basename(from));
-      fs.cpSync(path.join(ROOT, name), path.join(copy, name), { ...keep, filter });
+      const from = path.join(ROOT, name);
+      if (filter(from)) fs.cpSync(from, path.join(copy, name), { ...keep, filter });
     }
     for (const name of results) {
       if (fs.existsSync(path.join(ROOT, name))) {
