@@ -76,7 +76,6 @@ struct Run {
 struct Engine::State {
   LoadOptions options;
   const Kernels* kernels = nullptr;
-  std::unique_ptr<Pool> pool;
   Clock::time_point load_started;
 
   // Loading.
@@ -101,6 +100,8 @@ struct Engine::State {
   AlignedBuffer logits;
   size_t n_logits = 0;
   Stats stats;
+
+  std::unique_ptr<Pool> pool;  // last: its threads end before what they read
 
   Status prepare(const LoadOptions& load_options);
   Status understand(Gguf&& gguf);

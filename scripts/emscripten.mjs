@@ -122,7 +122,8 @@ export function run_in_root(root, argv, { binds = [], ...options } = {}) {
 }
 
 /** What a copy of the checkout for a build doesn't need: large, or made by other builds. */
-const NOT_COPIED = /^(\.git|build|wasm\/prebuilt|web\/app\/public\/models)$|(^|\/)(node_modules|dist)$/;
+const NOT_COPIED =
+  /^(\.git|build|wasm\/prebuilt|web\/app\/public\/models)$|(^|\/)(node_modules|dist)$/;
 
 /** Runs a command in a copy of the checkout inside the root, and brings `results` (relative to ROOT) back. */
 async function run_on_a_copy(argv, cwd, results, options) {

@@ -146,46 +146,85 @@ TEST(Threads, SharesCoverEverythingOnce) {
   }
 }
 
-// Uneven work, barriers, more threads than cores, sleeping between jobs: every phase must see all
-// that the one before wrote. Under TSan this is the proof that the pool orders memory.
+// Uneven work, more threads than cores, sleeping between jobs: every phase must see all that the
+// one before wrote, and every item is done once. Under TSan this is the proof that the pool orders
+// memory.
 class PoolTest : public testing::TestWithParam<int> {};
 
 TEST_P(PoolTest, PhasesSeeWhatWasWrittenBefore) {
-  const int n = GetParam();
-  Pool pool(n);
-  ASSERT_EQ(pool.size(), n);
-  std::vector<int> left(static_cast<size_t>(n)), right(static_cast<size_t>(n));
-  for (int round = 0; round < 200; ++round) {
+  constexpr int kPhases = 6;
+  struct Work {
+    std::vector<int> values[2];
     std::atomic<int> mistakes{0};
-    if (round % 50 == 49)
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));  // workers fall asleep
-    pool.run([&](int worker) {
-      const auto at = static_cast<size_t>(worker);
-      for (int phase = 0; phase < 6; ++phase) {
-        std::vector<int>& from = phase % 2 ? left : right;
-        std::vector<int>& to = phase % 2 ? right : left;
-        const int before = phase == 0 ? round * 10 : round * 10 + phase - 1;
-        if (phase == 0) from[at] = before;
-        if (phase == 0) pool.barrier();
-        for (const int value : from) mistakes += value != before;
+    std::atomic<int64_t> items{0};
+    Pool* pool = nullptr;
+
+    void phase(int worker, int64_t n, int number) {
+      pool->share_out(worker, n, [&](Share part) {
+        for (const int value : values[number % 2]) mistakes += value != number;
         volatile int busy = 0;
-        for (int i = 0; i < (worker * 37 + phase * 11) % 50; ++i) busy = busy + i;
-        to[at] = round * 10 + phase;
-        pool.barrier();
-      }
-    });
-    ASSERT_EQ(mistakes.load(), 0) << "round " << round;
+        for (int i = 0; i < (worker * 37 + number * 11) % 50; ++i) busy = busy + i;
+        for (int64_t i = part.begin; i < part.end; ++i) {
+          values[(number + 1) % 2][static_cast<size_t>(i)] = number + 1;
+        }
+        items += part.end - part.begin;
+      });
+    }
+  };
+  for (const int64_t n : {int64_t{1}, int64_t{2}, int64_t{7}, int64_t{100}}) {
+    Work work;
+    work.values[0].assign(static_cast<size_t>(n), 0);
+    work.values[1].assign(static_cast<size_t>(n), 0);
+    Pool pool(GetParam());
+    ASSERT_EQ(pool.size(), GetParam());
+    work.pool = &pool;
+    for (int round = 0; round < 200; ++round) {
+      if (round % 50 == 49)
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // workers fall asleep
+      Work* const shared = &work;
+      pool.run([shared, round, n](int worker) {
+        for (int i = 0; i < kPhases; ++i) shared->phase(worker, n, round * kPhases + i);
+      });
+      ASSERT_EQ(work.mistakes.load(), 0) << "round " << round;
+      ASSERT_EQ(work.items.load(), n * kPhases * (round + 1));
+    }
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, PoolTest, testing::Values(1, 2, 3, 8));
 
+// run() returns although no other worker has got as far as the phase.
+TEST(Threads, NobodyWaitsForAWorkerThatIsLate) {
+  struct Work {
+    std::atomic<bool> over{false};
+    std::atomic<int> items{0};
+  } work;
+  Pool pool(3);
+  for (int round = 0; round < 3; ++round) {
+    Work* const shared = &work;
+    Pool* const workers = &pool;
+    pool.run([shared, workers](int worker) {
+      while (worker != 0 && !shared->over.load()) std::this_thread::yield();
+      workers->share_out(worker, 100, [&](Share part) {
+        shared->items += static_cast<int>(part.end - part.begin);
+      });
+    });
+    EXPECT_EQ(work.items.load(), 100 * (round + 1));
+  }
+  work.over = true;
+}
+
 TEST(Threads, PoolsComeAndGo) {
   for (int i = 0; i < 50; ++i) {
+    std::atomic<int> items{0};
     Pool pool(1 + i % 4);
-    std::atomic<int> calls{0};
-    pool.run([&](int) { ++calls; });
-    EXPECT_EQ(calls.load(), pool.size());
+    std::atomic<int>* const count = &items;
+    Pool* const workers = &pool;
+    pool.run([count, workers](int worker) {
+      workers->share_out(worker, 10,
+                         [&](Share part) { *count += static_cast<int>(part.end - part.begin); });
+    });
+    EXPECT_EQ(items.load(), 10);
   }
 }
 

@@ -154,10 +154,9 @@ class Bench {
       print("gemm", type, tokens,
             time_ns([&] { kernels_.gemm(panel_, acts(), tokens, out_.data(), 16); }));
     }
-    if (!packs(type)) return;
-    const auto unpack = type == Type::Q4_0 ? kernels_.unpack_q4_0 : kernels_.unpack_q8_0;
     const Data weights = strip(type);
-    print("unpack", type, 1, time_ns([&] { unpack(weights.memory.data(), kCols, panel_); }));
+    print("unpack", type, 1,
+          time_ns([&] { kernels_.unpack(type, weights.memory.data(), kCols, panel_); }));
   }
 
   void floats(Type type) {

@@ -206,7 +206,6 @@ void check_direct(const Kernels& kernels, Report& report) {
   Random random(3);
   for (const Type type : {Type::Q4_0, Type::Q8_0}) {
     const auto direct = type == Type::Q4_0 ? kernels.direct_q4_0 : kernels.direct_q8_0;
-    const auto unpack = type == Type::Q4_0 ? kernels.unpack_q4_0 : kernels.unpack_q8_0;
     for (const int64_t cols : {32, 64, 96, 288, 1024}) {
       const int n_tokens = cols <= 96 ? 17 : 5;
       const ByteVector rows = random_rows(random, type, 16, cols);
@@ -214,25 +213,36 @@ void check_direct(const Kernels& kernels, Report& report) {
       pack_strip(type, rows.data(), cols, strip.data() + 1);
       const Quantized x = quantized(random.activations(n_tokens * cols), cols);
       const Floats want = reference_outputs(type, rows, 16, cols, x, {}, n_tokens);
-      const std::string what = describe(type, cols, 16, n_tokens);
-      compare_tokens(report, "direct " + what, want, [&](int n, float* out, int64_t stride) {
-        direct(strip.data() + 1, x.acts(), n, out, stride);
-      });
+      compare_tokens(report, "direct " + describe(type, cols, 16, n_tokens), want,
+                     [&](int n, float* out, int64_t stride) {
+                       direct(strip.data() + 1, x.acts(), n, out, stride);
+                     });
+    }
+  }
+}
 
-      PanelMemory from_rows(cols), from_packed(cols), from_kernel(cols);
-      unpack_rows(type, rows.data(), 16, cols, from_rows.panel);
-      unpack_packed(type, strip.data() + 1, cols, from_packed.panel);
-      unpack(strip.data() + 1, cols, from_kernel.panel);
-      for (const PanelMemory* memory : {&from_packed, &from_kernel}) {
-        const Panel& got = memory->panel;
-        const Panel& expected = from_rows.panel;
-        report.equal_bytes("unpacked codes " + what, got.codes, expected.codes,
-                           static_cast<size_t>(cols) * 16);
-        report.equal("unpacked scales " + what, got.scales, expected.scales, cols / 32 * 16);
-        const int got_shape[] = {got.group, got.bits, got.bias, got.has_min};
-        const int want_shape[] = {expected.group, expected.bits, expected.bias, expected.has_min};
-        report.equal_bytes("unpacked shape " + what, got_shape, want_shape, sizeof got_shape);
-      }
+void check_unpack(const Kernels& kernels, Report& report) {
+  Random random(9);
+  for (const Type type : kIntegerTypes) {
+    for (const int64_t unit : {1, 2, 3, 9}) {
+      const int64_t cols = unit * traits(type).block;
+      const ByteVector rows = random_rows(random, type, 16, cols);
+      ByteVector strip(rows.size() + 1);
+      pack_strip(type, rows.data(), cols, strip.data() + 1);
+      PanelMemory want_memory(cols), got_memory(cols);
+      unpack_rows(type, rows.data(), 16, cols, want_memory.panel);
+      kernels.unpack(type, strip.data() + 1, cols, got_memory.panel);
+      const Panel& want = want_memory.panel;
+      const Panel& got = got_memory.panel;
+      const std::string what = describe(type, cols, 16, 0);
+      const int64_t scales = cols / traits(type).group * 16;
+      report.equal_bytes("unpacked codes " + what, got.codes, want.codes,
+                         static_cast<size_t>(cols) * 16);
+      report.equal("unpacked scales " + what, got.scales, want.scales, scales);
+      if (traits(type).has_min) report.equal("unpacked mins " + what, got.mins, want.mins, scales);
+      const int got_shape[] = {got.group, got.bits, got.bias, got.has_min};
+      const int want_shape[] = {want.group, want.bits, want.bias, want.has_min};
+      report.equal_bytes("unpacked shape " + what, got_shape, want_shape, sizeof got_shape);
     }
   }
 }
@@ -345,9 +355,9 @@ void check_exp(const Kernels& kernels, Report& report) {
 
 const std::vector<Check>& checks() {
   static const std::vector<Check> kChecks = {
-      {"quantize", check_quantize}, {"gemm", check_gemm},       {"direct", check_direct},
-      {"float", check_float},       {"vectors", check_vectors}, {"exp", check_exp},
-      {"store", check_store},       {"attend", check_attend},
+      {"quantize", check_quantize}, {"gemm", check_gemm},   {"direct", check_direct},
+      {"unpack", check_unpack},     {"float", check_float}, {"vectors", check_vectors},
+      {"exp", check_exp},           {"store", check_store}, {"attend", check_attend},
   };
   return kChecks;
 }

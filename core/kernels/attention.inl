@@ -23,7 +23,9 @@ void store_k(KvType type, const float* x, int head_dim, int lane, uint8_t* k, fl
     for (int i = 0; i < head_dim; i += kKvScaleBlock) {
       const int count = head_dim - i < kKvScaleBlock ? head_dim - i : kKvScaleBlock;
       int8_t q[kKvScaleBlock];
-      k_scales[i / kKvScaleBlock * 16 + lane] = round_block(x + i, count, q, nullptr);
+      const Rounded rounded = round_block(x + i, count);
+      for (int half = 0; half < 2; ++half) store_i8(q + 16 * half, rounded.q[half]);
+      k_scales[i / kKvScaleBlock * 16 + lane] = rounded.d;
       for (int j = 0; j < count; ++j) memcpy(k + 16 * (i + j) + lane, q + j, 1);
     }
   }
@@ -35,7 +37,9 @@ void store_v(KvType type, const float* x, int head_dim, uint8_t* v, float* v_sca
     for (int i = 0; i < padded; i += kKvScaleBlock) {
       const int count = head_dim - i < kKvScaleBlock ? head_dim - i : kKvScaleBlock;
       int8_t q[kKvScaleBlock];
-      v_scales[i / kKvScaleBlock] = round_block(x + i, count, q, nullptr);
+      const Rounded rounded = round_block(x + i, count);
+      for (int half = 0; half < 2; ++half) store_i8(q + 16 * half, rounded.q[half]);
+      v_scales[i / kKvScaleBlock] = rounded.d;
       memcpy(v + i, q,
              static_cast<size_t>(padded - i < kKvScaleBlock ? padded - i : kKvScaleBlock));
     }

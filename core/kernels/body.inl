@@ -76,22 +76,24 @@ inline T larger(T a, T b) {
   return a < b ? b : a;
 }
 
-inline float fold_sum(const Lanes& lanes) {
-  float a[16];
-  store_all(a, lanes);
-  for (int half = 8; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) a[i] = a[i] + a[i + half];
-  }
-  return a[0];
+// Lane i with lane i + 8, then i + 4, i + 2 and i + 1.
+template <typename V, typename Combine>
+inline V fold(const V (&lanes)[kVectors], const Combine& combine) {
+  V a;
+  if constexpr (kVectors == 1) a = lanes[0];
+  if constexpr (kVectors == 2) a = combine(lanes[0], lanes[1]);
+  if constexpr (kVectors == 4)
+    a = combine(combine(lanes[0], lanes[2]), combine(lanes[1], lanes[3]));
+  if constexpr (kLanes > 8) a = combine(a, rotate<8>(a));
+  if constexpr (kLanes > 4) a = combine(a, rotate<4>(a));
+  a = combine(a, rotate<2>(a));
+  return combine(a, rotate<1>(a));
 }
-
+inline float fold_sum(const Lanes& lanes) {
+  return fold(lanes.v, [](F a, F b) { return a + b; })[0];
+}
 inline float fold_max(const Lanes& lanes) {
-  float a[16];
-  store_all(a, lanes);
-  for (int half = 8; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) a[i] = larger(a[i], a[i + half]);
-  }
-  return a[0];
+  return fold(lanes.v, [](F a, F b) { return larger(a, b); })[0];
 }
 
 inline F absolute(F x) { return as<F>(as<U>(x) & 0x7fffffffu); }
@@ -118,73 +120,58 @@ inline float exp(float x) { return exp(splat(x))[0]; }
 
 // ---- Activations ------------------------------------------------------------------------------
 
-// Integers of 16 lanes, and their sum.
-struct IntLanes {
-  I v[kVectors];
+// A block of up to 32 values rounded to int8; those past `count` become 0.
+struct Rounded {
+  I q[2][kVectors];
+  float d;  // the scale
 };
-inline int32_t fold_sum(const IntLanes& lanes) {
-  I sum = lanes.v[0];
-  for (int v = 1; v < kVectors; ++v) sum = sum + lanes.v[v];
-  int32_t total = 0;
-  for (int i = 0; i < kLanes; ++i) total += sum[i];
-  return total;
-}
-
-// Up to 32 values to int8 (those past `count` become 0); returns the scale. `sums`, where not null,
-// gets the sums of both halves.
-inline float round_block(const float* x, int64_t count, int8_t* q, int32_t* sums) {
+inline Rounded round_block(const float* x, int64_t count) {
   Lanes values[2] = {splat_lanes(0.0f), splat_lanes(0.0f)};
   for_lanes(count, [&](int64_t i, auto part) { values[i / 16] = part.load(x + i, 0.0f); });
   Lanes max = splat_lanes(0.0f);
   for (const Lanes& half : values) {
     for (int v = 0; v < kVectors; ++v) max.v[v] = larger(max.v[v], absolute(half.v[v]));
   }
-  const float d = fold_max(max) / 127.0f;
-  const float inverse = d > 0.0f ? 1.0f / d : 0.0f;
+  Rounded rounded;
+  rounded.d = fold_max(max) / 127.0f;
+  const float inverse = rounded.d > 0.0f ? 1.0f / rounded.d : 0.0f;
   for (int half = 0; half < 2; ++half) {
-    IntLanes rounded;
     for (int v = 0; v < kVectors; ++v) {
       // The sum's low byte is the rounded value: reference.cc.
-      const I bits = as<I>(values[half].v[v] * inverse + 0x1.8p23f);
-      store_i8(q + 16 * half + v * kLanes, bits);
-      rounded.v[v] = as<I>(as<U>(bits) << 24) >> 24;
+      const U bits = as<U>(values[half].v[v] * inverse + 0x1.8p23f);
+      rounded.q[half][v] = as<I>(bits << 24) >> 24;
     }
-    if (sums != nullptr) sums[half] = fold_sum(rounded);
   }
-  return d;
+  return rounded;
+}
+inline void store_i8(int8_t* out, const I (&q)[kVectors]) {
+  for (int v = 0; v < kVectors; ++v) store_i8(out + v * kLanes, q[v]);
 }
 
 void quantize(const float* x, int64_t n, int8_t* q, int8_t* digits, float* d, float* ds,
               int32_t* sums) {
   for (int64_t b = 0; b < n / kActBlock; ++b, x += kActBlock, q += kActBlock, sums += 2) {
-    d[b] = round_block(x, kActBlock, q, sums);
-    ds[b] = d[b] * static_cast<float>(sums[0] + sums[1]);
-    for (int i = 0; i < kActBlock; ++i) {
-      digits[i] = static_cast<int8_t>((q[i] + 8) >> 4);
-      digits[i + kActBlock] = static_cast<int8_t>(q[i] - 16 * digits[i]);
+    const Rounded rounded = round_block(x, kActBlock);
+    d[b] = rounded.d;
+    for (int half = 0; half < 2; ++half) {
+      const I(&values)[kVectors] = rounded.q[half];
+      I first[kVectors], second[kVectors];
+      for (int v = 0; v < kVectors; ++v) {
+        first[v] = (values[v] + 8) >> 4;
+        second[v] = values[v] - (first[v] << 4);
+      }
+      store_i8(q + 16 * half, values);
+      store_i8(digits + 16 * half, first);
+      store_i8(digits + kActBlock + 16 * half, second);
+      sums[half] = fold(values, [](I one, I other) { return one + other; })[0];
     }
+    ds[b] = d[b] * static_cast<float>(sums[0] + sums[1]);
     digits += 2 * kActBlock;
   }
 }
 
-// Where a Dot finds its activations: `at` the first token's, tokens `stride` bytes apart.
-template <typename Dot>
-struct ActSource {
-  static constexpr int kScale = Dot::kDigits ? 2 : 1;
-  const int8_t* at;
-  int64_t stride;
-
-  ActSource(const Acts& acts, int first) {
-    stride = acts.cols * kScale;
-    at = (Dot::kDigits ? acts.digits : acts.q) + first * stride;
-  }
-  typename Dot::Acts get(int token, int column) const {
-    return Dot::acts(at + token * stride + column);
-  }
-  void advance(int columns) { at += columns * kScale; }
-};
-
 #include "kernels/products.inl"
+#include "kernels/unpack.inl"
 
 // ---- Vectors of a token -----------------------------------------------------------------------
 
@@ -268,18 +255,17 @@ float sum_exp(const float* x, int64_t n, float max) {
 
 template <typename Dots>
 constexpr Kernels make_table(const char* name, bool (*supported)()) {
-  return {
+  return with_dots<Dots>({
       .name = name,
       .supported = supported,
       .quantize = quantize,
-      .direct_q4_0 = direct<Dots, PackedQ4>,
-      .direct_q8_0 = direct<Dots, PackedQ8>,
-      .gemm = gemm<Dots>,
+      .direct_q4_0 = nullptr,
+      .direct_q8_0 = nullptr,
+      .gemm = nullptr,
       .float_f32 = float_strip<load_f32, 4>,
       .float_f16 = float_strip<load_f16, 2>,
       .float_bf16 = float_strip<load_bf16, 2>,
-      .unpack_q4_0 = unpack<PackedQ4>,
-      .unpack_q8_0 = unpack<PackedQ8>,
+      .unpack = unpack,
       .rms_norm = rms_norm,
       .add = add,
       .silu_mul = silu_mul,
@@ -290,5 +276,5 @@ constexpr Kernels make_table(const char* name, bool (*supported)()) {
       .attend = attend,
       .max = max,
       .sum_exp = sum_exp,
-  };
+  });
 }

@@ -92,9 +92,8 @@ struct Kernels {
   Float float_f32;
   Float float_f16;
   Float float_bf16;
-  // Packed strip -> panel (Q4_0, Q8_0), as unpack_packed.
-  void (*unpack_q4_0)(const uint8_t* strip, int64_t cols, Panel& panel);
-  void (*unpack_q8_0)(const uint8_t* strip, int64_t cols, Panel& panel);
+  // Packed strip of an integer type -> panel, as unpack_rows.
+  void (*unpack)(Type type, const uint8_t* strip, int64_t cols, Panel& panel);
 
   // out[i] = (x[i] * r) * weight[i], r = 1 / sqrt(sum(x^2) / n + eps) with the sum over 16 virtual
   // lanes. out may be x.

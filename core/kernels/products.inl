@@ -1,4 +1,22 @@
-// Matrix products of one strip with rows of activations; a part of body.inl.
+// Matrix products of one strip with rows of activations: what differs most between instruction
+// sets. A part of body.inl, and all of it that wasm_relaxed.cc needs.
+
+// Where a Dot finds its activations: `at` the first token's, tokens `stride` bytes apart.
+template <typename Dot>
+struct ActSource {
+  static constexpr int kScale = Dot::kDigits ? 2 : 1;
+  const int8_t* at;
+  int64_t stride;
+
+  ActSource(const Acts& acts, int first) {
+    stride = acts.cols * kScale;
+    at = (Dot::kDigits ? acts.digits : acts.q) + first * stride;
+  }
+  typename Dot::Acts get(int token, int column) const {
+    return Dot::acts(at + token * stride + column);
+  }
+  void advance(int columns) { at += columns * kScale; }
+};
 
 // kTile<kTokens>(args..., first token) over all tokens, in tiles as large as possible.
 template <int kTokens, typename Tile>
@@ -229,23 +247,11 @@ void float_strip(const uint8_t* strip, const float* x, int64_t cols, int n_token
   });
 }
 
-template <typename Packed>
-void unpack(const uint8_t* strip, int64_t cols, Panel& panel) {
-  panel.group = 32;
-  panel.bits = Packed::kBits;
-  panel.bias = Packed::kBias;
-  panel.has_min = false;
-  uint8_t* codes = panel.codes;
-  for (int64_t b = 0; b < cols / 32; ++b, codes += 512) {
-    for (int v = 0; v < kVectors; ++v) {
-      store(panel.scales + 16 * b + v * kLanes, load_f16(strip + 2 * v * kLanes));
-    }
-    strip += 32;
-    for (int w = 0; w < Packed::kLoads * kVectors; ++w, strip += kVectorBytes) {
-      const I word = load<I>(strip);
-      for (int i = 0; i < Packed::kParts; ++i) {
-        store(codes + 256 * i + w * kVectorBytes, Packed::part(word, i));
-      }
-    }
-  }
+// Another table's kernels with products of these Dots.
+template <typename Dots>
+constexpr Kernels with_dots(Kernels kernels) {
+  kernels.direct_q4_0 = direct<Dots, PackedQ4>;
+  kernels.direct_q8_0 = direct<Dots, PackedQ8>;
+  kernels.gemm = gemm<Dots>;
+  return kernels;
 }

@@ -33,3 +33,18 @@ inline I splat(int32_t x) { return x - I{}; }
 // Four int8 in every lane.
 inline I splat_word(const int8_t* p) { return splat(load<int32_t>(p)); }
 inline F to_float(I x) { return __builtin_convertvector(x, F); }
+
+// Lane i gets lane i + kBy, going round.
+template <int kBy, typename V>
+inline V rotate(V x) {
+  const auto lane = [](int i) { return (i + kBy) % kLanes; };
+  if constexpr (kLanes == 4)
+    return __builtin_shufflevector(x, x, lane(0), lane(1), lane(2), lane(3));
+  if constexpr (kLanes == 8)
+    return __builtin_shufflevector(x, x, lane(0), lane(1), lane(2), lane(3), lane(4), lane(5),
+                                   lane(6), lane(7));
+  if constexpr (kLanes == 16)
+    return __builtin_shufflevector(x, x, lane(0), lane(1), lane(2), lane(3), lane(4), lane(5),
+                                   lane(6), lane(7), lane(8), lane(9), lane(10), lane(11), lane(12),
+                                   lane(13), lane(14), lane(15));
+}

@@ -1,6 +1,6 @@
-// The table for wasm with relaxed SIMD. What its dot instructions do with operands past 7 bits is
-// the machine's choice, so it is probed at start, and each kernel is tried against the oracle
-// before use.
+// The table for wasm with relaxed SIMD: products of its own, the rest is wasm_simd.cc's. What its
+// dot instructions do with operands past 7 bits is the machine's choice, so it is probed at start,
+// and each kernel is tried against the oracle before use.
 #include <string.h>
 #include <wasm_simd128.h>
 
@@ -129,23 +129,17 @@ struct PairDots : Tiles {
   using Dot = PairDot<kBits>;
 };
 
-#include "kernels/body.inl"
-
-bool supported() { return true; }
-
-constexpr Kernels kUnsigned = make_table<UnsignedDots>("wasm-relaxed", supported);
-constexpr Kernels kSigned = make_table<SignedDots>("wasm-relaxed", supported);
-constexpr Kernels kPairs = make_table<PairDots>("wasm-relaxed", supported);
+#include "kernels/products.inl"
 
 // What 4 * 127 * (the byte 0xff) comes to tells the lowerings apart: sdot (arm64, AVX-VNNI-INT8),
 // vpdpbusd (AVX-VNNI), pmaddubsw (other x86).
-const Kernels& probed() {
+Kernels probed() {
   const I bytes = splat(0x7f7f7f7f);
   volatile int32_t ones = -1;  // keeps the compiler from computing it its own way
   const int32_t sum = dot_i8(bytes, splat(ones), I{})[0];
-  if (sum == 4 * 127 * -1) return kSigned;
-  if (sum == 4 * 127 * 255) return kUnsigned;
-  return kPairs;
+  if (sum == 4 * 127 * -1) return with_dots<SignedDots>(kWasmSimd);
+  if (sum == 4 * 127 * 255) return with_dots<UnsignedDots>(kWasmSimd);
+  return with_dots<PairDots>(kWasmSimd);
 }
 
 }  // namespace
@@ -153,6 +147,7 @@ const Kernels& probed() {
 const Kernels& wasm_relaxed_kernels() {
   static const Kernels kKernels = [] {
     Kernels kernels = probed();
+    kernels.name = "wasm-relaxed";
     if (!gemm_is_exact(kernels)) kernels.gemm = kWasmSimd.gemm;
     if (!direct_is_exact(kernels, Type::Q4_0)) kernels.direct_q4_0 = kWasmSimd.direct_q4_0;
     if (!direct_is_exact(kernels, Type::Q8_0)) kernels.direct_q8_0 = kWasmSimd.direct_q8_0;

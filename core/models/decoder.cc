@@ -182,43 +182,50 @@ Status Decoder::begin(std::span<const int32_t> tokens, int64_t first) {
   return {};
 }
 
-// A layer has five phases with a barrier after each: q/k/v | attention | output | gate, up | down.
-// What would need further barriers (norms, quantizing) every worker does itself for a single token;
-// for more tokens it is shared out.
+// A layer has five phases: q/k/v | attention | output | gate, up | down. What would need further
+// ones (norms, quantizing) every worker does itself for a single token; for more tokens it is
+// shared out. Outside of share_out's bodies nothing may be read that ever changes (Pool::run).
 void Decoder::run_block(int64_t layer, int64_t index) {
   const int64_t first = index * kBlockTokens;
   const Block block{layer, first, std::min(kBlockTokens, n_tokens_ - first)};
-  pool_->run([&](int worker) {
+  pool_->run([this, block](int worker) {
     attention(worker, block);
     feed_forward(worker, block);
   });
 }
 
-template <typename FillRow>
-Input Decoder::prepare_rows(int worker, int64_t n_tokens, int64_t cols, const FillRow& fill_row) {
-  if (n_tokens == 1) {
-    const Input own = workers_[static_cast<size_t>(worker)].one.rows_of(cols);
-    fill_row(0, own.row(0));
-    own.quantize(*kernels_, 0);
-    return own;
+// Shares out n_items, giving each part with the rows that fill_row(token, row) makes, quantized:
+// one token's by each worker for itself, the rows of several in a phase before.
+template <typename FillRow, typename Body>
+void Decoder::with_rows(int worker, int64_t n_tokens, int64_t cols, const FillRow& fill_row,
+                        int64_t n_items, const Body& body) {
+  if (n_tokens > 1) {
+    pool_->share_out(worker, n_tokens, [&](Share mine) {
+      const Input shared = shared_.rows_of(cols);
+      for (int64_t t = mine.begin; t < mine.end; ++t) {
+        fill_row(t, shared.row(t));
+        shared.quantize(*kernels_, t);
+      }
+    });
   }
-  const Input shared = shared_.rows_of(cols);
-  const Share mine = share(n_tokens, worker, pool_->size());
-  for (int64_t t = mine.begin; t < mine.end; ++t) {
-    fill_row(t, shared.row(t));
-    shared.quantize(*kernels_, t);
-  }
-  pool_->barrier();
-  return shared;
+  bool filled = false;
+  pool_->share_out(worker, n_items, [&](Share mine) {
+    const bool own = n_tokens == 1;
+    const Input in =
+        own ? workers_[static_cast<size_t>(worker)].one.rows_of(cols) : shared_.rows_of(cols);
+    if (own && !filled) {
+      fill_row(0, in.row(0));
+      in.quantize(*kernels_, 0);
+      filled = true;
+    }
+    body(in, mine);
+  });
 }
 
-// The strips of all products in a row are dealt out together, so that small matrices don't leave
-// workers idle.
-void Decoder::multiply(int worker, int64_t n_tokens, const Input& in,
+// The strips `mine` of all products in a row: they are dealt out together, so that small matrices
+// don't leave workers idle.
+void Decoder::multiply(int worker, int64_t n_tokens, const Input& in, Share mine,
                        std::span<const Product> products) {
-  int64_t total = 0;
-  for (const Product& product : products) total += weights_.matrix(product.matrix).strips();
-  const Share mine = share(total, worker, pool_->size());
   int64_t first = 0;
   for (const Product& product : products) {
     const Matrix& matrix = weights_.matrix(product.matrix);
@@ -244,43 +251,41 @@ void Decoder::attention(int worker, const Block& block) {
   const Config& c = config_;
   const int64_t n = block.n_tokens;
   const int64_t n_kv_heads = c.n_kv_heads[static_cast<size_t>(block.layer)];
-  const int n_workers = pool_->size();
+  const int64_t q_rows = c.n_heads[static_cast<size_t>(block.layer)] * c.head_dim;
+  const int64_t strips =
+      (padded_rows(q_rows) + 2 * padded_rows(n_kv_heads * c.head_dim)) / kStripRows;
 
-  const Input normed = prepare_rows(worker, n, c.n_embd, [&](int64_t t, float* row) {
+  const auto normed = [&](int64_t t, float* row) {
     kernels_->rms_norm(residual(block.first_token + t), weights_.vector(w.attn_norm), c.n_embd,
                        c.rms_eps, row);
+  };
+  with_rows(worker, n, c.n_embd, normed, strips, [&](const Input& in, Share mine) {
+    const Product qkv[] = {{w.q, w.q_bias, q_.as<float>()},
+                           {w.k, w.k_bias, k_.as<float>()},
+                           {w.v, w.v_bias, v_.as<float>()}};
+    multiply(worker, n, in, mine, qkv);
   });
-  const Product qkv[] = {{w.q, w.q_bias, q_.as<float>()},
-                         {w.k, w.k_bias, k_.as<float>()},
-                         {w.v, w.v_bias, v_.as<float>()}};
-  multiply(worker, n, normed, qkv);
-  pool_->barrier();
 
-  if (n == 1) {
-    // Whoever attends over a KV head stores its new position first.
-    const Share heads = share(n_kv_heads, worker, n_workers);
-    for (int64_t head = heads.begin; head < heads.end; ++head) {
-      rotate_and_store(block, 0, head);
-      attend_head(worker, block, 0, head);
-    }
-  } else {
-    const Share items = share(n * n_kv_heads, worker, n_workers);
-    for (int64_t i = items.begin; i < items.end; ++i)
-      rotate_and_store(block, i / n_kv_heads, i % n_kv_heads);
-    pool_->barrier();
-    // Later tokens see more: dealt out one by one.
-    for (int64_t i = worker; i < n * n_kv_heads; i += n_workers) {
+  if (n > 1) {
+    pool_->share_out(worker, n * n_kv_heads, [&](Share mine) {
+      for (int64_t i = mine.begin; i < mine.end; ++i)
+        rotate_and_store(block, i / n_kv_heads, i % n_kv_heads);
+    });
+  }
+  pool_->share_out(worker, n * n_kv_heads, [&](Share mine) {
+    for (int64_t i = mine.begin; i < mine.end; ++i) {
+      // With one token, whoever attends over a KV head stores its new position first.
+      if (n == 1) rotate_and_store(block, 0, i);
       attend_head(worker, block, i / n_kv_heads, i % n_kv_heads);
     }
-  }
-  pool_->barrier();
-
-  const int64_t q_rows = c.n_heads[static_cast<size_t>(block.layer)] * c.head_dim;
-  const Input attended = prepare_rows(worker, n, q_rows, [&](int64_t t, float* row) {
-    std::memcpy(row, attended_.as<float>() + t * q_rows, static_cast<size_t>(4 * q_rows));
   });
-  add_to_residual(worker, block, w.output, attended);
-  pool_->barrier();
+
+  const auto attended = [&](int64_t t, float* row) {
+    std::memcpy(row, attended_.as<float>() + t * q_rows, static_cast<size_t>(4 * q_rows));
+  };
+  with_rows(
+      worker, n, q_rows, attended, padded_rows(c.n_embd) / kStripRows,
+      [&](const Input& in, Share mine) { add_to_residual(worker, block, w.output, in, mine); });
 }
 
 // Norms (qwen3: before RoPE) and turns one token's key and query heads of one group, stores k and
@@ -331,53 +336,57 @@ void Decoder::feed_forward(int worker, const Block& block) {
   const int64_t n_ff = c.n_ff[static_cast<size_t>(block.layer)];
   const int64_t stride = padded_rows(n_ff);
 
-  const Input normed = prepare_rows(worker, n, c.n_embd, [&](int64_t t, float* row) {
+  const auto normed = [&](int64_t t, float* row) {
     kernels_->rms_norm(residual(block.first_token + t), weights_.vector(w.ffn_norm), c.n_embd,
                        c.rms_eps, row);
-  });
+  };
   // The same worker computes the same rows of gate and up, so it can combine them at once.
-  const Share strips = share(weights_.matrix(w.gate).strips(), worker, pool_->size());
-  const MatmulScratch& scratch = workers_[static_cast<size_t>(worker)].matmul;
-  float* gate = gate_.as<float>();
-  float* up = up_.as<float>();
-  matmul(*kernels_, weights_.matrix(w.gate), normed, n, gate, stride, strips, scratch);
-  matmul(*kernels_, weights_.matrix(w.up), normed, n, up, stride, strips, scratch);
-  const int64_t begin = strips.begin * kStripRows;
-  const int64_t rows = (strips.end - strips.begin) * kStripRows;
-  for (int64_t t = 0; t < n && rows > 0; ++t) {
-    float* at = gate + t * stride + begin;
-    kernels_->silu_mul(at, up + t * stride + begin, rows, at);
-  }
-  pool_->barrier();
-
-  const Input hidden = prepare_rows(worker, n, n_ff, [&](int64_t t, float* row) {
-    std::memcpy(row, gate + t * stride, static_cast<size_t>(4 * n_ff));
+  with_rows(worker, n, c.n_embd, normed, stride / kStripRows, [&](const Input& in, Share mine) {
+    const MatmulScratch& scratch = workers_[static_cast<size_t>(worker)].matmul;
+    float* gate = gate_.as<float>();
+    float* up = up_.as<float>();
+    matmul(*kernels_, weights_.matrix(w.gate), in, n, gate, stride, mine, scratch);
+    matmul(*kernels_, weights_.matrix(w.up), in, n, up, stride, mine, scratch);
+    const int64_t begin = mine.begin * kStripRows;
+    const int64_t rows = (mine.end - mine.begin) * kStripRows;
+    for (int64_t t = 0; t < n; ++t) {
+      float* at = gate + t * stride + begin;
+      kernels_->silu_mul(at, up + t * stride + begin, rows, at);
+    }
   });
-  add_to_residual(worker, block, w.down, hidden);
+
+  const auto hidden = [&](int64_t t, float* row) {
+    std::memcpy(row, gate_.as<float>() + t * stride, static_cast<size_t>(4 * n_ff));
+  };
+  with_rows(worker, n, n_ff, hidden, padded_rows(c.n_embd) / kStripRows,
+            [&](const Input& in, Share mine) { add_to_residual(worker, block, w.down, in, mine); });
 }
 
-void Decoder::add_to_residual(int worker, const Block& block, int matrix_handle, const Input& in) {
+void Decoder::add_to_residual(int worker, const Block& block, int matrix_handle, const Input& in,
+                              Share strips) {
   const Matrix& matrix = weights_.matrix(matrix_handle);
-  const Share strips = share(matrix.strips(), worker, pool_->size());
   const int64_t stride = padded_rows(matrix.rows);
   float* out = out_.as<float>();
   matmul(*kernels_, matrix, in, block.n_tokens, out, stride, strips,
          workers_[static_cast<size_t>(worker)].matmul);
   const int64_t begin = strips.begin * kStripRows;
   const int64_t rows = std::min(strips.end * kStripRows, matrix.rows) - begin;
-  for (int64_t t = 0; t < block.n_tokens && rows > 0; ++t) {
+  for (int64_t t = 0; t < block.n_tokens; ++t) {
     kernels_->add(out + t * stride + begin, rows, residual(block.first_token + t) + begin);
   }
 }
 
 void Decoder::finish(int64_t index, float* out) {
-  pool_->run([&](int worker) {
-    const Input normed = prepare_rows(worker, 1, config_.n_embd, [&](int64_t, float* row) {
+  pool_->run([this, index, out](int worker) {
+    const auto normed = [&](int64_t, float* row) {
       kernels_->rms_norm(residual(index), weights_.vector(output_norm_), config_.n_embd,
                          config_.rms_eps, row);
-    });
-    const Product logits[] = {{head_, -1, out}};
-    multiply(worker, 1, normed, logits);
+    };
+    with_rows(worker, 1, config_.n_embd, normed, padded_rows(config_.n_vocab) / kStripRows,
+              [&](const Input& in, Share mine) {
+                const Product logits[] = {{head_, -1, out}};
+                multiply(worker, 1, in, mine, logits);
+              });
   });
 }
 

@@ -88,14 +88,16 @@ class Decoder {
   int64_t max_queries() const;  // heads that attend side by side
   float* residual(int64_t token) const { return x_.as<float>() + token * config_.n_embd; }
 
-  template <typename FillRow>
-  Input prepare_rows(int worker, int64_t n_tokens, int64_t cols, const FillRow& fill_row);
-  void multiply(int worker, int64_t n_tokens, const Input& in, std::span<const Product> products);
+  template <typename FillRow, typename Body>
+  void with_rows(int worker, int64_t n_tokens, int64_t cols, const FillRow& fill_row,
+                 int64_t n_items, const Body& body);
+  void multiply(int worker, int64_t n_tokens, const Input& in, Share mine,
+                std::span<const Product> products);
   void rotate_and_store(const Block& block, int64_t token, int64_t kv_head);
   void attend_head(int worker, const Block& block, int64_t token, int64_t kv_head);
   void attention(int worker, const Block& block);
   void feed_forward(int worker, const Block& block);
-  void add_to_residual(int worker, const Block& block, int matrix, const Input& in);
+  void add_to_residual(int worker, const Block& block, int matrix, const Input& in, Share strips);
 
   Config config_;
   Weights weights_;

@@ -35,15 +35,16 @@ void multiply_float(const Kernels& kernels, const Matrix& matrix, int64_t s, con
 void multiply_integer(const Kernels& kernels, const Matrix& matrix, int64_t s, const Acts& acts,
                       int n_tokens, float* out, int64_t out_stride, const MatmulScratch& scratch) {
   const bool packed = matrix.strip_packed(s);
-  if (packed && n_tokens <= kDirectTokens) {
-    (matrix.type == Type::Q4_0 ? kernels.direct_q4_0 : kernels.direct_q8_0)(
-        matrix.strip(s), acts, n_tokens, out, out_stride);
+  const Kernels::Direct direct = matrix.type == Type::Q4_0   ? kernels.direct_q4_0
+                                 : matrix.type == Type::Q8_0 ? kernels.direct_q8_0
+                                                             : nullptr;
+  if (packed && direct != nullptr && n_tokens <= kDirectTokens) {
+    direct(matrix.strip(s), acts, n_tokens, out, out_stride);
     return;
   }
   Panel panel = scratch.panel();
   if (packed) {
-    (matrix.type == Type::Q4_0 ? kernels.unpack_q4_0 : kernels.unpack_q8_0)(matrix.strip(s),
-                                                                            matrix.cols, panel);
+    kernels.unpack(matrix.type, matrix.strip(s), matrix.cols, panel);
   } else {
     const int64_t n_rows = std::min<int64_t>(kStripRows, matrix.rows - s * kStripRows);
     unpack_rows(matrix.type, matrix.strip(s), static_cast<int>(n_rows), matrix.cols, panel);

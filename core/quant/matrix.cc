@@ -9,6 +9,7 @@ namespace sluice {
 namespace {
 
 constexpr int64_t kRows = kStripRows;
+constexpr size_t kMaxBlockBytes = 210;  // Q6_K
 
 // Four 32-bit words of four rows, and their transposition: how 16 rows become words of 16 lanes.
 using Words = uint32_t __attribute__((vector_size(16)));
@@ -36,28 +37,59 @@ void transpose_4x4(const uint8_t* in, size_t stride, uint8_t* out) {
   for (int w = 0; w < 4; ++w) std::memcpy(out + 64 * w, &words[w], 16);
 }
 
-// Interleaves 16 rows of n bytes (n a multiple of 16), `stride` bytes apart, to word[n / 4][16].
+// Interleaves 16 rows of n bytes (n a multiple of 4), `stride` bytes apart, to word[n / 4][16].
 void interleave(const uint8_t* in, size_t stride, int64_t n, uint8_t* out) {
-  for (int64_t at = 0; at < n; at += 16) {
+  int64_t at = 0;
+  for (; at + 16 <= n; at += 16) {
     for (size_t r = 0; r < 16; r += 4) {
       transpose_4x4(in + r * stride + at, stride, out + 16 * at + 4 * r);
     }
   }
+  for (; at < n; at += 4) {
+    for (size_t r = 0; r < 16; ++r) std::memcpy(out + 16 * at + 4 * r, in + r * stride + at, 4);
+  }
 }
 
-// Blocks of an f16 scale and `bytes` bytes, each of which is changed by `flip`.
-void pack_blocks(const uint8_t* rows, int64_t n_blocks, int64_t bytes, uint8_t flip,
-                 uint8_t* packed) {
-  const int64_t block = 2 + bytes;
-  const size_t stride = static_cast<size_t>(n_blocks * block);
-  for (int64_t b = 0; b < n_blocks; ++b) {
-    const uint8_t* in = rows + b * block;
-    uint8_t* out = packed + b * block * kRows;
-    for (size_t r = 0; r < kRows; ++r) std::memcpy(out + 2 * r, in + r * stride, 2);
-    interleave(in + 2, stride, bytes, out + 2 * kRows);
-    if (flip != 0) {
-      for (int64_t i = 2 * kRows; i < block * kRows; ++i) out[i] ^= flip;
+// What a block of an integer type consists of: one or two f16, and words of four bytes.
+struct BlockParts {
+  int64_t halves;     // how many f16
+  int64_t halves_at;  // where they stand
+  int64_t words_at;
+  int64_t word_bytes;
+  uint8_t flip;  // what each byte of the words is changed by
+};
+BlockParts parts_of(const TypeTraits& t) {
+  const int64_t halves = t.has_min ? 2 : 1;
+  const int64_t word_bytes = t.block_bytes - 2 * halves;
+  const bool last = t.type == Type::Q6_K;
+  return {halves, last ? word_bytes : 0, last ? 0 : 2 * halves, word_bytes,
+          static_cast<uint8_t>(t.type == Type::Q8_0 ? 0x80 : 0)};
+}
+
+void pack_blocks(const TypeTraits& t, const uint8_t* rows, int64_t n_blocks, uint8_t* packed) {
+  const BlockParts parts = parts_of(t);
+  const size_t stride = static_cast<size_t>(n_blocks) * t.block_bytes;
+  for (int64_t b = 0; b < n_blocks; ++b, rows += t.block_bytes) {
+    for (int64_t h = 0; h < parts.halves; ++h) {
+      const uint8_t* in = rows + parts.halves_at + 2 * h;
+      for (size_t r = 0; r < kRows; ++r, packed += 2) std::memcpy(packed, in + r * stride, 2);
     }
+    interleave(rows + parts.words_at, stride, parts.word_bytes, packed);
+    if (parts.flip != 0) {
+      for (int64_t i = 0; i < parts.word_bytes * kRows; ++i) packed[i] ^= parts.flip;
+    }
+    packed += parts.word_bytes * kRows;
+  }
+}
+
+// The reverse for one row of one block: `block` gets its bytes as they were in the file.
+void unpack_block(const TypeTraits& t, const uint8_t* packed, int64_t r, uint8_t* block) {
+  const BlockParts parts = parts_of(t);
+  for (int64_t h = 0; h < parts.halves; ++h, packed += 2 * kRows) {
+    std::memcpy(block + parts.halves_at + 2 * h, packed + 2 * r, 2);
+  }
+  for (int64_t i = 0; i < parts.word_bytes; ++i) {
+    block[parts.words_at + i] = packed[(i / 4 * kRows + r) * 4 + i % 4] ^ parts.flip;
   }
 }
 
@@ -71,54 +103,13 @@ void pack_values(const uint8_t* rows, int64_t cols, uint8_t* packed) {
   }
 }
 
-// The reverse for one row: `row` gets its bytes as they were in the file.
-void unpack_row(Type type, const uint8_t* strip, int64_t r, int64_t b, uint8_t* block) {
-  const TypeTraits& t = traits(type);
-  const uint8_t flip = type == Type::Q8_0 ? 0x80 : 0;
-  const uint8_t* in = strip + b * t.block_bytes * kRows;
-  std::memcpy(block, in + 2 * r, 2);
-  for (int64_t i = 0; i < t.block_bytes - 2; ++i) {
-    block[2 + i] = in[2 * kRows + (i / 4 * kRows + r) * 4 + i % 4] ^ flip;
-  }
-}
-
-void describe(const TypeTraits& t, Panel& panel) {
-  panel.group = t.group;
-  panel.bits = t.bits;
-  panel.bias = t.bias;
-  panel.has_min = t.has_min;
-}
-
-void load_halves(const uint8_t* in, float* out) {
-  for (int64_t r = 0; r < kRows; ++r) {
-    uint16_t half;
-    std::memcpy(&half, in + 2 * r, 2);
-    out[r] = f16_to_f32(half);
-  }
-}
-
 }  // namespace
 
-bool packs(Type type) {
-  return type == Type::Q4_0 || type == Type::Q8_0 || traits(type).group == 0;
-}
-
 void pack_strip(Type type, const uint8_t* rows, int64_t cols, uint8_t* packed) {
-  switch (type) {
-    case Type::Q4_0:
-      return pack_blocks(rows, cols / 32, 16, 0, packed);
-    case Type::Q8_0:
-      return pack_blocks(rows, cols / 32, 32, 0x80, packed);
-    case Type::F32:
-      return pack_values<4>(rows, cols, packed);
-    case Type::F16:
-    case Type::BF16:
-      return pack_values<2>(rows, cols, packed);
-    default:  // not packed: the same bytes
-      std::memcpy(
-          packed, rows,
-          kStripRows * static_cast<size_t>(row_bytes(traits(type), static_cast<uint64_t>(cols))));
-  }
+  const TypeTraits& t = traits(type);
+  if (type == Type::F32) return pack_values<4>(rows, cols, packed);
+  if (t.group == 0) return pack_values<2>(rows, cols, packed);
+  pack_blocks(t, rows, cols / t.block, packed);
 }
 
 void read_row(const Matrix& matrix, int64_t row, float* out) {
@@ -126,7 +117,7 @@ void read_row(const Matrix& matrix, int64_t row, float* out) {
   const int64_t s = row / kRows;
   const int64_t r = row % kRows;
   const uint8_t* strip = matrix.strip(s);
-  if (!matrix.strip_packed(s) || !packs(matrix.type)) {
+  if (!matrix.strip_packed(s)) {
     t.dequantize(strip + static_cast<size_t>(r) * matrix.bytes_per_row(), matrix.cols, out);
     return;
   }
@@ -136,16 +127,24 @@ void read_row(const Matrix& matrix, int64_t row, float* out) {
     }
     return;
   }
-  uint8_t block[34];
-  for (int64_t b = 0; b < matrix.cols / 32; ++b) {
-    unpack_row(matrix.type, strip, r, b, block);
-    t.dequantize(block, 32, out + 32 * b);
+  uint8_t block[kMaxBlockBytes];
+  for (int64_t b = 0; b < matrix.cols / t.block; ++b) {
+    unpack_block(t, strip + b * t.block_bytes * kRows, r, block);
+    t.dequantize(block, t.block, out + b * t.block);
   }
+}
+
+void describe_panel(Type type, Panel& panel) {
+  const TypeTraits& t = traits(type);
+  panel.group = t.group;
+  panel.bits = t.bits;
+  panel.bias = t.bias;
+  panel.has_min = t.has_min;
 }
 
 void unpack_rows(Type type, const uint8_t* rows, int n_rows, int64_t cols, Panel& panel) {
   const TypeTraits& t = traits(type);
-  describe(t, panel);
+  describe_panel(type, panel);
   const size_t stride = static_cast<size_t>(row_bytes(t, static_cast<uint64_t>(cols)));
   // 256 columns at a time, so that the codes are still in the first cache when interleaved.
   alignas(64) uint8_t codes[kRows][256];
@@ -172,24 +171,6 @@ void unpack_rows(Type type, const uint8_t* rows, int n_rows, int64_t cols, Panel
     for (int64_t g = 0; g < count / t.group; ++g) {
       float* out = panel.mins + (first_group + g) * kRows;
       for (int64_t r = 0; r < kRows; ++r) out[r] = mins[r][g];
-    }
-  }
-}
-
-void unpack_packed(Type type, const uint8_t* strip, int64_t cols, Panel& panel) {
-  const TypeTraits& t = traits(type);
-  describe(t, panel);
-  for (int64_t b = 0; b < cols / 32; ++b, strip += t.block_bytes * kRows) {
-    load_halves(strip, panel.scales + b * kRows);
-    const uint8_t* in = strip + 2 * kRows;
-    uint8_t* out = panel.codes + b * 32 * kRows;
-    if (type == Type::Q8_0) {
-      std::memcpy(out, in, 32 * kRows);
-      continue;
-    }
-    for (int64_t i = 0; i < 16 * kRows; ++i) {
-      out[i] = in[i] & 15;
-      out[16 * kRows + i] = in[i] >> 4;
     }
   }
 }

@@ -3,12 +3,12 @@
 // Packed: each whole strip of kStripRows rows is interleaved in place so that one SIMD lane is one
 // output row; it takes the same bytes at the same place as the rows did. Rows past the last whole
 // strip stay as they are in the file. The layout is the same for every kernel table.
-//   Q4_0   per 32 columns: f16 scale[16], then word[4][16]: word w of row r = the file's bytes
-//          4w..4w+3 (low nibbles: columns 4w..4w+3, high nibbles: columns 16+4w..)
-//   Q8_0   per 32 columns: f16 scale[16], then word[8][16]: bytes = columns 4w..4w+3, each xor 0x80
-//          (the unsigned code, bias 128)
 //   F32, F16, BF16   per column: value[16]
-//   others           not packed: as in the file, unpacked strip by strip into a Panel
+//   integer types    per block: its f16 scales as half[16] each (d, then where there is one m or
+//                    dmin), then the rest of its bytes, in the file's order, as word[16] of four
+//                    bytes each. So word w of a Q4_0 block has the bytes 4w..4w+3 of 16 rows: low
+//                    nibbles are columns 4w.., high ones columns 16+4w.. .
+//   Q8_0             its words are xor 0x80: the unsigned codes, bias 128
 #pragma once
 
 #include <cstddef>
@@ -38,9 +38,6 @@ struct Matrix {
   bool strip_packed(int64_t s) const { return packed && (s + 1) * kStripRows <= rows; }
 };
 
-// Whether matrices of this type are packed when they arrive.
-bool packs(Type type);
-
 // Interleaves one strip (16 rows of `cols` columns, file layout) from `rows` to `packed`; the two
 // must not overlap. Same number of bytes.
 void pack_strip(Type type, const uint8_t* rows, int64_t cols, uint8_t* packed);
@@ -61,9 +58,11 @@ struct Panel {
   bool has_min;
 };
 
+// Sets what a type's panels have in common: group, bits, bias, has_min.
+void describe_panel(Type type, Panel& panel);
+
 // Unpacks `n_rows` (1..16) rows in file layout; the scales and mins of missing rows become 0.
+// (Packed strips are unpacked by the kernels.)
 void unpack_rows(Type type, const uint8_t* rows, int n_rows, int64_t cols, Panel& panel);
-// Unpacks one packed strip (Q4_0, Q8_0).
-void unpack_packed(Type type, const uint8_t* strip, int64_t cols, Panel& panel);
 
 }  // namespace sluice

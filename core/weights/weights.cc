@@ -54,7 +54,7 @@ Result<int> Weights::add(const Gguf& gguf, std::string_view name, int slot, int6
   tensor.begin = info->offset;
   tensor.bytes = info->bytes;
   tensor.is_vector = is_vector;
-  tensor.matrix = Matrix{type->type, rows, cols, nullptr, !is_vector && packs(type->type)};
+  tensor.matrix = Matrix{type->type, rows, cols, nullptr, !is_vector};
   tensors_.push_back(std::move(tensor));
   ++slots_[static_cast<size_t>(slot)].missing;
   return static_cast<int>(tensors_.size()) - 1;
@@ -212,18 +212,15 @@ Status Weights::adopt(uint8_t* data, Pool& pool) {
           static_cast<size_t>(round_up(4 * static_cast<uint64_t>(tensor.matrix.cols), kAlignment));
     }
   }
-  pool.run([&](int worker) {
-    uint8_t* scratch = strip_.data() + static_cast<size_t>(worker) * strip_stride;
-    for (Tensor& tensor : tensors_) {
-      if (!tensor.matrix.packed) continue;
-      const size_t strip_bytes = kStripRows * tensor.matrix.bytes_per_row();
-      const Share strips = share(tensor.matrix.rows / kStripRows, worker, pool.size());
-      for (int64_t s = strips.begin; s < strips.end; ++s) {
-        uint8_t* strip = tensor.place + static_cast<size_t>(s) * strip_bytes;
-        std::memcpy(scratch, strip, strip_bytes);
-        pack_strip(tensor.matrix.type, scratch, tensor.matrix.cols, strip);
-      }
-    }
+  int64_t n_strips = 0;
+  for (const Tensor& tensor : tensors_) {
+    if (tensor.matrix.packed) n_strips += tensor.matrix.rows / kStripRows;
+  }
+  Pool* const workers = &pool;
+  workers->run([this, workers, n_strips, strip_stride](int worker) {
+    workers->share_out(worker, n_strips, [&](Share mine) {
+      pack_strips(mine, strip_.data() + static_cast<size_t>(worker) * strip_stride);
+    });
   });
   strip_ = AlignedBuffer();
   for (Slot& slot : slots_) {
@@ -232,6 +229,23 @@ Status Weights::adopt(uint8_t* data, Pool& pool) {
   for (Tensor& tensor : tensors_) complete(tensor);
   next_ = order_.size();
   return {};
+}
+
+// Packs the strips `mine`, counted over all matrices, where they lie.
+void Weights::pack_strips(Share mine, uint8_t* scratch) {
+  int64_t first = 0;
+  for (Tensor& tensor : tensors_) {
+    if (!tensor.matrix.packed) continue;
+    const size_t strip_bytes = kStripRows * tensor.matrix.bytes_per_row();
+    const int64_t n_strips = tensor.matrix.rows / kStripRows;
+    const int64_t end = std::min(mine.end - first, n_strips);
+    for (int64_t s = std::max<int64_t>(mine.begin - first, 0); s < end; ++s) {
+      uint8_t* strip = tensor.place + static_cast<size_t>(s) * strip_bytes;
+      std::memcpy(scratch, strip, strip_bytes);
+      pack_strip(tensor.matrix.type, scratch, tensor.matrix.cols, strip);
+    }
+    first += n_strips;
+  }
 }
 
 uint64_t Weights::missing_bytes() const {

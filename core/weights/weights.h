@@ -74,6 +74,7 @@ class Weights {
     int missing = 0;  // tensors not yet complete
     AlignedBuffer memory;
   };
+  void pack_strips(Share mine, uint8_t* scratch);
 
   Result<int> add(const Gguf& gguf, std::string_view name, int slot, int64_t rows, int64_t cols,
                   bool is_vector);
