@@ -119,26 +119,35 @@ inline void score_tile(const Attend& a, int query, int first) {
   }
 }
 
-// Weighted sums of kVecs vectors of V's elements, from vector `first` of a row on.
+// Positions whose values are added up for all of a row before the next ones: V is then read in
+// order, a few kilobytes at a time.
+constexpr int kValuePositions = 32;
+
+// Adds the positions [begin, end) to the weighted sums of kVecs vectors of V's elements, from
+// vector `first` of a row on.
 template <KvType kType, int kQueries, int kVecs>
-inline void value_tile(const Attend& a, int query, int first) {
+inline void value_tile(const Attend& a, int query, int first, int begin, int end) {
   constexpr int kBytes = element_bytes(kType);
-  const int padded = padded_dim(a);
+  const int64_t row_bytes = padded_dim(a) * kBytes;
   const float* e[kQueries];
-  for (int i = 0; i < kQueries; ++i) e[i] = scores_of(a, query + i);
-  F acc[kQueries][kVecs] = {};
-  const uint8_t* row = a.chunk.v + first * kLanes * kBytes;
-  const float* scales = a.chunk.v_scales;
-  for (int p = 0; p < a.n_positions; ++p, row += padded * kBytes) {
+  float* sums[kQueries];
+  F acc[kQueries][kVecs];
+  for (int i = 0; i < kQueries; ++i) {
+    e[i] = scores_of(a, query + i);
+    sums[i] = scores_of(a, query + i) + kKvChunk + first * kLanes;
+    for (int v = 0; v < kVecs; ++v) acc[i][v] = begin == 0 ? F{} : load<F>(sums[i] + v * kLanes);
+  }
+  const uint8_t* row = a.chunk.v + begin * row_bytes + first * kLanes * kBytes;
+  for (int p = begin; p < end; ++p, row += row_bytes) {
     F value[kVecs];
     SLUICE_UNROLL
     for (int v = 0; v < kVecs; ++v) {
       value[v] = load_element<kType>(row + v * kLanes * kBytes);
       if constexpr (kType == KvType::q8_0) {
-        value[v] = value[v] * scales[(first + v) * kLanes / kKvScaleBlock];
+        value[v] =
+            value[v] * a.chunk.v_scales[p * scale_count(a) + (first + v) * kLanes / kKvScaleBlock];
       }
     }
-    if constexpr (kType == KvType::q8_0) scales += scale_count(a);
     SLUICE_UNROLL
     for (int i = 0; i < kQueries; ++i) {
       SLUICE_UNROLL
@@ -146,8 +155,7 @@ inline void value_tile(const Attend& a, int query, int first) {
     }
   }
   for (int i = 0; i < kQueries; ++i) {
-    float* sums = scores_of(a, query + i) + kKvChunk + first * kLanes;
-    for (int v = 0; v < kVecs; ++v) store(sums + v * kLanes, acc[i][v]);
+    for (int v = 0; v < kVecs; ++v) store(sums[i] + v * kLanes, acc[i][v]);
   }
 }
 
@@ -190,11 +198,15 @@ template <KvType kType, int kQueries>
   }
 
   const int n_value_vectors = padded_dim(a) / kLanes;
-  at = 0;
-  for (; at + kAttendVectors <= n_value_vectors; at += kAttendVectors) {
-    value_tile<kType, kQueries, kAttendVectors>(a, query, at);
+  for (int begin = 0; begin < a.n_positions; begin += kValuePositions) {
+    const int end =
+        begin + kValuePositions < a.n_positions ? begin + kValuePositions : a.n_positions;
+    for (at = 0; at + kAttendVectors <= n_value_vectors; at += kAttendVectors) {
+      value_tile<kType, kQueries, kAttendVectors>(a, query, at, begin, end);
+    }
+    for (; at < n_value_vectors; at += kVectors)
+      value_tile<kType, kQueries, kVectors>(a, query, at, begin, end);
   }
-  for (; at < n_value_vectors; at += kVectors) value_tile<kType, kQueries, kVectors>(a, query, at);
   for (int i = 0; i < kQueries; ++i) merge(a, query + i, m[i], s[i]);
 }
 
