@@ -4,26 +4,16 @@
 #include "weights/source_mmap.h"
 
 namespace sluice {
-namespace {
-
-struct MappedBacking : Backing {
-  explicit MappedBacking(MappedFile mapped) : file(std::move(mapped)) {}
-  MappedFile file;
-};
-
-}  // namespace
-
 Result<std::unique_ptr<Engine>> Engine::open(const std::string& path, const LoadOptions& options) {
   std::unique_ptr<Engine> engine(new Engine());
   State& s = *engine->state_;
   SLUICE_TRY(s.prepare(options));
-  SLUICE_ASSIGN(MappedFile file, MappedFile::open(path));
-  const std::span<uint8_t> bytes = file.bytes();
-  s.backing = std::make_unique<MappedBacking>(std::move(file));
+  SLUICE_ASSIGN(const MappedFile file, MappedFile::open(path));
+  const std::span<const uint8_t> bytes = file.bytes();
   SLUICE_ASSIGN(Gguf header, parse_gguf(bytes, bytes.size()));
   SLUICE_TRY(s.understand(std::move(header)));
   s.file_size = s.taken = bytes.size();
-  SLUICE_TRY(s.decoder->weights().adopt(bytes.data() + s.header.data_offset, *s.pool));
+  SLUICE_TRY(s.decoder->weights().copy_from(bytes.data() + s.header.data_offset, *s.pool));
   s.note_loaded();
   return engine;
 }

@@ -19,11 +19,6 @@ inline double milliseconds(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double, std::milli>(to - from).count();
 }
 
-// Something whose destructor gives back what weights point into (a mapped file).
-struct Backing {
-  virtual ~Backing() = default;
-};
-
 // Holds back the text of tokens until it is sure that no character is half and no stop string
 // begins.
 class PendingText {
@@ -83,7 +78,6 @@ struct Engine::State {
   uint64_t taken = 0;  // bytes of the file so far
   GgufParser parser;
   std::vector<uint8_t> staging;  // header bytes on their way to the parser
-  std::unique_ptr<Backing> backing;
 
   // The model, once understood.
   bool understood = false;

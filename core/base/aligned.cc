@@ -7,10 +7,16 @@
 #ifdef __EMSCRIPTEN__
 #include <emscripten/heap.h>
 #else
+#include <sys/mman.h>
 #include <unistd.h>
 #endif
 
 namespace sluice {
+namespace {
+
+[[maybe_unused]] constexpr size_t kHugePage = size_t{2} << 20;
+
+}  // namespace
 
 Result<size_t> checked_multiply(uint64_t a, uint64_t b) {
   uint64_t product = 0;
@@ -55,7 +61,18 @@ Result<AlignedBuffer> AlignedBuffer::allocate_uninitialized(uint64_t bytes, std:
                 ", more than this machine can address; use a smaller model or context");
   }
   const size_t padded = static_cast<size_t>(round_up(bytes, kAlignment));
-  buffer.data_ = static_cast<uint8_t*>(std::aligned_alloc(kAlignment, padded));
+#ifdef MADV_HUGEPAGE
+  // Large buffers in large pages: fewer faults while they are filled, fewer page walks afterwards.
+  if (padded >= 2 * kHugePage) {
+    void* data = nullptr;
+    if (posix_memalign(&data, kHugePage, padded) == 0) {
+      madvise(data, padded, MADV_HUGEPAGE);
+      buffer.data_ = static_cast<uint8_t*>(data);
+    }
+  }
+#endif
+  if (buffer.data_ == nullptr)
+    buffer.data_ = static_cast<uint8_t*>(std::aligned_alloc(kAlignment, padded));
   if (buffer.data_ == nullptr) {
     return fail(Code::out_of_memory, "no memory for ", what, " (", human_bytes(bytes),
                 "); close other programs or use a smaller model or context");

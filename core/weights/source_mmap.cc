@@ -27,8 +27,7 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
     problem = "it is empty; a GGUF file is expected";
   } else {
     const auto size = static_cast<size_t>(info.st_size);
-    void* data =
-        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0);
+    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
     if (data == MAP_FAILED) {
       problem = std::strerror(errno);
     } else {

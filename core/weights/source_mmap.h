@@ -1,5 +1,4 @@
-// A file mapped into memory, privately and writable: weights are packed in place, the file stays as
-// it is.
+// A file mapped into memory, to be read.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ class MappedFile {
   ~MappedFile();
 
   // Valid while this object lives.
-  std::span<uint8_t> bytes() const { return {data_, size_}; }
+  std::span<const uint8_t> bytes() const { return {data_, size_}; }
 
  private:
   uint8_t* data_ = nullptr;

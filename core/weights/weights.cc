@@ -182,69 +182,41 @@ void Weights::complete(Tensor& tensor) {
   }
 }
 
-Status Weights::adopt(uint8_t* data, Pool& pool) {
-  sort_by_offset();
-  // Vectors are few and small: copied, so that they are aligned.
-  uint64_t vector_bytes = 0;
-  uint64_t longest_strip = 0;
-  for (const Tensor& tensor : tensors_) {
-    if (tensor.is_vector)
-      vector_bytes += round_up(4 * static_cast<uint64_t>(tensor.matrix.cols), kAlignment);
-    if (tensor.matrix.packed) {
-      longest_strip = std::max<uint64_t>(longest_strip, kStripRows * tensor.matrix.bytes_per_row());
-    }
-  }
-  if (slots_.empty()) return {};
-  AlignedBuffer& vectors = slots_[0].memory;
-  SLUICE_ASSIGN(vectors, AlignedBuffer::allocate_uninitialized(vector_bytes, "the weights"));
-  const uint64_t strip_stride = round_up(longest_strip, kAlignment);
-  SLUICE_ASSIGN(strip_,
-                AlignedBuffer::allocate_uninitialized(
-                    strip_stride * static_cast<uint64_t>(pool.size()), "packing the weights"));
-  size_t used = 0;
-  for (Tensor& tensor : tensors_) {
-    tensor.place = data + tensor.begin;
-    tensor.arrived = tensor.bytes;
-    tensor.matrix.data = tensor.place;
-    if (tensor.is_vector) {
-      tensor.matrix.data = vectors.data() + used;
-      used +=
-          static_cast<size_t>(round_up(4 * static_cast<uint64_t>(tensor.matrix.cols), kAlignment));
-    }
-  }
+Status Weights::copy_from(const uint8_t* data, Pool& pool) {
+  SLUICE_TRY(allocate());
   int64_t n_strips = 0;
-  for (const Tensor& tensor : tensors_) {
-    if (tensor.matrix.packed) n_strips += tensor.matrix.rows / kStripRows;
-  }
+  for (const Tensor& tensor : tensors_) n_strips += tensor.matrix.strips();
   Pool* const workers = &pool;
-  workers->run([this, workers, n_strips, strip_stride](int worker) {
-    workers->share_out(worker, n_strips, [&](Share mine) {
-      pack_strips(mine, strip_.data() + static_cast<size_t>(worker) * strip_stride);
-    });
+  workers->run([this, workers, data, n_strips](int worker) {
+    workers->share_out(worker, n_strips, [&](Share mine) { copy_strips(data, mine); });
   });
-  strip_ = AlignedBuffer();
-  for (Slot& slot : slots_) {
-    if (slot.missing == 0) ++resident_slots_, slot.state = SlotState::resident;
+  for (Tensor& tensor : tensors_) {
+    tensor.arrived = tensor.bytes;
+    complete(tensor);
   }
-  for (Tensor& tensor : tensors_) complete(tensor);
   next_ = order_.size();
+  strip_ = AlignedBuffer();
   return {};
 }
 
-// Packs the strips `mine`, counted over all matrices, where they lie.
-void Weights::pack_strips(Share mine, uint8_t* scratch) {
+// The strips `mine`, counted over all tensors (a vector is one), from the file's data to their place.
+void Weights::copy_strips(const uint8_t* data, Share mine) {
   int64_t first = 0;
-  for (Tensor& tensor : tensors_) {
-    if (!tensor.matrix.packed) continue;
-    const size_t strip_bytes = kStripRows * tensor.matrix.bytes_per_row();
-    const int64_t n_strips = tensor.matrix.rows / kStripRows;
-    const int64_t end = std::min(mine.end - first, n_strips);
+  for (const Tensor& tensor : tensors_) {
+    const Matrix& matrix = tensor.matrix;
+    const uint64_t strip_bytes = kStripRows * matrix.bytes_per_row();
+    const int64_t end = std::min(mine.end - first, matrix.strips());
     for (int64_t s = std::max<int64_t>(mine.begin - first, 0); s < end; ++s) {
-      uint8_t* strip = tensor.place + static_cast<size_t>(s) * strip_bytes;
-      std::memcpy(scratch, strip, strip_bytes);
-      pack_strip(tensor.matrix.type, scratch, tensor.matrix.cols, strip);
+      const uint64_t at = static_cast<uint64_t>(s) * strip_bytes;
+      const uint8_t* from = data + tensor.begin + at;
+      if (matrix.strip_packed(s)) {
+        pack_strip(matrix.type, from, matrix.cols, tensor.place + at);
+      } else {
+        const uint64_t rest = std::min(strip_bytes, tensor.bytes - at);
+        std::memcpy(tensor.place + at, from, static_cast<size_t>(rest));
+      }
     }
-    first += n_strips;
+    first += matrix.strips();
   }
 }
 

@@ -2,7 +2,7 @@
 // A slot is absent, arriving or resident; a layer can run once its slot is resident.
 //
 // Bytes come from the file in order (window / commit) straight to their place and are packed there
-// (quant/matrix.h), strip by strip; or a mapped file is adopted and packed where it lies.
+// (quant/matrix.h), strip by strip; or all at once from a mapped file.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +42,9 @@ class Weights {
   // tensors and after the last. Never empty.
   std::span<uint8_t> window();
   void commit(size_t n);
-  // Uses the data where it lies: `data` is writable (a private mapping), outlives this object and
-  // holds every tensor. Packs on all workers of the pool.
-  Status adopt(uint8_t* data, Pool& pool);
+  // Instead of allocate() and commit(): takes memory and everything from `data`, which holds every
+  // tensor and isn't needed afterwards. Packs on all workers of the pool.
+  Status copy_from(const uint8_t* data, Pool& pool);
 
   uint64_t missing_bytes() const;  // of the file's data, up to the end of the last tensor used
   SlotState state(int slot) const { return slots_[static_cast<size_t>(slot)].state; }
@@ -74,7 +74,7 @@ class Weights {
     int missing = 0;  // tensors not yet complete
     AlignedBuffer memory;
   };
-  void pack_strips(Share mine, uint8_t* scratch);
+  void copy_strips(const uint8_t* data, Share mine);
 
   Result<int> add(const Gguf& gguf, std::string_view name, int slot, int64_t rows, int64_t cols,
                   bool is_vector);
