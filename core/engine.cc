@@ -14,8 +14,8 @@ constexpr size_t kStagingBytes = 64 * 1024;
 constexpr uint32_t kMaxContext = 1u << 20;
 constexpr uint32_t kDefaultContext = 4096;
 constexpr int32_t kDefaultThreads = 8;
-// The code, its stacks, the tokenizer's tables beyond the header's own size. (A module's code is not in
-// its memory.)
+// The code, its stacks, the tokenizer's tables beyond the header's own size. (A module's code is
+// not in its memory.)
 #ifdef __EMSCRIPTEN__
 constexpr uint64_t kConstantBytes = 4u << 20;
 #else

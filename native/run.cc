@@ -30,13 +30,13 @@ Examples:
   echo -n "Once" | sluice run -f - --json)";
 
 std::string figures(const Stats& s, Finish finish) {
-  return concat(format("sluice: %lld prompt tokens at %.1f/s, first token after %.1f ms; "
+  return concat(format("sluice: prompt of %lld at %.1f/s, first token after %.1f ms; "
                        "%lld tokens at %.1f/s; finish: ",
                        static_cast<long long>(s.prompt_tokens), s.prompt_tps, s.ttft_ms,
                        static_cast<long long>(s.tokens), s.tps),
                 finish_name(finish), "\nsluice: ", s.kernels, " kernels, ", s.threads,
                 " threads, context ", s.context_size, ", seed ", s.seed, ", ",
-                human_bytes(s.resident_bytes), " in memory, ",
+                human_bytes(s.resident_bytes), " of weights, ",
                 format("loaded in %.1f ms\n", s.load_ms));
 }
 

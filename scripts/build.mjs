@@ -33,9 +33,11 @@ export async function build_preset(preset, targets = [], how = must) {
 
 /** The program, in its release build; says nothing unless something fails. Returns its path. */
 export async function build_program() {
+  const program = path.join(ROOT, 'build/release/sluice');
+  if (!fs.existsSync(program)) console.error('building the program; the first time takes a minute');
   await setup(['native']);
   await build_preset('release', ['sluice'], must_quietly);
-  return path.join(ROOT, 'build/release/sluice');
+  return program;
 }
 
 /** Runs a workspace's build unless its result is there already for the same inputs (`hash`). */

@@ -199,7 +199,8 @@ Status Weights::copy_from(const uint8_t* data, Pool& pool) {
   return {};
 }
 
-// The strips `mine`, counted over all tensors (a vector is one), from the file's data to their place.
+// The strips `mine`, counted over all tensors (a vector is one), from the file's data to their
+// place.
 void Weights::copy_strips(const uint8_t* data, Share mine) {
   int64_t first = 0;
   for (const Tensor& tensor : tensors_) {

@@ -28,7 +28,9 @@ fs.writeFileSync(
   path.join(DIST, 'package.json'),
   '{ "name": "example", "version": "1.0.0", "private": true }\n',
 );
-const [{ filename }] = JSON.parse(npm('pack', '--json', path.join(HERE, '../engine')));
+const [{ filename }] = JSON.parse(
+  npm('pack', '--json', '--ignore-scripts', path.join(HERE, '../engine')),
+);
 npm(
   'install',
   '--offline',

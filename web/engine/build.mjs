@@ -1,6 +1,7 @@
 // Builds the library into dist/: the TypeScript file by file (importable without a bundler), its public
 // types, and the wasm files beside it.
 //   SLUICE_WASM_DIR   where the wasm files are; default wasm/prebuilt/ of the checkout
+//   --missing         does nothing where dist/ has been built
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,6 +13,8 @@ const DIST = path.join(HERE, 'dist');
 const FLAVOURS = ['simd', 'simd-mt', 'relaxed', 'relaxed-mt'];
 const PUBLIC_TYPES = new Set(['index.d.ts', 'engine.d.ts', 'errors.d.ts', 'types.d.ts']);
 
+if (process.argv.includes('--missing') && fs.existsSync(path.join(DIST, 'index.js')))
+  process.exit(0);
 fs.rmSync(DIST, { recursive: true, force: true });
 const typescript = createRequire(import.meta.url).resolve('typescript/package.json');
 const tsc = path.join(path.dirname(typescript), 'bin/tsc');
