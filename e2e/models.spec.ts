@@ -7,6 +7,12 @@ import type { Fault } from './servers';
 /** Enough for the header of the bundled model (its vocabulary takes 50 KB), far from all of it. */
 const HEADER_BYTES = 400_000;
 
+const NO_MODEL = {
+  name: 'photo.gguf',
+  mimeType: '',
+  buffer: Buffer.from('not a model at all '.repeat(100)),
+};
+
 async function writes(app: AppPage): Promise<void> {
   expect((await app.write()).length).toBeGreaterThan(0);
 }
@@ -16,7 +22,7 @@ test('a model by file, and back', async ({ app, page, models }) => {
   await app.open('#length=20');
   await page.getByLabel('Choose a .gguf file').setInputFiles(modelFiles().get(OTHER) ?? '');
   await expect(app.fact('Architecture')).toHaveText('qwen2');
-  await expect(app.fact('From')).toHaveText('this device');
+  await expect(app.fact('From')).toHaveText(`${OTHER}, this device`);
   await expect(app.fact('Types')).toContainText('Q4_0');
   await expect(app.loading).toHaveCount(0);
   await writes(app);
@@ -38,22 +44,56 @@ test('a model by dropping its file on the page', async ({ app, page }) => {
   await expect(page.getByText('Drop the .gguf file to open it')).toBeVisible();
   await page.dispatchEvent('body', 'drop', { dataTransfer: data });
   await expect(page.getByText('Drop the .gguf file to open it')).toHaveCount(0);
-  await expect(app.fact('From')).toHaveText('this device');
+  await expect(app.fact('From')).toHaveText('dropped.gguf, this device');
   await app.ready();
   await writes(app);
 });
 
 test('a file that is no model is refused, and the old model stays', async ({ app, page }) => {
   await app.open('#length=20');
-  await page.getByLabel('Choose a .gguf file').setInputFiles({
-    name: 'photo.gguf',
-    mimeType: '',
-    buffer: Buffer.from('not a model at all '.repeat(100)),
-  });
+  await page.getByLabel('Choose a .gguf file').setInputFiles(NO_MODEL);
   await expect(app.problem).toHaveAttribute('data-code', 'bad_file');
-  await expect(app.problem).toContainText('Choose a .gguf file');
+  await expect(app.problem).toContainText('choose another file');
+  // The same file again would be refused again.
+  await expect(app.problem.getByRole('button')).toHaveText('Close');
   await app.ready();
   await writes(app);
+});
+
+test('on a phone, what failed comes into view', async ({ app, page, models, allowed }) => {
+  allowed.push(/404 \(Not Found\)/);
+  await page.setViewportSize({ width: 360, height: 740 });
+  await app.open();
+  const failures: [string, () => Promise<void>][] = [
+    ['choose another file', () => page.getByLabel('Choose a .gguf file').setInputFiles(NO_MODEL)],
+    ['answered 404', () => app.loadAddress(models.bad('missing'))],
+  ];
+  for (const [message, provoke] of failures) {
+    await page.getByLabel('Address').scrollIntoViewIfNeeded();
+    await expect(app.prompt).not.toBeInViewport();
+    await provoke();
+    await expect(page.getByRole('alert')).toContainText(message);
+    await expect(app.problem).toBeInViewport({ ratio: 1 });
+  }
+  // A host's name is no word to begin a sentence with.
+  await expect(app.problem).toContainText(`${new URL(models.url).host} answered 404`);
+});
+
+test('a text keeps its seed and says which model wrote it', async ({ app, page }) => {
+  await app.open('#length=20');
+  const text = await app.write();
+  const state = page.locator('.state');
+  await expect(state).toHaveText(/20 tokens, seed [1-9]\d*Keep this seed$/);
+  const ending = ((await state.textContent()) ?? '').replace('Keep this seed', '');
+  const status = page.getByRole('status');
+  await expect(status).toHaveText(/^Done/);
+  await page.getByLabel('Choose a .gguf file').setInputFiles(BUNDLED);
+  await expect(status).toHaveText('Sluice Stories is ready');
+  await expect(state).toHaveText(`${ending}, written by Sluice StoriesKeep this seed`);
+  await page.getByRole('button', { name: 'Keep this seed' }).click();
+  await expect(page.locator('.summary-text')).toContainText(ending.split(', ')[1] ?? '?');
+  expect(await app.write()).toBe(text);
+  await expect(state).toHaveText(ending);
 });
 
 test('a model by address from another origin, with progress', async ({ app, page, models }) => {
@@ -75,9 +115,9 @@ test('a model by address from another origin, with progress', async ({ app, page
 
 test('what can be no address is not tried', async ({ app, page }) => {
   await app.open();
-  for (const text of ['', 'javascript:alert(1)', 'ftp://models.example/m.gguf']) {
+  for (const text of ['', 'nonsense', 'javascript:alert(1)', 'ftp://models.example/m.gguf']) {
     await app.loadAddress(text);
-    await expect(page.getByText('That isn’t an http or https address')).toBeVisible();
+    await expect(page.getByText('Give the full address of a file')).toBeVisible();
     await expect(page.getByLabel('Address')).toHaveAttribute('aria-invalid', 'true');
   }
   await app.ready();
@@ -172,7 +212,7 @@ test('another model may be chosen while one loads or writes', async ({ app, page
   await app.loadAddress(models.bad('stalled'));
   await expect(app.loading).toContainText(/[KM]B of 2\.58 MB/);
   await page.getByLabel('Choose a .gguf file').setInputFiles(BUNDLED);
-  await expect(app.fact('From')).toHaveText('this device');
+  await expect(app.fact('From')).toHaveText('stories-q8_0.gguf, this device');
   await app.ready();
   await writes(app);
 });

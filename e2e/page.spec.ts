@@ -183,15 +183,42 @@ test('a hostile address is checked, and what was left out is named', async ({ ap
   await expect(page.locator('#text img')).toHaveCount(0);
 });
 
+test('what is out of range is marked, and gives way to the nearest that can be used', async ({
+  app,
+  page,
+}) => {
+  await app.open();
+  await app.openSettings();
+  for (const [label, text, range, nearest] of [
+    ['Length', '99999', 'A whole number from 1 to 4,096', '4096'],
+    ['Top-k', '-3', 'A whole number from 0 to 1,000', '0'],
+    ['Length', '', 'A whole number from 1 to 4,096', '4096'],
+  ] as const) {
+    const field = page.getByLabel(label);
+    await field.fill(text);
+    await expect(field).toHaveAttribute('aria-invalid', 'true');
+    await expect(page.getByText(range)).toBeVisible();
+    await expect(field).toHaveValue(text);
+    await field.press('Tab');
+    await expect(field).toHaveValue(nearest);
+    await expect(field).toHaveAttribute('aria-invalid', 'false');
+    await expect(page.getByText(range)).toHaveCount(0);
+  }
+  await expect(page).toHaveURL(/#topK=0&length=4096$/);
+});
+
 test('a prompt longer than the context is refused with advice; a shorter one works', async ({
   app,
 }) => {
   await app.open('#length=20');
+  const before = await app.write();
   await app.prompt.fill('once upon a time there was a dog. '.repeat(400));
   await app.button.click();
   await expect(app.problem).toHaveAttribute('data-code', 'context_full');
   await expect(app.problem).toContainText('Shorten the prompt');
   await expect(app.problem).toContainText('512');
+  await expect(app.problem).not.toContainText('larger context');
+  await expect(app.text).toHaveText(before);
   await app.prompt.fill('A dog');
   expect((await app.write()).length).toBeGreaterThan(0);
   await expect(app.problem).toHaveCount(0);

@@ -1,6 +1,6 @@
 // Prompt and decode rates, natively and in Chromium, in one run, with the machine's read bandwidth beside them; and
 // llama.cpp's where `node scripts/setup.mjs llama` has installed it.
-//   npm run bench -- [MODEL] [-p PROMPT_TOKENS] [-n TOKENS] [-r REPEATS] [-t 1,2]
+//   npm run bench -- [MODEL] [-p PROMPT_TOKENS] [-n TOKENS] [-r REPEATS] [-t 1,2] [--json FILE]
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -23,8 +23,9 @@ function options_of(args) {
     model: 'web/app/public/models/stories-q8_0.gguf',
     p: 256,
     n: 32,
-    r: 3,
+    r: 5,
     t: [1, 2],
+    json: null,
   };
   const from = process.env.INIT_CWD ?? process.cwd();
   options.model = path.join(ROOT, options.model);
@@ -33,11 +34,15 @@ function options_of(args) {
     const arg = rest.shift();
     const name = /^-([pnrt])$/.exec(arg)?.[1];
     if (name === undefined && !arg.startsWith('-')) options.model = path.resolve(from, arg);
+    else if (arg === '--json' && rest.length > 0) options.json = path.resolve(from, rest.shift());
     else if (name === 't' && /^\d+(,\d+)*$/.test(rest[0] ?? '')) {
       options.t = rest.shift().split(',').map(Number);
     } else if (name !== undefined && name !== 't' && Number(rest[0]) > 0) {
       options[name] = Number(rest.shift());
-    } else throw new Failure(`unknown option ${arg}; there are -p N, -n N, -r N and -t 1,2`);
+    } else
+      throw new Failure(
+        `unknown option ${arg}; there are -p N, -n N, -r N, -t 1,2 and --json FILE`,
+      );
   }
   if (!fs.existsSync(options.model)) throw new Failure(`there is no file ${options.model}`);
   return options;
@@ -136,7 +141,7 @@ async function bench_llama({ model, p, n, r, t }) {
       return [];
     }
     const rate = (threads, kind) =>
-      results.find((row) => row.n_threads === threads && row[kind] > 0)?.avg_ts ?? NaN;
+      median(results.find((row) => row.n_threads === threads && row[kind] > 0)?.samples_ts ?? []);
     return t.map((threads) => ({
       name: 'llama.cpp',
       threads,
@@ -168,13 +173,55 @@ main(async () => {
   console.log(`prompt of ${options.p} tokens, then ${options.n} tokens\n`);
   const line = (...cells) =>
     console.log(cells.map((cell, i) => (i === 0 ? cell.padEnd(24) : cell.padStart(14))).join(''));
-  line('', 'threads', 'prompt tok/s', 'decode tok/s', 'weights GB/s');
+  line('', 'threads', 'prompt tok/s', 'decode tok/s', 'weights GB/s', 'of reading');
   for (const { name, threads, prompt, decode } of rows) {
-    const weights = ((decode * native.bytes) / 1e9).toFixed(2);
-    line(name, String(threads), prompt.toFixed(1), decode.toFixed(1), weights);
+    const weights = (decode * native.bytes) / 1e9;
+    const share = `${((100 * weights) / native.read_gbps[threads]).toFixed(0)}%`;
+    line(
+      name,
+      String(threads),
+      prompt.toFixed(1),
+      decode.toFixed(1),
+      weights.toFixed(2),
+      native.read_gbps[threads] > 0 ? share : '',
+    );
   }
   console.log();
   for (const [threads, rate] of Object.entries(native.read_gbps)) {
     line('memory, reading', threads, '', '', rate.toFixed(2));
+  }
+  console.log();
+  const ratios = [];
+  for (const [ours, theirs] of [
+    ['native', 'llama.cpp'],
+    ['Chromium', 'llama.cpp'],
+    ['Chromium', 'native'],
+  ]) {
+    for (const threads of options.t) {
+      const find = (start) =>
+        rows.find((row) => row.name.startsWith(start) && row.threads === threads);
+      const [a, b] = [find(ours), find(theirs)];
+      if (a === undefined || b === undefined) continue;
+      const ratio = {
+        ours,
+        theirs,
+        threads,
+        prompt: a.prompt / b.prompt,
+        decode: a.decode / b.decode,
+      };
+      ratios.push(ratio);
+      const cells = [ratio.prompt.toFixed(2), ratio.decode.toFixed(2)];
+      line(`${ours} / ${theirs}`, String(threads), ...cells);
+    }
+  }
+  if (options.json !== null) {
+    const { model, p, n, r } = options;
+    const result = {
+      model: path.basename(model),
+      machine: os.cpus()[0]?.model ?? null,
+      ...{ prompt_tokens: p, tokens: n, repeats: r },
+      ...{ bytes_per_token: native.bytes, read_gbps: native.read_gbps, rows, ratios },
+    };
+    fs.writeFileSync(options.json, `${JSON.stringify(result, null, 2)}\n`);
   }
 });

@@ -1,8 +1,9 @@
 // Every error code in words: what it means to whoever reads the page, and what they can do about it.
 import { SluiceError, type ErrorCode } from '@sluice/engine';
 
-export interface Advice {
+interface Advice {
   title: string;
+  /** What to do here; '' where the library's message says it as well as the page can. */
   advice: string;
 }
 
@@ -15,7 +16,7 @@ export interface Failure extends Advice {
 const ADVICE: Readonly<Record<ErrorCode, Advice>> = {
   bad_file: {
     title: 'This file can’t be read as a model',
-    advice: 'Choose a .gguf file. If it is one, its download may be damaged: fetch it again.',
+    advice: '',
   },
   unsupported_model: {
     title: 'This kind of model isn’t supported yet',
@@ -35,8 +36,7 @@ const ADVICE: Readonly<Record<ErrorCode, Advice>> = {
   },
   download_failed: {
     title: 'The model couldn’t be fetched',
-    advice:
-      'The address must lead to the file itself, on a server that lets other pages read it (CORS). You can also open the file from this device.',
+    advice: '',
   },
   download_corrupt: {
     title: 'What arrived isn’t the file that was promised',
@@ -44,7 +44,7 @@ const ADVICE: Readonly<Record<ErrorCode, Advice>> = {
   },
   offline: {
     title: 'There is no network',
-    advice: 'Connect and try again, or open a file from this device.',
+    advice: '',
   },
   storage_full: {
     title: 'This browser’s storage is full',
@@ -55,29 +55,41 @@ const ADVICE: Readonly<Record<ErrorCode, Advice>> = {
     advice: 'Shorten the prompt, or open a model with a longer context.',
   },
   invalid_argument: {
-    title: 'A setting has a value that can’t be used',
-    advice: 'Look through the settings, or put them back to the defaults.',
+    title: 'This can’t be used as it is',
+    advice: '',
   },
   busy: {
     title: 'The model is still writing',
-    advice: 'Wait for the end of the text, or stop it first.',
+    advice: '',
   },
   worker_died: {
     title: 'The engine stopped unexpectedly',
-    advice: 'Load the model again. If memory is short, close other tabs first.',
+    advice: 'Load the model again; if memory is short, close other tabs first.',
   },
   unsupported_browser: {
     title: 'This browser can’t run the engine',
-    advice: 'It takes WebAssembly with SIMD: Chrome or Edge 91, Firefox 89, Safari 16.4, or later.',
+    advice: '',
   },
-  aborted: { title: 'Stopped', advice: 'Start again whenever you like.' },
+  aborted: { title: 'Stopped', advice: '' },
 };
 
-/** Any thrown value as something to show. */
-export function explain(error: unknown): Failure {
-  if (error instanceof SluiceError) {
-    return { code: error.code, message: error.message, ...ADVICE[error.code] };
-  }
-  const message = error instanceof Error ? error.message : String(error);
-  return { code: 'worker_died', message, ...ADVICE.worker_died };
+/** Any thrown value as something to show. `url`: what was being fetched. */
+export function explain(error: unknown, url?: string): Failure {
+  const code = error instanceof SluiceError ? error.code : 'worker_died';
+  const text = error instanceof Error ? error.message : String(error);
+  const { title, advice } = ADVICE[code];
+  return { code, title, message: sentence(advice === '' ? text : finding(text), url), advice };
+}
+
+/** Library messages say what was found and then, behind a semicolon, what to do. */
+function finding(text: string): string {
+  const end = text.lastIndexOf('; ');
+  return end < 0 ? text : text.slice(0, end);
+}
+
+/** Library messages begin small and end without a full stop; a host keeps its name. */
+function sentence(text: string, url?: string): string {
+  const named = url !== undefined && text.startsWith(new URL(url).host);
+  const first = named ? text : text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(first) ? first : `${first}.`;
 }

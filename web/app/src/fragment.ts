@@ -21,9 +21,9 @@ export interface FragmentState extends PageState {
 
 /**
  * An address that a model may be fetched from: http or https, without a user name or password.
- * Relative ones are resolved against `base`. Gives undefined for anything else.
+ * Relative ones are resolved against `base`, where there is one. Gives undefined for anything else.
  */
-export function parseModelAddress(text: string, base: string): string | undefined {
+export function parseModelAddress(text: string, base?: string): string | undefined {
   if (text === '' || text.length > MAX_ADDRESS) return undefined;
   if (!URL.canParse(text, base)) return undefined;
   const url = new URL(text, base);

@@ -44,6 +44,14 @@ export const DEFAULTS: Readonly<Settings> = {
 
 export const SETTING_NAMES = Object.keys(DEFAULTS) as SettingName[];
 
+/** The allowed number next to the one that `text` writes; undefined where it writes none. */
+export function nearestSetting(name: SettingName, text: string): number | undefined {
+  const { min, max, integer } = RANGES[name];
+  const value = Number(text);
+  if (text.trim() === '' || Number.isNaN(value)) return undefined;
+  return Math.min(max, Math.max(min, integer ? Math.round(value) : value));
+}
+
 /** The number that `text` writes, or undefined where it is none that `name` allows. */
 export function parseSetting(name: SettingName, text: string): number | undefined {
   const range = RANGES[name];

@@ -60,13 +60,19 @@ export const problem = signal<Problem | null>(null);
 /** What of the address could not be used. */
 export const ignored = signal<string[]>([]);
 
-/** The text being written: the prompt it continues, what came so far, and how it ended. */
-export const written = signal<{
+export interface Written {
   prompt: string;
   text: string;
   tokens: number;
+  /** How it ended; null while it is being written, and where it broke off. */
   finish: Finish | null;
-} | null>(null);
+  /** The seed and the model it came from, once it has ended: another model may be loaded since. */
+  seed: number | null;
+  by: Model | null;
+}
+
+/** The text that is shown: the prompt it continues, what came so far, and how it ended. */
+export const written = signal<Written | null>(null);
 /** Said to screen readers, politely. */
 export const announcement = signal('');
 
@@ -79,10 +85,15 @@ let runAbort: AbortController | null = null;
 let loadEnd: Promise<void> = Promise.resolve();
 let runEnd: Promise<void> = Promise.resolve();
 
+/** Where a model that is no file is fetched from. */
+function sourceUrl(source: Exclude<Source, { kind: 'file' }>): string {
+  return source.kind === 'bundled' ? BUNDLED_URL : source.url;
+}
+
 export function sourceName(source: Source): string {
   if (source.kind === 'file') return source.file.name;
-  const url = source.kind === 'bundled' ? BUNDLED_URL : source.url;
-  const last = new URL(url).pathname.split('/').filter(Boolean).at(-1) ?? new URL(url).host;
+  const url = new URL(sourceUrl(source));
+  const last = url.pathname.split('/').filter(Boolean).at(-1) ?? url.host;
   try {
     return decodeURIComponent(last);
   } catch {
@@ -113,8 +124,7 @@ async function load(source: Source, abort: AbortController): Promise<void> {
   if (abort.signal.aborted) return;
   const { signal } = abort;
   const threads = settings.value.threads;
-  const input =
-    source.kind === 'file' ? source.file : source.kind === 'bundled' ? BUNDLED_URL : source.url;
+  const input = source.kind === 'file' ? source.file : sourceUrl(source);
   batch(() => {
     problem.value = null;
     loading.value = { source, progress: null };
@@ -176,10 +186,15 @@ export function cancelLoading(): void {
   loadAbort?.abort();
 }
 
-function fail(error: unknown, retry: Source | null): void {
-  const failure = explain(error);
+/** Tells of an error; `source` is what to load again, where that may help. */
+function fail(error: unknown, source: Source | null): void {
+  const url = source === null || source.kind === 'file' ? undefined : sourceUrl(source);
+  const failure = explain(error, url);
+  const lasting =
+    failure.code.startsWith('unsupported') ||
+    (failure.code === 'bad_file' && source?.kind === 'file');
   batch(() => {
-    problem.value = { ...failure, retry };
+    problem.value = { ...failure, retry: lasting ? null : source };
     announcement.value = '';
   });
 }
@@ -189,23 +204,32 @@ export function write(): void {
   if (busy.value) return;
   const abort = new AbortController();
   runAbort = abort;
+  const before = written.value;
   batch(() => {
     problem.value = null;
     run.value = 'waiting';
-    written.value = { prompt: prompt.value, text: '', tokens: 0, finish: null };
+    written.value = {
+      prompt: prompt.value,
+      text: '',
+      tokens: 0,
+      finish: null,
+      seed: null,
+      by: null,
+    };
   });
-  runEnd = generate(abort.signal).finally(() => {
+  runEnd = generate(abort.signal, before).finally(() => {
     runAbort = null;
     run.value = 'idle';
   });
 }
 
-async function generate(signal: AbortSignal): Promise<void> {
+/** `before`: the text to show again where nothing comes of this one. */
+async function generate(signal: AbortSignal, before: Written | null): Promise<void> {
   const source = loading.value?.source ?? model.value?.source ?? null;
   try {
     const current = engine ?? (await arriving(signal));
     if (current === null) {
-      written.value = null;
+      written.value = before;
       return;
     }
     run.value = 'reading';
@@ -231,13 +255,13 @@ async function generate(signal: AbortSignal): Promise<void> {
   } catch (error) {
     if (signal.aborted) {
       if (engine !== null) ended(engine, 'aborted');
-      else written.value = null;
+      else written.value = before;
       return;
     }
     const dead = error instanceof SluiceError && error.code === 'worker_died';
     if (dead) await closeEngine();
     else if (engine !== null) stats.value = engine.stats;
-    if (written.value?.text === '') written.value = null;
+    if (written.value?.text === '') written.value = before;
     fail(error, dead ? source : null);
   }
 }
@@ -246,7 +270,9 @@ function ended(by: Engine, finish: Finish): void {
   batch(() => {
     const so = written.value;
     if (so !== null) {
-      written.value = { ...so, finish };
+      // Before the first token the engine still names the seed of the text before.
+      const seed = so.tokens > 0 ? by.stats.seed : null;
+      written.value = { ...so, finish, seed, by: model.value };
       announcement.value = `${finish === 'aborted' ? 'Stopped' : 'Done'}: ${count(so.tokens)} tokens`;
     }
     stats.value = by.stats;
@@ -283,9 +309,9 @@ export function stop(): void {
   runAbort.abort();
 }
 
-/** Takes a model address that someone typed; false where it is none. */
+/** Takes a model address that someone typed, which has to be a full one; false where it is none. */
 export function openAddress(text: string): boolean {
-  const url = parseModelAddress(text.trim(), document.baseURI);
+  const url = parseModelAddress(text.trim());
   if (url === undefined) return false;
   offer.value = null;
   void open({ kind: 'address', url });
@@ -307,11 +333,11 @@ function openLinked(url: string): void {
   Engine.probe(url).then(
     (info) => {
       if (offer.value?.url !== url) return;
-      const failure = info.error ? explain(libraryError(info.error)) : null;
+      const failure = info.error ? explain(libraryError(info.error), url) : null;
       offer.value = { url, info, failure };
     },
     (error: unknown) => {
-      if (offer.value?.url === url) offer.value = { url, info: null, failure: explain(error) };
+      if (offer.value?.url === url) offer.value = { url, info: null, failure: explain(error, url) };
     },
   );
 }

@@ -97,6 +97,15 @@ describe('a model address', () => {
     for (const [text, url] of Object.entries(good)) expect(parseModelAddress(text, BASE)).toBe(url);
   });
 
+  it('is a full one where there is nothing to resolve it against', () => {
+    expect(parseModelAddress('https://models.example/m.gguf')).toBe(
+      'https://models.example/m.gguf',
+    );
+    for (const text of ['nonsense', 'models/m.gguf', '//other.example/m.gguf', 'other.example']) {
+      expect(parseModelAddress(text), text).toBeUndefined();
+    }
+  });
+
   it('may be nothing else', () => {
     const bad = [
       '',

@@ -1,3 +1,4 @@
+import type { Finish } from '@sluice/engine';
 import { MAX_PROMPT } from '../fragment';
 import { bytes, count, milliseconds, seconds } from '../format';
 import {
@@ -5,15 +6,16 @@ import {
   cancelLoading,
   loading,
   model,
+  modelName,
   prompt,
   run,
   settings,
   sourceName,
-  stats,
   stop,
   write,
   written,
   type Loading,
+  type Written,
 } from '../state';
 import { SettingsPanel } from './settings-panel';
 
@@ -66,10 +68,8 @@ function Status() {
     case 'idle':
       break;
   }
-  const done = written.value;
-  const last = stats.value;
-  if (done?.finish && last) return <Ending />;
   if (model.value === null) return <p class="state">No model is loaded. Choose one below.</p>;
+  if (written.value?.finish) return <Ending {...written.value} finish={written.value.finish} />;
   return (
     <p class="state">
       <span class="keys">
@@ -88,15 +88,19 @@ const ENDINGS = {
   context: 'The context is full',
 } as const;
 
-function Ending() {
-  const done = written.value;
-  const last = stats.value;
-  if (!done?.finish || last === null) return null;
-  const seed = last.seed;
+function Ending({ finish, tokens, seed, by }: Written & { finish: Finish }) {
   return (
     <p class="state">
-      {ENDINGS[done.finish]}: {count(done.tokens)} tokens, seed <span class="number">{seed}</span>
-      {settings.value.seed === null && (
+      <span>
+        {ENDINGS[finish]}: {count(tokens)} tokens
+        {seed !== null && (
+          <>
+            , seed <span class="number">{seed}</span>
+          </>
+        )}
+        {by !== null && by !== model.value && <>, written by {modelName(by)}</>}
+      </span>
+      {seed !== null && settings.value.seed === null && (
         <button
           type="button"
           class="link"

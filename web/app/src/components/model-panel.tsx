@@ -81,7 +81,7 @@ function origin(source: Source): string {
     case 'bundled':
       return 'this page';
     case 'file':
-      return 'this device';
+      return `${source.file.name}, this device`;
     case 'address':
       return new URL(source.url).host;
   }
@@ -141,7 +141,7 @@ function Choose() {
         </div>
         {wrong.value && (
           <p class="hint wrong" id="address-wrong" role="alert">
-            That isn’t an http or https address of a file.
+            Give the full address of a file, with https:// or http:// before it.
           </p>
         )}
       </form>

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import { bytes, parameters } from '../format';
 import { acceptOffer, ignored, offer, open, problem } from '../state';
 
@@ -25,7 +26,7 @@ function OfferNotice() {
       </h2>
       {failure !== null ? (
         <p>
-          {failure.title}: {failure.message}
+          {failure.title}. {failure.message} {failure.advice}
         </p>
       ) : info === null ? (
         <p>Asking the server about it…</p>
@@ -58,14 +59,20 @@ function OfferNotice() {
 
 function ProblemNotice() {
   const current = problem.value;
+  const notice = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // What failed may have been started far below. Only the view moves: an alert is read out anyway.
+    const still = window.matchMedia('(prefers-reduced-motion: reduce)').matches;
+    notice.current?.scrollIntoView({ block: 'nearest', behavior: still ? 'instant' : 'smooth' });
+  }, [current]);
   if (current === null) return <div role="alert" />;
   const { title, message, advice, code, retry } = current;
   return (
     <div role="alert">
-      <section class="notice wrong" data-code={code}>
+      <section class="notice wrong" data-code={code} ref={notice}>
         <h2>{title}</h2>
-        <p>{sentence(message)}</p>
-        <p>{advice}</p>
+        <p>{message}</p>
+        {advice !== '' && <p>{advice}</p>}
         <div class="buttons">
           {retry !== null && (
             <button type="button" class="secondary" onClick={() => void open(retry)}>
@@ -121,10 +128,4 @@ function IgnoredNotice() {
       </div>
     </section>
   );
-}
-
-/** Library messages begin small and end without a full stop. */
-function sentence(text: string): string {
-  const first = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(first) ? first : `${first}.`;
 }

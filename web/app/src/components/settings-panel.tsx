@@ -1,5 +1,7 @@
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { DEFAULTS, RANGES, parseSetting, type SettingName } from '../settings';
+import { count } from '../format';
+import { DEFAULTS, RANGES, nearestSetting, parseSetting, type SettingName } from '../settings';
 import { cores, isolated, loading, model, open, settings } from '../state';
 
 function set(name: SettingName, text: string): void {
@@ -7,7 +9,7 @@ function set(name: SettingName, text: string): void {
     settings.value = { ...settings.value, [name]: null };
     return;
   }
-  const value = parseSetting(name, text);
+  const value = nearestSetting(name, text);
   if (value !== undefined) settings.value = { ...settings.value, [name]: value };
 }
 
@@ -101,6 +103,9 @@ function NumberField({
 }: FieldProps & { placeholder?: string }) {
   const { min, max, step, optional } = RANGES[name];
   const value = settings.value[name];
+  /** What was typed, as long as it can't be used as it is. */
+  const wrong = useSignal<string | null>(null);
+  const hint = `set-${name}-hint`;
   return (
     <div class="field">
       <label for={`set-${name}`}>{label}</label>
@@ -113,15 +118,27 @@ function NumberField({
         step={step}
         required={!optional}
         placeholder={placeholder}
-        value={value ?? ''}
-        aria-describedby={`set-${name}-hint`}
-        onInput={(event) => set(name, event.currentTarget.value)}
+        value={wrong.value ?? value ?? ''}
+        aria-invalid={wrong.value !== null}
+        aria-describedby={wrong.value === null ? hint : `${hint} set-${name}-wrong`}
+        onInput={(event) => {
+          const { value: text, validity } = event.currentTarget;
+          const empty = text === '' && optional && !validity.badInput;
+          wrong.value = empty || parseSetting(name, text) !== undefined ? null : text;
+          if (!validity.badInput) set(name, text);
+        }}
         onBlur={(event) => {
-          // What can't be used gives way to what is in force.
+          // What can't be used gives way to what is in force: the nearest that can.
+          wrong.value = null;
           event.currentTarget.value = String(settings.value[name] ?? '');
         }}
       />
-      <p class="hint" id={`set-${name}-hint`}>
+      {wrong.value !== null && (
+        <p class="hint wrong" id={`set-${name}-wrong`} role="alert">
+          A whole number from {count(min)} to {count(max)}
+        </p>
+      )}
+      <p class="hint" id={hint}>
         {children}
       </p>
     </div>

@@ -1,0 +1,27 @@
+import { SluiceError } from '@sluice/engine';
+import { expect, it } from 'vitest';
+import { explain } from '../src/advice';
+
+it('says once what to do', () => {
+  const full = explain(
+    new SluiceError('context_full', 'the prompt has 9; the context holds 8; shorten the prompt'),
+  );
+  expect(full.message).toBe('The prompt has 9; the context holds 8.');
+  expect(full.advice).toContain('Shorten the prompt');
+  const bad = explain(new SluiceError('bad_file', 'this is no GGUF file; choose another file'));
+  expect(bad.message).toBe('This is no GGUF file; choose another file.');
+  expect(bad.advice).toBe('');
+});
+
+it('takes whatever is thrown', () => {
+  expect(explain(new Error('gone.'))).toMatchObject({ code: 'worker_died', message: 'Gone.' });
+  expect(explain('gone')).toMatchObject({ code: 'worker_died', message: 'Gone.' });
+});
+
+it('leaves a host’s name as it is', () => {
+  const error = new SluiceError('download_failed', 'localhost:8080 answered 404');
+  expect(explain(error, 'http://localhost:8080/m.gguf').message).toBe(
+    'localhost:8080 answered 404.',
+  );
+  expect(explain(error).message).toBe('Localhost:8080 answered 404.');
+});
