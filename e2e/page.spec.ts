@@ -2,6 +2,9 @@
 import { BUNDLED, SLUICE, nativeBuilt, NO_NATIVE, sluice } from './models';
 import { expect, test } from './fixtures';
 
+/** A text that goes on until the context is full; a short story may be done within a few frames. */
+const LONG = '#seed=90&temperature=2&length=4096';
+
 test('opens with what it is, a prompt, one button and the model ready', async ({
   app,
   page,
@@ -34,8 +37,7 @@ test('opens with what it is, a prompt, one button and the model ready', async ({
 });
 
 test('text streams in, and the figures stand there afterwards', async ({ app, page }) => {
-  // Hot enough to write until the context is full; a shorter story may be done within one frame.
-  await app.open('#seed=5&temperature=2&length=500');
+  await app.open(LONG);
   // The lengths that the text has on its way.
   await page.evaluate(() => {
     const lengths: number[] = [];
@@ -59,11 +61,11 @@ test('text streams in, and the figures stand there afterwards', async ({ app, pa
   await expect(app.figure('Prompt')).toHaveText(/^[\d.,]+ tokens\/s$/);
   await expect(app.figure('Writing')).toHaveText(/^[\d.,]+ tokens\/s$/);
   await expect(app.figure('Memory')).toHaveText(/^[\d.]+ MB$/);
-  await expect(page.locator('.state')).toHaveText(/\d+ tokens, seed 5/);
+  await expect(page.locator('.state')).toHaveText(/\d+ tokens, seed 90/);
 });
 
 test('stops in the middle, and writes again', async ({ app, page }) => {
-  await app.open('#length=4096&seed=3&temperature=0.5');
+  await app.open(LONG);
   await page.evaluate(() => {
     const target = document.getElementById('written') as HTMLElement;
     const observer = new MutationObserver(() => {
@@ -113,7 +115,7 @@ test('a random seed is named and can be kept', async ({ app, page }) => {
 });
 
 test('works from the keyboard', async ({ app, page }) => {
-  await app.open('#length=4096');
+  await app.open(LONG);
   const order = [
     app.prompt,
     app.button,
