@@ -102,8 +102,8 @@ struct Dots {
   static constexpr int vectors(int tokens) { return tokens <= 2 ? 2 : 1; }
 };
 
-constexpr int kAttendQueries = 2;
-constexpr int kAttendVectors = 4;
+constexpr int kAttendQueries = 4;
+constexpr int attend_vectors(int queries) { return queries == 4 ? 2 : 4; }
 inline void prefetch_weights(const uint8_t*) {}
 
 #include "kernels/body.inl"
