@@ -177,8 +177,9 @@ class Bench {
       std::printf("  %-12s %6.3f ns/element\n", what, ns / kCols);
     };
     report("quantize", time_ns([&] {
-             kernels_.quantize(x_.data(), kCols, q_.data(), digits_.data(), d_.data(), ds_.data(),
-                               sums_.data());
+             kernels_.quantize(x_.data(), kCols, q_.data(),
+                               kernels_.reads_digits ? digits_.data() : nullptr, d_.data(),
+                               ds_.data(), sums_.data());
            }));
     report("rms_norm",
            time_ns([&] { kernels_.rms_norm(x_.data(), x_.data(), kCols, 1e-5f, out.data()); }));

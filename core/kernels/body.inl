@@ -156,18 +156,20 @@ void quantize(const float* x, int64_t n, int8_t* q, int8_t* digits, float* d, fl
     d[b] = rounded.d;
     for (int half = 0; half < 2; ++half) {
       const I(&values)[kVectors] = rounded.q[half];
-      I first[kVectors], second[kVectors];
-      for (int v = 0; v < kVectors; ++v) {
-        first[v] = (values[v] + 8) >> 4;
-        second[v] = values[v] - (first[v] << 4);
-      }
       store_i8(q + 16 * half, values);
-      store_i8(digits + 16 * half, first);
-      store_i8(digits + kActBlock + 16 * half, second);
+      if (digits != nullptr) {
+        I first[kVectors], second[kVectors];
+        for (int v = 0; v < kVectors; ++v) {
+          first[v] = (values[v] + 8) >> 4;
+          second[v] = values[v] - (first[v] << 4);
+        }
+        store_i8(digits + 16 * half, first);
+        store_i8(digits + kActBlock + 16 * half, second);
+      }
       sums[half] = fold(values, [](I one, I other) { return one + other; })[0];
     }
     ds[b] = d[b] * static_cast<float>(sums[0] + sums[1]);
-    digits += 2 * kActBlock;
+    if (digits != nullptr) digits += 2 * kActBlock;
   }
 }
 
@@ -260,6 +262,7 @@ constexpr Kernels make_table(const char* name, bool (*supported)()) {
       .name = name,
       .supported = supported,
       .quantize = quantize,
+      .reads_digits = false,
       .direct_q4_0 = nullptr,
       .direct_q8_0 = nullptr,
       .gemm = nullptr,

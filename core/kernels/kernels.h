@@ -20,7 +20,8 @@ namespace sluice {
 // Quantized activations of n_tokens rows (quant.h says how they are made).
 struct Acts {
   const int8_t* q;       // [n_tokens][cols]
-  const int8_t* digits;  // [n_tokens][cols / 32][2][32]: q = 16 * first + second, both in -8..8
+  const int8_t* digits;  // [n_tokens][cols / 32][2][32]: q = 16 * first + second, both in -8..8;
+                         // unset unless the table reads them
   const float* d;        // [n_tokens][cols / 32]
   const float* ds;       // [n_tokens][cols / 32]: d * float(sum of the block's q)
   const int32_t* sums;   // [n_tokens][cols / 16]: sum of q over each 16
@@ -78,7 +79,7 @@ struct Kernels {
   bool (*supported)();  // may this machine run the table?
 
   // x[n] -> q[n], digits[2n], d[n/32], ds[n/32], sums[n/16]; n a multiple of 32. The digits: first
-  // = floor((q + 8) / 16), second = q - 16 * first.
+  // = floor((q + 8) / 16), second = q - 16 * first. They may be null where reads_digits is false.
   void (*quantize)(const float* x, int64_t n, int8_t* q, int8_t* digits, float* d, float* ds,
                    int32_t* sums);
 
@@ -86,6 +87,7 @@ struct Kernels {
   // Straight from the packed strip, for few tokens (decode):
   using Direct = void (*)(const uint8_t* strip, const Acts& acts, int n_tokens, float* out,
                           int64_t out_stride);
+  bool reads_digits;
   Direct direct_q4_0;
   Direct direct_q8_0;
   // From an unpacked panel, for any integer type and any number of tokens (prompts):

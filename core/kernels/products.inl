@@ -250,6 +250,7 @@ void float_strip(const uint8_t* strip, const float* x, int64_t cols, int n_token
 // Another table's kernels with products of these Dots.
 template <typename Dots>
 constexpr Kernels with_dots(Kernels kernels) {
+  kernels.reads_digits = Dots::template Dot<8>::kDigits;
   kernels.direct_q4_0 = direct<Dots, PackedQ4>;
   kernels.direct_q8_0 = direct<Dots, PackedQ8>;
   kernels.gemm = gemm<Dots>;
