@@ -99,12 +99,12 @@ struct Dots {
   template <int kBits>
   using Dot = BytePairs<kBits>;
   static constexpr int kTokens = 4;
+  static constexpr int kDirectTokens = 4;
   static constexpr int vectors(int tokens) { return tokens <= 2 ? 2 : 1; }
 };
 
 constexpr int kAttendQueries = 4;
 constexpr int attend_vectors(int queries) { return queries == 4 ? 2 : 4; }
-inline void prefetch_weights(const uint8_t*) {}
 
 #include "kernels/body.inl"
 

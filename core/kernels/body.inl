@@ -2,12 +2,12 @@
 // has defined, on top of vector.inl:
 //   load_f16, store_f16             kLanes halves at any alignment
 //   load_i16, load_i8, store_i8     kLanes small integers, widened to 32 bits or their low bytes
-//   prefetch_weights(block)         asks for weights that decode reads soon
 //   kAttendQueries                  most queries of a register tile of attention, a power of two
 //   attend_vectors(queries)         vectors of positions, or of a value, of a tile of that many
 // and gives make_table a class of integer dots:
 //   Dots::Dot<bits>                 for codes of 4, 5, 6 and 8 bits
 //   Dots::kTokens                   most tokens of a tile of a product, a power of two
+//   Dots::kDirectTokens             the same for packed strips (each size costs code for each type)
 //   Dots::vectors(tokens)           row vectors of a tile of that many tokens; divides kVectors
 //
 // A Dot: codes(word) prepares 4 columns of kLanes rows once for all tokens, acts(p) 4 activations
@@ -173,7 +173,10 @@ void quantize(const float* x, int64_t n, int8_t* q, int8_t* digits, float* d, fl
   }
 }
 
+#include "kernels/sources.inl"
+//
 #include "kernels/products.inl"
+//
 #include "kernels/unpack.inl"
 
 // ---- Vectors of a token -----------------------------------------------------------------------
@@ -263,8 +266,7 @@ constexpr Kernels make_table(const char* name, bool (*supported)()) {
       .supported = supported,
       .quantize = quantize,
       .reads_digits = false,
-      .direct_q4_0 = nullptr,
-      .direct_q8_0 = nullptr,
+      .direct = nullptr,
       .gemm = nullptr,
       .float_f32 = float_strip<load_f32, 4>,
       .float_f16 = float_strip<load_f16, 2>,

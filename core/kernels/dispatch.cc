@@ -6,16 +6,19 @@
 
 namespace sluice {
 
-// Each is defined in the file of its name.
-extern const Kernels kGeneric;
+// Each is defined in the file of its name. (Every browser that takes a module has its table, so
+// wasm does without the generic one.)
 #if defined(__wasm__)
 extern const Kernels kWasmSimd;
 #if defined(SLUICE_WASM_RELAXED)
 const Kernels& wasm_relaxed_kernels();  // probes the machine at the first call
 #endif
-#elif defined(__x86_64__)
+#else
+#if defined(__x86_64__)
 extern const Kernels kAvx2;
 extern const Kernels kAvx512;
+#endif
+extern const Kernels kGeneric;
 #endif
 
 KernelList all_kernels() {
@@ -25,11 +28,13 @@ KernelList all_kernels() {
     &wasm_relaxed_kernels(),
 #endif
     &kWasmSimd,
-#elif defined(__x86_64__)
+#else
+#if defined(__x86_64__)
     &kAvx512,
     &kAvx2,
 #endif
-    &kGeneric
+    &kGeneric,
+#endif
   };
   return {kList, static_cast<int>(std::size(kList))};
 }

@@ -74,6 +74,8 @@ struct Attend {
 };
 inline constexpr int kMaxQueries = 64;
 
+inline constexpr int kDirectTokens = 4;
+
 struct Kernels {
   const char* name;
   bool (*supported)();  // may this machine run the table?
@@ -83,14 +85,12 @@ struct Kernels {
   void (*quantize)(const float* x, int64_t n, int8_t* q, int8_t* digits, float* d, float* ds,
                    int32_t* sums);
 
-  // One strip times n_tokens rows: out[t * out_stride + r] for r = 0..15 (all 16 are written).
-  // Straight from the packed strip, for few tokens (decode):
-  using Direct = void (*)(const uint8_t* strip, const Acts& acts, int n_tokens, float* out,
-                          int64_t out_stride);
   bool reads_digits;
-  Direct direct_q4_0;
-  Direct direct_q8_0;
-  // From an unpacked panel, for any integer type and any number of tokens (prompts):
+  // One strip of an integer type times n_tokens rows: out[t * out_stride + r] for r = 0..15 (all 16
+  // are written). Straight from the packed strip, which pays for up to kDirectTokens (decode):
+  void (*direct)(Type type, const uint8_t* strip, const Acts& acts, int n_tokens, float* out,
+                 int64_t out_stride);
+  // From an unpacked panel, for any number of tokens (prompts):
   void (*gemm)(const Panel& panel, const Acts& acts, int n_tokens, float* out, int64_t out_stride);
   // Float strips (packed layout) times f32 activations x[t * cols + k].
   using Float = void (*)(const uint8_t* strip, const float* x, int64_t cols, int n_tokens,
@@ -124,7 +124,7 @@ struct Kernels {
   float (*sum_exp)(const float* x, int64_t n, float max);
 };
 
-// All tables in this build, best first; generic is last and always supported.
+// All tables in this build, best first; the last one is always supported.
 struct KernelList {
   const Kernels* const* begin_;
   int count;

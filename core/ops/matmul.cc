@@ -7,9 +7,6 @@
 namespace sluice {
 namespace {
 
-// Up to this many tokens a packed strip is multiplied as it lies; more pay for unpacking it.
-constexpr int64_t kDirectTokens = 4;
-
 void multiply_float(const Kernels& kernels, const Matrix& matrix, int64_t s, const Input& in,
                     int n_tokens, float* out, int64_t out_stride, const MatmulScratch& scratch) {
   if (matrix.strip_packed(s)) {
@@ -45,11 +42,8 @@ void unpack_strip(const Kernels& kernels, const Matrix& matrix, int64_t s, Panel
 
 void multiply_integer(const Kernels& kernels, const Matrix& matrix, int64_t s, const Acts& acts,
                       int n_tokens, float* out, int64_t out_stride, MatmulScratch& scratch) {
-  const Kernels::Direct direct = matrix.type == Type::Q4_0   ? kernels.direct_q4_0
-                                 : matrix.type == Type::Q8_0 ? kernels.direct_q8_0
-                                                             : nullptr;
-  if (matrix.strip_packed(s) && direct != nullptr && n_tokens <= kDirectTokens) {
-    direct(matrix.strip(s), acts, n_tokens, out, out_stride);
+  if (matrix.strip_packed(s) && n_tokens <= kDirectTokens) {
+    kernels.direct(matrix.type, matrix.strip(s), acts, n_tokens, out, out_stride);
     return;
   }
   Panel panel = scratch.panel();
