@@ -8,6 +8,8 @@
 //   Dots::Dot<bits>                 for codes of 4, 5, 6 and 8 bits
 //   Dots::kTokens                   most tokens of a tile of a product, a power of two
 //   Dots::vectors(tokens)           row vectors of a tile of that many tokens; divides kVectors
+//   Dots::kPairs, add_pairs         only where an instruction multiplies two tokens at once: adds
+//                                   the words of a group of a panel to the sums of a tile (i8mm.cc)
 //
 // A Dot: codes(word) prepares 4 columns of kLanes rows once for all tokens, acts(p) 4 activations
 // for all rows (from q, or where kDigits from both digits, 32 apart); step adds their products to a

@@ -16,6 +16,10 @@ const Kernels& wasm_relaxed_kernels();  // probes the machine at the first call
 #elif defined(__x86_64__)
 extern const Kernels kAvx2;
 extern const Kernels kAvx512;
+extern const Kernels kAvxVnni;
+#elif defined(__aarch64__)
+extern const Kernels kI8mm;
+extern const Kernels kNeon;
 #endif
 
 KernelList all_kernels() {
@@ -27,7 +31,11 @@ KernelList all_kernels() {
     &kWasmSimd,
 #elif defined(__x86_64__)
     &kAvx512,
+    &kAvxVnni,
     &kAvx2,
+#elif defined(__aarch64__)
+    &kI8mm,
+    &kNeon,
 #endif
     &kGeneric
   };

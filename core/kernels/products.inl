@@ -58,18 +58,22 @@ template <typename Dots, int kBits, int kGroup, bool kMins, int kTokens>
         SLUICE_UNROLL
         for (int v = 0; v < kVecs; ++v) sum[t][v] = D::start(bias_sum[t]);
       }
-      SLUICE_UNROLL
-      for (int w = 0; w < kSteps; ++w) {
-        typename D::Acts a[kTokens];
+      if constexpr (kTokens > 1 && requires { Dots::kPairs; }) {
+        Dots::template add_pairs<kSteps>(sum, codes, source.at, source.stride);
+      } else {
         SLUICE_UNROLL
-        for (int t = 0; t < kTokens; ++t) a[t] = source.get(t, 4 * w);
-        SLUICE_UNROLL
-        for (int v = 0; v < kVecs; ++v) {
-          const typename D::Codes c = D::codes(load<I>(codes + 64 * w + v * kVectorBytes));
+        for (int w = 0; w < kSteps; ++w) {
+          typename D::Acts a[kTokens];
           SLUICE_UNROLL
-          for (int t = 0; t < kTokens; ++t) {
-            D::step(sum[t][v], c, a[t]);
-            if ((w + 1) % D::kFlush == 0 && w + 1 < kSteps) D::flush(sum[t][v]);
+          for (int t = 0; t < kTokens; ++t) a[t] = source.get(t, 4 * w);
+          SLUICE_UNROLL
+          for (int v = 0; v < kVecs; ++v) {
+            const typename D::Codes c = D::codes(load<I>(codes + 64 * w + v * kVectorBytes));
+            SLUICE_UNROLL
+            for (int t = 0; t < kTokens; ++t) {
+              D::step(sum[t][v], c, a[t]);
+              if ((w + 1) % D::kFlush == 0 && w + 1 < kSteps) D::flush(sum[t][v]);
+            }
           }
         }
       }

@@ -27,28 +27,7 @@ inline I dot_i8(I acts, I codes, I sum) {
       wasm_i32x4_relaxed_dot_i8x16_i7x16_add(as<v128_t>(acts), as<v128_t>(codes), as<v128_t>(sum)));
 }
 
-// Machines with one exact instruction for the 32-bit dot.
-template <int kBits>
-struct FullDot {
-  using Codes = I;
-  using Acts = I;
-  using Sum = I;
-  static constexpr bool kDigits = false;
-  static constexpr int kFlush = 8;
-
-  static Codes codes(I word) { return word; }
-  static Acts acts(const int8_t* q) { return splat_word(q); }
-  static Sum start(int32_t bias_sum) { return splat(bias_sum); }
-  static void step(Sum& sum, Codes c, Acts a) { sum = dot_i8(a, c, sum); }
-  static void flush(Sum&) {}
-  static I total(Sum sum, int32_t) { return sum; }
-};
-
-// 8-bit codes where the second operand is signed, too: as weights, without a bias.
-struct SignedDot : FullDot<8> {
-  static Codes codes(I word) { return word ^ static_cast<int32_t>(0x80808080u); }
-  static Sum start(int32_t) { return I{}; }
-};
+#include "kernels/full_dot.inl"
 
 // Machines that add pairs of products with saturation (pmaddubsw): 16-bit sums, for codes of 7
 // bits.
@@ -116,13 +95,9 @@ struct UnsignedDots : Tiles {
   template <int kBits>
   using Dot = FullDot<kBits>;
 };
-template <int kBits>
-struct SignedOr : FullDot<kBits> {};
-template <>
-struct SignedOr<8> : SignedDot {};
 struct SignedDots : Tiles {
   template <int kBits>
-  using Dot = SignedOr<kBits>;
+  using Dot = SignedDot<kBits>;
 };
 struct PairDots : Tiles {
   template <int kBits>

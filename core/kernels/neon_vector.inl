@@ -1,0 +1,35 @@
+// What both NEON tables define on top of vector.inl.
+
+inline F load_f16(const uint8_t* p) { return as<F>(vcvt_f32_f16(as<float16x4_t>(load<uint64_t>(p)))); }
+inline void store_f16(uint8_t* p, F x) { store(p, vcvt_f16_f32(as<float32x4_t>(x))); }
+
+inline I load_i16(const uint8_t* p) { return as<I>(vmovl_s16(load<int16x4_t>(p))); }
+inline I load_i8(const uint8_t* p) {
+  const int8x8_t bytes = vcreate_s8(load<uint32_t>(p));
+  return as<I>(vmovl_s16(vget_low_s16(vmovl_s8(bytes))));
+}
+inline void store_i8(int8_t* p, I x) {
+  const int16x4_t low = vmovn_s32(as<int32x4_t>(x));
+  store(p, vget_lane_s32(as<int32x2_t>(vmovn_s16(vcombine_s16(low, low))), 0));
+}
+
+constexpr int kAttendQueries = 4;
+constexpr int kAttendVectors = 4;
+inline void prefetch_weights(const uint8_t*) {}
+
+// Whether the machine has a feature: Linux's bit in a word of the auxiliary vector, macOS's name.
+#if defined(__APPLE__)
+inline bool has_feature(const char* name) {
+  int32_t value = 0;
+  size_t size = sizeof value;
+  return sysctlbyname(name, &value, &size, nullptr, 0) == 0 && value != 0;
+}
+inline bool has_dotprod() { return has_feature("hw.optional.arm.FEAT_DotProd"); }
+inline bool has_i8mm() { return has_feature("hw.optional.arm.FEAT_I8MM"); }
+#elif defined(__linux__)
+inline bool has_dotprod() { return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; }
+inline bool has_i8mm() { return (getauxval(AT_HWCAP2) & HWCAP2_I8MM) != 0; }
+#else
+inline bool has_dotprod() { return false; }
+inline bool has_i8mm() { return false; }
+#endif
