@@ -1,4 +1,5 @@
-// Integer dots where one instruction adds four products to a sum of 32 bits, exactly. Included after
+// Integer dots where one instruction adds four products to a sum of 32 bits, exactly. Included
+// after
 //   I dot_i8(I acts, I codes, I sum)    acts signed, codes below 128, or what a Dot says of 8 bits
 // and vector.inl.
 

@@ -1,6 +1,8 @@
 // What both NEON tables define on top of vector.inl.
 
-inline F load_f16(const uint8_t* p) { return as<F>(vcvt_f32_f16(as<float16x4_t>(load<uint64_t>(p)))); }
+inline F load_f16(const uint8_t* p) {
+  return as<F>(vcvt_f32_f16(as<float16x4_t>(load<uint64_t>(p))));
+}
 inline void store_f16(uint8_t* p, F x) { store(p, vcvt_f16_f32(as<float32x4_t>(x))); }
 
 inline I load_i16(const uint8_t* p) { return as<I>(vmovl_s16(load<int16x4_t>(p))); }
