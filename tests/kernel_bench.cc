@@ -191,31 +191,36 @@ class Bench {
            time_ns([&] { kernels_.rope_adjacent(out.data(), x_.data(), x_.data(), kCols / 2); }));
   }
 
+  // A whole chunk: a single head, a token's two heads, and 16 tokens' two heads of a prompt.
   void attention() {
-    constexpr int kDim = 64, kQueries = 4;
+    constexpr int kDim = 128;
     const size_t elements = static_cast<size_t>(kKvChunk) * kDim;
     const AlignedBuffer k = *AlignedBuffer::allocate(elements * 4, "k");
     const AlignedBuffer v = *AlignedBuffer::allocate(elements * 4, "v");
-    const std::vector<float> scales(kKvChunk * 2, 0.01f);
-    std::vector<float> state(kQueries * (2 + kDim)), scratch(kQueries * (kKvChunk + kDim));
+    const std::vector<float> scales(kKvChunk * kDim / kKvScaleBlock, 0.01f);
     for (const KvType type : {KvType::f32, KvType::f16, KvType::q8_0}) {
-      for (const int queries : {1, kQueries}) {
+      for (const auto& [heads, tokens] : {std::pair{1, 1}, {2, 1}, {2, 16}}) {
+        const auto queries = static_cast<size_t>(heads * tokens);
+        std::vector<float> state(queries * (2 + kDim)), scratch(queries * (kKvChunk + kDim));
         const Attend attend{{type, k.data(), scales.data(), v.data(), scales.data()},
                             kKvChunk,
+                            tokens,
+                            heads,
                             kDim,
-                            queries,
                             x_.data(),
+                            heads * kDim,
                             0.125f,
                             false,
                             state.data(),
-                            state.data() + kQueries,
-                            state.data() + 2 * kQueries,
+                            state.data() + queries,
+                            state.data() + 2 * queries,
                             scratch.data()};
-        std::printf("  attend %-5s %d queries  %6.2f ns/(position x query), head of %d\n",
+        const double ns = time_ns([&] { kernels_.attend(attend); });
+        std::printf("  attend %-5s %d heads x %2d tokens  %6.2f ns/(position x query)\n",
                     type == KvType::f32   ? "f32"
                     : type == KvType::f16 ? "f16"
                                           : "q8_0",
-                    queries, time_ns([&] { kernels_.attend(attend); }) / kKvChunk / queries, kDim);
+                    heads, tokens, ns / kKvChunk / static_cast<double>(queries));
       }
     }
   }

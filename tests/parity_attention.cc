@@ -162,21 +162,27 @@ void check_attend(const Kernels& kernels, Report& report) {
           const Floats key = random.activations(head_dim), value = random.activations(head_dim);
           cache.store(p, key.data(), value.data());
         }
-        const int n_queries = 1 + random.below(8);
+        const int n_heads = 1 + random.below(5), n_tokens = 1 + random.below(12);
+        const int n_queries = n_heads * n_tokens;
         const size_t queries = static_cast<size_t>(n_queries);
-        const Floats q = random.activations(n_queries * head_dim);
+        const int q_stride = n_heads * head_dim + random.below(20);
+        const Floats q = random.activations(n_tokens * q_stride);
         Floats max(queries), sum(queries), values(queries * cache.padded);
         Floats scratch(queries * (kKvChunk + cache.padded));
         std::vector<Running> want(queries);
-        // The chunk as the first one, then again as a later one that sees fewer positions.
-        for (const int positions : {n, (n + 1) / 2}) {
-          const bool first = positions == n && want[0].values.empty();
-          Attend attend{
+        // The last token sees all of the chunk as the first one; then as a later one that some
+        // tokens may see nothing of; then, where it is full, as one before all of them.
+        for (const int visible : {n - n_tokens + 1, n / 2 - n_tokens + 1, n}) {
+          const bool first = want[0].values.empty();
+          if ((first && visible < 1) || (visible + n_tokens - 1 > n && n < kKvChunk)) continue;
+          const Attend attend{
               {type, cache.k.data(), cache.k_scales.data(), cache.v.data(), cache.v_scales.data()},
-              positions,
+              visible,
+              n_tokens,
+              n_heads,
               head_dim,
-              n_queries,
               q.data(),
+              q_stride,
               0.125f,
               first,
               max.data(),
@@ -185,11 +191,18 @@ void check_attend(const Kernels& kernels, Report& report) {
               scratch.data()};
           kernels.attend(attend);
           const std::string what = std::string("attend ") + kv_name(type) + ", head of " +
-                                   std::to_string(head_dim) + ", " + std::to_string(positions) +
-                                   " positions, " + std::to_string(n_queries) + " queries";
+                                   std::to_string(head_dim) + ", " + std::to_string(visible) +
+                                   " positions, " + std::to_string(n_tokens) + " tokens of " +
+                                   std::to_string(n_heads) + " heads";
           for (size_t i = 0; i < queries; ++i) {
-            reference_attend(cache, positions, q.data() + i * cache.head_dim, 0.125f, first,
-                             want[i]);
+            const size_t token = i / static_cast<size_t>(n_heads);
+            const int sees = std::min(visible + static_cast<int>(token), kKvChunk);
+            if (sees < 1) continue;
+            const float* query = q.data() + token * static_cast<size_t>(q_stride) +
+                                 i % static_cast<size_t>(n_heads) * cache.head_dim;
+            reference_attend(cache, sees, query, 0.125f, first, want[i]);
+          }
+          for (size_t i = 0; i < queries; ++i) {
             report.equal(what + ", max", &max[i], &want[i].max, 1);
             report.equal(what + ", sum", &sum[i], &want[i].sum, 1);
             report.equal(what + ", values", &values[i * cache.padded], want[i].values.data(),

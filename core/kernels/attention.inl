@@ -74,6 +74,13 @@ inline int scale_count(const Attend& a) { return (a.head_dim + kKvScaleBlock - 1
 inline float* scores_of(const Attend& a, int query) {
   return a.scratch + query * (kKvChunk + padded_dim(a));
 }
+inline const float* query_of(const Attend& a, int query) {
+  return a.q + query / a.n_heads * a.q_stride + query % a.n_heads * a.head_dim;
+}
+inline int visible_to(const Attend& a, int query) {
+  const int n = a.n_visible + query / a.n_heads;
+  return n < 0 ? 0 : n < kKvChunk ? n : kKvChunk;
+}
 
 // Scores of kQueries queries at the positions of kVecs vectors, from vector `first` of the chunk
 // on.
@@ -91,7 +98,9 @@ inline void score_tile(const Attend& a, int query, int first) {
     }
   }
   F acc[kQueries][kVecs] = {};
-  const float* q = a.q + query * a.head_dim;
+  const float* q[kQueries];
+  SLUICE_UNROLL
+  for (int i = 0; i < kQueries; ++i) q[i] = query_of(a, query + i);
   for (int block = 0; block < a.head_dim; block += kKvScaleBlock) {
     const int end = block + kKvScaleBlock < a.head_dim ? block + kKvScaleBlock : a.head_dim;
     F scale[kVecs];
@@ -109,12 +118,14 @@ inline void score_tile(const Attend& a, int query, int first) {
       SLUICE_UNROLL
       for (int i = 0; i < kQueries; ++i) {
         SLUICE_UNROLL
-        for (int v = 0; v < kVecs; ++v) acc[i][v] = acc[i][v] + q[i * a.head_dim + d] * key[v];
+        for (int v = 0; v < kVecs; ++v) acc[i][v] = acc[i][v] + q[i][d] * key[v];
       }
     }
   }
+  SLUICE_UNROLL
   for (int i = 0; i < kQueries; ++i) {
     float* scores = scores_of(a, query + i) + first * kLanes;
+    SLUICE_UNROLL
     for (int v = 0; v < kVecs; ++v) store(scores + v * kLanes, a.scale * acc[i][v]);
   }
 }
@@ -131,11 +142,14 @@ inline void value_tile(const Attend& a, int query, int first, int begin, int end
   const int64_t row_bytes = padded_dim(a) * kBytes;
   const float* e[kQueries];
   float* sums[kQueries];
-  F acc[kQueries][kVecs];
+  F acc[kQueries][kVecs] = {};
+  SLUICE_UNROLL
   for (int i = 0; i < kQueries; ++i) {
     e[i] = scores_of(a, query + i);
     sums[i] = scores_of(a, query + i) + kKvChunk + first * kLanes;
-    for (int v = 0; v < kVecs; ++v) acc[i][v] = begin == 0 ? F{} : load<F>(sums[i] + v * kLanes);
+    if (begin == 0) continue;
+    SLUICE_UNROLL
+    for (int v = 0; v < kVecs; ++v) acc[i][v] = load<F>(sums[i] + v * kLanes);
   }
   const uint8_t* row = a.chunk.v + begin * row_bytes + first * kLanes * kBytes;
   for (int p = begin; p < end; ++p, row += row_bytes) {
@@ -154,7 +168,9 @@ inline void value_tile(const Attend& a, int query, int first, int begin, int end
       for (int v = 0; v < kVecs; ++v) acc[i][v] = acc[i][v] + e[i][p] * value[v];
     }
   }
+  SLUICE_UNROLL
   for (int i = 0; i < kQueries; ++i) {
+    SLUICE_UNROLL
     for (int v = 0; v < kVecs; ++v) store(sums[i] + v * kLanes, acc[i][v]);
   }
 }
@@ -180,40 +196,51 @@ inline void merge(const Attend& a, int query, float m, float s) {
   }
 }
 
+// All value vectors of a row, for the positions [begin, end).
+template <KvType kType, int kQueries>
+inline void add_values(const Attend& a, int query, int begin, int end) {
+  constexpr int kVecs = attend_vectors(kQueries);
+  const int n_vectors = padded_dim(a) / kLanes;
+  for (int stop; begin < end; begin = stop) {
+    stop = begin + kValuePositions < end ? begin + kValuePositions : end;
+    int at = 0;
+    for (; at + kVecs <= n_vectors; at += kVecs)
+      value_tile<kType, kQueries, kVecs>(a, query, at, begin, stop);
+    for (; at < n_vectors; ++at) value_tile<kType, kQueries, 1>(a, query, at, begin, stop);
+  }
+}
+
 template <KvType kType, int kQueries>
 [[gnu::noinline]] void attend_queries(const Attend& a, int query) {
-  const int n_vectors = (a.n_positions + 15) / 16 * kVectors;
+  constexpr int kVecs = attend_vectors(kQueries);
+  int n[kQueries];  // ascending
+  for (int i = 0; i < kQueries; ++i) n[i] = visible_to(a, query + i);
+  const int n_vectors = (n[kQueries - 1] + 15) / 16 * kVectors;
   int at = 0;
-  for (; at + kAttendVectors <= n_vectors; at += kAttendVectors) {
-    score_tile<kType, kQueries, kAttendVectors>(a, query, at);
-  }
-  for (; at < n_vectors; at += kVectors) score_tile<kType, kQueries, kVectors>(a, query, at);
+  for (; at + kVecs <= n_vectors; at += kVecs) score_tile<kType, kQueries, kVecs>(a, query, at);
+  for (; at < n_vectors; ++at) score_tile<kType, kQueries, 1>(a, query, at);
 
   float m[kQueries];
   float s[kQueries];
   for (int i = 0; i < kQueries; ++i) {
     float* scores = scores_of(a, query + i);
-    m[i] = max(scores, a.n_positions);
-    s[i] = exp_and_sum<true>(scores, a.n_positions, m[i], scores);
+    m[i] = max(scores, n[i]);
+    s[i] = exp_and_sum<true>(scores, n[i], m[i], scores);
   }
 
-  const int n_value_vectors = padded_dim(a) / kLanes;
-  for (int begin = 0; begin < a.n_positions; begin += kValuePositions) {
-    const int end =
-        begin + kValuePositions < a.n_positions ? begin + kValuePositions : a.n_positions;
-    for (at = 0; at + kAttendVectors <= n_value_vectors; at += kAttendVectors) {
-      value_tile<kType, kQueries, kAttendVectors>(a, query, at, begin, end);
-    }
-    for (; at < n_value_vectors; at += kVectors)
-      value_tile<kType, kQueries, kVectors>(a, query, at, begin, end);
-  }
+  // What all of them see together, then what the later tokens see besides.
+  add_values<kType, kQueries>(a, query, 0, n[0]);
+  for (int i = 1; i < kQueries; ++i) add_values<kType, 1>(a, query + i, n[0], n[i]);
   for (int i = 0; i < kQueries; ++i) merge(a, query + i, m[i], s[i]);
 }
 
 template <KvType kType>
 void attend_typed(const Attend& a) {
+  // The first tokens may see nothing of this chunk.
+  const int blind = a.n_visible > 0 ? 0 : 1 - a.n_visible;
   for_token_tiles<kAttendQueries>(
-      0, a.n_queries, [&]<int kQueries>(int query) { attend_queries<kType, kQueries>(a, query); });
+      blind * a.n_heads, a.n_tokens * a.n_heads,
+      [&]<int kQueries>(int query) { attend_queries<kType, kQueries>(a, query); });
 }
 
 void attend(const Attend& a) {

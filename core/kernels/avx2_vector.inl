@@ -16,6 +16,6 @@ inline void store_i8(int8_t* p, I x) {
   store(p, _mm_cvtsi128_si64(_mm_packus_epi16(words, words)));
 }
 
-constexpr int kAttendQueries = 2;
-constexpr int kAttendVectors = 4;
+constexpr int kAttendQueries = 4;
+constexpr int attend_vectors(int queries) { return queries == 4 ? 2 : 4; }
 inline void prefetch_weights(const uint8_t*) {}

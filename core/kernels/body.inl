@@ -3,7 +3,8 @@
 //   load_f16, store_f16             kLanes halves at any alignment
 //   load_i16, load_i8, store_i8     kLanes small integers, widened to 32 bits or their low bytes
 //   prefetch_weights(block)         asks for weights that decode reads soon
-//   kAttendQueries, kAttendVectors  the register tile of attention
+//   kAttendQueries                  most queries of a register tile of attention, a power of two
+//   attend_vectors(queries)         vectors of positions, or of a value, of a tile of that many
 // and gives make_table a class of integer dots:
 //   Dots::Dot<bits>                 for codes of 4, 5, 6 and 8 bits
 //   Dots::kTokens                   most tokens of a tile of a product, a power of two

@@ -46,7 +46,7 @@ struct Dots {
 };
 
 constexpr int kAttendQueries = 1;
-constexpr int kAttendVectors = 4;
+constexpr int attend_vectors(int) { return 4; }
 inline void prefetch_weights(const uint8_t*) {}
 
 #include "kernels/body.inl"

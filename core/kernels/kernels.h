@@ -46,26 +46,30 @@ struct KvChunk {
   const float* v_scales;
 };
 
-// Attention of n_queries query heads (one token's, sharing the KV head) over the first n positions
-// of a chunk, merged into a running softmax. Per query:
+// Attention over a chunk of query heads that share its KV head, merged into a running softmax each.
+// They belong to n_tokens consecutive tokens with n_heads heads each; query i is head i % n_heads
+// of token i / n_heads, and sees n = clamp(n_visible + i / n_heads, 0, kKvChunk) positions. Per
+// query:
 //   score[p] = scale * (sum over d ascending of q[d] * k[p][d]), one accumulator a position
 //   m = max of the scores (16 virtual lanes); e[p] = exp(score[p] - m); s = sum of e (16 virtual
 //   lanes) w[d] = sum over p ascending of e[p] * v[p][d]
 // q8_0 elements count as float(int8) * scale, rounded. `first` starts the running state with
 // (m, s, w); else M = max(max, m), a = exp(max - M), b = exp(m - M), max = M,
-// sum = sum * a + s * b, values[d] = values[d] * a + w[d] * b.
+// sum = sum * a + s * b, values[d] = values[d] * a + w[d] * b. Where n is 0 nothing changes.
 struct Attend {
   KvChunk chunk;
-  int n_positions;  // 1..kKvChunk
+  int n_visible;  // the first token's positions of this chunk; may be below 0 or past its end
+  int n_tokens;
+  int n_heads;  // n_tokens * n_heads <= kMaxQueries
   int head_dim;
-  int n_queries;   // 1..kMaxQueries
-  const float* q;  // [n_queries][head_dim]
+  const float* q;  // [n_tokens][q_stride], of which [n_heads][head_dim] count
+  int64_t q_stride;
   float scale;
-  bool first;
-  float* max;      // [n_queries]
-  float* sum;      // [n_queries]
-  float* values;   // [n_queries][head_dim_padded]
-  float* scratch;  // [n_queries][kKvChunk + head_dim_padded]
+  bool first;      // every token sees a position then
+  float* max;      // [queries]
+  float* sum;      // [queries]
+  float* values;   // [queries][head_dim_padded]
+  float* scratch;  // [queries][kKvChunk + head_dim_padded]
 };
 inline constexpr int kMaxQueries = 64;
 

@@ -16,7 +16,7 @@ inline void store_i8(int8_t* p, I x) {
 }
 
 constexpr int kAttendQueries = 4;
-constexpr int kAttendVectors = 4;
+constexpr int attend_vectors(int) { return 4; }
 inline void prefetch_weights(const uint8_t*) {}
 
 // Whether the machine has a feature: Linux's bit in a word of the auxiliary vector, macOS's name.

@@ -5,6 +5,12 @@
 #include <cstring>
 
 namespace sluice {
+namespace {
+
+// Queries that attend side by side in a prompt.
+constexpr int64_t kTileQueries = 32;
+
+}  // namespace
 
 // --- binding -------------------------------------------------------------------------------------
 
@@ -87,7 +93,9 @@ int64_t Decoder::max_cols() const {
   return std::max({config_.n_embd, config_.max_heads() * config_.head_dim, config_.max_ff()});
 }
 
-int64_t Decoder::max_queries() const { return std::min<int64_t>(config_.max_heads(), kMaxQueries); }
+int64_t Decoder::max_queries() const {
+  return std::min<int64_t>(std::max(config_.max_heads(), kTileQueries), kMaxQueries);
+}
 
 uint64_t Decoder::activation_bytes(int64_t n_tokens) const {
   const int64_t block = std::min(n_tokens, kBlockTokens);
@@ -272,11 +280,16 @@ void Decoder::attention(int worker, const Block& block) {
         rotate_and_store(block, i / n_kv_heads, i % n_kv_heads);
     });
   }
-  pool_->share_out(worker, n * n_kv_heads, [&](Share mine) {
+  // A few tokens side by side, so that a KV head is read once for all of their heads.
+  const int64_t group = c.n_heads[static_cast<size_t>(block.layer)] / n_kv_heads;
+  const int64_t tile = std::max<int64_t>(1, kTileQueries / group);
+  const int64_t n_tiles = (n + tile - 1) / tile;
+  pool_->share_out(worker, n_kv_heads * n_tiles, [&](Share mine) {
     for (int64_t i = mine.begin; i < mine.end; ++i) {
       // With one token, whoever attends over a KV head stores its new position first.
       if (n == 1) rotate_and_store(block, 0, i);
-      attend_head(worker, block, i / n_kv_heads, i % n_kv_heads);
+      const int64_t token = i % n_tiles * tile;
+      attend_tile(worker, block, token, std::min(tile, n - token), i / n_tiles);
     }
   });
 
@@ -311,21 +324,26 @@ void Decoder::rotate_and_store(const Block& block, int64_t token, int64_t kv_hea
                v_.as<float>() + kv_at);
 }
 
-void Decoder::attend_head(int worker, const Block& block, int64_t token, int64_t kv_head) {
+// All query heads of a KV head, for the tokens token .. token + n_tokens - 1 of the block.
+void Decoder::attend_tile(int worker, const Block& block, int64_t token, int64_t n_tokens,
+                          int64_t kv_head) {
   const Config& c = config_;
   const auto at = static_cast<size_t>(block.layer);
   const int64_t group = c.n_heads[at] / c.n_kv_heads[at];
-  const float scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
-  const int64_t positions = first_position_ + block.first_token + token + 1;
-  const auto chunk_of = [&](int64_t chunk) { return cache_.chunk(block.layer, kv_head, chunk); };
   const int64_t q_rows = c.n_heads[at] * c.head_dim;
-  const float* q = q_.as<float>() + token * padded_rows(q_rows) + kv_head * group * c.head_dim;
-  float* out = attended_.as<float>() + token * q_rows + kv_head * group * c.head_dim;
-  for (int64_t i = 0; i < group; i += kMaxQueries) {
-    const auto n_queries = static_cast<int>(std::min<int64_t>(kMaxQueries, group - i));
-    attend(*kernels_, chunk_of, positions, q + i * c.head_dim, n_queries,
-           static_cast<int>(c.head_dim), scale, out + i * c.head_dim,
-           workers_[static_cast<size_t>(worker)].attention);
+  const int64_t q_stride = padded_rows(q_rows);
+  const auto chunk_of = [&](int64_t chunk) { return cache_.chunk(block.layer, kv_head, chunk); };
+  for (int64_t head = kv_head * group; head < (kv_head + 1) * group; head += kMaxQueries) {
+    const Heads heads{
+        .q = q_.as<float>() + token * q_stride + head * c.head_dim,
+        .q_stride = q_stride,
+        .position = first_position_ + block.first_token + token,
+        .n_tokens = static_cast<int>(n_tokens),
+        .n_heads = static_cast<int>(std::min<int64_t>(kMaxQueries, (kv_head + 1) * group - head)),
+        .head_dim = static_cast<int>(c.head_dim),
+        .scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim))};
+    attend(*kernels_, chunk_of, heads, attended_.as<float>() + token * q_rows + head * c.head_dim,
+           q_rows, workers_[static_cast<size_t>(worker)].attention);
   }
 }
 

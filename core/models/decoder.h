@@ -94,7 +94,8 @@ class Decoder {
   void multiply(int worker, int64_t n_tokens, const Input& in, Share mine,
                 std::span<const Product> products);
   void rotate_and_store(const Block& block, int64_t token, int64_t kv_head);
-  void attend_head(int worker, const Block& block, int64_t token, int64_t kv_head);
+  void attend_tile(int worker, const Block& block, int64_t token, int64_t n_tokens,
+                   int64_t kv_head);
   void attention(int worker, const Block& block);
   void feed_forward(int worker, const Block& block);
   void add_to_residual(int worker, const Block& block, int matrix, const Input& in, Share strips);

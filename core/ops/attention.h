@@ -1,12 +1,24 @@
-// Attention of one token over cached chunks (kernels/kernels.h, Attend).
+// Attention of a few tokens over cached chunks (kernels/kernels.h, Attend).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/aligned.h"
 #include "kernels/kernels.h"
 
 namespace sluice {
+
+// Query heads of consecutive tokens that share a KV head.
+struct Heads {
+  const float* q;  // [n_tokens][q_stride], of which [n_heads][head_dim] count
+  int64_t q_stride;
+  int64_t position;  // of the first token; each sees the positions up to its own
+  int n_tokens;
+  int n_heads;  // n_tokens * n_heads <= kMaxQueries
+  int head_dim;
+  float scale;
+};
 
 // One worker's scratch for up to max_queries heads.
 class AttentionScratch {
@@ -16,38 +28,40 @@ class AttentionScratch {
 
  private:
   template <typename ChunkOf>
-  friend void attend(const Kernels&, const ChunkOf&, int64_t, const float*, int, int, float, float*,
+  friend void attend(const Kernels&, const ChunkOf&, const Heads&, float*, int64_t,
                      const AttentionScratch&);
   AlignedBuffer max_, sum_, values_, work_;
 };
 
-// out[q][head_dim] for n_queries heads q[n_queries][head_dim] that share a KV head, over the first
-// n_positions positions. chunk_of(c) gives the c-th KvChunk. Chunks are merged in order, so the
-// result does not depend on who computes what.
+// out[t * out_stride + h * head_dim ..] for every token t and head h. chunk_of(c) gives the c-th
+// KvChunk. Chunks are merged in order, and what a token doesn't see is left out, so the result does
+// not depend on how tokens and heads are dealt out.
 template <typename ChunkOf>
-void attend(const Kernels& kernels, const ChunkOf& chunk_of, int64_t n_positions, const float* q,
-            int n_queries, int head_dim, float scale, float* out, const AttentionScratch& scratch) {
+void attend(const Kernels& kernels, const ChunkOf& chunk_of, const Heads& heads, float* out,
+            int64_t out_stride, const AttentionScratch& scratch) {
+  const int head_dim = heads.head_dim;
   const int padded = (head_dim + 15) / 16 * 16;
   Attend args{};
+  args.n_tokens = heads.n_tokens;
+  args.n_heads = heads.n_heads;
   args.head_dim = head_dim;
-  args.n_queries = n_queries;
-  args.q = q;
-  args.scale = scale;
+  args.q = heads.q;
+  args.q_stride = heads.q_stride;
+  args.scale = heads.scale;
   args.max = scratch.max_.as<float>();
   args.sum = scratch.sum_.as<float>();
   args.values = scratch.values_.as<float>();
   args.scratch = scratch.work_.as<float>();
-  for (int64_t first = 0; first < n_positions; first += kKvChunk) {
+  const int64_t end = heads.position + heads.n_tokens;  // the last token's position is its last
+  for (int64_t first = 0; first < end; first += kKvChunk) {
     args.chunk = chunk_of(first / kKvChunk);
-    args.n_positions =
-        static_cast<int>(n_positions - first < kKvChunk ? n_positions - first : kKvChunk);
+    args.n_visible = static_cast<int>(std::min<int64_t>(heads.position + 1 - first, kKvChunk));
     args.first = first == 0;
     kernels.attend(args);
   }
-  for (int i = 0; i < n_queries; ++i) {
-    for (int d = 0; d < head_dim; ++d) {
-      out[i * head_dim + d] = args.values[i * padded + d] / args.sum[i];
-    }
+  for (int i = 0; i < heads.n_tokens * heads.n_heads; ++i) {
+    float* row = out + i / heads.n_heads * out_stride + i % heads.n_heads * head_dim;
+    for (int d = 0; d < head_dim; ++d) row[d] = args.values[i * padded + d] / args.sum[i];
   }
 }
 
