@@ -41,7 +41,7 @@ struct BytePairs {
   static constexpr int kFlush = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
 
   static Codes codes(I word) { return word; }
-  static Acts acts(const int8_t* q) { return splat_word(q); }
+  static Acts acts(const int8_t* q, int column) { return splat_word(q + column); }
   static Sum start(int32_t) { return {H{}, I{}}; }
   static void step(Sum& sum, Codes c, Acts a) { add_now(sum.part, multiply_pairs(c, a)); }
   static void flush(Sum& sum) {
@@ -69,7 +69,9 @@ struct BytePairs<8> {
   static constexpr int kFlush = 8;
 
   static Codes codes(I word) { return word; }
-  static Acts acts(const int8_t* p) { return {splat_word(p), splat_word(p + 32)}; }
+  static Acts acts(const int8_t* digits, int column) {
+    return {splat_word(digits + column), splat_word(digits + 32 + column)};
+  }
   static Sum start(int32_t) { return {H{}, H{}}; }
   static void step(Sum& sum, Codes c, const Acts& a) {
     add_now(sum.high, multiply_pairs(c, a.high));

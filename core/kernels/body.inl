@@ -12,10 +12,10 @@
 //   Dots::kPairs, add_pairs         only where an instruction multiplies two tokens at once: adds
 //                                   the words of a group of a panel to the sums of a tile (i8mm.cc)
 //
-// A Dot: codes(word) prepares 4 columns of kLanes rows once for all tokens, acts(p) 4 activations
-// for all rows (from q, or where kDigits from both digits, 32 apart); step adds their products to a
-// Sum; at most kFlush steps may lie between start, flush and total. bias_sum = -bias * (sum of the
-// group's q) is counted once, in start or in total.
+// A Dot: codes(word) prepares 4 columns of kLanes rows once for all tokens, acts(q, column) 4
+// activations for all rows (of the group at q; where kDigits both digits, 32 apart); step adds
+// their products to a Sum; at most kFlush steps may lie between start, flush and total. bias_sum =
+// -bias * (sum of the group's q) is counted once, in start or in total.
 
 // ---- 16 virtual lanes -------------------------------------------------------------------------
 

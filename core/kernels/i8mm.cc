@@ -18,14 +18,13 @@ namespace {
 constexpr int kVectorBytes = 16;
 
 #include "kernels/vector.inl"
-//
-#include "kernels/neon_vector.inl"
 
-inline I dot_i8(I acts, I codes, I sum) {
-  return as<I>(vusdotq_s32(as<int32x4_t>(sum), as<uint8x16_t>(codes), as<int8x16_t>(acts)));
+template <int kLane>
+inline int32x4_t dot_lane(int32x4_t sum, I codes, I acts) {
+  return vusdotq_laneq_s32(sum, as<uint8x16_t>(codes), as<int8x16_t>(acts), kLane);
 }
 
-#include "kernels/full_dot.inl"
+#include "kernels/neon.inl"
 
 // Two rows times two tokens, 8 columns: [row 0, token 0], [0, 1], [1, 0], [1, 1].
 inline int32x4_t multiply_pairs(int32x4_t sum, int32x4_t rows, int64x2_t tokens) {
@@ -34,7 +33,7 @@ inline int32x4_t multiply_pairs(int32x4_t sum, int32x4_t rows, int64x2_t tokens)
 
 struct Dots {
   template <int kBits>
-  using Dot = FullDot<kBits>;
+  using Dot = LaneDot<false>;
   static constexpr int kTokens = 8;
   static constexpr int vectors(int tokens) { return tokens <= 2 ? 4 : 2; }
 
@@ -42,7 +41,7 @@ struct Dots {
   // tokens, and sums to what such products add to; each for as many products as the tile allows.
   static constexpr bool kPairs = true;
   template <int kSteps, int kTile, int kVecs>
-  static void add_pairs(I (&sum)[kTile][kVecs], const uint8_t* codes, const int8_t* q,
+  static void add_pairs(int32x4_t (&sum)[kTile][kVecs], const uint8_t* codes, const int8_t* q,
                         int64_t stride) {
     constexpr int kHalves = kTile / 2;
     int32x4_t pair[kHalves][kVecs][2];
@@ -50,7 +49,7 @@ struct Dots {
     for (int t = 0; t < kHalves; ++t) {
       SLUICE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
-        const auto even = as<int32x4_t>(sum[2 * t][v]), odd = as<int32x4_t>(sum[2 * t + 1][v]);
+        const int32x4_t even = sum[2 * t][v], odd = sum[2 * t + 1][v];
         pair[t][v][0] = vzip1q_s32(even, odd);
         pair[t][v][1] = vzip2q_s32(even, odd);
       }
@@ -76,8 +75,8 @@ struct Dots {
     for (int t = 0; t < kHalves; ++t) {
       SLUICE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
-        sum[2 * t][v] = as<I>(vuzp1q_s32(pair[t][v][0], pair[t][v][1]));
-        sum[2 * t + 1][v] = as<I>(vuzp2q_s32(pair[t][v][0], pair[t][v][1]));
+        sum[2 * t][v] = vuzp1q_s32(pair[t][v][0], pair[t][v][1]);
+        sum[2 * t + 1][v] = vuzp2q_s32(pair[t][v][0], pair[t][v][1]);
       }
     }
   }

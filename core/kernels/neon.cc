@@ -17,18 +17,17 @@ namespace {
 constexpr int kVectorBytes = 16;
 
 #include "kernels/vector.inl"
-//
-#include "kernels/neon_vector.inl"
 
-inline I dot_i8(I acts, I codes, I sum) {
-  return as<I>(vdotq_s32(as<int32x4_t>(sum), as<int8x16_t>(codes), as<int8x16_t>(acts)));
+template <int kLane>
+inline int32x4_t dot_lane(int32x4_t sum, I codes, I acts) {
+  return vdotq_laneq_s32(sum, as<int8x16_t>(codes), as<int8x16_t>(acts), kLane);
 }
 
-#include "kernels/full_dot.inl"
+#include "kernels/neon.inl"
 
 struct Dots {
   template <int kBits>
-  using Dot = SignedDot<kBits>;
+  using Dot = LaneDot<kBits == 8>;
   static constexpr int kTokens = 4;
   static constexpr int vectors(int tokens) { return tokens <= 2 ? 4 : 2; }
 };

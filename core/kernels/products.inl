@@ -13,7 +13,7 @@ struct ActSource {
     at = (Dot::kDigits ? acts.digits : acts.q) + first * stride;
   }
   typename Dot::Acts get(int token, int column) const {
-    return Dot::acts(at + token * stride + column);
+    return Dot::acts(at + token * stride, column);
   }
   void advance(int columns) { at += columns * kScale; }
 };

@@ -29,6 +29,15 @@ inline I dot_i8(I acts, I codes, I sum) {
 
 #include "kernels/full_dot.inl"
 
+// Where the second operand is signed, too: 8-bit codes become weights, without a bias.
+template <int kBits>
+struct SignedDot : FullDot<kBits> {};
+template <>
+struct SignedDot<8> : FullDot<8> {
+  static Codes codes(I word) { return word ^ static_cast<int32_t>(0x80808080u); }
+  static Sum start(int32_t) { return I{}; }
+};
+
 // Machines that add pairs of products with saturation (pmaddubsw): 16-bit sums, for codes of 7
 // bits.
 inline H dot_pairs(I acts, I codes) {
@@ -47,7 +56,7 @@ struct PairDot {
   static constexpr int kFlush = PortableDot<kBits>::kFlush;
 
   static Codes codes(I word) { return word; }
-  static Acts acts(const int8_t* q) { return splat_word(q); }
+  static Acts acts(const int8_t* q, int column) { return splat_word(q + column); }
   static Sum start(int32_t) { return {H{}, I{}}; }
   static void step(Sum& sum, Codes c, Acts a) { sum.part = sum.part + dot_pairs(a, c); }
   static void flush(Sum& sum) {
@@ -75,7 +84,9 @@ struct PairDot<8> {
   static constexpr int kFlush = 8;
 
   static Codes codes(I word) { return word; }
-  static Acts acts(const int8_t* p) { return {splat_word(p), splat_word(p + 32)}; }
+  static Acts acts(const int8_t* digits, int column) {
+    return {splat_word(digits + column), splat_word(digits + 32 + column)};
+  }
   static Sum start(int32_t) { return {H{}, H{}}; }
   static void step(Sum& sum, Codes c, const Acts& a) {
     sum.high = sum.high + dot_pairs(a.high, c);
