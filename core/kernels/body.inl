@@ -9,13 +9,12 @@
 //   Dots::Dot<bits>                 for codes of 4, 5, 6 and 8 bits
 //   Dots::kTokens                   most tokens of a tile of a product, a power of two
 //   Dots::vectors(tokens)           row vectors of a tile of that many tokens; divides kVectors
-//   Dots::kPairs, add_pairs         only where an instruction multiplies two tokens at once: adds
-//                                   the words of a group of a panel to the sums of a tile (i8mm.cc)
 //
 // A Dot: codes(word) prepares 4 columns of kLanes rows once for all tokens, acts(q, column) 4
-// activations for all rows (of the group at q; where kDigits both digits, 32 apart); step adds
-// their products to a Sum; at most kFlush steps may lie between start, flush and total. bias_sum =
-// -bias * (sum of the group's q) is counted once, in start or in total.
+// activations for all rows (of the group at q; where kDigits both digits, 32 apart); step adds their
+// products to a Sum; at most kFlush steps may lie between start, flush and total. bias_sum = -bias *
+// (sum of the group's q) is counted once, in start or in total. Where one instruction multiplies two
+// tokens, there is kPairs, and add_pairs takes the place of all steps of a group (i8mm.cc).
 
 // ---- 16 virtual lanes -------------------------------------------------------------------------
 

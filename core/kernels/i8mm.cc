@@ -31,35 +31,28 @@ inline int32x4_t multiply_pairs(int32x4_t sum, int32x4_t rows, int64x2_t tokens)
   return vusmmlaq_s32(sum, as<uint8x16_t>(rows), as<int8x16_t>(tokens));
 }
 
-struct Dots {
-  template <int kBits>
-  using Dot = LaneDot<false>;
-  static constexpr int kTokens = 8;
-  static constexpr int vectors(int tokens) { return tokens <= 2 ? 4 : 2; }
-
-  // Two words of a panel are zipped to 8 columns of two rows, activations to 8 columns of two
-  // tokens, and sums to what such products add to; each for as many products as the tile allows.
+// Two words are zipped to 8 columns of two rows, activations to 8 columns of two tokens, and sums
+// to what such products add to; each for as many products as the tile allows.
+struct PairDot : LaneDot<false> {
   static constexpr bool kPairs = true;
-  template <int kSteps, int kTile, int kVecs>
-  static void add_pairs(int32x4_t (&sum)[kTile][kVecs], const uint8_t* codes, const int8_t* q,
+  template <int kSteps, int kTokens, int kVecs, typename Word>
+  static void add_pairs(int32x4_t (&sum)[kTokens][kVecs], const Word& word, const int8_t* q,
                         int64_t stride) {
-    constexpr int kHalves = kTile / 2;
+    constexpr int kHalves = kTokens / 2;
     int32x4_t pair[kHalves][kVecs][2];
     SLUICE_UNROLL
     for (int t = 0; t < kHalves; ++t) {
       SLUICE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
-        const int32x4_t even = sum[2 * t][v], odd = sum[2 * t + 1][v];
-        pair[t][v][0] = vzip1q_s32(even, odd);
-        pair[t][v][1] = vzip2q_s32(even, odd);
+        pair[t][v][0] = vzip1q_s32(sum[2 * t][v], sum[2 * t + 1][v]);
+        pair[t][v][1] = vzip2q_s32(sum[2 * t][v], sum[2 * t + 1][v]);
       }
     }
     SLUICE_UNROLL
     for (int w = 0; w < kSteps; w += 2) {
       SLUICE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
-        const auto one = load<int32x4_t>(codes + 64 * w + v * kVectorBytes);
-        const auto two = load<int32x4_t>(codes + 64 * (w + 1) + v * kVectorBytes);
+        const auto one = as<int32x4_t>(word(v, w)), two = as<int32x4_t>(word(v, w + 1));
         const int32x4_t rows[2] = {vzip1q_s32(one, two), vzip2q_s32(one, two)};
         SLUICE_UNROLL
         for (int t = 0; t < kHalves; ++t) {
@@ -80,6 +73,13 @@ struct Dots {
       }
     }
   }
+};
+
+struct Dots {
+  template <int kBits>
+  using Dot = PairDot;
+  static constexpr int kTokens = 8;
+  static constexpr int vectors(int tokens) { return tokens <= 2 ? 4 : 2; }
 };
 
 #include "kernels/body.inl"

@@ -58,8 +58,9 @@ template <typename Dots, int kBits, int kGroup, bool kMins, int kTokens>
         SLUICE_UNROLL
         for (int v = 0; v < kVecs; ++v) sum[t][v] = D::start(bias_sum[t]);
       }
-      if constexpr (kTokens > 1 && requires { Dots::kPairs; }) {
-        Dots::template add_pairs<kSteps>(sum, codes, source.at, source.stride);
+      if constexpr (kTokens > 1 && requires { D::kPairs; }) {
+        const auto word = [&](int v, int w) { return load<I>(codes + 64 * w + v * kVectorBytes); };
+        D::template add_pairs<kSteps>(sum, word, source.at, source.stride);
       } else {
         SLUICE_UNROLL
         for (int w = 0; w < kSteps; ++w) {
