@@ -1,5 +1,5 @@
 // Installs what Sluice is built and tested with, after looking for what is there. Needs Node and nothing else.
-//   node scripts/setup.mjs [PART]...     npm native lint fuzz browser emscripten (all of these unless told) llama
+//   node scripts/setup.mjs [PART]...     npm native arm lint fuzz browser emscripten (all of these unless told) llama
 // Packages come from the machine's own Debian sources, by apt-get, as root. What can't be installed is named with
 // the command that would, and the exit status is 1.
 import fs from 'node:fs';
@@ -48,6 +48,15 @@ const PACKAGES = {
     ['libcli11-dev', file('/usr/include/CLI/CLI.hpp')],
     ['nlohmann-json3-dev', file('/usr/include/nlohmann/json.hpp')],
   ],
+  // What builds for aarch64 elsewhere and runs it; on such a machine the native build has all of it.
+  arm:
+    process.arch === 'arm64'
+      ? []
+      : [
+          ['g++-aarch64-linux-gnu', program('aarch64-linux-gnu-g++')],
+          ['qemu-user', program('qemu-aarch64')],
+          ['googletest', file('/usr/src/googletest/CMakeLists.txt')],
+        ],
   lint: [['clang-format', program('clang-format')]],
   fuzz: [
     ['clang-19', program('clang++-19')],
@@ -68,7 +77,7 @@ const PACKAGES = {
 };
 
 /** What is wanted when nothing is said: all but llama.cpp, which only records reference answers and compares speed. */
-const USUAL = ['npm', 'native', 'lint', 'fuzz', 'browser', 'emscripten'];
+const USUAL = ['npm', 'native', 'arm', 'lint', 'fuzz', 'browser', 'emscripten'];
 
 /** The Debian root's packages: for building, and those of the part llama. */
 const ROOT_PACKAGES = ['emscripten', 'cmake', 'make', 'ninja-build', 'nlohmann-json3-dev'];
@@ -87,6 +96,7 @@ function packages_of(part) {
   if (part === 'emscripten' && !needs_emscripten(part)) return PACKAGES.native;
   if (part === 'emscripten' || part === 'llama')
     return root_lacks(part).length > 0 ? PACKAGES[part] : [];
+  if (part === 'arm') return [...PACKAGES.native, ...PACKAGES.arm];
   return PACKAGES[part];
 }
 

@@ -12,8 +12,8 @@ const LOGS = path.join(ROOT, 'build/logs');
 const node = (script, ...args) => [process.execPath, `scripts/${script}`, ...args];
 const npm_test = (workspace) => ['npm', 'test', '-w', workspace];
 
-/** Steps of a build by preset and the tests in it. Each test of ctest is counted. */
-function ctest_steps(preset, name) {
+/** Steps of a build by preset (all of it unless told) and its tests. Each test of ctest is counted. */
+function ctest_steps(preset, name, targets = [], what = 'unit, parity and golden tests') {
   const report = path.join(LOGS, `${name}.xml`);
   // Under a sanitizer threads are slow already; two processes at a time fill two cores.
   const ctest = ['ctest', '--preset', preset, '-j2', '--timeout', '600', '--output-junit', report];
@@ -24,13 +24,12 @@ function ctest_steps(preset, name) {
       needs: ['setup'],
       commands: [
         ['cmake', '--preset', preset, '--log-level=WARNING'],
-        // The program itself is tested in its release build alone.
-        ['ninja', '-C', `build/${preset}`, ...(preset === 'release' ? [] : ['tests/all'])],
+        ['ninja', '-C', `build/${preset}`, ...targets],
       ],
     },
     {
       name,
-      what: `unit, parity and golden tests, ${preset} build`,
+      what: `${what}, ${preset} build`,
       needs: [`build-${preset}`],
       before: () => fs.rmSync(report, { force: true }),
       commands: [ctest],
@@ -63,6 +62,18 @@ function all_steps() {
     },
     count: count_output,
   });
+  // On a machine of that kind the release build has those tables.
+  const arm_tests = ['base_test', 'hash_test', 'parity_test', 'quant_test'];
+  const arm_steps =
+    process.arch === 'arm64'
+      ? []
+      : [
+          ...ctest_steps('aarch64', 'aarch64', ['sluice', ...arm_tests], 'parity and hashes'),
+          node_step('aarch64-program', 'the program under qemu-user', 'tests/aarch64', [
+            'build-release',
+            'build-aarch64',
+          ]),
+        ];
   return [
     { name: 'setup', what: 'set-up', needs: [], commands: [node('setup.mjs')] },
     {
@@ -76,8 +87,10 @@ function all_steps() {
     node_step('scripts', "the scripts' own tests", 'tests/scripts', []),
     ...ctest_steps('release', 'unit'),
     node_step('cli', "the program's contract", 'tests/cli', ['build-release']),
-    ...ctest_steps('asan', 'asan'),
-    ...ctest_steps('tsan', 'tsan'),
+    ...arm_steps,
+    // The program itself is tested in its release build alone.
+    ...ctest_steps('asan', 'asan', ['tests/all']),
+    ...ctest_steps('tsan', 'tsan', ['tests/all']),
     {
       name: 'build-fuzz',
       what: 'fuzz targets',

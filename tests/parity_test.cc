@@ -9,7 +9,20 @@
 #include "kernels/self_test.h"
 
 namespace sluice {
+
+#if defined(__x86_64__)
+extern const Kernels kAvxVnniEvex;  // avxvnni.cc for machines with AVX-512 VNNI alone
+#endif
+
 namespace {
+
+std::vector<const Kernels*> tables() {
+  std::vector<const Kernels*> all(all_kernels().begin(), all_kernels().end());
+#if defined(__x86_64__)
+  all.push_back(&kAvxVnniEvex);
+#endif
+  return all;
+}
 
 struct Case {
   const Kernels* kernels;
@@ -23,7 +36,7 @@ void PrintTo(const Case& test_case, std::ostream* out) {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const Kernels* kernels : all_kernels()) {
+  for (const Kernels* kernels : tables()) {
     for (const parity::Check& check : parity::checks()) all.push_back({kernels, check});
   }
   return all;
@@ -48,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Tables, Parity, testing::ValuesIn(cases()), [](const au
 
 // What tables whose instructions differ by machine ask of themselves at start.
 TEST(SelfTest, AcceptsRightKernelsAndRefusesWrongOnes) {
-  for (const Kernels* kernels : all_kernels()) {
+  for (const Kernels* kernels : tables()) {
     if (!kernels->supported()) continue;
     EXPECT_TRUE(gemm_is_exact(*kernels)) << kernels->name;
     EXPECT_TRUE(direct_is_exact(*kernels)) << kernels->name;

@@ -13,22 +13,8 @@ namespace {
 constexpr int kVectorBytes = 32;
 
 #include "kernels/vector.inl"
-
-inline F load_f16(const uint8_t* p) { return as<F>(_mm256_cvtph_ps(load<__m128i>(p))); }
-inline void store_f16(uint8_t* p, F x) {
-  store(p, _mm256_cvtps_ph(as<__m256>(x), _MM_FROUND_TO_NEAREST_INT));
-}
-
-inline I load_i16(const uint8_t* p) { return as<I>(_mm256_cvtepi16_epi32(load<__m128i>(p))); }
-inline I load_i8(const uint8_t* p) {
-  return as<I>(_mm256_cvtepi8_epi32(_mm_cvtsi64_si128(load<int64_t>(p))));
-}
-inline void store_i8(int8_t* p, I x) {
-  const __m256i bytes = as<__m256i>(x & 0xff);
-  const __m128i low = _mm256_castsi256_si128(bytes);
-  const __m128i words = _mm_packus_epi32(low, _mm256_extracti128_si256(bytes, 1));
-  store(p, _mm_cvtsi128_si64(_mm_packus_epi16(words, words)));
-}
+//
+#include "kernels/avx2_vector.inl"
 
 inline H multiply_pairs(I codes, I acts) {
   return as<H>(_mm256_maddubs_epi16(as<__m256i>(codes), as<__m256i>(acts)));
@@ -55,7 +41,7 @@ struct BytePairs {
   static constexpr int kFlush = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
 
   static Codes codes(I word) { return word; }
-  static Acts acts(const int8_t* q) { return splat_word(q); }
+  static Acts acts(const int8_t* q, int column) { return splat_word(q + column); }
   static Sum start(int32_t) { return {H{}, I{}}; }
   static void step(Sum& sum, Codes c, Acts a) { add_now(sum.part, multiply_pairs(c, a)); }
   static void flush(Sum& sum) {
@@ -83,7 +69,9 @@ struct BytePairs<8> {
   static constexpr int kFlush = 8;
 
   static Codes codes(I word) { return word; }
-  static Acts acts(const int8_t* p) { return {splat_word(p), splat_word(p + 32)}; }
+  static Acts acts(const int8_t* digits, int column) {
+    return {splat_word(digits + column), splat_word(digits + 32 + column)};
+  }
   static Sum start(int32_t) { return {H{}, H{}}; }
   static void step(Sum& sum, Codes c, const Acts& a) {
     add_now(sum.high, multiply_pairs(c, a.high));
@@ -102,9 +90,6 @@ struct Dots {
   static constexpr int kDirectTokens = 4;
   static constexpr int vectors(int tokens) { return tokens <= 2 ? 2 : 1; }
 };
-
-constexpr int kAttendQueries = 4;
-constexpr int attend_vectors(int queries) { return queries == 4 ? 2 : 4; }
 
 #include "kernels/body.inl"
 

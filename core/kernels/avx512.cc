@@ -27,29 +27,16 @@ inline I load_i16(const uint8_t* p) { return as<I>(_mm512_cvtepi16_epi32(load<__
 inline I load_i8(const uint8_t* p) { return as<I>(_mm512_cvtepi8_epi32(load<__m128i>(p))); }
 inline void store_i8(int8_t* p, I x) { store(p, _mm512_cvtepi32_epi8(as<__m512i>(x))); }
 
-// vpdpbusd adds four products of unsigned codes and signed activations exactly; the activations are
-// its operand in memory, broadcast on the way.
-template <int kBits>
-struct ByteDot {
-  using Codes = I;
-  using Acts = I;
-  using Sum = I;
-  static constexpr bool kDigits = false;
-  static constexpr int kFlush = 8;
+// The activations are vpdpbusd's operand in memory, broadcast on the way.
+inline I dot_i8(I acts, I codes, I sum) {
+  return as<I>(_mm512_dpbusd_epi32(as<__m512i>(sum), as<__m512i>(codes), as<__m512i>(acts)));
+}
 
-  static Codes codes(I word) { return word; }
-  static Acts acts(const int8_t* q) { return splat_word(q); }
-  static Sum start(int32_t bias_sum) { return splat(bias_sum); }
-  static void step(Sum& sum, Codes c, Acts a) {
-    sum = as<I>(_mm512_dpbusd_epi32(as<__m512i>(sum), as<__m512i>(c), as<__m512i>(a)));
-  }
-  static void flush(Sum&) {}
-  static I total(Sum sum, int32_t) { return sum; }
-};
+#include "kernels/full_dot.inl"
 
 struct Dots {
   template <int kBits>
-  using Dot = ByteDot<kBits>;
+  using Dot = FullDot<kBits>;
   static constexpr int kTokens = 8;
   static constexpr int kDirectTokens = 4;
   static constexpr int vectors(int) { return 1; }

@@ -17,6 +17,10 @@ const Kernels& wasm_relaxed_kernels();  // probes the machine at the first call
 #if defined(__x86_64__)
 extern const Kernels kAvx2;
 extern const Kernels kAvx512;
+extern const Kernels kAvxVnni;
+#elif defined(__aarch64__)
+extern const Kernels kI8mm;
+extern const Kernels kNeon;
 #endif
 extern const Kernels kGeneric;
 #endif
@@ -31,7 +35,11 @@ KernelList all_kernels() {
 #else
 #if defined(__x86_64__)
     &kAvx512,
+    &kAvxVnni,
     &kAvx2,
+#elif defined(__aarch64__)
+    &kI8mm,
+    &kNeon,
 #endif
     &kGeneric,
 #endif

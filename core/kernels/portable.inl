@@ -36,8 +36,8 @@ struct PortableDot {
   static constexpr int kFlush = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
 
   static Codes codes(I word) { return {as<H>(word) & 0xff, as<H>(as<UH>(word) >> 8)}; }
-  static Acts acts(const int8_t* q) {
-    const H word = as<H>(splat_word(q));
+  static Acts acts(const int8_t* q, int column) {
+    const H word = as<H>(splat_word(q + column));
     return {as<H>(as<UH>(word) << 8) >> 8, word >> 8};
   }
   static Sum start(int32_t) { return {H{}, I{}}; }

@@ -13,7 +13,7 @@ struct ActSource {
     at = (Dot::kDigits ? acts.digits : acts.q) + first * stride;
   }
   typename Dot::Acts get(int token, int column) const {
-    return Dot::acts(at + token * stride + column);
+    return Dot::acts(at + token * stride, column);
   }
   void advance(int columns) { at += columns * kScale; }
 };
@@ -54,18 +54,23 @@ template <typename D, int kVecs, typename Source, int kTokens, typename Where>
         SLUICE_UNROLL
         for (int v = 0; v < kVecs; ++v) sum[t][v] = D::start(bias_sum[t]);
       }
-      SLUICE_UNROLL
-      for (int w = 0; w < kSteps; ++w) {
-        typename D::Acts a[kTokens];
+      if constexpr (kTokens > 1 && requires { D::kPairs; }) {
+        const auto word = [&](int v, int w) { return as<I>(source.codes(v, w, at)); };
+        D::template add_pairs<kSteps>(sum, word, activations.at, activations.stride);
+      } else {
         SLUICE_UNROLL
-        for (int t = 0; t < kTokens; ++t) a[t] = activations.get(t, 4 * w);
-        SLUICE_UNROLL
-        for (int v = 0; v < kVecs; ++v) {
-          const typename D::Codes c = D::codes(as<I>(source.codes(v, w, at)));
+        for (int w = 0; w < kSteps; ++w) {
+          typename D::Acts a[kTokens];
           SLUICE_UNROLL
-          for (int t = 0; t < kTokens; ++t) {
-            D::step(sum[t][v], c, a[t]);
-            if ((w + 1) % D::kFlush == 0 && w + 1 < kSteps) D::flush(sum[t][v]);
+          for (int t = 0; t < kTokens; ++t) a[t] = activations.get(t, 4 * w);
+          SLUICE_UNROLL
+          for (int v = 0; v < kVecs; ++v) {
+            const typename D::Codes c = D::codes(as<I>(source.codes(v, w, at)));
+            SLUICE_UNROLL
+            for (int t = 0; t < kTokens; ++t) {
+              D::step(sum[t][v], c, a[t]);
+              if ((w + 1) % D::kFlush == 0 && w + 1 < kSteps) D::flush(sum[t][v]);
+            }
           }
         }
       }

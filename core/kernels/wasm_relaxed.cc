@@ -27,24 +27,9 @@ inline I dot_i8(I acts, I codes, I sum) {
       wasm_i32x4_relaxed_dot_i8x16_i7x16_add(as<v128_t>(acts), as<v128_t>(codes), as<v128_t>(sum)));
 }
 
-// Machines with one exact instruction for the 32-bit dot.
-template <int kBits>
-struct FullDot {
-  using Codes = I;
-  using Acts = I;
-  using Sum = I;
-  static constexpr bool kDigits = false;
-  static constexpr int kFlush = 8;
+#include "kernels/full_dot.inl"
 
-  static Codes codes(I word) { return word; }
-  static Acts acts(const int8_t* q) { return splat_word(q); }
-  static Sum start(int32_t bias_sum) { return splat(bias_sum); }
-  static void step(Sum& sum, Codes c, Acts a) { sum = dot_i8(a, c, sum); }
-  static void flush(Sum&) {}
-  static I total(Sum sum, int32_t) { return sum; }
-};
-
-// 8-bit codes where the second operand is signed, too: as weights, without a bias.
+// Where the second operand is signed, too: 8-bit codes become weights, without a bias.
 struct SignedDot : FullDot<8> {
   static Codes codes(I word) { return word ^ static_cast<int32_t>(0x80808080u); }
   static Sum start(int32_t) { return I{}; }
@@ -68,7 +53,7 @@ struct PairDot {
   static constexpr int kFlush = PortableDot<kBits>::kFlush;
 
   static Codes codes(I word) { return word; }
-  static Acts acts(const int8_t* q) { return splat_word(q); }
+  static Acts acts(const int8_t* q, int column) { return splat_word(q + column); }
   static Sum start(int32_t) { return {H{}, I{}}; }
   static void step(Sum& sum, Codes c, Acts a) { sum.part = sum.part + dot_pairs(a, c); }
   static void flush(Sum& sum) {
@@ -96,7 +81,9 @@ struct PairDot<8> {
   static constexpr int kFlush = 8;
 
   static Codes codes(I word) { return word; }
-  static Acts acts(const int8_t* p) { return {splat_word(p), splat_word(p + 32)}; }
+  static Acts acts(const int8_t* digits, int column) {
+    return {splat_word(digits + column), splat_word(digits + 32 + column)};
+  }
   static Sum start(int32_t) { return {H{}, H{}}; }
   static void step(Sum& sum, Codes c, const Acts& a) {
     sum.high = sum.high + dot_pairs(a.high, c);

@@ -1,0 +1,19 @@
+// Dots by one instruction that adds four products to a sum of 32 bits, exactly. Included after
+// vector.inl and
+//   I dot_i8(I acts, I codes, I sum)    acts signed, codes unsigned
+
+template <int kBits>
+struct FullDot {
+  using Codes = I;
+  using Acts = I;
+  using Sum = I;
+  static constexpr bool kDigits = false;
+  static constexpr int kFlush = 8;
+
+  static Codes codes(I word) { return word; }
+  static Acts acts(const int8_t* q, int column) { return splat_word(q + column); }
+  static Sum start(int32_t bias_sum) { return splat(bias_sum); }
+  static void step(Sum& sum, Codes c, Acts a) { sum = dot_i8(a, c, sum); }
+  static void flush(Sum&) {}
+  static I total(Sum sum, int32_t) { return sum; }
+};
