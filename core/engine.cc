@@ -127,6 +127,7 @@ Status Engine::State::understand(Gguf&& gguf) {
   plan = plan_of(header, *decoder, options);
   SLUICE_TRY(check_plan(plan, options));
   pool = std::make_unique<Pool>(thread_count(options));
+  tuner = ThreadTuner(pool->size(), options.threads == 0);
   SLUICE_TRY(decoder->prepare(*kernels, *pool, options.kv_type, options.profile));
   understood = true;
   return {};
@@ -215,7 +216,7 @@ Stats Engine::stats() const {
   stats.kernels = s.kernels->name;
   stats.context_size = s.context_size;
   if (!s.understood) return stats;
-  stats.threads = s.pool->size();
+  stats.threads = s.tuner.best();
   stats.bytes_per_token = s.decoder->weight_bytes_per_token();
   stats.resident_bytes = s.decoder->weights().bytes() + s.decoder->cache().bytes() +
                          s.decoder->scratch_bytes(s.pool->size()) +

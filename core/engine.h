@@ -26,7 +26,8 @@
 namespace sluice {
 
 struct LoadOptions {
-  int32_t threads = 0;        // 0: as many as the machine has cores, at most 8
+  // 0: as many as the machine has cores, at most 8, of which as many decode as do it fastest.
+  int32_t threads = 0;
   uint32_t context_size = 0;  // 0: the model's own, at most 4096; at most 1 Mi
   KvType kv_type = KvType::f16;
   uint64_t memory_budget = 0;  // bytes; 0: no limit but the machine's
@@ -67,7 +68,7 @@ struct Event {
 // Field names in JSON are the library's: kernels, threads, loadMs, ttftMs, ...
 struct Stats {
   std::string kernels;
-  int32_t threads = 0;
+  int32_t threads = 0;  // that decode
   uint32_t context_size = 0;
   double load_ms = 0;
   double ttft_ms = 0;         // start() to the first token

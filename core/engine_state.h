@@ -11,6 +11,7 @@
 #include "base/threads.h"
 #include "engine.h"
 #include "models/decoder.h"
+#include "thread_tuner.h"
 
 namespace sluice {
 
@@ -94,6 +95,7 @@ struct Engine::State {
   AlignedBuffer logits;
   size_t n_logits = 0;
   Stats stats;
+  ThreadTuner tuner{1, false};
 
   std::unique_ptr<Pool> pool;  // last: its threads end before what they read
 

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/math.h"
+#include "base/stopwatch.h"
 #include "engine.h"
 #include "engine_state.h"
 
@@ -245,6 +246,10 @@ Status Engine::State::compute_slice(Event& event) {
     run.layer = run.block = 0;
   }
   const bool whole = run.pass_end - run.pass_begin == 1;
+  const bool decoding = whole && run.kind == Run::Kind::generate;
+  const bool timed = decoding && run.layer == 0;
+  const Stopwatch watch;
+  pool->limit(decoding ? tuner.threads() : pool->size());
   while (run.layer < config.n_layers) {
     if (!arrived(decoder->layer_slot(run.layer))) {
       event.kind = Event::Kind::waiting;
@@ -261,7 +266,9 @@ Status Engine::State::compute_slice(Event& event) {
     event.kind = Event::Kind::waiting;
     return {};
   }
-  return after_pass(event);
+  SLUICE_TRY(after_pass(event));
+  if (timed) tuner.add(watch.seconds());
+  return {};
 }
 
 Status Engine::State::after_pass(Event& event) {

@@ -214,6 +214,44 @@ TEST(Threads, NobodyWaitsForAWorkerThatIsLate) {
   work.over = true;
 }
 
+// Fewer take part when told so, and all of the work is done; those that sleep wake up again, or
+// end.
+TEST(Threads, LimitsWhoTakesPart) {
+  struct Work {
+    std::atomic<int> items{0};
+  } work;
+  for (const int last : {1, 3}) {
+    Pool pool(3);
+    for (const int limit : {3, 1, 2, 1, last}) {
+      pool.limit(limit);
+      for (int round = 0; round < 50; ++round) {
+        work.items = 0;
+        Work* const shared = &work;
+        Pool* const workers = &pool;
+        pool.run([shared, workers](int worker) {
+          workers->share_out(worker, 64, [&](Share part) {
+            shared->items += static_cast<int>(part.end - part.begin);
+          });
+        });
+        ASSERT_EQ(work.items.load(), 64);
+      }
+    }
+    if (last == 1) continue;
+    // Every worker is back: the job waits for each of them.
+    struct Meeting {
+      std::atomic<int> here{0};
+    } meeting;
+    Meeting* const all = &meeting;
+    Pool* const workers = &pool;
+    pool.run([all, workers](int worker) {
+      ++all->here;
+      while (all->here.load() < 3) std::this_thread::yield();
+      workers->share_out(worker, 1, [](Share) {});
+    });
+    EXPECT_EQ(meeting.here.load(), 3);
+  }
+}
+
 TEST(Threads, PoolsComeAndGo) {
   for (int i = 0; i < 50; ++i) {
     std::atomic<int> items{0};

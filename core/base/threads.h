@@ -36,6 +36,9 @@ class Pool {
 
   int size() const;
 
+  // How many workers take part in the jobs to come, 1 to size(); the others sleep. At first all.
+  void limit(int n_workers);
+
   // Calls job(worker) here as worker 0, and on every other worker that comes in time; returns when
   // this call does, which is when all that the job shares out has been done. A worker that comes
   // late runs through the job, maybe after run() has returned, and finds nothing left to do in it:

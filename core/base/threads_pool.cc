@@ -60,6 +60,7 @@ struct Pool::State {
   alignas(64) std::atomic<uint32_t> phase{0};  // phases that are over
   alignas(64) std::atomic<int64_t> done{0};    // items of the phase in progress
   alignas(64) std::atomic<bool> stopping{false};
+  std::atomic<int> active{0};  // the first so many workers take part
   // The job. Atomic, because a worker that is late may read it while the next one is written; it
   // then sees that the generation has changed.
   std::atomic<void (*)(const void* job, int worker)> call{nullptr};
@@ -70,9 +71,18 @@ struct Pool::State {
   std::unique_ptr<Worker[]> workers;
   std::vector<std::thread> threads;
 
+  void sleep_until_active(int worker) {
+    for (;;) {
+      const int now = active.load(std::memory_order_acquire);
+      if (worker < now || stopping.load(std::memory_order_acquire)) return;
+      active.wait(now, std::memory_order_acquire);
+    }
+  }
+
   void work(int worker) {
     alignas(64) uint64_t bytes[kJobWords];
     for (uint32_t seen = 0;;) {
+      sleep_until_active(worker);
       const uint32_t now = wait_for_change(generation, seen, spins);
       if (stopping.load(std::memory_order_acquire)) return;
       seen = now;
@@ -92,6 +102,7 @@ Pool::Pool(int n_threads) : state_(std::make_unique<State>()) {
   const unsigned cores = std::thread::hardware_concurrency();
   state.spins = cores != 0 && static_cast<unsigned>(n_threads) > cores ? kSpins / 50 : kSpins;
   state.n_workers = n_threads;
+  state.active = n_threads;
   state.workers = std::make_unique<State::Worker[]>(static_cast<size_t>(n_threads));
   for (int worker = 1; worker < n_threads; ++worker) {
     state.threads.emplace_back([&state, worker] { state.work(worker); });
@@ -100,12 +111,21 @@ Pool::Pool(int n_threads) : state_(std::make_unique<State>()) {
 
 Pool::~Pool() {
   state_->stopping.store(true, std::memory_order_release);
+  limit(size());
   state_->generation.fetch_add(2, std::memory_order_acq_rel);
   state_->generation.notify_all();
   for (std::thread& thread : state_->threads) thread.join();
 }
 
 int Pool::size() const { return state_->n_workers; }
+
+void Pool::limit(int n_workers) {
+  State& state = *state_;
+  n_workers = std::clamp(n_workers, 1, state.n_workers);
+  if (state.active.exchange(n_workers, std::memory_order_acq_rel) < n_workers) {
+    state.active.notify_all();
+  }
+}
 
 void Pool::start(void (*call)(const void* job, int worker), const void* job, size_t bytes) {
   State& state = *state_;

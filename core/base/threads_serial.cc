@@ -8,6 +8,7 @@ struct Pool::State {};
 Pool::Pool(int) {}
 Pool::~Pool() = default;
 int Pool::size() const { return 1; }
+void Pool::limit(int) {}
 void Pool::start(void (*call)(const void* job, int worker), const void* job, size_t) {
   call(job, 0);
 }
