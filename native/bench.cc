@@ -41,6 +41,7 @@ struct Rates {
   int threads = 0;
   std::vector<double> prompt;  // one a repetition, tokens a second
   std::vector<double> decode;
+  std::vector<double> load;  // milliseconds
   double read_gbps = 0;
   double memory_gbps = 0;
 };
@@ -127,6 +128,7 @@ Status measure(const std::string& path, const Options& options, Rates& rates, Su
       decode_rate(*engine, all.first(static_cast<size_t>(options.depth + 1)), options.tokens));
   rates.prompt.push_back(prompt);
   rates.decode.push_back(decode);
+  rates.load.push_back(engine->stats().load_ms);
   subject = {engine->stats().bytes_per_token, engine->stats().kernels};
   return {};
 }
@@ -139,7 +141,8 @@ void print_json(const Options& options, const std::string& path, const Subject& 
   for (const Rates& rates : all) {
     runs.push_back({{"threads", rates.threads},
                     {"prompt_tps", median(rates.prompt)},
-                    {"decode_tps", median(rates.decode)}});
+                    {"decode_tps", median(rates.decode)},
+                    {"load_ms", median(rates.load)}});
     read[std::to_string(rates.threads)] = rates.read_gbps;
     memory[std::to_string(rates.threads)] = rates.memory_gbps;
   }
