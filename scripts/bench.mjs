@@ -14,7 +14,7 @@
 //     --markdown FILE   tables
 import fs from 'node:fs';
 import path from 'node:path';
-import { Failure, main } from './lib.mjs';
+import { Failure, interrupted, main } from './lib.mjs';
 import { build_program, build_web } from './build.mjs';
 import {
   Browser,
@@ -117,7 +117,7 @@ async function compare(model, sides, { program, browser, options }) {
           const { figures, facts } = await measure[side]({ p, n, depth, threads });
           measurements.push({ side, threads, figures, facts });
         } catch (error) {
-          if (side === 'native') throw error;
+          if (side === 'native' || interrupted()) throw error;
           failed.add(side);
           console.log(`${SIDES[side]} is left out: ${error.message}`);
         }

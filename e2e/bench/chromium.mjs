@@ -71,7 +71,8 @@ export class Browser {
       const context = await this.handle.newContext({ bypassCSP });
       try {
         const page = await context.newPage();
-        await page.goto(url);
+        // Quiet for half a second: what the browser does at its start is over.
+        await page.goto(url, { waitUntil: 'networkidle' });
         return await page.evaluate(body, { ...argument, address });
       } finally {
         await context.close();

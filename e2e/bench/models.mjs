@@ -2,9 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { Failure, ROOT } from '../../scripts/lib.mjs';
 import { build_preset } from '../../scripts/build.mjs';
-import { must_quietly } from '../../scripts/lib.mjs';
+import { Failure, ROOT, must_quietly } from '../../scripts/lib.mjs';
 
 export const BUNDLED = path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf');
 export const SHAPES = ['smollm2-135m', 'qwen3-0.6b', 'llama-3.2-1b'];
@@ -25,6 +24,7 @@ async function make(shape, type) {
   const args = [partial, '--big', shape, '--type', type];
   await must_quietly(path.join(ROOT, 'build/release/tests/make_models'), args);
   fs.renameSync(path.join(partial, path.basename(file)), file);
+  fs.rmdirSync(partial);
   return file;
 }
 
