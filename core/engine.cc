@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-constexpr size_t kStagingBytes = 64 * 1024;
+constexpr size_t kStagingBytes = 256 * 1024;
 constexpr uint32_t kMaxContext = 1u << 20;
 constexpr uint32_t kDefaultContext = 4096;
 constexpr int32_t kDefaultThreads = 8;
@@ -137,6 +137,11 @@ Result<std::span<uint8_t>> Engine::window() {
   State& s = *state_;
   if (!s.understood) return std::span<uint8_t>(s.staging);
   return s.decoder->weights().window();
+}
+
+std::vector<std::span<uint8_t>> Engine::places() {
+  State& s = *state_;
+  return s.understood ? s.decoder->weights().places() : std::vector<std::span<uint8_t>>();
 }
 
 Status Engine::commit(size_t n) {

@@ -112,8 +112,12 @@ class Engine {
   // Where the file's next bytes go (never empty before loaded(); may be smaller than what is at
   // hand: then ask again). Valid until the next call of a member function.
   Result<std::span<uint8_t>> window();
-  // The first n bytes of the window are there. Fails when they show that the file is no good; the
-  // engine is then of no more use.
+  // Once understood(): where the whole rest of the file goes, in its order, for who brings bytes
+  // ahead of commit(). Places stay where they are; that of bytes that nobody needs comes again and
+  // again.
+  std::vector<std::span<uint8_t>> places();
+  // The next n bytes are there: of the window, or of the places, then in any number of them. Fails
+  // when they show that the file is no good; the engine is then of no more use.
   Status commit(size_t n);
   Status push(std::span<const uint8_t> bytes);  // window and commit until all is taken
   Status end_of_file();                         // bad_file if bytes are missing

@@ -76,6 +76,8 @@ export class AppPage {
   async written(): Promise<string> {
     await expect(this.page.getByRole('button', { name: 'Copy' })).toBeVisible();
     await expect(this.button).toHaveText('Write');
+    // Words are shown with the next frame; the button may be ahead of them.
+    await this.page.evaluate(() => new Promise((shown) => requestAnimationFrame(shown)));
     return (await this.text.textContent()) ?? '';
   }
 

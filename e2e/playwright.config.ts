@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { defineConfig } from '@playwright/test';
+import { UNTHROTTLED } from './bench/tabs.mjs';
 import type { Options } from './fixtures';
 
 const executablePath = [
@@ -22,6 +23,8 @@ export default defineConfig<Options>({
     headless: true,
     launchOptions: {
       ...(executablePath === undefined ? {} : { executablePath }),
+      // Hidden pages are slowed down as in people's browsers.
+      ignoreDefaultArgs: UNTHROTTLED,
       args: [
         // Chromium's sandbox doesn't work for root, which is who runs in a container.
         '--no-sandbox',

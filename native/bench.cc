@@ -49,6 +49,7 @@ struct Rates {
   int threads = 0;
   std::vector<double> prompt;  // one a repetition, tokens a second
   std::vector<double> decode;
+  std::vector<double> load;  // milliseconds
   double read_gbps = 0;
   double memory_gbps = 0;
   double kernel_gmacs = 0;
@@ -164,6 +165,7 @@ Status measure(const std::string& path, const Options& options, bool profiled, R
   }
   rates.prompt.push_back(prompt);
   rates.decode.push_back(decode);
+  rates.load.push_back(engine->stats().load_ms);
   subject = {engine->stats().bytes_per_token, multiply_adds(engine->header()),
              main_type(engine->header()), engine->stats().kernels};
   return {};
@@ -178,7 +180,8 @@ void print_json(const Options& options, const std::string& path, const Subject& 
   for (const Rates& rates : all) {
     runs.push_back({{"threads", rates.threads},
                     {"prompt_tps", median(rates.prompt)},
-                    {"decode_tps", median(rates.decode)}});
+                    {"decode_tps", median(rates.decode)},
+                    {"load_ms", median(rates.load)}});
     if (options.profile) {
       runs.back()["profile"] = {
           {"prompt", profile_json(rates.prompt_profile, rates.threads, false)},

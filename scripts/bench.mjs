@@ -1,227 +1,190 @@
-// Prompt and decode rates, natively and in Chromium, in one run, with the machine's read bandwidth beside them; and
-// llama.cpp's where `node scripts/setup.mjs llama` has installed it.
-//   npm run bench -- [MODEL] [-p PROMPT_TOKENS] [-n TOKENS] [-r REPEATS] [-t 1,2] [--json FILE]
+// The bench: Sluice and its peers on the same files, side by side and in turn (e2e/bench/).
+//   npm run bench -- [MODEL...] [options]
+//     MODEL             GGUF files; without one the bundled model and random weights in the shapes of real models
+//     --models a,b      of those: bundled, smollm2-135m, qwen3-0.6b, llama-3.2-1b
+//     --types a,b       of those shapes: Q4_0, Q8_0
+//     --sides a,b       of native, llama.cpp, chromium, wllama
+//     -p N -n N         tokens of the prompt (256) and behind it (32; 200 with models below 50 MB)
+//     -r N              rounds (5); every figure is the median over them
+//     -t 1,2            numbers of threads
+//     --depth N         decodes behind N tokens of context, too
+//     --page            instead: decoding in Chromium in a tab that is seen, hidden, or busy
+//     --quick           one short round of the bundled model
+//     --json FILE       everything, each sample with it
+//     --markdown FILE   tables
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { Failure, IS_ROOT, ROOT, capture, main, read_json, which } from './lib.mjs';
+import { Failure, interrupted, main } from './lib.mjs';
 import { build_program, build_web } from './build.mjs';
-import { EMSCRIPTEN_ROOT, READY, mounting_allowed, run_in_root } from './emscripten.mjs';
-import { serve } from './serve.mjs';
+import {
+  Browser,
+  chromium_lacks,
+  measure_page,
+  measure_sluice,
+  measure_wllama,
+  wllama_lacks,
+} from '../e2e/bench/chromium.mjs';
+import { SHAPES, TYPES, find_models, text_of_tokens, usual_tokens } from '../e2e/bench/models.mjs';
+import {
+  kv_bytes_per_token,
+  llama_lacks,
+  measure_llama,
+  measure_native,
+} from '../e2e/bench/programs.mjs';
+import { SIDES, describe_machine, median, summarize } from '../e2e/bench/figures.mjs';
+import { markdown_of, page_text, text_of } from '../e2e/bench/tables.mjs';
 
-const CHROMIUM = [
-  ...(IS_ROOT ? ['--no-sandbox'] : []),
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-gpu',
-  '--disable-sync',
-  '--no-first-run',
-];
+const FLAGS = ['--page', '--quick'];
+const NUMBERS = { '-p': 'p', '-n': 'n', '-r': 'r', '--depth': 'depth' };
+const LISTS = { '-t': 'threads', '--models': 'models', '--types': 'types', '--sides': 'sides' };
+const FILES = { '--json': 'json', '--markdown': 'markdown' };
 
 function options_of(args) {
+  const quick = args.includes('--quick');
+  const page = args.includes('--page');
   const options = {
-    model: 'web/app/public/models/stories-q8_0.gguf',
-    p: 256,
-    n: 32,
-    r: 5,
-    t: [1, 2],
-    json: null,
+    ...{ p: quick ? 16 : 256, n: quick ? 8 : null, r: quick ? 1 : 5, depth: 0, page },
+    ...{ threads: [1, 2], types: TYPES, sides: Object.keys(SIDES), json: null, markdown: null },
+    models: quick || page ? ['bundled'] : ['bundled', ...SHAPES],
+    files: [],
   };
   const from = process.env.INIT_CWD ?? process.cwd();
-  options.model = path.join(ROOT, options.model);
   const rest = [...args];
+  const value = (arg, pattern) => {
+    if (!pattern.test(rest[0] ?? ''))
+      throw new Failure(`${arg} takes a value; see scripts/bench.mjs`);
+    return rest.shift();
+  };
   while (rest.length > 0) {
     const arg = rest.shift();
-    const name = /^-([pnrt])$/.exec(arg)?.[1];
-    if (name === undefined && !arg.startsWith('-')) options.model = path.resolve(from, arg);
-    else if (arg === '--json' && rest.length > 0) options.json = path.resolve(from, rest.shift());
-    else if (name === 't' && /^\d+(,\d+)*$/.test(rest[0] ?? '')) {
-      options.t = rest.shift().split(',').map(Number);
-    } else if (name !== undefined && name !== 't' && Number(rest[0]) > 0) {
-      options[name] = Number(rest.shift());
-    } else
-      throw new Failure(
-        `unknown option ${arg}; there are -p N, -n N, -r N, -t 1,2 and --json FILE`,
-      );
+    if (FLAGS.includes(arg)) continue;
+    if (arg in NUMBERS) options[NUMBERS[arg]] = Number(value(arg, /^[1-9]\d*$/));
+    else if (arg === '-t')
+      options.threads = value(arg, /^[1-9]\d*(,[1-9]\d*)*$/)
+        .split(',')
+        .map(Number);
+    else if (arg in LISTS) options[LISTS[arg]] = value(arg, /^[^-]/).split(',');
+    else if (arg in FILES) options[FILES[arg]] = path.resolve(from, value(arg, /^[^-]/));
+    else if (!arg.startsWith('-')) options.files.push(path.resolve(from, arg));
+    else throw new Failure(`unknown option ${arg}; scripts/bench.mjs lists them`);
   }
-  if (!fs.existsSync(options.model)) throw new Failure(`there is no file ${options.model}`);
+  for (const [name, known] of Object.entries({ types: TYPES, sides: Object.keys(SIDES) })) {
+    const odd = options[name].find((one) => !known.includes(one));
+    if (odd !== undefined) throw new Failure(`${odd} is none of the ${name} ${known.join(', ')}`);
+  }
+  for (const file of options.files) {
+    if (!fs.existsSync(file)) throw new Failure(`there is no file ${file}`);
+  }
   return options;
 }
 
-function bench_native(program, { model, p, n, r, t }) {
-  const args = ['bench', model, '-p', p, '-n', n, '-r', r, '-t', t.join(','), '--json'].map(String);
-  const result = capture(program, args);
-  if (result.status !== 0) throw new Failure(`sluice bench failed: ${result.stderr}`);
-  return JSON.parse(result.stdout);
+/** The sides that are wanted and there, in their order; says which are not there. */
+function sides_of(wanted) {
+  const lacks = {
+    native: '',
+    'llama.cpp': llama_lacks(),
+    chromium: chromium_lacks(),
+    wllama: chromium_lacks() || wllama_lacks(),
+  };
+  for (const side of wanted) {
+    if (lacks[side] !== '') console.log(`${SIDES[side]} is left out: ${lacks[side]}`);
+  }
+  return Object.keys(SIDES).filter((side) => wanted.includes(side) && lacks[side] === '');
 }
 
-/** Runs in the page: loads, computes a prompt of `p` tokens, writes `n`, `r` times; gives each time's rates. */
-async function measure_in_page({ p, n, r, threads }) {
-  const { Engine } = await import('/engine/index.js');
-  const source = new URL('/models/model.gguf', location.href);
-  const engine = await Engine.load(source, { threads, contextSize: p + n + 1 });
-  await engine.ready;
-  const runs = [];
-  for (let i = 0; i <= r; ++i) {
-    // Each time a prompt of its own, or the cache would already hold it.
-    const prompt = Array.from({ length: p }, (_, k) => 3 + ((k * 7 + i) % 200));
-    for await (const token of engine.generate(prompt, {
-      maxTokens: n,
-      temperature: 0,
-      ignoreEos: true,
-    })) {
-      void token;
+/** Measures a model's sides in turn: a round is each side once with each number of threads. */
+async function compare(model, sides, { program, browser, options }) {
+  const { p, r, depth } = options;
+  const n = options.n ?? usual_tokens(model);
+  // It takes texts alone, no tokens.
+  const text = (tokens, salt) => text_of_tokens(program, model, tokens, salt);
+  const texts = sides.includes('wllama')
+    ? { warm: text(Math.min(p, 32), 1), prompt: text(p, 2) }
+    : null;
+  const measure = {
+    native: (how) => measure_native(program, model, how),
+    'llama.cpp': (how) => measure_llama(model, how),
+    chromium: (how) => measure_sluice(browser, model, how),
+    wllama: (how) => measure_wllama(browser, model, { ...how, texts }),
+  };
+  const measurements = [];
+  const failed = new Set();
+  for (let round = 0; round < r; ++round) {
+    for (const threads of options.threads) {
+      for (const side of sides.filter((one) => !failed.has(one))) {
+        console.error(`round ${round + 1} of ${r}: ${SIDES[side]}, threads: ${threads}`);
+        try {
+          const { figures, facts } = await measure[side]({ p, n, depth, threads });
+          measurements.push({ side, threads, figures, facts });
+        } catch (error) {
+          if (side === 'native' || interrupted()) throw error;
+          failed.add(side);
+          console.log(`${SIDES[side]} is left out: ${error.message}`);
+        }
+      }
     }
-    runs.push([engine.stats.promptTokensPerSecond, engine.stats.tokensPerSecond]);
   }
-  const { flavour } = engine.stats;
-  await engine.close();
-  // The first time warms up.
-  return { runs: runs.slice(1), flavour };
+  const kept = measurements.filter(({ side }) => !failed.has(side));
+  const kv_bytes = depth > 0 ? kv_bytes_per_token(program, model, depth) : null;
+  return {
+    model: path.basename(model),
+    file_bytes: fs.statSync(model).size,
+    ...{ prompt_tokens: p, tokens: n, rounds: r, depth },
+    ...(kv_bytes === null ? {} : { kv_bytes_per_position: kv_bytes }),
+    ...summarize(kept, { kv_bytes, depth }),
+  };
 }
 
-function median(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)];
-}
-
-async function bench_chromium(options) {
-  const executablePath = which('chromium') ?? which('chromium-browser') ?? which('google-chrome');
-  if (executablePath === null) {
-    console.log(
-      'Chromium is not there: apt-get install chromium, or node scripts/setup.mjs browser',
-    );
-    return [];
-  }
-  const { chromium } = await import('playwright-core');
-  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-bench-'));
-  fs.mkdirSync(path.join(dir, 'models'));
-  fs.writeFileSync(path.join(dir, 'index.html'), '<!doctype html><title>bench</title>\n');
-  fs.copyFileSync(options.model, path.join(dir, 'models/model.gguf'));
-  const server = await serve({
-    dir,
-    port: 0,
-    mounts: { '/engine/': path.join(ROOT, 'web/engine/dist') },
-  });
-  const browser = await chromium.launch({ executablePath, args: CHROMIUM });
-  try {
-    const rows = [];
-    for (const threads of options.t) {
-      const page = await browser.newPage();
-      await page.goto(server.url);
-      const { p, n, r } = options;
-      const { runs, flavour } = await page.evaluate(measure_in_page, { p, n, r, threads });
-      await page.close();
-      const [prompt, decode] = [0, 1].map((i) => median(runs.map((rates) => rates[i])));
-      rows.push({ name: `Chromium, ${flavour}`, threads, prompt, decode });
+/** A model's rates in a tab that is seen, hidden or busy. */
+async function compare_pages(model, { browser, options }) {
+  const n = options.n ?? usual_tokens(model);
+  const page = [];
+  for (const threads of options.threads) {
+    console.error(`decoding in tabs, threads: ${threads}`);
+    const found = await measure_page(browser, model, { n, r: options.r, threads });
+    for (const state of ['visible', 'hidden', 'busy']) {
+      if (found[state] === undefined) continue;
+      const decode_tps = median(found[state]);
+      const share = decode_tps / median(found.visible);
+      page.push({ state, threads: found.threads, decode_tps, share, samples: found[state] });
     }
-    return rows;
-  } finally {
-    await browser.close();
-    await server.close();
-    fs.rmSync(dir, { recursive: true, force: true });
   }
+  return { model: path.basename(model), tokens: n, rounds: options.r, page };
 }
 
-async function bench_llama({ model, p, n, r, t }) {
-  if (!IS_ROOT || !mounting_allowed() || !(read_json(READY) ?? []).includes('llama.cpp')) return [];
-  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-bench-'));
-  const [out, err] = ['out', 'err'].map((name) => fs.openSync(path.join(dir, name), 'w'));
-  try {
-    const file = `/mnt/${path.basename(model)}`;
-    const args = ['-m', file, '-p', p, '-n', n, '-r', r, '-t', t.join(','), '-o', 'json'].map(
-      String,
-    );
-    const binds = [[path.dirname(model), '/mnt']];
-    const stdio = ['ignore', out, err];
-    const status = await run_in_root(EMSCRIPTEN_ROOT, ['llama-bench', ...args], { binds, stdio });
-    const results = status === 0 ? read_json(path.join(dir, 'out')) : null;
-    if (results === null) {
-      console.log(`llama-bench failed: ${fs.readFileSync(path.join(dir, 'err'), 'utf8').trim()}`);
-      return [];
-    }
-    const rate = (threads, kind) =>
-      median(results.find((row) => row.n_threads === threads && row[kind] > 0)?.samples_ts ?? []);
-    return t.map((threads) => ({
-      name: 'llama.cpp',
-      threads,
-      prompt: rate(threads, 'n_prompt'),
-      decode: rate(threads, 'n_gen'),
-    }));
-  } finally {
-    for (const fd of [out, err]) fs.closeSync(fd);
-    fs.rmSync(dir, { recursive: true, force: true });
+/** Versions of the peers, as their measurements told them. */
+function versions_of(models, browser) {
+  const versions = browser === null ? {} : { Chromium: browser.version };
+  for (const { side, version } of models.flatMap(({ rows }) => rows ?? [])) {
+    if (version !== undefined) versions[side] = version;
   }
+  return versions;
 }
 
 main(async () => {
   const options = options_of(process.argv.slice(2));
+  const sides = sides_of(options.page ? ['chromium'] : options.sides);
   const program = await build_program();
   await build_web();
-  const native = bench_native(program, options);
-  const rows = native.runs.map((run) => ({
-    name: `native, ${native.kernels}`,
-    threads: run.threads,
-    prompt: run.prompt_tps,
-    decode: run.decode_tps,
-  }));
-  rows.push(...(await bench_chromium(options)), ...(await bench_llama(options)));
-
-  console.log(
-    `${path.basename(options.model)}: ${(native.bytes / 1e6).toFixed(1)} MB of weights are read for each token`,
-  );
-  console.log(`prompt of ${options.p} tokens, then ${options.n} tokens\n`);
-  const line = (...cells) =>
-    console.log(cells.map((cell, i) => (i === 0 ? cell.padEnd(24) : cell.padStart(14))).join(''));
-  line('', 'threads', 'prompt tok/s', 'decode tok/s', 'weights GB/s', 'of reading');
-  for (const { name, threads, prompt, decode } of rows) {
-    const weights = (decode * native.bytes) / 1e9;
-    const share = `${((100 * weights) / native.read_gbps[threads]).toFixed(0)}%`;
-    line(
-      name,
-      String(threads),
-      prompt.toFixed(1),
-      decode.toFixed(1),
-      weights.toFixed(2),
-      native.read_gbps[threads] > 0 ? share : '',
-    );
-  }
-  console.log();
-  for (const [threads, rate] of Object.entries(native.read_gbps)) {
-    line('memory, reading', threads, '', '', rate.toFixed(2));
-  }
-  console.log();
-  const ratios = [];
-  for (const [ours, theirs] of [
-    ['native', 'llama.cpp'],
-    ['Chromium', 'llama.cpp'],
-    ['Chromium', 'native'],
-  ]) {
-    for (const threads of options.t) {
-      const find = (start) =>
-        rows.find((row) => row.name.startsWith(start) && row.threads === threads);
-      const [a, b] = [find(ours), find(theirs)];
-      if (a === undefined || b === undefined) continue;
-      const ratio = {
-        ours,
-        theirs,
-        threads,
-        prompt: a.prompt / b.prompt,
-        decode: a.decode / b.decode,
-      };
-      ratios.push(ratio);
-      const cells = [ratio.prompt.toFixed(2), ratio.decode.toFixed(2)];
-      line(`${ours} / ${theirs}`, String(threads), ...cells);
+  const models = [...options.files];
+  if (models.length === 0) models.push(...(await find_models(options.models, options.types)));
+  const report = { machine: describe_machine(), versions: {}, models: [] };
+  const in_browser = sides.some((side) => side === 'chromium' || side === 'wllama');
+  const browser = in_browser ? await Browser.launch() : null;
+  try {
+    for (const model of models) {
+      const result = options.page
+        ? await compare_pages(model, { browser, options })
+        : await compare(model, sides, { program, browser, options });
+      console.log(options.page ? page_text(result) : text_of(result));
+      report.models.push(result);
+      report.versions = versions_of(report.models, browser);
+      // After every model: a long run that is cut short leaves what it has.
+      if (options.json !== null)
+        fs.writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
+      if (options.markdown !== null) fs.writeFileSync(options.markdown, markdown_of(report));
     }
-  }
-  if (options.json !== null) {
-    const { model, p, n, r } = options;
-    const result = {
-      model: path.basename(model),
-      machine: os.cpus()[0]?.model ?? null,
-      ...{ prompt_tokens: p, tokens: n, repeats: r },
-      ...{ bytes_per_token: native.bytes, read_gbps: native.read_gbps, rows, ratios },
-    };
-    fs.writeFileSync(options.json, `${JSON.stringify(result, null, 2)}\n`);
+  } finally {
+    await browser?.close();
   }
 });

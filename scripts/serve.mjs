@@ -125,7 +125,9 @@ async function answer(request, response, mounts, isolation) {
   if (range !== null) response.setHeader('Content-Range', `bytes ${first}-${last}/${size}`);
   response.writeHead(range === null ? 200 : 206, { 'Content-Length': last - first + 1 });
   if (request.method === 'HEAD' || size === 0) return response.end();
-  return pipeline(fs.createReadStream(file, { start: first, end: last }), response);
+  // Pieces of the usual 64 KB take twice the time with a large model.
+  const pieces = fs.createReadStream(file, { start: first, end: last, highWaterMark: 1 << 18 });
+  return pipeline(pieces, response);
 }
 
 function listen(server, port, host) {

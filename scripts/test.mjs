@@ -147,6 +147,7 @@ function all_steps() {
       commands: [npm_test('web/app')],
       count: count_output,
     },
+    node_step('bench', 'the bench, one short round', 'tests/bench', ['web', 'build-release']),
     {
       name: 'e2e',
       what: 'the page in Chromium',

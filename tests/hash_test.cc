@@ -2,6 +2,7 @@
 // table, threads, batch, the way the file came, what ran before. tests/data/hashes.json has what
 // they are, for the wasm module, the page and other machines to compare with.
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "model_test.h"
@@ -79,6 +80,36 @@ TEST_P(Hashes, DoNotDependOnHowTheFileCame) {
     const auto engine = load_bytes(bytes_, with("", 2), piece);
     ASSERT_NE(engine, nullptr);
     EXPECT_EQ(hash_of(*engine, ids), expected) << "in pieces of " << piece;
+  }
+}
+
+// Behind the header all bytes are written before the engine learns of the first of them.
+TEST_P(Hashes, DoNotDependOnHowFarAheadTheFileCame) {
+  const auto whole = load_bytes(bytes_, with("", 2));
+  ASSERT_NE(whole, nullptr);
+  const std::vector<TokenId> ids = some_ids(9, whole->config().n_vocab);
+  const auto file = as_bytes(bytes_);
+  for (const size_t piece : {size_t{61}, size_t{7919}}) {
+    const auto engine = Engine::create(with("", 2), file.size());
+    ASSERT_TRUE(engine.has_value());
+    size_t at = 0;
+    EXPECT_TRUE((*engine)->places().empty());
+    for (; !(*engine)->understood(); at += piece) {
+      ASSERT_TRUE((*engine)->push(file.subspan(at, std::min(piece, file.size() - at))).has_value());
+    }
+    at = (*engine)->progress().loaded;
+    size_t written = at;
+    for (const std::span<uint8_t> place : (*engine)->places()) {
+      ASSERT_LE(place.size(), file.size() - written);
+      std::memcpy(place.data(), file.data() + written, place.size());
+      written += place.size();
+    }
+    for (; at < written; at += std::min(piece, written - at)) {
+      EXPECT_FALSE((*engine)->loaded());
+      ASSERT_TRUE((*engine)->commit(std::min(piece, written - at)).has_value());
+    }
+    ASSERT_TRUE((*engine)->loaded());
+    EXPECT_EQ(hash_of(**engine, ids), hash_of(*whole, ids)) << "in pieces of " << piece;
   }
 }
 

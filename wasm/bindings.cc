@@ -69,6 +69,17 @@ class EngineHandle {
     if (!window) return {0, 0, error_json(window.error())};
     return {reinterpret_cast<uintptr_t>(window->data()), static_cast<uint32_t>(window->size()), ""};
   }
+  // Pairs of address and length, in a copy of their own: wasm memory moves when it grows.
+  val places() {
+    std::vector<double> numbers;
+    if (understood()) {
+      for (const std::span<uint8_t> place : engine_->places()) {
+        numbers.push_back(static_cast<double>(reinterpret_cast<uintptr_t>(place.data())));
+        numbers.push_back(static_cast<double>(place.size()));
+      }
+    }
+    return val(emscripten::typed_memory_view(numbers.size(), numbers.data())).call<val>("slice");
+  }
   std::string commit(uint32_t length) {
     return engine_ ? answer(engine_->commit(length)) : not_open();
   }
@@ -210,6 +221,7 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .constructor<>()
       .function("open", &EngineHandle::open)
       .function("window", &EngineHandle::window)
+      .function("places", &EngineHandle::places)
       .function("commit", &EngineHandle::commit)
       .function("push", &EngineHandle::push)
       .function("endOfFile", &EngineHandle::end_of_file)

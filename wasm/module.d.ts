@@ -23,6 +23,8 @@ export interface EngineHandle {
   /** Must come first; `fileSize` 0: unknown. */
   open(options: string, fileSize: number): Answer;
   window(): Window;
+  /** Once understood: address and length of all places that the rest of the file goes to, one after another. */
+  places(): Float64Array;
   commit(length: number): Answer;
   /** Takes bytes that stand in the memory already. */
   push(ptr: number, length: number): Answer;

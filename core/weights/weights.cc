@@ -141,16 +141,37 @@ std::span<uint8_t> Weights::window() {
   return {bin_.data(), kBinBytes};
 }
 
-void Weights::commit(size_t n) {
-  if (next_ < order_.size()) {
-    Tensor& tensor = tensors_[static_cast<size_t>(order_[next_])];
-    if (cursor_ >= tensor.begin) {
-      tensor.arrived += n;
-      advance(tensor);
-      if (tensor.arrived == tensor.bytes) ++next_;
+std::vector<std::span<uint8_t>> Weights::places() {
+  std::vector<std::span<uint8_t>> places;
+  uint64_t at = cursor_;
+  for (size_t i = next_; i < order_.size(); ++i) {
+    const Tensor& tensor = tensors_[static_cast<size_t>(order_[i])];
+    while (at < tensor.begin) {
+      const uint64_t n = std::min<uint64_t>(kBinBytes, tensor.begin - at);
+      places.emplace_back(bin_.data(), static_cast<size_t>(n));
+      at += n;
     }
+    places.emplace_back(tensor.place + tensor.arrived,
+                        static_cast<size_t>(tensor.bytes - tensor.arrived));
+    at = tensor.begin + tensor.bytes;
   }
-  cursor_ += n;
+  return places;
+}
+
+void Weights::commit(size_t n) {
+  while (n > 0) {
+    const size_t part = std::min(n, window().size());
+    if (next_ < order_.size()) {
+      Tensor& tensor = tensors_[static_cast<size_t>(order_[next_])];
+      if (cursor_ >= tensor.begin) {
+        tensor.arrived += part;
+        advance(tensor);
+        if (tensor.arrived == tensor.bytes) ++next_;
+      }
+    }
+    cursor_ += part;
+    n -= part;
+  }
 }
 
 // Packs the strips that are complete now.

@@ -41,6 +41,10 @@ class Weights {
   // Where the next bytes of the file's data belong: a tensor's place, or a bin for those between
   // tensors and after the last. Never empty.
   std::span<uint8_t> window();
+  // Where all of the file's data that is still to come belongs, in its order, the bin again and
+  // again; for who writes ahead of commit().
+  std::vector<std::span<uint8_t>> places();
+  // The next n bytes are where they belong; they may fill several windows.
   void commit(size_t n);
   // Instead of allocate() and commit(): takes memory and everything from `data`, which holds every
   // tensor and isn't needed afterwards. Packs on all workers of the pool.

@@ -93,28 +93,33 @@ export class Feed {
     });
   }
 
-  /** Loads an engine: lets the loader write into the engine's own windows, or copies its chunks there. */
+  /** Loads an engine: lets the loader write into the engine's own places, or copies its chunks there. */
   drive(engine: EngineHandle, memory: WebAssembly.Memory, direct: boolean): void {
-    const windows = direct && !(memory.buffer instanceof ArrayBuffer);
-    // Bytes of the loader's window that are still to come
-    let open = 0;
+    const shared = direct && !(memory.buffer instanceof ArrayBuffer);
+    // The header's buffer is used again for each piece. Behind the header the loader gets all places at once: it never
+    // waits for the engine again.
     const grant = (): void => {
       if (this.#stopped || engine.loaded()) return;
-      const { ptr, length, error } = engine.window();
-      check(error);
-      open = length;
-      // A window onto weights stays where it is; the header's buffer may be used again after each piece.
-      this.port.postMessage({ type: 'window', memory, ptr, length, keep: engine.understood() });
+      const once = !engine.understood();
+      let places: Float64Array;
+      if (once) {
+        const { ptr, length, error } = engine.window();
+        check(error);
+        places = Float64Array.of(ptr, length);
+      } else {
+        places = engine.places();
+      }
+      this.port.postMessage({ type: 'places', memory, places, once });
     };
     this.#take = (message) => {
       if (message.type === 'end') {
         this.#end(engine, message.received);
       } else if (message.type === 'filled') {
-        const keep = engine.understood();
+        const header = !engine.understood();
         check(engine.commit(message.length));
-        open -= message.length;
+        // Before anything is made of it: meanwhile the next bytes come.
+        if (header) grant();
         this.ontaken();
-        if (!keep || open === 0) grant();
       } else if (message.type === 'chunk') {
         const { bytes } = message;
         for (let at = 0; at < bytes.byteLength && !engine.loaded();) {
@@ -129,7 +134,7 @@ export class Feed {
         this.ontaken();
       }
     };
-    if (windows) grant();
+    if (shared) grant();
     else this.port.postMessage({ type: 'credit', length: FEED_BYTES });
   }
 

@@ -9,19 +9,27 @@ export interface FeedPort {
   onmessage: ((event: MessageEvent<ToFeed>) => void) | null;
 }
 
-type Window = Extract<ToFeed, { type: 'window' }>;
+type Places = Extract<ToFeed, { type: 'places' }>;
 
 /** How bytes leave the loader. */
 class Outlet {
-  #window: Window | null = null;
+  #places: Places | null = null;
+  /** In #places: the place to write into, and how much of it is written. */
+  #place = 0;
+  #written = 0;
   #credit = 0;
   #wake: (() => void) | null = null;
   stopped = false;
+  /** Bytes are copied into shared memory: what brought them can be used again. */
+  copies = false;
 
   constructor(readonly port: FeedPort) {
     port.onmessage = ({ data }) => {
-      if (data.type === 'window') this.#window = data;
-      else if (data.type === 'credit') this.#credit += data.length;
+      if (data.type === 'places') {
+        this.#places = data;
+        this.#place = this.#written = 0;
+        this.copies = true;
+      } else if (data.type === 'credit') this.#credit += data.length;
       else this.stopped = true;
       this.#wake?.();
     };
@@ -29,7 +37,7 @@ class Outlet {
 
   /** Resolves when something may be sent, or when nothing more is wanted. */
   async ready(): Promise<void> {
-    while (this.#window === null && this.#credit <= 0 && !this.stopped) {
+    while (this.#places === null && this.#credit <= 0 && !this.stopped) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -42,9 +50,9 @@ class Outlet {
       await this.ready();
       if (this.stopped) return;
       at +=
-        this.#window === null
+        this.#places === null
           ? this.#sendChunk(bytes)
-          : this.#write(this.#window, bytes.subarray(at));
+          : this.#write(this.#places, bytes.subarray(at));
     }
   }
 
@@ -57,15 +65,52 @@ class Outlet {
     return length;
   }
 
-  #write(window: Window, bytes: Uint8Array): number {
-    const length = Math.min(bytes.byteLength, window.length);
-    new Uint8Array(window.memory.buffer, window.ptr, length).set(bytes.subarray(0, length));
-    window.ptr += length;
-    window.length -= length;
-    if (!window.keep || window.length === 0) this.#window = null;
-    this.port.postMessage({ type: 'filled', length });
-    return length;
+  /** Writes as much as there is room for; the engine learns of all of it at once. */
+  #write({ memory, places, once }: Places, bytes: Uint8Array): number {
+    let done = 0;
+    while (done < bytes.byteLength && this.#place < places.length) {
+      const ptr = (places[this.#place] ?? 0) + this.#written;
+      const room = (places[this.#place + 1] ?? 0) - this.#written;
+      const part = bytes.subarray(done, done + room);
+      new Uint8Array(memory.buffer, ptr, part.byteLength).set(part);
+      done += part.byteLength;
+      this.#written += part.byteLength;
+      if (part.byteLength === room) {
+        this.#place += 2;
+        this.#written = 0;
+      }
+    }
+    if (once || this.#place >= places.length) this.#places = null;
+    this.port.postMessage({ type: 'filled', length: done });
+    return done;
   }
+}
+
+type Piece = ReadableStreamReadResult<Uint8Array<ArrayBuffer>>;
+
+/** Bytes read at once into a buffer that is used again. */
+const PIECE_BYTES = 1 << 20;
+
+/** Reads a stream piece by piece: with `again` into one buffer, where the stream can, which takes a fifth less time. */
+function readerOf(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  again: boolean,
+): () => Promise<Piece> {
+  if (again) {
+    try {
+      const reader = body.getReader({ mode: 'byob' });
+      let buffer = new ArrayBuffer(PIECE_BYTES);
+      return async () => {
+        const piece = await reader.read(new Uint8Array(buffer));
+        if (piece.value !== undefined) buffer = piece.value.buffer;
+        return piece as Piece;
+      };
+    } catch {
+      // a stream, or a browser, that only hands out buffers of its own
+    }
+  }
+  const reader = body.getReader();
+  return () => reader.read();
 }
 
 interface Opened {
@@ -184,14 +229,14 @@ async function feed(source: LoaderSource, stallTimeout: number, outlet: Outlet):
     : { body: source.blob.stream(), total: source.blob.size, exact: true, contentType: '' };
   total = opened.total;
   outlet.port.postMessage({ type: 'opened', total, exact: opened.exact, network });
-  const reader = opened.body?.getReader();
-  while (reader !== undefined) {
+  let read: (() => Promise<Piece>) | null = null;
+  while (opened.body !== null) {
     await outlet.ready();
     if (outlet.stopped) break;
-    let piece: ReadableStreamReadResult<Uint8Array<ArrayBuffer>>;
+    let piece: Piece;
     try {
-      const read = reader.read();
-      piece = await (network ? within(read, stallTimeout, stalled, controller) : read);
+      read ??= readerOf(opened.body, outlet.copies);
+      piece = await (network ? within(read(), stallTimeout, stalled, controller) : read());
     } catch (cause) {
       if (cause instanceof SluiceError) throw cause;
       const got = total > 0 ? `${received} of ${total} bytes` : `${received} bytes`;

@@ -88,18 +88,18 @@ export type FromFeed =
   | { type: 'opened'; total: number; exact: boolean; network: boolean }
   /** Bytes in an array of their own. */
   | { type: 'chunk'; bytes: Uint8Array<ArrayBuffer> }
-  /** So many bytes were written into the window. */
+  /** So many bytes were written into the places. */
   | { type: 'filled'; length: number }
   | { type: 'end'; received: number }
   | { type: 'failed'; error: ErrorData };
 
-/** Engine worker to loader. A loader is driven by windows (shared memory) or by credit, never by both. */
+/** Engine worker to loader. A loader is driven by places (shared memory) or by credit, never by both. */
 export type ToFeed =
   /**
-   * A part of the shared memory to write into. With `keep` it may be filled bit by bit without asking again;
-   * else the first writing uses it up.
+   * Places in the shared memory to write into, one after another: addresses, each with its length. With `once` the first
+   * writing uses them up, however little it brings.
    */
-  | { type: 'window'; memory: WebAssembly.Memory; ptr: number; length: number; keep: boolean }
+  | { type: 'places'; memory: WebAssembly.Memory; places: Float64Array; once: boolean }
   /** So many more bytes may be sent as chunks. */
   | { type: 'credit'; length: number }
   /** No more is wanted; answered with 'end'. */

@@ -30,7 +30,7 @@ export interface Control {
   fail: Answer | null;
   /** Bytes that must be there before the first token comes. */
   needed: number;
-  /** The size of the engine's windows. */
+  /** The size of the engine's windows and places. */
   windowBytes: number;
   starts: { prompt: string | number[]; options: unknown }[];
   opened: { options: unknown; fileSize: number }[];
@@ -78,8 +78,17 @@ class FakeEngine implements EngineHandle {
   window(): Window {
     const { taken, windowBytes } = this.control;
     if (!this.understood()) return { ptr: WINDOW_PTR, length: HEADER_BYTES, error: '' };
-    const at = taken.length % windowBytes;
-    return { ptr: WINDOW_PTR + at, length: windowBytes - at, error: '' };
+    const at = taken.length;
+    return { ptr: WINDOW_PTR + at, length: windowBytes - (at % windowBytes), error: '' };
+  }
+  places(): Float64Array {
+    const places: number[] = [];
+    for (let at = this.control.taken.length; at < FILE_BYTES;) {
+      const length = Math.min(this.control.windowBytes, FILE_BYTES - at);
+      places.push(WINDOW_PTR + at, length);
+      at += length;
+    }
+    return Float64Array.from(places);
   }
   commit(length: number): Answer {
     const { taken } = this.control;
@@ -214,7 +223,7 @@ class FakeHeader implements HeaderHandle {
 }
 
 export function fakeModule(control: Control, shared: boolean): OpenModule {
-  const memory = new WebAssembly.Memory({ initial: 2, maximum: 2, shared });
+  const memory = new WebAssembly.Memory({ initial: 4, maximum: 4, shared });
   const module: SluiceModule = {
     Engine: class extends FakeEngine {
       constructor() {

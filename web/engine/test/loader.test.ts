@@ -112,30 +112,87 @@ describe('runLoader, by chunks', () => {
   });
 });
 
-describe('runLoader, into windows', () => {
-  it.each([
-    { keep: true, size: 700 },
-    { keep: false, size: 700 },
-    { keep: true, size: 3000 },
-  ])('writes every byte once ($keep, $size)', async ({ keep, size }) => {
-    const file = makeFile(10_000);
+describe('runLoader, into shared memory', () => {
+  const file = makeFile(10_000);
+  const shared = (): WebAssembly.Memory =>
+    new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
+
+  it.each([700, 3000])('asks after each writing for a place to be used once (%i)', async (size) => {
     stubFetch(() => bodyOf(file));
-    const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
+    const memory = shared();
     const seen: number[] = [];
-    let at = 0;
-    const grant = (sink: Sink): void => {
-      at = 64;
-      sink.send({ type: 'window', memory, ptr: at, length: size, keep });
-    };
+    const places = Float64Array.of(64, size);
     const sink = new Sink((message, self) => {
-      if (message.type === 'opened') grant(self);
-      if (message.type !== 'filled') return;
-      seen.push(...new Uint8Array(memory.buffer, at, message.length));
-      at += message.length;
-      if (!keep || at === 64 + size) grant(self);
+      if (message.type === 'filled')
+        seen.push(...new Uint8Array(memory.buffer, 64, message.length));
+      if (message.type === 'opened' || message.type === 'filled')
+        self.send({ type: 'places', memory, places, once: true });
     });
     await runLoader(URL_SOURCE, 1000, sink);
     expect(seen).toEqual([...file]);
+  });
+
+  it('fills places one after another without asking, and tells once a piece', async () => {
+    stubFetch(() => bodyOf(file));
+    const memory = shared();
+    // Smaller than the pieces of 1000 and larger, in no order in the memory; the last one has room to spare.
+    const sizes = [1, 999, 300, 300, 300, 3000, 5, 4000, 5000];
+    let end = 20_000;
+    const places = sizes.map((size) => [(end -= size + 8), size]);
+    const sink = new Sink((message, self) => {
+      if (message.type === 'opened')
+        self.send({
+          type: 'places',
+          memory,
+          places: Float64Array.from(places.flat()),
+          once: false,
+        });
+    });
+    await runLoader(URL_SOURCE, 1000, sink);
+    const written = places.flatMap(([ptr, size]) => [...new Uint8Array(memory.buffer, ptr, size)]);
+    expect(written.slice(0, file.length)).toEqual([...file]);
+    const told = sink.messages.filter(({ type }) => type === 'filled');
+    expect(told).toEqual(Array.from({ length: 10 }, () => ({ type: 'filled', length: 1000 })));
+  });
+
+  it('reads a stream of bytes into a buffer of its own, which it uses again', async () => {
+    const room = new Set<number>();
+    let at = 0;
+    const body = new ReadableStream({
+      type: 'bytes',
+      pull(controller) {
+        const view = controller.byobRequest?.view as Uint8Array;
+        room.add(view.byteLength);
+        const part = file.subarray(at, at + 1700);
+        if (part.length === 0) controller.close();
+        else view.set(part);
+        at += part.length;
+        controller.byobRequest?.respond(part.length);
+      },
+    });
+    stubFetch(() => new Response(body));
+    const memory = shared();
+    const sink = new Sink((message, self) => {
+      if (message.type === 'opened')
+        self.send({ type: 'places', memory, places: Float64Array.of(8, 20_000), once: false });
+    });
+    await runLoader(URL_SOURCE, 1000, sink);
+    expect([...new Uint8Array(memory.buffer, 8, file.length)]).toEqual([...file]);
+    expect(sink.last).toEqual({ type: 'end', received: file.length });
+    expect([...room]).toEqual([1 << 20]);
+  });
+
+  it('leaves what no place is for to the engine, which stops it', async () => {
+    stubFetch(() => bodyOf(file));
+    const memory = shared();
+    const sink = new Sink((message, self) => {
+      if (message.type === 'opened')
+        self.send({ type: 'places', memory, places: Float64Array.of(0, 2500), once: false });
+      if (message.type === 'filled' && message.length < 1000) self.send({ type: 'stop' });
+    });
+    await runLoader(URL_SOURCE, 1000, sink);
+    expect([...new Uint8Array(memory.buffer, 0, 2501)]).toEqual([...file.subarray(0, 2500), 0]);
+    expect(sink.last?.type).toBe('end');
   });
 });
 

@@ -1,0 +1,237 @@
+// The sides of the bench that run in Chromium: Sluice's library and wllama, from one server, in one browser.
+import fs from 'node:fs';
+import path from 'node:path';
+import { Failure, IS_ROOT, ROOT, read_json, which } from '../../scripts/lib.mjs';
+import { serve } from '../../scripts/serve.mjs';
+import { Tabs, UNTHROTTLED } from './tabs.mjs';
+
+const WLLAMA = path.join(ROOT, 'node_modules/@wllama/wllama');
+const FLAGS = [
+  ...(IS_ROOT ? ['--no-sandbox'] : []),
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-gpu',
+  '--disable-sync',
+  '--no-first-run',
+];
+
+/** Why there is nothing to measure in; '' where there is. */
+export function chromium_lacks() {
+  return find_chromium() === null ? 'node scripts/setup.mjs browser installs it' : '';
+}
+
+export function wllama_lacks() {
+  return fs.existsSync(path.join(WLLAMA, 'esm/wasm/wllama.wasm')) ? '' : 'npm ci installs it';
+}
+
+function find_chromium() {
+  return which('chromium') ?? which('chromium-browser') ?? which('google-chrome');
+}
+
+/** A browser with a server of models; `run` gives each function a page of its own. */
+export class Browser {
+  static async launch() {
+    const executablePath = find_chromium();
+    if (executablePath === null) throw new Failure(`Chromium is not there: ${chromium_lacks()}`);
+    const { chromium } = await import('playwright-core');
+    const browser = new Browser();
+    browser.handle = await chromium.launch({
+      executablePath,
+      args: FLAGS,
+      ignoreDefaultArgs: UNTHROTTLED,
+    });
+    return browser;
+  }
+
+  get version() {
+    return this.handle.version();
+  }
+
+  /** Calls body({url, address}) while the model is served: `url` of an empty page, `address` of the model. */
+  async serving(model, body) {
+    const server = await serve({
+      dir: path.join(ROOT, 'e2e/harness'),
+      port: 0,
+      mounts: {
+        '/engine/': path.join(ROOT, 'web/engine/dist'),
+        '/wllama/': path.join(WLLAMA, 'esm'),
+        '/models/': path.dirname(model),
+      },
+    });
+    try {
+      return await body({ url: server.url, address: `/models/${path.basename(model)}` });
+    } finally {
+      await server.close();
+    }
+  }
+
+  /** `bypassCSP`: wllama starts its workers from blobs, which the served policy forbids. */
+  async run(model, body, argument, { bypassCSP = false } = {}) {
+    return this.serving(model, async ({ url, address }) => {
+      const context = await this.handle.newContext({ bypassCSP });
+      try {
+        const page = await context.newPage();
+        // Quiet for half a second: what the browser does at its start is over.
+        await page.goto(url, { waitUntil: 'networkidle' });
+        return await page.evaluate(body, { ...argument, address });
+      } finally {
+        await context.close();
+      }
+    });
+  }
+
+  close() {
+    return this.handle.close();
+  }
+}
+
+/**
+ * Runs in the page. Before the clock runs it writes for half a second, until the browser has compiled what is hot; each
+ * prompt begins in its own way, so that none is in the cache.
+ */
+async function sluice_in_page({ address, p, n, depth, threads }) {
+  const { Engine } = await import('/engine/index.js');
+  const contextSize = Math.max(p, depth) + n + 2;
+  const engine = await Engine.load(new URL(address, location.href), { threads, contextSize });
+  await engine.ready;
+  const figures = { load_ms: engine.stats.loadMs };
+  let salt = 0;
+  const write = async (length, tokens) => {
+    ++salt;
+    const prompt = Array.from({ length }, (_, k) => 3 + ((k * 7 + salt) % 200));
+    const options = { maxTokens: tokens + 1, temperature: 0, ignoreEos: true };
+    for await (const token of engine.generate(prompt, options)) void token;
+    return engine.stats;
+  };
+  const until = performance.now() + 500;
+  do await write(Math.min(p, 32), 8);
+  while (performance.now() < until);
+  const shallow = await write(p, n);
+  figures.prompt_tps = shallow.promptTokensPerSecond;
+  figures.decode_tps = shallow.tokensPerSecond;
+  if (depth > 0) figures.deep_tps = (await write(depth, n)).tokensPerSecond;
+  const { flavour, kernels, threads: used } = engine.stats;
+  await engine.close();
+  return { figures, facts: { kernels: `${kernels}, ${flavour}`, threads: used } };
+}
+
+export function measure_sluice(browser, model, { p, n, depth, threads }) {
+  return browser.run(model, sluice_in_page, { p, n, depth, threads });
+}
+
+/** The same with wllama, by llama.cpp's own clock (`timings`): what its interface costs isn't held against it. */
+async function wllama_in_page({ address, texts, p, n, threads }) {
+  const { Wllama } = await import('/wllama/index.js');
+  const silent = () => {};
+  const wllama = new Wllama(
+    { default: '/wllama/wasm/wllama.wasm' },
+    {
+      suppressNativeLog: true,
+      logger: { debug: silent, log: silent, warn: silent, error: silent },
+    },
+  );
+  const started = performance.now();
+  const blob = await (await fetch(address)).blob();
+  await wllama.loadModel([blob], {
+    n_gpu_layers: 0,
+    n_threads: threads,
+    n_ctx: p + n + 64,
+    n_batch: Math.max(p, 512),
+    n_ubatch: Math.max(p, 512),
+    n_parallel: 1,
+  });
+  const figures = { load_ms: performance.now() - started };
+  const write = async (prompt, tokens) => {
+    const { timings } = await wllama.createCompletion({
+      prompt,
+      max_tokens: tokens + 1,
+      temperature: 0,
+      top_k: 1,
+      ignore_eos: true,
+      cache_prompt: false,
+    });
+    if (timings.cache_n !== 0) throw new Error('wllama took a prompt from its cache');
+    if (timings.predicted_n !== tokens + 1) throw new Error('wllama ended its text early');
+    return timings;
+  };
+  const until = performance.now() + 500;
+  do await write(texts.warm, 8);
+  while (performance.now() < until);
+  const timings = await write(texts.prompt, n);
+  figures.prompt_tps = (timings.prompt_n / timings.prompt_ms) * 1e3;
+  // The clock of decoding starts behind the first token.
+  figures.decode_tps = (n / timings.predicted_ms) * 1e3;
+  const facts = {
+    kernels: wllama.isMultithread() ? 'multi-thread' : 'single-thread',
+    threads: wllama.getNumThreads(),
+    prompt_tokens: timings.prompt_n,
+    llama_cpp: Wllama.getLibllamaVersion(),
+  };
+  await wllama.exit();
+  return { figures, facts };
+}
+
+/** `texts` are two prompts that begin differently: of 32 tokens at most, and of the prompt's number. */
+export async function measure_wllama(browser, model, { p, n, threads, texts }) {
+  const argument = { p, n, threads, texts };
+  const result = await browser.run(model, wllama_in_page, argument, { bypassCSP: true });
+  const { version } = read_json(path.join(WLLAMA, 'package.json'));
+  const { llama_cpp, ...facts } = result.facts;
+  return {
+    figures: result.figures,
+    facts: { ...facts, version: `${version} (llama.cpp ${llama_cpp})` },
+  };
+}
+
+// --- a page that is hidden, or whose own thread is busy ----------------------------------------------------------
+
+async function load_in_tab({ address, threads, contextSize }) {
+  const { Engine } = await import('/engine/index.js');
+  const engine = await Engine.load(new URL(address, location.href), { threads, contextSize });
+  await engine.ready;
+  globalThis.engine = engine;
+  return engine.stats.threads;
+}
+
+/** Decodes n tokens; after the first one the page's own thread is in a loop for busy_ms. Gives tokens a second. */
+async function decode_in_tab({ n, busy_ms }) {
+  const { engine } = globalThis;
+  const run = engine.generate([3, 4, 5], { maxTokens: n + 1, temperature: 0, ignoreEos: true });
+  await run.next();
+  const until = performance.now() + busy_ms;
+  while (performance.now() < until);
+  for await (const token of run) void token;
+  return engine.stats.tokensPerSecond;
+}
+
+/**
+ * The rates of decoding in turn, r times each, in a tab that is seen, one that lies behind another tab, and (with one
+ * thread) one whose own thread is busy all the while: {threads, visible, hidden, busy: [tokens a second]}.
+ */
+export async function measure_page(browser, model, { n, r, threads }) {
+  return browser.serving(model, async ({ url, address }) => {
+    const tabs = await Tabs.in(browser.handle);
+    try {
+      const tab = await tabs.open(url);
+      const cover = await tabs.open(url);
+      await tab.show();
+      const used = await tab.evaluate(load_in_tab, { address, threads, contextSize: n + 8 });
+      const decode = (busy_ms) => tab.evaluate(decode_in_tab, { n, busy_ms });
+      await decode(0);
+      const rates = { visible: [], hidden: [], ...(used === 1 ? { busy: [] } : {}) };
+      for (let i = 0; i < r; ++i) {
+        await tab.show();
+        const visible = await decode(0);
+        rates.visible.push(visible);
+        // Twice as long as the text should take: it ends before the page can look at it.
+        if (used === 1) rates.busy.push(await decode((2e3 * n) / visible));
+        await cover.show();
+        await tab.hidden();
+        rates.hidden.push(await decode(0));
+      }
+      return { threads: used, ...rates };
+    } finally {
+      await tabs.close();
+    }
+  });
+}

@@ -1,0 +1,72 @@
+// What the bench measures: files that it is given, the bundled model, and random weights in the shapes of real models.
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { build_preset } from '../../scripts/build.mjs';
+import { Failure, ROOT, must_quietly } from '../../scripts/lib.mjs';
+
+export const BUNDLED = path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf');
+export const SHAPES = ['smollm2-135m', 'qwen3-0.6b', 'llama-3.2-1b'];
+export const TYPES = ['Q4_0', 'Q8_0'];
+const MADE = path.join(ROOT, 'build/bench');
+
+/** Tokens decoded where no number is asked for: a small model takes more of them to be measurable. */
+export function usual_tokens(model) {
+  return fs.statSync(model).size < 50e6 ? 200 : 32;
+}
+
+async function make(shape, type) {
+  const file = path.join(MADE, `${shape}-${type.toLowerCase()}.gguf`);
+  if (fs.existsSync(file)) return file;
+  await build_preset('release', ['tests/make_models'], must_quietly);
+  console.error(`writing ${path.relative(ROOT, file)}`);
+  const partial = path.join(MADE, 'partial');
+  const args = [partial, '--big', shape, '--type', type];
+  await must_quietly(path.join(ROOT, 'build/release/tests/make_models'), args);
+  fs.renameSync(path.join(partial, path.basename(file)), file);
+  fs.rmdirSync(partial);
+  return file;
+}
+
+/** The paths of the models by name: 'bundled' or a shape, each shape in each type. Written where they are missing. */
+export async function find_models(names, types) {
+  const files = [];
+  for (const name of names) {
+    if (name === 'bundled') files.push(BUNDLED);
+    else if (!SHAPES.includes(name)) {
+      throw new Failure(`no model is called ${name}; there are bundled, ${SHAPES.join(', ')}`);
+    } else for (const type of types) files.push(await make(name, type));
+  }
+  return files;
+}
+
+const WORDS = 'the story then one day red and in on all so long ago there stood a tall tree'.split(
+  ' ',
+);
+
+/** The `salt`th of many texts, `length` bytes long. */
+function some_text(length, salt) {
+  let text = '';
+  let state = salt + 1;
+  while (text.length < length) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    text += `${WORDS[(state >>> 16) % WORDS.length]} `;
+  }
+  return text.slice(0, length).replace(/ $/, '.');
+}
+
+/** A text that is `tokens` tokens of the model, or a few less where no length hits the number. */
+export function text_of_tokens(program, model, tokens, salt) {
+  const count = (length) => {
+    const input = some_text(length, salt);
+    const args = ['tokenize', model, '--bos', '--json', '-f', '-'];
+    return JSON.parse(execFileSync(program, args, { input, encoding: 'utf8' })).ids.length;
+  };
+  let [low, high] = [1, 16 * tokens];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (count(middle) <= tokens) low = middle;
+    else high = middle - 1;
+  }
+  return some_text(low, salt);
+}

@@ -1,0 +1,156 @@
+// Figures for people to read: tables for a terminal, and in Markdown for the README.
+import { RATIOS, SIDES } from './figures.mjs';
+
+const fixed = (value, digits) => (Number.isFinite(value) ? value.toFixed(digits) : '');
+const rate = (value) => fixed(value, value < 1000 ? 1 : 0);
+const percent = (value) => (Number.isFinite(value) ? `${(100 * value).toFixed(0)}%` : '');
+const size = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+
+function aligned(rows) {
+  const widths = rows[0].map((_, i) => Math.max(...rows.map((cells) => cells[i].length)));
+  const line = (cells) =>
+    cells
+      .map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i])))
+      .join('  ')
+      .trimEnd();
+  return rows.map(line).join('\n');
+}
+
+const columns = (result) => [
+  ['threads', (row) => String(row.threads)],
+  ['prompt tok/s', (row) => rate(row.prompt_tps)],
+  ['decode tok/s', (row) => rate(row.decode_tps)],
+  ['weights GB/s', (row) => fixed(row.decode_gbps, 2)],
+  ['of reading', (row) => percent(row.read_share)],
+  ...(result.depth > 0
+    ? [
+        [`behind ${result.depth}`, (row) => rate(row.deep_tps)],
+        ['of what is allowed', (row) => percent(row.depth_share)],
+      ]
+    : []),
+  ...(result.prompt_macs === undefined
+    ? []
+    : [
+        ['prompt GMAC/s', (row) => fixed(row.prompt_gmacs, 0)],
+        ['of the peak', (row) => percent(row.peak_share)],
+      ]),
+  ['load ms', (row) => fixed(row.load_ms, 0)],
+];
+
+/** One model's table for a terminal. */
+export function text_of(result) {
+  const shown = columns(result);
+  const table = [['', ...shown.map(([name]) => name)]];
+  for (const row of result.rows)
+    table.push([`${SIDES[row.side]} (${row.kernels})`, ...shown.map(([, cell]) => cell(row))]);
+  const ratios = [['', 'threads', 'prompt', 'decode', ...(result.depth > 0 ? ['deep'] : [])]];
+  for (const { ours, theirs, threads, prompt, decode, deep } of result.ratios) {
+    const cells = [prompt, decode, ...(result.depth > 0 ? [deep] : [])];
+    ratios.push([`${ours} / ${theirs}`, String(threads), ...cells.map((value) => fixed(value, 2))]);
+  }
+  const reading = Object.entries(result.read_gbps).map(
+    ([threads, gbps]) => `${gbps.toFixed(2)} GB/s with ${threads}`,
+  );
+  return [
+    `${result.model}: prompt of ${result.prompt_tokens} tokens, then ${result.tokens} tokens; medians of ${result.rounds}`,
+    result.bytes_per_token === undefined
+      ? ''
+      : `${size(result.bytes_per_token)} of weights are read for each token; reading alone: ${reading.join(', ')}`,
+    '',
+    aligned(table),
+    '',
+    ratios.length > 1 ? `${aligned(ratios)}\n` : '',
+  ].join('\n');
+}
+
+/** The rates of a page that is hidden or busy beside those of one that is seen. */
+export function page_text(result) {
+  const table = [['', 'threads', 'decode tok/s', 'of visible']];
+  for (const row of result.page) {
+    table.push([row.state, String(row.threads), rate(row.decode_tps), percent(row.share)]);
+  }
+  return `${result.model}: ${result.tokens} tokens in Chromium; medians of ${result.rounds}\n\n${aligned(table)}\n`;
+}
+
+function markdown_table(rows) {
+  const line = (cells) => `| ${cells.join(' | ')} |`;
+  return [line(rows[0]), line(rows[0].map(() => '---')), ...rows.slice(1).map(line)].join('\n');
+}
+
+function machine_line({ machine, versions }) {
+  const family = machine.family === undefined ? '' : ` (family ${machine.family})`;
+  const parts = [
+    `${machine.cpu}${family}: ${machine.instruction_sets.join(', ')}`,
+    `${machine.cores} cores, ${(machine.memory_bytes / 2 ** 30).toFixed(0)} GiB`,
+    ...Object.entries(versions).map(([name, version]) => `${name} ${version}`),
+  ];
+  return parts.join('; ');
+}
+
+const row_of = (result, side, threads) =>
+  result.rows.find((row) => row.side === side && row.threads === threads);
+
+function rates_markdown(results, threads, sides) {
+  const figures = { prompt: 'prompt_tps', decode: 'decode_tps' };
+  const kinds = Object.entries(figures).flatMap(([kind, figure]) =>
+    sides.map((side) => [`${kind}: ${SIDES[side]}`, side, figure]),
+  );
+  const head = [`tokens a second, threads: ${threads}`, ...kinds.map(([name]) => name)];
+  const lines = results.map((result) => [
+    `${result.model} (${result.prompt_tokens} + ${result.tokens})`,
+    ...kinds.map(([, side, figure]) => rate(row_of(result, side, threads)?.[figure])),
+  ]);
+  return markdown_table([head, ...lines]);
+}
+
+function ratios_markdown(results, threads, sides) {
+  const pairs = RATIOS.filter((pair) => pair.every((side) => sides.includes(side)));
+  const shares = [
+    ['native', 'read_share', 'native decode, of reading'],
+    ['native', 'peak_share', 'native prompt, of the peak'],
+    ['chromium', 'read_share', 'Chromium decode, of reading'],
+  ].filter(([side]) => sides.includes(side));
+  const head = [
+    `prompt, decode; threads: ${threads}`,
+    ...pairs.map(([ours, theirs]) => `${ours} / ${theirs}`),
+    ...shares.map(([, , name]) => name),
+  ];
+  const lines = results.map((result) => {
+    const ratio = ([ours, theirs]) =>
+      result.ratios.find((r) => r.ours === ours && r.theirs === theirs && r.threads === threads);
+    return [
+      result.model,
+      ...pairs.map((pair) => `${fixed(ratio(pair)?.prompt, 2)}, ${fixed(ratio(pair)?.decode, 2)}`),
+      ...shares.map(([side, share]) => percent(row_of(result, side, threads)?.[share])),
+    ];
+  });
+  return markdown_table([head, ...lines]);
+}
+
+function pages_markdown(results) {
+  const head = ['decode in Chromium', 'page', 'threads', 'tokens a second', 'of visible'];
+  const lines = results.flatMap(({ model, page }) =>
+    page.map((row) => [
+      model,
+      row.state,
+      String(row.threads),
+      rate(row.decode_tps),
+      percent(row.share),
+    ]),
+  );
+  return markdown_table([head, ...lines]);
+}
+
+/** The machine, then a pair of tables for each number of threads: rates; ratios and shares. */
+export function markdown_of(report) {
+  const parts = [machine_line(report)];
+  const compared = report.models.filter(({ rows }) => rows !== undefined);
+  const rows = compared.flatMap((result) => result.rows);
+  const sides = Object.keys(SIDES).filter((side) => rows.some((row) => row.side === side));
+  for (const threads of [...new Set(rows.map((row) => row.threads))]) {
+    parts.push(rates_markdown(compared, threads, sides), ratios_markdown(compared, threads, sides));
+  }
+  const pages = report.models.filter(({ page }) => page !== undefined);
+  if (pages.length > 0) parts.push(pages_markdown(pages));
+  return `${parts.join('\n\n')}\n`;
+}

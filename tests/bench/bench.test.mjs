@@ -1,0 +1,102 @@
+// The bench runs, and what it writes hangs together. How fast anything is, is no test's business.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { ROOT } from '../../scripts/lib.mjs';
+
+const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-bench-test-'));
+after(() => fs.rmSync(dir, { recursive: true }));
+
+function bench(...args) {
+  return spawnSync(process.execPath, [path.join(ROOT, 'scripts/bench.mjs'), ...args], {
+    encoding: 'utf8',
+  });
+}
+
+function bench_json(...args) {
+  const [json, markdown] = ['json', 'md'].map((end) => path.join(dir, `result.${end}`));
+  const done = bench(...args, '--json', json, '--markdown', markdown);
+  assert.equal(done.status, 0, done.stderr);
+  const report = JSON.parse(fs.readFileSync(json, 'utf8'));
+  return { report, markdown: fs.readFileSync(markdown, 'utf8'), printed: done.stdout };
+}
+
+const near = (a, b) => Math.abs(a - b) <= 1e-9 * Math.abs(b);
+
+test('a short round of all sides: rates, shares and ratios that are their quotients', () => {
+  const { report, markdown, printed } = bench_json('--quick');
+  assert.ok(report.machine.cpu.length > 0 && report.machine.cores > 0);
+  assert.equal(report.models.length, 1);
+  const [model] = report.models;
+  assert.equal(model.model, 'stories-q8_0.gguf');
+  assert.ok(model.bytes_per_token > 2e6 && model.bytes_per_token < model.file_bytes);
+  const native = model.rows.filter(({ side }) => side === 'native');
+  assert.deepEqual(
+    native.map(({ threads }) => threads),
+    [1, 2],
+  );
+  for (const row of model.rows) {
+    for (const figure of ['prompt_tps', 'decode_tps']) {
+      assert.ok(row[figure] > 0, `${row.side}: ${figure}`);
+      assert.equal(row.samples[figure].length, 1);
+    }
+    assert.ok(near(row.decode_gbps, (row.decode_tps * model.bytes_per_token) / 1e9));
+    assert.ok(near(row.read_share, row.decode_gbps / model.read_gbps[row.threads]));
+    if (row.side !== 'llama.cpp') assert.ok(row.load_ms > 0);
+  }
+  // Every pair of sides that were both measured, and no other.
+  const sides = new Set(model.rows.map(({ side }) => side));
+  const pairs = [
+    ['native', 'llama.cpp'],
+    ['chromium', 'llama.cpp'],
+    ['chromium', 'wllama'],
+    ['chromium', 'native'],
+  ].filter((pair) => pair.every((side) => sides.has(side)));
+  assert.equal(model.ratios.length, 2 * pairs.length);
+  for (const { ours, theirs, threads, prompt, decode } of model.ratios) {
+    const [a, b] = [ours, theirs].map((side) =>
+      model.rows.find((row) => row.side === side && row.threads === threads),
+    );
+    assert.ok(near(prompt, a.prompt_tps / b.prompt_tps));
+    assert.ok(near(decode, a.decode_tps / b.decode_tps));
+  }
+  // What isn't there is named, with what to do.
+  for (const side of ['llama.cpp', 'Chromium', 'wllama']) {
+    if (sides.has(side.toLowerCase())) continue;
+    assert.match(printed, new RegExp(`${side}.* is left out: .+`));
+  }
+  assert.match(printed, /stories-q8_0\.gguf: prompt of 16 tokens, then 8 tokens; medians of 1/);
+  assert.match(markdown, /\| stories-q8_0\.gguf \(16 \+ 8\) \| /);
+});
+
+test('sides, threads and depth can be chosen', () => {
+  const { report } = bench_json('--quick', '--sides', 'native', '-t', '2', '--depth', '64');
+  const [model] = report.models;
+  assert.equal(model.depth, 64);
+  assert.deepEqual(
+    model.rows.map(({ side, threads }) => [side, threads]),
+    [['native', 2]],
+  );
+  const [row] = model.rows;
+  const allowed =
+    model.bytes_per_token / (model.bytes_per_token + 64 * model.kv_bytes_per_position);
+  assert.ok(near(row.depth_share, row.deep_tps / row.decode_tps / allowed));
+  assert.deepEqual(model.ratios, []);
+});
+
+test('mistakes are named', () => {
+  for (const [args, message] of [
+    [['--sides', 'gpu'], /gpu is none of the sides native, llama\.cpp, chromium, wllama/],
+    [['--models', 'gpt-5'], /no model is called gpt-5; there are bundled, /],
+    [['absent.gguf'], /there is no file .*absent\.gguf/],
+    [['-p', 'many'], /-p takes a value/],
+    [['--fast'], /unknown option --fast/],
+  ]) {
+    const done = bench(...args);
+    assert.equal(done.status, 1);
+    assert.match(done.stderr, message);
+  }
+});
