@@ -127,7 +127,7 @@ Status Engine::State::understand(Gguf&& gguf) {
   plan = plan_of(header, *decoder, options);
   SLUICE_TRY(check_plan(plan, options));
   pool = std::make_unique<Pool>(thread_count(options));
-  SLUICE_TRY(decoder->prepare(*kernels, *pool, options.kv_type));
+  SLUICE_TRY(decoder->prepare(*kernels, *pool, options.kv_type, options.profile));
   understood = true;
   return {};
 }
@@ -203,6 +203,11 @@ const Config& Engine::config() const { return state_->config; }
 const Tokenizer& Engine::tokenizer() const { return *state_->tokenizer; }
 uint32_t Engine::context_size() const { return state_->context_size; }
 MemoryPlan Engine::memory_plan() const { return state_->plan; }
+
+std::vector<PhaseTime> Engine::take_profile() {
+  if (!state_->understood) return {};
+  return state_->decoder->take_profile();
+}
 
 Stats Engine::stats() const {
   const State& s = *state_;

@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "kernels/kernels.h"
 #include "models/config.h"
+#include "models/profile.h"
 #include "sample/sampler.h"
 #include "text/tokenizer.h"
 #include "weights/gguf.h"
@@ -30,6 +31,7 @@ struct LoadOptions {
   KvType kv_type = KvType::f16;
   uint64_t memory_budget = 0;  // bytes; 0: no limit but the machine's
   std::string kernels;         // "": the best this machine has
+  bool profile = false;        // count where the time goes, for Engine::take_profile
 };
 
 struct GenerateOptions {
@@ -125,6 +127,9 @@ class Engine {
   uint32_t context_size() const;
   MemoryPlan memory_plan() const;
   Stats stats() const;
+  // What each phase of the computing has taken since the last call; nothing unless loaded with
+  // LoadOptions::profile.
+  std::vector<PhaseTime> take_profile();
 
   // --- running -------------------------------------------------------------------------------
   // Begins a generation after `prompt` (taken as it is, or encoded with the prefix that the file

@@ -7,6 +7,8 @@
 
 #include "arguments.h"
 #include "bandwidth.h"
+#include "bench_profile.h"
+#include "compute_rate.h"
 
 namespace sluice::cli {
 namespace {
@@ -21,6 +23,7 @@ struct Options {
   int64_t depth = 0;
   int repetitions = 3;
   std::vector<int> threads;
+  bool profile = false;
   bool json = false;
 };
 
@@ -30,10 +33,15 @@ constexpr char kFooter[] =
 large as the weights that a token needs (at most 1 GiB); "memory" the same from
 one four times the largest cache. Decoding can't be faster than its weights are
 read, so decode GB/s over read GB/s says how much of the machine is used.
+"kernel" is how fast the same threads multiply by a strip of the model's main type
+that stays in their caches, in 1e9 multiply-adds a second: what a prompt could
+reach. --profile adds a run that counts where the time goes: busy is the part of
+the threads' time that they don't wait, unpacking is contained in the others.
 
 Examples:
   sluice bench
-  sluice bench model.gguf -t 1,2,4 -n 64 --depth 1000 --json)";
+  sluice bench model.gguf -t 1,2,4 -n 64 --depth 1000 --json
+  sluice bench model.gguf --profile -r 1)";
 
 constexpr uint64_t kMaxBuffer = uint64_t{1} << 30;
 
@@ -43,11 +51,15 @@ struct Rates {
   std::vector<double> decode;
   double read_gbps = 0;
   double memory_gbps = 0;
+  double kernel_gmacs = 0;
+  ProfiledRun prompt_profile, decode_profile;
 };
 
 // What the model says of itself, once one is loaded.
 struct Subject {
-  uint64_t bytes = 0;  // read for each decoded token
+  uint64_t bytes = 0;        // read for each decoded token
+  uint64_t prompt_macs = 0;  // multiply-adds for each token of a prompt, its attention aside
+  Type type = Type::F32;     // of most of its weights
   std::string kernels;
 };
 
@@ -99,20 +111,36 @@ Result<double> decode_rate(Engine& engine, std::span<const TokenId> ids, int64_t
     SLUICE_ASSIGN(const Event event, engine.step());
     if (event.kind == Event::Kind::done) break;
     if (event.kind != Event::Kind::token) continue;
-    if (++tokens == 1) start = Clock::now();
+    if (++tokens == 1) {
+      engine.take_profile();
+      start = Clock::now();
+    }
     seconds = seconds_since(start);
   }
   if (tokens < 2) return fail(Code::context_full, "the context is too short to decode in");
   return static_cast<double>(tokens - 1) / seconds;
 }
 
+// Multiply-adds for each token of a prompt: the layers' matrices. (Their norms have one dimension,
+// and the head multiplies the last token alone.)
+uint64_t multiply_adds(const Gguf& header) {
+  uint64_t sum = 0;
+  for (const TensorInfo& tensor : header.tensors) {
+    if (tensor.n_dims == 2 && tensor.name.starts_with("blk."))
+      sum += tensor.dims[0] * tensor.dims[1];
+  }
+  return sum;
+}
+
 // One repetition with one number of threads, on an engine of its own: so that never more than one
-// model is in memory.
-Status measure(const std::string& path, const Options& options, Rates& rates, Subject& subject) {
+// model is in memory. With `profiled` it counts phases instead of rates.
+Status measure(const std::string& path, const Options& options, bool profiled, Rates& rates,
+               Subject& subject) {
   LoadOptions load_options;
   load_options.threads = rates.threads;
   load_options.context_size =
       static_cast<uint32_t>(std::max(options.prompt, options.depth + options.tokens + 2));
+  load_options.profile = profiled;
   SLUICE_ASSIGN(const auto engine, load(path, load_options));
   const auto ids = some_tokens(engine->tokenizer(), std::max(options.prompt, options.depth + 1));
   const std::span<const TokenId> all = ids;
@@ -120,14 +148,24 @@ Status measure(const std::string& path, const Options& options, Rates& rates, Su
   SLUICE_TRY(
       prompt_rate(*engine, all.first(static_cast<size_t>(std::min<int64_t>(8, options.prompt)))));
   SLUICE_TRY(decode_rate(*engine, all.first(1), 2));
+  engine->take_profile();
   SLUICE_ASSIGN(const double prompt,
                 prompt_rate(*engine, all.first(static_cast<size_t>(options.prompt))));
+  const ProfiledRun prompt_run{static_cast<double>(options.prompt) / prompt, options.prompt,
+                               engine->take_profile()};
   SLUICE_ASSIGN(
       const double decode,
       decode_rate(*engine, all.first(static_cast<size_t>(options.depth + 1)), options.tokens));
+  if (profiled) {
+    rates.prompt_profile = prompt_run;
+    rates.decode_profile = {static_cast<double>(options.tokens) / decode, options.tokens,
+                            engine->take_profile()};
+    return {};
+  }
   rates.prompt.push_back(prompt);
   rates.decode.push_back(decode);
-  subject = {engine->stats().bytes_per_token, engine->stats().kernels};
+  subject = {engine->stats().bytes_per_token, multiply_adds(engine->header()),
+             main_type(engine->header()), engine->stats().kernels};
   return {};
 }
 
@@ -136,12 +174,19 @@ void print_json(const Options& options, const std::string& path, const Subject& 
   Json runs = Json::array();
   Json read = Json::object();
   Json memory = Json::object();
+  Json peak = Json::object();
   for (const Rates& rates : all) {
     runs.push_back({{"threads", rates.threads},
                     {"prompt_tps", median(rates.prompt)},
                     {"decode_tps", median(rates.decode)}});
+    if (options.profile) {
+      runs.back()["profile"] = {
+          {"prompt", profile_json(rates.prompt_profile, rates.threads, false)},
+          {"decode", profile_json(rates.decode_profile, rates.threads, true)}};
+    }
     read[std::to_string(rates.threads)] = rates.read_gbps;
     memory[std::to_string(rates.threads)] = rates.memory_gbps;
+    peak[std::to_string(rates.threads)] = rates.kernel_gmacs;
   }
   const Json out = {{"model", std::filesystem::path(path).filename().string()},
                     {"bytes", subject.bytes},
@@ -154,7 +199,9 @@ void print_json(const Options& options, const std::string& path, const Subject& 
                     {"read_gbps", read},
                     {"read_buffer_bytes", read_buffer},
                     {"memory_gbps", memory},
-                    {"memory_buffer_bytes", memory_buffer}};
+                    {"memory_buffer_bytes", memory_buffer},
+                    {"prompt_macs", subject.prompt_macs},
+                    {"peak_gmacs", peak}};
   write_out(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
@@ -166,12 +213,21 @@ void print_text(const Options& options, const std::string& path, const Subject& 
                    " tokens decoded behind ", options.depth, "; medians of ", options.repetitions,
                    "\nread: a buffer of ", human_bytes(read_buffer),
                    ", memory: ", human_bytes(memory_buffer), "\n\n"));
-  write_out("threads  prompt tok/s  decode tok/s  decode GB/s  read GB/s  memory GB/s\n");
+  write_out(
+      "threads  prompt tok/s  GMAC/s  kernel GMAC/s  decode tok/s  decode GB/s  read GB/s  memory "
+      "GB/s\n");
   for (const Rates& rates : all) {
+    const double prompt = median(rates.prompt);
     const double decode = median(rates.decode);
-    write_out(format(
-        "%7d  %12.1f  %12.1f  %11.2f  %9.2f  %11.2f\n", rates.threads, median(rates.prompt), decode,
-        decode * static_cast<double>(subject.bytes) / 1e9, rates.read_gbps, rates.memory_gbps));
+    write_out(format("%7d  %12.1f  %6.1f  %13.1f  %12.1f  %11.2f  %9.2f  %11.2f\n", rates.threads,
+                     prompt, prompt * static_cast<double>(subject.prompt_macs) / 1e9,
+                     rates.kernel_gmacs, decode, decode * static_cast<double>(subject.bytes) / 1e9,
+                     rates.read_gbps, rates.memory_gbps));
+  }
+  if (!options.profile) return;
+  for (const Rates& rates : all) {
+    write_out(profile_text(rates.prompt_profile, rates.threads, false));
+    write_out(profile_text(rates.decode_profile, rates.threads, true));
   }
 }
 
@@ -185,9 +241,15 @@ int bench(const Options& options) {
   Subject subject;
   for (int i = 0; i < options.repetitions; ++i) {
     for (Rates& rates : all) {
-      if (const auto done = measure(*path, options, rates, subject); !done) {
+      if (const auto done = measure(*path, options, false, rates, subject); !done) {
         return fail_with(done.error());
       }
+    }
+  }
+  for (Rates& rates : all) {
+    if (!options.profile) break;
+    if (const auto done = measure(*path, options, true, rates, subject); !done) {
+      return fail_with(done.error());
     }
   }
   const uint64_t read_buffer = std::min(subject.bytes, kMaxBuffer);
@@ -195,6 +257,7 @@ int bench(const Options& options) {
   for (Rates& rates : all) {
     rates.read_gbps = read_bandwidth(read_buffer, rates.threads);
     rates.memory_gbps = read_bandwidth(memory_buffer, rates.threads);
+    rates.kernel_gmacs = multiply_rate(*choose_kernels(), subject.type, rates.threads);
   }
   const auto print = options.json ? print_json : print_text;
   print(options, *path, subject, all, read_buffer, memory_buffer);
@@ -229,6 +292,7 @@ void add_bench(CLI::App& program, int& status) {
               options->threads.assign(list.begin(), list.end());
             })
       ->group("Work");
+  app->add_flag("--profile", options->profile, "where the time goes, by phase")->group("Work");
   add_json(*app, options->json, "the figures as one JSON object");
   app->callback([options, &status] { status = bench(*options); });
 }

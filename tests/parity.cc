@@ -134,11 +134,18 @@ void check_quantize(const Kernels& kernels, Report& report) {
     std::fill(got.digits.begin(), got.digits.end(), int8_t{-1});
     kernels.quantize(x.data(), n, got.q.data(), got.digits.data(), got.d.data(), got.ds.data(),
                      got.sums.data());
-    const std::string what = "quantize " + std::to_string(n);
+    std::string what = "quantize " + std::to_string(n);
     report.equal_bytes(what + " q", got.q.data(), want.q.data(), want.q.size());
     report.equal_bytes(what + " digits", got.digits.data(), want.digits.data(), 2 * want.q.size());
     report.equal(what + " d", got.d.data(), want.d.data(), n / 32);
     report.equal(what + " ds", got.ds.data(), want.ds.data(), n / 32);
+    report.equal_bytes(what + " sums", got.sums.data(), want.sums.data(), want.sums.size() * 4);
+    if (kernels.reads_digits) continue;
+    what += " without digits";
+    std::fill(got.q.begin(), got.q.end(), int8_t{-1});
+    kernels.quantize(x.data(), n, got.q.data(), nullptr, got.d.data(), got.ds.data(),
+                     got.sums.data());
+    report.equal_bytes(what + " q", got.q.data(), want.q.data(), want.q.size());
     report.equal_bytes(what + " sums", got.sums.data(), want.sums.data(), want.sums.size() * 4);
   }
 }
@@ -204,10 +211,10 @@ void check_gemm(const Kernels& kernels, Report& report) {
 
 void check_direct(const Kernels& kernels, Report& report) {
   Random random(3);
-  for (const Type type : {Type::Q4_0, Type::Q8_0}) {
-    const auto direct = type == Type::Q4_0 ? kernels.direct_q4_0 : kernels.direct_q8_0;
-    for (const int64_t cols : {32, 64, 96, 288, 1024}) {
-      const int n_tokens = cols <= 96 ? 17 : 5;
+  for (const Type type : kIntegerTypes) {
+    for (const int64_t unit : {1, 2, 3, 9}) {
+      const int64_t cols = unit * traits(type).block;
+      const int n_tokens = unit <= 3 ? 17 : 5;
       const ByteVector rows = random_rows(random, type, 16, cols);
       ByteVector strip(rows.size() + 1);  // at an odd address: matrices have any alignment
       pack_strip(type, rows.data(), cols, strip.data() + 1);
@@ -215,7 +222,7 @@ void check_direct(const Kernels& kernels, Report& report) {
       const Floats want = reference_outputs(type, rows, 16, cols, x, {}, n_tokens);
       compare_tokens(report, "direct " + describe(type, cols, 16, n_tokens), want,
                      [&](int n, float* out, int64_t stride) {
-                       direct(strip.data() + 1, x.acts(), n, out, stride);
+                       kernels.direct(type, strip.data() + 1, x.acts(), n, out, stride);
                      });
     }
   }

@@ -87,6 +87,7 @@ struct Dots {
   template <int kBits>
   using Dot = BytePairs<kBits>;
   static constexpr int kTokens = 4;
+  static constexpr int kDirectTokens = 4;
   static constexpr int vectors(int tokens) { return tokens <= 2 ? 2 : 1; }
 };
 

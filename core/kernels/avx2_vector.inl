@@ -18,4 +18,3 @@ inline void store_i8(int8_t* p, I x) {
 
 constexpr int kAttendQueries = 4;
 constexpr int attend_vectors(int queries) { return queries == 4 ? 2 : 4; }
-inline void prefetch_weights(const uint8_t*) {}

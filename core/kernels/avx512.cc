@@ -38,12 +38,12 @@ struct Dots {
   template <int kBits>
   using Dot = FullDot<kBits>;
   static constexpr int kTokens = 8;
+  static constexpr int kDirectTokens = 4;
   static constexpr int vectors(int) { return 1; }
 };
 
 constexpr int kAttendQueries = 4;
 constexpr int attend_vectors(int) { return 4; }
-inline void prefetch_weights(const uint8_t*) {}
 
 #include "kernels/body.inl"
 

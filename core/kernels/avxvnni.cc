@@ -39,6 +39,7 @@ struct Dots {
   template <int kBits>
   using Dot = FullDot<kBits>;
   static constexpr int kTokens = 4;
+  static constexpr int kDirectTokens = 4;
   static constexpr int vectors(int) { return 2; }
 };
 

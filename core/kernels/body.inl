@@ -2,12 +2,12 @@
 // has defined, on top of vector.inl:
 //   load_f16, store_f16             kLanes halves at any alignment
 //   load_i16, load_i8, store_i8     kLanes small integers, widened to 32 bits or their low bytes
-//   prefetch_weights(block)         asks for weights that decode reads soon
 //   kAttendQueries                  most queries of a register tile of attention, a power of two
 //   attend_vectors(queries)         vectors of positions, or of a value, of a tile of that many
 // and gives make_table a class of integer dots:
 //   Dots::Dot<bits>                 for codes of 4, 5, 6 and 8 bits
 //   Dots::kTokens                   most tokens of a tile of a product, a power of two
+//   Dots::kDirectTokens             the same for packed strips (each size costs code for each type)
 //   Dots::vectors(tokens)           row vectors of a tile of that many tokens; divides kVectors
 //
 // A Dot: codes(word) prepares 4 columns of kLanes rows once for all tokens, acts(q, column) 4
@@ -158,22 +158,27 @@ void quantize(const float* x, int64_t n, int8_t* q, int8_t* digits, float* d, fl
     d[b] = rounded.d;
     for (int half = 0; half < 2; ++half) {
       const I(&values)[kVectors] = rounded.q[half];
-      I first[kVectors], second[kVectors];
-      for (int v = 0; v < kVectors; ++v) {
-        first[v] = (values[v] + 8) >> 4;
-        second[v] = values[v] - (first[v] << 4);
-      }
       store_i8(q + 16 * half, values);
-      store_i8(digits + 16 * half, first);
-      store_i8(digits + kActBlock + 16 * half, second);
+      if (digits != nullptr) {
+        I first[kVectors], second[kVectors];
+        for (int v = 0; v < kVectors; ++v) {
+          first[v] = (values[v] + 8) >> 4;
+          second[v] = values[v] - (first[v] << 4);
+        }
+        store_i8(digits + 16 * half, first);
+        store_i8(digits + kActBlock + 16 * half, second);
+      }
       sums[half] = fold(values, [](I one, I other) { return one + other; })[0];
     }
     ds[b] = d[b] * static_cast<float>(sums[0] + sums[1]);
-    digits += 2 * kActBlock;
+    if (digits != nullptr) digits += 2 * kActBlock;
   }
 }
 
+#include "kernels/sources.inl"
+//
 #include "kernels/products.inl"
+//
 #include "kernels/unpack.inl"
 
 // ---- Vectors of a token -----------------------------------------------------------------------
@@ -262,8 +267,8 @@ constexpr Kernels make_table(const char* name, bool (*supported)()) {
       .name = name,
       .supported = supported,
       .quantize = quantize,
-      .direct_q4_0 = nullptr,
-      .direct_q8_0 = nullptr,
+      .reads_digits = false,
+      .direct = nullptr,
       .gemm = nullptr,
       .float_f32 = float_strip<load_f32, 4>,
       .float_f16 = float_strip<load_f16, 2>,

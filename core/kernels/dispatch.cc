@@ -6,20 +6,23 @@
 
 namespace sluice {
 
-// Each is defined in the file of its name.
-extern const Kernels kGeneric;
+// Each is defined in the file of its name. (Every browser that takes a module has its table, so
+// wasm does without the generic one.)
 #if defined(__wasm__)
 extern const Kernels kWasmSimd;
 #if defined(SLUICE_WASM_RELAXED)
 const Kernels& wasm_relaxed_kernels();  // probes the machine at the first call
 #endif
-#elif defined(__x86_64__)
+#else
+#if defined(__x86_64__)
 extern const Kernels kAvx2;
 extern const Kernels kAvx512;
 extern const Kernels kAvxVnni;
 #elif defined(__aarch64__)
 extern const Kernels kI8mm;
 extern const Kernels kNeon;
+#endif
+extern const Kernels kGeneric;
 #endif
 
 KernelList all_kernels() {
@@ -29,7 +32,8 @@ KernelList all_kernels() {
     &wasm_relaxed_kernels(),
 #endif
     &kWasmSimd,
-#elif defined(__x86_64__)
+#else
+#if defined(__x86_64__)
     &kAvx512,
     &kAvxVnni,
     &kAvx2,
@@ -37,7 +41,8 @@ KernelList all_kernels() {
     &kI8mm,
     &kNeon,
 #endif
-    &kGeneric
+    &kGeneric,
+#endif
   };
   return {kList, static_cast<int>(std::size(kList))};
 }

@@ -3,11 +3,7 @@
 
 #include "kernels/kernels.h"
 
-#if defined(__wasm__)  // where it is for tests alone: small
-#define SLUICE_UNROLL
-#else
 #define SLUICE_UNROLL _Pragma("GCC unroll 16")
-#endif
 
 namespace sluice {
 namespace {
@@ -42,12 +38,12 @@ struct Dots {
   template <int kBits>
   using Dot = PortableDot<kBits>;
   static constexpr int kTokens = 2;
+  static constexpr int kDirectTokens = 1;
   static constexpr int vectors(int tokens) { return tokens == 1 ? 2 : 1; }
 };
 
 constexpr int kAttendQueries = 1;
 constexpr int attend_vectors(int) { return 4; }
-inline void prefetch_weights(const uint8_t*) {}
 
 #include "kernels/body.inl"
 

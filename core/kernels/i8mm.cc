@@ -79,6 +79,7 @@ struct Dots {
   template <int kBits>
   using Dot = PairDot;
   static constexpr int kTokens = 8;
+  static constexpr int kDirectTokens = 4;
   static constexpr int vectors(int tokens) { return tokens <= 2 ? 4 : 2; }
 };
 

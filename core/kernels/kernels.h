@@ -20,7 +20,8 @@ namespace sluice {
 // Quantized activations of n_tokens rows (quant.h says how they are made).
 struct Acts {
   const int8_t* q;       // [n_tokens][cols]
-  const int8_t* digits;  // [n_tokens][cols / 32][2][32]: q = 16 * first + second, both in -8..8
+  const int8_t* digits;  // [n_tokens][cols / 32][2][32]: q = 16 * first + second, both in -8..8;
+                         // unset unless the table reads them
   const float* d;        // [n_tokens][cols / 32]
   const float* ds;       // [n_tokens][cols / 32]: d * float(sum of the block's q)
   const int32_t* sums;   // [n_tokens][cols / 16]: sum of q over each 16
@@ -73,22 +74,23 @@ struct Attend {
 };
 inline constexpr int kMaxQueries = 64;
 
+inline constexpr int kDirectTokens = 4;
+
 struct Kernels {
   const char* name;
   bool (*supported)();  // may this machine run the table?
 
   // x[n] -> q[n], digits[2n], d[n/32], ds[n/32], sums[n/16]; n a multiple of 32. The digits: first
-  // = floor((q + 8) / 16), second = q - 16 * first.
+  // = floor((q + 8) / 16), second = q - 16 * first. They may be null where reads_digits is false.
   void (*quantize)(const float* x, int64_t n, int8_t* q, int8_t* digits, float* d, float* ds,
                    int32_t* sums);
 
-  // One strip times n_tokens rows: out[t * out_stride + r] for r = 0..15 (all 16 are written).
-  // Straight from the packed strip, for few tokens (decode):
-  using Direct = void (*)(const uint8_t* strip, const Acts& acts, int n_tokens, float* out,
-                          int64_t out_stride);
-  Direct direct_q4_0;
-  Direct direct_q8_0;
-  // From an unpacked panel, for any integer type and any number of tokens (prompts):
+  bool reads_digits;
+  // One strip of an integer type times n_tokens rows: out[t * out_stride + r] for r = 0..15 (all 16
+  // are written). Straight from the packed strip, which pays for up to kDirectTokens (decode):
+  void (*direct)(Type type, const uint8_t* strip, const Acts& acts, int n_tokens, float* out,
+                 int64_t out_stride);
+  // From an unpacked panel, for any number of tokens (prompts):
   void (*gemm)(const Panel& panel, const Acts& acts, int n_tokens, float* out, int64_t out_stride);
   // Float strips (packed layout) times f32 activations x[t * cols + k].
   using Float = void (*)(const uint8_t* strip, const float* x, int64_t cols, int n_tokens,
@@ -122,7 +124,7 @@ struct Kernels {
   float (*sum_exp)(const float* x, int64_t n, float max);
 };
 
-// All tables in this build, best first; generic is last and always supported.
+// All tables in this build, best first; the last one is always supported.
 struct KernelList {
   const Kernels* const* begin_;
   int count;

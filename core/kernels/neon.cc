@@ -29,6 +29,7 @@ struct Dots {
   template <int kBits>
   using Dot = LaneDot<kBits == 8>;
   static constexpr int kTokens = 4;
+  static constexpr int kDirectTokens = 4;
   static constexpr int vectors(int tokens) { return tokens <= 2 ? 4 : 2; }
 };
 

@@ -18,7 +18,6 @@ inline void store_i8(int8_t* p, I x) {
 
 constexpr int kAttendQueries = 4;
 constexpr int attend_vectors(int) { return 4; }
-inline void prefetch_weights(const uint8_t*) {}
 
 // A dot takes its activations from any lane, so 16 columns are loaded at once. kSigned: codes of 8
 // bits become weights, without a bias.

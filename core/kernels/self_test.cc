@@ -7,6 +7,8 @@
 namespace sluice {
 namespace {
 
+constexpr Type kTypes[] = {Type::Q4_0, Type::Q4_1, Type::Q5_0, Type::Q5_1,
+                           Type::Q8_0, Type::Q4_K, Type::Q5_K, Type::Q6_K};
 constexpr int64_t kCols = 256;
 constexpr int kTokens = 15;  // tiles of 8, 4, 2 and 1
 
@@ -69,7 +71,7 @@ struct Sample {
 }  // namespace
 
 bool gemm_is_exact(const Kernels& kernels) {
-  for (const Type type : {Type::Q4_0, Type::Q4_1, Type::Q5_0, Type::Q5_1, Type::Q6_K, Type::Q8_0}) {
+  for (const Type type : kTypes) {
     const Sample sample(type);
     alignas(64) static uint8_t codes[kCols * 16];
     alignas(64) static float scales[kCols];
@@ -86,14 +88,16 @@ bool gemm_is_exact(const Kernels& kernels) {
   return true;
 }
 
-bool direct_is_exact(const Kernels& kernels, Type type) {
-  const Sample sample(type);
-  std::vector<uint8_t> strip(sample.rows.size());
-  pack_strip(type, sample.rows.data(), kCols, strip.data());
-  std::vector<float> out(16 * kTokens);
-  const auto direct = type == Type::Q4_0 ? kernels.direct_q4_0 : kernels.direct_q8_0;
-  direct(strip.data(), sample.acts(), kTokens, out.data(), 16);
-  return sample.matches(type, out);
+bool direct_is_exact(const Kernels& kernels) {
+  for (const Type type : kTypes) {
+    const Sample sample(type);
+    std::vector<uint8_t> strip(sample.rows.size());
+    pack_strip(type, sample.rows.data(), kCols, strip.data());
+    std::vector<float> out(16 * kTokens);
+    kernels.direct(type, strip.data(), sample.acts(), kTokens, out.data(), 16);
+    if (!sample.matches(type, out)) return false;
+  }
+  return true;
 }
 
 }  // namespace sluice

@@ -8,7 +8,6 @@ namespace sluice {
 
 // All integer types and sizes of token tile; extreme codes and activations. About a millisecond.
 bool gemm_is_exact(const Kernels& kernels);
-// direct_q4_0 or direct_q8_0.
-bool direct_is_exact(const Kernels& kernels, Type type);
+bool direct_is_exact(const Kernels& kernels);
 
 }  // namespace sluice

@@ -30,10 +30,7 @@ inline I dot_i8(I acts, I codes, I sum) {
 #include "kernels/full_dot.inl"
 
 // Where the second operand is signed, too: 8-bit codes become weights, without a bias.
-template <int kBits>
-struct SignedDot : FullDot<kBits> {};
-template <>
-struct SignedDot<8> : FullDot<8> {
+struct SignedDot : FullDot<8> {
   static Codes codes(I word) { return word ^ static_cast<int32_t>(0x80808080u); }
   static Sum start(int32_t) { return I{}; }
 };
@@ -100,21 +97,32 @@ struct PairDot<8> {
 
 struct Tiles {
   static constexpr int kTokens = 4;
+  static constexpr int kDirectTokens = 1;
   static constexpr int vectors(int tokens) { return tokens == 1 ? 4 : tokens == 2 ? 2 : 1; }
 };
 struct UnsignedDots : Tiles {
   template <int kBits>
   using Dot = FullDot<kBits>;
 };
+template <int kBits>
+struct SignedOr {
+  using Dot = FullDot<kBits>;
+};
+template <>
+struct SignedOr<8> {
+  using Dot = SignedDot;
+};
 struct SignedDots : Tiles {
   template <int kBits>
-  using Dot = SignedDot<kBits>;
+  using Dot = typename SignedOr<kBits>::Dot;
 };
 struct PairDots : Tiles {
   template <int kBits>
   using Dot = PairDot<kBits>;
 };
 
+#include "kernels/sources.inl"
+//
 #include "kernels/products.inl"
 
 // What 4 * 127 * (the byte 0xff) comes to tells the lowerings apart: sdot (arm64, AVX-VNNI-INT8),
@@ -135,8 +143,7 @@ const Kernels& wasm_relaxed_kernels() {
     Kernels kernels = probed();
     kernels.name = "wasm-relaxed";
     if (!gemm_is_exact(kernels)) kernels.gemm = kWasmSimd.gemm;
-    if (!direct_is_exact(kernels, Type::Q4_0)) kernels.direct_q4_0 = kWasmSimd.direct_q4_0;
-    if (!direct_is_exact(kernels, Type::Q8_0)) kernels.direct_q8_0 = kWasmSimd.direct_q8_0;
+    if (!direct_is_exact(kernels)) kernels.direct = kWasmSimd.direct;
     return kernels;
   }();
   return kKernels;

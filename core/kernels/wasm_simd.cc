@@ -39,8 +39,14 @@ struct WideDot<8> {
 struct Dots {
   template <int kBits>
   using Dot = WideDot<kBits>;
+  static constexpr int kDirectTokens = 1;
+#if defined(SLUICE_WASM_RELAXED)  // what the relaxed table falls back to: small
+  static constexpr int kTokens = 1;
+  static constexpr int vectors(int) { return 1; }
+#else
   static constexpr int kTokens = 2;
   static constexpr int vectors(int tokens) { return tokens == 1 ? 4 : 2; }
+#endif
 };
 
 #include "kernels/body.inl"

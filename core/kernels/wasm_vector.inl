@@ -19,4 +19,3 @@ inline I dot_i16(H a, H b) { return as<I>(wasm_i32x4_dot_i16x8(as<v128_t>(a), as
 
 constexpr int kAttendQueries = 4;
 constexpr int attend_vectors(int queries) { return queries == 4 ? 2 : 4; }
-inline void prefetch_weights(const uint8_t*) {}

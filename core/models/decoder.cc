@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/stopwatch.h"
+
 namespace sluice {
 namespace {
 
@@ -135,9 +137,10 @@ uint64_t Decoder::weight_bytes_per_token() const {
   return total;
 }
 
-Status Decoder::prepare(const Kernels& kernels, Pool& pool, KvType kv_type) {
+Status Decoder::prepare(const Kernels& kernels, Pool& pool, KvType kv_type, bool profile) {
   kernels_ = &kernels;
   pool_ = &pool;
+  profile_ = profile;
   cache_.configure(kv_type, config_.n_kv_heads, config_.head_dim);
   workers_.clear();
   for (int i = 0; i < pool.size(); ++i) {
@@ -145,6 +148,7 @@ Status Decoder::prepare(const Kernels& kernels, Pool& pool, KvType kv_type) {
     SLUICE_ASSIGN(worker.one, Activations::allocate(max_cols(), 1));
     SLUICE_ASSIGN(worker.matmul, MatmulScratch::allocate(max_cols()));
     SLUICE_ASSIGN(worker.attention, AttentionScratch::allocate(max_queries(), config_.head_dim));
+    worker.matmul.time_unpacking(profile);
     workers_.push_back(std::move(worker));
   }
   return {};
@@ -153,6 +157,7 @@ Status Decoder::prepare(const Kernels& kernels, Pool& pool, KvType kv_type) {
 // --- the pass ------------------------------------------------------------------------------------
 
 Status Decoder::begin(std::span<const int32_t> tokens, int64_t first) {
+  const Stopwatch watch;
   const auto n = static_cast<int64_t>(tokens.size());
   SLUICE_TRY(cache_.reserve(first + n));
   const auto room = [](AlignedBuffer& buffer, int64_t floats) -> Status {
@@ -187,6 +192,12 @@ Status Decoder::begin(std::span<const int32_t> tokens, int64_t first) {
   for (int64_t t = 0; t < n; ++t) {
     read_row(weights_.matrix(embedding_), tokens[static_cast<size_t>(t)], residual(t));
   }
+  if (profile_) {
+    constexpr auto kAt = static_cast<size_t>(Phase::embedding);
+    const double seconds = watch.seconds();
+    workers_[0].seconds.wall[kAt] += seconds;
+    workers_[0].seconds.busy[kAt] += seconds;
+  }
   return {};
 }
 
@@ -202,13 +213,28 @@ void Decoder::run_block(int64_t layer, int64_t index) {
   });
 }
 
+// pool_->share_out, timed where that is asked for.
+template <typename Body>
+void Decoder::share_out(Phase phase, int worker, int64_t n, const Body& body) {
+  if (!profile_) return pool_->share_out(worker, n, body);
+  const auto at = static_cast<size_t>(phase);
+  PhaseSeconds& seconds = workers_[static_cast<size_t>(worker)].seconds;
+  const Stopwatch wall;
+  pool_->share_out(worker, n, [&](Share mine) {
+    const Stopwatch busy;
+    body(mine);
+    seconds.busy[at] += busy.seconds();
+  });
+  if (worker == 0) seconds.wall[at] += wall.seconds();
+}
+
 // Shares out n_items, giving each part with the rows that fill_row(token, row) makes, quantized:
 // one token's by each worker for itself, the rows of several in a phase before.
 template <typename FillRow, typename Body>
-void Decoder::with_rows(int worker, int64_t n_tokens, int64_t cols, const FillRow& fill_row,
-                        int64_t n_items, const Body& body) {
+void Decoder::with_rows(Phase phase, int worker, int64_t n_tokens, int64_t cols,
+                        const FillRow& fill_row, int64_t n_items, const Body& body) {
   if (n_tokens > 1) {
-    pool_->share_out(worker, n_tokens, [&](Share mine) {
+    share_out(Phase::rows, worker, n_tokens, [&](Share mine) {
       const Input shared = shared_.rows_of(cols);
       for (int64_t t = mine.begin; t < mine.end; ++t) {
         fill_row(t, shared.row(t));
@@ -217,7 +243,7 @@ void Decoder::with_rows(int worker, int64_t n_tokens, int64_t cols, const FillRo
     });
   }
   bool filled = false;
-  pool_->share_out(worker, n_items, [&](Share mine) {
+  share_out(phase, worker, n_items, [&](Share mine) {
     const bool own = n_tokens == 1;
     const Input in =
         own ? workers_[static_cast<size_t>(worker)].one.rows_of(cols) : shared_.rows_of(cols);
@@ -267,7 +293,7 @@ void Decoder::attention(int worker, const Block& block) {
     kernels_->rms_norm(residual(block.first_token + t), weights_.vector(w.attn_norm), c.n_embd,
                        c.rms_eps, row);
   };
-  with_rows(worker, n, c.n_embd, normed, strips, [&](const Input& in, Share mine) {
+  with_rows(Phase::qkv, worker, n, c.n_embd, normed, strips, [&](const Input& in, Share mine) {
     const Product qkv[] = {{w.q, w.q_bias, q_.as<float>()},
                            {w.k, w.k_bias, k_.as<float>()},
                            {w.v, w.v_bias, v_.as<float>()}};
@@ -275,7 +301,7 @@ void Decoder::attention(int worker, const Block& block) {
   });
 
   if (n > 1) {
-    pool_->share_out(worker, n * n_kv_heads, [&](Share mine) {
+    share_out(Phase::rope, worker, n * n_kv_heads, [&](Share mine) {
       for (int64_t i = mine.begin; i < mine.end; ++i)
         rotate_and_store(block, i / n_kv_heads, i % n_kv_heads);
     });
@@ -284,7 +310,7 @@ void Decoder::attention(int worker, const Block& block) {
   const int64_t group = c.n_heads[static_cast<size_t>(block.layer)] / n_kv_heads;
   const int64_t tile = std::max<int64_t>(1, kTileQueries / group);
   const int64_t n_tiles = (n + tile - 1) / tile;
-  pool_->share_out(worker, n_kv_heads * n_tiles, [&](Share mine) {
+  share_out(Phase::attention, worker, n_kv_heads * n_tiles, [&](Share mine) {
     for (int64_t i = mine.begin; i < mine.end; ++i) {
       // With one token, whoever attends over a KV head stores its new position first.
       if (n == 1) rotate_and_store(block, 0, i);
@@ -297,7 +323,7 @@ void Decoder::attention(int worker, const Block& block) {
     std::memcpy(row, attended_.as<float>() + t * q_rows, static_cast<size_t>(4 * q_rows));
   };
   with_rows(
-      worker, n, q_rows, attended, padded_rows(c.n_embd) / kStripRows,
+      Phase::output, worker, n, q_rows, attended, padded_rows(c.n_embd) / kStripRows,
       [&](const Input& in, Share mine) { add_to_residual(worker, block, w.output, in, mine); });
 }
 
@@ -359,24 +385,25 @@ void Decoder::feed_forward(int worker, const Block& block) {
                        c.rms_eps, row);
   };
   // The same worker computes the same rows of gate and up, so it can combine them at once.
-  with_rows(worker, n, c.n_embd, normed, stride / kStripRows, [&](const Input& in, Share mine) {
-    const MatmulScratch& scratch = workers_[static_cast<size_t>(worker)].matmul;
-    float* gate = gate_.as<float>();
-    float* up = up_.as<float>();
-    matmul(*kernels_, weights_.matrix(w.gate), in, n, gate, stride, mine, scratch);
-    matmul(*kernels_, weights_.matrix(w.up), in, n, up, stride, mine, scratch);
-    const int64_t begin = mine.begin * kStripRows;
-    const int64_t rows = (mine.end - mine.begin) * kStripRows;
-    for (int64_t t = 0; t < n; ++t) {
-      float* at = gate + t * stride + begin;
-      kernels_->silu_mul(at, up + t * stride + begin, rows, at);
-    }
-  });
+  with_rows(Phase::gate_up, worker, n, c.n_embd, normed, stride / kStripRows,
+            [&](const Input& in, Share mine) {
+              MatmulScratch& scratch = workers_[static_cast<size_t>(worker)].matmul;
+              float* gate = gate_.as<float>();
+              float* up = up_.as<float>();
+              matmul(*kernels_, weights_.matrix(w.gate), in, n, gate, stride, mine, scratch);
+              matmul(*kernels_, weights_.matrix(w.up), in, n, up, stride, mine, scratch);
+              const int64_t begin = mine.begin * kStripRows;
+              const int64_t rows = (mine.end - mine.begin) * kStripRows;
+              for (int64_t t = 0; t < n; ++t) {
+                float* at = gate + t * stride + begin;
+                kernels_->silu_mul(at, up + t * stride + begin, rows, at);
+              }
+            });
 
   const auto hidden = [&](int64_t t, float* row) {
     std::memcpy(row, gate_.as<float>() + t * stride, static_cast<size_t>(4 * n_ff));
   };
-  with_rows(worker, n, n_ff, hidden, padded_rows(c.n_embd) / kStripRows,
+  with_rows(Phase::down, worker, n, n_ff, hidden, padded_rows(c.n_embd) / kStripRows,
             [&](const Input& in, Share mine) { add_to_residual(worker, block, w.down, in, mine); });
 }
 
@@ -400,12 +427,43 @@ void Decoder::finish(int64_t index, float* out) {
       kernels_->rms_norm(residual(index), weights_.vector(output_norm_), config_.n_embd,
                          config_.rms_eps, row);
     };
-    with_rows(worker, 1, config_.n_embd, normed, padded_rows(config_.n_vocab) / kStripRows,
-              [&](const Input& in, Share mine) {
+    with_rows(Phase::head, worker, 1, config_.n_embd, normed,
+              padded_rows(config_.n_vocab) / kStripRows, [&](const Input& in, Share mine) {
                 const Product logits[] = {{head_, -1, out}};
                 multiply(worker, 1, in, mine, logits);
               });
   });
+}
+
+std::vector<PhaseTime> Decoder::take_profile() {
+  std::vector<PhaseTime> phases;
+  if (!profile_) return phases;
+  PhaseTime unpacking{"(unpacking)", 0, 0, 0, 0};
+  for (const char* name : kPhaseNames) phases.push_back({name, 0, 0, 0, 0});
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    PhaseSeconds& seconds = workers_[i].seconds;
+    for (size_t p = 0; p < kPhases; ++p) {
+      if (i == 0) phases[p].wall_ms = 1e3 * seconds.wall[p];
+      phases[p].busy_ms += 1e3 * seconds.busy[p];
+    }
+    unpacking.busy_ms += 1e3 * workers_[i].matmul.take_unpacking();
+    seconds = {};
+  }
+  const auto add = [&](Phase phase, int handle) {
+    const Matrix& m = weights_.matrix(handle);
+    PhaseTime& time = phases[static_cast<size_t>(phase)];
+    time.weight_bytes += static_cast<uint64_t>(m.rows) * m.bytes_per_row();
+    time.weights += static_cast<uint64_t>(m.rows * m.cols);
+  };
+  for (const Layer& w : layers_) {
+    for (const int handle : {w.q, w.k, w.v}) add(Phase::qkv, handle);
+    add(Phase::output, w.output);
+    for (const int handle : {w.gate, w.up}) add(Phase::gate_up, handle);
+    add(Phase::down, w.down);
+  }
+  add(Phase::head, head_);
+  phases.push_back(unpacking);
+  return phases;
 }
 
 }  // namespace sluice

@@ -16,6 +16,7 @@
 #include "kernels/kernels.h"
 #include "models/config.h"
 #include "models/kv_cache.h"
+#include "models/profile.h"
 #include "ops/attention.h"
 #include "ops/matmul.h"
 #include "ops/rope.h"
@@ -46,7 +47,7 @@ class Decoder {
   uint64_t weight_bytes_per_token() const;
 
   // Takes the workers' scratch and an empty cache. `kernels` and `pool` outlive this object.
-  Status prepare(const Kernels& kernels, Pool& pool, KvType kv_type);
+  Status prepare(const Kernels& kernels, Pool& pool, KvType kv_type, bool profile);
   KvCache& cache() { return cache_; }
   const KvCache& cache() const { return cache_; }
 
@@ -63,6 +64,9 @@ class Decoder {
   // out[n_vocab padded to 16] = logits of token `index` of the pass, once all layers have run.
   void finish(int64_t index, float* out);
 
+  // What the phases have taken since the last call; nothing unless prepared to profile.
+  std::vector<PhaseTime> take_profile();
+
  private:
   // Handles into weights_; -1 where the model has none.
   struct Layer {
@@ -73,6 +77,7 @@ class Decoder {
     Activations one;  // a single token's rows: each worker makes its own
     MatmulScratch matmul;
     AttentionScratch attention;
+    PhaseSeconds seconds;
   };
   struct Block {
     int64_t layer, first_token, n_tokens;
@@ -88,8 +93,10 @@ class Decoder {
   int64_t max_queries() const;  // heads that attend side by side
   float* residual(int64_t token) const { return x_.as<float>() + token * config_.n_embd; }
 
+  template <typename Body>
+  void share_out(Phase phase, int worker, int64_t n, const Body& body);
   template <typename FillRow, typename Body>
-  void with_rows(int worker, int64_t n_tokens, int64_t cols, const FillRow& fill_row,
+  void with_rows(Phase phase, int worker, int64_t n_tokens, int64_t cols, const FillRow& fill_row,
                  int64_t n_items, const Body& body);
   void multiply(int worker, int64_t n_tokens, const Input& in, Share mine,
                 std::span<const Product> products);
@@ -107,6 +114,7 @@ class Decoder {
 
   const Kernels* kernels_ = nullptr;
   Pool* pool_ = nullptr;
+  bool profile_ = false;
   KvCache cache_;
   RopeTable rope_;
   std::vector<Worker> workers_;

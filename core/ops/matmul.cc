@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
+#include "base/stopwatch.h"
+
 namespace sluice {
 namespace {
-
-// Up to this many tokens a packed strip is multiplied as it lies; more pay for unpacking it.
-constexpr int64_t kDirectTokens = 4;
 
 void multiply_float(const Kernels& kernels, const Matrix& matrix, int64_t s, const Input& in,
                     int n_tokens, float* out, int64_t out_stride, const MatmulScratch& scratch) {
@@ -32,22 +31,28 @@ void multiply_float(const Kernels& kernels, const Matrix& matrix, int64_t s, con
                     out_stride);
 }
 
+void unpack_strip(const Kernels& kernels, const Matrix& matrix, int64_t s, Panel& panel) {
+  if (matrix.strip_packed(s)) {
+    kernels.unpack(matrix.type, matrix.strip(s), matrix.cols, panel);
+    return;
+  }
+  const int64_t n_rows = std::min<int64_t>(kStripRows, matrix.rows - s * kStripRows);
+  unpack_rows(matrix.type, matrix.strip(s), static_cast<int>(n_rows), matrix.cols, panel);
+}
+
 void multiply_integer(const Kernels& kernels, const Matrix& matrix, int64_t s, const Acts& acts,
-                      int n_tokens, float* out, int64_t out_stride, const MatmulScratch& scratch) {
-  const bool packed = matrix.strip_packed(s);
-  const Kernels::Direct direct = matrix.type == Type::Q4_0   ? kernels.direct_q4_0
-                                 : matrix.type == Type::Q8_0 ? kernels.direct_q8_0
-                                                             : nullptr;
-  if (packed && direct != nullptr && n_tokens <= kDirectTokens) {
-    direct(matrix.strip(s), acts, n_tokens, out, out_stride);
+                      int n_tokens, float* out, int64_t out_stride, MatmulScratch& scratch) {
+  if (matrix.strip_packed(s) && n_tokens <= kDirectTokens) {
+    kernels.direct(matrix.type, matrix.strip(s), acts, n_tokens, out, out_stride);
     return;
   }
   Panel panel = scratch.panel();
-  if (packed) {
-    kernels.unpack(matrix.type, matrix.strip(s), matrix.cols, panel);
+  if (scratch.timed()) {
+    const Stopwatch watch;
+    unpack_strip(kernels, matrix, s, panel);
+    scratch.add_unpacking(watch.seconds());
   } else {
-    const int64_t n_rows = std::min<int64_t>(kStripRows, matrix.rows - s * kStripRows);
-    unpack_rows(matrix.type, matrix.strip(s), static_cast<int>(n_rows), matrix.cols, panel);
+    unpack_strip(kernels, matrix, s, panel);
   }
   kernels.gemm(panel, acts, n_tokens, out, out_stride);
 }
@@ -85,7 +90,8 @@ Input Activations::rows_of(int64_t cols) const {
 
 void Input::quantize(const Kernels& kernels, int64_t token) const {
   if (cols % kActBlock != 0) return;
-  kernels.quantize(row(token), cols, q + token * cols, digits + token * (2 * cols),
+  kernels.quantize(row(token), cols, q + token * cols,
+                   kernels.reads_digits ? digits + token * (2 * cols) : nullptr,
                    d + token * (cols / 32), ds + token * (cols / 32), sums + token * (cols / 16));
 }
 
@@ -114,7 +120,7 @@ Panel MatmulScratch::panel() const {
 }
 
 void matmul(const Kernels& kernels, const Matrix& matrix, const Input& in, int64_t n_tokens,
-            float* out, int64_t out_stride, Share strips, const MatmulScratch& scratch) {
+            float* out, int64_t out_stride, Share strips, MatmulScratch& scratch) {
   const bool integer = traits(matrix.type).group != 0;
   for (int64_t s = strips.begin; s < strips.end; ++s) {
     float* out_strip = out + s * kStripRows;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "base/aligned.h"
 #include "base/threads.h"
@@ -48,14 +49,22 @@ class MatmulScratch {
   float* row() const { return row_.as<float>(); }      // [max_cols]
   float* strip() const { return strip_.as<float>(); }  // [max_cols][16]
 
+  // Whether to count the seconds that unpacking takes; those since they were last taken.
+  void time_unpacking(bool on) { timed_ = on; }
+  bool timed() const { return timed_; }
+  void add_unpacking(double seconds) { unpacking_seconds_ += seconds; }
+  double take_unpacking() { return std::exchange(unpacking_seconds_, 0.0); }
+
  private:
+  bool timed_ = false;
+  double unpacking_seconds_ = 0;
   AlignedBuffer codes_, scales_, mins_, row_, strip_;
 };
 
 // out[t * out_stride + row] for the rows of the strips [strips.begin, strips.end) and n_tokens
 // tokens. out_stride >= matrix.strips() * 16: the rows past the last are written, with 0.
 void matmul(const Kernels& kernels, const Matrix& matrix, const Input& in, int64_t n_tokens,
-            float* out, int64_t out_stride, Share strips, const MatmulScratch& scratch);
+            float* out, int64_t out_stride, Share strips, MatmulScratch& scratch);
 
 // Rows of an output of `rows` rows, padded to whole strips.
 inline int64_t padded_rows(int64_t rows) {

@@ -28,7 +28,7 @@ const options = {
   inspect: ['--json', '-c'],
   tokenize: ['-p', '-f', '--json', '--bos', '--special', '--lines'],
   logits: ['-p', '--tokens', '--top', '--hash', '-t', '-c', '--batch', '--kv-type', '--json'],
-  bench: ['-p', '-n', '-r', '-t', '--depth', '--json'],
+  bench: ['-p', '-n', '-r', '-t', '--depth', '--profile', '--json'],
 };
 
 describe('help', () => {

@@ -51,7 +51,7 @@ export interface MemoryOptions {
 export interface LoadOptions extends SourceOptions, MemoryOptions {
   /** Forces a build of the engine. Default: the best that this browser runs. */
   flavour?: Flavour | undefined;
-  /** Forces a kernel table ('generic', 'wasm-simd', 'wasm-relaxed'). Default: the flavour's best. */
+  /** Forces a kernel table ('wasm-simd', 'wasm-relaxed'). Default: the flavour's best. */
   kernels?: string | undefined;
   /** Only 'none' in this version: the browser's own HTTP cache applies. */
   cache?: 'none' | undefined;

@@ -1,0 +1,66 @@
+#include "bench_profile.h"
+
+#include "common.h"
+
+namespace sluice::cli {
+namespace {
+
+struct Row {
+  std::string name;
+  double ms;     // for the prompt, or for a token
+  double share;  // of the whole time
+  double busy;   // of the threads' time, 0 to 1
+  double rate;   // 1e9 multiply-adds, or bytes of weights, a second; 0 where there are no weights
+};
+
+std::vector<Row> rows_of(const ProfiledRun& run, int threads, bool decode) {
+  const double total = run.seconds * 1e3;
+  const auto tokens = static_cast<double>(run.tokens);
+  const double unit = decode ? tokens : 1;
+  std::vector<Row> rows;
+  double counted = 0;
+  for (const PhaseTime& phase : run.phases) {
+    // Unpacking is no phase but a part of several, known from the threads' own clocks.
+    const bool part = phase.wall_ms == 0;
+    const double wall = part ? phase.busy_ms / threads : phase.wall_ms;
+    if (wall == 0) continue;
+    if (!part) counted += wall;
+    // The head multiplies the last token of a prompt alone.
+    const bool head = phase.name == std::string_view(kPhaseNames[static_cast<size_t>(Phase::head)]);
+    const double done = static_cast<double>(decode ? phase.weight_bytes : phase.weights) *
+                        (head && !decode ? 1 : tokens);
+    rows.push_back({phase.name, wall / unit, wall / total, phase.busy_ms / threads / wall,
+                    done / (wall * 1e6)});
+  }
+  rows.push_back({"rest", (total - counted) / unit, (total - counted) / total, 0, 0});
+  return rows;
+}
+
+}  // namespace
+
+nlohmann::ordered_json profile_json(const ProfiledRun& run, int threads, bool decode) {
+  auto out = nlohmann::ordered_json::array();
+  for (const Row& row : rows_of(run, threads, decode)) {
+    out.push_back({{"phase", row.name}, {"ms", row.ms}, {"share", row.share}, {"busy", row.busy}});
+    if (row.rate > 0) out.back()[decode ? "gbps" : "gmacs"] = row.rate;
+  }
+  return out;
+}
+
+std::string profile_text(const ProfiledRun& run, int threads, bool decode) {
+  std::string text = decode ? format("\ndecode, %d threads: %.3f ms a token\n", threads,
+                                     1e3 * run.seconds / static_cast<double>(run.tokens))
+                            : format("\nprompt of %d tokens, %d threads: %.1f ms\n",
+                                     static_cast<int>(run.tokens), threads, 1e3 * run.seconds);
+  text += format("  %-16s %10s %7s %6s %9s\n", "phase", "ms", "share", "busy",
+                 decode ? "GB/s" : "GMAC/s");
+  for (const Row& row : rows_of(run, threads, decode)) {
+    text += format("  %-16s %10.3f %6.1f%%", row.name.c_str(), row.ms, 100 * row.share);
+    if (row.busy > 0) text += format(" %5.0f%%", 100 * row.busy);
+    if (row.rate > 0) text += format(" %9.1f", row.rate);
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace sluice::cli

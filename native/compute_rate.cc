@@ -1,0 +1,110 @@
+#include "compute_rate.h"
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <map>
+#include <thread>
+#include <vector>
+
+namespace sluice::cli {
+namespace {
+
+constexpr int64_t kCols = 1024;
+constexpr int kTokens = 64;
+constexpr int kMeasurements = 7;
+constexpr double kSeconds = 0.02;
+
+using Clock = std::chrono::steady_clock;
+
+struct alignas(64) Line {
+  uint8_t bytes[64];
+};
+std::vector<Line> lines(int64_t bytes) {
+  return std::vector<Line>(static_cast<size_t>(bytes / 64));
+}
+
+// One thread's operands: zeros everywhere, as the time doesn't depend on them.
+class Product {
+ public:
+  Product(const Kernels& kernels, Type type)
+      : kernels_(kernels), type_(type), floats_(traits(type).group == 0) {
+    describe_panel(type, panel_);
+    panel_.codes = codes_[0].bytes;
+    panel_.scales = panel_.mins = reinterpret_cast<float*>(scales_[0].bytes);
+  }
+
+  void run() {
+    if (floats_) {
+      const Kernels::Float multiply = type_ == Type::F32   ? kernels_.float_f32
+                                      : type_ == Type::F16 ? kernels_.float_f16
+                                                           : kernels_.float_bf16;
+      multiply(codes_[0].bytes, x_.data(), kCols, kTokens, out_.data(), kStripRows);
+      return;
+    }
+    const Acts acts{q_.data(), digits_.data(), d_.data(), d_.data(), sums_.data(), kCols};
+    kernels_.gemm(panel_, acts, kTokens, out_.data(), kStripRows);
+  }
+
+ private:
+  const Kernels& kernels_;
+  Type type_;
+  bool floats_;
+  Panel panel_{};
+  std::vector<Line> codes_ = lines(kCols * kStripRows * 4);  // enough for f32
+  std::vector<Line> scales_ = lines(kCols * 4);              // of groups of 16
+  std::vector<int8_t> q_ = std::vector<int8_t>(kCols * kTokens);
+  std::vector<int8_t> digits_ = std::vector<int8_t>(2 * kCols * kTokens);
+  std::vector<float> d_ = std::vector<float>(kCols / kActBlock * kTokens);
+  std::vector<int32_t> sums_ = std::vector<int32_t>(kCols / 16 * kTokens);
+  std::vector<float> x_ = std::vector<float>(kCols * kTokens);
+  std::vector<float> out_ = std::vector<float>(kStripRows * kTokens);
+};
+
+// Seconds from the first thread's start to the last one's end.
+double measure(std::vector<Product>& products, int rounds) {
+  std::barrier ready(static_cast<ptrdiff_t>(products.size()));
+  std::vector<Clock::time_point> starts(products.size()), ends(products.size());
+  const auto work = [&](size_t i) {
+    ready.arrive_and_wait();
+    starts[i] = Clock::now();
+    for (int round = 0; round < rounds; ++round) products[i].run();
+    ends[i] = Clock::now();
+  };
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < products.size(); ++i) others.emplace_back(work, i);
+  work(0);
+  for (std::thread& thread : others) thread.join();
+  const auto first = std::min_element(starts.begin(), starts.end());
+  const auto last = std::max_element(ends.begin(), ends.end());
+  return std::chrono::duration<double>(*last - *first).count();
+}
+
+}  // namespace
+
+double multiply_rate(const Kernels& kernels, Type type, int threads) {
+  std::vector<Product> products;
+  products.reserve(static_cast<size_t>(threads));
+  for (int i = 0; i < threads; ++i) products.emplace_back(kernels, type);
+  const double once = std::max(measure(products, 1), 1e-7);
+  const int rounds = static_cast<int>(std::clamp(kSeconds / once, 1.0, 1e6));
+  std::vector<double> rates;
+  for (int i = 0; i < kMeasurements; ++i) {
+    const double multiplied = static_cast<double>(kCols) * kTokens * kStripRows * rounds * threads;
+    rates.push_back(multiplied / measure(products, rounds) / 1e9);
+  }
+  std::nth_element(rates.begin(), rates.begin() + kMeasurements / 2, rates.end());
+  return rates[kMeasurements / 2];
+}
+
+Type main_type(const Gguf& header) {
+  std::map<uint32_t, uint64_t> bytes;
+  for (const TensorInfo& tensor : header.tensors) {
+    bytes[tensor.type] += tensor.bytes;
+  }
+  const auto most = std::max_element(bytes.begin(), bytes.end(),
+                                     [](auto& a, auto& b) { return a.second < b.second; });
+  return static_cast<Type>(most->first);
+}
+
+}  // namespace sluice::cli
