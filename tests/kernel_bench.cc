@@ -197,7 +197,8 @@ class Bench {
     for (const KvType type : {KvType::f32, KvType::f16, KvType::q8_0}) {
       for (const auto& [heads, tokens] : {std::pair{1, 1}, {2, 1}, {2, 16}}) {
         const auto queries = static_cast<size_t>(heads * tokens);
-        std::vector<float> state(queries * (2 + kDim)), scratch(queries * (kKvChunk + kDim));
+        std::vector<float> state(queries * (2 + kDim));
+        std::vector<float> scratch(static_cast<size_t>(attend_scratch(type, tokens, heads, kDim)));
         const Attend attend{{type, k.data(), scales.data(), v.data(), scales.data()},
                             kKvChunk,
                             tokens,

@@ -168,7 +168,7 @@ void check_attend(const Kernels& kernels, Report& report) {
         const int q_stride = n_heads * head_dim + random.below(20);
         const Floats q = random.activations(n_tokens * q_stride);
         Floats max(queries), sum(queries), values(queries * cache.padded);
-        Floats scratch(queries * (kKvChunk + cache.padded));
+        Floats scratch(static_cast<size_t>(attend_scratch(type, n_tokens, n_heads, head_dim)));
         std::vector<Running> want(queries);
         // The last token sees all of the chunk as the first one; then as a later one that some
         // tokens may see nothing of; then, where it is full, as one before all of them.

@@ -243,8 +243,50 @@ void attend_typed(const Attend& a) {
       [&]<int kQueries>(int query) { attend_queries<kType, kQueries>(a, query); });
 }
 
+// The chunk's first n positions as f32, in its layout, in the scratch behind the queries' own.
+template <KvType kType>
+KvChunk widen(const Attend& a, int n) {
+  constexpr int kBytes = element_bytes(kType);
+  const KvChunk& chunk = a.chunk;
+  const int padded = padded_dim(a);
+  float* k = scores_of(a, a.n_tokens * a.n_heads);
+  float* v = k + kKvChunk * a.head_dim;
+  for (int64_t group = 0, row = 0; group < (n + 15) / 16; ++group) {
+    for (int d = 0; d < a.head_dim; ++d, ++row) {
+      for (int i = 0; i < 16; i += kLanes) {
+        F value = load_element<kType>(chunk.k + (16 * row + i) * kBytes);
+        if constexpr (kType == KvType::q8_0) {
+          const int64_t scale = group * scale_count(a) + d / kKvScaleBlock;
+          value = value * load<F>(chunk.k_scales + 16 * scale + i);
+        }
+        store(k + 16 * row + i, value);
+      }
+    }
+  }
+  for (int64_t p = 0; p < n; ++p) {
+    for (int64_t i = 0; i < padded; i += kLanes) {
+      F value = load_element<kType>(chunk.v + (p * padded + i) * kBytes);
+      if constexpr (kType == KvType::q8_0) {
+        value = value * chunk.v_scales[p * scale_count(a) + i / kKvScaleBlock];
+      }
+      store(v + p * padded + i, value);
+    }
+  }
+  return {KvType::f32, reinterpret_cast<const uint8_t*>(k), nullptr,
+          reinterpret_cast<const uint8_t*>(v), nullptr};
+}
+
+// Many queries pay for widening once what each few of them would widen for themselves.
+template <KvType kType>
+void attend_narrow(const Attend& a) {
+  if (a.n_tokens < kWideTokens) return attend_typed<kType>(a);
+  Attend wide = a;
+  wide.chunk = widen<kType>(a, visible_to(a, a.n_tokens * a.n_heads - 1));
+  attend_typed<KvType::f32>(wide);
+}
+
 void attend(const Attend& a) {
   if (a.chunk.type == KvType::f32) return attend_typed<KvType::f32>(a);
-  if (a.chunk.type == KvType::f16) return attend_typed<KvType::f16>(a);
-  attend_typed<KvType::q8_0>(a);
+  if (a.chunk.type == KvType::f16) return attend_narrow<KvType::f16>(a);
+  attend_narrow<KvType::q8_0>(a);
 }

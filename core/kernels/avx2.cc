@@ -42,13 +42,13 @@ struct BytePairs {
 
   static Codes codes(I word) { return word; }
   static Acts acts(const int8_t* q, int column) { return splat_word(q + column); }
-  static Sum start(int32_t) { return {H{}, I{}}; }
+  static Sum start(I) { return {H{}, I{}}; }
   static void step(Sum& sum, Codes c, Acts a) { add_now(sum.part, multiply_pairs(c, a)); }
   static void flush(Sum& sum) {
     sum.total = sum.total + add_pairs(sum.part, 1);
     sum.part = H{};
   }
-  static I total(Sum sum, int32_t bias_sum) {
+  static I total(Sum sum, I bias_sum) {
     flush(sum);
     return sum.total + bias_sum;
   }
@@ -72,13 +72,13 @@ struct BytePairs<8> {
   static Acts acts(const int8_t* digits, int column) {
     return {splat_word(digits + column), splat_word(digits + 32 + column)};
   }
-  static Sum start(int32_t) { return {H{}, H{}}; }
+  static Sum start(I) { return {H{}, H{}}; }
   static void step(Sum& sum, Codes c, const Acts& a) {
     add_now(sum.high, multiply_pairs(c, a.high));
     add_now(sum.low, multiply_pairs(c, a.low));
   }
   static void flush(Sum&) {}
-  static I total(const Sum& sum, int32_t bias_sum) {
+  static I total(const Sum& sum, I bias_sum) {
     return add_pairs(sum.high, 16) + add_pairs(sum.low, 1) + bias_sum;
   }
 };

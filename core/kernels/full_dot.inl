@@ -12,8 +12,8 @@ struct FullDot {
 
   static Codes codes(I word) { return word; }
   static Acts acts(const int8_t* q, int column) { return splat_word(q + column); }
-  static Sum start(int32_t bias_sum) { return splat(bias_sum); }
+  static Sum start(I bias_sum) { return bias_sum; }
   static void step(Sum& sum, Codes c, Acts a) { sum = dot_i8(a, c, sum); }
   static void flush(Sum&) {}
-  static I total(Sum sum, int32_t) { return sum; }
+  static I total(Sum sum, I) { return sum; }
 };

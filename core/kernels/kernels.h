@@ -70,9 +70,17 @@ struct Attend {
   float* max;      // [queries]
   float* sum;      // [queries]
   float* values;   // [queries][head_dim_padded]
-  float* scratch;  // [queries][kKvChunk + head_dim_padded]
+  float* scratch;  // [attend_scratch(..)]
 };
 inline constexpr int kMaxQueries = 64;
+// From so many tokens on a chunk of narrow elements is first widened to f32.
+inline constexpr int kWideTokens = 8;
+// Floats of scratch that attending over chunks of this type takes.
+constexpr int64_t attend_scratch(KvType type, int n_tokens, int n_heads, int head_dim) {
+  const int64_t padded = (head_dim + 15) / 16 * 16;
+  const bool wide = type != KvType::f32 && n_tokens >= kWideTokens;
+  return n_tokens * n_heads * (kKvChunk + padded) + (wide ? kKvChunk * (head_dim + padded) : 0);
+}
 
 inline constexpr int kDirectTokens = 4;
 

@@ -36,7 +36,7 @@ struct LaneDot {
   static Acts acts(const int8_t* q, int column) {
     return {load<I>(q + column / 16 * 16), column / 4 % 4};
   }
-  static Sum start(int32_t bias_sum) { return vdupq_n_s32(kSigned ? 0 : bias_sum); }
+  static Sum start(I bias_sum) { return as<Sum>(kSigned ? I{} : bias_sum); }
   // Unrolled, each step is the one instruction of its lane.
   static void step(Sum& sum, Codes c, const Acts& a) {
     if (a.lane == 0) sum = dot_lane<0>(sum, c, a.columns);
@@ -45,7 +45,7 @@ struct LaneDot {
     if (a.lane == 3) sum = dot_lane<3>(sum, c, a.columns);
   }
   static void flush(Sum&) {}
-  static I total(Sum sum, int32_t) { return as<I>(sum); }
+  static I total(Sum sum, I) { return as<I>(sum); }
 };
 
 // Whether the machine has a feature: Linux's bit in a word of the auxiliary vector, macOS's name.

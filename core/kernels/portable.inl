@@ -40,7 +40,7 @@ struct PortableDot {
     const H word = as<H>(splat_word(q + column));
     return {as<H>(as<UH>(word) << 8) >> 8, word >> 8};
   }
-  static Sum start(int32_t) { return {H{}, I{}}; }
+  static Sum start(I) { return {H{}, I{}}; }
   static void step(Sum& sum, const Codes& c, const Acts& a) {
     sum.part = sum.part + (c.even * a.even + c.odd * a.odd);
   }
@@ -48,7 +48,7 @@ struct PortableDot {
     sum.total = sum.total + (as<I>(as<U>(sum.part) << 16) >> 16) + (as<I>(sum.part) >> 16);
     sum.part = H{};
   }
-  static I total(Sum sum, int32_t bias_sum) {
+  static I total(Sum sum, I bias_sum) {
     flush(sum);
     return sum.total + bias_sum;
   }
@@ -62,5 +62,5 @@ struct PortableDot<8> : PortableDot<6> {
     const Codes c = PortableDot<6>::codes(word);
     return {c.even - 128, c.odd - 128};
   }
-  static I total(Sum sum, int32_t) { return PortableDot<6>::total(sum, 0); }
+  static I total(Sum sum, I) { return PortableDot<6>::total(sum, I{}); }
 };

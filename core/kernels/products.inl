@@ -43,13 +43,15 @@ template <typename D, int kVecs, typename Source, int kTokens, typename Where>
     int64_t of_16 = 0;  // the next group's first 16 columns
     const auto group = [&](const auto& at, const auto& head) __attribute__((always_inline)) {
       typename D::Sum sum[kTokens][kVecs];
-      int32_t bias_sum[kTokens];
+      I bias_sum[kTokens];
       SLUICE_UNROLL
       for (int t = 0; t < kTokens; ++t) {
-        bias_sum[t] = 0;
+        bias_sum[t] = I{};
         if constexpr (!Source::kMin) {
           const int32_t* s = sums_first + t * (n_blocks * 2) + of_16;
-          bias_sum[t] = -source.bias() * (kGroupsOf16 == 2 ? s[0] + s[1] : s[0]);
+          I sums = splat(s[0]);
+          if constexpr (kGroupsOf16 == 2) sums = sums + splat(s[1]);
+          bias_sum[t] = -(sums << (Source::kBits - 1));
         }
         SLUICE_UNROLL
         for (int v = 0; v < kVecs; ++v) sum[t][v] = D::start(bias_sum[t]);
@@ -59,7 +61,8 @@ template <typename D, int kVecs, typename Source, int kTokens, typename Where>
         D::template add_pairs<kSteps>(sum, word, activations.at, activations.stride);
       } else {
         SLUICE_UNROLL
-        for (int w = 0; w < kSteps; ++w) {
+        for (int i = 0; i < kSteps; ++i) {
+          const int w = Source::word_at(i);
           typename D::Acts a[kTokens];
           SLUICE_UNROLL
           for (int t = 0; t < kTokens; ++t) a[t] = activations.get(t, 4 * w);
@@ -69,7 +72,7 @@ template <typename D, int kVecs, typename Source, int kTokens, typename Where>
             SLUICE_UNROLL
             for (int t = 0; t < kTokens; ++t) {
               D::step(sum[t][v], c, a[t]);
-              if ((w + 1) % D::kFlush == 0 && w + 1 < kSteps) D::flush(sum[t][v]);
+              if ((i + 1) % D::kFlush == 0 && i + 1 < kSteps) D::flush(sum[t][v]);
             }
           }
         }

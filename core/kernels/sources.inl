@@ -6,8 +6,10 @@
 // on, v being counted from there, it gives
 //   head(v)                what a block's groups have in common
 //   codes(v, word, at)     4 columns' codes of kLanes rows, below 2^kBits
-//   scale(v, at, head), min(v, at, head), bias()
+//   word_at(i)             the i-th word to take, so that what is loaded together is used together
+//   scale(v, at, head), min(v, at, head)
 //   next()                 goes on to the next block
+// Where there are no mins, the bias is half of what codes are below.
 
 // A group's place in its block.
 template <int kVariant_>
@@ -37,6 +39,9 @@ template <typename Source, typename Body>
   for (int outer = 0; outer < Source::kOuter; ++outer) for_variants<Source>(outer, body);
 }
 
+struct InOrder {
+  static constexpr int word_at(int i) { return i; }
+};
 struct NoHead {};
 struct OneGroup {
   static constexpr int kOuter = 1, kVariants = 1, kInner = 1;
@@ -44,7 +49,7 @@ struct OneGroup {
 };
 
 template <int kBits_, int kGroup_, bool kMin_>
-class FromPanel : public OneGroup {
+class FromPanel : public OneGroup, public InOrder {
  public:
   static constexpr int kBits = kBits_, kGroup = kGroup_;
   static constexpr bool kMin = kMin_;
@@ -52,9 +57,7 @@ class FromPanel : public OneGroup {
   FromPanel(const Panel& panel, int v0)
       : codes_(panel.codes + v0 * kVectorBytes),
         scales_(panel.scales + v0 * kLanes),
-        mins_(panel.mins + v0 * kLanes),
-        bias_(panel.bias) {}
-  int bias() const { return bias_; }
+        mins_(panel.mins + v0 * kLanes) {}
   NoHead head(int) const { return {}; }
   template <typename At>
   U codes(int v, int w, const At&) const {
@@ -78,7 +81,6 @@ class FromPanel : public OneGroup {
   const uint8_t* codes_;
   const float* scales_;
   const float* mins_;
-  int bias_;
 };
 
 // What packed blocks have in common: halves[16] kHalves times, then words[16].
@@ -115,8 +117,8 @@ class PackedNibbles : public PackedBlocks<kMin_ ? 2 : 1, kFive ? 5 : 4>, public 
   using PackedBlocks<kMin_ ? 2 : 1, kFive ? 5 : 4>::PackedBlocks;
   static constexpr int kBits = kFive ? 5 : 4, kGroup = 32;
   static constexpr bool kMin = kMin_;
+  static constexpr int word_at(int i) { return i % 2 * 4 + i / 2; }
 
-  static int bias() { return kMin ? 0 : kFive ? 16 : 8; }
   NoHead head(int) const { return {}; }
   template <typename At>
   U codes(int v, int w, const At&) const {
@@ -134,13 +136,12 @@ class PackedNibbles : public PackedBlocks<kMin_ ? 2 : 1, kFive ? 5 : 4>, public 
   }
 };
 
-class PackedQ8 : public PackedBlocks<1, 8>, public OneGroup {
+class PackedQ8 : public PackedBlocks<1, 8>, public OneGroup, public InOrder {
  public:
   using PackedBlocks<1, 8>::PackedBlocks;
   static constexpr int kBits = 8, kGroup = 32;
   static constexpr bool kMin = false;
 
-  static int bias() { return 128; }
   NoHead head(int) const { return {}; }
   template <typename At>
   U codes(int v, int w, const At&) const {
@@ -155,7 +156,7 @@ class PackedQ8 : public PackedBlocks<1, 8>, public OneGroup {
 // Q4_K and Q5_K: three words of six-bit scales and mins, the fifth bits, the nibbles. A pair of
 // groups shares its words.
 template <bool kFive>
-class PackedQ45K : public PackedBlocks<2, kFive ? 43 : 35> {
+class PackedQ45K : public PackedBlocks<2, kFive ? 43 : 35>, public InOrder {
  public:
   using PackedBlocks<2, kFive ? 43 : 35>::PackedBlocks;
   static constexpr int kBits = kFive ? 5 : 4, kGroup = 32;
@@ -166,7 +167,6 @@ class PackedQ45K : public PackedBlocks<2, kFive ? 43 : 35> {
     U scales[2], mins[2];  // a byte each, of four groups
   };
 
-  static int bias() { return 0; }
   // The first four groups' six bits lie together; the others' low four and high two apart.
   Head head(int v) const {
     const U a = this->word(v, 0), b = this->word(v, 1), c = this->word(v, 2);
@@ -199,7 +199,7 @@ class PackedQ45K : public PackedBlocks<2, kFive ? 43 : 35> {
 
 // Q6_K: for each half of the block 16 words of nibbles, then for each 8 of bit pairs, then 4 words
 // of int8 scales.
-class PackedQ6K : public PackedBlocks<1, 52> {
+class PackedQ6K : public PackedBlocks<1, 52>, public InOrder {
  public:
   using PackedBlocks<1, 52>::PackedBlocks;
   static constexpr int kBits = 6, kGroup = 16;
@@ -207,7 +207,6 @@ class PackedQ6K : public PackedBlocks<1, 52> {
   static constexpr bool kMin = false;
   using Head = F;
 
-  static int bias() { return 32; }
   F head(int v) const { return half(v, 0); }
   template <typename At>
   U codes(int v, int w, const At& at) const {

@@ -32,13 +32,19 @@ inline I dot_i8(I acts, I codes, I sum) {
 // Where the second operand is signed, too: 8-bit codes become weights, without a bias.
 struct SignedDot : FullDot<8> {
   static Codes codes(I word) { return word ^ static_cast<int32_t>(0x80808080u); }
-  static Sum start(int32_t) { return I{}; }
+  static Sum start(I) { return I{}; }
 };
 
 // Machines that add pairs of products with saturation (pmaddubsw): 16-bit sums, for codes of 7
 // bits.
 inline H dot_pairs(I acts, I codes) {
   return as<H>(wasm_i16x8_relaxed_dot_i8x16_i7x16(as<v128_t>(acts), as<v128_t>(codes)));
+}
+
+// sum + products, now: LLVM would keep a block's products and add them at its end, from the stack.
+inline void add_now(H& sum, H products) {
+  sum = sum + products;
+  asm("" : "+r"(sum));
 }
 
 template <int kBits>
@@ -54,13 +60,13 @@ struct PairDot {
 
   static Codes codes(I word) { return word; }
   static Acts acts(const int8_t* q, int column) { return splat_word(q + column); }
-  static Sum start(int32_t) { return {H{}, I{}}; }
-  static void step(Sum& sum, Codes c, Acts a) { sum.part = sum.part + dot_pairs(a, c); }
+  static Sum start(I) { return {H{}, I{}}; }
+  static void step(Sum& sum, Codes c, Acts a) { add_now(sum.part, dot_pairs(a, c)); }
   static void flush(Sum& sum) {
     sum.total = sum.total + dot_i16(sum.part, H{} + 1);
     sum.part = H{};
   }
-  static I total(Sum sum, int32_t bias_sum) {
+  static I total(Sum sum, I bias_sum) {
     flush(sum);
     return sum.total + bias_sum;
   }
@@ -84,13 +90,13 @@ struct PairDot<8> {
   static Acts acts(const int8_t* digits, int column) {
     return {splat_word(digits + column), splat_word(digits + 32 + column)};
   }
-  static Sum start(int32_t) { return {H{}, H{}}; }
+  static Sum start(I) { return {H{}, H{}}; }
   static void step(Sum& sum, Codes c, const Acts& a) {
-    sum.high = sum.high + dot_pairs(a.high, c);
-    sum.low = sum.low + dot_pairs(a.low, c);
+    add_now(sum.high, dot_pairs(a.high, c));
+    add_now(sum.low, dot_pairs(a.low, c));
   }
   static void flush(Sum&) {}
-  static I total(const Sum& sum, int32_t bias_sum) {
+  static I total(const Sum& sum, I bias_sum) {
     return dot_i16(sum.high, H{} + 16) + dot_i16(sum.low, H{} + 1) + bias_sum;
   }
 };

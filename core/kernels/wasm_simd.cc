@@ -28,12 +28,12 @@ struct WideDot<8> {
 
   static Codes codes(I word) { return PortableDot<6>::codes(word); }
   static Acts acts(const int8_t* q, int column) { return PortableDot<6>::acts(q, column); }
-  static Sum start(int32_t bias_sum) { return splat(bias_sum); }
+  static Sum start(I bias_sum) { return bias_sum; }
   static void step(Sum& sum, const Codes& c, const Acts& a) {
     sum = sum + (dot_i16(c.even, a.even) + dot_i16(c.odd, a.odd));
   }
   static void flush(Sum&) {}
-  static I total(Sum sum, int32_t) { return sum; }
+  static I total(Sum sum, I) { return sum; }
 };
 
 struct Dots {

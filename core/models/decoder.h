@@ -26,8 +26,13 @@ namespace sluice {
 
 class Decoder {
  public:
-  // Tokens that are computed side by side; a longer prompt goes through a layer in blocks.
+  // Tokens that are computed side by side; a longer prompt goes through a layer in blocks. (In wasm
+  // fewer: memory is scarcer, and a slice of the work is to be short.)
+#if defined(__wasm__)
   static constexpr int64_t kBlockTokens = 128;
+#else
+  static constexpr int64_t kBlockTokens = 256;
+#endif
 
   // Finds and checks every tensor that the model needs; no weights are loaded yet.
   // bad_file, unsupported_type; unsupported_model for a layer's tensor that we don't know.

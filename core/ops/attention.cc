@@ -1,10 +1,21 @@
 #include "ops/attention.h"
 
 namespace sluice {
+namespace {
+
+// Scratch floats for max_queries queries in any number of tokens.
+uint64_t work_floats(int64_t max_queries, int64_t head_dim) {
+  constexpr KvType kWidest = KvType::f16;  // one that is widened
+  const auto queries = static_cast<int>(std::max<int64_t>(max_queries, kWideTokens));
+  return static_cast<uint64_t>(attend_scratch(kWidest, queries, 1, static_cast<int>(head_dim)));
+}
+
+}  // namespace
 
 uint64_t AttentionScratch::bytes(int64_t max_queries, int64_t head_dim) {
   const int64_t padded = (head_dim + 15) / 16 * 16;
-  return static_cast<uint64_t>(4 * max_queries * (2 + padded + kKvChunk + padded)) + 4 * kAlignment;
+  return static_cast<uint64_t>(4 * max_queries * (2 + padded)) +
+         4 * work_floats(max_queries, head_dim) + 4 * kAlignment;
 }
 
 Result<AttentionScratch> AttentionScratch::allocate(int64_t max_queries, int64_t head_dim) {
@@ -15,8 +26,8 @@ Result<AttentionScratch> AttentionScratch::allocate(int64_t max_queries, int64_t
   SLUICE_ASSIGN(s.sum_, AlignedBuffer::allocate(4 * n, "attention"));
   SLUICE_ASSIGN(s.values_,
                 AlignedBuffer::allocate(4 * n * static_cast<uint64_t>(padded), "attention"));
-  SLUICE_ASSIGN(s.work_, AlignedBuffer::allocate(4 * n * static_cast<uint64_t>(kKvChunk + padded),
-                                                 "attention"));
+  SLUICE_ASSIGN(s.work_,
+                AlignedBuffer::allocate(4 * work_floats(max_queries, head_dim), "attention"));
   return s;
 }
 
