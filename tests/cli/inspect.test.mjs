@@ -195,6 +195,33 @@ describe('logits', () => {
   });
 });
 
+describe('bench --profile', () => {
+  it('accounts for the time by phase', () => {
+    const result = json('bench', '-p', '40', '-n', '6', '-r', '1', '-t', '2', '--profile');
+    const [{ profile }] = result.runs;
+    for (const [kind, rate] of [
+      ['prompt', 'gmacs'],
+      ['decode', 'gbps'],
+    ]) {
+      const phases = profile[kind];
+      const names = phases.map(({ phase }) => phase);
+      for (const name of ['q, k, v', 'attention', 'output', 'gate, up', 'down', 'head', 'rest']) {
+        assert.ok(names.includes(name), `${kind} has no phase ${name}`);
+      }
+      // Phases follow one another; unpacking is a part of them.
+      const shares = phases.filter(({ phase }) => phase !== '(unpacking)');
+      const sum = shares.reduce((total, { share }) => total + share, 0);
+      assert.ok(Math.abs(sum - 1) < 1e-6, `the shares of ${kind} come to ${sum}`);
+      for (const { phase, ms, busy } of shares) {
+        assert.ok(phase === 'rest' || ms > 0, `${kind}, ${phase}: ${ms} ms`);
+        assert.ok(phase === 'rest' || busy > 0, `${kind}, ${phase}: busy ${busy}`);
+      }
+      assert.ok(phases.find(({ phase }) => phase === 'down')[rate] > 0);
+    }
+    assert.ok(result.prompt_macs > 0 && result.peak_gmacs['2'] > 0);
+  });
+});
+
 describe('bench', () => {
   it('--json has the rates and the bandwidth of each number of threads', () => {
     const result = json('bench', '-p', '16', '-n', '4', '-r', '1', '-t', '1,2', '--depth', '8');
@@ -212,6 +239,6 @@ describe('bench', () => {
   it('prints a table for people', () => {
     const { status, out } = sluice(['bench', '-p', '8', '-n', '2', '-r', '2', '-t', '1']);
     assert.equal(status, 0);
-    assert.match(out, /threads +prompt tok\/s +decode tok\/s.*\n +1 /);
+    assert.match(out, /threads +prompt tok\/s +GMAC\/s.* decode tok\/s.*\n +1 /);
   });
 });
