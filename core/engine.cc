@@ -127,7 +127,7 @@ Status Engine::State::understand(Gguf&& gguf) {
   plan = plan_of(header, *decoder, options);
   SLUICE_TRY(check_plan(plan, options));
   pool = std::make_unique<Pool>(thread_count(options));
-  tuner = ThreadTuner(pool->size(), options.threads == 0);
+  tuner = ThreadTuner(pool->size(), options.threads == 0 || options.tune_threads);
   SLUICE_TRY(decoder->prepare(*kernels, *pool, options.kv_type, options.profile));
   understood = true;
   return {};

@@ -26,8 +26,9 @@
 namespace sluice {
 
 struct LoadOptions {
-  // 0: as many as the machine has cores, at most 8, of which as many decode as do it fastest.
+  // 0: as many as the machine has cores, at most 8, and tune_threads.
   int32_t threads = 0;
+  bool tune_threads = false;  // of these as many decode as do it fastest
   uint32_t context_size = 0;  // 0: the model's own, at most 4096; at most 1 Mi
   KvType kv_type = KvType::f16;
   uint64_t memory_budget = 0;  // bytes; 0: no limit but the machine's
@@ -177,10 +178,10 @@ std::string logits_hash(std::span<const float> logits);
 std::vector<std::pair<TokenId, float>> top_logprobs(std::span<const float> logits, int n);
 
 // --- JSON, the same for the program and the library (engine_json.cc) -----------------------------
-// Options with the library's names (contextSize, threads, kvType, memoryBudget, kernels; maxTokens,
-// temperature, topK, topP, minP, repeatPenalty, seed, stop, ignoreEos, special, topLogprobs).
-// Unknown names, wrong types and values out of range are invalid_argument; "" and "{}" are the
-// defaults.
+// Options with the library's names (contextSize, threads, tuneThreads, kvType, memoryBudget,
+// kernels; maxTokens, temperature, topK, topP, minP, repeatPenalty, seed, stop, ignoreEos, special,
+// topLogprobs). Unknown names, wrong types and values out of range are invalid_argument; "" and
+// "{}" are the defaults.
 Result<LoadOptions> load_options_from_json(std::string_view json);
 Result<GenerateOptions> generate_options_from_json(std::string_view json);
 std::string event_json(const Event& event,

@@ -341,6 +341,8 @@ Result<LoadOptions> load_options_from_json(std::string_view json) {
     if (name == "threads") {
       SLUICE_ASSIGN(const int64_t threads, read_integer(name, value, 0, 64));
       out.threads = static_cast<int32_t>(threads);
+    } else if (name == "tuneThreads") {
+      SLUICE_ASSIGN(out.tune_threads, read_bool(name, value));
     } else if (name == "contextSize") {
       SLUICE_ASSIGN(const int64_t size, read_integer(name, value, 0, 1 << 20));
       out.context_size = static_cast<uint32_t>(size);
@@ -352,7 +354,8 @@ Result<LoadOptions> load_options_from_json(std::string_view json) {
     } else if (name == "kernels") {
       SLUICE_ASSIGN(out.kernels, read_string(name, value));
     } else {
-      return unknown_option(name, "threads, contextSize, kvType, memoryBudget and kernels");
+      return unknown_option(name,
+                            "threads, tuneThreads, contextSize, kvType, memoryBudget and kernels");
     }
   }
   return out;

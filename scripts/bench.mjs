@@ -4,7 +4,7 @@
 //     --models a,b      of those: bundled, smollm2-135m, qwen3-0.6b, llama-3.2-1b
 //     --types a,b       of those shapes: Q4_0, Q8_0
 //     --sides a,b       of native, llama.cpp, chromium, wllama
-//     -p N -n N         tokens of the prompt (256) and behind it (32; 200 with models below 50 MB)
+//     -p N -n N         tokens of the prompt (256) and decoded from an empty context (32; 200 with models below 50 MB)
 //     -r N              rounds (5); every figure is the median over them
 //     -t 1,2            numbers of threads
 //     --depth N         decodes behind N tokens of context, too

@@ -40,6 +40,7 @@ TEST(LoadOptionsJson, EmptyMeansDefaults) {
     const auto options = load_options_from_json(text);
     ASSERT_TRUE(options.has_value()) << text;
     EXPECT_EQ(options->threads, 0);
+    EXPECT_FALSE(options->tune_threads);
     EXPECT_EQ(options->context_size, 0u);
     EXPECT_EQ(options->kv_type, KvType::f16);
     EXPECT_EQ(options->memory_budget, 0u);
@@ -49,9 +50,11 @@ TEST(LoadOptionsJson, EmptyMeansDefaults) {
 
 TEST(LoadOptionsJson, TakesEveryOption) {
   const auto options = load_options_from_json(
-      R"({"threads":3,"contextSize":2e3,"kvType":"q8_0","memoryBudget":4294967296,"kernels":"generic"})");
+      R"({"threads":3,"tuneThreads":true,"contextSize":2e3,"kvType":"q8_0","memoryBudget":4294967296,)"
+      R"("kernels":"generic"})");
   ASSERT_TRUE(options.has_value());
   EXPECT_EQ(options->threads, 3);
+  EXPECT_TRUE(options->tune_threads);
   EXPECT_EQ(options->context_size, 2000u);
   EXPECT_EQ(options->kv_type, KvType::q8_0);
   EXPECT_EQ(options->memory_budget, uint64_t{1} << 32);
@@ -70,6 +73,7 @@ TEST(LoadOptionsJson, RefusesWithTheReason) {
   EXPECT_NE(load_error(R"({"threads":1.5})").find("found 1.5"), std::string::npos);
   EXPECT_NE(load_error(R"({"threads":"2"})").find("found string"), std::string::npos);
   EXPECT_NE(load_error(R"({"threads":null})").find("NaN"), std::string::npos);
+  EXPECT_NE(load_error(R"({"tuneThreads":1})").find("true or false"), std::string::npos);
   EXPECT_NE(load_error(R"({"contextSize":1048577})").find("contextSize"), std::string::npos);
   EXPECT_NE(load_error(R"({"memoryBudget":1e300})").find("memoryBudget"), std::string::npos);
   EXPECT_NE(load_error(R"({"memoryBudget":18446744073709551615})").find("memoryBudget"),

@@ -52,7 +52,7 @@ export function text_of(result) {
     ([threads, gbps]) => `${gbps.toFixed(2)} GB/s with ${threads}`,
   );
   return [
-    `${result.model}: prompt of ${result.prompt_tokens} tokens, then ${result.tokens} tokens; medians of ${result.rounds}`,
+    `${result.model}: prompt of ${result.prompt_tokens} tokens; ${result.tokens} tokens decoded from an empty context; medians of ${result.rounds}`,
     result.bytes_per_token === undefined
       ? ''
       : `${size(result.bytes_per_token)} of weights are read for each token; reading alone: ${reading.join(', ')}`,

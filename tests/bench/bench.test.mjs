@@ -68,7 +68,10 @@ test('a short round of all sides: rates, shares and ratios that are their quotie
     if (sides.has(side.toLowerCase())) continue;
     assert.match(printed, new RegExp(`${side}.* is left out: .+`));
   }
-  assert.match(printed, /stories-q8_0\.gguf: prompt of 16 tokens, then 8 tokens; medians of 1/);
+  assert.match(
+    printed,
+    /stories-q8_0\.gguf: prompt of 16 tokens; 8 tokens decoded from an empty context; medians of 1/,
+  );
   assert.match(markdown, /\| stories-q8_0\.gguf \(16 \+ 8\) \| /);
 });
 

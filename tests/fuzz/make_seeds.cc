@@ -80,8 +80,9 @@ int main(int argc, char** argv) {
 
   const fs::path json = folder / "fuzz_json";
   write(json, "empty", "{}");
-  write(json, "load",
-        R"({"contextSize":512,"threads":2,"kvType":"f16","memoryBudget":1e9,"kernels":"generic"})");
+  write(
+      json, "load",
+      R"({"contextSize":512,"threads":2,"tuneThreads":true,"kvType":"f16","memoryBudget":1e9,"kernels":"generic"})");
   write(
       json, "generate",
       R"({"maxTokens":10,"temperature":0.8,"topK":40,"topP":0.95,"minP":0.05,"repeatPenalty":1.1,)"

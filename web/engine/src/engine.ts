@@ -163,7 +163,11 @@ export class Engine {
       flavour: choice.flavour,
       threads: choice.threads,
       // Without a number asked for, the core finds out how many of them decode fastest.
-      options: JSON.stringify({ ...(JSON.parse(json) as object), threads: options.threads ?? 0 }),
+      options: JSON.stringify({
+        ...(JSON.parse(json) as object),
+        threads: choice.threads,
+        tuneThreads: options.threads === undefined,
+      }),
       stallTimeout: options.stallTimeout ?? STALL_TIMEOUT_MS,
       onMessage: (message) => engine.#receive(message),
       onDeath: (error) => engine.#end(error),

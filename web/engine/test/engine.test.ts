@@ -98,7 +98,12 @@ describe('load', () => {
   it('hands its options to the core, which refuses what it does not know', async () => {
     const control = useFakes();
     const engine = await Engine.load(MODEL, { contextSize: 64, kvType: 'f32' });
-    expect(control.opened[0]?.options).toEqual({ contextSize: 64, kvType: 'f32', threads: 1 });
+    expect(control.opened[0]?.options).toEqual({
+      contextSize: 64,
+      kvType: 'f32',
+      threads: 1,
+      tuneThreads: true,
+    });
     await engine.close();
     await expect(Engine.load(MODEL, { nonsense: 1 } as never)).rejects.toEqual(
       code('invalid_argument'),
