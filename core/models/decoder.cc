@@ -157,7 +157,6 @@ Status Decoder::prepare(const Kernels& kernels, Pool& pool, KvType kv_type, bool
 // --- the pass ------------------------------------------------------------------------------------
 
 Status Decoder::begin(std::span<const int32_t> tokens, int64_t first) {
-  const Stopwatch watch;
   const auto n = static_cast<int64_t>(tokens.size());
   SLUICE_TRY(cache_.reserve(first + n));
   const auto room = [](AlignedBuffer& buffer, int64_t floats) -> Status {
@@ -189,15 +188,13 @@ Status Decoder::begin(std::span<const int32_t> tokens, int64_t first) {
   SLUICE_TRY(rope_.fill(first, n));
   n_tokens_ = n;
   first_position_ = first;
-  for (int64_t t = 0; t < n; ++t) {
-    read_row(weights_.matrix(embedding_), tokens[static_cast<size_t>(t)], residual(t));
-  }
-  if (profile_) {
-    constexpr auto kAt = static_cast<size_t>(Phase::embedding);
-    const double seconds = watch.seconds();
-    workers_[0].seconds.wall[kAt] += seconds;
-    workers_[0].seconds.busy[kAt] += seconds;
-  }
+  pool_->run([this, tokens](int worker) {
+    share_out(Phase::embedding, worker, static_cast<int64_t>(tokens.size()), [&](Share mine) {
+      for (int64_t t = mine.begin; t < mine.end; ++t) {
+        read_row(weights_.matrix(embedding_), tokens[static_cast<size_t>(t)], residual(t));
+      }
+    });
+  });
   return {};
 }
 
