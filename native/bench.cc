@@ -33,10 +33,10 @@ constexpr char kFooter[] =
 large as the weights that a token needs (at most 1 GiB); "memory" the same from
 one four times the largest cache. Decoding can't be faster than its weights are
 read, so decode GB/s over read GB/s says how much of the machine is used.
-"kernel" is how fast the same threads multiply by a strip of the model's main type
-that stays in their caches, in 1e9 multiply-adds a second: what a prompt could
-reach. --profile adds a run that counts where the time goes: busy is the part of
-the threads' time that they don't wait, unpacking is contained in the others.
+"kernel" is how fast the same threads multiply by a strip of the model's main
+type that stays in their caches, in 1e9 multiply-adds a second: what a prompt
+could reach. --profile adds a run that counts where the time goes: busy is the
+part of the threads' time that they don't wait, unpacking a part of the others.
 
 Examples:
   sluice bench
