@@ -21,14 +21,23 @@ function findMaker(): string | undefined {
 export const nativeBuilt = fs.existsSync(SLUICE) && findMaker() !== undefined;
 export const NO_NATIVE = 'the native build is not there (npm run build, or ninja -C build/release)';
 
-/** Writes the tiny models; does nothing without the native build. */
+/**
+ * Writes the tiny models; does nothing without the native build. Several workers may do so at once: each file comes to
+ * its place whole, and only when all are there does the stamp say so.
+ */
 export function makeModels(): void {
   const maker = findMaker();
   if (maker === undefined) return;
+  const stamp = path.join(MADE, 'made');
+  if (fs.existsSync(stamp) && fs.statSync(stamp).mtimeMs > fs.statSync(maker).mtimeMs) return;
   fs.mkdirSync(MADE, { recursive: true });
-  const newest = path.join(MADE, 'llama-q8_0.gguf');
-  if (fs.existsSync(newest) && fs.statSync(newest).mtimeMs > fs.statSync(maker).mtimeMs) return;
-  execFileSync(maker, [MADE]);
+  const fresh = fs.mkdtempSync(`${MADE}-`);
+  execFileSync(maker, [fresh]);
+  for (const name of fs.readdirSync(fresh)) {
+    fs.renameSync(path.join(fresh, name), path.join(MADE, name));
+  }
+  fs.rmdirSync(fresh);
+  fs.writeFileSync(stamp, '');
 }
 
 /** A model of random weights in the shape of a real one, 80 MB; it stays for the next run. */
