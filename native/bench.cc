@@ -147,7 +147,7 @@ Status measure(const std::string& path, const Options& options, bool profiled, R
   const std::span<const TokenId> all = ids;
   // Once before the clock runs, so that memory is there and threads are awake.
   SLUICE_TRY(
-      prompt_rate(*engine, all.first(static_cast<size_t>(std::min<int64_t>(8, options.prompt)))));
+      prompt_rate(*engine, all.first(static_cast<size_t>(std::min<int64_t>(256, options.prompt)))));
   SLUICE_TRY(decode_rate(*engine, all.first(1), 2));
   engine->take_profile();
   SLUICE_ASSIGN(const double prompt,
