@@ -2,24 +2,19 @@
 
 #include <algorithm>
 #include <atomic>
-#include <barrier>
-#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <string>
-#include <thread>
-#include <vector>
+
+#include "together.h"
 
 namespace sluice::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Vector = uint64_t __attribute__((vector_size(64), may_alias));
 
 constexpr size_t kBlock = 8 * sizeof(Vector);  // eight loads a turn keep the memory busy
-constexpr int kMeasurements = 7;
-constexpr double kSeconds = 0.02;
 
 // Reads all of it; the result only keeps the loads from being left out.
 [[gnu::always_inline]] inline uint64_t read_all(const uint8_t* data, size_t bytes) {
@@ -59,51 +54,25 @@ struct Free {
   void operator()(uint8_t* data) const { std::free(data); }
 };
 
-// Seconds that all threads need for `rounds` readings of the buffer: from the first one's start to
-// the last one's end, so that a thread that was kept waiting counts.
-double measure(const uint8_t* data, size_t bytes, int threads, int rounds) {
-  static std::atomic<uint64_t> sink = 0;
-  const Reader read = widest_reader();
-  const size_t part = bytes / kBlock / static_cast<size_t>(threads) * kBlock;
-  std::barrier together(threads);
-  std::vector<Clock::time_point> starts(static_cast<size_t>(threads));
-  std::vector<Clock::time_point> ends(static_cast<size_t>(threads));
-  const auto work = [&](size_t thread) {
-    together.arrive_and_wait();
-    starts[thread] = Clock::now();
-    uint64_t all = 0;
-    for (int i = 0; i < rounds; ++i) all ^= read(data + thread * part, part);
-    sink ^= all;
-    ends[thread] = Clock::now();
-  };
-  std::vector<std::thread> others;
-  for (size_t i = 1; i < starts.size(); ++i) others.emplace_back(work, i);
-  work(0);
-  for (std::thread& thread : others) thread.join();
-  const auto first = std::min_element(starts.begin(), starts.end());
-  const auto last = std::max_element(ends.begin(), ends.end());
-  return std::chrono::duration<double>(*last - *first).count();
-}
-
 }  // namespace
 
 double read_bandwidth(uint64_t bytes, int threads) {
+  static std::atomic<uint64_t> sink = 0;
   const size_t size = std::max<size_t>(bytes / kBlock, static_cast<size_t>(threads)) * kBlock;
   const std::unique_ptr<uint8_t, Free> data(
       static_cast<uint8_t*>(std::aligned_alloc(4096, (size + 4095) / 4096 * 4096)));
   if (data == nullptr) return 0;
   std::fill_n(data.get(), size, uint8_t{1});  // pages that were never written are all the same one
-  const double once = std::max(measure(data.get(), size, threads, 1), 1e-7);
-  const int rounds = static_cast<int>(std::clamp(kSeconds / once, 1.0, 1e6));
-  const size_t read =
-      size / kBlock / static_cast<size_t>(threads) * kBlock * static_cast<size_t>(threads);
-  std::vector<double> rates;
-  for (int i = 0; i < kMeasurements; ++i) {
-    const double seconds = measure(data.get(), size, threads, rounds);
-    rates.push_back(static_cast<double>(read) * rounds / seconds / 1e9);
-  }
-  std::nth_element(rates.begin(), rates.begin() + kMeasurements / 2, rates.end());
-  return rates[kMeasurements / 2];
+  const Reader read = widest_reader();
+  const size_t part = size / kBlock / static_cast<size_t>(threads) * kBlock;
+  const auto all_parts = static_cast<double>(part) * threads;
+  return median_rate(all_parts / 1e9, [&](int rounds) {
+    return seconds_together(threads, [&](size_t thread) {
+      uint64_t all = 0;
+      for (int i = 0; i < rounds; ++i) all ^= read(data.get() + thread * part, part);
+      sink ^= all;
+    });
+  });
 }
 
 uint64_t last_level_cache() {

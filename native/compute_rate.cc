@@ -1,21 +1,16 @@
 #include "compute_rate.h"
 
 #include <algorithm>
-#include <barrier>
-#include <chrono>
 #include <map>
-#include <thread>
 #include <vector>
+
+#include "together.h"
 
 namespace sluice::cli {
 namespace {
 
 constexpr int64_t kCols = 1024;
 constexpr int kTokens = 64;
-constexpr int kMeasurements = 7;
-constexpr double kSeconds = 0.02;
-
-using Clock = std::chrono::steady_clock;
 
 struct alignas(64) Line {
   uint8_t bytes[64];
@@ -61,40 +56,18 @@ class Product {
   std::vector<float> out_ = std::vector<float>(kStripRows * kTokens);
 };
 
-// Seconds from the first thread's start to the last one's end.
-double measure(std::vector<Product>& products, int rounds) {
-  std::barrier ready(static_cast<ptrdiff_t>(products.size()));
-  std::vector<Clock::time_point> starts(products.size()), ends(products.size());
-  const auto work = [&](size_t i) {
-    ready.arrive_and_wait();
-    starts[i] = Clock::now();
-    for (int round = 0; round < rounds; ++round) products[i].run();
-    ends[i] = Clock::now();
-  };
-  std::vector<std::thread> others;
-  for (size_t i = 1; i < products.size(); ++i) others.emplace_back(work, i);
-  work(0);
-  for (std::thread& thread : others) thread.join();
-  const auto first = std::min_element(starts.begin(), starts.end());
-  const auto last = std::max_element(ends.begin(), ends.end());
-  return std::chrono::duration<double>(*last - *first).count();
-}
-
 }  // namespace
 
 double multiply_rate(const Kernels& kernels, Type type, int threads) {
   std::vector<Product> products;
   products.reserve(static_cast<size_t>(threads));
   for (int i = 0; i < threads; ++i) products.emplace_back(kernels, type);
-  const double once = std::max(measure(products, 1), 1e-7);
-  const int rounds = static_cast<int>(std::clamp(kSeconds / once, 1.0, 1e6));
-  std::vector<double> rates;
-  for (int i = 0; i < kMeasurements; ++i) {
-    const double multiplied = static_cast<double>(kCols) * kTokens * kStripRows * rounds * threads;
-    rates.push_back(multiplied / measure(products, rounds) / 1e9);
-  }
-  std::nth_element(rates.begin(), rates.begin() + kMeasurements / 2, rates.end());
-  return rates[kMeasurements / 2];
+  const double multiplied = static_cast<double>(kCols) * kTokens * kStripRows * threads;
+  return median_rate(multiplied / 1e9, [&](int rounds) {
+    return seconds_together(threads, [&](size_t thread) {
+      for (int i = 0; i < rounds; ++i) products[thread].run();
+    });
+  });
 }
 
 Type main_type(const Gguf& header) {

@@ -247,8 +247,8 @@ void check_unpack(const Kernels& kernels, Report& report) {
                          static_cast<size_t>(cols) * 16);
       report.equal("unpacked scales " + what, got.scales, want.scales, scales);
       if (traits(type).has_min) report.equal("unpacked mins " + what, got.mins, want.mins, scales);
-      const int got_shape[] = {got.group, got.bits, got.bias, got.has_min};
-      const int want_shape[] = {want.group, want.bits, want.bias, want.has_min};
+      const int got_shape[] = {got.group, got.bits, got.has_min};
+      const int want_shape[] = {want.group, want.bits, want.has_min};
       report.equal_bytes("unpacked shape " + what, got_shape, want_shape, sizeof got_shape);
     }
   }

@@ -1,13 +1,5 @@
 // The table for aarch64 with the dot products of ARMv8.2: 4 rows a vector.
-#include <arm_neon.h>
-#include <string.h>
-#if defined(__APPLE__)
-#include <sys/sysctl.h>
-#else
-#include <sys/auxv.h>
-#endif
-
-#include "kernels/kernels.h"
+#include "kernels/neon_headers.h"
 
 #define SLUICE_UNROLL _Pragma("GCC unroll 16")
 

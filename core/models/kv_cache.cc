@@ -12,46 +12,38 @@ void KvCache::configure(KvType type, std::vector<int64_t> n_kv_heads, int64_t he
   v_bytes_ = kKvChunk * head_dim_padded_ * element_;
   k_scale_bytes_ = kKvChunk * n_scales_ * 4;
   head_bytes_ = k_bytes_ + k_scale_bytes_ + v_bytes_ + kKvChunk * n_scales_ * 4;
-  layers_.clear();
-  for (const int64_t n_heads : n_kv_heads) layers_.push_back({n_heads, {}});
-  bytes_ = 0;
+  layer_at_.clear();
+  chunk_bytes_ = 0;
+  for (const int64_t n_heads : n_kv_heads) {
+    layer_at_.push_back(chunk_bytes_);
+    chunk_bytes_ += n_heads * head_bytes_;
+  }
+  chunks_.clear();
 }
 
 uint64_t KvCache::bytes_for(int64_t positions) const {
-  const int64_t n_chunks = (positions + kKvChunk - 1) / kKvChunk;
-  uint64_t total = 0;
-  for (const Layer& layer : layers_)
-    total += static_cast<uint64_t>(n_chunks * layer.n_heads * head_bytes_);
-  return total;
+  return static_cast<uint64_t>((positions + kKvChunk - 1) / kKvChunk * chunk_bytes_);
 }
+
+uint64_t KvCache::bytes() const { return chunks_.empty() ? 0 : chunks_.size() * chunks_[0].size(); }
 
 Status KvCache::reserve(int64_t positions) {
   const auto n_chunks = static_cast<size_t>((positions + kKvChunk - 1) / kKvChunk);
-  for (Layer& layer : layers_) {
-    while (layer.chunks.size() < n_chunks) {
-      SLUICE_ASSIGN(AlignedBuffer chunk,
-                    AlignedBuffer::allocate(static_cast<uint64_t>(layer.n_heads * head_bytes_),
-                                            "the KV cache"));
-      bytes_ += chunk.size();
-      layer.chunks.push_back(std::move(chunk));
-    }
+  while (chunks_.size() < n_chunks) {
+    SLUICE_ASSIGN(AlignedBuffer chunk,
+                  AlignedBuffer::allocate(static_cast<uint64_t>(chunk_bytes_), "the KV cache"));
+    chunks_.push_back(std::move(chunk));
   }
   return {};
 }
 
-void KvCache::shrink(int64_t positions) {
-  const auto n_chunks = static_cast<size_t>((positions + kKvChunk - 1) / kKvChunk);
-  for (Layer& layer : layers_) {
-    while (layer.chunks.size() > n_chunks) {
-      bytes_ -= layer.chunks.back().size();
-      layer.chunks.pop_back();
-    }
-  }
+uint8_t* KvCache::head_at(int64_t layer, int64_t head, int64_t c) const {
+  return chunks_[static_cast<size_t>(c)].data() + layer_at_[static_cast<size_t>(layer)] +
+         head * head_bytes_;
 }
 
 KvChunk KvCache::chunk(int64_t layer, int64_t head, int64_t c) const {
-  const Layer& at = layers_[static_cast<size_t>(layer)];
-  const uint8_t* base = at.chunks[static_cast<size_t>(c)].data() + head * head_bytes_;
+  const uint8_t* base = head_at(layer, head, c);
   return {type_, base, reinterpret_cast<const float*>(base + k_bytes_),
           base + k_bytes_ + k_scale_bytes_,
           reinterpret_cast<const float*>(base + k_bytes_ + k_scale_bytes_ + v_bytes_)};
@@ -59,9 +51,7 @@ KvChunk KvCache::chunk(int64_t layer, int64_t head, int64_t c) const {
 
 void KvCache::store(const Kernels& kernels, int64_t layer, int64_t head, int64_t position,
                     const float* k, const float* v) {
-  uint8_t* base =
-      layers_[static_cast<size_t>(layer)].chunks[static_cast<size_t>(position / kKvChunk)].data() +
-      head * head_bytes_;
+  uint8_t* base = head_at(layer, head, position / kKvChunk);
   const int64_t in_chunk = position % kKvChunk;
   const int64_t group = in_chunk / kKvLanes;
   uint8_t* k_group = base + group * kKvLanes * head_dim_ * element_;

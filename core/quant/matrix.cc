@@ -138,7 +138,6 @@ void describe_panel(Type type, Panel& panel) {
   const TypeTraits& t = traits(type);
   panel.group = t.group;
   panel.bits = t.bits;
-  panel.bias = t.bias;
   panel.has_min = t.has_min;
 }
 

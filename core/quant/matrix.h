@@ -53,12 +53,11 @@ struct Panel {
   float* scales;   // [cols / group][16]
   float* mins;     // [cols / group][16], only where has_min
   int group;       // 16 or 32
-  int bits;        // codes are below 2^bits: 4, 5, 6 or 8
-  int bias;
+  int bits;        // codes are below 2^bits: 4, 5, 6 or 8; without mins the bias is half of that
   bool has_min;
 };
 
-// Sets what a type's panels have in common: group, bits, bias, has_min.
+// Sets what a type's panels have in common: group, bits, has_min.
 void describe_panel(Type type, Panel& panel);
 
 // Unpacks `n_rows` (1..16) rows in file layout; the scales and mins of missing rows become 0.
