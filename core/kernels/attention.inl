@@ -131,8 +131,8 @@ inline void score_tile(const Attend& a, int query, int first) {
 }
 
 // Positions whose values are added up for all of a row before the next ones: V is then read in
-// order, a few kilobytes at a time.
-constexpr int kValuePositions = 32;
+// order, a few kilobytes at a time. What comes from memory, narrow, and in small pieces: fewer.
+constexpr int value_positions(KvType type) { return kLanes == 4 && type != KvType::f32 ? 4 : 32; }
 
 // Adds the positions [begin, end) to the weighted sums of kVecs vectors of V's elements, from
 // vector `first` of a row on.
@@ -200,9 +200,10 @@ inline void merge(const Attend& a, int query, float m, float s) {
 template <KvType kType, int kQueries>
 inline void add_values(const Attend& a, int query, int begin, int end) {
   constexpr int kVecs = attend_vectors(kQueries);
+  constexpr int kPositions = value_positions(kType);
   const int n_vectors = padded_dim(a) / kLanes;
   for (int stop; begin < end; begin = stop) {
-    stop = begin + kValuePositions < end ? begin + kValuePositions : end;
+    stop = begin + kPositions < end ? begin + kPositions : end;
     int at = 0;
     for (; at + kVecs <= n_vectors; at += kVecs)
       value_tile<kType, kQueries, kVecs>(a, query, at, begin, stop);

@@ -99,24 +99,24 @@ inline float fold_max(const Lanes& lanes) {
   return fold(lanes.v, [](F a, F b) { return larger(a, b); })[0];
 }
 
-inline F absolute(F x) { return as<F>(as<U>(x) & 0x7fffffffu); }
+inline F absolute(F x) { return as<F>(as<U>(x) & kept<0x7fffffffu>()); }
 
 // exp_f32 of base/math.cc, operation by operation.
 inline F exp(F x) {
-  const F t = x * 0x1.715476p+0f + 0x1.8p23f;
-  const F n = t - 0x1.8p23f;
-  F r = x - n * 0x1.62ep-1f;
-  r = r - n * 0x1.0bfbe8p-15f;
-  F p = splat(0x1.6d117cp-10f);
-  p = p * r + 0x1.120be2p-7f;
-  p = p * r + 0x1.555518p-5f;
-  p = p * r + 0x1.5554dcp-3f;
-  p = p * r + 0.5f;
-  const F e = (p * (r * r) + r) + 1.0f;
-  const U exponent = as<U>(t) - 0x4b400000u;
-  F result = e * as<F>((exponent + 127u) << 23);
-  result = x < splat(-87.3f) ? F{} : result;
-  return x > splat(88.37f) ? splat(__builtin_inff()) : result;
+  const F t = x * kept<0x1.715476p+0f>() + kept<0x1.8p23f>();
+  const F n = t - kept<0x1.8p23f>();
+  F r = x - n * kept<0x1.62ep-1f>();
+  r = r - n * kept<0x1.0bfbe8p-15f>();
+  F p = kept<0x1.6d117cp-10f>();
+  p = p * r + kept<0x1.120be2p-7f>();
+  p = p * r + kept<0x1.555518p-5f>();
+  p = p * r + kept<0x1.5554dcp-3f>();
+  p = p * r + kept<0.5f>();
+  const F e = (p * (r * r) + r) + kept<1.0f>();
+  const U exponent = as<U>(t) - kept<0x4b400000u>();
+  F result = e * as<F>((exponent + kept<127u>()) << 23);
+  result = x < kept<-87.3f>() ? F{} : result;
+  return x > kept<88.37f>() ? kept<__builtin_inff()>() : result;
 }
 
 inline float exp(float x) { return exp(splat(x))[0]; }
@@ -141,7 +141,7 @@ inline Rounded round_block(const float* x, int64_t count) {
   for (int half = 0; half < 2; ++half) {
     for (int v = 0; v < kVectors; ++v) {
       // The sum's low byte is the rounded value: reference.cc.
-      const U bits = as<U>(values[half].v[v] * inverse + 0x1.8p23f);
+      const U bits = as<U>(values[half].v[v] * inverse + kept<0x1.8p23f>());
       rounded.q[half][v] = as<I>(bits << 24) >> 24;
     }
   }
@@ -206,7 +206,7 @@ void silu_mul(const float* gate, const float* up, int64_t n, float* out) {
   for_lanes(n, [&](int64_t i, auto part) {
     Lanes g = part.load(gate + i, 0.0f);
     const Lanes u = part.load(up + i, 0.0f);
-    for (int v = 0; v < kVectors; ++v) g.v[v] = (g.v[v] / (1.0f + exp(-g.v[v]))) * u.v[v];
+    for (int v = 0; v < kVectors; ++v) g.v[v] = (g.v[v] / (kept<1.0f>() + exp(-g.v[v]))) * u.v[v];
     part.store(out + i, g);
   });
 }

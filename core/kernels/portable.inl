@@ -4,7 +4,7 @@
 // As f16_to_f32 in base/half.h for finite halves (an infinity becomes 2^16): the fields moved in
 // place, the exponent's base put right by 2^112, subnormals included.
 inline F load_f16(const uint8_t* p) {
-  return as<F>(as<U>(load_i16(p)) << 13 & 0x8fffe000u) * 0x1p112f;
+  return as<F>(as<U>(load_i16(p)) << 13 & kept<0x8fffe000u>()) * kept<0x1p112f>();
 }
 
 // As f32_to_f16.
@@ -35,7 +35,9 @@ struct PortableDot {
   static constexpr bool kDigits = false;
   static constexpr int kFlush = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
 
-  static Codes codes(I word) { return {as<H>(word) & 0xff, as<H>(as<UH>(word) >> 8)}; }
+  static Codes codes(I word) {
+    return {as<H>(word) & as<H>(kept<0x00ff00ffu>()), as<H>(as<UH>(word) >> 8)};
+  }
   static Acts acts(const int8_t* q, int column) {
     const H word = as<H>(splat_word(q + column));
     return {as<H>(as<UH>(word) << 8) >> 8, word >> 8};
@@ -60,7 +62,8 @@ struct PortableDot<8> : PortableDot<6> {
   static constexpr int kFlush = 1;
   static Codes codes(I word) {
     const Codes c = PortableDot<6>::codes(word);
-    return {c.even - 128, c.odd - 128};
+    const H bias = as<H>(kept<0x00800080u>());
+    return {c.even - bias, c.odd - bias};
   }
   static I total(Sum sum, I) { return PortableDot<6>::total(sum, I{}); }
 };

@@ -106,9 +106,13 @@ class PackedBlocks {
 };
 
 // The low or the high nibble of each byte.
-inline U nibble(U bytes, int high) { return (high != 0 ? bytes >> 4 : bytes) & 0x0f0f0f0fu; }
+inline U nibble(U bytes, int high) {
+  return (high != 0 ? bytes >> 4 : bytes) & kept<0x0f0f0f0fu>();
+}
 // The lowest four bits, each into a byte of its own.
-inline U spread_bits(U bits) { return ((bits & 15u) * 0x00204081u) & 0x01010101u; }
+inline U spread_bits(U bits) {
+  return ((bits & kept<15u>()) * kept<0x00204081u>()) & kept<0x01010101u>();
+}
 
 // Q4_0, Q4_1, Q5_0, Q5_1: a word of fifth bits, then 4 words of nibbles; columns 16.. are high.
 template <bool kMin_, bool kFive>
@@ -170,16 +174,17 @@ class PackedQ45K : public PackedBlocks<2, kFive ? 43 : 35>, public InOrder {
   // The first four groups' six bits lie together; the others' low four and high two apart.
   Head head(int v) const {
     const U a = this->word(v, 0), b = this->word(v, 1), c = this->word(v, 2);
+    const U six = kept<0x3f3f3f3fu>(), four = kept<0x0f0f0f0fu>(), two = kept<0x30303030u>();
     return {this->half(v, 0),
             this->half(v, 1),
-            {a & 0x3f3f3f3fu, (c & 0x0f0f0f0fu) | (a >> 2 & 0x30303030u)},
-            {b & 0x3f3f3f3fu, (c >> 4 & 0x0f0f0f0fu) | (b >> 2 & 0x30303030u)}};
+            {a & six, (c & four) | (a >> 2 & two)},
+            {b & six, (c >> 4 & four) | (b >> 2 & two)}};
   }
   template <typename At>
   U codes(int v, int w, const At& at) const {
     const U low = nibble(this->word(v, (kFive ? 11 : 3) + 8 * at.outer + w), At::kVariant);
     if constexpr (!kFive) return low;
-    return low | (this->word(v, 3 + w) >> at.group & 0x01010101u) << 4;
+    return low | (this->word(v, 3 + w) >> at.group & kept<0x01010101u>()) << 4;
   }
   template <typename At>
   F scale(int, const At& at, const Head& head) const {
@@ -193,7 +198,7 @@ class PackedQ45K : public PackedBlocks<2, kFive ? 43 : 35>, public InOrder {
  private:
   static F byte(const U (&bytes)[2], int group) {
     const U four = group < 4 ? bytes[0] : bytes[1];
-    return to_float(as<I>(four >> (8 * (group % 4)) & 0xffu));
+    return to_float(as<I>(four >> (8 * (group % 4)) & kept<0xffu>()));
   }
 };
 
@@ -218,7 +223,7 @@ class PackedQ6K : public PackedBlocks<1, 52>, public InOrder {
                    : kVariant == 1 ? pairs << 2
                    : kVariant == 2 ? pairs
                                    : pairs >> 2;
-    return low | (high & 0x30303030u);
+    return low | (high & kept<0x30303030u>());
   }
   template <typename At>
   F scale(int v, const At& at, F d) const {

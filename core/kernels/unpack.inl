@@ -11,13 +11,18 @@ template <typename Source>
     for (int v = 0; v < kVectors; ++v) {
       const auto head = source.head(v);
       for_groups<Source>([&](const auto& at) {
-        store(scales + 16 * at.group + v * kLanes, source.scale(v, at, head));
+        // All of it is read before any is written: to the compiler the two might overlap.
+        U words[kWords];
+        SLUICE_UNROLL
+        for (int w = 0; w < kWords; ++w) words[w] = source.codes(v, w, at);
+        const F scale = source.scale(v, at, head);
         if constexpr (Source::kMin) {
           store(mins + 16 * at.group + v * kLanes, source.min(v, at, head));
         }
+        store(scales + 16 * at.group + v * kLanes, scale);
         SLUICE_UNROLL
         for (int w = 0; w < kWords; ++w) {
-          store(codes + 64 * (at.group * kWords + w) + v * kVectorBytes, source.codes(v, w, at));
+          store(codes + 64 * (at.group * kWords + w) + v * kVectorBytes, words[w]);
         }
       });
     }

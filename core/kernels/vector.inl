@@ -28,6 +28,21 @@ inline To as(From from) {
   return (To)from;
 }
 
+// A constant for use in a loop. V8 makes a vector constant anew wherever it is used, with three
+// instructions; what comes from memory stays in its register.
+template <auto kValue>
+inline auto kept() {
+  using V [[gnu::vector_size(kVectorBytes)]] = decltype(kValue);
+#if defined(__wasm__)
+  static constexpr auto kStored = kValue;
+  const auto* stored = &kStored;
+  asm("" : "+r"(stored));  // or the compiler would see that it is a constant
+  return *stored - V{};
+#else
+  return kValue - V{};
+#endif
+}
+
 inline F splat(float x) { return x - F{}; }
 inline I splat(int32_t x) { return x - I{}; }
 // Four int8 in every lane.

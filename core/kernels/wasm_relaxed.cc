@@ -31,7 +31,7 @@ inline I dot_i8(I acts, I codes, I sum) {
 
 // Where the second operand is signed, too: 8-bit codes become weights, without a bias.
 struct SignedDot : FullDot<8> {
-  static Codes codes(I word) { return word ^ static_cast<int32_t>(0x80808080u); }
+  static Codes codes(I word) { return as<I>(as<U>(word) ^ kept<0x80808080u>()); }
   static Sum start(I) { return I{}; }
 };
 
@@ -63,7 +63,7 @@ struct PairDot {
   static Sum start(I) { return {H{}, I{}}; }
   static void step(Sum& sum, Codes c, Acts a) { add_now(sum.part, dot_pairs(a, c)); }
   static void flush(Sum& sum) {
-    sum.total = sum.total + dot_i16(sum.part, H{} + 1);
+    sum.total = sum.total + dot_i16(sum.part, as<H>(kept<0x00010001u>()));
     sum.part = H{};
   }
   static I total(Sum sum, I bias_sum) {
@@ -97,7 +97,8 @@ struct PairDot<8> {
   }
   static void flush(Sum&) {}
   static I total(const Sum& sum, I bias_sum) {
-    return dot_i16(sum.high, H{} + 16) + dot_i16(sum.low, H{} + 1) + bias_sum;
+    return dot_i16(sum.high, as<H>(kept<0x00100010u>())) +
+           dot_i16(sum.low, as<H>(kept<0x00010001u>())) + bias_sum;
   }
 };
 
