@@ -25,6 +25,8 @@ inline void for_token_tiles(int first, int n_tokens, const Tile& tile) {
   if constexpr (kTokens > 1) for_token_tiles<kTokens / 2>(first, n_tokens, tile);
 }
 
+constexpr int smallest(int a, int b, int c) { return a < b ? (a < c ? a : c) : b < c ? b : c; }
+
 // The integer product of kTokens tokens, from `first` on, with a strip of 16 rows; `where` is what
 // a Source (sources.inl) is made of.
 template <typename D, int kVecs, typename Source, int kTokens, typename Where>
@@ -60,9 +62,7 @@ template <typename D, int kVecs, typename Source, int kTokens, typename Where>
         const auto word = [&](int v, int w) { return as<I>(source.codes(v, w, at)); };
         D::template add_pairs<kSteps>(sum, word, activations.at, activations.stride);
       } else {
-        SLUICE_UNROLL
-        for (int i = 0; i < kSteps; ++i) {
-          const int w = Source::word_at(i);
+        const auto step = [&](int w) __attribute__((always_inline)) {
           typename D::Acts a[kTokens];
           SLUICE_UNROLL
           for (int t = 0; t < kTokens; ++t) a[t] = activations.get(t, 4 * w);
@@ -70,10 +70,27 @@ template <typename D, int kVecs, typename Source, int kTokens, typename Where>
           for (int v = 0; v < kVecs; ++v) {
             const typename D::Codes c = D::codes(as<I>(source.codes(v, w, at)));
             SLUICE_UNROLL
-            for (int t = 0; t < kTokens; ++t) {
-              D::step(sum[t][v], c, a[t]);
-              if ((i + 1) % D::kFlush == 0 && i + 1 < kSteps) D::flush(sum[t][v]);
+            for (int t = 0; t < kTokens; ++t) D::step(sum[t][v], c, a[t]);
+          }
+        };
+        constexpr int kLoop = kLoops ? smallest(Source::kLoop, D::kFlush, kSteps) : 1;
+        SLUICE_UNROLL
+        for (int i = 0; i < kSteps; i += kLoop) {
+          if constexpr (kLoop > 1) {
+            int end = i + kLoop;
+            asm("" : "+r"(end));  // or the compiler would unroll the loop
+            for (int w = i; w < end; ++w) {
+              if (w < i || w >= i + kLoop) __builtin_unreachable();
+              step(w);
             }
+          } else {
+            step(Source::word_at(i));
+          }
+          if ((i + kLoop) % D::kFlush != 0 || i + kLoop == kSteps) continue;
+          SLUICE_UNROLL
+          for (int t = 0; t < kTokens; ++t) {
+            SLUICE_UNROLL
+            for (int v = 0; v < kVecs; ++v) D::flush(sum[t][v]);
           }
         }
       }

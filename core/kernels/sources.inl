@@ -7,6 +7,7 @@
 //   head(v)                what a block's groups have in common
 //   codes(v, word, at)     4 columns' codes of kLanes rows, below 2^kBits
 //   word_at(i)             the i-th word to take, so that what is loaded together is used together
+//   kLoop                  so many words, from a multiple of it on, differ by an address alone
 //   scale(v, at, head), min(v, at, head)
 //   next()                 goes on to the next block
 // Where there are no mins, the bias is half of what codes are below.
@@ -40,6 +41,7 @@ template <typename Source, typename Body>
 }
 
 struct InOrder {
+  static constexpr int kLoop = 16;
   static constexpr int word_at(int i) { return i; }
 };
 struct NoHead {};
@@ -122,6 +124,7 @@ class PackedNibbles : public PackedBlocks<kMin_ ? 2 : 1, kFive ? 5 : 4>, public 
   static constexpr int kBits = kFive ? 5 : 4, kGroup = 32;
   static constexpr bool kMin = kMin_;
   static constexpr int word_at(int i) { return i % 2 * 4 + i / 2; }
+  static constexpr int kLoop = kFive ? 1 : 4;
 
   NoHead head(int) const { return {}; }
   template <typename At>

@@ -43,6 +43,14 @@ inline auto kept() {
 #endif
 }
 
+// Whether short loops of vector work stay loops. V8 orders what stands between two jumps as it
+// likes, one sum to its end after the other, and then lacks registers for all that is loaded once.
+#if defined(__wasm__)
+constexpr bool kLoops = true;
+#else
+constexpr bool kLoops = false;
+#endif
+
 inline F splat(float x) { return x - F{}; }
 inline I splat(int32_t x) { return x - I{}; }
 // Four int8 in every lane.

@@ -103,9 +103,9 @@ struct PairDot<8> {
 };
 
 struct Tiles {
-  static constexpr int kTokens = 4;
+  static constexpr int kTokens = 2;
   static constexpr int kDirectTokens = 1;
-  static constexpr int vectors(int tokens) { return tokens == 1 ? 4 : tokens == 2 ? 2 : 1; }
+  static constexpr int vectors(int) { return 4; }
 };
 struct UnsignedDots : Tiles {
   template <int kBits>

@@ -45,7 +45,7 @@ struct Dots {
   static constexpr int vectors(int) { return 1; }
 #else
   static constexpr int kTokens = 2;
-  static constexpr int vectors(int tokens) { return tokens == 1 ? 4 : 2; }
+  static constexpr int vectors(int) { return 4; }
 #endif
 };
 
