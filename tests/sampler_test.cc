@@ -211,6 +211,51 @@ TEST(Sampler, ValidateNamesTheOption) {
   expect_bad([](auto& o) { o.top_k = -1; }, "top-k is -1");
 }
 
+// 3000 logits of 40 values, many of them equal, with what is no number among them.
+std::vector<float> coarse_logits() {
+  std::vector<float> logits = varied_logits(3000);
+  for (float& logit : logits) logit = std::floor(logit * 40 / 12);
+  for (size_t i = 5; i < logits.size(); i += 700) logits[i] = kNan;
+  for (size_t i = 1234; i < logits.size(); i += 1500) logits[i] = kInf;
+  return logits;
+}
+
+TEST(BestLogprobs, AgreeWithSortingManyLogits) {
+  const std::vector<float> logits = coarse_logits();
+  std::vector<int32_t> ids(logits.size());
+  for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int32_t>(i);
+  const auto logit_of = [&](int32_t id) {
+    const float logit = logits[static_cast<size_t>(id)];
+    return std::isnan(logit) ? -kInf : logit;
+  };
+  std::stable_sort(ids.begin(), ids.end(),
+                   [&](int32_t a, int32_t b) { return logit_of(a) > logit_of(b); });
+  for (const int n : {1, 2, 3, 64, 65, 100, 2999, 3000}) {
+    const auto best = best_logprobs(logits, n, 0);
+    ASSERT_EQ(best.size(), static_cast<size_t>(n));
+    for (size_t i = 0; i < best.size(); ++i) EXPECT_EQ(best[i].first, ids[i]) << i << " of " << n;
+  }
+}
+
+TEST(Sampler, PenaltiesDecideAmongManyLogits) {
+  std::vector<float> logits = varied_logits(3000);
+  for (float& logit : logits) logit += 1;  // 1 to 13
+  const auto best =
+      static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  SamplerOptions options = plain();
+  options.temperature = 0;
+  // One that is raised above all of them, wherever it stands.
+  options.repeat_penalty = 0.01f;
+  for (const int32_t id : {0, 63, 64, 1000, 2999})
+    EXPECT_EQ(Sampler(options).sample(logits, std::vector{id}), id);
+  // The best one lowered: the next one has its turn.
+  options.repeat_penalty = 100;
+  const int32_t second = Sampler(options).sample(logits, std::vector{best});
+  EXPECT_NE(second, best);
+  logits[static_cast<size_t>(best)] = 0;
+  EXPECT_EQ(second, std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
 TEST(BestLogprobs, AreSortedAndOfTheRawLogits) {
   const std::vector<float> logits = {1, 3, kNan, 3, 2};
   const double log_sum = 3 + std::log(std::exp(-2.) + 2 + std::exp(-1.));

@@ -27,19 +27,56 @@ float tame(float logit) {
   return std::min(logit, FLT_MAX);
 }
 
-// The best `k` of n, best first; logit_of(id) is called once for each id, ascending.
-template <typename LogitOf>
-void select_best(size_t n, size_t k, LogitOf logit_of, std::vector<Candidate>& out) {
+// Logits read in the order of their ids, some of them replaced by other values.
+class Reader {
+ public:
+  // `replaced`: (id, logit), ids ascending
+  Reader(std::span<const float> logits, std::span<const std::pair<int32_t, float>> replaced)
+      : logits_(logits), replaced_(replaced) {}
+
+  size_t size() const { return logits_.size(); }
+  Candidate read(size_t id) {
+    if (replaced_before(id + 1)) {
+      const float logit = replaced_.front().second;
+      replaced_ = replaced_.subspan(1);
+      return {logit, static_cast<int32_t>(id)};
+    }
+    return {tame(logits_[id]), static_cast<int32_t>(id)};
+  }
+  // May one of [begin, end) be above `limit`? A loop that compilers turn into vectors.
+  bool may_exceed(size_t begin, size_t end, float limit) const {
+    if (replaced_before(end)) return true;
+    int above = 0;
+    for (size_t i = begin; i < end; ++i) above |= logits_[i] > limit;
+    return above != 0;
+  }
+
+ private:
+  bool replaced_before(size_t end) const {
+    return !replaced_.empty() && static_cast<size_t>(replaced_.front().first) < end;
+  }
+  std::span<const float> logits_;
+  std::span<const std::pair<int32_t, float>> replaced_;  // not yet read
+};
+
+// The best `k`, best first.
+void select_best(Reader logits, size_t k, std::vector<Candidate>& out) {
+  constexpr size_t kBlock = 64;
   out.clear();
-  for (size_t i = 0; i < n; ++i) {
-    const Candidate candidate{logit_of(i), static_cast<int32_t>(i)};
-    if (out.size() < k) {
-      out.push_back(candidate);
-      std::push_heap(out.begin(), out.end(), better);  // the worst is in front
-    } else if (better(candidate, out.front())) {
-      std::pop_heap(out.begin(), out.end(), better);
-      out.back() = candidate;
-      std::push_heap(out.begin(), out.end(), better);
+  for (size_t begin = 0; begin < logits.size(); begin += kBlock) {
+    const size_t end = std::min(begin + kBlock, logits.size());
+    // Nearly all blocks have none that is better than the worst of the best, which is in front.
+    if (out.size() == k && !logits.may_exceed(begin, end, out.front().first)) continue;
+    for (size_t id = begin; id < end; ++id) {
+      const Candidate candidate = logits.read(id);
+      if (out.size() < k) {
+        out.push_back(candidate);
+        std::push_heap(out.begin(), out.end(), better);
+      } else if (better(candidate, out.front())) {
+        std::pop_heap(out.begin(), out.end(), better);
+        out.back() = candidate;
+        std::push_heap(out.begin(), out.end(), better);
+      }
     }
   }
   std::sort_heap(out.begin(), out.end(), better);
@@ -125,16 +162,12 @@ int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> 
   const size_t k = greedy                ? 1
                    : options_.top_k == 0 ? n
                                          : std::min(n, static_cast<size_t>(options_.top_k));
-  auto next = penalized_.begin();
-  const auto logit_of = [&](size_t id) {
-    if (next != penalized_.end() && static_cast<size_t>(next->first) == id) return next++->second;
-    return tame(logits[id]);
-  };
+  Reader reader(logits, penalized_);
   if (k < n) {
-    select_best(n, k, logit_of, candidates_);
+    select_best(reader, k, candidates_);
   } else {
     candidates_.resize(n);
-    for (size_t i = 0; i < n; ++i) candidates_[i] = {logit_of(i), static_cast<int32_t>(i)};
+    for (size_t i = 0; i < n; ++i) candidates_[i] = reader.read(i);
   }
   const Candidate best = *std::min_element(candidates_.begin(), candidates_.end(), better);
   if (greedy || std::isinf(best.first)) return best.second;
@@ -157,9 +190,7 @@ std::vector<std::pair<int32_t, float>> best_logprobs(std::span<const float> logi
                                                      double log_sum) {
   const size_t k = std::min(logits.size(), static_cast<size_t>(std::max(n, 0)));
   std::vector<Candidate> best;
-  if (k > 0)
-    select_best(
-        logits.size(), k, [&](size_t id) { return tame(logits[id]); }, best);
+  if (k > 0) select_best({logits, {}}, k, best);
   std::vector<std::pair<int32_t, float>> out;
   out.reserve(best.size());
   for (const auto& [logit, id] : best) {

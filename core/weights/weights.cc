@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "quant/quant.h"
 
@@ -109,20 +110,17 @@ Status Weights::allocate() {
   SLUICE_ASSIGN(bin_, AlignedBuffer::allocate_uninitialized(kBinBytes, "reading the file"));
   SLUICE_ASSIGN(strip_,
                 AlignedBuffer::allocate_uninitialized(longest_strip, "packing the weights"));
-  for (size_t s = 0; s < slots_.size(); ++s) {
-    SLUICE_ASSIGN(slots_[s].memory,
-                  AlignedBuffer::allocate_uninitialized(slot_bytes[s], "the weights"));
-    slots_[s].state = SlotState::arriving;
-    if (slots_[s].missing == 0) {
-      slots_[s].state = SlotState::resident;
-      ++resident_slots_;
-    }
+  SLUICE_ASSIGN(memory_, AlignedBuffer::allocate_uninitialized(bytes(), "the weights"));
+  std::vector<uint64_t> free_at(slots_.size());  // of a slot, in memory_
+  std::exclusive_scan(slot_bytes.begin(), slot_bytes.end(), free_at.begin(), uint64_t{0});
+  for (Slot& slot : slots_) {
+    slot.state = slot.missing == 0 ? SlotState::resident : SlotState::arriving;
+    if (slot.missing == 0) ++resident_slots_;
   }
-  std::vector<size_t> used(slots_.size());
   for (Tensor& tensor : tensors_) {
-    size_t& at = used[static_cast<size_t>(tensor.slot)];
-    uint8_t* memory = slots_[static_cast<size_t>(tensor.slot)].memory.data() + at;
-    at += static_cast<size_t>(memory_of(tensor));
+    uint64_t& at = free_at[static_cast<size_t>(tensor.slot)];
+    uint8_t* memory = memory_.data() + at;
+    at += memory_of(tensor);
     tensor.matrix.data = memory;
     tensor.place = memory + memory_of(tensor) - round_up(tensor.bytes, kAlignment);
   }

@@ -76,7 +76,6 @@ class Weights {
   struct Slot {
     SlotState state = SlotState::absent;
     int missing = 0;  // tensors not yet complete
-    AlignedBuffer memory;
   };
   void copy_strips(const uint8_t* data, Share mine);
 
@@ -93,7 +92,8 @@ class Weights {
   size_t next_ = 0;         // in order_
   uint64_t cursor_ = 0;     // in the file's data
   int resident_slots_ = 0;
-  AlignedBuffer strip_;  // one strip, while it is packed in place
+  AlignedBuffer memory_;  // of all slots, one after another: large pages reach across their bounds
+  AlignedBuffer strip_;   // one strip, while it is packed in place
   AlignedBuffer bin_;
 };
 
