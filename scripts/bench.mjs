@@ -2,7 +2,7 @@
 //   npm run bench -- [MODEL...] [options]
 //     MODEL             GGUF files; without one the bundled model and random weights in the shapes of real models
 //     --models a,b      of those: bundled, smollm2-135m, qwen3-0.6b, llama-3.2-1b
-//     --types a,b       of those shapes: Q4_0, Q8_0
+//     --types a,b       of those shapes: Q4_0 and Q8_0 unless others are named (F16, Q4_K_M, Q6_K, ...)
 //     --sides a,b       of native, llama.cpp, chromium, wllama
 //     -p N -n N         tokens of the prompt (256) and decoded from an empty context (32; 200 with models below 50 MB)
 //     -r N              rounds (5); every figure is the median over them
@@ -24,7 +24,14 @@ import {
   measure_wllama,
   wllama_lacks,
 } from '../e2e/bench/chromium.mjs';
-import { SHAPES, TYPES, find_models, text_of_tokens, usual_tokens } from '../e2e/bench/models.mjs';
+import {
+  SHAPES,
+  TYPES,
+  USUAL_TYPES,
+  find_models,
+  text_of_tokens,
+  usual_tokens,
+} from '../e2e/bench/models.mjs';
 import {
   kv_bytes_per_token,
   llama_lacks,
@@ -44,7 +51,13 @@ function options_of(args) {
   const page = args.includes('--page');
   const options = {
     ...{ p: quick ? 16 : 256, n: quick ? 8 : null, r: quick ? 1 : 5, depth: 0, page },
-    ...{ threads: [1, 2], types: TYPES, sides: Object.keys(SIDES), json: null, markdown: null },
+    ...{
+      threads: [1, 2],
+      types: USUAL_TYPES,
+      sides: Object.keys(SIDES),
+      json: null,
+      markdown: null,
+    },
     models: quick || page ? ['bundled'] : ['bundled', ...SHAPES],
     files: [],
   };

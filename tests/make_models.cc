@@ -11,7 +11,9 @@ namespace {
 
 int usage() {
   std::fputs(
-      "usage: make_models OUTDIR [--big smollm2-135m|qwen3-0.6b|llama-3.2-1b --type Q4_0|Q8_0]\n",
+      "usage: make_models OUTDIR [--big SHAPE --type TYPE]\n"
+      "SHAPE: smollm2-135m, qwen3-0.6b or llama-3.2-1b\n"
+      "TYPE: F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K or Q4_K_M\n",
       stderr);
   return 2;
 }
@@ -32,12 +34,23 @@ bool write_file(const std::string& path, Write write) {
   return true;
 }
 
+const sluice::TypeTraits* traits_named(const std::string& name) {
+  for (uint32_t type = 0; type < sluice::kTypeSlots; ++type) {
+    const sluice::TypeTraits* found = sluice::find_traits(type);
+    if (found != nullptr && found->name == name) return found;
+  }
+  return nullptr;
+}
+
 int write_big(const std::string& dir, const std::string& shape, const std::string& type) {
   const sluice::TinyModel* found = sluice::big_model(shape);
-  if (found == nullptr || (type != "Q4_0" && type != "Q8_0")) return usage();
+  if (found == nullptr) return usage();
   sluice::TinyModel model = *found;
-  model.type = type == "Q4_0" ? sluice::Type::Q4_0 : sluice::Type::Q8_0;
-  const std::string path = dir + "/" + shape + (type == "Q4_0" ? "-q4_0.gguf" : "-q8_0.gguf");
+  model.k_m = type == "Q4_K_M";
+  const sluice::TypeTraits* traits = traits_named(model.k_m ? "Q4_K" : type);
+  if (traits == nullptr) return usage();
+  model.type = traits->type;
+  const std::string path = dir + "/" + shape + "-" + sluice::lower_case(type) + ".gguf";
   return write_file(path, [&](std::FILE* out) { return write_big_model(model, out); }) ? 0 : 1;
 }
 

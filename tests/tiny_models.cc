@@ -170,10 +170,7 @@ TinyModel family(std::string_view architecture, Type type) {
   TinyModel m;
   m.architecture = architecture;
   m.type = type;
-  m.name = m.architecture + "-";
-  for (const char* c = traits(type).name; *c != '\0'; ++c) {
-    m.name += static_cast<char>(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c);
-  }
+  m.name = m.architecture + "-" + lower_case(traits(type).name);
   if (architecture != "llama") m.vocabulary = Vocabulary::qwen2;
   if (architecture == "qwen2") {
     m.tied = true;
@@ -384,6 +381,12 @@ bool write_big_model(const TinyModel& model, std::FILE* out) {
     if (!put(std::string(padding, '\0'))) return false;
   }
   return true;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  return lower;
 }
 
 std::string fnv1a(std::string_view bytes) {

@@ -55,6 +55,9 @@ const TinyModel* big_model(std::string_view name);
 // Writes such a file piece by piece; false where writing fails.
 bool write_big_model(const TinyModel& model, std::FILE* out);
 
+// ASCII letters made small.
+std::string lower_case(std::string_view text);
+
 // FNV-1a (64 bits) as 16 hexadecimal digits.
 std::string fnv1a(std::string_view bytes);
 

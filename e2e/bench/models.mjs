@@ -7,7 +7,12 @@ import { Failure, ROOT, must_quietly } from '../../scripts/lib.mjs';
 
 export const BUNDLED = path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf');
 export const SHAPES = ['smollm2-135m', 'qwen3-0.6b', 'llama-3.2-1b'];
-export const TYPES = ['Q4_0', 'Q8_0'];
+/** Of those that a shape is written in, the ones that are measured unless others are asked for. */
+export const USUAL_TYPES = ['Q4_0', 'Q8_0'];
+export const TYPES = [
+  ...USUAL_TYPES,
+  ...['F32', 'F16', 'BF16', 'Q4_1', 'Q5_0', 'Q5_1', 'Q4_K', 'Q5_K', 'Q6_K', 'Q4_K_M'],
+];
 const MADE = path.join(ROOT, 'build/bench');
 
 /** Tokens decoded where no number is asked for: a small model takes more of them to be measurable. */
