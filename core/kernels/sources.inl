@@ -205,8 +205,8 @@ class PackedQ45K : public PackedBlocks<2, kFive ? 43 : 35>, public InOrder {
   }
 };
 
-// Q6_K: for each half of the block 16 words of nibbles, then for each 8 of bit pairs, then 4 words
-// of int8 scales.
+// Q6_K: 4 words of int8 scales, then for each half of the block twice 4 words of bit pairs and 4 of
+// nibbles, and 8 more of nibbles.
 class PackedQ6K : public PackedBlocks<1, 52>, public InOrder {
  public:
   using PackedBlocks<1, 52>::PackedBlocks;
@@ -219,9 +219,11 @@ class PackedQ6K : public PackedBlocks<1, 52>, public InOrder {
   template <typename At>
   U codes(int v, int w, const At& at) const {
     constexpr int kVariant = At::kVariant;
-    const int of_8 = 4 * at.inner + w;
-    const U low = nibble(word(v, 16 * at.outer + kVariant % 2 * 8 + of_8), kVariant / 2);
-    const U pairs = word(v, 32 + 8 * at.outer + of_8);
+    const int half = 4 + 24 * at.outer;
+    const int turn = half + 8 * at.inner + w;
+    const int nibbles = kVariant % 2 == 0 ? turn + 4 : half + 16 + 4 * at.inner + w;
+    const U low = nibble(word(v, nibbles), kVariant / 2);
+    const U pairs = word(v, turn);
     const U high = kVariant == 0   ? pairs << 4
                    : kVariant == 1 ? pairs << 2
                    : kVariant == 2 ? pairs
@@ -230,7 +232,7 @@ class PackedQ6K : public PackedBlocks<1, 52>, public InOrder {
   }
   template <typename At>
   F scale(int v, const At& at, F d) const {
-    const U four = word(v, 48 + at.group / 4);
+    const U four = word(v, at.group / 4);
     return d * to_float(as<I>(four << (24 - 8 * (at.group % 4))) >> 24);
   }
 };

@@ -38,16 +38,33 @@ void transpose_4x4(const uint8_t* in, size_t stride, uint8_t* out) {
 }
 
 // Interleaves 16 rows of n bytes (n a multiple of 4), `stride` bytes apart, to word[n / 4][16].
-void interleave(const uint8_t* in, size_t stride, int64_t n, uint8_t* out) {
+// What comes `at` bytes into a row stands at place(at) there, 16 bytes together.
+template <typename Place>
+void interleave(const uint8_t* in, size_t stride, int64_t n, uint8_t* out, const Place& place) {
   int64_t at = 0;
   for (; at + 16 <= n; at += 16) {
+    const uint8_t* from = in + place(at);
     for (size_t r = 0; r < 16; r += 4) {
-      transpose_4x4(in + r * stride + at, stride, out + 16 * at + 4 * r);
+      transpose_4x4(from + r * stride, stride, out + 16 * at + 4 * r);
     }
   }
   for (; at < n; at += 4) {
     for (size_t r = 0; r < 16; ++r) std::memcpy(out + 16 * at + 4 * r, in + r * stride + at, 4);
   }
+}
+
+int64_t in_order(int64_t at) { return at; }
+// Q6_K is packed in the order in which products need it, so that memory is read in order
+// (matrix.h): scales; then for each half of the block bit pairs and nibbles by turns, and the other
+// nibbles.
+int64_t place_in_q6_k(int64_t at) {
+  if (at < 16) return 192 + at;
+  const int64_t half = (at - 16) / 96;
+  const int64_t in_half = (at - 16) % 96;
+  if (in_half >= 64) return 64 * half + in_half - 32;
+  const int64_t turn = in_half / 32;
+  return in_half % 32 < 16 ? 128 + 32 * half + 16 * turn + in_half % 32
+                           : 64 * half + 16 * turn + in_half % 32 - 16;
 }
 
 // What a block of an integer type consists of: one or two f16, and words of four bytes.
@@ -57,13 +74,18 @@ struct BlockParts {
   int64_t words_at;
   int64_t word_bytes;
   uint8_t flip;  // what each byte of the words is changed by
+  int64_t (*place)(int64_t at);
 };
 BlockParts parts_of(const TypeTraits& t) {
   const int64_t halves = t.has_min ? 2 : 1;
   const int64_t word_bytes = t.block_bytes - 2 * halves;
   const bool last = t.type == Type::Q6_K;
-  return {halves, last ? word_bytes : 0, last ? 0 : 2 * halves, word_bytes,
-          static_cast<uint8_t>(t.type == Type::Q8_0 ? 0x80 : 0)};
+  return {halves,
+          last ? word_bytes : 0,
+          last ? 0 : 2 * halves,
+          word_bytes,
+          static_cast<uint8_t>(t.type == Type::Q8_0 ? 0x80 : 0),
+          last ? place_in_q6_k : in_order};
 }
 
 void pack_blocks(const TypeTraits& t, const uint8_t* rows, int64_t n_blocks, uint8_t* packed) {
@@ -74,7 +96,7 @@ void pack_blocks(const TypeTraits& t, const uint8_t* rows, int64_t n_blocks, uin
       const uint8_t* in = rows + parts.halves_at + 2 * h;
       for (size_t r = 0; r < kRows; ++r, packed += 2) std::memcpy(packed, in + r * stride, 2);
     }
-    interleave(rows + parts.words_at, stride, parts.word_bytes, packed);
+    interleave(rows + parts.words_at, stride, parts.word_bytes, packed, parts.place);
     if (parts.flip != 0) {
       for (int64_t i = 0; i < parts.word_bytes * kRows; ++i) packed[i] ^= parts.flip;
     }
@@ -89,7 +111,7 @@ void unpack_block(const TypeTraits& t, const uint8_t* packed, int64_t r, uint8_t
     std::memcpy(block + parts.halves_at + 2 * h, packed + 2 * r, 2);
   }
   for (int64_t i = 0; i < parts.word_bytes; ++i) {
-    block[parts.words_at + i] = packed[(i / 4 * kRows + r) * 4 + i % 4] ^ parts.flip;
+    block[parts.words_at + parts.place(i)] = packed[(i / 4 * kRows + r) * 4 + i % 4] ^ parts.flip;
   }
 }
 
@@ -160,7 +182,7 @@ void unpack_rows(Type type, const uint8_t* rows, int n_rows, int64_t cols, Panel
     for (size_t r = 0; r < static_cast<size_t>(n_rows); ++r) {
       t.unpack(rows + r * stride + offset, count, codes[r], scales[r], mins[r]);
     }
-    interleave(codes[0], sizeof codes[0], count, panel.codes + begin * kRows);
+    interleave(codes[0], sizeof codes[0], count, panel.codes + begin * kRows, in_order);
     const int64_t first_group = begin / t.group;
     for (int64_t g = 0; g < count / t.group; ++g) {
       float* out = panel.scales + (first_group + g) * kRows;
