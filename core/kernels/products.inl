@@ -140,10 +140,12 @@ void product(const Where& where, const Acts& acts, int n_tokens, float* out, int
 template <typename Dots>
 void gemm(const Panel& panel, const Acts& acts, int n_tokens, float* out, int64_t out_stride) {
   constexpr int kTokens = Dots::kTokens;
+  // Activations of two digits have two sums each.
+  constexpr int kTokens8 = Dots::template Dot<8>::kDigits && kTokens > 2 ? 2 : kTokens;
   if (panel.group == 16)
     return product<Dots, FromPanel<6, 16, false>, kTokens>(panel, acts, n_tokens, out, out_stride);
   if (panel.bits == 8)
-    return product<Dots, FromPanel<8, 32, false>, kTokens>(panel, acts, n_tokens, out, out_stride);
+    return product<Dots, FromPanel<8, 32, false>, kTokens8>(panel, acts, n_tokens, out, out_stride);
   if (panel.bits == 4 && panel.has_min)
     return product<Dots, FromPanel<4, 32, true>, kTokens>(panel, acts, n_tokens, out, out_stride);
   if (panel.bits == 4)
