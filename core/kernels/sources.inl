@@ -111,10 +111,6 @@ class PackedBlocks {
 inline U nibble(U bytes, int high) {
   return (high != 0 ? bytes >> 4 : bytes) & kept<0x0f0f0f0fu>();
 }
-// The lowest four bits, each into a byte of its own.
-inline U spread_bits(U bits) {
-  return ((bits & kept<15u>()) * kept<0x00204081u>()) & kept<0x01010101u>();
-}
 
 // Q4_0, Q4_1, Q5_0, Q5_1: a word of fifth bits, then 4 words of nibbles; columns 16.. are high.
 template <bool kMin_, bool kFive>
@@ -131,7 +127,8 @@ class PackedNibbles : public PackedBlocks<kMin_ ? 2 : 1, kFive ? 5 : 4>, public 
   U codes(int v, int w, const At&) const {
     const U low = nibble(this->word(v, (kFive ? 1 : 0) + w % 4), w / 4);
     if constexpr (!kFive) return low;
-    return low | spread_bits(this->word(v, 0) >> (4 * w)) << 4;
+    const U bits = this->word(v, 0);  // that of column 4w + c at bit 8c + w
+    return low | ((w <= 4 ? bits << (4 - w) : bits >> (w - 4)) & kept<0x10101010u>());
   }
   template <typename At>
   F scale(int v, const At&, NoHead) const {

@@ -67,6 +67,35 @@ int64_t place_in_q6_k(int64_t at) {
                            : 64 * half + 16 * turn + in_half % 32 - 16;
 }
 
+// Q5_0, Q5_1: the fifth bits of a block's 32 columns, column 4w + c at bit 4w + c in the file and
+// at bit 8c + w in the pack: one shift brings those of four columns to their four bytes.
+uint32_t pack_fifth_bits(uint32_t bits) {
+  uint32_t packed = 0;
+  for (int c = 0; c < 4; ++c) {
+    uint32_t x = bits >> c & 0x11111111u;
+    x = (x | x >> 3) & 0x03030303u;
+    x = (x | x >> 6) & 0x000f000fu;
+    packed |= ((x | x >> 12) & 0xffu) << 8 * c;
+  }
+  return packed;
+}
+uint32_t unpack_fifth_bits(uint32_t packed) {
+  uint32_t bits = 0;
+  for (int c = 0; c < 4; ++c) {
+    uint32_t x = packed >> 8 * c & 0xffu;
+    x = (x | x << 12) & 0x000f000fu;
+    x = (x | x << 6) & 0x03030303u;
+    bits |= ((x | x << 3) & 0x11111111u) << c;
+  }
+  return bits;
+}
+void change_word(uint8_t* at, uint32_t (*change)(uint32_t)) {
+  uint32_t word;
+  std::memcpy(&word, at, sizeof word);
+  word = change(word);
+  std::memcpy(at, &word, sizeof word);
+}
+
 // What a block of an integer type consists of: one or two f16, and words of four bytes.
 struct BlockParts {
   int64_t halves;     // how many f16
@@ -75,6 +104,7 @@ struct BlockParts {
   int64_t word_bytes;
   uint8_t flip;  // what each byte of the words is changed by
   int64_t (*place)(int64_t at);
+  bool fifth_bits;  // its first word has them
 };
 BlockParts parts_of(const TypeTraits& t) {
   const int64_t halves = t.has_min ? 2 : 1;
@@ -85,7 +115,8 @@ BlockParts parts_of(const TypeTraits& t) {
           last ? 0 : 2 * halves,
           word_bytes,
           static_cast<uint8_t>(t.type == Type::Q8_0 ? 0x80 : 0),
-          last ? place_in_q6_k : in_order};
+          last ? place_in_q6_k : in_order,
+          t.bits == 5 && t.block == 32};
 }
 
 void pack_blocks(const TypeTraits& t, const uint8_t* rows, int64_t n_blocks, uint8_t* packed) {
@@ -100,6 +131,9 @@ void pack_blocks(const TypeTraits& t, const uint8_t* rows, int64_t n_blocks, uin
     if (parts.flip != 0) {
       for (int64_t i = 0; i < parts.word_bytes * kRows; ++i) packed[i] ^= parts.flip;
     }
+    if (parts.fifth_bits) {
+      for (int64_t r = 0; r < kRows; ++r) change_word(packed + 4 * r, pack_fifth_bits);
+    }
     packed += parts.word_bytes * kRows;
   }
 }
@@ -113,6 +147,7 @@ void unpack_block(const TypeTraits& t, const uint8_t* packed, int64_t r, uint8_t
   for (int64_t i = 0; i < parts.word_bytes; ++i) {
     block[parts.words_at + parts.place(i)] = packed[(i / 4 * kRows + r) * 4 + i % 4] ^ parts.flip;
   }
+  if (parts.fifth_bits) change_word(block + parts.words_at, unpack_fifth_bits);
 }
 
 template <size_t kBytes>

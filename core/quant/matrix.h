@@ -9,6 +9,7 @@
 //                    bytes each. So word w of a Q4_0 block has the bytes 4w..4w+3 of 16 rows: low
 //                    nibbles are columns 4w.., high ones columns 16+4w.. .
 //   Q8_0             its words are xor 0x80: the unsigned codes, bias 128
+//   Q5_0, Q5_1       in the word of fifth bits that of column 4w + c stands at bit 8c + w
 //   Q6_K             its words are ql and qh of 128 columns after the scales: qh 0-3, ql 0-3, qh
 //                    4-7, ql 4-7, ql 8-15, as products read them
 #pragma once
