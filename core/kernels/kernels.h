@@ -82,8 +82,6 @@ constexpr int64_t attend_scratch(KvType type, int n_tokens, int n_heads, int hea
   return n_tokens * n_heads * (kKvChunk + padded) + (wide ? kKvChunk * (head_dim + padded) : 0);
 }
 
-inline constexpr int kDirectTokens = 4;
-
 struct Kernels {
   const char* name;
   bool (*supported)();  // may this machine run the table?
@@ -95,7 +93,8 @@ struct Kernels {
 
   bool reads_digits;
   // One strip of an integer type times n_tokens rows: out[t * out_stride + r] for r = 0..15 (all 16
-  // are written). Straight from the packed strip, which pays for up to kDirectTokens (decode):
+  // are written). Straight from the packed strip, which pays for up to direct_tokens (decode):
+  int direct_tokens;
   void (*direct)(Type type, const uint8_t* strip, const Acts& acts, int n_tokens, float* out,
                  int64_t out_stride);
   // From an unpacked panel, for any number of tokens (prompts):

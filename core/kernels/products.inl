@@ -205,6 +205,8 @@ void float_strip(const uint8_t* strip, const float* x, int64_t cols, int n_token
 template <typename Dots>
 constexpr Kernels with_dots(Kernels kernels) {
   kernels.reads_digits = Dots::template Dot<8>::kDigits;
+  // A second tile takes less than unpacking would.
+  kernels.direct_tokens = 2 * Dots::kDirectTokens;
   kernels.direct = direct<Dots>;
   kernels.gemm = gemm<Dots>;
   return kernels;

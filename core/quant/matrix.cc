@@ -102,9 +102,9 @@ struct BlockParts {
   int64_t halves_at;  // where they stand
   int64_t words_at;
   int64_t word_bytes;
-  uint8_t flip;  // what each byte of the words is changed by
-  int64_t (*place)(int64_t at);
-  bool fifth_bits;  // its first word has them
+  uint8_t flip;                  // what each byte of the words is changed by
+  int64_t (*place)(int64_t at);  // in the file, of what is packed `at` bytes behind the first word
+  bool fifth_bits;               // its first word has them
 };
 BlockParts parts_of(const TypeTraits& t) {
   const int64_t halves = t.has_min ? 2 : 1;
