@@ -105,19 +105,25 @@ export async function wasm_dir() {
   });
 }
 
-/** Holds the committed files against those just built; prints one line each and the counts. */
+/**
+ * Holds the committed files against those just built; prints one line each and the counts. Files of other sources are
+ * wrong: whoever starts a clone would have to build. Those of another compiler can't be compared.
+ */
 function compare(sources, compiler) {
   const stamp = read_json(path.join(PREBUILT, 'stamp.json'));
   const counts = { passed: 0, failed: 0, skipped: 0 };
-  let reason = null;
-  if (stamp?.sources !== sources) reason = 'the committed one is of other sources';
-  else if (stamp.compiler !== compiler) reason = `the committed one is by ${stamp.compiler}`;
+  const stale = stamp?.sources !== sources;
   for (const name of FILES) {
     const built = path.join(BUILT, name);
     const size = `${fs.statSync(built).size} bytes`;
-    if (reason !== null) {
+    if (stale) {
+      ++counts.failed;
+      console.log(`STALE      ${name}  the committed one is of other sources; --update-prebuilt`);
+      continue;
+    }
+    if (stamp.compiler !== compiler) {
       ++counts.skipped;
-      console.log(`skipped  ${name}  ${size}; ${reason}`);
+      console.log(`skipped    ${name}  ${size}; the committed one is by ${stamp.compiler}`);
       continue;
     }
     const committed = path.join(PREBUILT, name);
