@@ -17,8 +17,9 @@ const char* kv_name(KvType type) {
 
 // Cached positions of one head in the layout of KvChunk, and the values they stand for.
 struct Cache {
-  Cache(KvType kv_type, int dim, int positions)
+  Cache(KvType kv_type, bool paired_halves, int dim, int positions)
       : type(kv_type),
+        paired(paired_halves && type == KvType::f16),
         head_dim(static_cast<size_t>(dim)),
         padded((head_dim + 15) / 16 * 16),
         scales((head_dim + 31) / 32) {
@@ -26,7 +27,7 @@ struct Cache {
     const size_t groups = (n + 15) / 16;
     k.resize(groups * head_dim * 16 * kv_bytes(type), 0xcd);  // what no position wrote is garbage
     k_scales.resize(groups * scales * 16, NAN);
-    v.resize(n * padded * kv_bytes(type), 0xcd);
+    v.resize(kKvChunk * padded * kv_bytes(type), 0xcd);
     v_scales.resize(n * scales, NAN);
   }
 
@@ -44,13 +45,17 @@ struct Cache {
   // Stores position p's key and value by the definitions; the values go to keys and values.
   void store(size_t p, const float* key, const float* value) {
     const size_t bytes = kv_bytes(type);
-    uint8_t* k_group = k.data() + p / 16 * head_dim * 16 * bytes;
-    uint8_t* v_row = v.data() + p * padded * bytes;
-    std::memset(v_row, 0, padded * bytes);
+    const auto key_at = [&](size_t d) {
+      return k.data() + ((p / 16 * head_dim + d) * 16 + place(p % 16)) * bytes;
+    };
+    const auto value_at = [&](size_t d) {
+      return v.data() + ((d / 16 * kKvChunk + p) * 16 + place(d % 16)) * bytes;
+    };
+    for (size_t d = 0; d < padded; ++d) std::memset(value_at(d), 0, bytes);
     for (size_t d = 0; d < head_dim; ++d) {
       if (type == KvType::q8_0) break;
-      keys.push_back(put(k_group + (d * 16 + p % 16) * bytes, key[d]));
-      values.push_back(put(v_row + d * bytes, value[d]));
+      keys.push_back(put(key_at(d), key[d]));
+      values.push_back(put(value_at(d), value[d]));
     }
     for (size_t b = 0; b < scales && type == KvType::q8_0; ++b) {
       const size_t count = std::min<size_t>(32, head_dim - 32 * b);
@@ -61,15 +66,20 @@ struct Cache {
       v_scales[p * scales + b] = vd;
       for (size_t i = 0; i < count; ++i) {
         const size_t d = 32 * b + i;
-        k_group[d * 16 + p % 16] = static_cast<uint8_t>(kq[i]);
-        v_row[d] = static_cast<uint8_t>(vq[i]);
+        *key_at(d) = static_cast<uint8_t>(kq[i]);
+        *value_at(d) = static_cast<uint8_t>(vq[i]);
         keys.push_back(static_cast<float>(kq[i]) * kd);
         values.push_back(static_cast<float>(vq[i]) * vd);
       }
     }
   }
 
+  size_t place(size_t i) const {
+    return paired ? static_cast<size_t>(half_place(static_cast<int>(i))) : i;
+  }
+
   KvType type;
+  bool paired;
   size_t head_dim, padded, scales;
   ByteVector k, v;
   Floats k_scales, v_scales;
@@ -85,18 +95,16 @@ void check_store(const Kernels& kernels, Report& report) {
   for (const KvType type : kKvTypes) {
     for (const int head_dim : {8, 20, 32, 64, 80, 128}) {
       const int n = 19;
-      Cache want(type, head_dim, n), got(type, head_dim, n);
+      Cache want(type, kernels.paired_halves, head_dim, n), got = want;
       for (size_t p = 0; p < static_cast<size_t>(n); ++p) {
         Floats key = random.activations(head_dim), value = random.activations(head_dim);
         if (p % 4 == 1) key[p % 8] = p == 1 ? 1e6f : -65520.0f;  // beyond a half
         if (p % 4 == 2) value[p % 8] = p == 2 ? -1e30f : 65519.0f;
         want.store(p, key.data(), value.data());
-        const size_t bytes = kv_bytes(type);
-        kernels.store_k(type, key.data(), head_dim, static_cast<int>(p % 16),
-                        got.k.data() + p / 16 * got.head_dim * 16 * bytes,
-                        got.k_scales.data() + p / 16 * got.scales * 16);
-        kernels.store_v(type, value.data(), head_dim, got.v.data() + p * got.padded * bytes,
-                        got.v_scales.data() + p * got.scales);
+        kernels.store_k(type, key.data(), head_dim, static_cast<int>(p), got.k.data(),
+                        got.k_scales.data());
+        kernels.store_v(type, value.data(), head_dim, static_cast<int>(p), got.v.data(),
+                        got.v_scales.data());
       }
       const std::string what = std::string(kv_name(type)) + ", head of " + std::to_string(head_dim);
       report.equal_bytes("store_k " + what, got.k.data(), want.k.data(), want.k.size());
@@ -122,10 +130,11 @@ void reference_attend(const Cache& cache, int n, const float* q, float scale, bo
                       Running& state) {
   const size_t positions = static_cast<size_t>(n);
   Floats scores(positions);
+  const float most = cache.type == KvType::f16 ? 65504.0f : INFINITY;
   for (size_t p = 0; p < positions; ++p) {
     float acc = 0;
     for (size_t d = 0; d < cache.head_dim; ++d) {
-      acc = acc + q[d] * cache.keys[p * cache.head_dim + d];
+      acc = acc + std::clamp(q[d], -most, most) * cache.keys[p * cache.head_dim + d];
     }
     scores[p] = scale * acc;
   }
@@ -157,7 +166,7 @@ void check_attend(const Kernels& kernels, Report& report) {
   for (const KvType type : kKvTypes) {
     for (const int head_dim : {8, 32, 64, 80, 128}) {
       for (const int n : {1, 2, 15, 16, 17, 33, 100, 256}) {
-        Cache cache(type, head_dim, n);
+        Cache cache(type, kernels.paired_halves, head_dim, n);
         for (size_t p = 0; p < static_cast<size_t>(n); ++p) {
           const Floats key = random.activations(head_dim), value = random.activations(head_dim);
           cache.store(p, key.data(), value.data());
@@ -166,7 +175,8 @@ void check_attend(const Kernels& kernels, Report& report) {
         const int n_queries = n_heads * n_tokens;
         const size_t queries = static_cast<size_t>(n_queries);
         const int q_stride = n_heads * head_dim + random.below(20);
-        const Floats q = random.activations(n_tokens * q_stride);
+        Floats q = random.activations(n_tokens * q_stride);
+        if (n % 16 == 1) q[0] = n == 1 ? 1e30f : -65536.0f;  // beyond a half
         Floats max(queries), sum(queries), values(queries * cache.padded);
         Floats scratch(static_cast<size_t>(attend_scratch(type, n_tokens, n_heads, head_dim)));
         std::vector<Running> want(queries);

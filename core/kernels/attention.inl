@@ -1,57 +1,84 @@
-// Storing keys and values, and attention over a chunk of them; a part of body.inl.
+// Storing keys and values, and attention over a chunk of them (kernels.h, KvChunk); a part of
+// body.inl.
 
-// Halves are finite: values beyond them become the largest (a NaN the lowest), on every table.
-inline void store_finite_f16(uint8_t* p, F x) {
-  const F limit = splat(65504.0f);
-  store_f16(p, -larger(-limit, -larger(-limit, x)));
+constexpr int element_bytes(KvType type) {
+  return type == KvType::f32 ? 4 : type == KvType::f16 ? 2 : 1;
+}
+constexpr int scale_count(int head_dim) { return (head_dim + kKvScaleBlock - 1) / kKvScaleBlock; }
+// Where V has the 16 elements from i on of a position.
+constexpr int64_t value_at(int64_t i, int64_t position) {
+  return (i / 16 * kKvChunk + position) * 16;
 }
 
-// K's elements lie 16 positions apart, V's side by side.
-void store_k(KvType type, const float* x, int head_dim, int lane, uint8_t* k, float* k_scales) {
-  if (type == KvType::f32) {
-    for (int i = 0; i < head_dim; ++i) memcpy(k + (16 * i + lane) * 4, x + i, 4);
-  } else if (type == KvType::f16) {
-    for_lanes(head_dim, [&](int64_t i, auto part) {
-      const Lanes values = part.load(x + i, 0.0f);
-      uint8_t halves[32];
-      for (int v = 0; v < kVectors; ++v) store_finite_f16(halves + 2 * v * kLanes, values.v[v]);
-      for (int64_t j = 0; j < 16 && i + j < head_dim; ++j) {
-        memcpy(k + (16 * (i + j) + lane) * 2, halves + 2 * j, 2);
-      }
-    });
-  } else {
-    for (int i = 0; i < head_dim; i += kKvScaleBlock) {
-      const int count = head_dim - i < kKvScaleBlock ? head_dim - i : kKvScaleBlock;
-      int8_t q[kKvScaleBlock];
-      const Rounded rounded = round_block(x + i, count);
-      for (int half = 0; half < 2; ++half) store_i8(q + 16 * half, rounded.q[half]);
-      k_scales[i / kKvScaleBlock * 16 + lane] = rounded.d;
-      for (int j = 0; j < count; ++j) memcpy(k + 16 * (i + j) + lane, q + j, 1);
-    }
+// The cache's halves are finite: values beyond them become the largest (a NaN the lowest), on every
+// table.
+inline F finite_half(F x) {
+  const F limit = splat(65504.0f);
+  return -larger(-limit, -larger(-limit, x));
+}
+
+// Calls body(i, q, d) for every block of up to 32 elements: int8 values of scale d, 0 behind the
+// last one.
+template <typename Body>
+inline void for_rounded(const float* x, int head_dim, const Body& body) {
+  for (int i = 0; i < head_dim; i += kKvScaleBlock) {
+    const int count = head_dim - i < kKvScaleBlock ? head_dim - i : kKvScaleBlock;
+    int8_t q[kKvScaleBlock];
+    const Rounded rounded = round_block(x + i, count);
+    for (int half = 0; half < 2; ++half) store_i8(q + 16 * half, rounded.q[half]);
+    body(i, q, rounded.d);
   }
 }
 
-void store_v(KvType type, const float* x, int head_dim, uint8_t* v, float* v_scales) {
+void store_k(KvType type, const float* x, int head_dim, int position, uint8_t* k, float* k_scales) {
+  const int lane = position % 16;
+  const int group = position / 16;
+  k += group * head_dim * 16 * element_bytes(type);
+  if (type == KvType::f32) {
+    for (int i = 0; i < head_dim; ++i) memcpy(k + (16 * i + lane) * 4, x + i, 4);
+  } else if (type == KvType::f16) {
+    const int place = kHalfVectors == 2 ? half_place(lane) : lane;
+    for_lanes(head_dim, [&](int64_t i, auto part) {
+      const Lanes values = part.load(x + i, 0.0f);
+      uint8_t halves[32];
+      for (int v = 0; v < kVectors; ++v)
+        store_f16(halves + 2 * v * kLanes, finite_half(values.v[v]));
+      for (int64_t j = 0; j < 16 && i + j < head_dim; ++j) {
+        memcpy(k + (16 * (i + j) + place) * 2, halves + 2 * j, 2);
+      }
+    });
+  } else {
+    k_scales += group * scale_count(head_dim) * 16 + lane;
+    for_rounded(x, head_dim, [&](int i, const int8_t* q, float d) {
+      k_scales[i / kKvScaleBlock * 16] = d;
+      for (int j = 0; j < kKvScaleBlock && i + j < head_dim; ++j) {
+        memcpy(k + 16 * (i + j) + lane, q + j, 1);
+      }
+    });
+  }
+}
+
+void store_v(KvType type, const float* x, int head_dim, int position, uint8_t* v, float* v_scales) {
   if (type == KvType::q8_0) {
-    const int padded = (head_dim + 15) / 16 * 16;
-    for (int i = 0; i < padded; i += kKvScaleBlock) {
-      const int count = head_dim - i < kKvScaleBlock ? head_dim - i : kKvScaleBlock;
-      int8_t q[kKvScaleBlock];
-      const Rounded rounded = round_block(x + i, count);
-      for (int half = 0; half < 2; ++half) store_i8(q + 16 * half, rounded.q[half]);
-      v_scales[i / kKvScaleBlock] = rounded.d;
-      memcpy(v + i, q,
-             static_cast<size_t>(padded - i < kKvScaleBlock ? padded - i : kKvScaleBlock));
-    }
+    v_scales += position * scale_count(head_dim);
+    for_rounded(x, head_dim, [&](int i, const int8_t* q, float d) {
+      v_scales[i / kKvScaleBlock] = d;
+      for (int j = 0; j < kKvScaleBlock && i + j < head_dim; j += 16) {
+        memcpy(v + value_at(i + j, position), q + j, 16);
+      }
+    });
     return;
   }
   for_lanes(head_dim, [&](int64_t i, auto part) {
     const Lanes values = part.load(x + i, 0.0f);
-    for (int64_t j = 0; j < kVectors; ++j) {
-      if (type == KvType::f32) {
-        store(v + 4 * (i + j * kLanes), values.v[j]);
-      } else {
-        store_finite_f16(v + 2 * (i + j * kLanes), values.v[j]);
+    uint8_t* at = v + value_at(i, position) * element_bytes(type);
+    if (type == KvType::f32) {
+      for (int j = 0; j < kVectors; ++j) store(at + 4 * j * kLanes, values.v[j]);
+    } else {
+      for (int j = 0; j < kVectors; j += kHalfVectors) {
+        F finite[kHalfVectors];
+        for (int l = 0; l < kHalfVectors; ++l) finite[l] = finite_half(values.v[j + l]);
+        store_halves(at + 2 * j * kLanes, finite);
       }
     }
   });
@@ -59,18 +86,19 @@ void store_v(KvType type, const float* x, int head_dim, uint8_t* v, float* v_sca
 
 // ---- Attention --------------------------------------------------------------------------------
 
+// Vectors of elements that are loaded at once, and what is missing from them.
 template <KvType kType>
-inline F load_element(const uint8_t* p) {
-  if constexpr (kType == KvType::f32) return load<F>(p);
-  if constexpr (kType == KvType::f16) return load_f16(p);
-  if constexpr (kType == KvType::q8_0) return to_float(load_i8(p));
-}
-constexpr int element_bytes(KvType type) {
-  return type == KvType::f32 ? 4 : type == KvType::f16 ? 2 : 1;
+constexpr int kLoaded = kType == KvType::f16 ? kHalfVectors : 1;
+template <KvType kType>
+constexpr float kMissing = kType == KvType::f16 ? kHalfScale : 1.0f;
+template <KvType kType>
+inline void load_elements(const uint8_t* p, F* out) {
+  if constexpr (kType == KvType::f32) *out = load<F>(p);
+  if constexpr (kType == KvType::f16) load_halves(p, out);
+  if constexpr (kType == KvType::q8_0) *out = to_float(load_i8(p));
 }
 
 inline int padded_dim(const Attend& a) { return (a.head_dim + 15) / 16 * 16; }
-inline int scale_count(const Attend& a) { return (a.head_dim + kKvScaleBlock - 1) / kKvScaleBlock; }
 inline float* scores_of(const Attend& a, int query) {
   return a.scratch + query * (kKvChunk + padded_dim(a));
 }
@@ -80,6 +108,44 @@ inline const float* query_of(const Attend& a, int query) {
 inline int visible_to(const Attend& a, int query) {
   const int n = a.n_visible + query / a.n_heads;
   return n < 0 ? 0 : n < kKvChunk ? n : kKvChunk;
+}
+
+// Calls body.operator()<kVecs>(first) for vectors 0 .. n-1, n a multiple of kVectors, kVecs at once
+// or the last ones one by one.
+template <int kVecs, typename Body>
+inline void for_vectors(int n, const Body& body) {
+  int first = 0;
+  for (; first + kVecs <= n; first += kVecs) body.template operator()<kVecs>(first);
+  if constexpr (kVectors % kVecs != 0) {
+    for (; first < n; ++first) body.template operator()<1>(first);
+  }
+}
+
+// acc[i][v] += factors[i][at] * x[v], where load(v, &x[v]) gives the next kLoaded vectors of x. Of
+// factors and x what there is less of is held in registers, the other one comes and goes.
+template <int kLoaded, int kQueries, int kVecs, typename Load>
+inline void add_products(F (&acc)[kQueries][kVecs], const float* const (&factors)[kQueries], int at,
+                         const Load& load) {
+  F x[kVecs];
+  F factor[kQueries];
+  if constexpr (kQueries < kVecs) {
+    SLUICE_UNROLL
+    for (int i = 0; i < kQueries; ++i) factor[i] = splat(factors[i][at]);
+    SLUICE_UNROLL
+    for (int v = 0; v < kVecs; ++v) {
+      if (v % kLoaded == 0) load(v, x + v);
+      SLUICE_UNROLL
+      for (int i = 0; i < kQueries; ++i) acc[i][v] = acc[i][v] + factor[i] * x[v];
+    }
+  } else {
+    SLUICE_UNROLL
+    for (int v = 0; v < kVecs; v += kLoaded) load(v, x + v);
+    SLUICE_UNROLL
+    for (int i = 0; i < kQueries; ++i) {
+      SLUICE_UNROLL
+      for (int v = 0; v < kVecs; ++v) acc[i][v] = acc[i][v] + factors[i][at] * x[v];
+    }
+  }
 }
 
 // Scores of kQueries queries at the positions of kVecs vectors, from vector `first` of the chunk
@@ -94,7 +160,7 @@ inline void score_tile(const Attend& a, int query, int first) {
     const int lane = (first + v) % kVectors * kLanes;
     k[v] = a.chunk.k + (group * a.head_dim * 16 + lane) * kBytes;
     if constexpr (kType == KvType::q8_0) {
-      k_scales[v] = a.chunk.k_scales + group * scale_count(a) * 16 + lane;
+      k_scales[v] = a.chunk.k_scales + group * scale_count(a.head_dim) * 16 + lane;
     }
   }
   F acc[kQueries][kVecs] = {};
@@ -109,17 +175,10 @@ inline void score_tile(const Attend& a, int query, int first) {
       for (int v = 0; v < kVecs; ++v) scale[v] = load<F>(k_scales[v] + block / kKvScaleBlock * 16);
     }
     for (int d = block; d < end; ++d) {
-      F key[kVecs];
-      SLUICE_UNROLL
-      for (int v = 0; v < kVecs; ++v) {
-        key[v] = load_element<kType>(k[v] + d * 16 * kBytes);
-        if constexpr (kType == KvType::q8_0) key[v] = key[v] * scale[v];
-      }
-      SLUICE_UNROLL
-      for (int i = 0; i < kQueries; ++i) {
-        SLUICE_UNROLL
-        for (int v = 0; v < kVecs; ++v) acc[i][v] = acc[i][v] + q[i][d] * key[v];
-      }
+      add_products<kLoaded<kType>>(acc, q, d, [&](int v, F* key) {
+        load_elements<kType>(k[v] + d * 16 * kBytes, key);
+        if constexpr (kType == KvType::q8_0) *key = *key * scale[v];
+      });
     }
   }
   SLUICE_UNROLL
@@ -130,16 +189,11 @@ inline void score_tile(const Attend& a, int query, int first) {
   }
 }
 
-// Positions whose values are added up for all of a row before the next ones: V is then read in
-// order, a few kilobytes at a time. What comes from memory, narrow, and in small pieces: fewer.
-constexpr int value_positions(KvType type) { return kLanes == 4 && type != KvType::f32 ? 4 : 32; }
-
 // Adds the positions [begin, end) to the weighted sums of kVecs vectors of V's elements, from
-// vector `first` of a row on.
+// vector `first` on.
 template <KvType kType, int kQueries, int kVecs>
 inline void value_tile(const Attend& a, int query, int first, int begin, int end) {
   constexpr int kBytes = element_bytes(kType);
-  const int64_t row_bytes = padded_dim(a) * kBytes;
   const float* e[kQueries];
   float* sums[kQueries];
   F acc[kQueries][kVecs] = {};
@@ -151,22 +205,15 @@ inline void value_tile(const Attend& a, int query, int first, int begin, int end
     SLUICE_UNROLL
     for (int v = 0; v < kVecs; ++v) acc[i][v] = load<F>(sums[i] + v * kLanes);
   }
-  const uint8_t* row = a.chunk.v + begin * row_bytes + first * kLanes * kBytes;
-  for (int p = begin; p < end; ++p, row += row_bytes) {
-    F value[kVecs];
-    SLUICE_UNROLL
-    for (int v = 0; v < kVecs; ++v) {
-      value[v] = load_element<kType>(row + v * kLanes * kBytes);
+  const uint8_t* at = a.chunk.v + (value_at(first * kLanes, begin) + first * kLanes % 16) * kBytes;
+  for (int p = begin; p < end; ++p, at += 16 * kBytes) {
+    add_products<kLoaded<kType>>(acc, e, p, [&](int v, F* value) {
+      load_elements<kType>(at + (value_at(v * kLanes, 0) + v * kLanes % 16) * kBytes, value);
       if constexpr (kType == KvType::q8_0) {
-        value[v] =
-            value[v] * a.chunk.v_scales[p * scale_count(a) + (first + v) * kLanes / kKvScaleBlock];
+        const int block = (first + v) * kLanes / kKvScaleBlock;
+        *value = *value * a.chunk.v_scales[p * scale_count(a.head_dim) + block];
       }
-    }
-    SLUICE_UNROLL
-    for (int i = 0; i < kQueries; ++i) {
-      SLUICE_UNROLL
-      for (int v = 0; v < kVecs; ++v) acc[i][v] = acc[i][v] + e[i][p] * value[v];
-    }
+    });
   }
   SLUICE_UNROLL
   for (int i = 0; i < kQueries; ++i) {
@@ -196,30 +243,22 @@ inline void merge(const Attend& a, int query, float m, float s) {
   }
 }
 
-// All value vectors of a row, for the positions [begin, end).
+// All of V's vectors, for the positions [begin, end).
 template <KvType kType, int kQueries>
 inline void add_values(const Attend& a, int query, int begin, int end) {
-  constexpr int kVecs = attend_vectors(kQueries);
-  constexpr int kPositions = value_positions(kType);
-  const int n_vectors = padded_dim(a) / kLanes;
-  for (int stop; begin < end; begin = stop) {
-    stop = begin + kPositions < end ? begin + kPositions : end;
-    int at = 0;
-    for (; at + kVecs <= n_vectors; at += kVecs)
-      value_tile<kType, kQueries, kVecs>(a, query, at, begin, stop);
-    for (; at < n_vectors; ++at) value_tile<kType, kQueries, 1>(a, query, at, begin, stop);
-  }
+  if (begin == end) return;
+  for_vectors<attend_vectors(kQueries)>(padded_dim(a) / kLanes, [&]<int kVecs>(int first) {
+    value_tile<kType, kQueries, kVecs>(a, query, first, begin, end);
+  });
 }
 
 template <KvType kType, int kQueries>
 [[gnu::noinline]] void attend_queries(const Attend& a, int query) {
-  constexpr int kVecs = attend_vectors(kQueries);
   int n[kQueries];  // ascending
   for (int i = 0; i < kQueries; ++i) n[i] = visible_to(a, query + i);
-  const int n_vectors = (n[kQueries - 1] + 15) / 16 * kVectors;
-  int at = 0;
-  for (; at + kVecs <= n_vectors; at += kVecs) score_tile<kType, kQueries, kVecs>(a, query, at);
-  for (; at < n_vectors; ++at) score_tile<kType, kQueries, 1>(a, query, at);
+  for_vectors<attend_vectors(kQueries)>(
+      (n[kQueries - 1] + 15) / 16 * kVectors,
+      [&]<int kVecs>(int first) { score_tile<kType, kQueries, kVecs>(a, query, first); });
 
   float m[kQueries];
   float s[kQueries];
@@ -227,6 +266,11 @@ template <KvType kType, int kQueries>
     float* scores = scores_of(a, query + i);
     m[i] = max(scores, n[i]);
     s[i] = exp_and_sum<true>(scores, n[i], m[i], scores);
+    if constexpr (kMissing<kType> != 1.0f) {
+      for (int p = 0; p < n[i]; p += kLanes) {
+        store(scores + p, load<F>(scores + p) * kMissing<kType>);
+      }
+    }
   }
 
   // What all of them see together, then what the later tokens see besides.
@@ -244,46 +288,71 @@ void attend_typed(const Attend& a) {
       [&]<int kQueries>(int query) { attend_queries<kType, kQueries>(a, query); });
 }
 
-// The chunk's first n positions as f32, in its layout, in the scratch behind the queries' own.
+// The chunk's first n positions as f32, in its layout, in `scratch`.
 template <KvType kType>
-KvChunk widen(const Attend& a, int n) {
+KvChunk widen(const Attend& a, float* scratch, int n) {
   constexpr int kBytes = element_bytes(kType);
+  constexpr int kStep = kLoaded<kType> * kLanes;
   const KvChunk& chunk = a.chunk;
-  const int padded = padded_dim(a);
-  float* k = scores_of(a, a.n_tokens * a.n_heads);
+  const int n_scales = scale_count(a.head_dim);
+  float* k = scratch;
   float* v = k + kKvChunk * a.head_dim;
-  for (int64_t group = 0, row = 0; group < (n + 15) / 16; ++group) {
-    for (int d = 0; d < a.head_dim; ++d, ++row) {
-      for (int i = 0; i < 16; i += kLanes) {
-        F value = load_element<kType>(chunk.k + (16 * row + i) * kBytes);
-        if constexpr (kType == KvType::q8_0) {
-          const int64_t scale = group * scale_count(a) + d / kKvScaleBlock;
-          value = value * load<F>(chunk.k_scales + 16 * scale + i);
-        }
-        store(k + 16 * row + i, value);
-      }
+  const auto row = [&](const uint8_t* from, float* to, auto scale) {
+    for (int i = 0; i < 16; i += kStep) {
+      F values[kLoaded<kType>];
+      load_elements<kType>(from + i * kBytes, values);
+      for (F& value : values) value = value * scale(i);
+      for (int l = 0; l < kLoaded<kType>; ++l) store(to + i + l * kLanes, values[l]);
+    }
+  };
+  for (int64_t group = 0, at = 0; group < (n + 15) / 16; ++group) {
+    for (int d = 0; d < a.head_dim; ++d, at += 16) {
+      row(chunk.k + at * kBytes, k + at, [&](int i) {
+        if constexpr (kType != KvType::q8_0) return splat(kMissing<kType>);
+        return load<F>(chunk.k_scales + (group * n_scales + d / kKvScaleBlock) * 16 + i);
+      });
     }
   }
-  for (int64_t p = 0; p < n; ++p) {
-    for (int64_t i = 0; i < padded; i += kLanes) {
-      F value = load_element<kType>(chunk.v + (p * padded + i) * kBytes);
-      if constexpr (kType == KvType::q8_0) {
-        value = value * chunk.v_scales[p * scale_count(a) + i / kKvScaleBlock];
-      }
-      store(v + p * padded + i, value);
+  for (int64_t i = 0; i < a.head_dim; i += 16) {
+    for (int64_t p = 0; p < n; ++p) {
+      const int64_t at = value_at(i, p);
+      row(chunk.v + at * kBytes, v + at, [&](int) {
+        if constexpr (kType != KvType::q8_0) return splat(kMissing<kType>);
+        return splat(chunk.v_scales[p * n_scales + i / kKvScaleBlock]);
+      });
     }
   }
   return {KvType::f32, reinterpret_cast<const uint8_t*>(k), nullptr,
           reinterpret_cast<const uint8_t*>(v), nullptr};
 }
 
+// Queries as they count against halves, times what is missing from those; in `scratch`, for `to`.
+inline void limit_queries(const Attend& a, float missing, float* scratch, Attend& to) {
+  to.q = scratch;
+  to.q_stride = a.n_heads * a.head_dim;
+  for (int token = 0; token < a.n_tokens; ++token, scratch += to.q_stride) {
+    for_lanes(to.q_stride, [&](int64_t i, auto part) {
+      Lanes q = part.load(a.q + token * a.q_stride + i, 0.0f);
+      for (int v = 0; v < kVectors; ++v) q.v[v] = finite_half(q.v[v]) * missing;
+      part.store(scratch + i, q);
+    });
+  }
+}
+
 // Many queries pay for widening once what each few of them would widen for themselves.
 template <KvType kType>
 void attend_narrow(const Attend& a) {
-  if (a.n_tokens < kWideTokens) return attend_typed<kType>(a);
-  Attend wide = a;
-  wide.chunk = widen<kType>(a, visible_to(a, a.n_tokens * a.n_heads - 1));
-  attend_typed<KvType::f32>(wide);
+  const int n_queries = a.n_tokens * a.n_heads;
+  float* scratch = scores_of(a, n_queries);
+  const bool wide = a.n_tokens >= kWideTokens;
+  Attend narrow = a;
+  if constexpr (kType == KvType::f16) {
+    limit_queries(a, wide ? 1.0f : kMissing<kType>, scratch, narrow);
+    scratch += n_queries * a.head_dim;
+  }
+  if (!wide) return attend_typed<kType>(narrow);
+  narrow.chunk = widen<kType>(a, scratch, visible_to(a, n_queries - 1));
+  attend_typed<KvType::f32>(narrow);
 }
 
 void attend(const Attend& a) {

@@ -16,5 +16,11 @@ inline void store_i8(int8_t* p, I x) {
   store(p, _mm_cvtsi128_si64(_mm_packus_epi16(words, words)));
 }
 
+// The cache's halves.
+constexpr int kHalfVectors = 1;
+constexpr float kHalfScale = 1.0f;
+inline void load_halves(const uint8_t* p, F* out) { *out = load_f16(p); }
+inline void store_halves(uint8_t* p, const F* x) { store_f16(p, *x); }
+
 constexpr int kAttendQueries = 4;
 constexpr int attend_vectors(int queries) { return queries == 4 ? 2 : 4; }

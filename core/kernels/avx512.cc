@@ -42,6 +42,12 @@ struct Dots {
   static constexpr int vectors(int) { return 1; }
 };
 
+// The cache's halves.
+constexpr int kHalfVectors = 1;
+constexpr float kHalfScale = 1.0f;
+inline void load_halves(const uint8_t* p, F* out) { *out = load_f16(p); }
+inline void store_halves(uint8_t* p, const F* x) { store_f16(p, *x); }
+
 constexpr int kAttendQueries = 4;
 constexpr int attend_vectors(int) { return 4; }
 

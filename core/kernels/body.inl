@@ -1,6 +1,8 @@
 // Every kernel, once. An instruction set's file includes this inside its unnamed namespace after it
 // has defined, on top of vector.inl:
 //   load_f16, store_f16             kLanes halves at any alignment
+//   load_halves, store_halves       kHalfVectors vectors of the cache's halves, which count
+//                                   1 / kHalfScale of what they are
 //   load_i16, load_i8, store_i8     kLanes small integers, widened to 32 bits or their low bytes
 //   kAttendQueries                  most queries of a register tile of attention, a power of two
 //   attend_vectors(queries)         vectors of positions, or of a value, of a tile of that many
@@ -282,6 +284,7 @@ constexpr Kernels make_table(const char* name, bool (*supported)()) {
       .rope_adjacent = rope_adjacent,
       .store_k = store_k,
       .store_v = store_v,
+      .paired_halves = kHalfVectors == 2,
       .attend = attend,
       .max = max,
       .sum_exp = sum_exp,

@@ -32,6 +32,8 @@ inline void store_i8(int8_t* p, I x) {
   for (int i = 0; i < kLanes; ++i) p[i] = static_cast<int8_t>(x[i]);
 }
 
+inline I low_halves_8192(I x) { return as<I>(as<U>(x) << 16) >> 3; }
+
 #include "kernels/portable.inl"
 
 struct Dots {

@@ -34,11 +34,13 @@ inline constexpr int kKvChunk = 256;      // positions whose softmax is one unit
 inline constexpr int kKvLanes = 16;       // positions side by side in K's layout
 inline constexpr int kKvScaleBlock = 32;  // q8_0: elements of a head sharing one f32 scale
 
-// Up to kKvChunk cached positions of one KV head.
-//   k: [ceil(n / 16)][head_dim][16] elements, lane = position;  k_scales: [ceil(n /
-//   16)][scales][16] v: [n][head_dim_padded] elements, padded to a multiple of 16; v_scales:
-//   [n][scales]
-// scales = ceil(head_dim / 32), q8_0 only; element = f32, f16 or int8.
+// Up to kKvChunk cached positions of one KV head, in the order in which attention reads them.
+//   k: [ceil(n / 16)][head_dim][16] elements, lane = position
+//   k_scales: [ceil(n / 16)][scales][16]
+//   v: [head_dim_padded / 16][kKvChunk][16] elements; head_dim_padded is a multiple of 16
+//   v_scales: [n][scales]
+// scales = ceil(head_dim / 32), q8_0 only; element = f32, f16 or int8. Where the table's
+// paired_halves is set, half i of 16 side by side lies at half_place(i).
 struct KvChunk {
   KvType type;
   const uint8_t* k;
@@ -47,6 +49,9 @@ struct KvChunk {
   const float* v_scales;
 };
 
+// Halves i and i + 4 of eight share a 32-bit word, which two operations each make floats of.
+constexpr int half_place(int i) { return (i & 8) | (i & 3) << 1 | (i >> 2 & 1); }
+
 // Attention over a chunk of query heads that share its KV head, merged into a running softmax each.
 // They belong to n_tokens consecutive tokens with n_heads heads each; query i is head i % n_heads
 // of token i / n_heads, and sees n = clamp(n_visible + i / n_heads, 0, kKvChunk) positions. Per
@@ -54,7 +59,8 @@ struct KvChunk {
 //   score[p] = scale * (sum over d ascending of q[d] * k[p][d]), one accumulator a position
 //   m = max of the scores (16 virtual lanes); e[p] = exp(score[p] - m); s = sum of e (16 virtual
 //   lanes) w[d] = sum over p ascending of e[p] * v[p][d]
-// q8_0 elements count as float(int8) * scale, rounded. `first` starts the running state with
+// q8_0 elements count as float(int8) * scale, rounded; against f16 a query counts as within
+// +-65504, as keys do. `first` starts the running state with
 // (m, s, w); else M = max(max, m), a = exp(max - M), b = exp(m - M), max = M,
 // sum = sum * a + s * b, values[d] = values[d] * a + w[d] * b. Where n is 0 nothing changes.
 struct Attend {
@@ -79,7 +85,8 @@ inline constexpr int kWideTokens = 8;
 constexpr int64_t attend_scratch(KvType type, int n_tokens, int n_heads, int head_dim) {
   const int64_t padded = (head_dim + 15) / 16 * 16;
   const bool wide = type != KvType::f32 && n_tokens >= kWideTokens;
-  return n_tokens * n_heads * (kKvChunk + padded) + (wide ? kKvChunk * (head_dim + padded) : 0);
+  return n_tokens * n_heads * (kKvChunk + padded + head_dim) +
+         (wide ? kKvChunk * (head_dim + padded) : 0);
 }
 
 struct Kernels {
@@ -120,10 +127,13 @@ struct Kernels {
   void (*rope_adjacent)(float* x, const float* cos, const float* sin, int n_pairs);
 
   // One position's key or value of one head, rounded to `type` (f16: to nearest even; q8_0: per 32
-  // elements scale = max / 127, q = nearest even of x * (1 / scale)). `lane` = position % 16; k and
-  // k_scales point at the group of 16 positions, v and v_scales at the position's own row.
-  void (*store_k)(KvType type, const float* x, int head_dim, int lane, uint8_t* k, float* k_scales);
-  void (*store_v)(KvType type, const float* x, int head_dim, uint8_t* v, float* v_scales);
+  // elements scale = max / 127, q = nearest even of x * (1 / scale)). `position` is the chunk's,
+  // and so are k, k_scales, v and v_scales.
+  void (*store_k)(KvType type, const float* x, int head_dim, int position, uint8_t* k,
+                  float* k_scales);
+  void (*store_v)(KvType type, const float* x, int head_dim, int position, uint8_t* v,
+                  float* v_scales);
+  bool paired_halves;  // how the cache's halves lie (KvChunk)
   void (*attend)(const Attend& attend);
 
   // Over logits: the largest value (16 virtual lanes), and the sum of exp(x - max) (the same).

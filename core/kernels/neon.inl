@@ -16,6 +16,12 @@ inline void store_i8(int8_t* p, I x) {
   store(p, vget_lane_s32(as<int32x2_t>(vmovn_s16(vcombine_s16(low, low))), 0));
 }
 
+// The cache's halves.
+constexpr int kHalfVectors = 1;
+constexpr float kHalfScale = 1.0f;
+inline void load_halves(const uint8_t* p, F* out) { *out = load_f16(p); }
+inline void store_halves(uint8_t* p, const F* x) { store_f16(p, *x); }
+
 constexpr int kAttendQueries = 4;
 constexpr int attend_vectors(int) { return 4; }
 

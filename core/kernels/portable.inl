@@ -1,10 +1,22 @@
 // Half floats and integer dots without the instructions for them. Included after vector.inl and the
-// definitions of load_i16 and store_u16 (kLanes 16-bit values, widened, or the low halves).
+// definitions of load_i16 and store_u16 (kLanes 16-bit values, widened, or the low halves) and
+// low_halves_8192 (the lanes' low halves, signed, times 8192).
 
 // As f16_to_f32 in base/half.h for finite halves (an infinity becomes 2^16): the fields moved in
 // place, the exponent's base put right by 2^112, subnormals included.
 inline F load_f16(const uint8_t* p) {
   return as<F>(as<U>(load_i16(p)) << 13 & kept<0x8fffe000u>()) * kept<0x1p112f>();
+}
+
+// The cache's halves are pairs in 32-bit words (kernels.h, half_place), and count 2^-112 of what
+// they are: whoever multiplies by them has taken kHalfScale into the other factor.
+constexpr int kHalfVectors = 2;
+constexpr float kHalfScale = 0x1p112f;
+inline void load_halves(const uint8_t* p, F* out) {
+  const I words = load<I>(p);
+  const U fields = kept<0x8fffe000u>();
+  out[0] = as<F>(as<U>(low_halves_8192(words)) & fields);
+  out[1] = as<F>(as<U>(words >> 3) & fields);
 }
 
 // As f32_to_f16.
@@ -17,6 +29,14 @@ inline void store_f16(uint8_t* p, F x) {
   half = magnitude >= 0x477ff000u ? (magnitude & 0u) + 0x7c00u : half;
   half = magnitude > 0x7f800000u ? (magnitude & 0u) + 0x7e00u : half;
   store_u16(p, half | (bits >> 16 & 0x8000u));
+}
+
+inline void store_halves(uint8_t* p, const F* x) {
+  uint8_t halves[16];
+  store_f16(halves, x[0]);
+  store_f16(halves + 8, x[1]);
+  const H h = load<H>(halves);
+  store(p, __builtin_shufflevector(h, h, 0, 4, 1, 5, 2, 6, 3, 7));
 }
 
 // Products of codes below 2^kBits in 16-bit lanes: even columns of a word and odd ones. A 16-bit

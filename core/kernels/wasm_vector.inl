@@ -15,6 +15,8 @@ inline void store_i8(int8_t* p, I x) {
 }
 inline I dot_i16(H a, H b) { return as<I>(wasm_i32x4_dot_i16x8(as<v128_t>(a), as<v128_t>(b))); }
 
+inline I low_halves_8192(I x) { return dot_i16(as<H>(x), as<H>(kept<8192u>())); }
+
 #include "kernels/portable.inl"
 
 constexpr int kAttendQueries = 4;

@@ -52,16 +52,12 @@ KvChunk KvCache::chunk(int64_t layer, int64_t head, int64_t c) const {
 void KvCache::store(const Kernels& kernels, int64_t layer, int64_t head, int64_t position,
                     const float* k, const float* v) {
   uint8_t* base = head_at(layer, head, position / kKvChunk);
-  const int64_t in_chunk = position % kKvChunk;
-  const int64_t group = in_chunk / kKvLanes;
-  uint8_t* k_group = base + group * kKvLanes * head_dim_ * element_;
-  auto* k_scales = reinterpret_cast<float*>(base + k_bytes_) + group * kKvLanes * n_scales_;
-  kernels.store_k(type_, k, static_cast<int>(head_dim_), static_cast<int>(in_chunk % kKvLanes),
-                  k_group, k_scales);
+  const auto in_chunk = static_cast<int>(position % kKvChunk);
+  const auto head_dim = static_cast<int>(head_dim_);
+  kernels.store_k(type_, k, head_dim, in_chunk, base, reinterpret_cast<float*>(base + k_bytes_));
   uint8_t* v_base = base + k_bytes_ + k_scale_bytes_;
-  auto* v_scales = reinterpret_cast<float*>(v_base + v_bytes_) + in_chunk * n_scales_;
-  kernels.store_v(type_, v, static_cast<int>(head_dim_),
-                  v_base + in_chunk * head_dim_padded_ * element_, v_scales);
+  kernels.store_v(type_, v, head_dim, in_chunk, v_base,
+                  reinterpret_cast<float*>(v_base + v_bytes_));
 }
 
 }  // namespace sluice
