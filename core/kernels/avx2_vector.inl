@@ -9,11 +9,12 @@ inline I load_i16(const uint8_t* p) { return as<I>(_mm256_cvtepi16_epi32(load<__
 inline I load_i8(const uint8_t* p) {
   return as<I>(_mm256_cvtepi8_epi32(_mm_cvtsi64_si128(load<int64_t>(p))));
 }
-inline void store_i8(int8_t* p, I x) {
-  const __m256i bytes = as<__m256i>(x & 0xff);
-  const __m128i low = _mm256_castsi256_si128(bytes);
-  const __m128i words = _mm_packus_epi32(low, _mm256_extracti128_si256(bytes, 1));
-  store(p, _mm_cvtsi128_si64(_mm_packus_epi16(words, words)));
+inline void store_i8(int8_t* p, const I (&x)[kVectors]) {
+  const auto words = [](I eight) {
+    const __m256i both = as<__m256i>(eight);
+    return _mm_packs_epi32(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
+  };
+  store(p, _mm_packs_epi16(words(x[0]), words(x[1])));
 }
 
 // The cache's halves.

@@ -25,7 +25,9 @@ inline void store_f16(uint8_t* p, F x) {
 
 inline I load_i16(const uint8_t* p) { return as<I>(_mm512_cvtepi16_epi32(load<__m256i>(p))); }
 inline I load_i8(const uint8_t* p) { return as<I>(_mm512_cvtepi8_epi32(load<__m128i>(p))); }
-inline void store_i8(int8_t* p, I x) { store(p, _mm512_cvtepi32_epi8(as<__m512i>(x))); }
+inline void store_i8(int8_t* p, const I (&x)[kVectors]) {
+  store(p, _mm512_cvtepi32_epi8(as<__m512i>(x[0])));
+}
 
 // The activations are vpdpbusd's operand in memory, broadcast on the way.
 inline I dot_i8(I acts, I codes, I sum) {

@@ -3,7 +3,8 @@
 //   load_f16, store_f16             kLanes halves at any alignment
 //   load_halves, store_halves       kHalfVectors vectors of the cache's halves, which count
 //                                   1 / kHalfScale of what they are
-//   load_i16, load_i8, store_i8     kLanes small integers, widened to 32 bits or their low bytes
+//   load_i16, load_i8               kLanes small integers, widened to 32 bits
+//   store_i8                        16 values of -128..127 as bytes
 //   kAttendQueries                  most queries of a register tile of attention, a power of two
 //   attend_vectors(queries)         vectors of positions, or of a value, of a tile of that many
 // and gives make_table a class of integer dots:
@@ -149,10 +150,6 @@ inline Rounded round_block(const float* x, int64_t count) {
   }
   return rounded;
 }
-inline void store_i8(int8_t* out, const I (&q)[kVectors]) {
-  for (int v = 0; v < kVectors; ++v) store_i8(out + v * kLanes, q[v]);
-}
-
 void quantize(const float* x, int64_t n, int8_t* q, int8_t* digits, float* d, float* ds,
               int32_t* sums) {
   for (int64_t b = 0; b < n / kActBlock; ++b, x += kActBlock, q += kActBlock, sums += 2) {

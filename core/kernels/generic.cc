@@ -28,8 +28,8 @@ inline I load_i8(const uint8_t* p) {
       __builtin_shufflevector(B{}, bytes, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
   return as<I>(__builtin_shufflevector(H{}, as<H>(pairs), 0, 8, 1, 9, 2, 10, 3, 11)) >> 24;
 }
-inline void store_i8(int8_t* p, I x) {
-  for (int i = 0; i < kLanes; ++i) p[i] = static_cast<int8_t>(x[i]);
+inline void store_i8(int8_t* p, const I (&x)[kVectors]) {
+  for (int i = 0; i < 16; ++i) p[i] = static_cast<int8_t>(x[i / kLanes][i % kLanes]);
 }
 
 inline I low_halves_8192(I x) { return as<I>(as<U>(x) << 16) >> 3; }

@@ -11,9 +11,11 @@ inline I load_i8(const uint8_t* p) {
   const int8x8_t bytes = vcreate_s8(load<uint32_t>(p));
   return as<I>(vmovl_s16(vget_low_s16(vmovl_s8(bytes))));
 }
-inline void store_i8(int8_t* p, I x) {
-  const int16x4_t low = vmovn_s32(as<int32x4_t>(x));
-  store(p, vget_lane_s32(as<int32x2_t>(vmovn_s16(vcombine_s16(low, low))), 0));
+inline void store_i8(int8_t* p, const I (&x)[kVectors]) {
+  const auto words = [](I a, I b) {
+    return vcombine_s16(vmovn_s32(as<int32x4_t>(a)), vmovn_s32(as<int32x4_t>(b)));
+  };
+  store(p, vcombine_s8(vmovn_s16(words(x[0], x[1])), vmovn_s16(words(x[2], x[3]))));
 }
 
 // The cache's halves.

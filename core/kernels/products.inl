@@ -141,7 +141,7 @@ template <typename Dots>
 void gemm(const Panel& panel, const Acts& acts, int n_tokens, float* out, int64_t out_stride) {
   constexpr int kTokens = Dots::kTokens;
   // Activations of two digits have two sums each.
-  constexpr int kTokens8 = Dots::template Dot<8>::kDigits && kTokens > 2 ? 2 : kTokens;
+  constexpr int kTokens8 = Dots::template Dot<8>::kDigits ? kTokens / 2 : kTokens;
   if (panel.group == 16)
     return product<Dots, FromPanel<6, 16, false>, kTokens>(panel, acts, n_tokens, out, out_stride);
   if (panel.bits == 8)

@@ -8,10 +8,10 @@ inline void store_u16(uint8_t* p, U x) {
 inline I load_i8(const uint8_t* p) {
   return as<I>(wasm_i32x4_extend_low_i16x8(wasm_i16x8_extend_low_i8x16(wasm_v128_load32_zero(p))));
 }
-inline void store_i8(int8_t* p, I x) {
-  const v128_t low = as<v128_t>(x & 0xff);
-  const v128_t halves = wasm_u16x8_narrow_i32x4(low, low);
-  wasm_v128_store32_lane(p, wasm_u8x16_narrow_i16x8(halves, halves), 0);
+inline void store_i8(int8_t* p, const I (&x)[kVectors]) {
+  const v128_t first = wasm_i16x8_narrow_i32x4(as<v128_t>(x[0]), as<v128_t>(x[1]));
+  const v128_t second = wasm_i16x8_narrow_i32x4(as<v128_t>(x[2]), as<v128_t>(x[3]));
+  wasm_v128_store(p, wasm_i8x16_narrow_i16x8(first, second));
 }
 inline I dot_i16(H a, H b) { return as<I>(wasm_i32x4_dot_i16x8(as<v128_t>(a), as<v128_t>(b))); }
 
