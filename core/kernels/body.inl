@@ -267,7 +267,7 @@ constexpr Kernels make_table(const char* name, bool (*supported)()) {
       .supported = supported,
       .quantize = quantize,
       .reads_digits = false,
-      .direct_tokens = 0,
+      .direct_tokens = nullptr,
       .direct = nullptr,
       .gemm = nullptr,
       .float_f32 = float_strip<load_f32, 4>,

@@ -99,7 +99,7 @@ struct Kernels {
                    int32_t* sums);
 
   bool reads_digits;
-  int direct_tokens;  // up to so many tokens `direct` takes less than unpacking and `gemm`
+  int (*direct_tokens)(Type);  // up to so many `direct` takes less than unpacking and `gemm`
   // One strip of an integer type times n_tokens rows: out[t * out_stride + r] for r = 0..15 (all 16
   // are written). Straight from the packed strip (decode):
   void (*direct)(Type type, const uint8_t* strip, const Acts& acts, int n_tokens, float* out,

@@ -137,11 +137,16 @@ void product(const Where& where, const Acts& acts, int n_tokens, float* out, int
   });
 }
 
+// A tile's tokens; activations of two digits have two sums each.
+template <typename Dots, int kBits>
+constexpr int tile_tokens(int most) {
+  return Dots::template Dot<kBits>::kDigits && most > 1 ? most / 2 : most;
+}
+
 template <typename Dots>
 void gemm(const Panel& panel, const Acts& acts, int n_tokens, float* out, int64_t out_stride) {
   constexpr int kTokens = Dots::kTokens;
-  // Activations of two digits have two sums each.
-  constexpr int kTokens8 = Dots::template Dot<8>::kDigits ? kTokens / 2 : kTokens;
+  constexpr int kTokens8 = tile_tokens<Dots, 8>(kTokens);
   if (panel.group == 16)
     return product<Dots, FromPanel<6, 16, false>, kTokens>(panel, acts, n_tokens, out, out_stride);
   if (panel.bits == 8)
@@ -159,8 +164,16 @@ template <typename Dots>
 void direct(Type type, const uint8_t* strip, const Acts& acts, int n_tokens, float* out,
             int64_t out_stride) {
   for_packed_type(type, [&]<typename Source>() {
-    product<Dots, Source, Dots::kDirectTokens>(strip, acts, n_tokens, out, out_stride);
+    constexpr int kTokens = tile_tokens<Dots, Source::kBits>(Dots::kDirectTokens);
+    product<Dots, Source, kTokens>(strip, acts, n_tokens, out, out_stride);
   });
+}
+
+// A second tile takes less than unpacking would. Q8_0's codes already lie as a panel's do.
+template <typename Dots>
+int direct_tokens(Type type) {
+  if (Dots::kDirectTokens > 1 && type == Type::Q8_0) return INT32_MAX;
+  return 2 * Dots::kDirectTokens;
 }
 
 inline F load_f32(const uint8_t* p) { return load<F>(p); }
@@ -205,8 +218,7 @@ void float_strip(const uint8_t* strip, const float* x, int64_t cols, int n_token
 template <typename Dots>
 constexpr Kernels with_dots(Kernels kernels) {
   kernels.reads_digits = Dots::template Dot<8>::kDigits;
-  // A second tile takes less than unpacking would.
-  kernels.direct_tokens = 2 * Dots::kDirectTokens;
+  kernels.direct_tokens = direct_tokens<Dots>;
   kernels.direct = direct<Dots>;
   kernels.gemm = gemm<Dots>;
   return kernels;

@@ -42,7 +42,7 @@ void unpack_strip(const Kernels& kernels, const Matrix& matrix, int64_t s, Panel
 
 void multiply_integer(const Kernels& kernels, const Matrix& matrix, int64_t s, const Acts& acts,
                       int n_tokens, float* out, int64_t out_stride, MatmulScratch& scratch) {
-  if (matrix.strip_packed(s) && n_tokens <= kernels.direct_tokens) {
+  if (matrix.strip_packed(s) && n_tokens <= kernels.direct_tokens(matrix.type)) {
     kernels.direct(matrix.type, matrix.strip(s), acts, n_tokens, out, out_stride);
     return;
   }
