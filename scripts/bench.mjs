@@ -46,6 +46,16 @@ const NUMBERS = { '-p': 'p', '-n': 'n', '-r': 'r', '--depth': 'depth' };
 const LISTS = { '-t': 'threads', '--models': 'models', '--types': 'types', '--sides': 'sides' };
 const FILES = { '--json': 'json', '--markdown': 'markdown' };
 
+/** The head of this file. */
+function usage() {
+  const lines = fs.readFileSync(new URL(import.meta.url), 'utf8').split('\n');
+  const head = lines.slice(
+    0,
+    lines.findIndex((line) => !line.startsWith('//')),
+  );
+  return head.map((line) => line.replace(/^\/\/ ?/, '')).join('\n');
+}
+
 function options_of(args) {
   const quick = args.includes('--quick');
   const page = args.includes('--page');
@@ -64,8 +74,7 @@ function options_of(args) {
   const from = process.env.INIT_CWD ?? process.cwd();
   const rest = [...args];
   const value = (arg, pattern) => {
-    if (!pattern.test(rest[0] ?? ''))
-      throw new Failure(`${arg} takes a value; see scripts/bench.mjs`);
+    if (!pattern.test(rest[0] ?? '')) throw new Failure(`${arg} takes a value; see --help`);
     return rest.shift();
   };
   while (rest.length > 0) {
@@ -79,7 +88,7 @@ function options_of(args) {
     else if (arg in LISTS) options[LISTS[arg]] = value(arg, /^[^-]/).split(',');
     else if (arg in FILES) options[FILES[arg]] = path.resolve(from, value(arg, /^[^-]/));
     else if (!arg.startsWith('-')) options.files.push(path.resolve(from, arg));
-    else throw new Failure(`unknown option ${arg}; scripts/bench.mjs lists them`);
+    else throw new Failure(`unknown option ${arg}; --help lists them`);
   }
   for (const [name, known] of Object.entries({ types: TYPES, sides: Object.keys(SIDES) })) {
     const odd = options[name].find((one) => !known.includes(one));
@@ -175,7 +184,9 @@ function versions_of(models, browser) {
 }
 
 main(async () => {
-  const options = options_of(process.argv.slice(2));
+  const args = process.argv.slice(2);
+  if (args.includes('--help')) return console.log(usage());
+  const options = options_of(args);
   const sides = sides_of(options.page ? ['chromium'] : options.sides);
   const program = await build_program();
   await build_web();

@@ -57,12 +57,12 @@ constexpr int half_place(int i) { return (i & 8) | (i & 3) << 1 | (i >> 2 & 1); 
 // of token i / n_heads, and sees n = clamp(n_visible + i / n_heads, 0, kKvChunk) positions. Per
 // query:
 //   score[p] = scale * (sum over d ascending of q[d] * k[p][d]), one accumulator a position
-//   m = max of the scores (16 virtual lanes); e[p] = exp(score[p] - m); s = sum of e (16 virtual
-//   lanes) w[d] = sum over p ascending of e[p] * v[p][d]
-// q8_0 elements count as float(int8) * scale, rounded; against f16 a query counts as within
-// +-65504, as keys do. `first` starts the running state with
-// (m, s, w); else M = max(max, m), a = exp(max - M), b = exp(m - M), max = M,
-// sum = sum * a + s * b, values[d] = values[d] * a + w[d] * b. Where n is 0 nothing changes.
+//   m = max of the scores (16 virtual lanes); e[p] = exp(score[p] - m)
+//   s = sum of e (16 virtual lanes); w[d] = sum over p ascending of e[p] * v[p][d]
+// q8_0 elements count as float(int8) * scale, rounded; with f16 a query, like a key, counts as at
+// most +-65504. `first` starts the running state with (m, s, w); else M = max(max, m),
+// a = exp(max - M), b = exp(m - M), max = M, sum = sum * a + s * b,
+// values[d] = values[d] * a + w[d] * b. Where n is 0 nothing changes.
 struct Attend {
   KvChunk chunk;
   int n_visible;  // the first token's positions of this chunk; may be below 0 or past its end

@@ -90,6 +90,14 @@ test('sides, threads and depth can be chosen', () => {
   assert.deepEqual(model.ratios, []);
 });
 
+test('--help lists the options and runs nothing', () => {
+  const done = bench('--help');
+  assert.equal(done.status, 0);
+  for (const option of ['--types a,b', '--depth N', '--markdown FILE'])
+    assert.ok(done.stdout.includes(option), option);
+  assert.equal(done.stderr, '');
+});
+
 test('mistakes are named', () => {
   for (const [args, message] of [
     [['--sides', 'gpu'], /gpu is none of the sides native, llama\.cpp, chromium, wllama/],
