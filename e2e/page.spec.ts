@@ -110,6 +110,7 @@ test('a random seed is named and can be kept', async ({ app, page }) => {
   await app.open('#length=40');
   const first = await app.write();
   await page.getByRole('button', { name: 'Keep this seed' }).click();
+  await expect(page.locator('.settings summary')).toBeFocused();
   await expect(page.locator('.summary-text')).toContainText('seed');
   expect(await app.write()).toBe(first);
 });

@@ -304,7 +304,7 @@ void add_prompt_tokens(CLI::App& app, Prompt& prompt) {
 
 void add_threads(CLI::App& app, LoadOptions& options) {
   add_integer(app, "-t", options.threads, 1, 64, "THREADS",
-              "1 to 64 (default: one for each core, at most 8)")
+              "1 to 64 (default: one for each core, at most 8, or fewer where they decode faster)")
       ->group("Model");
 }
 

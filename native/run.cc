@@ -36,7 +36,7 @@ std::string figures(const Stats& s, Finish finish) {
                        static_cast<long long>(s.tokens), s.tps),
                 finish_name(finish), "\nsluice: ", s.kernels, " kernels, ", s.threads,
                 " threads, context ", s.context_size, ", seed ", s.seed, ", ",
-                human_bytes(s.resident_bytes), " of weights, ",
+                human_bytes(s.resident_bytes), " of memory held, ",
                 format("loaded in %.1f ms\n", s.load_ms));
 }
 

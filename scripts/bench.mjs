@@ -9,7 +9,7 @@
 //     -t 1,2            numbers of threads
 //     --depth N         decodes behind N tokens of context, too
 //     --page            instead: decoding in Chromium in a tab that is seen, hidden, or busy
-//     --quick           one short round of the bundled model
+//     --quick           one short round of the bundled model: does it run? (too short to compare by)
 //     --json FILE       everything, each sample with it
 //     --markdown FILE   tables
 import fs from 'node:fs';
@@ -208,6 +208,7 @@ main(async () => {
         fs.writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
       if (options.markdown !== null) fs.writeFileSync(options.markdown, markdown_of(report));
     }
+    if (args.includes('--quick')) console.log('One short round: too little to compare by.');
   } finally {
     await browser?.close();
   }

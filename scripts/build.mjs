@@ -34,7 +34,8 @@ export async function build_preset(preset, targets = [], how = must) {
 /** The program, in its release build; says nothing unless something fails. Returns its path. */
 export async function build_program() {
   const program = path.join(ROOT, 'build/release/sluice');
-  if (!fs.existsSync(program)) console.error('building the program; the first time takes a minute');
+  if (!fs.existsSync(program))
+    console.error('building the program; the first time takes a few minutes');
   await setup(['native']);
   await build_preset('release', ['sluice'], must_quietly);
   return program;

@@ -106,6 +106,8 @@ function Ending({ finish, tokens, seed, by }: Written & { finish: Finish }) {
           class="link"
           onClick={() => {
             settings.value = { ...settings.value, seed };
+            // This button goes away: on to where the seed is now.
+            document.querySelector<HTMLElement>('.settings summary')?.focus();
           }}
         >
           Keep this seed

@@ -9,6 +9,7 @@ import {
   open,
   openAddress,
   openFile,
+  problem,
   sourceName,
   stats,
   type Source,
@@ -117,6 +118,7 @@ function Choose() {
           event.preventDefault();
           const input = new FormData(event.currentTarget).get('address');
           wrong.value = typeof input !== 'string' || !openAddress(input);
+          if (wrong.value) problem.value = null; // an earlier one's
         }}
       >
         <label for="address">Address</label>
