@@ -31,7 +31,6 @@ struct Acts {
 enum class KvType : uint8_t { f32, f16, q8_0 };
 
 inline constexpr int kKvChunk = 256;      // positions whose softmax is one unit
-inline constexpr int kKvLanes = 16;       // positions side by side in K's layout
 inline constexpr int kKvScaleBlock = 32;  // q8_0: elements of a head sharing one f32 scale
 
 // Up to kKvChunk cached positions of one KV head, in the order in which attention reads them.

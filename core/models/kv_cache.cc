@@ -6,10 +6,9 @@ void KvCache::configure(KvType type, std::vector<int64_t> n_kv_heads, int64_t he
   type_ = type;
   head_dim_ = head_dim;
   element_ = type == KvType::f32 ? 4 : type == KvType::f16 ? 2 : 1;
-  head_dim_padded_ = (head_dim + 15) / 16 * 16;
   n_scales_ = type == KvType::q8_0 ? (head_dim + kKvScaleBlock - 1) / kKvScaleBlock : 0;
   k_bytes_ = kKvChunk * head_dim_ * element_;
-  v_bytes_ = kKvChunk * head_dim_padded_ * element_;
+  v_bytes_ = kKvChunk * ((head_dim + 15) / 16 * 16) * element_;
   k_scale_bytes_ = kKvChunk * n_scales_ * 4;
   head_bytes_ = k_bytes_ + k_scale_bytes_ + v_bytes_ + kKvChunk * n_scales_ * 4;
   layer_at_.clear();

@@ -35,8 +35,7 @@ class KvCache {
 
   KvType type_ = KvType::f16;
   int64_t head_dim_ = 0;
-  int64_t element_ = 2;  // bytes
-  int64_t head_dim_padded_ = 0;
+  int64_t element_ = 2;   // bytes
   int64_t n_scales_ = 0;  // a head's scale blocks (q8_0)
   // A head's part of a chunk: k | k_scales | v | v_scales, in bytes.
   int64_t k_bytes_ = 0, k_scale_bytes_ = 0, v_bytes_ = 0, head_bytes_ = 0;
