@@ -4,7 +4,12 @@ import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
 import { Failure, ROOT, is_program, main } from './lib.mjs';
+
+/** The built page. */
+const PAGE = path.join(ROOT, 'web/app/dist');
 
 const TYPES = {
   '.css': 'text/css; charset=utf-8',
@@ -24,6 +29,22 @@ const TYPES = {
   '.webmanifest': 'application/manifest+json',
   '.webp': 'image/webp',
   '.woff2': 'font/woff2',
+};
+
+/** What gets much smaller; pictures, fonts and weights don't. */
+const COMPRESSIBLE = new Set([
+  ...['.css', '.html', '.js', '.json', '.map', '.md', '.mjs', '.svg', '.txt', '.wasm'],
+  '.webmanifest',
+]);
+/** Larger files are sent as they are: what is compressed is kept in memory. */
+const MAX_COMPRESSIBLE = 16 << 20;
+/** The encodings that are offered, the best one first. */
+const ENCODINGS = {
+  br: (bytes) =>
+    promisify(zlib.brotliCompress)(bytes, {
+      params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 6 },
+    }),
+  gzip: (bytes) => promisify(zlib.gzip)(bytes),
 };
 
 // Models may come from any address; nothing else may.
@@ -79,6 +100,50 @@ function find_file(mounts, url) {
   }
 }
 
+/** The encoding of ENCODINGS that an Accept-Encoding header takes, or null. */
+export function choose_encoding(header = '') {
+  const refused = /;\s*q=0(\.0*)?\s*$/;
+  const taken = header
+    .split(',')
+    .filter((part) => !refused.test(part))
+    .map((part) => part.split(';')[0].trim().toLowerCase());
+  return Object.keys(ENCODINGS).find((name) => taken.includes(name)) ?? null;
+}
+
+/** Promises of compressed files by encoding and file, each with the etag of what was compressed. */
+const compressed = new Map();
+
+function is_compressible(file, size) {
+  return COMPRESSIBLE.has(path.extname(file).toLowerCase()) && size > 0 && size <= MAX_COMPRESSIBLE;
+}
+
+/** A file's bytes in an encoding. Compressed once, as long as the file stays as it is. */
+function compress(file, encoding, etag) {
+  const key = `${encoding} ${file}`;
+  const known = compressed.get(key);
+  if (known?.etag === etag) return known.bytes;
+  const bytes = fs.promises.readFile(file).then(ENCODINGS[encoding]);
+  bytes.catch(() => compressed.delete(key));
+  compressed.set(key, { etag, bytes });
+  return bytes;
+}
+
+function etag_of({ size, mtimeMs }) {
+  return `${size.toString(16)}-${Math.trunc(mtimeMs).toString(16)}`;
+}
+
+/** Compresses what a directory holds before anybody asks for it. */
+async function compress_all(dir) {
+  const files = fs.readdirSync(dir, { recursive: true, withFileTypes: true });
+  for (const entry of files) {
+    const file = fs.realpathSync(path.join(entry.parentPath ?? entry.path, entry.name));
+    const stat = fs.statSync(file);
+    if (stat.isFile() && is_compressible(file, stat.size)) {
+      await compress(file, 'br', etag_of(stat));
+    }
+  }
+}
+
 /** A Range header's [first, last] of a file of `size` bytes; null: none to be heeded; 'unsatisfiable'. */
 export function parse_range(header, size) {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
@@ -106,15 +171,32 @@ async function answer(request, response, mounts, isolation) {
   }
   const file = find_file(mounts, request.url);
   if (file === null) return refuse(404, 'not found');
-  const { size, mtimeMs } = fs.statSync(file);
-  const etag = `"${size.toString(16)}-${Math.trunc(mtimeMs).toString(16)}"`;
-  const type = TYPES[path.extname(file).toLowerCase()] ?? 'application/octet-stream';
+  const stat = fs.statSync(file);
+  const { size } = stat;
+  const compressible = is_compressible(file, size);
+  // A range is of the file as it is.
+  const ranged = request.headers.range !== undefined;
+  const encoding =
+    compressible && !ranged ? choose_encoding(request.headers['accept-encoding']) : null;
+  const plain_etag = etag_of(stat);
+  const etag = encoding === null ? `"${plain_etag}"` : `"${plain_etag}-${encoding}"`;
   response.setHeader('ETag', etag);
   response.setHeader('Accept-Ranges', 'bytes');
+  const type = TYPES[path.extname(file).toLowerCase()] ?? 'application/octet-stream';
   response.setHeader('Content-Type', type);
+  if (compressible) response.setHeader('Vary', 'Accept-Encoding');
+  // The build names these files by what they hold.
+  if (/[/\\]assets[/\\][^/\\]+-[\w-]{8}\.\w+$/.test(file)) {
+    response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
+  }
   if (request.headers['if-none-match'] === etag) {
     response.writeHead(304);
     return response.end();
+  }
+  if (encoding !== null) {
+    const bytes = await compress(file, encoding, plain_etag);
+    response.writeHead(200, { 'Content-Encoding': encoding, 'Content-Length': bytes.length });
+    return response.end(request.method === 'HEAD' ? undefined : bytes);
   }
   const same = request.headers['if-range'] === undefined || request.headers['if-range'] === etag;
   const range = same ? parse_range(request.headers.range, size) : null;
@@ -148,7 +230,7 @@ function listen(server, port, host) {
  *   mounts     further directories: {'/prefix/': dir}
  */
 export async function serve({
-  dir = path.join(ROOT, 'web/app/dist'),
+  dir = PAGE,
   port = 8080,
   isolation = true,
   mounts = {},
@@ -183,6 +265,7 @@ export async function serve({
 /** Serves until interrupted, and says where. */
 export async function serve_and_say({ port = 8080, ...options }) {
   const server = await serve({ port, ...options });
+  compress_all(options.dir ?? PAGE).catch((error) => console.error(error));
   if (server.port !== port && port !== 0)
     console.log(`Port ${port} is taken; using ${server.port}.`);
   console.log(`Sluice is at ${server.url}  (Ctrl-C ends it)`);

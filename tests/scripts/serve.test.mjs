@@ -4,9 +4,11 @@ import fs from 'node:fs';
 import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
+import zlib from 'node:zlib';
 import { after, before, test } from 'node:test';
-import { parse_range, serve } from '../../scripts/serve.mjs';
+import { choose_encoding, parse_range, serve } from '../../scripts/serve.mjs';
 
+const TEXT = 'compress me '.repeat(1000);
 let base;
 let site;
 
@@ -18,6 +20,9 @@ before(async () => {
   fs.writeFileSync(path.join(base, 'site/index.html'), '<!doctype html>');
   fs.writeFileSync(path.join(base, 'site/worker.js'), '0123456789');
   fs.writeFileSync(path.join(base, 'site/empty.wasm'), '');
+  fs.writeFileSync(path.join(base, 'site/model.gguf'), TEXT);
+  fs.mkdirSync(path.join(base, 'site/assets'));
+  fs.writeFileSync(path.join(base, 'site/assets/index-B1_x-9Za.js'), TEXT);
   fs.writeFileSync(path.join(base, 'more/a.json'), '{}');
   fs.symlinkSync(path.join(base, 'secret'), path.join(base, 'site/link'));
   const mounts = { '/more/': path.join(base, 'more') };
@@ -42,6 +47,7 @@ function request(url_path, { method = 'GET', headers = {}, port = site.port } = 
             status: answer.statusCode,
             headers: answer.headers,
             body: Buffer.concat(parts).toString(),
+            bytes: Buffer.concat(parts),
           });
         });
       },
@@ -118,6 +124,58 @@ test('HEAD has no body; what is unchanged is not sent again; nothing but GET and
   const again = await request('/worker.js', { headers: { 'if-none-match': head.headers.etag } });
   assert.equal(again.status, 304);
   assert.equal((await request('/', { method: 'POST' })).status, 405);
+});
+
+test('what gets smaller is sent compressed, with an etag of its own', async () => {
+  const url_path = '/assets/index-B1_x-9Za.js';
+  const get = (encodings, headers = {}) =>
+    request(url_path, { headers: { 'accept-encoding': encodings, ...headers } });
+  const brotli = await get('gzip, deflate, br, zstd');
+  assert.equal(brotli.headers['content-encoding'], 'br');
+  assert.equal(Number(brotli.headers['content-length']), brotli.bytes.length);
+  assert.ok(brotli.bytes.length < TEXT.length / 10);
+  assert.equal(zlib.brotliDecompressSync(brotli.bytes).toString(), TEXT);
+  assert.match(brotli.headers.vary, /Accept-Encoding/);
+  const gzip = await get('gzip');
+  assert.equal(gzip.headers['content-encoding'], 'gzip');
+  assert.equal(zlib.gunzipSync(gzip.bytes).toString(), TEXT);
+  const plain = await get('identity');
+  assert.equal(plain.headers['content-encoding'], undefined);
+  assert.equal(plain.body, TEXT);
+  assert.equal(new Set([brotli, gzip, plain].map(({ headers }) => headers.etag)).size, 3);
+  assert.equal((await get('br', { 'if-none-match': brotli.headers.etag })).status, 304);
+  assert.equal((await get('br', { 'if-none-match': plain.headers.etag })).status, 200);
+  const range = await get('br', { range: 'bytes=0-3' });
+  assert.equal(range.headers['content-encoding'], undefined);
+  assert.equal(range.body, 'comp');
+  const head = await request(url_path, { method: 'HEAD', headers: { 'accept-encoding': 'br' } });
+  assert.equal(head.headers['content-length'], brotli.headers['content-length']);
+  const model = await request('/model.gguf', { headers: { 'accept-encoding': 'br' } });
+  assert.equal(model.headers['content-encoding'], undefined);
+});
+
+test('a file that changes is compressed again', async () => {
+  const file = path.join(base, 'site/changing.txt');
+  const get = () => request('/changing.txt', { headers: { 'accept-encoding': 'br' } });
+  fs.writeFileSync(file, 'first '.repeat(100));
+  await get();
+  fs.writeFileSync(file, 'second '.repeat(100));
+  assert.match(zlib.brotliDecompressSync((await get()).bytes).toString(), /^second /);
+});
+
+test('encodings that a browser takes', () => {
+  assert.equal(choose_encoding('gzip, br'), 'br');
+  assert.equal(choose_encoding('GZIP;q=0.5'), 'gzip');
+  assert.equal(choose_encoding('br;q=0, gzip;q=0.0'), null);
+  assert.equal(choose_encoding('br ; q=0.01'), 'br');
+  assert.equal(choose_encoding(''), null);
+  assert.equal(choose_encoding(undefined), null);
+});
+
+test('files named by what they hold are kept, others asked about again', async () => {
+  const { headers } = await request('/assets/index-B1_x-9Za.js');
+  assert.match(headers['cache-control'], /immutable/);
+  assert.equal((await request('/worker.js')).headers['cache-control'], 'no-cache');
 });
 
 test('a port that is taken: the next one', async () => {
