@@ -228,8 +228,9 @@ TEST(BestLogprobs, AgreeWithSortingManyLogits) {
     const float logit = logits[static_cast<size_t>(id)];
     return std::isnan(logit) ? -kInf : logit;
   };
-  std::stable_sort(ids.begin(), ids.end(),
-                   [&](int32_t a, int32_t b) { return logit_of(a) > logit_of(b); });
+  std::sort(ids.begin(), ids.end(), [&](int32_t a, int32_t b) {
+    return std::pair(-logit_of(a), a) < std::pair(-logit_of(b), b);
+  });
   for (const int n : {1, 2, 3, 64, 65, 100, 2999, 3000}) {
     const auto best = best_logprobs(logits, n, 0);
     ASSERT_EQ(best.size(), static_cast<size_t>(n));
