@@ -28,7 +28,8 @@ export const FLAVOURS = ['simd', 'simd-mt', 'relaxed', 'relaxed-mt'];
 const CHECKS = ['sluice-parity-simd', 'sluice-parity-relaxed'];
 const FILES = FLAVOURS.flatMap((name) => [`sluice-${name}.js`, `sluice-${name}.wasm`]);
 
-const PREBUILT = path.join(ROOT, 'wasm/prebuilt');
+/** The committed files. */
+export const PREBUILT = path.join(ROOT, 'wasm/prebuilt');
 const BUILT = path.join(ROOT, 'build/wasm');
 
 /** What the files are made of: the sources and the CMake files, which hold the flags. */

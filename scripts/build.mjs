@@ -1,5 +1,5 @@
 // Builds everything that is shipped: the program (build/release/sluice), the library and the page.
-//   node scripts/build.mjs [native] [web]
+//   node scripts/build.mjs [native] [web] [--prebuilt]     --prebuilt: wasm/prebuilt/ as it is, of whatever sources
 import fs from 'node:fs';
 import path from 'node:path';
 import {
@@ -15,7 +15,7 @@ import {
   with_lock,
   write_atomically,
 } from './lib.mjs';
-import { wasm_dir } from './build-wasm.mjs';
+import { PREBUILT, wasm_dir } from './build-wasm.mjs';
 import { setup } from './setup.mjs';
 
 /** Configures a CMake preset where that wasn't done yet, and builds targets of it ('all' by default). */
@@ -62,9 +62,9 @@ function inputs_hash(workspace, ...more) {
  * The library (web/engine/dist), the page (web/app/dist) and, with `example`, the site that embeds the library
  * (web/embed/dist). What is up to date stays as it is.
  */
-export async function build_web({ example = false } = {}) {
+export async function build_web({ example = false, prebuilt = false } = {}) {
   await setup(['npm']);
-  const wasm = await wasm_dir();
+  const wasm = prebuilt ? PREBUILT : await wasm_dir();
   const wasm_hashes = fs
     .readdirSync(wasm)
     .filter((name) => /^sluice-[a-z-]+\.(js|wasm)$/.test(name))
@@ -80,7 +80,9 @@ export async function build_web({ example = false } = {}) {
 
 if (is_program(import.meta.url)) {
   main(async () => {
-    const parts = process.argv.slice(2);
+    const args = process.argv.slice(2);
+    const prebuilt = args.includes('--prebuilt');
+    const parts = args.filter((arg) => arg !== '--prebuilt');
     const unknown = parts.filter((part) => part !== 'native' && part !== 'web');
     if (unknown.length > 0)
       throw new Failure(`no such part: ${unknown.join(' ')}; there are native and web`);
@@ -89,6 +91,6 @@ if (is_program(import.meta.url)) {
       await setup(['native']);
       await build_preset('release', ['sluice']);
     }
-    if (wanted('web')) await build_web({ example: true });
+    if (wanted('web')) await build_web({ example: true, prebuilt });
   });
 }

@@ -1,13 +1,13 @@
 // Fuzzing with libFuzzer, ASan and UBSan:  npm run fuzz -- [TARGET]... [--seconds N]
-// Without --seconds it goes on until Ctrl-C. A target's corpus grows in build/fuzz/corpus/TARGET, beside the seeds
-// that the build makes; an input that fails is left in build/fuzz/found/.
+// Without --seconds it goes on until Ctrl-C. A target's corpus grows in build/asan/corpus/TARGET, beside the seeds
+// that the build makes; an input that fails is left in build/asan/found/.
 import fs from 'node:fs';
 import path from 'node:path';
-import { Failure, ROOT, main, run } from './lib.mjs';
+import { Failure, ROOT, is_program, main, run } from './lib.mjs';
 import { build_preset } from './build.mjs';
 import { setup } from './setup.mjs';
 
-const BUILD = path.join(ROOT, 'build/fuzz');
+const BUILD = path.join(ROOT, 'build/asan');
 
 /** The fuzz targets, by their sources: tests/fuzz/fuzz_NAME.cc is the program fuzz_NAME. */
 export function fuzz_targets() {
@@ -35,32 +35,34 @@ function fuzz(target, seconds) {
   return run(path.join(BUILD, 'tests/fuzz', target), [...options, ...corpora]);
 }
 
-main(async () => {
-  const args = process.argv.slice(2);
-  let seconds = null;
-  const at = args.indexOf('--seconds');
-  if (at !== -1) {
-    if (!/^\d+$/.test(args[at + 1] ?? '')) throw new Failure('--seconds wants a whole number');
-    seconds = Number(args[at + 1]);
-    args.splice(at, 2);
-  }
-  const all = fuzz_targets();
-  const unknown = args.filter((name) => !all.includes(name));
-  if (unknown.length > 0 || all.length === 0) {
-    throw new Failure(
-      `no such target: ${unknown.join(' ')}; there are ${all.join(', ') || 'none'}`,
-    );
-  }
-  const targets = args.length > 0 ? args : all;
-  await setup(['native', 'fuzz']);
-  await build_preset('fuzz', ['fuzz']);
-  const counts = { passed: 0, failed: 0 };
-  // Without an end the targets run side by side, with one after another.
-  const one = async (target) => {
-    ++counts[(await fuzz(target, seconds)) === 0 ? 'passed' : 'failed'];
-  };
-  if (seconds === null) await Promise.all(targets.map(one));
-  else for (const target of targets) await one(target);
-  console.log(`${counts.passed} passed, ${counts.failed} failed`);
-  return counts.failed === 0 ? 0 : 1;
-});
+if (is_program(import.meta.url)) {
+  main(async () => {
+    const args = process.argv.slice(2);
+    let seconds = null;
+    const at = args.indexOf('--seconds');
+    if (at !== -1) {
+      if (!/^\d+$/.test(args[at + 1] ?? '')) throw new Failure('--seconds wants a whole number');
+      seconds = Number(args[at + 1]);
+      args.splice(at, 2);
+    }
+    const all = fuzz_targets();
+    const unknown = args.filter((name) => !all.includes(name));
+    if (unknown.length > 0 || all.length === 0) {
+      throw new Failure(
+        `no such target: ${unknown.join(' ')}; there are ${all.join(', ') || 'none'}`,
+      );
+    }
+    const targets = args.length > 0 ? args : all;
+    await setup(['native', 'fuzz']);
+    await build_preset('asan', ['fuzz']);
+    const counts = { passed: 0, failed: 0 };
+    // Without an end the targets run side by side, with one after another.
+    const one = async (target) => {
+      ++counts[(await fuzz(target, seconds)) === 0 ? 'passed' : 'failed'];
+    };
+    if (seconds === null) await Promise.all(targets.map(one));
+    else for (const target of targets) await one(target);
+    console.log(`${counts.passed} passed, ${counts.failed} failed`);
+    return counts.failed === 0 ? 0 : 1;
+  });
+}

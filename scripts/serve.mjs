@@ -229,12 +229,7 @@ function listen(server, port, host) {
  *   isolation  whether pages are cross-origin isolated (threads need that)
  *   mounts     further directories: {'/prefix/': dir}
  */
-export async function serve({
-  dir = PAGE,
-  port = 8080,
-  isolation = true,
-  mounts = {},
-} = {}) {
+export async function serve({ dir = PAGE, port = 8080, isolation = true, mounts = {} } = {}) {
   const places = [...Object.entries(mounts), ['/', dir]];
   const server = http.createServer((request, response) => {
     answer(request, response, places, isolation).catch((error) => {

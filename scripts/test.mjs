@@ -1,38 +1,47 @@
 // The whole ladder of tests, from fast to slow, with all the set-up that it needs:  npm test
+//   npm test -- --quick            what finds most in a short time, for work in progress
 //   npm test -- --only unit,wasm   some steps (what they need of others has to be there)
 //   npm test -- --list             names the steps
-// Every step runs even when another has failed, unless it stands on that one. Logs are in build/logs/. The last
-// line counts the tests of all steps; the exit status is 1 when any failed.
+// Steps run two at a time, in the order of the list as far as what they need is there. Every step runs even when
+// another has failed, unless it stands on that one. Logs are in build/logs/. The last line counts the tests of all
+// steps; the exit status is 1 when any failed.
 import fs from 'node:fs';
 import path from 'node:path';
+import { fuzz_targets } from './fuzz.mjs';
 import { Failure, ROOT, files_under, interrupted, main, run, tail } from './lib.mjs';
 import { count_ctest, count_output } from './test-counts.mjs';
 
 const LOGS = path.join(ROOT, 'build/logs');
 const node = (script, ...args) => [process.execPath, `scripts/${script}`, ...args];
 const npm_test = (workspace) => ['npm', 'test', '-w', workspace];
+/** The test programs that start threads: ThreadSanitizer has nothing to find in others. */
+const THREADED_TESTS = ['base_test', 'engine_test', 'hash_test'];
 
 /** Steps of a build by preset (all of it unless told) and its tests. Each test of ctest is counted. */
-function ctest_steps(preset, name, targets = [], what = 'unit, parity and golden tests') {
+function ctest_steps(
+  preset,
+  name,
+  { targets = [], what = 'unit, parity and golden tests', quick } = {},
+) {
   const report = path.join(LOGS, `${name}.xml`);
-  // Under a sanitizer threads are slow already; two processes at a time fill two cores.
-  const ctest = ['ctest', '--preset', preset, '-j2', '--timeout', '600', '--output-junit', report];
   return [
     {
       name: `build-${preset}`,
       what: `${preset} build`,
       needs: ['setup'],
+      quick,
       commands: [
         ['cmake', '--preset', preset, '--log-level=WARNING'],
-        ['ninja', '-C', `build/${preset}`, ...targets],
+        ['ninja', '-j1', '-C', `build/${preset}`, ...targets],
       ],
     },
     {
       name,
       what: `${what}, ${preset} build`,
       needs: [`build-${preset}`],
+      quick,
       before: () => fs.rmSync(report, { force: true }),
-      commands: [ctest],
+      commands: [['ctest', '--preset', preset, '--timeout', '600', '--output-junit', report]],
       count: () => count_ctest(report),
     },
   ];
@@ -40,7 +49,8 @@ function ctest_steps(preset, name, targets = [], what = 'unit, parity and golden
 
 /**
  * The steps. `commands` run one after another until one fails. `count` makes {passed, failed, skipped} of the log;
- * a step without one is itself what is counted. `cores: 1` lets it run beside another one such.
+ * a step without one is itself what is counted. A step keeps one core busy, or as many as `cores` says; `quick`
+ * ones are what --quick runs (with other commands, where it lists them). The longest chain (wasm, page, browser) comes first.
  */
 function all_steps() {
   const node_tests = (dir) =>
@@ -48,19 +58,16 @@ function all_steps() {
       (name) => name.endsWith('.test.mjs') && !name.includes('/node_modules/'),
     );
   const fuzz_seconds = '30';
-  const fuzz_names = files_under('tests/fuzz')
-    .filter((name) => /^tests\/fuzz\/fuzz_\w+\.cc$/.test(name))
-    .map((name) => path.basename(name, '.cc'));
-  const node_step = (name, what, dir, needs) => ({
+  const node_step = (name, what, dir, needs, more = {}) => ({
     name,
     what,
     needs,
-    cores: 1,
     commands: [[process.execPath, '--test', '--test-reporter=spec', ...node_tests(dir)]],
     before: () => {
       if (node_tests(dir).length === 0) throw new Failure(`there are no tests in ${dir}/`);
     },
     count: count_output,
+    ...more,
   });
   // On a machine of that kind the release build has those tables.
   const arm_tests = ['base_test', 'hash_test', 'parity_test', 'quant_test'];
@@ -68,55 +75,26 @@ function all_steps() {
     process.arch === 'arm64'
       ? []
       : [
-          ...ctest_steps('aarch64', 'aarch64', ['sluice', ...arm_tests], 'parity and hashes'),
+          ...ctest_steps('aarch64', 'aarch64', {
+            targets: ['sluice', ...arm_tests],
+            what: 'parity and hashes',
+          }),
           node_step('aarch64-program', 'the program under qemu-user', 'tests/aarch64', [
             'build-release',
             'build-aarch64',
           ]),
         ];
   return [
-    { name: 'setup', what: 'set-up', needs: [], commands: [node('setup.mjs')] },
-    {
-      name: 'lint',
-      what: 'format and types',
-      needs: ['setup', 'web'],
-      cores: 1,
-      commands: [node('lint.mjs')],
-      count: count_output,
-    },
-    node_step('scripts', "the scripts' own tests", 'tests/scripts', []),
-    ...ctest_steps('release', 'unit'),
-    node_step('cli', "the program's contract", 'tests/cli', ['build-release']),
-    ...arm_steps,
-    // The program itself is tested in its release build alone.
-    ...ctest_steps('asan', 'asan', ['tests/all']),
-    ...ctest_steps('tsan', 'tsan', ['tests/all']),
-    {
-      name: 'build-fuzz',
-      what: 'fuzz targets',
-      needs: ['setup'],
-      commands: [
-        ['cmake', '--preset', 'fuzz', '--log-level=WARNING'],
-        ['ninja', '-C', 'build/fuzz', 'fuzz'],
-      ],
-      before: () => {
-        if (fuzz_names.length === 0) throw new Failure('there are no fuzz targets in tests/fuzz/');
-      },
-    },
-    ...fuzz_names.map((target) => ({
-      name: target.replaceAll('_', '-'),
-      what: `fuzzing, ${fuzz_seconds} s`,
-      needs: ['build-fuzz'],
-      cores: 1,
-      commands: [node('fuzz.mjs', target, '--seconds', fuzz_seconds)],
-      count: count_output,
-    })),
+    { name: 'setup', what: 'set-up', needs: [], quick: true, commands: [node('setup.mjs')] },
     {
       name: 'build-wasm',
       what: 'the four wasm flavours, built afresh',
       needs: ['setup'],
       commands: [node('build-wasm.mjs', '--build')],
     },
+    node_step('scripts', "the scripts' own tests", 'tests/scripts', [], { quick: true }),
+    ...ctest_steps('release', 'unit', { quick: true }),
+    node_step('cli', "the program's contract", 'tests/cli', ['build-release'], { quick: true }),
     {
       name: 'wasm-bytes',
       what: 'the committed flavours against those built',
@@ -124,18 +102,27 @@ function all_steps() {
       commands: [node('build-wasm.mjs', '--check')],
       count: count_output,
     },
-    node_step('wasm', 'wasm flavours under Node', 'tests/wasm', ['build-wasm', 'build-release']),
     {
       name: 'web',
       what: 'library and page',
       needs: ['setup', 'build-wasm'],
       commands: [node('build.mjs', 'web')],
+      // What --quick tests of them doesn't compute.
+      quick: [node('build.mjs', 'web', '--prebuilt')],
+    },
+    {
+      name: 'lint',
+      what: 'format and types',
+      needs: ['setup', 'web'],
+      quick: true,
+      commands: [node('lint.mjs')],
+      count: count_output,
     },
     {
       name: 'engine',
       what: "the library's tests",
       needs: ['web'],
-      cores: 1,
+      quick: true,
       commands: [npm_test('web/engine')],
       count: count_output,
     },
@@ -143,18 +130,36 @@ function all_steps() {
       name: 'app',
       what: "the page's tests",
       needs: ['web'],
-      cores: 1,
+      quick: true,
       commands: [npm_test('web/app')],
       count: count_output,
     },
-    node_step('bench', 'the bench, one short round', 'tests/bench', ['web', 'build-release']),
+    node_step('wasm', 'wasm flavours under Node', 'tests/wasm', ['build-wasm', 'build-release']),
+    // The program itself is tested in its release build alone.
+    ...ctest_steps('asan', 'asan', { targets: ['tests/all', 'fuzz'] }),
+    ...fuzz_targets().map((target) => ({
+      name: target.replaceAll('_', '-'),
+      what: `fuzzing, ${fuzz_seconds} s`,
+      needs: ['build-asan'],
+      commands: [node('fuzz.mjs', target, '--seconds', fuzz_seconds)],
+      count: count_output,
+    })),
+    ...arm_steps,
+    ...ctest_steps('tsan', 'tsan', {
+      targets: THREADED_TESTS,
+      what: 'what runs on several threads',
+    }),
     {
       name: 'e2e',
       what: 'the page in Chromium',
       needs: ['web', 'build-release'],
+      cores: 2,
       commands: [npm_test('e2e')],
       count: count_output,
     },
+    node_step('bench', 'the bench, one short round', 'tests/bench', ['web', 'build-release'], {
+      cores: 2,
+    }),
   ];
 }
 
@@ -211,8 +216,12 @@ function report(step, counts, ms) {
     console.log(`       | ${line}`);
 }
 
-/** Runs steps in their order, each as soon as what it needs is done and there is room for it on two cores. */
+/**
+ * Runs steps in their order, each as soon as what it needs is done and there is room for it on two cores. Gives the
+ * counts of all, and how long each took.
+ */
 async function run_ladder(steps) {
+  const times = [];
   const totals = { passed: 0, failed: 0, skipped: 0 };
   const names = new Set(steps.map((step) => step.name));
   const state = new Map();
@@ -222,7 +231,9 @@ async function run_ladder(steps) {
   const finish = (step, counts, started) => {
     state.set(step.name, counts.failed === 0 ? 'good' : 'bad');
     for (const key of Object.keys(totals)) totals[key] += counts[key];
-    if (started !== null) report(step, counts, Date.now() - started);
+    if (started === null) return;
+    times.push({ name: step.name, ms: Date.now() - started });
+    report(step, counts, times.at(-1).ms);
   };
   while (waiting.length > 0 || running.size > 0) {
     if (interrupted()) waiting.length = 0;
@@ -237,7 +248,7 @@ async function run_ladder(steps) {
         finish(step, { passed: 0, failed: 1, skipped: 0 }, null);
         continue;
       }
-      const cores = step.cores ?? 2;
+      const cores = step.cores ?? 1;
       if (cores > room || needs.some(([, result]) => result === undefined)) continue;
       waiting.splice(waiting.indexOf(step), 1);
       room -= cores;
@@ -252,7 +263,7 @@ async function run_ladder(steps) {
     if (running.size > 0) await Promise.race(running);
   }
   if (interrupted()) throw new Failure('interrupted');
-  return totals;
+  return { totals, times };
 }
 
 main(async () => {
@@ -262,20 +273,28 @@ main(async () => {
     for (const step of steps) console.log(`${step.name.padEnd(16)} ${step.what}`);
     return 0;
   }
-  if (args.length > 0) {
+  if (args.length === 1 && args[0] === '--quick') {
+    steps = steps
+      .filter(({ quick }) => quick)
+      .map((step) => (step.quick === true ? step : { ...step, commands: step.quick }));
+  } else if (args.length > 0) {
     const wanted = args[0] === '--only' && args.length === 2 ? args[1].split(',') : [];
     const unknown = wanted.filter((name) => !steps.some((step) => step.name === name));
     if (wanted.length === 0 || unknown.length > 0) {
       throw new Failure(
-        `usage: npm test -- [--only STEP,STEP | --list]${unknown.length > 0 ? `; no such step: ${unknown.join(', ')}` : ''}`,
+        `usage: npm test -- [--quick | --only STEP,STEP | --list]${unknown.length > 0 ? `; no such step: ${unknown.join(', ')}` : ''}`,
       );
     }
     steps = steps.filter((step) => wanted.includes(step.name));
   }
   fs.mkdirSync(LOGS, { recursive: true });
   const started = Date.now();
-  const totals = await run_ladder(steps);
-  console.log(`\nin ${clock(Date.now() - started)}; logs are in build/logs/`);
+  const { totals, times } = await run_ladder(steps);
+  const slowest = times.sort((a, b) => b.ms - a.ms).slice(0, 6);
+  console.log(
+    `\nthe slowest steps: ${slowest.map(({ name, ms }) => `${name} ${clock(ms)}`).join(', ')}`,
+  );
+  console.log(`in ${clock(Date.now() - started)}; logs are in build/logs/`);
   console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
   return totals.failed === 0 ? 0 : 1;
 });

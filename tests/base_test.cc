@@ -217,8 +217,10 @@ TEST(Threads, NobodyWaitsForAWorkerThatIsLate) {
 // Fewer take part when told so, and all of the work is done; those that sleep wake up again, or
 // end.
 TEST(Threads, LimitsWhoTakesPart) {
+  // A late worker runs through a job that is over: what jobs read outlives the pool.
   struct Work {
     std::atomic<int> items{0};
+    std::atomic<int> here{0};
   } work;
   for (const int last : {1, 3}) {
     Pool pool(3);
@@ -238,17 +240,14 @@ TEST(Threads, LimitsWhoTakesPart) {
     }
     if (last == 1) continue;
     // Every worker is back: the job waits for each of them.
-    struct Meeting {
-      std::atomic<int> here{0};
-    } meeting;
-    Meeting* const all = &meeting;
+    Work* const all = &work;
     Pool* const workers = &pool;
     pool.run([all, workers](int worker) {
       ++all->here;
       while (all->here.load() < 3) std::this_thread::yield();
       workers->share_out(worker, 1, [](Share) {});
     });
-    EXPECT_EQ(meeting.here.load(), 3);
+    EXPECT_EQ(work.here.load(), 3);
   }
 }
 
