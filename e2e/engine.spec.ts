@@ -1,10 +1,12 @@
 // The library in the browser, without the page: the same bits as the program in all four flavours, the memory
 // that a load takes and gives back, and what only options of the library reach.
 import fs from 'node:fs';
+import path from 'node:path';
 import type { CDPSession, Page } from '@playwright/test';
 import type * as Library from '@sluice/engine';
 import { BUNDLED, makeBigModel, modelFiles, nativeBuilt, NO_NATIVE, sluice } from './models';
 import { expect, test } from './fixtures';
+import { ROOT, servePage } from './servers';
 
 const FLAVOURS: Library.Flavour[] = ['simd', 'simd-mt', 'relaxed', 'relaxed-mt'];
 /** One of each kind of kernel: integer dots over 8 and 4 bits, floats, and unpacking with scales of 16. */
@@ -15,6 +17,11 @@ const IDS = Array.from({ length: 37 }, (_, i) => 3 + ((i * 29) % 200));
 interface Window {
   library: typeof Library;
 }
+/** As newer TypeScript knows it. */
+interface Resizable extends ArrayBuffer {
+  resize(bytes: number): void;
+}
+type ResizableConstructor = new (bytes: number, limits: { maxByteLength: number }) => Resizable;
 declare const window: Window & typeof globalThis;
 
 /** Opens an empty page with the library in it. */
@@ -24,6 +31,19 @@ async function harness(page: Page, site: { url: string }): Promise<void> {
     const address = '/engine/index.js';
     window.library = (await import(address)) as typeof Library;
   });
+}
+
+/** Counts the page's workers, with those that workers have made. Shows first that it sees one. */
+async function workerCounter(page: Page): Promise<() => number> {
+  const worker = await page.evaluateHandle(
+    () => new Worker('/engine/loader-worker.js', { type: 'module' }),
+  );
+  const renderers = await Renderers.of(page);
+  const count = (): number => renderers.workers();
+  await expect.poll(count).toBe(1);
+  await worker.evaluate((one) => one.terminate());
+  await expect.poll(count).toBe(0);
+  return count;
 }
 
 for (const name of MODELS) {
@@ -142,33 +162,273 @@ test('a load and a text can be aborted, a second text is refused, and the engine
   expect(results.text.length).toBeGreaterThan(0);
 });
 
-test('absurd settings are refused by name', async ({ page, site, models }) => {
+test('sources without a model settle with an error that says why, and leave no worker', async ({
+  page,
+  site,
+  models,
+  allowed,
+}) => {
+  // What the browser itself says of a redirect in a circle, and of 304
+  allowed.push(/Failed to load resource/, /CORS policy/);
   await harness(page, site);
-  const codes = await page.evaluate(async (url) => {
-    const engine = await window.library.Engine.load(url);
-    const absurd: Library.GenerateOptions[] = [
-      { temperature: Number.NaN },
-      { temperature: -1 },
-      { topK: 1.5 },
-      { topP: Number.POSITIVE_INFINITY },
-      { maxTokens: 0.5 },
-      { seed: -1 },
-      { repeatPenalty: Number.NaN },
+  const workers = await workerCounter(page);
+  const host = new URL(models.url).host;
+  const secret = models.good('stories.gguf').replace('//', '//reader:s3cret@');
+  const expected: [string, string, RegExp][] = [
+    ['an empty buffer', 'bad_file', /the ArrayBuffer is empty \(0 bytes\)/],
+    ['a detached buffer', 'invalid_argument', /the ArrayBuffer is detached/],
+    ['a buffer transferred later', 'invalid_argument', /had 5000000 bytes and has 0 now/],
+    ['a buffer made smaller', 'invalid_argument', /had 5000000 bytes and has 10 now/],
+    ['shared memory', 'invalid_argument', /SharedArrayBuffer.*a copy/],
+    ['an empty Blob', 'bad_file', /the file is empty \(0 bytes\)/],
+    ['an empty File', 'bad_file', /the file is empty \(0 bytes\)/],
+    [models.bad('empty'), 'bad_file', /sent is empty \(0 bytes\)/],
+    [models.bad('no-content'), 'download_failed', /answered 204/],
+    [models.bad('reset-content'), 'download_failed', /answered 205/],
+    [models.bad('not-modified'), 'download_failed', /answered 304/],
+    [models.bad('circle'), 'download_failed', /it redirects to where .* in a circle/],
+    [secret, 'invalid_argument', new RegExp(`the address of ${host} holds a user name or a pass`)],
+  ];
+  for (const call of ['load', 'probe'] as const) {
+    const found = await page.evaluate(
+      async ({ call, names }) => {
+        const big = (): Resizable => {
+          const { ArrayBuffer: Constructor } = window as unknown as {
+            ArrayBuffer: ResizableConstructor;
+          };
+          const buffer = new Constructor(5_000_000, { maxByteLength: 5_000_000 });
+          new Uint8Array(buffer).set([0x47, 0x47, 0x55, 0x46, 3, 0, 0, 0]);
+          return buffer;
+        };
+        const outcomes: string[] = [];
+        for (const name of names) {
+          let source: Library.ModelSource = name;
+          let later = (): void => {};
+          if (name.endsWith('buffer')) source = new ArrayBuffer(0);
+          if (name === 'a detached buffer')
+            structuredClone(source, { transfer: [source as ArrayBuffer] });
+          if (name.startsWith('a buffer')) {
+            const buffer = big();
+            source = buffer;
+            later = name.endsWith('later')
+              ? () => void structuredClone(buffer, { transfer: [buffer] })
+              : () => buffer.resize(10);
+          }
+          if (name === 'shared memory')
+            source = new SharedArrayBuffer(10) as unknown as ArrayBuffer;
+          if (name === 'an empty Blob') source = new Blob([]);
+          if (name === 'an empty File') source = new File([], 'empty.gguf');
+          const settled = window.library.Engine[call](source).then(
+            () => 'no error',
+            (e: Library.SluiceError) => `${e.code}: ${e.message}`,
+          );
+          later();
+          outcomes.push(await settled);
+        }
+        return outcomes;
+      },
+      { call, names: expected.map(([name]) => name) },
+    );
+    for (const [i, [name, code, message]] of expected.entries()) {
+      expect(found[i], `${call} of ${name}`).toContain(code);
+      expect(found[i], `${call} of ${name}`).toMatch(message);
+      expect(found[i]).not.toContain('s3cret');
+    }
+    await expect.poll(workers, { message: `workers after ${call}` }).toBe(0);
+  }
+});
+
+/**
+ * A copy of the threaded modules in which the first step makes a thread of the pool trap, and then waits for it as the
+ * engine does for a thread that has begun its part. Returns the directory.
+ */
+function trappingModules(dir: string): string {
+  fs.cpSync(path.join(ROOT, 'web/engine/dist/wasm'), dir, { recursive: true });
+  const trap = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0]; // a function f:
+  trap.push(7, 5, 1, 1, 102, 0, 0, 10, 5, 1, 3, 0, 0, 11); // unreachable
+  const changes: [string, string][] = [
+    [
+      'invokeEntryPoint=(ptr,arg)=>{',
+      `invokeEntryPoint=()=>{Atomics.wait(new Int32Array(wasmMemory.buffer),0,0);
+       new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array([${trap}]))).exports.f();`,
+    ],
+    [
+      'export default Module;',
+      `export default async (options)=>{
+         const module=await Module(options);
+         const words=new Int32Array(options.wasmMemory.buffer);
+         module.Engine.prototype.step=()=>{
+           Atomics.store(words,0,1);Atomics.notify(words,0);Atomics.wait(words,1,0);
+         };
+         return module;
+       };`,
+    ],
+  ];
+  for (const name of ['sluice-simd-mt.js', 'sluice-relaxed-mt.js']) {
+    let text = fs.readFileSync(path.join(dir, name), 'utf8');
+    for (const [from, to] of changes) {
+      expect(text.split(from), `${from} in ${name}`).toHaveLength(2);
+      text = text.replace(from, () => to);
+    }
+    fs.writeFileSync(path.join(dir, name), text);
+  }
+  return dir;
+}
+
+test('a trap in a thread of the pool ends the engine at once, though the engine waits for the thread', async ({
+  page,
+  models,
+}, testInfo) => {
+  const wasm = trappingModules(testInfo.outputPath('wasm'));
+  const site = await servePage(true, { '/engine/wasm/': wasm });
+  await harness(page, site);
+  const workers = await workerCounter(page);
+  const found = await page.evaluate(async (url) => {
+    const engine = await window.library.Engine.load(url, { threads: 2 });
+    await engine.ready;
+    const tell = (e: Library.SluiceError): string => `${e.code}: ${e.message}`;
+    const first = await engine.generate('Once').next().then(String, tell);
+    const then = await engine.tokenize('Once').then(String, tell);
+    await engine.close();
+    return [first, then];
+  }, models.good('stories.gguf'));
+  for (const error of found) expect(error).toMatch(/^worker_died: .*RuntimeError: unreachable/);
+  await expect.poll(workers).toBe(0);
+  await site.close();
+});
+
+test('absurd settings are refused by name, and nothing is left of them', async ({
+  page,
+  site,
+  models,
+}) => {
+  await harness(page, site);
+  const workers = await workerCounter(page);
+  const results = await page.evaluate(async (url) => {
+    const { Engine } = window.library;
+    const engine = await Engine.load(url);
+    await engine.ready;
+    const throwing = (name: string): object =>
+      Object.defineProperty({}, name, {
+        enumerable: true,
+        get: () => {
+          throw new Error('a getter of the caller');
+        },
+      });
+    const revoked = Proxy.revocable([], {});
+    revoked.revoke();
+    const cyclic: unknown[] = [];
+    cyclic.push(cyclic);
+    const absurd: [string, Record<string, unknown>][] = [
+      ['temperature', { temperature: Number.NaN }],
+      ['temperature', { temperature: -1 }],
+      ['temperature', { temperature: [1] }],
+      ['temperature', throwing('temperature') as Record<string, unknown>],
+      ['topK', { topK: 1.5 }],
+      ['topK', { topK: 40n }],
+      ['topP', { topP: Number.POSITIVE_INFINITY }],
+      ['topP', { topP: 1.5 }],
+      ['minP', { minP: null }],
+      ['maxTokens', { maxTokens: 0.5 }],
+      ['maxTokens', { maxTokens: 1e300 }],
+      ['seed', { seed: -1 }],
+      ['seed', { seed: '7' }],
+      ['seed', { seed: null }],
+      ['repeatPenalty', { repeatPenalty: Number.NaN }],
+      ['repeatPenalty', { repeatPenalty: 0 }],
+      ['stop', { stop: '' }],
+      ['stop', { stop: ['a', 1n] }],
+      ['stop', { stop: [undefined] }],
+      ['stop', { stop: cyclic }],
+      ['stop', { stop: '\ud800' }],
+      ['stop', { stop: 'x'.repeat(1025) }],
+      ['stop', { stop: Array.from({ length: 65 }, () => 'x') }],
+      ['stop', { stop: Array.from({ length: 64 }, () => 'x'.repeat(1024)) }],
+      ['stop', { stop: revoked.proxy }],
+      ['ignoreEos', { ignoreEos: 'no' }],
+      ['special', { special: 1 }],
+      ['topLogprobs', { topLogprobs: 101 }],
+      ['signal', { signal: 'now' }],
+      ['signal', { signal: new Proxy(new AbortController().signal, {}) }],
+      ['temprature', { temprature: 1 }],
+      ['options', null as unknown as Record<string, unknown>],
+      ['options', 7 as unknown as Record<string, unknown>],
     ];
-    const found: string[] = [];
-    for (const options of absurd) {
+    const found: [string, string][] = [];
+    const note = (name: string) => (e: Library.SluiceError) => {
+      found.push([name, `${e.code}: ${e.message}`]);
+    };
+    for (const [name, options] of absurd) {
       await engine
         .generate('Once', options)
         .next()
-        .then(
-          () => found.push('none'),
-          (e: Library.SluiceError) => found.push(e.code),
-        );
+        .then(() => found.push([name, 'no error']), note(name));
     }
+    const ids = new Proxy([1, 2], {});
+    for (const wrong of [null, {}, [1, Symbol('x')], [, 1], revoked.proxy, new Int32Array(2)]) {
+      const prompt = wrong as unknown as number[];
+      await engine
+        .generate(prompt)
+        .next()
+        .then(() => found.push(['prompt', 'no error']), note('prompt'));
+      await engine.detokenize(prompt).catch(note('ids'));
+      await engine.logits(prompt).catch(note('ids'));
+    }
+    await engine.tokenize(7 as unknown as string).catch(note('text'));
+    await engine.tokenize('a', { special: 'yes' } as object).catch(note('special'));
+    await engine.logits([1], { top: 1001 }).catch(note('top'));
+    await engine.logits([1], { batch: -1 }).catch(note('batch'));
+    await engine.detokenize([1], null as unknown as object).catch(note('options'));
+    const refused: [string, unknown][] = [
+      ['contextSize', { contextSize: '2048' }],
+      ['contextSize', { contextSize: 1e9 }],
+      ['threads', { threads: Number.NaN }],
+      ['kvType', { kvType: 'f64' }],
+      ['memoryBudget', { memoryBudget: () => 1 }],
+      ['flavour', { flavour: 'fast' }],
+      ['kernels', { kernels: 5 }],
+      ['cache', { cache: 'opfs' }],
+      ['sha256', { sha256: 'ab' }],
+      ['headers', { headers: 7 }],
+      ['a b', { headers: { 'a b': 'c' } }],
+      ['stallTimeout', { stallTimeout: 0 }],
+      ['onProgress', { onProgress: 'me' }],
+      ['options', null],
+    ];
+    for (const [name, options] of refused) {
+      await Engine.load(url, options as object).catch(note(name));
+      await Engine.probe(url, options as object).catch(note(name));
+    }
+    for (const source of [
+      undefined,
+      null,
+      7,
+      '',
+      Symbol('x'),
+      () => url,
+      revoked.proxy,
+      new Proxy(new Blob(), {}),
+    ]) {
+      await Engine.load(source as unknown as string).catch(
+        note(source === '' ? "''" : 'the source'),
+      );
+    }
+    // What can be taken is taken: proxies of plain data, and halves of characters as U+FFFD.
+    const same =
+      String(await engine.tokenize('a\ud800b')) === String(await engine.tokenize('a\ufffdb')) &&
+      (await engine.logits(ids)).hash === (await engine.logits([1, 2])).hash;
+    let tokens = 0;
+    for await (const _ of engine.generate(ids, { maxTokens: 2, ignoreEos: true })) ++tokens;
     await engine.close();
-    return found;
+    return { found, same, tokens };
   }, models.good('stories.gguf'));
-  expect(codes).toEqual(Array.from({ length: 7 }, () => 'invalid_argument'));
+  expect(results.found).toHaveLength(33 + 6 * 3 + 5 + 14 * 2 + 8);
+  for (const [name, message] of results.found) {
+    expect(message, name).toMatch(/^invalid_argument: /);
+    expect(message).toContain(name);
+  }
+  expect(results).toMatchObject({ same: true, tokens: 2 });
+  await expect.poll(workers).toBe(0);
 });
 
 /** The memory that the page's processes have for themselves alone, and the most that one ever had. */
@@ -216,6 +476,20 @@ class Renderers {
 
   residentBytes(): number {
     return this.#sum('status', 'VmRSS');
+  }
+
+  /** Workers, with those that workers have made. */
+  workers(): number {
+    const tasks = this.pids.flatMap((pid) =>
+      fs.readdirSync(`/proc/${pid}/task`).map((id) => `/proc/${pid}/task/${id}/comm`),
+    );
+    return tasks.filter((file) => {
+      try {
+        return fs.readFileSync(file, 'utf8').startsWith('DedicatedWorker');
+      } catch {
+        return false; // it ended meanwhile
+      }
+    }).length;
   }
 }
 

@@ -17,14 +17,18 @@ export interface Site {
 
 /**
  * The built page at '/', the library without a bundler at '/engine/', a page with nothing at '/harness/', the
- * kernels' checks at '/checks/'.
+ * kernels' checks at '/checks/'. `over`: directories that take the place of others.
  */
-export async function servePage(isolation: boolean): Promise<Site> {
+export async function servePage(
+  isolation: boolean,
+  over: Record<string, string> = {},
+): Promise<Site> {
   return serve({
     port: 0,
     isolation,
     dir: path.join(ROOT, 'web/app/dist'),
     mounts: {
+      ...over,
       '/engine/': path.join(ROOT, 'web/engine/dist'),
       '/harness/': path.join(ROOT, 'e2e/harness'),
       '/checks/': path.join(ROOT, 'build/wasm'),
@@ -117,6 +121,12 @@ export class ModelServer {
       response.writeHead(503, { 'Content-Type': 'text/plain' }).end('too busy\n');
       return;
     }
+    const status = BODILESS.get(way);
+    if (status !== undefined) {
+      // A redirect leads to itself again.
+      response.writeHead(status, status === 302 ? { Location: url.href } : {}).end();
+      return;
+    }
     const body = await fs.promises.readFile(file);
     response.writeHead(200, {
       'Content-Type': 'application/octet-stream',
@@ -159,5 +169,26 @@ export class ModelServer {
   }
 }
 
+/** Ways to answer without a byte, and their statuses. */
+const BODILESS = new Map([
+  ['empty', 200],
+  ['no-content', 204],
+  ['reset-content', 205],
+  ['circle', 302],
+  ['not-modified', 304],
+]);
+
 export type Fault =
-  'missing' | 'html' | 'error' | 'no-cors' | 'garbage' | 'broken' | 'short' | 'stalled';
+  | 'empty'
+  | 'no-content'
+  | 'reset-content'
+  | 'circle'
+  | 'not-modified'
+  | 'missing'
+  | 'html'
+  | 'error'
+  | 'no-cors'
+  | 'garbage'
+  | 'broken'
+  | 'short'
+  | 'stalled';

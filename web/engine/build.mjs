@@ -28,6 +28,11 @@ for (const name of fs.readdirSync(DIST)) {
   if (name.endsWith('.d.ts') && !PUBLIC_TYPES.has(name)) fs.rmSync(path.join(DIST, name));
 }
 
+// In front of the script that threads run. It is no module of its own there: names stay within a block.
+const guard_file = path.join(DIST, 'thread-guard.js');
+const guard = fs.readFileSync(guard_file, 'utf8').replace('export {};', '');
+fs.rmSync(guard_file);
+
 const wasm = path.resolve(HERE, process.env.SLUICE_WASM_DIR ?? '../../wasm/prebuilt');
 fs.mkdirSync(path.join(DIST, 'wasm'));
 for (const flavour of FLAVOURS) {
@@ -37,6 +42,9 @@ for (const flavour of FLAVOURS) {
       console.error(`${name} is not in ${wasm}: run npm run build in the checkout, which makes it`);
       process.exit(1);
     }
-    fs.copyFileSync(from, path.join(DIST, 'wasm', name));
+    const to = path.join(DIST, 'wasm', name);
+    if (name.endsWith('-mt.js'))
+      fs.writeFileSync(to, `{\n${guard}}\n${fs.readFileSync(from, 'utf8')}`);
+    else fs.copyFileSync(from, to);
   }
 }

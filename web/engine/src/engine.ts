@@ -4,17 +4,20 @@ import { SluiceError, abortError, fromErrorData } from './errors.js';
 import { chooseFlavour, detectAbilities } from './flavours.js';
 import { Generation } from './generation.js';
 import {
-  checkCount,
-  checkIds,
-  checkPrompt,
-  checkSignal,
-  checkText,
-  generateOptionsJson,
   loadOptionsJson,
   resolveSource,
+  takeDetokenizeOptions,
+  takeGenerateOptions,
+  takeIds,
+  takeLoadOptions,
+  takeLogitsOptions,
+  takePrompt,
+  takeText,
+  takeTokenizeOptions,
 } from './options.js';
 import type { CoreStats, FromEngine, ToEngine } from './protocol.js';
 import type {
+  DetokenizeOptions,
   EngineStats,
   Finish,
   GenerateOptions,
@@ -135,7 +138,7 @@ export class Engine {
 
   /** Reads the header alone: what the file is, and whether it fits. A download ends behind the header. */
   static async probe(source: ModelSource, options: ProbeOptions = {}): Promise<ModelInfo> {
-    const engine = await Engine.#open(source, { ...options, flavour: 'simd' }, true);
+    const engine = await Engine.#open(source, options, true);
     const info = engine.info;
     void engine.close();
     return info;
@@ -149,7 +152,9 @@ export class Engine {
     return Engine.#open(source, options, false);
   }
 
-  static async #open(source: ModelSource, options: LoadOptions, probe: boolean): Promise<Engine> {
+  static async #open(source: ModelSource, given: LoadOptions, probe: boolean): Promise<Engine> {
+    const options = takeLoadOptions(given);
+    if (probe) options.flavour = 'simd';
     const json = loadOptionsJson(options);
     const choice = chooseFlavour(options.flavour, options.threads, detectAbilities(), processors());
     if (options.signal?.aborted) throw abortError(options.signal);
@@ -294,7 +299,6 @@ export class Engine {
     signal: AbortSignal | undefined,
     exclusive: boolean,
   ): Promise<Value> {
-    checkSignal(signal);
     if (signal?.aborted) throw abortError(signal);
     this.#admit(exclusive);
     const id = this.#nextId++;
@@ -314,18 +318,28 @@ export class Engine {
     });
   }
 
-  /** Writes on after `prompt`, token by token. Begins with the loop; leaving the loop ends it. */
+  /**
+   * Writes on after `prompt`, token by token. Begins with the loop; leaving the loop ends it. The arguments are read
+   * here; what is wrong with them is told with the first token.
+   */
   generate(prompt: Prompt, options: GenerateOptions = {}): AsyncIterableIterator<Token, undefined> {
+    let taken: { prompt: string | number[]; json: string; signal: AbortSignal | undefined };
+    try {
+      taken = { prompt: takePrompt(prompt), ...takeGenerateOptions(options) };
+    } catch (error) {
+      const refuse = (): never => {
+        throw error;
+      };
+      return new Generation({ start: refuse, cancel: () => {} }, undefined);
+    }
     return new Generation(
       {
         start: (generation) => {
-          checkPrompt(prompt);
-          const json = generateOptionsJson(options);
           this.#admit(true);
           const id = this.#nextId++;
           this.#running = { id, generation };
           this.#finish = null;
-          this.#workers?.post({ type: 'generate', id, prompt, options: json });
+          this.#workers?.post({ type: 'generate', id, prompt: taken.prompt, options: taken.json });
         },
         cancel: (generation) => {
           if (this.#running?.generation !== generation) return;
@@ -335,42 +349,38 @@ export class Engine {
           this.#workers?.post({ type: 'cancel', id });
         },
       },
-      options.signal,
+      taken.signal,
     );
   }
 
   /** The ids of the text alone, without what a prompt gets in front. */
   async tokenize(text: string, options: TokenizeOptions = {}): Promise<number[]> {
-    checkText(text, 'text');
-    const special = options.special === true;
+    const taken = takeText(text, 'text');
+    const { special = false, signal } = takeTokenizeOptions(options);
     return (await this.#request(
-      (id) => ({ type: 'tokenize', id, text, special }),
-      options.signal,
+      (id) => ({ type: 'tokenize', id, text: taken, special }),
+      signal,
       false,
     )) as number[];
   }
 
   /** The text that ids stand for; bytes that are no UTF-8 become U+FFFD. */
-  async detokenize(
-    ids: readonly number[],
-    options: { signal?: AbortSignal | undefined } = {},
-  ): Promise<string> {
-    checkIds(ids, 'ids');
+  async detokenize(ids: readonly number[], options: DetokenizeOptions = {}): Promise<string> {
+    const taken = takeIds(ids, 'ids');
+    const { signal } = takeDetokenizeOptions(options);
     return (await this.#request(
-      (id) => ({ type: 'detokenize', id, ids }),
-      options.signal,
+      (id) => ({ type: 'detokenize', id, ids: taken }),
+      signal,
       false,
     )) as string;
   }
 
   /** The logits after the last of `ids`, which are taken as they are. */
   async logits(ids: readonly number[], options: LogitsOptions = {}): Promise<Logits> {
-    checkIds(ids, 'ids');
-    const { top = 10, batch = 0, signal } = options;
-    checkCount(top, 'top', 1000);
-    checkCount(batch, 'batch', 1 << 20);
+    const taken = takeIds(ids, 'ids');
+    const { top = 10, batch = 0, signal } = takeLogitsOptions(options);
     return (await this.#request(
-      (id) => ({ type: 'logits', id, ids, top, batch }),
+      (id) => ({ type: 'logits', id, ids: taken, top, batch }),
       signal,
       true,
     )) as Logits;

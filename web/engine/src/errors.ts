@@ -67,6 +67,24 @@ export function abortError(signal?: AbortSignal): SluiceError {
   return new SluiceError('aborted', 'stopped by the caller', { cause: signal?.reason });
 }
 
+/** What a broken module is to its user: out_of_memory where it said so before it fell. */
+export function stoppedWorking(error: unknown): SluiceError {
+  if (error instanceof SluiceError) return error;
+  const text = error instanceof Error ? error.message : String(error);
+  if (text.includes('out_of_memory')) {
+    return new SluiceError(
+      'out_of_memory',
+      'the engine ran out of memory; use a smaller model or context',
+      { cause: error },
+    );
+  }
+  return new SluiceError(
+    'worker_died',
+    `the engine stopped working (${text}); load the model again`,
+    { cause: error },
+  );
+}
+
 /** To and from the form that travels between threads. */
 export function toErrorData(error: unknown, code: ErrorCode = 'worker_died'): ErrorData {
   if (error instanceof SluiceError) {

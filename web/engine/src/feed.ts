@@ -16,6 +16,9 @@ export interface Opened {
   network: boolean;
 }
 
+/** What a loader says once it is asked for bytes, or once there are none. */
+type Delivery = Exclude<FromFeed, { type: 'opened' | 'failed' }>;
+
 export class Feed {
   /** Called when bytes were taken, or when the file ended well. */
   ontaken: () => void = () => {};
@@ -25,7 +28,9 @@ export class Feed {
 
   #opened: Opened = { total: 0, exact: false, network: false };
   #stopped = false;
-  #take: (message: FromFeed) => void = () => {};
+  /** Null until readHeader or drive; what comes before waits in #early. */
+  #take: ((message: Delivery) => void) | null = null;
+  readonly #early: Delivery[] = [];
 
   constructor(readonly port: HostPort) {
     this.opened = new Promise((resolve, reject) => {
@@ -40,17 +45,33 @@ export class Feed {
           reject(error);
           this.onerror(error);
         } else {
-          try {
-            this.#take(data);
-          } catch (error) {
-            this.#stopped = true;
-            this.onerror(error);
-          }
+          this.#deliver(data);
         }
       };
     });
     // Who waits for it learns of a failure; who doesn't has onerror.
     this.opened.catch(() => {});
+  }
+
+  #deliver(message: Delivery): void {
+    if (this.#take === null) {
+      this.#early.push(message);
+      return;
+    }
+    try {
+      this.#take(message);
+    } catch (error) {
+      this.stop();
+      this.onerror(error);
+    }
+  }
+
+  /** Takes all that comes from now on, and first what came before. */
+  #takeWith(take: (message: Delivery) => void): void {
+    this.#take = take;
+    for (const message of this.#early.splice(0)) {
+      if (!this.#stopped) this.#deliver(message);
+    }
   }
 
   /** No more bytes are wanted. */
@@ -71,7 +92,7 @@ export class Feed {
     if (ptr === 0) throw new SluiceError('out_of_memory', 'no memory for reading the header');
     return new Promise((resolve, reject) => {
       this.onerror = reject;
-      this.#take = (message) => {
+      this.#takeWith((message) => {
         if (message.type === 'end') {
           check(header.endOfFile());
         } else if (message.type === 'chunk') {
@@ -87,7 +108,8 @@ export class Feed {
         this.stop();
         module.release(ptr);
         resolve();
-      };
+      });
+      if (this.#stopped) return;
       // Little at a time: what is under way when the header is complete was fetched for nothing.
       this.port.postMessage({ type: 'credit', length: room });
     });
@@ -111,7 +133,7 @@ export class Feed {
       }
       this.port.postMessage({ type: 'places', memory, places, once });
     };
-    this.#take = (message) => {
+    this.#takeWith((message) => {
       if (message.type === 'end') {
         this.#end(engine, message.received);
       } else if (message.type === 'filled') {
@@ -133,7 +155,8 @@ export class Feed {
         this.port.postMessage({ type: 'credit', length: bytes.byteLength });
         this.ontaken();
       }
-    };
+    });
+    if (this.#stopped) return;
     if (shared) grant();
     else this.port.postMessage({ type: 'credit', length: FEED_BYTES });
   }

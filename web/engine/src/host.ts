@@ -4,7 +4,7 @@
 // timer: browsers slow those of hidden pages), so that a cancel arrives and bytes are taken.
 import type { Answer, EngineHandle } from '../../../wasm/module.js';
 import { check, parseAnswer } from './answers.js';
-import { SluiceError, toErrorData } from './errors.js';
+import { SluiceError, stoppedWorking, toErrorData } from './errors.js';
 import { Feed, type Opened } from './feed.js';
 import { holdLifeline } from './lifeline.js';
 import type { OpenModule } from './module.js';
@@ -19,24 +19,6 @@ type StepEvent =
   | { event: 'working' | 'waiting' }
   | { event: 'token'; id: number; text: string; logprob: number; top?: [number, number][] }
   | { event: 'done'; finish: Finish };
-
-/** What a broken module is to its user: out_of_memory where it said so before it fell. */
-function fatal(error: unknown): SluiceError {
-  if (error instanceof SluiceError) return error;
-  const text = error instanceof Error ? error.message : String(error);
-  if (text.includes('out_of_memory')) {
-    return new SluiceError(
-      'out_of_memory',
-      'the engine ran out of memory; use a smaller model or context',
-      { cause: error },
-    );
-  }
-  return new SluiceError(
-    'worker_died',
-    `the engine stopped working (${text}); load the model again`,
-    { cause: error },
-  );
-}
 
 /** A file that is incomplete on the server need not be downloaded to the end to show it. */
 function checkLength(info: ModelInfo, opened: Opened): void {
@@ -125,7 +107,7 @@ export class EngineHost {
     this.#dead = true;
     this.#trapped = !(error instanceof SluiceError);
     this.#feed?.stop();
-    this.post({ type: 'failed', error: toErrorData(fatal(error)) });
+    this.post({ type: 'failed', error: toErrorData(stoppedWorking(error)) });
   }
 
   // --- loading -------------------------------------------------------------------------------------
@@ -139,6 +121,7 @@ export class EngineHost {
       feed.opened,
       this.openModule(request.files, request.threads),
     ]);
+    if (this.#dead) return;
     // A length that the network names is not told to the parser: a file that is longer was cut short on its way,
     // and is no bad file. The end of the stream decides.
     const fileSize = opened.network ? 0 : opened.total;
@@ -152,7 +135,6 @@ export class EngineHost {
       this.post({ type: 'understood', info, warning: '', stats: null });
       return;
     }
-    if (this.#dead) return;
     const engine = new module.Engine();
     this.#opening = engine;
     check(engine.open(request.options, fileSize));

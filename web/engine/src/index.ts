@@ -1,6 +1,7 @@
 export { Engine } from './engine.js';
 export { SluiceError, type ErrorCode, type ErrorData } from './errors.js';
 export type {
+  DetokenizeOptions,
   EngineStats,
   Finish,
   Flavour,

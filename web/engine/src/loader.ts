@@ -1,6 +1,6 @@
 // Brings the bytes of a file to the engine worker: straight into shared memory where there is any,
 // else as chunks that change hands without being copied. The engine's credit bounds what is under way.
-import { SluiceError, toErrorData } from './errors.js';
+import { SluiceError, toErrorData, type ErrorCode } from './errors.js';
 import type { FromFeed, LoaderSource, ToFeed } from './protocol.js';
 
 /** What is used of a MessagePort; tests bring their own. */
@@ -126,11 +126,52 @@ function offline(): boolean {
 }
 
 function host(url: string): string {
-  return new URL(url).host || url.slice(0, 40);
+  const { protocol, host } = new URL(url);
+  return host || `the ${protocol} address`;
 }
 
-function sameOrigin(url: string): boolean {
-  return new URL(url).origin === globalThis.location?.origin;
+/** Whether the address answers with a redirect. Where that leads, a script can't see. */
+async function redirects(
+  url: string,
+  headers: [string, string][],
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    const response = await fetch(url, { headers, signal, redirect: 'manual' });
+    void response.body?.cancel().catch(() => {});
+    return response.type === 'opaqueredirect';
+  } catch {
+    return false;
+  }
+}
+
+/** Why a fetch failed that brought no answer: browsers tell scripts one error for all reasons. */
+async function whyUnreadable(
+  url: string,
+  headers: [string, string][],
+  signal: AbortSignal,
+): Promise<string> {
+  const { protocol, origin, hostname } = new URL(url);
+  const page: Location | undefined = globalThis.location;
+  if (protocol === 'blob:') {
+    return 'it was revoked, or another site made it; give the Blob or the File itself';
+  }
+  if (protocol === 'data:') return "its data can't be decoded; give a Blob or an ArrayBuffer";
+  const local = /^(localhost|127\..*|\[::1\]|.*\.localhost)$/.test(hostname);
+  if (protocol === 'http:' && page?.protocol === 'https:' && !local) {
+    return 'a page with https may not read http addresses; use one with https';
+  }
+  if (!offline() && (await redirects(url, headers, signal))) {
+    return (
+      'it redirects to where the file can not be read: in a circle, to a server that did not answer, or to one that ' +
+      'does not allow other sites to read the file (CORS); use the address at which the redirects end'
+    );
+  }
+  const policy = "this page's Content-Security-Policy (connect-src) forbids it";
+  return origin === page?.origin
+    ? `the server did not answer, or ${policy}; see that it runs and try again`
+    : `the server did not answer, it does not allow other sites to read the file (CORS), or ${policy}; ` +
+        'download the file and choose it here, or use a server that sends Access-Control-Allow-Origin';
 }
 
 function networkError(message: string, cause: unknown): SluiceError {
@@ -171,15 +212,14 @@ async function openUrl(
   try {
     response = await fetch(url, { headers, signal });
   } catch (cause) {
-    const why = sameOrigin(url)
-      ? 'the server did not answer; see that it runs and try again'
-      : 'the server did not answer, or it does not allow other sites to read the file (CORS); ' +
-        'download the file and choose it here, or use a server that sends Access-Control-Allow-Origin';
+    const why = await whyUnreadable(url, headers, signal);
     throw networkError(`${host(url)} could not be read: ${why}`, cause);
   }
-  if (!response.ok) {
-    const what =
-      response.status === 404 ? 'there is no such file' : response.statusText || 'an error';
+  // 204 and 205 count as success and have no body.
+  const none = response.status === 204 || response.status === 205;
+  if (!response.ok || none) {
+    const named = response.status === 404 ? 'there is no such file' : response.statusText;
+    const what = named || (none ? 'no content' : 'an error');
     throw new SluiceError(
       'download_failed',
       `${host(url)} answered ${response.status} (${what}) instead of the model; check the address`,
@@ -208,6 +248,13 @@ function refuseWebPage(bytes: Uint8Array, contentType: string): void {
         'check that the address is that of the file itself, not of a page about it',
     );
   }
+}
+
+function emptyFile(what: string): SluiceError {
+  return new SluiceError(
+    'bad_file',
+    `${what} is empty (0 bytes); a GGUF model was expected: give another file or address`,
+  );
 }
 
 async function feed(source: LoaderSource, stallTimeout: number, outlet: Outlet): Promise<number> {
@@ -254,6 +301,8 @@ async function feed(source: LoaderSource, stallTimeout: number, outlet: Outlet):
   }
   if (outlet.stopped) {
     controller.abort();
+  } else if (received === 0 && total === 0) {
+    throw emptyFile(network ? `the file that ${host(source.url)} sent` : 'the file');
   } else if (network && received < total) {
     throw networkError(
       `the download ended after ${received} of ${total} bytes; try again`,
@@ -263,6 +312,21 @@ async function feed(source: LoaderSource, stallTimeout: number, outlet: Outlet):
   return received;
 }
 
+/** Tells how the feeding ended; `code`: what an error is that no SluiceError names. */
+async function tellOutcome(
+  outlet: Outlet,
+  feeding: Promise<number>,
+  code: ErrorCode,
+): Promise<void> {
+  try {
+    outlet.port.postMessage({ type: 'end', received: await feeding });
+  } catch (error) {
+    // Whatever came of a stream that nobody wants any more
+    if (outlet.stopped) outlet.port.postMessage({ type: 'end', received: 0 });
+    else outlet.port.postMessage({ type: 'failed', error: toErrorData(error, code) });
+  }
+}
+
 /** Reads `source` to its end, or until the engine has enough. Every outcome is told through the port. */
 export async function runLoader(
   source: LoaderSource,
@@ -270,25 +334,37 @@ export async function runLoader(
   port: FeedPort,
 ): Promise<void> {
   const outlet = new Outlet(port);
-  try {
-    const received = await feed(source, stallTimeout, outlet);
-    port.postMessage({ type: 'end', received });
-  } catch (error) {
-    // Whatever came of a stream that nobody wants any more
-    if (outlet.stopped) port.postMessage({ type: 'end', received: 0 });
-    else port.postMessage({ type: 'failed', error: toErrorData(error, 'download_failed') });
-  }
+  await tellOutcome(outlet, feed(source, stallTimeout, outlet), 'download_failed');
 }
 
-/** The loader for bytes that the page itself holds: copies of pieces, as the engine asks for them. */
-export async function runBytesLoader(bytes: ArrayBuffer, port: FeedPort): Promise<void> {
-  const outlet = new Outlet(port);
-  port.postMessage({ type: 'opened', total: bytes.byteLength, exact: true, network: false });
-  const piece = 1 << 20;
-  for (let at = 0; at < bytes.byteLength; at += piece) {
+async function feedBytes(bytes: ArrayBuffer, total: number, outlet: Outlet): Promise<number> {
+  if (total === 0) throw emptyFile('the ArrayBuffer');
+  outlet.port.postMessage({ type: 'opened', total, exact: true, network: false });
+  for (let at = 0; at < total; at += PIECE_BYTES) {
     await outlet.ready();
     if (outlet.stopped) break;
-    await outlet.send(new Uint8Array(bytes.slice(at, Math.min(at + piece, bytes.byteLength))));
+    if (bytes.byteLength < total) {
+      throw new SluiceError(
+        'invalid_argument',
+        `the ArrayBuffer had ${total} bytes and has ${bytes.byteLength} now: it was transferred or made smaller ` +
+          'while the model was read; leave it as it is until the engine is ready, or give a copy',
+      );
+    }
+    const piece = bytes.slice(at, Math.min(at + PIECE_BYTES, total));
+    await outlet.send(new Uint8Array(piece));
   }
-  port.postMessage({ type: 'end', received: bytes.byteLength });
+  return total;
+}
+
+/**
+ * The loader for bytes that the page itself holds: copies of pieces, as the engine asks for them. `total`: the bytes
+ * that there were when the model was asked for. Every outcome is told through the port.
+ */
+export async function runBytesLoader(
+  bytes: ArrayBuffer,
+  total: number,
+  port: FeedPort,
+): Promise<void> {
+  const outlet = new Outlet(port);
+  await tellOutcome(outlet, feedBytes(bytes, total, outlet), 'out_of_memory');
 }

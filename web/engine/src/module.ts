@@ -73,7 +73,7 @@ export async function openModule(files: FlavourFiles, threads: number): Promise<
       .default({
         wasmMemory: memory,
         poolSize: threads - 1,
-        mainScriptUrlOrBlob: files.glue,
+        mainScriptUrlOrBlob: files.thread,
         // What the module prints goes nowhere: the console belongs to the page.
         print: () => {},
         printErr: () => {},

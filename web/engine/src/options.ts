@@ -2,122 +2,295 @@
 import { SluiceError } from './errors.js';
 import { FLAVOURS } from './flavours.js';
 import type { LoaderSource } from './protocol.js';
-import type { GenerateOptions, LoadOptions, ModelSource, Prompt, SourceOptions } from './types.js';
+import type {
+  DetokenizeOptions,
+  GenerateOptions,
+  LoadOptions,
+  LogitsOptions,
+  ModelSource,
+  SourceOptions,
+  TokenizeOptions,
+} from './types.js';
 
 function invalid(message: string): SluiceError {
   return new SluiceError('invalid_argument', message);
 }
 
+/** A value as a message shows it: short, and whatever it is. */
 export function show(value: unknown): string {
-  if (typeof value === 'string') return `'${value.slice(0, 60)}'`;
-  return typeof value === 'object' && value !== null
-    ? Object.prototype.toString.call(value)
-    : String(value);
+  try {
+    if (typeof value === 'string') return `'${value.slice(0, 60)}'`;
+    if (typeof value === 'bigint') return `${value}n`.slice(0, 60);
+    if (typeof value === 'function') return 'a function';
+    if (Array.isArray(value)) return `an array of ${value.length}`;
+    return typeof value === 'object' && value !== null
+      ? Object.prototype.toString.call(value)
+      : String(value);
+  } catch {
+    return 'an object that can not be read';
+  }
 }
 
-/** Options that this library handles itself; all others go to the core, which refuses those it doesn't know. */
-const OWN = new Set(['flavour', 'cache', 'headers', 'signal', 'onProgress', 'stallTimeout']);
+/** Runs `read`, which may meet the caller's own getters and proxies. */
+function reading<T>(name: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (cause instanceof SluiceError) throw cause;
+    throw new SluiceError('invalid_argument', `${name} can't be read: reading it threw an error`, {
+      cause,
+    });
+  }
+}
 
-/** JSON for the core. Leaves out what is undefined; refuses what JSON would drop or turn into null. */
-function coreJson(options: object, own: ReadonlySet<string>): string {
-  const out: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(options) as [string, unknown][]) {
-    if (value === undefined || own.has(name)) continue;
-    if (typeof value === 'number' && !Number.isFinite(value)) {
-      throw invalid(`${name} is ${value}; give a finite number`);
+/** What an option may be, as a check and in words. */
+interface Rule {
+  takes(value: unknown): boolean;
+  expected: string;
+}
+
+function number(low: number, high: number): Rule {
+  return {
+    takes: (value) => typeof value === 'number' && value >= low && value <= high,
+    expected: `a number from ${low} to ${high}`,
+  };
+}
+
+function whole(low: number, high: number): Rule {
+  return {
+    takes: (value) => Number.isSafeInteger(value) && Number(value) >= low && Number(value) <= high,
+    expected: `a whole number from ${low} to ${high}`,
+  };
+}
+
+function oneOf(...names: string[]): Rule {
+  return {
+    takes: (value) => names.includes(value as string),
+    expected: names.map((name) => `'${name}'`).join(', '),
+  };
+}
+
+const YES_OR_NO: Rule = { takes: (value) => typeof value === 'boolean', expected: 'true or false' };
+const SIGNAL: Rule = {
+  // A proxy of one is no AbortSignal: reading `aborted` throws.
+  takes: (value) => value instanceof AbortSignal && typeof value.aborted === 'boolean',
+  expected: 'an AbortSignal',
+};
+
+const LOAD_RULES = {
+  contextSize: whole(0, 1 << 20),
+  threads: whole(1, 64),
+  kvType: oneOf('f16', 'f32', 'q8_0'),
+  memoryBudget: whole(0, Number.MAX_SAFE_INTEGER),
+  flavour: oneOf(...FLAVOURS),
+  kernels: { takes: (value) => typeof value === 'string', expected: 'the name of a kernel table' },
+  cache: { takes: (value) => value === 'none', expected: "'none' (this version has no other)" },
+  headers: {
+    takes: (value) => typeof value === 'object' && value !== null,
+    expected: 'an object of names and values, or Headers',
+  },
+  stallTimeout: {
+    takes: (value) => typeof value === 'number' && value >= 1 && value <= 0x7fffffff,
+    expected: 'milliseconds from 1 to 2147483647',
+  },
+  signal: SIGNAL,
+  onProgress: { takes: (value) => typeof value === 'function', expected: 'a function' },
+} satisfies Record<string, Rule>;
+
+const GENERATE_RULES = {
+  maxTokens: whole(0, Number.MAX_SAFE_INTEGER),
+  temperature: number(0, 100),
+  topK: whole(0, 0x7fffffff),
+  topP: number(0, 1),
+  minP: number(0, 1),
+  repeatPenalty: number(0.01, 100),
+  seed: whole(0, Number.MAX_SAFE_INTEGER),
+  stop: {
+    takes: (value) => typeof value === 'string' || Array.isArray(value),
+    expected: 'a string or an array of strings',
+  },
+  ignoreEos: YES_OR_NO,
+  special: YES_OR_NO,
+  topLogprobs: whole(0, 100),
+  signal: SIGNAL,
+} satisfies Record<string, Rule>;
+
+const TOKENIZE_RULES = { special: YES_OR_NO, signal: SIGNAL } satisfies Record<string, Rule>;
+const DETOKENIZE_RULES = { signal: SIGNAL } satisfies Record<string, Rule>;
+const LOGITS_RULES = {
+  top: whole(0, 1000),
+  batch: whole(0, 1 << 20),
+  signal: SIGNAL,
+} satisfies Record<string, Rule>;
+
+/** A copy of the options, each read once and held against its rule; what is undefined is left out. */
+function takeOptions<T extends object>(options: T, rules: Record<string, Rule>): T {
+  const list = reading('the options object', () => Array.isArray(options));
+  if (typeof options !== 'object' || options === null || list) {
+    throw invalid(`the options are ${show(options)}; give an object`);
+  }
+  const known = Object.keys(rules);
+  const given = options as Record<string, unknown>;
+  for (const name of reading('the options object', () => Object.keys(given))) {
+    if (!known.includes(name) && reading(name, () => given[name]) !== undefined) {
+      throw invalid(`unknown option ${show(name)}; the options are ${known.join(', ')}`);
     }
-    if (!['number', 'string', 'boolean'].includes(typeof value) && !Array.isArray(value)) {
-      throw invalid(`${name} is ${show(value)}; see the documentation for what it takes`);
+  }
+  const taken: Record<string, unknown> = {};
+  for (const [name, rule] of Object.entries(rules)) {
+    const value = reading(name, () => given[name]);
+    if (value === undefined) continue;
+    if (!reading(name, () => rule.takes(value))) {
+      throw invalid(`${name} is ${show(value)}; give ${rule.expected}, or leave it out`);
     }
-    out[name] = value;
+    taken[name] = value;
   }
-  return JSON.stringify(out);
+  return taken as T;
 }
 
-export function checkSignal(signal: unknown): void {
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw invalid(`signal is ${show(signal)}; give an AbortSignal`);
-  }
+/** Options of load and probe, checked. */
+export function takeLoadOptions(options: LoadOptions): LoadOptions {
+  return takeOptions(options, LOAD_RULES);
 }
 
-export function checkSourceOptions(options: SourceOptions): void {
-  checkSignal(options.signal);
-  const stall = options.stallTimeout;
-  if (stall !== undefined && !(typeof stall === 'number' && stall > 0 && stall <= 0x7fffffff)) {
-    throw invalid(`stallTimeout is ${show(stall)}; give milliseconds from 1 to 2147483647`);
-  }
-}
-
-/** Checks the options of load and probe; gives those that are the core's as JSON, without threads. */
+/** Those of the options that are the core's, as JSON, without threads. */
 export function loadOptionsJson(options: LoadOptions): string {
-  checkSourceOptions(options);
-  if (options.flavour !== undefined && !FLAVOURS.includes(options.flavour)) {
-    throw invalid(
-      `flavour is ${show(options.flavour)}; give one of ${FLAVOURS.join(', ')}, or none`,
-    );
-  }
-  if (options.cache !== undefined && options.cache !== 'none') {
-    throw invalid(
-      `cache: ${show(options.cache)} is not available in this version; leave it out, or give 'none'`,
-    );
-  }
-  if ('sha256' in options && options.sha256 !== undefined) {
-    throw invalid('sha256 is not available in this version; leave it out');
-  }
-  if (options.onProgress !== undefined && typeof options.onProgress !== 'function') {
-    throw invalid(`onProgress is ${show(options.onProgress)}; give a function`);
-  }
-  const threads = options.threads;
-  if (threads !== undefined && !(Number.isInteger(threads) && threads >= 1 && threads <= 64)) {
-    throw invalid(
-      `threads is ${show(threads)}; give a whole number from 1 to 64, or none for the best`,
-    );
-  }
-  return coreJson(options, new Set([...OWN, 'threads']));
+  const { contextSize, kvType, memoryBudget, kernels } = options;
+  return JSON.stringify({ contextSize, kvType, memoryBudget, kernels });
 }
 
-/** Options of generate as the core takes them; a seed is drawn where there is none, so that stats can name it. */
-export function generateOptionsJson(options: GenerateOptions): string {
-  checkSignal(options.signal);
-  const seed = options.seed ?? (crypto.getRandomValues(new Uint32Array(1))[0] as number);
-  if (!Number.isSafeInteger(seed) || seed < 0) {
-    throw invalid(`seed is ${show(seed)}; give a whole number from 0 to 2^53 - 1`);
+const MAX_STOPS = 64;
+const MAX_STOP_BYTES = 1024;
+/** Of all stop strings together, as JSON: the core takes 64 KiB of options. */
+const MAX_STOPS_BYTES = 60 << 10;
+
+function takeStops(stop: string | readonly string[]): string[] {
+  const stops = typeof stop === 'string' ? [stop] : reading('stop', () => Array.from(stop));
+  if (stops.length > MAX_STOPS) {
+    throw invalid(`stop holds ${stops.length} strings; give ${MAX_STOPS} at most`);
   }
-  const stop = typeof options.stop === 'string' ? [options.stop] : options.stop;
-  return coreJson({ ...options, seed, stop }, new Set(['signal']));
+  for (const text of stops as unknown[]) {
+    if (typeof text !== 'string') throw invalid(`stop holds ${show(text)}; give strings`);
+    // Text that the model writes is always well-formed: this one would never be found.
+    if (LONE_SURROGATES.test(text)) {
+      throw invalid(
+        'stop holds a text that is not well-formed: one half of a surrogate pair stands alone; give whole characters',
+      );
+    }
+    const { length } = new TextEncoder().encode(text);
+    if (length < 1 || length > MAX_STOP_BYTES) {
+      throw invalid(
+        `stop holds a text of ${length} bytes; give texts of 1 to ${MAX_STOP_BYTES} bytes`,
+      );
+    }
+  }
+  const { length } = new TextEncoder().encode(JSON.stringify(stops));
+  if (length > MAX_STOPS_BYTES) {
+    throw invalid(
+      `the texts of stop have ${length} bytes together; give ${MAX_STOPS_BYTES} at most`,
+    );
+  }
+  return stops;
 }
 
-export function checkIds(ids: unknown, name: string): asserts ids is readonly number[] {
-  if (!Array.isArray(ids)) throw invalid(`${name} is ${show(ids)}; give an array of token ids`);
-  const bad: unknown = ids.find((id) => !Number.isInteger(id) || id < 0 || id > 0x7fffffff);
-  if (bad !== undefined || ids.includes(undefined)) {
-    throw invalid(`${name} holds ${show(bad)}; token ids are whole numbers from 0 on`);
-  }
+/**
+ * Options of generate, checked and as the core takes them; a seed is drawn where there is none, so that stats can
+ * name it.
+ */
+export function takeGenerateOptions(options: GenerateOptions): {
+  json: string;
+  signal: AbortSignal | undefined;
+} {
+  const { signal, stop, ...taken } = takeOptions(options, GENERATE_RULES);
+  const seed = taken.seed ?? crypto.getRandomValues(new Uint32Array(1))[0];
+  const stops = stop === undefined ? undefined : takeStops(stop);
+  return { json: JSON.stringify({ ...taken, seed, stop: stops }), signal };
 }
 
-export function checkText(text: unknown, name: string): asserts text is string {
+export function takeTokenizeOptions(options: TokenizeOptions): TokenizeOptions {
+  return takeOptions(options, TOKENIZE_RULES);
+}
+
+export function takeDetokenizeOptions(options: DetokenizeOptions): DetokenizeOptions {
+  return takeOptions(options, DETOKENIZE_RULES);
+}
+
+export function takeLogitsOptions(options: LogitsOptions): LogitsOptions {
+  return takeOptions(options, LOGITS_RULES);
+}
+
+/** A copy, which can be posted: an array of the caller's may be a proxy. */
+export function takeIds(ids: unknown, name: string): number[] {
+  return reading(name, () => {
+    if (!Array.isArray(ids)) throw invalid(`${name} is ${show(ids)}; give an array of token ids`);
+    const copy: unknown[] = Array.from(ids);
+    const bad = copy.findIndex(
+      (id) => !(Number.isInteger(id) && Number(id) >= 0 && Number(id) <= 0x7fffffff),
+    );
+    if (bad !== -1) {
+      throw invalid(`${name} holds ${show(copy[bad])}; token ids are whole numbers from 0 on`);
+    }
+    return copy as number[];
+  });
+}
+
+const LONE_SURROGATES = /\p{Surrogate}/u;
+
+/** Halves of surrogate pairs that stand alone become U+FFFD, as everywhere where the web wants UTF-8. */
+export function takeText(text: unknown, name: string): string {
   if (typeof text !== 'string') throw invalid(`${name} is ${show(text)}; give a string`);
+  return LONE_SURROGATES.test(text) ? text.replace(/\p{Surrogate}/gu, '\ufffd') : text;
 }
 
-export function checkPrompt(prompt: unknown): asserts prompt is Prompt {
-  if (typeof prompt !== 'string') checkIds(prompt, 'prompt');
-}
-
-export function checkCount(value: unknown, name: string, max: number): asserts value is number {
-  if (!(Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max)) {
-    throw invalid(`${name} is ${show(value)}; give a whole number from 0 to ${max}`);
+export function takePrompt(prompt: unknown): string | number[] {
+  if (typeof prompt === 'string') return takeText(prompt, 'prompt');
+  if (!reading('prompt', () => Array.isArray(prompt))) {
+    throw invalid(`prompt is ${show(prompt)}; give a string or an array of token ids`);
   }
+  return takeIds(prompt, 'prompt');
 }
 
 /** What a loader reads, or bytes that the page hands over itself. */
-export type Resolved = LoaderSource | { kind: 'bytes'; bytes: ArrayBuffer };
+export type Resolved =
+  | LoaderSource
+  /** `length`: the bytes that there were when they were handed over. */
+  | { kind: 'bytes'; bytes: ArrayBuffer; length: number };
 
+/** A detached buffer has no bytes, as an empty one, but no view can be made of it. */
+function isDetached(bytes: ArrayBuffer): boolean {
+  if (bytes.byteLength > 0) return false;
+  try {
+    return new Uint8Array(bytes).byteLength > 0;
+  } catch {
+    return true;
+  }
+}
+
+/** Checks the source and begins to read it; what it is now is what counts. */
 export async function resolveSource(
   source: ModelSource,
   headers: SourceOptions['headers'],
 ): Promise<Resolved> {
-  if (source instanceof ArrayBuffer) return { kind: 'bytes', bytes: source };
-  if (source instanceof Blob) return { kind: 'blob', blob: source };
+  return reading('the source', () => resolved(source, headers));
+}
+
+function resolved(
+  source: ModelSource,
+  headers: SourceOptions['headers'],
+): Resolved | Promise<Resolved> {
+  if (source instanceof ArrayBuffer) {
+    if (isDetached(source)) {
+      throw invalid(
+        'the ArrayBuffer is detached: its bytes were transferred elsewhere; give the one that has them now',
+      );
+    }
+    return { kind: 'bytes', bytes: source, length: source.byteLength };
+  }
+  if (source instanceof Blob) {
+    // Throws for a proxy of a Blob, which can't be posted.
+    void source.size;
+    return { kind: 'blob', blob: source };
+  }
   if (typeof source === 'string' || source instanceof URL)
     return { kind: 'url', ...request(source, headers) };
   if (Array.isArray(source)) {
@@ -126,19 +299,26 @@ export async function resolveSource(
     );
   }
   if (typeof FileSystemFileHandle === 'function' && source instanceof FileSystemFileHandle) {
-    try {
-      return { kind: 'blob', blob: await source.getFile() };
-    } catch (cause) {
-      throw new SluiceError(
-        'bad_file',
-        `the file '${source.name}' can't be read; choose it again`,
-        { cause },
-      );
-    }
+    return fileOf(source.name, source.getFile());
   }
+  const hint = ArrayBuffer.isView(source)
+    ? ' (of a view, its buffer)'
+    : Object.prototype.toString.call(source) === '[object SharedArrayBuffer]'
+      ? ' (of shared memory, a copy)'
+      : '';
   throw invalid(
-    `the source is ${show(source)}; give an address, a File, a Blob, a FileSystemFileHandle or an ArrayBuffer`,
+    `the source is ${show(source)}; give an address, a File, a Blob, a FileSystemFileHandle or an ArrayBuffer${hint}`,
   );
+}
+
+async function fileOf(name: string, file: Promise<File>): Promise<Resolved> {
+  try {
+    return { kind: 'blob', blob: await file };
+  } catch (cause) {
+    throw new SluiceError('bad_file', `the file '${name}' can't be read; choose it again`, {
+      cause,
+    });
+  }
 }
 
 function request(
@@ -147,26 +327,60 @@ function request(
 ): { url: string; headers: [string, string][] } {
   let url: URL;
   try {
-    url = new URL(source, globalThis.document?.baseURI ?? globalThis.location?.href);
+    if (String(source).trim() === '') throw new TypeError('nothing but blanks');
+    url = new URL(source, baseAddress());
   } catch (cause) {
     throw new SluiceError(
       'invalid_argument',
-      `${show(source)} is not an address; give one such as https://host/model.gguf`,
+      `${showAddress(source)} is not an address; give one such as https://host/model.gguf`,
       { cause },
+    );
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw invalid(
+      `the address of ${url.host} holds a user name or a password, and browsers fetch no such address; ` +
+        'leave them out, and give what the server wants in headers (authorization)',
     );
   }
   if (!['http:', 'https:', 'blob:', 'data:'].includes(url.protocol)) {
     throw invalid(
-      `the address ${show(url.href)} can't be fetched; give one with http or https, or choose the file itself`,
+      `the address ${showAddress(url)} can't be fetched; give one with http or https, or choose the file itself`,
     );
   }
-  try {
-    return { url: url.href, headers: [...new Headers(headers).entries()] };
-  } catch (cause) {
-    throw new SluiceError(
-      'invalid_argument',
-      'headers holds a name or value that HTTP does not allow',
-      { cause },
-    );
+  return { url: url.href, headers: takeHeaders(headers) };
+}
+
+/** What relative addresses are relative to: the page's address, without credentials. */
+function baseAddress(): URL | undefined {
+  const base = globalThis.document?.baseURI ?? globalThis.location?.href;
+  if (base === undefined) return undefined;
+  const url = new URL(base);
+  url.username = url.password = '';
+  return url;
+}
+
+/** An address as a message shows it: without a password. */
+function showAddress(source: string | URL): string {
+  return reading('the address', () => show(String(source).replace(/\/\/[^/]*@/, '//...@')));
+}
+
+/** Values stay out of messages: they may be secrets. */
+function takeHeaders(headers: SourceOptions['headers']): [string, string][] {
+  const given = reading('headers', () =>
+    headers instanceof Headers ? [...headers.entries()] : Object.entries(headers ?? {}),
+  );
+  const taken = new Headers();
+  for (const [name, value] of given) {
+    try {
+      taken.append(name, value);
+    } catch (cause) {
+      throw new SluiceError(
+        'invalid_argument',
+        `headers holds ${show(name)}, whose name or value HTTP does not allow; give names without spaces and values ` +
+          'in Latin letters',
+        { cause },
+      );
+    }
   }
+  return [...taken.entries()];
 }

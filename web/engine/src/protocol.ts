@@ -12,6 +12,8 @@ export interface FlavourFiles {
   /** Emscripten's JavaScript, an ES module. */
   glue: string;
   wasm: string;
+  /** The glue as the pool's threads get it: the fragment names the channel on which they tell of a trap; '' for none. */
+  thread: string;
 }
 
 /** The part of the stats that only the engine worker knows. */

@@ -108,6 +108,10 @@ export interface TokenizeOptions {
   signal?: AbortSignal | undefined;
 }
 
+export interface DetokenizeOptions {
+  signal?: AbortSignal | undefined;
+}
+
 export interface LogitsOptions {
   /** How many of the best tokens to name. Default 10. */
   top?: number | undefined;

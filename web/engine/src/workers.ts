@@ -1,13 +1,13 @@
 // The two workers of an engine: started, watched, ended together.
-import { SluiceError } from './errors.js';
+import { SluiceError, stoppedWorking } from './errors.js';
 import { lifelineCut, lifelineName } from './lifeline.js';
 import { runBytesLoader } from './loader.js';
 import type { Resolved } from './options.js';
 import type { FlavourFiles, FromEngine, FromLoader, ToEngine, ToLoader } from './protocol.js';
 import type { Flavour } from './types.js';
 
-/** Written out one by one, so that a bundler finds the files. */
-function filesOf(flavour: Flavour): FlavourFiles {
+/** Written out one by one, so that a bundler finds the files. `channel`: see FlavourFiles.thread. */
+function filesOf(flavour: Flavour, channel: string): FlavourFiles {
   const [glue, wasm] = {
     simd: [
       new URL('./wasm/sluice-simd.js', import.meta.url),
@@ -26,7 +26,7 @@ function filesOf(flavour: Flavour): FlavourFiles {
       new URL('./wasm/sluice-relaxed-mt.wasm', import.meta.url),
     ],
   }[flavour] as [URL, URL];
-  return { flavour, glue: glue.href, wasm: wasm.href };
+  return { flavour, glue: glue.href, wasm: wasm.href, thread: `${glue.href}#${channel}` };
 }
 
 /** Milliseconds that the engine worker is given to end its threads itself. */
@@ -49,6 +49,10 @@ export interface OpenRequest {
 export class Workers {
   readonly #engine: Worker;
   #loader: Worker | null = null;
+  /** The loader's end of the line to the engine worker, where the page itself is the loader. */
+  #bytesPort: MessagePort | null = null;
+  /** On which a thread of the pool tells of a trap; null where there are no threads. */
+  readonly #traps: BroadcastChannel | null = null;
   readonly #ended = new AbortController();
   /** Resolves when the engine worker has ended its threads. */
   readonly #closed: Promise<void>;
@@ -72,7 +76,7 @@ export class Workers {
         if (data.type === 'alive') {
           if (lifeline === '') return;
           const gone = lifelineCut(lifeline, this.#ended.signal);
-          this.#gone.push(gone.then(() => this.#died('engine', 'it is gone')));
+          this.#gone.push(gone.then(() => this.#diedOf('engine', 'it is gone')));
         } else if (data.type === 'closed') {
           closed();
         } else if (!this.#dead) {
@@ -80,10 +84,14 @@ export class Workers {
         }
       });
     });
+    if (request.threads > 1) {
+      this.#traps = new BroadcastChannel(lifeline);
+      this.#traps.onmessage = ({ data }: MessageEvent<string>) => this.#died(stoppedWorking(data));
+    }
     const open: ToEngine = {
       type: 'open',
       probe: request.probe,
-      files: filesOf(request.flavour),
+      files: filesOf(request.flavour, this.#traps?.name ?? ''),
       threads: request.threads,
       options: request.options,
       lifeline,
@@ -92,12 +100,14 @@ export class Workers {
     };
     this.#engine.postMessage(open, [port1]);
     if (request.source.kind === 'bytes') {
-      void runBytesLoader(request.source.bytes, port2);
+      this.#bytesPort = port2;
+      void runBytesLoader(request.source.bytes, request.source.length, port2);
       return;
     }
     try {
       this.#startLoader(request.source, request.stallTimeout, port2);
     } catch (error) {
+      this.#traps?.close();
       this.#engine.terminate();
       throw error;
     }
@@ -115,7 +125,7 @@ export class Workers {
     );
     this.#loader.addEventListener('message', (_: MessageEvent<FromLoader>) => {
       void lifelineCut(lifeline, this.#ended.signal).then(() => {
-        if (this.#loader !== null) this.#died('loader', 'it is gone');
+        if (this.#loader !== null) this.#diedOf('loader', 'it is gone');
       });
     });
     const open: ToLoader = { type: 'open', source, stallTimeout, lifeline, port };
@@ -136,20 +146,24 @@ export class Workers {
     worker.addEventListener('error', (event) => {
       // Handled here: the console belongs to the page.
       event.preventDefault();
-      this.#died(which, event.message || 'its file could not be loaded or run');
+      this.#diedOf(which, event.message || 'its file could not be loaded or run');
     });
     return worker;
   }
 
-  #died(which: string, why: string): void {
-    if (this.#dead) return;
-    this.#dead = true;
-    this.request.onDeath(
+  #diedOf(which: string, why: string): void {
+    this.#died(
       new SluiceError(
         'worker_died',
         `the ${which} worker ended unexpectedly (${why}); load the model again`,
       ),
     );
+  }
+
+  #died(error: SluiceError): void {
+    if (this.#dead) return;
+    this.#dead = true;
+    this.request.onDeath(error);
   }
 
   post(message: ToEngine): void {
@@ -160,12 +174,15 @@ export class Workers {
   endLoader(): void {
     this.#loader?.terminate();
     this.#loader = null;
+    this.#bytesPort?.close();
+    this.#bytesPort = null;
   }
 
   /** Ends both. Resolves when the engine worker and its memory are gone, as far as that can be seen. */
   async end(): Promise<void> {
     const alive = !this.#dead;
     this.#dead = true;
+    this.#traps?.close();
     this.endLoader();
     if (alive) {
       this.#engine.postMessage({ type: 'close' } satisfies ToEngine);

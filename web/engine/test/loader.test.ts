@@ -75,7 +75,7 @@ describe('runLoader, by chunks', () => {
     await runLoader({ kind: 'blob', blob: new Blob([file]) }, 1000, sink);
     expect(sink.bytes).toEqual([...file]);
     const other = greedy();
-    await runBytesLoader(file.buffer, other);
+    await runBytesLoader(file.buffer, file.byteLength, other);
     expect(other.bytes).toEqual([...file]);
     expect(file.byteLength).toBe(10_000);
   });

@@ -1,13 +1,16 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
-  checkCount,
-  checkIds,
-  checkPrompt,
-  generateOptionsJson,
   loadOptionsJson,
   resolveSource,
+  show,
+  takeGenerateOptions,
+  takeIds,
+  takeLoadOptions,
+  takeLogitsOptions,
+  takePrompt,
+  takeText,
 } from '../src/options.js';
-import type { ModelSource } from '../src/types.js';
+import type { GenerateOptions } from '../src/types.js';
 
 const REFUSED = expect.objectContaining({ code: 'invalid_argument' });
 
@@ -21,9 +24,29 @@ function thrown(run: () => unknown): unknown {
   return undefined;
 }
 
-describe('loadOptionsJson', () => {
+/** An object whose property `name` throws when it is read. */
+function throwing(name: string): object {
+  return Object.defineProperty({}, name, {
+    enumerable: true,
+    get: () => {
+      throw new Error('a getter of the caller');
+    },
+  });
+}
+
+const REVOKED = 'a revoked proxy';
+
+/** The value that a table stands for: no table may hold a revoked proxy. */
+function real(value: unknown): never {
+  if (value !== REVOKED) return value as never;
+  const { proxy, revoke } = Proxy.revocable([], {});
+  revoke();
+  return proxy as never;
+}
+
+describe('options of load', () => {
   it("hands on what is the core's and keeps what is not", () => {
-    const json = loadOptionsJson({
+    const options = takeLoadOptions({
       contextSize: 256,
       kvType: 'q8_0',
       memoryBudget: 1e9,
@@ -34,34 +57,64 @@ describe('loadOptionsJson', () => {
       stallTimeout: 100,
       onProgress: () => {},
     });
-    expect(JSON.parse(json)).toEqual({ contextSize: 256, kvType: 'q8_0', memoryBudget: 1e9 });
-    expect(loadOptionsJson({ contextSize: undefined })).toBe('{}');
+    expect(JSON.parse(loadOptionsJson(options))).toEqual({
+      contextSize: 256,
+      kvType: 'q8_0',
+      memoryBudget: 1e9,
+    });
+    expect(loadOptionsJson(takeLoadOptions({ contextSize: undefined }))).toBe('{}');
   });
 
   it.each([
-    { cache: 'opfs' },
-    { sha256: 'ab' },
-    { flavour: 'turbo' },
-    { threads: 0 },
-    { threads: 1.5 },
-    { threads: 65 },
-    { contextSize: NaN },
-    { memoryBudget: Infinity },
-    { contextSize: { big: true } },
-    { stallTimeout: 0 },
-    { stallTimeout: 'soon' },
-    { signal: 'now' },
-    { onProgress: 1 },
-  ])('refuses %j', (options) => {
-    expect(thrown(() => loadOptionsJson(options as never))).toEqual(REFUSED);
+    ['cache', { cache: 'opfs' }, "cache is 'opfs'; give 'none' (this version has no other)"],
+    ['sha256', { sha256: 'ab' }, "unknown option 'sha256'; the options are contextSize, "],
+    ['flavour', { flavour: 'turbo' }, "flavour is 'turbo'; give 'relaxed-mt', 'simd-mt', "],
+    ['threads', { threads: 0 }, 'threads is 0; give a whole number from 1 to 64'],
+    ['threads', { threads: 1.5 }, 'threads is 1.5; give a whole number from 1 to 64'],
+    ['threads', { threads: '4' }, "threads is '4'; give a whole number from 1 to 64"],
+    ['threads', { threads: 65n }, 'threads is 65n; give a whole number from 1 to 64'],
+    ['contextSize', { contextSize: NaN }, 'contextSize is NaN; give a whole number from 0 to'],
+    ['contextSize', { contextSize: { big: true } }, 'contextSize is [object Object]; give a whole'],
+    ['memoryBudget', { memoryBudget: Infinity }, 'memoryBudget is Infinity; give a whole number'],
+    ['kvType', { kvType: 'f64' }, "kvType is 'f64'; give 'f16', 'f32', 'q8_0'"],
+    ['kernels', { kernels: null }, 'kernels is null; give the name of a kernel table'],
+    ['headers', { headers: 'x: y' }, "headers is 'x: y'; give an object"],
+    ['stallTimeout', { stallTimeout: 0 }, 'stallTimeout is 0; give milliseconds from 1 to'],
+    ['stallTimeout', { stallTimeout: 'soon' }, "stallTimeout is 'soon'; give milliseconds"],
+    ['signal', { signal: 'now' }, "signal is 'now'; give an AbortSignal"],
+    ['onProgress', { onProgress: 1 }, 'onProgress is 1; give a function'],
+    ['threads', throwing('threads'), "threads can't be read: reading it threw an error"],
+    ['no object', null, 'the options are null; give an object'],
+    ['no object', () => 1, 'the options are a function; give an object'],
+    ['no object', [], 'the options are an array of 0; give an object'],
+    ['no object', REVOKED, "can't be read"],
+  ])('refuses a wrong one by its name: %s', (_, options, message) => {
+    const error = thrown(() => takeLoadOptions(real(options)));
+    expect(error).toEqual(REFUSED);
+    expect((error as Error).message).toContain(message);
+  });
+
+  it('refuses what can not be read', () => {
+    expect(() => takeLoadOptions({ signal: real(REVOKED) })).toThrow("signal can't be read");
+    expect(() => takeGenerateOptions({ stop: real(REVOKED) })).toThrow("stop can't be read");
+  });
+
+  it('reads each once', () => {
+    let reads = 0;
+    const options = {
+      get threads() {
+        return ++reads;
+      },
+    };
+    expect(takeLoadOptions(Object.freeze(options))).toEqual({ threads: 1 });
   });
 });
 
-describe('generateOptionsJson', () => {
+describe('options of generate', () => {
   it('draws a seed where there is none', () => {
-    const { seed } = JSON.parse(generateOptionsJson({})) as { seed: number };
+    const { seed } = JSON.parse(takeGenerateOptions({}).json) as { seed: number };
     expect(Number.isSafeInteger(seed)).toBe(true);
-    expect(JSON.parse(generateOptionsJson({ seed: 5, stop: 'x', topK: 3 }))).toEqual({
+    expect(JSON.parse(takeGenerateOptions({ seed: 5, stop: 'x', topK: 3 }).json)).toEqual({
       seed: 5,
       stop: ['x'],
       topK: 3,
@@ -69,35 +122,95 @@ describe('generateOptionsJson', () => {
   });
 
   it.each([
-    { temperature: NaN },
-    { topP: -Infinity },
-    { seed: -1 },
-    { seed: 2 ** 53 },
-    { seed: 0.5 },
-    { minP: null },
-    { topK: 1n },
-  ])('refuses $temperature $topP $seed $minP $topK', (options) => {
-    expect(thrown(() => generateOptionsJson(options as never))).toEqual(REFUSED);
+    [{ temperature: NaN }, 'temperature is NaN; give a number from 0 to 100, or leave it out'],
+    [{ topP: -Infinity }, 'topP is -Infinity; give a number from 0 to 1'],
+    [{ topP: 1.0000001 }, 'topP is 1.0000001; give a number from 0 to 1'],
+    [{ seed: -1 }, 'seed is -1; give a whole number from 0 to 9007199254740991'],
+    [{ seed: 2 ** 53 }, 'seed is 9007199254740992; give a whole number from 0'],
+    [{ seed: 0.5 }, 'seed is 0.5; give a whole number'],
+    [{ seed: null }, 'seed is null; give a whole number'],
+    [{ minP: null }, 'minP is null; give a number from 0 to 1'],
+    [{ topK: 1n }, 'topK is 1n; give a whole number from 0'],
+    [{ maxTokens: -1 }, 'maxTokens is -1; give a whole number from 0'],
+    [{ repeatPenalty: 0 }, 'repeatPenalty is 0; give a number from 0.01 to 100'],
+    [{ topLogprobs: 101 }, 'topLogprobs is 101; give a whole number from 0 to 100'],
+    [{ ignoreEos: 'no' }, "ignoreEos is 'no'; give true or false"],
+    [{ special: 1 }, 'special is 1; give true or false'],
+    [{ temprature: 1 }, "unknown option 'temprature'; the options are maxTokens, temperature, "],
+    [{ stop: 5 }, 'stop is 5; give a string or an array of strings'],
+    [{ stop: '' }, 'stop holds a text of 0 bytes; give texts of 1 to 1024 bytes'],
+    [{ stop: ['a', 'é'.repeat(513)] }, 'stop holds a text of 1026 bytes'],
+    [{ stop: ['a', 1n] }, 'stop holds 1n; give strings'],
+    [{ stop: [undefined] }, 'stop holds undefined; give strings'],
+    [{ stop: [Symbol('x')] }, 'stop holds Symbol(x); give strings'],
+    [{ stop: '\ud800' }, 'stop holds a text that is not well-formed: one half of a surrogate pair'],
+    [{ stop: ['ok', 'a\udc00'] }, 'stop holds a text that is not well-formed'],
+    [{ stop: Array.from({ length: 65 }, () => 'x') }, 'stop holds 65 strings; give 64 at most'],
+    [{ stop: Array.from({ length: 64 }, () => 'x'.repeat(1024)) }, 'the texts of stop have 65729'],
+  ])('refuses a wrong one by its name: $1', (options, message) => {
+    const error = thrown(() => takeGenerateOptions(options as unknown as GenerateOptions));
+    expect(error).toEqual(REFUSED);
+    expect((error as Error).message).toContain(message);
   });
 });
 
 describe('arguments', () => {
-  it.each([[[1, -1]], [[1.5]], [[NaN]], [[2 ** 31]], [['1']], [[undefined]], ['12'], [null]])(
-    'refuses ids %j',
-    (ids) => {
-      expect(thrown(() => checkIds(ids, 'ids'))).toEqual(REFUSED);
-    },
-  );
+  it.each([
+    [[1, -1], 'ids holds -1; token ids are whole numbers from 0 on'],
+    [[1.5], 'ids holds 1.5'],
+    [[NaN], 'ids holds NaN'],
+    [[2 ** 31], 'ids holds 2147483648'],
+    [['1'], "ids holds '1'"],
+    [[undefined], 'ids holds undefined'],
+    [new Array(2), 'ids holds undefined'],
+    ['12', "ids is '12'; give an array of token ids"],
+    [null, 'ids is null; give an array'],
+    [new Int32Array(1), 'ids is [object Int32Array]; give an array'],
+    [REVOKED, "ids can't be read"],
+  ])('refuses ids %#', (ids, message) => {
+    const error = thrown(() => takeIds(real(ids), 'ids'));
+    expect(error).toEqual(REFUSED);
+    expect((error as Error).message).toContain(message);
+  });
+
+  it('makes copies of ids that can be posted', () => {
+    const ids = Object.assign(new Proxy([0, 1], {}), { call: () => 1 });
+    expect(structuredClone(takeIds(ids, 'ids'))).toEqual([0, 1]);
+  });
 
   it('takes prompts as text or ids', () => {
-    checkPrompt('');
-    checkPrompt([0, 1]);
-    expect(thrown(() => checkPrompt({}))).toEqual(REFUSED);
+    expect(takePrompt('')).toBe('');
+    expect(takePrompt([0, 1])).toEqual([0, 1]);
+    expect(thrown(() => takePrompt({}))).toMatchObject({
+      message: 'prompt is [object Object]; give a string or an array of token ids',
+    });
+    expect(thrown(() => takePrompt(real(REVOKED)))).toEqual(REFUSED);
+  });
+
+  it('puts U+FFFD in place of half a surrogate pair', () => {
+    expect(takeText('a\ud83d\ude00b', 'text')).toBe('a\ud83d\ude00b');
+    expect(takeText('\ude00a\ud83d', 'text')).toBe('\ufffda\ufffd');
+    expect(takePrompt('\ud800\ud800\udc00')).toBe('\ufffd\ud800\udc00');
   });
 
   it('holds counts within bounds', () => {
-    checkCount(0, 'top', 10);
-    expect(thrown(() => checkCount(11, 'top', 10))).toEqual(REFUSED);
+    expect(takeLogitsOptions({ top: 0 })).toEqual({ top: 0 });
+    expect(thrown(() => takeLogitsOptions({ top: 1001 }))).toEqual(REFUSED);
+  });
+});
+
+describe('show', () => {
+  it.each([
+    ['x'.repeat(100), `'${'x'.repeat(60)}'`],
+    [10n ** 100n, `1${'0'.repeat(59)}`],
+    [class Secret {}, 'a function'],
+    [[1, 2], 'an array of 2'],
+    [throwing(Symbol.toStringTag as unknown as string), 'an object that can not be read'],
+    [REVOKED, 'an object that can not be read'],
+    [Symbol('s'), 'Symbol(s)'],
+    [Object.create(null), '[object Object]'],
+  ])('has a short word for anything: %#', (value, text) => {
+    expect(show(real(value))).toBe(text);
   });
 });
 
@@ -106,7 +219,8 @@ describe('resolveSource', () => {
     const blob = new Blob(['x']);
     expect(await resolveSource(blob, undefined)).toEqual({ kind: 'blob', blob });
     const bytes = new ArrayBuffer(4);
-    expect(await resolveSource(bytes, undefined)).toEqual({ kind: 'bytes', bytes });
+    expect(await resolveSource(bytes, undefined)).toEqual({ kind: 'bytes', bytes, length: 4 });
+    expect(await resolveSource(new ArrayBuffer(0), undefined)).toMatchObject({ length: 0 });
     expect(await resolveSource(new URL('https://a.example/m.gguf'), { X: 'y' })).toEqual({
       kind: 'url',
       url: 'https://a.example/m.gguf',
@@ -115,19 +229,63 @@ describe('resolveSource', () => {
   });
 
   it.each([
-    ['http://'],
-    ['ftp://a.example/m'],
-    ['file:///m.gguf'],
-    [['https://a.example/1', 'https://a.example/2']],
-    [7],
-    [null],
-  ])('refuses %j', async (source) => {
-    await expect(resolveSource(source as unknown as ModelSource, undefined)).rejects.toEqual(
-      REFUSED,
-    );
+    ['http://', "'http://' is not an address"],
+    ['', "'' is not an address"],
+    ['ftp://a.example/m', "'ftp://a.example/m' can't be fetched"],
+    ['file:///m.gguf', "can't be fetched"],
+    [['https://a.example/1', 'https://a.example/2'], 'split into several files'],
+    [7, 'the source is 7; give an address, a File, a Blob, a FileSystemFileHandle or an Arr'],
+    [null, 'the source is null'],
+    [
+      new Uint8Array(4),
+      'the source is [object Uint8Array]; give .* an ArrayBuffer (of a view, its buffer)',
+    ],
+    [new SharedArrayBuffer(4), 'an ArrayBuffer (of shared memory, a copy)'],
+    [REVOKED, "the source can't be read"],
+  ])('refuses %#', async (source, message) => {
+    const refused = resolveSource(real(source), undefined);
+    await expect(refused).rejects.toEqual(REFUSED);
+    for (const part of message.split(' .* ')) await expect(refused).rejects.toThrow(part);
   });
 
-  it('refuses headers that HTTP does not allow', async () => {
-    await expect(resolveSource('https://a.example/m', { 'a b': 'c' })).rejects.toEqual(REFUSED);
+  it('refuses a buffer that was transferred', async () => {
+    const bytes = new ArrayBuffer(4);
+    structuredClone(bytes, { transfer: [bytes] });
+    await expect(resolveSource(bytes, undefined)).rejects.toThrow('the ArrayBuffer is detached');
   });
+
+  it.each([
+    'https://reader:s3cret@a.example/m',
+    'https://reader@a.example/m',
+    'ftp://reader:s3cret@a.example/m',
+    'https://reader:s3cret@a.example:99999/m',
+    new URL('https://:s3cret@a.example/m'),
+  ])('refuses credentials in an address and keeps them to itself: %#', async (source) => {
+    const error: unknown = await resolveSource(source, undefined).catch((e: unknown) => e);
+    expect(error).toEqual(REFUSED);
+    expect((error as Error).message).toContain('a.example');
+    expect((error as Error).message).not.toMatch(/s3cret|reader/);
+  });
+
+  it('takes relative addresses on a page whose own address has credentials', async () => {
+    vi.stubGlobal('location', { href: 'https://reader:s3cret@a.example/page/' });
+    expect(await resolveSource('m.gguf', undefined)).toMatchObject({
+      url: 'https://a.example/page/m.gguf',
+    });
+    vi.unstubAllGlobals();
+  });
+
+  it.each([
+    [{ 'a b': 'c' }, "headers holds 'a b'"],
+    [{ ok: 'fine', authorization: 's3cret\n' + '\u2028' }, "headers holds 'authorization'"],
+    [throwing('x'), "headers can't be read"],
+  ])(
+    'refuses headers that HTTP does not allow, and shows no value: %#',
+    async (headers, message) => {
+      const refused = resolveSource('https://a.example/m', headers as Record<string, string>);
+      await expect(refused).rejects.toEqual(REFUSED);
+      await expect(refused).rejects.toThrow(message);
+      await expect(refused).rejects.not.toThrow('s3cret');
+    },
+  );
 });

@@ -1,0 +1,15 @@
+// Runs first in each thread of the pool: build.mjs puts it in front of Emscripten's script of the -mt flavours.
+//
+// A trap in a thread is an error event. Emscripten's script tells the thread's parent of it, but the engine worker hears
+// nothing while it waits in wasm for this very thread. So the thread tells the page, too, over the broadcast channel that
+// the fragment of its address names (workers.ts).
+const { name, location } = globalThis as unknown as { name: string; location: Location };
+const channel = name === 'em-pthread' ? location.hash.slice(1) : '';
+if (channel !== '') {
+  globalThis.addEventListener('error', (event: ErrorEvent) => {
+    new BroadcastChannel(channel).postMessage(event.message);
+    // Handled: the console belongs to the page.
+    event.preventDefault();
+  });
+}
+export {};
