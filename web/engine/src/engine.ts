@@ -35,16 +35,20 @@ import type {
 import { Workers } from './workers.js';
 
 const STALL_TIMEOUT_MS = 30_000;
-const NO_STATS: CoreStats = {
-  kernels: '',
-  threads: 1,
-  contextSize: 0,
+/** The figures of a run that has only begun. */
+const NO_RUN = {
   ttftMs: 0,
   promptTokens: 0,
   reusedTokens: 0,
   promptTokensPerSecond: 0,
   tokens: 0,
   tokensPerSecond: 0,
+};
+const NO_STATS: CoreStats = {
+  ...NO_RUN,
+  kernels: '',
+  threads: 1,
+  contextSize: 0,
   residentBytes: 0,
   streamedBytes: 0,
   bytesPerToken: 0,
@@ -187,7 +191,9 @@ export class Engine {
 
   #receive(message: Exclude<FromEngine, { type: 'alive' | 'closed' }>): void {
     if (this.#over !== null) return;
-    if ('stats' in message && message.stats !== null) this.#stats = message.stats;
+    // The figures of a run that the page has let go of are not those of the run behind it.
+    const ofAnother = 'id' in message && this.#running !== null && this.#running.id !== message.id;
+    if ('stats' in message && message.stats !== null && !ofAnother) this.#stats = message.stats;
     switch (message.type) {
       case 'understood':
         this.#info = message.info;
@@ -313,7 +319,10 @@ export class Engine {
         resolve: (value) => (release(), resolve(value)),
         reject: (error) => (release(), reject(error)),
       });
-      if (exclusive) this.#running = { id, generation: null };
+      if (exclusive) {
+        this.#running = { id, generation: null };
+        this.#stats = { ...this.#stats, ...NO_RUN };
+      }
       this.#workers?.post(message(id));
     });
   }
@@ -323,7 +332,7 @@ export class Engine {
    * here; what is wrong with them is told with the first token.
    */
   generate(prompt: Prompt, options: GenerateOptions = {}): AsyncIterableIterator<Token, undefined> {
-    let taken: { prompt: string | number[]; json: string; signal: AbortSignal | undefined };
+    let taken: ReturnType<typeof takeGenerateOptions> & { prompt: string | number[] };
     try {
       taken = { prompt: takePrompt(prompt), ...takeGenerateOptions(options) };
     } catch (error) {
@@ -339,6 +348,7 @@ export class Engine {
           const id = this.#nextId++;
           this.#running = { id, generation };
           this.#finish = null;
+          this.#stats = { ...this.#stats, ...NO_RUN, seed: taken.seed };
           this.#workers?.post({ type: 'generate', id, prompt: taken.prompt, options: taken.json });
         },
         cancel: (generation) => {
@@ -386,7 +396,7 @@ export class Engine {
     )) as Logits;
   }
 
-  /** Figures as they are now. */
+  /** Figures as they are now: while a model loads and while a text is written, too, some ten times a second at least. */
   get stats(): EngineStats {
     return {
       ...this.#stats,

@@ -13,6 +13,8 @@ import type { Finish, Logits, ModelInfo, Token } from './types.js';
 
 const SLICE_MS = 10;
 const PROGRESS_MS = 50;
+/** How often a run without tokens (a prompt that is computed, a text held back) tells its figures. */
+const STATS_MS = 100;
 
 /** What step() answers. */
 type StepEvent =
@@ -52,6 +54,8 @@ export class EngineHost {
   #trapped = false;
   #scheduled = false;
   #lastProgress = 0;
+  /** When the page last got the figures of the run. */
+  #lastStats = 0;
   #late: ReturnType<typeof setTimeout> | undefined;
   readonly #ticks = new MessageChannel();
 
@@ -215,18 +219,27 @@ export class EngineHost {
               ? engine.startText(prompt, options)
               : engine.startIds(prompt, options),
           );
-          this.#run = { id, kind: 'generate', top: 0 };
-          return this.#schedule();
+          return this.#begin({ id, kind: 'generate', top: 0 });
         }
         case 'logits':
           check(engine.startLogits(message.ids, message.batch));
-          this.#run = { id, kind: 'logits', top: message.top };
-          return this.#schedule();
+          return this.#begin({ id, kind: 'logits', top: message.top });
       }
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error;
       this.post({ type: 'error', id, error: toErrorData(error) });
     }
+  }
+
+  #begin(run: Run): void {
+    this.#run = run;
+    this.#tellStats(run);
+    this.#schedule();
+  }
+
+  #tellStats({ id }: Run): void {
+    this.#lastStats = performance.now();
+    this.post({ type: 'stats', id, stats: this.#stats() });
   }
 
   #result(id: number, value: string | number[] | Logits): void {
@@ -256,8 +269,9 @@ export class EngineHost {
     const until = performance.now() + SLICE_MS;
     const tokens: Token[] = [];
     const flush = (): void => {
-      if (tokens.length > 0)
-        this.post({ type: 'tokens', id: run.id, tokens: tokens.splice(0), stats: this.#stats() });
+      if (tokens.length === 0) return;
+      this.#lastStats = performance.now();
+      this.post({ type: 'tokens', id: run.id, tokens: tokens.splice(0), stats: this.#stats() });
     };
     try {
       do {
@@ -286,6 +300,7 @@ export class EngineHost {
       return;
     }
     flush();
+    if (performance.now() - this.#lastStats >= STATS_MS) this.#tellStats(run);
     this.#schedule();
   }
 }

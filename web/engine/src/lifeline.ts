@@ -27,9 +27,13 @@ export function lifelineCut(name: string, signal: AbortSignal): Promise<void> {
 
 let serial = 0;
 
-/** A name that no other worker of this origin has. */
-export function lifelineName(): string {
-  if (globalThis.navigator?.locks === undefined) return '';
+/** A name that nothing else of this origin has. */
+export function uniqueName(): string {
   serial += 1;
   return `sluice-${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}-${serial}`;
+}
+
+/** The name of a worker's lock; '' where there are no locks. */
+export function lifelineName(): string {
+  return globalThis.navigator?.locks === undefined ? '' : uniqueName();
 }

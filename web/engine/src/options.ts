@@ -165,10 +165,11 @@ const MAX_STOP_BYTES = 1024;
 const MAX_STOPS_BYTES = 60 << 10;
 
 function takeStops(stop: string | readonly string[]): string[] {
-  const stops = typeof stop === 'string' ? [stop] : reading('stop', () => Array.from(stop));
-  if (stops.length > MAX_STOPS) {
-    throw invalid(`stop holds ${stops.length} strings; give ${MAX_STOPS} at most`);
+  const count = reading('stop', () => stop.length);
+  if (typeof stop !== 'string' && count > MAX_STOPS) {
+    throw invalid(`stop holds ${count} strings; give ${MAX_STOPS} at most`);
   }
+  const stops = typeof stop === 'string' ? [stop] : reading('stop', () => Array.from(stop));
   for (const text of stops as unknown[]) {
     if (typeof text !== 'string') throw invalid(`stop holds ${show(text)}; give strings`);
     // Text that the model writes is always well-formed: this one would never be found.
@@ -199,12 +200,13 @@ function takeStops(stop: string | readonly string[]): string[] {
  */
 export function takeGenerateOptions(options: GenerateOptions): {
   json: string;
+  seed: number;
   signal: AbortSignal | undefined;
 } {
   const { signal, stop, ...taken } = takeOptions(options, GENERATE_RULES);
-  const seed = taken.seed ?? crypto.getRandomValues(new Uint32Array(1))[0];
+  const seed = taken.seed ?? (crypto.getRandomValues(new Uint32Array(1))[0] as number);
   const stops = stop === undefined ? undefined : takeStops(stop);
-  return { json: JSON.stringify({ ...taken, seed, stop: stops }), signal };
+  return { json: JSON.stringify({ ...taken, seed, stop: stops }), seed, signal };
 }
 
 export function takeTokenizeOptions(options: TokenizeOptions): TokenizeOptions {
@@ -223,14 +225,15 @@ export function takeLogitsOptions(options: LogitsOptions): LogitsOptions {
 export function takeIds(ids: unknown, name: string): number[] {
   return reading(name, () => {
     if (!Array.isArray(ids)) throw invalid(`${name} is ${show(ids)}; give an array of token ids`);
-    const copy: unknown[] = Array.from(ids);
-    const bad = copy.findIndex(
-      (id) => !(Number.isInteger(id) && Number(id) >= 0 && Number(id) <= 0x7fffffff),
-    );
-    if (bad !== -1) {
-      throw invalid(`${name} holds ${show(copy[bad])}; token ids are whole numbers from 0 on`);
+    const copy: number[] = [];
+    for (let i = 0; i < ids.length; ++i) {
+      const id: unknown = ids[i];
+      if (typeof id !== 'number' || !Number.isInteger(id) || id < 0 || id > 0x7fffffff) {
+        throw invalid(`${name} holds ${show(id)}; token ids are whole numbers from 0 on`);
+      }
+      copy.push(id);
     }
-    return copy as number[];
+    return copy;
   });
 }
 

@@ -60,6 +60,8 @@ export type FromEngine =
   | { type: 'ready'; stats: CoreStats }
   /** The load failed or the module trapped: the worker is of no more use. */
   | { type: 'failed'; error: ErrorData }
+  /** A run has begun, or has been at work for a while without a token. */
+  | { type: 'stats'; id: number; stats: CoreStats }
   | { type: 'tokens'; id: number; tokens: Token[]; stats: CoreStats }
   | { type: 'done'; id: number; finish: Finish; stats: CoreStats }
   | { type: 'result'; id: number; value: string | number[] | Logits; stats: CoreStats }

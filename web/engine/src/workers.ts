@@ -1,6 +1,6 @@
 // The two workers of an engine: started, watched, ended together.
 import { SluiceError, stoppedWorking } from './errors.js';
-import { lifelineCut, lifelineName } from './lifeline.js';
+import { lifelineCut, lifelineName, uniqueName } from './lifeline.js';
 import { runBytesLoader } from './loader.js';
 import type { Resolved } from './options.js';
 import type { FlavourFiles, FromEngine, FromLoader, ToEngine, ToLoader } from './protocol.js';
@@ -85,7 +85,7 @@ export class Workers {
       });
     });
     if (request.threads > 1) {
-      this.#traps = new BroadcastChannel(lifeline);
+      this.#traps = new BroadcastChannel(uniqueName());
       this.#traps.onmessage = ({ data }: MessageEvent<string>) => this.#died(stoppedWorking(data));
     }
     const open: ToEngine = {

@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Engine, SluiceError, type LoadProgress, type Token } from '../src/index.js';
+import {
+  Engine,
+  SluiceError,
+  type EngineStats,
+  type LoadProgress,
+  type Token,
+} from '../src/index.js';
 import { FILE_BYTES, HEADER_BYTES, errorAnswer, makeFile } from './fake-module.js';
 import { FakeWorker, piecesOf, streamOf, stubFetch, useFakes } from './fake-workers.js';
 
@@ -163,6 +169,71 @@ describe('load', () => {
   });
 });
 
+/** A buffer as newer TypeScript knows it. */
+const Resizable = ArrayBuffer as unknown as new (
+  bytes: number,
+  limits: { maxByteLength: number },
+) => ArrayBuffer & { resize(bytes: number): void };
+
+describe('a source without a model', () => {
+  const nothing = (): ArrayBuffer => new ArrayBuffer(0);
+  const answering =
+    (status: number, headers: Record<string, string> = {}) =>
+    (): string => {
+      stubFetch(() => new Response(null, { status, headers }));
+      return MODEL;
+    };
+  const detached = (): ArrayBuffer => {
+    const bytes = file.slice().buffer;
+    structuredClone(bytes, { transfer: [bytes] });
+    return bytes;
+  };
+  const SOURCES: [string, () => ArrayBuffer | Blob | string, string, RegExp][] = [
+    ['an empty ArrayBuffer', nothing, 'bad_file', /the ArrayBuffer is empty \(0 bytes\)/],
+    ['a detached ArrayBuffer', detached, 'invalid_argument', /the ArrayBuffer is detached/],
+    ['an empty Blob', () => new Blob([]), 'bad_file', /the file is empty \(0 bytes\)/],
+    ['an empty File', () => new File([], 'm.gguf'), 'bad_file', /the file is empty/],
+    ['an answer without a body', answering(200), 'bad_file', /models.example sent is empty/],
+    ['204', answering(204), 'download_failed', /models.example answered 204 \(no content\)/],
+    ['205', answering(205), 'download_failed', /models.example answered 205 \(no content\)/],
+    ['304', answering(304), 'download_failed', /models.example answered 304/],
+    [
+      'the answer to a HEAD',
+      answering(200, { 'content-length': '5000' }),
+      'download_failed',
+      /ended after 0 of 5000 bytes/,
+    ],
+  ];
+
+  it.each(SOURCES)('settles and leaves no worker: %s', async (_, source, expected, message) => {
+    for (const call of ['load', 'probe'] as const) {
+      // The module takes its time: what the loader says meanwhile must not be lost.
+      useFakes({ opening: new Promise((resolve) => setTimeout(resolve, 20)) });
+      const settled = Engine[call](source());
+      await expect(settled).rejects.toEqual(code(expected));
+      await expect(settled).rejects.toThrow(message);
+      await allEnded();
+    }
+  });
+
+  it('is also a buffer that changes while it is read', async () => {
+    const changes: [(bytes: InstanceType<typeof Resizable>) => unknown, number][] = [
+      [(bytes) => structuredClone(bytes, { transfer: [bytes] }), 0],
+      [(bytes) => bytes.resize(100), 100],
+    ];
+    for (const [change, left] of changes) {
+      const bytes = new Resizable(FILE_BYTES, { maxByteLength: FILE_BYTES });
+      new Uint8Array(bytes).set(file);
+      useFakes();
+      const loading = Engine.load(bytes);
+      change(bytes);
+      await expect(loading).rejects.toEqual(code('invalid_argument'));
+      await expect(loading).rejects.toThrow(`had ${FILE_BYTES} bytes and has ${left} now`);
+      await allEnded();
+    }
+  });
+});
+
 describe('abort', () => {
   it('ends a load before it begins, before the header, and before the weights', async () => {
     useFakes();
@@ -289,6 +360,78 @@ describe('generate', () => {
     expect(await collect(engine.generate('a', { maxTokens: 2 }))).toBe('a a');
   });
 
+  it('keeps its figures up to date from the start on', async () => {
+    const control = useFakes();
+    const engine = await Engine.load(MODEL);
+    await engine.ready;
+    expect(engine.stats.residentBytes).toBe(1000);
+    for await (const _ of engine.generate('one', { maxTokens: 5 }));
+    expect(engine.stats).toMatchObject({ promptTokens: 1, tokens: 5 });
+
+    // Each step of the prompt takes 60 ms and changes a figure.
+    let clock = 0;
+    const now = vi.spyOn(performance, 'now').mockImplementation(() => clock);
+    const seen: EngineStats[] = [];
+    control.working = () => {
+      seen.push(engine.stats);
+      clock += 60;
+      control.promptTokensPerSecond += 1;
+      return seen.length < 9;
+    };
+    const text = engine.generate('a b c', { seed: 77, maxTokens: 1 });
+    const first = text.next();
+    // Nothing of the text before
+    expect(engine.stats).toMatchObject({ promptTokens: 0, tokens: 0, seed: 77, finish: null });
+    await first;
+    now.mockRestore();
+    for (const stats of seen) expect(stats).toMatchObject({ promptTokens: 3, tokens: 0 });
+    // Told with the start, and then every 100 ms
+    expect(seen.map((stats) => stats.promptTokensPerSecond)).toEqual([0, 0, 2, 2, 4, 4, 6, 6, 8]);
+    await text.return?.();
+
+    control.working = () => false;
+    let tokens = 0;
+    for await (const _ of engine.generate('a b c', { maxTokens: 100 })) {
+      expect(engine.stats.tokens).toBeGreaterThanOrEqual(++tokens);
+    }
+  });
+
+  it('does not take the figures of a run that was left for those of the next', async () => {
+    const control = useFakes();
+    slowModel(1000);
+    const engine = await Engine.load(MODEL);
+    const left = engine.generate('one two three');
+    void left.next();
+    await left.return?.();
+    void engine
+      .generate('one')
+      .next()
+      .catch(() => {});
+    await vi.waitFor(() => expect(control.starts.length).toBe(2));
+    await vi.waitFor(() => expect(engine.stats.promptTokens).toBe(1));
+    const stats = { ...engine.stats, promptTokens: 3, tokens: 99 };
+    FakeWorker.all
+      .find((w) => w.kind === 'engine')
+      ?.emit('message', { data: { type: 'done', id: 1, finish: 'aborted', stats } });
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(engine.stats).toMatchObject({ promptTokens: 1, tokens: 0 });
+    await engine.close();
+  });
+
+  it('is not busy after arguments that could not be posted', async () => {
+    useFakes();
+    const engine = await Engine.load(MODEL);
+    const ids = Object.assign(new Proxy([5, 6], {}), { call: () => 1 });
+    expect(await collect(engine.generate(ids, { maxTokens: 2 }))).toBe('5 6');
+    expect((await engine.logits(ids)).hash).toBe('0123456789abcdef');
+    expect(await engine.detokenize(ids)).toBe('\x05\x06');
+    await expect(engine.logits([1], null as never)).rejects.toEqual(code('invalid_argument'));
+    await expect(engine.generate('a', null as never).next()).rejects.toEqual(
+      code('invalid_argument'),
+    );
+    expect(await collect(engine.generate('z', { maxTokens: 1 }))).toBe('z');
+  });
+
   it('does nothing until it is asked, and gives nothing after its end', async () => {
     const control = useFakes();
     const engine = await Engine.load(MODEL);
@@ -355,6 +498,23 @@ describe('a worker that dies', () => {
     await engine.ready;
     control.trap = 'out_of_memory';
     await expect(collect(engine.generate('a'))).rejects.toEqual(code('out_of_memory'));
+  });
+
+  it('is told of a thread of the pool that trapped, while the engine worker hears nothing', async () => {
+    useFakes({ shared: true });
+    slowModel(1000);
+    const engine = await Engine.load(MODEL, { flavour: 'simd-mt', threads: 2 });
+    const text = collect(engine.generate('a'));
+    const open = FakeWorker.all.find((w) => w.kind === 'engine')?.heard[0];
+    const thread = open !== undefined && 'files' in open ? new URL(open.files.thread) : null;
+    const name = thread?.hash.slice(1) ?? '';
+    expect(name).toMatch(/^sluice-/);
+    const channel = new BroadcastChannel(name);
+    channel.postMessage('Uncaught RuntimeError: unreachable');
+    await expect(text).rejects.toEqual(code('worker_died'));
+    await expect(text).rejects.toThrow(/RuntimeError: unreachable/);
+    await allEnded();
+    channel.close();
   });
 
   it('is told when it cannot be started at all', async () => {

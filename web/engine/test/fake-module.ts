@@ -28,6 +28,9 @@ export interface Control {
   trap: string | null;
   /** step() answers with this error. */
   fail: Answer | null;
+  /** Called by step(), which answers that it works on the prompt until this gives false. */
+  working: () => boolean;
+  promptTokensPerSecond: number;
   /** Bytes that must be there before the first token comes. */
   needed: number;
   /** The size of the engine's windows and places. */
@@ -42,6 +45,8 @@ export function makeControl(): Control {
     taken: [],
     trap: null,
     fail: null,
+    working: () => false,
+    promptTokensPerSecond: 0,
     needed: FILE_BYTES,
     windowBytes: 5000,
     starts: [],
@@ -157,6 +162,7 @@ class FakeEngine implements EngineHandle {
     if (!this.#running) return JSON.stringify({ event: 'done', finish: 'aborted' });
     if (this.control.taken.length < this.control.needed)
       return JSON.stringify({ event: 'waiting' });
+    if (this.control.working()) return JSON.stringify({ event: 'working' });
     if (this.#logits || this.#next >= this.#max) {
       this.#running = false;
       return JSON.stringify({ event: 'done', finish: 'length' });
@@ -183,8 +189,11 @@ class FakeEngine implements EngineHandle {
     return JSON.stringify({
       kernels: 'fake',
       threads: 1,
+      promptTokens: this.#words.length,
+      promptTokensPerSecond: this.control.promptTokensPerSecond,
       tokens: this.#next,
       heapBytes: 65536,
+      residentBytes: 1000,
       seed: 1,
     });
   }

@@ -11,8 +11,12 @@ export class FakeWorker {
   static all: FakeWorker[] = [];
   static control: Control = makeControl();
   static shared = false;
+  /** The module is ready when this resolves. */
+  static opening = Promise.resolve();
 
   readonly kind: string;
+  /** What the page has posted. */
+  readonly heard: (ToEngine | ToLoader)[] = [];
   terminated = false;
   #listeners = new Map<string, Listener[]>();
   #host: EngineHost | null = null;
@@ -22,10 +26,10 @@ export class FakeWorker {
     this.kind = /(engine|loader)-worker/.exec(url.href)?.[1] ?? '';
     FakeWorker.all.push(this);
     if (this.kind !== 'engine') return;
-    const { control, shared } = FakeWorker;
+    const { control, shared, opening } = FakeWorker;
     this.#host = new EngineHost(
       (data) => this.emit('message', { data: structuredClone(data) }),
-      () => Promise.resolve(fakeModule(control, shared)),
+      () => opening.then(() => fakeModule(control, shared)),
     );
   }
 
@@ -42,6 +46,7 @@ export class FakeWorker {
   }
 
   postMessage(message: ToEngine | ToLoader): void {
+    this.heard.push(message);
     if ('port' in message) this.#ports.push(message.port);
     queueMicrotask(() => {
       if (this.terminated) return;
@@ -61,10 +66,16 @@ export class FakeWorker {
 export function useFakes({
   shared = false,
   control = {},
-}: { shared?: boolean; control?: Partial<Control> } = {}): Control {
+  opening = Promise.resolve(),
+}: {
+  shared?: boolean;
+  control?: Partial<Control>;
+  opening?: Promise<void>;
+} = {}): Control {
   FakeWorker.all = [];
   FakeWorker.control = { ...makeControl(), ...control };
   FakeWorker.shared = shared;
+  FakeWorker.opening = opening;
   vi.stubGlobal('Worker', FakeWorker);
   vi.stubGlobal('crossOriginIsolated', shared);
   return FakeWorker.control;

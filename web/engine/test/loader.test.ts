@@ -249,6 +249,40 @@ describe('what a server can do', () => {
     expect(sink.error?.message).toMatch(/CORS/);
   });
 
+  it.each([
+    ['http://a.example/m', 'opaqueredirect', /it redirects to where .* in a circle, .*\(CORS\)/],
+    ['http://a.example/m', 'basic', /did not answer, .*\(CORS\), or .*Content-Security-Policy/],
+    ['http://here.example/m', 'basic', /did not answer, or .*Content-Security-Policy.*it runs/],
+    ['https://b.example/m', 'basic', /did not answer, /],
+    ['blob:http://a.example/1234', 'basic', /the blob: address could not .*: it was revoked/],
+    ['data:;base64,%', 'basic', /the data: address could not be read: its data can't be decoded/],
+  ])('fails without an answer: %s, %s', async (url, type, message) => {
+    vi.stubGlobal('location', new URL('http://here.example/page'));
+    // As browsers do: following fails; what is not followed is told.
+    vi.stubGlobal('fetch', (_: string, { redirect }: RequestInit) =>
+      redirect === 'manual'
+        ? Promise.resolve({ type, body: null })
+        : Promise.reject(new TypeError('Failed to fetch')),
+    );
+    const sink = greedy();
+    await runLoader({ kind: 'url', url, headers: [] }, 1000, sink);
+    expect(sink.error?.code).toBe('download_failed');
+    expect(sink.error?.message).toMatch(message);
+  });
+
+  it('cannot be reached from a page with https, being http', async () => {
+    vi.stubGlobal('location', new URL('https://here.example/page'));
+    stubFetch(() => Promise.reject(new TypeError('Failed to fetch')));
+    const error = async (url: string): Promise<string | undefined> => {
+      const sink = greedy();
+      await runLoader({ kind: 'url', url, headers: [] }, 1000, sink);
+      return sink.error?.message;
+    };
+    expect(await error('http://a.example/m')).toMatch(/https may not read http addresses/);
+    expect(await error('http://localhost:8080/m')).toMatch(/did not answer/);
+    expect(await error('https://a.example/m')).toMatch(/did not answer/);
+  });
+
   it('cannot be reached because the device is offline', async () => {
     vi.stubGlobal('navigator', { onLine: false });
     stubFetch(() => Promise.reject(new TypeError('Failed to fetch')));

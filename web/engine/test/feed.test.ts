@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { Feed, type HostPort } from '../src/feed.js';
+import type { FromFeed, ToFeed } from '../src/protocol.js';
+import { FILE_BYTES, fakeModule, makeControl, makeFile } from './fake-module.js';
+
+/** A loader's end of the line, by hand. */
+class Line implements HostPort {
+  onmessage: ((event: MessageEvent<FromFeed>) => void) | null = null;
+  readonly heard: ToFeed[] = [];
+
+  postMessage(message: ToFeed): void {
+    this.heard.push(message);
+  }
+
+  say(data: FromFeed): void {
+    this.onmessage?.({ data } as MessageEvent<FromFeed>);
+  }
+}
+
+const OPENED: FromFeed = { type: 'opened', total: 0, exact: false, network: false };
+
+describe('what a loader says before the engine is there', () => {
+  it('is kept: the whole file', () => {
+    const line = new Line();
+    const feed = new Feed(line);
+    line.say(OPENED);
+    line.say({ type: 'chunk', bytes: makeFile() });
+    line.say({ type: 'end', received: FILE_BYTES });
+    const control = makeControl();
+    const { module, memory } = fakeModule(control, false);
+    const engine = new module.Engine();
+    feed.drive(engine, memory, false);
+    expect(engine.loaded()).toBe(true);
+    expect(control.taken).toEqual([...makeFile()]);
+  });
+
+  it('is kept: an end without a byte, for loading and for probing', async () => {
+    for (const probe of [false, true]) {
+      const line = new Line();
+      const feed = new Feed(line);
+      const errors: unknown[] = [];
+      feed.onerror = (error) => errors.push(error);
+      line.say(OPENED);
+      line.say({ type: 'end', received: 0 });
+      const { module, memory } = fakeModule(makeControl(), false);
+      if (probe) {
+        const reading = feed.readHeader(new module.Header(), module, memory);
+        await expect(reading).rejects.toMatchObject({ code: 'bad_file' });
+      } else {
+        feed.drive(new module.Engine(), memory, false);
+        expect(errors).toMatchObject([{ code: 'bad_file' }]);
+      }
+      // The loader is told that it may end, and nothing else.
+      expect(line.heard).toEqual([{ type: 'stop' }]);
+    }
+  });
+});
