@@ -2,8 +2,9 @@
 import type { ErrorData } from './errors.js';
 
 /**
- * Where a model comes from: an address (relative ones are resolved against the page's), a file that
- * the user chose (`File`, `Blob`, `FileSystemFileHandle`), or bytes in memory.
+ * Where a model comes from: an address (relative ones are resolved against the page's; without a user name or a
+ * password), a file that the user chose (`File`, `Blob`, `FileSystemFileHandle`), or bytes in memory, which stay the
+ * caller's and must stay as they are until `ready`. Sources without a byte are `bad_file`.
  */
 export type ModelSource = string | URL | Blob | FileSystemFileHandle | ArrayBuffer;
 
@@ -51,7 +52,7 @@ export interface MemoryOptions {
 export interface LoadOptions extends SourceOptions, MemoryOptions {
   /** Forces a build of the engine. Default: the best that this browser runs. */
   flavour?: Flavour | undefined;
-  /** Forces a kernel table ('wasm-simd', 'wasm-relaxed'). Default: the flavour's best. */
+  /** Forces a kernel table: 'wasm-simd', or 'wasm-relaxed' with a relaxed flavour. Default: the flavour's best. */
   kernels?: string | undefined;
   /** Only 'none' in this version: the browser's own HTTP cache applies. */
   cache?: 'none' | undefined;
@@ -60,25 +61,28 @@ export interface LoadOptions extends SourceOptions, MemoryOptions {
 
 export interface ProbeOptions extends SourceOptions, MemoryOptions {}
 
-/** A prompt: a text (encoded with what the model wants in front) or token ids, taken as they are. */
+/**
+ * A prompt: a text (encoded with what the model wants in front) or token ids, taken as they are. Half of a surrogate pair
+ * that stands alone in a text becomes U+FFFD.
+ */
 export type Prompt = string | readonly number[];
 
 export interface GenerateOptions {
-  /** Tokens to write at most. Default: until the context is full. */
+  /** Tokens to write at most, 0 or more. Default: until the context is full. */
   maxTokens?: number | undefined;
-  /** 0 is greedy. Default 0.8. */
+  /** 0 (greedy) to 100. Default 0.8. */
   temperature?: number | undefined;
   /** 0 is off. Default 40. */
   topK?: number | undefined;
-  /** 1 is off. Default 0.95. */
+  /** 0 to 1, which is off. Default 0.95. */
   topP?: number | undefined;
-  /** 0 is off. Default 0.05. */
+  /** 0, which is off, to 1. Default 0.05. */
   minP?: number | undefined;
-  /** 1 is off. Default 1. */
+  /** 0.01 to 100; 1 is off. Default 1. */
   repeatPenalty?: number | undefined;
   /** The same seed gives the same text on every machine. Default: a random one, which `stats.seed` names. */
   seed?: number | undefined;
-  /** Ends the text before the first of these. */
+  /** Ends the text before the first of these: at most 64 well-formed texts of 1 to 1024 bytes, 60 KiB together. */
   stop?: string | readonly string[] | undefined;
   /** Goes on after the model's end token. */
   ignoreEos?: boolean | undefined;
@@ -127,7 +131,7 @@ export interface Logits {
   top: [number, number][];
 }
 
-/** Figures of the engine and of its last generation. */
+/** Figures of the engine and of the generation that runs or ran last; up to date while it runs. */
 export interface EngineStats {
   flavour: Flavour;
   kernels: string;
