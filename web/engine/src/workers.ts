@@ -84,10 +84,7 @@ export class Workers {
         }
       });
     });
-    if (request.threads > 1) {
-      this.#traps = new BroadcastChannel(uniqueName());
-      this.#traps.onmessage = ({ data }: MessageEvent<string>) => this.#died(stoppedWorking(data));
-    }
+    if (request.threads > 1) this.#traps = this.#hearTraps();
     const open: ToEngine = {
       type: 'open',
       probe: request.probe,
@@ -130,6 +127,16 @@ export class Workers {
     });
     const open: ToLoader = { type: 'open', source, stallTimeout, lifeline, port };
     this.#loader.postMessage(open, [port]);
+  }
+
+  #hearTraps(): BroadcastChannel | null {
+    try {
+      const channel = new BroadcastChannel(uniqueName());
+      channel.onmessage = ({ data }: MessageEvent<string>) => this.#died(stoppedWorking(data));
+      return channel;
+    } catch {
+      return null; // Firefox refuses one to sites that may store nothing
+    }
   }
 
   #watch(which: string, start: () => Worker): Worker {

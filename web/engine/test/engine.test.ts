@@ -400,6 +400,8 @@ describe('generate', () => {
     const control = useFakes();
     slowModel(1000);
     const engine = await Engine.load(MODEL);
+    // While it loads
+    expect(engine.stats).toMatchObject({ kernels: 'fake', heapBytes: 65536, loadMs: 0 });
     const left = engine.generate('one two three');
     void left.next();
     await left.return?.();
