@@ -53,8 +53,8 @@ async function build_workspace(workspace, hash, result, env = {}) {
 }
 
 function inputs_hash(workspace, ...more) {
-  const skip = (name) => /\/(dist|node_modules|test)$/.test(name);
-  const shared = ['tsconfig.base.json', 'package-lock.json'];
+  const skip = (name) => /\/(dist|node_modules|test|LICENSE|NOTICE)$/.test(name);
+  const shared = ['tsconfig.base.json', 'package.json', 'package-lock.json', 'LICENSE', 'NOTICE'];
   return hash_files([...files_under(workspace, skip), ...shared], ...more);
 }
 

@@ -1,5 +1,5 @@
 // Builds the library into dist/: the TypeScript file by file (importable without a bundler), its public
-// types, and the wasm files beside it.
+// types, and the wasm files beside it. The repository's LICENSE and NOTICE go into the package.
 //   SLUICE_WASM_DIR   where the wasm files are; default wasm/prebuilt/ of the checkout
 //   --missing         does nothing where dist/ has been built
 import { spawnSync } from 'node:child_process';
@@ -47,4 +47,8 @@ for (const flavour of FLAVOURS) {
       fs.writeFileSync(to, `{\n${guard}}\n${fs.readFileSync(from, 'utf8')}`);
     else fs.copyFileSync(from, to);
   }
+}
+
+for (const name of ['LICENSE', 'NOTICE']) {
+  fs.copyFileSync(path.resolve(HERE, '../..', name), path.join(HERE, name));
 }
