@@ -2,6 +2,7 @@
 #include "engine.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -32,8 +33,10 @@ Status validate(const LoadOptions& options) {
                 "; expected 1 to ", kMaxContext);
   }
   if (choose_kernels(options.kernels) == nullptr) {
-    return fail(Code::invalid_argument, "there are no kernels named \"", printable(options.kernels),
-                "\" that this machine can run (the option or SLUICE_KERNELS); it can run ",
+    const char* forced = options.kernels.empty() ? std::getenv("SLUICE_KERNELS") : nullptr;
+    return fail(Code::invalid_argument, forced != nullptr ? "SLUICE_KERNELS" : "the option kernels",
+                " is '", printable(forced != nullptr ? forced : options.kernels),
+                "', which names no kernels that run here; those that do are ",
                 supported_kernel_names());
   }
   return {};
@@ -221,12 +224,36 @@ Stats Engine::stats() const {
   stats.kernels = s.kernels->name;
   stats.context_size = s.context_size;
   if (!s.understood) return stats;
-  stats.threads = s.tuner.best();
+  stats.threads = s.pool->size();
+  stats.decode_threads = s.tuner.best();
   stats.bytes_per_token = s.decoder->weight_bytes_per_token();
-  stats.resident_bytes = s.decoder->weights().bytes() + s.decoder->cache().bytes() +
+  stats.resident_bytes = s.decoder->weights().arrived_bytes() + s.decoder->cache().bytes() +
                          s.decoder->scratch_bytes(s.pool->size()) +
                          s.decoder->held_activation_bytes() + s.logits.size();
   return stats;
+}
+
+std::string context_note(uint64_t context, uint64_t trained) {
+  if (context <= trained) return "";
+  return concat("the context of ", context, " tokens is larger than the ", trained,
+                " that the model was trained for; what it writes beyond them may make no sense");
+}
+
+std::vector<std::string> Engine::notes() const {
+  const State& s = *state_;
+  std::vector<std::string> notes;
+  if (!s.understood) return notes;
+  if (!s.tokenizer->warning().empty()) notes.emplace_back(s.tokenizer->warning());
+  std::string context =
+      context_note(s.context_size, static_cast<uint64_t>(s.config.context_length));
+  if (!context.empty()) notes.push_back(std::move(context));
+  const int asked = thread_count(s.options);
+  if (s.pool->size() < asked) {
+    notes.push_back(
+        concat("only ", s.pool->size(), " of ", counted(static_cast<uint64_t>(asked), "thread"),
+               " could be started, as the system allows no more; it works, but slower"));
+  }
+  return notes;
 }
 
 }  // namespace sluice

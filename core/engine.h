@@ -69,16 +69,18 @@ struct Event {
 // Field names in JSON are the library's: kernels, threads, loadMs, ttftMs, ...
 struct Stats {
   std::string kernels;
-  int32_t threads = 0;  // that decode
+  int32_t threads = 0;         // that there are
+  int32_t decode_threads = 0;  // of them, those that decode now: as many as do it fastest
   uint32_t context_size = 0;
   double load_ms = 0;
-  double ttft_ms = 0;         // start() to the first token
+  double ttft_ms = 0;         // start() to the first token, without waited_ms
+  double waited_ms = 0;       // of the last run: for weights that had not arrived
   int64_t prompt_tokens = 0;  // of the last run, with those reused from the cache
   int64_t reused_tokens = 0;
-  double prompt_tps = 0;  // computed prompt tokens a second
+  double prompt_tps = 0;  // computed prompt tokens a second, without waited_ms
   int64_t tokens = 0;     // generated
   double tps = 0;
-  uint64_t resident_bytes = 0;  // weights, KV cache and activations held now
+  uint64_t resident_bytes = 0;  // weights that have arrived, KV cache and activations held now
   uint64_t streamed_bytes = 0;
   uint64_t bytes_per_token = 0;  // weight bytes read to decode one token
   uint64_t seed = 0;
@@ -98,6 +100,8 @@ struct MemoryPlan {
   uint64_t activations = 0;  // for the longest slice of a prompt
   uint64_t constant = 0;     // threads' scratch, tables, tokenizer
   uint64_t total() const { return weights + kv + activations + constant; }
+  // Held from the start; cache and activations grow with the text.
+  uint64_t start() const { return weights + constant; }
 };
 
 class Engine {
@@ -133,6 +137,10 @@ class Engine {
   uint32_t context_size() const;
   MemoryPlan memory_plan() const;
   Stats stats() const;
+  // What a user should know of this model and engine, a sentence or two each: the tokenizer's
+  // warning, a context beyond the model's own, fewer threads than asked for. Empty before
+  // understood().
+  std::vector<std::string> notes() const;
   // What each phase of the computing has taken since the last call; nothing unless loaded with
   // LoadOptions::profile.
   std::vector<PhaseTime> take_profile();
@@ -187,10 +195,14 @@ Result<GenerateOptions> generate_options_from_json(std::string_view json);
 std::string event_json(const Event& event,
                        const Stats& stats);  // DESIGN 5: token, done; working and waiting likewise
 std::string stats_json(const Stats& stats);
+// Of one position's logits {"top":[[id,logprob],..]}, the `top` best; with `hash` their hash, too:
+// {"hash":"..","top":[..]}.
+std::string logits_json(std::span<const float> logits, int top, bool hash);
+std::string notes_json(const std::vector<std::string>& notes);  // ["..",..]
 std::string error_json(const Error& error);  // {"event":"error","code":..,"message":..}
 // Everything the header says, for `inspect --json` and probe: architecture, name, parameters,
 // types, tokenizer, metadata (long arrays by length and first elements), tensors, memory plan or
-// the reason why it can't run.
+// the reason why it can't run, notes.
 std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size);
 
 }  // namespace sluice

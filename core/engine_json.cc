@@ -3,12 +3,15 @@
 // nlohmann-json is used without exceptions: parsing reports through is_discarded(), values are read
 // only after a look at their type, and text that is not UTF-8 is replaced when it is written.
 #include <cfloat>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "engine.h"
+#include "engine_state.h"
 #ifndef __EMSCRIPTEN__
 #include <sys/resource.h>
 #endif
@@ -135,6 +138,33 @@ Result<std::vector<std::string>> read_stops(std::string_view name, const Json& v
   return stops;
 }
 
+// The half of a surrogate pair that an escape like \ud800 at the start of `text` stands for, or 0.
+uint32_t surrogate_at(std::string_view text) {
+  uint32_t unit = 0;
+  if (text.size() < 6 || !text.starts_with("\\u")) return 0;
+  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + 6, unit, 16);
+  const bool surrogate = end == text.data() + 6 && unit >= 0xd800 && unit < 0xe000;
+  return error == std::errc() && surrogate ? unit : 0;
+}
+
+// Whether JSON text holds whole characters alone: valid UTF-8, and no half of a surrogate pair.
+bool has_whole_characters(std::string_view text) {
+  while (!text.empty()) {
+    const Utf8Char c = utf8_decode(text);
+    if (!c.valid) return false;
+    size_t length = static_cast<size_t>(c.length);
+    if (const uint32_t first = surrogate_at(text); first != 0) {
+      const uint32_t second = surrogate_at(text.substr(6));
+      if (first >= 0xdc00 || second < 0xdc00) return false;
+      length = 12;
+    } else if (c.code_point == '\\') {
+      length = 2;
+    }
+    text.remove_prefix(std::min(length, text.size()));
+  }
+  return true;
+}
+
 // The members of an options object; "" stands for {}.
 Result<Json> parse_options(std::string_view text) {
   if (text.empty()) return Json::object();
@@ -142,7 +172,19 @@ Result<Json> parse_options(std::string_view text) {
     return fail(Code::invalid_argument, "the options have ", text.size(), " bytes; at most ",
                 kMaxOptionsBytes, " are taken");
   }
-  Json json = Json::parse(text.begin(), text.end(), nullptr, false);
+  std::string name;  // of the option that is being read
+  const auto note_name = [&name](int depth, Json::parse_event_t event, Json& parsed) {
+    using enum Json::parse_event_t;
+    if (depth == 1 && event != array_start) name = event == key ? parsed.get<std::string>() : "";
+    return true;
+  };
+  Json json = Json::parse(text.begin(), text.end(), note_name, false);
+  if (json.is_discarded() && !has_whole_characters(text)) {
+    return fail(Code::invalid_argument,
+                name.empty() ? "the options hold" : printable(name) + " holds",
+                " text that is not valid Unicode (half of a surrogate pair, such as \\ud800 alone, "
+                "or bytes that are not UTF-8); give whole characters");
+  }
   if (json.is_discarded()) return fail(Code::invalid_argument, "the options are not valid JSON");
   if (!json.is_object()) return std::unexpected(wrong_type("the options", "an object", json));
   return json;
@@ -267,12 +309,12 @@ Json types_json(const Gguf& header) {
   return types;
 }
 
-void append_memory(Json& out, const Gguf& header, const LoadOptions& options) {
+void append_memory(Json& out, const Gguf& header, const LoadOptions& options,
+                   std::vector<std::string>& notes) {
   auto plan = plan_memory(header, options);
-  if (plan) {
-    const auto tokenizer = Tokenizer::from_gguf(header);
-    if (!tokenizer) plan = std::unexpected(tokenizer.error());
-  }
+  const auto tokenizer = Tokenizer::from_gguf(header);
+  if (tokenizer && !tokenizer->warning().empty()) notes.emplace_back(tokenizer->warning());
+  if (plan && !tokenizer) plan = std::unexpected(tokenizer.error());
   if (!plan) {
     append(out, "memory", nullptr);
     append(out, "supported", false);
@@ -280,10 +322,12 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options) {
            {{"code", code_name(plan.error().code)}, {"message", plan.error().message}});
     return;
   }
-  uint64_t context = options.context_size;
-  if (context == 0) {
-    const Json own = out.value("contextLength", Json());
-    context = std::min<uint64_t>(own.is_number() ? own.get<uint64_t>() : 4096, 4096);
+  const Json own = out.value("contextLength", Json());
+  const uint64_t trained = own.is_number() ? own.get<uint64_t>() : 4096;
+  const uint64_t context =
+      options.context_size != 0 ? options.context_size : std::min<uint64_t>(trained, 4096);
+  if (std::string note = context_note(context, trained); !note.empty()) {
+    notes.push_back(std::move(note));
   }
   append(out, "memory",
          {{"contextSize", context},
@@ -292,8 +336,16 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options) {
           {"kv", plan->kv},
           {"activations", plan->activations},
           {"constant", plan->constant},
+          {"start", plan->start()},
           {"total", plan->total()}});
   append(out, "supported", true);
+}
+
+// [[id, logprob], ..]
+Json top_json(const std::vector<std::pair<TokenId, float>>& top) {
+  Json list = Json::array();
+  for (const auto& [id, logprob] : top) list.push_back(Json::array({id, shortest(logprob)}));
+  return list;
 }
 
 // Memory that the process has taken: the wasm heap, or natively the largest resident set so far.
@@ -317,9 +369,11 @@ double rounded(double value) { return std::round(value * 1000) / 1000; }
 Json stats_object(const Stats& stats) {
   return {{"kernels", stats.kernels},
           {"threads", stats.threads},
+          {"decodeThreads", stats.decode_threads},
           {"contextSize", stats.context_size},
           {"loadMs", rounded(stats.load_ms)},
           {"ttftMs", rounded(stats.ttft_ms)},
+          {"waitedMs", rounded(stats.waited_ms)},
           {"promptTokens", stats.prompt_tokens},
           {"reusedTokens", stats.reused_tokens},
           {"promptTokensPerSecond", rounded(stats.prompt_tps)},
@@ -403,9 +457,9 @@ Result<GenerateOptions> generate_options_from_json(std::string_view json) {
 std::string event_json(const Event& event, const Stats& stats) {
   switch (event.kind) {
     case Event::Kind::working:
-      return R"({"event":"working"})";
+      return dump({{"event", "working"}});
     case Event::Kind::waiting:
-      return R"({"event":"waiting"})";
+      return dump({{"event", "waiting"}});
     case Event::Kind::token:
       break;
     case Event::Kind::done:
@@ -418,14 +472,19 @@ std::string event_json(const Event& event, const Stats& stats) {
               {"text", event.text},
               {"logprob", shortest(event.logprob)}};
   if (!event.top.empty()) {
-    Json top = Json::array();
-    for (const auto& [id, logprob] : event.top) {
-      top.push_back(Json::array({id, shortest(logprob)}));
-    }
-    append(out, "top", std::move(top));
+    append(out, "top", top_json(event.top));
   }
   return dump(out);
 }
+
+std::string logits_json(std::span<const float> logits, int top, bool hash) {
+  Json out = Json::object();
+  if (hash) append(out, "hash", logits_hash(logits));
+  append(out, "top", top_json(top_logprobs(logits, top)));
+  return dump(out);
+}
+
+std::string notes_json(const std::vector<std::string>& notes) { return dump(Json(notes)); }
 
 std::string stats_json(const Stats& stats) { return dump(stats_object(stats)); }
 
@@ -447,7 +506,9 @@ std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_
   append(out, "dataBytes", header.data_bytes);
   append_sizes(out, header, architecture.is_string() ? architecture.get<std::string>() : "");
   append(out, "types", types_json(header));
-  append_memory(out, header, options);
+  std::vector<std::string> notes;
+  append_memory(out, header, options, notes);
+  append(out, "notes", notes);
   Json metadata = Json::object();
   for (const auto& [key, value] : header.metadata) append(metadata, key, value_json(value));
   append(out, "metadata", std::move(metadata));

@@ -66,8 +66,18 @@ struct Run {
   Clock::time_point started;
   Clock::time_point first_token;
   Clock::time_point last_token;
-  double prompt_ms = 0;
+  double prompt_ms = 0;                            // without the waiting
+  double waited_ms = 0;                            // for weights
+  std::optional<Clock::time_point> waiting_since;  // counted up to here, while it lasts
+
+  // Counts the time of waiting up to now; `go_on` while the weights are still not there.
+  void count_waiting(bool go_on);
+  // From start() to `end`, without the waiting.
+  double worked_ms(Clock::time_point end) const { return milliseconds(started, end) - waited_ms; }
 };
+
+// What to tell of a context beyond the one that the model was trained for; "" where it isn't.
+std::string context_note(uint64_t context, uint64_t trained);
 
 struct Engine::State {
   LoadOptions options;
@@ -102,6 +112,7 @@ struct Engine::State {
   Status prepare(const LoadOptions& load_options);
   Status understand(Gguf&& gguf);
   void note_loaded();
+  bool arrived(int slot, Event& event);
   Status compute_slice(Event& event);
   Status after_pass(Event& event);
   Status take_token();

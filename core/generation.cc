@@ -6,6 +6,7 @@
 
 #include "base/math.h"
 #include "base/stopwatch.h"
+#include "base/utf8.h"
 #include "engine.h"
 #include "engine_state.h"
 
@@ -91,6 +92,10 @@ Status validate(const GenerateOptions& options) {
   for (const std::string& stop : options.stop) {
     if (stop.empty())
       return fail(Code::invalid_argument, "a stop text is empty; leave it out, or give it a text");
+    if (utf8_sanitize(stop) != stop) {
+      return fail(Code::invalid_argument, "the stop text '", printable(stop),
+                  "' is not valid UTF-8, so no text can hold it; give whole characters");
+    }
   }
   return {};
 }
@@ -134,8 +139,8 @@ Status Engine::start(std::span<const TokenId> prompt, const GenerateOptions& opt
   SLUICE_TRY(check_prompt(prompt, *s.tokenizer));
   if (prompt.size() >= s.context_size) {
     return fail(
-        Code::context_full, "the prompt has ", prompt.size(), " tokens, but the context holds ",
-        s.context_size,
+        Code::context_full, "the prompt has ", counted(prompt.size(), "token"),
+        ", but the context holds ", s.context_size,
         " and the answer needs room, too; shorten the prompt or load with a larger context");
   }
   s.run = Run();
@@ -154,7 +159,7 @@ Status Engine::start(std::span<const TokenId> prompt, const GenerateOptions& opt
     ++run.pass_begin;
   run.pass_end = prompt.size();
   Stats& stats = s.stats;
-  stats.ttft_ms = stats.prompt_tps = stats.tps = 0;
+  stats.ttft_ms = stats.waited_ms = stats.prompt_tps = stats.tps = 0;
   stats.tokens = 0;
   stats.prompt_tokens = static_cast<int64_t>(prompt.size());
   stats.reused_tokens = static_cast<int64_t>(run.pass_begin);
@@ -172,8 +177,9 @@ Status Engine::start_logits(std::span<const TokenId> ids, int64_t batch, bool al
     return fail(Code::invalid_argument, "the batch is ", batch,
                 "; expected 1 or more tokens, or 0 for all");
   if (ids.size() > s.context_size) {
-    return fail(Code::context_full, "there are ", ids.size(), " tokens, but the context holds ",
-                s.context_size, "; give fewer or load with a larger context");
+    return fail(Code::context_full, "the input has ", counted(ids.size(), "token"),
+                ", but the context holds ", s.context_size,
+                "; give fewer or load with a larger context");
   }
   // The last row has room for the padding of a whole strip.
   const auto rows = static_cast<uint64_t>(all_positions ? ids.size() : 1);
@@ -192,7 +198,7 @@ Status Engine::start_logits(std::span<const TokenId> ids, int64_t batch, bool al
   s.run.started = Clock::now();
   s.stats.prompt_tokens = static_cast<int64_t>(ids.size());
   s.stats.reused_tokens = s.stats.tokens = 0;
-  s.stats.ttft_ms = s.stats.prompt_tps = s.stats.tps = 0;
+  s.stats.ttft_ms = s.stats.waited_ms = s.stats.prompt_tps = s.stats.tps = 0;
   return {};
 }
 
@@ -228,16 +234,25 @@ Result<Event> Engine::step() {
   return event;
 }
 
+void Run::count_waiting(bool go_on) {
+  const Clock::time_point now = Clock::now();
+  if (waiting_since) waited_ms += milliseconds(*waiting_since, now);
+  waiting_since = go_on ? std::optional(now) : std::nullopt;
+}
+
+// Whether a slot's weights are there; where they aren't, the slice is over.
+bool Engine::State::arrived(int slot, Event& event) {
+  const bool resident = decoder->weights().state(slot) == SlotState::resident;
+  if (!resident) event.kind = Event::Kind::waiting;
+  if (!resident || run.waiting_since) run.count_waiting(!resident);
+  stats.waited_ms = run.waited_ms;
+  return resident;
+}
+
 // A single token goes through all layers at once; a longer pass through one block of one layer.
 Status Engine::State::compute_slice(Event& event) {
-  const auto arrived = [&](int slot) {
-    return decoder->weights().state(slot) == SlotState::resident;
-  };
   if (!run.pass_started) {
-    if (!arrived(decoder->embedding_slot())) {
-      event.kind = Event::Kind::waiting;
-      return {};
-    }
+    if (!arrived(decoder->embedding_slot(), event)) return {};
     cached.resize(std::min(cached.size(), run.pass_begin));
     SLUICE_TRY(
         decoder->begin(std::span(run.tokens).subspan(run.pass_begin, run.pass_end - run.pass_begin),
@@ -251,10 +266,7 @@ Status Engine::State::compute_slice(Event& event) {
   const Stopwatch watch;
   pool->limit(decoding ? tuner.threads() : pool->size());
   while (run.layer < config.n_layers) {
-    if (!arrived(decoder->layer_slot(run.layer))) {
-      event.kind = Event::Kind::waiting;
-      return {};
-    }
+    if (!arrived(decoder->layer_slot(run.layer), event)) return {};
     decoder->run_block(run.layer, run.block);
     if (++run.block == decoder->n_blocks()) {
       run.block = 0;
@@ -262,10 +274,7 @@ Status Engine::State::compute_slice(Event& event) {
     }
     if (!whole) return {};
   }
-  if (!arrived(decoder->head_slot())) {
-    event.kind = Event::Kind::waiting;
-    return {};
-  }
+  if (!arrived(decoder->head_slot(), event)) return {};
   SLUICE_TRY(after_pass(event));
   if (timed) tuner.add(watch.seconds());
   return {};
@@ -286,7 +295,7 @@ Status Engine::State::after_pass(Event& event) {
     run.pass_begin = run.pass_end;
     run.pass_end = std::min(run.n_prompt, run.pass_begin + run.batch);
     if (prompt_done) {
-      run.prompt_ms = milliseconds(run.started, Clock::now());
+      run.prompt_ms = run.worked_ms(Clock::now());
       stats.prompt_tps = static_cast<double>(run.n_prompt) / std::max(run.prompt_ms, 1e-6) * 1e3;
       run.finish = Finish::length;
     }
@@ -299,7 +308,7 @@ Status Engine::State::after_pass(Event& event) {
   }
   decoder->finish(decoder->n_tokens() - 1, logits.as<float>());
   if (run.prompt_ms == 0) {
-    run.prompt_ms = std::max(milliseconds(run.started, Clock::now()), 1e-6);
+    run.prompt_ms = std::max(run.worked_ms(Clock::now()), 1e-6);
     stats.prompt_tps =
         static_cast<double>(run.n_prompt - static_cast<size_t>(stats.reused_tokens)) /
         run.prompt_ms * 1e3;
@@ -329,7 +338,7 @@ Status Engine::State::take_token() {
   run.last_token = Clock::now();
   if (stats.tokens == 0) {
     run.first_token = run.last_token;
-    stats.ttft_ms = milliseconds(run.started, run.first_token);
+    stats.ttft_ms = run.worked_ms(run.first_token);
   } else {
     stats.tps = static_cast<double>(stats.tokens) /
                 std::max(milliseconds(run.first_token, run.last_token), 1e-6) * 1e3;
@@ -340,7 +349,7 @@ Status Engine::State::take_token() {
     run.finish = Finish::stop;
   } else if (stats.tokens == run.options.max_tokens) {
     run.finish = run.text.flush(run.events) ? Finish::stop : Finish::length;
-  } else if (run.tokens.size() > context_size) {  // the token has no place in the cache any more
+  } else if (run.tokens.size() >= context_size) {
     run.finish = run.text.flush(run.events) ? Finish::stop : Finish::context;
   }
   run.pass_begin = run.tokens.size() - 1;

@@ -212,12 +212,14 @@ CLI::Option* add_stops(CLI::App& app, const std::string& name, std::vector<std::
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-CLI::Option* add_real(CLI::App& app, const std::string& name, float& target,
-                      const std::string& type, const std::string& description) {
-  return add_value(app, name, type, description, [name, &target](const std::string& text) {
+CLI::Option* add_real(CLI::App& app, const std::string& name, float& target, double low,
+                      double high, const std::string& type, const std::string& description) {
+  return add_value(app, name, type, description, [=, &target](const std::string& text) {
     std::string_view rest = text;
     const auto value = take_number(rest);
-    if (!value || !rest.empty() || std::fabs(*value) > 1e30) refuse(name, "a finite number", text);
+    if (!value || !rest.empty() || *value < low || *value > high) {
+      refuse(name, concat("a number from ", low, " to ", high), text);
+    }
     target = static_cast<float>(*value);
   });
 }

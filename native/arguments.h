@@ -20,8 +20,9 @@ CLI::Option* add_text(CLI::App& app, const std::string& name, std::string& targe
 // Repeatable; each must have 1 to 1024 bytes.
 CLI::Option* add_stops(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                        const std::string& description);
-CLI::Option* add_real(CLI::App& app, const std::string& name, float& target,
-                      const std::string& type, const std::string& description);
+// From `low` to `high`, as it is written: 1.0000001 is more than 1, even where a float rounds it.
+CLI::Option* add_real(CLI::App& app, const std::string& name, float& target, double low,
+                      double high, const std::string& type, const std::string& description);
 // Bytes: 1500000, 512M, 2G, 1.5GiB, 4GB (K, M, G, T and KiB.. are powers of 1024, KB.. of 1000).
 CLI::Option* add_bytes(CLI::App& app, const std::string& name, uint64_t& target,
                        const std::string& description);

@@ -143,6 +143,11 @@ Status measure(const std::string& path, const Options& options, bool profiled, R
       static_cast<uint32_t>(std::max(options.prompt, options.depth + options.tokens + 2));
   load_options.profile = profiled;
   SLUICE_ASSIGN(const auto engine, load(path, load_options));
+  // What couldn't be started is not what was measured; said once.
+  if (const int threads = engine->stats().threads; threads < rates.threads) {
+    warn(engine->notes());
+    rates.threads = threads;
+  }
   const auto ids = some_tokens(engine->tokenizer(), std::max(options.prompt, options.depth + 1));
   const std::span<const TokenId> all = ids;
   // Once before the clock runs, so that memory is there and threads are awake.
@@ -212,8 +217,9 @@ void print_text(const Options& options, const std::string& path, const Subject& 
                 const std::vector<Rates>& all, uint64_t read_buffer, uint64_t memory_buffer) {
   write_out(concat(printable(std::filesystem::path(path).filename().string()), ": ",
                    human_bytes(subject.bytes), " read for each token, ", subject.kernels,
-                   " kernels\nprompt of ", options.prompt, " tokens; ", options.tokens,
-                   " tokens decoded behind ", options.depth, "; medians of ", options.repetitions,
+                   " kernels\nprompt of ", counted(static_cast<uint64_t>(options.prompt), "token"),
+                   "; ", counted(static_cast<uint64_t>(options.tokens), "token"),
+                   " decoded behind ", options.depth, "; medians of ", options.repetitions,
                    "\nread: a buffer of ", human_bytes(read_buffer),
                    ", memory: ", human_bytes(memory_buffer), "\n\n"));
   write_out(
@@ -261,6 +267,10 @@ int bench(const Options& options) {
     rates.read_gbps = read_bandwidth(read_buffer, rates.threads);
     rates.memory_gbps = read_bandwidth(memory_buffer, rates.threads);
     rates.kernel_gmacs = multiply_rate(*choose_kernels(), subject.type, rates.threads);
+    if (rates.kernel_gmacs == 0) {
+      warn({concat("what ", counted(static_cast<uint64_t>(rates.threads), "thread"),
+                   " reach is shown as 0: not so many could be started")});
+    }
   }
   const auto print = options.json ? print_json : print_text;
   print(options, *path, subject, all, read_buffer, memory_buffer);

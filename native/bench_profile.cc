@@ -48,10 +48,12 @@ nlohmann::ordered_json profile_json(const ProfiledRun& run, int threads, bool de
 }
 
 std::string profile_text(const ProfiledRun& run, int threads, bool decode) {
-  std::string text = decode ? format("\ndecode, %d threads: %.3f ms a token\n", threads,
+  const std::string with = counted(static_cast<uint64_t>(threads), "thread");
+  const std::string tokens = counted(static_cast<uint64_t>(run.tokens), "token");
+  std::string text = decode ? format("\ndecode, %s: %.3f ms a token\n", with.c_str(),
                                      1e3 * run.seconds / static_cast<double>(run.tokens))
-                            : format("\nprompt of %d tokens, %d threads: %.1f ms\n",
-                                     static_cast<int>(run.tokens), threads, 1e3 * run.seconds);
+                            : format("\nprompt of %s, %s: %.1f ms\n", tokens.c_str(), with.c_str(),
+                                     1e3 * run.seconds);
   text += format("  %-16s %10s %7s %6s %9s\n", "phase", "ms", "share", "busy",
                  decode ? "GB/s" : "GMAC/s");
   for (const Row& row : rows_of(run, threads, decode)) {

@@ -1,6 +1,7 @@
 #include "common.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,11 +30,21 @@ void on_signal(int signal) {
   caught_signal = signal;
 }
 
+// After a failed read() or write(): whether to try again. What doesn't block is waited for here.
+bool try_again(int fd, short direction) {
+  if (errno == EAGAIN || errno == EWOULDBLOCK) {
+    pollfd ready = {fd, direction, 0};
+    ::poll(&ready, 1, -1);
+    return true;
+  }
+  return errno == EINTR;
+}
+
 // All of `text` to a descriptor; the errno of the failure, or 0.
 int write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && try_again(fd, POLLOUT)) continue;
     if (n < 0) return errno;
     text.remove_prefix(static_cast<size_t>(n));
   }
@@ -101,6 +112,10 @@ void write_out(std::string_view text) {
 }
 
 void write_err(std::string_view text) { write_all(STDERR_FILENO, text); }
+
+void warn(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) write_err(concat("sluice: warning: ", note, "\n"));
+}
 
 bool stdout_is_terminal() { return isatty(STDOUT_FILENO) == 1; }
 
@@ -204,7 +219,7 @@ Result<std::string> prompt_text(const Prompt& prompt) {
   int error = 0;
   while (text.size() <= kMaxPromptBytes) {
     const ssize_t n = ::read(fd, block, sizeof block);
-    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && try_again(fd, POLLIN)) continue;
     if (n < 0) error = errno;
     if (n <= 0) break;
     text.append(block, static_cast<size_t>(n));

@@ -34,6 +34,8 @@ void prepare_standard_streams();
 // if the reader has gone away, else with an error and status 1.
 void write_out(std::string_view text);
 void write_err(std::string_view text);
+// "sluice: warning: ..." on stderr for each.
+void warn(const std::vector<std::string>& notes);
 bool stdout_is_terminal();
 
 // printf into a string.

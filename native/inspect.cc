@@ -15,7 +15,8 @@ struct Options {
 
 constexpr char kFooter[] =
     R"(Shows name, architecture, sizes, tokenizer, metadata, the tensors by layer, and
-the memory that running it needs. A file that is well-formed but can't be run
+the memory that running it needs: what is held from the start, and what that
+grows to as the context fills. A file that is well-formed but can't be run
 here is shown as well, with the reason.
 
 Examples:

@@ -71,12 +71,29 @@ std::string memory(const Json& info) {
   std::string out =
       heading(concat("Memory to run it with a context of ", text_of(memory["contextSize"]),
                      " (KV cache in ", text_of(memory["kvType"]), ")"));
-  for (const auto& [name, key] : {std::pair{"weights", "weights"},
-                                  {"KV cache", "kv"},
-                                  {"activations", "activations"},
-                                  {"constant", "constant"},
-                                  {"together", "total"}}) {
-    out += format("  %-18s %12s\n", name, human_bytes(whole(memory[key])).c_str());
+  const auto memory_row = [&](const std::string& name, uint64_t bytes, const std::string& remark) {
+    out += format("  %-18s %12s  %s", name.c_str(), human_bytes(bytes).c_str(), remark.c_str());
+    out.erase(out.find_last_not_of(' ') + 1);
+    out += "\n";
+  };
+  memory_row("weights", whole(memory["weights"]), "");
+  memory_row("constant", whole(memory["constant"]), "");
+  memory_row("at the start", whole(memory["start"]), "held with an empty context");
+  const uint64_t chunks = (whole(memory["contextSize"]) + kKvChunk - 1) / kKvChunk;
+  memory_row("KV cache", whole(memory["kv"]),
+             concat("it grows to this, by ", human_bytes(whole(memory["kv"]) / chunks),
+                    " for each ", kKvChunk, " tokens"));
+  memory_row("activations", whole(memory["activations"]), "of the longest prompt");
+  memory_row("at most", whole(memory["total"]), "with the context full");
+  return out;
+}
+
+std::string notes(const Json& info) {
+  if (info["notes"].empty()) return "";
+  std::string out = heading("Notes");
+  for (const Json& note : info["notes"]) {
+    for (const std::string& line : wrapped(text_of(note, 400), kWidth - 2))
+      out += "  " + line + "\n";
   }
   return out;
 }
@@ -194,7 +211,7 @@ std::string inspect_text(const std::string& path, const std::string& json) {
   const Json info = Json::parse(json, nullptr, false);
   return concat(printable(path, 200), ": GGUF version ", text_of(info["version"]), ", ",
                 human_bytes(whole(info["fileBytes"])), "\n\n", overview(info), memory(info),
-                types(info), metadata(info), tensors(info));
+                notes(info), types(info), metadata(info), tensors(info));
 }
 
 }  // namespace sluice::cli

@@ -37,28 +37,30 @@ Status compute(Engine& engine, const std::vector<TokenId>& ids, const Options& o
   }
 }
 
-// One entry a position, written as it comes: there may be thousands.
+// One entry a position, written as it comes: there may be thousands. They go into the empty list of
+// an object that is otherwise complete.
 void print_json(const Engine& engine, size_t n_positions, const Options& options) {
   using Json = nlohmann::ordered_json;
   const auto logits = engine.logits();
   const size_t n_vocab = logits.size() / n_positions;
-  write_out(concat("{\"kernels\":", Json(engine.stats().kernels).dump(), ",\"positions\":["));
+  const std::string whole = Json{{"kernels", engine.stats().kernels},
+                                 {"positions", Json::array()},
+                                 {"hash", logits_hash(logits.last(n_vocab))}}
+                                .dump();
+  const size_t list = whole.rfind("[]") + 1;
+  write_out(whole.substr(0, list));
   for (size_t i = 0; i < n_positions; ++i) {
-    std::string top;
-    for (const auto& [id, logprob] :
-         top_logprobs(logits.subspan(i * n_vocab, n_vocab), options.top)) {
-      top += concat(top.empty() ? "" : ",", "[", id, ",", format("%.9g", logprob), "]");
-    }
-    write_out(concat(i == 0 ? "" : ",", "{\"top\":[", top, "]}"));
+    write_out(concat(i == 0 ? "" : ",",
+                     logits_json(logits.subspan(i * n_vocab, n_vocab), options.top, false)));
   }
-  write_out(concat("],\"hash\":\"", logits_hash(logits.last(n_vocab)), "\"}\n"));
+  write_out(whole.substr(list) + "\n");
 }
 
 void print_text(const Engine& engine, size_t n_positions, const Options& options) {
   const auto logits = engine.logits();
   if (!options.hash) {
-    write_out(concat("after ", n_positions, " tokens, ", engine.stats().kernels, " kernels\n",
-                     "      id   logprob  token\n"));
+    write_out(concat("after ", counted(n_positions, "token"), ", ", engine.stats().kernels,
+                     " kernels\n", "      id   logprob  token\n"));
     for (const auto& [id, logprob] : top_logprobs(logits, options.top)) {
       write_out(format("%8d  %8.4f  ", id, static_cast<double>(logprob)) +
                 printable(engine.tokenizer().raw_token(id)) + "\n");
@@ -81,6 +83,7 @@ int logits(const Options& options) {
   if (!path) return fail_with(path.error());
   const auto engine = load(*path, options.load);
   if (!engine) return fail_with(engine.error());
+  warn((*engine)->notes());
   const std::vector<TokenId> ids =
       options.prompt.tokens
           ? *options.prompt.tokens

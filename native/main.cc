@@ -29,7 +29,8 @@ Exit status:
   130, 143  ended by Ctrl-C or SIGTERM, after what was done was printed
 
 Environment:
-  SLUICE_KERNELS    the kernels to use instead of the best (generic, avx2, avx512)
+  SLUICE_KERNELS    the kernels to use instead of the best: generic, avx2, avxvnni,
+                    avx512, neon or i8mm, where the machine has them
   SLUICE_MODEL_DIR  where the bundled model stories-q8_0.gguf is looked for first)";
 
 bool has_argument(int argc, char** argv, std::string_view wanted) {

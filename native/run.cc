@@ -29,13 +29,23 @@ Examples:
   sluice run model.gguf -f question.txt --stop "User:" --seed 7
   echo -n "Once" | sluice run -f - --json)";
 
+// "2 threads", and how many of them decode where that isn't all.
+std::string threads_text(const Stats& s) {
+  std::string text = counted(static_cast<uint64_t>(s.threads), "thread");
+  if (s.decode_threads < s.threads) {
+    text += concat(" (", s.decode_threads, " of them ",
+                   s.decode_threads == 1 ? "decodes" : "decode", ": measured to be faster)");
+  }
+  return text;
+}
+
 std::string figures(const Stats& s, Finish finish) {
-  return concat(format("sluice: prompt of %lld at %.1f/s, first token after %.1f ms; "
-                       "%lld tokens at %.1f/s; finish: ",
-                       static_cast<long long>(s.prompt_tokens), s.prompt_tps, s.ttft_ms,
-                       static_cast<long long>(s.tokens), s.tps),
-                finish_name(finish), "\nsluice: ", s.kernels, " kernels, ", s.threads,
-                " threads, context ", s.context_size, ", seed ", s.seed, ", ",
+  const auto rate = [](double tps) { return tps > 0 ? format(" at %.1f/s", tps) : ""; };
+  return concat("sluice: prompt of ", counted(static_cast<uint64_t>(s.prompt_tokens), "token"),
+                rate(s.prompt_tps), format(", first token after %.1f ms; ", s.ttft_ms),
+                counted(static_cast<uint64_t>(s.tokens), "token"), rate(s.tps),
+                "; finish: ", finish_name(finish), "\nsluice: ", s.kernels, " kernels, ",
+                threads_text(s), ", context ", s.context_size, ", seed ", s.seed, ", ",
                 human_bytes(s.resident_bytes), " of memory held, ",
                 format("loaded in %.1f ms\n", s.load_ms));
 }
@@ -96,9 +106,7 @@ int run(const Options& options) {
   }
   const auto engine = load(*path, options.load);
   if (!engine) return fail_with(engine.error());
-  if (const auto warning = (*engine)->tokenizer().warning(); !warning.empty()) {
-    write_err(concat("sluice: warning: ", warning, "\n"));
-  }
+  warn((*engine)->notes());
   wind_up_on_signals();
   if (const auto started = start(**engine, options, text); !started) {
     return fail_with(started.error());
@@ -109,19 +117,19 @@ int run(const Options& options) {
 void add_sampling(CLI::App& app, GenerateOptions& options) {
   const char* group = "Sampling";
   SamplerOptions& sampler = options.sampler;
-  add_real(app, "--temp", sampler.temperature, "T",
+  add_real(app, "--temp", sampler.temperature, 0, 100, "T",
            "temperature; 0 takes the likeliest (default 0.8)")
       ->group(group);
   add_integer(app, "--top-k", sampler.top_k, 0, INT32_MAX, "K",
               "choose among the K likeliest tokens; 0: all (default 40)")
       ->group(group);
-  add_real(app, "--top-p", sampler.top_p, "P",
+  add_real(app, "--top-p", sampler.top_p, 0, 1, "P",
            "choose among the likeliest that make up P together; 1: all (default 0.95)")
       ->group(group);
-  add_real(app, "--min-p", sampler.min_p, "P",
+  add_real(app, "--min-p", sampler.min_p, 0, 1, "P",
            "leave out tokens less likely than P times the likeliest (default 0.05)")
       ->group(group);
-  add_real(app, "--repeat-penalty", sampler.repeat_penalty, "R",
+  add_real(app, "--repeat-penalty", sampler.repeat_penalty, 0.01, 100, "R",
            "divides the odds of the last 64 tokens; 1: off (default 1)")
       ->group(group);
   add_value(app, "--seed", "S", "for the same text again (default: a random one, named at the end)",

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <barrier>
 #include <chrono>
+#include <limits>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -13,7 +15,8 @@ constexpr int kMeasurements = 7;
 constexpr double kSeconds = 0.02;  // that one measurement takes at least
 
 // Seconds that work(thread) takes on `threads` threads together: from the first one's start to the
-// last one's end, so that a thread that was kept waiting counts.
+// last one's end, so that a thread that was kept waiting counts. Infinity where the system doesn't
+// start so many.
 template <typename Work>
 double seconds_together(int threads, const Work& work) {
   using Clock = std::chrono::steady_clock;
@@ -27,16 +30,26 @@ double seconds_together(int threads, const Work& work) {
     ends[thread] = Clock::now();
   };
   std::vector<std::thread> others;
-  for (size_t i = 1; i < starts.size(); ++i) others.emplace_back(timed, i);
+  others.reserve(starts.size());
+  bool all_started = true;
+  for (size_t i = 1; i < starts.size(); ++i) {
+    try {
+      others.emplace_back(timed, i);
+    } catch (const std::system_error&) {
+      all_started = false;
+      ready.arrive_and_drop();
+    }
+  }
   timed(0);
   for (std::thread& thread : others) thread.join();
+  if (!all_started) return std::numeric_limits<double>::infinity();
   const auto first = std::min_element(starts.begin(), starts.end());
   const auto last = std::max_element(ends.begin(), ends.end());
   return std::chrono::duration<double>(*last - *first).count();
 }
 
 // How much gets done a second: the median of several measurements. measure(rounds) gives the
-// seconds that `rounds` rounds of `amount` each take.
+// seconds that `rounds` rounds of `amount` each take; 0 where that is infinite.
 template <typename Measure>
 double median_rate(double amount, const Measure& measure) {
   const double once = std::max(measure(1), 1e-7);

@@ -61,7 +61,7 @@ int tokenize(const Options& options) {
   const auto tokenizer = Tokenizer::from_gguf(*header);
   if (!tokenizer) return fail_with(tokenizer.error());
   if (!tokenizer->warning().empty()) {
-    write_err(concat("sluice: warning: ", tokenizer->warning(), "\n"));
+    warn({std::string(tokenizer->warning())});
   }
   if (!options.lines) {
     write_out(encoded(*tokenizer, *text, options) + "\n");

@@ -1,5 +1,6 @@
 // base/: numbers that must be the same everywhere, UTF-8, and the thread pool.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <bit>
@@ -116,6 +117,11 @@ TEST(Result, TextsAreSafeAndReadable) {
             "a 3 b 18446744073709551615 c -7");
   EXPECT_EQ(printable("ab\n\xff"), "ab??");
   EXPECT_EQ(printable(std::string(200, 'x'), 10), "xxxxxxxxxx...");
+  EXPECT_EQ(concat(1.0000001f, " ", 0.1f, " ", 1048577.0, " ", 1.5, " ", 1e300),
+            "1.0000001 0.1 1048577 1.5 1e+300");
+  EXPECT_EQ(counted(0, "thread"), "0 threads");
+  EXPECT_EQ(counted(1, "thread"), "1 thread");
+  EXPECT_EQ(counted(2, "thread"), "2 threads");
   EXPECT_EQ(human_bytes(999), "999 B");
   EXPECT_EQ(human_bytes(2578944), "2.58 MB");
 }
@@ -212,6 +218,33 @@ TEST(Threads, NobodyWaitsForAWorkerThatIsLate) {
     EXPECT_EQ(work.items.load(), 100 * (round + 1));
   }
   work.over = true;
+}
+
+// Threads whose stacks no memory has room for: a system that starts no more of them.
+TEST(Threads, ThatCantBeStartedAreDoneWithout) {
+  pthread_attr_t usual;
+  pthread_attr_t huge;
+  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
+  pthread_attr_init(&huge);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t{1} << 46), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  {
+    Pool pool(4);
+    pthread_setattr_default_np(&usual);
+    EXPECT_EQ(pool.size(), 1);
+    pool.limit(4);
+    std::atomic<int> items{0};
+    std::atomic<int>* const count = &items;
+    Pool* const workers = &pool;
+    pool.run([count, workers](int worker) {
+      workers->share_out(worker, 10,
+                         [&](Share part) { *count += static_cast<int>(part.end - part.begin); });
+    });
+    EXPECT_EQ(items.load(), 10);
+  }
+  pthread_attr_destroy(&huge);
+  pthread_attr_destroy(&usual);
+  EXPECT_EQ(Pool(4).size(), 4);
 }
 
 // Fewer take part when told so, and all of the work is done; those that sleep wake up again, or

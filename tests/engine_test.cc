@@ -1,9 +1,12 @@
 // How an engine behaves, beyond its numbers: ends, errors, arriving weights, memory. Its
 // text is tested in engine_text_test.cc.
+#include <pthread.h>
+
 #include <functional>
 #include <limits>
 #include <set>
 
+#include "base/stopwatch.h"
 #include "engine_fixture.h"
 
 namespace sluice {
@@ -47,11 +50,11 @@ TEST(Ends, TheContextIsFull) {
   const std::vector<TokenId> prompt = some_ids(10, 512);
   const Generated got = generate(*engine, prompt, greedy(-1));
   EXPECT_EQ(got.finish, Finish::context);
-  // 22 more are in the cache; the last one was chosen after it was full.
-  EXPECT_EQ(got.tokens.size(), 23u);
+  EXPECT_EQ(got.tokens.size(), 22u);  // prompt and text together are never more than the context
   expect_error(engine->start(some_ids(32, 512), greedy(1)), Code::context_full);
   expect_error(engine->start_logits(some_ids(33, 512), 0), Code::context_full);
-  EXPECT_EQ(generate(*engine, some_ids(31, 512), greedy(5)).tokens.size(), 2u);
+  EXPECT_EQ(generate(*engine, some_ids(31, 512), greedy(5)).tokens.size(), 1u);
+  EXPECT_EQ(generate(*engine, some_ids(10, 512), greedy(22)).finish, Finish::length);
   EXPECT_NE(hash_of(*engine, some_ids(32, 512)), "");
 }
 
@@ -182,6 +185,7 @@ TEST(Errors, AbsurdOptionsAreRefused) {
       [](auto& o) {
         o.stop = {"fine", ""};
       },
+      [](auto& o) { o.stop = {"\xff"}; },
   };
   for (size_t i = 0; i < std::size(absurd); ++i) {
     SCOPED_TRACE(i);
@@ -358,6 +362,57 @@ TEST(Figures, SayWhatRan) {
   EXPECT_GT(stats.resident_bytes, stats.bytes_per_token);
 }
 
+TEST(Figures, WaitingForWeightsIsNoComputing) {
+  const std::string& bytes = tiny_bytes();
+  const auto created = Engine::create(small(), bytes.size());
+  ASSERT_TRUE(created.has_value());
+  Engine& engine = **created;
+  size_t at = 0;
+  const auto bring = [&](size_t n) {
+    n = std::min(n, bytes.size() - at);
+    ASSERT_TRUE(engine.push(as_bytes(std::string_view(bytes).substr(at, n))).has_value());
+    at += n;
+  };
+  while (!engine.understood()) bring(1000);
+  const Stopwatch all;
+  double waited = 0;  // ms, from outside
+  ASSERT_TRUE(engine.start(some_ids(20, 512), greedy(3)).has_value());
+  for (bool done = false; !done;) {
+    const auto event = engine.step();
+    ASSERT_TRUE(event.has_value());
+    const Stopwatch pause;
+    if (event->kind == Event::Kind::waiting) {
+      EXPECT_GE(engine.stats().waited_ms, waited);
+      bring(500);
+      waited += 1e3 * pause.seconds();
+    }
+    done = event->kind == Event::Kind::done;
+  }
+  const Stats stats = engine.stats();
+  EXPECT_GT(waited, 0);
+  EXPECT_GE(stats.waited_ms, waited);
+  EXPECT_LE(stats.ttft_ms + stats.waited_ms, 1e3 * all.seconds());
+  EXPECT_GE(stats.prompt_tps, 20 / stats.ttft_ms * 1e3);
+  generate(engine, kIds, greedy(1));
+  EXPECT_EQ(engine.stats().waited_ms, 0);
+}
+
+TEST(Figures, ThreadsAreThoseThatThereAre) {
+  LoadOptions options;
+  options.threads = 4;
+  const auto fixed = load_bytes(tiny_bytes(), options);
+  generate(*fixed, kIds, greedy(40));
+  EXPECT_EQ(fixed->stats().threads, 4);
+  EXPECT_EQ(fixed->stats().decode_threads, 4);
+  // With the tuner as many decode as do it fastest: which isn't known here.
+  options.tune_threads = true;
+  const auto tuned = load_bytes(tiny_bytes(), options);
+  generate(*tuned, kIds, greedy(40));
+  EXPECT_EQ(tuned->stats().threads, 4);
+  EXPECT_GE(tuned->stats().decode_threads, 1);
+  EXPECT_LE(tuned->stats().decode_threads, 4);
+}
+
 TEST(Figures, ASeedIsDrawnAndNamed) {
   const auto engine = tiny_engine();
   GenerateOptions options = greedy(12);
@@ -414,6 +469,54 @@ TEST(Memory, TheCacheGrowsInChunks) {
   EXPECT_EQ(engine->stats().resident_bytes, one);  // the same chunk
   generate(*engine, kIds, greedy(300));
   EXPECT_EQ(engine->stats().resident_bytes, one + engine->memory_plan().kv / 2);
+}
+
+TEST(Memory, WhatHasNotArrivedIsNotHeld) {
+  const std::string& bytes = tiny_bytes();
+  const auto created = Engine::create(small(), bytes.size());
+  ASSERT_TRUE(created.has_value());
+  Engine& engine = **created;
+  const size_t half = bytes.size() / 2;
+  ASSERT_TRUE(engine.push(as_bytes(bytes).first(half)).has_value());
+  const uint64_t at_half = engine.stats().resident_bytes;
+  ASSERT_TRUE(engine.push(as_bytes(bytes).subspan(half)).has_value());
+  const uint64_t at_end = engine.stats().resident_bytes;
+  EXPECT_GE(at_end - at_half, bytes.size() - half);
+  EXPECT_GE(at_end, engine.memory_plan().weights);
+}
+
+// --- notes -----------------------------------------------------------------------------
+
+TEST(Notes, TellOfAContextBeyondTheModels) {
+  const auto trained = static_cast<uint32_t>(tiny_engine()->config().context_length);
+  EXPECT_TRUE(tiny_engine(trained)->notes().empty());
+  const auto notes = tiny_engine(trained + 1)->notes();
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find(concat("context of ", trained + 1, " tokens is larger than the ", trained,
+                                 " that the model was trained for")),
+            std::string::npos)
+      << notes[0];
+  EXPECT_TRUE((*Engine::create(small(trained + 1), 0))->notes().empty());
+}
+
+TEST(Notes, TellOfThreadsThatCouldNotBeStarted) {
+  pthread_attr_t usual;
+  pthread_attr_t huge;
+  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
+  pthread_attr_init(&huge);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t{1} << 46), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  LoadOptions options;
+  options.threads = 3;
+  const auto engine = load_bytes(tiny_bytes(), options);
+  pthread_setattr_default_np(&usual);
+  pthread_attr_destroy(&huge);
+  pthread_attr_destroy(&usual);
+  ASSERT_NE(engine, nullptr);
+  EXPECT_EQ(engine->stats().threads, 1);
+  ASSERT_EQ(engine->notes().size(), 1u);
+  EXPECT_NE(engine->notes()[0].find("only 1 of 3 threads"), std::string::npos);
+  EXPECT_EQ(hash_of(*engine, kIds), hash_of(*tiny_engine(), kIds));
 }
 
 TEST(Memory, ABudgetIsKeptOrRefused) {

@@ -65,7 +65,7 @@ TEST(LoadOptionsJson, RefusesWithTheReason) {
   EXPECT_NE(load_error("{").find("not valid JSON"), std::string::npos);
   EXPECT_NE(load_error("{} x").find("not valid JSON"), std::string::npos);
   EXPECT_NE(load_error(R"({"threads":1e999})").find("not valid JSON"), std::string::npos);
-  EXPECT_NE(load_error("\"\xff\"").find("not valid JSON"), std::string::npos);
+  EXPECT_NE(load_error("\"\xff\"").find("not valid Unicode"), std::string::npos);
   EXPECT_NE(load_error("[]").find("an object, found array"), std::string::npos);
   EXPECT_NE(load_error(R"({"thread":1})").find("unknown option 'thread'"), std::string::npos);
   EXPECT_NE(load_error(R"({"threads":-1})").find("threads must be"), std::string::npos);
@@ -74,7 +74,8 @@ TEST(LoadOptionsJson, RefusesWithTheReason) {
   EXPECT_NE(load_error(R"({"threads":"2"})").find("found string"), std::string::npos);
   EXPECT_NE(load_error(R"({"threads":null})").find("NaN"), std::string::npos);
   EXPECT_NE(load_error(R"({"tuneThreads":1})").find("true or false"), std::string::npos);
-  EXPECT_NE(load_error(R"({"contextSize":1048577})").find("contextSize"), std::string::npos);
+  EXPECT_NE(load_error(R"({"contextSize":1048577})").find("found 1048577"), std::string::npos);
+  EXPECT_EQ(load_error(R"({"kernels":"\ud800"})").find("kernels holds text that is not"), 0u);
   EXPECT_NE(load_error(R"({"memoryBudget":1e300})").find("memoryBudget"), std::string::npos);
   EXPECT_NE(load_error(R"({"memoryBudget":18446744073709551615})").find("memoryBudget"),
             std::string::npos);
@@ -132,6 +133,16 @@ TEST(GenerateOptionsJson, RefusesWithTheReason) {
   EXPECT_NE(generate_error(R"({"maxTokens":-2})").find("maxTokens"), std::string::npos);
   EXPECT_NE(generate_error(R"({"seed":-1})").find("seed"), std::string::npos);
   EXPECT_NE(generate_error(R"({"stop":[""]})").find("1 to 1024 bytes"), std::string::npos);
+  // Half of a surrogate pair, as JavaScript's strings may hold, and bytes that are not UTF-8.
+  for (const char* text : {R"({"seed":1,"stop":["ok","\ud800"]})", R"({"stop":"a\udc00\ud83d"})",
+                           R"({"stop":["\ud83d\n"]})", "{\"stop\":[\"\xff\"]}"}) {
+    EXPECT_EQ(generate_error(text).find("stop holds text that is not valid Unicode"), 0u)
+        << generate_error(text);
+  }
+  EXPECT_EQ(generate_error(R"({"\ud800":1})").find("the options hold text"), 0u);
+  EXPECT_EQ(generate_error(R"({"stop":"\ud83d\ude00 \\ud800"})"), "");
+  EXPECT_NE(generate_error(R"({"stop":"a)").find("not valid JSON"), std::string::npos);
+  EXPECT_EQ(generate_error(R"({"topP":1.0000001})").find("top-p is 1.0000001;"), 0u);
   EXPECT_NE(generate_error(R"({"stop":[1]})").find("stop must be a string"), std::string::npos);
   EXPECT_NE(generate_error(R"({"stop":{}})").find("list of strings"), std::string::npos);
   EXPECT_NE(generate_error(R"({"ignoreEos":1})").find("true or false"), std::string::npos);
@@ -182,12 +193,37 @@ TEST(EventJson, DoneCarriesTheStats) {
   EXPECT_EQ(json["stats"]["loadMs"], 1.235);
   EXPECT_GT(json["stats"]["heapBytes"].get<uint64_t>(), 0u);
   for (const char* name :
-       {"kernels", "threads", "contextSize", "loadMs", "ttftMs", "promptTokens", "reusedTokens",
-        "promptTokensPerSecond", "tokens", "tokensPerSecond", "residentBytes", "streamedBytes",
-        "bytesPerToken", "heapBytes", "seed"}) {
+       {"kernels", "threads", "decodeThreads", "contextSize", "loadMs", "ttftMs", "waitedMs",
+        "promptTokens", "reusedTokens", "promptTokensPerSecond", "tokens", "tokensPerSecond",
+        "residentBytes", "streamedBytes", "bytesPerToken", "heapBytes", "seed"}) {
     EXPECT_TRUE(json["stats"].contains(name)) << name;
   }
   EXPECT_EQ(json["stats"].size(), parsed(stats_json(stats)).size());
+}
+
+TEST(LogitsJson, IsTheBestOfAPositionWithTheirHash) {
+  const std::vector<float> logits = {0, 1, 0.5f, -3};
+  const Json json = parsed(logits_json(logits, 2, true));
+  EXPECT_EQ(json["hash"], logits_hash(logits));
+  EXPECT_EQ(json["top"].size(), 2u);
+  EXPECT_EQ(json["top"][0][0], 1);
+  EXPECT_EQ(static_cast<float>(json["top"][0][1].get<double>()), top_logprobs(logits, 2)[0].second);
+  EXPECT_EQ(parsed(logits_json(logits, 2, false)), (Json{{"top", json["top"]}}));
+}
+
+TEST(LogitsJson, NumbersThatAreNoneAreNull) {
+  const float nan = std::nanf("");
+  for (const float odd : {nan, std::numeric_limits<float>::infinity()}) {
+    const Json json = parsed(logits_json(std::vector<float>{odd, 1, odd, 2}, 4, true));
+    bool has_null = false;
+    for (const Json& pair : json["top"]) has_null = has_null || pair[1].is_null();
+    EXPECT_TRUE(has_null) << json.dump();
+  }
+}
+
+TEST(NotesJson, IsAListOfTexts) {
+  EXPECT_EQ(notes_json({}), "[]");
+  EXPECT_EQ(notes_json({"a \"b\"", "\xff"}), "[\"a \\\"b\\\"\",\"\xef\xbf\xbd\"]");
 }
 
 TEST(EventJson, OtherEventsAndErrors) {
@@ -253,7 +289,19 @@ TEST(InspectJson, MemoryAddsUpAndGrowsWithTheContext) {
   EXPECT_EQ(small["total"].get<uint64_t>(),
             small["weights"].get<uint64_t>() + small["kv"].get<uint64_t>() +
                 small["activations"].get<uint64_t>() + small["constant"].get<uint64_t>());
+  EXPECT_EQ(large["start"], large["weights"].get<uint64_t>() + large["constant"].get<uint64_t>());
   EXPECT_GT(large["kv"].get<uint64_t>(), small["kv"].get<uint64_t>());
+}
+
+TEST(InspectJson, NotesWhatAUserShouldKnow) {
+  const Gguf header = header_of(tiny_model());
+  LoadOptions options;
+  options.context_size = 1 << 20;
+  const Json notes = parsed(inspect_json(header, options, 0))["notes"];
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].get<std::string>().find("context of 1048576 tokens"), std::string::npos);
+  options.context_size = 1;
+  EXPECT_EQ(parsed(inspect_json(header, options, 0))["notes"], Json::array());
 }
 
 TEST(InspectJson, GivesTheReasonWhereItCantRun) {

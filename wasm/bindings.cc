@@ -99,8 +99,8 @@ class EngineHandle {
   std::string inspect() const {
     return understood() ? inspect_json(engine_->header(), options_, file_size_) : not_understood();
   }
-  std::string warning() const {
-    return understood() ? std::string(engine_->tokenizer().warning()) : "";
+  std::string notes() const {
+    return notes_json(engine_ ? engine_->notes() : std::vector<std::string>());
   }
   val tokenize(const std::string& text, bool special) const {
     if (!understood()) return val::array();
@@ -135,14 +135,9 @@ class EngineHandle {
   bool running() const { return engine_ && engine_->running(); }
   std::string logits(int32_t top) const {
     if (!understood()) return not_understood();
-    const std::span<const float> logits = engine_->logits();
-    std::string pairs;
-    for (const auto& [id, logprob] : top_logprobs(logits, top)) {
-      pairs += concat(pairs.empty() ? "[" : ",[", id, ",", static_cast<double>(logprob), "]");
-    }
-    return concat("{\"hash\":\"", logits_hash(logits), "\",\"top\":[", pairs, "]}");
+    return logits_json(engine_->logits(), top, true);
   }
-  std::string stats() const { return engine_ ? stats_json(engine_->stats()) : "{}"; }
+  std::string stats() const { return stats_json(engine_ ? engine_->stats() : Stats{}); }
   void reset() {
     if (engine_) engine_->reset();
   }
@@ -229,7 +224,7 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("loaded", &EngineHandle::loaded)
       .function("progress", &EngineHandle::progress)
       .function("inspect", &EngineHandle::inspect)
-      .function("warning", &EngineHandle::warning)
+      .function("notes", &EngineHandle::notes)
       .function("tokenize", &EngineHandle::tokenize)
       .function("detokenize", &EngineHandle::detokenize)
       .function("startText", &EngineHandle::start_text)

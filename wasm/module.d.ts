@@ -34,7 +34,8 @@ export interface EngineHandle {
   progress(): Progress;
   /** inspect_json for this file. */
   inspect(): Answer;
-  warning(): string;
+  /** Engine::notes, a JSON list of strings. */
+  notes(): string;
   tokenize(text: string, special: boolean): Int32Array;
   /** Bytes of text; invalid UTF-8 becomes U+FFFD. */
   detokenize(ids: ArrayLike<number>): string;

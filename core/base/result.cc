@@ -48,8 +48,13 @@ void append_unsigned(std::string& out, uint64_t value) {
 
 void append(std::string& out, double value) {
   char digits[40];
-  auto [end, error] =
-      std::to_chars(digits, digits + sizeof digits, value, std::chars_format::general, 6);
+  auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
+  out.append(digits, end);
+}
+
+void append(std::string& out, float value) {
+  char digits[24];
+  auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
   out.append(digits, end);
 }
 
@@ -69,6 +74,10 @@ std::string printable(std::string_view text, size_t max_bytes) {
   }
   if (at < text.size()) out.append("...");
   return out;
+}
+
+std::string counted(uint64_t n, std::string_view noun) {
+  return concat(n, " ", noun, n == 1 ? "" : "s");
 }
 
 std::string human_bytes(uint64_t bytes) {

@@ -39,7 +39,8 @@ using Status = std::expected<void, Error>;
 
 namespace detail {
 void append(std::string& out, std::string_view text);
-void append(std::string& out, double value);
+void append(std::string& out, double value);  // the shortest text that stands for this number
+void append(std::string& out, float value);
 void append_signed(std::string& out, int64_t value);
 void append_unsigned(std::string& out, uint64_t value);
 template <typename T>
@@ -70,6 +71,9 @@ std::unexpected<Error> fail(Code code, const Parts&... parts) {
 // Text from a file made safe for a message: control characters and invalid UTF-8 replaced by '?',
 // cut to `max_bytes`.
 std::string printable(std::string_view text, size_t max_bytes = 80);
+
+// "1 thread", "2 threads": a count with its noun.
+std::string counted(uint64_t n, std::string_view noun);
 
 // A count of bytes for people: "2.58 MB" (decimal units).
 std::string human_bytes(uint64_t bytes);

@@ -1,5 +1,5 @@
 // The worker threads of one engine. Two implementations of one header: threads_pool.cc
-// (std::thread) and threads_serial.cc (wasm without shared memory), chosen by the build.
+// (pthreads) and threads_serial.cc (wasm without shared memory), chosen by the build.
 //
 // The caller of run() is worker 0. Nobody waits for a worker that isn't there: whoever is awake
 // takes the parts of a phase, and only a part that was begun is waited for. So a worker that
@@ -25,7 +25,8 @@ inline Share share(int64_t n, int worker, int n_workers) {
 
 class Pool {
  public:
-  // Starts `n_threads - 1` threads (clamped to 1..kMaxThreads).
+  // Starts `n_threads - 1` threads (clamped to 1..kMaxThreads), or as many of them as the system
+  // allows: size() tells.
   explicit Pool(int n_threads);
   ~Pool();  // joins the workers; no run() may be in progress
   Pool(const Pool&) = delete;
@@ -34,7 +35,7 @@ class Pool {
   static constexpr int kMaxThreads = 64;
   static constexpr size_t kJobBytes = 64;
 
-  int size() const;
+  int size() const;  // the threads that were started, and the caller
 
   // How many workers take part in the jobs to come, 1 to size(); the others sleep. At first all.
   void limit(int n_workers);

@@ -1,6 +1,9 @@
-// The pool with real threads. Both a new job and the end of a phase are waited for with a short
-// spin and then a sleep (std::atomic::wait: futex natively, memory.atomic.wait in wasm; a sleep
-// costs tens of microseconds, a spin a quarter of one).
+// The pool with real threads: pthreads, since std::thread throws where one can't be started. Both a
+// new job and the end of a phase are waited for with a short spin and then a sleep
+// (std::atomic::wait: futex natively, memory.atomic.wait in wasm; a sleep costs tens of
+// microseconds, a spin a quarter of one).
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -53,6 +56,8 @@ struct Pool::State {
   struct alignas(64) Worker {
     std::atomic<uint64_t> taken{0};
     uint32_t phase = 0;  // where this worker is; its own
+    State* pool = nullptr;
+    int number = 0;
   };
 
   alignas(64) std::atomic<uint32_t> generation{
@@ -69,7 +74,13 @@ struct Pool::State {
   int n_workers = 1;
   int spins = 0;
   std::unique_ptr<Worker[]> workers;
-  std::vector<std::thread> threads;
+  std::vector<pthread_t> threads;
+
+  static void* enter(void* worker) {
+    const auto* self = static_cast<const Worker*>(worker);
+    self->pool->work(self->number);
+    return nullptr;
+  }
 
   void sleep_until_active(int worker) {
     for (;;) {
@@ -101,12 +112,19 @@ Pool::Pool(int n_threads) : state_(std::make_unique<State>()) {
   // More workers than cores: whoever spins takes the core from the one that is waited for.
   const unsigned cores = std::thread::hardware_concurrency();
   state.spins = cores != 0 && static_cast<unsigned>(n_threads) > cores ? kSpins / 50 : kSpins;
-  state.n_workers = n_threads;
   state.active = n_threads;
   state.workers = std::make_unique<State::Worker[]>(static_cast<size_t>(n_threads));
-  for (int worker = 1; worker < n_threads; ++worker) {
-    state.threads.emplace_back([&state, worker] { state.work(worker); });
+  state.threads.reserve(static_cast<size_t>(n_threads));
+  for (int number = 1; number < n_threads; ++number) {
+    State::Worker& worker = state.workers[static_cast<size_t>(number)];
+    worker.pool = &state;
+    worker.number = number;
+    pthread_t thread = {};
+    if (pthread_create(&thread, nullptr, State::enter, &worker) != 0) break;
+    state.threads.push_back(thread);
   }
+  state.n_workers = static_cast<int>(state.threads.size()) + 1;
+  state.active = state.n_workers;
 }
 
 Pool::~Pool() {
@@ -114,7 +132,7 @@ Pool::~Pool() {
   limit(size());
   state_->generation.fetch_add(2, std::memory_order_acq_rel);
   state_->generation.notify_all();
-  for (std::thread& thread : state_->threads) thread.join();
+  for (const pthread_t thread : state_->threads) pthread_join(thread, nullptr);
 }
 
 int Pool::size() const { return state_->n_workers; }

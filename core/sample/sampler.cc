@@ -119,9 +119,8 @@ double random_unit(uint64_t& state) {
 
 Status check(std::string_view name, float value, float low, float high, std::string_view hint) {
   if (value >= low && value <= high) return {};
-  return fail(Code::invalid_argument, name, " is ", static_cast<double>(value), "; a number from ",
-              static_cast<double>(low), " to ", static_cast<double>(high), " is expected (", hint,
-              ")");
+  return fail(Code::invalid_argument, name, " is ", value, "; a number from ", low, " to ", high,
+              " is expected (", hint, ")");
 }
 
 }  // namespace

@@ -89,6 +89,14 @@ uint64_t Weights::bytes() const {
   return total;
 }
 
+uint64_t Weights::arrived_bytes() const {
+  uint64_t total = 0;
+  for (const Tensor& tensor : tensors_) {
+    total += tensor.arrived == tensor.bytes ? memory_of(tensor) : tensor.arrived;
+  }
+  return total;
+}
+
 void Weights::sort_by_offset() {
   order_.resize(tensors_.size());
   for (size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<int>(i);

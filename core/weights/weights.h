@@ -35,7 +35,8 @@ class Weights {
   bool uses(std::string_view name) const;
 
   // --- bringing them in ------------------------------------------------------------------------
-  uint64_t bytes() const;  // of memory, once all are resident
+  uint64_t bytes() const;          // of memory, once all are resident
+  uint64_t arrived_bytes() const;  // of memory that holds weights by now
   // Takes memory for every slot. Call once, then commit() bytes from data offset 0 on.
   Status allocate();
   // Where the next bytes of the file's data belong: a tensor's place, or a bin for those between

@@ -38,6 +38,7 @@ const STALL_TIMEOUT_MS = 30_000;
 /** The figures of a run that has only begun. */
 const NO_RUN = {
   ttftMs: 0,
+  waitedMs: 0,
   promptTokens: 0,
   reusedTokens: 0,
   promptTokensPerSecond: 0,
@@ -48,6 +49,7 @@ const NO_STATS: CoreStats = {
   ...NO_RUN,
   kernels: '',
   threads: 1,
+  decodeThreads: 1,
   contextSize: 0,
   residentBytes: 0,
   streamedBytes: 0,
@@ -127,7 +129,7 @@ export class Engine {
   ) {
     this.#flavour = choice.flavour;
     this.#notes = choice.notes;
-    this.#stats = { ...NO_STATS, threads: choice.threads };
+    this.#stats = { ...NO_STATS, threads: choice.threads, decodeThreads: choice.threads };
     this.#onProgress = options.onProgress ?? (() => {});
     this.#progress = {
       phase: 'header',
@@ -197,7 +199,7 @@ export class Engine {
     switch (message.type) {
       case 'understood':
         this.#info = message.info;
-        if (message.warning !== '') this.#notes.push(message.warning);
+        this.#notes.push(...message.notes);
         this.#understood.resolve();
         break;
       case 'progress':

@@ -136,7 +136,7 @@ export class EngineHost {
       const shown = opened.exact && opened.total > 0 ? opened.total : fileSize;
       const info = this.#info(header.inspect(request.options, shown), maxBytes);
       checkLength(info, opened);
-      this.post({ type: 'understood', info, warning: '', stats: null });
+      this.post({ type: 'understood', info, notes: [], stats: null });
       return;
     }
     const engine = new module.Engine();
@@ -177,7 +177,8 @@ export class EngineHost {
       checkLength(info, opened);
       if (info.error !== undefined) throw new SluiceError(info.error.code, info.error.message);
       this.#engine = engine;
-      this.post({ type: 'understood', info, warning: engine.warning(), stats: this.#stats() });
+      const notes = JSON.parse(engine.notes()) as string[];
+      this.post({ type: 'understood', info, notes, stats: this.#stats() });
     }
     const done = engine.loaded();
     if (done || performance.now() - this.#lastProgress >= PROGRESS_MS) {

@@ -48,7 +48,7 @@ export type ToEngine =
 export type FromEngine =
   | { type: 'alive' }
   | { type: 'closed' }
-  | { type: 'understood'; info: ModelInfo; warning: string; stats: CoreStats | null }
+  | { type: 'understood'; info: ModelInfo; notes: string[]; stats: CoreStats | null }
   | {
       type: 'progress';
       loaded: number;

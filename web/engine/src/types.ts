@@ -135,20 +135,26 @@ export interface Logits {
 export interface EngineStats {
   flavour: Flavour;
   kernels: string;
+  /** That there are. */
   threads: number;
+  /** Of them, those that decode now: without a number asked for, as many as are measured to be fastest. */
+  decodeThreads: number;
   contextSize: number;
   /** From the call of `load` until all weights were there; 0 before. */
   loadMs: number;
-  /** From the start of the generation to its first token. */
+  /** From the start of the generation to its first token, without `waitedMs`. */
   ttftMs: number;
+  /** That the last generation waited for weights that had not arrived. */
+  waitedMs: number;
   promptTokens: number;
   /** Of these, taken from the cache. */
   reusedTokens: number;
+  /** Without `waitedMs`. */
   promptTokensPerSecond: number;
   /** Generated. */
   tokens: number;
   tokensPerSecond: number;
-  /** Weights, KV cache and activations held now. */
+  /** Weights that have arrived, KV cache and activations held now. */
   residentBytes: number;
   streamedBytes: number;
   /** Weight bytes read to decode one token. */
@@ -159,7 +165,7 @@ export interface EngineStats {
   seed: number;
   /** How the last generation ended; null before. */
   finish: Finish | null;
-  /** What a user should know: why there is only one thread, an unknown pre-tokenizer, ... */
+  /** What a user should know: why there are fewer threads, a context beyond the model's own, an unknown pre-tokenizer, ... */
   notes: string[];
 }
 
@@ -170,8 +176,12 @@ export interface MemoryPlan {
   weights: number;
   /** For the whole context; it is allocated as the context fills. */
   kv: number;
+  /** Of the longest prompt. */
   activations: number;
   constant: number;
+  /** Held with an empty context: the weights and the constant. */
+  start: number;
+  /** Held at most, with the context full. */
   total: number;
 }
 
@@ -230,6 +240,8 @@ export interface ModelInfo {
   fits: boolean;
   /** Why it is not supported or doesn't fit. */
   error?: ErrorData;
+  /** What a user should know of it: a context beyond the model's own, an unknown pre-tokenizer, ... */
+  notes: string[];
   metadata: Record<string, MetadataValue>;
   tensors: TensorInfo[];
 }

@@ -123,6 +123,13 @@ describe('load', () => {
     expect(engine.stats.notes.join()).toMatch(/isolated/);
   });
 
+  it("shows the core's notes beside its own", async () => {
+    useFakes({ control: { notes: ['the context is large', 'only 1 of 2 threads'] } });
+    const engine = await Engine.load(MODEL);
+    expect(engine.stats.notes.slice(-2)).toEqual(['the context is large', 'only 1 of 2 threads']);
+    expect(engine.stats.notes.length).toBe(3);
+  });
+
   it('rejects a file that is no model, and the next load works', async () => {
     const control = useFakes();
     await expect(Engine.load(new Blob(['PK\x03\x04 a zip file']))).rejects.toEqual(

@@ -38,6 +38,8 @@ export interface Control {
   starts: { prompt: string | number[]; options: unknown }[];
   opened: { options: unknown; fileSize: number }[];
   cancels: number;
+  /** What the core tells of the model. */
+  notes: string[];
 }
 
 export function makeControl(): Control {
@@ -52,6 +54,7 @@ export function makeControl(): Control {
     starts: [],
     opened: [],
     cancels: 0,
+    notes: [],
   };
 }
 
@@ -123,8 +126,8 @@ class FakeEngine implements EngineHandle {
   inspect(): Answer {
     return inspectAnswer();
   }
-  warning(): string {
-    return '';
+  notes(): string {
+    return JSON.stringify(this.control.notes);
   }
   tokenize(text: string): Int32Array {
     return Int32Array.from(text, (c) => c.charCodeAt(0));
