@@ -81,8 +81,8 @@ std::string memory(const Json& info) {
   memory_row("at the start", whole(memory["start"]), "held with an empty context");
   const uint64_t chunks = (whole(memory["contextSize"]) + kKvChunk - 1) / kKvChunk;
   memory_row("KV cache", whole(memory["kv"]),
-             concat("it grows to this, by ", human_bytes(whole(memory["kv"]) / chunks),
-                    " for each ", kKvChunk, " tokens"));
+             concat("grows to this, ", human_bytes(whole(memory["kv"]) / chunks), " for each ",
+                    kKvChunk, " tokens"));
   memory_row("activations", whole(memory["activations"]), "of the longest prompt");
   memory_row("at most", whole(memory["total"]), "with the context full");
   return out;

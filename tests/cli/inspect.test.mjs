@@ -62,6 +62,19 @@ describe('inspect', () => {
     assert.ok(kv('--kv-type', 'f32') > kv('--kv-type', 'f16'));
     assert.match(sluice(['inspect', '-c', '2048']).out, /context of 2048/);
   });
+  it('says what is held at the start, and what that grows to', () => {
+    const { weights, constant, kv, start, total } = json('inspect', '-c', '4096').memory;
+    assert.equal(start, weights + constant);
+    const { out } = sluice(['inspect', '-c', '4096']);
+    assert.match(out, /^ {2}at the start .* held with an empty context$/m);
+    assert.match(out, /^ {2}KV cache .* grows to this, .* for each 256 tokens$/m);
+    assert.match(out, /^ {2}at most .* with the context full$/m);
+    // A run holds what the start says and one chunk of the cache.
+    const done = sluice(['run', '--json', '-n', '1', '-c', '4096']).out.trim().split('\n').pop();
+    const { residentBytes } = JSON.parse(done).stats;
+    assert.ok(residentBytes >= weights && residentBytes <= start + kv / 16, String(residentBytes));
+    assert.ok(total > start + kv);
+  });
   it('shows files of types and families that are not computed', () => {
     for (const name of ['tiny-llama-iq4_nl.gguf', 'tiny-gemma3-q8_0.gguf']) {
       const model = optional(`models/tiny/${name}`);

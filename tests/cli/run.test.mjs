@@ -126,6 +126,52 @@ describe('run', () => {
     assert.match(err, /context 24,/);
     assert.match(err, /finish: context/);
   });
+  it('never has more tokens of prompt and text than the context', () => {
+    const lines = (...args) =>
+      events(sluice(['run', '--json', '--ignore-eos', '-c', '4', ...greedy, ...args]).out);
+    for (const [ids, room] of [
+      ['1', 3],
+      ['1,2', 2],
+      ['1,2,3', 1],
+    ]) {
+      const tokens = lines('--tokens', ids);
+      const done = tokens.pop();
+      assert.equal(tokens.length, room, ids);
+      assert.equal(done.finish, 'context');
+    }
+    assert.equal(lines('--tokens', '1,2', '-n', '2').pop().finish, 'length');
+    assert.equal(lines('--tokens', '1,2,3,4').pop().code, 'context_full');
+  });
+  it('counts in the singular and says how many threads decode', () => {
+    const one = sluice(['run', '-p', 'a', '-n', '1', '-t', '1']).err;
+    assert.match(one, /; 1 token; finish: length\n.* kernels, 1 thread, /);
+    const { err } = sluice(['run', '-n', '1', '--tokens', '1', '-t', '2']);
+    assert.match(err, /^sluice: prompt of 1 token at .* kernels, 2 threads, /s);
+    const tuned = sluice(['run', '-n', '300', '--ignore-eos']).err;
+    assert.match(
+      tuned,
+      /kernels, (1 thread|\d+ threads( \((1 of them decodes|\d+ of them decode): measured to be faster\))?), context/,
+    );
+    const { stats } = events(sluice(['run', '--json', '-n', '2', '-t', '3']).out).pop();
+    assert.deepEqual([stats.threads, stats.decodeThreads, stats.waitedMs], [3, 3, 0]);
+  });
+  it('warns of a context beyond the one that the model was trained for', () => {
+    const { contextLength } = JSON.parse(sluice(['inspect', '--json']).out);
+    const more = String(contextLength + 1);
+    const warning = new RegExp(
+      `^sluice: warning: the context of ${more} tokens is larger than the ${contextLength} `,
+      'm',
+    );
+    for (const command of [
+      ['run', '-n', '1'],
+      ['logits', '-p', 'a'],
+    ]) {
+      assert.match(sluice([...command, '-c', more]).err, warning);
+      assert.doesNotMatch(sluice([...command, '-c', String(contextLength)]).err, /warning/);
+    }
+    assert.match(sluice(['inspect', '-c', more]).out, /^Notes\n {2}the context of /m);
+    assert.doesNotMatch(sluice(['inspect']).out, /^Notes/m);
+  });
   it('takes each type of KV cache and a context larger than the model was trained for', () => {
     for (const type of ['f32', 'f16', 'q8_0']) {
       assert.equal(sluice(['run', '-n', '8', '--kv-type', type, '-c', '1048576']).status, 0, type);
@@ -158,6 +204,8 @@ describe('run --json', () => {
       'threads',
       'loadMs',
       'ttftMs',
+      'decodeThreads',
+      'waitedMs',
       'promptTokens',
       'promptTokensPerSecond',
       'tokens',
@@ -242,6 +290,58 @@ describe('the program and its surroundings', () => {
       assert.equal(closed.status, 1);
     },
   );
+  describe('in pipes that do not block, as Node and ssh make them', () => {
+    // Runs the program with `redirections` to a pipe that is read at 5 and written at 4, the end
+    // `side` not blocking; then, when it sleeps or is over, the line `rest`. perl is in every Debian.
+    const inPipe = (name, side, before, command, rest) => {
+      const fifo = temporary(name);
+      const perl = `perl -MFcntl -e 'fcntl(STDIN, F_SETFL, fcntl(STDIN, F_GETFL, 0) | O_NONBLOCK) or die'`;
+      return shell(
+        `mkfifo ${fifo}; exec 3<>${fifo} 4>${fifo} 5<${fifo} 3>&-; ${perl} <&${side}; ${before}
+        "$SLUICE" ${command} & pid=$!
+        while { read -r stat </proc/$pid/stat; } 2>/dev/null && [[ $stat != *') '[SZ]' '* ]]; do :; done
+        ${rest}; wait $pid`,
+      );
+    };
+    it('output goes on when there is room again', () => {
+      const words = temporary('words.txt', 'Once upon a time. '.repeat(20_000));
+      const command = `tokenize -f ${words}`;
+      const { out, err } = inPipe('out', 4, '', `${command} >&4 4>&- 5<&-`, 'exec 4>&-; cat <&5');
+      assert.equal(err, '');
+      assert.equal(out, sluice(['tokenize', '-f', words]).out);
+    });
+    it('so do figures', () => {
+      const command = 'run -n 0 -t 1 --seed 12345 2>&4 4>&- 5<&-';
+      const fill = 'head -c 65536 /dev/zero >&4;';
+      const { out } = inPipe('figures', 4, fill, command, 'exec 4>&-; tail -c 400 <&5');
+      assert.match(out, /finish: length\n.*seed 12345.*loaded in .* ms\n$/s);
+    });
+    it('input is waited for', () => {
+      const command = 'tokenize -f - <&5 4>&- 5<&-';
+      const { out, err } = inPipe('input', 5, '', command, `printf 'a time' >&4; exec 4>&-`);
+      assert.equal(err, '');
+      assert.equal(out, sluice(['tokenize', '-p', 'a time']).out);
+    });
+  });
+  it('goes on with the threads that can be started, and says so', (t) => {
+    // Stacks of 1 GB in 3.7 GB of addresses: three find room, or a few less.
+    const limited = (args) =>
+      shell(`ulimit -s 1000000 && ulimit -v 3700000 || exit 99; "$SLUICE" ${args}`);
+    const { status, out, err } = limited('run -t 8 -n 4 --temp 0');
+    if (status === 99) return t.skip('the limits can not be set here');
+    assert.equal(status, 0, err);
+    const [, threads] = /^sluice: warning: only (\d) of 8 threads could be started/.exec(err);
+    assert.match(err, new RegExp(`kernels, ${threads} threads?, `));
+    assert.equal(out, sluice(['run', '-t', '8', '-n', '4', ...greedy]).out);
+    const bench = limited('bench -t 8 -p 4 -n 2 -r 1 --json');
+    assert.equal(bench.status, 0, bench.err);
+    assert.match(bench.err, /^sluice: warning: only \d of 8 threads could be started/);
+    assert.deepEqual(
+      JSON.parse(bench.out).runs.map((run) => run.threads),
+      [Number(/only (\d)/.exec(bench.err)[1])],
+    );
+    return undefined;
+  });
   it('closed standard streams do no harm', () => {
     assert.equal(shell('"$SLUICE" run -n 3 <&-').status, 0);
     assert.equal(shell('"$SLUICE" run -n 3 2>&-').status, 0);
