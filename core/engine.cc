@@ -121,9 +121,10 @@ Status Engine::State::understand(Gguf&& gguf) {
   SLUICE_ASSIGN(config, read_config(header));
   SLUICE_ASSIGN(tokenizer, Tokenizer::from_gguf(header));
   if (tokenizer->vocab_size() != config.n_vocab) {
-    return fail(Code::bad_file, "the vocabulary has ", tokenizer->vocab_size(),
-                " tokens, but token_embd.weight has ", config.n_vocab,
-                " rows; the file is damaged");
+    return fail(Code::bad_file, "the vocabulary has ",
+                counted(static_cast<uint64_t>(tokenizer->vocab_size()), "token"),
+                ", but token_embd.weight has ",
+                counted(static_cast<uint64_t>(config.n_vocab), "row"), "; the file is damaged");
   }
   SLUICE_ASSIGN(decoder, Decoder::bind(header, config));
   context_size = context_of(config, options);
@@ -182,8 +183,9 @@ Status Engine::end_of_file() {
   State& s = *state_;
   if (!s.understood) return s.parser.finish();
   if (s.decoder->weights().resident()) return {};
-  return fail(Code::bad_file, "the file ends after ", s.taken, " bytes, but its header promises ",
-              s.taken + s.decoder->weights().missing_bytes(), "; it is cut short: get it again");
+  return fail(Code::bad_file, "the file ends after ", counted(s.taken, "byte"),
+              ", but its header promises ", s.taken + s.decoder->weights().missing_bytes(),
+              "; it is cut short: get it again");
 }
 
 void Engine::State::note_loaded() {

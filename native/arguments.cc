@@ -185,12 +185,6 @@ CLI::Option* add_value(CLI::App& app, const std::string& name, const std::string
       ->expected(1);
 }
 
-CLI::Option* add_text(CLI::App& app, const std::string& name, std::string& target,
-                      const std::string& type, const std::string& description) {
-  return add_value(app, name, type, description,
-                   [&target](const std::string& text) { target = text; });
-}
-
 CLI::Option* add_stops(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                        const std::string& description) {
   return app
@@ -246,14 +240,22 @@ CLI::Option* add_kv_type(CLI::App& app, KvType& target) {
                    });
 }
 
-int64_t read_integer(const std::string& name, const std::string& text, int64_t low, int64_t high) {
+namespace {
+
+std::optional<int64_t> integer_in(std::string_view text, int64_t low, int64_t high) {
   int64_t value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || value < low || value > high) {
-    refuse(name, concat("a whole number from ", low, " to ", high), text);
-  }
-  return value;
+  const bool read = error == std::errc() && stop == end;
+  return read && value >= low && value <= high ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+int64_t read_integer(const std::string& name, const std::string& text, int64_t low, int64_t high) {
+  const auto value = integer_in(text, low, high);
+  if (!value) refuse(name, concat("a whole number from ", low, " to ", high), text);
+  return *value;
 }
 
 uint64_t read_unsigned(const std::string& name, const std::string& text) {
@@ -269,14 +271,24 @@ std::vector<int64_t> read_integers(const std::string& name, const std::string& t
   std::vector<int64_t> values;
   for (size_t at = 0; at <= text.size();) {
     const size_t comma = std::min(text.find(',', at), text.size());
-    values.push_back(read_integer(name, text.substr(at, comma - at), low, high));
+    const std::string item = text.substr(at, comma - at);
+    const auto value = integer_in(item, low, high);
+    if (!value) {
+      refuse(name, concat("whole numbers from ", low, " to ", high, " with commas between them"),
+             item.size() == text.size() ? text : concat(printable(item, 30), "' in '", text));
+    }
+    values.push_back(*value);
     at = comma + 1;
   }
   return values;
 }
 
 void add_model(CLI::App& app, std::string& target) {
-  add_text(app, "MODEL", target, "FILE", "a GGUF file; without one, the bundled model");
+  add_value(app, "MODEL", "FILE", "a GGUF file; without one, the bundled model",
+            [&target](const std::string& text) {
+              if (text.empty()) refuse("MODEL", "the path of a GGUF file", text);
+              target = text;
+            });
 }
 
 void add_prompt_text(CLI::App& app, Prompt& prompt) {
@@ -287,7 +299,10 @@ void add_prompt_text(CLI::App& app, Prompt& prompt) {
 
 void add_prompt_file(CLI::App& app, Prompt& prompt) {
   add_value(app, "-f", "FILE", "the text is this file, byte for byte; - is standard input",
-            [&prompt](const std::string& text) { prompt.file = text; })
+            [&prompt](const std::string& text) {
+              if (text.empty()) refuse("-f", "the path of a file", text);
+              prompt.file = text;
+            })
       ->group("Input")
       ->excludes("-p");
 }
@@ -318,8 +333,16 @@ void add_context(CLI::App& app, LoadOptions& options) {
   add_kv_type(app, options.kv_type)->group("Model");
 }
 
+CLI::Option* add_flag(CLI::App& app, const std::string& name, bool& target,
+                      const std::string& description) {
+  const auto takes_none = [](const std::string& value) {
+    return value == "true" ? "" : concat("takes no value, found '", printable(value), "'");
+  };
+  return app.add_flag(name, target, description)->check(takes_none);
+}
+
 void add_json(CLI::App& app, bool& json, const std::string& description) {
-  app.add_flag("--json", json, description)->group("Output");
+  add_flag(app, "--json", json, description)->group("Output");
 }
 
 }  // namespace sluice::cli

@@ -15,8 +15,6 @@ namespace sluice::cli {
 // --- values --------------------------------------------------------------------------------------
 // Each reads the whole argument or refuses it: no "12abc", no NaN, nothing out of range.
 
-CLI::Option* add_text(CLI::App& app, const std::string& name, std::string& target,
-                      const std::string& type, const std::string& description);
 // Repeatable; each must have 1 to 1024 bytes.
 CLI::Option* add_stops(CLI::App& app, const std::string& name, std::vector<std::string>& target,
                        const std::string& description);
@@ -56,6 +54,9 @@ void add_prompt_tokens(CLI::App& app, Prompt& prompt);
 // -t, -c, --kv-type
 void add_threads(CLI::App& app, LoadOptions& options);
 void add_context(CLI::App& app, LoadOptions& options);
+// On or off: takes no value, not even with "=".
+CLI::Option* add_flag(CLI::App& app, const std::string& name, bool& target,
+                      const std::string& description);
 void add_json(CLI::App& app, bool& json, const std::string& description);
 
 // --- the commands --------------------------------------------------------------------------------

@@ -305,7 +305,7 @@ void add_bench(CLI::App& program, int& status) {
               options->threads.assign(list.begin(), list.end());
             })
       ->group("Work");
-  app->add_flag("--profile", options->profile, "where the time goes, by phase")->group("Work");
+  add_flag(*app, "--profile", options->profile, "where the time goes, by phase")->group("Work");
   add_json(*app, options->json, "the figures as one JSON object");
   app->callback([options, &status] { status = bench(*options); });
 }

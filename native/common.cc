@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kBundledModel[] = "stories-q8_0.gguf";
+constexpr size_t kMaxPath = 400;  // of a path, shown
 constexpr size_t kMaxPromptBytes = size_t{256} << 20;
 
 volatile std::sig_atomic_t winding_up = 0;
@@ -165,12 +166,13 @@ Result<std::string> find_model(const std::string& given) {
   if (!given.empty()) {
     const fs::file_status status = fs::status(given, error);
     if (!fs::exists(status)) {
-      return fail(Code::bad_file, "can't open ", given, ": ",
+      return fail(Code::bad_file, "can't open ", printable(given, kMaxPath), ": ",
                   error ? error.message() : "No such file or directory",
                   "; expected the path of a GGUF model");
     }
     if (fs::is_directory(status)) {
-      return fail(Code::bad_file, given, " is a directory; expected the path of a GGUF model");
+      return fail(Code::bad_file, printable(given, kMaxPath),
+                  " is a directory; expected the path of a GGUF model");
     }
     return given;
   }
@@ -187,8 +189,8 @@ Result<std::string> find_model(const std::string& given) {
 Status check_kernels() {
   if (choose_kernels() != nullptr) return {};
   const char* name = std::getenv("SLUICE_KERNELS");
-  return fail(Code::invalid_argument, "SLUICE_KERNELS=", printable(name != nullptr ? name : ""),
-              " names no kernels that run on this machine; those that do are ",
+  return fail(Code::invalid_argument, "SLUICE_KERNELS is '", printable(name != nullptr ? name : ""),
+              "', which names no kernels that run here; those that do are ",
               supported_kernel_names());
 }
 
@@ -209,7 +211,7 @@ Result<std::string> prompt_text(const Prompt& prompt) {
   if (prompt.text) return *prompt.text;
   const std::string& path = prompt.file.value_or("-");
   const bool from_stdin = path == "-";
-  const std::string name = from_stdin ? std::string("standard input") : path;
+  const std::string name = from_stdin ? std::string("standard input") : printable(path, kMaxPath);
   const int fd = from_stdin ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     return fail(Code::bad_file, "can't open the prompt's file ", name, ": ", std::strerror(errno));

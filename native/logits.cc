@@ -109,7 +109,7 @@ void add_logits(CLI::App& program, int& status) {
   add_prompt_tokens(*app, options->prompt);
   add_integer(*app, "--top", options->top, 0, 1 << 20, "N", "how many tokens (default 10)")
       ->group("Output");
-  app->add_flag("--hash", options->hash, "print the hash alone")->group("Output");
+  add_flag(*app, "--hash", options->hash, "print the hash alone")->group("Output");
   add_json(*app, options->json, "every position as JSON");
   add_threads(*app, options->load);
   add_context(*app, options->load);

@@ -88,7 +88,7 @@ int run_program(int argc, char** argv) {
     write_out(concat(version.what(), "\n"));
     return kDone;
   } catch (const CLI::ParseError& error) {
-    return usage_error(error.what(), json, argv[1][0] == '-' ? "" : argv[1]);
+    return usage_error(printable(error.what(), 400), json, argv[1][0] == '-' ? "" : argv[1]);
   }
 }
 

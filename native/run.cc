@@ -149,15 +149,15 @@ void add_run(CLI::App& program, int& status) {
   add_prompt_text(*app, options->prompt);
   add_prompt_file(*app, options->prompt);
   add_prompt_tokens(*app, options->prompt);
-  app->add_flag("--special", options->generate.special,
-                "special tokens written out in the text count as such")
+  add_flag(*app, "--special", options->generate.special,
+           "special tokens written out in the text count as such")
       ->group("Input");
   add_integer(*app, "-n", options->generate.max_tokens, -1, INT32_MAX, "N",
               "at most N tokens; -1: until the text or the context ends (default)")
       ->group("Output");
   add_stops(*app, "--stop", options->generate.stop, "end before this text; may be given again")
       ->group("Output");
-  app->add_flag("--ignore-eos", options->generate.ignore_eos, "go on where the model would end")
+  add_flag(*app, "--ignore-eos", options->generate.ignore_eos, "go on where the model would end")
       ->group("Output");
   add_integer(*app, "--top-logprobs", options->generate.top_logprobs, 0, 100, "N",
               "with --json: the N likeliest tokens beside each (default 0)")

@@ -83,12 +83,12 @@ void add_tokenize(CLI::App& program, int& status) {
   add_model(*app, options->model);
   add_prompt_text(*app, options->prompt);
   add_prompt_file(*app, options->prompt);
-  app->add_flag("--bos", options->bos, "put in front what the model is given in front of a prompt")
+  add_flag(*app, "--bos", options->bos, "put in front what the model is given in front of a prompt")
       ->group("Input");
-  app->add_flag("--special", options->special,
-                "special tokens written out in the text count as such")
+  add_flag(*app, "--special", options->special,
+           "special tokens written out in the text count as such")
       ->group("Input");
-  app->add_flag("--lines", options->lines, "each line of the text by itself, without its end")
+  add_flag(*app, "--lines", options->lines, "each line of the text by itself, without its end")
       ->group("Input");
   add_json(*app, options->json, "ids and pieces as JSON, one object a line");
   app->callback([options, &status] { status = tokenize(*options); });

@@ -211,7 +211,8 @@ Status GgufParser::State::advance() {
 // The next item has a fixed size.
 Status GgufParser::State::expect(Stage next, uint64_t bytes) {
   if (file_size > 0 && bytes > left()) {
-    return refuse("the file ends after ", file_size, " bytes, in the middle of its header");
+    return refuse("the file ends after ", counted(file_size, "byte"),
+                  ", in the middle of its header");
   }
   stage = next;
   needed = bytes;
@@ -424,9 +425,9 @@ Status GgufParser::State::end_header() {
   }
   if (file_size > 0 && gguf.file_bytes() > file_size) {
     const uint64_t missing = gguf.file_bytes() - file_size;
-    return fail(Code::bad_file, "the file has ", file_size, " bytes, but its header promises ",
-                gguf.file_bytes(), ": ", missing, missing == 1 ? " byte is" : " bytes are",
-                " missing. Download it again");
+    return fail(Code::bad_file, "the file has ", counted(file_size, "byte"),
+                ", but its header promises ", gguf.file_bytes(), ": ", missing,
+                missing == 1 ? " byte is" : " bytes are", " missing. Download it again");
   }
   return expect(Stage::padding, gguf.data_offset - position);
 }
@@ -440,7 +441,7 @@ Status GgufParser::State::finish() const {
     if (!first.starts_with(std::string_view("GGUF").substr(0, first.size())))
       return not_gguf(first);
   }
-  return fail(Code::bad_file, "the file ends after ", position, " bytes, in ", where(),
+  return fail(Code::bad_file, "the file ends after ", counted(position, "byte"), ", in ", where(),
               "; expected ",
               stage == Stage::padding ? "its tensors' data" : "the rest of its header",
               ". It was cut short: download it again");

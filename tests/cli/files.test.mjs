@@ -37,6 +37,16 @@ function refused(path, code, reason, which = commands) {
 
 describe('files that can not be used', () => {
   it('one that is not there', () => refused(temporary('missing.gguf'), 'bad_file', /No such file/));
+  it('one whose name could write to the terminal', () => {
+    for (const args of [
+      ['run', '\u001b[31m\n.gguf'],
+      ['run', '-f', '\u001b[31m\n.txt'],
+    ]) {
+      const { status, err } = sluice(args);
+      assert.equal(status, 3);
+      assert.match(err, /^sluice: error: can't open .*\?\[31m\?\..*No such file[^\n]*\n$/);
+    }
+  });
   it('a directory', () => refused(dirname(bundled), 'bad_file', /directory/));
   it('an empty file', () => refused(temporary('empty.gguf', ''), 'bad_file', /empty/));
   it('a page of HTML', () =>
