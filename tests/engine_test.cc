@@ -217,6 +217,9 @@ TEST(Errors, AbsurdLoadOptionsAreRefused) {
     ASSERT_FALSE(engine.has_value());
     EXPECT_EQ(engine.error().code, Code::invalid_argument);
     EXPECT_LT(engine.error().message.size(), 400u);
+    if (!options.kernels.empty()) {
+      EXPECT_EQ(engine.error().message.find("the option kernels is '"), 0u);
+    }
     EXPECT_FALSE(plan_memory(*header, options).has_value());
   }
 }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "gguf_builder.h"
 #include "hazards.h"
@@ -24,20 +25,15 @@ int main(int argc, char** argv) {
       std::exit(1);
     }
   };
-  std::string index;
+  nlohmann::ordered_json index = nlohmann::ordered_json::array();
   for (const sluice::Hazard& hazard : sluice::all_hazards()) {
     if (!hazard.telling) continue;
     const std::string name = hazard.name + ".gguf";
     write(name, hazard.bytes);
-    std::string says;
-    for (const char c : hazard.says) {
-      if (c == '"' || c == '\\') says.push_back('\\');
-      says.push_back(c);
-    }
-    index += sluice::concat(index.empty() ? "[\n" : ",\n", R"({"file":")", name, R"(","code":")",
-                            sluice::code_name(hazard.code), R"(","says":")", says, R"("})");
+    index.push_back(
+        {{"file", name}, {"code", sluice::code_name(hazard.code)}, {"says", hazard.says}});
   }
-  write("index.json", index + "\n]\n");
+  write("index.json", index.dump(1) + "\n");
   write("good.gguf", sluice::tiny_model().build());
   return 0;
 }

@@ -47,6 +47,10 @@ for (const flavour of NODE_FLAVOURS) {
     assert.throws(() => parse(empty.open('{"contextSize":-1}', 0)), invalid);
     assert.throws(() => parse(empty.open('{"nonsense":1}', 0)), invalid);
     assert.throws(() => parse(empty.open('{', 0)), invalid);
+    assert.throws(() => parse(empty.open('{"kernels":"generic"}', 0)), {
+      ...invalid,
+      message: /^the option kernels is 'generic', .* wasm-simd$/,
+    });
     empty.delete();
     const engine = load(opened, fs.readFileSync(BUNDLED), { threads: 1, contextSize: 64 });
     for (const options of ['{"temperature":null}', '{"topK":-1}', '{"maxTokens":"many"}', '[]']) {
@@ -65,7 +69,11 @@ for (const flavour of NODE_FLAVOURS) {
     );
     parse(engine.startText('Once', '{"maxTokens":3,"ignoreEos":true}'));
     assert.equal(events(engine).length, 4);
+    assert.deepEqual(JSON.parse(engine.notes()), []);
     engine.delete();
+    const wide = load(opened, fs.readFileSync(BUNDLED), { threads: 1, contextSize: 4096 });
+    assert.match(JSON.parse(wide.notes())[0], /^the context of 4096 tokens is larger than the /);
+    wide.delete();
   });
 
   test(`${flavour}: twenty loads take no more memory than one`, { skip: missing }, async (t) => {
