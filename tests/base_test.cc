@@ -1,6 +1,5 @@
 // base/: numbers that must be the same everywhere, UTF-8, and the thread pool.
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <atomic>
 #include <bit>
@@ -10,12 +9,14 @@
 #include <thread>
 #include <vector>
 
+#include "../native/together.h"
 #include "base/aligned.h"
 #include "base/half.h"
 #include "base/math.h"
 #include "base/result.h"
 #include "base/threads.h"
 #include "base/utf8.h"
+#include "no_more_threads.h"
 
 namespace sluice {
 namespace {
@@ -220,17 +221,10 @@ TEST(Threads, NobodyWaitsForAWorkerThatIsLate) {
   work.over = true;
 }
 
-// Threads whose stacks no memory has room for: a system that starts no more of them.
 TEST(Threads, ThatCantBeStartedAreDoneWithout) {
-  pthread_attr_t usual;
-  pthread_attr_t huge;
-  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
-  pthread_attr_init(&huge);
-  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t{1} << 46), 0);
-  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
   {
+    const NoMoreThreads now;
     Pool pool(4);
-    pthread_setattr_default_np(&usual);
     EXPECT_EQ(pool.size(), 1);
     pool.limit(4);
     std::atomic<int> items{0};
@@ -242,9 +236,16 @@ TEST(Threads, ThatCantBeStartedAreDoneWithout) {
     });
     EXPECT_EQ(items.load(), 10);
   }
-  pthread_attr_destroy(&huge);
-  pthread_attr_destroy(&usual);
   EXPECT_EQ(Pool(4).size(), 4);
+}
+
+// What sluice bench measures with: infinitely long is no rate.
+TEST(Threads, ThatCantBeStartedAreNotMeasured) {
+  const auto measure = [](int rounds) { return rounds * cli::seconds_together(3, [](size_t) {}); };
+  EXPECT_GT(cli::median_rate(1, measure), 0);
+  const NoMoreThreads now;
+  EXPECT_TRUE(std::isinf(cli::seconds_together(3, [](size_t) {})));
+  EXPECT_EQ(cli::median_rate(1, measure), 0);
 }
 
 // Fewer take part when told so, and all of the work is done; those that sleep wake up again, or

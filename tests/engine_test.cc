@@ -1,13 +1,12 @@
 // How an engine behaves, beyond its numbers: ends, errors, arriving weights, memory. Its
 // text is tested in engine_text_test.cc.
-#include <pthread.h>
-
 #include <functional>
 #include <limits>
 #include <set>
 
 #include "base/stopwatch.h"
 #include "engine_fixture.h"
+#include "no_more_threads.h"
 
 namespace sluice {
 namespace {
@@ -503,18 +502,12 @@ TEST(Notes, TellOfAContextBeyondTheModels) {
 }
 
 TEST(Notes, TellOfThreadsThatCouldNotBeStarted) {
-  pthread_attr_t usual;
-  pthread_attr_t huge;
-  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
-  pthread_attr_init(&huge);
-  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t{1} << 46), 0);
-  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
   LoadOptions options;
   options.threads = 3;
-  const auto engine = load_bytes(tiny_bytes(), options);
-  pthread_setattr_default_np(&usual);
-  pthread_attr_destroy(&huge);
-  pthread_attr_destroy(&usual);
+  const auto engine = [&] {
+    const NoMoreThreads now;
+    return load_bytes(tiny_bytes(), options);
+  }();
   ASSERT_NE(engine, nullptr);
   EXPECT_EQ(engine->stats().threads, 1);
   ASSERT_EQ(engine->notes().size(), 1u);
