@@ -1,6 +1,7 @@
 #include "base/result.h"
 
 #include <charconv>
+#include <cstdlib>
 
 #include "base/utf8.h"
 
@@ -46,17 +47,23 @@ void append_unsigned(std::string& out, uint64_t value) {
   out.append(digits, end);
 }
 
-void append(std::string& out, double value) {
-  char digits[40];
-  auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
-  out.append(digits, end);
+// By trying: to_chars's own search for the shortest text has tables of 10 kB.
+template <typename Float>
+void append_shortest(std::string& out, Float value, int max_precision) {
+  char digits[40] = {};
+  for (int precision = 6; precision <= max_precision; ++precision) {
+    const auto written =
+        std::to_chars(digits, digits + sizeof digits - 1, static_cast<double>(value),
+                      std::chars_format::general, precision);
+    *written.ptr = 0;
+    if (static_cast<Float>(std::strtod(digits, nullptr)) == value) break;
+  }
+  out.append(digits);
 }
 
-void append(std::string& out, float value) {
-  char digits[24];
-  auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
-  out.append(digits, end);
-}
+void append(std::string& out, double value) { append_shortest(out, value, 17); }
+
+void append(std::string& out, float value) { append_shortest(out, value, 9); }
 
 }  // namespace detail
 
