@@ -243,9 +243,8 @@ std::string context_note(uint64_t context, uint64_t trained) {
 
 std::vector<std::string> Engine::notes() const {
   const State& s = *state_;
-  std::vector<std::string> notes;
-  if (!s.understood) return notes;
-  if (!s.tokenizer->warning().empty()) notes.emplace_back(s.tokenizer->warning());
+  if (!s.understood) return {};
+  std::vector<std::string> notes = s.tokenizer->warnings();
   std::string context =
       context_note(s.context_size, static_cast<uint64_t>(s.config.context_length));
   if (!context.empty()) notes.push_back(std::move(context));

@@ -52,7 +52,7 @@ std::string_view finish_name(Finish finish);
 // What one step() brought.
 struct Event {
   enum class Kind {
-    working,  // part of the prompt is computed
+    working,  // part of the prompt is encoded or computed
     waiting,  // the weights that come next have not arrived yet
     token,
     done,
@@ -149,14 +149,15 @@ class Engine {
   // Begins a generation after `prompt` (taken as it is, or encoded with the prefix that the file
   // asks for). invalid_argument for bad options, ids outside the vocabulary or an empty prompt;
   // context_full when the prompt leaves no room; busy while another runs. What the prompt shares
-  // with the cache is not computed again.
+  // with the cache is not computed again. A long text is encoded by the first calls of step(),
+  // which then fail in the same ways; context_full comes as soon as it is certain.
   Status start(std::span<const TokenId> prompt, const GenerateOptions& options);
   Status start(std::string_view prompt, const GenerateOptions& options);
   // Begins computing logits[n_vocab] of the last of `ids` (all_positions: of each), `batch` tokens
   // a pass (0: all in one). The cache is not used, but left filled.
   Status start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions = false);
-  // One slice of the work: at most one layer of one block of the prompt, or one token.
-  // With nothing started: Event done.
+  // One slice of the work: some text of the prompt encoded, at most one layer of one block of it,
+  // or one token. With nothing started: Event done.
   Result<Event> step();
   // Ends what runs; the cache stays consistent. The next step() gives done, aborted, with no more
   // text.

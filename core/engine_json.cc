@@ -313,7 +313,7 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options,
                    std::vector<std::string>& notes) {
   auto plan = plan_memory(header, options);
   const auto tokenizer = Tokenizer::from_gguf(header);
-  if (tokenizer && !tokenizer->warning().empty()) notes.emplace_back(tokenizer->warning());
+  if (tokenizer) notes = tokenizer->warnings();
   if (plan && !tokenizer) plan = std::unexpected(tokenizer.error());
   if (!plan) {
     append(out, "memory", nullptr);

@@ -41,12 +41,23 @@ class PendingText {
   std::deque<Event> events_;
 };
 
+// A prompt's text on its way to ids.
+struct Prompt {
+  Prompt(const Tokenizer& tokenizer, std::string_view of, bool special)
+      : text(of), encoding(tokenizer, text, special) {}
+  Prompt(const Prompt&) = delete;
+  Prompt& operator=(const Prompt&) = delete;
+  std::string text;
+  Encoding encoding;
+};
+
 // What start() began. Passes are computed in slices: step() says where it left off.
 struct Run {
   enum class Kind { none, generate, logits };
   Kind kind = Kind::none;
   bool cancelled = false;
-  std::vector<TokenId> tokens;  // the prompt, then what was generated
+  std::unique_ptr<Prompt> prompt;  // until all of it is encoded
+  std::vector<TokenId> tokens;     // the prompt, then what was generated
   size_t n_prompt = 0;
   // The pass in progress computes tokens[pass_begin, pass_end).
   size_t pass_begin = 0;
@@ -113,6 +124,9 @@ struct Engine::State {
   Status understand(Gguf&& gguf);
   void note_loaded();
   bool arrived(int slot, Event& event);
+  Status check_room(const Encoding& encoding) const;
+  Status encode_slice();
+  Status begin(std::span<const TokenId> prompt, const GenerateOptions& how);
   Status compute_slice(Event& event);
   Status after_pass(Event& event);
   Status take_token();

@@ -123,12 +123,37 @@ uint64_t random_seed() {
 Status Engine::start(std::string_view prompt, const GenerateOptions& options) {
   State& s = *state_;
   if (!s.understood) return fail(Code::invalid_argument, "the model's header has not arrived yet");
-  std::vector<TokenId> ids(s.tokenizer->prefix().begin(), s.tokenizer->prefix().end());
-  const std::vector<TokenId> text = s.tokenizer->encode(prompt, options.special);
+  if (running()) return fail(Code::busy, "the engine is generating; wait for its end or cancel it");
+  SLUICE_TRY(validate(options));
+  SLUICE_TRY(s.check_room(Encoding(*s.tokenizer, prompt, options.special)));
+  s.run = Run();
+  s.run.kind = Run::Kind::generate;
+  s.run.options = options;
+  s.run.prompt = std::make_unique<Prompt>(*s.tokenizer, prompt, options.special);
+  // A short prompt is begun at once, so that what is wrong with it is said here.
+  const Status begun = s.encode_slice();
+  if (!begun) s.end_run(Finish::aborted);
+  return begun;
+}
+
+// Fails once a text surely has more tokens than the context.
+Status Engine::State::check_room(const Encoding& encoding) const {
+  if (encoding.least_ids() < context_size) return {};
+  return fail(Code::context_full, "the prompt has ", encoding.least_ids(),
+              " tokens or more, but the context holds ", context_size,
+              " and the answer needs room, too; shorten the prompt or load with a larger context");
+}
+
+// A slice of the prompt's text becomes ids; the last one begins the run.
+Status Engine::State::encode_slice() {
+  if (run.prompt->encoding.step()) return check_room(run.prompt->encoding);
+  const std::vector<TokenId> text = run.prompt->encoding.take();
+  std::vector<TokenId> ids(tokenizer->prefix().begin(), tokenizer->prefix().end());
   // A prompt that writes BOS itself gets no second one.
   if (!ids.empty() && !text.empty() && text.front() == ids.back()) ids.clear();
   ids.insert(ids.end(), text.begin(), text.end());
-  return start(ids, options);
+  const GenerateOptions how = std::move(run.options);
+  return begin(ids, how);
 }
 
 Status Engine::start(std::span<const TokenId> prompt, const GenerateOptions& options) {
@@ -136,35 +161,37 @@ Status Engine::start(std::span<const TokenId> prompt, const GenerateOptions& opt
   if (!s.understood) return fail(Code::invalid_argument, "the model's header has not arrived yet");
   if (running()) return fail(Code::busy, "the engine is generating; wait for its end or cancel it");
   SLUICE_TRY(validate(options));
-  SLUICE_TRY(check_prompt(prompt, *s.tokenizer));
-  if (prompt.size() >= s.context_size) {
+  return s.begin(prompt, options);
+}
+
+Status Engine::State::begin(std::span<const TokenId> prompt, const GenerateOptions& how) {
+  SLUICE_TRY(check_prompt(prompt, *tokenizer));
+  if (prompt.size() >= context_size) {
     return fail(
         Code::context_full, "the prompt has ", counted(prompt.size(), "token"),
-        ", but the context holds ", s.context_size,
+        ", but the context holds ", context_size,
         " and the answer needs room, too; shorten the prompt or load with a larger context");
   }
-  s.run = Run();
-  Run& run = s.run;
+  run = Run();
   run.kind = Run::Kind::generate;
-  run.options = options;
-  if (!options.has_seed) run.options.sampler.seed = random_seed();
+  run.options = how;
+  if (!how.has_seed) run.options.sampler.seed = random_seed();
   run.sampler.emplace(run.options.sampler);
-  run.text.start(&*s.tokenizer, s.tokenizer->is_special(prompt.back()), options.stop);
+  run.text.start(&*tokenizer, tokenizer->is_special(prompt.back()), how.stop);
   run.tokens.assign(prompt.begin(), prompt.end());
   run.n_prompt = prompt.size();
   run.started = Clock::now();
   // The last prompt token is always computed: its logits are wanted.
-  const size_t limit = std::min(s.cached.size(), prompt.size() - 1);
-  while (run.pass_begin < limit && s.cached[run.pass_begin] == prompt[run.pass_begin])
+  const size_t limit = std::min(cached.size(), prompt.size() - 1);
+  while (run.pass_begin < limit && cached[run.pass_begin] == prompt[run.pass_begin])
     ++run.pass_begin;
   run.pass_end = prompt.size();
-  Stats& stats = s.stats;
   stats.ttft_ms = stats.waited_ms = stats.prompt_tps = stats.tps = 0;
   stats.tokens = 0;
   stats.prompt_tokens = static_cast<int64_t>(prompt.size());
   stats.reused_tokens = static_cast<int64_t>(run.pass_begin);
   stats.seed = run.options.sampler.seed;
-  if (options.max_tokens == 0) run.finish = Finish::length;
+  if (how.max_tokens == 0) run.finish = Finish::length;
   return {};
 }
 
@@ -217,7 +244,8 @@ Result<Event> Engine::step() {
   }
   if (run.events.empty() && !run.finish.has_value()) {
     event.kind = Event::Kind::working;
-    if (const Status status = s.compute_slice(event); !status.has_value()) {
+    const Status status = run.prompt ? s.encode_slice() : s.compute_slice(event);
+    if (!status.has_value()) {
       s.end_run(Finish::aborted);
       return std::unexpected(status.error());
     }

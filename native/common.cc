@@ -237,13 +237,10 @@ Result<std::string> prompt_text(const Prompt& prompt) {
   return text;
 }
 
-std::vector<TokenId> encode_with_prefix(const Tokenizer& tokenizer, std::string_view text,
-                                        bool special) {
+void add_prefix(const Tokenizer& tokenizer, std::vector<TokenId>& ids) {
   const auto prefix = tokenizer.prefix();
-  std::vector<TokenId> ids = tokenizer.encode(text, special);
   const bool has_prefix = !prefix.empty() && !ids.empty() && ids.front() == prefix.back();
   if (!has_prefix) ids.insert(ids.begin(), prefix.begin(), prefix.end());
-  return ids;
 }
 
 }  // namespace sluice::cli

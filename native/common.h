@@ -70,9 +70,7 @@ struct Prompt {
 };
 // -p's text or the file's bytes as they are; bad_file where it can't be read.
 Result<std::string> prompt_text(const Prompt& prompt);
-// The ids that the model is given for a text: its prefix (BOS), unless the text itself begins with
-// it, and the text's own.
-std::vector<TokenId> encode_with_prefix(const Tokenizer& tokenizer, std::string_view text,
-                                        bool special);
+// Puts what a prompt gets in front of a text's ids (BOS), unless the text itself begins with it.
+void add_prefix(const Tokenizer& tokenizer, std::vector<TokenId>& ids);
 
 }  // namespace sluice::cli

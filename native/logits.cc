@@ -84,10 +84,13 @@ int logits(const Options& options) {
   const auto engine = load(*path, options.load);
   if (!engine) return fail_with(engine.error());
   warn((*engine)->notes());
-  const std::vector<TokenId> ids =
-      options.prompt.tokens
-          ? *options.prompt.tokens
-          : encode_with_prefix((*engine)->tokenizer(), *options.prompt.text, false);
+  std::vector<TokenId> ids;
+  if (options.prompt.tokens) {
+    ids = *options.prompt.tokens;
+  } else {
+    ids = (*engine)->tokenizer().encode(*options.prompt.text);
+    add_prefix((*engine)->tokenizer(), ids);
+  }
   if (const auto computed = compute(**engine, ids, options); !computed) {
     return fail_with(computed.error());
   }

@@ -1,5 +1,6 @@
 // sluice tokenize: a text's token ids. Needs a vocabulary, no weights.
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "arguments.h"
 
@@ -25,26 +26,46 @@ Examples:
   sluice tokenize -p "Once upon a time"
   sluice tokenize model.gguf -f text.txt --lines --json)";
 
+constexpr size_t kWriteBytes = 64 << 10;  // at a time
+
 // What a token stands for; a control token, which stands for no text, by its name.
 std::string_view shown(const Tokenizer& tokenizer, TokenId id) {
   const std::string_view piece = tokenizer.piece(id);
   return piece.empty() ? tokenizer.raw_token(id) : piece;
 }
 
-std::string encoded(const Tokenizer& tokenizer, std::string_view text, const Options& options) {
-  const std::vector<TokenId> ids = options.bos
-                                       ? encode_with_prefix(tokenizer, text, options.special)
-                                       : tokenizer.encode(text, options.special);
-  if (options.json) {
-    using Json = nlohmann::ordered_json;
-    Json pieces = Json::array();
-    for (const TokenId id : ids) pieces.push_back(std::string(shown(tokenizer, id)));
-    return Json{{"ids", ids}, {"pieces", pieces}}.dump(-1, ' ', false,
-                                                       Json::error_handler_t::replace);
-  }
+// Writes the ids of one text as they come: it may be long.
+void encode(const Tokenizer& tokenizer, std::string_view text, const Options& options) {
   std::string out;
-  for (const TokenId id : ids) out += concat(out.empty() ? "" : " ", id);
-  return out;
+  const auto put = [&](std::string_view part) {
+    out += part;
+    if (out.size() < kWriteBytes) return;
+    write_out(out);
+    out.clear();
+  };
+  std::vector<TokenId> all;  // for the pieces
+  bool first = true;
+  if (options.json) put("{\"ids\":[");
+  Encoding encoding(tokenizer, text, options.special);
+  for (bool more = true; more;) {
+    more = encoding.step();
+    std::vector<TokenId> ids = encoding.take();
+    if (options.bos && first && (!ids.empty() || !more)) add_prefix(tokenizer, ids);
+    for (const TokenId id : ids) {
+      put(concat(std::exchange(first, false) ? "" : options.json ? "," : " ", id));
+    }
+    if (options.json) all.insert(all.end(), ids.begin(), ids.end());
+  }
+  if (options.json) {
+    put("],\"pieces\":[");
+    for (size_t i = 0; i < all.size(); ++i) {
+      const nlohmann::json piece = shown(tokenizer, all[i]);
+      put(concat(i == 0 ? "" : ",",
+                 piece.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
+    }
+    put("]}");
+  }
+  write_out(out + "\n");
 }
 
 int tokenize(const Options& options) {
@@ -60,16 +81,14 @@ int tokenize(const Options& options) {
   if (!header) return fail_with(header.error());
   const auto tokenizer = Tokenizer::from_gguf(*header);
   if (!tokenizer) return fail_with(tokenizer.error());
-  if (!tokenizer->warning().empty()) {
-    warn({std::string(tokenizer->warning())});
-  }
+  warn(tokenizer->warnings());
   if (!options.lines) {
-    write_out(encoded(*tokenizer, *text, options) + "\n");
+    encode(*tokenizer, *text, options);
     return kDone;
   }
   for (std::string_view rest = *text; !rest.empty();) {
     const size_t end = std::min(rest.find('\n'), rest.size());
-    write_out(encoded(*tokenizer, rest.substr(0, end), options) + "\n");
+    encode(*tokenizer, rest.substr(0, end), options);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return kDone;

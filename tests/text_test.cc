@@ -1,11 +1,13 @@
 // Tokenizers on small vocabularies made here, with ids derived by hand.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "gguf_builder.h"
+#include "text/merge.h"
 #include "text/tokenizer.h"
 #include "text/vocab.h"
 
@@ -135,7 +137,7 @@ TEST(Bpe, MergesByRankAndFromTheLeft) {
   EXPECT_EQ(t.encode(""), Ids{});
   EXPECT_EQ(t.model(), "gpt2");
   EXPECT_EQ(t.pre_tokenizer(), "gpt-2");
-  EXPECT_EQ(t.warning(), "");
+  EXPECT_EQ(t.warnings(), Strings{});
   EXPECT_FALSE(t.adds_space_prefix());
 }
 
@@ -151,14 +153,28 @@ TEST(Bpe, WholeWordsIgnoreMergesOnlyForLlamaBpe) {
 
 TEST(Bpe, UnknownPreTokenizerWarnsAndIsDefault) {
   const Tokenizer t = must_build(bpe("foo", {}, {}));
-  EXPECT_EQ(t.warning(), "unknown pre-tokenizer 'foo': using 'default'");
+  EXPECT_EQ(t.warnings(), Strings{"unknown pre-tokenizer 'foo': using 'default'"});
   EXPECT_EQ(t.pre_tokenizer(), "default");
-  EXPECT_NE(must_build(bpe("", {}, {})).warning().find("names no pre-tokenizer"),
-            std::string_view::npos);
+  EXPECT_EQ(must_build(bpe("", {}, {})).warnings(),
+            Strings{"the file names no pre-tokenizer: using 'default'"});
   for (const char* known : {"gpt-2", "llama-bpe", "qwen2", "smollm", "default"}) {
-    EXPECT_EQ(must_build(bpe(known, {}, {})).warning(), "");
+    EXPECT_EQ(must_build(bpe(known, {}, {})).warnings(), Strings{});
     EXPECT_EQ(must_build(bpe(known, {}, {})).pre_tokenizer(), known);
   }
+}
+
+TEST(Bpe, MergesOfAbsentTokensAreSkippedAndCounted) {
+  const auto with = [](const Strings& merges) {
+    return must_build(bpe("gpt-2", {{"ab"}}, merges));
+  };
+  for (const char* merge : {"ab", "a b c", " ", "", "a ", "a x!", "a c", "zz a"}) {
+    const Tokenizer t = with({merge, "a b"});
+    EXPECT_EQ(t.encode("abc"), (Ids{256, 'c'})) << merge;
+    EXPECT_EQ(t.warnings(), Strings{"1 merge of the vocabulary names a token that it does not "
+                                    "have: skipped"});
+  }
+  EXPECT_EQ(with({"a c", "a b", "b c"}).warnings(),
+            Strings{"2 merges of the vocabulary name tokens that it does not have: skipped"});
 }
 
 TEST(Bpe, AnyBytesComeBack) {
@@ -316,10 +332,6 @@ TEST(BadVocabulary, IsRefusedWithWhatWasFound) {
   bad([](auto& f) { f.kv_strings("tokenizer.ggml.tokens", {}); }, "has 0 entries");
   bad([](auto& f) { f.kv_u32("tokenizer.ggml.tokens", 5); }, "no array of strings");
   bad([](auto& f) { f.remove("tokenizer.ggml.merges"); }, "tokenizer.ggml.merges is missing");
-  for (const char* merge : {"ab", "a b c", " ", "", "a ", "a x!"}) {
-    bad([&](auto& f) { f.kv_strings("tokenizer.ggml.merges", {"a b", merge}); }, "merges[1]");
-  }
-  bad([](auto& f) { f.kv_strings("tokenizer.ggml.merges", {"a c"}); }, "no such token");
   for (const size_t n : {1u, 256u, 258u}) {
     bad(
         [&](auto& f) {
@@ -422,6 +434,130 @@ TEST(LongText, AMillionOfOneCharacter) {
       const Ids ids = t.encode(text);
       EXPECT_LE(ids.size(), text.size() + 1);
       EXPECT_EQ(t.decode(ids), text);
+    }
+  }
+}
+
+Ids in_slices(const Tokenizer& t, std::string_view text, bool special, size_t slice) {
+  Encoding encoding(t, text, special, slice);
+  Ids ids;
+  uint64_t least = encoding.least_ids();
+  for (bool more = true; more;) {
+    more = encoding.step();
+    const Ids some = encoding.take();
+    ids.insert(ids.end(), some.begin(), some.end());
+    least = std::max(least, encoding.least_ids());
+  }
+  EXPECT_EQ(least, ids.size());  // at the end, and never more
+  return ids;
+}
+
+TEST(Encoding, SlicesOfAnySizeGiveTheSameIds) {
+  std::mt19937 random(7);
+  std::vector<Tokenizer> tokenizers;
+  const std::vector<Token> special = {
+      {"<<", kUserDefined}, {"<<<", kUserDefined}, {"aab", kUserDefined}, {"<s>", kControl}};
+  std::vector<Token> tokens = {{"aa"},           {"aaa"}, {"aaaa"}, {"ab"},
+                               {"\u0120\u0120"}, {"Aba"}, {"Ab"}};
+  tokens.insert(tokens.end(), special.begin(), special.end());
+  for (const char* pre : {"gpt-2", "llama-bpe", "qwen2", "smollm", "default"}) {
+    tokenizers.push_back(must_build(
+        bpe(pre, tokens, {"a b", "a a", "aa aa", "aa a", "\u0120 \u0120", "A b", "Ab a", "A ba"})));
+  }
+  for (const bool worse_first : {false, true}) {
+    tokens = {{"a", kNormal, -9}, {"b", kNormal, -9}};
+    for (const char* text : {"aa", "aaa", "ab", "aaaa", "\u2581\u2581", "Ab", "bAb", "\u2581a"}) {
+      const auto n = static_cast<float>(tokens.size());
+      tokens.push_back({text, kNormal, worse_first ? n : -n});
+    }
+    for (const Token& token : special) {
+      if (token.text != "<s>") tokens.push_back(token);
+    }
+    tokenizers.push_back(must_build(spm(tokens)));
+  }
+  for (const Tokenizer& t : tokenizers) {
+    for (int round = 0; round < 30; ++round) {
+      std::string text = random_bytes(random, 200);
+      text.insert(random() % text.size(), std::string(random() % 100, 'a'));
+      text.insert(random() % text.size(), std::string(random() % 100, ' '));
+      text.insert(random() % text.size(), std::string(random() % 20, '<'));
+      for (const bool parse_special : {false, true}) {
+        const Ids whole = in_slices(t, text, parse_special, 1 << 20);
+        EXPECT_EQ(t.encode(text, parse_special), whole);
+        for (const size_t slice : {1u, 3u, 10u, 40u, 200u}) {
+          EXPECT_EQ(in_slices(t, text, parse_special, slice), whole) << slice;
+        }
+      }
+    }
+  }
+}
+
+// Merges of many symbols, in parts of a few: the result is that of the whole, whatever the
+// priorities are. Tokens are strings over a few letters; a symbol's token is its text's number.
+TEST(MergePart, TheResultIsThatOfTheWhole) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 600; ++round) {
+    const int letters = 1 + static_cast<int>(random() % 3);
+    const bool by_pair = round % 2 == 0;  // as in BPE: what merges depends on both sides
+    const auto letter = [&] {
+      return static_cast<char>('a' + random() % static_cast<unsigned>(letters));
+    };
+    const uint32_t n_priorities = round % 3 == 0 ? 2 : 1000;
+    std::map<std::string, uint32_t> merges;  // "ab" or "a|b" to the priority
+    size_t longest = 0;
+    for (unsigned i = 0, n = 1 + static_cast<unsigned>(random() % 60); i < n; ++i) {
+      std::string text;
+      const size_t size = 2 + random() % 6;
+      while (text.size() < size) text += letter();
+      longest = std::max(longest, text.size());
+      if (by_pair) text.insert(1 + random() % (size - 1), "|");
+      merges.emplace(text, static_cast<uint32_t>(random() % n_priorities));
+    }
+    std::string text;
+    const size_t size = random() % 120;
+    while (text.size() < size) text += letter();
+
+    const auto priority = [&](std::string_view at, size_t left, size_t both) {
+      std::string key(at.substr(0, both));
+      if (by_pair) key.insert(left, "|");
+      const auto found = merges.find(key);
+      return found == merges.end() ? kNoPriority : found->second;
+    };
+    const auto result = [&](size_t part) {
+      std::vector<size_t> ends;
+      size_t begin = 0;
+      for (size_t window = part; begin < text.size();) {
+        const std::string_view rest = std::string_view(text).substr(begin);
+        const bool whole = rest.size() <= window;
+        MergeList list;
+        for (uint32_t i = 0; i < std::min(rest.size(), window); ++i) list.add(i, 1, 0);
+        const auto find_pair = [&](const Symbol& left, const Symbol& right) -> PairMerge {
+          const uint32_t p = priority(rest.substr(left.begin), left.size, left.size + right.size);
+          return p == kNoPriority ? PairMerge{} : PairMerge{1, p};
+        };
+        const auto find_crossing = [&](const Symbol& symbol, size_t end) {
+          uint32_t best = kNoPriority;
+          for (size_t n = end + 1; n <= rest.size() && n - symbol.begin <= longest; ++n) {
+            best =
+                std::min(best, priority(rest.substr(symbol.begin), symbol.size, n - symbol.begin));
+          }
+          return best;
+        };
+        const size_t done =
+            whole ? merge_symbols(list, find_pair) : merge_part(list, find_pair, find_crossing);
+        for (int32_t i = done > 0 ? 0 : -1; i >= 0;) {
+          const Symbol& symbol = list.symbols[static_cast<size_t>(i)];
+          ends.push_back(begin + symbol.begin + symbol.size);
+          i = symbol.next;
+        }
+        begin += done;
+        if (done < window) ++window;
+      }
+      return ends;
+    };
+    const std::vector<size_t> whole = result(text.size() + 1);
+    for (const size_t part : {1u, 2u, 5u, 16u}) {
+      ASSERT_EQ(result(part), whole) << text << ", parts of " << part << ", round " << round;
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -40,7 +41,7 @@ TEST_P(SharedVocabulary, EveryIdOfEveryString) {
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
   const auto tokenizer = Tokenizer::from_gguf(parse(read_file(path)));
   ASSERT_TRUE(tokenizer.has_value()) << tokenizer.error().message;
-  EXPECT_EQ(tokenizer->warning(), "");
+  EXPECT_EQ(tokenizer->warnings(), std::vector<std::string>{});
 
   const std::string texts = read_file(path + ".inp");
   constexpr std::string_view kSeparator = "\n__ggml_vocab_test__\n";
@@ -59,6 +60,26 @@ TEST_P(SharedVocabulary, EveryIdOfEveryString) {
     EXPECT_EQ(tokenizer->decode(ids), text);
   }
   EXPECT_GT(count, 40);
+
+  // Long words of every kind, with the known strings between them: slices change no id.
+  std::mt19937 random(4);
+  std::string all;
+  for (int part = 0; part < 12; ++part) {
+    static const std::vector<std::string> kUnits = {"a", " ", "ab", "\xf0\x9f\x98\x80", "\n", "="};
+    for (int i = 0; i < 400; ++i) {
+      all += part % 2 == 0 ? std::string(1, static_cast<char>('a' + random() % 26))
+                           : kUnits[static_cast<size_t>(part / 2) % kUnits.size()];
+    }
+    all += texts.substr(random() % texts.size(), 200);
+  }
+  const auto in_slices = [&](size_t slice) {
+    Encoding encoding(*tokenizer, all, true, slice);
+    while (encoding.step()) EXPECT_GT(encoding.least_ids(), 0u);
+    EXPECT_EQ(encoding.least_ids(), tokenizer->encode(all, true).size());
+    return encoding.take();
+  };
+  const Ids whole = in_slices(1 << 20);
+  for (const size_t slice : {7u, 100u, 1000u}) EXPECT_EQ(in_slices(slice), whole) << slice;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SharedVocabulary,
@@ -108,7 +129,7 @@ TEST(RecordedAnswers, EveryIdOfEveryString) {
     for (const auto& [key, value] : one["set"].items()) set_value(gguf, key, value);
     const auto tokenizer = Tokenizer::from_gguf(gguf);
     ASSERT_TRUE(tokenizer.has_value()) << tokenizer.error().message;
-    EXPECT_EQ(tokenizer->warning(), "");
+    EXPECT_EQ(tokenizer->warnings(), std::vector<std::string>{});
     for (size_t i = 0; i < one["texts"].size(); ++i, ++count) {
       const std::string text = one["texts"][i];
       const Ids ids = tokenizer->encode(text, one["parse_special"]);

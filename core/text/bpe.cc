@@ -1,5 +1,6 @@
 #include "text/bpe.h"
 
+#include <algorithm>
 #include <string>
 
 namespace sluice {
@@ -31,34 +32,30 @@ Result<BpeEncoder> BpeEncoder::from_gguf(const Gguf& gguf, const Vocab& vocabula
   out.pre_tokenizer_ = pre_tokenizer;
   out.merges_.reserve(static_cast<size_t>(merges->count));
   out.table_.reset(static_cast<size_t>(merges->count));
-  for (size_t rank = 0; rank < merges->count; ++rank) {
-    SLUICE_TRY(out.add_merge(merges->text(rank), rank, vocabulary));
+  for (uint64_t i = 0; i < merges->count; ++i) {
+    if (!out.add_merge(merges->text(i), vocabulary)) ++out.skipped_;
   }
   return out;
 }
 
-Status BpeEncoder::add_merge(std::string_view merge, size_t rank, const Vocab& vocabulary) {
+// False: it is not "left right", or the vocabulary lacks one of the two or what they make.
+bool BpeEncoder::add_merge(std::string_view merge, const Vocab& vocabulary) {
   const size_t space = merge.find(' ', 1);
-  if (space == std::string_view::npos || space + 1 == merge.size()) {
-    return fail(Code::bad_file, "tokenizer.ggml.merges[", rank, "] is '", printable(merge),
-                "'; two tokens with a space between them are expected");
-  }
+  if (space == std::string_view::npos) return false;
   std::string joined(merge.substr(0, space));
   joined.append(merge.substr(space + 1));
   const TokenId left = vocabulary.find(merge.substr(0, space));
   const TokenId right = vocabulary.find(merge.substr(space + 1));
   const TokenId merged = vocabulary.find(joined);
-  if (left == kNoToken || right == kNoToken || merged == kNoToken) {
-    return fail(Code::bad_file, "tokenizer.ggml.merges[", rank, "] is '", printable(merge),
-                "', but the vocabulary has no such token: each part and the two joined must be "
-                "there");
-  }
+  if (left == kNoToken || right == kNoToken || merged == kNoToken) return false;
+  longest_merged_ = std::max(longest_merged_, joined.size());
   // A pair that stands there twice keeps its first rank.
-  table_.insert(pair_hash(left, right), static_cast<uint32_t>(rank), [&](uint32_t other) {
+  const auto rank = static_cast<uint32_t>(merges_.size());
+  table_.insert(pair_hash(left, right), rank, [&](uint32_t other) {
     return merges_[other].left == left && merges_[other].right == right;
   });
   merges_.push_back({left, right, merged});
-  return {};
+  return true;
 }
 
 uint32_t BpeEncoder::find_merge(TokenId left, TokenId right) const {
@@ -77,30 +74,69 @@ TokenId BpeEncoder::whole_word(const Vocab& vocabulary, std::string_view word) c
   return id != kNoToken && vocabulary.piece(id) == word ? id : kNoToken;
 }
 
-void BpeEncoder::encode(const Vocab& vocabulary, std::string_view text, MergeList& list,
+uint32_t BpeEncoder::find_crossing(const Vocab& vocabulary, std::string_view word,
+                                   const Symbol& symbol, size_t end) const {
+  uint32_t best = kNoPriority;
+  if (end - symbol.begin >= longest_merged_ || symbol.token == kNoToken) return best;
+  const size_t first = symbol.begin + symbol.size;
+  std::string right;
+  for (size_t at = first; at < word.size(); ++at) {
+    const auto byte = static_cast<uint8_t>(word[at]);
+    right.append(byte_character(byte));
+    if (symbol.size + right.size() > longest_merged_) break;
+    if (at < end) continue;
+    const TokenId id = at == first ? vocabulary.byte_token(byte) : vocabulary.find(right);
+    best = std::min(best, find_merge(symbol.token, id));
+  }
+  return best;
+}
+
+// Encodes the next `part` bytes of a word, or fewer: returns how many.
+size_t BpeEncoder::encode_part(const Vocab& vocabulary, std::string_view word, size_t part,
+                               MergeList& list, std::vector<TokenId>& out) const {
+  const bool whole = word.size() <= part || longest_merged_ > kMaxCutToken;
+  const size_t end = whole ? word.size() : part;
+  list.symbols.clear();
+  for (size_t i = 0; i < end; ++i) {
+    list.add(static_cast<uint32_t>(i), 1, vocabulary.byte_token(static_cast<uint8_t>(word[i])));
+  }
+  const auto find_pair = [&](const Symbol& left, const Symbol& right) -> PairMerge {
+    const uint32_t rank = find_merge(left.token, right.token);
+    if (rank == IndexTable::kNone) return {};
+    return {merges_[rank].merged, rank};
+  };
+  const size_t size = whole ? merge_symbols(list, find_pair)
+                            : merge_part(list, find_pair, [&](const Symbol& symbol, size_t at) {
+                                return find_crossing(vocabulary, word, symbol, at);
+                              });
+  for (int32_t i = size > 0 ? 0 : -1; i >= 0; i = list.symbols[static_cast<size_t>(i)].next) {
+    const TokenId id = list.symbols[static_cast<size_t>(i)].token;
+    if (id != kNoToken) out.push_back(id);
+  }
+  return size;
+}
+
+bool BpeEncoder::encode(const Vocab& vocabulary, Work& work, size_t& budget, MergeList& list,
                         std::vector<TokenId>& out) const {
-  WordSplitter words(pre_tokenizer_.splitter, text);
-  for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
-    if (pre_tokenizer_.whole_words) {
-      if (const TokenId id = whole_word(vocabulary, word); id != kNoToken) {
+  while (budget > 0) {
+    if (work.word.empty()) {
+      work.word = work.words.next();
+      if (work.word.empty()) return false;
+      work.part = work.first_part;
+      const TokenId id = pre_tokenizer_.whole_words ? whole_word(vocabulary, work.word) : kNoToken;
+      if (id != kNoToken) {
         out.push_back(id);
+        budget -= std::min(budget, work.word.size());
+        work.word = {};
         continue;
       }
     }
-    list.symbols.clear();
-    for (size_t i = 0; i < word.size(); ++i) {
-      list.add(static_cast<uint32_t>(i), 1, vocabulary.byte_token(static_cast<uint8_t>(word[i])));
-    }
-    merge_symbols(list, [&](const Symbol& left, const Symbol& right) -> PairMerge {
-      const uint32_t rank = find_merge(left.token, right.token);
-      if (rank == IndexTable::kNone) return {};
-      return {merges_[rank].merged, rank};
-    });
-    for (int32_t i = 0; i >= 0; i = list.symbols[static_cast<size_t>(i)].next) {
-      const TokenId id = list.symbols[static_cast<size_t>(i)].token;
-      if (id != kNoToken) out.push_back(id);
-    }
+    const size_t size = encode_part(vocabulary, work.word, work.part, list, out);
+    budget -= std::min(budget, std::min(work.part, work.word.size()));
+    if (size <= work.part / 2) work.part *= 2;
+    work.word.remove_prefix(size);
   }
+  return true;
 }
 
 }  // namespace sluice

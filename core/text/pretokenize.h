@@ -27,6 +27,8 @@ class WordSplitter {
   WordSplitter(Splitter splitter, std::string_view text) : splitter_(splitter), text_(text) {}
   // The next word, empty at the end. It views the text given.
   std::string_view next();
+  // Bytes behind the words that have been given.
+  size_t left() const { return text_.size() - at_; }
 
  private:
   size_t next_smollm();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <queue>
+#include <set>
 
 namespace sluice {
 namespace {
@@ -37,6 +38,7 @@ void SpecialTokens::finish() {
   for (const auto& [text, id] : added_) bytes += text.size();
   edges_.reset(bytes);
   nodes_.assign(1, Node{kNone, 0, kNone, 0, kNoToken, 0});
+  std::set<size_t> lengths;
   for (const auto& [text, id] : added_) {
     uint32_t node = 0;
     for (size_t i = text.size(); i-- > 0;) {
@@ -50,7 +52,10 @@ void SpecialTokens::finish() {
       node = next;
     }
     nodes_[node].id = id;
+    ends_token_[static_cast<uint8_t>(text.back())] = true;
+    lengths.insert(text.size());
   }
+  for (const size_t length : lengths) reach_ += length;
   added_ = {};
 
   // Level by level: a node's links need those of all shorter ones.
@@ -66,7 +71,7 @@ void SpecialTokens::finish() {
 }
 
 std::vector<SpecialTokens::Match> SpecialTokens::find(std::string_view text) const {
-  if (nodes_.size() <= 1) return {};
+  if (empty()) return {};
   struct Candidate {
     uint32_t begin;
     uint32_t node;
@@ -75,7 +80,9 @@ std::vector<SpecialTokens::Match> SpecialTokens::find(std::string_view text) con
   std::vector<Candidate> candidates;
   uint32_t state = 0;
   for (size_t i = text.size(); i-- > 0;) {
-    state = step(state, static_cast<uint8_t>(text[i]));
+    const auto byte = static_cast<uint8_t>(text[i]);
+    if (state == 0 && !ends_token_[byte]) continue;
+    state = step(state, byte);
     const uint32_t match = nodes_[state].match;
     if (match != kNone) {
       candidates.push_back({static_cast<uint32_t>(i), match, nodes_[match].depth});

@@ -3,6 +3,7 @@
 // that starts there).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,10 @@ class SpecialTokens {
   // ones wherever they stand, and among equals the first in the text: llama.cpp's rule. The text
   // has less than 2^32 bytes.
   std::vector<Match> find(std::string_view text) const;
+  bool empty() const { return nodes_.size() <= 1; }
+  // A match that begins so many bytes in front of the text's end stays, or stays out, whatever
+  // follows: it depends on longer ones that overlap it, these on longer ones, and so on.
+  size_t reach() const { return reach_; }
 
  private:
   struct Node {
@@ -45,7 +50,9 @@ class SpecialTokens {
 
   std::vector<std::pair<std::string_view, TokenId>> added_;
   std::vector<Node> nodes_;
-  IndexTable edges_;  // from (parent, byte) to the node
+  IndexTable edges_;                    // from (parent, byte) to the node
+  std::array<bool, 256> ends_token_{};  // may a token's last byte be this one?
+  size_t reach_ = 0;                    // the sum of all different lengths
 };
 
 }  // namespace sluice

@@ -1,5 +1,6 @@
 #include "text/spm.h"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 
@@ -7,6 +8,8 @@
 
 namespace sluice {
 namespace {
+
+constexpr size_t kMaxUtf8Bytes = 4;  // of a character
 
 // Ascending where scores descend (-0 counts as 0).
 uint32_t score_priority(float score) {
@@ -16,49 +19,83 @@ uint32_t score_priority(float score) {
 
 }  // namespace
 
-void SpmEncoder::encode(const Vocab& vocabulary, std::string_view text, bool prefix_space,
-                        MergeList& list, std::vector<TokenId>& out) const {
+SpmEncoder::Work SpmEncoder::begin(std::string_view text, bool prefix_space, size_t part) {
+  return {text, part, part, std::string(prefix_space ? kSpaceSign : "")};
+}
+
+// Takes text up to a part and what its last symbols are looked at with.
+void SpmEncoder::fill_run(const Vocab& vocabulary, Work& work) {
   // The text's own U+2581 must not become a space: it is written in byte tokens, where there are.
   bool sign_as_bytes = true;
   for (const char c : kSpaceSign) {
     const TokenId id = vocabulary.byte_token(static_cast<uint8_t>(c));
     sign_as_bytes = sign_as_bytes && id != kNoToken;
   }
-  std::string run;
-  run.reserve(text.size() + text.size() / 2 + kSpaceSign.size());
-  if (prefix_space) run.append(kSpaceSign);
-  for (size_t at = 0; at < text.size();) {
-    if (text[at] == ' ') {
-      run.append(kSpaceSign);
-      ++at;
-    } else if (sign_as_bytes && text.substr(at).starts_with(kSpaceSign)) {
-      encode_run(vocabulary, run, list, out);
-      run.clear();
-      append_bytes(vocabulary, kSpaceSign, out);
-      at += kSpaceSign.size();
+  const bool cut = vocabulary.longest_plain() <= kMaxCutToken;
+  const size_t wanted = cut ? work.part + vocabulary.longest_plain() + kMaxUtf8Bytes : SIZE_MAX;
+  while (work.at < work.text.size() && work.run.size() < wanted && !work.run_ends) {
+    if (work.text[work.at] == ' ') {
+      work.run.append(kSpaceSign);
+      ++work.at;
+    } else if (sign_as_bytes && work.text.substr(work.at).starts_with(kSpaceSign)) {
+      work.run_ends = true;
+      work.at += kSpaceSign.size();
     } else {
-      run.push_back(text[at]);
-      ++at;
+      work.run.push_back(work.text[work.at]);
+      ++work.at;
     }
   }
-  encode_run(vocabulary, run, list, out);
 }
 
-void SpmEncoder::encode_run(const Vocab& vocabulary, std::string_view run, MergeList& list,
-                            std::vector<TokenId>& out) const {
-  if (run.empty()) return;
+bool SpmEncoder::encode(const Vocab& vocabulary, Work& work, size_t& budget, MergeList& list,
+                        std::vector<TokenId>& out) const {
+  while (budget > 0) {
+    fill_run(vocabulary, work);
+    if (!work.run.empty()) {
+      const size_t size = encode_part(vocabulary, work, list, out);
+      budget -= std::min(budget, std::min(work.part, work.run.size()));
+      if (size <= work.part / 2) work.part *= 2;
+      work.run.erase(0, size);
+      continue;
+    }
+    if (!work.run_ends) return false;
+    append_bytes(vocabulary, kSpaceSign, out);
+    budget -= std::min(budget, kSpaceSign.size());
+    work.run_ends = false;
+    work.part = work.first_part;
+  }
+  return true;
+}
+
+// Encodes the front of the run: returns its bytes.
+size_t SpmEncoder::encode_part(const Vocab& vocabulary, const Work& work, MergeList& list,
+                               std::vector<TokenId>& out) const {
+  const std::string_view run = work.run;
+  const bool whole = work.run_ends || work.at == work.text.size();
+  const size_t end = whole ? run.size() : work.part;
   list.symbols.clear();
-  for (size_t at = 0; at < run.size();) {
+  for (size_t at = 0; at < end;) {
     const uint8_t length = utf8_decode(run.substr(at)).length;
     list.add(static_cast<uint32_t>(at), length, kNoToken);
     at += length;
   }
-  merge_symbols(list, [&](const Symbol& left, const Symbol& right) -> PairMerge {
+  const auto find_pair = [&](const Symbol& left, const Symbol& right) -> PairMerge {
     const TokenId id = vocabulary.find_plain(run.substr(left.begin, left.size + right.size));
     if (id == kNoToken) return {};
     return {id, score_priority(vocabulary.score(id))};
-  });
-  for (int32_t i = 0; i >= 0;) {
+  };
+  const auto find_crossing = [&](const Symbol& symbol, size_t border) {
+    uint32_t best = kNoPriority;
+    const size_t last = std::min(run.size(), symbol.begin + vocabulary.longest_plain());
+    for (size_t at = border + 1; at <= last; ++at) {
+      const TokenId id = vocabulary.find_plain(run.substr(symbol.begin, at - symbol.begin));
+      if (id != kNoToken) best = std::min(best, score_priority(vocabulary.score(id)));
+    }
+    return best;
+  };
+  const size_t size =
+      whole ? merge_symbols(list, find_pair) : merge_part(list, find_pair, find_crossing);
+  for (int32_t i = size > 0 ? 0 : -1; i >= 0;) {
     const Symbol& symbol = list.symbols[static_cast<size_t>(i)];
     const std::string_view text = run.substr(symbol.begin, symbol.size);
     const TokenId id = symbol.token != kNoToken ? symbol.token : vocabulary.find_plain(text);
@@ -69,6 +106,7 @@ void SpmEncoder::encode_run(const Vocab& vocabulary, std::string_view run, Merge
     }
     i = symbol.next;
   }
+  return size;
 }
 
 void SpmEncoder::append_bytes(const Vocab& vocabulary, std::string_view bytes,

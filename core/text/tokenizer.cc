@@ -1,6 +1,7 @@
 #include "text/tokenizer.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "base/utf8.h"
@@ -12,7 +13,7 @@
 namespace sluice {
 namespace {
 
-constexpr size_t kMaxSlice = 64u << 20;        // bytes of text encoded at a time
+constexpr size_t kMaxPiece = 64u << 20;        // bytes of text that are encoded by themselves
 constexpr size_t kMaxSpecialBytes = 8u << 20;  // of all special tokens' texts
 
 // Tokens that are control tokens whatever type a file gives them, and whether they end a text; the
@@ -54,11 +55,11 @@ Result<TokenId> read_id(const Gguf& gguf, std::string_view key, const Vocab& voc
   return static_cast<TokenId>(*id);
 }
 
-// The first slice of a text that is too long to be encoded in one go: whole characters.
-std::string_view first_slice(std::string_view text) {
-  const std::string_view slice = text.substr(0, kMaxSlice);
-  if (slice.size() == text.size()) return text;
-  return slice.substr(0, slice.size() - utf8_incomplete_tail(slice));
+// The first piece of a text: whole characters.
+std::string_view first_piece(std::string_view text) {
+  const std::string_view piece = text.substr(0, kMaxPiece);
+  if (piece.size() == text.size()) return text;
+  return piece.substr(0, piece.size() - utf8_incomplete_tail(piece));
 }
 
 }  // namespace
@@ -74,7 +75,7 @@ struct Tokenizer::State {
   std::vector<TokenId> prefix;
   bool space_prefix = false;
   std::string_view pre_tokenizer;
-  std::string warning;
+  std::vector<std::string> warnings;
 
   bool is_spm() const { return std::holds_alternative<SpmEncoder>(encoder); }
   Status load_spm(const Gguf& gguf);
@@ -82,8 +83,8 @@ struct Tokenizer::State {
   Status load_ends(const Gguf& gguf);
   Status load_prefix(const Gguf& gguf, bool adds_bos);
   Status collect_special();
-  void encode_slice(std::string_view text, bool parse_special, bool& after_special, MergeList& list,
-                    std::vector<TokenId>& out) const;
+  // The most bytes of text that one id stands for; 0 where some bytes get no id at all.
+  size_t most_bytes_an_id() const;
 };
 
 Status Tokenizer::State::load_spm(const Gguf& gguf) {
@@ -105,11 +106,19 @@ Status Tokenizer::State::load_bpe(const Gguf& gguf) {
   std::optional<PreTokenizer> pre = find_pre_tokenizer(name.value_or(""));
   if (!pre) {
     pre = default_pre_tokenizer();
-    warning = name ? concat("unknown pre-tokenizer '", printable(*name), "': using 'default'")
-                   : "the file names no pre-tokenizer: using 'default'";
+    warnings.push_back(
+        name ? concat("unknown pre-tokenizer '", printable(*name), "': using 'default'")
+             : "the file names no pre-tokenizer: using 'default'");
   }
   pre_tokenizer = pre->name;
-  SLUICE_ASSIGN(encoder, BpeEncoder::from_gguf(gguf, vocabulary, *pre));
+  SLUICE_ASSIGN(BpeEncoder bpe, BpeEncoder::from_gguf(gguf, vocabulary, *pre));
+  if (const uint64_t n = bpe.skipped_merges(); n > 0) {
+    warnings.push_back(concat(
+        n,
+        n == 1 ? " merge of the vocabulary names a token" : " merges of the vocabulary name tokens",
+        " that it does not have: skipped"));
+  }
+  encoder = std::move(bpe);
   SLUICE_ASSIGN(bos, read_id(gguf, "tokenizer.ggml.bos_token_id", vocabulary));
   SLUICE_ASSIGN(eos, read_id(gguf, "tokenizer.ggml.eos_token_id", vocabulary));
   return load_prefix(gguf, pre->adds_bos);
@@ -196,38 +205,148 @@ Result<Tokenizer> Tokenizer::from_gguf(const Gguf& gguf) {
   return Tokenizer(std::move(state));
 }
 
-void Tokenizer::State::encode_slice(std::string_view text, bool parse_special, bool& after_special,
-                                    MergeList& list, std::vector<TokenId>& out) const {
-  const auto encode_plain = [&](std::string_view plain) {
-    if (plain.empty()) return;
-    if (const auto* spm = std::get_if<SpmEncoder>(&encoder)) {
-      spm->encode(vocabulary, plain, space_prefix && after_special, list, out);
-    } else if (const auto* bpe = std::get_if<BpeEncoder>(&encoder)) {
-      bpe->encode(vocabulary, plain, list, out);
-    }
-    after_special = false;
-  };
-  size_t at = 0;
-  const SpecialTokens& special = parse_special ? all_special : user_defined;
-  for (const SpecialTokens::Match& match : special.find(text)) {
-    encode_plain(text.substr(at, match.begin - at));
-    out.push_back(match.id);
-    after_special = true;
-    at = match.begin + match.size;
-  }
-  encode_plain(text.substr(at));
+// A token covers at most as many bytes of text as it has itself in the vocabulary's coding.
+size_t Tokenizer::State::most_bytes_an_id() const {
+  const auto* spm = std::get_if<SpmEncoder>(&encoder);
+  const bool all = vocabulary.has_all_bytes() || (spm != nullptr && spm->has_unknown());
+  return all ? vocabulary.longest_text() : 0;
 }
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, bool parse_special) const {
-  std::vector<TokenId> out;
-  MergeList list;
+  Encoding encoding(*this, text, parse_special);
+  while (encoding.step()) continue;
+  return encoding.take();
+}
+
+// The text goes piece by piece; in a piece, the plain text in front of each special token, then it.
+struct Encoding::State {
+  const Tokenizer::State& tokenizer;
+  const SpecialTokens& special;
+  size_t slice;           // bytes of text
+  std::string_view rest;  // behind the piece
+  std::string_view piece = {};
+  size_t at = 0;       // piece[at..] is not encoded, nor in `plain`
+  size_t scanned = 0;  // the special tokens that begin in piece[..scanned] are known
+  std::vector<SpecialTokens::Match> matches = {};
+  size_t next_match = 0;
+  std::variant<std::monostate, SpmEncoder::Work, BpeEncoder::Work> plain = {};
   bool after_special = true;  // the beginning counts
-  while (!text.empty()) {
-    const std::string_view slice = first_slice(text);
-    state_->encode_slice(slice, parse_special, after_special, list, out);
-    text.remove_prefix(slice.size());
+  MergeList list = {};
+  std::vector<TokenId> ids = {};
+  uint64_t taken = 0;
+
+  bool advance(size_t& budget);
+  void scan(size_t& budget);
+  void begin_plain(size_t end);
+  bool encode_plain(size_t& budget);
+  uint64_t bytes_left() const;
+};
+
+// Looks for special tokens in the next part of the piece.
+void Encoding::State::scan(size_t& budget) {
+  matches.clear();
+  next_match = 0;
+  if (special.empty()) {
+    scanned = piece.size();
+    return;
   }
-  return out;
+  const size_t part = std::max(4 * slice, special.reach());
+  const std::string_view seen = piece.substr(scanned, part + special.reach());
+  matches = special.find(seen);
+  const bool whole = scanned + seen.size() == piece.size();
+  if (!whole) std::erase_if(matches, [&](const auto& match) { return match.begin >= part; });
+  size_t end = whole ? seen.size() : part;
+  for (SpecialTokens::Match& match : matches) {
+    end = std::max<size_t>(end, match.begin + match.size);
+    match.begin += static_cast<uint32_t>(scanned);
+  }
+  scanned += end;
+  budget = 0;
+}
+
+void Encoding::State::begin_plain(size_t end) {
+  const std::string_view text = piece.substr(at, end - at);
+  at = end;
+  if (const auto* spm = std::get_if<SpmEncoder>(&tokenizer.encoder)) {
+    plain = spm->begin(text, tokenizer.space_prefix && after_special, slice);
+  } else if (const auto* bpe = std::get_if<BpeEncoder>(&tokenizer.encoder)) {
+    plain = bpe->begin(text, slice);
+  }
+  after_special = false;
+}
+
+bool Encoding::State::encode_plain(size_t& budget) {
+  if (auto* work = std::get_if<SpmEncoder::Work>(&plain)) {
+    return std::get<SpmEncoder>(tokenizer.encoder)
+        .encode(tokenizer.vocabulary, *work, budget, list, ids);
+  }
+  return std::get<BpeEncoder>(tokenizer.encoder)
+      .encode(tokenizer.vocabulary, std::get<BpeEncoder::Work>(plain), budget, list, ids);
+}
+
+// One thing after the other; false: all is done.
+bool Encoding::State::advance(size_t& budget) {
+  if (!std::holds_alternative<std::monostate>(plain)) {
+    if (!encode_plain(budget)) plain = std::monostate();
+  } else if (next_match < matches.size()) {
+    const SpecialTokens::Match& match = matches[next_match];
+    if (at < match.begin) {
+      begin_plain(match.begin);
+      return true;
+    }
+    ids.push_back(match.id);
+    at = match.begin + match.size;
+    after_special = true;
+    ++next_match;
+    --budget;
+  } else if (scanned < piece.size()) {
+    scan(budget);
+  } else if (at < piece.size()) {
+    begin_plain(piece.size());
+  } else if (!rest.empty()) {
+    piece = first_piece(rest);
+    rest.remove_prefix(piece.size());
+    at = scanned = 0;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+uint64_t Encoding::State::bytes_left() const {
+  uint64_t left = rest.size() + piece.size() - at;
+  if (const auto* spm = std::get_if<SpmEncoder::Work>(&plain)) left += spm->left();
+  if (const auto* bpe = std::get_if<BpeEncoder::Work>(&plain)) left += bpe->left();
+  return left;
+}
+
+Encoding::Encoding(const Tokenizer& tokenizer, std::string_view text, bool parse_special,
+                   size_t slice)
+    : state_(
+          new State{*tokenizer.state_,
+                    parse_special ? tokenizer.state_->all_special : tokenizer.state_->user_defined,
+                    slice, text}) {}
+Encoding::Encoding(Encoding&&) noexcept = default;
+Encoding& Encoding::operator=(Encoding&&) noexcept = default;
+Encoding::~Encoding() = default;
+
+bool Encoding::step() {
+  size_t budget = state_->slice;
+  while (budget > 0) {
+    if (!state_->advance(budget)) return false;
+  }
+  return true;
+}
+
+std::vector<TokenId> Encoding::take() {
+  state_->taken += state_->ids.size();
+  return std::exchange(state_->ids, {});
+}
+
+uint64_t Encoding::least_ids() const {
+  const uint64_t so_far = state_->taken + state_->ids.size();
+  const uint64_t most = state_->tokenizer.most_bytes_an_id();
+  return most == 0 ? so_far : so_far + (state_->bytes_left() + most - 1) / most;
 }
 
 std::string_view Tokenizer::piece(TokenId id) const {
@@ -274,7 +393,7 @@ bool Tokenizer::is_special(TokenId id) const {
 bool Tokenizer::adds_space_prefix() const { return state_->space_prefix; }
 std::string_view Tokenizer::model() const { return state_->is_spm() ? "llama" : "gpt2"; }
 std::string_view Tokenizer::pre_tokenizer() const { return state_->pre_tokenizer; }
-std::string_view Tokenizer::warning() const { return state_->warning; }
+const std::vector<std::string>& Tokenizer::warnings() const { return state_->warnings; }
 
 TextStream::TextStream(const Tokenizer& tokenizer, bool at_start_of_text)
     : tokenizer_(&tokenizer), after_special_(at_start_of_text) {}

@@ -29,7 +29,7 @@ class Tokenizer {
   // text count as such; with parse_special, control tokens, too. An SPM vocabulary gets its space
   // in front of the text and again after each special token, as in llama.cpp.
   // Never fails; time linear in the text (times a logarithm at most), no recursion. A text of more
-  // than 64 MiB is encoded in pieces of that size.
+  // than 64 MiB is encoded in pieces of that size. A long one is better encoded by an Encoding.
   std::vector<TokenId> encode(std::string_view text, bool parse_special = false) const;
 
   // The exact bytes that a token stands for: "" for control tokens, the raw byte for <0xNN>.
@@ -56,12 +56,42 @@ class Tokenizer {
 
   std::string_view model() const;          // "llama" or "gpt2"
   std::string_view pre_tokenizer() const;  // "qwen2", ...; empty for SPM
-  // "unknown pre-tokenizer 'foo': using 'default'", or empty.
-  std::string_view warning() const;
+  // What a user should know of the vocabulary, a sentence each: "unknown pre-tokenizer 'foo': using
+  // 'default'", ...
+  const std::vector<std::string>& warnings() const;
+
+ private:
+  friend class Encoding;
+  struct State;
+  explicit Tokenizer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// Encodes a text as Tokenizer::encode() does, in slices of some milliseconds: the ids are the same.
+// What it needs beside the ids is a few hundred KB, however long the text. (A vocabulary with
+// tokens of more than 1 KiB, which none is known to have, or one whose merges depend on what stands
+// far behind them can make slices longer.)
+class Encoding {
+ public:
+  static constexpr size_t kSlice = 64 << 10;
+  // The tokenizer and the text must stay where they are. A step takes about `slice` bytes (1 or
+  // more) of the text.
+  Encoding(const Tokenizer& tokenizer, std::string_view text, bool parse_special = false,
+           size_t slice = kSlice);
+  Encoding(Encoding&&) noexcept;
+  Encoding& operator=(Encoding&&) noexcept;
+  ~Encoding();
+
+  // Does a slice of the work. False: there was none left.
+  bool step();
+  // The ids so far: the first ones of the text, which stay. Those taken are not given again.
+  std::vector<TokenId> take();
+  // A number of ids that the whole text has at least, those taken included: before the first step
+  // from the length of the text alone, behind the last one the number.
+  uint64_t least_ids() const;
 
  private:
   struct State;
-  explicit Tokenizer(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

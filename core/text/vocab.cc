@@ -170,7 +170,12 @@ void Vocab::finish() {
   for (TokenId id = 0; id < size(); ++id) {
     append_piece(pieces_, id);
     piece_ends_.push_back(static_cast<uint32_t>(pieces_.size()));
+    if (is_plain(id)) longest_plain_ = std::max(longest_plain_, text(id).size());
   }
+}
+
+bool Vocab::has_all_bytes() const {
+  return std::ranges::find(byte_tokens_, kNoToken) == byte_tokens_.end();
 }
 
 // A piece is never longer than its token's text.

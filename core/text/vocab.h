@@ -61,7 +61,11 @@ class Vocab {
   TokenId find_plain(std::string_view text) const;
   // The token for one byte: `<0xNN>` or, failing that, the plain token of that one byte.
   TokenId byte_token(uint8_t byte) const { return byte_tokens_[byte]; }
+  // Has each of the 256 bytes a token?
+  bool has_all_bytes() const;
+  // Bytes of the longest text of all, and (once finished) of all plain tokens.
   size_t longest_text() const { return longest_text_; }
+  size_t longest_plain() const { return longest_plain_; }
 
   // Files now and then call their end tokens normal ones: makes such a token a control token.
   void make_control(TokenId id) { types_[static_cast<size_t>(id)] = TokenType::control; }
@@ -87,6 +91,7 @@ class Vocab {
   std::array<TokenId, 256> byte_tokens_{};
   IndexTable table_;
   size_t longest_text_ = 0;
+  size_t longest_plain_ = 0;
 };
 
 }  // namespace sluice
