@@ -151,7 +151,7 @@ std::vector<std::span<uint8_t>> Engine::places() {
 Status Engine::commit(size_t n) {
   State& s = *state_;
   if (s.understood) {
-    s.decoder->weights().commit(n);
+    SLUICE_TRY(s.decoder->weights().commit(n));
     s.taken += n;
     s.note_loaded();
     return {};

@@ -25,6 +25,8 @@
 
 namespace sluice {
 
+class File;  // weights/source_file.h
+
 struct LoadOptions {
   // 0: as many as the machine has cores, at most 8, and tune_threads.
   int32_t threads = 0;
@@ -107,8 +109,10 @@ struct MemoryPlan {
 class Engine {
  public:
   // --- loading -------------------------------------------------------------------------------
-  // A file, mapped and packed at once (native builds only; bad_file where it can't be read).
+  // A file, read and packed at once (native builds only; bad_file where it can't be read, or gets
+  // shorter meanwhile). `file` isn't needed afterwards.
   static Result<std::unique_ptr<Engine>> open(const std::string& path, const LoadOptions& options);
+  static Result<std::unique_ptr<Engine>> open(const File& file, const LoadOptions& options);
   // An engine whose file is brought by the caller: write into window(), then commit().
   // file_size 0: unknown. Options are validated here.
   static Result<std::unique_ptr<Engine>> create(const LoadOptions& options, uint64_t file_size);
@@ -175,8 +179,9 @@ class Engine {
   std::unique_ptr<State> state_;
 };
 
-// The header of a file on disk (native builds only).
+// The header of a file on disk (native builds only). Of the file nothing else is read.
 Result<Gguf> read_header(const std::string& path);
+Result<Gguf> read_header(const File& file);
 // What running this file takes, without its weights; fails as loading would (unsupported_type,
 // ...).
 Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options);

@@ -1,26 +1,56 @@
 // Engines over files on disk (native builds).
+#include <algorithm>
+
 #include "engine.h"
 #include "engine_state.h"
-#include "weights/source_mmap.h"
+#include "weights/source_file.h"
 
 namespace sluice {
-Result<std::unique_ptr<Engine>> Engine::open(const std::string& path, const LoadOptions& options) {
+namespace {
+
+constexpr size_t kHeaderPiece = 64 * 1024;
+
+}  // namespace
+
+Result<Gguf> read_header(const File& file) {
+  GgufParser parser;
+  parser.set_file_size(file.size());
+  std::vector<uint8_t> piece(kHeaderPiece);
+  for (uint64_t at = 0; at < file.size() && !parser.done();) {
+    const auto n = static_cast<size_t>(std::min<uint64_t>(piece.size(), file.size() - at));
+    const std::span<uint8_t> bytes(piece.data(), n);
+    SLUICE_TRY(file.read(at, bytes));
+    SLUICE_TRY(parser.push(bytes));
+    at += n;
+  }
+  SLUICE_TRY(parser.finish());
+  return parser.take();
+}
+
+Result<Gguf> read_header(const std::string& path) {
+  SLUICE_ASSIGN(const File file, File::open(path));
+  return read_header(file);
+}
+
+Result<std::unique_ptr<Engine>> Engine::open(const File& file, const LoadOptions& options) {
   std::unique_ptr<Engine> engine(new Engine());
   State& s = *engine->state_;
   SLUICE_TRY(s.prepare(options));
-  SLUICE_ASSIGN(const MappedFile file, MappedFile::open(path));
-  const std::span<const uint8_t> bytes = file.bytes();
-  SLUICE_ASSIGN(Gguf header, parse_gguf(bytes, bytes.size()));
+  SLUICE_ASSIGN(Gguf header, read_header(file));
   SLUICE_TRY(s.understand(std::move(header)));
-  s.file_size = s.taken = bytes.size();
-  SLUICE_TRY(s.decoder->weights().copy_from(bytes.data() + s.header.data_offset, *s.pool));
+  s.file_size = s.taken = file.size();
+  const uint64_t data = s.header.data_offset;
+  SLUICE_TRY(s.decoder->weights().read_from(
+      [&](uint64_t at, std::span<uint8_t> out) { return file.read(data + at, out); }, *s.pool));
   s.note_loaded();
   return engine;
 }
 
-Result<Gguf> read_header(const std::string& path) {
-  SLUICE_ASSIGN(const MappedFile file, MappedFile::open(path));
-  return parse_gguf(file.bytes(), file.bytes().size());
+Result<std::unique_ptr<Engine>> Engine::open(const std::string& path, const LoadOptions& options) {
+  // Bad options are told before the file is looked for.
+  SLUICE_TRY(State().prepare(options));
+  SLUICE_ASSIGN(const File file, File::open(path));
+  return open(file, options);
 }
 
 }  // namespace sluice

@@ -113,6 +113,13 @@ Status check_prompt(std::span<const TokenId> ids, const Tokenizer& tokenizer) {
   return {};
 }
 
+// The run ends: what comes from such numbers is no text of the model.
+std::unexpected<Error> overflow(std::string_view where) {
+  return fail(Code::bad_file, "the model's numbers overflow in ", where,
+              ": its weights are finite, but too large to compute with. The file is damaged or was "
+              "converted wrongly: download it again or take another file");
+}
+
 uint64_t random_seed() {
   std::random_device device;
   return uint64_t{device()} << 21 ^ device();  // below 2^53: a JavaScript number holds it
@@ -296,6 +303,7 @@ Status Engine::State::compute_slice(Event& event) {
   while (run.layer < config.n_layers) {
     if (!arrived(decoder->layer_slot(run.layer), event)) return {};
     decoder->run_block(run.layer, run.block);
+    if (decoder->overflowed()) return overflow(concat("layer ", run.layer));
     if (++run.block == decoder->n_blocks()) {
       run.block = 0;
       ++run.layer;
@@ -320,6 +328,7 @@ Status Engine::State::after_pass(Event& event) {
           logits.as<float>() + (run.all_positions ? i * static_cast<size_t>(config.n_vocab) : 0);
       decoder->finish(static_cast<int64_t>(i - run.pass_begin), out);
     }
+    if (decoder->overflowed()) return overflow("the head");
     run.pass_begin = run.pass_end;
     run.pass_end = std::min(run.n_prompt, run.pass_begin + run.batch);
     if (prompt_done) {
@@ -335,6 +344,7 @@ Status Engine::State::after_pass(Event& event) {
     SLUICE_ASSIGN(logits, AlignedBuffer::allocate(bytes, "the logits"));
   }
   decoder->finish(decoder->n_tokens() - 1, logits.as<float>());
+  if (decoder->overflowed()) return overflow("the head");
   if (run.prompt_ms == 0) {
     run.prompt_ms = std::max(run.worked_ms(Clock::now()), 1e-6);
     stats.prompt_tps =

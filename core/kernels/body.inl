@@ -102,8 +102,6 @@ inline float fold_max(const Lanes& lanes) {
   return fold(lanes.v, [](F a, F b) { return larger(a, b); })[0];
 }
 
-inline F absolute(F x) { return as<F>(as<U>(x) & kept<0x7fffffffu>()); }
-
 // exp_f32 of base/math.cc, operation by operation.
 inline F exp(F x) {
   const F t = x * kept<0x1.715476p+0f>() + kept<0x1.8p23f>();
@@ -134,12 +132,20 @@ struct Rounded {
 inline Rounded round_block(const float* x, int64_t count) {
   Lanes values[2] = {splat_lanes(0.0f), splat_lanes(0.0f)};
   for_lanes(count, [&](int64_t i, auto part) { values[i / 16] = part.load(x + i, 0.0f); });
-  Lanes max = splat_lanes(0.0f);
+  // As integers the magnitudes of floats have the same order, infinities and NaNs above all others.
+  I max[kVectors] = {};
   for (const Lanes& half : values) {
-    for (int v = 0; v < kVectors; ++v) max.v[v] = larger(max.v[v], absolute(half.v[v]));
+    for (int v = 0; v < kVectors; ++v) {
+      max[v] = larger(max[v], as<I>(as<U>(half.v[v]) & kept<0x7fffffffu>()));
+    }
   }
-  Rounded rounded;
-  rounded.d = fold_max(max) / 127.0f;
+  const int32_t largest = fold(max, [](I a, I b) { return larger(a, b); })[0];
+  Rounded rounded = {};
+  if (largest >= 0x7f800000) {
+    rounded.d = __builtin_inff();
+    return rounded;
+  }
+  rounded.d = __builtin_bit_cast(float, largest) / 127.0f;
   const float inverse = rounded.d > 0.0f ? 1.0f / rounded.d : 0.0f;
   for (int half = 0; half < 2; ++half) {
     for (int v = 0; v < kVectors; ++v) {

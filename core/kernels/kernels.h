@@ -6,7 +6,8 @@
 // in ascending order, the last n % 16 values to lanes 0..; lanes are then folded 16 -> 8 -> 4 -> 2
 // -> 1, lane i with lane i + half. No fused multiply-add, no reciprocal estimates, max(a, b) = a <
 // b ? b : a. Halves are finite: f16 keys and values are held within +-65504, and what an infinite
-// half of a weight counts as differs by table.
+// half of a weight would count as differs by table (Weights refuses those). Which NaN comes out of
+// an operation may differ, too: whether it is one doesn't.
 #pragma once
 
 #include <cstdint>

@@ -76,7 +76,8 @@ struct PortableDot {
   }
 };
 
-// 8-bit codes as signed weights: 2 * 128 * 127 is below 2^15, and the bias is gone.
+// 8-bit codes as signed weights: 2 * 128 * 127 is below 2^15 (quant.h: no activation is -128), and
+// the bias is gone.
 template <>
 struct PortableDot<8> : PortableDot<6> {
   static constexpr int kFlush = 1;

@@ -1,6 +1,7 @@
 #include "models/decoder.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -11,6 +12,10 @@ namespace {
 
 // Queries that attend side by side in a prompt.
 constexpr int64_t kTileQueries = 32;
+
+// From here on a number counts as overflowed: the squares of as many as a row has may add up to
+// more than a float holds, and a norm would make zeros of them.
+constexpr float kTooLarge = 0x1p48f;
 
 }  // namespace
 
@@ -188,6 +193,7 @@ Status Decoder::begin(std::span<const int32_t> tokens, int64_t first) {
   SLUICE_TRY(rope_.fill(first, n));
   n_tokens_ = n;
   first_position_ = first;
+  for (Worker& worker : workers_) worker.overflowed = false;
   pool_->run([this, tokens](int worker) {
     share_out(Phase::embedding, worker, static_cast<int64_t>(tokens.size()), [&](Share mine) {
       for (int64_t t = mine.begin; t < mine.end; ++t) {
@@ -267,14 +273,30 @@ void Decoder::multiply(int worker, int64_t n_tokens, const Input& in, Share mine
     const int64_t stride = padded_rows(matrix.rows);
     matmul(*kernels_, matrix, in, n_tokens, product.out, stride, strips,
            workers_[static_cast<size_t>(worker)].matmul);
-    if (product.bias < 0) continue;
     const int64_t begin = strips.begin * kStripRows;
     const int64_t end = std::min(strips.end * kStripRows, matrix.rows);
     for (int64_t t = 0; t < n_tokens; ++t) {
-      kernels_->add(weights_.vector(product.bias) + begin, end - begin,
-                    product.out + t * stride + begin);
+      float* out = product.out + t * stride + begin;
+      if (product.bias >= 0) kernels_->add(weights_.vector(product.bias) + begin, end - begin, out);
+      check(worker, out, end - begin);
     }
   }
+}
+
+// Queries, keys and values, what is added to the residual, and logits are checked, while they are
+// in the cache. From all other places NaN and infinity get into the residual: quantizing, products
+// and SiLU let none of them vanish (quant.h).
+void Decoder::check(int worker, const float* x, int64_t n) {
+  uint32_t seen = 0;  // the sign bit: of one that is too large, infinite or NaN
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t magnitude = std::bit_cast<uint32_t>(x[i]) & 0x7fffffffu;
+    seen |= magnitude + (0x80000000u - std::bit_cast<uint32_t>(kTooLarge));
+  }
+  if (seen >> 31 != 0) workers_[static_cast<size_t>(worker)].overflowed = true;
+}
+
+bool Decoder::overflowed() const {
+  return std::ranges::any_of(workers_, &Worker::overflowed);
 }
 
 void Decoder::attention(int worker, const Block& block) {
@@ -414,7 +436,9 @@ void Decoder::add_to_residual(int worker, const Block& block, int matrix_handle,
   const int64_t begin = strips.begin * kStripRows;
   const int64_t rows = std::min(strips.end * kStripRows, matrix.rows) - begin;
   for (int64_t t = 0; t < block.n_tokens; ++t) {
-    kernels_->add(out + t * stride + begin, rows, residual(block.first_token + t) + begin);
+    float* sum = residual(block.first_token + t) + begin;
+    kernels_->add(out + t * stride + begin, rows, sum);
+    check(worker, sum, rows);
   }
 }
 

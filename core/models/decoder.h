@@ -68,6 +68,9 @@ class Decoder {
   }
   // out[n_vocab padded to 16] = logits of token `index` of the pass, once all layers have run.
   void finish(int64_t index, float* out);
+  // Has the pass come to a number that is NaN, infinite or 2^48 and more? Looked at after each
+  // run_block and finish; its results are then of no use. The same for every kernel table.
+  bool overflowed() const;
 
   // What the phases have taken since the last call; nothing unless prepared to profile.
   std::vector<PhaseTime> take_profile();
@@ -83,6 +86,7 @@ class Decoder {
     MatmulScratch matmul;
     AttentionScratch attention;
     PhaseSeconds seconds;
+    bool overflowed = false;  // what it has checked of this pass
   };
   struct Block {
     int64_t layer, first_token, n_tokens;
@@ -105,6 +109,7 @@ class Decoder {
                  int64_t n_items, const Body& body);
   void multiply(int worker, int64_t n_tokens, const Input& in, Share mine,
                 std::span<const Product> products);
+  void check(int worker, const float* x, int64_t n);
   void rotate_and_store(const Block& block, int64_t token, int64_t kv_head);
   void attend_tile(int worker, const Block& block, int64_t token, int64_t n_tokens,
                    int64_t kv_head);

@@ -1,5 +1,7 @@
 #include "ops/rope.h"
 
+#include <cmath>
+
 #include "base/math.h"
 
 namespace sluice {
@@ -21,12 +23,21 @@ Status RopeTable::fill(int64_t first, int64_t n_tokens) {
   }
   float* cos_out = cos_.as<float>();
   float* sin_out = sin_.as<float>();
+  bool small = true;
   for (int64_t t = 0; t < n_tokens; ++t) {
     const auto position = static_cast<double>(first + t);
     for (const double theta : theta_) {
-      *cos_out++ = static_cast<float>(cos_f64(position * theta));
-      *sin_out++ = static_cast<float>(sin_f64(position * theta));
+      const double cos = cos_f64(position * theta);
+      const double sin = sin_f64(position * theta);
+      small = small && std::abs(cos) < 2 && std::abs(sin) < 2;
+      *cos_out++ = static_cast<float>(cos);
+      *sin_out++ = static_cast<float>(sin);
     }
+  }
+  if (!small) {
+    return fail(Code::bad_file, "the file's numbers for RoPE (rope.freq_base, rope.scaling.factor, "
+                "rope_freqs.weight) give angles that are too large at position ",
+                first + n_tokens - 1, "; the file is damaged: download or convert it again");
   }
   return {};
 }

@@ -15,7 +15,8 @@ class RopeTable {
   // theta(i) = base^(-2i / dims) / factor(i); `factors` (rope_freqs.weight, [dims / 2]) may be
   // null. Positions are divided by `scale` (linear scaling; 1 = none).
   void configure(int64_t dims, double base, double scale, const float* factors);
-  // cos and sin for n_tokens positions from `first` on.
+  // cos and sin for n_tokens positions from `first` on. bad_file where the angles are too large for
+  // them.
   Status fill(int64_t first, int64_t n_tokens);
 
   int n_pairs() const { return static_cast<int>(theta_.size()); }

@@ -11,6 +11,53 @@ namespace {
 constexpr int64_t kRows = kStripRows;
 constexpr size_t kMaxBlockBytes = 210;  // Q6_K
 
+// Whether numbers are finite: the sign bit of `seen` is set by the first that isn't. Without its
+// sign such a number is at least kInfinity, and kInfinity + kCarry is the sign bit.
+template <typename Lane, Lane kInfinity>
+class Finite {
+ public:
+  void see(const uint8_t* bytes) {  // 16 of them
+    Lanes lanes;
+    std::memcpy(&lanes, bytes, sizeof lanes);
+    seen_ |= (lanes & static_cast<Lane>(~kSign)) + kCarry;
+  }
+  void see_one(const uint8_t* bytes) {
+    Lane value;
+    std::memcpy(&value, bytes, sizeof value);
+    seen_[0] = static_cast<Lane>(seen_[0] | ((value & static_cast<Lane>(~kSign)) + kCarry));
+  }
+  bool all() const {
+    Lane seen = 0;
+    for (size_t i = 0; i < kLanes; ++i) seen = static_cast<Lane>(seen | seen_[i]);
+    return (seen & kSign) == 0;
+  }
+
+ private:
+  static constexpr size_t kLanes = 16 / sizeof(Lane);
+  static constexpr Lane kSign = static_cast<Lane>(Lane{1} << (8 * sizeof(Lane) - 1));
+  static constexpr Lane kCarry = static_cast<Lane>(kSign - kInfinity);
+  using Lanes [[gnu::vector_size(16)]] = Lane;
+  Lanes seen_ = {};
+};
+using FiniteF16 = Finite<uint16_t, 0x7c00>;
+using FiniteBf16 = Finite<uint16_t, 0x7f80>;
+using FiniteF32 = Finite<uint32_t, 0x7f800000>;
+
+// Are all floats in `n` bytes finite?
+template <typename Check>
+bool all_finite(const uint8_t* bytes, size_t n, size_t size) {
+  Check check;
+  size_t at = 0;
+  for (; at + 16 <= n; at += 16) check.see(bytes + at);
+  for (; at < n; at += size) check.see_one(bytes + at);
+  return check.all();
+}
+bool floats_finite(Type type, const uint8_t* bytes, size_t n) {
+  if (type == Type::F32) return all_finite<FiniteF32>(bytes, n, 4);
+  if (type == Type::F16) return all_finite<FiniteF16>(bytes, n, 2);
+  return all_finite<FiniteBf16>(bytes, n, 2);
+}
+
 // Four 32-bit words of four rows, and their transposition: how 16 rows become words of 16 lanes.
 using Words = uint32_t __attribute__((vector_size(16)));
 
@@ -119,10 +166,12 @@ BlockParts parts_of(const TypeTraits& t) {
           t.bits == 5 && t.block == 32};
 }
 
-void pack_blocks(const TypeTraits& t, const uint8_t* rows, int64_t n_blocks, uint8_t* packed) {
+bool pack_blocks(const TypeTraits& t, const uint8_t* rows, int64_t n_blocks, uint8_t* packed) {
   const BlockParts parts = parts_of(t);
   const size_t stride = static_cast<size_t>(n_blocks) * t.block_bytes;
+  FiniteF16 finite;
   for (int64_t b = 0; b < n_blocks; ++b, rows += t.block_bytes) {
+    const uint8_t* halves = packed;
     for (int64_t h = 0; h < parts.halves; ++h) {
       const uint8_t* in = rows + parts.halves_at + 2 * h;
       for (size_t r = 0; r < kRows; ++r, packed += 2) std::memcpy(packed, in + r * stride, 2);
@@ -135,7 +184,10 @@ void pack_blocks(const TypeTraits& t, const uint8_t* rows, int64_t n_blocks, uin
       for (int64_t r = 0; r < kRows; ++r) change_word(packed + 4 * r, pack_fifth_bits);
     }
     packed += parts.word_bytes * kRows;
+    // After the words: halves that were stored one by one can't be loaded together at once.
+    for (; halves < packed - parts.word_bytes * kRows; halves += 16) finite.see(halves);
   }
+  return finite.all();
 }
 
 // The reverse for one row of one block: `block` gets its bytes as they were in the file.
@@ -162,11 +214,33 @@ void pack_values(const uint8_t* rows, int64_t cols, uint8_t* packed) {
 
 }  // namespace
 
-void pack_strip(Type type, const uint8_t* rows, int64_t cols, uint8_t* packed) {
+bool pack_strip(Type type, const uint8_t* rows, int64_t cols, uint8_t* packed) {
   const TypeTraits& t = traits(type);
-  if (type == Type::F32) return pack_values<4>(rows, cols, packed);
-  if (t.group == 0) return pack_values<2>(rows, cols, packed);
-  pack_blocks(t, rows, cols / t.block, packed);
+  if (t.group != 0) return pack_blocks(t, rows, cols / t.block, packed);
+  if (type == Type::F32) {
+    pack_values<4>(rows, cols, packed);
+  } else {
+    pack_values<2>(rows, cols, packed);
+  }
+  return floats_finite(type, packed, kRows * static_cast<size_t>(cols) * t.block_bytes);
+}
+
+int64_t first_not_finite(Type type, const uint8_t* rows, int64_t n_rows, int64_t cols) {
+  const TypeTraits& t = traits(type);
+  const auto bytes = static_cast<size_t>(row_bytes(t, static_cast<uint64_t>(cols)));
+  for (int64_t r = 0; r < n_rows; ++r, rows += bytes) {
+    if (t.group == 0) {
+      if (!floats_finite(type, rows, bytes)) return r;
+      continue;
+    }
+    const BlockParts parts = parts_of(t);
+    FiniteF16 finite;
+    for (size_t at = 0; at < bytes; at += t.block_bytes) {
+      for (int64_t h = 0; h < parts.halves; ++h) finite.see_one(rows + at + parts.halves_at + 2 * h);
+    }
+    if (!finite.all()) return r;
+  }
+  return -1;
 }
 
 void read_row(const Matrix& matrix, int64_t row, float* out) {

@@ -42,8 +42,13 @@ struct Matrix {
 };
 
 // Interleaves one strip (16 rows of `cols` columns, file layout) from `rows` to `packed`; the two
-// must not overlap. Same number of bytes.
-void pack_strip(Type type, const uint8_t* rows, int64_t cols, uint8_t* packed);
+// must not overlap. Same number of bytes. False: one of its scales, mins or floats is NaN or
+// infinite.
+bool pack_strip(Type type, const uint8_t* rows, int64_t cols, uint8_t* packed);
+
+// The first of n_rows rows (file layout) with a scale, min or float that is NaN or infinite; -1
+// where all are finite.
+int64_t first_not_finite(Type type, const uint8_t* rows, int64_t n_rows, int64_t cols);
 
 // Row r of a matrix (packed or not) as `cols` f32 values: the embedding's look-up.
 void read_row(const Matrix& matrix, int64_t row, float* out);

@@ -68,7 +68,9 @@ inline uint64_t row_bytes(const TypeTraits& t, uint64_t n) { return n / t.block 
 // The oracle: how one output of a matrix product is defined, bit by bit, for every kernel.
 //
 // Activations x[n] are quantized in blocks of 32: d = max|x| / 127, inverse = d > 0 ? 1 / d : 0,
-// q = round-to-nearest-even(x * inverse), sum[g] = integer sum of q over each 16.
+// q = round-to-nearest-even(x * inverse), sum[g] = integer sum of q over each 16. So q is within
+// -127..127. A block with a NaN or an infinity has d = infinity and q = 0: what is multiplied with
+// it becomes NaN.
 // Then, groups ascending, one f32 accumulator:
 //   acc = acc + float(isum) * (scale * d)   isum = sum over the group of (code - bias) * q, exact
 //   acc = acc + min * (d * float(sum of q over the group))            only where has_min

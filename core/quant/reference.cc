@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "quant/quant.h"
 
@@ -7,7 +8,7 @@ namespace sluice {
 namespace {
 
 // To the nearest integer, ties to even, for |x| < 2^22: adding 1.5 * 2^23 leaves no fraction bits.
-// What does not fit (a not finite x) gives some byte, the same one everywhere.
+// Where x isn't finite (the scale was too small to be divided by) the result is 0.
 int8_t round_to_int8(float x) {
   const float magic = 0x1.8p23f;
   return static_cast<int8_t>(std::bit_cast<int32_t>(x + magic));
@@ -20,10 +21,14 @@ float absolute(float x) { return std::bit_cast<float>(std::bit_cast<uint32_t>(x)
 void reference_quantize(const float* x, int64_t n, int8_t* q, float* d) {
   for (int64_t b = 0; b < n / kActBlock; ++b, x += kActBlock, q += kActBlock) {
     float max = 0.0f;
-    for (int i = 0; i < kActBlock; ++i) max = max < absolute(x[i]) ? absolute(x[i]) : max;
-    d[b] = max / 127.0f;
+    bool finite = true;
+    for (int i = 0; i < kActBlock; ++i) {
+      max = max < absolute(x[i]) ? absolute(x[i]) : max;
+      finite = finite && absolute(x[i]) <= std::numeric_limits<float>::max();
+    }
+    d[b] = finite ? max / 127.0f : std::numeric_limits<float>::infinity();
     const float inverse = d[b] > 0.0f ? 1.0f / d[b] : 0.0f;
-    for (int i = 0; i < kActBlock; ++i) q[i] = round_to_int8(x[i] * inverse);
+    for (int i = 0; i < kActBlock; ++i) q[i] = finite ? round_to_int8(x[i] * inverse) : int8_t{0};
   }
 }
 

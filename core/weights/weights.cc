@@ -10,6 +10,7 @@ namespace sluice {
 namespace {
 
 constexpr size_t kBinBytes = 64 * 1024;
+constexpr size_t kPieceBytes = 256 * 1024;  // read at once by a worker: stays in its cache
 
 std::string shape_text(const TensorInfo& info) {
   std::string text = "[";
@@ -164,36 +165,58 @@ std::vector<std::span<uint8_t>> Weights::places() {
   return places;
 }
 
-void Weights::commit(size_t n) {
+Status Weights::commit(size_t n) {
   while (n > 0) {
     const size_t part = std::min(n, window().size());
     if (next_ < order_.size()) {
       Tensor& tensor = tensors_[static_cast<size_t>(order_[next_])];
       if (cursor_ >= tensor.begin) {
         tensor.arrived += part;
-        advance(tensor);
+        SLUICE_TRY(advance(tensor));
         if (tensor.arrived == tensor.bytes) ++next_;
       }
     }
     cursor_ += part;
     n -= part;
   }
+  return {};
 }
 
 // Packs the strips that are complete now.
-void Weights::advance(Tensor& tensor) {
-  if (tensor.matrix.packed) {
-    const size_t strip_bytes = kStripRows * tensor.matrix.bytes_per_row();
-    const int64_t whole_strips = tensor.matrix.rows / kStripRows;
+Status Weights::advance(Tensor& tensor) {
+  const Matrix& matrix = tensor.matrix;
+  const size_t strip_bytes = kStripRows * matrix.bytes_per_row();
+  if (matrix.packed) {
+    const int64_t whole_strips = matrix.rows / kStripRows;
     while (tensor.packed_strips < whole_strips &&
            static_cast<uint64_t>(tensor.packed_strips + 1) * strip_bytes <= tensor.arrived) {
       uint8_t* strip = tensor.place + static_cast<size_t>(tensor.packed_strips) * strip_bytes;
       std::memcpy(strip_.data(), strip, strip_bytes);
-      pack_strip(tensor.matrix.type, strip_.data(), tensor.matrix.cols, strip);
+      if (!pack_strip(matrix.type, strip_.data(), matrix.cols, strip)) {
+        return check_rows(tensor, tensor.packed_strips * kStripRows, strip_.data(), kStripRows);
+      }
       ++tensor.packed_strips;
     }
   }
-  if (tensor.arrived == tensor.bytes) complete(tensor);
+  if (tensor.arrived < tensor.bytes) return {};
+  const int64_t rest = tensor.packed_strips * kStripRows;  // the first row that stays as it is
+  SLUICE_TRY(check_rows(tensor, rest,
+                        tensor.place + static_cast<size_t>(tensor.packed_strips) * strip_bytes,
+                        matrix.rows - rest));
+  complete(tensor);
+  return {};
+}
+
+// The n rows of a tensor from row `first` on, as in the file: are all of their numbers finite?
+Status Weights::check_rows(const Tensor& tensor, int64_t first, const uint8_t* rows, int64_t n) {
+  const Matrix& matrix = tensor.matrix;
+  const int64_t row = first_not_finite(matrix.type, rows, n, matrix.cols);
+  if (row < 0) return {};
+  return fail(Code::bad_file, "tensor ", tensor.name, " has a ",
+              traits(matrix.type).group == 0 ? "number" : "scale",
+              " that is NaN or infinite in row ", first + row, " (of ", matrix.rows,
+              ", the first is row 0); expected finite numbers. The file is damaged: download it "
+              "again or take another file");
 }
 
 void Weights::complete(Tensor& tensor) {
@@ -209,14 +232,24 @@ void Weights::complete(Tensor& tensor) {
   }
 }
 
-Status Weights::copy_from(const uint8_t* data, Pool& pool) {
+Status Weights::read_from(const ReadData& read, Pool& pool) {
   SLUICE_TRY(allocate());
+  Reading reading{&read, std::vector<Reader>(static_cast<size_t>(pool.size()))};
+  for (Reader& reader : reading.readers) {
+    SLUICE_ASSIGN(reader.piece, AlignedBuffer::allocate_uninitialized(
+                                    std::max(kPieceBytes, strip_.size()), "reading the file"));
+  }
   int64_t n_strips = 0;
   for (const Tensor& tensor : tensors_) n_strips += tensor.matrix.strips();
   Pool* const workers = &pool;
-  workers->run([this, workers, data, n_strips](int worker) {
-    workers->share_out(worker, n_strips, [&](Share mine) { copy_strips(data, mine); });
+  Reading* const shared = &reading;
+  workers->run([this, workers, shared, n_strips](int worker) {
+    workers->share_out(worker, n_strips, [&](Share mine) {
+      read_share(*shared, shared->readers[static_cast<size_t>(worker)], mine);
+    });
   });
+  const auto first = std::ranges::min_element(reading.readers, {}, &Reader::failed);
+  SLUICE_TRY(first->status);
   for (Tensor& tensor : tensors_) {
     tensor.arrived = tensor.bytes;
     complete(tensor);
@@ -226,26 +259,59 @@ Status Weights::copy_from(const uint8_t* data, Pool& pool) {
   return {};
 }
 
-// The strips `mine`, counted over all tensors (a vector is one), from the file's data to their
-// place.
-void Weights::copy_strips(const uint8_t* data, Share mine) {
+// The strips `mine`, counted over all tensors in the file's order (a vector is one).
+void Weights::read_share(Reading& reading, Reader& reader, Share mine) const {
   int64_t first = 0;
-  for (const Tensor& tensor : tensors_) {
+  for (const int index : order_) {
+    const Tensor& tensor = tensors_[static_cast<size_t>(index)];
     const Matrix& matrix = tensor.matrix;
-    const uint64_t strip_bytes = kStripRows * matrix.bytes_per_row();
+    const auto in_piece = static_cast<int64_t>(reader.piece.size() /
+                                               (kStripRows * matrix.bytes_per_row()));
     const int64_t end = std::min(mine.end - first, matrix.strips());
-    for (int64_t s = std::max<int64_t>(mine.begin - first, 0); s < end; ++s) {
-      const uint64_t at = static_cast<uint64_t>(s) * strip_bytes;
-      const uint8_t* from = data + tensor.begin + at;
-      if (matrix.strip_packed(s)) {
-        pack_strip(matrix.type, from, matrix.cols, tensor.place + at);
-      } else {
-        const uint64_t rest = std::min(strip_bytes, tensor.bytes - at);
-        std::memcpy(tensor.place + at, from, static_cast<size_t>(rest));
+    for (int64_t s = std::max<int64_t>(mine.begin - first, 0); s < end;) {
+      if (first + s >= reading.failed.load(std::memory_order_relaxed)) return;
+      // Rows that stay as they are come straight to their place, by themselves.
+      int64_t n = 1;
+      while (n < in_piece && s + n < end && matrix.strip_packed(s + n)) ++n;
+      Status status = read_strips(*reading.read, tensor, {s, s + n}, reader.piece.data());
+      if (!status.has_value()) {
+        reader.failed = first + s;
+        reader.status = std::move(status);
+        int64_t known = reading.failed.load(std::memory_order_relaxed);
+        while (known > reader.failed &&
+               !reading.failed.compare_exchange_weak(known, reader.failed)) {
+        }
+        return;
       }
+      s += n;
     }
     first += matrix.strips();
   }
+}
+
+// `strips` of a tensor: either all packed, read at once into `piece`, or one that isn't.
+Status Weights::read_strips(const ReadData& read, const Tensor& tensor, Share strips,
+                            uint8_t* piece) const {
+  const Matrix& matrix = tensor.matrix;
+  const uint64_t strip_bytes = kStripRows * matrix.bytes_per_row();
+  const uint64_t at = static_cast<uint64_t>(strips.begin) * strip_bytes;
+  if (!matrix.strip_packed(strips.begin)) {
+    const std::span<uint8_t> rest(tensor.place + at, static_cast<size_t>(tensor.bytes - at));
+    SLUICE_TRY(read(tensor.begin + at, rest));
+    const int64_t row = strips.begin * kStripRows;
+    return check_rows(tensor, row, rest.data(), matrix.rows - row);
+  }
+  const uint64_t bytes = static_cast<uint64_t>(strips.end - strips.begin) * strip_bytes;
+  SLUICE_TRY(read(tensor.begin + at, {piece, static_cast<size_t>(bytes)}));
+  uint8_t* place = tensor.place + at;
+  for (int64_t s = strips.begin; s < strips.end; ++s) {
+    if (!pack_strip(matrix.type, piece, matrix.cols, place)) {
+      return check_rows(tensor, s * kStripRows, piece, kStripRows);
+    }
+    piece += strip_bytes;
+    place += strip_bytes;
+  }
+  return {};
 }
 
 uint64_t Weights::missing_bytes() const {

@@ -2,10 +2,14 @@
 // A slot is absent, arriving or resident; a layer can run once its slot is resident.
 //
 // Bytes come from the file in order (window / commit) straight to their place and are packed there
-// (quant/matrix.h), strip by strip; or all at once from a mapped file.
+// (quant/matrix.h), strip by strip; or all at once from a file that any part can be read of. A
+// weight, scale or min that is NaN or infinite is refused as it comes: what it gives differs by
+// instruction set.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,11 +49,15 @@ class Weights {
   // Where all of the file's data that is still to come belongs, in its order, the bin again and
   // again; for who writes ahead of commit().
   std::vector<std::span<uint8_t>> places();
-  // The next n bytes are where they belong; they may fill several windows.
-  void commit(size_t n);
-  // Instead of allocate() and commit(): takes memory and everything from `data`, which holds every
-  // tensor and isn't needed afterwards. Packs on all workers of the pool.
-  Status copy_from(const uint8_t* data, Pool& pool);
+  // The next n bytes are where they belong; they may fill several windows. bad_file, with tensor
+  // and row, where they have a number that isn't finite; these weights are then of no more use.
+  Status commit(size_t n);
+  // Instead of allocate() and commit(): takes memory and every tensor's bytes, which `read` brings:
+  // `out` is filled with those from `at` on, in the file's data. All workers of the pool read and
+  // pack, and call `read` at the same time. Fails as `read` and commit() do; of several failures
+  // the first in the file counts.
+  using ReadData = std::function<Status(uint64_t at, std::span<uint8_t> out)>;
+  Status read_from(const ReadData& read, Pool& pool);
 
   uint64_t missing_bytes() const;  // of the file's data, up to the end of the last tensor used
   SlotState state(int slot) const { return slots_[static_cast<size_t>(slot)].state; }
@@ -78,13 +86,27 @@ class Weights {
     SlotState state = SlotState::absent;
     int missing = 0;  // tensors not yet complete
   };
-  void copy_strips(const uint8_t* data, Share mine);
+  // One worker of read_from, and what all of them share.
+  struct Reader {
+    AlignedBuffer piece;
+    int64_t failed = INT64_MAX;  // the strip that `status` is about
+    Status status;
+  };
+  struct Reading {
+    const ReadData* read;
+    std::vector<Reader> readers;
+    std::atomic<int64_t> failed{INT64_MAX};  // no strip from here on is wanted any more
+  };
+  void read_share(Reading& reading, Reader& reader, Share mine) const;
+  Status read_strips(const ReadData& read, const Tensor& tensor, Share strips,
+                     uint8_t* piece) const;
+  static Status check_rows(const Tensor& tensor, int64_t first, const uint8_t* rows, int64_t n);
 
   Result<int> add(const Gguf& gguf, std::string_view name, int slot, int64_t rows, int64_t cols,
                   bool is_vector);
   static uint64_t memory_of(const Tensor& tensor);
   void sort_by_offset();
-  void advance(Tensor& tensor);
+  Status advance(Tensor& tensor);
   void complete(Tensor& tensor);
 
   std::vector<Tensor> tensors_;

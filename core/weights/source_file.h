@@ -1,0 +1,34 @@
+// A file on disk, read piece by piece.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+
+namespace sluice {
+
+class File {
+ public:
+  // bad_file, with the system's reason, where the file can't be opened, is no regular file or is
+  // empty. Never waits: not for the writer of a pipe either.
+  static Result<File> open(const std::string& path);
+  File(File&& other) noexcept;
+  File& operator=(File&& other) noexcept;
+  ~File();
+
+  uint64_t size() const { return size_; }  // in bytes, when it was opened
+  // Fills `out` with the bytes from `at` on. bad_file, with the system's reason, where they can't be
+  // read, and with both sizes where the file has become shorter. Several threads may call it at
+  // once.
+  Status read(uint64_t at, std::span<uint8_t> out) const;
+
+ private:
+  File(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+  std::string path_;  // for messages
+  int descriptor_ = -1;
+  uint64_t size_ = 0;
+};
+
+}  // namespace sluice
