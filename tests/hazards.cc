@@ -336,6 +336,39 @@ void weights(Cases cases) {
     f.find_tensor("output.weight").dims = {32, 299};
   });
 
+  // Numbers that would come out differently by instruction set: of each kind of tensor one, in its
+  // first row, its last whole strip or behind it.
+  const auto not_finite = [&](std::string_view what, std::string_view tensor, uint64_t row,
+                              uint64_t rows, std::string bits, size_t place) {
+    cases.model(concat(what, "_of_", tensor, "_row_", row),
+                concat("tensor ", tensor, " has a number that is NaN or infinite in row ", row,
+                       " (of ", rows),
+                [&](GgufBuilder& f) {
+                  auto& t = f.find_tensor(tensor);
+                  const size_t row_bytes = t.data.size() / rows;
+                  t.data.replace(row * row_bytes + place * bits.size(), bits.size(), bits);
+                });
+  };
+  const std::string nan = bytes_of(std::nanf(""));
+  const std::string infinity = bytes_of(-std::numeric_limits<float>::infinity());
+  not_finite("nan", "token_embd.weight", 0, kTinyVocab, nan, 31);
+  not_finite("nan", "output.weight", kTinyVocab - 1, kTinyVocab, nan, 0);
+  not_finite("infinity", "output.weight", 287, kTinyVocab, infinity, 5);
+  not_finite("infinity", "blk.0.attn_norm.weight", 0, 1, infinity, 31);
+  not_finite("nan", "output_norm.weight", 0, 1, nan, 0);
+  cases.model("scale_nan", "blk.0.ffn_gate.weight has a scale that is NaN or infinite in row 63",
+              [](GgufBuilder& f) {
+                std::string data(64 * 34, '\0');
+                data.replace(63 * 34, 2, bytes_of<uint16_t>(0x7e00));
+                f.tensor("blk.0.ffn_gate.weight", Type::Q8_0, {32, 64}, data);
+              });
+  cases.model("norm_in_f16_infinite", "output_norm.weight has a number that is NaN or infinite",
+              [](GgufBuilder& f) {
+                std::vector<uint16_t> ones(32, 0x3c00);
+                ones[31] = 0xfc00;
+                f.tensor("output_norm.weight", Type::F16, {32}, bytes_of(ones));
+              });
+
   // Types that other engines have and we don't compute: known by size and refused by name.
   cases.level(Level::model, Code::unsupported_type);
   for (uint32_t type = 0; file_type(type).name; ++type) {
@@ -433,6 +466,7 @@ std::vector<Hazard> all_hazards() {
       "one_byte_short",
       "attention.head_count_0",
       "type_Q2_K",
+      "scale_nan",
       "architecture_unknown",
       "scores_too_few",
   };

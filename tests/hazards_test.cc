@@ -103,7 +103,7 @@ TEST(Hazards, TheEngineRefuses) {
   }
 }
 
-TEST(Hazards, MappedFilesAreRefusedAlike) {
+TEST(Hazards, FilesOnDiskAreRefusedAlike) {
   const std::filesystem::path path =
       std::filesystem::path(testing::TempDir()) / "sluice-hazard.gguf";
   for (const Hazard& hazard : all_hazards()) {

@@ -150,6 +150,32 @@ void check_quantize(const Kernels& kernels, Report& report) {
   }
 }
 
+// Blocks with a NaN or an infinity: no code of theirs is -128, and what they are multiplied with
+// becomes NaN.
+void check_quantize_not_finite(const Kernels& kernels, Report& report) {
+  Random random(2);
+  for (const uint32_t bits : {0x7f800000u, 0xff800000u, 0x7fc00000u, 0x7fc00080u, 0xffffffffu}) {
+    for (size_t at = 0; at < 32; at += 5) {
+      Floats x = random.activations(96);
+      x[32 + at] = std::bit_cast<float>(bits);
+      const Quantized want = quantized(x, 96);
+      Quantized got = want;
+      std::fill(got.q.begin(), got.q.end(), int8_t{-128});
+      kernels.quantize(x.data(), 96, got.q.data(), got.digits.data(), got.d.data(), got.ds.data(),
+                       got.sums.data());
+      const std::string what = "quantize what is not finite";
+      report.equal_bytes(what + ", q", got.q.data(), want.q.data(), want.q.size());
+      const int8_t zeros[32] = {};
+      report.equal_bytes(what + ", q of its block", got.q.data() + 32, zeros, 32);
+      report.equal_bytes(what + ", sums", got.sums.data(), want.sums.data(), 4 * want.sums.size());
+      report.equal(what + ", d", got.d.data(), want.d.data(), 3);
+      const float kind[2] = {got.d[1], std::isnan(got.ds[1]) ? 1.0f : 0.0f};
+      const float expected[2] = {std::bit_cast<float>(0x7f800000u), 1.0f};
+      report.equal(what + ", kind of d and ds", kind, expected, 2);
+    }
+  }
+}
+
 // What kernels give for 16 rows (those past n_rows being absent) and all tokens.
 Floats reference_outputs(Type type, const ByteVector& rows, int n_rows, int64_t cols,
                          const Quantized& x, const Floats& floats, int n_tokens) {
@@ -362,9 +388,11 @@ void check_exp(const Kernels& kernels, Report& report) {
 
 const std::vector<Check>& checks() {
   static const std::vector<Check> kChecks = {
-      {"quantize", check_quantize}, {"gemm", check_gemm},   {"direct", check_direct},
-      {"unpack", check_unpack},     {"float", check_float}, {"vectors", check_vectors},
-      {"exp", check_exp},           {"store", check_store}, {"attend", check_attend},
+      {"quantize", check_quantize}, {"quantize_not_finite", check_quantize_not_finite},
+      {"gemm", check_gemm},         {"direct", check_direct},
+      {"unpack", check_unpack},     {"float", check_float},
+      {"vectors", check_vectors},   {"exp", check_exp},
+      {"store", check_store},       {"attend", check_attend},
   };
   return kChecks;
 }

@@ -203,6 +203,45 @@ TEST(Quant, QuantizesQ8AsAWorkedExample) {
   EXPECT_EQ(static_cast<int8_t>(row[4]), -1);
 }
 
+// Every number of every row that may not be finite, one at a time; the largest finite ones pass.
+TEST(Matrix, PackingFindsWhatIsNotFinite) {
+  for (const Type type : kTypes) {
+    const TypeTraits& t = traits(type);
+    const int64_t cols = t.block == 1 ? 11 : 2 * t.block;
+    std::vector<uint8_t> rows = random_bytes(type, 16, cols, 13);
+    const size_t row_size = rows.size() / 16;
+    const size_t size = type == Type::F32 ? 4 : 2;
+    const uint32_t infinity = type == Type::F32    ? 0x7f800000u
+                              : type == Type::BF16 ? 0x7f80u
+                                                   : 0x7c00u;
+    const uint32_t sign = size == 4 ? 0x80000000u : 0x8000u;
+    std::vector<uint8_t> packed(rows.size());
+    ASSERT_TRUE(pack_strip(type, rows.data(), cols, packed.data())) << t.name;
+    EXPECT_EQ(first_not_finite(type, rows.data(), 16, cols), -1) << t.name;
+    for (size_t row = 0; row < 16; ++row) {
+      for (size_t at = 0; at < row_size; at += t.block_bytes) {
+        for (size_t n = 0; n < (t.has_min ? 2u : 1u); ++n) {
+          uint8_t* number = &rows[row * row_size + at + (type == Type::Q6_K ? 208 : 2 * n)];
+          const std::vector<uint8_t> good(number, number + size);
+          for (const uint32_t bits : {infinity, infinity | sign, infinity + 1, sign * 2 - 1}) {
+            std::memcpy(number, &bits, size);
+            EXPECT_FALSE(pack_strip(type, rows.data(), cols, packed.data()))
+                << t.name << " " << row;
+            EXPECT_EQ(first_not_finite(type, rows.data(), 16, cols), static_cast<int64_t>(row));
+            EXPECT_EQ(first_not_finite(type, rows.data(), static_cast<int64_t>(row), cols), -1);
+          }
+          for (const uint32_t bits : {infinity - 1, (infinity - 1) | sign, sign, 1u}) {
+            std::memcpy(number, &bits, size);
+            EXPECT_TRUE(pack_strip(type, rows.data(), cols, packed.data())) << t.name << " " << row;
+            EXPECT_EQ(first_not_finite(type, rows.data(), 16, cols), -1);
+          }
+          std::memcpy(number, good.data(), size);
+        }
+      }
+    }
+  }
+}
+
 TEST(Matrix, ReadsEveryRowPackedOrNot) {
   for (const Type type : kTypes) {
     const TypeTraits& t = traits(type);

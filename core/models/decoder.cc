@@ -283,9 +283,9 @@ void Decoder::multiply(int worker, int64_t n_tokens, const Input& in, Share mine
   }
 }
 
-// Queries, keys and values, what is added to the residual, and logits are checked, while they are
-// in the cache. From all other places NaN and infinity get into the residual: quantizing, products
-// and SiLU let none of them vanish (quant.h).
+// Queries, keys and values, the residual and logits are checked as they are made, in the cache.
+// From all other places NaN and infinity get into one of these: quantizing, products and SiLU let
+// none of them vanish (quant.h).
 void Decoder::check(int worker, const float* x, int64_t n) {
   uint32_t seen = 0;  // the sign bit: of one that is too large, infinite or NaN
   for (int64_t i = 0; i < n; ++i) {
@@ -295,9 +295,7 @@ void Decoder::check(int worker, const float* x, int64_t n) {
   if (seen >> 31 != 0) workers_[static_cast<size_t>(worker)].overflowed = true;
 }
 
-bool Decoder::overflowed() const {
-  return std::ranges::any_of(workers_, &Worker::overflowed);
-}
+bool Decoder::overflowed() const { return std::ranges::any_of(workers_, &Worker::overflowed); }
 
 void Decoder::attention(int worker, const Block& block) {
   const Layer& w = layers_[static_cast<size_t>(block.layer)];
@@ -322,7 +320,7 @@ void Decoder::attention(int worker, const Block& block) {
   if (n > 1) {
     share_out(Phase::rope, worker, n * n_kv_heads, [&](Share mine) {
       for (int64_t i = mine.begin; i < mine.end; ++i)
-        rotate_and_store(block, i / n_kv_heads, i % n_kv_heads);
+        rotate_and_store(worker, block, i / n_kv_heads, i % n_kv_heads);
     });
   }
   // A few tokens side by side, so that a KV head is read once for all of their heads.
@@ -332,7 +330,7 @@ void Decoder::attention(int worker, const Block& block) {
   share_out(Phase::attention, worker, n_kv_heads * n_tiles, [&](Share mine) {
     for (int64_t i = mine.begin; i < mine.end; ++i) {
       // With one token, whoever attends over a KV head stores its new position first.
-      if (n == 1) rotate_and_store(block, 0, i);
+      if (n == 1) rotate_and_store(worker, block, 0, i);
       const int64_t token = i % n_tiles * tile;
       attend_tile(worker, block, token, std::min(tile, n - token), i / n_tiles);
     }
@@ -348,14 +346,17 @@ void Decoder::attention(int worker, const Block& block) {
 
 // Norms (qwen3: before RoPE) and turns one token's key and query heads of one group, stores k and
 // v.
-void Decoder::rotate_and_store(const Block& block, int64_t token, int64_t kv_head) {
+void Decoder::rotate_and_store(int worker, const Block& block, int64_t token, int64_t kv_head) {
   const Layer& w = layers_[static_cast<size_t>(block.layer)];
   const Config& c = config_;
   const auto at = static_cast<size_t>(block.layer);
   const int64_t group = c.n_heads[at] / c.n_kv_heads[at];
   const int64_t pass_token = block.first_token + token;
   const auto rotate = [&](float* head, int norm) {
-    if (norm >= 0) kernels_->rms_norm(head, weights_.vector(norm), c.head_dim, c.rms_eps, head);
+    if (norm >= 0) {
+      kernels_->rms_norm(head, weights_.vector(norm), c.head_dim, c.rms_eps, head);
+      check(worker, head, c.head_dim);
+    }
     const auto turn =
         c.rope_pairs == RopePairs::adjacent ? kernels_->rope_adjacent : kernels_->rope_halves;
     turn(head, rope_.cos(pass_token), rope_.sin(pass_token), rope_.n_pairs());

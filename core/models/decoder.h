@@ -110,7 +110,7 @@ class Decoder {
   void multiply(int worker, int64_t n_tokens, const Input& in, Share mine,
                 std::span<const Product> products);
   void check(int worker, const float* x, int64_t n);
-  void rotate_and_store(const Block& block, int64_t token, int64_t kv_head);
+  void rotate_and_store(int worker, const Block& block, int64_t token, int64_t kv_head);
   void attend_tile(int worker, const Block& block, int64_t token, int64_t n_tokens,
                    int64_t kv_head);
   void attention(int worker, const Block& block);

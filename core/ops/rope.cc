@@ -35,7 +35,8 @@ Status RopeTable::fill(int64_t first, int64_t n_tokens) {
     }
   }
   if (!small) {
-    return fail(Code::bad_file, "the file's numbers for RoPE (rope.freq_base, rope.scaling.factor, "
+    return fail(Code::bad_file,
+                "the file's numbers for RoPE (rope.freq_base, rope.scaling.factor, "
                 "rope_freqs.weight) give angles that are too large at position ",
                 first + n_tokens - 1, "; the file is damaged: download or convert it again");
   }

@@ -236,7 +236,8 @@ int64_t first_not_finite(Type type, const uint8_t* rows, int64_t n_rows, int64_t
     const BlockParts parts = parts_of(t);
     FiniteF16 finite;
     for (size_t at = 0; at < bytes; at += t.block_bytes) {
-      for (int64_t h = 0; h < parts.halves; ++h) finite.see_one(rows + at + parts.halves_at + 2 * h);
+      for (int64_t h = 0; h < parts.halves; ++h)
+        finite.see_one(rows + at + parts.halves_at + 2 * h);
     }
     if (!finite.all()) return r;
   }

@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-constexpr size_t kMaxPath = 300;               // bytes of a path in a message
+constexpr size_t kMaxPath = 300;              // bytes of a path in a message
 constexpr size_t kMaxRead = size_t{1} << 30;  // Linux reads 2 GB at most, macOS refuses more
 
 }  // namespace
@@ -37,8 +37,8 @@ Result<File> File::open(const std::string& path) {
 
 Status File::read(uint64_t at, std::span<uint8_t> out) const {
   while (!out.empty()) {
-    const ssize_t n = ::pread(descriptor_, out.data(), std::min(out.size(), kMaxRead),
-                              static_cast<off_t>(at));
+    const ssize_t n =
+        ::pread(descriptor_, out.data(), std::min(out.size(), kMaxRead), static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       return fail(Code::bad_file, "can't read ", printable(path_, kMaxPath), " at byte ", at, ": ",
@@ -49,7 +49,8 @@ Status File::read(uint64_t at, std::span<uint8_t> out) const {
       const bool known = ::fstat(descriptor_, &info) == 0 && info.st_size >= 0;
       const uint64_t now = known ? std::min(at, static_cast<uint64_t>(info.st_size)) : at;
       return fail(Code::bad_file, printable(path_, kMaxPath), " has ", now, " bytes; expected ",
-                  size_, ", as when it was opened. It was cut short while it was read: get it again");
+                  size_,
+                  ", as when it was opened. It was cut short while it was read: get it again");
     }
     at += static_cast<uint64_t>(n);
     out = out.subspan(static_cast<size_t>(n));

@@ -19,8 +19,8 @@ class File {
   ~File();
 
   uint64_t size() const { return size_; }  // in bytes, when it was opened
-  // Fills `out` with the bytes from `at` on. bad_file, with the system's reason, where they can't be
-  // read, and with both sizes where the file has become shorter. Several threads may call it at
+  // Fills `out` with the bytes from `at` on. bad_file, with the system's reason, where they can't
+  // be read, and with both sizes where the file has become shorter. Several threads may call it at
   // once.
   Status read(uint64_t at, std::span<uint8_t> out) const;
 

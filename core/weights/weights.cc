@@ -265,8 +265,8 @@ void Weights::read_share(Reading& reading, Reader& reader, Share mine) const {
   for (const int index : order_) {
     const Tensor& tensor = tensors_[static_cast<size_t>(index)];
     const Matrix& matrix = tensor.matrix;
-    const auto in_piece = static_cast<int64_t>(reader.piece.size() /
-                                               (kStripRows * matrix.bytes_per_row()));
+    const auto in_piece =
+        static_cast<int64_t>(reader.piece.size() / (kStripRows * matrix.bytes_per_row()));
     const int64_t end = std::min(mine.end - first, matrix.strips());
     for (int64_t s = std::max<int64_t>(mine.begin - first, 0); s < end;) {
       if (first + s >= reading.failed.load(std::memory_order_relaxed)) return;
