@@ -67,6 +67,11 @@ describe('files that can not be used', () => {
   it('a device', { skip: process.platform !== 'linux' && 'needs /dev/zero' }, () =>
     refused('/dev/zero', 'bad_file', /./),
   );
+  it('a named pipe, without waiting for someone who writes', () => {
+    const path = temporary('pipe.gguf');
+    assert.equal(shell(`mkfifo ${path}`).status, 0);
+    refused(path, 'bad_file', /no regular file/);
+  });
   it('a prompt that is not there, or a directory', () => {
     for (const command of ['run', 'tokenize']) {
       for (const path of [temporary('missing.txt'), dirname(bundled)]) {
@@ -75,6 +80,55 @@ describe('files that can not be used', () => {
         assert.match(err, /prompt/);
       }
     }
+  });
+});
+
+describe('weights that can not be computed with', () => {
+  // The bundled model with `bytes` at `place` of a tensor's data.
+  const { tensors, dataOffset } = JSON.parse(sluice(['inspect', '--json']).out);
+  const changed = (name, tensor, place, bytes) => {
+    const file = Buffer.from(readFileSync(bundled));
+    const { offset } = tensors.find((each) => each.name === tensor);
+    bytes.copy(file, dataOffset + offset + place);
+    return temporary(name, file);
+  };
+  // What a table that is not there is answered with names those that are.
+  const { err } = sluice(['run', '-n', '1'], { env: { SLUICE_KERNELS: 'none' } });
+  const tables = /those that do are ([\w, ]+)/.exec(err)[1].split(', ');
+  const commands = [['run', '-n', '5'], ['run', '-n', '5', '-p', 'a', '-t', '1'], ['bench']];
+  const all = [...commands, ['logits', '-p', 'One day'], ['logits', '-p', 'One', '--batch', '1']];
+
+  // The same refusal by every command and every table, and no text before it.
+  const expect_refusal = (path, reason) => {
+    const heard = new Set();
+    for (const [command, ...more] of all) {
+      for (const SLUICE_KERNELS of tables) {
+        const options = { env: { SLUICE_KERNELS } };
+        const { status, out } = sluice([command, path, ...more, '--json'], options);
+        assert.equal(status, 3, `${command} with ${SLUICE_KERNELS}`);
+        const [event, ...rest] = events(out);
+        assert.equal(event.event, 'error');
+        assert.equal(event.code, 'bad_file');
+        assert.deepEqual(rest, []);
+        heard.add(event.message);
+      }
+    }
+    assert.equal(heard.size, 1);
+    assert.match([...heard][0], reason);
+    const { status, out } = sluice(['run', path, '-n', '5']);
+    assert.equal(status, 3);
+    assert.equal(out, '');
+  };
+  it('a scale that is NaN: every table refuses the file by tensor and row', () => {
+    assert.ok(tables.length >= 2 && tables.includes('generic'));
+    const nan = changed('nan.gguf', 'blk.2.ffn_up.weight', 17 * 6 * 34, Buffer.from([0, 0x7e]));
+    expect_refusal(nan, /tensor blk\.2\.ffn_up\.weight has a scale .* in row 17 \(of 512/);
+  });
+  it('finite numbers that overflow: every table ends with the same words', () => {
+    const largest = Buffer.alloc(4);
+    largest.writeFloatLE(3.4e38);
+    const norm = changed('large.gguf', 'output_norm.weight', 4 * 100, largest);
+    expect_refusal(norm, /overflow in the head/);
   });
 });
 
