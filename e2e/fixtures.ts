@@ -82,7 +82,7 @@ export class AppPage {
   }
 
   async openSettings(): Promise<void> {
-    await this.page.locator('summary').click();
+    await this.page.locator('.settings summary').click();
     await expect(this.page.getByLabel('Seed')).toBeVisible();
   }
 

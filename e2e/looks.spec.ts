@@ -44,6 +44,7 @@ const STATES: State[] = [
     name: 'offer',
     set: async (app, models) => {
       await app.open(`#temperature=9&model=${encodeURIComponent(models.good('stories.gguf'))}`);
+      await app.offer.getByRole('button', { name: 'Look at the model' }).click();
       await expect(app.offer).toContainText('to download');
     },
   },

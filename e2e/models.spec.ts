@@ -131,9 +131,20 @@ test('a link to a model elsewhere shows host and size, and asks first', async ({
   // The rest of the body never comes: asking may not take more than the header.
   const gate = models.gated('stories.gguf', HEADER_BYTES);
   const fragment = `#prompt=A+cat&model=${encodeURIComponent(gate.url)}&length=20`;
+  const { connections } = models;
   await app.open(fragment);
-  await expect(app.offer).toContainText(new URL(models.url).host);
+  const { host } = new URL(models.url);
+  await expect(app.offer).toContainText(host);
+  await expect(app.offer).toContainText(gate.url);
+  await expect(app.offer).toContainText('Nothing has been asked of that server yet');
+  await writes(app);
+  // Not a request, and not even a connection, until the reader agrees.
+  expect(models.asked(gate.url)).toBe(0);
+  expect(models.connections).toBe(connections);
+
+  await app.offer.getByRole('button', { name: 'Look at the model' }).click();
   await expect(app.offer).toContainText('2.58 MB to download');
+  expect(models.asked(gate.url)).toBe(1);
   await expect(app.prompt).toHaveValue('A cat');
   await expect(app.fact('From')).toHaveText('this page');
   await writes(app);
@@ -145,6 +156,7 @@ test('a link to a model elsewhere shows host and size, and asks first', async ({
   await page.evaluate((hash) => {
     location.hash = hash;
   }, fragment);
+  await app.offer.getByRole('button', { name: 'Look at the model' }).click();
   await app.offer.getByRole('button', { name: 'Download 2.58 MB' }).click();
   await expect(app.loading).toContainText('KB of 2.58 MB');
   gate.open();
@@ -153,9 +165,21 @@ test('a link to a model elsewhere shows host and size, and asks first', async ({
   await writes(app);
 });
 
+test('a question that is taken back ends the look at its model', async ({ app, page, models }) => {
+  const gate = models.gated('stories.gguf', 1000);
+  await app.open(`#model=${encodeURIComponent(gate.url)}`);
+  await app.offer.getByRole('button', { name: 'Look at the model' }).click();
+  await expect.poll(() => models.underway(gate.url)).toBe(1);
+  await app.offer.getByRole('button', { name: /^No/ }).click();
+  await expect(app.offer).toHaveCount(0);
+  await expect.poll(() => models.underway(gate.url)).toBe(0);
+  await expect(page).not.toHaveURL(/model=/);
+});
+
 test('a link to a model that can’t be had says so', async ({ app, models, allowed }) => {
   allowed.push(/404 \(Not Found\)/);
   await app.open(`#length=20&model=${encodeURIComponent(models.bad('missing'))}`);
+  await app.offer.getByRole('button', { name: 'Look at the model' }).click();
   await expect(app.offer).toContainText('couldn’t be fetched');
   await expect(app.offer).toContainText('404');
   await writes(app);
@@ -193,15 +217,120 @@ for (const [fault, code, message, console] of FAULTS) {
   });
 }
 
-test('a stalled load can be cancelled, and the next one works', async ({ app, page, models }) => {
+/** What `navigator.deviceMemory` says: 0.001 makes any two models too much at once. */
+async function memory(page: Page, gib: number): Promise<void> {
+  await page.addInitScript((value) => {
+    Object.defineProperty(navigator, 'deviceMemory', { get: () => value });
+  }, gib);
+}
+
+for (const [kept, gib] of [
+  ['kept', 8],
+  ['loaded again', 0.001],
+] as const) {
+  test(`a load that is cancelled, or fails late, leaves the model before: ${kept}`, async ({
+    app,
+    page,
+    models,
+    allowed,
+  }) => {
+    allowed.push(/net::ERR_(CONTENT_LENGTH_MISMATCH|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING)/);
+    await memory(page, gib);
+    await app.open('#length=20&seed=7');
+    const text = await app.write();
+    const engines = (): number =>
+      page.workers().filter((worker) => worker.url().includes('engine-worker')).length;
+
+    await app.loadAddress(models.bad('stalled'));
+    await expect(app.loading).toContainText(/[KM]B of 2\.58 MB/);
+    await expect.poll(engines).toBe(kept === 'kept' ? 2 : 1);
+    await page.getByRole('button', { name: 'Cancel' }).dblclick();
+    await app.ready();
+    await expect(app.fact('From')).toHaveText('this page');
+    await expect(app.problem).toHaveCount(0);
+    expect(await app.write()).toBe(text);
+
+    const gate = models.gated('stories.gguf', HEADER_BYTES);
+    await app.loadAddress(gate.url);
+    await expect(app.loading).toContainText('KB of 2.58 MB');
+    gate.cut();
+    await expect(app.problem).toHaveAttribute('data-code', 'download_failed');
+    await app.ready();
+    await expect(app.fact('From')).toHaveText('this page');
+    expect(await app.write()).toBe(text);
+    await expect.poll(engines).toBe(1);
+  });
+}
+
+test('where the model before can’t be had again either, the page says so and can’t write', async ({
+  app,
+  page,
+  models,
+  allowed,
+}) => {
+  allowed.push(/net::ERR_/);
+  await memory(page, 0.001);
   await app.open('#length=20');
-  await app.loadAddress(models.bad('stalled'));
-  await expect(app.loading).toContainText(/[KM]B of 2\.58 MB/);
-  await page.getByRole('button', { name: 'Cancel' }).click();
+  const gate = models.gated('stories.gguf', HEADER_BYTES);
+  await app.loadAddress(gate.url);
+  await expect(app.loading).toContainText('KB of 2.58 MB');
+  await page.route('**/stories-q8_0.gguf', (route) => route.abort());
+  gate.cut();
+  await expect(app.problem).toContainText('Sluice Stories could not be loaded either');
   await expect(app.loading).toHaveCount(0);
-  await expect(app.problem).toHaveCount(0);
   await expect(app.modelName).toHaveText('None loaded');
+  await expect(app.button).toBeDisabled();
+  await page.unroute('**/stories-q8_0.gguf');
   await page.getByRole('button', { name: 'Back to the model of this page' }).click();
+  await app.ready();
+  await expect(app.problem).toHaveCount(0);
+  await writes(app);
+});
+
+test('models that are opened while others load, are cancelled or written with leave the last one', async ({
+  app,
+  page,
+  models,
+}) => {
+  await app.open('#length=20');
+  const cancel = page.getByRole('button', { name: 'Cancel' });
+  await app.loadAddress(models.bad('stalled'));
+  await app.loadAddress(models.gated('stories.gguf', HEADER_BYTES).url);
+  await app.button.click();
+  await expect(app.button).toHaveText('Stop');
+  await app.loadAddress(models.bad('stalled'));
+  await app.button.click();
+  await expect(app.button).toHaveText('Write');
+  await cancel.click();
+  await app.ready();
+  await expect(app.button).toBeFocused();
+  await expect(app.fact('From')).toHaveText('this page');
+  await writes(app);
+  await app.loadAddress(models.bad('stalled'));
+  await page.getByLabel('Choose a .gguf file').setInputFiles(BUNDLED);
+  await expect(app.fact('From')).toHaveText('stories-q8_0.gguf, this device');
+  await app.ready();
+  await writes(app);
+  await noProblem(page);
+});
+
+test('the first load that is cancelled leaves no model, and nothing to press in vain', async ({
+  app,
+  page,
+  models,
+}) => {
+  const gate = models.gated('stories.gguf', HEADER_BYTES);
+  await page.route('**/stories-q8_0.gguf', (route) =>
+    route.fulfill({ status: 302, headers: { location: gate.url } }),
+  );
+  await page.goto(app.site.url);
+  await expect(app.loading).toContainText('Loading stories-q8_0.gguf');
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await expect(page.locator('.state')).toHaveText('No model is loaded. Choose one below.');
+  await expect(app.button).toBeDisabled();
+  await app.prompt.press('Control+Enter');
+  await expect(app.button).toHaveText('Write');
+  await page.getByLabel('Choose a .gguf file').setInputFiles(BUNDLED);
   await app.ready();
   await writes(app);
 });

@@ -120,7 +120,7 @@ test('works from the keyboard', async ({ app, page }) => {
   const order = [
     app.prompt,
     app.button,
-    page.locator('summary'),
+    page.locator('.settings summary'),
     page.getByLabel('Choose a .gguf file'),
     page.getByLabel('Address'),
     page.getByRole('button', { name: 'Load', exact: true }),

@@ -36,31 +36,57 @@ export async function servePage(
   });
 }
 
-/** How far a body is sent: `bytes`, or everything once the gate opens. */
+/** How far a body is sent: `bytes`, then everything once the gate opens, or nothing more once it is cut. */
 interface Gate {
-  opened: Promise<void>;
+  whole: Promise<boolean>;
   open(): void;
+  cut(): void;
 }
 
 function makeGate(): Gate {
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
+  let settle = (_: boolean): void => {};
+  const whole = new Promise<boolean>((resolve) => {
+    settle = resolve;
   });
-  return { opened, open };
+  return { whole, open: () => settle(true), cut: () => settle(false) };
 }
 
 export class ModelServer {
   url = '';
   readonly #server: http.Server;
   readonly #gates = new Map<string, Gate>();
+  /** By address: the requests that came, and those that have not ended. */
+  readonly #asked = new Map<string, { count: number; underway: number }>();
   #serial = 0;
+  /** Opened so far, by anybody. */
+  connections = 0;
 
   /** `models`: the files by the names that addresses call them. */
   constructor(readonly models: Map<string, string>) {
     this.#server = http.createServer((request, response) => {
+      const asked = this.#of(new URL(request.url ?? '/', this.url).href);
+      ++asked.count;
+      ++asked.underway;
+      response.on('close', () => --asked.underway);
       this.#answer(request, response).catch(() => response.destroy());
     });
+    this.#server.on('connection', () => ++this.connections);
+  }
+
+  #of(url: string): { count: number; underway: number } {
+    const found = this.#asked.get(url) ?? { count: 0, underway: 0 };
+    this.#asked.set(url, found);
+    return found;
+  }
+
+  /** How often this address was asked for. */
+  asked(url: string): number {
+    return this.#of(url).count;
+  }
+
+  /** How many answers from this address have not ended. */
+  underway(url: string): number {
+    return this.#of(url).underway;
   }
 
   async start(): Promise<this> {
@@ -89,12 +115,12 @@ export class ModelServer {
     return `${this.url}${fault}/${name}`;
   }
 
-  /** A model whose body stops after `bytes` until `open` is called. */
-  gated(name: string, bytes: number): { url: string; open(): void } {
+  /** A model whose body stops after `bytes` until `open` is called, or `cut`, which breaks the connection. */
+  gated(name: string, bytes: number): { url: string; open(): void; cut(): void } {
     const key = `${++this.#serial}`;
     const gate = makeGate();
     this.#gates.set(key, gate);
-    return { url: `${this.url}gated/${name}?key=${key}&bytes=${bytes}`, open: gate.open };
+    return { url: `${this.url}gated/${name}?key=${key}&bytes=${bytes}`, ...gate };
   }
 
   async #answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
@@ -159,8 +185,8 @@ export class ModelServer {
         const gate = this.#gates.get(url.searchParams.get('key') ?? '');
         const bytes = Number(url.searchParams.get('bytes'));
         response.write(body.subarray(0, bytes));
-        await gate?.opened;
-        response.end(body.subarray(bytes));
+        if ((await gate?.whole) === true) response.end(body.subarray(bytes));
+        else response.destroy();
         return;
       }
       default:

@@ -9,6 +9,10 @@
 //     -t 1,2            numbers of threads
 //     --depth N         decodes behind N tokens of context, too
 //     --page            instead: decoding in Chromium in a tab that is seen, hidden, or busy
+//     --first-token     instead: from opening the built page to the first token of its own model, cold and warm
+//     --against DIR     with that, in turn: the page of another checkout that is built
+//     --network a,b     with that: of localhost, fast-4g, slow-4g
+//     --cpu N           with that: the page's own thread is slowed N times
 //     --quick           one short round of the bundled model: does it run? (too short to compare by)
 //     --json FILE       everything, each sample with it
 //     --markdown FILE   tables
@@ -38,13 +42,20 @@ import {
   measure_llama,
   measure_native,
 } from '../e2e/bench/programs.mjs';
+import { NETWORKS, measure_first_token } from '../e2e/bench/first_token.mjs';
 import { SIDES, describe_machine, median, summarize } from '../e2e/bench/figures.mjs';
-import { markdown_of, page_text, text_of } from '../e2e/bench/tables.mjs';
+import { first_token_text, markdown_of, page_text, text_of } from '../e2e/bench/tables.mjs';
 
-const FLAGS = ['--page', '--quick'];
-const NUMBERS = { '-p': 'p', '-n': 'n', '-r': 'r', '--depth': 'depth' };
-const LISTS = { '-t': 'threads', '--models': 'models', '--types': 'types', '--sides': 'sides' };
-const FILES = { '--json': 'json', '--markdown': 'markdown' };
+const FLAGS = ['--page', '--first-token', '--quick'];
+const NUMBERS = { '-p': 'p', '-n': 'n', '-r': 'r', '--depth': 'depth', '--cpu': 'cpu' };
+const LISTS = {
+  '-t': 'threads',
+  '--models': 'models',
+  '--types': 'types',
+  '--sides': 'sides',
+  '--network': 'networks',
+};
+const FILES = { '--json': 'json', '--markdown': 'markdown', '--against': 'against' };
 
 /** The head of this file. */
 function usage() {
@@ -68,6 +79,8 @@ function options_of(args) {
       json: null,
       markdown: null,
     },
+    ...{ first_token: args.includes('--first-token'), against: null, cpu: 1 },
+    networks: ['localhost'],
     models: quick || page ? ['bundled'] : ['bundled', ...SHAPES],
     files: [],
   };
@@ -90,7 +103,8 @@ function options_of(args) {
     else if (!arg.startsWith('-')) options.files.push(path.resolve(from, arg));
     else throw new Failure(`unknown option ${arg}; --help lists them`);
   }
-  for (const [name, known] of Object.entries({ types: TYPES, sides: Object.keys(SIDES) })) {
+  const lists = { types: TYPES, sides: Object.keys(SIDES), networks: Object.keys(NETWORKS) };
+  for (const [name, known] of Object.entries(lists)) {
     const odd = options[name].find((one) => !known.includes(one));
     if (odd !== undefined) throw new Failure(`${odd} is none of the ${name} ${known.join(', ')}`);
   }
@@ -174,6 +188,19 @@ async function compare_pages(model, { browser, options }) {
   return { model: path.basename(model), tokens: n, rounds: options.r, page };
 }
 
+/** From opening the page to its first token, over each of the networks. */
+async function compare_first_tokens({ against, r, cpu, networks, json }) {
+  if (chromium_lacks() !== '') throw new Failure(`Chromium is not there: ${chromium_lacks()}`);
+  await build_web();
+  const first_token = [];
+  for (const network of networks) {
+    first_token.push(await measure_first_token({ against, rounds: r, network, cpu }));
+    console.log(first_token_text(first_token.at(-1)));
+  }
+  const report = { machine: describe_machine(), first_token };
+  if (json !== null) fs.writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`);
+}
+
 /** Versions of the peers, as their measurements told them. */
 function versions_of(models, browser) {
   const versions = browser === null ? {} : { Chromium: browser.version };
@@ -187,6 +214,7 @@ main(async () => {
   const args = process.argv.slice(2);
   if (args.includes('--help')) return console.log(usage());
   const options = options_of(args);
+  if (options.first_token) return compare_first_tokens(options);
   const sides = sides_of(options.page ? ['chromium'] : options.sides);
   const program = await build_program();
   await build_web();

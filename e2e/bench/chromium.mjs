@@ -28,6 +28,18 @@ function find_chromium() {
   return which('chromium') ?? which('chromium-browser') ?? which('google-chrome');
 }
 
+/** Chromium with a profile in a directory of its own, caches and all: Playwright's BrowserContext, which ends it. */
+export async function launch_profile(dir) {
+  const executablePath = find_chromium();
+  if (executablePath === null) throw new Failure(`Chromium is not there: ${chromium_lacks()}`);
+  const { chromium } = await import('playwright-core');
+  return chromium.launchPersistentContext(dir, {
+    executablePath,
+    args: FLAGS,
+    ignoreDefaultArgs: UNTHROTTLED,
+  });
+}
+
 /** A browser with a server of models; `run` gives each function a page of its own. */
 export class Browser {
   static async launch() {

@@ -72,6 +72,17 @@ export function page_text(result) {
   return `${result.model}: ${result.tokens} tokens in Chromium; medians of ${result.rounds}\n\n${aligned(table)}\n`;
 }
 
+/** From navigation to the first token. */
+export function first_token_text({ network, cpu, rounds, rows }) {
+  const table = [['', 'first token ms', 'first paint ms', 'of the other']];
+  for (const { side, visit, first_token, first_paint, ratio } of rows) {
+    const figures = [fixed(first_token, 0), fixed(first_paint, 0), percent(ratio)];
+    table.push([`${side}, ${visit}`, ...figures]);
+  }
+  const slowed = cpu > 1 ? `, the page's thread slowed ${cpu} times` : '';
+  return `The page's own model over ${network}${slowed}; medians of ${rounds}\n\n${aligned(table)}\n`;
+}
+
 function markdown_table(rows) {
   const line = (cells) => `| ${cells.join(' | ')} |`;
   return [line(rows[0]), line(rows[0].map(() => '---')), ...rows.slice(1).map(line)].join('\n');

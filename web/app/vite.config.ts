@@ -1,4 +1,9 @@
-import { defineConfig } from 'vite';
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { defineConfig, type HtmlTagDescriptor, type Plugin } from 'vite';
+
+const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
 // The headers that the page is meant to be served with: cross-origin isolation (shared memory, and so
 // threads) and a strict Content-Security-Policy. scripts/serve.mjs sends the same with the built page.
@@ -11,8 +16,73 @@ const policy =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'; " +
   "img-src 'self'; connect-src *; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/** What the footer tells (src/about.ts). */
+function about(): { version: string; source: string } {
+  const { version, homepage, repository } = JSON.parse(
+    fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'),
+  ) as { version: string; homepage?: string; repository?: string | { url: string } };
+  const address = typeof repository === 'string' ? repository : (repository?.url ?? '');
+  return { version, source: homepage ?? address.replace(/^git\+/, '') };
+}
+
+/**
+ * What every visit needs is fetched with the page itself: the two Latin fonts, and the workers' scripts, which the
+ * browser would only find when the page's own script runs. (The wasm and the model depend on browser and address.)
+ */
+function early(): Plugin {
+  const wanted: [RegExp, HtmlTagDescriptor['attrs']][] = [
+    [/(engine|loader)-worker.*\.js$/, { rel: 'modulepreload' }],
+    [
+      /(figtree|literata)-latin-wght-normal.*\.woff2$/,
+      { rel: 'preload', as: 'font', type: 'font/woff2' },
+    ],
+  ];
+  return {
+    name: 'early',
+    apply: 'build',
+    // With the page already, or not at all on this visit: text that has been drawn doesn't change its shape.
+    transform(code, id) {
+      if (!/fontsource.*\.css$/.test(id)) return undefined;
+      return code.replace(/@font-face\s*{[^}]*-latin-wght-normal[^}]*}/g, (face) =>
+        face.replace(/font-display:\s*swap/, 'font-display: optional'),
+      );
+    },
+    transformIndexHtml: {
+      order: 'post',
+      handler(_, { bundle }) {
+        const files = Object.keys(bundle ?? {});
+        return wanted.flatMap(([pattern, attrs]) =>
+          files
+            .filter((file) => pattern.test(file))
+            .map((file) => ({
+              tag: 'link',
+              attrs: { ...attrs, crossorigin: true, href: `./${file}` },
+              injectTo: 'head' as const,
+            })),
+        );
+      },
+    },
+  };
+}
+
+/** The repository's licence and notices, beside the page. */
+function licences(): Plugin {
+  return {
+    name: 'licences',
+    apply: 'build',
+    generateBundle() {
+      for (const name of ['LICENSE', 'NOTICE']) {
+        const source = fs.readFileSync(path.join(ROOT, name));
+        this.emitFile({ type: 'asset', fileName: `${name}.txt`, source });
+      }
+    },
+  };
+}
+
 export default defineConfig({
   base: './',
+  define: { __ABOUT__: JSON.stringify(about()) },
+  plugins: [early(), licences()],
   server: { headers },
   preview: { headers: { ...headers, 'Content-Security-Policy': policy } },
   // The library is taken as it is built, workers and wasm files beside it.

@@ -1,7 +1,9 @@
 import { useEffect } from 'preact/hooks';
+import { Bar } from './components/bar';
 import { Composer } from './components/composer';
 import { DropTarget } from './components/drop-target';
 import { Figures } from './components/figures';
+import { Footer } from './components/footer';
 import { Mark } from './components/mark';
 import { ModelPanel } from './components/model-panel';
 import { Notices } from './components/notices';
@@ -42,9 +44,11 @@ export function App() {
           <Composer />
           <Figures />
           <Text />
+          <Bar />
         </div>
         <ModelPanel />
       </main>
+      <Footer />
       <p class="sr-only" role="status">
         {announcement}
       </p>

@@ -6,6 +6,11 @@ export function count(n: number): string {
   return whole.format(n);
 }
 
+/** 1 token, 1,204 tokens. */
+export function tokens(n: number): string {
+  return `${count(n)} ${n === 1 ? 'token' : 'tokens'}`;
+}
+
 /** 3 significant digits at most, never an exponent: 0.93, 4.2, 38, 1,204. */
 export function digits(n: number): string {
   if (!Number.isFinite(n)) return '–';

@@ -10,28 +10,42 @@ import {
   type ModelInfo,
 } from '@sluice/engine';
 import { explain, type Failure } from './advice';
-import { count } from './format';
+import { tokens } from './format';
+import { bothFit } from './memory';
 import { DEFAULT_PROMPT, parseModelAddress, readFragment, writeFragment } from './fragment';
 import { DEFAULTS, type Settings } from './settings';
 
 export type Source =
   { kind: 'bundled' } | { kind: 'address'; url: string } | { kind: 'file'; file: File };
 
-export interface Model {
+interface Wanted {
   source: Source;
-  info: ModelInfo;
   /** The threads that were asked for when it was loaded. */
   threads: number | null;
 }
 
-export interface Loading {
-  source: Source;
-  progress: LoadProgress | null;
+export interface Model extends Wanted {
+  info: ModelInfo;
 }
 
-/** A model that a link names and that nobody has agreed to yet. */
+/** Where a load was asked for, and so where it shows. */
+export type Place = 'composer' | 'panel' | 'threads';
+
+export interface Loading {
+  source: Source;
+  place: Place;
+  progress: LoadProgress | null;
+  /** The header is understood: a prompt is taken. */
+  understood: boolean;
+  /** The model before, on its way back after a load that came to nothing. */
+  back: boolean;
+}
+
+/** A model that a link names. Its server is asked for nothing until the reader says so. */
 export interface Offer {
   url: string;
+  /** Whether the reader has let the page ask. */
+  asked: boolean;
   info: ModelInfo | null;
   failure: Failure | null;
 }
@@ -39,6 +53,8 @@ export interface Offer {
 export interface Problem extends Failure {
   /** What the button in the message does, where there is one. */
   retry: Source | null;
+  /** What else went wrong on the way back. */
+  also: string;
 }
 
 export type Run = 'idle' | 'waiting' | 'reading' | 'writing' | 'stopping';
@@ -77,22 +93,41 @@ export const written = signal<Written | null>(null);
 export const announcement = signal('');
 
 export const busy = computed(() => run.value !== 'idle');
+/** Whether Write can come to anything: there is a model, or one is on its way. */
+export const writable = computed(() => model.value !== null || loading.value !== null);
 
+/** What writes: the model that is shown. */
 let engine: Engine | null = null;
+/**
+ * What a load that comes to nothing goes back to: the last model that was whole, or the first one that was asked for.
+ * No engine: it had to be let go, or never came.
+ */
+let before: { wanted: Wanted; model: Model | null; engine: Engine | null } | null = null;
 let loadAbort: AbortController | null = null;
 let runAbort: AbortController | null = null;
+let offerAbort: AbortController | null = null;
 /** Settles when the load under way has ended, well or not. */
 let loadEnd: Promise<void> = Promise.resolve();
 let runEnd: Promise<void> = Promise.resolve();
 
-/** Where a model that is no file is fetched from. */
-function sourceUrl(source: Exclude<Source, { kind: 'file' }>): string {
+/** Where a model is fetched from; undefined for a file. */
+function addressOf(source: Source): string | undefined {
+  if (source.kind === 'file') return undefined;
   return source.kind === 'bundled' ? BUNDLED_URL : source.url;
 }
 
+function inputOf(source: Source): File | string {
+  return source.kind === 'file'
+    ? source.file
+    : source.kind === 'bundled'
+      ? BUNDLED_URL
+      : source.url;
+}
+
 export function sourceName(source: Source): string {
-  if (source.kind === 'file') return source.file.name;
-  const url = new URL(sourceUrl(source));
+  const input = inputOf(source);
+  if (typeof input !== 'string') return input.name;
+  const url = new URL(input);
   const last = url.pathname.split('/').filter(Boolean).at(-1) ?? url.host;
   try {
     return decodeURIComponent(last);
@@ -109,102 +144,157 @@ function libraryError(data: { code: SluiceError['code']; message: string }): Slu
   return new SluiceError(data.code, data.message);
 }
 
-/** Loads a model in place of the one there is. One that can't be used leaves the old one in place. */
-export function open(source: Source): Promise<void> {
+/** Loads a model in place of the one there is. One that can't be used, or is cancelled, leaves the old one in place. */
+export function open(source: Source, place: Place = 'composer'): Promise<void> {
   loadAbort?.abort();
   const abort = new AbortController();
   loadAbort = abort;
-  const before = loadEnd;
-  const end = before.then(() => load(source, abort));
-  loadEnd = end;
-  return end;
+  loadEnd = loadEnd.then(() => load(source, place, abort));
+  return loadEnd;
 }
 
-async function load(source: Source, abort: AbortController): Promise<void> {
-  if (abort.signal.aborted) return;
-  const { signal } = abort;
-  const threads = settings.value.threads;
-  const input = source.kind === 'file' ? source.file : sourceUrl(source);
-  batch(() => {
-    problem.value = null;
-    loading.value = { source, progress: null };
-    announcement.value = `Loading ${sourceName(source)}`;
-  });
-  let loaded: Engine | null = null;
+async function load(source: Source, place: Place, abort: AbortController): Promise<void> {
+  let current = abort;
   try {
-    if (engine !== null) {
-      const info = await Engine.probe(input, { signal, threads: threads ?? undefined });
-      if (info.error) throw libraryError(info.error);
-      // Only now is the old one let go: two models at once may be more than the memory holds.
-      stop();
-      await runEnd;
-      await closeEngine();
-    }
-    loaded = await Engine.load(input, {
-      signal,
-      threads: threads ?? undefined,
-      onProgress: (progress) => {
-        if (!signal.aborted) loading.value = { source, progress };
-      },
-    });
-    engine = loaded;
-    const arrived: Model = { source, info: loaded.info, threads };
-    model.value = arrived;
-    stats.value = loaded.stats;
-    await loaded.ready;
-    stats.value = loaded.stats;
-    announcement.value = `${modelName(arrived)} is ready`;
+    await replace(source, place, abort.signal);
   } catch (error) {
-    if (loaded !== null) {
-      if (engine === loaded) await closeEngine();
-      else await loaded.close();
-    }
-    if (signal.aborted) {
-      announcement.value = 'Loading was cancelled';
-    } else {
-      fail(error, source);
-    }
+    // Superseded: what comes next goes back, if it has to.
+    if (loadAbort !== abort) return;
+    if (abort.signal.aborted) announcement.value = 'Loading was cancelled';
+    else fail(error, source);
+    current = loadAbort = new AbortController();
+    await comeBack(place, current.signal);
   } finally {
-    if (loadAbort === abort) {
+    if (loadAbort === current) {
       loadAbort = null;
       loading.value = null;
     }
   }
 }
 
-async function closeEngine(): Promise<void> {
-  const old = engine;
+async function replace(source: Source, place: Place, signal: AbortSignal): Promise<void> {
+  // Cancelled while the load before it ended
+  signal.throwIfAborted();
+  const { threads } = settings.value;
   batch(() => {
-    engine = null;
-    model.value = null;
-    stats.value = null;
+    problem.value = null;
+    loading.value = { source, place, progress: null, understood: false, back: false };
+    announcement.value = `Loading ${sourceName(source)}`;
   });
+  before ??= { wanted: { source, threads }, model: null, engine: null };
+  if (before.engine !== null) {
+    const info = await Engine.probe(inputOf(source), { signal, threads: threads ?? undefined });
+    if (info.error) throw libraryError(info.error);
+    await interrupt();
+    const held = before.engine?.stats.heapBytes ?? 0;
+    if (!bothFit(info.memory?.total ?? 0, held, deviceMemory())) await letGo();
+  }
+  await bring({ source, threads }, signal);
+}
+
+/** In GiB, rounded; not every browser tells. */
+function deviceMemory(): number | undefined {
+  return (navigator as Navigator & { deviceMemory?: number }).deviceMemory;
+}
+
+/** Loads a model until it is whole. Where that fails, what was kept is shown again. */
+async function bring(wanted: Wanted, signal: AbortSignal): Promise<void> {
+  let loaded: Engine | null = null;
+  try {
+    loaded = await Engine.load(inputOf(wanted.source), {
+      signal,
+      threads: wanted.threads ?? undefined,
+      onProgress: (progress) => {
+        if (signal.aborted || loading.value === null) return;
+        loading.value = { ...loading.value, progress };
+        if (engine !== null && engine === loaded) stats.value = engine.stats;
+      },
+    });
+    const arrived: Model = { ...wanted, info: loaded.info };
+    show(loaded, arrived);
+    if (loading.value !== null) loading.value = { ...loading.value, understood: true };
+    await loaded.ready;
+    const old = before?.engine;
+    before = { wanted, model: arrived, engine: loaded };
+    stats.value = loaded.stats;
+    announcement.value = `${modelName(arrived)} is ready`;
+    await old?.close();
+  } catch (error) {
+    if (loading.value !== null) loading.value = { ...loading.value, understood: false };
+    if (loaded !== null && engine === loaded) show(before?.engine ?? null, before?.model ?? null);
+    await loaded?.close();
+    throw error;
+  }
+}
+
+/** Sets what writes, and what is shown of it. */
+function show(by: Engine | null, shown: Model | null): void {
+  batch(() => {
+    engine = by;
+    model.value = by === null ? null : shown;
+    stats.value = by?.stats ?? null;
+  });
+}
+
+/** Gives back the memory of the model there is; `before` remembers which it was. */
+async function letGo(): Promise<void> {
+  const old = engine;
+  if (before !== null) before = { ...before, engine: null };
+  show(null, null);
   await old?.close();
 }
 
+/** After a load that came to nothing: loads the model before again, where it isn't there any more. */
+async function comeBack(place: Place, signal: AbortSignal): Promise<void> {
+  if (before === null || before.engine !== null) return;
+  const { wanted, model: known } = before;
+  // The model that was asked for first has failed: there is none to go back to.
+  if (known === null && wanted.source === loading.value?.source) {
+    before = null;
+    return;
+  }
+  loading.value = {
+    ...{ source: wanted.source, place, progress: null },
+    ...{ understood: false, back: true },
+  };
+  try {
+    await bring(wanted, signal);
+  } catch (error) {
+    if (signal.aborted) return;
+    before = null;
+    if (problem.value === null) {
+      fail(error, wanted.source);
+      return;
+    }
+    const { message } = explain(error, addressOf(wanted.source));
+    const name = known === null ? sourceName(wanted.source) : modelName(known);
+    problem.value = { ...problem.value, also: `${name} could not be loaded either. ${message}` };
+  }
+}
+
 export function cancelLoading(): void {
-  loadAbort?.abort();
+  // A model on its way back is all there will be, and a second press was meant for the first load.
+  if (loading.value?.back !== true) loadAbort?.abort();
 }
 
 /** Tells of an error; `source` is what to load again, where that may help. */
 function fail(error: unknown, source: Source | null): void {
-  const url = source === null || source.kind === 'file' ? undefined : sourceUrl(source);
-  const failure = explain(error, url);
+  const failure = explain(error, source === null ? undefined : addressOf(source));
   const lasting =
     failure.code.startsWith('unsupported') ||
     (failure.code === 'bad_file' && source?.kind === 'file');
   batch(() => {
-    problem.value = { ...failure, retry: lasting ? null : source };
+    problem.value = { ...failure, retry: lasting ? null : source, also: '' };
     announcement.value = '';
   });
 }
 
 /** Writes on from the prompt; waits for a model that is still on its way. */
 export function write(): void {
-  if (busy.value) return;
+  if (busy.value || !writable.value) return;
   const abort = new AbortController();
   runAbort = abort;
-  const before = written.value;
+  const shown = written.value;
   batch(() => {
     problem.value = null;
     run.value = 'waiting';
@@ -217,25 +307,62 @@ export function write(): void {
       by: null,
     };
   });
-  runEnd = generate(abort.signal, before).finally(() => {
+  runEnd = generate(abort.signal, shown).finally(() => {
     runAbort = null;
     run.value = 'idle';
   });
 }
 
-/** `before`: the text to show again where nothing comes of this one. */
-async function generate(signal: AbortSignal, before: Written | null): Promise<void> {
-  const source = loading.value?.source ?? model.value?.source ?? null;
+/** Ends a text that is being written; one that still waits for a model goes on waiting. */
+async function interrupt(): Promise<void> {
+  if (run.value === 'waiting') return;
+  stop();
+  await runEnd;
+}
+
+/** Milliseconds between two looks at the figures of a text: more often nobody can read them. */
+const FIGURES_MS = 200;
+
+/** `shown`: the text to show again where nothing comes of this one. */
+async function generate(signal: AbortSignal, shown: Written | null): Promise<void> {
+  let by: Engine | null = null;
   try {
-    const current = engine ?? (await arriving(signal));
-    if (current === null) {
-      written.value = before;
+    do {
+      run.value = 'waiting';
+      by = await writer(signal);
+      // A load that came to nothing took its engine along: on with the next, or with the one before.
+    } while (by !== null && !(await wrote(by, signal)));
+    if (by === null) written.value = shown;
+    else ended(by, by.stats.finish ?? 'length');
+  } catch (error) {
+    if (signal.aborted) {
+      if (by !== null && engine === by) ended(by, 'aborted');
+      else written.value = shown;
       return;
     }
-    run.value = 'reading';
-    announcement.value = 'Writing';
+    if (written.value?.text === '') written.value = shown;
+    const dead = error instanceof SluiceError && error.code === 'worker_died';
+    const source = model.value?.source ?? null;
+    if (dead) {
+      await letGo();
+      before = null;
+    } else if (engine !== null) {
+      stats.value = engine.stats;
+    }
+    fail(error, dead ? source : null);
+  }
+}
+
+/** Writes a text with an engine; false where the load of this engine came to nothing, which tells so itself. */
+async function wrote(by: Engine, signal: AbortSignal): Promise<boolean> {
+  run.value = 'reading';
+  announcement.value = 'Writing';
+  const looks = setInterval(() => {
+    stats.value = by.stats;
+  }, FIGURES_MS);
+  try {
     const { temperature, topK, topP, length, seed } = settings.value;
-    const tokens = current.generate(prompt.value, {
+    const text = by.generate(prompt.value, {
       temperature,
       topK,
       topP,
@@ -243,26 +370,23 @@ async function generate(signal: AbortSignal, before: Written | null): Promise<vo
       seed: seed ?? undefined,
       signal,
     });
-    for await (const token of tokens) {
+    for await (const token of text) {
       const so = written.value;
       if (so === null) break;
       batch(() => {
-        if (run.value === 'reading') run.value = 'writing';
+        if (run.value === 'reading') {
+          run.value = 'writing';
+          stats.value = by.stats;
+        }
         written.value = { ...so, text: so.text + token.text, tokens: so.tokens + 1 };
       });
     }
-    ended(current, current.stats.finish ?? 'length');
+    return true;
   } catch (error) {
-    if (signal.aborted) {
-      if (engine !== null) ended(engine, 'aborted');
-      else written.value = before;
-      return;
-    }
-    const dead = error instanceof SluiceError && error.code === 'worker_died';
-    if (dead) await closeEngine();
-    else if (engine !== null) stats.value = engine.stats;
-    if (written.value?.text === '') written.value = before;
-    fail(error, dead ? source : null);
+    if (!signal.aborted && engine !== by) return false;
+    throw error;
+  } finally {
+    clearInterval(looks);
   }
 }
 
@@ -273,14 +397,14 @@ function ended(by: Engine, finish: Finish): void {
       // Before the first token the engine still names the seed of the text before.
       const seed = so.tokens > 0 ? by.stats.seed : null;
       written.value = { ...so, finish, seed, by: model.value };
-      announcement.value = `${finish === 'aborted' ? 'Stopped' : 'Done'}: ${count(so.tokens)} tokens`;
+      announcement.value = `${finish === 'aborted' ? 'Stopped' : 'Done'}: ${tokens(so.tokens)}`;
     }
     stats.value = by.stats;
   });
 }
 
-/** The engine of the load under way, as soon as it can take a prompt; null when that load fails. */
-function arriving(signal: AbortSignal): Promise<Engine | null> {
+/** The engine to write with: that of the load under way as soon as it takes a prompt; null where there is none. */
+function writer(signal: AbortSignal): Promise<Engine | null> {
   return new Promise((resolve, reject) => {
     const settle = (): void => {
       dispose();
@@ -292,9 +416,7 @@ function arriving(signal: AbortSignal): Promise<Engine | null> {
     };
     signal.addEventListener('abort', onAbort);
     const dispose = effect(() => {
-      const there = model.value !== null;
-      const over = loading.value === null;
-      if (!there && !over) return;
+      if (loading.value !== null && !loading.value.understood) return;
       queueMicrotask(() => {
         settle();
         resolve(engine);
@@ -313,40 +435,56 @@ export function stop(): void {
 export function openAddress(text: string): boolean {
   const url = parseModelAddress(text.trim());
   if (url === undefined) return false;
-  offer.value = null;
-  void open({ kind: 'address', url });
+  closeOffer();
+  void open({ kind: 'address', url }, 'panel');
   return true;
 }
 
-export function openFile(file: File): void {
-  offer.value = null;
-  void open({ kind: 'file', file });
+export function openFile(file: File, place: Place): void {
+  closeOffer();
+  void open({ kind: 'file', file }, place);
 }
 
-/** A link named this model. From this page's own server it is loaded; from elsewhere, asked about. */
+/** A link named this model. From this page's own server it is loaded; from elsewhere, asked about first. */
 function openLinked(url: string): void {
+  closeOffer();
   if (new URL(url).origin === location.origin) {
     void open({ kind: 'address', url });
     return;
   }
-  offer.value = { url, info: null, failure: null };
-  Engine.probe(url).then(
-    (info) => {
-      if (offer.value?.url !== url) return;
-      const failure = info.error ? explain(libraryError(info.error), url) : null;
-      offer.value = { url, info, failure };
-    },
-    (error: unknown) => {
-      if (offer.value?.url === url) offer.value = { url, info: null, failure: explain(error, url) };
-    },
-  );
+  offer.value = { url, asked: false, info: null, failure: null };
+}
+
+/** The reader agrees that the page asks the server; only the file's header is fetched. */
+export async function lookAtOffer(): Promise<void> {
+  const accepted = offer.value;
+  if (accepted === null || accepted.asked) return;
+  const { url } = accepted;
+  const { signal } = (offerAbort = new AbortController());
+  offer.value = { ...accepted, asked: true };
+  let info: ModelInfo | null = null;
+  let failure: Failure | null = null;
+  try {
+    info = await Engine.probe(url, { signal });
+    if (info.error) failure = explain(libraryError(info.error), url);
+  } catch (error) {
+    failure = explain(error, url);
+  }
+  if (!signal.aborted) offer.value = { url, asked: true, info, failure };
 }
 
 export function acceptOffer(): void {
   const accepted = offer.value;
   if (accepted === null) return;
-  offer.value = null;
+  closeOffer();
   void open({ kind: 'address', url: accepted.url });
+}
+
+/** Takes the question away; what the server was asked for is not waited for any more. */
+export function closeOffer(): void {
+  offerAbort?.abort();
+  offerAbort = null;
+  offer.value = null;
 }
 
 function applyFragment(): string | null {
@@ -401,7 +539,12 @@ export function start(): void {
     const next = applyFragment();
     const current = linkedModel();
     if (next === current) return;
-    if (next !== null) openLinked(next);
-    else if (model.value?.source.kind !== 'bundled') void open(BUNDLED);
+    if (next !== null) {
+      openLinked(next);
+      return;
+    }
+    closeOffer();
+    const source = loading.value?.source ?? model.value?.source;
+    if (source?.kind !== 'bundled') void open(BUNDLED);
   });
 }

@@ -57,12 +57,22 @@ export class EngineHost {
   /** When the page last got the figures of the run. */
   #lastStats = 0;
   #late: ReturnType<typeof setTimeout> | undefined;
+  /** The code from the page, in a message of its own. */
+  readonly #early: Promise<WebAssembly.Module | null>;
+  #takeCode!: (code: WebAssembly.Module | null) => void;
   readonly #ticks = new MessageChannel();
 
   constructor(
     readonly post: (message: FromEngine) => void,
-    readonly openModule: (files: FlavourFiles, threads: number) => Promise<OpenModule>,
+    readonly openModule: (
+      files: FlavourFiles,
+      threads: number,
+      early: Promise<WebAssembly.Module | null>,
+    ) => Promise<OpenModule>,
   ) {
+    this.#early = new Promise((resolve) => {
+      this.#takeCode = resolve;
+    });
     this.#ticks.port1.onmessage = () => {
       this.#scheduled = false;
       this.#guard(() => this.#slice());
@@ -72,6 +82,8 @@ export class EngineHost {
   handle(message: ToEngine): void {
     if (message.type === 'open') {
       void this.#open(message).catch((error: unknown) => this.#fail(error));
+    } else if (message.type === 'code') {
+      this.#takeCode(message.code);
     } else if (message.type === 'cancel') {
       this.#guard(() => this.#cancel(message.id));
     } else if (message.type === 'close') {
@@ -123,7 +135,7 @@ export class EngineHost {
     feed.onerror = (error) => this.#fail(error);
     const [opened, { module, memory, maxBytes }] = await Promise.all([
       feed.opened,
-      this.openModule(request.files, request.threads),
+      this.openModule(request.files, request.threads, this.#early),
     ]);
     if (this.#dead) return;
     // A length that the network names is not told to the parser: a file that is longer was cut short on its way,
@@ -203,7 +215,7 @@ export class EngineHost {
     return coreStats(this.#engine as EngineHandle);
   }
 
-  #request(message: Exclude<ToEngine, { type: 'open' | 'cancel' | 'close' }>): void {
+  #request(message: Exclude<ToEngine, { type: 'open' | 'code' | 'cancel' | 'close' }>): void {
     const { id } = message;
     const engine = this.#engine;
     try {

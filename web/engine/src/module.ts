@@ -35,6 +35,18 @@ export function makeMemory(shared: boolean): { memory: WebAssembly.Memory; maxBy
   );
 }
 
+/**
+ * On the page: compiles a flavour's code while its worker starts. Gives null where that fails; the worker then tries
+ * for itself, and says what is wrong.
+ */
+export async function compileEarly(url: string): Promise<WebAssembly.Module | null> {
+  try {
+    return await WebAssembly.compileStreaming(fetch(url));
+  } catch {
+    return null;
+  }
+}
+
 async function compile(url: string): Promise<WebAssembly.Module> {
   const name = url.slice(url.lastIndexOf('/') + 1);
   let response: Response;
@@ -61,10 +73,17 @@ async function compile(url: string): Promise<WebAssembly.Module> {
     : WebAssembly.compile(await response.arrayBuffer());
 }
 
-/** Loads a flavour's two files, makes its memory and waits until its threads stand ready. */
-export async function openModule(files: FlavourFiles, threads: number): Promise<OpenModule> {
+/**
+ * Loads a flavour's two files, makes its memory and waits until its threads stand ready. `early`: its code, where the
+ * page has compiled it.
+ */
+export async function openModule(
+  files: FlavourFiles,
+  threads: number,
+  early: Promise<WebAssembly.Module | null>,
+): Promise<OpenModule> {
   const [code, glue] = await Promise.all([
-    compile(files.wasm),
+    early.then((compiled) => compiled ?? compile(files.wasm)),
     import(/* @vite-ignore */ files.glue) as Promise<{ default: typeof createModule }>,
   ]);
   const { memory, maxBytes } = makeMemory(isThreaded(files.flavour));

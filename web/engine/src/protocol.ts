@@ -36,6 +36,8 @@ export type ToEngine =
       /** Whether the loader can write into shared memory. */
       direct: boolean;
     }
+  /** The flavour's code as the page compiled it while the worker started; null where it could not. */
+  | { type: 'code'; code: WebAssembly.Module | null }
   | { type: 'generate'; id: number; prompt: string | readonly number[]; options: string }
   | { type: 'logits'; id: number; ids: readonly number[]; top: number; batch: number }
   | { type: 'tokenize'; id: number; text: string; special: boolean }

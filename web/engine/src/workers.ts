@@ -1,6 +1,7 @@
 // The two workers of an engine: started, watched, ended together.
 import { SluiceError, stoppedWorking } from './errors.js';
 import { lifelineCut, lifelineName, uniqueName } from './lifeline.js';
+import { compileEarly } from './module.js';
 import { runBytesLoader } from './loader.js';
 import type { Resolved } from './options.js';
 import type { FlavourFiles, FromEngine, FromLoader, ToEngine, ToLoader } from './protocol.js';
@@ -96,6 +97,7 @@ export class Workers {
       direct: request.source.kind !== 'bytes',
     };
     this.#engine.postMessage(open, [port1]);
+    void compileEarly(open.files.wasm).then((code) => this.post({ type: 'code', code }));
     if (request.source.kind === 'bytes') {
       this.#bytesPort = port2;
       void runBytesLoader(request.source.bytes, request.source.length, port2);

@@ -1,9 +1,8 @@
 import type { Finish } from '@sluice/engine';
 import { MAX_PROMPT } from '../fragment';
-import { bytes, count, milliseconds, seconds } from '../format';
+import { tokens as countTokens } from '../format';
 import {
   busy,
-  cancelLoading,
   loading,
   model,
   modelName,
@@ -12,13 +11,15 @@ import {
   settings,
   sourceName,
   stop,
+  writable,
   write,
   written,
-  type Loading,
   type Written,
 } from '../state';
+import { LoadProgress } from './load-progress';
 import { SettingsPanel } from './settings-panel';
 
+const touch = window.matchMedia('(pointer: coarse)');
 const command = /Mac|iP(hone|ad)/.test(navigator.platform) ? '⌘' : 'Ctrl';
 
 export function Composer() {
@@ -27,8 +28,13 @@ export function Composer() {
       class="composer"
       onSubmit={(event) => {
         event.preventDefault();
-        if (busy.value) stop();
-        else write();
+        if (busy.value) {
+          stop();
+          return;
+        }
+        // A keyboard on the screen would lie over the text.
+        if (touch.matches) document.getElementById('prompt')?.blur();
+        write();
       }}
     >
       <label class="label" for="prompt">
@@ -45,10 +51,14 @@ export function Composer() {
         }}
       />
       <div class="actions">
-        <button type="submit" class="primary" disabled={run.value === 'stopping'}>
+        <button
+          type="submit"
+          class={busy.value ? 'primary stop' : 'primary'}
+          disabled={run.value === 'stopping' || (!busy.value && !writable.value)}
+        >
           {busy.value ? 'Stop' : 'Write'}
         </button>
-        {loading.value === null ? <Status /> : <LoadProgress {...loading.value} />}
+        {loading.value?.place === 'composer' ? <LoadProgress place="composer" /> : <Status />}
       </div>
       <SettingsPanel />
     </form>
@@ -64,9 +74,12 @@ function Status() {
       return <p class="state">Reading the prompt</p>;
     case 'writing':
     case 'stopping':
-      return <p class="state">{count(written.value?.tokens ?? 0)} tokens</p>;
+      return <p class="state">{countTokens(written.value?.tokens ?? 0)}</p>;
     case 'idle':
       break;
+  }
+  if (loading.value !== null) {
+    return <p class="state">Loading {sourceName(loading.value.source)}</p>;
   }
   if (model.value === null) return <p class="state">No model is loaded. Choose one below.</p>;
   if (written.value?.finish) return <Ending {...written.value} finish={written.value.finish} />;
@@ -92,7 +105,7 @@ function Ending({ finish, tokens, seed, by }: Written & { finish: Finish }) {
   return (
     <p class="state">
       <span>
-        {ENDINGS[finish]}: {count(tokens)} tokens
+        {ENDINGS[finish]}: {countTokens(tokens)}
         {seed !== null && (
           <>
             , seed <span class="number">{seed}</span>
@@ -114,41 +127,5 @@ function Ending({ finish, tokens, seed, by }: Written & { finish: Finish }) {
         </button>
       )}
     </p>
-  );
-}
-
-function LoadProgress({ source, progress }: Loading) {
-  const name = sourceName(source);
-  const { loaded = 0, total = 0, bytesPerSecond = 0 } = progress ?? {};
-  const known = total > 0;
-  const left = bytesPerSecond > 0 ? Math.max(0, total - loaded) / bytesPerSecond : 0;
-  const facts = [
-    known ? `${bytes(loaded)} of ${bytes(total)}` : 'Reading the header',
-    bytesPerSecond > 0 ? `${bytes(bytesPerSecond)}/s` : '',
-    known && bytesPerSecond > 0 && loaded < total
-      ? left < 1
-        ? `${milliseconds(left * 1000)} left`
-        : `${seconds(left)} left`
-      : '',
-  ].filter(Boolean);
-  return (
-    <div class="loading">
-      <div class="loading-text">
-        <label for="load-progress" class="loading-name">
-          Loading {name}
-        </label>
-        <span class="loading-facts">{facts.join(' · ')}</span>
-      </div>
-      {known ? (
-        <progress id="load-progress" max={total} value={loaded}>
-          {facts.join(', ')}
-        </progress>
-      ) : (
-        <progress id="load-progress">{facts.join(', ')}</progress>
-      )}
-      <button type="button" class="quiet" onClick={cancelLoading}>
-        Cancel
-      </button>
-    </div>
   );
 }

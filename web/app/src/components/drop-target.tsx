@@ -27,7 +27,7 @@ export function DropTarget() {
       over.value = false;
       const files = [...(event.dataTransfer?.files ?? [])];
       const file = files.find((f) => f.name.toLowerCase().endsWith('.gguf')) ?? files[0];
-      if (file !== undefined) openFile(file);
+      if (file !== undefined) openFile(file, 'composer');
     };
     window.addEventListener('dragover', onOver, { signal });
     window.addEventListener('dragleave', onLeave, { signal });

@@ -1,19 +1,21 @@
+import type { EngineStats } from '@sluice/engine';
 import type { ComponentChildren } from 'preact';
 import { bytes, digits, milliseconds } from '../format';
-import { isolated, stats } from '../state';
+import { busy, isolated, stats, written } from '../state';
 
 export function Figures() {
   const s = stats.value;
-  const ran = s !== null && s.tokens > 0;
+  // Until the first token of a text the figures are those of the text before.
+  const ran = s !== null && s.tokens > 0 && (!busy.value || (written.value?.tokens ?? 0) > 0);
   return (
     <section class="figures" aria-label="Figures">
       <dl>
-        <Figure label="First token">{ran ? milliseconds(s.ttftMs) : null}</Figure>
+        <Figure label="First token">{ran && s.ttftMs > 0 ? milliseconds(s.ttftMs) : null}</Figure>
         <Figure label="Prompt">{ran ? rate(s.promptTokensPerSecond) : null}</Figure>
         <Figure label="Writing">{ran ? rate(s.tokensPerSecond) : null}</Figure>
         <Figure label="Flavour">{s?.flavour ?? null}</Figure>
-        <Figure label="Threads">{s ? String(s.threads) : null}</Figure>
-        <Figure label="Memory">{s ? bytes(s.heapBytes) : null}</Figure>
+        <Figure label="Threads">{s ? threads(s) : null}</Figure>
+        <Figure label="In memory">{s ? bytes(s.residentBytes) : null}</Figure>
       </dl>
       {!isolated && (
         <p class="note">
@@ -27,7 +29,21 @@ export function Figures() {
   );
 }
 
+function threads(s: EngineStats & { decodeThreads?: number }): ComponentChildren {
+  const { threads, decodeThreads = threads } = s;
+  if (decodeThreads >= threads) return String(threads);
+  return (
+    <>
+      {threads},{' '}
+      <small title="Writing with this model is faster on fewer threads than reading a prompt.">
+        {decodeThreads} for writing
+      </small>
+    </>
+  );
+}
+
 function rate(tokensPerSecond: number): ComponentChildren {
+  if (!(tokensPerSecond > 0)) return null;
   return (
     <>
       {digits(tokensPerSecond)} <small>tokens/s</small>

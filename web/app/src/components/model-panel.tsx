@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { ModelInfo } from '@sluice/engine';
-import { bytes, count, parameters } from '../format';
+import { bytes, count, parameters, tokens } from '../format';
 import {
   BUNDLED,
   loading,
@@ -14,11 +14,15 @@ import {
   stats,
   type Source,
 } from '../state';
+import { LoadProgress } from './load-progress';
 
+/** Every row is there from the beginning, so that nothing below moves when a model comes or goes. */
 export function ModelPanel() {
   const current = model.value;
+  const coming = loading.value?.source;
   const name =
-    current !== null ? modelName(current) : loading.value ? sourceName(loading.value.source) : null;
+    current !== null ? modelName(current) : coming !== undefined ? sourceName(coming) : null;
+  const facts = current === null ? null : factsOf(current.info, current.source);
   // Why there is one thread only stands with the figures.
   const notes = stats.value?.notes.filter((note) => !note.startsWith('One thread')) ?? [];
   return (
@@ -27,54 +31,68 @@ export function ModelPanel() {
         Model
       </h2>
       <p class="model-name">{name ?? 'None loaded'}</p>
-      {current?.source.kind === 'bundled' && (
-        <p class="note">
-          Comes with this page. It writes simple children’s stories in English and knows nothing
-          else.
-        </p>
-      )}
-      {current !== null && <Facts info={current.info} source={current.source} />}
+      <p class="note whence">{whence(current?.source ?? coming)}</p>
+      <dl class="facts">
+        {FACTS.map((fact) => (
+          <div key={fact}>
+            <dt>{fact}</dt>
+            <dd>{facts?.[fact] ?? '–'}</dd>
+          </div>
+        ))}
+      </dl>
+      <Choose />
       {notes.map((note) => (
         <p class="note" key={note}>
           {note}
         </p>
       ))}
-      <Choose />
     </aside>
   );
 }
 
-/** What the header says; a fact that it doesn't name is left out. */
-function Facts({ info, source }: { info: ModelInfo; source: Source }) {
+function whence(source: Source | undefined): string {
+  switch (source?.kind) {
+    case 'bundled':
+      return 'Comes with this page. It writes simple children’s stories in English and knows nothing else.';
+    case 'file':
+      return 'A file on this device. It is read here and sent nowhere.';
+    case 'address':
+      return 'Fetched from its server into the memory of this page.';
+    default:
+      return '';
+  }
+}
+
+/** The names of a model's facts, in their order. */
+const FACTS = [
+  'Architecture',
+  'Parameters',
+  'Types',
+  'Layers',
+  'Context',
+  'Vocabulary',
+  'Size',
+  'Licence',
+  'From',
+] as const;
+
+/** What the header says; null for what it doesn't name. */
+function factsOf(info: ModelInfo, source: Source): Record<(typeof FACTS)[number], string | null> {
   const types = Object.entries(info.types)
     .sort(([, a], [, b]) => b.bytes - a.bytes)
     .map(([type]) => type);
-  const tokens = (n: number | null): string | null => (n === null ? null : `${count(n)} tokens`);
   const licence = info.metadata['general.license'];
-  const rows: [string, string | null][] = [
-    ['Architecture', info.architecture],
-    ['Parameters', parameters(info.parameters)],
-    ['Types', types.join(', ')],
-    ['Layers', info.layers === null ? null : count(info.layers)],
-    ['Context', tokens(info.contextLength)],
-    ['Vocabulary', tokens(info.vocab ?? info.tokenizer.tokens)],
-    ['Size', bytes(info.bytes)],
-    ['Licence', typeof licence === 'string' && licence !== '' ? licence.slice(0, 80) : null],
-    ['From', origin(source)],
-  ];
-  return (
-    <dl class="facts">
-      {rows.map(
-        ([name, value]) =>
-          value !== null && (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ),
-      )}
-    </dl>
-  );
+  return {
+    Architecture: info.architecture,
+    Parameters: parameters(info.parameters),
+    Types: types.join(', '),
+    Layers: info.layers === null ? null : count(info.layers),
+    Context: info.contextLength === null ? null : tokens(info.contextLength),
+    Vocabulary: tokens(info.vocab ?? info.tokenizer.tokens),
+    Size: bytes(info.bytes),
+    Licence: typeof licence === 'string' && licence !== '' ? licence.slice(0, 80) : null,
+    From: origin(source),
+  };
 }
 
 function origin(source: Source): string {
@@ -103,7 +121,7 @@ function Choose() {
             const file = event.currentTarget.files?.[0];
             // The same file may be chosen again after a failure.
             event.currentTarget.value = '';
-            if (file !== undefined) openFile(file);
+            if (file !== undefined) openFile(file, 'panel');
           }}
         />
         <label for="file" class="secondary">
@@ -147,11 +165,14 @@ function Choose() {
           </p>
         )}
       </form>
-      {loading.value === null && model.value?.source.kind !== 'bundled' && (
-        <button type="button" class="quiet" onClick={() => void open(BUNDLED)}>
-          Back to the model of this page
-        </button>
-      )}
+      <div class="panel-end">
+        <LoadProgress place="panel" />
+        {loading.value === null && model.value?.source.kind !== 'bundled' && (
+          <button type="button" class="quiet" onClick={() => void open(BUNDLED, 'panel')}>
+            Back to the model of this page
+          </button>
+        )}
+      </div>
     </div>
   );
 }

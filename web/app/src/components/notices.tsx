@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
 import { bytes, parameters } from '../format';
-import { acceptOffer, ignored, offer, open, problem } from '../state';
+import { acceptOffer, closeOffer, ignored, lookAtOffer, offer, open, problem } from '../state';
 
 /** What wants the reader's attention, above everything else. */
 export function Notices() {
@@ -15,41 +14,42 @@ export function Notices() {
 }
 
 function OfferNotice() {
-  const asked = offer.value;
-  if (asked === null) return null;
-  const { url, info, failure } = asked;
+  const current = offer.value;
+  if (current === null) return null;
+  const { url, asked, info, failure } = current;
   const { host } = new URL(url);
   return (
-    <section class="notice" aria-labelledby="offer-title">
+    <section class="notice offer" aria-labelledby="offer-title">
       <h2 id="offer-title">
         This link asks for a model from <span class="host">{host}</span>
       </h2>
-      {failure !== null ? (
-        <p>
-          {failure.title}. {failure.message} {failure.advice}
-        </p>
-      ) : info === null ? (
-        <p>Asking the server about it…</p>
-      ) : (
-        <p>
-          {info.name || 'A model without a name'}: {parameters(info.parameters)} parameters,{' '}
-          <strong>{bytes(info.bytes)}</strong> to download.
-        </p>
-      )}
+      <p role="status">
+        {failure !== null
+          ? `${failure.title}. ${failure.message} ${failure.advice}`
+          : !asked
+            ? 'Nothing has been asked of that server yet. It learns your address when you look.'
+            : info === null
+              ? 'Asking the server about it…'
+              : `${info.name || 'A model without a name'}: ${parameters(info.parameters)} parameters, ${bytes(info.bytes)} to download.`}
+      </p>
       <p class="address">{url}</p>
       <div class="buttons">
-        {failure === null && (
-          <button type="button" class="secondary" disabled={info === null} onClick={acceptOffer}>
-            Download {info === null ? '' : bytes(info.bytes)}
-          </button>
-        )}
-        <button
-          type="button"
-          class="quiet"
-          onClick={() => {
-            offer.value = null;
-          }}
-        >
+        {failure === null &&
+          (info === null ? (
+            <button
+              type="button"
+              class="secondary"
+              aria-disabled={asked}
+              onClick={() => void lookAtOffer()}
+            >
+              Look at the model
+            </button>
+          ) : (
+            <button type="button" class="secondary" onClick={acceptOffer}>
+              Download {bytes(info.bytes)}
+            </button>
+          ))}
+        <button type="button" class="quiet" onClick={closeOffer}>
           {failure === null ? 'No, keep the model I have' : 'Close'}
         </button>
       </div>
@@ -57,22 +57,18 @@ function OfferNotice() {
   );
 }
 
+/** Lies at the window's lower edge: what failed may have been started anywhere, and nothing moves for it. */
 function ProblemNotice() {
   const current = problem.value;
-  const notice = useRef<HTMLElement>(null);
-  useEffect(() => {
-    // What failed may have been started far below. Only the view moves: an alert is read out anyway.
-    const still = window.matchMedia('(prefers-reduced-motion: reduce)').matches;
-    notice.current?.scrollIntoView({ block: 'nearest', behavior: still ? 'instant' : 'smooth' });
-  }, [current]);
   if (current === null) return <div role="alert" />;
-  const { title, message, advice, code, retry } = current;
+  const { title, message, advice, code, retry, also } = current;
   return (
     <div role="alert">
-      <section class="notice wrong" data-code={code} ref={notice}>
+      <section class="notice wrong" data-code={code}>
         <h2>{title}</h2>
         <p>{message}</p>
         {advice !== '' && <p>{advice}</p>}
+        {also !== '' && <p>{also}</p>}
         <div class="buttons">
           {retry !== null && (
             <button type="button" class="secondary" onClick={() => void open(retry)}>

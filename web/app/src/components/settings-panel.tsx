@@ -1,8 +1,9 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { count } from '../format';
+import { count, tokens } from '../format';
 import { DEFAULTS, RANGES, nearestSetting, parseSetting, type SettingName } from '../settings';
 import { cores, isolated, loading, model, open, settings } from '../state';
+import { LoadProgress } from './load-progress';
 
 function set(name: SettingName, text: string): void {
   if (text === '' && RANGES[name].optional) {
@@ -16,7 +17,7 @@ function set(name: SettingName, text: string): void {
 /** The settings that aren't as usual, in short, for the closed panel. */
 function summary(): string {
   const { temperature, length, seed } = settings.value;
-  const parts = [`temperature ${temperature}`, `up to ${length} tokens`];
+  const parts = [`temperature ${temperature}`, `up to ${tokens(length)}`];
   if (seed !== null) parts.push(`seed ${seed}`);
   return parts.join(', ');
 }
@@ -170,13 +171,16 @@ function ThreadsField() {
           ))}
       </select>
       <p class="hint" id="set-threads-hint">
-        {isolated ? 'Taken up when a model is loaded' : 'This page may use one thread only'}
+        {isolated
+          ? 'Taken up when a model is loaded; writing uses fewer where that is faster'
+          : 'This page may use one thread only'}
       </p>
       {isolated && stale && (
-        <button type="button" class="quiet" onClick={() => void open(current.source)}>
+        <button type="button" class="quiet" onClick={() => void open(current.source, 'threads')}>
           Load the model again
         </button>
       )}
+      <LoadProgress place="threads" />
     </div>
   );
 }

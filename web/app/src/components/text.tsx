@@ -1,5 +1,6 @@
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import { useRef } from 'preact/hooks';
+import { keepUp, toTheEnd } from '../follow';
 import { run, written } from '../state';
 
 const still = window.matchMedia('(prefers-reduced-motion: reduce)');
@@ -17,6 +18,11 @@ export function Text() {
   const running = useComputed(() => run.value === 'reading' || run.value === 'writing');
   const done = useComputed(() => run.value === 'idle' && (written.value?.text ?? '') !== '');
 
+  // A new text is followed from its first word on.
+  useSignalEffect(() => {
+    if (run.value === 'waiting') requestAnimationFrame(toTheEnd);
+  });
+
   useSignalEffect(() => {
     const text = written.value?.text ?? '';
     const node = flow.current;
@@ -29,6 +35,7 @@ export function Text() {
     }
     const added = text.slice(shown.current.length);
     shown.current = text;
+    requestAnimationFrame(keepUp);
     if (still.matches) {
       dry.current.appendData(added);
       return;
@@ -43,7 +50,7 @@ export function Text() {
     <section class="text" aria-labelledby="text-heading" data-running={running}>
       <div class="water" aria-hidden="true" />
       <div class="text-head">
-        <h2 class="label" id="text-heading">
+        <h2 class="label" id="text-heading" tabIndex={-1}>
           Text
         </h2>
         {done.value && (
