@@ -81,6 +81,51 @@ export class AppPage {
     return (await this.text.textContent()) ?? '';
   }
 
+  /** Before the page is opened: of each text the page hears no more after so many tokens, until it is released. */
+  async holdTextAfter(tokens: number): Promise<void> {
+    await this.page.addInitScript((tokens) => {
+      const held: (() => void)[] = [];
+      let came = 0;
+      const release = (): void => {
+        came = -Infinity;
+        for (const go of held.splice(0)) go();
+      };
+      Object.assign(window, { held, release });
+      const add = Worker.prototype.addEventListener;
+      Worker.prototype.addEventListener = function (
+        this: Worker,
+        type: string,
+        listener: EventListenerOrEventListenerObject,
+      ) {
+        if (type !== 'message' || typeof listener !== 'function')
+          return add.call(this, type, listener);
+        add.call(this, type, (event) => {
+          const { data } = event as MessageEvent<{ type: string; tokens?: unknown[] }>;
+          if (held.length > 0 || (data.type === 'tokens' && came >= tokens)) {
+            held.push(() => listener(event));
+            return;
+          }
+          came = data.type === 'done' ? 0 : came + (data.tokens?.length ?? 0);
+          listener(event);
+        });
+      };
+    }, tokens);
+  }
+
+  async textIsHeld(): Promise<void> {
+    await this.page.waitForFunction(
+      () => (window as unknown as { held: unknown[] }).held.length > 0,
+    );
+    // What came before it is drawn.
+    await this.page.evaluate(
+      () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
+    );
+  }
+
+  async releaseText(): Promise<void> {
+    await this.page.evaluate(() => (window as unknown as { release: () => void }).release());
+  }
+
   async openSettings(): Promise<void> {
     await this.page.locator('.settings summary').click();
     await expect(this.page.getByLabel('Seed')).toBeVisible();

@@ -26,6 +26,16 @@ const STATES: State[] = [
     },
   },
   {
+    // Stays in the middle of its text
+    name: 'writing',
+    set: async (app) => {
+      await app.holdTextAfter(150);
+      await app.open(LONG);
+      await app.button.click();
+      await app.textIsHeld();
+    },
+  },
+  {
     name: 'settings',
     set: async (app) => {
       await app.open();
@@ -59,22 +69,32 @@ const STATES: State[] = [
   },
 ];
 
+/** A text that goes on until the context is full. */
+const LONG = '#seed=90&temperature=2&length=4096';
+
 const HEIGHTS = { 360: 740, 768: 1024, 1280: 800 };
 
 for (const [width, height] of Object.entries(HEIGHTS)) {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    test(`${width} wide, ${colorScheme}`, async ({ app, page, models, allowed }) => {
+  for (const look of ['light', 'dark', 'forced', 'contrast'] as const) {
+    test(`${width} wide, ${look}`, async ({ app, page, models, allowed }) => {
       await page.setViewportSize({ width: Number(width), height });
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      for (const state of STATES) {
+      await page.emulateMedia({
+        colorScheme: look === 'dark' ? 'dark' : 'light',
+        forcedColors: look === 'forced' ? 'active' : 'none',
+        contrast: look === 'contrast' ? 'more' : 'no-preference',
+        reducedMotion: 'reduce',
+      });
+      // The other two are colours alone: one state with everything in it is enough.
+      const states = look === 'forced' || look === 'contrast' ? ['writing', 'problem'] : null;
+      for (const state of STATES.filter(({ name }) => states?.includes(name) ?? true)) {
         if (state.allowed) allowed.push(state.allowed);
         await page.goto('about:blank');
         await state.set(app, models);
         await page.evaluate(() => document.fonts.ready);
         await page.mouse.move(0, 0);
         await page.screenshot({
-          path: `screenshots/${state.name}-${width}-${colorScheme}.png`,
-          fullPage: true,
+          path: `screenshots/${state.name}-${width}-${look}.png`,
+          fullPage: state.name !== 'writing',
         });
         const overflow = await page.evaluate(
           () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
@@ -107,6 +127,36 @@ test('what is touched is 44 px tall at least', async ({ app, page }) => {
   // Links within a line of text may be as small as the text, but not these.
   expect(small).toEqual([]);
 });
+
+for (const [width, height] of Object.entries(HEIGHTS)) {
+  test(`${width} wide, nothing moves while things arrive`, async ({ app, page }) => {
+    await page.setViewportSize({ width: Number(width), height });
+    await page.addInitScript(() => {
+      const shifts: string[] = [];
+      let score = 0;
+      Object.assign(window, { shifts: () => ({ score, shifts }) });
+      type Shift = PerformanceEntry & {
+        value: number;
+        hadRecentInput: boolean;
+        sources: { node: Element | null }[];
+      };
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries() as Shift[]) {
+          if (entry.hadRecentInput) continue;
+          score += entry.value;
+          const what = entry.sources.map(({ node }) => node?.className ?? node?.nodeName);
+          shifts.push(`${entry.value}: ${what.join(', ')}`);
+        }
+      }).observe({ type: 'layout-shift', buffered: true });
+    });
+    await app.open(LONG);
+    await app.write();
+    const { score, shifts } = await page.evaluate(() =>
+      (window as unknown as { shifts: () => { score: number; shifts: string[] } }).shifts(),
+    );
+    expect(score, shifts.join('; ')).toBeLessThanOrEqual(0.01);
+  });
+}
 
 test('states are said to screen readers', async ({ app, page }) => {
   await app.open('#length=30');

@@ -1,5 +1,6 @@
 // The page with its own model: what someone sees who opens it, writing, stopping, settings.
 import { BUNDLED, SLUICE, nativeBuilt, NO_NATIVE, sluice } from './models';
+import type { Page } from '@playwright/test';
 import { expect, test } from './fixtures';
 
 /** A text that goes on until the context is full; a short story may be done within a few frames. */
@@ -80,6 +81,105 @@ test('stops in the middle, and writes again', async ({ app, page }) => {
   const whole = await app.write();
   expect(whole.length).toBeGreaterThan(part.length);
   expect(whole.startsWith(part)).toBe(true);
+});
+
+test('the figures are there while the text is written', async ({ app }) => {
+  await app.holdTextAfter(100);
+  await app.open(LONG);
+  await expect(app.figure('First token')).toHaveText('–');
+  await app.button.click();
+  await app.textIsHeld();
+  await expect(app.button).toHaveText('Stop');
+  await expect(app.figure('First token')).toHaveText(/^[\d.,]+ m?s$/);
+  await expect(app.figure('Prompt')).toHaveText(/^[\d.,]+ tokens\/s$/);
+  await expect(app.figure('Writing')).toHaveText(/^[\d.,]+ tokens\/s$/);
+  await app.releaseText();
+  await app.written();
+});
+
+/** How far the end of the text lies above the lower edge of what can be seen; negative below it. */
+function aboveTheEdge(page: Page): Promise<number> {
+  return page.evaluate(() => {
+    const end = document.getElementById('written') as HTMLElement;
+    const edge = document.querySelector('.bar')?.getBoundingClientRect().top ?? innerHeight;
+    return edge - end.getBoundingClientRect().bottom;
+  });
+}
+
+test('on a phone the page follows the text, until the reader scrolls', async ({ app, page }) => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await app.holdTextAfter(150);
+  await app.open(LONG);
+  const bar = page.getByRole('region', { name: 'Writing' });
+  const toTheEnd = bar.getByRole('button', { name: 'To the end' });
+  await expect(bar).toHaveCount(0);
+
+  await app.button.click();
+  await app.textIsHeld();
+  await expect(app.button).not.toBeInViewport();
+  await expect(bar).toContainText(/^\d+ tokens · [\d.,]+ tokens\/s/);
+  await expect(toTheEnd).toHaveCount(0);
+  expect(await aboveTheEdge(page)).toBeGreaterThan(0);
+
+  await page.mouse.move(180, 300);
+  await page.mouse.wheel(0, -400);
+  await expect(toTheEnd).toBeVisible();
+  expect(await aboveTheEdge(page)).toBeLessThan(0);
+  const { y } = await page.evaluate(() => ({ y: scrollY }));
+  await app.releaseText();
+  await app.written();
+  expect(await page.evaluate(() => scrollY)).toBe(y);
+  await expect(bar).toHaveCount(0);
+});
+
+test('a reader who scrolled away comes back to the end, and stops there', async ({ app, page }) => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await app.holdTextAfter(150);
+  await app.open(LONG);
+  const bar = page.getByRole('region', { name: 'Writing' });
+  await app.button.click();
+  await app.textIsHeld();
+  await page.mouse.move(180, 300);
+  await page.mouse.wheel(0, -400);
+  await bar.getByRole('button', { name: 'To the end' }).press('Enter');
+  await expect(bar.getByRole('button', { name: 'To the end' })).toHaveCount(0);
+  expect(await aboveTheEdge(page)).toBeGreaterThan(0);
+  await bar.getByRole('button', { name: 'Stop' }).press('Enter');
+  await expect(page.locator('.state')).toContainText('Stopped');
+  await expect(bar).toHaveCount(0);
+  await expect(page.getByRole('heading', { name: 'Text', exact: true })).toBeFocused();
+});
+
+test('what has the focus is not left under the bar', async ({ app, page }) => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await app.holdTextAfter(150);
+  await app.open(LONG);
+  await app.button.click();
+  await app.textIsHeld();
+  const bar = page.getByRole('region', { name: 'Writing' });
+  for (const label of ['Address', 'Choose a .gguf file']) {
+    await page.evaluate(() => scrollTo(0, 0));
+    await page.getByLabel(label).focus();
+    const [field, top] = await Promise.all([
+      page.getByLabel(label).boundingBox(),
+      bar.boundingBox(),
+    ]);
+    expect((field?.y ?? 0) + (field?.height ?? 0)).toBeLessThanOrEqual(top?.y ?? 0);
+  }
+});
+
+test('the footer names version and licences, and shows how to embed', async ({ app, page }) => {
+  await app.open();
+  const footer = page.getByRole('contentinfo');
+  await expect(footer).toContainText(/Sluice \d+\.\d+\.\d+/);
+  for (const name of [/^Licence/, /licences$/]) {
+    const href = await footer.getByRole('link', { name }).getAttribute('href');
+    const answer = await page.request.get(new URL(href ?? '', app.site.url).href);
+    expect(answer.status()).toBe(200);
+    expect(answer.headers()['content-type']).toContain('text/plain');
+  }
+  await footer.getByText('Use this in your page').click();
+  await expect(footer.getByText('Engine.load')).toBeVisible();
 });
 
 test('settings are respected: the same seed gives the same text, and that of the program', async ({

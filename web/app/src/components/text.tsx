@@ -15,6 +15,7 @@ export function Text() {
   const dry = useRef<Text | null>(null);
   const copied = useSignal(false);
   const start = useComputed(() => written.value?.prompt ?? null);
+  const started = useComputed(() => written.value !== null);
   const running = useComputed(() => run.value === 'reading' || run.value === 'writing');
   const done = useComputed(() => run.value === 'idle' && (written.value?.text ?? '') !== '');
 
@@ -47,7 +48,12 @@ export function Text() {
   });
 
   return (
-    <section class="text" aria-labelledby="text-heading" data-running={running}>
+    <section
+      class="text"
+      aria-labelledby="text-heading"
+      data-running={running}
+      data-started={started}
+    >
       <div class="water" aria-hidden="true" />
       <div class="text-head">
         <h2 class="label" id="text-heading" tabIndex={-1}>
