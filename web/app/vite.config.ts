@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,14 +17,22 @@ const policy =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'; " +
   "img-src 'self'; connect-src *; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** What the footer tells (src/about.ts). */
-function about(): { version: string; source: string } {
-  const { version, homepage, repository } = JSON.parse(
-    fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8'),
-  ) as { version: string; homepage?: string; repository?: string | { url: string } };
-  const address = typeof repository === 'string' ? repository : (repository?.url ?? '');
-  return { version, source: homepage ?? address.replace(/^git\+/, '') };
+const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
+  version: string;
+};
+const SOURCE = `sluice-${version}-source.tar.gz`;
+
+/** The committed source that the page is built from, as an archive; null where git doesn't have it. */
+function sourceArchive(): Uint8Array | null {
+  const args = ['archive', '--format=tar.gz', `--prefix=sluice-${version}/`, 'HEAD'];
+  try {
+    const stdio: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
+    return execFileSync('git', args, { cwd: ROOT, maxBuffer: 1 << 26, stdio });
+  } catch {
+    return null;
+  }
 }
+const archive = sourceArchive();
 
 /**
  * What every visit needs is fetched with the page itself: the two Latin fonts, and the workers' scripts, which the
@@ -65,12 +74,13 @@ function early(): Plugin {
   };
 }
 
-/** The repository's licence and notices, beside the page. */
+/** The repository's licence and notices and its source, beside the page. */
 function licences(): Plugin {
   return {
     name: 'licences',
     apply: 'build',
     generateBundle() {
+      if (archive !== null) this.emitFile({ type: 'asset', fileName: SOURCE, source: archive });
       for (const name of ['LICENSE', 'NOTICE']) {
         const source = fs.readFileSync(path.join(ROOT, name));
         this.emitFile({ type: 'asset', fileName: `${name}.txt`, source });
@@ -81,7 +91,10 @@ function licences(): Plugin {
 
 export default defineConfig({
   base: './',
-  define: { __ABOUT__: JSON.stringify(about()) },
+  // What the footer tells (src/about.ts).
+  define: {
+    __ABOUT__: JSON.stringify({ version, source: archive === null ? '' : `./${SOURCE}` }),
+  },
   plugins: [early(), licences()],
   server: { headers },
   preview: { headers: { ...headers, 'Content-Security-Policy': policy } },
