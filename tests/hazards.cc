@@ -270,7 +270,6 @@ void configuration(Cases cases) {
   u32("attention.key_length", 0x40000000u, "attention.key_length is 1073741824");
   u32("rope.dimension_count", 18, "rope.dimension_count is 18");
   u32("rope.dimension_count", 15, "rope.dimension_count is 15");
-  u32("vocab_size", 301, "vocab_size is 301");
 
   const auto f32 = [&](std::string name, std::string_view key, float value) {
     cases.model(std::move(name), std::string(key),
@@ -331,7 +330,6 @@ void weights(Cases cases) {
     f.find_tensor("output_norm.weight").dims = {16, 2};
   });
   cases.model("rows_of_embedding", "vocab", [](GgufBuilder& f) {
-    f.remove("llama.vocab_size");
     f.find_tensor("token_embd.weight").dims = {32, 299};
     f.find_tensor("output.weight").dims = {32, 299};
   });
@@ -385,14 +383,6 @@ void weights(Cases cases) {
 }
 
 void vocabulary(Cases cases) {
-  for (const char* key : {"bos_token_id", "eos_token_id", "eot_token_id", "unknown_token_id"}) {
-    for (const uint32_t id : {kTinyVocab, 0x80000000u, 0xffffffffu}) {
-      // llama.cpp writes -1 as "none" in some keys.
-      if (id == 0xffffffffu && std::string_view(key) != "bos_token_id") continue;
-      cases.model(concat(key, "_", id), key,
-                  [&](GgufBuilder& f) { f.kv_u32(concat("tokenizer.ggml.", key), id); });
-    }
-  }
   cases.model("tokens_missing", "tokenizer.ggml.tokens",
               [](GgufBuilder& f) { f.remove("tokenizer.ggml.tokens"); });
   cases.model("tokens_as_numbers", "tokenizer.ggml.tokens", [](GgufBuilder& f) {
@@ -423,18 +413,6 @@ void vocabulary(Cases cases) {
   cases.model("byte_token_no_number", "<0xZZ>", vocabulary_with(3, "<0xZZ>"));
   cases.model("byte_token_too_long", "<0x100>", vocabulary_with(3, "<0x100>"));
 
-  cases.model("merge_of_unknown_tokens", "merge", [](GgufBuilder& f) {
-    f.kv_string("tokenizer.ggml.model", "gpt2")
-        .kv_strings("tokenizer.ggml.tokens", tiny_bpe_tokens())
-        .kv_strings("tokenizer.ggml.merges", {"t h", "qq zz"})
-        .remove("tokenizer.ggml.token_type");
-  });
-  cases.model("merge_without_space", "merge", [](GgufBuilder& f) {
-    f.kv_string("tokenizer.ggml.model", "gpt2")
-        .kv_strings("tokenizer.ggml.tokens", tiny_bpe_tokens())
-        .kv_strings("tokenizer.ggml.merges", {"th"})
-        .remove("tokenizer.ggml.token_type");
-  });
   cases.level(Level::model, Code::unsupported_model);
   cases.model("tokenizer_unknown", "bert",
               [](GgufBuilder& f) { f.kv_string("tokenizer.ggml.model", "bert"); });
@@ -518,6 +496,26 @@ std::vector<Oddity> harmless_oddities() {
     f.kv_array<uint64_t>("x.9c", ValueType::u64, {1, 2, 3});
     f.kv_array<uint8_t>("x.9d", ValueType::boolean, {0, 1});
   });
+  for (const char* key : {"bos_token_id", "eos_token_id", "eot_token_id", "unknown_token_id"}) {
+    for (const uint32_t id : {kTinyVocab, 0x80000000u, 0xffffffffu}) {
+      add(concat(key, "_", id),
+          [&](GgufBuilder& f) { f.kv_u32(concat("tokenizer.ggml.", key), id); });
+    }
+  }
+  for (const uint32_t n : {1u, kTinyVocab - 1, kTinyVocab + 1}) {
+    add(concat("vocab_size_", n), [&](GgufBuilder& f) { f.kv_u32("llama.vocab_size", n); });
+  }
+  add("more_scores_than_tokens", [](GgufBuilder& f) {
+    f.kv_array("tokenizer.ggml.scores", ValueType::f32, std::vector<float>(kTinyVocab + 5));
+  });
+  for (const char* merge : {"qq zz", "t zz", "th"}) {
+    add(concat("merge_", merge), [&](GgufBuilder& f) {
+      f.kv_string("tokenizer.ggml.model", "gpt2")
+          .kv_strings("tokenizer.ggml.tokens", tiny_bpe_tokens())
+          .kv_strings("tokenizer.ggml.merges", {"t h", merge})
+          .remove("tokenizer.ggml.token_type");
+    });
+  }
   add("token_not_utf8", [](GgufBuilder& f) {
     std::vector<std::string> tokens = tiny_tokens();
     tokens.back() = "\xff\xc3";

@@ -332,33 +332,24 @@ TEST(BadVocabulary, IsRefusedWithWhatWasFound) {
   bad([](auto& f) { f.kv_strings("tokenizer.ggml.tokens", {}); }, "has 0 entries");
   bad([](auto& f) { f.kv_u32("tokenizer.ggml.tokens", 5); }, "no array of strings");
   bad([](auto& f) { f.remove("tokenizer.ggml.merges"); }, "tokenizer.ggml.merges is missing");
-  for (const size_t n : {1u, 256u, 258u}) {
-    bad(
-        [&](auto& f) {
-          f.kv_array("tokenizer.ggml.scores", ValueType::f32, std::vector<float>(n));
-        },
-        "but tokenizer.ggml.tokens has 257");
+  for (const size_t n : {0u, 1u, 256u}) {
+    expect_error(spm({}).kv_array("tokenizer.ggml.scores", ValueType::f32, std::vector<float>(n)),
+                 Code::bad_file, "but tokenizer.ggml.tokens has 260");
     bad(
         [&](auto& f) {
           f.kv_array("tokenizer.ggml.token_type", ValueType::i32, std::vector<int32_t>(n));
         },
         "but tokenizer.ggml.tokens has 257");
   }
-  bad(
-      [](auto& f) {
-        f.kv_array("tokenizer.ggml.scores", ValueType::f32, std::vector<float>(257, NAN));
-      },
-      "no number");
+  expect_error(
+      spm({}).kv_array("tokenizer.ggml.scores", ValueType::f32, std::vector<float>(260, NAN)),
+      Code::bad_file, "no number");
   bad(
       [](auto& f) {
         f.kv_array("tokenizer.ggml.token_type", ValueType::f32, std::vector<float>(257));
       },
       "no integers");
-  for (const char* key : {"bos", "eos", "eot", "eom"}) {
-    bad([&](auto& f) { f.kv_u32("tokenizer.ggml." + std::string(key) + "_token_id", 257); },
-        "is 257, but the vocabulary has 257 tokens");
-  }
-  bad([](auto& f) { f.kv_bool("tokenizer.ggml.add_bos_token", true); }, "bos_token_id");
+  bad([](auto& f) { f.kv_i32("tokenizer.ggml.eos_token_id", -1); }, "eos_token_id");
   expect_error(bpe("gpt-2", {{"x"}}, {}), Code::bad_file, "are both 'x'");
   expect_error(bpe("gpt-2", {{std::string(65536, 'x')}}, {}), Code::bad_file, "65536 bytes");
   for (const char* text : {"<0xZZ>", "<0x-1>", "<0x1>", "<0x100>", "", "x"}) {
@@ -388,6 +379,41 @@ TEST(OddVocabulary, IsTaken) {
   GgufBuilder untyped = spm({});
   untyped.remove("tokenizer.ggml.token_type").remove("tokenizer.ggml.scores");
   EXPECT_EQ(must_build(untyped).decode(must_build(untyped).encode("\u00e9!")), "\u00e9!");
+}
+
+// Others run such files.
+TEST(OddVocabulary, WhatCanBeDoneWithoutIsLeftOut) {
+  for (const char* key : {"bos", "eos", "eot", "eom", "fim_pad"}) {
+    const std::string name = "tokenizer.ggml." + std::string(key) + "_token_id";
+    const Tokenizer t = must_build(bpe("gpt-2", {}, {}).kv_u32(name, 256));
+    EXPECT_EQ(t.warnings(), Strings{name + " is 256, but the vocabulary has 256 tokens: left out"});
+    EXPECT_EQ(t.bos(), kNoToken);
+    EXPECT_EQ(t.eos(), kNoToken);
+    EXPECT_EQ(must_build(bpe("gpt-2", {}, {}).kv_u32(name, 0xffffffffu)).warnings(), Strings{});
+  }
+  EXPECT_EQ(must_build(spm({}).kv_u32("tokenizer.ggml.bos_token_id", 300)).bos(), 1);
+  EXPECT_EQ(must_build(spm({}).kv_u32("tokenizer.ggml.unknown_token_id", 300)).encode("x"),
+            (Ids{kSpace, kFirstByte + 'x'}));
+
+  const Tokenizer without_bos =
+      must_build(bpe("gpt-2", {}, {}).kv_bool("tokenizer.ggml.add_bos_token", true));
+  EXPECT_TRUE(without_bos.prefix().empty());
+  ASSERT_EQ(without_bos.warnings().size(), 1u);
+  EXPECT_NE(without_bos.warnings()[0].find("no tokenizer.ggml.bos_token_id"), std::string::npos);
+
+  // More types or scores than tokens; scores, which merges have no use for, of any kind.
+  const Tokenizer longer = must_build(
+      spm({{"ab", kNormal, -1}})
+          .kv_array("tokenizer.ggml.token_type", ValueType::i32, std::vector<int32_t>(300, kNormal))
+          .kv_array("tokenizer.ggml.scores", ValueType::f32, std::vector<float>(300)));
+  EXPECT_EQ(longer.vocab_size(), 261);
+  for (const std::vector<float>& scores :
+       {std::vector<float>(256, NAN), std::vector<float>(3), std::vector<float>(300)}) {
+    EXPECT_EQ(
+        must_build(bpe("gpt-2", {}, {}).kv_array("tokenizer.ggml.scores", ValueType::f32, scores))
+            .encode("a"),
+        Ids{'a'});
+  }
 }
 
 TEST(TextStream, NeverHoldsHalfACharacter) {

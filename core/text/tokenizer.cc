@@ -37,23 +37,12 @@ constexpr NamedToken kNamedTokens[] = {
 // These end a text only where the file says that they are special: they occur in plain text, too.
 constexpr std::string_view kEndIfSpecial[] = {"</s>", "<eos>", "[EOS]"};
 
+// Beside tokenizer.ggml.eos_token_id.
 constexpr std::string_view kEndKeys[] = {
-    "tokenizer.ggml.eos_token_id",     "tokenizer.ggml.eot_token_id",
-    "tokenizer.ggml.eom_token_id",     "tokenizer.ggml.fim_pad_token_id",
-    "tokenizer.ggml.fim_rep_token_id", "tokenizer.ggml.fim_sep_token_id",
+    "tokenizer.ggml.eot_token_id",     "tokenizer.ggml.eom_token_id",
+    "tokenizer.ggml.fim_pad_token_id", "tokenizer.ggml.fim_rep_token_id",
+    "tokenizer.ggml.fim_sep_token_id",
 };
-
-// The id under `key`, `absent` where the file has none (and the vocabulary has that token).
-Result<TokenId> read_id(const Gguf& gguf, std::string_view key, const Vocab& vocabulary,
-                        TokenId absent = kNoToken) {
-  SLUICE_ASSIGN(const std::optional<uint64_t> id, gguf.get_u64(key));
-  if (!id) return vocabulary.contains(absent) ? absent : kNoToken;
-  if (*id >= static_cast<uint64_t>(vocabulary.size())) {
-    return fail(Code::bad_file, key, " is ", *id, ", but the vocabulary has ", vocabulary.size(),
-                " tokens: an id below that is expected");
-  }
-  return static_cast<TokenId>(*id);
-}
 
 // The first piece of a text: whole characters.
 std::string_view first_piece(std::string_view text) {
@@ -78,6 +67,7 @@ struct Tokenizer::State {
   std::vector<std::string> warnings;
 
   bool is_spm() const { return std::holds_alternative<SpmEncoder>(encoder); }
+  Result<TokenId> read_id(const Gguf& gguf, std::string_view key, TokenId absent = kNoToken);
   Status load_spm(const Gguf& gguf);
   Status load_bpe(const Gguf& gguf);
   Status load_ends(const Gguf& gguf);
@@ -87,16 +77,29 @@ struct Tokenizer::State {
   size_t most_bytes_an_id() const;
 };
 
+// The id under `key`, `absent` where the file has none (and the vocabulary has that token). Files
+// name ids that the vocabulary lacks, and -1 for none at all.
+Result<TokenId> Tokenizer::State::read_id(const Gguf& gguf, std::string_view key, TokenId absent) {
+  const TokenId fallback = vocabulary.contains(absent) ? absent : kNoToken;
+  SLUICE_ASSIGN(const std::optional<uint64_t> id, gguf.get_u64(key));
+  if (!id) return fallback;
+  if (*id < static_cast<uint64_t>(vocabulary.size())) return static_cast<TokenId>(*id);
+  if (*id != UINT32_MAX) {
+    warnings.push_back(concat(key, " is ", *id, ", but the vocabulary has ", vocabulary.size(),
+                              " tokens: left out"));
+  }
+  return fallback;
+}
+
 Status Tokenizer::State::load_spm(const Gguf& gguf) {
   SLUICE_ASSIGN(vocabulary, Vocab::from_gguf(gguf, TextCoding::spaces));
-  SLUICE_ASSIGN(const TokenId unknown,
-                read_id(gguf, "tokenizer.ggml.unknown_token_id", vocabulary, 0));
+  SLUICE_ASSIGN(const TokenId unknown, read_id(gguf, "tokenizer.ggml.unknown_token_id", 0));
   encoder = SpmEncoder(unknown);
   SLUICE_ASSIGN(const std::optional<bool> space, gguf.get_bool("tokenizer.ggml.add_space_prefix"));
   space_prefix = space.value_or(true);
   // Where a file names none, these are Llama's own.
-  SLUICE_ASSIGN(bos, read_id(gguf, "tokenizer.ggml.bos_token_id", vocabulary, 1));
-  SLUICE_ASSIGN(eos, read_id(gguf, "tokenizer.ggml.eos_token_id", vocabulary, 2));
+  SLUICE_ASSIGN(bos, read_id(gguf, "tokenizer.ggml.bos_token_id", 1));
+  SLUICE_ASSIGN(eos, read_id(gguf, "tokenizer.ggml.eos_token_id", 2));
   return load_prefix(gguf, true);
 }
 
@@ -119,8 +122,8 @@ Status Tokenizer::State::load_bpe(const Gguf& gguf) {
         " that it does not have: skipped"));
   }
   encoder = std::move(bpe);
-  SLUICE_ASSIGN(bos, read_id(gguf, "tokenizer.ggml.bos_token_id", vocabulary));
-  SLUICE_ASSIGN(eos, read_id(gguf, "tokenizer.ggml.eos_token_id", vocabulary));
+  SLUICE_ASSIGN(bos, read_id(gguf, "tokenizer.ggml.bos_token_id"));
+  SLUICE_ASSIGN(eos, read_id(gguf, "tokenizer.ggml.eos_token_id"));
   return load_prefix(gguf, pre->adds_bos);
 }
 
@@ -129,17 +132,17 @@ Status Tokenizer::State::load_prefix(const Gguf& gguf, bool adds_bos) {
   if (wanted.value_or(adds_bos) && bos != kNoToken) {
     prefix.push_back(bos);
   } else if (wanted.value_or(false)) {
-    return fail(Code::bad_file,
-                "tokenizer.ggml.add_bos_token is true, but there is no "
-                "tokenizer.ggml.bos_token_id: both or neither are expected");
+    warnings.push_back(
+        "tokenizer.ggml.add_bos_token is true, but there is no tokenizer.ggml.bos_token_id: no "
+        "token is put in front of prompts");
   }
   return {};
 }
 
 Status Tokenizer::State::load_ends(const Gguf& gguf) {
-  if (eos != kNoToken) ends.push_back(eos);
+  if (eos != kNoToken) ends.push_back(eos);  // the file's or, where it names none, Llama's own
   for (const std::string_view key : kEndKeys) {
-    SLUICE_ASSIGN(const TokenId id, read_id(gguf, key, vocabulary));
+    SLUICE_ASSIGN(const TokenId id, read_id(gguf, key));
     if (id != kNoToken) ends.push_back(id);
   }
   for (const NamedToken& token : kNamedTokens) {

@@ -17,9 +17,10 @@ namespace sluice {
 
 class Tokenizer {
  public:
-  // Builds from tokenizer.ggml.*. bad_file for inconsistent vocabularies (lengths, ids out of
-  // range, merges of unknown tokens, ...), unsupported_model for a tokenizer model other than
-  // llama, gpt2. Works on files without tensors and of any architecture.
+  // Builds from tokenizer.ggml.*. bad_file for inconsistent vocabularies (lengths, texts that stand
+  // there twice, ...), unsupported_model for a tokenizer model other than llama, gpt2. What can be
+  // done without is left out, with a warning. Works on files without tensors and of any
+  // architecture.
   static Result<Tokenizer> from_gguf(const Gguf& gguf);
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;

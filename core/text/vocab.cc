@@ -54,7 +54,8 @@ int byte_of_token(std::string_view text) {
 }
 
 Status check_length(std::string_view key, const Value& value, uint64_t tokens) {
-  if (value.is_array() && value.count == tokens) return {};
+  // More than there are tokens: the rest means nothing.
+  if (value.is_array() && value.count >= tokens) return {};
   return fail(Code::bad_file, key, " has ", value.is_array() ? value.count : 0,
               " entries, but tokenizer.ggml.tokens has ", tokens, ". The vocabulary is damaged");
 }
@@ -123,7 +124,7 @@ Status Vocab::load_types(const Value* types) {
 }
 
 Status Vocab::load_scores(const Value* scores) {
-  if (scores == nullptr) return {};
+  if (scores == nullptr || coding_ == TextCoding::bytes) return {};  // merges have no use for them
   SLUICE_TRY(check_length("tokenizer.ggml.scores", *scores, types_.size()));
   scores_.resize(types_.size());
   for (size_t i = 0; i < scores_.size(); ++i) {

@@ -41,8 +41,8 @@ std::string_view byte_character(uint8_t byte);
 
 class Vocab {
  public:
-  // bad_file: no or too many tokens, a text too long or twice, scores or types of another length,
-  // a score that is NaN, a byte token that is not <0xNN>.
+  // bad_file: no or too many tokens, a text too long or twice, fewer types than tokens, for a
+  // SentencePiece vocabulary fewer scores or one that is NaN, a byte token that is not <0xNN>.
   static Result<Vocab> from_gguf(const Gguf& gguf, TextCoding coding);
 
   TokenId size() const { return static_cast<TokenId>(types_.size()); }
