@@ -151,6 +151,48 @@ TEST(Errors, PromptsThatCannotBe) {
   EXPECT_EQ(generate(*engine, std::vector<TokenId>{511}, greedy(2)).tokens.size(), 2u);
 }
 
+// One token a byte, of 8 bytes at most: how many there are shows only as they are encoded.
+TEST(LongTexts, AreEncodedInSlicesAndCanBeCancelled) {
+  const auto engine = tiny_engine(250000);
+  const std::string text(200000, '\x01');
+  ASSERT_TRUE(engine->start(text, greedy(1)).has_value());
+  EXPECT_TRUE(engine->running());
+  EXPECT_EQ(engine->stats().prompt_tokens, 0);  // not encoded yet
+  expect_error(engine->start(text, greedy(1)), Code::busy);
+  const auto event = engine->step();
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ(event->kind, Event::Kind::working);
+  engine->cancel();
+  EXPECT_EQ(finish_run(*engine).finish, Finish::aborted);
+  EXPECT_FALSE(engine->running());
+  EXPECT_EQ(generate(*engine, "the", greedy(2)).tokens.size(), 2u);
+
+  ASSERT_TRUE(engine->start(text, greedy(1)).has_value());
+  while (engine->stats().prompt_tokens != 200000) {
+    const auto next = engine->step();
+    ASSERT_TRUE(next.has_value());
+    ASSERT_EQ(next->kind, Event::Kind::working);
+  }
+  engine->cancel();
+  EXPECT_EQ(finish_run(*engine).finish, Finish::aborted);
+}
+
+TEST(LongTexts, AreRefusedAsSoonAsTheContextIsSurelyExceeded) {
+  const auto engine = tiny_engine(100000);
+  expect_error(engine->start(std::string(1000000, '\x01'), greedy(1)), Code::context_full);
+  EXPECT_FALSE(engine->running());
+  // The length alone doesn't tell, a part of the ids does.
+  ASSERT_TRUE(engine->start(std::string(300000, '\x01'), greedy(1)).has_value());
+  Result<Event> event = engine->step();
+  while (event && event->kind == Event::Kind::working) event = engine->step();
+  ASSERT_FALSE(event.has_value());
+  EXPECT_EQ(event.error().code, Code::context_full);
+  EXPECT_NE(event.error().message.find("tokens or more"), std::string::npos)
+      << event.error().message;
+  EXPECT_FALSE(engine->running());
+  EXPECT_EQ(generate(*engine, "the", greedy(2)).tokens.size(), 2u);
+}
+
 TEST(Errors, AnEmptyTextIsFineWhereTheModelHasABeginning) {
   const auto engine = stories();
   ASSERT_NE(engine, nullptr);

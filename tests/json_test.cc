@@ -313,6 +313,20 @@ TEST(InspectJson, GivesTheReasonWhereItCantRun) {
   EXPECT_TRUE(json["memory"].is_null());
 }
 
+TEST(InspectJson, NotesSayWhatWasLeftOut) {
+  EXPECT_EQ(parsed(inspect_json(header_of(tiny_model()), {}, 0))["notes"], Json::array());
+  GgufBuilder file = tiny_model();
+  file.kv_string("tokenizer.ggml.model", "gpt2")
+      .kv_strings("tokenizer.ggml.tokens", tiny_bpe_tokens())
+      .kv_strings("tokenizer.ggml.merges", {"qq zz"})
+      .kv_string("tokenizer.ggml.pre", "gpt-2")
+      .remove("tokenizer.ggml.token_type");
+  const Json json = parsed(inspect_json(header_of(file), {}, 0));
+  EXPECT_EQ(json["notes"], Json::array({"1 merge of the vocabulary names a token that it does not "
+                                        "have: skipped"}));
+  EXPECT_EQ(json["supported"], true) << json["error"];
+}
+
 TEST(InspectJson, HostileMetadataIsStillJson) {
   GgufBuilder builder;
   builder.kv_string("general.architecture", "\xff\xfe\"\\\n")

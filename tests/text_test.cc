@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "allocation_counter.h"
 #include "gguf_builder.h"
 #include "text/merge.h"
 #include "text/tokenizer.h"
@@ -515,6 +516,20 @@ TEST(Encoding, SlicesOfAnySizeGiveTheSameIds) {
         }
       }
     }
+  }
+}
+
+// A symbol of a merge takes 36 bytes: a run of any length must not need them for all of its bytes.
+TEST(Encoding, MemoryDoesNotGrowWithTheText) {
+  const Tokenizer tokenizers[] = {
+      must_build(spm({{"aa", kNormal, -1}, {"aaaa", kNormal, -2}, {"<|", kUserDefined}})),
+      must_build(bpe("gpt-2", {{"aa"}, {"aaaa"}, {"<|", kUserDefined}}, {"a a", "aa aa"}))};
+  for (const Tokenizer& t : tokenizers) {
+    const std::string text(1000000, 'a');
+    const size_t before = allocated_bytes();
+    Encoding encoding(t, text);
+    while (encoding.step()) encoding.take();
+    EXPECT_LT(allocated_bytes() - before, 12 * text.size());  // given back or not, ids included
   }
 }
 

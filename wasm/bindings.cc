@@ -102,12 +102,8 @@ class EngineHandle {
   std::string notes() const {
     return notes_json(engine_ ? engine_->notes() : std::vector<std::string>());
   }
-  val tokenize(const std::string& text, bool special) const {
-    if (!understood()) return val::array();
-    const std::vector<TokenId> ids = engine_->tokenizer().encode(text, special);
-    // The view is of wasm memory, which moves when it grows: JavaScript gets a copy.
-    return val(emscripten::typed_memory_view(ids.size(), ids.data())).call<val>("slice");
-  }
+  // Only once understood.
+  const Tokenizer& tokenizer() const { return engine_->tokenizer(); }
   std::string detokenize(const val& ids) const {
     return understood() ? engine_->tokenizer().decode(to_ids(ids)) : "";
   }
@@ -160,6 +156,26 @@ class EngineHandle {
   std::unique_ptr<Engine> engine_;
   LoadOptions options_;
   uint64_t file_size_ = 0;
+};
+
+// A text on its way to ids, in slices. The engine must be understood, and stay.
+class EncodingHandle {
+ public:
+  EncodingHandle(const EngineHandle& engine, std::string text, bool special)
+      : text_(std::move(text)), encoding_(engine.tokenizer(), text_, special) {}
+  EncodingHandle(const EncodingHandle&) = delete;
+  EncodingHandle& operator=(const EncodingHandle&) = delete;
+
+  bool step() { return encoding_.step(); }
+  val take() {
+    const std::vector<TokenId> ids = encoding_.take();
+    // The view is of wasm memory, which moves when it grows: JavaScript gets a copy.
+    return val(emscripten::typed_memory_view(ids.size(), ids.data())).call<val>("slice");
+  }
+
+ private:
+  std::string text_;
+  Encoding encoding_;
 };
 
 // A header on its own: what a file is, without loading it.
@@ -225,7 +241,6 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("progress", &EngineHandle::progress)
       .function("inspect", &EngineHandle::inspect)
       .function("notes", &EngineHandle::notes)
-      .function("tokenize", &EngineHandle::tokenize)
       .function("detokenize", &EngineHandle::detokenize)
       .function("startText", &EngineHandle::start_text)
       .function("startIds", &EngineHandle::start_ids)
@@ -236,6 +251,10 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("logits", &EngineHandle::logits)
       .function("stats", &EngineHandle::stats)
       .function("reset", &EngineHandle::reset);
+  emscripten::class_<EncodingHandle>("Encoding")
+      .constructor<const EngineHandle&, std::string, bool>()
+      .function("step", &EncodingHandle::step)
+      .function("take", &EncodingHandle::take);
   emscripten::class_<HeaderHandle>("Header")
       .constructor<>()
       .function("setFileSize", &HeaderHandle::set_file_size)

@@ -36,7 +36,6 @@ export interface EngineHandle {
   inspect(): Answer;
   /** Engine::notes, a JSON list of strings. */
   notes(): string;
-  tokenize(text: string, special: boolean): Int32Array;
   /** Bytes of text; invalid UTF-8 becomes U+FFFD. */
   detokenize(ids: ArrayLike<number>): string;
   startText(prompt: string, options: string): Answer;
@@ -51,6 +50,15 @@ export interface EngineHandle {
   /** stats_json. */
   stats(): string;
   reset(): void;
+  delete(): void;
+}
+
+/** A text on its way to ids, in slices of some milliseconds. The engine must be understood, and stay. */
+export interface EncodingHandle {
+  /** Does a slice; false: there was none left. */
+  step(): boolean;
+  /** The ids since the last call. */
+  take(): Int32Array;
   delete(): void;
 }
 
@@ -69,6 +77,7 @@ export interface HeaderHandle {
 export interface SluiceModule {
   Engine: new () => EngineHandle;
   Header: new () => HeaderHandle;
+  Encoding: new (engine: EngineHandle, text: string, special: boolean) => EncodingHandle;
   /** A part of the memory for bytes on their way; 0 where there is no room. */
   allocate(bytes: number): number;
   release(ptr: number): void;

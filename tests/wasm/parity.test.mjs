@@ -57,7 +57,10 @@ for (const flavour of NODE_FLAVOURS) {
     const engine = load(opened, fs.readFileSync(BUNDLED), { threads: 1 });
     const prompt = 'Once upon a time, a naïve 🦊';
     const [tokenized] = native('tokenize', BUNDLED, '-p', prompt, '--json');
-    const ids = [...engine.tokenize(prompt, false)];
+    const encoding = new opened.module.Encoding(engine, prompt, false);
+    while (encoding.step());
+    const ids = [...encoding.take()];
+    encoding.delete();
     assert.deepEqual(ids, tokenized.ids);
     assert.equal(engine.detokenize(ids), prompt);
 

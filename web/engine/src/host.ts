@@ -2,7 +2,7 @@
 //
 // Work is done in slices of some 10 ms; between them the worker's queue runs (a posted message, no
 // timer: browsers slow those of hidden pages), so that a cancel arrives and bytes are taken.
-import type { Answer, EngineHandle } from '../../../wasm/module.js';
+import type { Answer, EncodingHandle, EngineHandle, SluiceModule } from '../../../wasm/module.js';
 import { check, parseAnswer } from './answers.js';
 import { SluiceError, stoppedWorking, toErrorData } from './errors.js';
 import { Feed, type Opened } from './feed.js';
@@ -48,8 +48,11 @@ export class EngineHost {
   /** Set as soon as there is one; #engine only when its header is understood. */
   #opening: EngineHandle | null = null;
   #engine: EngineHandle | null = null;
+  #module: SluiceModule | null = null;
   #feed: Feed | null = null;
   #run: Run | null = null;
+  /** Long texts on their way to ids, the first in turn first. */
+  readonly #encodings: { id: number; encoding: EncodingHandle }[] = [];
   #dead = false;
   #trapped = false;
   #scheduled = false;
@@ -153,6 +156,7 @@ export class EngineHost {
     }
     const engine = new module.Engine();
     this.#opening = engine;
+    this.#module = module;
     check(engine.open(request.options, fileSize));
     feed.ontaken = () => this.#guard(() => this.#taken(engine, maxBytes, opened));
     feed.drive(engine, memory, request.direct);
@@ -222,7 +226,7 @@ export class EngineHost {
       if (engine === null) throw new SluiceError('invalid_argument', 'the model is not loaded');
       switch (message.type) {
         case 'tokenize':
-          return this.#result(id, [...engine.tokenize(message.text, message.special)]);
+          return this.#tokenize(engine, message);
         case 'detokenize':
           return this.#result(id, engine.detokenize(message.ids));
         case 'generate': {
@@ -259,8 +263,28 @@ export class EngineHost {
     this.post({ type: 'result', id, value, stats: this.#stats() });
   }
 
+  /** A short text is answered at once. */
+  #tokenize(engine: EngineHandle, { id, text, special }: ToEngine & { type: 'tokenize' }): void {
+    const module = this.#module as SluiceModule;
+    this.#encodings.push({ id, encoding: new module.Encoding(engine, text, special) });
+    if (this.#encodings.length === 1) this.#encode();
+    if (this.#encodings.length > 0) this.#schedule();
+  }
+
+  /** A slice of the first text. */
+  #encode(): void {
+    const [first] = this.#encodings;
+    if (first === undefined || first.encoding.step()) return;
+    const ids = [...first.encoding.take()];
+    this.#encodings.shift();
+    first.encoding.delete();
+    this.#result(first.id, ids);
+  }
+
   /** The page has let go of run `id` already; a new one may come right behind. */
   #cancel(id: number): void {
+    const text = this.#encodings.findIndex((one) => one.id === id);
+    for (const { encoding } of text < 0 ? [] : this.#encodings.splice(text, 1)) encoding.delete();
     if (this.#run?.id !== id) return;
     const engine = this.#engine as EngineHandle;
     engine.cancel();
@@ -277,9 +301,13 @@ export class EngineHost {
 
   #slice(): void {
     const engine = this.#engine;
-    const run = this.#run;
-    if (engine === null || run === null) return;
+    if (engine === null) return;
     const until = performance.now() + SLICE_MS;
+    do this.#encode();
+    while (this.#encodings.length > 0 && performance.now() < until && this.#run === null);
+    if (this.#encodings.length > 0) this.#schedule();
+    const run = this.#run;
+    if (run === null) return;
     const tokens: Token[] = [];
     const flush = (): void => {
       if (tokens.length === 0) return;

@@ -297,6 +297,21 @@ describe('abort', () => {
     await expect(text).rejects.toEqual(code('aborted'));
   });
 
+  it('ends a text that is being tokenized; what came beside and behind it goes on', async () => {
+    const control = useFakes();
+    const engine = await Engine.load(MODEL);
+    await engine.ready;
+    const controller = new AbortController();
+    const endless = engine.tokenize('endless', { signal: controller.signal });
+    const behind = engine.tokenize('ab');
+    expect(await collect(engine.generate('x y', { maxTokens: 3 }))).toBe('x y x');
+    expect(control.encodings).toBe(2);
+    controller.abort();
+    await expect(endless).rejects.toEqual(code('aborted'));
+    expect(await behind).toEqual([97, 98]);
+    expect(control.encodings).toBe(0);
+  });
+
   it('is heard by every call', async () => {
     useFakes();
     const engine = await Engine.load(MODEL);

@@ -2,6 +2,7 @@
 // HEADER_BYTES long, all else is weights. Its text is the prompt's words, again and again.
 import type {
   Answer,
+  EncodingHandle,
   EngineHandle,
   HeaderHandle,
   SluiceModule,
@@ -40,6 +41,8 @@ export interface Control {
   cancels: number;
   /** What the core tells of the model. */
   notes: string[];
+  /** Texts on their way to ids; one that begins with 'endless' never arrives. */
+  encodings: number;
 }
 
 export function makeControl(): Control {
@@ -55,6 +58,7 @@ export function makeControl(): Control {
     opened: [],
     cancels: 0,
     notes: [],
+    encodings: 0,
   };
 }
 
@@ -128,9 +132,6 @@ class FakeEngine implements EngineHandle {
   }
   notes(): string {
     return JSON.stringify(this.control.notes);
-  }
-  tokenize(text: string): Int32Array {
-    return Int32Array.from(text, (c) => c.charCodeAt(0));
   }
   detokenize(ids: ArrayLike<number>): string {
     return String.fromCharCode(...Array.from(ids));
@@ -215,6 +216,24 @@ function inspectAnswer(): Answer {
   });
 }
 
+class FakeEncoding implements EncodingHandle {
+  constructor(
+    readonly control: Control,
+    readonly text: string,
+  ) {
+    control.encodings += 1;
+  }
+  step(): boolean {
+    return this.text.startsWith('endless');
+  }
+  take(): Int32Array {
+    return Int32Array.from(this.text, (c) => c.charCodeAt(0));
+  }
+  delete(): void {
+    this.control.encodings -= 1;
+  }
+}
+
 class FakeHeader implements HeaderHandle {
   #bytes = 0;
   setFileSize(): void {}
@@ -243,6 +262,11 @@ export function fakeModule(control: Control, shared: boolean): OpenModule {
       }
     },
     Header: FakeHeader,
+    Encoding: class extends FakeEncoding {
+      constructor(_engine: EngineHandle, text: string) {
+        super(control, text);
+      }
+    },
     allocate: () => WINDOW_PTR,
     release: () => {},
   };
