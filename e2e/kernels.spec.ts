@@ -10,9 +10,9 @@ interface Checks {
 }
 type Create = (options: { print: (line: string) => void }) => Promise<Checks>;
 
-for (const name of ['simd', 'relaxed']) {
-  test(`the ${name} kernels give the bits of their definition`, async ({ page, site }) => {
-    const file = `sluice-parity-${name}.js`;
+for (const name of ['parity-simd', 'parity-relaxed', 'sanitized-relaxed']) {
+  test(`the kernels of ${name} give the bits of their definition`, async ({ page, site }) => {
+    const file = `sluice-${name}.js`;
     test.skip(
       !fs.existsSync(path.join(ROOT, 'build/wasm', file)),
       'node scripts/build-wasm.mjs --build makes the checks',

@@ -25,7 +25,9 @@ import { setup } from './setup.mjs';
 
 export const FLAVOURS = ['simd', 'simd-mt', 'relaxed', 'relaxed-mt'];
 /** The kernels' checks as modules, for tests/wasm and e2e. */
-const CHECKS = ['sluice-parity-simd', 'sluice-parity-relaxed'];
+const CHECKS = ['parity', 'sanitized'].flatMap((kind) =>
+  ['simd', 'relaxed'].map((flavour) => `sluice-${kind}-${flavour}`),
+);
 const FILES = FLAVOURS.flatMap((name) => [`sluice-${name}.js`, `sluice-${name}.wasm`]);
 
 /** The committed files. */

@@ -1,8 +1,12 @@
 // Any bytes as a file: refused with words, or a header that keeps its promises; whole and in pieces
-// the same. What can be loaded within a small budget is loaded and run for a few tokens.
+// the same. What can be loaded within a small budget is loaded and run for a few tokens, by a
+// kernel table that the bytes choose and by the plainest one: both give the same bits or the same
+// refusal.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <memory>
+#include <vector>
 
 #include "engine.h"
 #include "weights/gguf.h"
@@ -50,11 +54,14 @@ void check_header(const Gguf& gguf, size_t file_size) {
   }
 }
 
-Status load_and_run(std::span<const uint8_t> file) {
+// The hash of the logits.
+Result<std::string> load_and_run(std::span<const uint8_t> file, const Kernels& kernels) {
   LoadOptions options;
   options.threads = 1;
   options.context_size = 16;
   options.memory_budget = 64u << 20;
+  options.kernels = kernels.name;
+  options.kv_type = static_cast<KvType>(file.back() % 3);
   SLUICE_ASSIGN(const auto engine, Engine::create(options, file.size()));
   SLUICE_TRY(engine->push(file));
   SLUICE_TRY(engine->end_of_file());
@@ -65,7 +72,30 @@ Status load_and_run(std::span<const uint8_t> file) {
     SLUICE_ASSIGN(const Event event, engine->step());
     done = event.kind == Event::Kind::done;
   }
-  return {};
+  for (const float logit : engine->logits()) require(std::isfinite(logit));
+  return logits_hash(engine->logits());
+}
+
+// One of the tables that this machine can run, by the input's bytes.
+const Kernels& chosen_table(std::span<const uint8_t> file) {
+  std::vector<const Kernels*> tables;
+  for (const Kernels* kernels : all_kernels()) {
+    if (kernels->supported()) tables.push_back(kernels);
+  }
+  uint32_t hash = 0;
+  for (const uint8_t byte : file) hash = hash * 31 + byte;
+  return *tables[hash % tables.size()];
+}
+
+void compare_tables(std::span<const uint8_t> file) {
+  const Kernels& plainest = **(all_kernels().end() - 1);
+  const Result<std::string> expected = load_and_run(file, plainest);
+  if (!expected) check_error(expected.error());
+  const Kernels& chosen = chosen_table(file);
+  if (&chosen == &plainest) return;
+  const Result<std::string> got = load_and_run(file, chosen);
+  require(got.has_value() == expected.has_value());
+  require(got ? *got == *expected : got.error().message == expected.error().message);
 }
 
 }  // namespace
@@ -83,6 +113,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   check_header(*whole, size);
   require(whole->file_bytes() == parts->file_bytes());
   require(!inspect_json(*whole, LoadOptions(), size).empty());
-  if (const Status status = load_and_run(file); !status) check_error(status.error());
+  compare_tables(file);
   return 0;
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "gguf_builder.h"
 #include "hazards.h"
@@ -13,11 +14,27 @@ namespace {
 using namespace sluice;
 namespace fs = std::filesystem;
 
-// A model that fits 40 kB: the tiny one with weights of zero in Q8_0, and without a head of its
-// own.
-std::string small_model(std::string_view architecture) {
+// Random weights of a type, for a tensor of these dimensions.
+void quantize(GgufBuilder::Tensor& tensor, Type type) {
+  const TypeTraits& t = traits(type);
+  const uint64_t n = tensor.dims[0] * tensor.dims[1];
+  std::vector<float> values = test_values(n, static_cast<uint32_t>(n));
+  for (float& value : values) value *= 0.25f;
+  tensor.type = static_cast<uint32_t>(type);
+  tensor.data.assign(row_bytes(t, n), '\0');
+  t.quantize(values.data(), static_cast<int64_t>(n),
+             reinterpret_cast<uint8_t*>(tensor.data.data()));
+}
+
+// A model that fits 80 kB: the tiny one with weights of this type, and without a head of its own.
+std::string small_model(std::string_view architecture, Type type = Type::Q8_0) {
   GgufBuilder file = tiny_model();
   file.remove_tensor("output.weight").kv_string("general.architecture", architecture);
+  if (architecture == "qwen2") {
+    file.tensor("blk.0.attn_q.bias", Type::F32, {32}, bytes_of(test_values(32, 3)));
+    file.tensor("blk.0.attn_k.bias", Type::F32, {16}, bytes_of(test_values(16, 4)));
+    file.tensor("blk.0.attn_v.bias", Type::F32, {16}, bytes_of(test_values(16, 5)));
+  }
   if (architecture == "qwen3") {
     const std::string ones = bytes_of(std::vector<float>(16, 1.0f));
     file.tensor("blk.0.attn_q_norm.weight", Type::F32, {16}, ones);
@@ -27,9 +44,32 @@ std::string small_model(std::string_view architecture) {
     if (entry.key.starts_with("llama.")) entry.key.replace(0, 5, architecture);
   }
   for (auto& tensor : file.tensors) {
-    if (tensor.dims.size() < 2) continue;
-    tensor.type = static_cast<uint32_t>(Type::Q8_0);
-    tensor.data.assign(tensor.dims[0] / 32 * 34 * tensor.dims[1], '\0');
+    if (tensor.dims.size() == 2) quantize(tensor, type);
+  }
+  return file.build();
+}
+
+// The same 256 wide, with K types where rows are as long.
+std::string wide_model() {
+  GgufBuilder file = tiny_model();
+  file.remove_tensor("output.weight").kv_u32("llama.embedding_length", 256);
+  file.kv_u32("llama.attention.key_length", 16).kv_u32("llama.attention.value_length", 16);
+  static constexpr Type kTypes[] = {Type::Q4_K, Type::Q5_K, Type::Q6_K};
+  size_t next = 0;
+  for (auto& tensor : file.tensors) {
+    for (uint64_t& dim : tensor.dims) {
+      const bool rows = &dim != &tensor.dims[0];
+      const bool widened = tensor.name.find("attn_output") != std::string::npos ||
+                           tensor.name.find("ffn_down") != std::string::npos;
+      if (dim == 32 && rows == widened) dim = 256;
+    }
+    if (tensor.dims.size() == 1) {
+      tensor.dims = {256};
+      tensor.data = bytes_of(std::vector<float>(256, 1.0f));
+    } else {
+      const bool k_type = tensor.dims[0] == 256 && tensor.dims[1] < kTinyVocab;
+      quantize(tensor, k_type ? kTypes[next++ % 3] : Type::Q4_0);
+    }
   }
   return file.build();
 }
@@ -57,6 +97,10 @@ int main(int argc, char** argv) {
   for (const char* architecture : {"llama", "qwen2", "qwen3"}) {
     write(gguf, architecture, small_model(architecture));
   }
+  for (const Type type : {Type::F16, Type::BF16, Type::Q4_0, Type::Q4_1, Type::Q5_0, Type::Q5_1}) {
+    write(gguf, traits(type).name, small_model("llama", type));
+  }
+  write(gguf, "k_types", wide_model());
   GgufBuilder vocabulary = tiny_model();
   vocabulary.tensors.clear();
   write(gguf, "vocabulary", vocabulary.build());
