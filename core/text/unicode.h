@@ -1,6 +1,7 @@
 // Which class a character has, as far as pre-tokenizers care (Unicode 15.1).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -25,6 +26,16 @@ struct ClassifiedChar {
   CharClass kind;
   uint8_t length;
 };
-ClassifiedChar classify(std::string_view text);
+ClassifiedChar classify_any(std::string_view text);
+
+extern const std::array<CharClass, 128> kAsciiClasses;
+
+// The same. Most of what is classified is ASCII, and a word can be as long as the text.
+inline ClassifiedChar classify(std::string_view text) {
+  if (text.empty() || static_cast<uint8_t>(text[0]) >= kAsciiClasses.size())
+    return classify_any(text);
+  const auto c = static_cast<uint8_t>(text[0]);
+  return {c, kAsciiClasses[c], 1};
+}
 
 }  // namespace sluice

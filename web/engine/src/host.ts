@@ -52,7 +52,7 @@ export class EngineHost {
   #feed: Feed | null = null;
   #run: Run | null = null;
   /** Long texts on their way to ids, the first in turn first. */
-  readonly #encodings: { id: number; encoding: EncodingHandle }[] = [];
+  readonly #encodings: { id: number; encoding: EncodingHandle; ids: number[] }[] = [];
   #dead = false;
   #trapped = false;
   #scheduled = false;
@@ -266,7 +266,7 @@ export class EngineHost {
   /** A short text is answered at once. */
   #tokenize(engine: EngineHandle, { id, text, special }: ToEngine & { type: 'tokenize' }): void {
     const module = this.#module as SluiceModule;
-    this.#encodings.push({ id, encoding: new module.Encoding(engine, text, special) });
+    this.#encodings.push({ id, encoding: new module.Encoding(engine, text, special), ids: [] });
     if (this.#encodings.length === 1) this.#encode();
     if (this.#encodings.length > 0) this.#schedule();
   }
@@ -274,11 +274,13 @@ export class EngineHost {
   /** A slice of the first text. */
   #encode(): void {
     const [first] = this.#encodings;
-    if (first === undefined || first.encoding.step()) return;
-    const ids = [...first.encoding.take()];
+    if (first === undefined) return;
+    const more = first.encoding.step();
+    for (const tokenId of first.encoding.take()) first.ids.push(tokenId);
+    if (more) return;
     this.#encodings.shift();
     first.encoding.delete();
-    this.#result(first.id, ids);
+    this.#result(first.id, first.ids);
   }
 
   /** The page has let go of run `id` already; a new one may come right behind. */

@@ -227,6 +227,7 @@ class FakeEncoding implements EncodingHandle {
     return this.text.startsWith('endless');
   }
   take(): Int32Array {
+    if (this.step()) return new Int32Array();
     return Int32Array.from(this.text, (c) => c.charCodeAt(0));
   }
   delete(): void {
