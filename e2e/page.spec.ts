@@ -97,6 +97,50 @@ test('the figures are there while the text is written', async ({ app }) => {
   await app.written();
 });
 
+test('what every visit needs is fetched early, and once', async ({ app, page }) => {
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    const name = new URL(request.url()).pathname;
+    if (/\.(woff2|wasm|gguf)$/.test(name)) asked.push(name);
+  });
+  await app.open();
+  expect(asked.filter((name) => name.endsWith('.wasm'))).toHaveLength(1);
+  expect(asked.filter((name) => name.endsWith('.gguf'))).toHaveLength(1);
+  expect([...new Set(asked)].sort()).toEqual([...asked].sort());
+  const started = await page.evaluate(() =>
+    (performance.getEntriesByType('resource') as PerformanceResourceTiming[]).map(
+      ({ name, initiatorType }) => `${initiatorType} ${name.split('/').at(-1)?.split('-')[0]}`,
+    ),
+  );
+  // By the page's head and its script, not by a style or a worker that had to come first
+  for (const early of [
+    'link figtree',
+    'link literata',
+    'other engine',
+    'other loader',
+    'fetch sluice',
+  ]) {
+    expect(started).toContain(early);
+  }
+});
+
+test('a module that the page can’t fetch is fetched by the worker', async ({
+  app,
+  page,
+  allowed,
+}) => {
+  allowed.push(/503 \(Service Unavailable\)/);
+  let refused = false;
+  await page.route('**/*.wasm', (route) => {
+    if (refused) return route.continue();
+    refused = true;
+    return route.fulfill({ status: 503, body: '' });
+  });
+  await app.open('#length=5');
+  expect(refused).toBe(true);
+  expect((await app.write()).length).toBeGreaterThan(0);
+});
+
 /** How far the end of the text lies above the lower edge of what can be seen; negative below it. */
 function aboveTheEdge(page: Page): Promise<number> {
   return page.evaluate(() => {

@@ -9,10 +9,23 @@ import './styles/page.css';
 // Before anything is drawn, and before the styles are there: the workers take longest to start.
 start();
 
-function draw(): void {
+function happened(target: EventTarget, ...events: string[]): Promise<void> {
+  return new Promise((resolve) => {
+    for (const event of events) target.addEventListener(event, () => resolve(), { once: true });
+  });
+}
+
+/** Nothing can be seen without the styles; until they are there the processor is the workers'. */
+async function draw(): Promise<void> {
+  // A task of its own: what has begun above gets its turn.
+  await new Promise((resolve) => setTimeout(resolve));
+  if (document.readyState === 'loading') await happened(document, 'DOMContentLoaded');
+  const styles = document.querySelectorAll<HTMLLinkElement>('link[rel="stylesheet"]');
+  await Promise.all(
+    [...styles].map((link) => (link.sheet === null ? happened(link, 'load', 'error') : null)),
+  );
   const root = document.getElementById('app');
   if (root !== null) render(<App />, root);
 }
 
-if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', draw);
-else draw();
+void draw();

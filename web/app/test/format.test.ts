@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { bytes, digits, milliseconds, parameters, seconds } from '../src/format';
+import { bytes, digits, milliseconds, parameters, seconds, tokens } from '../src/format';
 
 it('writes sizes as browsers show downloads', () => {
   expect(
@@ -47,4 +47,10 @@ it('writes parameters', () => {
     '494 million',
     '1.24 billion',
   ]);
+});
+
+it('one of something is no plural', () => {
+  expect(tokens(0)).toBe('0 tokens');
+  expect(tokens(1)).toBe('1 token');
+  expect(tokens(1204)).toBe('1,204 tokens');
 });

@@ -1,5 +1,5 @@
-import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
-import { useRef } from 'preact/hooks';
+import { effect, untracked, useComputed, useSignal, useSignalEffect } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { keepUp, toTheEnd } from '../follow';
 import { run, written } from '../state';
 
@@ -24,28 +24,42 @@ export function Text() {
     if (run.value === 'waiting') requestAnimationFrame(toTheEnd);
   });
 
-  useSignalEffect(() => {
-    const text = written.value?.text ?? '';
-    const node = flow.current;
-    if (node === null || text === shown.current) return;
-    if (dry.current === null || !text.startsWith(shown.current) || shown.current === '') {
-      dry.current = document.createTextNode('');
-      node.replaceChildren(dry.current);
-      shown.current = '';
-      copied.value = false;
-    }
-    const added = text.slice(shown.current.length);
-    shown.current = text;
-    requestAnimationFrame(keepUp);
-    if (still.matches) {
-      dry.current.appendData(added);
-      return;
-    }
-    const wet = document.createElement('span');
-    wet.className = 'wet';
-    wet.textContent = added;
-    node.append(wet);
-  });
+  // The first word is drawn as it comes, the others once a frame.
+  useEffect(() => {
+    let frame = 0;
+    const draw = (): void => {
+      frame = 0;
+      const text = written.peek()?.text ?? '';
+      const node = flow.current;
+      if (node === null || text === shown.current) return;
+      if (dry.current === null || !text.startsWith(shown.current) || shown.current === '') {
+        dry.current = document.createTextNode('');
+        node.replaceChildren(dry.current);
+        shown.current = '';
+        copied.value = false;
+      }
+      const added = text.slice(shown.current.length);
+      shown.current = text;
+      requestAnimationFrame(keepUp);
+      if (still.matches) {
+        dry.current.appendData(added);
+        return;
+      }
+      const wet = document.createElement('span');
+      wet.className = 'wet';
+      wet.textContent = added;
+      node.append(wet);
+    };
+    const dispose = effect(() => {
+      void written.value;
+      if (shown.current === '') untracked(draw);
+      else if (frame === 0) frame = requestAnimationFrame(draw);
+    });
+    return () => {
+      cancelAnimationFrame(frame);
+      dispose();
+    };
+  }, []);
 
   return (
     <section
