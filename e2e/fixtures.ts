@@ -137,7 +137,8 @@ export class AppPage {
   }
 
   figure(label: string): Locator {
-    return this.page.locator('.figure', { hasText: label }).locator('dd');
+    const named = this.page.locator('dt', { hasText: label });
+    return this.page.locator('.figure').filter({ has: named }).locator('dd');
   }
 
   fact(label: string): Locator {

@@ -204,11 +204,14 @@ test('what has the focus is not left under the bar', async ({ app, page }) => {
   for (const label of ['Address', 'Choose a .gguf file']) {
     await page.evaluate(() => scrollTo(0, 0));
     await page.getByLabel(label).focus();
-    const [field, top] = await Promise.all([
-      page.getByLabel(label).boundingBox(),
-      bar.boundingBox(),
-    ]);
-    expect((field?.y ?? 0) + (field?.height ?? 0)).toBeLessThanOrEqual(top?.y ?? 0);
+    await expect(async () => {
+      const [field, top] = await Promise.all([
+        page.getByLabel(label).boundingBox(),
+        bar.boundingBox({ timeout: 1000 }),
+      ]);
+      if (field === null || top === null) throw new Error('not in view yet');
+      expect(field.y + field.height).toBeLessThanOrEqual(top.y);
+    }).toPass({ timeout: 10_000 });
   }
 });
 

@@ -29,8 +29,7 @@ export function Figures() {
   );
 }
 
-function threads(s: EngineStats & { decodeThreads?: number }): ComponentChildren {
-  const { threads, decodeThreads = threads } = s;
+function threads({ threads, decodeThreads }: EngineStats): ComponentChildren {
   if (decodeThreads >= threads) return String(threads);
   return (
     <>
