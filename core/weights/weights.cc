@@ -10,7 +10,7 @@ namespace sluice {
 namespace {
 
 constexpr size_t kBinBytes = 64 * 1024;
-constexpr size_t kPieceBytes = 256 * 1024;  // read at once by a worker: stays in its cache
+constexpr size_t kPieceBytes = 128 * 1024;  // read at once by a worker: stays in its cache
 
 std::string shape_text(const TensorInfo& info) {
   std::string text = "[";
