@@ -202,12 +202,6 @@ void unpack_block(const TypeTraits& t, const uint8_t* packed, int64_t r, uint8_t
   if (parts.fifth_bits) change_word(block + parts.words_at, unpack_fifth_bits);
 }
 
-void pack_words(const uint8_t* rows, size_t stride, int64_t cols, uint8_t* packed) {
-  for (int64_t k = 0; k < cols; ++k, rows += 4) {
-    for (size_t r = 0; r < kRows; ++r, packed += 4) std::memcpy(packed, rows + r * stride, 4);
-  }
-}
-
 // Eight values of 16 bits of eight rows, and their transposition.
 using Halves = uint16_t __attribute__((vector_size(16)));
 
@@ -244,8 +238,12 @@ bool pack_floats(const TypeTraits& t, const uint8_t* rows, int64_t cols, uint8_t
   bool finite = true;
   for (int64_t k = 0; k < cols; k += 64) {
     const int64_t n = std::min<int64_t>(64, cols - k);
-    const auto pack = t.type == Type::F32 ? pack_words : pack_halves;
-    pack(rows + k * t.block_bytes, stride, n, packed);
+    const uint8_t* from = rows + k * t.block_bytes;
+    if (t.type == Type::F32) {
+      interleave(from, stride, 4 * n, packed, in_order);
+    } else {
+      pack_halves(from, stride, n, packed);
+    }
     const size_t bytes = kRows * static_cast<size_t>(n) * t.block_bytes;
     finite = floats_finite(t.type, packed, bytes) && finite;
     packed += bytes;
