@@ -113,7 +113,8 @@ class Answers : public testing::TestWithParam<std::string> {};
 TEST_P(Answers, LogProbabilitiesAndGreedyTokensAgree) {
   const nlohmann::json& model = answers().at("models").at(GetParam());
   const std::string bytes = model_bytes(GetParam());
-  ASSERT_EQ(fnv1a(bytes), model.at("fnv1a").get<std::string>()) << "not the file that the answers are for";
+  ASSERT_EQ(fnv1a(bytes), model.at("fnv1a").get<std::string>())
+      << "not the file that the answers are for";
   LoadOptions options;
   options.kv_type = KvType::f32;
   options.threads = 2;

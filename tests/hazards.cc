@@ -354,7 +354,8 @@ void weights(Cases cases) {
   not_finite("infinity", "output.weight", 287, kTinyVocab, infinity, 5);
   not_finite("infinity", "blk.0.attn_norm.weight", 0, 1, infinity, 31);
   not_finite("nan", "output_norm.weight", 0, 1, nan, 0);
-  cases.model("weights_scale_nan", "blk.0.ffn_gate.weight has a scale that is NaN or infinite in row 63",
+  cases.model("weights_scale_nan",
+              "blk.0.ffn_gate.weight has a scale that is NaN or infinite in row 63",
               [](GgufBuilder& f) {
                 std::string data(64 * 34, '\0');
                 data.replace(63 * 34, 2, bytes_of<uint16_t>(0x7e00));
