@@ -74,24 +74,27 @@ const LONG = '#seed=90&temperature=2&length=4096';
 
 const HEIGHTS = { 360: 740, 768: 1024, 1280: 800 };
 
+const LOOKS = {
+  light: { colorScheme: 'light' },
+  dark: { colorScheme: 'dark' },
+  forced: { colorScheme: 'light', forcedColors: 'active' },
+  contrast: { colorScheme: 'light', contrast: 'more' },
+} as const;
+/** Forced colours and more contrast are colours alone: the states with everything in them are enough. */
+const ALL_LOOKS = new Set(['writing', 'problem']);
+
 for (const [width, height] of Object.entries(HEIGHTS)) {
-  for (const look of ['light', 'dark', 'forced', 'contrast'] as const) {
-    test(`${width} wide, ${look}`, async ({ app, page, models, allowed }) => {
+  for (const state of STATES) {
+    test(`${state.name}, ${width} wide`, async ({ app, page, models, allowed }) => {
+      if (state.allowed) allowed.push(state.allowed);
       await page.setViewportSize({ width: Number(width), height });
-      await page.emulateMedia({
-        colorScheme: look === 'dark' ? 'dark' : 'light',
-        forcedColors: look === 'forced' ? 'active' : 'none',
-        contrast: look === 'contrast' ? 'more' : 'no-preference',
-        reducedMotion: 'reduce',
-      });
-      // The other two are colours alone: one state with everything in it is enough.
-      const states = look === 'forced' || look === 'contrast' ? ['writing', 'problem'] : null;
-      for (const state of STATES.filter(({ name }) => states?.includes(name) ?? true)) {
-        if (state.allowed) allowed.push(state.allowed);
-        await page.goto('about:blank');
-        await state.set(app, models);
-        await page.evaluate(() => document.fonts.ready);
-        await page.mouse.move(0, 0);
+      await page.emulateMedia({ reducedMotion: 'reduce' });
+      await state.set(app, models);
+      await page.evaluate(() => document.fonts.ready);
+      await page.mouse.move(0, 0);
+      for (const [look, media] of Object.entries(LOOKS)) {
+        if ((look === 'forced' || look === 'contrast') && !ALL_LOOKS.has(state.name)) continue;
+        await page.emulateMedia({ forcedColors: 'none', contrast: 'no-preference', ...media });
         await page.screenshot({
           path: `screenshots/${state.name}-${width}-${look}.png`,
           fullPage: state.name !== 'writing',
@@ -99,11 +102,11 @@ for (const [width, height] of Object.entries(HEIGHTS)) {
         const overflow = await page.evaluate(
           () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
         );
-        expect(overflow, `${state.name}: nothing is wider than the page`).toBe(0);
+        expect(overflow, `${look}: nothing is wider than the page`).toBe(0);
         const { violations } = await new AxeBuilder({ page }).analyze();
         expect(
           violations.map((v) => `${v.id}: ${v.nodes.map((node) => node.html).join(' | ')}`),
-          state.name,
+          look,
         ).toEqual([]);
       }
     });
