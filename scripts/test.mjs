@@ -14,6 +14,8 @@ import { count_ctest, count_output } from './test-counts.mjs';
 const LOGS = path.join(ROOT, 'build/logs');
 const node = (script, ...args) => [process.execPath, `scripts/${script}`, ...args];
 const npm_test = (workspace) => ['npm', 'test', '-w', workspace];
+/** How many steps run at a time: on two cores each keeps about one busy. */
+const LANES = 2;
 /** The test programs that start threads: ThreadSanitizer has nothing to find in others. */
 const THREADED_TESTS = ['base_test', 'engine_test', 'hash_test'];
 
@@ -49,7 +51,7 @@ function ctest_steps(
 
 /**
  * The steps. `commands` run one after another until one fails. `count` makes {passed, failed, skipped} of the log;
- * a step without one is itself what is counted. A step keeps one core busy, or as many as `cores` says; `quick`
+ * a step without one is itself what is counted. `quick`
  * ones are what --quick runs (with other commands, where it lists them). The longest chain (wasm, page, browser) comes first.
  */
 function all_steps() {
@@ -134,7 +136,15 @@ function all_steps() {
       commands: [npm_test('web/app')],
       count: count_output,
     },
+    {
+      name: 'e2e',
+      what: 'the page in Chromium',
+      needs: ['web', 'build-release'],
+      commands: [npm_test('e2e')],
+      count: count_output,
+    },
     node_step('wasm', 'wasm flavours under Node', 'tests/wasm', ['build-wasm', 'build-release']),
+    node_step('bench', 'the bench, one short round', 'tests/bench', ['web', 'build-release']),
     // The program itself is tested in its release build alone.
     ...ctest_steps('asan', 'asan', { targets: ['tests/all', 'fuzz'] }),
     ...fuzz_targets().map((target) => ({
@@ -148,17 +158,6 @@ function all_steps() {
     ...ctest_steps('tsan', 'tsan', {
       targets: THREADED_TESTS,
       what: 'what runs on several threads',
-    }),
-    {
-      name: 'e2e',
-      what: 'the page in Chromium',
-      needs: ['web', 'build-release'],
-      cores: 2,
-      commands: [npm_test('e2e')],
-      count: count_output,
-    },
-    node_step('bench', 'the bench, one short round', 'tests/bench', ['web', 'build-release'], {
-      cores: 2,
     }),
   ];
 }
@@ -217,7 +216,7 @@ function report(step, counts, ms) {
 }
 
 /**
- * Runs steps in their order, each as soon as what it needs is done and there is room for it on two cores. Gives the
+ * Runs steps in their order, each as soon as what it needs is done and a lane is free. Gives the
  * counts of all, and how long each took.
  */
 async function run_ladder(steps) {
@@ -227,7 +226,6 @@ async function run_ladder(steps) {
   const state = new Map();
   const running = new Set();
   const waiting = [...steps];
-  let room = 2;
   const finish = (step, counts, started) => {
     state.set(step.name, counts.failed === 0 ? 'good' : 'bad');
     for (const key of Object.keys(totals)) totals[key] += counts[key];
@@ -248,13 +246,10 @@ async function run_ladder(steps) {
         finish(step, { passed: 0, failed: 1, skipped: 0 }, null);
         continue;
       }
-      const cores = step.cores ?? 1;
-      if (cores > room || needs.some(([, result]) => result === undefined)) continue;
+      if (running.size >= LANES || needs.some(([, result]) => result === undefined)) continue;
       waiting.splice(waiting.indexOf(step), 1);
-      room -= cores;
       const started = Date.now();
       const job = run_step(step).then((counts) => {
-        room += cores;
         running.delete(job);
         finish(step, counts, started);
       });

@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-#if defined(__x86_64__)
+#if defined(SLUICE_EVEX_TWIN)
 extern const Kernels kAvxVnniEvex;  // avxvnni.cc for machines with AVX-512 VNNI alone
 #endif
 
@@ -18,7 +18,7 @@ namespace {
 
 std::vector<const Kernels*> tables() {
   std::vector<const Kernels*> all(all_kernels().begin(), all_kernels().end());
-#if defined(__x86_64__)
+#if defined(SLUICE_EVEX_TWIN)
   all.push_back(&kAvxVnniEvex);
 #endif
   return all;
