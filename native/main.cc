@@ -22,7 +22,7 @@ nothing else does; figures and errors go to standard error.
 
 Exit status:
   0  done (also when the reader of the output goes away)
-  1  failed while running: the context is full, the output can't be written
+  1  failed while running: the prompt doesn't fit, the output can't be written
   2  wrong usage: an unknown option, a value out of range, no prompt
   3  a file can't be used: not there, not GGUF, damaged, not supported
   4  not enough memory

@@ -394,7 +394,7 @@ function ended(by: Engine, finish: Finish): void {
   batch(() => {
     const so = written.value;
     if (so !== null) {
-      // Before the first token the engine still names the seed of the text before.
+      // Before the first token there is no text that a seed could bring again.
       const seed = so.tokens > 0 ? by.stats.seed : null;
       written.value = { ...so, finish, seed, by: model.value };
       announcement.value = `${finish === 'aborted' ? 'Stopped' : 'Done'}: ${tokens(so.tokens)}`;
