@@ -24,37 +24,30 @@ constexpr float kTooLarge = 0x1p48f;
 Result<Decoder> Decoder::bind(const Gguf& gguf, const Config& config) {
   Decoder decoder;
   decoder.config_ = config;
-  decoder.weights_ = Weights(static_cast<int>(config.n_layers) + 2);
-  Weights& weights = decoder.weights_;
+  Needs needs(static_cast<int>(config.n_layers) + 2);
   SLUICE_ASSIGN(decoder.embedding_,
-                weights.add_matrix(gguf, "token_embd.weight", decoder.embedding_slot(),
-                                   config.n_vocab, config.n_embd));
+                needs.add_matrix(gguf, "token_embd.weight", decoder.embedding_slot(),
+                                 config.n_vocab, config.n_embd));
   if (gguf.find_tensor("rope_freqs.weight") != nullptr) {
     SLUICE_ASSIGN(decoder.rope_freqs_,
-                  weights.add_vector(gguf, "rope_freqs.weight", decoder.embedding_slot(),
-                                     config.rope_dims / 2));
+                  needs.add_vector(gguf, "rope_freqs.weight", decoder.embedding_slot(),
+                                   config.rope_dims / 2));
   }
   for (int64_t layer = 0; layer < config.n_layers; ++layer)
-    SLUICE_TRY(decoder.bind_layer(gguf, layer));
+    SLUICE_TRY(decoder.bind_layer(gguf, layer, needs));
   SLUICE_ASSIGN(decoder.output_norm_,
-                weights.add_vector(gguf, "output_norm.weight", decoder.head_slot(), config.n_embd));
+                needs.add_vector(gguf, "output_norm.weight", decoder.head_slot(), config.n_embd));
   decoder.head_ = decoder.embedding_;
   if (gguf.find_tensor("output.weight") != nullptr) {
-    SLUICE_ASSIGN(decoder.head_, weights.add_matrix(gguf, "output.weight", decoder.head_slot(),
-                                                    config.n_vocab, config.n_embd));
+    SLUICE_ASSIGN(decoder.head_, needs.add_matrix(gguf, "output.weight", decoder.head_slot(),
+                                                  config.n_vocab, config.n_embd));
   }
-  // A tensor that we would leave out may be what makes the model another one.
-  for (const TensorInfo& tensor : gguf.tensors) {
-    if (!weights.uses(tensor.name)) {
-      return fail(Code::unsupported_model, "the file has a tensor ", printable(tensor.name),
-                  ", which the architecture ", config.architecture,
-                  " as Sluice knows it doesn't; the text would be wrong without it");
-    }
-  }
+  SLUICE_TRY(needs.refuse_others(gguf, config.architecture));
+  decoder.weights_ = Weights(needs);
   return decoder;
 }
 
-Status Decoder::bind_layer(const Gguf& gguf, int64_t layer) {
+Status Decoder::bind_layer(const Gguf& gguf, int64_t layer, Needs& needs) {
   const Config& c = config_;
   const auto at = static_cast<size_t>(layer);
   const int slot = layer_slot(layer);
@@ -63,11 +56,11 @@ Status Decoder::bind_layer(const Gguf& gguf, int64_t layer) {
   const auto name = [&](std::string_view part) { return concat("blk.", layer, ".", part); };
   const auto matrix = [&](int& handle, std::string_view part, int64_t rows,
                           int64_t cols) -> Status {
-    SLUICE_ASSIGN(handle, weights_.add_matrix(gguf, name(part), slot, rows, cols));
+    SLUICE_ASSIGN(handle, needs.add_matrix(gguf, name(part), slot, rows, cols));
     return {};
   };
   const auto vector = [&](int& handle, std::string_view part, int64_t length) -> Status {
-    SLUICE_ASSIGN(handle, weights_.add_vector(gguf, name(part), slot, length));
+    SLUICE_ASSIGN(handle, needs.add_vector(gguf, name(part), slot, length));
     return {};
   };
   Layer w{};

@@ -97,7 +97,7 @@ class Decoder {
     float* out;
   };
 
-  Status bind_layer(const Gguf& gguf, int64_t layer);
+  Status bind_layer(const Gguf& gguf, int64_t layer, Needs& needs);
   int64_t max_cols() const;
   int64_t max_queries() const;  // heads that attend side by side
   float* residual(int64_t token) const { return x_.as<float>() + token * config_.n_embd; }

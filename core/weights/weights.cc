@@ -12,68 +12,20 @@ namespace {
 constexpr size_t kBinBytes = 64 * 1024;
 constexpr size_t kPieceBytes = 128 * 1024;  // read at once by a worker: stays in its cache
 
-std::string shape_text(const TensorInfo& info) {
-  std::string text = "[";
-  for (uint32_t d = 0; d < info.n_dims; ++d) {
-    text += concat(d ? ", " : "", info.dims[d]);
-  }
-  return text + "]";
-}
-
 }  // namespace
 
-Result<int> Weights::add(const Gguf& gguf, std::string_view name, int slot, int64_t rows,
-                         int64_t cols, bool is_vector) {
-  const TensorInfo* info = gguf.find_tensor(name);
-  if (info == nullptr) {
-    return fail(Code::bad_file, "the file has no tensor ", name,
-                ", which its architecture needs; it is damaged or incomplete: get it again");
+Weights::Weights(const Needs& needs) : slots_(static_cast<size_t>(needs.n_slots())) {
+  for (const Piece& piece : needs.pieces()) {
+    Tensor tensor;
+    tensor.name = piece.tensor;
+    tensor.slot = piece.slot;
+    tensor.begin = piece.begin;
+    tensor.bytes = piece.bytes;
+    tensor.is_vector = piece.is_vector;
+    tensor.matrix = Matrix{piece.type, piece.rows, piece.cols, nullptr, !piece.is_vector};
+    tensors_.push_back(std::move(tensor));
+    ++slots_[static_cast<size_t>(piece.slot)].missing;
   }
-  const TypeTraits* type = find_traits(info->type);
-  if (type == nullptr) {
-    const FileType found = file_type(info->type);
-    return fail(
-        Code::unsupported_type, "tensor ", name, " has type ",
-        found.name ? std::string(found.name) : concat("number ", info->type),
-        ", which Sluice doesn't compute; use a file in Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, "
-        "Q6_K, F16, BF16 or F32");
-  }
-  const bool shaped = info->dims[0] == static_cast<uint64_t>(cols) &&
-                      info->dims[1] == static_cast<uint64_t>(rows) && info->dims[2] == 1 &&
-                      info->dims[3] == 1;
-  if (!shaped) {
-    return fail(Code::bad_file, "tensor ", name, " has the shape ", shape_text(*info),
-                ", but the header's numbers ask for [", cols,
-                is_vector ? std::string() : concat(", ", rows), "]; the file is damaged");
-  }
-  if (is_vector && type->group != 0) {
-    return fail(Code::unsupported_type, "tensor ", name, " is a vector of type ", type->name,
-                "; vectors are expected as F32, F16 or BF16");
-  }
-  Tensor tensor;
-  tensor.name = name;
-  tensor.slot = slot;
-  tensor.begin = info->offset;
-  tensor.bytes = info->bytes;
-  tensor.is_vector = is_vector;
-  tensor.matrix = Matrix{type->type, rows, cols, nullptr, !is_vector};
-  tensors_.push_back(std::move(tensor));
-  ++slots_[static_cast<size_t>(slot)].missing;
-  return static_cast<int>(tensors_.size()) - 1;
-}
-
-Result<int> Weights::add_matrix(const Gguf& gguf, std::string_view name, int slot, int64_t rows,
-                                int64_t cols) {
-  return add(gguf, name, slot, rows, cols, false);
-}
-
-Result<int> Weights::add_vector(const Gguf& gguf, std::string_view name, int slot, int64_t length) {
-  return add(gguf, name, slot, 1, length, true);
-}
-
-bool Weights::uses(std::string_view name) const {
-  return std::any_of(tensors_.begin(), tensors_.end(),
-                     [&](const Tensor& t) { return t.name == name; });
 }
 
 // A vector of 16-bit floats keeps its file bytes behind the f32 values it is widened to.

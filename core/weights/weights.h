@@ -12,14 +12,13 @@
 #include <functional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/aligned.h"
 #include "base/result.h"
 #include "base/threads.h"
 #include "quant/matrix.h"
-#include "weights/gguf.h"
+#include "weights/needs.h"
 
 namespace sluice {
 
@@ -27,16 +26,8 @@ enum class SlotState : uint8_t { absent, arriving, resident };
 
 class Weights {
  public:
-  // --- which tensors, decided by the model before anything is loaded -------------------------
-  explicit Weights(int n_slots = 0) : slots_(static_cast<size_t>(n_slots)) {}
-
-  // Puts a tensor of the file into a slot and returns its handle. It must be rows x cols (a vector
-  // has rows = 1 and stands as one dimension); unsupported_type and bad_file name the tensor.
-  Result<int> add_matrix(const Gguf& gguf, std::string_view name, int slot, int64_t rows,
-                         int64_t cols);
-  // F32, F16 or BF16 in the file, f32 in memory.
-  Result<int> add_vector(const Gguf& gguf, std::string_view name, int slot, int64_t length);
-  bool uses(std::string_view name) const;
+  // Slots and pieces as the model needs them; nothing of them is here yet.
+  explicit Weights(const Needs& needs = Needs());
 
   // --- bringing them in ------------------------------------------------------------------------
   uint64_t bytes() const;          // of memory, once all are resident
@@ -102,8 +93,6 @@ class Weights {
                      uint8_t* piece) const;
   static Status check_rows(const Tensor& tensor, int64_t first, const uint8_t* rows, int64_t n);
 
-  Result<int> add(const Gguf& gguf, std::string_view name, int slot, int64_t rows, int64_t cols,
-                  bool is_vector);
   static uint64_t memory_of(const Tensor& tensor);
   void sort_by_offset();
   Status advance(Tensor& tensor);

@@ -1,0 +1,103 @@
+#include "weights/needs.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "quant/quant.h"
+
+namespace sluice {
+namespace {
+
+std::string shape_text(const TensorInfo& info) {
+  std::string text = "[";
+  for (uint32_t d = 0; d < info.n_dims; ++d) {
+    text += concat(d ? ", " : "", info.dims[d]);
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+// A piece of `count` rows (of a vector: numbers) from `first` on, of a tensor of this shape.
+Result<int> Needs::add(const Gguf& gguf, std::string_view name, int slot, const Shape& shape,
+                       int64_t first, int64_t count) {
+  const TensorInfo* info = gguf.find_tensor(name);
+  if (info == nullptr) {
+    return fail(Code::bad_file, "the file has no tensor ", name,
+                ", which its architecture needs; it is damaged or incomplete: get it again");
+  }
+  const TypeTraits* type = find_traits(info->type);
+  if (type == nullptr) {
+    const FileType found = file_type(info->type);
+    return fail(
+        Code::unsupported_type, "tensor ", name, " has type ",
+        found.name ? std::string(found.name) : concat("number ", info->type),
+        ", which Sluice doesn't compute; use a file in Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, "
+        "Q6_K, F16, BF16 or F32");
+  }
+  const bool shaped = info->dims[0] == static_cast<uint64_t>(shape.cols) &&
+                      info->dims[1] == static_cast<uint64_t>(shape.rows) &&
+                      info->dims[2] == static_cast<uint64_t>(shape.matrices) && info->dims[3] == 1;
+  if (!shaped) {
+    return fail(Code::bad_file, "tensor ", name, " has the shape ", shape_text(*info),
+                ", but the header's numbers ask for [", shape.cols,
+                shape.is_vector ? std::string() : concat(", ", shape.rows),
+                shape.matrices > 1 ? concat(", ", shape.matrices) : std::string(),
+                "]; the file is damaged");
+  }
+  if (shape.is_vector && type->group != 0) {
+    return fail(Code::unsupported_type, "tensor ", name, " is a vector of type ", type->name,
+                "; vectors are expected as F32, F16 or BF16");
+  }
+  Piece piece;
+  piece.tensor = name;
+  piece.slot = slot;
+  piece.type = type->type;
+  piece.is_vector = shape.is_vector;
+  piece.rows = shape.is_vector ? 1 : count;
+  piece.cols = shape.is_vector ? count : shape.cols;
+  piece.first_row = shape.is_vector ? 0 : first;
+  // A tensor's bytes fit 64 bits (checked by the parser), so those of a part of it do.
+  const uint64_t unit = row_bytes(*type, static_cast<uint64_t>(shape.is_vector ? 1 : shape.cols));
+  piece.begin = info->offset + static_cast<uint64_t>(first) * unit;
+  piece.bytes = static_cast<uint64_t>(count) * unit;
+  pieces_.push_back(std::move(piece));
+  return static_cast<int>(pieces_.size()) - 1;
+}
+
+Result<int> Needs::add_matrix(const Gguf& gguf, std::string_view name, int slot, int64_t rows,
+                              int64_t cols) {
+  return add(gguf, name, slot, {cols, rows, 1, false}, 0, rows);
+}
+
+Result<int> Needs::add_rows(const Gguf& gguf, std::string_view name, int slot, int64_t all_rows,
+                            int64_t cols, int64_t first, int64_t rows) {
+  return add(gguf, name, slot, {cols, all_rows, 1, false}, first, rows);
+}
+
+Result<int> Needs::add_expert(const Gguf& gguf, std::string_view name, int slot, int64_t n_matrices,
+                              int64_t rows, int64_t cols, int64_t index) {
+  return add(gguf, name, slot, {cols, rows, n_matrices, false}, index * rows, rows);
+}
+
+Result<int> Needs::add_vector(const Gguf& gguf, std::string_view name, int slot, int64_t length) {
+  return add(gguf, name, slot, {length, 1, 1, true}, 0, length);
+}
+
+Result<int> Needs::add_vector_part(const Gguf& gguf, std::string_view name, int slot, int64_t all,
+                                   int64_t first, int64_t length) {
+  return add(gguf, name, slot, {all, 1, 1, true}, first, length);
+}
+
+Status Needs::refuse_others(const Gguf& gguf, std::string_view architecture) const {
+  for (const TensorInfo& tensor : gguf.tensors) {
+    if (std::ranges::find(pieces_, tensor.name, &Piece::tensor) == pieces_.end()) {
+      return fail(Code::unsupported_model, "the file has a tensor ", printable(tensor.name),
+                  ", which the architecture ", architecture,
+                  " as Sluice knows it doesn't; the text would be wrong without it");
+    }
+  }
+  return {};
+}
+
+}  // namespace sluice
