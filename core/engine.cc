@@ -53,13 +53,18 @@ uint32_t context_of(const Config& config, const LoadOptions& options) {
   return static_cast<uint32_t>(std::min<int64_t>(config.context_length, kDefaultContext));
 }
 
+Turns turns_of(const Decoder& decoder, const LoadOptions& options) {
+  const auto n_layers = static_cast<int>(decoder.config().n_layers);
+  return {decoder.layer_slot(0), n_layers, options.layer_places};
+}
+
 MemoryPlan plan_of(const Gguf& header, const Decoder& decoder, const LoadOptions& options) {
   const Config& config = decoder.config();
   const int64_t context = context_of(config, options);
   KvCache cache;
   cache.configure(options.kv_type, config.n_kv_heads, config.head_dim);
   MemoryPlan plan;
-  plan.weights = decoder.weights().bytes();
+  plan.weights = Weights(decoder.needs(), turns_of(decoder, options)).bytes();
   plan.kv = cache.bytes_for(context);
   plan.activations = decoder.activation_bytes(context);
   // The header is held, and a tokenizer made from it about as large again.
@@ -105,11 +110,13 @@ Status Engine::State::prepare(const LoadOptions& load_options) {
   return {};
 }
 
-Result<std::unique_ptr<Engine>> Engine::create(const LoadOptions& options, uint64_t file_size) {
+Result<std::unique_ptr<Engine>> Engine::create(const LoadOptions& options, uint64_t file_size,
+                                               Arrival arrival) {
   std::unique_ptr<Engine> engine(new Engine());
   State& s = *engine->state_;
   SLUICE_TRY(s.prepare(options));
   s.file_size = file_size;
+  s.arrival = arrival;
   if (file_size > 0) s.parser.set_file_size(file_size);
   s.staging.resize(kStagingBytes);
   return engine;
@@ -127,83 +134,85 @@ Status Engine::State::understand(Gguf&& gguf) {
                 counted(static_cast<uint64_t>(config.n_vocab), "row"), "; the file is damaged");
   }
   SLUICE_ASSIGN(decoder, Decoder::bind(header, config));
+  const Turns turns = turns_of(*decoder, options);
+  if (turns.taken() && arrival == Arrival::file_order) {
+    return fail(Code::budget_too_small, "the model's ", turns.n, " layers were to take turns in ",
+                turns.places,
+                " places, but a stream brings each of them once; give it memory for all layers, or "
+                "a file that can be read again");
+  }
+  weights.emplace(decoder->needs(), turns);
   context_size = context_of(config, options);
   plan = plan_of(header, *decoder, options);
   SLUICE_TRY(check_plan(plan, options));
   pool = std::make_unique<Pool>(thread_count(options));
   tuner = ThreadTuner(pool->size(), options.threads == 0 || options.tune_threads);
-  SLUICE_TRY(decoder->prepare(*kernels, *pool, options.kv_type, options.profile));
+  SLUICE_TRY(weights->allocate());
+  SLUICE_TRY(decoder->prepare(*weights, *kernels, *pool, options.kv_type, options.profile));
   understood = true;
   return {};
 }
 
-Result<std::span<uint8_t>> Engine::window() {
+std::vector<Want> Engine::wants(uint64_t bytes) {
   State& s = *state_;
-  if (!s.understood) return std::span<uint8_t>(s.staging);
-  return s.decoder->weights().window();
+  if (s.understood) return s.weights->wants(bytes);
+  return {{s.taken, std::span(s.staging).subspan(s.staged), 1}};
 }
 
-std::vector<std::span<uint8_t>> Engine::places() {
+Status Engine::filled(uint64_t offset, uint64_t n) {
   State& s = *state_;
-  return s.understood ? s.decoder->weights().places() : std::vector<std::span<uint8_t>>();
-}
-
-Status Engine::commit(size_t n) {
-  State& s = *state_;
-  if (s.understood) {
-    SLUICE_TRY(s.decoder->weights().commit(n));
-    s.taken += n;
-    s.note_loaded();
-    return {};
-  }
-  const std::span<const uint8_t> bytes(s.staging.data(), std::min(n, s.staging.size()));
-  SLUICE_ASSIGN(const size_t used, s.parser.push(bytes));
-  s.taken += used;
-  if (!s.parser.done()) return {};
-  SLUICE_TRY(s.understand(s.parser.take()));
-  SLUICE_TRY(s.decoder->weights().allocate());
-  // What came behind the header belongs to the weights already.
-  const std::vector<uint8_t> rest(bytes.begin() + static_cast<ptrdiff_t>(used), bytes.end());
-  s.staging = std::vector<uint8_t>();
-  return push(rest);
-}
-
-Status Engine::push(std::span<const uint8_t> bytes) {
-  while (!bytes.empty()) {
-    SLUICE_ASSIGN(const std::span<uint8_t> place, window());
-    const size_t n = std::min(place.size(), bytes.size());
-    std::memcpy(place.data(), bytes.data(), n);
-    SLUICE_TRY(commit(n));
-    bytes = bytes.subspan(n);
-  }
+  if (!s.understood) return s.take_header(offset, n);
+  SLUICE_TRY(s.weights->filled(offset, n));
+  s.taken += n;
+  s.note_loaded();
   return {};
 }
 
-Status Engine::end_of_file() {
+Status Engine::State::take_header(uint64_t offset, uint64_t n) {
+  if (offset != taken || n > staging.size() - staged) {
+    return fail(Code::invalid_argument, "bytes from ", offset, " on were brought; those from ",
+                taken.load(), " on are wanted next");
+  }
+  const std::span<const uint8_t> bytes = std::span(staging).subspan(staged, static_cast<size_t>(n));
+  SLUICE_ASSIGN(const size_t used, parser.push(bytes));
+  taken += n;
+  staged = (staged + static_cast<size_t>(n)) % staging.size();
+  if (!parser.done()) return {};
+  SLUICE_TRY(understand(parser.take()));
+  // What came behind the header belongs to the weights already.
+  SLUICE_TRY(weights->offer(offset + used, bytes.subspan(used)));
+  staging = std::vector<uint8_t>();
+  note_loaded();
+  return {};
+}
+
+Status Engine::end_of_file(uint64_t size) {
   State& s = *state_;
   if (!s.understood) return s.parser.finish();
-  if (s.decoder->weights().resident()) return {};
-  return fail(Code::bad_file, "the file ends after ", counted(s.taken, "byte"),
-              ", but its header promises ", s.taken + s.decoder->weights().missing_bytes(),
+  if (s.weights->resident()) return {};
+  return fail(Code::bad_file, "the file ends after ", counted(size, "byte"),
+              ", but its header promises ", s.header.file_bytes(),
               "; it is cut short: get it again");
 }
 
 void Engine::State::note_loaded() {
-  if (stats.load_ms == 0 && decoder->weights().resident())
-    stats.load_ms = milliseconds(load_started, Clock::now());
+  double unknown = 0;
+  if (weights->resident())
+    load_ms.compare_exchange_strong(unknown, milliseconds(load_started, Clock::now()));
 }
 
 bool Engine::understood() const { return state_->understood; }
-bool Engine::loaded() const { return state_->understood && state_->decoder->weights().resident(); }
+bool Engine::loaded() const { return state_->understood && state_->weights->resident(); }
 
 LoadProgress Engine::progress() const {
   const State& s = *state_;
   LoadProgress progress{s.taken, s.file_size, 0, 0};
   if (!s.understood) return progress;
   if (progress.total == 0) progress.total = s.header.file_bytes();
+  if (s.weights->resident() || progress.loaded > progress.total) progress.loaded = progress.total;
   progress.layers_total = static_cast<int32_t>(s.config.n_layers);
   for (int64_t layer = 0; layer < s.config.n_layers; ++layer) {
-    if (s.decoder->weights().state(s.decoder->layer_slot(layer)) == SlotState::resident)
+    if (s.weights->state(s.decoder->layer_slot(layer)) == SlotState::resident)
       ++progress.layers_ready;
   }
   return progress;
@@ -224,12 +233,13 @@ Stats Engine::stats() const {
   const State& s = *state_;
   Stats stats = s.stats;
   stats.kernels = s.kernels->name;
+  stats.load_ms = s.load_ms;
   stats.context_size = s.context_size;
   if (!s.understood) return stats;
   stats.threads = s.pool->size();
   stats.decode_threads = s.tuner.best();
   stats.bytes_per_token = s.decoder->weight_bytes_per_token();
-  stats.resident_bytes = s.decoder->weights().arrived_bytes() + s.decoder->cache().bytes() +
+  stats.resident_bytes = s.weights->held_bytes() + s.decoder->cache().bytes() +
                          s.decoder->scratch_bytes(s.pool->size()) +
                          s.decoder->held_activation_bytes() + s.logits.size();
   return stats;

@@ -22,10 +22,14 @@
 #include "sample/sampler.h"
 #include "text/tokenizer.h"
 #include "weights/gguf.h"
+#include "weights/weights.h"
 
 namespace sluice {
 
 class File;  // weights/source_file.h
+
+// How a source brings the file: a stream has each byte once, in the file's order.
+enum class Arrival : uint8_t { file_order, any_order };
 
 struct LoadOptions {
   // 0: as many as the machine has cores, at most 8, and tune_threads.
@@ -35,7 +39,10 @@ struct LoadOptions {
   KvType kv_type = KvType::f16;
   uint64_t memory_budget = 0;  // bytes; 0: no limit but the machine's
   std::string kernels;         // "": the best this machine has
-  bool profile = false;        // count where the time goes, for Engine::take_profile
+  // So many layers are in memory at a time; the others take turns. 0: all. budget_too_small for a
+  // stream.
+  int32_t layer_places = 0;
+  bool profile = false;  // count where the time goes, for Engine::take_profile
 };
 
 struct GenerateOptions {
@@ -89,7 +96,7 @@ struct Stats {
 };
 
 struct LoadProgress {
-  uint64_t loaded = 0;  // bytes of the file taken
+  uint64_t loaded = 0;  // bytes of the file that are there
   uint64_t total = 0;   // 0 while unknown
   int32_t layers_ready = 0;
   int32_t layers_total = 0;
@@ -113,23 +120,22 @@ class Engine {
   // shorter meanwhile). `file` isn't needed afterwards.
   static Result<std::unique_ptr<Engine>> open(const std::string& path, const LoadOptions& options);
   static Result<std::unique_ptr<Engine>> open(const File& file, const LoadOptions& options);
-  // An engine whose file is brought by the caller: write into window(), then commit().
-  // file_size 0: unknown. Options are validated here.
-  static Result<std::unique_ptr<Engine>> create(const LoadOptions& options, uint64_t file_size);
+  // An engine whose file is brought by the caller, a source that serves wants. file_size 0:
+  // unknown. Options are validated here.
+  static Result<std::unique_ptr<Engine>> create(const LoadOptions& options, uint64_t file_size,
+                                                Arrival arrival = Arrival::file_order);
   ~Engine();
 
-  // Where the file's next bytes go (never empty before loaded(); may be smaller than what is at
-  // hand: then ask again). Valid until the next call of a member function.
-  Result<std::span<uint8_t>> window();
-  // Once understood(): where the whole rest of the file goes, in its order, for who brings bytes
-  // ahead of commit(). Places stay where they are; that of bytes that nobody needs comes again and
-  // again.
-  std::vector<std::span<uint8_t>> places();
-  // The next n bytes are there: of the window, or of the places, then in any number of them. Fails
-  // when they show that the file is no good; the engine is then of no more use.
-  Status commit(size_t n);
-  Status push(std::span<const uint8_t> bytes);  // window and commit until all is taken
-  Status end_of_file();                         // bad_file if bytes are missing
+  // What is wanted next, and where it goes (weights/weights.h): first the header, in one piece of
+  // which any part, from its beginning on, may be filled, and whose rest is void once
+  // understood(); then the weights, in the order of execution, each want once.
+  std::vector<Want> wants(uint64_t bytes);
+  // The n bytes from `offset` on are where wants() said. Fails when they show that the file is no
+  // good; the engine is then of no more use. Once understood(), both may be called by several
+  // threads, also while step() computes.
+  Status filled(uint64_t offset, uint64_t n);
+  // The source has no more than `size` bytes: bad_file if that isn't all.
+  Status end_of_file(uint64_t size);
   bool understood() const;  // the header is here: everything below works, start() too
   bool loaded() const;      // all weights are resident
   LoadProgress progress() const;

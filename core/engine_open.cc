@@ -33,16 +33,18 @@ Result<Gguf> read_header(const std::string& path) {
 }
 
 Result<std::unique_ptr<Engine>> Engine::open(const File& file, const LoadOptions& options) {
-  std::unique_ptr<Engine> engine(new Engine());
-  State& s = *engine->state_;
-  SLUICE_TRY(s.prepare(options));
-  SLUICE_ASSIGN(Gguf header, read_header(file));
-  SLUICE_TRY(s.understand(std::move(header)));
-  s.file_size = s.taken = file.size();
-  const uint64_t data = s.header.data_offset;
-  SLUICE_TRY(s.decoder->weights().read_from(
-      [&](uint64_t at, std::span<uint8_t> out) { return file.read(data + at, out); }, *s.pool));
-  s.note_loaded();
+  SLUICE_ASSIGN(auto engine, create(options, file.size(), Arrival::any_order));
+  while (!engine->understood()) {
+    const Want header = engine->wants(kHeaderPiece).front();
+    const uint64_t left = file.size() - header.offset;
+    if (left == 0) SLUICE_TRY(engine->end_of_file(file.size()));
+    const auto n =
+        static_cast<size_t>(std::min<uint64_t>({header.place.size(), left, kHeaderPiece}));
+    SLUICE_TRY(file.read(header.offset, header.place.first(n)));
+    SLUICE_TRY(engine->filled(header.offset, n));
+  }
+  SLUICE_TRY(serve(file, *engine->state_->weights, *engine->state_->pool));
+  engine->state_->note_loaded();
   return engine;
 }
 

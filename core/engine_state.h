@@ -1,6 +1,7 @@
 // What an Engine holds; shared by its source files, not for users.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "engine.h"
 #include "models/decoder.h"
 #include "thread_tuner.h"
+#include "weights/weights.h"
 
 namespace sluice {
 
@@ -79,6 +81,7 @@ struct Run {
   Clock::time_point last_token;
   double prompt_ms = 0;                            // without the waiting
   double waited_ms = 0;                            // for weights
+  std::optional<Weights::Lease> lease;             // of the slot that is computed
   std::optional<Clock::time_point> waiting_since;  // counted up to here, while it lasts
 
   // Counts the time of waiting up to now; `go_on` while the weights are still not there.
@@ -97,9 +100,11 @@ struct Engine::State {
 
   // Loading.
   uint64_t file_size = 0;
-  uint64_t taken = 0;  // bytes of the file so far
+  Arrival arrival = Arrival::file_order;
+  std::atomic<uint64_t> taken{0};  // bytes of the file so far
   GgufParser parser;
   std::vector<uint8_t> staging;  // header bytes on their way to the parser
+  size_t staged = 0;             // of `staging`: how much is used
 
   // The model, once understood.
   bool understood = false;
@@ -107,6 +112,7 @@ struct Engine::State {
   Config config;
   std::optional<Tokenizer> tokenizer;
   std::optional<Decoder> decoder;
+  std::optional<Weights> weights;
   uint32_t context_size = 0;
   MemoryPlan plan;
 
@@ -116,11 +122,13 @@ struct Engine::State {
   AlignedBuffer logits;
   size_t n_logits = 0;
   Stats stats;
+  std::atomic<double> load_ms{0};  // the last weights may come from any thread
   ThreadTuner tuner{1, false};
 
   std::unique_ptr<Pool> pool;  // last: its threads end before what they read
 
   Status prepare(const LoadOptions& load_options);
+  Status take_header(uint64_t offset, uint64_t n);
   Status understand(Gguf&& gguf);
   void note_loaded();
   bool arrived(int slot, Event& event);

@@ -275,9 +275,14 @@ void Run::count_waiting(bool go_on) {
   waiting_since = go_on ? std::optional(now) : std::nullopt;
 }
 
-// Whether a slot's weights are there; where they aren't, the slice is over.
+// Whether a slot's weights are there, and stay until another slot's are asked for; where they
+// aren't, the slice is over.
 bool Engine::State::arrived(int slot, Event& event) {
-  const bool resident = decoder->weights().state(slot) == SlotState::resident;
+  if (!run.lease || run.lease->slot() != slot) {
+    run.lease.reset();
+    run.lease = weights->lease(slot);
+  }
+  const bool resident = run.lease.has_value();
   if (!resident) event.kind = Event::Kind::waiting;
   if (!resident || run.waiting_since) run.count_waiting(!resident);
   stats.waited_ms = run.waited_ms;

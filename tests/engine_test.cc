@@ -277,11 +277,12 @@ TEST(Arriving, ThePromptIsComputedAsTheLayersCome) {
   auto created = Engine::create(small(), bytes.size());
   ASSERT_TRUE(created.has_value());
   Engine& engine = **created;
+  Stream stream(engine);
   expect_error(engine.start(prompt, greedy(8)), Code::invalid_argument);
   size_t at = 0;
   const auto bring = [&](size_t n) {
     n = std::min(n, bytes.size() - at);
-    ASSERT_TRUE(engine.push(as_bytes(std::string_view(bytes).substr(at, n))).has_value());
+    ASSERT_TRUE(stream.push(as_bytes(std::string_view(bytes).substr(at, n))).has_value());
     at += n;
   };
   while (!engine.understood()) bring(1000);
@@ -309,7 +310,7 @@ TEST(Arriving, ThePromptIsComputedAsTheLayersCome) {
   }
   EXPECT_GE(worked_early, 1u);
   EXPECT_EQ(got, expected);
-  ASSERT_TRUE(engine.end_of_file().has_value());
+  ASSERT_TRUE(stream.end().has_value());
   EXPECT_EQ(engine.progress().layers_ready, 2);
 }
 
@@ -317,8 +318,9 @@ TEST(Arriving, WhatWaitsCanBeCancelled) {
   auto created = Engine::create(small(), 0);
   ASSERT_TRUE(created.has_value());
   Engine& engine = **created;
+  Stream stream(engine);
   const size_t half = tiny_bytes().size() / 2;
-  ASSERT_TRUE(engine.push(as_bytes(tiny_bytes()).first(half)).has_value());
+  ASSERT_TRUE(stream.push(as_bytes(tiny_bytes()).first(half)).has_value());
   ASSERT_TRUE(engine.understood());
   ASSERT_TRUE(engine.start(kIds, greedy(3)).has_value());
   for (;;) {
@@ -329,9 +331,9 @@ TEST(Arriving, WhatWaitsCanBeCancelled) {
   }
   engine.cancel();
   EXPECT_EQ(finish_run(engine).finish, Finish::aborted);
-  const Status cut = engine.end_of_file();
+  const Status cut = stream.end();
   expect_error(cut, Code::bad_file);
-  ASSERT_TRUE(engine.push(as_bytes(tiny_bytes()).subspan(half)).has_value());
+  ASSERT_TRUE(stream.push(as_bytes(tiny_bytes()).subspan(half)).has_value());
   EXPECT_TRUE(engine.loaded());
   EXPECT_EQ(generate(engine, kIds, greedy(3)).ids(),
             generate(*tiny_engine(), kIds, greedy(3)).ids());
@@ -348,8 +350,9 @@ TEST(Arriving, AFileThatIsCutShortSaysSo) {
        {size_t{0}, size_t{3}, size_t{100}, size_t{9000}, tiny_bytes().size() - 1}) {
     auto engine = Engine::create(small(), 0);
     ASSERT_TRUE(engine.has_value());
-    ASSERT_TRUE((*engine)->push(as_bytes(tiny_bytes()).first(bytes)).has_value());
-    expect_error((*engine)->end_of_file(), Code::bad_file);
+    Stream stream(**engine);
+    ASSERT_TRUE(stream.push(as_bytes(tiny_bytes()).first(bytes)).has_value());
+    expect_error(stream.end(), Code::bad_file);
     EXPECT_FALSE((*engine)->loaded());
   }
 }
@@ -411,10 +414,11 @@ TEST(Figures, WaitingForWeightsIsNoComputing) {
   const auto created = Engine::create(small(), bytes.size());
   ASSERT_TRUE(created.has_value());
   Engine& engine = **created;
+  Stream stream(engine);
   size_t at = 0;
   const auto bring = [&](size_t n) {
     n = std::min(n, bytes.size() - at);
-    ASSERT_TRUE(engine.push(as_bytes(std::string_view(bytes).substr(at, n))).has_value());
+    ASSERT_TRUE(stream.push(as_bytes(std::string_view(bytes).substr(at, n))).has_value());
     at += n;
   };
   while (!engine.understood()) bring(1000);
@@ -520,10 +524,11 @@ TEST(Memory, WhatHasNotArrivedIsNotHeld) {
   const auto created = Engine::create(small(), bytes.size());
   ASSERT_TRUE(created.has_value());
   Engine& engine = **created;
+  Stream stream(engine);
   const size_t half = bytes.size() / 2;
-  ASSERT_TRUE(engine.push(as_bytes(bytes).first(half)).has_value());
+  ASSERT_TRUE(stream.push(as_bytes(bytes).first(half)).has_value());
   const uint64_t at_half = engine.stats().resident_bytes;
-  ASSERT_TRUE(engine.push(as_bytes(bytes).subspan(half)).has_value());
+  ASSERT_TRUE(stream.push(as_bytes(bytes).subspan(half)).has_value());
   const uint64_t at_end = engine.stats().resident_bytes;
   EXPECT_GE(at_end - at_half, bytes.size() - half);
   EXPECT_GE(at_end, engine.memory_plan().weights);
@@ -567,7 +572,7 @@ TEST(Memory, ABudgetIsKeptOrRefused) {
   options.memory_budget = need - 1;
   auto engine = Engine::create(options, tiny_bytes().size());
   ASSERT_TRUE(engine.has_value());
-  expect_error((*engine)->push(as_bytes(tiny_bytes())), Code::budget_too_small);
+  expect_error(Stream(**engine).push(as_bytes(tiny_bytes())), Code::budget_too_small);
   const TemporaryFile file(tiny_bytes());
   const auto opened = Engine::open(file.path(), options);
   ASSERT_FALSE(opened.has_value());

@@ -92,21 +92,24 @@ TEST_P(Hashes, DoNotDependOnHowFarAheadTheFileCame) {
   for (const size_t piece : {size_t{61}, size_t{7919}}) {
     const auto engine = Engine::create(with("", 2), file.size());
     ASSERT_TRUE(engine.has_value());
-    size_t at = 0;
-    EXPECT_TRUE((*engine)->places().empty());
-    for (; !(*engine)->understood(); at += piece) {
-      ASSERT_TRUE((*engine)->push(file.subspan(at, std::min(piece, file.size() - at))).has_value());
+    Stream stream(**engine);
+    while (!(*engine)->understood()) {
+      const size_t n = std::min<size_t>(piece, file.size() - stream.at());
+      ASSERT_TRUE(stream.push(file.subspan(stream.at(), n)).has_value());
     }
-    at = (*engine)->progress().loaded;
-    size_t written = at;
-    for (const std::span<uint8_t> place : (*engine)->places()) {
-      ASSERT_LE(place.size(), file.size() - written);
-      std::memcpy(place.data(), file.data() + written, place.size());
-      written += place.size();
+    uint64_t at = stream.at();
+    uint64_t end = at;  // of what is wanted
+    for (const Want& want : (*engine)->wants(UINT64_MAX)) {
+      ASSERT_GE(want.offset, at);
+      ASSERT_LE(want.offset + want.place.size(), file.size());
+      std::memcpy(want.place.data(), file.data() + want.offset, want.place.size());
+      end = std::max(end, want.offset + want.place.size());
     }
-    for (; at < written; at += std::min(piece, written - at)) {
+    EXPECT_TRUE((*engine)->wants(UINT64_MAX).empty());
+    for (; at < end; at += piece) {
       EXPECT_FALSE((*engine)->loaded());
-      ASSERT_TRUE((*engine)->commit(std::min(piece, written - at)).has_value());
+      const uint64_t n = std::min<uint64_t>(piece, file.size() - at);
+      ASSERT_TRUE((*engine)->filled(at, n).has_value());
     }
     ASSERT_TRUE((*engine)->loaded());
     EXPECT_EQ(hash_of(**engine, ids), hash_of(*whole, ids)) << "in pieces of " << piece;

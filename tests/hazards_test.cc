@@ -11,6 +11,7 @@
 
 #include "engine.h"
 #include "gguf_builder.h"
+#include "stream.h"
 
 namespace sluice {
 namespace {
@@ -24,10 +25,11 @@ LoadOptions small_options() {
 
 Result<std::unique_ptr<Engine>> load(std::string_view file, size_t piece, bool size_known) {
   SLUICE_ASSIGN(auto engine, Engine::create(small_options(), size_known ? file.size() : 0));
+  Stream stream(*engine);
   for (size_t at = 0; at < file.size(); at += piece) {
-    SLUICE_TRY(engine->push(as_bytes(file.substr(at, piece))));
+    SLUICE_TRY(stream.push(as_bytes(file.substr(at, piece))));
   }
-  SLUICE_TRY(engine->end_of_file());
+  SLUICE_TRY(stream.end());
   return engine;
 }
 

@@ -14,6 +14,7 @@
 
 #include "engine.h"
 #include "gguf_builder.h"
+#include "stream.h"
 
 namespace sluice {
 
@@ -26,16 +27,17 @@ inline std::unique_ptr<Engine> load_bytes(std::string_view file, const LoadOptio
     ADD_FAILURE() << engine.error().message;
     return nullptr;
   }
+  Stream stream(**engine);
   for (size_t at = 0; at < file.size();) {
     const size_t n = std::min(file.size() - at, piece == 0 ? file.size() : piece);
-    const Status status = (*engine)->push(as_bytes(file.substr(at, n)));
+    const Status status = stream.push(as_bytes(file.substr(at, n)));
     if (!status.has_value()) {
       ADD_FAILURE() << "after " << at << " bytes: " << status.error().message;
       return nullptr;
     }
     at += n;
   }
-  const Status end = (*engine)->end_of_file();
+  const Status end = stream.end();
   EXPECT_TRUE(end.has_value()) << end.error().message;
   EXPECT_TRUE((*engine)->loaded());
   return std::move(*engine);

@@ -97,6 +97,7 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
     matrix(blk + "ffn_up.weight", m.n_embd, m.n_ff, m.type);
     matrix(blk + "ffn_down.weight", m.n_ff, m.n_embd, layer % 2 == 0 ? better : m.type);
   }
+  if (m.reversed) std::ranges::reverse(plans);
   if (m.shuffled) {
     Random random("order of " + m.name);
     for (size_t i = plans.size(); i > 1; --i) std::swap(plans[i - 1], plans[random.next() % i]);

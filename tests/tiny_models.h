@@ -38,7 +38,8 @@ struct TinyModel {
   bool rope_freqs = false;  // with rope_freqs.weight
   bool shuffled = false;    // tensors in no particular order
   bool scattered =
-      false;  // the data in another order than the tensors' list (llama.cpp refuses it)
+      false;              // the data in another order than the tensors' list (llama.cpp refuses it)
+  bool reversed = false;  // the last tensor first
   uint32_t alignment = 32;
 };
 

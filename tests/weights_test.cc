@@ -34,26 +34,24 @@ Status by_file(const std::string& bytes, const LoadOptions& options) {
 template <size_t kPiece>
 Status by_pieces(const std::string& bytes, const LoadOptions& options) {
   SLUICE_ASSIGN(const auto engine, Engine::create(options, bytes.size()));
+  Stream stream(*engine);
   for (size_t at = 0; at < bytes.size(); at += kPiece) {
-    SLUICE_TRY(engine->push(as_bytes(std::string_view(bytes).substr(at, kPiece))));
+    SLUICE_TRY(stream.push(as_bytes(std::string_view(bytes).substr(at, kPiece))));
   }
-  return engine->end_of_file();
+  return stream.end();
 }
-// All of the weights are at their places before any are committed, as the library's loader does.
+// All of the weights are at their places before the engine is told of any, as the library's loader
+// may do.
 Status by_places(const std::string& bytes, const LoadOptions& options) {
   SLUICE_ASSIGN(const auto engine, Engine::create(options, bytes.size()));
-  size_t at = 0;
+  Stream stream(*engine);
   while (!engine->understood()) {
-    SLUICE_TRY(engine->push(as_bytes(std::string_view(bytes).substr(at++, 1))));
+    SLUICE_TRY(stream.push(as_bytes(std::string_view(bytes).substr(stream.at(), 1))));
   }
-  const size_t data = at;
-  for (const std::span<uint8_t> place : engine->places()) {
-    const size_t n = std::min(place.size(), bytes.size() - at);
-    std::memcpy(place.data(), bytes.data() + at, n);
-    at += n;
-  }
-  SLUICE_TRY(engine->commit(at - data));
-  return engine->end_of_file();
+  for (const Want& want : engine->wants(UINT64_MAX))
+    std::memcpy(want.place.data(), bytes.data() + want.offset, want.place.size());
+  SLUICE_TRY(engine->filled(stream.at(), bytes.size() - stream.at()));
+  return engine->end_of_file(bytes.size());
 }
 constexpr Load kWays[] = {by_file, by_pieces<size_t{1} << 30>, by_pieces<1000>, by_places};
 

@@ -36,12 +36,6 @@ std::span<const uint8_t> bytes_at(uintptr_t ptr, uint32_t length) {
   return {reinterpret_cast<const uint8_t*>(ptr), length};
 }
 
-struct Window {
-  uintptr_t ptr = 0;
-  uint32_t length = 0;
-  std::string error;
-};
-
 struct Progress {
   double loaded = 0;
   double total = 0;
@@ -63,30 +57,24 @@ class EngineHandle {
     return "";
   }
 
-  Window window() {
-    if (!engine_) return {0, 0, not_open()};
-    auto window = engine_->window();
-    if (!window) return {0, 0, error_json(window.error())};
-    return {reinterpret_cast<uintptr_t>(window->data()), static_cast<uint32_t>(window->size()), ""};
-  }
-  // Pairs of address and length, in a copy of their own: wasm memory moves when it grows.
-  val places() {
+  // Three numbers a want, in a copy of their own: wasm memory moves when it grows.
+  val wants(double bytes) {
     std::vector<double> numbers;
-    if (understood()) {
-      for (const std::span<uint8_t> place : engine_->places()) {
-        numbers.push_back(static_cast<double>(reinterpret_cast<uintptr_t>(place.data())));
-        numbers.push_back(static_cast<double>(place.size()));
+    if (engine_) {
+      for (const Want& want : engine_->wants(to_u64(bytes))) {
+        numbers.push_back(static_cast<double>(want.offset));
+        numbers.push_back(static_cast<double>(reinterpret_cast<uintptr_t>(want.place.data())));
+        numbers.push_back(static_cast<double>(want.place.size()));
       }
     }
     return val(emscripten::typed_memory_view(numbers.size(), numbers.data())).call<val>("slice");
   }
-  std::string commit(uint32_t length) {
-    return engine_ ? answer(engine_->commit(length)) : not_open();
+  std::string filled(double offset, double length) {
+    return engine_ ? answer(engine_->filled(to_u64(offset), to_u64(length))) : not_open();
   }
-  std::string push(uintptr_t ptr, uint32_t length) {
-    return engine_ ? answer(engine_->push(bytes_at(ptr, length))) : not_open();
+  std::string end_of_file(double size) {
+    return engine_ ? answer(engine_->end_of_file(to_u64(size))) : not_open();
   }
-  std::string end_of_file() { return engine_ ? answer(engine_->end_of_file()) : not_open(); }
   bool understood() const { return engine_ && engine_->understood(); }
   bool loaded() const { return engine_ && engine_->loaded(); }
   Progress progress() const {
@@ -219,10 +207,6 @@ void give_up() { emscripten_throw_string("out_of_memory"); }
 EMSCRIPTEN_BINDINGS(sluice) {
   std::set_new_handler(give_up);
 
-  emscripten::value_object<Window>("Window")
-      .field("ptr", &Window::ptr)
-      .field("length", &Window::length)
-      .field("error", &Window::error);
   emscripten::value_object<Progress>("Progress")
       .field("loaded", &Progress::loaded)
       .field("total", &Progress::total)
@@ -231,10 +215,8 @@ EMSCRIPTEN_BINDINGS(sluice) {
   emscripten::class_<EngineHandle>("Engine")
       .constructor<>()
       .function("open", &EngineHandle::open)
-      .function("window", &EngineHandle::window)
-      .function("places", &EngineHandle::places)
-      .function("commit", &EngineHandle::commit)
-      .function("push", &EngineHandle::push)
+      .function("wants", &EngineHandle::wants)
+      .function("filled", &EngineHandle::filled)
       .function("endOfFile", &EngineHandle::end_of_file)
       .function("understood", &EngineHandle::understood)
       .function("loaded", &EngineHandle::loaded)

@@ -3,14 +3,6 @@
 /** An answer as text: '' for success, or what was asked for; failures are {"event":"error","code":..,"message":..}. */
 export type Answer = string;
 
-/** Where the file's next bytes go: `length` bytes at `ptr` of the memory. */
-export interface Window {
-  ptr: number;
-  length: number;
-  /** '' or an error, as an Answer. */
-  error: Answer;
-}
-
 export interface Progress {
   loaded: number;
   total: number;
@@ -22,13 +14,12 @@ export interface Progress {
 export interface EngineHandle {
   /** Must come first; `fileSize` 0: unknown. */
   open(options: string, fileSize: number): Answer;
-  window(): Window;
-  /** Once understood: address and length of all places that the rest of the file goes to, one after another. */
-  places(): Float64Array;
-  commit(length: number): Answer;
-  /** Takes bytes that stand in the memory already. */
-  push(ptr: number, length: number): Answer;
-  endOfFile(): Answer;
+  /** At most so many bytes of what is wanted next: of each want its offset in the file, its place's address, its length. */
+  wants(bytes: number): Float64Array;
+  /** The bytes of the file from `offset` on are at their places. */
+  filled(offset: number, length: number): Answer;
+  /** The file has no more than `size` bytes. */
+  endOfFile(size: number): Answer;
   understood(): boolean;
   loaded(): boolean;
   progress(): Progress;

@@ -24,7 +24,8 @@ constexpr float kTooLarge = 0x1p48f;
 Result<Decoder> Decoder::bind(const Gguf& gguf, const Config& config) {
   Decoder decoder;
   decoder.config_ = config;
-  Needs needs(static_cast<int>(config.n_layers) + 2);
+  decoder.needs_ = Needs(static_cast<int>(config.n_layers) + 2);
+  Needs& needs = decoder.needs_;
   SLUICE_ASSIGN(decoder.embedding_,
                 needs.add_matrix(gguf, "token_embd.weight", decoder.embedding_slot(),
                                  config.n_vocab, config.n_embd));
@@ -43,7 +44,6 @@ Result<Decoder> Decoder::bind(const Gguf& gguf, const Config& config) {
                                                   config.n_vocab, config.n_embd));
   }
   SLUICE_TRY(needs.refuse_others(gguf, config.architecture));
-  decoder.weights_ = Weights(needs);
   return decoder;
 }
 
@@ -124,10 +124,7 @@ uint64_t Decoder::held_activation_bytes() const {
 
 uint64_t Decoder::weight_bytes_per_token() const {
   uint64_t total = 0;
-  const auto add = [&](int handle) {
-    const Matrix& m = weights_.matrix(handle);
-    total += static_cast<uint64_t>(m.rows) * m.bytes_per_row();
-  };
+  const auto add = [&](int handle) { total += needs_.piece(handle).bytes; };
   for (const Layer& w : layers_) {
     for (const int handle : {w.q, w.k, w.v, w.output, w.gate, w.up, w.down}) add(handle);
   }
@@ -135,7 +132,9 @@ uint64_t Decoder::weight_bytes_per_token() const {
   return total;
 }
 
-Status Decoder::prepare(const Kernels& kernels, Pool& pool, KvType kv_type, bool profile) {
+Status Decoder::prepare(const Weights& weights, const Kernels& kernels, Pool& pool, KvType kv_type,
+                        bool profile) {
+  weights_ = &weights;
   kernels_ = &kernels;
   pool_ = &pool;
   profile_ = profile;
@@ -181,7 +180,7 @@ Status Decoder::begin(std::span<const int32_t> tokens, int64_t first) {
     SLUICE_TRY(room(up_, block * padded_rows(config_.max_ff())));
     block_capacity_ = block;
   }
-  const float* factors = rope_freqs_ >= 0 ? weights_.vector(rope_freqs_) : nullptr;
+  const float* factors = rope_freqs_ >= 0 ? weights_->vector(rope_freqs_) : nullptr;
   rope_.configure(config_.rope_dims, config_.rope_freq_base, config_.rope_scale_linear, factors);
   SLUICE_TRY(rope_.fill(first, n));
   n_tokens_ = n;
@@ -190,7 +189,7 @@ Status Decoder::begin(std::span<const int32_t> tokens, int64_t first) {
   pool_->run([this, tokens](int worker) {
     share_out(Phase::embedding, worker, static_cast<int64_t>(tokens.size()), [&](Share mine) {
       for (int64_t t = mine.begin; t < mine.end; ++t) {
-        read_row(weights_.matrix(embedding_), tokens[static_cast<size_t>(t)], residual(t));
+        read_row(weights_->matrix(embedding_), tokens[static_cast<size_t>(t)], residual(t));
       }
     });
   });
@@ -258,7 +257,7 @@ void Decoder::multiply(int worker, int64_t n_tokens, const Input& in, Share mine
                        std::span<const Product> products) {
   int64_t first = 0;
   for (const Product& product : products) {
-    const Matrix& matrix = weights_.matrix(product.matrix);
+    const Matrix& matrix = weights_->matrix(product.matrix);
     const Share strips{std::clamp<int64_t>(mine.begin - first, 0, matrix.strips()),
                        std::clamp<int64_t>(mine.end - first, 0, matrix.strips())};
     first += matrix.strips();
@@ -270,7 +269,8 @@ void Decoder::multiply(int worker, int64_t n_tokens, const Input& in, Share mine
     const int64_t end = std::min(strips.end * kStripRows, matrix.rows);
     for (int64_t t = 0; t < n_tokens; ++t) {
       float* out = product.out + t * stride + begin;
-      if (product.bias >= 0) kernels_->add(weights_.vector(product.bias) + begin, end - begin, out);
+      if (product.bias >= 0)
+        kernels_->add(weights_->vector(product.bias) + begin, end - begin, out);
       check(worker, out, end - begin);
     }
   }
@@ -300,7 +300,7 @@ void Decoder::attention(int worker, const Block& block) {
       (padded_rows(q_rows) + 2 * padded_rows(n_kv_heads * c.head_dim)) / kStripRows;
 
   const auto normed = [&](int64_t t, float* row) {
-    kernels_->rms_norm(residual(block.first_token + t), weights_.vector(w.attn_norm), c.n_embd,
+    kernels_->rms_norm(residual(block.first_token + t), weights_->vector(w.attn_norm), c.n_embd,
                        c.rms_eps, row);
   };
   with_rows(Phase::qkv, worker, n, c.n_embd, normed, strips, [&](const Input& in, Share mine) {
@@ -347,7 +347,7 @@ void Decoder::rotate_and_store(int worker, const Block& block, int64_t token, in
   const int64_t pass_token = block.first_token + token;
   const auto rotate = [&](float* head, int norm) {
     if (norm >= 0) {
-      kernels_->rms_norm(head, weights_.vector(norm), c.head_dim, c.rms_eps, head);
+      kernels_->rms_norm(head, weights_->vector(norm), c.head_dim, c.rms_eps, head);
       check(worker, head, c.head_dim);
     }
     const auto turn =
@@ -394,7 +394,7 @@ void Decoder::feed_forward(int worker, const Block& block) {
   const int64_t stride = padded_rows(n_ff);
 
   const auto normed = [&](int64_t t, float* row) {
-    kernels_->rms_norm(residual(block.first_token + t), weights_.vector(w.ffn_norm), c.n_embd,
+    kernels_->rms_norm(residual(block.first_token + t), weights_->vector(w.ffn_norm), c.n_embd,
                        c.rms_eps, row);
   };
   // The same worker computes the same rows of gate and up, so it can combine them at once.
@@ -403,8 +403,8 @@ void Decoder::feed_forward(int worker, const Block& block) {
               MatmulScratch& scratch = workers_[static_cast<size_t>(worker)].matmul;
               float* gate = gate_.as<float>();
               float* up = up_.as<float>();
-              matmul(*kernels_, weights_.matrix(w.gate), in, n, gate, stride, mine, scratch);
-              matmul(*kernels_, weights_.matrix(w.up), in, n, up, stride, mine, scratch);
+              matmul(*kernels_, weights_->matrix(w.gate), in, n, gate, stride, mine, scratch);
+              matmul(*kernels_, weights_->matrix(w.up), in, n, up, stride, mine, scratch);
               const int64_t begin = mine.begin * kStripRows;
               const int64_t rows = (mine.end - mine.begin) * kStripRows;
               for (int64_t t = 0; t < n; ++t) {
@@ -422,7 +422,7 @@ void Decoder::feed_forward(int worker, const Block& block) {
 
 void Decoder::add_to_residual(int worker, const Block& block, int matrix_handle, const Input& in,
                               Share strips) {
-  const Matrix& matrix = weights_.matrix(matrix_handle);
+  const Matrix& matrix = weights_->matrix(matrix_handle);
   const int64_t stride = padded_rows(matrix.rows);
   float* out = out_.as<float>();
   matmul(*kernels_, matrix, in, block.n_tokens, out, stride, strips,
@@ -439,7 +439,7 @@ void Decoder::add_to_residual(int worker, const Block& block, int matrix_handle,
 void Decoder::finish(int64_t index, float* out) {
   pool_->run([this, index, out](int worker) {
     const auto normed = [&](int64_t, float* row) {
-      kernels_->rms_norm(residual(index), weights_.vector(output_norm_), config_.n_embd,
+      kernels_->rms_norm(residual(index), weights_->vector(output_norm_), config_.n_embd,
                          config_.rms_eps, row);
     };
     with_rows(Phase::head, worker, 1, config_.n_embd, normed,
@@ -465,7 +465,7 @@ std::vector<PhaseTime> Decoder::take_profile() {
     seconds = {};
   }
   const auto add = [&](Phase phase, int handle) {
-    const Matrix& m = weights_.matrix(handle);
+    const Matrix& m = weights_->matrix(handle);
     PhaseTime& time = phases[static_cast<size_t>(phase)];
     time.weight_bytes += static_cast<uint64_t>(m.rows) * m.bytes_per_row();
     time.weights += static_cast<uint64_t>(m.rows * m.cols);

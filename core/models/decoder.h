@@ -39,8 +39,7 @@ class Decoder {
   static Result<Decoder> bind(const Gguf& gguf, const Config& config);
 
   const Config& config() const { return config_; }
-  Weights& weights() { return weights_; }
-  const Weights& weights() const { return weights_; }
+  const Needs& needs() const { return needs_; }
   int embedding_slot() const { return 0; }
   int layer_slot(int64_t layer) const { return static_cast<int>(layer) + 1; }
   int head_slot() const { return static_cast<int>(config_.n_layers) + 1; }
@@ -51,8 +50,9 @@ class Decoder {
   uint64_t held_activation_bytes() const;  // now
   uint64_t weight_bytes_per_token() const;
 
-  // Takes the workers' scratch and an empty cache. `kernels` and `pool` outlive this object.
-  Status prepare(const Kernels& kernels, Pool& pool, KvType kv_type, bool profile);
+  // Takes the workers' scratch and an empty cache. What it is given outlives this object.
+  Status prepare(const Weights& weights, const Kernels& kernels, Pool& pool, KvType kv_type,
+                 bool profile);
   KvCache& cache() { return cache_; }
   const KvCache& cache() const { return cache_; }
 
@@ -118,10 +118,11 @@ class Decoder {
   void add_to_residual(int worker, const Block& block, int matrix, const Input& in, Share strips);
 
   Config config_;
-  Weights weights_;
+  Needs needs_;
   int embedding_ = -1, rope_freqs_ = -1, output_norm_ = -1, head_ = -1;
   std::vector<Layer> layers_;
 
+  const Weights* weights_ = nullptr;
   const Kernels* kernels_ = nullptr;
   Pool* pool_ = nullptr;
   bool profile_ = false;

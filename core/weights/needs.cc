@@ -57,9 +57,10 @@ Result<int> Needs::add(const Gguf& gguf, std::string_view name, int slot, const 
   piece.rows = shape.is_vector ? 1 : count;
   piece.cols = shape.is_vector ? count : shape.cols;
   piece.first_row = shape.is_vector ? 0 : first;
-  // A tensor's bytes fit 64 bits (checked by the parser), so those of a part of it do.
+  piece.all_rows = shape.is_vector ? 1 : shape.rows * shape.matrices;
+  // The parser has checked that the file's bytes fit 64 bits.
   const uint64_t unit = row_bytes(*type, static_cast<uint64_t>(shape.is_vector ? 1 : shape.cols));
-  piece.begin = info->offset + static_cast<uint64_t>(first) * unit;
+  piece.begin = gguf.data_offset + info->offset + static_cast<uint64_t>(first) * unit;
   piece.bytes = static_cast<uint64_t>(count) * unit;
   pieces_.push_back(std::move(piece));
   return static_cast<int>(pieces_.size()) - 1;

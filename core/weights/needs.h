@@ -20,10 +20,11 @@ struct Piece {
   std::string tensor;  // its name in the file, for messages
   int slot = 0;
   Type type = Type::F32;
-  int64_t first_row = 0;  // in the tensor
+  int64_t all_rows = 0;   // of the tensor
+  int64_t first_row = 0;  // of them
   int64_t rows = 0;       // a vector is one row
   int64_t cols = 0;
-  uint64_t begin = 0;  // in the file's data
+  uint64_t begin = 0;  // in the file, from its first byte
   uint64_t bytes = 0;
   bool is_vector = false;  // f32 in memory, whatever its type
 };

@@ -5,13 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 namespace sluice {
 namespace {
 
+constexpr size_t kPieceBytes = 128 * 1024;    // read at once by a worker: stays in its cache
 constexpr size_t kMaxPath = 300;              // bytes of a path in a message
 constexpr size_t kMaxRead = size_t{1} << 30;  // Linux reads 2 GB at most, macOS refuses more
 
@@ -72,6 +75,62 @@ File& File::operator=(File&& other) noexcept {
 
 File::~File() {
   if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+namespace {
+
+// What serve() shares among the workers.
+struct Reading {
+  const File& file;
+  Weights& weights;
+  std::vector<Want> pieces;           // in the file's order
+  std::vector<Status> failures;       // of the workers, each their first in the file
+  std::vector<size_t> failed;         // the piece that it is about
+  std::atomic<size_t> end{SIZE_MAX};  // no piece from here on is of use any more
+
+  void read(int worker, Share mine) {
+    for (auto i = static_cast<size_t>(mine.begin); i < static_cast<size_t>(mine.end); ++i) {
+      if (i >= end.load(std::memory_order_relaxed)) return;
+      const Want& piece = pieces[i];
+      Status status = file.read(piece.offset, piece.place);
+      if (status) status = weights.filled(piece.offset, piece.place.size());
+      if (status) continue;
+      const auto at = static_cast<size_t>(worker);
+      if (i >= failed[at]) return;
+      failed[at] = i;
+      failures[at] = std::move(status);
+      size_t known = end.load(std::memory_order_relaxed);
+      while (known > i && !end.compare_exchange_weak(known, i)) {
+      }
+      return;
+    }
+  }
+};
+
+}  // namespace
+
+Status serve(const File& file, Weights& weights, Pool& pool) {
+  Reading reading{file, weights, {}, {}, {}};
+  for (const Want& want : weights.wants(UINT64_MAX)) {
+    // A piece is whole strips, so that it is packed by who has read it.
+    const uint64_t size = std::max<uint64_t>(kPieceBytes / want.unit, 1) * want.unit;
+    for (uint64_t at = 0; at < want.place.size(); at += size) {
+      const auto n = static_cast<size_t>(std::min<uint64_t>(size, want.place.size() - at));
+      reading.pieces.push_back(
+          {want.offset + at, want.place.subspan(static_cast<size_t>(at), n), want.unit});
+    }
+  }
+  std::ranges::sort(reading.pieces, {}, &Want::offset);
+  reading.failures.resize(static_cast<size_t>(pool.size()));
+  reading.failed.resize(static_cast<size_t>(pool.size()), SIZE_MAX);
+  Reading* const shared = &reading;
+  Pool* const workers = &pool;
+  const auto n_pieces = static_cast<int64_t>(reading.pieces.size());
+  workers->run([shared, workers, n_pieces](int worker) {
+    workers->share_out(worker, n_pieces, [&](Share mine) { shared->read(worker, mine); });
+  });
+  const auto first = std::ranges::min_element(reading.failed);
+  return std::move(reading.failures[static_cast<size_t>(first - reading.failed.begin())]);
 }
 
 }  // namespace sluice

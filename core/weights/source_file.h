@@ -1,4 +1,4 @@
-// A file on disk, read piece by piece.
+// A file on disk, a source of weights: read piece by piece.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/threads.h"
+#include "weights/weights.h"
 
 namespace sluice {
 
@@ -30,5 +32,10 @@ class File {
   int descriptor_ = -1;
   uint64_t size_ = 0;
 };
+
+// Brings all that the weights want now from `file`, in the file's order; all workers of the pool
+// read and pack. Fails as File::read and Weights::filled do; of several failures the first in the
+// file counts.
+Status serve(const File& file, Weights& weights, Pool& pool);
 
 }  // namespace sluice

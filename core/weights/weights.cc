@@ -2,274 +2,329 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "quant/quant.h"
 
 namespace sluice {
-namespace {
 
-constexpr size_t kBinBytes = 64 * 1024;
-constexpr size_t kPieceBytes = 128 * 1024;  // read at once by a worker: stays in its cache
+// --- places --------------------------------------------------------------------------------------
 
-}  // namespace
-
-Weights::Weights(const Needs& needs) : slots_(static_cast<size_t>(needs.n_slots())) {
+Weights::Weights(const Needs& needs, const Turns& turns)
+    : turns_(turns), slots_(static_cast<size_t>(needs.n_slots())) {
   for (const Piece& piece : needs.pieces()) {
-    Tensor tensor;
-    tensor.name = piece.tensor;
-    tensor.slot = piece.slot;
-    tensor.begin = piece.begin;
-    tensor.bytes = piece.bytes;
-    tensor.is_vector = piece.is_vector;
-    tensor.matrix = Matrix{piece.type, piece.rows, piece.cols, nullptr, !piece.is_vector};
-    tensors_.push_back(std::move(tensor));
-    ++slots_[static_cast<size_t>(piece.slot)].missing;
+    Part part;
+    part.piece = piece;
+    part.matrix = Matrix{piece.type, piece.rows, piece.cols, nullptr, !piece.is_vector};
+    part.unit = piece.bytes;
+    if (part.matrix.packed) {
+      part.unit = kStripRows * part.matrix.bytes_per_row();
+      part.packed_bytes = piece.bytes / part.unit * part.unit;
+      if (part.packed_bytes > 0) longest_strip_ = std::max(longest_strip_, part.unit);
+    }
+    Slot& slot = at(piece.slot);
+    slot.bytes += memory_of(part);
+    slot.parts.push_back(static_cast<int>(parts_.size()));
+    order_.push_back(static_cast<int>(parts_.size()));
+    parts_.push_back(std::move(part));
   }
+  std::ranges::sort(order_, {}, [&](int handle) { return needs.piece(handle).begin; });
+  for (int slot = 0; slot < needs.n_slots(); ++slot) {
+    if (turns_.has(slot)) {
+      turn_bytes_ = std::max(turn_bytes_, at(slot).bytes);
+    } else {
+      bytes_ += at(slot).bytes;
+    }
+  }
+  if (turns_.taken()) bytes_ += turn_bytes_ * static_cast<uint64_t>(turns_.places);
 }
 
 // A vector of 16-bit floats keeps its file bytes behind the f32 values it is widened to.
-uint64_t Weights::memory_of(const Tensor& tensor) {
-  const uint64_t widened = tensor.is_vector && tensor.matrix.type != Type::F32
-                               ? 4 * static_cast<uint64_t>(tensor.matrix.cols)
-                               : 0;
-  return round_up(widened, kAlignment) + round_up(tensor.bytes, kAlignment);
-}
-
-uint64_t Weights::bytes() const {
-  uint64_t total = 0;
-  for (const Tensor& tensor : tensors_) total += memory_of(tensor);
-  return total;
-}
-
-uint64_t Weights::arrived_bytes() const {
-  uint64_t total = 0;
-  for (const Tensor& tensor : tensors_) {
-    total += tensor.arrived == tensor.bytes ? memory_of(tensor) : tensor.arrived;
-  }
-  return total;
-}
-
-void Weights::sort_by_offset() {
-  order_.resize(tensors_.size());
-  for (size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<int>(i);
-  std::sort(order_.begin(), order_.end(), [&](int a, int b) {
-    return tensors_[static_cast<size_t>(a)].begin < tensors_[static_cast<size_t>(b)].begin;
-  });
+uint64_t Weights::memory_of(const Part& part) {
+  const Piece& piece = part.piece;
+  const bool widened = piece.is_vector && piece.type != Type::F32;
+  const uint64_t floats = widened ? 4 * static_cast<uint64_t>(piece.cols) : 0;
+  return round_up(floats, kAlignment) + round_up(piece.bytes, kAlignment);
 }
 
 Status Weights::allocate() {
-  sort_by_offset();
-  std::vector<uint64_t> slot_bytes(slots_.size());
-  uint64_t longest_strip = 0;
-  for (const Tensor& tensor : tensors_) {
-    slot_bytes[static_cast<size_t>(tensor.slot)] += memory_of(tensor);
-    if (tensor.matrix.packed) {
-      longest_strip = std::max<uint64_t>(longest_strip, kStripRows * tensor.matrix.bytes_per_row());
-    }
+  SLUICE_ASSIGN(memory_, AlignedBuffer::allocate_uninitialized(bytes_, "the weights"));
+  uint8_t* memory = memory_.data();
+  for (size_t slot = 0; slot < slots_.size(); ++slot) {
+    if (turns_.has(static_cast<int>(slot))) continue;
+    slots_[slot].memory = memory;
+    memory += slots_[slot].bytes;
   }
-  SLUICE_ASSIGN(bin_, AlignedBuffer::allocate_uninitialized(kBinBytes, "reading the file"));
-  SLUICE_ASSIGN(strip_,
-                AlignedBuffer::allocate_uninitialized(longest_strip, "packing the weights"));
-  SLUICE_ASSIGN(memory_, AlignedBuffer::allocate_uninitialized(bytes(), "the weights"));
-  std::vector<uint64_t> free_at(slots_.size());  // of a slot, in memory_
-  std::exclusive_scan(slot_bytes.begin(), slot_bytes.end(), free_at.begin(), uint64_t{0});
-  for (Slot& slot : slots_) {
-    slot.state = slot.missing == 0 ? SlotState::resident : SlotState::arriving;
-    if (slot.missing == 0) ++resident_slots_;
-  }
-  for (Tensor& tensor : tensors_) {
-    uint64_t& at = free_at[static_cast<size_t>(tensor.slot)];
-    uint8_t* memory = memory_.data() + at;
-    at += memory_of(tensor);
-    tensor.matrix.data = memory;
-    tensor.place = memory + memory_of(tensor) - round_up(tensor.bytes, kAlignment);
+  for (int i = 0; turns_.taken() && i < turns_.places; ++i) {
+    free_places_.push_back(memory);
+    memory += turn_bytes_;
   }
   return {};
 }
 
-std::span<uint8_t> Weights::window() {
-  if (next_ < order_.size()) {
-    const Tensor& tensor = tensors_[static_cast<size_t>(order_[next_])];
-    if (cursor_ >= tensor.begin) {
-      return {tensor.place + tensor.arrived, static_cast<size_t>(tensor.bytes - tensor.arrived)};
-    }
-    return {bin_.data(),
-            static_cast<size_t>(std::min<uint64_t>(kBinBytes, tensor.begin - cursor_))};
+// Gives an absent slot a place; false where none is free.
+bool Weights::begin(int index) {
+  Slot& slot = at(index);
+  if (turns_.has(index)) {
+    if (free_places_.empty()) return false;
+    slot.memory = free_places_.back();
+    free_places_.pop_back();
   }
-  return {bin_.data(), kBinBytes};
+  uint8_t* memory = slot.memory;
+  for (const int handle : slot.parts) {
+    Part& part = parts_[static_cast<size_t>(handle)];
+    part.matrix.data = memory;
+    memory += memory_of(part);
+    part.place = memory - round_up(part.piece.bytes, kAlignment);
+    part.asked = part.done = 0;
+    part.arrived.clear();
+  }
+  slot.asking = 0;
+  slot.missing = static_cast<int>(slot.parts.size());
+  if (slot.missing > 0) {
+    slot.state = SlotState::arriving;
+  } else {
+    slot.state = SlotState::resident;
+    ++resident_slots_;
+  }
+  return true;
 }
 
-std::vector<std::span<uint8_t>> Weights::places() {
-  std::vector<std::span<uint8_t>> places;
-  uint64_t at = cursor_;
-  for (size_t i = next_; i < order_.size(); ++i) {
-    const Tensor& tensor = tensors_[static_cast<size_t>(order_[i])];
-    while (at < tensor.begin) {
-      const uint64_t n = std::min<uint64_t>(kBinBytes, tensor.begin - at);
-      places.emplace_back(bin_.data(), static_cast<size_t>(n));
-      at += n;
-    }
-    places.emplace_back(tensor.place + tensor.arrived,
-                        static_cast<size_t>(tensor.bytes - tensor.arrived));
-    at = tensor.begin + tensor.bytes;
+// The slot is resident or nothing of it was asked for; its place is free.
+void Weights::empty(int index) {
+  Slot& slot = at(index);
+  if (slot.state == SlotState::resident) --resident_slots_;
+  slot.state = SlotState::absent;
+  for (const int handle : slot.parts) {
+    Part& part = parts_[static_cast<size_t>(handle)];
+    part.place = nullptr;
+    part.matrix.data = nullptr;
   }
-  return places;
+  if (turns_.has(index)) free_places_.push_back(std::exchange(slot.memory, nullptr));
 }
 
-Status Weights::commit(size_t n) {
-  while (n > 0) {
-    const size_t part = std::min(n, window().size());
-    if (next_ < order_.size()) {
-      Tensor& tensor = tensors_[static_cast<size_t>(order_[next_])];
-      if (cursor_ >= tensor.begin) {
-        tensor.arrived += part;
-        SLUICE_TRY(advance(tensor));
-        if (tensor.arrived == tensor.bytes) ++next_;
+// An absent slot that is needed now takes the place of the one that is needed last, unless bytes
+// are on their way there.
+void Weights::make_room(int index) {
+  if (!turns_.has(index) || at(index).state != SlotState::absent || !free_places_.empty()) return;
+  for (int ahead = turns_.n - 1; ahead > 0; --ahead) {
+    const int other = turns_.first + (index - turns_.first + ahead) % turns_.n;
+    const Slot& slot = at(other);
+    const bool asked = slot.asking > 0 || (!slot.parts.empty() &&
+                                           parts_[static_cast<size_t>(slot.parts[0])].asked > 0);
+    if (slot.leases == 0 &&
+        (slot.state == SlotState::resident || (slot.state == SlotState::arriving && !asked))) {
+      return empty(other);
+    }
+  }
+}
+
+std::optional<Weights::Lease> Weights::lease(int slot) {
+  const std::lock_guard lock(mutex_);
+  position_ = slot;
+  if (at(slot).state != SlotState::resident) {
+    make_room(slot);
+    return std::nullopt;
+  }
+  ++at(slot).leases;
+  return Lease(this, slot);
+}
+
+void Weights::release(int slot) {
+  const std::lock_guard lock(mutex_);
+  if (--at(slot).leases == 0 && turns_.has(slot)) empty(slot);
+}
+
+void Weights::let_go(int slot) {
+  const std::lock_guard lock(mutex_);
+  if (at(slot).state == SlotState::resident && at(slot).leases == 0) empty(slot);
+}
+
+// --- wants ---------------------------------------------------------------------------------------
+
+std::vector<Want> Weights::wants(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Want> wants;
+  const auto n_slots = static_cast<int>(slots_.size());
+  for (int ahead = 0; ahead < n_slots; ++ahead) {
+    const int index = (position_ + ahead) % n_slots;
+    Slot& slot = at(index);
+    if (slot.state == SlotState::absent && !begin(index)) continue;
+    if (slot.state != SlotState::arriving) continue;
+    for (; slot.asking < slot.parts.size(); ++slot.asking) {
+      Part& part = parts_[static_cast<size_t>(slot.parts[slot.asking])];
+      uint64_t n = part.piece.bytes - part.asked;
+      if (n > bytes) n = std::min(n, std::max(bytes / part.unit, uint64_t{1}) * part.unit);
+      if (n > 0 && n > bytes && !wants.empty()) return wants;
+      if (n > 0) {
+        wants.push_back({part.piece.begin + part.asked,
+                         {part.place + part.asked, static_cast<size_t>(n)},
+                         part.unit});
       }
+      part.asked += n;
+      bytes -= std::min(bytes, n);
+      if (part.asked < part.piece.bytes) return wants;
     }
-    cursor_ += part;
-    n -= part;
+  }
+  return wants;
+}
+
+Status Weights::filled(uint64_t offset, uint64_t n) {
+  if (n == 0) return {};
+  if (n > UINT64_MAX - offset) {
+    return fail(Code::invalid_argument, n, " bytes from ", offset, " on are more than a file has");
+  }
+  const auto end_of = [&](int handle) {
+    const Piece& piece = parts_[static_cast<size_t>(handle)].piece;
+    return piece.begin + piece.bytes;
+  };
+  auto it = std::ranges::upper_bound(order_, offset, {}, end_of);
+  for (; it != order_.end(); ++it) {
+    Part& part = parts_[static_cast<size_t>(*it)];
+    const Piece& piece = part.piece;
+    if (piece.begin >= offset + n) break;
+    SLUICE_TRY(take(part, {std::max(offset, piece.begin) - piece.begin,
+                           std::min(offset + n, piece.begin + piece.bytes) - piece.begin}));
   }
   return {};
 }
 
-// Packs the strips that are complete now.
-Status Weights::advance(Tensor& tensor) {
-  const Matrix& matrix = tensor.matrix;
-  const size_t strip_bytes = kStripRows * matrix.bytes_per_row();
-  if (matrix.packed) {
-    const int64_t whole_strips = matrix.rows / kStripRows;
-    while (tensor.packed_strips < whole_strips &&
-           static_cast<uint64_t>(tensor.packed_strips + 1) * strip_bytes <= tensor.arrived) {
-      uint8_t* strip = tensor.place + static_cast<size_t>(tensor.packed_strips) * strip_bytes;
-      std::memcpy(strip_.data(), strip, strip_bytes);
-      if (!pack_strip(matrix.type, strip_.data(), matrix.cols, strip)) {
-        return check_rows(tensor, tensor.packed_strips * kStripRows, strip_.data(), kStripRows);
-      }
-      ++tensor.packed_strips;
-    }
+Status Weights::offer(uint64_t offset, std::span<const uint8_t> bytes) {
+  for (int slot = 0; slot < static_cast<int>(slots_.size()); ++slot) {
+    const std::lock_guard lock(mutex_);
+    if (at(slot).state == SlotState::absent) begin(slot);
   }
-  if (tensor.arrived < tensor.bytes) return {};
-  const int64_t rest = tensor.packed_strips * kStripRows;  // the first row that stays as it is
-  SLUICE_TRY(check_rows(tensor, rest,
-                        tensor.place + static_cast<size_t>(tensor.packed_strips) * strip_bytes,
-                        matrix.rows - rest));
-  complete(tensor);
+  for (const int handle : order_) {
+    Part& part = parts_[static_cast<size_t>(handle)];
+    const uint64_t begin = part.piece.begin;
+    if (begin < offset || begin >= offset + bytes.size()) continue;
+    const uint64_t n = std::min(part.piece.bytes, offset + bytes.size() - begin);
+    {
+      const std::lock_guard lock(mutex_);
+      if (part.place == nullptr || part.asked > 0) continue;
+      part.asked = n;
+    }
+    std::memcpy(part.place, bytes.data() + (begin - offset), static_cast<size_t>(n));
+    SLUICE_TRY(take(part, {0, n}));
+  }
   return {};
 }
 
-// The n rows of a tensor from row `first` on, as in the file: are all of their numbers finite?
-Status Weights::check_rows(const Tensor& tensor, int64_t first, const uint8_t* rows, int64_t n) {
-  const Matrix& matrix = tensor.matrix;
+// --- packing -------------------------------------------------------------------------------------
+
+// Notes that `range` of a part is there. Each strip is complete once, by its last byte.
+Result<Weights::Complete> Weights::arrive(Part& part, Range range) {
+  auto next = std::ranges::lower_bound(part.arrived, range.begin, {}, &Range::end);
+  const bool again =
+      next != part.arrived.end() && next->begin < range.end && next->end > range.begin;
+  const bool touches = next != part.arrived.end() && next->end == range.begin;
+  const bool behind = touches && next + 1 != part.arrived.end() && (next + 1)->begin < range.end;
+  if (range.end > part.asked || again || behind || part.place == nullptr) {
+    return fail(Code::invalid_argument, "bytes ", part.piece.begin + range.begin, " to ",
+                part.piece.begin + range.end, " of the file were brought, but of ",
+                part.piece.tensor, " those are there already or nobody asked for them");
+  }
+  Range all = range;
+  if (touches) {
+    all.begin = next->begin;
+    next = part.arrived.erase(next);
+  }
+  if (next != part.arrived.end() && next->begin == range.end) {
+    all.end = next->end;
+    next = part.arrived.erase(next);
+  }
+  part.arrived.insert(next, all);
+
+  // Of the strips that the range touches those are complete now that lie in `all`.
+  Complete what;
+  const uint64_t unit = part.unit;
+  const uint64_t first = std::max(range.begin / unit, (all.begin + unit - 1) / unit);
+  const uint64_t end =
+      std::min({(range.end + unit - 1) / unit, all.end / unit, part.packed_bytes / unit});
+  what.first_strip = static_cast<int64_t>(first);
+  what.end_strip = static_cast<int64_t>(std::max(first, end));
+  what.rest = range.end > part.packed_bytes && all.begin <= part.packed_bytes &&
+              all.end == part.piece.bytes;
+  return what;
+}
+
+Status Weights::take(Part& part, Range range) {
+  Complete what;
+  AlignedBuffer scratch;
+  {
+    const std::lock_guard lock(mutex_);
+    SLUICE_ASSIGN(what, arrive(part, range));
+    if (what.first_strip == what.end_strip && !what.rest) return {};
+    if (!scratch_.empty()) {
+      scratch = std::move(scratch_.back());
+      scratch_.pop_back();
+    }
+  }
+  if (scratch.size() == 0 && what.first_strip < what.end_strip) {
+    SLUICE_ASSIGN(scratch,
+                  AlignedBuffer::allocate_uninitialized(longest_strip_, "packing the weights"));
+  }
+  SLUICE_TRY(pack(part, what, scratch.data()));
+  const std::lock_guard lock(mutex_);
+  if (scratch.size() > 0) scratch_.push_back(std::move(scratch));
+  part.done += static_cast<uint64_t>(what.end_strip - what.first_strip) * part.unit;
+  if (what.rest) part.done += part.piece.bytes - part.packed_bytes;
+  if (part.done == part.piece.bytes) complete(part);
+  return {};
+}
+
+Status Weights::pack(const Part& part, const Complete& what, uint8_t* scratch) const {
+  const Matrix& matrix = part.matrix;
+  for (int64_t s = what.first_strip; s < what.end_strip; ++s) {
+    uint8_t* strip = part.place + static_cast<uint64_t>(s) * part.unit;
+    std::memcpy(scratch, strip, static_cast<size_t>(part.unit));
+    if (!pack_strip(matrix.type, scratch, matrix.cols, strip)) {
+      return check_rows(part, s * kStripRows, scratch, kStripRows);
+    }
+  }
+  if (!what.rest) return {};
+  const auto row = static_cast<int64_t>(part.packed_bytes / matrix.bytes_per_row());
+  return check_rows(part, row, part.place + part.packed_bytes, matrix.rows - row);
+}
+
+// The n rows of a part from row `first` on, as in the file: are all of their numbers finite?
+Status Weights::check_rows(const Part& part, int64_t first, const uint8_t* rows, int64_t n) {
+  const Matrix& matrix = part.matrix;
   const int64_t row = first_not_finite(matrix.type, rows, n, matrix.cols);
   if (row < 0) return {};
-  return fail(Code::bad_file, "tensor ", tensor.name, " has a ",
+  return fail(Code::bad_file, "tensor ", part.piece.tensor, " has a ",
               traits(matrix.type).group == 0 ? "number" : "scale",
-              " that is NaN or infinite in row ", first + row, " (of ", matrix.rows,
+              " that is NaN or infinite in row ", part.piece.first_row + first + row, " (of ",
+              part.piece.all_rows,
               ", the first is row 0); expected finite numbers. The file is damaged: download it "
               "again or take another file");
 }
 
-void Weights::complete(Tensor& tensor) {
-  if (tensor.is_vector && tensor.place != tensor.matrix.data) {
+// All of a part is there.
+void Weights::complete(Part& part) {
+  const Matrix& matrix = part.matrix;
+  if (part.piece.is_vector && part.place != matrix.data) {
     // The f32 values lie in front of the file's bytes, in memory that this object owns.
-    auto* widened = reinterpret_cast<float*>(const_cast<uint8_t*>(tensor.matrix.data));
-    traits(tensor.matrix.type).dequantize(tensor.place, tensor.matrix.cols, widened);
+    auto* widened = reinterpret_cast<float*>(const_cast<uint8_t*>(matrix.data));
+    traits(matrix.type).dequantize(part.place, matrix.cols, widened);
   }
-  Slot& slot = slots_[static_cast<size_t>(tensor.slot)];
-  if (--slot.missing == 0) {
-    slot.state = SlotState::resident;
-    ++resident_slots_;
-  }
+  Slot& slot = at(part.piece.slot);
+  if (--slot.missing > 0) return;
+  slot.state.store(SlotState::resident, std::memory_order_release);
+  ++resident_slots_;
 }
 
-Status Weights::read_from(const ReadData& read, Pool& pool) {
-  SLUICE_TRY(allocate());
-  Reading reading{&read, std::vector<Reader>(static_cast<size_t>(pool.size()))};
-  for (Reader& reader : reading.readers) {
-    SLUICE_ASSIGN(reader.piece, AlignedBuffer::allocate_uninitialized(
-                                    std::max(kPieceBytes, strip_.size()), "reading the file"));
-  }
-  int64_t n_strips = 0;
-  for (const Tensor& tensor : tensors_) n_strips += tensor.matrix.strips();
-  Pool* const workers = &pool;
-  Reading* const shared = &reading;
-  workers->run([this, workers, shared, n_strips](int worker) {
-    workers->share_out(worker, n_strips, [&](Share mine) {
-      read_share(*shared, shared->readers[static_cast<size_t>(worker)], mine);
-    });
-  });
-  const auto first = std::ranges::min_element(reading.readers, {}, &Reader::failed);
-  SLUICE_TRY(first->status);
-  for (Tensor& tensor : tensors_) {
-    tensor.arrived = tensor.bytes;
-    complete(tensor);
-  }
-  next_ = order_.size();
-  strip_ = AlignedBuffer();
-  return {};
-}
-
-// The strips `mine`, counted over all tensors in the file's order (a vector is one).
-void Weights::read_share(Reading& reading, Reader& reader, Share mine) const {
-  int64_t first = 0;
-  for (const int index : order_) {
-    const Tensor& tensor = tensors_[static_cast<size_t>(index)];
-    const Matrix& matrix = tensor.matrix;
-    const auto in_piece =
-        static_cast<int64_t>(reader.piece.size() / (kStripRows * matrix.bytes_per_row()));
-    const int64_t end = std::min(mine.end - first, matrix.strips());
-    for (int64_t s = std::max<int64_t>(mine.begin - first, 0); s < end;) {
-      if (first + s >= reading.failed.load(std::memory_order_relaxed)) return;
-      // Rows that stay as they are come straight to their place, by themselves.
-      int64_t n = 1;
-      while (n < in_piece && s + n < end && matrix.strip_packed(s + n)) ++n;
-      Status status = read_strips(*reading.read, tensor, {s, s + n}, reader.piece.data());
-      if (!status.has_value()) {
-        reader.failed = first + s;
-        reader.status = std::move(status);
-        int64_t known = reading.failed.load(std::memory_order_relaxed);
-        while (known > reader.failed &&
-               !reading.failed.compare_exchange_weak(known, reader.failed)) {
-        }
-        return;
-      }
-      s += n;
+uint64_t Weights::held_bytes() const {
+  const std::lock_guard lock(mutex_);
+  uint64_t total = 0;
+  for (const Part& part : parts_) {
+    if (part.place == nullptr) continue;
+    if (part.done == part.piece.bytes) {
+      total += memory_of(part);
+    } else {
+      for (const Range& range : part.arrived) total += range.end - range.begin;
     }
-    first += matrix.strips();
   }
-}
-
-// `strips` of a tensor: either all packed, read at once into `piece`, or one that isn't.
-Status Weights::read_strips(const ReadData& read, const Tensor& tensor, Share strips,
-                            uint8_t* piece) const {
-  const Matrix& matrix = tensor.matrix;
-  const uint64_t strip_bytes = kStripRows * matrix.bytes_per_row();
-  const uint64_t at = static_cast<uint64_t>(strips.begin) * strip_bytes;
-  if (!matrix.strip_packed(strips.begin)) {
-    const std::span<uint8_t> rest(tensor.place + at, static_cast<size_t>(tensor.bytes - at));
-    SLUICE_TRY(read(tensor.begin + at, rest));
-    const int64_t row = strips.begin * kStripRows;
-    return check_rows(tensor, row, rest.data(), matrix.rows - row);
-  }
-  const uint64_t bytes = static_cast<uint64_t>(strips.end - strips.begin) * strip_bytes;
-  SLUICE_TRY(read(tensor.begin + at, {piece, static_cast<size_t>(bytes)}));
-  uint8_t* place = tensor.place + at;
-  for (int64_t s = strips.begin; s < strips.end; ++s) {
-    if (!pack_strip(matrix.type, piece, matrix.cols, place)) {
-      return check_rows(tensor, s * kStripRows, piece, kStripRows);
-    }
-    piece += strip_bytes;
-    place += strip_bytes;
-  }
-  return {};
-}
-
-uint64_t Weights::missing_bytes() const {
-  if (order_.empty() || next_ >= order_.size()) return 0;
-  const Tensor& last = tensors_[static_cast<size_t>(order_.back())];
-  return last.begin + last.bytes - cursor_;
+  return total;
 }
 
 }  // namespace sluice

@@ -1,22 +1,27 @@
-// A model's weights in memory: one slot for the embedding, one for each layer and one for the head.
-// A slot is absent, arriving or resident; a layer can run once its slot is resident.
+// A model's weights in memory: a slot for the embedding, for each layer and for the head, numbered
+// in the order of execution. A slot is absent, arriving or resident; a layer can run while its slot
+// is resident.
 //
-// Bytes come from the file in order (window / commit) straight to their place and are packed there
-// (quant/matrix.h), strip by strip; or all at once from a file that any part can be read of. A
-// weight, scale or min that is NaN or infinite is refused as it comes: what it gives differs by
-// instruction set.
+// The weights say what they want next and where it goes (wants). Whoever has the bytes (a source: a
+// buffer, a file, a stream) puts them there and says so (filled), in any order and from any thread.
+// There they are packed, strip by strip (quant/matrix.h). A weight, scale or min that is NaN or
+// infinite is refused as it comes: what it gives differs by instruction set.
+//
+// Where not all layers fit, their slots take turns in fewer places: a layer that has run is let go
+// and its place goes to the next layer that is absent.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/aligned.h"
 #include "base/result.h"
-#include "base/threads.h"
 #include "quant/matrix.h"
 #include "weights/needs.h"
 
@@ -24,89 +29,148 @@ namespace sluice {
 
 enum class SlotState : uint8_t { absent, arriving, resident };
 
+// Bytes of the file, and where they go.
+struct Want {
+  uint64_t offset = 0;  // in the file
+  std::span<uint8_t> place;
+  uint64_t unit = 1;  // bytes that are packed together: a part of a want best has whole units
+};
+
+// The slots first .. first + n - 1 take turns in `places` places; each has its own where places is
+// 0 or n and more.
+struct Turns {
+  int first = 0;
+  int n = 0;
+  int places = 0;
+
+  bool taken() const { return places > 0 && places < n; }
+  bool has(int slot) const { return taken() && slot >= first && slot < first + n; }
+};
+
 class Weights {
  public:
-  // Slots and pieces as the model needs them; nothing of them is here yet.
-  explicit Weights(const Needs& needs = Needs());
+  // Nothing of them is here yet.
+  explicit Weights(const Needs& needs, const Turns& turns = {});
+  Weights(const Weights&) = delete;
+  Weights& operator=(const Weights&) = delete;
 
-  // --- bringing them in ------------------------------------------------------------------------
-  uint64_t bytes() const;          // of memory, once all are resident
-  uint64_t arrived_bytes() const;  // of memory that holds weights by now
-  // Takes memory for every slot. Call once, then commit() bytes from data offset 0 on.
+  uint64_t bytes() const { return bytes_; }  // of memory, for all places
+  // Takes that memory. Call once, before all that follows.
   Status allocate();
-  // Where the next bytes of the file's data belong: a tensor's place, or a bin for those between
-  // tensors and after the last. Never empty.
-  std::span<uint8_t> window();
-  // Where all of the file's data that is still to come belongs, in its order, the bin again and
-  // again; for who writes ahead of commit().
-  std::vector<std::span<uint8_t>> places();
-  // The next n bytes are where they belong; they may fill several windows. bad_file, with tensor
-  // and row, where they have a number that isn't finite; these weights are then of no more use.
-  Status commit(size_t n);
-  // Instead of allocate() and commit(): takes memory and every tensor's bytes, which `read` brings:
-  // `out` is filled with those from `at` on, in the file's data. All workers of the pool read and
-  // pack, and call `read` at the same time. Fails as `read` and commit() do; of several failures
-  // the first in the file counts.
-  using ReadData = std::function<Status(uint64_t at, std::span<uint8_t> out)>;
-  Status read_from(const ReadData& read, Pool& pool);
 
-  uint64_t missing_bytes() const;  // of the file's data, up to the end of the last tensor used
-  SlotState state(int slot) const { return slots_[static_cast<size_t>(slot)].state; }
-  bool resident() const { return resident_slots_ == static_cast<int>(slots_.size()); }
-  int resident_slots() const { return resident_slots_; }
+  // --- bringing them in: from any thread -------------------------------------------------------
+  // What is wanted next, in the order of execution from the slot on that was last asked for
+  // (lease), at most `bytes` bytes but at least one unit. Each want is given once. Its place stays
+  // until it is filled.
+  std::vector<Want> wants(uint64_t bytes);
+  // The n bytes from `offset` on are where wants() said; what nobody wanted of them isn't looked
+  // at. bad_file, with tensor and row, where they have a number that isn't finite; these weights
+  // are then of no more use. invalid_argument for bytes that are there already, or that no want has
+  // named.
+  Status filled(uint64_t offset, uint64_t n);
+  // Bytes that are at hand before anyone has asked for them: those that have a place are copied
+  // there. Fails as filled() does.
+  Status offer(uint64_t offset, std::span<const uint8_t> bytes);
 
-  // --- using them (valid while their slot is resident) -----------------------------------------
-  const Matrix& matrix(int handle) const { return tensors_[static_cast<size_t>(handle)].matrix; }
+  uint64_t held_bytes() const;  // of memory that holds weights by now
+  SlotState state(int slot) const {
+    return slots_[static_cast<size_t>(slot)].state.load(std::memory_order_acquire);
+  }
+  bool resident() const { return resident_slots_.load() == static_cast<int>(slots_.size()); }
+
+  // --- using them ------------------------------------------------------------------------------
+  // Keeps a slot resident while it lives. A slot that takes turns is let go with its last lease.
+  class Lease {
+   public:
+    Lease(Lease&& other) noexcept
+        : weights_(std::exchange(other.weights_, nullptr)), slot_(other.slot_) {}
+    Lease& operator=(Lease&& other) noexcept {
+      std::swap(weights_, other.weights_);
+      std::swap(slot_, other.slot_);
+      return *this;
+    }
+    ~Lease() {
+      if (weights_ != nullptr) weights_->release(slot_);
+    }
+    int slot() const { return slot_; }
+
+   private:
+    friend class Weights;
+    Lease(Weights* weights, int slot) : weights_(weights), slot_(slot) {}
+    Weights* weights_;
+    int slot_;
+  };
+  // Execution has come to `slot`: what is wanted counts from there. Nothing while it isn't
+  // resident; then it gets a place before all others.
+  std::optional<Lease> lease(int slot);
+  // The slot is absent again, and wanted again. Only one that is resident and not leased; others
+  // stay as they are.
+  void let_go(int slot);
+
+  // Valid while the slot is leased, or resident and never let go.
+  const Matrix& matrix(int handle) const { return parts_[static_cast<size_t>(handle)].matrix; }
   const float* vector(int handle) const {
-    return reinterpret_cast<const float*>(tensors_[static_cast<size_t>(handle)].matrix.data);
+    return reinterpret_cast<const float*>(matrix(handle).data);
   }
 
  private:
-  struct Tensor {
-    std::string name;
-    int slot = 0;
-    uint64_t begin = 0;  // in the file's data
-    uint64_t bytes = 0;
-    bool is_vector = false;
-    Matrix matrix;             // matrix.data is set when memory is there
-    uint8_t* place = nullptr;  // where the file's bytes go
-    uint64_t arrived = 0;
-    int64_t packed_strips = 0;
+  // Bytes of a piece, counted from its first.
+  struct Range {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+  };
+  // A piece on its way. What follows `piece` is about the present filling of its slot.
+  struct Part {
+    Piece piece;
+    uint64_t unit = 1;           // bytes of a strip; a vector is one
+    uint64_t packed_bytes = 0;   // all strips that are packed; what follows stays as it is
+    Matrix matrix;               // matrix.data is set while the slot has a place
+    uint8_t* place = nullptr;    // where the file's bytes go
+    uint64_t asked = 0;          // so many, from the first on, were wanted
+    uint64_t done = 0;           // arrived and packed
+    std::vector<Range> arrived;  // apart from each other, ascending
   };
   struct Slot {
-    SlotState state = SlotState::absent;
-    int missing = 0;  // tensors not yet complete
+    std::atomic<SlotState> state{SlotState::absent};
+    uint64_t bytes = 0;         // of memory
+    uint8_t* memory = nullptr;  // its place
+    int leases = 0;
+    int missing = 0;         // parts not yet complete
+    size_t asking = 0;       // the first of `parts` that is not asked for
+    std::vector<int> parts;  // as they were bound
   };
-  // One worker of read_from, and what all of them share.
-  struct Reader {
-    AlignedBuffer piece;
-    int64_t failed = INT64_MAX;  // the strip that `status` is about
-    Status status;
+  // What a range that arrived completes.
+  struct Complete {
+    int64_t first_strip = 0, end_strip = 0;
+    bool rest = false;  // the rows past the last whole strip
   };
-  struct Reading {
-    const ReadData* read;
-    std::vector<Reader> readers;
-    std::atomic<int64_t> failed{INT64_MAX};  // no strip from here on is wanted any more
-  };
-  void read_share(Reading& reading, Reader& reader, Share mine) const;
-  Status read_strips(const ReadData& read, const Tensor& tensor, Share strips,
-                     uint8_t* piece) const;
-  static Status check_rows(const Tensor& tensor, int64_t first, const uint8_t* rows, int64_t n);
 
-  static uint64_t memory_of(const Tensor& tensor);
-  void sort_by_offset();
-  Status advance(Tensor& tensor);
-  void complete(Tensor& tensor);
+  static uint64_t memory_of(const Part& part);
+  Slot& at(int slot) { return slots_[static_cast<size_t>(slot)]; }
+  bool begin(int slot);
+  void make_room(int slot);
+  void empty(int slot);
+  void release(int slot);
+  void complete(Part& part);
+  Result<Complete> arrive(Part& part, Range range);
+  Status take(Part& part, Range range);
+  Status pack(const Part& part, const Complete& what, uint8_t* scratch) const;
+  static Status check_rows(const Part& part, int64_t first, const uint8_t* rows, int64_t n);
 
-  std::vector<Tensor> tensors_;
+  Turns turns_;
+  std::vector<Part> parts_;  // by handle
+  std::vector<int> order_;   // parts_ by their place in the file
+  uint64_t longest_strip_ = 0;
+  uint64_t turn_bytes_ = 0;  // of a place that slots share
+  uint64_t bytes_ = 0;
+  AlignedBuffer memory_;
+
+  mutable std::mutex mutex_;  // for all below, and for what changes in slots and parts
   std::vector<Slot> slots_;
-  std::vector<int> order_;  // tensors by place in the file
-  size_t next_ = 0;         // in order_
-  uint64_t cursor_ = 0;     // in the file's data
-  int resident_slots_ = 0;
-  AlignedBuffer memory_;  // of all slots, one after another: large pages reach across their bounds
-  AlignedBuffer strip_;   // one strip, while it is packed in place
-  AlignedBuffer bin_;
+  int position_ = 0;
+  std::vector<uint8_t*> free_places_;
+  std::vector<AlignedBuffer> scratch_;  // a strip each; those that nobody uses
+  std::atomic<int> resident_slots_{0};
 };
 
 }  // namespace sluice

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine.h"
+#include "stream.h"
 #include "weights/gguf.h"
 
 namespace {
@@ -63,8 +64,9 @@ Result<std::string> load_and_run(std::span<const uint8_t> file, const Kernels& k
   options.kernels = kernels.name;
   options.kv_type = static_cast<KvType>(file.back() % 3);
   SLUICE_ASSIGN(const auto engine, Engine::create(options, file.size()));
-  SLUICE_TRY(engine->push(file));
-  SLUICE_TRY(engine->end_of_file());
+  Stream stream(*engine);
+  SLUICE_TRY(stream.push(file));
+  SLUICE_TRY(stream.end());
   engine->tokenizer().decode(engine->tokenizer().encode("The quick <s> \xff fox", true));
   const TokenId prompt[] = {0, 0};
   SLUICE_TRY(engine->start_logits(prompt, 0));

@@ -76,21 +76,25 @@ export function parse(answer) {
   return value;
 }
 
-/** Brings `bytes` to an engine in pieces of `size`, by the windows that it gives. */
+/** Brings `bytes` to an engine in pieces of `size`, in the file's order. */
 export function bring({ memory }, engine, bytes, size = bytes.length) {
-  for (let at = 0; at < bytes.length;) {
-    const end = Math.min(at + size, bytes.length);
-    while (at < end && !engine.loaded()) {
-      const { ptr, length, error } = engine.window();
-      parse(error);
-      const n = Math.min(length, end - at);
-      new Uint8Array(memory.buffer, ptr, n).set(bytes.subarray(at, at + n));
-      parse(engine.commit(n));
-      at += n;
+  let wants = null; // of the weights: offset, address and length of each
+  for (let at = 0; at < bytes.length && !engine.loaded();) {
+    const header = !engine.understood();
+    if (header || wants === null) wants = engine.wants(Number.MAX_SAFE_INTEGER);
+    const end = Math.min(at + size, header ? at + wants[2] : bytes.length, bytes.length);
+    for (let i = 0; i < wants.length; i += 3) {
+      const from = Math.max(at, wants[i]);
+      const to = Math.min(end, wants[i] + wants[i + 2]);
+      if (from >= to) continue;
+      const place = new Uint8Array(memory.buffer, wants[i + 1] + (from - wants[i]), to - from);
+      place.set(bytes.subarray(from, to));
     }
-    if (engine.loaded()) break;
+    parse(engine.filled(at, end - at));
+    if (header) wants = null;
+    at = end;
   }
-  parse(engine.endOfFile());
+  parse(engine.endOfFile(bytes.length));
 }
 
 /** An engine with its file, ready. */

@@ -2,6 +2,7 @@
 import type { EngineHandle, HeaderHandle, SluiceModule } from '../../../wasm/module.js';
 import { check } from './answers.js';
 import { SluiceError, fromErrorData } from './errors.js';
+import { Places, inFileOrder, type Wants } from './places.js';
 import { FEED_BYTES, type FromFeed, type ToFeed } from './protocol.js';
 
 /** What is used of a MessagePort; tests bring their own. */
@@ -118,39 +119,36 @@ export class Feed {
   /** Loads an engine: lets the loader write into the engine's own places, or copies its chunks there. */
   drive(engine: EngineHandle, memory: WebAssembly.Memory, direct: boolean): void {
     const shared = direct && !(memory.buffer instanceof ArrayBuffer);
-    // The header's buffer is used again for each piece. Behind the header the loader gets all places at once: it never
-    // waits for the engine again.
+    // The header's place is used again for each piece. Behind the header all places are known at once: the stream
+    // never waits for the engine again.
+    const wanted = (): Wants => inFileOrder(engine.wants(Number.MAX_SAFE_INTEGER));
     const grant = (): void => {
       if (this.#stopped || engine.loaded()) return;
       const once = !engine.understood();
-      let places: Float64Array;
-      if (once) {
-        const { ptr, length, error } = engine.window();
-        check(error);
-        places = Float64Array.of(ptr, length);
-      } else {
-        places = engine.places();
-      }
-      this.port.postMessage({ type: 'places', memory, places, once });
+      this.port.postMessage({ type: 'places', memory, wants: wanted(), once });
     };
+    let at = 0;
+    let places: Places | null = null;
     this.#takeWith((message) => {
       if (message.type === 'end') {
         this.#end(engine, message.received);
       } else if (message.type === 'filled') {
         const header = !engine.understood();
-        check(engine.commit(message.length));
+        check(engine.filled(message.offset, message.length));
         // Before anything is made of it: meanwhile the next bytes come.
         if (header) grant();
         this.ontaken();
       } else if (message.type === 'chunk') {
         const { bytes } = message;
-        for (let at = 0; at < bytes.byteLength && !engine.loaded();) {
-          const { ptr, length, error } = engine.window();
-          check(error);
-          const part = bytes.subarray(at, at + length);
-          new Uint8Array(memory.buffer, ptr, part.byteLength).set(part);
-          check(engine.commit(part.byteLength));
-          at += part.byteLength;
+        for (let done = 0; done < bytes.byteLength && !engine.loaded();) {
+          const header = !engine.understood();
+          places ??= new Places(memory, wanted());
+          const length = places.write(at, bytes.subarray(done));
+          if (header) places = null;
+          if (length === 0) break;
+          check(engine.filled(at, length));
+          at += length;
+          done += length;
         }
         this.port.postMessage({ type: 'credit', length: bytes.byteLength });
         this.ontaken();
@@ -172,7 +170,7 @@ export class Feed {
           'try again, or see whether the file on the server is complete',
       );
     }
-    check(engine.endOfFile());
+    check(engine.endOfFile(received));
     this.ontaken();
   }
 }

@@ -1,6 +1,7 @@
 // Brings the bytes of a file to the engine worker: straight into shared memory where there is any,
 // else as chunks that change hands without being copied. The engine's credit bounds what is under way.
 import { SluiceError, toErrorData, type ErrorCode } from './errors.js';
+import { Places } from './places.js';
 import type { FromFeed, LoaderSource, ToFeed } from './protocol.js';
 
 /** What is used of a MessagePort; tests bring their own. */
@@ -9,14 +10,13 @@ export interface FeedPort {
   onmessage: ((event: MessageEvent<ToFeed>) => void) | null;
 }
 
-type Places = Extract<ToFeed, { type: 'places' }>;
-
 /** How bytes leave the loader. */
 class Outlet {
   #places: Places | null = null;
-  /** In #places: the place to write into, and how much of it is written. */
-  #place = 0;
-  #written = 0;
+  /** The first writing uses the places up. */
+  #once = false;
+  /** Bytes of the file that have left. */
+  #at = 0;
   #credit = 0;
   #wake: (() => void) | null = null;
   stopped = false;
@@ -26,8 +26,8 @@ class Outlet {
   constructor(readonly port: FeedPort) {
     port.onmessage = ({ data }) => {
       if (data.type === 'places') {
-        this.#places = data;
-        this.#place = this.#written = 0;
+        this.#places = new Places(data.memory, data.wants);
+        this.#once = data.once;
         this.copies = true;
       } else if (data.type === 'credit') this.#credit += data.length;
       else this.stopped = true;
@@ -65,24 +65,14 @@ class Outlet {
     return length;
   }
 
-  /** Writes as much as there is room for; the engine learns of all of it at once. */
-  #write({ memory, places, once }: Places, bytes: Uint8Array): number {
-    let done = 0;
-    while (done < bytes.byteLength && this.#place < places.length) {
-      const ptr = (places[this.#place] ?? 0) + this.#written;
-      const room = (places[this.#place + 1] ?? 0) - this.#written;
-      const part = bytes.subarray(done, done + room);
-      new Uint8Array(memory.buffer, ptr, part.byteLength).set(part);
-      done += part.byteLength;
-      this.#written += part.byteLength;
-      if (part.byteLength === room) {
-        this.#place += 2;
-        this.#written = 0;
-      }
-    }
-    if (once || this.#place >= places.length) this.#places = null;
-    this.port.postMessage({ type: 'filled', length: done });
-    return done;
+  /** Writes what there are places for; the engine learns of all of it at once. */
+  #write(places: Places, bytes: Uint8Array): number {
+    const length = places.write(this.#at, bytes);
+    const offset = this.#at;
+    this.#at += length;
+    if (this.#once || this.#at >= places.end) this.#places = null;
+    this.port.postMessage({ type: 'filled', offset, length });
+    return length;
   }
 }
 

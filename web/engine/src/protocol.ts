@@ -4,6 +4,7 @@
 //   engine worker the wasm module, the session, the decode loop
 //   loader worker fetch and files; speaks with the engine worker over a port of their own
 import type { ErrorData } from './errors.js';
+import type { Wants } from './places.js';
 import type { EngineStats, Finish, Flavour, Logits, ModelInfo, Token } from './types.js';
 
 /** Where the engine worker finds the files of a flavour. */
@@ -94,18 +95,18 @@ export type FromFeed =
   | { type: 'opened'; total: number; exact: boolean; network: boolean }
   /** Bytes in an array of their own. */
   | { type: 'chunk'; bytes: Uint8Array<ArrayBuffer> }
-  /** So many bytes were written into the places. */
-  | { type: 'filled'; length: number }
+  /** So many bytes of the file, from `offset` on, are at their places. */
+  | { type: 'filled'; offset: number; length: number }
   | { type: 'end'; received: number }
   | { type: 'failed'; error: ErrorData };
 
 /** Engine worker to loader. A loader is driven by places (shared memory) or by credit, never by both. */
 export type ToFeed =
   /**
-   * Places in the shared memory to write into, one after another: addresses, each with its length. With `once` the first
-   * writing uses them up, however little it brings.
+   * What is wanted of the file, in its order, and where in the shared memory it goes. With `once` the first writing uses
+   * the places up, however little it brings.
    */
-  | { type: 'places'; memory: WebAssembly.Memory; places: Float64Array; once: boolean }
+  | { type: 'places'; memory: WebAssembly.Memory; wants: Wants; once: boolean }
   /** So many more bytes may be sent as chunks. */
   | { type: 'credit'; length: number }
   /** No more is wanted; answered with 'end'. */

@@ -6,7 +6,6 @@ import type {
   EngineHandle,
   HeaderHandle,
   SluiceModule,
-  Window,
 } from '../../../wasm/module.js';
 import type { OpenModule } from '../src/module.js';
 
@@ -34,8 +33,8 @@ export interface Control {
   promptTokensPerSecond: number;
   /** Bytes that must be there before the first token comes. */
   needed: number;
-  /** The size of the engine's windows and places. */
-  windowBytes: number;
+  /** The size of the engine's places. */
+  placeBytes: number;
   starts: { prompt: string | number[]; options: unknown }[];
   opened: { options: unknown; fileSize: number }[];
   cancels: number;
@@ -53,7 +52,7 @@ export function makeControl(): Control {
     working: () => false,
     promptTokensPerSecond: 0,
     needed: FILE_BYTES,
-    windowBytes: 5000,
+    placeBytes: 5000,
     starts: [],
     opened: [],
     cancels: 0,
@@ -66,7 +65,7 @@ export function errorAnswer(code: string, message: string): Answer {
   return JSON.stringify({ event: 'error', code, message });
 }
 
-const WINDOW_PTR = 1024;
+const PLACE_PTR = 1024;
 
 class FakeEngine implements EngineHandle {
   #words: string[] = [];
@@ -74,6 +73,7 @@ class FakeEngine implements EngineHandle {
   #max = Infinity;
   #running = false;
   #logits = false;
+  #wanted = false;
 
   constructor(
     readonly control: Control,
@@ -86,37 +86,30 @@ class FakeEngine implements EngineHandle {
       ? errorAnswer('invalid_argument', "unknown option 'nonsense'")
       : '';
   }
-  /** As the real one: a buffer that is used again while the header comes, then places that stay. */
-  window(): Window {
-    const { taken, windowBytes } = this.control;
-    if (!this.understood()) return { ptr: WINDOW_PTR, length: HEADER_BYTES, error: '' };
-    const at = taken.length;
-    return { ptr: WINDOW_PTR + at, length: windowBytes - (at % windowBytes), error: '' };
-  }
-  places(): Float64Array {
-    const places: number[] = [];
-    for (let at = this.control.taken.length; at < FILE_BYTES;) {
-      const length = Math.min(this.control.windowBytes, FILE_BYTES - at);
-      places.push(WINDOW_PTR + at, length);
-      at += length;
+  /** As the real one: a buffer that is used again while the header comes, then places that stay, each given once. */
+  wants(): Float64Array {
+    const { taken, placeBytes } = this.control;
+    if (!this.understood()) return Float64Array.of(taken.length, PLACE_PTR, HEADER_BYTES);
+    const wants: number[] = [];
+    for (let at = this.#wanted ? FILE_BYTES : taken.length; at < FILE_BYTES; at += placeBytes) {
+      // In an order of its own, and not where the header's place is.
+      wants.unshift(at, PLACE_PTR + HEADER_BYTES + at, Math.min(placeBytes, FILE_BYTES - at));
     }
-    return Float64Array.from(places);
+    this.#wanted = true;
+    return Float64Array.from(wants);
   }
-  commit(length: number): Answer {
+  filled(offset: number, length: number): Answer {
     const { taken } = this.control;
-    taken.push(...new Uint8Array(this.memory.buffer, this.window().ptr, length));
+    const ptr = PLACE_PTR + (this.understood() ? HEADER_BYTES + offset : 0);
+    if (offset !== taken.length) return errorAnswer('invalid_argument', 'bytes out of order');
+    for (const byte of new Uint8Array(this.memory.buffer, ptr, length)) taken.push(byte);
     const magic = String.fromCharCode(...taken.slice(0, 4));
     return 'GGUF'.startsWith(magic)
       ? ''
       : errorAnswer('bad_file', `the file begins with '${magic}', not with GGUF`);
   }
-  push(): Answer {
-    return errorAnswer('invalid_argument', 'not used');
-  }
-  endOfFile(): Answer {
-    return this.loaded()
-      ? ''
-      : errorAnswer('bad_file', `the file ends after ${this.control.taken.length} bytes`);
+  endOfFile(size: number): Answer {
+    return this.loaded() ? '' : errorAnswer('bad_file', `the file ends after ${size} bytes`);
   }
   understood(): boolean {
     return this.control.taken.length >= HEADER_BYTES;
@@ -268,7 +261,7 @@ export function fakeModule(control: Control, shared: boolean): OpenModule {
         super(control, text);
       }
     },
-    allocate: () => WINDOW_PTR,
+    allocate: () => PLACE_PTR,
     release: () => {},
   };
   return { module, memory, maxBytes: 1 << 30 };

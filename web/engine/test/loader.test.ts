@@ -121,12 +121,15 @@ describe('runLoader, into shared memory', () => {
     stubFetch(() => bodyOf(file));
     const memory = shared();
     const seen: number[] = [];
-    const places = Float64Array.of(64, size);
     const sink = new Sink((message, self) => {
-      if (message.type === 'filled')
+      if (message.type === 'filled') {
+        expect(message.offset).toBe(seen.length);
         seen.push(...new Uint8Array(memory.buffer, 64, message.length));
-      if (message.type === 'opened' || message.type === 'filled')
-        self.send({ type: 'places', memory, places, once: true });
+      }
+      if (message.type === 'opened' || message.type === 'filled') {
+        const wants = Float64Array.of(seen.length, 64, size);
+        self.send({ type: 'places', memory, wants, once: true });
+      }
     });
     await runLoader(URL_SOURCE, 1000, sink);
     expect(seen).toEqual([...file]);
@@ -138,21 +141,27 @@ describe('runLoader, into shared memory', () => {
     // Smaller than the pieces of 1000 and larger, in no order in the memory; the last one has room to spare.
     const sizes = [1, 999, 300, 300, 300, 3000, 5, 4000, 5000];
     let end = 20_000;
-    const places = sizes.map((size) => [(end -= size + 8), size]);
+    // Between two wants 7 bytes are of no use.
+    let offset = 3;
+    const wants = sizes.map((size) => [(offset += size + 7) - size, (end -= size + 8), size]);
     const sink = new Sink((message, self) => {
       if (message.type === 'opened')
         self.send({
           type: 'places',
           memory,
-          places: Float64Array.from(places.flat()),
+          wants: Float64Array.from(wants.flat()),
           once: false,
         });
     });
     await runLoader(URL_SOURCE, 1000, sink);
-    const written = places.flatMap(([ptr, size]) => [...new Uint8Array(memory.buffer, ptr, size)]);
-    expect(written.slice(0, file.length)).toEqual([...file]);
+    for (const [at = 0, ptr, size = 0] of wants) {
+      const part = file.subarray(at, at + size);
+      expect([...new Uint8Array(memory.buffer, ptr, part.length)]).toEqual([...part]);
+    }
     const told = sink.messages.filter(({ type }) => type === 'filled');
-    expect(told).toEqual(Array.from({ length: 10 }, () => ({ type: 'filled', length: 1000 })));
+    expect(told).toEqual(
+      Array.from({ length: 10 }, (_, i) => ({ type: 'filled', offset: 1000 * i, length: 1000 })),
+    );
   });
 
   it('reads a stream of bytes into a buffer of its own, which it uses again', async () => {
@@ -174,7 +183,7 @@ describe('runLoader, into shared memory', () => {
     const memory = shared();
     const sink = new Sink((message, self) => {
       if (message.type === 'opened')
-        self.send({ type: 'places', memory, places: Float64Array.of(8, 20_000), once: false });
+        self.send({ type: 'places', memory, wants: Float64Array.of(0, 8, 20_000), once: false });
     });
     await runLoader(URL_SOURCE, 1000, sink);
     expect([...new Uint8Array(memory.buffer, 8, file.length)]).toEqual([...file]);
@@ -187,7 +196,7 @@ describe('runLoader, into shared memory', () => {
     const memory = shared();
     const sink = new Sink((message, self) => {
       if (message.type === 'opened')
-        self.send({ type: 'places', memory, places: Float64Array.of(0, 2500), once: false });
+        self.send({ type: 'places', memory, wants: Float64Array.of(0, 0, 2500), once: false });
       if (message.type === 'filled' && message.length < 1000) self.send({ type: 'stop' });
     });
     await runLoader(URL_SOURCE, 1000, sink);

@@ -1,0 +1,313 @@
+// Weights that arrive in any order, into fewer places than there are layers: the same hashes. What
+// is wanted comes in the order of execution.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "engine_fixture.h"
+
+namespace sluice {
+namespace {
+
+constexpr uint32_t kLayers = 6;
+
+// A model of some layers whose tensors lie in the file in reverse: the head first.
+std::string reversed_file(std::string_view name) {
+  TinyModel model = tiny_model_named(name);
+  model.n_layers = kLayers;
+  model.reversed = true;
+  return build_tiny_model(model);
+}
+
+LoadOptions two_layers() {
+  LoadOptions options;
+  options.threads = 2;
+  options.layer_places = 2;
+  return options;
+}
+
+// Brings the header, piece by piece, and what came behind it.
+void bring_header(Engine& engine, std::string_view file, size_t piece) {
+  while (!engine.understood()) {
+    const Want want = engine.wants(1).front();
+    const size_t n = std::min({piece, want.place.size(), file.size() - want.offset});
+    std::memcpy(want.place.data(), file.data() + want.offset, n);
+    ASSERT_TRUE(engine.filled(want.offset, n).has_value());
+  }
+}
+
+// Serves wants from several threads while it lives: in pieces of random sizes, in random order.
+class RandomSource {
+ public:
+  RandomSource(Engine& engine, std::string_view file, int n_threads, unsigned seed) {
+    for (int i = 0; i < n_threads; ++i) {
+      threads_.emplace_back([this, &engine, file, random = std::mt19937(seed + i)]() mutable {
+        while (!over_) serve(engine, file, random);
+      });
+    }
+  }
+  ~RandomSource() {
+    over_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  static void serve(Engine& engine, std::string_view file, std::mt19937& random) {
+    std::vector<Want> pieces;
+    for (Want want : engine.wants(1 + random() % 40000)) {
+      while (!want.place.empty()) {
+        const size_t n = std::min<size_t>(want.place.size(), 1 + random() % 3000);
+        pieces.push_back({want.offset, want.place.first(n), 1});
+        want.offset += n;
+        want.place = want.place.subspan(n);
+      }
+    }
+    if (pieces.empty()) std::this_thread::yield();
+    std::ranges::shuffle(pieces, random);
+    for (const Want& piece : pieces) {
+      std::memcpy(piece.place.data(), file.data() + piece.offset, piece.place.size());
+      const Status status = engine.filled(piece.offset, piece.place.size());
+      EXPECT_TRUE(status.has_value()) << status.error().message;
+    }
+  }
+
+  std::atomic<bool> over_{false};
+  std::vector<std::thread> threads_;
+};
+
+// Steps until done, waiting for weights as often as that takes; the ids that came.
+std::vector<TokenId> run(Engine& engine) {
+  std::vector<TokenId> ids;
+  for (;;) {
+    const auto event = engine.step();
+    if (!event.has_value()) {
+      ADD_FAILURE() << event.error().message;
+      return ids;
+    }
+    if (event->kind == Event::Kind::done) return ids;
+    if (event->kind == Event::Kind::token) ids.push_back(event->id);
+    if (event->kind == Event::Kind::waiting) std::this_thread::yield();
+  }
+}
+
+class Orders : public testing::TestWithParam<const char*> {};
+
+TEST_P(Orders, OfArrivalChangeNoBit) {
+  const std::string file = reversed_file(GetParam());
+  const auto whole = load_bytes(file, small());
+  ASSERT_NE(whole, nullptr);
+  const std::vector<TokenId> ids = some_ids(20, whole->config().n_vocab);
+  const std::string expected = hash_of(*whole, ids);
+  const std::vector<TokenId> expected_ids = generate(*whole, ids, greedy(4)).ids();
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    auto engine = Engine::create(two_layers(), file.size(), Arrival::any_order);
+    ASSERT_TRUE(engine.has_value());
+    bring_header(**engine, file, 700 * seed);
+    // Two layers take the place of six.
+    EXPECT_LT((*engine)->memory_plan().weights, whole->memory_plan().weights);
+    const RandomSource source(**engine, file, 3, seed);
+    for (const int64_t batch : {0, 7}) {
+      ASSERT_TRUE((*engine)->start_logits(ids, batch).has_value());
+      run(**engine);
+      EXPECT_EQ(logits_hash((*engine)->logits()), expected) << "seed " << seed;
+    }
+    (*engine)->reset();
+    ASSERT_TRUE((*engine)->start(ids, greedy(4)).has_value());
+    EXPECT_EQ(run(**engine), expected_ids);
+    EXPECT_FALSE((*engine)->loaded());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Orders,
+                         testing::Values("llama-q8_0", "qwen2-q4_0", "qwen3-bf16", "llama-q4_k_m",
+                                         "llama-freqs-f32", "qwen2-odd-q8_0"),
+                         [](const auto& each) { return test_name(each.param); });
+
+// The slots of tensors by name, in the order of execution.
+int slot_of(std::string_view tensor) {
+  if (tensor == "token_embd.weight") return 0;
+  if (tensor.starts_with("blk.")) return 1 + (tensor[4] - '0');
+  return 1 + static_cast<int>(kLayers);
+}
+
+TEST(OrdersOfWants, AreThatOfExecution) {
+  const std::string file = reversed_file("qwen3-q8_0");
+  const auto header = parse_gguf(as_bytes(file), file.size());
+  ASSERT_TRUE(header.has_value());
+  for (const uint64_t bytes : {uint64_t{1}, uint64_t{5000}, UINT64_MAX}) {
+    auto engine = Engine::create(small(), file.size(), Arrival::any_order);
+    ASSERT_TRUE(engine.has_value());
+    bring_header(**engine, file, 1);
+    int slot = 0;
+    uint64_t wanted = 0;
+    for (;;) {
+      const std::vector<Want> wants = (*engine)->wants(bytes);
+      if (wants.empty()) break;
+      for (const Want& want : wants) {
+        const auto tensor = std::ranges::find_if(header->tensors, [&](const TensorInfo& t) {
+          const uint64_t begin = header->data_offset + t.offset;
+          return begin <= want.offset && want.offset + want.place.size() <= begin + t.bytes;
+        });
+        ASSERT_NE(tensor, header->tensors.end()) << want.offset;
+        EXPECT_GE(slot_of(tensor->name), slot) << tensor->name;
+        slot = slot_of(tensor->name);
+        wanted += want.place.size();
+      }
+    }
+    uint64_t all = 0;
+    for (const TensorInfo& tensor : header->tensors) all += tensor.bytes;
+    EXPECT_EQ(wanted, all) << "asked for " << bytes << " bytes at a time";
+  }
+}
+
+TEST(OrdersOfWants, OfAStreamNeedAPlaceForEachLayer) {
+  const std::string file = reversed_file("llama-q8_0");
+  auto engine = Engine::create(two_layers(), file.size());
+  ASSERT_TRUE(engine.has_value());
+  const Status status = Stream(**engine).push(as_bytes(file));
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(code_name(status.error().code), code_name(Code::budget_too_small));
+  EXPECT_NE(status.error().message.find("6 layers"), std::string::npos) << status.error().message;
+}
+
+TEST(OrdersOfWants, BytesThatNobodyAskedForAreRefused) {
+  const std::string file = reversed_file("llama-q8_0");
+  auto engine = Engine::create(small(), file.size(), Arrival::any_order);
+  ASSERT_TRUE(engine.has_value());
+  EXPECT_EQ((*engine)->filled(5, 1).error().code, Code::invalid_argument);
+  bring_header(**engine, file, 1);
+  const std::vector<Want> wants = (*engine)->wants(4000);
+  const Want& first = wants.front();
+  const uint64_t size = first.place.size();
+  const auto refused = [&](uint64_t offset, uint64_t n) {
+    const Status status = (*engine)->filled(offset, n);
+    EXPECT_FALSE(status.has_value()) << offset << " " << n;
+    return !status.has_value() && status.error().code == Code::invalid_argument;
+  };
+  EXPECT_TRUE(refused(first.offset + size, 1));  // not asked for
+  std::memcpy(first.place.data(), file.data() + first.offset, size);
+  ASSERT_TRUE((*engine)->filled(first.offset + 10, 20).has_value());
+  ASSERT_TRUE((*engine)->filled(first.offset + 40, 20).has_value());
+  for (const uint64_t at : {5, 10, 15, 20, 29, 35, 40, 59})
+    EXPECT_TRUE(refused(first.offset + at, 10)) << at;
+  EXPECT_TRUE(refused(first.offset, UINT64_MAX));
+  ASSERT_TRUE((*engine)->filled(first.offset + 30, 10).has_value());
+  ASSERT_TRUE((*engine)->filled(first.offset, 10).has_value());
+}
+
+// --- weights by themselves -----------------------------------------------------------------------
+
+// A file with a fused matrix [32, 48], experts [32, 16, 3] and a fused vector [48], all F32, whose
+// numbers count from 0 on in each tensor.
+struct Fused {
+  std::string bytes;
+  Gguf header;
+
+  Fused() {
+    GgufBuilder file;
+    file.kv_string("general.architecture", "none");
+    const auto counting = [](size_t n) {
+      std::vector<float> numbers(n);
+      for (size_t i = 0; i < n; ++i) numbers[i] = static_cast<float>(i);
+      return bytes_of(numbers);
+    };
+    file.tensor("qkv", Type::F32, {32, 48}, counting(32 * 48));
+    file.tensor("experts", Type::F32, {32, 16, 3}, counting(32 * 16 * 3));
+    file.tensor("bias", Type::F32, {48}, counting(48));
+    bytes = file.build();
+    auto parsed = parse_gguf(as_bytes(bytes), bytes.size());
+    EXPECT_TRUE(parsed.has_value());
+    if (parsed.has_value()) header = std::move(*parsed);
+  }
+
+  void serve(Weights& weights) const {
+    for (const Want& want : weights.wants(UINT64_MAX)) {
+      std::memcpy(want.place.data(), bytes.data() + want.offset, want.place.size());
+      ASSERT_TRUE(weights.filled(want.offset, want.place.size()).has_value());
+    }
+  }
+};
+
+std::vector<float> row_of(const Matrix& matrix, int64_t row) {
+  std::vector<float> values(static_cast<size_t>(matrix.cols));
+  read_row(matrix, row, values.data());
+  return values;
+}
+
+TEST(Pieces, AreRowsOfFusedTensorsAndExperts) {
+  const Fused file;
+  Needs needs(2);
+  const auto k = needs.add_rows(file.header, "qkv", 0, 48, 32, 16, 20);
+  const auto bias = needs.add_vector_part(file.header, "bias", 0, 48, 16, 20);
+  const auto expert = needs.add_expert(file.header, "experts", 1, 3, 16, 32, 2);
+  ASSERT_TRUE(k.has_value() && bias.has_value() && expert.has_value());
+  EXPECT_TRUE(needs.refuse_others(file.header, "none").has_value());
+  Weights weights(needs);
+  ASSERT_TRUE(weights.allocate().has_value());
+  file.serve(weights);
+  ASSERT_TRUE(weights.resident());
+  for (const int64_t row : {0, 15, 16, 19})
+    EXPECT_EQ(row_of(weights.matrix(*k), row)[3], static_cast<float>((16 + row) * 32 + 3));
+  EXPECT_EQ(weights.vector(*bias)[19], 35.0f);
+  EXPECT_EQ(row_of(weights.matrix(*expert), 5)[31], static_cast<float>((2 * 16 + 5) * 32 + 31));
+}
+
+TEST(Pieces, OfOtherShapesAreRefused) {
+  const Fused file;
+  Needs needs(1);
+  const auto code = [](const Result<int>& result) {
+    return result.has_value() ? "" : code_name(result.error().code);
+  };
+  EXPECT_EQ(code(needs.add_rows(file.header, "qkv", 0, 47, 32, 0, 16)), "bad_file");
+  EXPECT_EQ(code(needs.add_matrix(file.header, "experts", 0, 16, 32)), "bad_file");
+  EXPECT_EQ(code(needs.add_expert(file.header, "experts", 0, 2, 16, 32, 0)), "bad_file");
+  EXPECT_EQ(code(needs.add_vector_part(file.header, "bias", 0, 49, 0, 16)), "bad_file");
+  EXPECT_EQ(code(needs.add_vector(file.header, "nothing", 0, 48)), "bad_file");
+  EXPECT_EQ(needs.pieces().size(), 0u);
+  EXPECT_EQ(code_name(needs.refuse_others(file.header, "none").error().code), "unsupported_model");
+}
+
+// Four slots of one matrix each, the two in the middle taking turns in one place.
+TEST(Slots, AreLeasedLetGoAndWantedAgain) {
+  const Fused file;
+  Needs needs(4);
+  int handles[4];
+  for (int slot = 0; slot < 3; ++slot) {
+    const auto handle = needs.add_expert(file.header, "experts", slot, 3, 16, 32, slot);
+    ASSERT_TRUE(handle.has_value());
+    handles[slot] = *handle;
+  }
+  ASSERT_TRUE(needs.add_vector(file.header, "bias", 3, 48).has_value());
+  Weights weights(needs, {.first = 1, .n = 2, .places = 1});
+  ASSERT_TRUE(weights.allocate().has_value());
+  EXPECT_EQ(weights.bytes(), 2u * 16 * 32 * 4 + 48 * 4);
+  EXPECT_FALSE(weights.lease(1).has_value());
+  file.serve(weights);
+  EXPECT_EQ(weights.state(1), SlotState::resident);
+  EXPECT_EQ(weights.state(2), SlotState::absent);  // no place is free
+  for (const int slot : {1, 2, 1, 2}) {
+    if (weights.state(slot) != SlotState::resident) {
+      EXPECT_FALSE(weights.lease(slot).has_value());
+      file.serve(weights);
+    }
+    const auto lease = weights.lease(slot);
+    ASSERT_TRUE(lease.has_value());
+    // While it is leased nothing takes its place.
+    EXPECT_FALSE(weights.lease(3 - slot).has_value());
+    weights.let_go(slot);
+    EXPECT_TRUE(weights.wants(UINT64_MAX).empty());
+    EXPECT_EQ(row_of(weights.matrix(handles[slot]), 0)[0], static_cast<float>(slot * 16 * 32));
+  }
+  // One with a place of its own stays until it is let go.
+  { const auto lease = weights.lease(0); }
+  EXPECT_EQ(weights.state(0), SlotState::resident);
+  weights.let_go(0);
+  EXPECT_EQ(weights.state(0), SlotState::absent);
+  file.serve(weights);
+  EXPECT_EQ(weights.state(0), SlotState::resident);
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,50 @@
+// A source of weights for tests: a file's bytes in its order, in pieces of any size.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "engine.h"
+
+namespace sluice {
+
+class Stream {
+ public:
+  explicit Stream(Engine& engine) : engine_(engine) {}
+
+  // The file's next bytes. Fails as Engine::filled does.
+  Status push(std::span<const uint8_t> bytes) {
+    while (!bytes.empty()) {
+      const bool header = !engine_.understood();
+      if (header || places_.empty()) {
+        places_ = engine_.wants(UINT64_MAX);
+        std::ranges::sort(places_, {}, &Want::offset);
+      }
+      const size_t n = header ? std::min(bytes.size(), places_[0].place.size()) : bytes.size();
+      for (const Want& want : places_) {
+        const uint64_t begin = std::max(want.offset, at_);
+        const uint64_t end = std::min<uint64_t>(want.offset + want.place.size(), at_ + n);
+        if (begin < end) {
+          std::memcpy(want.place.data() + (begin - want.offset), bytes.data() + (begin - at_),
+                      end - begin);
+        }
+      }
+      SLUICE_TRY(engine_.filled(at_, n));
+      if (header) places_.clear();
+      at_ += n;
+      bytes = bytes.subspan(n);
+    }
+    return {};
+  }
+  Status end() { return engine_.end_of_file(at_); }
+  uint64_t at() const { return at_; }
+
+ private:
+  Engine& engine_;
+  std::vector<Want> places_;  // in the file's order
+  uint64_t at_ = 0;
+};
+
+}  // namespace sluice
