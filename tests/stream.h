@@ -26,10 +26,9 @@ class Stream {
       for (const Want& want : places_) {
         const uint64_t begin = std::max(want.offset, at_);
         const uint64_t end = std::min<uint64_t>(want.offset + want.place.size(), at_ + n);
-        if (begin < end) {
-          std::memcpy(want.place.data() + (begin - want.offset), bytes.data() + (begin - at_),
-                      end - begin);
-        }
+        if (begin >= end) continue;
+        std::memcpy(want.place.data() + (begin - want.offset), bytes.data() + (begin - at_),
+                    static_cast<size_t>(end - begin));
       }
       SLUICE_TRY(engine_.filled(at_, n));
       if (header) places_.clear();

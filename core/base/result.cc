@@ -31,39 +31,59 @@ std::string_view code_name(Code code) {
   return "invalid_argument";
 }
 
-namespace detail {
+namespace {
 
-void append(std::string& out, std::string_view text) { out.append(text); }
-
-void append_signed(std::string& out, int64_t value) {
-  char digits[24];
-  auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
-  out.append(digits, end);
-}
-
-void append_unsigned(std::string& out, uint64_t value) {
+template <typename Integer>
+void append_integer(std::string& out, Integer value) {
   char digits[24];
   auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
   out.append(digits, end);
 }
 
 // By trying: to_chars's own search for the shortest text has tables of 10 kB.
-template <typename Float>
-void append_shortest(std::string& out, Float value, int max_precision) {
+void append_shortest(std::string& out, double value, bool as_float) {
   char digits[40] = {};
-  for (int precision = 6; precision <= max_precision; ++precision) {
-    const auto written =
-        std::to_chars(digits, digits + sizeof digits - 1, static_cast<double>(value),
-                      std::chars_format::general, precision);
+  for (int precision = 6; precision <= (as_float ? 9 : 17); ++precision) {
+    const auto written = std::to_chars(digits, digits + sizeof digits - 1, value,
+                                       std::chars_format::general, precision);
     *written.ptr = 0;
-    if (static_cast<Float>(std::strtod(digits, nullptr)) == value) break;
+    const double read = std::strtod(digits, nullptr);
+    if (as_float ? static_cast<float>(read) == static_cast<float>(value) : read == value) break;
   }
   out.append(digits);
 }
 
-void append(std::string& out, double value) { append_shortest(out, value, 17); }
+}  // namespace
 
-void append(std::string& out, float value) { append_shortest(out, value, 9); }
+namespace detail {
+
+void Part::append_to(std::string& out) const {
+  switch (kind_) {
+    case Kind::text:
+      out.append(text_, size_);
+      break;
+    case Kind::i64:
+      append_integer(out, static_cast<int64_t>(u64_));
+      break;
+    case Kind::u64:
+      append_integer(out, u64_);
+      break;
+    case Kind::f64:
+    case Kind::f32:
+      append_shortest(out, f64_, kind_ == Kind::f32);
+      break;
+  }
+}
+
+std::string concat(std::initializer_list<Part> parts) {
+  std::string out;
+  for (const Part& part : parts) part.append_to(out);
+  return out;
+}
+
+std::unexpected<Error> fail(Code code, std::initializer_list<Part> parts) {
+  return std::unexpected(Error{code, concat(parts)});
+}
 
 }  // namespace detail
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -38,34 +39,44 @@ using Result = std::expected<T, Error>;
 using Status = std::expected<void, Error>;
 
 namespace detail {
-void append(std::string& out, std::string_view text);
-void append(std::string& out, double value);  // the shortest text that stands for this number
-void append(std::string& out, float value);
-void append_signed(std::string& out, int64_t value);
-void append_unsigned(std::string& out, uint64_t value);
-template <typename T>
-requires std::is_integral_v<T>
-void append(std::string& out, T value) {
-  if constexpr (std::is_signed_v<T>) {
-    append_signed(out, static_cast<int64_t>(value));
-  } else {
-    append_unsigned(out, static_cast<uint64_t>(value));
-  }
-}
+// A text or number of a message, by reference.
+class Part {
+ public:
+  Part(std::string_view text) : kind_(Kind::text), size_(text.size()), text_(text.data()) {}
+  Part(const char* text) : Part(std::string_view(text)) {}
+  Part(const std::string& text) : Part(std::string_view(text)) {}
+  Part(double value) : kind_(Kind::f64), f64_(value) {}
+  Part(float value) : kind_(Kind::f32), f64_(static_cast<double>(value)) {}
+  template <typename T>
+  requires std::is_integral_v<T> Part(T value)
+      : kind_(std::is_signed_v<T> ? Kind::i64 : Kind::u64), u64_(static_cast<uint64_t>(value)) {}
+  void append_to(std::string& out) const;  // of a float the shortest text that stands for it
+
+ private:
+  enum class Kind : uint32_t { text, i64, u64, f64, f32 };
+  Kind kind_;
+  size_t size_ = 0;
+  union {
+    const char* text_;
+    uint64_t u64_;
+    double f64_;
+  };
+};
+// Not templates, so that the many messages take little code.
+std::string concat(std::initializer_list<Part> parts);
+std::unexpected<Error> fail(Code code, std::initializer_list<Part> parts);
 }  // namespace detail
 
 // Joins texts and numbers: concat("tensor ", name, " has ", n, " rows").
 template <typename... Parts>
-std::string concat(const Parts&... parts) {
-  std::string out;
-  (detail::append(out, parts), ...);
-  return out;
+[[gnu::always_inline]] inline std::string concat(const Parts&... parts) {
+  return detail::concat({detail::Part(parts)...});
 }
 
 // return fail(Code::bad_file, "the file has ", n, " bytes; ...");
 template <typename... Parts>
-std::unexpected<Error> fail(Code code, const Parts&... parts) {
-  return std::unexpected(Error{code, concat(parts...)});
+[[gnu::always_inline]] inline std::unexpected<Error> fail(Code code, const Parts&... parts) {
+  return detail::fail(code, {detail::Part(parts)...});
 }
 
 // Text from a file made safe for a message: control characters and invalid UTF-8 replaced by '?',

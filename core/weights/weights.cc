@@ -24,10 +24,12 @@ Weights::Weights(const Needs& needs, const Turns& turns)
     Slot& slot = at(piece.slot);
     slot.bytes += memory_of(part);
     slot.parts.push_back(static_cast<int>(parts_.size()));
-    order_.push_back(static_cast<int>(parts_.size()));
+    // In the file pieces lie much as they are bound: an insertion moves little.
+    auto place = order_.end();
+    while (place != order_.begin() && needs.piece(*(place - 1)).begin > piece.begin) --place;
+    order_.insert(place, static_cast<int>(parts_.size()));
     parts_.push_back(std::move(part));
   }
-  std::ranges::sort(order_, {}, [&](int handle) { return needs.piece(handle).begin; });
   for (int slot = 0; slot < needs.n_slots(); ++slot) {
     if (turns_.has(slot)) {
       turn_bytes_ = std::max(turn_bytes_, at(slot).bytes);

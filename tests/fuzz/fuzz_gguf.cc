@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "../stream.h"
 #include "engine.h"
-#include "stream.h"
 #include "weights/gguf.h"
 
 namespace {
