@@ -22,19 +22,16 @@ std::vector<Line> lines(int64_t bytes) {
 // One thread's operands: zeros everywhere, as the time doesn't depend on them.
 class Product {
  public:
-  Product(const Kernels& kernels, Type type)
-      : kernels_(kernels), type_(type), floats_(traits(type).group == 0) {
+  Product(const Kernels& kernels, Type type) : kernels_(kernels), floats_(traits(type).floats) {
     describe_panel(type, panel_);
     panel_.codes = codes_[0].bytes;
     panel_.scales = panel_.mins = reinterpret_cast<float*>(scales_[0].bytes);
   }
 
   void run() {
-    if (floats_) {
-      const Kernels::Float multiply = type_ == Type::F32   ? kernels_.float_f32
-                                      : type_ == Type::F16 ? kernels_.float_f16
-                                                           : kernels_.float_bf16;
-      multiply(codes_[0].bytes, x_.data(), kCols, kTokens, out_.data(), kStripRows);
+    if (floats_ != FloatKind::none) {
+      kernels_.float_product(floats_, codes_[0].bytes, x_.data(), kCols, kTokens, out_.data(),
+                             kStripRows);
       return;
     }
     const Acts acts{q_.data(), digits_.data(), d_.data(), d_.data(), sums_.data(), kCols};
@@ -43,8 +40,7 @@ class Product {
 
  private:
   const Kernels& kernels_;
-  Type type_;
-  bool floats_;
+  FloatKind floats_;
   Panel panel_{};
   std::vector<Line> codes_ = lines(kCols * kStripRows * 4);  // enough for f32
   std::vector<Line> scales_ = lines(kCols * 4);              // of groups of 16

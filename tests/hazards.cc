@@ -444,7 +444,7 @@ std::vector<Hazard> all_hazards() {
       "offset_past_2_32",
       "one_byte_short",
       "attention.head_count_0",
-      "type_Q2_K",
+      "type_I32",
       "weights_scale_nan",
       "architecture_unknown",
       "scores_too_few",

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/aligned.h"
+#include "blocks.h"
 #include "kernels/kernels.h"
 
 namespace sluice {
@@ -57,14 +58,14 @@ struct Data {
   }
 };
 
-// Blocks of any codes with the f16 scale 1/16 in every place where a type keeps one.
+// Blocks of any codes with the f16 scale 1/16 in every place where a type keeps one; floats
+// become 1.
 void set_scales(Type type, uint8_t* rows, size_t bytes) {
   const TypeTraits& t = traits(type);
-  const uint16_t scale = 0x2c00;
-  for (size_t at = 0; at + t.block_bytes <= bytes; at += t.block_bytes) {
-    std::memcpy(rows + at + (type == Type::Q6_K ? 208 : 0), &scale, 2);
-    if (t.has_min) std::memcpy(rows + at + 2, &scale, 2);
-  }
+  const uint32_t one = t.floats == FloatKind::f32   ? 0x3f800000
+                       : t.floats == FloatKind::f16 ? 0x3c00
+                                                    : 0x3f80;
+  set_floats(t, rows, bytes, [&] { return t.group != 0 ? 0x2c00 : one; });
 }
 
 class Bench {
@@ -88,12 +89,11 @@ class Bench {
   void run(std::string_view only) {
     std::printf("%s\n", kernels_.name);
     const auto wanted = [&](std::string_view name) { return only.empty() || only == name; };
-    for (const Type type : {Type::Q4_0, Type::Q4_1, Type::Q5_0, Type::Q5_1, Type::Q8_0, Type::Q4_K,
-                            Type::Q5_K, Type::Q6_K}) {
+    for (const Type type : integer_types()) {
       if (wanted("decode")) decode(type);
       if (wanted("gemm")) gemm(type);
     }
-    for (const Type type : {Type::F32, Type::F16, Type::BF16}) {
+    for (const Type type : float_types()) {
       if (wanted("float")) floats(type);
     }
     if (wanted("vectors")) vectors();
@@ -111,13 +111,7 @@ class Bench {
   Data strip(Type type, int64_t n_strips = 1) {
     const size_t bytes = 16 * static_cast<size_t>(row_bytes(traits(type), kCols));
     Data rows = Data::make(bytes, 7);
-    if (traits(type).group != 0) set_scales(type, rows.memory.data(), bytes);
-    if (traits(type).group == 0) {  // values between 1 and 2 in any of the types
-      for (size_t i = 1; i < bytes; i += 2) rows.memory.data()[i] = 0x3f;
-      if (type == Type::F16) {
-        for (size_t i = 1; i < bytes; i += 2) rows.memory.data()[i] = 0x3c;
-      }
-    }
+    set_scales(type, rows.memory.data(), bytes);
     Data packed{*AlignedBuffer::allocate(bytes * static_cast<size_t>(n_strips), "weights")};
     for (size_t s = 0; s < static_cast<size_t>(n_strips); ++s) {
       pack_strip(type, rows.memory.data(), kCols, packed.memory.data() + s * bytes);
@@ -156,12 +150,10 @@ class Bench {
 
   void floats(Type type) {
     const Data weights = strip(type);
-    const auto product = type == Type::F32   ? kernels_.float_f32
-                         : type == Type::F16 ? kernels_.float_f16
-                                             : kernels_.float_bf16;
     for (const int tokens : {1, kTokens}) {
       print("float", type, tokens, time_ns([&] {
-              product(weights.memory.data(), x_.data(), kCols, tokens, out_.data(), 16);
+              kernels_.float_product(traits(type).floats, weights.memory.data(), x_.data(), kCols,
+                                     tokens, out_.data(), 16);
             }));
     }
   }

@@ -1,5 +1,6 @@
 // make_models OUTDIR                            the tiny models of the tests, as files
 // make_models OUTDIR --big SHAPE --type TYPE    a model of random weights in a real one's shape
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -10,11 +11,11 @@
 namespace {
 
 int usage() {
-  std::fputs(
-      "usage: make_models OUTDIR [--big SHAPE --type TYPE]\n"
-      "SHAPE: smollm2-135m, qwen3-0.6b or llama-3.2-1b\n"
-      "TYPE: F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, Q6_K or Q4_K_M\n",
-      stderr);
+  std::fprintf(stderr,
+               "usage: make_models OUTDIR [--big SHAPE --type TYPE]\n"
+               "SHAPE: smollm2-135m, qwen3-0.6b or llama-3.2-1b\n"
+               "TYPE: %s or Q4_K_M\n",
+               sluice::computed_type_names().c_str());
   return 2;
 }
 
@@ -35,11 +36,8 @@ bool write_file(const std::string& path, Write write) {
 }
 
 const sluice::TypeTraits* traits_named(const std::string& name) {
-  for (uint32_t type = 0; type < sluice::kTypeSlots; ++type) {
-    const sluice::TypeTraits* found = sluice::find_traits(type);
-    if (found != nullptr && found->name == name) return found;
-  }
-  return nullptr;
+  const auto* const found = std::ranges::find(sluice::kTypes, name, &sluice::TypeTraits::name);
+  return found != std::end(sluice::kTypes) && found->computed ? found : nullptr;
 }
 
 int write_big(const std::string& dir, const std::string& shape, const std::string& type) {

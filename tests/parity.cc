@@ -8,6 +8,7 @@
 
 #include "base/half.h"
 #include "base/math.h"
+#include "blocks.h"
 #include "parity_support.h"
 
 namespace sluice::parity {
@@ -33,37 +34,22 @@ void Report::equal_bytes(const std::string& what, const void* got, const void* w
 }
 namespace {
 
-constexpr Type kIntegerTypes[] = {Type::Q4_0, Type::Q4_1, Type::Q5_0, Type::Q5_1,
-                                  Type::Q8_0, Type::Q4_K, Type::Q5_K, Type::Q6_K};
-constexpr Type kFloatTypes[] = {Type::F32, Type::F16, Type::BF16};
-
 // Rows of any bytes whose f16 scales are finite: all codes occur, the extreme ones too.
 ByteVector random_rows(Random& random, Type type, int64_t rows, int64_t cols) {
   const TypeTraits& t = traits(type);
   ByteVector bytes(static_cast<size_t>(rows) *
                    static_cast<size_t>(row_bytes(t, static_cast<uint64_t>(cols))));
   for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.bits());
-  for (size_t at = 0; at < bytes.size(); at += t.block_bytes) {
-    uint8_t* block = bytes.data() + at;
-    if (type == Type::F32) {
-      const float value = random.uniform();
-      std::memcpy(block, &value, 4);
-    } else if (type == Type::BF16) {
-      put_half(block, f32_to_bf16(random.uniform()));
-    } else {
-      put_half(block + (type == Type::Q6_K ? 208 : 0), random.half());
-      if (t.has_min) put_half(block + 2, random.half());
-    }
-  }
   // Some blocks with the extreme codes throughout.
   if (t.group != 0) {
     for (size_t at = 0; at < bytes.size(); at += 5 * t.block_bytes) {
-      const uint8_t value = random.below(2) == 0 ? 0x80 : 0xff;
-      const size_t begin = type == Type::Q6_K ? 0 : t.has_min ? 4 : 2;
-      const size_t end = type == Type::Q6_K ? 208 : t.block_bytes;
-      std::memset(bytes.data() + at + begin, value, end - begin);
+      std::memset(bytes.data() + at, random.below(2) == 0 ? 0x80 : 0xff, t.block_bytes);
     }
   }
+  set_floats(t, bytes.data(), bytes.size(), [&]() -> uint32_t {
+    if (t.floats == FloatKind::f32) return std::bit_cast<uint32_t>(random.uniform());
+    return t.floats == FloatKind::bf16 ? f32_to_bf16(random.uniform()) : random.half();
+  });
   return bytes;
 }
 
@@ -216,7 +202,7 @@ void compare_tokens(Report& report, const std::string& what, const Floats& want,
 
 void check_gemm(const Kernels& kernels, Report& report) {
   Random random(2);
-  for (const Type type : kIntegerTypes) {
+  for (const Type type : integer_types()) {
     for (const int64_t unit : {1, 2, 3, 9}) {
       const int64_t cols = unit * traits(type).block;
       for (const int n_rows : {16, 1, 7}) {
@@ -237,7 +223,7 @@ void check_gemm(const Kernels& kernels, Report& report) {
 
 void check_direct(const Kernels& kernels, Report& report) {
   Random random(3);
-  for (const Type type : kIntegerTypes) {
+  for (const Type type : integer_types()) {
     for (const int64_t unit : {1, 2, 3, 9}) {
       const int64_t cols = unit * traits(type).block;
       const int n_tokens = unit <= 3 ? 17 : 5;
@@ -256,7 +242,7 @@ void check_direct(const Kernels& kernels, Report& report) {
 
 void check_unpack(const Kernels& kernels, Report& report) {
   Random random(9);
-  for (const Type type : kIntegerTypes) {
+  for (const Type type : integer_types()) {
     for (const int64_t unit : {1, 2, 3, 9}) {
       const int64_t cols = unit * traits(type).block;
       const ByteVector rows = random_rows(random, type, 16, cols);
@@ -282,10 +268,7 @@ void check_unpack(const Kernels& kernels, Report& report) {
 
 void check_float(const Kernels& kernels, Report& report) {
   Random random(4);
-  for (const Type type : kFloatTypes) {
-    const auto product = type == Type::F32   ? kernels.float_f32
-                         : type == Type::F16 ? kernels.float_f16
-                                             : kernels.float_bf16;
+  for (const Type type : float_types()) {
     for (const int64_t cols : {1, 7, 32, 100}) {
       const int n_tokens = 17;
       const ByteVector rows = random_rows(random, type, 16, cols);
@@ -295,7 +278,8 @@ void check_float(const Kernels& kernels, Report& report) {
       const Floats want = reference_outputs(type, rows, 16, cols, {}, x, n_tokens);
       compare_tokens(report, "float " + describe(type, cols, 16, n_tokens), want,
                      [&](int n, float* out, int64_t stride) {
-                       product(strip.data() + 1, x.data(), cols, n, out, stride);
+                       kernels.float_product(traits(type).floats, strip.data() + 1, x.data(), cols,
+                                             n, out, stride);
                      });
     }
   }
@@ -306,7 +290,7 @@ void check_float(const Kernels& kernels, Report& report) {
     if ((i & 0x7c00u) == 0x7c00u) continue;
     const float one = 1.0f;
     Floats got(16), want(16);
-    kernels.float_f16(&halves[2 * i], &one, 1, 1, got.data(), 16);
+    kernels.float_product(FloatKind::f16, &halves[2 * i], &one, 1, 1, got.data(), 16);
     for (size_t r = 0; r < 16; ++r) want[r] = 0.0f + f16_to_f32(static_cast<uint16_t>(i + r));
     report.equal("halves", got.data(), want.data(), 16);
   }

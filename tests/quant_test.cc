@@ -8,16 +8,16 @@
 #include <cstring>
 #include <functional>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "base/half.h"
+#include "blocks.h"
 #include "quant/matrix.h"
+#include "quant/quantize.h"
 
 namespace sluice {
 namespace {
-
-constexpr Type kTypes[] = {Type::F32,  Type::F16,  Type::BF16, Type::Q4_0, Type::Q4_1, Type::Q5_0,
-                           Type::Q5_1, Type::Q8_0, Type::Q4_K, Type::Q5_K, Type::Q6_K};
 
 float half_at(const uint8_t* p) { return f16_to_f32(static_cast<uint16_t>(p[0] | p[1] << 8)); }
 
@@ -65,8 +65,10 @@ float element(Type type, const uint8_t* b, int i) {
       const int code = (quarter < 2 ? low & 15 : low >> 4) | high << 4;
       return half_at(b + 208) * f(static_cast<int8_t>(b[192 + i / 16])) * f(code - 32);
     }
+    default:
+      ADD_FAILURE() << "element() has no reading of " << traits(type).name << ": write one";
+      return NAN;
   }
-  return NAN;
 }
 
 std::vector<uint8_t> random_bytes(Type type, int64_t rows, int64_t cols, uint32_t seed) {
@@ -76,11 +78,10 @@ std::vector<uint8_t> random_bytes(Type type, int64_t rows, int64_t cols, uint32_
                              static_cast<size_t>(row_bytes(t, static_cast<uint64_t>(cols))));
   for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
   // Exponents that keep halves and floats finite.
-  for (size_t at = 0; at < bytes.size(); at += t.block_bytes) {
-    const auto finite = [&](size_t i) { bytes[at + i] &= 0xb7; };
-    finite(t.type == Type::F32 ? 3 : t.type == Type::Q6_K ? 209 : 1);
-    if (t.has_min) finite(3);
-  }
+  set_floats(t, bytes.data(), bytes.size(), [&] {
+    const auto bits = static_cast<uint32_t>(random());
+    return float_bytes(t) == 4 ? bits & 0xb7ffffff : bits & 0xb7ff;
+  });
   return bytes;
 }
 
@@ -95,26 +96,56 @@ std::vector<float> normal_values(int64_t n, uint32_t seed) {
   return values;
 }
 
-TEST(Quant, FindsTheTypesOfTheTableAndNoOthers) {
-  for (uint32_t number = 0; number < 100; ++number) {
-    const TypeTraits* t = find_traits(number);
-    bool known = false;
-    for (const Type type : kTypes) known = known || static_cast<uint32_t>(type) == number;
-    ASSERT_EQ(t != nullptr, known) << number;
-    if (t == nullptr) continue;
-    const FileType file = file_type(number);
-    EXPECT_STREQ(t->name, file.name);
-    EXPECT_EQ(t->block, file.block);
-    EXPECT_EQ(t->block_bytes, file.block_bytes);
+TEST(Quant, FindsTypesByTheirNumbers) {
+  EXPECT_EQ(find_traits(0), &traits(Type::F32));
+  EXPECT_EQ(find_traits(14), &traits(Type::Q6_K));
+  for (const uint32_t not_computed : {4u, 9u, 24u, 43u, 0xffffffffu}) {
+    EXPECT_EQ(find_traits(not_computed), nullptr) << not_computed;
   }
-  EXPECT_EQ(find_traits(0xffffffffu), nullptr);
-  EXPECT_EQ(file_type(0xffffffffu).name, nullptr);
-  EXPECT_STREQ(file_type(10).name, "Q2_K");
-  EXPECT_EQ(file_type(4).block, 0u);
+}
+
+TEST(Quant, NamesTheTypesForMessages) {
+  const std::string names = computed_type_names();
+  EXPECT_TRUE(names.starts_with("F32, F16, Q4_0, Q4_1, ")) << names;
+  EXPECT_TRUE(names.ends_with(", BF16")) << names;
+  EXPECT_EQ(names.find("Q8_1"), std::string::npos) << names;
+}
+
+// Every bit of a block is part of one number, or of none that counts; each number has its own.
+TEST(Quant, RowsGiveEveryNumberItsOwnBits) {
+  for (const Type type : integer_types()) {
+    const TypeTraits& t = traits(type);
+    SCOPED_TRACE(t.name);
+    std::vector<uint8_t> used(t.block_bytes);
+    const auto take = [&](size_t at, int bits) {
+      ASSERT_LT(at, used.size());
+      EXPECT_EQ(used[at] & bits, 0) << "byte " << at;
+      used[at] = static_cast<uint8_t>(used[at] | bits);
+    };
+    const auto take_plane = [&](const Plane& plane, uint32_t n) {
+      if (plane.bits == 0) return;
+      const uint32_t span = 8u / plane.bits * plane.run;
+      for (uint32_t i = 0; i < n; ++i) {
+        take(plane.at + i / span * plane.run + i % plane.run,
+             ((1 << plane.bits) - 1) << i % span / plane.run * plane.bits);
+      }
+    };
+    for (const size_t place : places_of_floats(t)) take(place, 255), take(place + 1, 255);
+    take_plane(t.low, t.block);
+    take_plane(t.high, t.block);
+    const uint32_t groups = t.block / static_cast<uint32_t>(t.group);
+    if (t.scales.kind == Scales::sixes) {
+      for (size_t i = 0; i < 12; ++i) take(t.scales.low.at + i, 255);
+    } else {
+      take_plane(t.scales.low, t.has_min ? 2 * groups : groups);
+      take_plane(t.scales.high, t.has_min ? 2 * groups : groups);
+    }
+    EXPECT_EQ(used, std::vector<uint8_t>(t.block_bytes, 255));
+  }
 }
 
 TEST(Quant, DequantizesEveryElementAsTheFormatSays) {
-  for (const Type type : kTypes) {
+  for (const Type type : every_type()) {
     const TypeTraits& t = traits(type);
     const int64_t n = 3 * t.block;
     const std::vector<uint8_t> row = random_bytes(type, 1, n, 5);
@@ -129,7 +160,7 @@ TEST(Quant, DequantizesEveryElementAsTheFormatSays) {
 }
 
 TEST(Quant, UnpacksCodesThatGiveTheValues) {
-  for (const Type type : kTypes) {
+  for (const Type type : every_type()) {
     const TypeTraits& t = traits(type);
     if (t.group == 0) continue;
     const int64_t n = 5 * t.block;
@@ -159,7 +190,7 @@ TEST(Quant, RoundsWithinTheFormatsError) {
   for (const auto& [type, bound] : bounds) {
     const TypeTraits& t = traits(type);
     std::vector<uint8_t> row(static_cast<size_t>(row_bytes(t, static_cast<uint64_t>(n))));
-    t.quantize(values.data(), n, row.data());
+    quantizer(type)(values.data(), n, row.data());
     std::vector<float> back(values.size());
     t.dequantize(row.data(), n, back.data());
     double error = 0, power = 0;
@@ -172,20 +203,22 @@ TEST(Quant, RoundsWithinTheFormatsError) {
 }
 
 TEST(Quant, RoundsZerosConstantsAndGarbageWithoutHarm) {
-  for (const Type type : kTypes) {
+  for (const Type type : every_type()) {
     const TypeTraits& t = traits(type);
+    Quantize* const quantize = quantizer(type);
+    if (quantize == nullptr) continue;
     const int64_t n = 2 * t.block;
     std::vector<uint8_t> row(static_cast<size_t>(row_bytes(t, static_cast<uint64_t>(n))));
     std::vector<float> back(static_cast<size_t>(n));
-    t.quantize(std::vector<float>(static_cast<size_t>(n), 0.0f).data(), n, row.data());
+    quantize(std::vector<float>(static_cast<size_t>(n), 0.0f).data(), n, row.data());
     t.dequantize(row.data(), n, back.data());
     for (const float value : back) ASSERT_EQ(value, 0.0f) << t.name;
-    t.quantize(std::vector<float>(static_cast<size_t>(n), -0.75f).data(), n, row.data());
+    quantize(std::vector<float>(static_cast<size_t>(n), -0.75f).data(), n, row.data());
     t.dequantize(row.data(), n, back.data());
     for (const float value : back) ASSERT_NEAR(value, -0.75f, 0.02f) << t.name;
     std::vector<float> odd(static_cast<size_t>(n), 1e38f);
     for (size_t i = 0; i < odd.size(); i += 3) odd[i] = i % 2 == 0 ? NAN : -INFINITY;
-    t.quantize(odd.data(), n, row.data());  // no value is promised, only that nothing traps
+    quantize(odd.data(), n, row.data());  // no value is promised, only that nothing traps
     t.dequantize(row.data(), n, back.data());
   }
 }
@@ -196,7 +229,7 @@ TEST(Quant, QuantizesQ8AsAWorkedExample) {
   values[1] = 63.5f;  // halves go away from zero
   values[2] = -0.5f;
   std::vector<uint8_t> row(34);
-  traits(Type::Q8_0).quantize(values.data(), 32, row.data());
+  quantizer(Type::Q8_0)(values.data(), 32, row.data());
   EXPECT_EQ(half_at(row.data()), 1.0f);
   EXPECT_EQ(static_cast<int8_t>(row[2]), -127);
   EXPECT_EQ(static_cast<int8_t>(row[3]), 64);
@@ -205,23 +238,21 @@ TEST(Quant, QuantizesQ8AsAWorkedExample) {
 
 // Every number of every row that may not be finite, one at a time; the largest finite ones pass.
 TEST(Matrix, PackingFindsWhatIsNotFinite) {
-  for (const Type type : kTypes) {
+  for (const Type type : every_type()) {
     const TypeTraits& t = traits(type);
     const int64_t cols = t.block == 1 ? 11 : 2 * t.block;
     std::vector<uint8_t> rows = random_bytes(type, 16, cols, 13);
     const size_t row_size = rows.size() / 16;
-    const size_t size = type == Type::F32 ? 4 : 2;
-    const uint32_t infinity = type == Type::F32    ? 0x7f800000u
-                              : type == Type::BF16 ? 0x7f80u
-                                                   : 0x7c00u;
+    const size_t size = float_bytes(t);
+    const uint32_t infinity = infinity_bits(t);
     const uint32_t sign = size == 4 ? 0x80000000u : 0x8000u;
     std::vector<uint8_t> packed(rows.size());
     ASSERT_TRUE(pack_strip(type, rows.data(), cols, packed.data())) << t.name;
     EXPECT_EQ(first_not_finite(type, rows.data(), 16, cols), -1) << t.name;
     for (size_t row = 0; row < 16; ++row) {
       for (size_t at = 0; at < row_size; at += t.block_bytes) {
-        for (size_t n = 0; n < (t.has_min ? 2u : 1u); ++n) {
-          uint8_t* number = &rows[row * row_size + at + (type == Type::Q6_K ? 208 : 2 * n)];
+        for (const size_t place : places_of_floats(t)) {
+          uint8_t* number = &rows[row * row_size + at + place];
           const std::vector<uint8_t> good(number, number + size);
           for (const uint32_t bits : {infinity, infinity | sign, infinity + 1, sign * 2 - 1}) {
             std::memcpy(number, &bits, size);
@@ -243,7 +274,7 @@ TEST(Matrix, PackingFindsWhatIsNotFinite) {
 }
 
 TEST(Matrix, ReadsEveryRowPackedOrNot) {
-  for (const Type type : kTypes) {
+  for (const Type type : every_type()) {
     const TypeTraits& t = traits(type);
     const int64_t cols = 2 * (t.block == 1 ? 20 : t.block), rows = 35;
     const std::vector<uint8_t> file = random_bytes(type, rows, cols, 11);
@@ -269,7 +300,7 @@ TEST(Matrix, ReadsEveryRowPackedOrNot) {
 }
 
 TEST(Matrix, UnpacksRowsToThePanelsPlaces) {
-  for (const Type type : kTypes) {
+  for (const Type type : every_type()) {
     const TypeTraits& t = traits(type);
     if (t.group == 0) continue;
     const int64_t cols = t.block == 256 ? 512 : 288;  // more than one chunk of 256, with a rest

@@ -5,10 +5,14 @@
 #include <cstdlib>
 
 #include "base/half.h"
+#include "blocks.h"
+#include "quant/quantize.h"
 #include "tiny_vocabulary.h"
 
 namespace sluice {
 namespace {
+
+using namespace std::string_view_literals;
 
 // Random numbers from integers alone (splitmix64, public domain, by Sebastiano Vigna), so that they
 // are the same everywhere.
@@ -105,6 +109,26 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
   return plans;
 }
 
+// Blocks of any bytes, for types that nothing is rounded to: of the plan's deviation from 0.
+std::string random_blocks(const TypeTraits& type, int64_t n, float deviation, Random& random) {
+  std::string bytes(row_bytes(type, static_cast<uint64_t>(n)), '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random.next());
+  auto* const blocks = reinterpret_cast<uint8_t*>(bytes.data());
+  const auto set_scales = [&](float scale) {
+    for (size_t at = 0; at < bytes.size(); at += type.block_bytes) {
+      const float sign = at / type.block_bytes % 2 == 0 ? 1.0f : -1.0f;
+      set_floats(type, blocks + at, type.block_bytes, [&] { return f32_to_f16(sign * scale); });
+    }
+  };
+  set_scales(1);
+  std::vector<float> values(static_cast<size_t>(n));
+  type.dequantize(blocks, n, values.data());
+  double squares = 0;
+  for (const float value : values) squares += double{value} * double{value};
+  set_scales(static_cast<float>(deviation / std::sqrt(squares / static_cast<double>(n))));
+  return bytes;
+}
+
 // `rows` rows of a plan's tensor as they stand in the file.
 std::string tensor_rows(const TinyModel& model, const Plan& plan, uint64_t rows) {
   Random random(model.name + " " + plan.name);
@@ -117,8 +141,10 @@ std::string tensor_rows(const TinyModel& model, const Plan& plan, uint64_t rows)
   }
   const TypeTraits& type = traits(plan.type);
   const auto n = static_cast<int64_t>(values.size());
+  Quantize* const quantize = quantizer(plan.type);
+  if (quantize == nullptr) return random_blocks(type, n, plan.deviation, random);
   std::string bytes(row_bytes(type, values.size()), '\0');
-  type.quantize(values.data(), n, reinterpret_cast<uint8_t*>(bytes.data()));
+  quantize(values.data(), n, reinterpret_cast<uint8_t*>(bytes.data()));
   return bytes;
 }
 
@@ -195,10 +221,12 @@ TinyModel family(std::string_view architecture, Type type) {
 
 std::vector<TinyModel> make_models() {
   std::vector<TinyModel> models;
-  for (const char* architecture : {"llama", "qwen2", "qwen3"}) {
-    for (const Type type : {Type::F32, Type::F16, Type::BF16, Type::Q4_0, Type::Q4_1, Type::Q5_0,
-                            Type::Q5_1, Type::Q8_0, Type::Q4_K, Type::Q5_K, Type::Q6_K}) {
-      models.push_back(family(architecture, type));
+  const std::string_view first = "llama";
+  for (const std::string_view architecture : {first, "qwen2"sv, "qwen3"sv}) {
+    for (const Type type : every_type()) {
+      // Of types that nothing is rounded to, one family: kernels know none.
+      const bool rounded = quantizer(type) != nullptr;
+      if (rounded || architecture == first) models.push_back(family(architecture, type));
     }
     TinyModel mix = family(architecture, Type::Q4_K);
     mix.name = std::string(architecture) + "-q4_k_m";

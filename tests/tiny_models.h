@@ -43,7 +43,7 @@ struct TinyModel {
   uint32_t alignment = 32;
 };
 
-// All of them: three families by eleven types and Q4_K_M, then the odd ones. Names are unique.
+// All of them: three families by the types and Q4_K_M, then the odd ones. Names are unique.
 const std::vector<TinyModel>& tiny_models();
 // The one of this name; it must be there.
 const TinyModel& tiny_model_named(std::string_view name);

@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "blocks.h"
 #include "engine_fixture.h"
 #include "weights/source_file.h"
 
@@ -91,18 +92,19 @@ struct Model {
 
 // Where a row's numbers that may not be finite stand: of its first block and its last one.
 std::vector<size_t> places_of_numbers(const TypeTraits& type, size_t row_bytes) {
-  const size_t last = row_bytes - type.block_bytes;
-  const size_t scale = type.type == Type::Q6_K ? 208 : 0;
-  if (!type.has_min) return {scale, last + scale};
-  return {0, 2, last, last + 2};
+  std::vector<size_t> places = places_of_floats(type);
+  for (const size_t place : places_of_floats(type)) {
+    places.push_back(row_bytes - type.block_bytes + place);
+  }
+  return places;
 }
 
 // A NaN or an infinity in a type's own bits, in turn.
-uint32_t not_finite(Type type, size_t turn) {
-  static constexpr uint32_t kF32[] = {0x7f800000, 0xff800000, 0x7fc00000, 0xff800001};
-  static constexpr uint32_t kBf16[] = {0x7f80, 0xff80, 0x7fc0, 0xff81};
-  static constexpr uint32_t kF16[] = {0x7c00, 0xfc00, 0x7e00, 0xfc01};
-  return (type == Type::F32 ? kF32 : type == Type::BF16 ? kBf16 : kF16)[turn % 4];
+uint32_t not_finite(const TypeTraits& type, size_t turn) {
+  const uint32_t infinity = infinity_bits(type);
+  const uint32_t sign = float_bytes(type) == 4 ? 0x80000000u : 0x8000u;
+  const uint32_t bits[] = {infinity, sign | infinity, sign - 1, sign | (infinity + 1)};
+  return bits[turn % 4];
 }
 
 // --- numbers that aren't finite ------------------------------------------------------------------
@@ -122,8 +124,8 @@ TEST_P(NotFinite, IsRefusedByTensorAndRow) {
       const size_t row_bytes = static_cast<size_t>(tensor.bytes / rows);
       const std::vector<size_t> places = places_of_numbers(type, row_bytes);
       char* number = model.row(tensor, row) + places[turn % places.size()];
-      const uint32_t bits = not_finite(type.type, ++turn / places.size());
-      const size_t size = type.type == Type::F32 ? 4 : 2;
+      const uint32_t bits = not_finite(type, ++turn / places.size());
+      const size_t size = float_bytes(type);
       char good[4];
       std::memcpy(good, number, size);
       std::memcpy(number, &bits, size);

@@ -17,6 +17,11 @@ inline void store_i8(int8_t* p, const I (&x)[kVectors]) {
   store(p, _mm_packs_epi16(words(x[0]), words(x[1])));
 }
 
+inline U look_up(const uint8_t* table, U bytes) {
+  const __m256i both = _mm256_broadcastsi128_si256(load<__m128i>(table));
+  return as<U>(_mm256_shuffle_epi8(both, as<__m256i>(bytes)));
+}
+
 // The cache's halves.
 constexpr int kHalfVectors = 1;
 constexpr float kHalfScale = 1.0f;

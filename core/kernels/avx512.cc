@@ -29,6 +29,11 @@ inline void store_i8(int8_t* p, const I (&x)[kVectors]) {
   store(p, _mm512_cvtepi32_epi8(as<__m512i>(x[0])));
 }
 
+inline U look_up(const uint8_t* table, U bytes) {
+  const __m512i four = _mm512_broadcast_i32x4(load<__m128i>(table));
+  return as<U>(_mm512_shuffle_epi8(four, as<__m512i>(bytes)));
+}
+
 // The activations are vpdpbusd's operand in memory, broadcast on the way.
 inline I dot_i8(I acts, I codes, I sum) {
   return as<I>(_mm512_dpbusd_epi32(as<__m512i>(sum), as<__m512i>(codes), as<__m512i>(acts)));

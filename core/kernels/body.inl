@@ -5,6 +5,7 @@
 //                                   1 / kHalfScale of what they are
 //   load_i16, load_i8               kLanes small integers, widened to 32 bits
 //   store_i8                        16 values of -128..127 as bytes
+//   look_up                         a table's byte for each byte, which is below 16
 //   kAttendQueries                  most queries of a register tile of attention, a power of two
 //   attend_vectors(queries)         vectors of positions, or of a value, of a tile of that many
 // and gives make_table a class of integer dots:
@@ -186,6 +187,14 @@ void quantize(const float* x, int64_t n, int8_t* q, int8_t* digits, float* d, fl
 //
 #include "kernels/unpack.inl"
 
+void float_product(FloatKind floats, const uint8_t* strip, const float* x, int64_t cols,
+                   int n_tokens, float* out, int64_t out_stride) {
+  const auto product = floats == FloatKind::f32   ? float_strip<load_f32, 4>
+                       : floats == FloatKind::f16 ? float_strip<load_f16, 2>
+                                                  : float_strip<load_bf16, 2>;
+  product(strip, x, cols, n_tokens, out, out_stride);
+}
+
 // ---- Vectors of a token -----------------------------------------------------------------------
 
 void rms_norm(const float* x, const float* weight, int64_t n, float eps, float* out) {
@@ -276,9 +285,7 @@ constexpr Kernels make_table(const char* name, bool (*supported)()) {
       .direct_tokens = nullptr,
       .direct = nullptr,
       .gemm = nullptr,
-      .float_f32 = float_strip<load_f32, 4>,
-      .float_f16 = float_strip<load_f16, 2>,
-      .float_bf16 = float_strip<load_bf16, 2>,
+      .float_product = float_product,
       .unpack = unpack,
       .rms_norm = rms_norm,
       .add = add,

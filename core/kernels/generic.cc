@@ -32,6 +32,13 @@ inline void store_i8(int8_t* p, const I (&x)[kVectors]) {
   for (int i = 0; i < 16; ++i) p[i] = static_cast<int8_t>(x[i / kLanes][i % kLanes]);
 }
 
+inline U look_up(const uint8_t* table, U bytes) {
+  uint8_t each[16];
+  store(each, bytes);
+  for (uint8_t& byte : each) byte = table[byte];
+  return load<U>(each);
+}
+
 inline I low_halves_8192(I x) { return as<I>(as<U>(x) << 16) >> 3; }
 
 #include "kernels/portable.inl"

@@ -81,7 +81,7 @@ struct Attend {
 inline constexpr int kMaxQueries = 64;
 // From so many tokens on a chunk of narrow elements is first widened to f32.
 inline constexpr int kWideTokens = 8;
-// Floats of scratch that attending over chunks of this type takes.
+// FloatKind of scratch that attending over chunks of this type takes.
 constexpr int64_t attend_scratch(KvType type, int n_tokens, int n_heads, int head_dim) {
   const int64_t padded = (head_dim + 15) / 16 * 16;
   const bool wide = type != KvType::f32 && n_tokens >= kWideTokens;
@@ -106,12 +106,9 @@ struct Kernels {
                  int64_t out_stride);
   // From an unpacked panel, for any number of tokens (prompts):
   void (*gemm)(const Panel& panel, const Acts& acts, int n_tokens, float* out, int64_t out_stride);
-  // Float strips (packed layout) times f32 activations x[t * cols + k].
-  using Float = void (*)(const uint8_t* strip, const float* x, int64_t cols, int n_tokens,
-                         float* out, int64_t out_stride);
-  Float float_f32;
-  Float float_f16;
-  Float float_bf16;
+  // A strip of floats (packed layout) times f32 activations x[t * cols + k].
+  void (*float_product)(FloatKind floats, const uint8_t* strip, const float* x, int64_t cols,
+                        int n_tokens, float* out, int64_t out_stride);
   // Packed strip of an integer type -> panel, as unpack_rows.
   void (*unpack)(Type type, const uint8_t* strip, int64_t cols, Panel& panel);
 

@@ -18,6 +18,10 @@ inline void store_i8(int8_t* p, const I (&x)[kVectors]) {
   store(p, vcombine_s8(vmovn_s16(words(x[0], x[1])), vmovn_s16(words(x[2], x[3]))));
 }
 
+inline U look_up(const uint8_t* table, U bytes) {
+  return as<U>(vqtbl1q_u8(vld1q_u8(table), as<uint8x16_t>(bytes)));
+}
+
 // The cache's halves.
 constexpr int kHalfVectors = 1;
 constexpr float kHalfScale = 1.0f;

@@ -34,6 +34,7 @@ template <typename D, int kVecs, typename Source, int kTokens, typename Where>
                                     int64_t out_stride) {
   constexpr int kSteps = Source::kGroup / 4;
   constexpr int kGroupsOf16 = Source::kGroup / 16;
+  static_assert(!D::kDigits || kGroupsOf16 == 2, "digits lie in blocks of 32");
   const int64_t n_blocks = acts.cols / kActBlock;
   const float* d_first = acts.d + first * n_blocks;
   const float* ds_first = acts.ds + first * n_blocks;
@@ -95,6 +96,11 @@ template <typename D, int kVecs, typename Source, int kTokens, typename Where>
         }
       }
       const int64_t b = of_16 / 2;
+      const auto ds = [&](int t) __attribute__((always_inline)) {
+        if constexpr (kGroupsOf16 == 2) return ds_first[t * n_blocks + b];
+        const int32_t sum_q = sums_first[t * (n_blocks * 2) + of_16];
+        return d_first[t * n_blocks + b] * static_cast<float>(sum_q);
+      };
       SLUICE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
         const F scale = source.scale(v, at, head[v]);
@@ -107,7 +113,7 @@ template <typename D, int kVecs, typename Source, int kTokens, typename Where>
           const F min = source.min(v, at, head[v]);
           SLUICE_UNROLL
           for (int t = 0; t < kTokens; ++t) {
-            acc[t][v] = acc[t][v] + min * ds_first[t * n_blocks + b];
+            acc[t][v] = acc[t][v] + min * ds(t);
           }
         }
       }
@@ -129,10 +135,14 @@ template <typename D, int kVecs, typename Source, int kTokens, typename Where>
   }
 }
 
+// The class of dots for codes below 2^kBits.
+template <typename Dots, int kBits>
+using DotOf = typename Dots::template Dot<(kBits < 4 ? 4 : kBits)>;
+
 template <typename Dots, typename Source, int kMaxTokens, typename Where>
 void product(const Where& where, const Acts& acts, int n_tokens, float* out, int64_t out_stride) {
   for_token_tiles<kMaxTokens>(0, n_tokens, [&]<int kTokens>(int first) {
-    using D = typename Dots::template Dot<Source::kBits>;
+    using D = DotOf<Dots, Source::kBits>;
     product_tile<D, Dots::vectors(kTokens), Source, kTokens>(where, acts, first, out, out_stride);
   });
 }
@@ -140,24 +150,15 @@ void product(const Where& where, const Acts& acts, int n_tokens, float* out, int
 // A tile's tokens; activations of two digits have two sums each.
 template <typename Dots, int kBits>
 constexpr int tile_tokens(int most) {
-  return Dots::template Dot<kBits>::kDigits && most > 1 ? most / 2 : most;
+  return DotOf<Dots, kBits>::kDigits && most > 1 ? most / 2 : most;
 }
 
 template <typename Dots>
 void gemm(const Panel& panel, const Acts& acts, int n_tokens, float* out, int64_t out_stride) {
-  constexpr int kTokens = Dots::kTokens;
-  constexpr int kTokens8 = tile_tokens<Dots, 8>(kTokens);
-  if (panel.group == 16)
-    return product<Dots, FromPanel<6, 16, false>, kTokens>(panel, acts, n_tokens, out, out_stride);
-  if (panel.bits == 8)
-    return product<Dots, FromPanel<8, 32, false>, kTokens8>(panel, acts, n_tokens, out, out_stride);
-  if (panel.bits == 4 && panel.has_min)
-    return product<Dots, FromPanel<4, 32, true>, kTokens>(panel, acts, n_tokens, out, out_stride);
-  if (panel.bits == 4)
-    return product<Dots, FromPanel<4, 32, false>, kTokens>(panel, acts, n_tokens, out, out_stride);
-  if (panel.has_min)
-    return product<Dots, FromPanel<5, 32, true>, kTokens>(panel, acts, n_tokens, out, out_stride);
-  product<Dots, FromPanel<5, 32, false>, kTokens>(panel, acts, n_tokens, out, out_stride);
+  for_panel(panel, [&]<typename Source>() {
+    constexpr int kTokens = tile_tokens<Dots, Source::kBits>(Dots::kTokens);
+    product<Dots, Source, kTokens>(panel, acts, n_tokens, out, out_stride);
+  });
 }
 
 template <typename Dots>
@@ -169,10 +170,11 @@ void direct(Type type, const uint8_t* strip, const Acts& acts, int n_tokens, flo
   });
 }
 
-// A second tile takes less than unpacking would. Q8_0's codes already lie as a panel's do.
+// A second tile takes less than unpacking would. Codes of 8 bits already lie as a panel's do.
 template <typename Dots>
 int direct_tokens(Type type) {
-  if (Dots::kDirectTokens > 1 && type == Type::Q8_0) return INT32_MAX;
+  const TypeTraits& t = kTypes[static_cast<uint32_t>(type)];
+  if (Dots::kDirectTokens > 1 && t.low.bits == 8) return INT32_MAX;
   return 2 * Dots::kDirectTokens;
 }
 

@@ -7,15 +7,13 @@
 namespace sluice {
 namespace {
 
-constexpr Type kTypes[] = {Type::Q4_0, Type::Q4_1, Type::Q5_0, Type::Q5_1,
-                           Type::Q8_0, Type::Q4_K, Type::Q5_K, Type::Q6_K};
 constexpr int64_t kCols = 256;
 constexpr int kTokens = 15;  // tiles of 8, 4, 2 and 1
 
 // Sixteen rows of a type and kTokens quantized activations: any codes and q, the extreme ones
 // often; scales of 1/16.
 struct Sample {
-  explicit Sample(Type type)
+  explicit Sample(const TypeTraits& t)
       : q(kCols * kTokens),
         digits(2 * q.size()),
         d(q.size() / 32, 0.5f),
@@ -27,14 +25,13 @@ struct Sample {
       static constexpr uint8_t kExtremes[] = {0x00, 0x80, 0xff, 0x7f};
       return (seed >> 16 & 1u) != 0 ? static_cast<uint8_t>(seed >> 24) : kExtremes[seed >> 30];
     };
-    const TypeTraits& t = traits(type);
     row_size = static_cast<size_t>(row_bytes(t, kCols));
     rows.resize(16 * row_size);
     for (uint8_t& b : rows) b = byte();
     const uint16_t scale = 0x2c00;
     for (size_t at = 0; at < rows.size(); at += t.block_bytes) {
-      std::memcpy(&rows[at + (type == Type::Q6_K ? 208 : 0)], &scale, 2);
-      if (t.has_min) std::memcpy(&rows[at + 2], &scale, 2);
+      std::memcpy(&rows[at + static_cast<size_t>(t.d)], &scale, 2);
+      if (t.has_min) std::memcpy(&rows[at + static_cast<size_t>(t.min)], &scale, 2);
     }
     for (size_t i = 0; i < q.size(); ++i) {
       q[i] = std::max<int8_t>(static_cast<int8_t>(byte()), -127);
@@ -71,8 +68,9 @@ struct Sample {
 }  // namespace
 
 bool gemm_is_exact(const Kernels& kernels) {
-  for (const Type type : kTypes) {
-    const Sample sample(type);
+  for (const TypeTraits& t : kTypes) {
+    if (t.group == 0) continue;
+    const Sample sample(t);
     alignas(64) static uint8_t codes[kCols * 16];
     alignas(64) static float scales[kCols];
     alignas(64) static float mins[kCols];
@@ -80,22 +78,23 @@ bool gemm_is_exact(const Kernels& kernels) {
     panel.codes = codes;
     panel.scales = scales;
     panel.mins = mins;
-    unpack_rows(type, sample.rows.data(), 16, kCols, panel);
+    unpack_rows(t.type, sample.rows.data(), 16, kCols, panel);
     std::vector<float> out(16 * kTokens);
     kernels.gemm(panel, sample.acts(), kTokens, out.data(), 16);
-    if (!sample.matches(type, out)) return false;
+    if (!sample.matches(t.type, out)) return false;
   }
   return true;
 }
 
 bool direct_is_exact(const Kernels& kernels) {
-  for (const Type type : kTypes) {
-    const Sample sample(type);
+  for (const TypeTraits& t : kTypes) {
+    if (t.group == 0) continue;
+    const Sample sample(t);
     std::vector<uint8_t> strip(sample.rows.size());
-    pack_strip(type, sample.rows.data(), kCols, strip.data());
+    pack_strip(t.type, sample.rows.data(), kCols, strip.data());
     std::vector<float> out(16 * kTokens);
-    kernels.direct(type, strip.data(), sample.acts(), kTokens, out.data(), 16);
-    if (!sample.matches(type, out)) return false;
+    kernels.direct(t.type, strip.data(), sample.acts(), kTokens, out.data(), 16);
+    if (!sample.matches(t.type, out)) return false;
   }
   return true;
 }

@@ -1,5 +1,5 @@
 // Where products find a strip's codes, scales and mins: in a panel, or in packed blocks as they lie
-// (quant/matrix.h), one class a packed type. A part of body.inl.
+// (quant/matrix.h), which is what a type's row in quant/types.inc says. A part of body.inl.
 //
 // A Source stands at a block of kOuter * kVariants * kInner groups of kGroup columns, in that
 // order; the variants are what differs in code rather than in an address. For the vectors from v0
@@ -85,21 +85,41 @@ class FromPanel : public OneGroup, public InOrder {
   const float* mins_;
 };
 
-// What packed blocks have in common: halves[16] kHalves times, then words[16].
-template <int kHalves, int kWords>
+template <Type kType>
+constexpr const TypeTraits& row_of = kTypes[static_cast<uint32_t>(kType)];
+
+// The word of a packed block, counted behind its halves, that has byte `at` of the block.
+consteval int packed_word(const TypeTraits& t, int at) {
+  const int i = at - t.words_at;
+  if (t.order.pieces[0] == t.order.pieces[1]) return i / 4;
+  int piece = 0;
+  while (t.order.pieces[piece] != i / 16) ++piece;
+  return 4 * piece + i % 16 / 4;
+}
+
+// What packed blocks have in common: halves[16], then words[16].
+template <Type kType>
 class PackedBlocks {
  public:
-  static constexpr int kBlockBytes = 32 * kHalves + 64 * kWords;
-
   PackedBlocks(const uint8_t* strip, int v0)
-      : halves_(strip + 2 * v0 * kLanes), words_(strip + 32 * kHalves + v0 * kVectorBytes) {}
+      : halves_(strip + 2 * v0 * kLanes), words_(strip + 32 * kRow.halves + v0 * kVectorBytes) {}
   void next() {
-    halves_ += kBlockBytes;
-    words_ += kBlockBytes;
+    halves_ += 16 * kRow.block_bytes;
+    words_ += 16 * kRow.block_bytes;
   }
 
  protected:
-  F half(int v, int i) const { return load_f16(halves_ + 32 * i + 2 * v * kLanes); }
+  static constexpr const TypeTraits& kRow = row_of<kType>;
+
+  // The numbers of 16 bits at a byte of the block.
+  template <int kAt>
+  F half(int v) const {
+    return load_f16(halves_ + 16 * (kAt - kRow.halves_at) + 2 * v * kLanes);
+  }
+  template <int kAt>
+  U bits_of_half(int v) const {
+    return as<U>(load_i16(halves_ + 16 * (kAt - kRow.halves_at) + 2 * v * kLanes));
+  }
   U word(int v, int i) const { return load<U>(words_ + 64 * i + v * kVectorBytes); }
 
  private:
@@ -107,65 +127,85 @@ class PackedBlocks {
   const uint8_t* words_;
 };
 
-// The low or the high nibble of each byte.
-inline U nibble(U bytes, int high) {
-  return (high != 0 ? bytes >> 4 : bytes) & kept<0x0f0f0f0fu>();
-}
-
-// Q4_0, Q4_1, Q5_0, Q5_1: a word of fifth bits, then 4 words of nibbles; columns 16.. are high.
-template <bool kMin_, bool kFive>
-class PackedNibbles : public PackedBlocks<kMin_ ? 2 : 1, kFive ? 5 : 4>, public OneGroup {
+// Scales::one
+template <Type kType>
+class OneScale : public PackedBlocks<kType> {
  public:
-  using PackedBlocks<kMin_ ? 2 : 1, kFive ? 5 : 4>::PackedBlocks;
-  static constexpr int kBits = kFive ? 5 : 4, kGroup = 32;
-  static constexpr bool kMin = kMin_;
-  static constexpr int word_at(int i) { return i % 2 * 4 + i / 2; }
-  static constexpr int kLoop = kFive ? 1 : 4;
+  using PackedBlocks<kType>::PackedBlocks;
+  using Head = NoHead;
 
   NoHead head(int) const { return {}; }
   template <typename At>
-  U codes(int v, int w, const At&) const {
-    const U low = nibble(this->word(v, (kFive ? 1 : 0) + w % 4), w / 4);
-    if constexpr (!kFive) return low;
-    const U bits = this->word(v, 0);  // that of column 4w + c at bit 8c + w
-    return low | ((w <= 4 ? bits << (4 - w) : bits >> (w - 4)) & kept<0x10101010u>());
-  }
-  template <typename At>
   F scale(int v, const At&, NoHead) const {
-    return this->half(v, 0);
+    return this->template half<row_of<kType>.d>(v);
   }
   template <typename At>
   F min(int v, const At&, NoHead) const {
-    return this->half(v, 1);
+    return this->template half<row_of<kType>.min>(v);
   }
 };
 
-class PackedQ8 : public PackedBlocks<1, 8>, public OneGroup, public InOrder {
- public:
-  using PackedBlocks<1, 8>::PackedBlocks;
-  static constexpr int kBits = 8, kGroup = 32;
-  static constexpr bool kMin = false;
+// Scales::fields
+template <Type kType>
+class FieldScales : public PackedBlocks<kType> {
+  static constexpr const TypeTraits& kRow = row_of<kType>;
+  static constexpr int kGroups = static_cast<int>(kRow.block) / kRow.group;
 
-  NoHead head(int) const { return {}; }
+ public:
+  using PackedBlocks<kType>::PackedBlocks;
+  struct Head {
+    F d;
+  };
+
+  Head head(int v) const { return {this->template half<kRow.d>(v)}; }
   template <typename At>
-  U codes(int v, int w, const At&) const {
-    return word(v, w);
+  F scale(int v, const At& at, const Head& head) const {
+    return head.d * number(v, at.group);
   }
   template <typename At>
-  F scale(int v, const At&, NoHead) const {
-    return half(v, 0);
+  F min(int v, const At& at, const Head&) const {
+    return -(this->template half<kRow.min>(v) * number(v, kGroups + at.group));
+  }
+
+ private:
+  F number(int v, int i) const {
+    constexpr const Scales& kScales = kRow.scales;
+    if constexpr (kScales.is_signed) {
+      const U four = this->word(v, packed_word(kRow, kScales.low.at) + i / 4);
+      return to_float(as<I>(four << (24 - 8 * (i % 4))) >> 24);
+    } else {
+      U bits = field<kScales.low>(v, i);
+      if constexpr (kScales.high.bits != 0) {
+        bits = bits | field<kScales.high>(v, i) << kScales.low.bits;
+      }
+      return to_float(as<I>(bits) - splat(int32_t{kScales.bias}));
+    }
+  }
+  // Number i of a plane, whose first byte begins a word or a half.
+  template <Plane kPlane>
+  U field(int v, int i) const {
+    constexpr int kSpan = 8 / kPlane.bits * kPlane.run;  // numbers in a run
+    constexpr bool kInHalf =
+        kPlane.at >= kRow.halves_at && kPlane.at < kRow.halves_at + 2 * kRow.halves;
+    const int byte = i / kSpan * kPlane.run + i % kPlane.run;
+    const int bit = i % kSpan / kPlane.run * kPlane.bits;
+    U bits;
+    if constexpr (kInHalf) {
+      bits = this->template bits_of_half<kPlane.at>(v) >> (8 * byte + bit);
+    } else {
+      bits = this->word(v, packed_word(kRow, kPlane.at) + byte / 4) >> (8 * (byte % 4) + bit);
+    }
+    return bits & kept<(1u << kPlane.bits) - 1>();
   }
 };
 
-// Q4_K and Q5_K: three words of six-bit scales and mins, the fifth bits, the nibbles. A pair of
-// groups shares its words.
-template <bool kFive>
-class PackedQ45K : public PackedBlocks<2, kFive ? 43 : 35>, public InOrder {
+// Scales::sixes: three words of six-bit scales and mins.
+template <Type kType>
+class SixBitScales : public PackedBlocks<kType> {
+  static constexpr const TypeTraits& kRow = row_of<kType>;
+
  public:
-  using PackedBlocks<2, kFive ? 43 : 35>::PackedBlocks;
-  static constexpr int kBits = kFive ? 5 : 4, kGroup = 32;
-  static constexpr int kOuter = 4, kVariants = 2, kInner = 1;
-  static constexpr bool kMin = true;
+  using PackedBlocks<kType>::PackedBlocks;
   struct Head {
     F d, dmin;
     U scales[2], mins[2];  // a byte each, of four groups
@@ -173,18 +213,13 @@ class PackedQ45K : public PackedBlocks<2, kFive ? 43 : 35>, public InOrder {
 
   // The first four groups' six bits lie together; the others' low four and high two apart.
   Head head(int v) const {
-    const U a = this->word(v, 0), b = this->word(v, 1), c = this->word(v, 2);
+    constexpr int kFirst = packed_word(kRow, kRow.scales.low.at);
+    const U a = this->word(v, kFirst), b = this->word(v, kFirst + 1), c = this->word(v, kFirst + 2);
     const U six = kept<0x3f3f3f3fu>(), four = kept<0x0f0f0f0fu>(), two = kept<0x30303030u>();
-    return {this->half(v, 0),
-            this->half(v, 1),
+    return {this->template half<kRow.d>(v),
+            this->template half<kRow.min>(v),
             {a & six, (c & four) | (a >> 2 & two)},
             {b & six, (c >> 4 & four) | (b >> 2 & two)}};
-  }
-  template <typename At>
-  U codes(int v, int w, const At& at) const {
-    const U low = nibble(this->word(v, (kFive ? 11 : 3) + 8 * at.outer + w), At::kVariant);
-    if constexpr (!kFive) return low;
-    return low | (this->word(v, 3 + w) >> at.group & kept<0x01010101u>()) << 4;
   }
   template <typename At>
   F scale(int, const At& at, const Head& head) const {
@@ -202,35 +237,105 @@ class PackedQ45K : public PackedBlocks<2, kFive ? 43 : 35>, public InOrder {
   }
 };
 
-// Q6_K: 4 words of int8 scales, then for each half of the block twice 4 words of bit pairs and 4 of
-// nibbles, and 8 more of nibbles.
-class PackedQ6K : public PackedBlocks<1, 52>, public InOrder {
- public:
-  using PackedBlocks<1, 52>::PackedBlocks;
-  static constexpr int kBits = 6, kGroup = 16;
-  static constexpr int kOuter = 2, kVariants = 4, kInner = 2;
-  static constexpr bool kMin = false;
-  using Head = F;
+template <Type kType, Scales::Kind kKind = row_of<kType>.scales.kind>
+struct ScalesOf {
+  using Class = OneScale<kType>;
+};
+template <Type kType>
+struct ScalesOf<kType, Scales::fields> {
+  using Class = FieldScales<kType>;
+};
+template <Type kType>
+struct ScalesOf<kType, Scales::sixes> {
+  using Class = SixBitScales<kType>;
+};
 
-  F head(int v) const { return half(v, 0); }
+// The packed strips of a type.
+template <Type kType>
+class Packed : public ScalesOf<kType>::Class {
+  static constexpr const TypeTraits& kRow = row_of<kType>;
+  static constexpr Plane kLow = kRow.low, kHigh = kRow.high;
+
+  // As packed, runs of single bytes have become runs of words.
+  static consteval int run(Plane plane) { return plane.run < 4 ? 4 : plane.run; }
+  // Columns in a run, of which the first kSegment differ from one another by an address alone.
+  static consteval int span(Plane plane) { return 8 / plane.bits * run(plane); }
+  static constexpr int kSegment =
+      kHigh.bits != 0 && run(kHigh) < run(kLow) ? run(kHigh) : run(kLow);
+  static constexpr int kBlock = static_cast<int>(kRow.block);
+
+ public:
+  using ScalesOf<kType>::Class::Class;
+  static constexpr int kBits = kRow.bits, kGroup = kRow.group;
+  static constexpr bool kMin = kRow.has_min;
+  static constexpr int kInner = kSegment > kGroup ? kSegment / kGroup : 1;
+  static constexpr int kVariants = kSegment < kGroup ? 1 : span(kLow) / kSegment;
+  static constexpr int kOuter = kBlock / (kVariants * kInner * kGroup);
+  static constexpr int kLoop = kSegment / 4;
+  static constexpr int word_at(int i) {
+    constexpr int kRun = run(kLow) / 4, kTurns = kGroup / 4 / kRun;
+    return kTurns > 1 ? i % kTurns * kRun + i / kTurns : i;
+  }
+
   template <typename At>
   U codes(int v, int w, const At& at) const {
-    constexpr int kVariant = At::kVariant;
-    const int half = 4 + 24 * at.outer;
-    const int turn = half + 8 * at.inner + w;
-    const int nibbles = kVariant % 2 == 0 ? turn + 4 : half + 16 + 4 * at.inner + w;
-    const U low = nibble(word(v, nibbles), kVariant / 2);
-    const U pairs = word(v, turn);
-    const U high = kVariant == 0   ? pairs << 4
-                   : kVariant == 1 ? pairs << 2
-                   : kVariant == 2 ? pairs
-                                   : pairs >> 2;
-    return low | (high & kept<0x30303030u>());
+    U codes = numbers<kLow, 0>(v, w, at);
+    if constexpr (kHigh.bits != 0) codes = codes | numbers<kHigh, kLow.bits>(v, w, at);
+    if constexpr (kRow.codebook != nullptr) codes = look_up(kCodes.bytes, codes);
+    return codes;
   }
-  template <typename At>
-  F scale(int v, const At& at, F d) const {
-    const U four = word(v, at.group / 4);
-    return d * to_float(as<I>(four << (24 - 8 * (at.group % 4))) >> 24);
+
+ private:
+  struct alignas(16) Codes {
+    uint8_t bytes[16];
+  };
+  static consteval Codes codes_of_book() {
+    Codes codes = {};
+    for (int i = 0; kRow.codebook != nullptr && i < 16; ++i) {
+      codes.bytes[i] = static_cast<uint8_t>(kRow.codebook->values[i] + kRow.bias);
+    }
+    return codes;
+  }
+  static constexpr Codes kCodes = codes_of_book();
+
+  // A plane's numbers of 4 columns, shifted left by kUp.
+  template <Plane kPlane, int kUp, typename At>
+  U numbers(int v, int w, const At& at) const {
+    constexpr int kRun = run(kPlane), kSpan = span(kPlane);
+    constexpr int kColumns = kVariants * kInner * kGroup;  // for which `outer` is the same
+    // A plane either has the next run for the next `outer`, or the next bits.
+    constexpr bool kNextBits = kSpan > kColumns;
+    static_assert(kNextBits ? kSpan == kBlock : kColumns % kSpan == 0);
+    // The words of the first group with this variant, and how far those of the next ones lie.
+    constexpr int kColumn = At::kVariant * kSegment;
+    constexpr int kAt = kPlane.at + kColumn / kSpan * kRun + kColumn % kRun;
+    constexpr int kFirst = packed_word(kRow, kAt);
+    constexpr int kNextInner = kInner == 1 ? 0 : packed_word(kRow, kAt + kGroup) - kFirst;
+    constexpr int kNextOuter =
+        kOuter == 1 || kNextBits ? 0 : packed_word(kRow, kAt + kColumns / kSpan * kRun) - kFirst;
+    int i = kFirst + at.inner * kNextInner + at.outer * kNextOuter;
+    int down = kColumn % kSpan / kRun * kPlane.bits;
+    if constexpr (kRun >= kGroup) {
+      i += w;
+    } else if constexpr (kSpan >= kGroup) {
+      i += w % (kRun / 4);
+      down += w / (kRun / 4) * kPlane.bits;
+    } else {
+      i += w / (kSpan / 4) * (kRun / 4) + w % (kRun / 4);
+      down += w % (kSpan / 4) / (kRun / 4) * kPlane.bits;
+    }
+    const U word = this->word(v, i);
+    if constexpr (kPlane.bits == 8) return word;
+    constexpr uint32_t kMask = ((1u << kPlane.bits) - 1) * 0x01010101u;
+    if constexpr (kNextBits) {
+      down += at.outer * (kColumns / kRun * kPlane.bits);
+      return (word >> down & kept<kMask>()) << kUp;
+    } else {
+      return (down == kUp  ? word
+              : down < kUp ? word << (kUp - down)
+                           : word >> (down - kUp)) &
+             kept<(kMask << kUp)>();
+    }
   }
 };
 
@@ -238,23 +343,34 @@ class PackedQ6K : public PackedBlocks<1, 52>, public InOrder {
 template <typename Body>
 inline void for_packed_type(Type type, const Body& body) {
   switch (type) {
-    case Type::Q4_0:
-      return body.template operator()<PackedNibbles<false, false>>();
-    case Type::Q4_1:
-      return body.template operator()<PackedNibbles<true, false>>();
-    case Type::Q5_0:
-      return body.template operator()<PackedNibbles<false, true>>();
-    case Type::Q5_1:
-      return body.template operator()<PackedNibbles<true, true>>();
-    case Type::Q8_0:
-      return body.template operator()<PackedQ8>();
-    case Type::Q4_K:
-      return body.template operator()<PackedQ45K<false>>();
-    case Type::Q5_K:
-      return body.template operator()<PackedQ45K<true>>();
-    case Type::Q6_K:
-      return body.template operator()<PackedQ6K>();
-    default:
-      return;  // float types have no codes
+#define TYPE(name, ...)                                      \
+  case Type::name:                                           \
+    if constexpr (row_of<Type::name>.group != 0) {           \
+      return body.template operator()<Packed<Type::name>>(); \
+    } else {                                                 \
+      return; /* it has no codes */                          \
+    }
+#include "quant/types.inc"
   }
+}
+
+// Is a type the first one with panels of its kind?
+consteval bool has_new_panels(const TypeTraits& t) {
+  for (const TypeTraits& other : kTypes) {
+    if (other.type == t.type) return t.group != 0;
+    if (other.bits == t.bits && other.group == t.group && other.has_min == t.has_min) return false;
+  }
+  return false;
+}
+
+// body<FromPanel>() for a panel's kind.
+template <typename Body>
+inline void for_panel(const Panel& panel, const Body& body) {
+#define TYPE(name, ...)                                                                  \
+  if constexpr (constexpr const TypeTraits& t = row_of<Type::name>; has_new_panels(t)) { \
+    if (panel.bits == t.bits && panel.group == t.group && panel.has_min == t.has_min) {  \
+      return body.template operator()<FromPanel<t.bits, t.group, t.has_min>>();          \
+    }                                                                                    \
+  }
+#include "quant/types.inc"
 }

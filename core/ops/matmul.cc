@@ -10,10 +10,8 @@ namespace {
 void multiply_float(const Kernels& kernels, const Matrix& matrix, int64_t s, const Input& in,
                     int n_tokens, float* out, int64_t out_stride, const MatmulScratch& scratch) {
   if (matrix.strip_packed(s)) {
-    const Kernels::Float multiply = matrix.type == Type::F32   ? kernels.float_f32
-                                    : matrix.type == Type::F16 ? kernels.float_f16
-                                                               : kernels.float_bf16;
-    multiply(matrix.strip(s), in.x, matrix.cols, n_tokens, out, out_stride);
+    kernels.float_product(traits(matrix.type).floats, matrix.strip(s), in.x, matrix.cols, n_tokens,
+                          out, out_stride);
     return;
   }
   // The rows past the last whole strip: widened and interleaved here.
@@ -27,8 +25,8 @@ void multiply_float(const Kernels& kernels, const Matrix& matrix, int64_t s, con
                     row);
     for (int64_t k = 0; k < matrix.cols; ++k) strip[k * kStripRows + r] = row[k];
   }
-  kernels.float_f32(reinterpret_cast<const uint8_t*>(strip), in.x, matrix.cols, n_tokens, out,
-                    out_stride);
+  kernels.float_product(FloatKind::f32, reinterpret_cast<const uint8_t*>(strip), in.x, matrix.cols,
+                        n_tokens, out, out_stride);
 }
 
 void unpack_strip(const Kernels& kernels, const Matrix& matrix, int64_t s, Panel& panel) {

@@ -9,7 +9,14 @@ namespace sluice {
 namespace {
 
 constexpr int64_t kRows = kStripRows;
-constexpr size_t kMaxBlockBytes = 210;  // Q6_K
+
+consteval size_t largest_block() {
+  size_t bytes = 0;
+  for (const TypeTraits& t : kTypes) {
+    if (t.computed) bytes = std::max<size_t>(bytes, t.block_bytes);
+  }
+  return bytes;
+}
 
 // Whether numbers are finite: the sign bit of `seen` is set by the first that isn't. Without its
 // sign such a number is at least kInfinity, and kInfinity + kCarry is the sign bit.
@@ -52,9 +59,9 @@ bool all_finite(const uint8_t* bytes, size_t n, size_t size) {
   for (; at < n; at += size) check.see_one(bytes + at);
   return check.all();
 }
-bool floats_finite(Type type, const uint8_t* bytes, size_t n) {
-  if (type == Type::F32) return all_finite<FiniteF32>(bytes, n, 4);
-  if (type == Type::F16) return all_finite<FiniteF16>(bytes, n, 2);
+bool floats_finite(FloatKind floats, const uint8_t* bytes, size_t n) {
+  if (floats == FloatKind::f32) return all_finite<FiniteF32>(bytes, n, 4);
+  if (floats == FloatKind::f16) return all_finite<FiniteF16>(bytes, n, 2);
   return all_finite<FiniteBf16>(bytes, n, 2);
 }
 
@@ -67,12 +74,13 @@ Words load_words(const uint8_t* p) {
   return words;
 }
 
-// out[4 words][16 rows], columns `row` .. row + 3: from rows at `in`, `stride` bytes apart.
-void transpose_4x4(const uint8_t* in, size_t stride, uint8_t* out) {
-  const Words a = load_words(in);
-  const Words b = load_words(in + stride);
-  const Words c = load_words(in + 2 * stride);
-  const Words d = load_words(in + 3 * stride);
+// out[4 words][16 rows], columns `row` .. row + 3: from rows at `in`, `stride` bytes apart, every
+// word xor `flip`.
+void transpose_4x4(const uint8_t* in, size_t stride, uint32_t flip, uint8_t* out) {
+  const Words a = load_words(in) ^ flip;
+  const Words b = load_words(in + stride) ^ flip;
+  const Words c = load_words(in + 2 * stride) ^ flip;
+  const Words d = load_words(in + 3 * stride) ^ flip;
   const Words ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
   const Words ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
   const Words cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
@@ -85,121 +93,108 @@ void transpose_4x4(const uint8_t* in, size_t stride, uint8_t* out) {
 }
 
 // Interleaves 16 rows of n bytes (n a multiple of 4), `stride` bytes apart, to word[n / 4][16].
-// What comes `at` bytes into a row stands at place(at) there, 16 bytes together.
-template <typename Place>
-void interleave(const uint8_t* in, size_t stride, int64_t n, uint8_t* out, const Place& place) {
+void interleave(const uint8_t* in, size_t stride, int64_t n, uint32_t flip, uint8_t* out,
+                const PieceOrder& order) {
+  const bool reordered = order.pieces[0] != order.pieces[1];
   int64_t at = 0;
   for (; at + 16 <= n; at += 16) {
-    const uint8_t* from = in + place(at);
+    const uint8_t* from = in + (reordered ? 16 * order.pieces[at / 16] : at);
     for (size_t r = 0; r < 16; r += 4) {
-      transpose_4x4(from + r * stride, stride, out + 16 * at + 4 * r);
+      transpose_4x4(from + r * stride, stride, flip, out + 16 * at + 4 * r);
     }
   }
   for (; at < n; at += 4) {
-    for (size_t r = 0; r < 16; ++r) std::memcpy(out + 16 * at + 4 * r, in + r * stride + at, 4);
+    for (size_t r = 0; r < 16; ++r) {
+      uint32_t word;
+      std::memcpy(&word, in + r * stride + at, 4);
+      word ^= flip;
+      std::memcpy(out + 16 * at + 4 * r, &word, 4);
+    }
   }
 }
 
-int64_t in_order(int64_t at) { return at; }
-// Q6_K is packed in the order in which products need it, so that memory is read in order
-// (matrix.h): scales; then for each half of the block bit pairs and nibbles by turns, and the other
-// nibbles.
-int64_t place_in_q6_k(int64_t at) {
-  if (at < 16) return 192 + at;
-  const int64_t half = (at - 16) / 96;
-  const int64_t in_half = (at - 16) % 96;
-  if (in_half >= 64) return 64 * half + in_half - 32;
-  const int64_t turn = in_half / 32;
-  return in_half % 32 < 16 ? 128 + 32 * half + 16 * turn + in_half % 32
-                           : 64 * half + 16 * turn + in_half % 32 - 16;
-}
-
-// Q5_0, Q5_1: the fifth bits of a block's 32 columns, column 4w + c at bit 4w + c in the file and
-// at bit 8c + w in the pack: one shift brings those of four columns to their four bytes.
-uint32_t pack_fifth_bits(uint32_t bits) {
+// Planes whose runs are single bytes are packed with runs of four, so that one shift brings the
+// numbers of four columns to their four bytes: in a word, number 4w + c goes from bits * (4w + c)
+// to 8c + bits * w.
+uint32_t pack_run(uint32_t word, int bits) {
   uint32_t packed = 0;
   for (int c = 0; c < 4; ++c) {
-    uint32_t x = bits >> c & 0x11111111u;
-    x = (x | x >> 3) & 0x03030303u;
-    x = (x | x >> 6) & 0x000f000fu;
-    packed |= ((x | x >> 12) & 0xffu) << 8 * c;
+    uint32_t x = word >> bits * c;
+    if (bits == 1) x = (x & 0x11111111u) | (x & 0x11111111u) >> 3;
+    if (bits <= 2) x = (x & 0x03030303u) | (x & 0x03030303u) >> 6;
+    x = (x & 0x000f000fu) | (x & 0x000f000fu) >> 12;
+    packed |= (x & 0xffu) << 8 * c;
   }
   return packed;
 }
-uint32_t unpack_fifth_bits(uint32_t packed) {
-  uint32_t bits = 0;
+uint32_t unpack_run(uint32_t packed, int bits) {
+  uint32_t word = 0;
   for (int c = 0; c < 4; ++c) {
     uint32_t x = packed >> 8 * c & 0xffu;
     x = (x | x << 12) & 0x000f000fu;
-    x = (x | x << 6) & 0x03030303u;
-    bits |= ((x | x << 3) & 0x11111111u) << c;
+    if (bits <= 2) x = (x | x << 6) & 0x03030303u;
+    if (bits == 1) x = (x | x << 3) & 0x11111111u;
+    word |= x << bits * c;
   }
-  return bits;
-}
-void change_word(uint8_t* at, uint32_t (*change)(uint32_t)) {
-  uint32_t word;
-  std::memcpy(&word, at, sizeof word);
-  word = change(word);
-  std::memcpy(at, &word, sizeof word);
+  return word;
 }
 
-// What a block of an integer type consists of: one or two f16, and words of four bytes.
-struct BlockParts {
-  int64_t halves;     // how many f16
-  int64_t halves_at;  // where they stand
-  int64_t words_at;
-  int64_t word_bytes;
-  uint8_t flip;                  // what each byte of the words is changed by
-  int64_t (*place)(int64_t at);  // in the file, of what is packed `at` bytes behind the first word
-  bool fifth_bits;               // its first word has them
-};
-BlockParts parts_of(const TypeTraits& t) {
-  const int64_t halves = t.has_min ? 2 : 1;
-  const int64_t word_bytes = t.block_bytes - 2 * halves;
-  const bool last = t.type == Type::Q6_K;
-  return {halves,
-          last ? word_bytes : 0,
-          last ? 0 : 2 * halves,
-          word_bytes,
-          static_cast<uint8_t>(t.type == Type::Q8_0 ? 0x80 : 0),
-          last ? place_in_q6_k : in_order,
-          t.bits == 5 && t.block == 32};
+// change(word, bits) to the words of a block's planes of codes with runs of single bytes: `words`
+// has its rest, `lanes` words side by side for one of the file.
+template <typename Change>
+void change_runs(const TypeTraits& t, uint8_t* words, int64_t lanes, const Change& change) {
+  for (const Plane& plane : {t.low, t.high}) {
+    if (plane.run != 1) continue;
+    uint8_t* at = words + (plane.at - t.words_at) * lanes;
+    for (uint8_t* end = at + t.block / 8 * plane.bits * lanes; at < end; at += 4) {
+      uint32_t word;
+      std::memcpy(&word, at, sizeof word);
+      word = change(word, plane.bits);
+      std::memcpy(at, &word, sizeof word);
+    }
+  }
 }
+
+constexpr uint32_t kSignBits = 0x80808080u;
 
 bool pack_blocks(const TypeTraits& t, const uint8_t* rows, int64_t n_blocks, uint8_t* packed) {
-  const BlockParts parts = parts_of(t);
   const size_t stride = static_cast<size_t>(n_blocks) * t.block_bytes;
+  const int64_t word_bytes = t.block_bytes - 2 * t.halves;
   FiniteF16 finite;
   for (int64_t b = 0; b < n_blocks; ++b, rows += t.block_bytes) {
     const uint8_t* halves = packed;
-    for (int64_t h = 0; h < parts.halves; ++h) {
-      const uint8_t* in = rows + parts.halves_at + 2 * h;
+    for (int64_t h = 0; h < t.halves; ++h) {
+      const uint8_t* in = rows + t.halves_at + 2 * h;
       for (size_t r = 0; r < kRows; ++r, packed += 2) std::memcpy(packed, in + r * stride, 2);
     }
-    interleave(rows + parts.words_at, stride, parts.word_bytes, packed, parts.place);
-    if (parts.flip != 0) {
-      for (int64_t i = 0; i < parts.word_bytes * kRows; ++i) packed[i] ^= parts.flip;
-    }
-    if (parts.fifth_bits) {
-      for (int64_t r = 0; r < kRows; ++r) change_word(packed + 4 * r, pack_fifth_bits);
-    }
-    packed += parts.word_bytes * kRows;
+    interleave(rows + t.words_at, stride, word_bytes, t.is_signed ? kSignBits : 0, packed, t.order);
+    change_runs(t, packed, kRows, pack_run);
+    packed += word_bytes * kRows;
     // After the words: halves that were stored one by one can't be loaded together at once.
-    for (; halves < packed - parts.word_bytes * kRows; halves += 16) finite.see(halves);
+    for (const int at : {t.d, t.min}) {
+      if (at < 0) continue;
+      const uint8_t* number = halves + (at - t.halves_at) * kRows;
+      finite.see(number);
+      finite.see(number + 16);
+    }
   }
   return finite.all();
 }
 
 // The reverse for one row of one block: `block` gets its bytes as they were in the file.
 void unpack_block(const TypeTraits& t, const uint8_t* packed, int64_t r, uint8_t* block) {
-  const BlockParts parts = parts_of(t);
-  for (int64_t h = 0; h < parts.halves; ++h, packed += 2 * kRows) {
-    std::memcpy(block + parts.halves_at + 2 * h, packed + 2 * r, 2);
+  for (int64_t h = 0; h < t.halves; ++h, packed += 2 * kRows) {
+    std::memcpy(block + t.halves_at + 2 * h, packed + 2 * r, 2);
   }
-  for (int64_t i = 0; i < parts.word_bytes; ++i) {
-    block[parts.words_at + parts.place(i)] = packed[(i / 4 * kRows + r) * 4 + i % 4] ^ parts.flip;
+  uint8_t* words = block + t.words_at;
+  const bool reordered = t.order.pieces[0] != t.order.pieces[1];
+  for (int64_t i = 0; i < t.block_bytes - 2 * t.halves; i += 4) {
+    uint32_t word;
+    std::memcpy(&word, packed + (i / 4 * kRows + r) * 4, 4);
+    if (t.is_signed) word ^= kSignBits;
+    std::memcpy(words + (reordered ? 16 * t.order.pieces[i / 16] + i % 16 : i), &word, 4);
   }
-  if (parts.fifth_bits) change_word(block + parts.words_at, unpack_fifth_bits);
+  change_runs(t, words, 1, unpack_run);
 }
 
 // Eight values of 16 bits of eight rows, and their transposition.
@@ -239,13 +234,13 @@ bool pack_floats(const TypeTraits& t, const uint8_t* rows, int64_t cols, uint8_t
   for (int64_t k = 0; k < cols; k += 64) {
     const int64_t n = std::min<int64_t>(64, cols - k);
     const uint8_t* from = rows + k * t.block_bytes;
-    if (t.type == Type::F32) {
-      interleave(from, stride, 4 * n, packed, in_order);
+    if (t.floats == FloatKind::f32) {
+      interleave(from, stride, 4 * n, 0, packed, {});
     } else {
       pack_halves(from, stride, n, packed);
     }
     const size_t bytes = kRows * static_cast<size_t>(n) * t.block_bytes;
-    finite = floats_finite(t.type, packed, bytes) && finite;
+    finite = floats_finite(t.floats, packed, bytes) && finite;
     packed += bytes;
   }
   return finite;
@@ -264,14 +259,13 @@ int64_t first_not_finite(Type type, const uint8_t* rows, int64_t n_rows, int64_t
   const auto bytes = static_cast<size_t>(row_bytes(t, static_cast<uint64_t>(cols)));
   for (int64_t r = 0; r < n_rows; ++r, rows += bytes) {
     if (t.group == 0) {
-      if (!floats_finite(type, rows, bytes)) return r;
+      if (!floats_finite(t.floats, rows, bytes)) return r;
       continue;
     }
-    const BlockParts parts = parts_of(t);
     FiniteF16 finite;
-    for (size_t at = 0; at < bytes; at += t.block_bytes) {
-      for (int64_t h = 0; h < parts.halves; ++h)
-        finite.see_one(rows + at + parts.halves_at + 2 * h);
+    for (const uint8_t* block = rows; block < rows + bytes; block += t.block_bytes) {
+      finite.see_one(block + t.d);
+      if (t.has_min) finite.see_one(block + t.min);
     }
     if (!finite.all()) return r;
   }
@@ -293,7 +287,7 @@ void read_row(const Matrix& matrix, int64_t row, float* out) {
     }
     return;
   }
-  uint8_t block[kMaxBlockBytes];
+  uint8_t block[largest_block()];
   for (int64_t b = 0; b < matrix.cols / t.block; ++b) {
     unpack_block(t, strip + b * t.block_bytes * kRows, r, block);
     t.dequantize(block, t.block, out + b * t.block);
@@ -326,7 +320,7 @@ void unpack_rows(Type type, const uint8_t* rows, int n_rows, int64_t cols, Panel
     for (size_t r = 0; r < static_cast<size_t>(n_rows); ++r) {
       t.unpack(rows + r * stride + offset, count, codes[r], scales[r], mins[r]);
     }
-    interleave(codes[0], sizeof codes[0], count, panel.codes + begin * kRows, in_order);
+    interleave(codes[0], sizeof codes[0], count, 0, panel.codes + begin * kRows, {});
     const int64_t first_group = begin / t.group;
     for (int64_t g = 0; g < count / t.group; ++g) {
       float* out = panel.scales + (first_group + g) * kRows;

@@ -4,14 +4,14 @@
 // output row; it takes the same bytes at the same place as the rows did. Rows past the last whole
 // strip stay as they are in the file. The layout is the same for every kernel table.
 //   F32, F16, BF16   per column: value[16]
-//   integer types    per block: its f16 scales as half[16] each (d, then where there is one m or
-//                    dmin), then the rest of its bytes, in the file's order, as word[16] of four
-//                    bytes each. So word w of a Q4_0 block has the bytes 4w..4w+3 of 16 rows: low
-//                    nibbles are columns 4w.., high ones columns 16+4w.. .
-//   Q8_0             its words are xor 0x80: the unsigned codes, bias 128
-//   Q5_0, Q5_1       in the word of fifth bits that of column 4w + c stands at bit 8c + w
-//   Q6_K             its words are ql and qh of 128 columns after the scales: qh 0-3, ql 0-3, qh
-//                    4-7, ql 4-7, ql 8-15, as products read them
+//   integer types    per block: its numbers of 16 bits as half[16] each, then the rest of its
+//   bytes,
+//                    in the file's order or in that of its row's `order` (types.h), as word[16] of
+//                    four bytes each. So word w of a Q4_0 block has the bytes 4w..4w+3 of 16 rows:
+//                    low nibbles are columns 4w.., high ones columns 16+4w.. .
+//                    Codes that are signed are stored xor 0x80: unsigned codes, bias 128.
+//                    A plane of codes in runs of single bytes is stored in runs of four: in the
+//                    word of fifth bits of Q5_0 that of column 4w + c stands at bit 8c + w.
 #pragma once
 
 #include <cstddef>

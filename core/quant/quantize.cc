@@ -122,7 +122,7 @@ ScaleMin search_scale_min(const float* x, int n_max) {
   return best;
 }
 
-// Q4_K and Q5_K; the layout stands at unpack_q45_k in traits.cc.
+// Q4_K and Q5_K.
 template <bool kFive>
 void quantize_q45_k(const float* x, int64_t n, uint8_t* row) {
   constexpr int kMax = kFive ? 31 : 15;
@@ -188,8 +188,6 @@ float search_scale(const float* x) {
   return best;
 }
 
-}  // namespace
-
 void quantize_f32(const float* values, int64_t n, uint8_t* row) {
   std::memcpy(row, values, static_cast<size_t>(n) * sizeof(float));
 }
@@ -200,19 +198,6 @@ void quantize_f16(const float* values, int64_t n, uint8_t* row) {
 
 void quantize_bf16(const float* values, int64_t n, uint8_t* row) {
   for (int64_t i = 0; i < n; ++i) store_u16(row + 2 * i, f32_to_bf16(values[i]));
-}
-
-void quantize_q4_0(const float* values, int64_t n, uint8_t* row) {
-  quantize_symmetric<false>(values, n, row);
-}
-void quantize_q4_1(const float* values, int64_t n, uint8_t* row) {
-  quantize_with_min<false>(values, n, row);
-}
-void quantize_q5_0(const float* values, int64_t n, uint8_t* row) {
-  quantize_symmetric<true>(values, n, row);
-}
-void quantize_q5_1(const float* values, int64_t n, uint8_t* row) {
-  quantize_with_min<true>(values, n, row);
 }
 
 void quantize_q8_0(const float* values, int64_t n, uint8_t* row) {
@@ -229,14 +214,6 @@ void quantize_q8_0(const float* values, int64_t n, uint8_t* row) {
   }
 }
 
-void quantize_q4_k(const float* values, int64_t n, uint8_t* row) {
-  quantize_q45_k<false>(values, n, row);
-}
-void quantize_q5_k(const float* values, int64_t n, uint8_t* row) {
-  quantize_q45_k<true>(values, n, row);
-}
-
-// The layout stands at unpack_q6_k in traits.cc.
 void quantize_q6_k(const float* values, int64_t n, uint8_t* row) {
   for (int64_t b = 0; b < n / 256; ++b, values += 256, row += 210) {
     float scales[16];
@@ -259,6 +236,37 @@ void quantize_q6_k(const float* values, int64_t n, uint8_t* row) {
                                                         c[i + 64] >> 4 << 4 | c[i + 96] >> 4 << 6);
       }
     }
+  }
+}
+
+}  // namespace
+
+Quantize* quantizer(Type type) {
+  switch (type) {
+    case Type::F32:
+      return quantize_f32;
+    case Type::F16:
+      return quantize_f16;
+    case Type::BF16:
+      return quantize_bf16;
+    case Type::Q4_0:
+      return quantize_symmetric<false>;
+    case Type::Q4_1:
+      return quantize_with_min<false>;
+    case Type::Q5_0:
+      return quantize_symmetric<true>;
+    case Type::Q5_1:
+      return quantize_with_min<true>;
+    case Type::Q8_0:
+      return quantize_q8_0;
+    case Type::Q4_K:
+      return quantize_q45_k<false>;
+    case Type::Q5_K:
+      return quantize_q45_k<true>;
+    case Type::Q6_K:
+      return quantize_q6_k;
+    default:
+      return nullptr;
   }
 }
 

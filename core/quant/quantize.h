@@ -1,13 +1,14 @@
-// Rounding to each type, for quant/traits.cc's table; callers go through TypeTraits::quantize.
+// Rounding to a type, to make files for tests.
 #pragma once
 
-#include <cstdint>
+#include "quant/types.h"
 
 namespace sluice {
 
+// Rounds n f32 values (a whole number of blocks) to one row of a type, as llama.cpp's reference
+// does (K types: a simple search; the format is exact, the choice of scales our own).
 using Quantize = void(const float* values, int64_t n, uint8_t* row);
-Quantize quantize_f32, quantize_f16, quantize_bf16;
-Quantize quantize_q4_0, quantize_q4_1, quantize_q5_0, quantize_q5_1, quantize_q8_0;
-Quantize quantize_q4_k, quantize_q5_k, quantize_q6_k;
+// Null for types that nothing is rounded to here.
+Quantize* quantizer(Type type);
 
 }  // namespace sluice

@@ -29,11 +29,10 @@ Result<int> Needs::add(const Gguf& gguf, std::string_view name, int slot, const 
   const TypeTraits* type = find_traits(info->type);
   if (type == nullptr) {
     const FileType found = file_type(info->type);
-    return fail(
-        Code::unsupported_type, "tensor ", name, " has type ",
-        found.name ? std::string(found.name) : concat("number ", info->type),
-        ", which Sluice doesn't compute; use a file in Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q4_K, Q5_K, "
-        "Q6_K, F16, BF16 or F32");
+    return fail(Code::unsupported_type, "tensor ", name, " has type ",
+                found.name ? std::string(found.name) : concat("number ", info->type),
+                ", which Sluice doesn't compute; use a file in one of the types ",
+                computed_type_names());
   }
   const bool shaped = info->dims[0] == static_cast<uint64_t>(shape.cols) &&
                       info->dims[1] == static_cast<uint64_t>(shape.rows) &&

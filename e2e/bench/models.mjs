@@ -7,12 +7,12 @@ import { Failure, ROOT, must_quietly } from '../../scripts/lib.mjs';
 
 export const BUNDLED = path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf');
 export const SHAPES = ['smollm2-135m', 'qwen3-0.6b', 'llama-3.2-1b'];
-/** Of those that a shape is written in, the ones that are measured unless others are asked for. */
+/** What a shape is written in: the types that the core computes with, whose rows say how their numbers lie. */
+const ROWS = fs.readFileSync(path.join(ROOT, 'core/quant/types.inc'), 'utf8');
+export const TYPES = [...ROWS.matchAll(/^TYPE\((\w+), \d+, \d+, \d+,/gm)].map((row) => row[1]);
+TYPES.push('Q4_K_M');
+/** The ones that are measured unless others are asked for. */
 export const USUAL_TYPES = ['Q4_0', 'Q8_0'];
-export const TYPES = [
-  ...USUAL_TYPES,
-  ...['F32', 'F16', 'BF16', 'Q4_1', 'Q5_0', 'Q5_1', 'Q4_K', 'Q5_K', 'Q6_K', 'Q4_K_M'],
-];
 const MADE = path.join(ROOT, 'build/bench');
 
 /** Tokens decoded where no number is asked for: a small model takes more of them to be measurable. */

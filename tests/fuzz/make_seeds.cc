@@ -6,8 +6,10 @@
 #include <fstream>
 #include <vector>
 
+#include "blocks.h"
 #include "gguf_builder.h"
 #include "hazards.h"
+#include "quant/quantize.h"
 
 namespace {
 
@@ -22,8 +24,14 @@ void quantize(GgufBuilder::Tensor& tensor, Type type) {
   for (float& value : values) value *= 0.25f;
   tensor.type = static_cast<uint32_t>(type);
   tensor.data.assign(row_bytes(t, n), '\0');
-  t.quantize(values.data(), static_cast<int64_t>(n),
-             reinterpret_cast<uint8_t*>(tensor.data.data()));
+  auto* const blocks = reinterpret_cast<uint8_t*>(tensor.data.data());
+  if (Quantize* const rounded = quantizer(type)) {
+    rounded(values.data(), static_cast<int64_t>(n), blocks);
+    return;
+  }
+  // Any codes, with scales of 1/256.
+  for (size_t i = 0; i < tensor.data.size(); ++i) blocks[i] = static_cast<uint8_t>(i * 167);
+  set_floats(t, blocks, tensor.data.size(), [] { return 0x1c00; });
 }
 
 // A model that fits 80 kB: the tiny one with weights of this type, and without a head of its own.
@@ -54,7 +62,7 @@ std::string wide_model() {
   GgufBuilder file = tiny_model();
   file.remove_tensor("output.weight").kv_u32("llama.embedding_length", 256);
   file.kv_u32("llama.attention.key_length", 16).kv_u32("llama.attention.value_length", 16);
-  static constexpr Type kTypes[] = {Type::Q4_K, Type::Q5_K, Type::Q6_K};
+  const std::vector<Type> k_types = types_where([](const TypeTraits& t) { return t.block == 256; });
   size_t next = 0;
   for (auto& tensor : file.tensors) {
     for (uint64_t& dim : tensor.dims) {
@@ -68,7 +76,7 @@ std::string wide_model() {
       tensor.data = bytes_of(std::vector<float>(256, 1.0f));
     } else {
       const bool k_type = tensor.dims[0] == 256 && tensor.dims[1] < kTinyVocab;
-      quantize(tensor, k_type ? kTypes[next++ % 3] : Type::Q4_0);
+      quantize(tensor, k_type ? k_types[next++ % k_types.size()] : Type::Q4_0);
     }
   }
   return file.build();
@@ -97,7 +105,7 @@ int main(int argc, char** argv) {
   for (const char* architecture : {"llama", "qwen2", "qwen3"}) {
     write(gguf, architecture, small_model(architecture));
   }
-  for (const Type type : {Type::F16, Type::BF16, Type::Q4_0, Type::Q4_1, Type::Q5_0, Type::Q5_1}) {
+  for (const Type type : types_where([](const TypeTraits& t) { return t.block <= 32; })) {
     write(gguf, traits(type).name, small_model("llama", type));
   }
   write(gguf, "k_types", wide_model());

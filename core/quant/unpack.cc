@@ -1,0 +1,158 @@
+// Blocks of every type to codes, scales and values: the oracle's reading of the rows of types.inc.
+#include <algorithm>
+#include <cstring>
+
+#include "base/half.h"
+#include "quant/quant.h"
+
+namespace sluice {
+namespace {
+
+constexpr int kMaxNumbers = 32;  // scales and mins of a block
+
+// Unpacking is exact: a product of an f16 scale and an integer of at most 8 bits fits into f32.
+
+uint16_t load_u16(const uint8_t* p) {
+  uint16_t value;
+  std::memcpy(&value, p, sizeof value);
+  return value;
+}
+
+float load_half(const uint8_t* p) { return f16_to_f32(load_u16(p)); }
+
+// 16 bytes at a time; written out because the loops over bytes that compilers make of this are
+// several times slower.
+using Bytes [[gnu::vector_size(16)]] = uint8_t;
+using Pairs [[gnu::vector_size(16)]] = uint16_t;
+
+Bytes load_bytes(const uint8_t* p) {
+  Bytes bytes;
+  std::memcpy(&bytes, p, sizeof bytes);
+  return bytes;
+}
+void store_bytes(uint8_t* p, Bytes bytes) { std::memcpy(p, &bytes, sizeof bytes); }
+
+// Ors the first n numbers of a plane, each shifted left by `up`, to out[n].
+void add_numbers(const Plane& plane, const uint8_t* block, int n, int up, uint8_t* out) {
+  if (plane.bits == 0) return;
+  const auto mask = static_cast<uint8_t>((1 << plane.bits) - 1);
+  const auto high_mask = static_cast<uint8_t>(mask << up);
+  const uint8_t* run = block + plane.at;
+  for (const uint8_t* end = out + n; out < end; run += plane.run) {
+    for (int down = 0; down < 8 && out < end; down += plane.bits, out += plane.run) {
+      int i = 0;
+      for (; i + 16 <= plane.run; i += 16) {
+        // In pairs, as there are no shifts of single bytes; the masks cut off what crosses over.
+        const Bytes low = (Bytes)((Pairs)load_bytes(run + i) >> down) & mask;
+        const Bytes number = (Bytes)((Pairs)low << up) & high_mask;
+        store_bytes(out + i, load_bytes(out + i) | number);
+      }
+      for (; i < plane.run; ++i) {
+        out[i] = static_cast<uint8_t>(out[i] | (run[i] >> down & mask) << up);
+      }
+    }
+  }
+}
+
+void unpack_codes(const TypeTraits& t, const uint8_t* block, uint8_t* codes) {
+  const int n = static_cast<int>(t.block);
+  std::memset(codes, 0, static_cast<size_t>(n));
+  add_numbers(t.low, block, n, 0, codes);
+  add_numbers(t.high, block, n, t.low.bits, codes);
+  if (t.is_signed) {
+    for (int i = 0; i < n; ++i) codes[i] ^= 0x80;
+  }
+  if (t.codebook != nullptr) {
+    for (int i = 0; i < n; ++i) {
+      codes[i] = static_cast<uint8_t>(t.codebook->values[codes[i]] + t.bias);
+    }
+  }
+}
+
+// Q4_K's and Q5_K's eight scales and eight mins of six bits, in 12 bytes.
+void unpack_sixes(const uint8_t* six, uint8_t* numbers) {
+  for (int j = 0; j < 4; ++j) {
+    // Those of the first four groups lie together; the others' low four bits and high two apart.
+    numbers[j] = six[j] & 63;
+    numbers[8 + j] = six[4 + j] & 63;
+    numbers[4 + j] = static_cast<uint8_t>((six[8 + j] & 15) | six[j] >> 6 << 4);
+    numbers[12 + j] = static_cast<uint8_t>(six[8 + j] >> 4 | six[4 + j] >> 6 << 4);
+  }
+}
+
+void unpack_scales(const TypeTraits& t, const uint8_t* block, float* scales, float* mins) {
+  const int groups = static_cast<int>(t.block) / t.group;
+  const float d = load_half(block + t.d);
+  const float min = t.has_min ? load_half(block + t.min) : 0.0f;
+  if (t.scales.kind == Scales::one) {
+    std::fill_n(scales, groups, d);
+    if (t.has_min) std::fill_n(mins, groups, min);
+    return;
+  }
+  uint8_t numbers[kMaxNumbers] = {};
+  if (t.scales.kind == Scales::sixes) {
+    unpack_sixes(block + t.scales.low.at, numbers);
+  } else {
+    const int n = t.has_min ? 2 * groups : groups;
+    add_numbers(t.scales.low, block, n, 0, numbers);
+    add_numbers(t.scales.high, block, n, t.scales.low.bits, numbers);
+  }
+  const auto number = [&](int i) {
+    const int value = t.scales.is_signed ? static_cast<int8_t>(numbers[i]) : numbers[i];
+    return static_cast<float>(value - t.scales.bias);
+  };
+  for (int g = 0; g < groups; ++g) {
+    scales[g] = d * number(g);
+    if (t.has_min) mins[g] = -(min * number(groups + g));
+  }
+}
+
+void dequantize_floats(FloatKind floats, const uint8_t* row, int64_t n, float* out) {
+  switch (floats) {
+    case FloatKind::none:
+      return;
+    case FloatKind::f32:
+      std::memcpy(out, row, static_cast<size_t>(n) * sizeof(float));
+      return;
+    case FloatKind::f16:
+      for (int64_t i = 0; i < n; ++i) out[i] = load_half(row + 2 * i);
+      return;
+    case FloatKind::bf16:
+      for (int64_t i = 0; i < n; ++i) out[i] = bf16_to_f32(load_u16(row + 2 * i));
+      return;
+  }
+}
+
+}  // namespace
+
+void TypeTraits::unpack(const uint8_t* row, int64_t n, uint8_t* codes, float* group_scales,
+                        float* group_mins) const {
+  const int64_t groups = block / static_cast<uint32_t>(group);
+  for (int64_t b = 0; b < n / block; ++b, row += block_bytes, codes += block) {
+    unpack_codes(*this, row, codes);
+    unpack_scales(*this, row, group_scales, group_mins);
+    group_scales += groups;
+    if (has_min) group_mins += groups;
+  }
+}
+
+void TypeTraits::dequantize(const uint8_t* row, int64_t n, float* out) const {
+  if (floats != FloatKind::none) return dequantize_floats(floats, row, n, out);
+  uint8_t codes[256];
+  float group_scales[16];
+  float group_mins[16];
+  for (int64_t begin = 0; begin < n; begin += 256) {
+    const int64_t count = std::min<int64_t>(256, n - begin);
+    unpack(row, count, codes, group_scales, group_mins);
+    row += row_bytes(*this, static_cast<uint64_t>(count));
+    const uint8_t* code = codes;
+    for (int64_t g = 0; g < count / group; ++g) {
+      for (int i = 0; i < group; ++i, ++code, ++out) {
+        const float value = group_scales[g] * static_cast<float>(*code - bias);
+        *out = has_min ? value + group_mins[g] : value;
+      }
+    }
+  }
+}
+
+}  // namespace sluice
