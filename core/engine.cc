@@ -53,23 +53,20 @@ uint32_t context_of(const Config& config, const LoadOptions& options) {
   return static_cast<uint32_t>(std::min<int64_t>(config.context_length, kDefaultContext));
 }
 
-Turns turns_of(const Decoder& decoder, const LoadOptions& options) {
-  const auto n_layers = static_cast<int>(decoder.config().n_layers);
-  return {decoder.layer_slot(0), n_layers, options.layer_places};
+Turns turns_of(const Model& model, const LoadOptions& options) {
+  const auto n_layers = static_cast<int>(model.config().n_layers);
+  return {model.layer_slot(0), n_layers, options.layer_places};
 }
 
-MemoryPlan plan_of(const Gguf& header, const Decoder& decoder, const LoadOptions& options) {
-  const Config& config = decoder.config();
-  const int64_t context = context_of(config, options);
-  KvCache cache;
-  cache.configure(options.kv_type, config.n_kv_heads, config.head_dim);
+MemoryPlan plan_of(const Gguf& header, const Model& model, const LoadOptions& options) {
+  const int64_t context = context_of(model.config(), options);
   MemoryPlan plan;
-  plan.weights = Weights(decoder.needs(), turns_of(decoder, options)).bytes();
-  plan.kv = cache.bytes_for(context);
-  plan.activations = decoder.activation_bytes(context);
+  plan.weights = Weights(model.needs(), turns_of(model, options)).bytes();
+  plan.kv = KvCache(model.layers(), options.kv_type).bytes_for(context);
+  plan.activations = Pass::activation_bytes(model, context);
   // The header is held, and a tokenizer made from it about as large again.
   plan.constant =
-      decoder.scratch_bytes(thread_count(options)) + 2 * header.data_offset + kConstantBytes;
+      Pass::scratch_bytes(model, thread_count(options)) + 2 * header.data_offset + kConstantBytes;
   return plan;
 }
 
@@ -94,9 +91,8 @@ Status check_plan(const MemoryPlan& plan, const LoadOptions& options) {
 
 Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options) {
   SLUICE_TRY(validate(options));
-  SLUICE_ASSIGN(const Config config, read_config(header));
-  SLUICE_ASSIGN(const Decoder decoder, Decoder::bind(header, config));
-  return plan_of(header, decoder, options);
+  SLUICE_ASSIGN(const auto model, make_model(header));
+  return plan_of(header, *model, options);
 }
 
 Engine::Engine() : state_(std::make_unique<State>()) {}
@@ -125,7 +121,8 @@ Result<std::unique_ptr<Engine>> Engine::create(const LoadOptions& options, uint6
 // The header is whole: everything is checked and sized here, before the first weight is used.
 Status Engine::State::understand(Gguf&& gguf) {
   header = std::move(gguf);
-  SLUICE_ASSIGN(config, read_config(header));
+  SLUICE_ASSIGN(model, make_model(header));
+  const Config& config = model->config();
   SLUICE_ASSIGN(tokenizer, Tokenizer::from_gguf(header));
   if (tokenizer->vocab_size() != config.n_vocab) {
     return fail(Code::bad_file, "the vocabulary has ",
@@ -133,22 +130,23 @@ Status Engine::State::understand(Gguf&& gguf) {
                 ", but token_embd.weight has ",
                 counted(static_cast<uint64_t>(config.n_vocab), "row"), "; the file is damaged");
   }
-  SLUICE_ASSIGN(decoder, Decoder::bind(header, config));
-  const Turns turns = turns_of(*decoder, options);
+  const Turns turns = turns_of(*model, options);
   if (turns.taken() && arrival == Arrival::file_order) {
     return fail(Code::budget_too_small, "the model's ", turns.n, " layers were to take turns in ",
                 turns.places,
                 " places, but a stream brings each of them once; give it memory for all layers, or "
                 "a file that can be read again");
   }
-  weights.emplace(decoder->needs(), turns);
   context_size = context_of(config, options);
-  plan = plan_of(header, *decoder, options);
+  plan = plan_of(header, *model, options);
   SLUICE_TRY(check_plan(plan, options));
   pool = std::make_unique<Pool>(thread_count(options));
   tuner = ThreadTuner(pool->size(), options.threads == 0 || options.tune_threads);
+  weights.emplace(model->needs(), turns);
   SLUICE_TRY(weights->allocate());
-  SLUICE_TRY(decoder->prepare(*weights, *kernels, *pool, options.kv_type, options.profile));
+  cache = KvCache(model->layers(), options.kv_type);
+  pass.emplace(*model, *weights, *kernels, *pool, options.profile);
+  SLUICE_TRY(pass->prepare());
   understood = true;
   return {};
 }
@@ -210,23 +208,23 @@ LoadProgress Engine::progress() const {
   if (!s.understood) return progress;
   if (progress.total == 0) progress.total = s.header.file_bytes();
   if (s.weights->resident() || progress.loaded > progress.total) progress.loaded = progress.total;
-  progress.layers_total = static_cast<int32_t>(s.config.n_layers);
-  for (int64_t layer = 0; layer < s.config.n_layers; ++layer) {
-    if (s.weights->state(s.decoder->layer_slot(layer)) == SlotState::resident)
+  progress.layers_total = static_cast<int32_t>(s.n_layers());
+  for (int64_t layer = 0; layer < s.n_layers(); ++layer) {
+    if (s.weights->state(s.model->layer_slot(layer)) == SlotState::resident)
       ++progress.layers_ready;
   }
   return progress;
 }
 
 const Gguf& Engine::header() const { return state_->header; }
-const Config& Engine::config() const { return state_->config; }
+const Config& Engine::config() const { return state_->model->config(); }
 const Tokenizer& Engine::tokenizer() const { return *state_->tokenizer; }
 uint32_t Engine::context_size() const { return state_->context_size; }
 MemoryPlan Engine::memory_plan() const { return state_->plan; }
 
 std::vector<PhaseTime> Engine::take_profile() {
   if (!state_->understood) return {};
-  return state_->decoder->take_profile();
+  return state_->pass->take_profile();
 }
 
 Stats Engine::stats() const {
@@ -238,10 +236,10 @@ Stats Engine::stats() const {
   if (!s.understood) return stats;
   stats.threads = s.pool->size();
   stats.decode_threads = s.tuner.best();
-  stats.bytes_per_token = s.decoder->weight_bytes_per_token();
-  stats.resident_bytes = s.weights->held_bytes() + s.decoder->cache().bytes() +
-                         s.decoder->scratch_bytes(s.pool->size()) +
-                         s.decoder->held_activation_bytes() + s.logits.size();
+  stats.bytes_per_token = s.model->weight_bytes_per_token();
+  stats.resident_bytes = s.weights->held_bytes() + s.cache.bytes() +
+                         Pass::scratch_bytes(*s.model, s.pool->size()) +
+                         s.pass->held_activation_bytes() + s.logits.size();
   return stats;
 }
 
@@ -256,7 +254,7 @@ std::vector<std::string> Engine::notes() const {
   if (!s.understood) return {};
   std::vector<std::string> notes = s.tokenizer->warnings();
   std::string context =
-      context_note(s.context_size, static_cast<uint64_t>(s.config.context_length));
+      context_note(s.context_size, static_cast<uint64_t>(s.model->config().context_length));
   if (!context.empty()) notes.push_back(std::move(context));
   const int asked = thread_count(s.options);
   if (s.pool->size() < asked) {

@@ -11,7 +11,9 @@
 
 #include "base/threads.h"
 #include "engine.h"
-#include "models/decoder.h"
+#include "models/kv_cache.h"
+#include "models/pass.h"
+#include "models/registry.h"
 #include "thread_tuner.h"
 #include "weights/weights.h"
 
@@ -109,15 +111,16 @@ struct Engine::State {
   // The model, once understood.
   bool understood = false;
   Gguf header;
-  Config config;
+  std::unique_ptr<const Model> model;
   std::optional<Tokenizer> tokenizer;
-  std::optional<Decoder> decoder;
   std::optional<Weights> weights;
   uint32_t context_size = 0;
   MemoryPlan plan;
 
-  // Running. The cache holds the keys and values of cached[..].
+  // Running. The cache holds the keys and values of cached[..], and maybe of more.
+  KvCache cache;
   std::vector<TokenId> cached;
+  std::optional<Pass> pass;
   Run run;
   AlignedBuffer logits;
   size_t n_logits = 0;
@@ -127,6 +130,8 @@ struct Engine::State {
 
   std::unique_ptr<Pool> pool;  // last: its threads end before what they read
 
+  int64_t n_layers() const { return model->config().n_layers; }
+  int64_t n_vocab() const { return model->config().n_vocab; }
   Status prepare(const LoadOptions& load_options);
   Status take_header(uint64_t offset, uint64_t n);
   Status understand(Gguf&& gguf);

@@ -217,11 +217,11 @@ Status Engine::start_logits(std::span<const TokenId> ids, int64_t batch, bool al
   }
   // The last row has room for the padding of a whole strip.
   const auto rows = static_cast<uint64_t>(all_positions ? ids.size() : 1);
-  const auto floats = rows * static_cast<uint64_t>(s.config.n_vocab) + kStripRows;
+  const auto floats = rows * static_cast<uint64_t>(s.n_vocab()) + kStripRows;
   if (s.logits.size() < 4 * floats) {
     SLUICE_ASSIGN(s.logits, AlignedBuffer::allocate(4 * floats, "the logits"));
   }
-  s.n_logits = static_cast<size_t>(rows * static_cast<uint64_t>(s.config.n_vocab));
+  s.n_logits = static_cast<size_t>(rows * static_cast<uint64_t>(s.n_vocab()));
   s.run = Run();
   s.run.kind = Run::Kind::logits;
   s.run.tokens.assign(ids.begin(), ids.end());
@@ -292,11 +292,12 @@ bool Engine::State::arrived(int slot, Event& event) {
 // A single token goes through all layers at once; a longer pass through one block of one layer.
 Status Engine::State::compute_slice(Event& event) {
   if (!run.pass_started) {
-    if (!arrived(decoder->embedding_slot(), event)) return {};
+    if (!arrived(model->embedding_slot(), event)) return {};
+    // What can't go back to the pass's begin is computed again from where it can.
+    run.pass_begin = static_cast<size_t>(cache.truncate(static_cast<int64_t>(run.pass_begin)));
     cached.resize(std::min(cached.size(), run.pass_begin));
-    SLUICE_TRY(
-        decoder->begin(std::span(run.tokens).subspan(run.pass_begin, run.pass_end - run.pass_begin),
-                       static_cast<int64_t>(run.pass_begin)));
+    SLUICE_TRY(pass->begin(
+        cache, std::span(run.tokens).subspan(run.pass_begin, run.pass_end - run.pass_begin)));
     run.pass_started = true;
     run.layer = run.block = 0;
   }
@@ -305,17 +306,17 @@ Status Engine::State::compute_slice(Event& event) {
   const bool timed = decoding && run.layer == 0;
   const Stopwatch watch;
   pool->limit(decoding ? tuner.threads() : pool->size());
-  while (run.layer < config.n_layers) {
-    if (!arrived(decoder->layer_slot(run.layer), event)) return {};
-    decoder->run_block(run.layer, run.block);
-    if (decoder->overflowed()) return overflow(concat("layer ", run.layer));
-    if (++run.block == decoder->n_blocks()) {
+  while (run.layer < n_layers()) {
+    if (!arrived(model->layer_slot(run.layer), event)) return {};
+    pass->run_block(run.layer, run.block);
+    if (pass->overflowed()) return overflow(concat("layer ", run.layer));
+    if (++run.block == pass->n_blocks()) {
       run.block = 0;
       ++run.layer;
     }
     if (!whole) return {};
   }
-  if (!arrived(decoder->head_slot(), event)) return {};
+  if (!arrived(model->head_slot(), event)) return {};
   SLUICE_TRY(after_pass(event));
   if (timed) tuner.add(watch.seconds());
   return {};
@@ -330,10 +331,10 @@ Status Engine::State::after_pass(Event& event) {
     const size_t first = run.all_positions ? run.pass_begin : run.n_prompt - 1;
     for (size_t i = first; i < run.pass_end; ++i) {
       float* out =
-          logits.as<float>() + (run.all_positions ? i * static_cast<size_t>(config.n_vocab) : 0);
-      decoder->finish(static_cast<int64_t>(i - run.pass_begin), out);
+          logits.as<float>() + (run.all_positions ? i * static_cast<size_t>(n_vocab()) : 0);
+      pass->finish(static_cast<int64_t>(i - run.pass_begin), out);
     }
-    if (decoder->overflowed()) return overflow("the head");
+    if (pass->overflowed()) return overflow("the head");
     run.pass_begin = run.pass_end;
     run.pass_end = std::min(run.n_prompt, run.pass_begin + run.batch);
     if (prompt_done) {
@@ -344,12 +345,12 @@ Status Engine::State::after_pass(Event& event) {
     event.kind = Event::Kind::working;
     return {};
   }
-  const auto bytes = static_cast<uint64_t>(4 * padded_rows(config.n_vocab));
+  const auto bytes = static_cast<uint64_t>(4 * padded_rows(n_vocab()));
   if (logits.size() < bytes) {
     SLUICE_ASSIGN(logits, AlignedBuffer::allocate(bytes, "the logits"));
   }
-  decoder->finish(decoder->n_tokens() - 1, logits.as<float>());
-  if (decoder->overflowed()) return overflow("the head");
+  pass->finish(pass->n_tokens() - 1, logits.as<float>());
+  if (pass->overflowed()) return overflow("the head");
   if (run.prompt_ms == 0) {
     run.prompt_ms = std::max(run.worked_ms(Clock::now()), 1e-6);
     stats.prompt_tps =
@@ -361,7 +362,7 @@ Status Engine::State::after_pass(Event& event) {
 
 // Chooses the next token from the logits and decides whether it is the last.
 Status Engine::State::take_token() {
-  const std::span<const float> all(logits.as<float>(), static_cast<size_t>(config.n_vocab));
+  const std::span<const float> all(logits.as<float>(), static_cast<size_t>(n_vocab()));
   const TokenId id = run.sampler->sample(all, run.tokens);
   if (tokenizer->is_end(id) && !run.options.ignore_eos) {
     run.finish = run.text.flush(run.events) ? Finish::stop : Finish::eos;
@@ -370,10 +371,9 @@ Status Engine::State::take_token() {
   Event event;
   event.kind = Event::Kind::token;
   event.id = id;
-  const float max = kernels->max(all.data(), config.n_vocab);
-  const double log_sum =
-      static_cast<double>(max) +
-      log_f64(static_cast<double>(kernels->sum_exp(all.data(), config.n_vocab, max)));
+  const float max = kernels->max(all.data(), n_vocab());
+  const double log_sum = static_cast<double>(max) +
+                         log_f64(static_cast<double>(kernels->sum_exp(all.data(), n_vocab(), max)));
   event.logprob = static_cast<float>(static_cast<double>(all[static_cast<size_t>(id)]) - log_sum);
   if (run.options.top_logprobs > 0)
     event.top = best_logprobs(all, run.options.top_logprobs, log_sum);

@@ -7,12 +7,18 @@ namespace sluice {
 
 class Stopwatch {
  public:
+  // One that is off looks at no clock and shows 0.
+  explicit Stopwatch(bool on = true) : on_(on) {
+    if (on) start_ = std::chrono::steady_clock::now();
+  }
   double seconds() const {
+    if (!on_) return 0;
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
  private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  bool on_;
+  std::chrono::steady_clock::time_point start_;
 };
 
 }  // namespace sluice

@@ -1,8 +1,9 @@
-// What a decoder needs to know of a model, read and checked from a GGUF header.
+// What every family's header says, and the checked reader of the numbers that a family alone knows.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -10,34 +11,50 @@
 
 namespace sluice {
 
-enum class RopePairs { adjacent, halves };
-
 struct Config {
-  std::string architecture;  // "llama", "qwen2", "qwen3"
+  std::string architecture;  // general.architecture, also the prefix of its keys
   std::string name;          // general.name, may be empty
   int64_t n_layers = 0;
   int64_t n_embd = 0;  // width of the residual stream
   int64_t n_vocab = 0;
-  int64_t context_length = 0;       // that the model was trained for
-  std::vector<int64_t> n_heads;     // [n_layers] query heads
-  std::vector<int64_t> n_kv_heads;  // [n_layers], divides n_heads
-  std::vector<int64_t> n_ff;        // [n_layers]
-  int64_t head_dim = 0;
-  int64_t rope_dims = 0;  // the first rope_dims of a head turn; even, at most head_dim
-  RopePairs rope_pairs = RopePairs::adjacent;
-  double rope_freq_base = 10000;
-  double rope_scale_linear = 1;  // positions are divided by this
-  float rms_eps = 1e-5f;
-  bool qk_norm = false;  // RMS norm of each q and k head, before RoPE
-  bool qkv_bias = false;
-
-  int64_t max_heads() const;
-  int64_t max_kv_heads() const;
-  int64_t max_ff() const;
+  int64_t context_length = 0;  // that the model was trained for
 };
 
-// unsupported_model for an architecture or RoPE scaling that we don't compute (named), bad_file for
-// absurd or missing numbers. n_vocab comes from the embedding tensor.
-Result<Config> read_config(const Gguf& gguf);
+// bad_file for absurd or missing numbers. n_vocab comes from the embedding tensor.
+Result<Config> read_config(const Gguf& gguf, std::string_view architecture);
+
+// Wider than any model known, small enough that products of a few of them fit 64 bits.
+inline constexpr int64_t kMaxWidth = 1 << 20;
+
+// Reads the keys of one architecture: names are without its prefix. bad_file, naming the key, where
+// a value has another type or is out of bounds.
+class ConfigReader {
+ public:
+  ConfigReader(const Gguf& gguf, std::string_view architecture)
+      : gguf_(gguf), prefix_(concat(architecture, ".")) {}
+
+  std::string key(std::string_view name) const { return prefix_ + std::string(name); }
+  const Value* find(std::string_view name) const { return gguf_.find(key(name)); }
+
+  // An integer in 1..max; `fallback` < 0 means that it must be there.
+  Result<int64_t> integer(std::string_view name, int64_t fallback, int64_t max) const;
+  // Any integer from 0 on; 0 where there is none.
+  Result<uint64_t> count(std::string_view name) const;
+  // A finite number.
+  Result<double> number(std::string_view name, double fallback) const;
+  // A norm's epsilon, which must be there: 0 up to 1.
+  Result<float> epsilon(std::string_view name) const;
+  // One entry a layer; a single number counts for all.
+  Result<std::vector<int64_t>> per_layer(std::string_view name, int64_t n_layers, int64_t fallback,
+                                         int64_t max) const;
+  // A text, "" where there is none.
+  Result<std::string_view> text(std::string_view name) const;
+
+ private:
+  Result<int64_t> checked(std::string_view name, uint64_t value, int64_t max) const;
+
+  const Gguf& gguf_;
+  std::string prefix_;
+};
 
 }  // namespace sluice

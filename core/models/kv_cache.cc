@@ -1,32 +1,33 @@
 #include "models/kv_cache.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace sluice {
 
-void KvCache::configure(KvType type, std::vector<int64_t> n_kv_heads, int64_t head_dim) {
-  type_ = type;
-  head_dim_ = head_dim;
-  element_ = type == KvType::f32 ? 4 : type == KvType::f16 ? 2 : 1;
-  n_scales_ = type == KvType::q8_0 ? (head_dim + kKvScaleBlock - 1) / kKvScaleBlock : 0;
-  k_bytes_ = kKvChunk * head_dim_ * element_;
-  v_bytes_ = kKvChunk * ((head_dim + 15) / 16 * 16) * element_;
-  k_scale_bytes_ = kKvChunk * n_scales_ * 4;
-  head_bytes_ = k_bytes_ + k_scale_bytes_ + v_bytes_ + kKvChunk * n_scales_ * 4;
-  layer_at_.clear();
-  chunk_bytes_ = 0;
-  for (const int64_t n_heads : n_kv_heads) {
-    layer_at_.push_back(chunk_bytes_);
-    chunk_bytes_ += n_heads * head_bytes_;
+KvCache::KvCache(std::span<const LayerShape> layers, KvType type) : type_(type) {
+  const int64_t element = type == KvType::f32 ? 4 : type == KvType::f16 ? 2 : 1;
+  for (size_t l = 0; l < layers.size(); ++l) {
+    const int64_t head_dim = layers[l].head_dim;
+    const int64_t n_scales =
+        type == KvType::q8_0 ? (head_dim + kKvScaleBlock - 1) / kKvScaleBlock : 0;
+    Layout at;
+    at.head_dim = head_dim;
+    at.begin = chunk_bytes_;
+    at.k_scales = kKvChunk * head_dim * element;
+    at.v = at.k_scales + kKvChunk * n_scales * 4;
+    at.v_scales = at.v + kKvChunk * ((head_dim + 15) / 16 * 16) * element;
+    at.bytes = at.v_scales + kKvChunk * n_scales * 4;
+    layouts_.push_back(at);
+    if (layers[l].cache == static_cast<int64_t>(l)) chunk_bytes_ += layers[l].n_kv_heads * at.bytes;
   }
-  chunks_.clear();
 }
 
 uint64_t KvCache::bytes_for(int64_t positions) const {
   return static_cast<uint64_t>((positions + kKvChunk - 1) / kKvChunk * chunk_bytes_);
 }
 
-uint64_t KvCache::bytes() const { return chunks_.empty() ? 0 : chunks_.size() * chunks_[0].size(); }
-
-Status KvCache::reserve(int64_t positions) {
+Status KvCache::make_room(int64_t positions) {
   const auto n_chunks = static_cast<size_t>((positions + kKvChunk - 1) / kKvChunk);
   while (chunks_.size() < n_chunks) {
     SLUICE_ASSIGN(AlignedBuffer chunk,
@@ -36,27 +37,75 @@ Status KvCache::reserve(int64_t positions) {
   return {};
 }
 
+Status KvCache::append(int64_t n) {
+  SLUICE_TRY(make_room(positions_ + n));
+  positions_ += n;
+  return {};
+}
+
+int64_t KvCache::truncate(int64_t n) {
+  positions_ = std::min(n, positions_);
+  return positions_;
+}
+
+Result<Snapshot> KvCache::snapshot() const {
+  Snapshot snapshot;
+  const auto chunk = static_cast<size_t>(chunk_bytes_);
+  SLUICE_ASSIGN(snapshot.bytes,
+                AlignedBuffer::allocate_uninitialized(bytes_for(positions_), "a copy of the past"));
+  for (size_t c = 0; c < used_chunks(); ++c)
+    std::memcpy(snapshot.bytes.data() + c * chunk, chunks_[c].data(), chunk);
+  snapshot.positions = positions_;
+  return snapshot;
+}
+
+Status KvCache::restore(const Snapshot& snapshot) {
+  positions_ = 0;
+  if (snapshot.bytes.size() != bytes_for(snapshot.positions)) {
+    return fail(Code::invalid_argument, "a copy of ", snapshot.positions, " positions has ",
+                snapshot.bytes.size(), " bytes; expected ", bytes_for(snapshot.positions),
+                ": it is of another model or KV type");
+  }
+  SLUICE_TRY(make_room(snapshot.positions));
+  positions_ = snapshot.positions;
+  const auto chunk = static_cast<size_t>(chunk_bytes_);
+  for (size_t c = 0; c < used_chunks(); ++c)
+    std::memcpy(chunks_[c].data(), snapshot.bytes.data() + c * chunk, chunk);
+  return {};
+}
+
+Result<KvCache> KvCache::clone() const {
+  KvCache copy;
+  copy.type_ = type_;
+  copy.layouts_ = layouts_;
+  copy.chunk_bytes_ = chunk_bytes_;
+  SLUICE_TRY(copy.append(positions_));
+  for (size_t c = 0; c < used_chunks(); ++c)
+    std::memcpy(copy.chunks_[c].data(), chunks_[c].data(), static_cast<size_t>(chunk_bytes_));
+  return copy;
+}
+
 uint8_t* KvCache::head_at(int64_t layer, int64_t head, int64_t c) const {
-  return chunks_[static_cast<size_t>(c)].data() + layer_at_[static_cast<size_t>(layer)] +
-         head * head_bytes_;
+  const Layout& at = layout(layer);
+  return chunks_[static_cast<size_t>(c)].data() + at.begin + head * at.bytes;
 }
 
 KvChunk KvCache::chunk(int64_t layer, int64_t head, int64_t c) const {
+  const Layout& at = layout(layer);
   const uint8_t* base = head_at(layer, head, c);
-  return {type_, base, reinterpret_cast<const float*>(base + k_bytes_),
-          base + k_bytes_ + k_scale_bytes_,
-          reinterpret_cast<const float*>(base + k_bytes_ + k_scale_bytes_ + v_bytes_)};
+  return {type_, base, reinterpret_cast<const float*>(base + at.k_scales), base + at.v,
+          reinterpret_cast<const float*>(base + at.v_scales)};
 }
 
 void KvCache::store(const Kernels& kernels, int64_t layer, int64_t head, int64_t position,
                     const float* k, const float* v) {
+  const Layout& at = layout(layer);
   uint8_t* base = head_at(layer, head, position / kKvChunk);
   const auto in_chunk = static_cast<int>(position % kKvChunk);
-  const auto head_dim = static_cast<int>(head_dim_);
-  kernels.store_k(type_, k, head_dim, in_chunk, base, reinterpret_cast<float*>(base + k_bytes_));
-  uint8_t* v_base = base + k_bytes_ + k_scale_bytes_;
-  kernels.store_v(type_, v, head_dim, in_chunk, v_base,
-                  reinterpret_cast<float*>(v_base + v_bytes_));
+  const auto head_dim = static_cast<int>(at.head_dim);
+  kernels.store_k(type_, k, head_dim, in_chunk, base, reinterpret_cast<float*>(base + at.k_scales));
+  kernels.store_v(type_, v, head_dim, in_chunk, base + at.v,
+                  reinterpret_cast<float*>(base + at.v_scales));
 }
 
 }  // namespace sluice

@@ -4,24 +4,33 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/aligned.h"
 #include "base/result.h"
 #include "kernels/kernels.h"
+#include "models/layer_state.h"
+#include "models/shapes.h"
 
 namespace sluice {
 
 class KvCache {
  public:
-  // n_kv_heads[layer] heads of head_dim.
-  void configure(KvType type, std::vector<int64_t> n_kv_heads, int64_t head_dim);
+  KvCache() = default;
+  // Empty. Layers that read an earlier layer's keys and values get no room.
+  KvCache(std::span<const LayerShape> layers, KvType type);
   // Bytes that `positions` positions take, over all layers.
   uint64_t bytes_for(int64_t positions) const;
-  uint64_t bytes() const;  // held now
 
-  // Makes room for positions 0 .. positions-1. On out_of_memory what was there stays.
-  Status reserve(int64_t positions);
+  // As LayerState says; any number of positions can be cut off.
+  int64_t positions() const { return positions_; }
+  Status append(int64_t n);
+  int64_t truncate(int64_t n);
+  Result<Snapshot> snapshot() const;
+  Status restore(const Snapshot& snapshot);
+  Result<KvCache> clone() const;
+  uint64_t bytes() const { return chunks_.size() * static_cast<uint64_t>(chunk_bytes_); }
 
   // The chunk holding positions c * kKvChunk ... of one head.
   KvChunk chunk(int64_t layer, int64_t head, int64_t c) const;
@@ -31,17 +40,24 @@ class KvCache {
              const float* v);
 
  private:
+  // A head's part of a chunk: k | k_scales | v | v_scales, in bytes.
+  struct Layout {
+    int64_t head_dim = 0;
+    int64_t begin = 0;  // of the layer's first head
+    int64_t k_scales = 0, v = 0, v_scales = 0, bytes = 0;
+  };
   uint8_t* head_at(int64_t layer, int64_t head, int64_t c) const;
+  const Layout& layout(int64_t layer) const { return layouts_[static_cast<size_t>(layer)]; }
+  size_t used_chunks() const { return static_cast<size_t>((positions_ + kKvChunk - 1) / kKvChunk); }
+  Status make_room(int64_t positions);
 
   KvType type_ = KvType::f16;
-  int64_t head_dim_ = 0;
-  int64_t element_ = 2;   // bytes
-  int64_t n_scales_ = 0;  // a head's scale blocks (q8_0)
-  // A head's part of a chunk: k | k_scales | v | v_scales, in bytes.
-  int64_t k_bytes_ = 0, k_scale_bytes_ = 0, v_bytes_ = 0, head_bytes_ = 0;
-  std::vector<int64_t> layer_at_;  // where a layer's heads begin in a chunk
+  std::vector<Layout> layouts_;
   int64_t chunk_bytes_ = 0;
   std::vector<AlignedBuffer> chunks_;
+  int64_t positions_ = 0;
 };
+
+static_assert(LayerState<KvCache>);
 
 }  // namespace sluice

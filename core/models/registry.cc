@@ -1,23 +1,36 @@
 #include "models/registry.h"
 
 namespace sluice {
+
+// Each in the file of this name.
+MakeModel make_llama;
+
 namespace {
 
 constexpr Family kFamilies[] = {
-    {"llama", RopePairs::adjacent, false},
-    {"qwen2", RopePairs::halves, false},
-    {"qwen3", RopePairs::halves, true},
+    {"llama", make_llama, {.rope_pairs = RopePairs::adjacent}},
+    {"qwen2", make_llama, {}},
+    {"qwen3", make_llama, {.qk_norm = true}},
 };
 
 }  // namespace
 
-const Family* find_family(std::string_view architecture) {
-  for (const Family& family : kFamilies) {
-    if (family.architecture == architecture) return &family;
+Result<std::unique_ptr<Model>> make_model(const Gguf& gguf) {
+  SLUICE_ASSIGN(const auto architecture, gguf.get_string("general.architecture"));
+  if (!architecture.has_value()) {
+    return fail(Code::bad_file,
+                "the header has no general.architecture; this is no language model's file");
   }
-  return nullptr;
+  std::string known;
+  for (const Family& family : kFamilies) {
+    if (family.architecture == *architecture) {
+      SLUICE_ASSIGN(const Config config, read_config(gguf, family.architecture));
+      return family.make(gguf, config, family.variant);
+    }
+    known += concat(known.empty() ? "" : ", ", family.architecture);
+  }
+  return fail(Code::unsupported_model, "the model's architecture is \"", printable(*architecture),
+              "\"; Sluice computes ", known);
 }
-
-std::string_view family_names() { return "llama, qwen2, qwen3"; }
 
 }  // namespace sluice

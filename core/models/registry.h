@@ -1,21 +1,33 @@
-// The architectures that we compute, one row each: how a family differs is data (models/config.h).
+// The architectures that we compute, one row each.
 #pragma once
 
+#include <memory>
+#include <string>
 #include <string_view>
 
-#include "models/config.h"
+#include "models/model.h"
 
 namespace sluice {
 
-struct Family {
-  std::string_view architecture;  // general.architecture, also the prefix of its keys
-  RopePairs rope_pairs;
-  bool qk_norm;
+// How families of one structure differ where no key of the file says so.
+struct Variant {
+  RopePairs rope_pairs = RopePairs::halves;
+  bool qk_norm = false;  // RMS norm of each q and k head, before RoPE
 };
 
-// Null for an architecture that we don't know.
-const Family* find_family(std::string_view architecture);
-// "llama, qwen2, qwen3": for messages.
-std::string_view family_names();
+// Reads the numbers and finds every tensor of a family's file, all checked; no weights are read.
+// bad_file, unsupported_type; unsupported_model for what we would compute wrongly.
+using MakeModel = Result<std::unique_ptr<Model>>(const Gguf& gguf, const Config& config,
+                                                 const Variant& variant);
+
+struct Family {
+  std::string_view architecture;  // general.architecture
+  MakeModel* make;
+  Variant variant;
+};
+
+// The model of a file, as MakeModel says; unsupported_model, naming those that there are, for an
+// architecture that isn't in the list.
+Result<std::unique_ptr<Model>> make_model(const Gguf& gguf);
 
 }  // namespace sluice

@@ -1,0 +1,108 @@
+// What a family is: the weights that it binds, its layers' shapes, and the order of its steps.
+//
+// A model is data and never changes once it is made: weights, passes and timelines stand apart from
+// it, and any number of them may share it. Its steps are those of a Pass (models/pass.h), which has
+// the buffers, the workers and the threading; a step that one family alone needs is in its file.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "models/config.h"
+#include "models/profile.h"
+#include "models/shapes.h"
+#include "weights/needs.h"
+
+namespace sluice {
+
+class Pass;
+
+// A worker's view of some consecutive tokens of a pass in one layer.
+struct Work {
+  int worker;
+  int64_t layer;
+  int64_t first_token;  // in the pass
+  int64_t n_tokens;
+};
+
+class Model {
+ public:
+  // A matrix that a token is multiplied by, and in which phase.
+  struct Product {
+    Phase phase;
+    int matrix;
+  };
+
+  virtual ~Model() = default;
+  const Config& config() const { return config_; }
+  const Needs& needs() const { return needs_; }
+  const std::vector<Product>& products() const { return products_; }
+  const std::vector<LayerShape>& layers() const { return layers_; }
+  const LayerShape& layer(int64_t layer) const { return layers_[static_cast<size_t>(layer)]; }
+  const std::vector<RopeShape>& ropes() const { return ropes_; }
+
+  uint64_t weight_bytes_per_token() const;  // of all products
+
+  int embedding_slot() const { return 0; }
+  int layer_slot(int64_t layer) const { return static_cast<int>(layer) + 1; }
+  int head_slot() const { return static_cast<int>(config_.n_layers) + 1; }
+
+  // The steps. Every worker of a pass calls them: they read nothing that changes while the pass
+  // lives but through its steps.
+  virtual void embed(Pass& pass, const Work& work) const = 0;      // tokens to the residual stream
+  virtual void run_layer(Pass& pass, const Work& work) const = 0;  // once the slot is resident
+  virtual void run_head(Pass& pass, const Work& work) const = 0;   // one token's logits
+
+ protected:
+  explicit Model(const Config& config)
+      : config_(config), needs_(static_cast<int>(config.n_layers) + 2) {}
+
+  Config config_;
+  Needs needs_;
+  std::vector<Product> products_;
+  std::vector<LayerShape> layers_;
+  std::vector<RopeShape> ropes_;
+
+  friend class Binder;
+};
+
+// Finds a model's tensors, slot by slot. The first one that is missing or wrong is kept as the
+// error of finish(); from then on handles are -1.
+class Binder {
+ public:
+  Binder(const Gguf& gguf, Model& model) : gguf_(gguf), model_(model) {}
+
+  // What follows belongs to the embedding, to a layer (its names begin with blk.N.) or to the head.
+  void embedding() { in(model_.embedding_slot(), ""); }
+  void layer(int64_t layer) { in(model_.layer_slot(layer), concat("blk.", layer, ".")); }
+  void head() { in(model_.head_slot(), ""); }
+  bool has(std::string_view name) const {
+    return gguf_.find_tensor(concat(prefix_, name)) != nullptr;
+  }
+
+  // Each returns the piece's handle (weights/needs.h).
+  int matrix(Phase phase, std::string_view name, int64_t rows, int64_t cols);
+  int table(std::string_view name, int64_t rows, int64_t cols);  // of which single rows are read
+  int vector(std::string_view name, int64_t length);
+  // `optional`: -1 where the file doesn't have it.
+  int optional_vector(std::string_view name, int64_t length);
+  // A matrix that is bound already, multiplied by in this phase, too (a tied head).
+  int again(Phase phase, int matrix);
+
+  // bad_file, unsupported_type; unsupported_model where the file has a tensor that was not bound.
+  Status finish();
+
+ private:
+  void in(int slot, std::string prefix);
+  int keep(Result<int> handle);
+
+  const Gguf& gguf_;
+  Model& model_;
+  int slot_ = 0;
+  std::string prefix_;
+  Status status_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,178 @@
+// What a pass holds, and how it goes: the steps are in steps.cc.
+#include "models/pass.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+// --- memory --------------------------------------------------------------------------------------
+
+Pass::Widths Pass::widths_of(const Model& model) {
+  Widths widths;
+  const auto widen = [](int64_t& width, int64_t to) { width = std::max(width, to); };
+  for (const LayerShape& layer : model.layers()) {
+    widen(widths.q_rows, layer.q_rows());
+    widen(widths.kv_rows, layer.kv_rows());
+    widen(widths.n_ff, layer.n_ff);
+    widen(widths.heads, layer.n_heads);
+    widen(widths.head_dim, layer.head_dim);
+  }
+  widths.cols = std::max({model.config().n_embd, widths.q_rows, widths.n_ff});
+  return widths;
+}
+
+int64_t Pass::block_row(const Model& model, const Widths& widths, Buffer buffer) {
+  switch (buffer) {
+    case Buffer::q:
+    case Buffer::attended:
+      return padded_rows(widths.q_rows);
+    case Buffer::k:
+    case Buffer::v:
+      return padded_rows(widths.kv_rows);
+    case Buffer::hidden:
+    case Buffer::up:
+      return padded_rows(widths.n_ff);
+    case Buffer::branch:
+      return padded_rows(model.config().n_embd);
+    case Buffer::residual:
+    case Buffer::logits:
+      break;
+  }
+  return 0;
+}
+
+uint64_t Pass::activation_bytes(const Model& model, int64_t n_tokens) {
+  const Widths widths = widths_of(model);
+  const int64_t block = std::min(n_tokens, kBlockTokens);
+  int64_t floats = n_tokens * model.config().n_embd + padded_rows(model.config().n_vocab);
+  for (size_t i = 0; i < kBlockBuffers; ++i)
+    floats += block * block_row(model, widths, block_buffer(i));
+  uint64_t bytes = 4 * static_cast<uint64_t>(floats) + Activations::bytes(widths.cols, block);
+  for (const RopeShape& rope : model.ropes()) bytes += RopeTable::bytes(rope.dims, n_tokens);
+  return bytes;
+}
+
+uint64_t Pass::scratch_bytes(const Model& model, int n_workers) {
+  const Widths widths = widths_of(model);
+  const uint64_t one = Activations::bytes(widths.cols, 1) + MatmulScratch::bytes(widths.cols) +
+                       AttentionScratch::bytes(widths.queries(), widths.head_dim);
+  return one * static_cast<uint64_t>(n_workers);
+}
+
+uint64_t Pass::held_activation_bytes() const {
+  uint64_t total = x_.size();
+  if (block_capacity_ > 0) total += Activations::bytes(widths_.cols, block_capacity_);
+  for (const AlignedBuffer& buffer : buffers_) total += buffer.size();
+  for (const RopeTable& rope : ropes_) total += rope.held_bytes();
+  return total;
+}
+
+Pass::Pass(const Model& model, const Weights& weights, const Kernels& kernels, Pool& pool,
+           bool profile)
+    : model_(model),
+      weights_(weights),
+      kernels_(kernels),
+      pool_(pool),
+      profile_(profile),
+      widths_(widths_of(model)) {}
+
+Status Pass::prepare() {
+  for (int i = 0; i < pool_.size(); ++i) {
+    Worker worker;
+    SLUICE_ASSIGN(worker.one, Activations::allocate(widths_.cols, 1));
+    SLUICE_ASSIGN(worker.matmul, MatmulScratch::allocate(widths_.cols));
+    SLUICE_ASSIGN(worker.attention,
+                  AttentionScratch::allocate(widths_.queries(), widths_.head_dim));
+    worker.matmul.time_unpacking(profile_);
+    workers_.push_back(std::move(worker));
+  }
+  return {};
+}
+
+// --- the pass ------------------------------------------------------------------------------------
+
+namespace {
+
+Status make_room(AlignedBuffer& buffer, int64_t floats) {
+  const auto bytes = static_cast<uint64_t>(4 * floats);
+  if (buffer.size() >= bytes) return {};
+  buffer = AlignedBuffer();
+  SLUICE_ASSIGN(buffer, AlignedBuffer::allocate(bytes, "the prompt's activations"));
+  return {};
+}
+
+}  // namespace
+
+Status Pass::begin(KvCache& cache, std::span<const int32_t> tokens) {
+  const auto n = static_cast<int64_t>(tokens.size());
+  const int64_t first = cache.positions();
+  SLUICE_TRY(make_room(x_, n * model_.config().n_embd));
+  const int64_t block = std::min(n, kBlockTokens);
+  if (block > block_capacity_) {
+    block_capacity_ = 0;
+    shared_ = Activations();
+    SLUICE_ASSIGN(shared_, Activations::allocate(widths_.cols, block));
+    for (size_t i = 0; i < kBlockBuffers; ++i)
+      SLUICE_TRY(make_room(buffers_[i], block * block_row(model_, widths_, block_buffer(i))));
+    block_capacity_ = block;
+  }
+  if (ropes_.empty()) {
+    for (const RopeShape& rope : model_.ropes()) {
+      const float* factors = rope.factors >= 0 ? weights_.vector(rope.factors) : nullptr;
+      ropes_.emplace_back(rope.dims, rope.freq_base, rope.scale, factors);
+    }
+  }
+  for (RopeTable& rope : ropes_) SLUICE_TRY(rope.extend(first + n));
+  SLUICE_TRY(cache.append(n));
+  cache_ = &cache;
+  tokens_ = tokens;
+  n_tokens_ = n;
+  first_position_ = first;
+  for (Worker& worker : workers_) worker.overflowed = false;
+  pool_.run([this, n](int worker) { model_.embed(*this, Work{worker, 0, 0, n}); });
+  return {};
+}
+
+// A layer has five phases: q/k/v | attention | output | gate, up | down. What would need further
+// ones (norms, quantizing) every worker does itself for a single token; for more tokens it is
+// shared out. Outside of share_out's bodies nothing may be read that ever changes (Pool::run).
+void Pass::run_block(int64_t layer, int64_t index) {
+  const int64_t first = index * kBlockTokens;
+  const int64_t n = std::min(kBlockTokens, n_tokens_ - first);
+  pool_.run([this, layer, first, n](int worker) {
+    model_.run_layer(*this, Work{worker, layer, first, n});
+  });
+}
+
+void Pass::finish(int64_t index, float* out) {
+  logits_ = out;
+  pool_.run([this, index](int worker) { model_.run_head(*this, Work{worker, 0, index, 1}); });
+}
+
+bool Pass::overflowed() const { return std::ranges::any_of(workers_, &Worker::overflowed); }
+
+std::vector<PhaseTime> Pass::take_profile() {
+  std::vector<PhaseTime> phases;
+  if (!profile_) return phases;
+  PhaseTime unpacking{"(unpacking)", 0, 0, 0, 0};
+  for (const char* name : kPhaseNames) phases.push_back({name, 0, 0, 0, 0});
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    PhaseSeconds& seconds = workers_[i].seconds;
+    for (size_t p = 0; p < kPhases; ++p) {
+      if (i == 0) phases[p].wall_ms = 1e3 * seconds.wall[p];
+      phases[p].busy_ms += 1e3 * seconds.busy[p];
+    }
+    unpacking.busy_ms += 1e3 * workers_[i].matmul.take_unpacking();
+    seconds = {};
+  }
+  for (const Model::Product& product : model_.products()) {
+    const Piece& matrix = model_.needs().piece(product.matrix);
+    PhaseTime& time = phases[static_cast<size_t>(product.phase)];
+    time.weight_bytes += matrix.bytes;
+    time.weights += static_cast<uint64_t>(matrix.rows * matrix.cols);
+  }
+  phases.push_back(unpacking);
+  return phases;
+}
+
+}  // namespace sluice

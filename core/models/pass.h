@@ -1,0 +1,192 @@
+// The forward pass: its buffers, its workers, and the steps that families share (models/model.h
+// puts them in order), each with the threading inside.
+//
+// It is layer-major and the caller brings the layers: begin(tokens), then run_layer(l) for every
+// layer once its slot is resident, then finish(). One pass serves prompt and decode, and weights
+// that are there, still arriving or streamed; it is used for one timeline after another.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "base/aligned.h"
+#include "base/result.h"
+#include "base/stopwatch.h"
+#include "base/threads.h"
+#include "kernels/kernels.h"
+#include "models/kv_cache.h"
+#include "models/model.h"
+#include "models/profile.h"
+#include "ops/attention.h"
+#include "ops/matmul.h"
+#include "ops/rope.h"
+#include "weights/weights.h"
+
+namespace sluice {
+
+// A norm of rows: what kind, and the handles of its vectors.
+struct Norm {
+  enum Kind : uint8_t { none, rms };
+  Kind kind = none;
+  int weight = -1;  // [n]
+  int bias = -1;    // [n]
+  float eps = 0;
+};
+
+// Of each query head and each key head, before they turn: [head_dim].
+struct HeadNorms {
+  Norm q, k;
+};
+
+// What a step reads and writes: rows of a block's tokens, padded to whole strips; the residual
+// stream has the rows of all of the pass's tokens, not padded.
+enum class Buffer : uint8_t { residual, q, k, v, attended, hidden, up, branch, logits };
+
+// rows of `out` = matrix * input (+ bias)
+struct Product {
+  int matrix;
+  int bias = -1;
+  Buffer out = Buffer::branch;
+};
+
+class Pass {
+ public:
+  // Tokens that are computed side by side; a longer prompt goes through a layer in blocks. (In wasm
+  // fewer: memory is scarcer, and a slice of the work is to be short.)
+#if defined(__wasm__)
+  static constexpr int64_t kBlockTokens = 128;
+#else
+  static constexpr int64_t kBlockTokens = 256;
+#endif
+
+  // Bytes of a pass that ends at position n_tokens with up to as many tokens; of the workers'
+  // scratch.
+  static uint64_t activation_bytes(const Model& model, int64_t n_tokens);
+  static uint64_t scratch_bytes(const Model& model, int n_workers);
+
+  // All of these outlive the pass.
+  Pass(const Model& model, const Weights& weights, const Kernels& kernels, Pool& pool,
+       bool profile);
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
+  Status prepare();  // takes the workers' scratch
+  uint64_t held_activation_bytes() const;
+
+  // Starts a pass: tokens (each below n_vocab) behind what the cache holds, which has them, too,
+  // from here on. The embedding slot must be resident. Where it fails (out_of_memory, bad_file for
+  // angles that are too large) the cache may have room for more.
+  Status begin(KvCache& cache, std::span<const int32_t> tokens);
+  int64_t n_tokens() const { return n_tokens_; }
+  int64_t n_blocks() const { return (n_tokens_ + kBlockTokens - 1) / kBlockTokens; }
+  // One block of the pass through one layer; blocks ascending, layers ascending.
+  void run_block(int64_t layer, int64_t block);
+  void run_layer(int64_t layer) {
+    for (int64_t block = 0; block < n_blocks(); ++block) run_block(layer, block);
+  }
+  // out[n_vocab padded to 16] = logits of token `index` of the pass, once all layers have run.
+  void finish(int64_t index, float* out);
+  // Has the pass come to a number that is NaN, infinite or 2^48 and more? Looked at after each
+  // run_block and finish; its results are then of no use. The same for every kernel table.
+  bool overflowed() const;
+
+  // What the phases have taken since the last call; nothing unless made to profile.
+  std::vector<PhaseTime> take_profile();
+
+  // --- the steps (steps.cc): every worker calls the same ones in the same order ----------------
+  // Residual = rows of a table, one for each token.
+  void embed(const Work& work, int table);
+  // Products with the normed residual, dealt out together so that small matrices leave no worker
+  // idle.
+  void project(const Work& work, const Norm& norm, std::initializer_list<Product> products);
+  // Queries and keys are normed and turned, keys and values stored; then all query heads of the
+  // layer attend: attended[heads * head_dim].
+  void attend(const Work& work, const HeadNorms& norms);
+  void add_attended(const Work& work, const Product& output);  // residual += its product
+  // Hidden = SiLU(gate) * up, both products with the normed residual.
+  void feed_forward(const Work& work, const Norm& norm, const Product& gate, const Product& up);
+  void add_hidden(const Work& work, const Product& down);  // residual += its product
+  void logits(const Work& work, const Norm& norm, int matrix);
+
+ private:
+  struct Worker {
+    Activations one;  // a single token's rows: each worker makes its own
+    MatmulScratch matmul;
+    AttentionScratch attention;
+    PhaseSeconds seconds;
+    bool overflowed = false;  // what it has checked of this pass
+  };
+  // What the rows of a product are made of.
+  struct Rows {
+    Buffer from;
+    int64_t cols;
+    Norm norm;
+  };
+  // What becomes of products.
+  enum class Use : uint8_t { keep, add_to_residual, gate };
+
+  Worker& worker(int index) { return workers_[static_cast<size_t>(index)]; }
+  float* row(Buffer buffer, const Work& work, int64_t token, int64_t width) const;
+  int64_t rows_of(int matrix) const { return model_.needs().piece(matrix).rows; }
+
+  template <typename Body>
+  void share_out(Phase phase, int worker, int64_t n, const Body& body);
+  void normalize(const Norm& norm, const float* x, int64_t n, float* out);
+  void make_row(const Work& work, const Rows& rows, int64_t token, const Input& in);
+  void multiply(Phase phase, const Work& work, const Rows& rows, Use use,
+                std::span<const Product> products);
+  void multiply_strips(const Work& work, const Input& in, Share strips, Use use,
+                       const Product& product);
+  void check(int worker, const float* x, int64_t n);
+  void rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token, int64_t kv_head);
+  void attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head);
+
+  // The widest of all layers.
+  struct Widths {
+    int64_t q_rows = 0, kv_rows = 0, n_ff = 0, heads = 0, head_dim = 0, cols = 0;
+    int64_t queries() const;  // heads that attend side by side
+  };
+  static Widths widths_of(const Model& model);
+  // Floats of a token's row of each buffer that holds one block.
+  static int64_t block_row(const Model& model, const Widths& widths, Buffer buffer);
+  static Buffer block_buffer(size_t index) { return static_cast<Buffer>(index + 1); }
+
+  const Model& model_;
+  const Weights& weights_;
+  const Kernels& kernels_;
+  Pool& pool_;
+  const bool profile_;
+  const Widths widths_;
+  std::vector<Worker> workers_;
+  std::vector<RopeTable> ropes_;  // as the model's; made at the first pass, then growing
+
+  // The pass in progress.
+  KvCache* cache_ = nullptr;
+  std::span<const int32_t> tokens_;  // while it begins
+  int64_t n_tokens_ = 0;
+  int64_t first_position_ = 0;
+  float* logits_ = nullptr;  // while it finishes
+  AlignedBuffer x_;          // [n_tokens][n_embd] residual stream
+  int64_t block_capacity_ = 0;  // tokens that the buffers below hold
+  Activations shared_;
+  static constexpr size_t kBlockBuffers = 7;  // from q to branch
+  AlignedBuffer buffers_[kBlockBuffers];      // [block tokens][padded rows]
+};
+
+// Pool::share_out, timed where that is asked for.
+template <typename Body>
+void Pass::share_out(Phase phase, int worker, int64_t n, const Body& body) {
+  PhaseSeconds& seconds = workers_[static_cast<size_t>(worker)].seconds;
+  const auto at = static_cast<size_t>(phase);
+  const bool timed = profile_;
+  const Stopwatch wall(timed);
+  pool_.share_out(worker, n, [&](Share mine) {
+    const Stopwatch busy(timed);
+    body(mine);
+    seconds.busy[at] += busy.seconds();
+  });
+  if (worker == 0) seconds.wall[at] += wall.seconds();
+}
+
+}  // namespace sluice

@@ -1,0 +1,108 @@
+#include "models/shapes.h"
+
+#include <cmath>
+
+namespace sluice {
+namespace {
+
+constexpr int64_t kMaxHeadDim = 1024;
+
+Result<int64_t> read_head_dim(const ConfigReader& reader, int64_t n_embd, int64_t n_heads) {
+  int64_t head_dim = 0;
+  if (reader.find("attention.key_length") != nullptr) {
+    SLUICE_ASSIGN(head_dim, reader.integer("attention.key_length", -1, kMaxHeadDim));
+  } else {
+    if (n_embd % n_heads != 0) {
+      return fail(Code::bad_file, "the width ", n_embd, " is no multiple of the ", n_heads,
+                  " heads");
+    }
+    head_dim = n_embd / n_heads;
+  }
+  SLUICE_ASSIGN(const int64_t value_dim,
+                reader.integer("attention.value_length", head_dim, kMaxHeadDim));
+  if (value_dim != head_dim) {
+    return fail(Code::unsupported_model, "keys have ", head_dim, " elements a head and values ",
+                value_dim, "; Sluice computes only models where both are the same");
+  }
+  if (head_dim > kMaxHeadDim || head_dim % 2 != 0) {
+    return fail(Code::bad_file, "a head has ", head_dim, " elements; an even number up to ",
+                kMaxHeadDim, " is expected");
+  }
+  return head_dim;
+}
+
+}  // namespace
+
+Result<std::vector<LayerShape>> read_layers(const ConfigReader& reader, const Config& config) {
+  const int64_t n = config.n_layers;
+  SLUICE_ASSIGN(const uint64_t experts, reader.count("expert_count"));
+  if (experts > 0) {
+    return fail(Code::unsupported_model, "the model is a mixture of ", experts,
+                " experts, which Sluice doesn't compute");
+  }
+  SLUICE_ASSIGN(const auto n_ff, reader.per_layer("feed_forward_length", n, -1, kMaxWidth));
+  SLUICE_ASSIGN(const auto n_heads, reader.per_layer("attention.head_count", n, -1, kMaxWidth));
+  std::vector<int64_t> n_kv_heads = n_heads;
+  if (reader.find("attention.head_count_kv") != nullptr) {
+    SLUICE_ASSIGN(n_kv_heads, reader.per_layer("attention.head_count_kv", n, -1, kMaxWidth));
+  }
+  std::vector<LayerShape> layers(static_cast<size_t>(n));
+  for (size_t i = 0; i < layers.size(); ++i) {
+    if (n_heads[i] % n_kv_heads[i] != 0) {
+      return fail(Code::bad_file, "layer ", i, " has ", n_heads[i], " query heads over ",
+                  n_kv_heads[i], " key heads; the first must be a multiple of the second");
+    }
+  }
+  SLUICE_ASSIGN(const int64_t head_dim, read_head_dim(reader, config.n_embd, n_heads[0]));
+  for (size_t i = 0; i < layers.size(); ++i) {
+    if (n_heads[i] * head_dim > kMaxWidth) {
+      return fail(Code::bad_file, n_heads[i], " heads of ", head_dim, " elements are wider than ",
+                  kMaxWidth);
+    }
+    LayerShape& layer = layers[i];
+    layer.n_heads = n_heads[i];
+    layer.n_kv_heads = n_kv_heads[i];
+    layer.head_dim = head_dim;
+    layer.n_ff = n_ff[i];
+    layer.cache = static_cast<int64_t>(i);
+    layer.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
+  }
+  return layers;
+}
+
+Result<double> read_freq_base(const ConfigReader& reader, std::string_view name, double fallback) {
+  SLUICE_ASSIGN(const double base, reader.number(name, fallback));
+  if (!(base > 0)) {
+    return fail(Code::bad_file, reader.key(name), " is ", base,
+                "; a number above 0 is expected");
+  }
+  return base;
+}
+
+Result<RopeShape> read_rope(const ConfigReader& reader, int64_t head_dim, RopePairs pairs) {
+  RopeShape rope;
+  rope.pairs = pairs;
+  SLUICE_ASSIGN(rope.dims, reader.integer("rope.dimension_count", head_dim, head_dim));
+  if (rope.dims % 2 != 0) {
+    return fail(Code::bad_file, reader.key("rope.dimension_count"), " is ", rope.dims,
+                "; an even number is expected");
+  }
+  SLUICE_ASSIGN(rope.freq_base, read_freq_base(reader, "rope.freq_base", 10000));
+  SLUICE_ASSIGN(const std::string_view scaling, reader.text("rope.scaling.type"));
+  if (scaling == "none") return rope;
+  if (scaling != "" && scaling != "linear") {
+    return fail(Code::unsupported_model, "the model's positions are scaled by the method \"",
+                printable(scaling), "\", which Sluice doesn't compute; expected none or linear");
+  }
+  // Old files have rope.scale_linear alone.
+  SLUICE_ASSIGN(const double old_factor, reader.number("rope.scale_linear", 1.0));
+  SLUICE_ASSIGN(const double factor, reader.number("rope.scaling.factor", old_factor));
+  if (!(factor >= 0)) {
+    return fail(Code::bad_file, reader.key("rope.scaling.factor"), " is ", factor,
+                "; a positive number is expected");
+  }
+  if (factor != 0) rope.scale = factor;
+  return rope;
+}
+
+}  // namespace sluice

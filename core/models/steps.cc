@@ -1,0 +1,234 @@
+// The steps that families share: what each worker does of one (models/pass.h).
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "models/pass.h"
+
+namespace sluice {
+namespace {
+
+// Queries that attend side by side in a prompt.
+constexpr int64_t kTileQueries = 32;
+
+// From here on a number counts as overflowed: the squares of as many as a row has may add up to
+// more than a float holds, and a norm would make zeros of them.
+constexpr float kTooLarge = 0x1p48f;
+
+}  // namespace
+
+int64_t Pass::Widths::queries() const {
+  return std::min<int64_t>(std::max(heads, kTileQueries), kMaxQueries);
+}
+
+// The row of one of the work's tokens; `width` is the layer's own width of that buffer.
+float* Pass::row(Buffer buffer, const Work& work, int64_t token, int64_t width) const {
+  if (buffer == Buffer::residual)
+    return x_.as<float>() + (work.first_token + token) * model_.config().n_embd;
+  if (buffer == Buffer::logits) return logits_;
+  const AlignedBuffer& rows = buffers_[static_cast<size_t>(buffer) - 1];
+  return rows.as<float>() + token * padded_rows(width);
+}
+
+void Pass::normalize(const Norm& norm, const float* x, int64_t n, float* out) {
+  if (norm.kind == Norm::rms) {
+    kernels_.rms_norm(x, weights_.vector(norm.weight), n, norm.eps, out);
+  } else {
+    std::memmove(out, x, static_cast<size_t>(4 * n));
+  }
+}
+
+// Queries, keys and values, the residual and logits are checked as they are made, in the cache.
+// From all other places NaN and infinity get into one of these: quantizing, products and SiLU let
+// none of them vanish (quant.h).
+void Pass::check(int worker, const float* x, int64_t n) {
+  uint32_t seen = 0;  // the sign bit: of one that is too large, infinite or NaN
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t magnitude = std::bit_cast<uint32_t>(x[i]) & 0x7fffffffu;
+    seen |= magnitude + (0x80000000u - std::bit_cast<uint32_t>(kTooLarge));
+  }
+  if (seen >> 31 != 0) workers_[static_cast<size_t>(worker)].overflowed = true;
+}
+
+void Pass::embed(const Work& work, int table) {
+  share_out(Phase::embedding, work.worker, work.n_tokens, [&](Share mine) {
+    for (int64_t t = mine.begin; t < mine.end; ++t) {
+      read_row(weights_.matrix(table), tokens_[static_cast<size_t>(t)],
+               row(Buffer::residual, work, t, 0));
+    }
+  });
+}
+
+// --- products ------------------------------------------------------------------------------------
+
+void Pass::make_row(const Work& work, const Rows& rows, int64_t token, const Input& in) {
+  normalize(rows.norm, row(rows.from, work, token, rows.cols), rows.cols, in.row(token));
+  in.quantize(kernels_, token);
+}
+
+// Shares out the strips of all products with the same rows: one after another, so that small
+// matrices leave no worker idle, or (Use::gate) the same strips of each together. One token's row
+// each worker makes for itself; those of several are made in a phase before.
+void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Use use,
+                    std::span<const Product> products) {
+  const bool own = work.n_tokens == 1;
+  if (!own) {
+    share_out(Phase::rows, work.worker, work.n_tokens, [&](Share mine) {
+      const Input in = shared_.rows_of(rows.cols);
+      for (int64_t t = mine.begin; t < mine.end; ++t) make_row(work, rows, t, in);
+    });
+  }
+  int64_t n_strips = 0;
+  for (const Product& product : products) {
+    const int64_t strips = padded_rows(rows_of(product.matrix)) / kStripRows;
+    n_strips = use == Use::gate ? strips : n_strips + strips;
+  }
+  bool made = false;
+  share_out(phase, work.worker, n_strips, [&](Share mine) {
+    Worker& self = worker(work.worker);
+    const Input in = own ? self.one.rows_of(rows.cols) : shared_.rows_of(rows.cols);
+    if (own && !made) make_row(work, rows, 0, in);
+    made = true;
+    int64_t first = 0;
+    for (const Product& product : products) {
+      const int64_t strips = padded_rows(rows_of(product.matrix)) / kStripRows;
+      const Share of{std::clamp<int64_t>(mine.begin - first, 0, strips),
+                     std::clamp<int64_t>(mine.end - first, 0, strips)};
+      if (use != Use::gate) first += strips;
+      if (of.begin < of.end) multiply_strips(work, in, of, use, product);
+    }
+    if (use != Use::gate) return;
+    // The same worker has computed the same rows of gate and up, so it can combine them at once.
+    const int64_t width = rows_of(products[0].matrix);
+    const int64_t begin = mine.begin * kStripRows;
+    const int64_t n = (mine.end - mine.begin) * kStripRows;
+    for (int64_t t = 0; t < work.n_tokens; ++t) {
+      float* gate = row(Buffer::hidden, work, t, width) + begin;
+      kernels_.silu_mul(gate, row(Buffer::up, work, t, width) + begin, n, gate);
+    }
+  });
+}
+
+void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Use use,
+                           const Product& product) {
+  const Matrix& matrix = weights_.matrix(product.matrix);
+  const int64_t stride = padded_rows(matrix.rows);
+  float* out = row(product.out, work, 0, matrix.rows);
+  matmul(kernels_, matrix, in, work.n_tokens, out, stride, strips, worker(work.worker).matmul);
+  const int64_t begin = strips.begin * kStripRows;
+  const int64_t n = std::min(strips.end * kStripRows, matrix.rows) - begin;
+  for (int64_t t = 0; t < work.n_tokens; ++t) {
+    float* made = out + t * stride + begin;
+    if (product.bias >= 0) kernels_.add(weights_.vector(product.bias) + begin, n, made);
+    if (use == Use::gate) continue;
+    if (use == Use::add_to_residual) {
+      float* sum = row(Buffer::residual, work, t, 0) + begin;
+      kernels_.add(made, n, sum);
+      made = sum;
+    }
+    check(work.worker, made, n);
+  }
+}
+
+void Pass::project(const Work& work, const Norm& norm, std::initializer_list<Product> products) {
+  multiply(Phase::qkv, work, {Buffer::residual, model_.config().n_embd, norm}, Use::keep, products);
+}
+
+void Pass::add_attended(const Work& work, const Product& output) {
+  const int64_t cols = model_.layer(work.layer).q_rows();
+  multiply(Phase::output, work, {Buffer::attended, cols, {}}, Use::add_to_residual, {&output, 1});
+}
+
+void Pass::feed_forward(const Work& work, const Norm& norm, const Product& gate,
+                        const Product& up) {
+  const Product both[] = {{gate.matrix, gate.bias, Buffer::hidden},
+                          {up.matrix, up.bias, Buffer::up}};
+  multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm}, Use::gate, both);
+}
+
+void Pass::add_hidden(const Work& work, const Product& down) {
+  const int64_t cols = model_.layer(work.layer).n_ff;
+  multiply(Phase::down, work, {Buffer::hidden, cols, {}}, Use::add_to_residual, {&down, 1});
+}
+
+void Pass::logits(const Work& work, const Norm& norm, int matrix) {
+  const Product head{matrix, -1, Buffer::logits};
+  multiply(Phase::head, work, {Buffer::residual, model_.config().n_embd, norm}, Use::keep,
+           {&head, 1});
+}
+
+// --- attention -----------------------------------------------------------------------------------
+
+void Pass::attend(const Work& work, const HeadNorms& norms) {
+  const LayerShape& shape = model_.layer(work.layer);
+  const int64_t n = work.n_tokens;
+  if (n > 1) {
+    share_out(Phase::rope, work.worker, n * shape.n_kv_heads, [&](Share mine) {
+      for (int64_t i = mine.begin; i < mine.end; ++i)
+        rotate_and_store(work, norms, i / shape.n_kv_heads, i % shape.n_kv_heads);
+    });
+  }
+  // A few tokens side by side, so that a KV head is read once for all of their heads.
+  const int64_t group = shape.n_heads / shape.n_kv_heads;
+  const int64_t tile = std::max<int64_t>(1, kTileQueries / group);
+  const int64_t n_tiles = (n + tile - 1) / tile;
+  share_out(Phase::attention, work.worker, shape.n_kv_heads * n_tiles, [&](Share mine) {
+    for (int64_t i = mine.begin; i < mine.end; ++i) {
+      // With one token, whoever attends over a KV head stores its new position first.
+      if (n == 1) rotate_and_store(work, norms, 0, i);
+      const int64_t token = i % n_tiles * tile;
+      attend_tile(work, token, std::min(tile, n - token), i / n_tiles);
+    }
+  });
+}
+
+// One token's query heads of one group and, where the layer has a cache of its own, the group's key
+// and value.
+void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token,
+                            int64_t kv_head) {
+  const LayerShape& shape = model_.layer(work.layer);
+  const int64_t position = first_position_ + work.first_token + token;
+  const auto rotate = [&](float* head, const Norm& norm) {
+    if (norm.kind != Norm::none) {
+      normalize(norm, head, shape.head_dim, head);
+      check(work.worker, head, shape.head_dim);
+    }
+    if (shape.rope < 0) return;
+    const RopeTable& rope = ropes_[static_cast<size_t>(shape.rope)];
+    const bool adjacent =
+        model_.ropes()[static_cast<size_t>(shape.rope)].pairs == RopePairs::adjacent;
+    const auto turn = adjacent ? kernels_.rope_adjacent : kernels_.rope_halves;
+    turn(head, rope.cos(position), rope.sin(position), rope.n_pairs());
+  };
+  const int64_t group = shape.n_heads / shape.n_kv_heads;
+  float* q = row(Buffer::q, work, token, shape.q_rows()) + kv_head * group * shape.head_dim;
+  for (int64_t i = 0; i < group; ++i) rotate(q + i * shape.head_dim, norms.q);
+  if (shape.cache != work.layer) return;
+  float* k = row(Buffer::k, work, token, shape.kv_rows()) + kv_head * shape.head_dim;
+  rotate(k, norms.k);
+  cache_->store(kernels_, work.layer, kv_head, position, k,
+                row(Buffer::v, work, token, shape.kv_rows()) + kv_head * shape.head_dim);
+}
+
+// All query heads of a KV head, for the tokens token .. token + n_tokens - 1 of the block.
+void Pass::attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head) {
+  const LayerShape& shape = model_.layer(work.layer);
+  const int64_t group = shape.n_heads / shape.n_kv_heads;
+  const auto chunk_of = [&](int64_t c) { return cache_->chunk(shape.cache, kv_head, c); };
+  for (int64_t head = kv_head * group; head < (kv_head + 1) * group; head += kMaxQueries) {
+    const int64_t at = head * shape.head_dim;
+    const Heads heads{
+        .q = row(Buffer::q, work, token, shape.q_rows()) + at,
+        .q_stride = padded_rows(shape.q_rows()),
+        .position = first_position_ + work.first_token + token,
+        .n_tokens = static_cast<int>(n_tokens),
+        .n_heads = static_cast<int>(std::min<int64_t>(kMaxQueries, (kv_head + 1) * group - head)),
+        .head_dim = static_cast<int>(shape.head_dim),
+        .scale = shape.scale};
+    sluice::attend(kernels_, chunk_of, heads,
+                   row(Buffer::attended, work, token, shape.q_rows()) + at,
+                   padded_rows(shape.q_rows()), worker(work.worker).attention);
+  }
+}
+
+}  // namespace sluice
