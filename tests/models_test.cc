@@ -1,0 +1,255 @@
+// What a pass stands on: keys and values as a state that is cut, copied and put back, and the table
+// of angles that grows.
+#include <cstring>
+
+#include "base/math.h"
+#include "model_test.h"
+#include "models/kv_cache.h"
+#include "ops/rope.h"
+
+namespace sluice {
+namespace {
+
+// --- keys and values -----------------------------------------------------------------------------
+
+const Kernels& generic() { return *choose_kernels("generic"); }
+
+LayerShape shape(int64_t n_kv_heads, int64_t head_dim, int64_t cache) {
+  LayerShape layer;
+  layer.n_heads = 2 * n_kv_heads;
+  layer.n_kv_heads = n_kv_heads;
+  layer.head_dim = head_dim;
+  layer.cache = cache;
+  return layer;
+}
+
+// Layers of different shapes; the last but one reads what the first has.
+const std::vector<LayerShape> kLayers = {shape(2, 8, 0), shape(1, 20, 1), shape(2, 8, 0),
+                                         shape(3, 6, 3)};
+
+// What position p of a layer's head is told to remember in the given past.
+std::vector<float> told(int past, int64_t layer, int64_t head, int64_t p, float sign) {
+  std::vector<float> values(static_cast<size_t>(kLayers[static_cast<size_t>(layer)].head_dim));
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = sign * static_cast<float>(100 * past + 40 * layer + 10 * head + p % 7) +
+                static_cast<float>(i) / 32;
+  }
+  return values;
+}
+
+// Appends positions up to `end`.
+void fill(KvCache& cache, int64_t end, int past) {
+  const int64_t begin = cache.positions();
+  ASSERT_TRUE(cache.append(end - begin).has_value());
+  for (int64_t layer = 0; layer < 4; ++layer) {
+    const LayerShape& at = kLayers[static_cast<size_t>(layer)];
+    for (int64_t head = 0; at.cache == layer && head < at.n_kv_heads; ++head) {
+      for (int64_t p = begin; p < end; ++p) {
+        cache.store(generic(), layer, head, p, told(past, layer, head, p, 1).data(),
+                    told(past, layer, head, p, -1).data());
+      }
+    }
+  }
+}
+
+// Element i of position p's key and value in an f32 chunk, by the layout in kernels.h.
+float key_at(const KvChunk& chunk, int64_t head_dim, int64_t p, int64_t i) {
+  float value = 0;
+  std::memcpy(&value, chunk.k + 4 * ((p / 16 * head_dim + i) * 16 + p % 16), 4);
+  return value;
+}
+float value_at(const KvChunk& chunk, int64_t p, int64_t i) {
+  float value = 0;
+  std::memcpy(&value, chunk.v + 4 * ((i / 16 * kKvChunk + p) * 16 + i % 16), 4);
+  return value;
+}
+
+// Does the cache hold `past` at the positions [begin, end)?
+bool holds(const KvCache& cache, int64_t begin, int64_t end, int past) {
+  for (int64_t layer = 0; layer < 4; ++layer) {
+    const LayerShape& at = kLayers[static_cast<size_t>(layer)];
+    for (int64_t head = 0; head < at.n_kv_heads; ++head) {
+      for (int64_t p = begin; p < end; ++p) {
+        const KvChunk chunk = cache.chunk(at.cache, head, p / kKvChunk);
+        const std::vector<float> key = told(past, at.cache, head, p, 1);
+        const std::vector<float> value = told(past, at.cache, head, p, -1);
+        for (int64_t i = 0; i < at.head_dim; ++i) {
+          if (key_at(chunk, at.head_dim, p % kKvChunk, i) != key[static_cast<size_t>(i)])
+            return false;
+          if (value_at(chunk, p % kKvChunk, i) != value[static_cast<size_t>(i)]) return false;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+TEST(KvCache, TakesAChunkAtATimeAndNothingForLayersThatReadAnothers) {
+  KvCache cache(kLayers, KvType::f32);
+  EXPECT_EQ(cache.bytes(), 0u);
+  const uint64_t chunk = cache.bytes_for(1);
+  EXPECT_EQ(chunk, 4u * kKvChunk * (2 * (8 + 16) + (20 + 32) + 3 * (6 + 16)));
+  EXPECT_EQ(cache.bytes_for(256), chunk);
+  EXPECT_EQ(cache.bytes_for(257), 2 * chunk);
+  fill(cache, 256, 1);
+  EXPECT_EQ(cache.bytes(), chunk);
+  fill(cache, 300, 1);
+  EXPECT_EQ(cache.bytes(), 2 * chunk);
+  EXPECT_EQ(cache.positions(), 300);
+  EXPECT_TRUE(holds(cache, 0, 300, 1));
+}
+
+TEST(KvCache, IsCutAnywhereAndWrittenOn) {
+  KvCache cache(kLayers, KvType::f32);
+  fill(cache, 300, 1);
+  EXPECT_EQ(cache.truncate(400), 300);
+  for (const int64_t n : {299, 260, 256, 255, 17, 1}) {
+    EXPECT_EQ(cache.truncate(n), n);
+    EXPECT_EQ(cache.positions(), n);
+    fill(cache, 300, 2);
+    EXPECT_TRUE(holds(cache, 0, n, 1));
+    EXPECT_TRUE(holds(cache, n, 300, 2));
+  }
+  const uint64_t bytes = cache.bytes();
+  EXPECT_EQ(cache.truncate(0), 0);
+  EXPECT_EQ(cache.bytes(), bytes);
+}
+
+TEST(KvCache, ASnapshotBringsThePastBack) {
+  KvCache cache(kLayers, KvType::f32);
+  fill(cache, 270, 1);
+  const auto snapshot = cache.snapshot();
+  ASSERT_TRUE(snapshot.has_value());
+  EXPECT_EQ(snapshot->positions, 270);
+  EXPECT_EQ(snapshot->bytes.size(), cache.bytes_for(270));
+  cache.truncate(3);
+  fill(cache, 600, 2);
+  ASSERT_TRUE(cache.restore(*snapshot).has_value());
+  EXPECT_EQ(cache.positions(), 270);
+  EXPECT_TRUE(holds(cache, 0, 270, 1));
+  // Into a state that never had it, too.
+  KvCache fresh(kLayers, KvType::f32);
+  ASSERT_TRUE(fresh.restore(*snapshot).has_value());
+  EXPECT_TRUE(holds(fresh, 0, 270, 1));
+  KvCache empty(kLayers, KvType::f32);
+  ASSERT_TRUE(fresh.restore(*empty.snapshot()).has_value());
+  EXPECT_EQ(fresh.positions(), 0);
+}
+
+TEST(KvCache, ASnapshotOfAnotherShapeIsRefused) {
+  KvCache cache(kLayers, KvType::f16);
+  fill(cache, 10, 1);
+  const auto snapshot = cache.snapshot();
+  ASSERT_TRUE(snapshot.has_value());
+  KvCache other(kLayers, KvType::f32);
+  fill(other, 10, 1);
+  const Status status = other.restore(*snapshot);
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().code, Code::invalid_argument);
+  EXPECT_NE(status.error().message.find("10 positions"), std::string::npos)
+      << status.error().message;
+  EXPECT_EQ(other.positions(), 0);
+}
+
+TEST(KvCache, AClonesFutureIsItsOwn) {
+  KvCache cache(kLayers, KvType::f32);
+  fill(cache, 260, 1);
+  auto clone = cache.clone();
+  ASSERT_TRUE(clone.has_value());
+  EXPECT_EQ(clone->positions(), 260);
+  clone->truncate(200);
+  fill(*clone, 310, 2);
+  fill(cache, 310, 3);
+  EXPECT_TRUE(holds(*clone, 0, 200, 1) && holds(*clone, 200, 310, 2));
+  EXPECT_TRUE(holds(cache, 0, 260, 1) && holds(cache, 260, 310, 3));
+}
+
+// --- angles --------------------------------------------------------------------------------------
+
+TEST(RopeTable, HasTheSameRowsHoweverItGrew) {
+  const float factors[] = {1, 2, 4, 8};
+  RopeTable at_once(8, 10000, 2, factors);
+  RopeTable by_steps(8, 10000, 2, factors);
+  ASSERT_TRUE(at_once.extend(600).has_value());
+  for (const int64_t end : {1, 2, 256, 100, 257, 600}) {
+    ASSERT_TRUE(by_steps.extend(end).has_value());
+  }
+  EXPECT_EQ(at_once.held_bytes(), RopeTable::bytes(8, 600));
+  EXPECT_EQ(by_steps.held_bytes(), at_once.held_bytes());
+  EXPECT_EQ(RopeTable::bytes(8, 600), 3u * 256 * 8 * 4);
+  for (int64_t p = 0; p < 600; ++p) {
+    for (int64_t i = 0; i < 4; ++i) {
+      const double theta =
+          pow_f64(10000, -static_cast<double>(i) / 4) / 2 / static_cast<double>(factors[i]);
+      EXPECT_EQ(at_once.cos(p)[i], static_cast<float>(cos_f64(static_cast<double>(p) * theta)));
+      EXPECT_EQ(at_once.sin(p)[i], static_cast<float>(sin_f64(static_cast<double>(p) * theta)));
+    }
+    EXPECT_EQ(std::memcmp(at_once.cos(p), by_steps.cos(p), 32), 0) << p;
+  }
+}
+
+TEST(RopeTable, RefusesAnglesThatHaveNoCosine) {
+  const float factors[] = {1e-30f};
+  RopeTable table(2, 10000, 1, factors);
+  ASSERT_TRUE(table.extend(1).has_value());
+  for (int i = 0; i < 2; ++i) {
+    const Status status = table.extend(9);
+    ASSERT_FALSE(status.has_value());
+    EXPECT_EQ(status.error().code, Code::bad_file);
+    EXPECT_NE(status.error().message.find("position 1"), std::string::npos);
+  }
+}
+
+// --- layers of different shapes ------------------------------------------------------------------
+
+// The first `cols` of each row, or as many zeros behind them as there were numbers.
+std::string cut_columns(const std::string& data, size_t all, size_t cols, bool keep_width) {
+  std::string out;
+  for (size_t at = 0; at < data.size(); at += 4 * all) {
+    out += data.substr(at, 4 * cols);
+    if (keep_width) out += std::string(4 * (all - cols), '\0');
+  }
+  return out;
+}
+
+// A second layer with half the heads and half the feed-forward part: really half of it, or whole
+// with nothing coming from the other half.
+std::string second_layer_halved(bool really) {
+  GgufBuilder file = tiny_model();
+  for (const char* part : {"attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "ffn_norm",
+                           "ffn_gate", "ffn_up", "ffn_down"}) {
+    const GgufBuilder::Tensor of = file.find_tensor(concat("blk.0.", part, ".weight"));
+    file.tensor(concat("blk.1.", part, ".weight"), of.type, of.dims, of.data);
+  }
+  file.kv_u32("llama.block_count", 2);
+  for (const char* part : {"attn_output", "ffn_down"}) {
+    auto& tensor = file.find_tensor(concat("blk.1.", part, ".weight"));
+    const size_t cols = tensor.dims[0];
+    tensor.data = cut_columns(tensor.data, cols, cols / 2, !really);
+    if (really) tensor.dims[0] = cols / 2;
+  }
+  if (!really) return file.build();
+  for (const char* part : {"attn_q", "ffn_gate", "ffn_up"}) {
+    auto& tensor = file.find_tensor(concat("blk.1.", part, ".weight"));
+    tensor.dims[1] /= 2;
+    tensor.data.resize(tensor.data.size() / 2);
+  }
+  file.kv_array<uint32_t>("llama.attention.head_count", ValueType::u32, {2, 1});
+  file.kv_array<uint32_t>("llama.attention.head_count_kv", ValueType::u32, {1, 1});
+  file.kv_array<uint32_t>("llama.feed_forward_length", ValueType::u32, {64, 32});
+  return file.build();
+}
+
+TEST(Layers, MayEachHaveAShapeOfTheirOwn) {
+  const auto whole = load_bytes(second_layer_halved(false));
+  const auto halved = load_bytes(second_layer_halved(true));
+  ASSERT_NE(whole, nullptr);
+  ASSERT_NE(halved, nullptr);
+  for (const size_t n : {size_t{1}, size_t{40}}) {
+    const std::vector<TokenId> ids = some_ids(n, kTinyVocab);
+    EXPECT_EQ(hash_of(*halved, ids), hash_of(*whole, ids));
+  }
+}
+
+}  // namespace
+}  // namespace sluice
