@@ -10,69 +10,77 @@ constexpr int64_t kMaxVocab = 1 << 24;
 
 }  // namespace
 
-Result<int64_t> ConfigReader::checked(std::string_view name, uint64_t value, int64_t max) const {
-  if (value < 1 || value > static_cast<uint64_t>(max)) {
-    return fail(Code::bad_file, key(name), " is ", value, "; expected 1 to ", max);
+void ConfigReader::refuse(std::string_view name, std::string problem) {
+  if (status_.has_value()) status_ = fail(Code::bad_file, key(name), problem);
+}
+
+template <typename T>
+std::optional<T> ConfigReader::kept(Result<std::optional<T>> found) {
+  if (found.has_value()) return *found;
+  if (status_.has_value()) status_ = std::unexpected(std::move(found).error());
+  return T{1};
+}
+
+int64_t ConfigReader::checked(std::string_view name, uint64_t value, int64_t max) {
+  if (value >= 1 && value <= static_cast<uint64_t>(max)) return static_cast<int64_t>(value);
+  refuse(name, concat(" is ", value, "; expected 1 to ", max));
+  return 1;
+}
+
+int64_t ConfigReader::integer(std::string_view name, int64_t fallback, int64_t max) {
+  const auto found = kept(gguf_.get_u64(key(name)));
+  if (found.has_value()) return checked(name, *found, max);
+  if (fallback >= 0) return fallback;
+  if (status_.has_value()) {
+    status_ = fail(Code::bad_file, "the header has no ", key(name),
+                   ", which its architecture needs; the file is incomplete");
   }
-  return static_cast<int64_t>(value);
+  return 1;
 }
 
-Result<int64_t> ConfigReader::integer(std::string_view name, int64_t fallback, int64_t max) const {
-  SLUICE_ASSIGN(const auto found, gguf_.get_u64(key(name)));
-  if (!found.has_value()) {
-    if (fallback >= 0) return fallback;
-    return fail(Code::bad_file, "the header has no ", key(name),
-                ", which its architecture needs; the file is incomplete");
-  }
-  return checked(name, *found, max);
+uint64_t ConfigReader::count(std::string_view name) {
+  return kept(gguf_.get_u64(key(name))).value_or(0);
 }
 
-Result<uint64_t> ConfigReader::count(std::string_view name) const {
-  SLUICE_ASSIGN(const auto found, gguf_.get_u64(key(name)));
-  return found.value_or(0);
+double ConfigReader::number(std::string_view name, double fallback) {
+  const double value = kept(gguf_.get_f64(key(name))).value_or(fallback);
+  if (std::isfinite(value)) return value;
+  refuse(name, " is no finite number; the file is damaged");
+  return 1;
 }
 
-Result<double> ConfigReader::number(std::string_view name, double fallback) const {
-  SLUICE_ASSIGN(const auto found, gguf_.get_f64(key(name)));
-  const double value = found.value_or(fallback);
-  if (!std::isfinite(value)) {
-    return fail(Code::bad_file, key(name), " is no finite number; the file is damaged");
-  }
-  return value;
-}
-
-Result<float> ConfigReader::epsilon(std::string_view name) const {
-  SLUICE_ASSIGN(const double value, number(name, -1.0));
+float ConfigReader::epsilon(std::string_view name) {
+  const double value = number(name, -1.0);
   if (!(value >= 0 && value < 1)) {
-    return fail(Code::bad_file, key(name), " is ", value, "; a small number from 0 on is expected");
+    refuse(name, concat(" is ", value, "; a small number from 0 on is expected"));
   }
   return static_cast<float>(value);
 }
 
-Result<std::vector<int64_t>> ConfigReader::per_layer(std::string_view name, int64_t n_layers,
-                                                     int64_t fallback, int64_t max) const {
+std::vector<int64_t> ConfigReader::per_layer(std::string_view name, int64_t n_layers,
+                                             int64_t fallback, int64_t max) {
+  std::vector<int64_t> all(static_cast<size_t>(n_layers), 1);
   const Value* value = find(name);
   if (value == nullptr || !value->is_array()) {
-    SLUICE_ASSIGN(const int64_t all, integer(name, fallback, max));
-    return std::vector<int64_t>(static_cast<size_t>(n_layers), all);
+    all.assign(all.size(), integer(name, fallback, max));
+  } else if (value->count != all.size()) {
+    refuse(name,
+           concat(" has ", value->count, " entries, but the model has ", n_layers, " layers"));
+  } else {
+    for (size_t i = 0; i < all.size(); ++i) {
+      const auto entry = value->as_u64(i);
+      if (!entry.has_value()) refuse(name, " is no array of integers");
+      all[i] = checked(name, entry.value_or(1), max);
+    }
   }
-  if (value->count != static_cast<uint64_t>(n_layers)) {
-    return fail(Code::bad_file, key(name), " has ", value->count, " entries, but the model has ",
-                n_layers, " layers");
-  }
-  std::vector<int64_t> out;
-  for (uint64_t i = 0; i < value->count; ++i) {
-    const auto entry = value->as_u64(i);
-    if (!entry.has_value()) return fail(Code::bad_file, key(name), " is no array of integers");
-    SLUICE_ASSIGN(const int64_t good, checked(name, *entry, max));
-    out.push_back(good);
-  }
-  return out;
+  return all;
 }
 
-Result<std::string_view> ConfigReader::text(std::string_view name) const {
-  SLUICE_ASSIGN(const auto found, gguf_.get_string(key(name)));
-  return found.value_or("");
+std::string_view ConfigReader::text(std::string_view name) {
+  const auto found = gguf_.get_string(key(name));
+  if (found.has_value()) return found->value_or("");
+  if (status_.has_value()) status_ = std::unexpected(found.error());
+  return "";
 }
 
 Result<Config> read_config(const Gguf& gguf, std::string_view architecture) {
@@ -80,10 +88,11 @@ Result<Config> read_config(const Gguf& gguf, std::string_view architecture) {
   config.architecture = architecture;
   SLUICE_ASSIGN(const auto name, gguf.get_string("general.name"));
   config.name = name.value_or("");
-  const ConfigReader reader(gguf, architecture);
-  SLUICE_ASSIGN(config.n_layers, reader.integer("block_count", -1, kMaxLayers));
-  SLUICE_ASSIGN(config.n_embd, reader.integer("embedding_length", -1, kMaxWidth));
-  SLUICE_ASSIGN(config.context_length, reader.integer("context_length", -1, int64_t{1} << 32));
+  ConfigReader reader(gguf, architecture);
+  config.n_layers = reader.integer("block_count", -1, kMaxLayers);
+  config.n_embd = reader.integer("embedding_length", -1, kMaxWidth);
+  config.context_length = reader.integer("context_length", -1, int64_t{1} << 32);
+  SLUICE_TRY(reader.status());
   const TensorInfo* embedding = gguf.find_tensor("token_embd.weight");
   if (embedding == nullptr) {
     return fail(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,9 @@ Result<Config> read_config(const Gguf& gguf, std::string_view architecture);
 // Wider than any model known, small enough that products of a few of them fit 64 bits.
 inline constexpr int64_t kMaxWidth = 1 << 20;
 
-// Reads the keys of one architecture: names are without its prefix. bad_file, naming the key, where
-// a value has another type or is out of bounds.
+// Reads the keys of one architecture: names are without its prefix. The first value that is
+// missing, has another type or is out of bounds is kept as the error of status(), which names its
+// key; what is returned in its place is 1.
 class ConfigReader {
  public:
   ConfigReader(const Gguf& gguf, std::string_view architecture)
@@ -37,24 +39,30 @@ class ConfigReader {
   const Value* find(std::string_view name) const { return gguf_.find(key(name)); }
 
   // An integer in 1..max; `fallback` < 0 means that it must be there.
-  Result<int64_t> integer(std::string_view name, int64_t fallback, int64_t max) const;
+  int64_t integer(std::string_view name, int64_t fallback, int64_t max);
   // Any integer from 0 on; 0 where there is none.
-  Result<uint64_t> count(std::string_view name) const;
+  uint64_t count(std::string_view name);
   // A finite number.
-  Result<double> number(std::string_view name, double fallback) const;
+  double number(std::string_view name, double fallback);
   // A norm's epsilon, which must be there: 0 up to 1.
-  Result<float> epsilon(std::string_view name) const;
+  float epsilon(std::string_view name);
   // One entry a layer; a single number counts for all.
-  Result<std::vector<int64_t>> per_layer(std::string_view name, int64_t n_layers, int64_t fallback,
-                                         int64_t max) const;
+  std::vector<int64_t> per_layer(std::string_view name, int64_t n_layers, int64_t fallback,
+                                 int64_t max);
   // A text, "" where there is none.
-  Result<std::string_view> text(std::string_view name) const;
+  std::string_view text(std::string_view name);
+
+  Status status() const { return status_; }  // bad_file
 
  private:
-  Result<int64_t> checked(std::string_view name, uint64_t value, int64_t max) const;
+  int64_t checked(std::string_view name, uint64_t value, int64_t max);
+  void refuse(std::string_view name, std::string problem);
+  template <typename T>
+  std::optional<T> kept(Result<std::optional<T>> found);
 
   const Gguf& gguf_;
   std::string prefix_;
+  Status status_;
 };
 
 }  // namespace sluice

@@ -18,8 +18,8 @@ struct Snapshot {
 
 // `positions`: those of the past that the state stands for.
 template <typename T>
-concept LayerState = std::movable<T> && requires(T state, const T fixed, int64_t n,
-                                                 const Snapshot& snapshot) {
+concept LayerState = std::movable<T> &&
+    requires(T state, const T fixed, int64_t n, const Snapshot& snapshot) {
   { fixed.positions() } -> std::same_as<int64_t>;
   // The n positions that a pass is about to write. out_of_memory leaves the state as it was.
   { state.append(n) } -> std::same_as<Status>;

@@ -33,11 +33,12 @@ class Llama final : public Model {
 };
 
 Status Llama::bind(const Gguf& gguf, const Variant& variant) {
-  const ConfigReader reader(gguf, config_.architecture);
+  ConfigReader reader(gguf, config_.architecture);
   SLUICE_ASSIGN(layers_, read_layers(reader, config_));
   const int64_t head_dim = layers_[0].head_dim;
   SLUICE_ASSIGN(RopeShape rope, read_rope(reader, head_dim, variant.rope_pairs));
-  SLUICE_ASSIGN(const float eps, reader.epsilon("attention.layer_norm_rms_epsilon"));
+  const float eps = reader.epsilon("attention.layer_norm_rms_epsilon");
+  SLUICE_TRY(reader.status());
 
   Binder b(gguf, *this);
   const int64_t d = config_.n_embd;
@@ -83,8 +84,9 @@ void Llama::embed(Pass& pass, const Work& work) const { pass.embed(work, embeddi
 
 void Llama::run_layer(Pass& pass, const Work& work) const {
   const Layer& w = weights_[static_cast<size_t>(work.layer)];
-  pass.project(work, w.attn_norm,
-               {{w.q, w.q_bias, Buffer::q}, {w.k, w.k_bias, Buffer::k}, {w.v, w.v_bias, Buffer::v}});
+  pass.project(
+      work, w.attn_norm,
+      {{w.q, w.q_bias, Buffer::q}, {w.k, w.k_bias, Buffer::k}, {w.v, w.v_bias, Buffer::v}});
   pass.attend(work, w.head_norms);
   pass.add_attended(work, {w.output});
   pass.feed_forward(work, w.ffn_norm, {w.gate}, {w.up});

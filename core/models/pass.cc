@@ -8,45 +8,29 @@ namespace sluice {
 // --- memory --------------------------------------------------------------------------------------
 
 Pass::Widths Pass::widths_of(const Model& model) {
-  Widths widths;
-  const auto widen = [](int64_t& width, int64_t to) { width = std::max(width, to); };
+  int64_t q = 0, kv = 0, ff = 0, heads = kTileQueries, head_dim = 0;
   for (const LayerShape& layer : model.layers()) {
-    widen(widths.q_rows, layer.q_rows());
-    widen(widths.kv_rows, layer.kv_rows());
-    widen(widths.n_ff, layer.n_ff);
-    widen(widths.heads, layer.n_heads);
-    widen(widths.head_dim, layer.head_dim);
+    q = std::max(q, layer.q_rows());
+    kv = std::max(kv, layer.kv_rows());
+    ff = std::max(ff, layer.n_ff);
+    heads = std::max(heads, layer.n_heads);
+    head_dim = std::max(head_dim, layer.head_dim);
   }
-  widths.cols = std::max({model.config().n_embd, widths.q_rows, widths.n_ff});
+  const int64_t n_embd = model.config().n_embd;
+  Widths widths{{q, kv, kv, q, ff, ff, n_embd},
+                0,
+                std::max({n_embd, q, ff}),
+                std::min<int64_t>(heads, kMaxQueries),
+                head_dim};
+  for (int64_t& row : widths.rows) widths.block += row = padded_rows(row);
   return widths;
-}
-
-int64_t Pass::block_row(const Model& model, const Widths& widths, Buffer buffer) {
-  switch (buffer) {
-    case Buffer::q:
-    case Buffer::attended:
-      return padded_rows(widths.q_rows);
-    case Buffer::k:
-    case Buffer::v:
-      return padded_rows(widths.kv_rows);
-    case Buffer::hidden:
-    case Buffer::up:
-      return padded_rows(widths.n_ff);
-    case Buffer::branch:
-      return padded_rows(model.config().n_embd);
-    case Buffer::residual:
-    case Buffer::logits:
-      break;
-  }
-  return 0;
 }
 
 uint64_t Pass::activation_bytes(const Model& model, int64_t n_tokens) {
   const Widths widths = widths_of(model);
   const int64_t block = std::min(n_tokens, kBlockTokens);
-  int64_t floats = n_tokens * model.config().n_embd + padded_rows(model.config().n_vocab);
-  for (size_t i = 0; i < kBlockBuffers; ++i)
-    floats += block * block_row(model, widths, block_buffer(i));
+  const int64_t floats =
+      n_tokens * model.config().n_embd + block * widths.block + padded_rows(model.config().n_vocab);
   uint64_t bytes = 4 * static_cast<uint64_t>(floats) + Activations::bytes(widths.cols, block);
   for (const RopeShape& rope : model.ropes()) bytes += RopeTable::bytes(rope.dims, n_tokens);
   return bytes;
@@ -55,7 +39,7 @@ uint64_t Pass::activation_bytes(const Model& model, int64_t n_tokens) {
 uint64_t Pass::scratch_bytes(const Model& model, int n_workers) {
   const Widths widths = widths_of(model);
   const uint64_t one = Activations::bytes(widths.cols, 1) + MatmulScratch::bytes(widths.cols) +
-                       AttentionScratch::bytes(widths.queries(), widths.head_dim);
+                       AttentionScratch::bytes(widths.queries, widths.head_dim);
   return one * static_cast<uint64_t>(n_workers);
 }
 
@@ -81,8 +65,7 @@ Status Pass::prepare() {
     Worker worker;
     SLUICE_ASSIGN(worker.one, Activations::allocate(widths_.cols, 1));
     SLUICE_ASSIGN(worker.matmul, MatmulScratch::allocate(widths_.cols));
-    SLUICE_ASSIGN(worker.attention,
-                  AttentionScratch::allocate(widths_.queries(), widths_.head_dim));
+    SLUICE_ASSIGN(worker.attention, AttentionScratch::allocate(widths_.queries, widths_.head_dim));
     worker.matmul.time_unpacking(profile_);
     workers_.push_back(std::move(worker));
   }
@@ -113,7 +96,7 @@ Status Pass::begin(KvCache& cache, std::span<const int32_t> tokens) {
     shared_ = Activations();
     SLUICE_ASSIGN(shared_, Activations::allocate(widths_.cols, block));
     for (size_t i = 0; i < kBlockBuffers; ++i)
-      SLUICE_TRY(make_room(buffers_[i], block * block_row(model_, widths_, block_buffer(i))));
+      SLUICE_TRY(make_room(buffers_[i], block * widths_.rows[i]));
     block_capacity_ = block;
   }
   if (ropes_.empty()) {

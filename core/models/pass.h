@@ -110,6 +110,8 @@ class Pass {
   void logits(const Work& work, const Norm& norm, int matrix);
 
  private:
+  static constexpr size_t kBlockBuffers = 7;   // from Buffer::q to Buffer::branch
+  static constexpr int64_t kTileQueries = 32;  // that attend side by side in a prompt
   struct Worker {
     Activations one;  // a single token's rows: each worker makes its own
     MatmulScratch matmul;
@@ -144,13 +146,13 @@ class Pass {
 
   // The widest of all layers.
   struct Widths {
-    int64_t q_rows = 0, kv_rows = 0, n_ff = 0, heads = 0, head_dim = 0, cols = 0;
-    int64_t queries() const;  // heads that attend side by side
+    int64_t rows[kBlockBuffers];  // floats of a token's row
+    int64_t block;                // of all of these
+    int64_t cols;                 // of the longest input
+    int64_t queries;              // heads that attend side by side
+    int64_t head_dim;
   };
   static Widths widths_of(const Model& model);
-  // Floats of a token's row of each buffer that holds one block.
-  static int64_t block_row(const Model& model, const Widths& widths, Buffer buffer);
-  static Buffer block_buffer(size_t index) { return static_cast<Buffer>(index + 1); }
 
   const Model& model_;
   const Weights& weights_;
@@ -166,12 +168,11 @@ class Pass {
   std::span<const int32_t> tokens_;  // while it begins
   int64_t n_tokens_ = 0;
   int64_t first_position_ = 0;
-  float* logits_ = nullptr;  // while it finishes
-  AlignedBuffer x_;          // [n_tokens][n_embd] residual stream
+  float* logits_ = nullptr;     // while it finishes
+  AlignedBuffer x_;             // [n_tokens][n_embd] residual stream
   int64_t block_capacity_ = 0;  // tokens that the buffers below hold
   Activations shared_;
-  static constexpr size_t kBlockBuffers = 7;  // from q to branch
-  AlignedBuffer buffers_[kBlockBuffers];      // [block tokens][padded rows]
+  AlignedBuffer buffers_[kBlockBuffers];  // [block tokens][padded rows]
 };
 
 // Pool::share_out, timed where that is asked for.

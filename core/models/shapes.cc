@@ -7,19 +7,14 @@ namespace {
 
 constexpr int64_t kMaxHeadDim = 1024;
 
-Result<int64_t> read_head_dim(const ConfigReader& reader, int64_t n_embd, int64_t n_heads) {
-  int64_t head_dim = 0;
-  if (reader.find("attention.key_length") != nullptr) {
-    SLUICE_ASSIGN(head_dim, reader.integer("attention.key_length", -1, kMaxHeadDim));
-  } else {
-    if (n_embd % n_heads != 0) {
-      return fail(Code::bad_file, "the width ", n_embd, " is no multiple of the ", n_heads,
-                  " heads");
-    }
-    head_dim = n_embd / n_heads;
+Result<int64_t> read_head_dim(ConfigReader& reader, int64_t n_embd, int64_t n_heads) {
+  const bool given = reader.find("attention.key_length") != nullptr;
+  if (!given && n_embd % n_heads != 0) {
+    return fail(Code::bad_file, "the width ", n_embd, " is no multiple of the ", n_heads, " heads");
   }
-  SLUICE_ASSIGN(const int64_t value_dim,
-                reader.integer("attention.value_length", head_dim, kMaxHeadDim));
+  const int64_t head_dim = reader.integer("attention.key_length", n_embd / n_heads, kMaxHeadDim);
+  const int64_t value_dim = reader.integer("attention.value_length", head_dim, kMaxHeadDim);
+  SLUICE_TRY(reader.status());
   if (value_dim != head_dim) {
     return fail(Code::unsupported_model, "keys have ", head_dim, " elements a head and values ",
                 value_dim, "; Sluice computes only models where both are the same");
@@ -33,28 +28,26 @@ Result<int64_t> read_head_dim(const ConfigReader& reader, int64_t n_embd, int64_
 
 }  // namespace
 
-Result<std::vector<LayerShape>> read_layers(const ConfigReader& reader, const Config& config) {
+Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config) {
   const int64_t n = config.n_layers;
-  SLUICE_ASSIGN(const uint64_t experts, reader.count("expert_count"));
+  const uint64_t experts = reader.count("expert_count");
+  const auto n_ff = reader.per_layer("feed_forward_length", n, -1, kMaxWidth);
+  const auto n_heads = reader.per_layer("attention.head_count", n, -1, kMaxWidth);
+  const bool grouped = reader.find("attention.head_count_kv") != nullptr;
+  const auto n_kv_heads =
+      grouped ? reader.per_layer("attention.head_count_kv", n, -1, kMaxWidth) : n_heads;
+  SLUICE_TRY(reader.status());
   if (experts > 0) {
     return fail(Code::unsupported_model, "the model is a mixture of ", experts,
                 " experts, which Sluice doesn't compute");
   }
-  SLUICE_ASSIGN(const auto n_ff, reader.per_layer("feed_forward_length", n, -1, kMaxWidth));
-  SLUICE_ASSIGN(const auto n_heads, reader.per_layer("attention.head_count", n, -1, kMaxWidth));
-  std::vector<int64_t> n_kv_heads = n_heads;
-  if (reader.find("attention.head_count_kv") != nullptr) {
-    SLUICE_ASSIGN(n_kv_heads, reader.per_layer("attention.head_count_kv", n, -1, kMaxWidth));
-  }
+  SLUICE_ASSIGN(const int64_t head_dim, read_head_dim(reader, config.n_embd, n_heads[0]));
   std::vector<LayerShape> layers(static_cast<size_t>(n));
   for (size_t i = 0; i < layers.size(); ++i) {
     if (n_heads[i] % n_kv_heads[i] != 0) {
       return fail(Code::bad_file, "layer ", i, " has ", n_heads[i], " query heads over ",
                   n_kv_heads[i], " key heads; the first must be a multiple of the second");
     }
-  }
-  SLUICE_ASSIGN(const int64_t head_dim, read_head_dim(reader, config.n_embd, n_heads[0]));
-  for (size_t i = 0; i < layers.size(); ++i) {
     if (n_heads[i] * head_dim > kMaxWidth) {
       return fail(Code::bad_file, n_heads[i], " heads of ", head_dim, " elements are wider than ",
                   kMaxWidth);
@@ -70,33 +63,31 @@ Result<std::vector<LayerShape>> read_layers(const ConfigReader& reader, const Co
   return layers;
 }
 
-Result<double> read_freq_base(const ConfigReader& reader, std::string_view name, double fallback) {
-  SLUICE_ASSIGN(const double base, reader.number(name, fallback));
-  if (!(base > 0)) {
-    return fail(Code::bad_file, reader.key(name), " is ", base,
-                "; a number above 0 is expected");
-  }
-  return base;
+Result<double> read_freq_base(ConfigReader& reader, std::string_view name, double fallback) {
+  const double base = reader.number(name, fallback);
+  SLUICE_TRY(reader.status());
+  if (base > 0) return base;
+  return fail(Code::bad_file, reader.key(name), " is ", base, "; a number above 0 is expected");
 }
 
-Result<RopeShape> read_rope(const ConfigReader& reader, int64_t head_dim, RopePairs pairs) {
+Result<RopeShape> read_rope(ConfigReader& reader, int64_t head_dim, RopePairs pairs) {
   RopeShape rope;
   rope.pairs = pairs;
-  SLUICE_ASSIGN(rope.dims, reader.integer("rope.dimension_count", head_dim, head_dim));
+  rope.dims = reader.integer("rope.dimension_count", head_dim, head_dim);
+  const std::string_view scaling = reader.text("rope.scaling.type");
+  // Old files have rope.scale_linear alone.
+  const double old_factor = reader.number("rope.scale_linear", 1.0);
+  const double factor = reader.number("rope.scaling.factor", old_factor);
+  SLUICE_ASSIGN(rope.freq_base, read_freq_base(reader, "rope.freq_base", 10000));
   if (rope.dims % 2 != 0) {
     return fail(Code::bad_file, reader.key("rope.dimension_count"), " is ", rope.dims,
                 "; an even number is expected");
   }
-  SLUICE_ASSIGN(rope.freq_base, read_freq_base(reader, "rope.freq_base", 10000));
-  SLUICE_ASSIGN(const std::string_view scaling, reader.text("rope.scaling.type"));
   if (scaling == "none") return rope;
   if (scaling != "" && scaling != "linear") {
     return fail(Code::unsupported_model, "the model's positions are scaled by the method \"",
                 printable(scaling), "\", which Sluice doesn't compute; expected none or linear");
   }
-  // Old files have rope.scale_linear alone.
-  SLUICE_ASSIGN(const double old_factor, reader.number("rope.scale_linear", 1.0));
-  SLUICE_ASSIGN(const double factor, reader.number("rope.scaling.factor", old_factor));
   if (!(factor >= 0)) {
     return fail(Code::bad_file, reader.key("rope.scaling.factor"), " is ", factor,
                 "; a positive number is expected");

@@ -37,13 +37,13 @@ struct RopeShape {
 // The usual layers, of attention and one feed-forward part: heads, KV heads and widths from their
 // keys (one number or one a layer), one head size, scores divided by its root; no table of angles.
 // unsupported_model for a mixture of experts.
-Result<std::vector<LayerShape>> read_layers(const ConfigReader& reader, const Config& config);
+Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config);
 
-// The base of the angles' frequencies: a number above 0.
-Result<double> read_freq_base(const ConfigReader& reader, std::string_view name, double fallback);
+// The base of a table's frequencies: a number above 0.
+Result<double> read_freq_base(ConfigReader& reader, std::string_view name, double fallback);
 
 // rope.dimension_count, rope.freq_base and linear scaling, for heads of head_dim. unsupported_model
 // for other ways of scaling.
-Result<RopeShape> read_rope(const ConfigReader& reader, int64_t head_dim, RopePairs pairs);
+Result<RopeShape> read_rope(ConfigReader& reader, int64_t head_dim, RopePairs pairs);
 
 }  // namespace sluice

@@ -8,18 +8,11 @@
 namespace sluice {
 namespace {
 
-// Queries that attend side by side in a prompt.
-constexpr int64_t kTileQueries = 32;
-
 // From here on a number counts as overflowed: the squares of as many as a row has may add up to
 // more than a float holds, and a norm would make zeros of them.
 constexpr float kTooLarge = 0x1p48f;
 
 }  // namespace
-
-int64_t Pass::Widths::queries() const {
-  return std::min<int64_t>(std::max(heads, kTileQueries), kMaxQueries);
-}
 
 // The row of one of the work's tokens; `width` is the layer's own width of that buffer.
 float* Pass::row(Buffer buffer, const Work& work, int64_t token, int64_t width) const {

@@ -36,9 +36,9 @@ class RopeTable {
            position % kPieceRows * 2 * n_pairs();
   }
 
-  std::vector<double> theta_;           // radians a position
+  std::vector<double> theta_;          // radians a position
   std::vector<AlignedBuffer> pieces_;  // [kPieceRows][cosines, then sines][n_pairs]
-  int64_t end_ = 0;                     // the rows before it are made
+  int64_t end_ = 0;                    // the rows before it are made
 };
 
 }  // namespace sluice
