@@ -59,6 +59,19 @@ for (const file of sources('core/kernels')) {
       problems.push(`${file} includes ${included}`);
   }
 }
+// A family is its numbers, its weights and the order of its steps: it sees models and passes alone, and nobody sees it.
+const shared = 'config kv_cache layer_state model pass profile registry shapes steps'.split(' ');
+const families = sources('core/models').filter(
+  (file) => !shared.includes(/([^/]+)\.\w+$/.exec(file)[1]),
+);
+if (families.length === 0) problems.push('no family was found in core/models');
+for (const file of families) {
+  if (!file.endsWith('.cc')) problems.push(`${file}: a family has no header, registry.cc names it`);
+  for (const included of includesOf(join(root, file))) {
+    if (!['models/pass.h', 'models/registry.h'].includes(included))
+      problems.push(`${file} includes ${included}`);
+  }
+}
 // The page stands on the library's index alone.
 function walk(directory) {
   return readdirSync(join(root, directory), { withFileTypes: true }).flatMap((entry) =>
