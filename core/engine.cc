@@ -119,17 +119,9 @@ Result<std::unique_ptr<Engine>> Engine::create(const LoadOptions& options, uint6
 }
 
 // The header is whole: everything is checked and sized here, before the first weight is used.
-Status Engine::State::understand(Gguf&& gguf) {
+Status Engine::State::bind(Gguf&& gguf) {
   header = std::move(gguf);
   SLUICE_ASSIGN(model, make_model(header));
-  const Config& config = model->config();
-  SLUICE_ASSIGN(tokenizer, Tokenizer::from_gguf(header));
-  if (tokenizer->vocab_size() != config.n_vocab) {
-    return fail(Code::bad_file, "the vocabulary has ",
-                counted(static_cast<uint64_t>(tokenizer->vocab_size()), "token"),
-                ", but token_embd.weight has ",
-                counted(static_cast<uint64_t>(config.n_vocab), "row"), "; the file is damaged");
-  }
   const Turns turns = turns_of(*model, options);
   if (turns.taken() && arrival == Arrival::file_order) {
     return fail(Code::budget_too_small, "the model's ", turns.n, " layers were to take turns in ",
@@ -137,7 +129,7 @@ Status Engine::State::understand(Gguf&& gguf) {
                 " places, but a stream brings each of them once; give it memory for all layers, or "
                 "a file that can be read again");
   }
-  context_size = context_of(config, options);
+  context_size = context_of(model->config(), options);
   plan = plan_of(header, *model, options);
   SLUICE_TRY(check_plan(plan, options));
   pool = std::make_unique<Pool>(thread_count(options));
@@ -146,7 +138,19 @@ Status Engine::State::understand(Gguf&& gguf) {
   SLUICE_TRY(weights->allocate());
   cache = KvCache(model->layers(), options.kv_type);
   pass.emplace(*model, *weights, *kernels, *pool, options.profile);
-  SLUICE_TRY(pass->prepare());
+  return pass->prepare();
+}
+
+// What the header takes longest to tell. Behind it the engine is understood().
+Status Engine::State::read_vocabulary() {
+  SLUICE_ASSIGN(tokenizer, Tokenizer::from_gguf(header));
+  const int64_t rows = model->config().n_vocab;
+  if (tokenizer->vocab_size() != rows) {
+    return fail(Code::bad_file, "the vocabulary has ",
+                counted(static_cast<uint64_t>(tokenizer->vocab_size()), "token"),
+                ", but token_embd.weight has ", counted(static_cast<uint64_t>(rows), "row"),
+                "; the file is damaged");
+  }
   understood = true;
   return {};
 }
@@ -176,7 +180,8 @@ Status Engine::State::take_header(uint64_t offset, uint64_t n) {
   taken += n;
   staged = (staged + static_cast<size_t>(n)) % staging.size();
   if (!parser.done()) return {};
-  SLUICE_TRY(understand(parser.take()));
+  SLUICE_TRY(bind(parser.take()));
+  SLUICE_TRY(read_vocabulary());
   // What came behind the header belongs to the weights already.
   SLUICE_TRY(weights->offer(offset + used, bytes.subspan(used)));
   staging = std::vector<uint8_t>();

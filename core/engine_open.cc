@@ -9,6 +9,8 @@ namespace sluice {
 namespace {
 
 constexpr size_t kHeaderPiece = 64 * 1024;
+// Threads that read and pack at least, whatever the number of those that compute.
+constexpr int kReaders = 2;
 
 }  // namespace
 
@@ -33,18 +35,20 @@ Result<Gguf> read_header(const std::string& path) {
 }
 
 Result<std::unique_ptr<Engine>> Engine::open(const File& file, const LoadOptions& options) {
-  SLUICE_ASSIGN(auto engine, create(options, file.size(), Arrival::any_order));
-  while (!engine->understood()) {
-    const Want header = engine->wants(kHeaderPiece).front();
-    const uint64_t left = file.size() - header.offset;
-    if (left == 0) SLUICE_TRY(engine->end_of_file(file.size()));
-    const auto n =
-        static_cast<size_t>(std::min<uint64_t>({header.place.size(), left, kHeaderPiece}));
-    SLUICE_TRY(file.read(header.offset, header.place.first(n)));
-    SLUICE_TRY(engine->filled(header.offset, n));
-  }
-  SLUICE_TRY(serve(file, *engine->state_->weights, *engine->state_->pool));
-  engine->state_->note_loaded();
+  std::unique_ptr<Engine> engine(new Engine());
+  State& s = *engine->state_;
+  SLUICE_TRY(s.prepare(options));
+  s.arrival = Arrival::any_order;
+  SLUICE_ASSIGN(Gguf header, read_header(file));
+  SLUICE_TRY(s.bind(std::move(header)));
+  s.file_size = s.taken = file.size();
+  Status vocabulary;
+  Pool readers(std::max(kReaders, s.pool->size()));
+  const Status weights =
+      serve(file, *s.weights, readers, [&] { vocabulary = s.read_vocabulary(); });
+  SLUICE_TRY(vocabulary);
+  SLUICE_TRY(weights);
+  s.note_loaded();
   return engine;
 }
 

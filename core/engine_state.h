@@ -134,7 +134,8 @@ struct Engine::State {
   int64_t n_vocab() const { return model->config().n_vocab; }
   Status prepare(const LoadOptions& load_options);
   Status take_header(uint64_t offset, uint64_t n);
-  Status understand(Gguf&& gguf);
+  Status bind(Gguf&& gguf);
+  Status read_vocabulary();
   void note_loaded();
   bool arrived(int slot, Event& event);
   Status check_room(const Encoding& encoding) const;

@@ -83,13 +83,20 @@ namespace {
 struct Reading {
   const File& file;
   Weights& weights;
+  const std::function<void()>& meanwhile;
   std::vector<Want> pieces;           // in the file's order
   std::vector<Status> failures;       // of the workers, each their first in the file
   std::vector<size_t> failed;         // the piece that it is about
   std::atomic<size_t> end{SIZE_MAX};  // no piece from here on is of use any more
 
-  void read(int worker, Share mine) {
-    for (auto i = static_cast<size_t>(mine.begin); i < static_cast<size_t>(mine.end); ++i) {
+  // Item 0 is what is done meanwhile, item 1 the first piece.
+  void work(int worker, Share mine) {
+    if (mine.begin == 0) meanwhile();
+    read(worker, static_cast<size_t>(std::max<int64_t>(mine.begin, 1) - 1),
+         static_cast<size_t>(std::max<int64_t>(mine.end, 1) - 1));
+  }
+  void read(int worker, size_t first, size_t last) {
+    for (size_t i = first; i < last; ++i) {
       if (i >= end.load(std::memory_order_relaxed)) return;
       const Want& piece = pieces[i];
       Status status = file.read(piece.offset, piece.place);
@@ -109,8 +116,9 @@ struct Reading {
 
 }  // namespace
 
-Status serve(const File& file, Weights& weights, Pool& pool) {
-  Reading reading{file, weights, {}, {}, {}};
+Status serve(const File& file, Weights& weights, Pool& pool,
+             const std::function<void()>& meanwhile) {
+  Reading reading{file, weights, meanwhile, {}, {}, {}};
   for (const Want& want : weights.wants(UINT64_MAX)) {
     // A piece is whole strips, so that it is packed by who has read it.
     const uint64_t size = std::max<uint64_t>(kPieceBytes / want.unit, 1) * want.unit;
@@ -125,9 +133,9 @@ Status serve(const File& file, Weights& weights, Pool& pool) {
   reading.failed.resize(static_cast<size_t>(pool.size()), SIZE_MAX);
   Reading* const shared = &reading;
   Pool* const workers = &pool;
-  const auto n_pieces = static_cast<int64_t>(reading.pieces.size());
-  workers->run([shared, workers, n_pieces](int worker) {
-    workers->share_out(worker, n_pieces, [&](Share mine) { shared->read(worker, mine); });
+  const auto n_items = static_cast<int64_t>(reading.pieces.size()) + 1;
+  workers->run([shared, workers, n_items](int worker) {
+    workers->share_out(worker, n_items, [&](Share mine) { shared->work(worker, mine); });
   });
   const auto first = std::ranges::min_element(reading.failed);
   return std::move(reading.failures[static_cast<size_t>(first - reading.failed.begin())]);

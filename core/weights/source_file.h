@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -34,8 +35,9 @@ class File {
 };
 
 // Brings all that the weights want now from `file`, in the file's order; all workers of the pool
-// read and pack. Fails as File::read and Weights::filled do; of several failures the first in the
-// file counts.
-Status serve(const File& file, Weights& weights, Pool& pool);
+// read and pack, but for the one that does `meanwhile` first. Fails as File::read and
+// Weights::filled do; of several failures the first in the file counts.
+Status serve(const File& file, Weights& weights, Pool& pool,
+             const std::function<void()>& meanwhile);
 
 }  // namespace sluice
