@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/half.h"
+#include "quant/runs.h"
 
 namespace sluice {
 namespace {
@@ -75,12 +76,13 @@ Words load_words(const uint8_t* p) {
 }
 
 // out[4 words][16 rows], columns `row` .. row + 3: from rows at `in`, `stride` bytes apart, every
-// word xor `flip`.
-void transpose_4x4(const uint8_t* in, size_t stride, uint32_t flip, uint8_t* out) {
-  const Words a = load_words(in) ^ flip;
-  const Words b = load_words(in + stride) ^ flip;
-  const Words c = load_words(in + 2 * stride) ^ flip;
-  const Words d = load_words(in + 3 * stride) ^ flip;
+// word xor kFlip.
+template <uint32_t kFlip>
+void transpose_4x4(const uint8_t* in, size_t stride, uint8_t* out) {
+  const Words a = load_words(in) ^ kFlip;
+  const Words b = load_words(in + stride) ^ kFlip;
+  const Words c = load_words(in + 2 * stride) ^ kFlip;
+  const Words d = load_words(in + 3 * stride) ^ kFlip;
   const Words ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
   const Words ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
   const Words cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
@@ -93,61 +95,37 @@ void transpose_4x4(const uint8_t* in, size_t stride, uint32_t flip, uint8_t* out
 }
 
 // Interleaves 16 rows of n bytes (n a multiple of 4), `stride` bytes apart, to word[n / 4][16].
-void interleave(const uint8_t* in, size_t stride, int64_t n, uint32_t flip, uint8_t* out,
-                const PieceOrder& order) {
+template <uint32_t kFlip>
+void interleave(const uint8_t* in, size_t stride, int64_t n, uint8_t* out,
+                const PieceOrder& order = {}) {
   const bool reordered = order.pieces[0] != order.pieces[1];
   int64_t at = 0;
   for (; at + 16 <= n; at += 16) {
     const uint8_t* from = in + (reordered ? 16 * order.pieces[at / 16] : at);
     for (size_t r = 0; r < 16; r += 4) {
-      transpose_4x4(from + r * stride, stride, flip, out + 16 * at + 4 * r);
+      transpose_4x4<kFlip>(from + r * stride, stride, out + 16 * at + 4 * r);
     }
   }
   for (; at < n; at += 4) {
     for (size_t r = 0; r < 16; ++r) {
       uint32_t word;
       std::memcpy(&word, in + r * stride + at, 4);
-      word ^= flip;
+      word ^= kFlip;
       std::memcpy(out + 16 * at + 4 * r, &word, 4);
     }
   }
 }
 
-// Planes whose runs are single bytes are packed with runs of four, so that one shift brings the
-// numbers of four columns to their four bytes: in a word, number 4w + c goes from bits * (4w + c)
-// to 8c + bits * w.
-uint32_t pack_run(uint32_t word, int bits) {
-  uint32_t packed = 0;
-  for (int c = 0; c < 4; ++c) {
-    uint32_t x = word >> bits * c;
-    if (bits == 1) x = (x & 0x11111111u) | (x & 0x11111111u) >> 3;
-    if (bits <= 2) x = (x & 0x03030303u) | (x & 0x03030303u) >> 6;
-    x = (x & 0x000f000fu) | (x & 0x000f000fu) >> 12;
-    packed |= (x & 0xffu) << 8 * c;
-  }
-  return packed;
-}
-uint32_t unpack_run(uint32_t packed, int bits) {
-  uint32_t word = 0;
-  for (int c = 0; c < 4; ++c) {
-    uint32_t x = packed >> 8 * c & 0xffu;
-    x = (x | x << 12) & 0x000f000fu;
-    if (bits <= 2) x = (x | x << 6) & 0x03030303u;
-    if (bits == 1) x = (x | x << 3) & 0x11111111u;
-    word |= x << bits * c;
-  }
-  return word;
-}
-
-// change(word, bits) to the words of a block's planes of codes with runs of single bytes: `words`
-// has its rest, `lanes` words side by side for one of the file.
-template <typename Change>
+// change(word, bits) to the words of a block's planes of codes with runs of single bytes, as many
+// as a Word has at a time: `words` has the block's words, `lanes` side by side for one of the file.
+template <typename Word, typename Change>
 void change_runs(const TypeTraits& t, uint8_t* words, int64_t lanes, const Change& change) {
   for (const Plane& plane : {t.low, t.high}) {
     if (plane.run != 1) continue;
     uint8_t* at = words + (plane.at - t.words_at) * lanes;
-    for (uint8_t* end = at + t.block / 8 * plane.bits * lanes; at < end; at += 4) {
-      uint32_t word;
+    const uint8_t* const end = at + t.block / 8 * plane.bits * lanes;
+    for (; at < end; at += sizeof(Word)) {
+      Word word;
       std::memcpy(&word, at, sizeof word);
       word = change(word, plane.bits);
       std::memcpy(at, &word, sizeof word);
@@ -157,6 +135,8 @@ void change_runs(const TypeTraits& t, uint8_t* words, int64_t lanes, const Chang
 
 constexpr uint32_t kSignBits = 0x80808080u;
 
+// kFlip: what the words are xor'ed with.
+template <uint32_t kFlip>
 bool pack_blocks(const TypeTraits& t, const uint8_t* rows, int64_t n_blocks, uint8_t* packed) {
   const size_t stride = static_cast<size_t>(n_blocks) * t.block_bytes;
   const int64_t word_bytes = t.block_bytes - 2 * t.halves;
@@ -167,8 +147,8 @@ bool pack_blocks(const TypeTraits& t, const uint8_t* rows, int64_t n_blocks, uin
       const uint8_t* in = rows + t.halves_at + 2 * h;
       for (size_t r = 0; r < kRows; ++r, packed += 2) std::memcpy(packed, in + r * stride, 2);
     }
-    interleave(rows + t.words_at, stride, word_bytes, t.is_signed ? kSignBits : 0, packed, t.order);
-    change_runs(t, packed, kRows, pack_run);
+    interleave<kFlip>(rows + t.words_at, stride, word_bytes, packed, t.order);
+    change_runs<Words>(t, packed, kRows, pack_run<Words>);
     packed += word_bytes * kRows;
     // After the words: halves that were stored one by one can't be loaded together at once.
     for (const int at : {t.d, t.min}) {
@@ -194,7 +174,7 @@ void unpack_block(const TypeTraits& t, const uint8_t* packed, int64_t r, uint8_t
     if (t.is_signed) word ^= kSignBits;
     std::memcpy(words + (reordered ? 16 * t.order.pieces[i / 16] + i % 16 : i), &word, 4);
   }
-  change_runs(t, words, 1, unpack_run);
+  change_runs<uint32_t>(t, words, 1, unpack_run<uint32_t>);
 }
 
 // Eight values of 16 bits of eight rows, and their transposition.
@@ -235,7 +215,7 @@ bool pack_floats(const TypeTraits& t, const uint8_t* rows, int64_t cols, uint8_t
     const int64_t n = std::min<int64_t>(64, cols - k);
     const uint8_t* from = rows + k * t.block_bytes;
     if (t.floats == FloatKind::f32) {
-      interleave(from, stride, 4 * n, 0, packed, {});
+      interleave<0>(from, stride, 4 * n, packed);
     } else {
       pack_halves(from, stride, n, packed);
     }
@@ -250,7 +230,8 @@ bool pack_floats(const TypeTraits& t, const uint8_t* rows, int64_t cols, uint8_t
 
 bool pack_strip(Type type, const uint8_t* rows, int64_t cols, uint8_t* packed) {
   const TypeTraits& t = traits(type);
-  if (t.group != 0) return pack_blocks(t, rows, cols / t.block, packed);
+  if (t.is_signed) return pack_blocks<kSignBits>(t, rows, cols / t.block, packed);
+  if (t.group != 0) return pack_blocks<0>(t, rows, cols / t.block, packed);
   return pack_floats(t, rows, cols, packed);
 }
 
@@ -320,7 +301,7 @@ void unpack_rows(Type type, const uint8_t* rows, int n_rows, int64_t cols, Panel
     for (size_t r = 0; r < static_cast<size_t>(n_rows); ++r) {
       t.unpack(rows + r * stride + offset, count, codes[r], scales[r], mins[r]);
     }
-    interleave(codes[0], sizeof codes[0], count, 0, panel.codes + begin * kRows, {});
+    interleave<0>(codes[0], sizeof codes[0], count, panel.codes + begin * kRows);
     const int64_t first_group = begin / t.group;
     for (int64_t g = 0; g < count / t.group; ++g) {
       float* out = panel.scales + (first_group + g) * kRows;

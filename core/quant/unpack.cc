@@ -4,11 +4,12 @@
 
 #include "base/half.h"
 #include "quant/quant.h"
+#include "quant/runs.h"
 
 namespace sluice {
 namespace {
 
-constexpr int kMaxNumbers = 32;  // scales and mins of a block
+constexpr int kMaxNumbers = 32;  // scales and mins of a block, or what a word has of them
 
 // Unpacking is exact: a product of an f16 scale and an integer of at most 8 bits fits into f32.
 
@@ -25,30 +26,47 @@ float load_half(const uint8_t* p) { return f16_to_f32(load_u16(p)); }
 using Bytes [[gnu::vector_size(16)]] = uint8_t;
 using Pairs [[gnu::vector_size(16)]] = uint16_t;
 
-Bytes load_bytes(const uint8_t* p) {
-  Bytes bytes;
+// V's bytes to `out`, or'ed to what is there unless these are the first.
+template <bool kFirst, typename V>
+void put(uint8_t* out, V bytes) {
+  V there{};
+  if constexpr (!kFirst) std::memcpy(&there, out, sizeof there);
+  bytes = bytes | there;
+  std::memcpy(out, &bytes, sizeof bytes);
+}
+template <typename V>
+V load(const uint8_t* p) {
+  V bytes;
   std::memcpy(&bytes, p, sizeof bytes);
   return bytes;
 }
-void store_bytes(uint8_t* p, Bytes bytes) { std::memcpy(p, &bytes, sizeof bytes); }
 
-// Ors the first n numbers of a plane, each shifted left by `up`, to out[n].
-void add_numbers(const Plane& plane, const uint8_t* block, int n, int up, uint8_t* out) {
-  if (plane.bits == 0) return;
+// n numbers of a plane, each shifted left by `up`, to out[n]; n is rounded up to what a word holds.
+template <bool kFirst>
+void put_numbers(const Plane& plane, const uint8_t* block, int n, int up, uint8_t* out) {
   const auto mask = static_cast<uint8_t>((1 << plane.bits) - 1);
-  const auto high_mask = static_cast<uint8_t>(mask << up);
+  const uint32_t mask4 = mask * 0x01010101u;
   const uint8_t* run = block + plane.at;
-  for (const uint8_t* end = out + n; out < end; run += plane.run) {
+  const uint8_t* const end = out + n;
+  if (plane.run == 1) {
+    for (; out < end; run += 4) {
+      const uint32_t word = pack_run(load<uint32_t>(run), plane.bits);
+      for (int down = 0; down < 8; down += plane.bits, out += 4) {
+        put<kFirst>(out, (word >> down & mask4) << up);
+      }
+    }
+    return;
+  }
+  for (; out < end; run += plane.run) {
     for (int down = 0; down < 8 && out < end; down += plane.bits, out += plane.run) {
       int i = 0;
       for (; i + 16 <= plane.run; i += 16) {
-        // In pairs, as there are no shifts of single bytes; the masks cut off what crosses over.
-        const Bytes low = (Bytes)((Pairs)load_bytes(run + i) >> down) & mask;
-        const Bytes number = (Bytes)((Pairs)low << up) & high_mask;
-        store_bytes(out + i, load_bytes(out + i) | number);
+        // In pairs, as there are no shifts of single bytes; the mask cuts off what crosses over.
+        const Bytes numbers = (Bytes)(load<Pairs>(run + i) >> down) & mask;
+        put<kFirst>(out + i, (Bytes)((Pairs)numbers << up));
       }
-      for (; i < plane.run; ++i) {
-        out[i] = static_cast<uint8_t>(out[i] | (run[i] >> down & mask) << up);
+      for (; i < plane.run; i += 4) {
+        put<kFirst>(out + i, (load<uint32_t>(run + i) >> down & mask4) << up);
       }
     }
   }
@@ -56,11 +74,10 @@ void add_numbers(const Plane& plane, const uint8_t* block, int n, int up, uint8_
 
 void unpack_codes(const TypeTraits& t, const uint8_t* block, uint8_t* codes) {
   const int n = static_cast<int>(t.block);
-  std::memset(codes, 0, static_cast<size_t>(n));
-  add_numbers(t.low, block, n, 0, codes);
-  add_numbers(t.high, block, n, t.low.bits, codes);
+  put_numbers<true>(t.low, block, n, 0, codes);
+  if (t.high.bits != 0) put_numbers<false>(t.high, block, n, t.low.bits, codes);
   if (t.is_signed) {
-    for (int i = 0; i < n; ++i) codes[i] ^= 0x80;
+    for (int i = 0; i < n; i += 16) put<true>(codes + i, load<Bytes>(codes + i) ^ 0x80);
   }
   if (t.codebook != nullptr) {
     for (int i = 0; i < n; ++i) {
@@ -89,13 +106,15 @@ void unpack_scales(const TypeTraits& t, const uint8_t* block, float* scales, flo
     if (t.has_min) std::fill_n(mins, groups, min);
     return;
   }
-  uint8_t numbers[kMaxNumbers] = {};
+  uint8_t numbers[kMaxNumbers];
   if (t.scales.kind == Scales::sixes) {
     unpack_sixes(block + t.scales.low.at, numbers);
   } else {
     const int n = t.has_min ? 2 * groups : groups;
-    add_numbers(t.scales.low, block, n, 0, numbers);
-    add_numbers(t.scales.high, block, n, t.scales.low.bits, numbers);
+    put_numbers<true>(t.scales.low, block, n, 0, numbers);
+    if (t.scales.high.bits != 0) {
+      put_numbers<false>(t.scales.high, block, n, t.scales.low.bits, numbers);
+    }
   }
   const auto number = [&](int i) {
     const int value = t.scales.is_signed ? static_cast<int8_t>(numbers[i]) : numbers[i];
