@@ -1,4 +1,5 @@
-// Records what llama.cpp answers for the tests' tiny models and the bundled one, as tests/data/answers.json.
+// Records what llama.cpp answers for the tests' tiny models and the bundled one, as tests/data/answers.json. Answers
+// that are there for the same file stay as they are.
 //   node scripts/setup.mjs llama && node tests/record_answers.mjs [BUILD_DIR]      (build/release unless told)
 //
 // Log-probabilities are those of the raw logits, with an f32 KV cache, each from a prompt that is computed afresh.
@@ -7,7 +8,16 @@
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { Failure, ROOT, capture, main, must, which, write_atomically } from '../scripts/lib.mjs';
+import {
+  Failure,
+  ROOT,
+  capture,
+  main,
+  must,
+  read_json,
+  which,
+  write_atomically,
+} from '../scripts/lib.mjs';
 
 const MODELS = path.join(ROOT, 'build', 'answers');
 const BUNDLED = path.join(ROOT, 'web', 'app', 'public', 'models', 'stories-q8_0.gguf');
@@ -161,8 +171,9 @@ async function record_case(prompt, letter) {
   return { prompt, steps };
 }
 
-async function record_model(name, file) {
+async function record_model(name, file, before) {
   const bytes = fs.readFileSync(file);
+  if (before?.fnv1a === fnv1a(bytes)) return before;
   return with_server(file, async () => {
     const { data } = await fetch(`http://127.0.0.1:${PORT}/v1/models`).then((response) =>
       response.json(),
@@ -198,16 +209,17 @@ main(async () => {
   const found = /version: (\S+) \(build (\d+)/.exec(version.stdout + version.stderr);
   const engine = found === null ? 'of unknown version' : `${found[1]} (build ${found[2]})`;
 
+  const before = fs.existsSync(RESULT) ? read_json(RESULT).models : {};
   const models = {};
   const names = fs
     .readdirSync(MODELS)
     .filter((file) => file.endsWith('.gguf') && !file.includes('scattered'));
   for (const file of names.sort()) {
     const name = path.basename(file, '.gguf');
-    models[name] = await record_model(name, path.join(MODELS, file));
+    models[name] = await record_model(name, path.join(MODELS, file), before[name]);
     console.error(`${name}: ${models[name].cases.length} prompts`);
   }
-  models['stories-q8_0'] = await record_model('stories-q8_0', BUNDLED);
+  models['stories-q8_0'] = await record_model('stories-q8_0', BUNDLED, before['stories-q8_0']);
 
   // One line a case: readable, and small.
   const rows = Object.entries(models).map(([name, { cases, texts, ...facts }]) => {
