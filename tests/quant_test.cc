@@ -65,6 +65,11 @@ float element(Type type, const uint8_t* b, int i) {
       const int code = (quarter < 2 ? low & 15 : low >> 4) | high << 4;
       return half_at(b + 208) * f(static_cast<int8_t>(b[192 + i / 16])) * f(code - 32);
     }
+    case Type::Q2_K: {
+      const int scale = b[i / 16] & 15, min = b[i / 16] >> 4;
+      const int code = b[16 + i / 128 * 32 + i % 32] >> i / 32 % 4 * 2 & 3;
+      return half_at(b + 80) * f(scale) * f(code) + -(half_at(b + 82) * f(min));
+    }
     default:
       ADD_FAILURE() << "element() has no reading of " << traits(type).name << ": write one";
       return NAN;
