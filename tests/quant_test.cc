@@ -70,6 +70,14 @@ float element(Type type, const uint8_t* b, int i) {
       const int code = b[16 + i / 128 * 32 + i % 32] >> i / 32 % 4 * 2 & 3;
       return half_at(b + 80) * f(scale) * f(code) + -(half_at(b + 82) * f(min));
     }
+    case Type::Q3_K: {
+      const int j = i / 16;  // the group, and its 6-bit scale
+      const int low = j < 8 ? b[96 + j] & 15 : b[88 + j] >> 4;
+      const int scale = (low | (b[104 + j % 4] >> j / 4 * 2 & 3) << 4) - 32;
+      const int code = b[32 + i / 128 * 32 + i % 32] >> i / 32 % 4 * 2 & 3;
+      const bool high = (b[i % 32] >> i / 32 & 1) != 0;
+      return half_at(b + 108) * f(scale) * f(high ? code : code - 4);
+    }
     default:
       ADD_FAILURE() << "element() has no reading of " << traits(type).name << ": write one";
       return NAN;
