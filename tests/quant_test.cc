@@ -21,6 +21,13 @@ namespace {
 
 float half_at(const uint8_t* p) { return f16_to_f32(static_cast<uint16_t>(p[0] | p[1] << 8)); }
 
+// The number that a code of IQ4_NL stands for.
+int uneven(int code) {
+  static constexpr int kValues[] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                    1,    13,   25,  38,  53,  69,  89,  113};
+  return kValues[code];
+}
+
 // Element i of a block, one value at a time, from the formats' description in ggml-common.h.
 float element(Type type, const uint8_t* b, int i) {
   const auto nibble = [&](const uint8_t* p) { return i < 16 ? p[i] & 15 : p[i - 16] >> 4; };
@@ -78,6 +85,8 @@ float element(Type type, const uint8_t* b, int i) {
       const bool high = (b[i % 32] >> i / 32 & 1) != 0;
       return half_at(b + 108) * f(scale) * f(high ? code : code - 4);
     }
+    case Type::IQ4_NL:
+      return half_at(b) * f(uneven(nibble(b + 2)));
     default:
       ADD_FAILURE() << "element() has no reading of " << traits(type).name << ": write one";
       return NAN;

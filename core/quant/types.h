@@ -49,6 +49,8 @@ struct Scales {
 struct Codebook {
   int8_t values[16];
 };
+inline constexpr Codebook kUneven16 = {
+    {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}};
 
 // The pieces of 16 bytes that a block's words consist of, in the order in which they are packed
 // (matrix.h); all 0: as in the file.
