@@ -21,7 +21,7 @@ namespace {
 
 float half_at(const uint8_t* p) { return f16_to_f32(static_cast<uint16_t>(p[0] | p[1] << 8)); }
 
-// The number that a code of IQ4_NL stands for.
+// The number that a code of IQ4_NL and IQ4_XS stands for.
 int uneven(int code) {
   static constexpr int kValues[] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                     1,    13,   25,  38,  53,  69,  89,  113};
@@ -87,6 +87,13 @@ float element(Type type, const uint8_t* b, int i) {
     }
     case Type::IQ4_NL:
       return half_at(b) * f(uneven(nibble(b + 2)));
+    case Type::IQ4_XS: {
+      const int j = i / 32;  // the group, and its 6-bit scale
+      const int scale = (j % 2 == 0 ? b[4 + j / 2] & 15 : b[4 + j / 2] >> 4) |
+                        ((b[2] | b[3] << 8) >> 2 * j & 3) << 4;
+      const uint8_t byte = b[8 + 16 * j + i % 16];
+      return half_at(b) * f(scale - 32) * f(uneven(i % 32 < 16 ? byte & 15 : byte >> 4));
+    }
     default:
       ADD_FAILURE() << "element() has no reading of " << traits(type).name << ": write one";
       return NAN;
