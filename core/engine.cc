@@ -70,6 +70,13 @@ MemoryPlan plan_of(const Gguf& header, const Model& model, const LoadOptions& op
   return plan;
 }
 
+Status check_context(const Model& model, const LoadOptions& options) {
+  const int64_t context = context_of(model.config(), options);
+  if (model.max_positions() == 0 || context <= model.max_positions()) return {};
+  return fail(Code::invalid_argument, "the context size is ", context,
+              ", but the model knows only ", model.max_positions(), " positions; ask for no more");
+}
+
 Status check_plan(const MemoryPlan& plan, const LoadOptions& options) {
   const std::string parts =
       concat(human_bytes(plan.total()), " (weights ", human_bytes(plan.weights), ", KV cache ",
@@ -92,6 +99,7 @@ Status check_plan(const MemoryPlan& plan, const LoadOptions& options) {
 Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options) {
   SLUICE_TRY(validate(options));
   SLUICE_ASSIGN(const auto model, make_model(header));
+  SLUICE_TRY(check_context(*model, options));
   return plan_of(header, *model, options);
 }
 
@@ -129,6 +137,7 @@ Status Engine::State::bind(Gguf&& gguf) {
                 " places, but a stream brings each of them once; give it memory for all layers, or "
                 "a file that can be read again");
   }
+  SLUICE_TRY(check_context(*model, options));
   context_size = context_of(model->config(), options);
   plan = plan_of(header, *model, options);
   SLUICE_TRY(check_plan(plan, options));

@@ -193,6 +193,7 @@ class Bench {
         std::vector<float> scratch(static_cast<size_t>(attend_scratch(type, tokens, heads, kDim)));
         const Attend attend{{type, k.data(), scales.data(), v.data(), scales.data()},
                             kKvChunk,
+                            kNoWindow,
                             tokens,
                             heads,
                             kDim,

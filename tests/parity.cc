@@ -326,6 +326,25 @@ void check_vectors(const Kernels& kernels, Report& report) {
     kernels.silu_mul(got.data(), weight.data(), n, got.data());
     report.equal("silu_mul" + length, got.data(), want.data(), n);
 
+    const float mean = reduce(n, 0.0f, plus, [&](int64_t i) { return x[static_cast<size_t>(i)]; }) /
+                       static_cast<float>(n);
+    for (size_t i = 0; i < size; ++i) want[i] = x[i] - mean;
+    kernels.center(x.data(), n, got.data());
+    report.equal("center" + length, got.data(), want.data(), n);
+    got = x;
+    kernels.center(got.data(), n, got.data());
+    report.equal("center in place" + length, got.data(), want.data(), n);
+
+    if (n % 16 == 0) {
+      for (size_t i = 0; i < size; ++i) {
+        const float t = x[i] * (0x1.988454p+0f + 0x1.2444f2p-4f * (x[i] * x[i]));
+        want[i] = x[i] / (1.0f + exp_f32(-t));
+      }
+      got = x;
+      kernels.gelu(got.data(), n, got.data());
+      report.equal("gelu" + length, got.data(), want.data(), n);
+    }
+
     const float max =
         reduce(n, -INFINITY, larger, [&](int64_t i) { return x[static_cast<size_t>(i)]; });
     const float got_max = kernels.max(x.data(), n);
@@ -372,11 +391,17 @@ void check_exp(const Kernels& kernels, Report& report) {
 
 const std::vector<Check>& checks() {
   static const std::vector<Check> kChecks = {
-      {"quantize", check_quantize}, {"quantize_not_finite", check_quantize_not_finite},
-      {"gemm", check_gemm},         {"direct", check_direct},
-      {"unpack", check_unpack},     {"float", check_float},
-      {"vectors", check_vectors},   {"exp", check_exp},
-      {"store", check_store},       {"attend", check_attend},
+      {"quantize", check_quantize},
+      {"quantize_not_finite", check_quantize_not_finite},
+      {"gemm", check_gemm},
+      {"direct", check_direct},
+      {"unpack", check_unpack},
+      {"float", check_float},
+      {"vectors", check_vectors},
+      {"exp", check_exp},
+      {"store", check_store},
+      {"attend", check_attend},
+      {"attend_window", check_attend_window},
   };
   return kChecks;
 }

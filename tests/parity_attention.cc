@@ -120,13 +120,13 @@ void check_store(const Kernels& kernels, Report& report) {
 
 namespace {
 
-// The running softmax of one query, by the definition in kernels.h.
+// The running softmax of one query, by the definition in kernels.h. It starts where there is none.
 struct Running {
   float max = 0, sum = 0;
   Floats values;
 };
 
-void reference_attend(const Cache& cache, int n, const float* q, float scale, bool first,
+void reference_attend(const Cache& cache, int begin, int n, const float* q, float scale,
                       Running& state) {
   const size_t positions = static_cast<size_t>(n);
   Floats scores(positions);
@@ -138,17 +138,20 @@ void reference_attend(const Cache& cache, int n, const float* q, float scale, bo
     }
     scores[p] = scale * acc;
   }
+  const size_t from = static_cast<size_t>(begin);
+  std::fill_n(scores.begin(), from, -INFINITY);
   const float m =
       reduce(n, -INFINITY, larger, [&](int64_t p) { return scores[static_cast<size_t>(p)]; });
   for (float& score : scores) score = exp_f32(score - m);
+  std::fill_n(scores.begin(), from, 0.0f);
   const float s = reduce(n, 0.0f, plus, [&](int64_t p) { return scores[static_cast<size_t>(p)]; });
   Floats w(cache.head_dim);
-  for (size_t p = 0; p < positions; ++p) {
+  for (size_t p = from; p < positions; ++p) {
     for (size_t d = 0; d < cache.head_dim; ++d) {
       w[d] = w[d] + scores[p] * cache.values[p * cache.head_dim + d];
     }
   }
-  if (first) {
+  if (state.values.empty()) {
     state = {m, s, w};
     return;
   }
@@ -188,6 +191,7 @@ void check_attend(const Kernels& kernels, Report& report) {
           const Attend attend{
               {type, cache.k.data(), cache.k_scales.data(), cache.v.data(), cache.v_scales.data()},
               visible,
+              kNoWindow,
               n_tokens,
               n_heads,
               head_dim,
@@ -210,7 +214,7 @@ void check_attend(const Kernels& kernels, Report& report) {
             if (sees < 1) continue;
             const float* query = q.data() + token * static_cast<size_t>(q_stride) +
                                  i % static_cast<size_t>(n_heads) * cache.head_dim;
-            reference_attend(cache, sees, query, 0.125f, first, want[i]);
+            reference_attend(cache, 0, sees, query, 0.125f, want[i]);
           }
           for (size_t i = 0; i < queries; ++i) {
             report.equal(what + ", max", &max[i], &want[i].max, 1);
@@ -218,6 +222,73 @@ void check_attend(const Kernels& kernels, Report& report) {
             report.equal(what + ", values", &values[i * cache.padded], want[i].values.data(),
                          head_dim);
           }
+        }
+      }
+    }
+  }
+}
+
+// Windows of tokens at `position`, over all chunks that the kernel is asked about, as attention
+// goes through them: chunks where every token, some or none see something, begin or go on.
+void check_attend_window(const Kernels& kernels, Report& report) {
+  Random random(10);
+  for (const KvType type : kKvTypes) {
+    for (const int head_dim : {8, 20, 64}) {
+      std::vector<Cache> chunks;
+      for (int c = 0; c < 3; ++c) {
+        Cache& cache = chunks.emplace_back(type, kernels.paired_halves, head_dim, kKvChunk);
+        for (size_t p = 0; p < kKvChunk; ++p) {
+          const Floats key = random.activations(head_dim), value = random.activations(head_dim);
+          cache.store(p, key.data(), value.data());
+        }
+      }
+      for (const int window : {1, 2, 5, 16, 17, 100, 255, 256, 257, 300, 512, 600, 900}) {
+        const int n_heads = 1 + random.below(4), n_tokens = 1 + random.below(13);
+        const int position = random.below(3 * kKvChunk - n_tokens);
+        const size_t queries = static_cast<size_t>(n_heads * n_tokens);
+        const int q_stride = n_heads * head_dim;
+        const Floats q = random.activations(n_tokens * q_stride);
+        Floats max(queries), sum(queries), values(queries * chunks[0].padded);
+        Floats scratch(static_cast<size_t>(attend_scratch(type, n_tokens, n_heads, head_dim)));
+        std::vector<Running> want(queries);
+        const int end = position + n_tokens;
+        const int start = std::max(position - window + 1, 0) / kKvChunk;
+        for (int c = start; c * kKvChunk < end; ++c) {
+          const Cache& cache = chunks[static_cast<size_t>(c)];
+          const int first = c * kKvChunk;
+          kernels.attend(
+              {{type, cache.k.data(), cache.k_scales.data(), cache.v.data(), cache.v_scales.data()},
+               position + 1 - first,
+               position + 1 - window - first,
+               n_tokens,
+               n_heads,
+               head_dim,
+               q.data(),
+               q_stride,
+               0.125f,
+               c == start,
+               max.data(),
+               sum.data(),
+               values.data(),
+               scratch.data()});
+          for (size_t i = 0; i < queries; ++i) {
+            const int p = position + static_cast<int>(i) / n_heads;
+            const int begin = std::max(p - window + 1 - first, 0);
+            const int sees = std::min(p + 1 - first, kKvChunk);
+            if (begin >= sees) continue;
+            reference_attend(cache, begin, sees, q.data() + i * chunks[0].head_dim, 0.125f,
+                             want[i]);
+          }
+        }
+        const std::string what =
+            std::string("attend ") + kv_name(type) + ", head of " + std::to_string(head_dim) +
+            ", window of " + std::to_string(window) + " at " + std::to_string(position) + ", " +
+            std::to_string(n_tokens) + " tokens of " + std::to_string(n_heads) + " heads";
+        for (size_t i = 0; i < queries; ++i) {
+          report.equal(what + ", max", &max[i], &want[i].max, 1);
+          report.equal(what + ", sum", &sum[i], &want[i].sum, 1);
+          report.equal(what + ", values", &values[i * chunks[0].padded], want[i].values.data(),
+                       head_dim);
         }
       }
     }

@@ -83,5 +83,6 @@ inline float round_block(const float* x, int64_t n, int8_t* q) {
 }
 void check_store(const Kernels& kernels, Report& report);
 void check_attend(const Kernels& kernels, Report& report);
+void check_attend_window(const Kernels& kernels, Report& report);
 
 }  // namespace sluice::parity

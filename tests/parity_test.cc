@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <ostream>
 
@@ -58,6 +59,21 @@ TEST_P(Parity, MatchesTheDefinition) {
 INSTANTIATE_TEST_SUITE_P(Tables, Parity, testing::ValuesIn(cases()), [](const auto& param) {
   return std::string(param.param.kernels->name) + "_" + param.param.check.name;
 });
+
+// gelu's form is that of the tangent: what models were trained with.
+TEST(Gelu, IsHalfOfOnePlusTheTangent) {
+  for (int i = -1600; i <= 1600; i += 16) {
+    float x[16];
+    for (int lane = 0; lane < 16; ++lane) x[lane] = static_cast<float>(i + lane) / 128;
+    float got[16];
+    choose_kernels("generic")->gelu(x, 16, got);
+    for (int lane = 0; lane < 16; ++lane) {
+      const double v = x[lane];
+      const double t = std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v));
+      EXPECT_NEAR(got[lane], 0.5 * v * (1 + t), 1e-6 * (1 + std::abs(v))) << v;
+    }
+  }
+}
 
 // What tables whose instructions differ by machine ask of themselves at start.
 TEST(SelfTest, AcceptsRightKernelsAndRefusesWrongOnes) {

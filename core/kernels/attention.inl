@@ -109,6 +109,8 @@ inline int visible_to(const Attend& a, int query) {
   const int n = a.n_visible + query / a.n_heads;
   return n < 0 ? 0 : n < kKvChunk ? n : kKvChunk;
 }
+// The first position that a query sees; below 0 where that is in an earlier chunk.
+inline int window_of(const Attend& a, int query) { return a.n_before + query / a.n_heads; }
 
 // Calls body.operator()<kVecs>(first) for vectors 0 .. n-1, n a multiple of kVectors, kVecs at once
 // or the last ones one by one.
@@ -227,7 +229,7 @@ inline void merge(const Attend& a, int query, float m, float s) {
   const int padded = padded_dim(a);
   const float* w = scores_of(a, query) + kKvChunk;
   float* values = a.values + query * padded;
-  if (a.first) {
+  if (a.first || window_of(a, query) >= 0) {
     a.max[query] = m;
     a.sum[query] = s;
     memcpy(values, w, static_cast<size_t>(padded) * sizeof(float));
@@ -243,48 +245,66 @@ inline void merge(const Attend& a, int query, float m, float s) {
   }
 }
 
-// All of V's vectors, for the positions [begin, end).
+// All of V's vectors, for the positions [begin, end). From 0 on starts the sums.
 template <KvType kType, int kQueries>
 inline void add_values(const Attend& a, int query, int begin, int end) {
-  if (begin == end) return;
+  if (begin >= end) return;
   for_vectors<attend_vectors(kQueries)>(padded_dim(a) / kLanes, [&]<int kVecs>(int first) {
     value_tile<kType, kQueries, kVecs>(a, query, first, begin, end);
   });
 }
 
+template <KvType kType>
+[[gnu::noinline]] void add_values_of_one(const Attend& a, int query, int begin, int end) {
+  add_values<kType, 1>(a, query, begin, end);
+}
+
 template <KvType kType, int kQueries>
 [[gnu::noinline]] void attend_queries(const Attend& a, int query) {
-  int n[kQueries];  // ascending
-  for (int i = 0; i < kQueries; ++i) n[i] = visible_to(a, query + i);
+  int begin[kQueries], n[kQueries];  // what they see; both ascend
+  for (int i = 0; i < kQueries; ++i) {
+    begin[i] = larger(window_of(a, query + i), 0);
+    n[i] = visible_to(a, query + i);
+  }
+  const int last = begin[kQueries - 1];
+  const int start = begin[0] / 16 * 16;  // whole groups that none sees are left out
   for_vectors<attend_vectors(kQueries)>(
-      (n[kQueries - 1] + 15) / 16 * kVectors,
-      [&]<int kVecs>(int first) { score_tile<kType, kQueries, kVecs>(a, query, first); });
+      (n[kQueries - 1] - start + 15) / 16 * kVectors, [&]<int kVecs>(int first) {
+        score_tile<kType, kQueries, kVecs>(a, query, start / 16 * kVectors + first);
+      });
 
   float m[kQueries];
   float s[kQueries];
   for (int i = 0; i < kQueries; ++i) {
     float* scores = scores_of(a, query + i);
-    m[i] = max(scores, n[i]);
-    s[i] = exp_and_sum<true>(scores, n[i], m[i], scores);
+    for (int p = start; p < begin[i]; ++p) scores[p] = -__builtin_inff();
+    m[i] = max(scores + start, n[i] - start);
+    s[i] = exp_and_sum<true>(scores + start, n[i] - start, m[i], scores + start);
     if constexpr (kMissing<kType> != 1.0f) {
-      for (int p = 0; p < n[i]; p += kLanes) {
+      for (int p = start; p < n[i]; p += kLanes) {
         store(scores + p, load<F>(scores + p) * kMissing<kType>);
       }
     }
+    if (last > 0) {
+      memset(scores + kKvChunk, 0, static_cast<size_t>(padded_dim(a)) * sizeof(float));
+      add_values_of_one<kType>(a, query + i, begin[i], last < n[i] ? last : n[i]);
+    }
   }
 
-  // What all of them see together, then what the later tokens see besides.
-  add_values<kType, kQueries>(a, query, 0, n[0]);
-  for (int i = 1; i < kQueries; ++i) add_values<kType, 1>(a, query + i, n[0], n[i]);
+  // What earlier tokens see besides (above), what all of them see together, and what later ones do.
+  add_values<kType, kQueries>(a, query, last, n[0]);
+  const int behind = larger(last, n[0]);
+  for (int i = 1; i < kQueries; ++i) add_values_of_one<kType>(a, query + i, behind, n[i]);
   for (int i = 0; i < kQueries; ++i) merge(a, query + i, m[i], s[i]);
 }
 
 template <KvType kType>
 void attend_typed(const Attend& a) {
-  // The first tokens may see nothing of this chunk.
+  // The first tokens may see nothing of this chunk yet, the last ones nothing any more.
   const int blind = a.n_visible > 0 ? 0 : 1 - a.n_visible;
+  const int past = kKvChunk - larger(a.n_before, 0);
   for_token_tiles<kAttendQueries>(
-      blind * a.n_heads, a.n_tokens * a.n_heads,
+      blind * a.n_heads, (past < a.n_tokens ? past : a.n_tokens) * a.n_heads,
       [&]<int kQueries>(int query) { attend_queries<kType, kQueries>(a, query); });
 }
 

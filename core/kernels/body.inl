@@ -212,6 +212,16 @@ void rms_norm(const float* x, const float* weight, int64_t n, float eps, float* 
   });
 }
 
+void center(const float* x, int64_t n, float* out) {
+  Lanes sum = splat_lanes(0.0f);
+  for_lanes(n, [&](int64_t i, auto part) {
+    const Lanes a = part.load(x + i, 0.0f);
+    for (int v = 0; v < kVectors; ++v) sum.v[v] = sum.v[v] + a.v[v];
+  });
+  const float mean = fold_sum(sum) / static_cast<float>(n);
+  for (int64_t i = 0; i < n; ++i) out[i] = x[i] - mean;
+}
+
 void add(const float* x, int64_t n, float* out) {
   for (int64_t i = 0; i < n; ++i) out[i] = out[i] + x[i];
 }
@@ -223,6 +233,14 @@ void silu_mul(const float* gate, const float* up, int64_t n, float* out) {
     for (int v = 0; v < kVectors; ++v) g.v[v] = (g.v[v] / (kept<1.0f>() + exp(-g.v[v]))) * u.v[v];
     part.store(out + i, g);
   });
+}
+
+void gelu(const float* x, int64_t n, float* out) {
+  for (int64_t i = 0; i < n; i += kLanes) {
+    const F a = load<F>(x + i);
+    const F t = a * (kept<0x1.988454p+0f>() + kept<0x1.2444f2p-4f>() * (a * a));
+    store(out + i, a / (kept<1.0f>() + exp(-t)));
+  }
 }
 
 void rope_halves(float* x, const float* cos, const float* sin, int n_pairs) {
@@ -288,8 +306,10 @@ constexpr Kernels make_table(const char* name, bool (*supported)()) {
       .float_product = float_product,
       .unpack = unpack,
       .rms_norm = rms_norm,
+      .center = center,
       .add = add,
       .silu_mul = silu_mul,
+      .gelu = gelu,
       .rope_halves = rope_halves,
       .rope_adjacent = rope_adjacent,
       .store_k = store_k,

@@ -54,31 +54,35 @@ constexpr int half_place(int i) { return (i & 8) | (i & 3) << 1 | (i >> 2 & 1); 
 
 // Attention over a chunk of query heads that share its KV head, merged into a running softmax each.
 // They belong to n_tokens consecutive tokens with n_heads heads each; query i is head i % n_heads
-// of token i / n_heads, and sees n = clamp(n_visible + i / n_heads, 0, kKvChunk) positions. Per
-// query:
+// of token i / n_heads, and sees the positions from clamp(n_before + i / n_heads, 0, kKvChunk) up
+// to n = clamp(n_visible + i / n_heads, 0, kKvChunk). Those before count as nothing: their e is 0.
+// Per query:
 //   score[p] = scale * (sum over d ascending of q[d] * k[p][d]), one accumulator a position
 //   m = max of the scores (16 virtual lanes); e[p] = exp(score[p] - m)
 //   s = sum of e (16 virtual lanes); w[d] = sum over p ascending of e[p] * v[p][d]
 // q8_0 elements count as float(int8) * scale, rounded; with f16 a query, like a key, counts as at
-// most +-65504. `first` starts the running state with (m, s, w); else M = max(max, m),
-// a = exp(max - M), b = exp(m - M), max = M, sum = sum * a + s * b,
-// values[d] = values[d] * a + w[d] * b. Where n is 0 nothing changes.
+// most +-65504. (m, s, w) starts the running state of a query that sees nothing earlier: all of
+// them where `first`, and those whose n_before + i / n_heads >= 0; else M = max(max, m), a =
+// exp(max - M), b = exp(m - M), max = M, sum = sum * a + s * b, values[d] = values[d] * a + w[d] *
+// b. Where a query sees nothing, nothing changes.
 struct Attend {
   KvChunk chunk;
   int n_visible;  // the first token's positions of this chunk; may be below 0 or past its end
+  int n_before;   // of these, those before the first token's window; kNoWindow: it sees them all
   int n_tokens;
   int n_heads;  // n_tokens * n_heads <= kMaxQueries
   int head_dim;
   const float* q;  // [n_tokens][q_stride], of which [n_heads][head_dim] count
   int64_t q_stride;
   float scale;
-  bool first;      // every token sees a position then
+  bool first;      // no token sees a position of an earlier chunk
   float* max;      // [queries]
   float* sum;      // [queries]
   float* values;   // [queries][head_dim_padded]
   float* scratch;  // [attend_scratch(..)]
 };
 inline constexpr int kMaxQueries = 64;
+inline constexpr int kNoWindow = -(1 << 30);
 // From so many tokens on a chunk of narrow elements is first widened to f32.
 inline constexpr int kWideTokens = 8;
 // FloatKind of scratch that attending over chunks of this type takes.
@@ -115,9 +119,16 @@ struct Kernels {
   // out[i] = (x[i] * r) * weight[i], r = 1 / sqrt(sum(x^2) / n + eps) with the sum over 16 virtual
   // lanes. out may be x.
   void (*rms_norm)(const float* x, const float* weight, int64_t n, float eps, float* out);
+  // out[i] = x[i] - m, m = sum(x) / n with the sum over 16 virtual lanes: what a layer norm does
+  // before the rest, which is rms_norm. out may be x.
+  void (*center)(const float* x, int64_t n, float* out);
   void (*add)(const float* x, int64_t n, float* out);  // out[i] = out[i] + x[i]
   // out[i] = (gate[i] / (1 + exp(-gate[i]))) * up[i]; out may be gate.
   void (*silu_mul)(const float* gate, const float* up, int64_t n, float* out);
+  // GELU in its tanh form, x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))), which is x over
+  // 1 + exp of -2 times the tangent's argument: out[i] = x[i] / (1 + exp(-t)),
+  // t = x[i] * (0x1.988454p+0 + 0x1.2444f2p-4 * (x[i] * x[i])). n a multiple of 16; out may be x.
+  void (*gelu)(const float* x, int64_t n, float* out);
   // Turns pairs of one head in place: (a, b) -> (a * cos - b * sin, a * sin + b * cos).
   // Halves: a = x[i], b = x[i + n_pairs]; adjacent: a = x[2i], b = x[2i + 1].
   void (*rope_halves)(float* x, const float* cos, const float* sin, int n_pairs);

@@ -89,7 +89,7 @@ void Llama::run_layer(Pass& pass, const Work& work) const {
       {{w.q, w.q_bias, Buffer::q}, {w.k, w.k_bias, Buffer::k}, {w.v, w.v_bias, Buffer::v}});
   pass.attend(work, w.head_norms);
   pass.add_attended(work, {w.output});
-  pass.feed_forward(work, w.ffn_norm, {w.gate}, {w.up});
+  pass.feed_gated(work, w.ffn_norm, Activation::silu, {w.gate}, {w.up});
   pass.add_hidden(work, {w.down});
 }
 

@@ -4,7 +4,7 @@ namespace sluice {
 
 uint64_t Model::weight_bytes_per_token() const {
   uint64_t total = 0;
-  for (const Product& product : products_) total += needs_.piece(product.matrix).bytes;
+  for (const Use& use : uses_) total += needs_.piece(use.matrix).bytes;
   return total;
 }
 
@@ -20,12 +20,19 @@ int Binder::keep(Result<int> handle) {
 }
 
 int Binder::again(Phase phase, int matrix) {
-  model_.products_.push_back({phase, matrix});
+  model_.uses_.push_back({phase, matrix});
   return matrix;
 }
 
 int Binder::matrix(Phase phase, std::string_view name, int64_t rows, int64_t cols) {
   return again(phase, table(name, rows, cols));
+}
+
+int Binder::rows(Phase phase, std::string_view name, int64_t all_rows, int64_t cols, int64_t first,
+                 int64_t rows) {
+  if (!status_.has_value()) return -1;
+  return again(phase, keep(model_.needs_.add_rows(gguf_, concat(prefix_, name), slot_, all_rows,
+                                                  cols, first, rows)));
 }
 
 int Binder::table(std::string_view name, int64_t rows, int64_t cols) {
@@ -36,6 +43,12 @@ int Binder::table(std::string_view name, int64_t rows, int64_t cols) {
 int Binder::vector(std::string_view name, int64_t length) {
   if (!status_.has_value()) return -1;
   return keep(model_.needs_.add_vector(gguf_, concat(prefix_, name), slot_, length));
+}
+
+int Binder::vector_part(std::string_view name, int64_t all, int64_t first, int64_t length) {
+  if (!status_.has_value()) return -1;
+  return keep(
+      model_.needs_.add_vector_part(gguf_, concat(prefix_, name), slot_, all, first, length));
 }
 
 int Binder::optional_vector(std::string_view name, int64_t length) {

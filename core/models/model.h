@@ -30,7 +30,7 @@ struct Work {
 class Model {
  public:
   // A matrix that a token is multiplied by, and in which phase.
-  struct Product {
+  struct Use {
     Phase phase;
     int matrix;
   };
@@ -38,12 +38,14 @@ class Model {
   virtual ~Model() = default;
   const Config& config() const { return config_; }
   const Needs& needs() const { return needs_; }
-  const std::vector<Product>& products() const { return products_; }
+  const std::vector<Use>& uses() const { return uses_; }
   const std::vector<LayerShape>& layers() const { return layers_; }
   const LayerShape& layer(int64_t layer) const { return layers_[static_cast<size_t>(layer)]; }
   const std::vector<RopeShape>& ropes() const { return ropes_; }
 
-  uint64_t weight_bytes_per_token() const;  // of all products
+  // That there can be: a context may not be longer. 0: any number.
+  int64_t max_positions() const { return max_positions_; }
+  uint64_t weight_bytes_per_token() const;  // of all uses
 
   int embedding_slot() const { return 0; }
   int layer_slot(int64_t layer) const { return static_cast<int>(layer) + 1; }
@@ -61,9 +63,10 @@ class Model {
 
   Config config_;
   Needs needs_;
-  std::vector<Product> products_;
+  std::vector<Use> uses_;
   std::vector<LayerShape> layers_;
   std::vector<RopeShape> ropes_;
+  int64_t max_positions_ = 0;
 
   friend class Binder;
 };
@@ -84,8 +87,13 @@ class Binder {
 
   // Each returns the piece's handle (weights/needs.h).
   int matrix(Phase phase, std::string_view name, int64_t rows, int64_t cols);
+  // `rows` rows from `first` on of a matrix that has all_rows.
+  int rows(Phase phase, std::string_view name, int64_t all_rows, int64_t cols, int64_t first,
+           int64_t rows);
   int table(std::string_view name, int64_t rows, int64_t cols);  // of which single rows are read
   int vector(std::string_view name, int64_t length);
+  // `length` numbers from `first` on of a vector of `all`.
+  int vector_part(std::string_view name, int64_t all, int64_t first, int64_t length);
   // `optional`: -1 where the file doesn't have it.
   int optional_vector(std::string_view name, int64_t length);
   // A matrix that is bound already, multiplied by in this phase, too (a tied head).

@@ -28,10 +28,10 @@ namespace sluice {
 
 // A norm of rows: what kind, and the handles of its vectors.
 struct Norm {
-  enum Kind : uint8_t { none, rms };
+  enum Kind : uint8_t { none, rms, layer };
   Kind kind = none;
   int weight = -1;  // [n]
-  int bias = -1;    // [n]
+  int bias = -1;    // [n], or -1
   float eps = 0;
 };
 
@@ -50,6 +50,8 @@ struct Product {
   int bias = -1;
   Buffer out = Buffer::branch;
 };
+
+enum class Activation : uint8_t { silu, gelu };
 
 class Pass {
  public:
@@ -95,18 +97,23 @@ class Pass {
   std::vector<PhaseTime> take_profile();
 
   // --- the steps (steps.cc): every worker calls the same ones in the same order ----------------
-  // Residual = rows of a table, one for each token.
-  void embed(const Work& work, int table);
+  // Residual = rows of a table, one for each token, times `scale`, plus (unless -1) the row of
+  // `positions` that its position has.
+  void embed(const Work& work, int table, float scale = 1, int positions = -1);
   // Products with the normed residual, dealt out together so that small matrices leave no worker
   // idle.
   void project(const Work& work, const Norm& norm, std::initializer_list<Product> products);
   // Queries and keys are normed and turned, keys and values stored; then all query heads of the
   // layer attend: attended[heads * head_dim].
   void attend(const Work& work, const HeadNorms& norms);
-  void add_attended(const Work& work, const Product& output);  // residual += its product
-  // Hidden = SiLU(gate) * up, both products with the normed residual.
-  void feed_forward(const Work& work, const Norm& norm, const Product& gate, const Product& up);
-  void add_hidden(const Work& work, const Product& down);  // residual += its product
+  // Residual += the product with what attention gave, normed where a norm is given.
+  void add_attended(const Work& work, const Product& output, const Norm& norm = {});
+  // Hidden = activation(gate) * up, or GELU(up): products with the normed residual.
+  void feed_gated(const Work& work, const Norm& norm, Activation activation, const Product& gate,
+                  const Product& up);
+  void feed_gelu(const Work& work, const Norm& norm, const Product& up);
+  // Residual += the product with hidden, normed where a norm is given.
+  void add_hidden(const Work& work, const Product& down, const Norm& norm = {});
   void logits(const Work& work, const Norm& norm, int matrix);
 
  private:
@@ -125,8 +132,8 @@ class Pass {
     int64_t cols;
     Norm norm;
   };
-  // What becomes of products.
-  enum class Use : uint8_t { keep, add_to_residual, gate };
+  // What becomes of products: they stay, are added to the residual, or make hidden.
+  enum class Use : uint8_t { keep, add, silu, gelu };
 
   Worker& worker(int index) { return workers_[static_cast<size_t>(index)]; }
   float* row(Buffer buffer, const Work& work, int64_t token, int64_t width) const;
@@ -138,6 +145,9 @@ class Pass {
   void make_row(const Work& work, const Rows& rows, int64_t token, const Input& in);
   void multiply(Phase phase, const Work& work, const Rows& rows, Use use,
                 std::span<const Product> products);
+  void add_product(Phase phase, const Work& work, const Rows& rows, const Product& product,
+                   const Norm& norm);
+  void activate(const Work& work, Use use, bool gated, int64_t width, Share strips);
   void multiply_strips(const Work& work, const Input& in, Share strips, Use use,
                        const Product& product);
   void check(int worker, const float* x, int64_t n);

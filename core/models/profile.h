@@ -6,8 +6,9 @@
 
 namespace sluice {
 
-// In the order of a layer. `rows` (norms and quantizing, a phase of its own only for several
-// tokens) and `rope` (likewise) are otherwise part of what follows them.
+// In the order of a layer. `branch` (the norm of what a branch gives, before it is added) comes
+// after output and down, in families that have it. `rows` (norms and quantizing, a phase of its own
+// only for several tokens) and `rope` (likewise) are otherwise part of what follows them.
 enum class Phase : uint8_t {
   embedding,
   rows,
@@ -17,13 +18,14 @@ enum class Phase : uint8_t {
   output,
   gate_up,
   down,
+  branch,
   head,
   count
 };
 inline constexpr size_t kPhases = static_cast<size_t>(Phase::count);
-inline constexpr const char* kPhaseNames[kPhases] = {"embedding",   "norm, quantize", "q, k, v",
-                                                     "rope, store", "attention",      "output",
-                                                     "gate, up",    "down",           "head"};
+inline constexpr const char* kPhaseNames[kPhases] = {
+    "embedding", "norm, quantize", "q, k, v", "rope, store", "attention",
+    "output",    "gate, up",       "down",    "norm, add",   "head"};
 
 // Seconds of one worker.
 struct PhaseSeconds {

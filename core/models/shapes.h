@@ -15,9 +15,10 @@ struct LayerShape {
   int64_t n_kv_heads = 0;  // divides n_heads
   int64_t head_dim = 0;    // of keys, queries and values
   int64_t n_ff = 0;
-  int64_t cache = 0;  // the layer whose keys and values it reads: its own, or an earlier one
-  int rope = -1;      // which of the model's tables turns its heads; -1: none
-  float scale = 1;    // of the scores
+  int64_t cache = 0;   // the layer whose keys and values it reads: its own, or an earlier one
+  int rope = -1;       // which of the model's tables turns its heads; -1: none
+  int64_t window = 0;  // positions that a token sees, its own the last; 0: all up to its own
+  float scale = 1;     // of the scores
 
   int64_t q_rows() const { return n_heads * head_dim; }
   int64_t kv_rows() const { return n_kv_heads * head_dim; }

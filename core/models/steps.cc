@@ -24,16 +24,21 @@ float* Pass::row(Buffer buffer, const Work& work, int64_t token, int64_t width) 
 }
 
 void Pass::normalize(const Norm& norm, const float* x, int64_t n, float* out) {
-  if (norm.kind == Norm::rms) {
-    kernels_.rms_norm(x, weights_.vector(norm.weight), n, norm.eps, out);
-  } else {
-    std::memmove(out, x, static_cast<size_t>(4 * n));
+  if (norm.kind == Norm::none) {
+    std::memcpy(out, x, static_cast<size_t>(4 * n));
+    return;
   }
+  if (norm.kind == Norm::layer) {
+    kernels_.center(x, n, out);
+    x = out;
+  }
+  kernels_.rms_norm(x, weights_.vector(norm.weight), n, norm.eps, out);
+  if (norm.bias >= 0) kernels_.add(weights_.vector(norm.bias), n, out);
 }
 
 // Queries, keys and values, the residual and logits are checked as they are made, in the cache.
-// From all other places NaN and infinity get into one of these: quantizing, products and SiLU let
-// none of them vanish (quant.h).
+// From all other places NaN and infinity get into one of these: quantizing, products, SiLU and GELU
+// let none of them vanish (quant.h).
 void Pass::check(int worker, const float* x, int64_t n) {
   uint32_t seen = 0;  // the sign bit: of one that is too large, infinite or NaN
   for (int64_t i = 0; i < n; ++i) {
@@ -43,11 +48,19 @@ void Pass::check(int worker, const float* x, int64_t n) {
   if (seen >> 31 != 0) workers_[static_cast<size_t>(worker)].overflowed = true;
 }
 
-void Pass::embed(const Work& work, int table) {
+void Pass::embed(const Work& work, int table, float scale, int positions) {
   share_out(Phase::embedding, work.worker, work.n_tokens, [&](Share mine) {
+    const int64_t n = model_.config().n_embd;
+    float* learned = worker(work.worker).one.rows_of(n).row(0);
     for (int64_t t = mine.begin; t < mine.end; ++t) {
-      read_row(weights_.matrix(table), tokens_[static_cast<size_t>(t)],
-               row(Buffer::residual, work, t, 0));
+      float* x = row(Buffer::residual, work, t, n);
+      read_row(weights_.matrix(table), tokens_[static_cast<size_t>(t)], x);
+      if (scale != 1) {
+        for (int64_t i = 0; i < n; ++i) x[i] = x[i] * scale;
+      }
+      if (positions < 0) continue;
+      read_row(weights_.matrix(positions), first_position_ + t, learned);
+      kernels_.add(learned, n, x);
     }
   });
 }
@@ -60,11 +73,12 @@ void Pass::make_row(const Work& work, const Rows& rows, int64_t token, const Inp
 }
 
 // Shares out the strips of all products with the same rows: one after another, so that small
-// matrices leave no worker idle, or (Use::gate) the same strips of each together. One token's row
-// each worker makes for itself; those of several are made in a phase before.
+// matrices leave no worker idle, or the same strips of each together where they make hidden. One
+// token's row each worker makes for itself; those of several are made in a phase before.
 void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Use use,
                     std::span<const Product> products) {
   const bool own = work.n_tokens == 1;
+  const bool together = use == Use::silu || use == Use::gelu;
   if (!own) {
     share_out(Phase::rows, work.worker, work.n_tokens, [&](Share mine) {
       const Input in = shared_.rows_of(rows.cols);
@@ -74,7 +88,7 @@ void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Use use,
   int64_t n_strips = 0;
   for (const Product& product : products) {
     const int64_t strips = padded_rows(rows_of(product.matrix)) / kStripRows;
-    n_strips = use == Use::gate ? strips : n_strips + strips;
+    n_strips = together ? strips : n_strips + strips;
   }
   bool made = false;
   share_out(phase, work.worker, n_strips, [&](Share mine) {
@@ -87,19 +101,29 @@ void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Use use,
       const int64_t strips = padded_rows(rows_of(product.matrix)) / kStripRows;
       const Share of{std::clamp<int64_t>(mine.begin - first, 0, strips),
                      std::clamp<int64_t>(mine.end - first, 0, strips)};
-      if (use != Use::gate) first += strips;
+      if (!together) first += strips;
       if (of.begin < of.end) multiply_strips(work, in, of, use, product);
     }
-    if (use != Use::gate) return;
     // The same worker has computed the same rows of gate and up, so it can combine them at once.
-    const int64_t width = rows_of(products[0].matrix);
-    const int64_t begin = mine.begin * kStripRows;
-    const int64_t n = (mine.end - mine.begin) * kStripRows;
-    for (int64_t t = 0; t < work.n_tokens; ++t) {
-      float* gate = row(Buffer::hidden, work, t, width) + begin;
-      kernels_.silu_mul(gate, row(Buffer::up, work, t, width) + begin, n, gate);
-    }
+    if (together) activate(work, use, products.size() > 1, rows_of(products[0].matrix), mine);
   });
+}
+
+// Hidden = SiLU(hidden) * up, GELU(hidden) * up or GELU(hidden), for these strips of its rows.
+void Pass::activate(const Work& work, Use use, bool gated, int64_t width, Share strips) {
+  const int64_t begin = strips.begin * kStripRows;
+  const int64_t n = (strips.end - strips.begin) * kStripRows;
+  for (int64_t t = 0; t < work.n_tokens; ++t) {
+    float* hidden = row(Buffer::hidden, work, t, width) + begin;
+    const float* up = row(Buffer::up, work, t, width) + begin;
+    if (use == Use::silu) {
+      kernels_.silu_mul(hidden, up, n, hidden);
+      continue;
+    }
+    kernels_.gelu(hidden, n, hidden);
+    if (!gated) continue;
+    for (int64_t i = 0; i < n; ++i) hidden[i] = hidden[i] * up[i];
+  }
 }
 
 void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Use use,
@@ -113,8 +137,8 @@ void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Use 
   for (int64_t t = 0; t < work.n_tokens; ++t) {
     float* made = out + t * stride + begin;
     if (product.bias >= 0) kernels_.add(weights_.vector(product.bias) + begin, n, made);
-    if (use == Use::gate) continue;
-    if (use == Use::add_to_residual) {
+    if (use == Use::silu || use == Use::gelu) continue;
+    if (use == Use::add) {
       float* sum = row(Buffer::residual, work, t, 0) + begin;
       kernels_.add(made, n, sum);
       made = sum;
@@ -127,21 +151,47 @@ void Pass::project(const Work& work, const Norm& norm, std::initializer_list<Pro
   multiply(Phase::qkv, work, {Buffer::residual, model_.config().n_embd, norm}, Use::keep, products);
 }
 
-void Pass::add_attended(const Work& work, const Product& output) {
-  const int64_t cols = model_.layer(work.layer).q_rows();
-  multiply(Phase::output, work, {Buffer::attended, cols, {}}, Use::add_to_residual, {&output, 1});
+// Adds to the residual as the strips come or, where the whole row is to be normed first, in a phase
+// of its own.
+void Pass::add_product(Phase phase, const Work& work, const Rows& rows, const Product& product,
+                       const Norm& norm) {
+  const bool normed = norm.kind != Norm::none;
+  multiply(phase, work, rows, normed ? Use::keep : Use::add, {&product, 1});
+  if (!normed) return;
+  share_out(Phase::branch, work.worker, work.n_tokens, [&](Share mine) {
+    const int64_t n = model_.config().n_embd;
+    for (int64_t t = mine.begin; t < mine.end; ++t) {
+      float* branch = row(Buffer::branch, work, t, n);
+      float* sum = row(Buffer::residual, work, t, n);
+      normalize(norm, branch, n, branch);
+      kernels_.add(branch, n, sum);
+      check(work.worker, sum, n);
+    }
+  });
 }
 
-void Pass::feed_forward(const Work& work, const Norm& norm, const Product& gate,
-                        const Product& up) {
+void Pass::add_attended(const Work& work, const Product& output, const Norm& norm) {
+  const int64_t cols = model_.layer(work.layer).q_rows();
+  add_product(Phase::output, work, {Buffer::attended, cols, {}}, output, norm);
+}
+
+void Pass::feed_gated(const Work& work, const Norm& norm, Activation activation,
+                      const Product& gate, const Product& up) {
   const Product both[] = {{gate.matrix, gate.bias, Buffer::hidden},
                           {up.matrix, up.bias, Buffer::up}};
-  multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm}, Use::gate, both);
+  multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm},
+           activation == Activation::silu ? Use::silu : Use::gelu, both);
 }
 
-void Pass::add_hidden(const Work& work, const Product& down) {
+void Pass::feed_gelu(const Work& work, const Norm& norm, const Product& up) {
+  const Product hidden{up.matrix, up.bias, Buffer::hidden};
+  multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm}, Use::gelu,
+           {&hidden, 1});
+}
+
+void Pass::add_hidden(const Work& work, const Product& down, const Norm& norm) {
   const int64_t cols = model_.layer(work.layer).n_ff;
-  multiply(Phase::down, work, {Buffer::hidden, cols, {}}, Use::add_to_residual, {&down, 1});
+  add_product(Phase::down, work, {Buffer::hidden, cols, {}}, down, norm);
 }
 
 void Pass::logits(const Work& work, const Norm& norm, int matrix) {
@@ -214,6 +264,7 @@ void Pass::attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_
         .q = row(Buffer::q, work, token, shape.q_rows()) + at,
         .q_stride = padded_rows(shape.q_rows()),
         .position = first_position_ + work.first_token + token,
+        .window = shape.window,
         .n_tokens = static_cast<int>(n_tokens),
         .n_heads = static_cast<int>(std::min<int64_t>(kMaxQueries, (kv_head + 1) * group - head)),
         .head_dim = static_cast<int>(shape.head_dim),

@@ -14,6 +14,7 @@ struct Heads {
   const float* q;  // [n_tokens][q_stride], of which [n_heads][head_dim] count
   int64_t q_stride;
   int64_t position;  // of the first token; each sees the positions up to its own
+  int64_t window;    // and of these its own and the window - 1 before it; 0: all of them
   int n_tokens;
   int n_heads;  // n_tokens * n_heads <= kMaxQueries
   int head_dim;
@@ -34,8 +35,9 @@ class AttentionScratch {
 };
 
 // out[t * out_stride + h * head_dim ..] for every token t and head h. chunk_of(c) gives the c-th
-// KvChunk. Chunks are merged in order, and what a token doesn't see is left out, so the result does
-// not depend on how tokens and heads are dealt out.
+// KvChunk. Chunks are merged in order, and what a token doesn't see is left out (whole chunks that
+// no token sees aren't looked at), so the result does not depend on how tokens and heads are dealt
+// out.
 template <typename ChunkOf>
 void attend(const Kernels& kernels, const ChunkOf& chunk_of, const Heads& heads, float* out,
             int64_t out_stride, const AttentionScratch& scratch) {
@@ -53,10 +55,16 @@ void attend(const Kernels& kernels, const ChunkOf& chunk_of, const Heads& heads,
   args.values = scratch.values_.as<float>();
   args.scratch = scratch.work_.as<float>();
   const int64_t end = heads.position + heads.n_tokens;  // the last token's position is its last
-  for (int64_t first = 0; first < end; first += kKvChunk) {
-    args.chunk = chunk_of(first / kKvChunk);
+  // The first position that the first token sees; other tokens see none before it.
+  const int64_t begin =
+      heads.window == 0 ? 0 : std::max<int64_t>(heads.position + 1 - heads.window, 0);
+  for (int64_t chunk = begin / kKvChunk; chunk * kKvChunk < end; ++chunk) {
+    const int64_t first = chunk * kKvChunk;
+    args.chunk = chunk_of(chunk);
     args.n_visible = static_cast<int>(std::min<int64_t>(heads.position + 1 - first, kKvChunk));
-    args.first = first == 0;
+    args.n_before =
+        heads.window == 0 ? kNoWindow : static_cast<int>(heads.position + 1 - heads.window - first);
+    args.first = first <= begin;
     kernels.attend(args);
   }
   for (int i = 0; i < heads.n_tokens * heads.n_heads; ++i) {
