@@ -254,6 +254,13 @@ inline void add_values(const Attend& a, int query, int begin, int end) {
   });
 }
 
+// A query doesn't see the positions from `start` up to `begin`, and its sums start from nothing.
+[[gnu::noinline]] void leave_out(const Attend& a, int query, int start, int begin) {
+  float* scores = scores_of(a, query);
+  for (int p = start; p < begin; ++p) scores[p] = -__builtin_inff();
+  memset(scores + kKvChunk, 0, static_cast<size_t>(padded_dim(a)) * sizeof(float));
+}
+
 template <KvType kType>
 [[gnu::noinline]] void add_values_of_one(const Attend& a, int query, int begin, int end) {
   add_values<kType, 1>(a, query, begin, end);
@@ -277,7 +284,7 @@ template <KvType kType, int kQueries>
   float s[kQueries];
   for (int i = 0; i < kQueries; ++i) {
     float* scores = scores_of(a, query + i);
-    for (int p = start; p < begin[i]; ++p) scores[p] = -__builtin_inff();
+    if (last > 0) leave_out(a, query + i, start, begin[i]);
     m[i] = max(scores + start, n[i] - start);
     s[i] = exp_and_sum<true>(scores + start, n[i] - start, m[i], scores + start);
     if constexpr (kMissing<kType> != 1.0f) {
@@ -285,10 +292,7 @@ template <KvType kType, int kQueries>
         store(scores + p, load<F>(scores + p) * kMissing<kType>);
       }
     }
-    if (last > 0) {
-      memset(scores + kKvChunk, 0, static_cast<size_t>(padded_dim(a)) * sizeof(float));
-      add_values_of_one<kType>(a, query + i, begin[i], last < n[i] ? last : n[i]);
-    }
+    if (last > 0) add_values_of_one<kType>(a, query + i, begin[i], last < n[i] ? last : n[i]);
   }
 
   // What earlier tokens see besides (above), what all of them see together, and what later ones do.

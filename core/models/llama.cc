@@ -18,12 +18,11 @@ class Llama final : public Model {
  private:
   struct Layer {
     Norm attn_norm;
-    int q, k, v;                 // [heads * head_dim][n_embd]; k and v: KV heads
-    int q_bias, k_bias, v_bias;  // or -1
-    HeadNorms head_norms;        // [head_dim]
-    int output;                  // [n_embd][heads * head_dim]
+    Product q, k, v;       // [heads * head_dim][n_embd]; k and v: KV heads
+    HeadNorms head_norms;  // [head_dim]
+    Product output;        // [n_embd][heads * head_dim]
     Norm ffn_norm;
-    int gate, up, down;  // [n_ff][n_embd] twice, [n_embd][n_ff]
+    Product gate, up, down;  // [n_ff][n_embd] twice, [n_embd][n_ff]
   };
 
   int embedding_ = -1;  // [n_vocab][n_embd]
@@ -42,41 +41,35 @@ Status Llama::bind(const Gguf& gguf, const Variant& variant) {
 
   Binder b(gguf, *this);
   const int64_t d = config_.n_embd;
-  const auto norm = [&](std::string_view name, int64_t n) {
-    return Norm{Norm::rms, b.vector(name, n), -1, eps};
-  };
   b.embedding();
   embedding_ = b.table("token_embd.weight", config_.n_vocab, d);
   rope.factors = b.optional_vector("rope_freqs.weight", rope.dims / 2);
   ropes_ = {rope};
   b.layer(0);
   const bool biases = b.has("attn_q.bias");
+  weights_ = std::vector<Layer>(layers_.size());
   for (int64_t l = 0; l < config_.n_layers; ++l) {
     LayerShape& shape = layers_[static_cast<size_t>(l)];
     shape.rope = 0;
+    Layer& w = weights_[static_cast<size_t>(l)];
     b.layer(l);
-    Layer w{};
-    w.attn_norm = norm("attn_norm.weight", d);
-    w.q = b.matrix(Phase::qkv, "attn_q.weight", shape.q_rows(), d);
-    w.k = b.matrix(Phase::qkv, "attn_k.weight", shape.kv_rows(), d);
-    w.v = b.matrix(Phase::qkv, "attn_v.weight", shape.kv_rows(), d);
-    w.q_bias = biases ? b.vector("attn_q.bias", shape.q_rows()) : -1;
-    w.k_bias = biases ? b.vector("attn_k.bias", shape.kv_rows()) : -1;
-    w.v_bias = biases ? b.vector("attn_v.bias", shape.kv_rows()) : -1;
+    w.attn_norm = b.rms_norm("attn_norm", d, eps);
+    w.q = b.product(Phase::qkv, "attn_q", shape.q_rows(), d, Buffer::q, biases);
+    w.k = b.product(Phase::qkv, "attn_k", shape.kv_rows(), d, Buffer::k, biases);
+    w.v = b.product(Phase::qkv, "attn_v", shape.kv_rows(), d, Buffer::v, biases);
     if (variant.qk_norm) {
-      w.head_norms = {norm("attn_q_norm.weight", head_dim), norm("attn_k_norm.weight", head_dim)};
+      w.head_norms.q = b.rms_norm("attn_q_norm", head_dim, eps);
+      w.head_norms.k = b.rms_norm("attn_k_norm", head_dim, eps);
     }
-    w.output = b.matrix(Phase::output, "attn_output.weight", d, shape.q_rows());
-    w.ffn_norm = norm("ffn_norm.weight", d);
-    w.gate = b.matrix(Phase::gate_up, "ffn_gate.weight", shape.n_ff, d);
-    w.up = b.matrix(Phase::gate_up, "ffn_up.weight", shape.n_ff, d);
-    w.down = b.matrix(Phase::down, "ffn_down.weight", d, shape.n_ff);
-    weights_.push_back(w);
+    w.output = b.product(Phase::output, "attn_output", d, shape.q_rows());
+    w.ffn_norm = b.rms_norm("ffn_norm", d, eps);
+    w.gate = b.product(Phase::gate_up, "ffn_gate", shape.n_ff, d, Buffer::hidden);
+    w.up = b.product(Phase::gate_up, "ffn_up", shape.n_ff, d, Buffer::up);
+    w.down = b.product(Phase::down, "ffn_down", d, shape.n_ff);
   }
   b.head();
-  output_norm_ = norm("output_norm.weight", d);
-  head_ = b.has("output.weight") ? b.matrix(Phase::head, "output.weight", config_.n_vocab, d)
-                                 : b.again(Phase::head, embedding_);
+  output_norm_ = b.rms_norm("output_norm", d, eps);
+  head_ = b.logits(embedding_);
   return b.finish();
 }
 
@@ -84,13 +77,11 @@ void Llama::embed(Pass& pass, const Work& work) const { pass.embed(work, embeddi
 
 void Llama::run_layer(Pass& pass, const Work& work) const {
   const Layer& w = weights_[static_cast<size_t>(work.layer)];
-  pass.project(
-      work, w.attn_norm,
-      {{w.q, w.q_bias, Buffer::q}, {w.k, w.k_bias, Buffer::k}, {w.v, w.v_bias, Buffer::v}});
+  pass.project(work, w.attn_norm, {w.q, w.k, w.v});
   pass.attend(work, w.head_norms);
-  pass.add_attended(work, {w.output});
-  pass.feed_gated(work, w.ffn_norm, Activation::silu, {w.gate}, {w.up});
-  pass.add_hidden(work, {w.down});
+  pass.add_attended(work, w.output);
+  pass.feed_gated(work, w.ffn_norm, Activation::silu, w.gate, w.up);
+  pass.add_hidden(work, w.down);
 }
 
 void Llama::run_head(Pass& pass, const Work& work) const { pass.logits(work, output_norm_, head_); }

@@ -19,6 +19,31 @@ namespace sluice {
 
 class Pass;
 
+// A norm of rows: what kind, and the handles of its vectors.
+struct Norm {
+  enum Kind : uint8_t { none, rms, layer };
+  Kind kind = none;
+  int weight = -1;  // [n]
+  int bias = -1;    // [n], or -1
+  float eps = 0;
+};
+
+// Of each query head and each key head, before they turn: [head_dim].
+struct HeadNorms {
+  Norm q, k;
+};
+
+// What a step reads and writes: rows of a block's tokens, padded to whole strips; the residual
+// stream has the rows of all of the pass's tokens, not padded.
+enum class Buffer : uint8_t { residual, q, k, v, attended, hidden, up, branch, logits };
+
+// rows of `out` = matrix * input (+ bias)
+struct Product {
+  int matrix;
+  int bias = -1;
+  Buffer out = Buffer::branch;
+};
+
 // A worker's view of some consecutive tokens of a pass in one layer.
 struct Work {
   int worker;
@@ -85,25 +110,30 @@ class Binder {
     return gguf_.find_tensor(concat(prefix_, name)) != nullptr;
   }
 
-  // Each returns the piece's handle (weights/needs.h).
-  int matrix(Phase phase, std::string_view name, int64_t rows, int64_t cols);
-  // `rows` rows from `first` on of a matrix that has all_rows.
-  int rows(Phase phase, std::string_view name, int64_t all_rows, int64_t cols, int64_t first,
-           int64_t rows);
+  // A norm of rows of n numbers: NAME.weight, and for a layer norm NAME.bias.
+  Norm rms_norm(std::string_view name, int64_t n, float eps);
+  Norm layer_norm(std::string_view name, int64_t n, float eps);
+  // NAME.weight, a matrix of `rows` rows, and with `bias` NAME.bias.
+  Product product(Phase phase, std::string_view name, int64_t rows, int64_t cols,
+                  Buffer out = Buffer::branch, bool bias = false);
+  // Of both `rows` rows from `first` on; the tensors have all_rows.
+  Product part(Phase phase, std::string_view name, int64_t all_rows, int64_t cols, int64_t first,
+               int64_t rows, Buffer out, bool bias = false);
+  // The matrix of logits: output.weight or, where the file has none, the embedding's, again.
+  int logits(int embedding);
+
+  // Single tensors, by their whole name: the handle.
   int table(std::string_view name, int64_t rows, int64_t cols);  // of which single rows are read
   int vector(std::string_view name, int64_t length);
-  // `length` numbers from `first` on of a vector of `all`.
-  int vector_part(std::string_view name, int64_t all, int64_t first, int64_t length);
   // `optional`: -1 where the file doesn't have it.
   int optional_vector(std::string_view name, int64_t length);
-  // A matrix that is bound already, multiplied by in this phase, too (a tied head).
-  int again(Phase phase, int matrix);
 
   // bad_file, unsupported_type; unsupported_model where the file has a tensor that was not bound.
   Status finish();
 
  private:
   void in(int slot, std::string prefix);
+  int used(Phase phase, int matrix);
   int keep(Result<int> handle);
 
   const Gguf& gguf_;

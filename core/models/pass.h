@@ -26,31 +26,6 @@
 
 namespace sluice {
 
-// A norm of rows: what kind, and the handles of its vectors.
-struct Norm {
-  enum Kind : uint8_t { none, rms, layer };
-  Kind kind = none;
-  int weight = -1;  // [n]
-  int bias = -1;    // [n], or -1
-  float eps = 0;
-};
-
-// Of each query head and each key head, before they turn: [head_dim].
-struct HeadNorms {
-  Norm q, k;
-};
-
-// What a step reads and writes: rows of a block's tokens, padded to whole strips; the residual
-// stream has the rows of all of the pass's tokens, not padded.
-enum class Buffer : uint8_t { residual, q, k, v, attended, hidden, up, branch, logits };
-
-// rows of `out` = matrix * input (+ bias)
-struct Product {
-  int matrix;
-  int bias = -1;
-  Buffer out = Buffer::branch;
-};
-
 enum class Activation : uint8_t { silu, gelu };
 
 class Pass {
@@ -108,10 +83,11 @@ class Pass {
   void attend(const Work& work, const HeadNorms& norms);
   // Residual += the product with what attention gave, normed where a norm is given.
   void add_attended(const Work& work, const Product& output, const Norm& norm = {});
-  // Hidden = activation(gate) * up, or GELU(up): products with the normed residual.
+  // Hidden = activation(gate) * up, or GELU(hidden): products with the normed residual, `gate` and
+  // `hidden` made in Buffer::hidden, `up` in Buffer::up.
   void feed_gated(const Work& work, const Norm& norm, Activation activation, const Product& gate,
                   const Product& up);
-  void feed_gelu(const Work& work, const Norm& norm, const Product& up);
+  void feed_gelu(const Work& work, const Norm& norm, const Product& hidden);
   // Residual += the product with hidden, normed where a norm is given.
   void add_hidden(const Work& work, const Product& down, const Norm& norm = {});
   void logits(const Work& work, const Norm& norm, int matrix);

@@ -177,14 +177,12 @@ void Pass::add_attended(const Work& work, const Product& output, const Norm& nor
 
 void Pass::feed_gated(const Work& work, const Norm& norm, Activation activation,
                       const Product& gate, const Product& up) {
-  const Product both[] = {{gate.matrix, gate.bias, Buffer::hidden},
-                          {up.matrix, up.bias, Buffer::up}};
+  const Product both[] = {gate, up};
   multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm},
            activation == Activation::silu ? Use::silu : Use::gelu, both);
 }
 
-void Pass::feed_gelu(const Work& work, const Norm& norm, const Product& up) {
-  const Product hidden{up.matrix, up.bias, Buffer::hidden};
+void Pass::feed_gelu(const Work& work, const Norm& norm, const Product& hidden) {
   multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm}, Use::gelu,
            {&hidden, 1});
 }
