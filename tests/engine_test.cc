@@ -484,7 +484,8 @@ TEST(Figures, ASeedIsDrawnAndNamed) {
 // --- memory ----------------------------------------------------------------------------
 
 TEST(Memory, ThePlanBoundsWhatIsHeld) {
-  for (const char* name : {"llama-q4_k_m", "qwen2-q8_0", "qwen3-f16", "llama-odd-f32"}) {
+  for (const char* name :
+       {"llama-q4_k_m", "qwen2-q8_0", "qwen3-f16", "llama-odd-f32", "gpt2-q4_0"}) {
     const std::string bytes = build_tiny_model(tiny_model_named(name));
     const auto header = parse_gguf(as_bytes(bytes), bytes.size());
     ASSERT_TRUE(header.has_value());
@@ -520,6 +521,26 @@ TEST(Memory, TheCacheGrowsInChunks) {
   // Another chunk, and the angles of its positions.
   const uint64_t angles = RopeTable::bytes(16, kKvChunk);
   EXPECT_EQ(engine->stats().resident_bytes, one + engine->memory_plan().kv / 2 + angles);
+}
+
+// Positions that are learned end where their table does.
+TEST(Memory, AContextBeyondTheLearnedPositionsIsRefused) {
+  const std::string bytes = build_tiny_model(tiny_model_named("gpt2-q8_0"));
+  const auto header = parse_gguf(as_bytes(bytes), bytes.size());
+  ASSERT_TRUE(header.has_value());
+  const auto refused = plan_memory(*header, small(513));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::invalid_argument);
+  EXPECT_NE(refused.error().message.find("is 513, but the model knows only 512 positions"),
+            std::string::npos)
+      << refused.error().message;
+  const auto engine = Engine::create(small(513), bytes.size());
+  ASSERT_TRUE(engine.has_value());
+  expect_error((*engine)->push(as_bytes(bytes)), Code::invalid_argument);
+
+  const auto whole = load_bytes(bytes, small(512));
+  ASSERT_NE(whole, nullptr);
+  EXPECT_EQ(generate(*whole, some_ids(500, 512), greedy(-1)).finish, Finish::context);
 }
 
 TEST(Memory, WhatHasNotArrivedIsNotHeld) {

@@ -161,8 +161,8 @@ std::vector<std::string> shared_models() {
 bool is_ours(const Gguf& header) {
   const auto architecture = header.get_string("general.architecture");
   if (!architecture.has_value() || !architecture->has_value()) return false;
-  if (**architecture != "llama" && **architecture != "qwen2" && **architecture != "qwen3")
-    return false;
+  constexpr std::string_view kOurs[] = {"llama", "qwen2", "qwen3", "gpt2"};
+  if (std::ranges::find(kOurs, **architecture) == std::end(kOurs)) return false;
   const auto scaling = header.get_string(concat(**architecture, ".rope.scaling.type"));
   if (scaling.has_value() && scaling->has_value() && **scaling != "linear") return false;
   return std::ranges::all_of(header.tensors,

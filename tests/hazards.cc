@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "gguf_builder.h"
+#include "tiny_models.h"
 
 namespace sluice {
 namespace {
@@ -383,6 +384,65 @@ void weights(Cases cases) {
   });
 }
 
+// What a family alone asks of its file.
+class FamilyCases {
+ public:
+  FamilyCases(Cases& cases, std::string_view model)
+      : cases_(cases), file_(tiny_model_file(tiny_model_named(model))) {}
+
+  template <typename Change>
+  void add(std::string_view name, std::string says, Change&& change) {
+    GgufBuilder file = file_;
+    change(file);
+    cases_.add(concat(architecture(), "_", name), file.build(), std::move(says));
+  }
+  void f32(std::string_view name, std::string_view key, float value, std::string_view says) {
+    const std::string whole = concat(architecture(), ".", key);
+    add(name, concat(whole, says), [&](GgufBuilder& f) { f.kv_f32(whole, value); });
+  }
+  void without(std::string_view key) {
+    const std::string whole = concat(architecture(), ".", key);
+    add(concat("without_", key), whole, [&](GgufBuilder& f) { f.remove(whole); });
+  }
+  void without_tensor(std::string_view name) {
+    add(concat("without_", name), concat("has no tensor ", name),
+        [&](GgufBuilder& f) { f.remove_tensor(name); });
+  }
+
+ private:
+  std::string architecture() const {
+    return file_.entries[0].value.substr(8);  // general.architecture, behind its length
+  }
+  Cases& cases_;
+  const GgufBuilder file_;
+};
+
+void gpt2(Cases cases) {
+  FamilyCases family(cases, "gpt2-odd-f32");
+  const float nan = std::nanf("");
+  family.without("attention.layer_norm_epsilon");
+  family.f32("eps_nan", "attention.layer_norm_epsilon", nan, " is no finite number");
+  family.f32("eps_1", "attention.layer_norm_epsilon", 1, " is 1; a small number");
+  for (const char* name : {"position_embd.weight", "output_norm.bias", "blk.1.attn_norm.bias",
+                           "blk.0.attn_qkv.bias", "blk.1.ffn_down.bias"}) {
+    family.without_tensor(name);
+  }
+  family.add("more_positions_than_rows",
+             "position_embd.weight has the shape [40, 512], but the header's numbers ask for [40, "
+             "1024]",
+             [](GgufBuilder& f) { f.kv_u32("gpt2.context_length", 1024); });
+  family.add("rows_of_qkv", "blk.0.attn_qkv.weight has the shape [40, 119], but the header's",
+             [](GgufBuilder& f) { f.find_tensor("blk.0.attn_qkv.weight").dims[1] = 119; });
+  family.add("bias_of_qkv", "blk.1.attn_qkv.bias has the shape [119], but the header's",
+             [](GgufBuilder& f) { f.find_tensor("blk.1.attn_qkv.bias").dims[0] = 119; });
+  family.add("fewer_kv_heads", "attn_qkv.weight has the shape [40, 120], but the header's",
+             [](GgufBuilder& f) { f.kv_u32("gpt2.attention.head_count_kv", 1); });
+  cases.level(Level::model, Code::unsupported_model);
+  family.add("with_a_gate", "blk.0.ffn_gate.weight", [](GgufBuilder& f) {
+    f.tensor("blk.0.ffn_gate.weight", Type::F32, {40, 52}, std::string(4 * 40 * 52, '\0'));
+  });
+}
+
 void vocabulary(Cases cases) {
   cases.model("tokens_missing", "tokenizer.ggml.tokens",
               [](GgufBuilder& f) { f.remove("tokenizer.ggml.tokens"); });
@@ -430,6 +490,7 @@ std::vector<Hazard> all_hazards() {
   tensors(cases);
   configuration(cases.level(Level::model));
   weights(cases);
+  gpt2(cases);
   vocabulary(cases);
 
   static constexpr std::string_view kTelling[] = {

@@ -35,6 +35,7 @@ const WITH_LONG = new Set([
   'qwen2-q8_0',
   'qwen3-f32',
   'llama-odd-q4_0',
+  'gpt2-q8_0',
 ]);
 
 /** One model for each vocabulary. */

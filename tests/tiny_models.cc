@@ -69,6 +69,11 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
   const auto vector = [&](const std::string& name, uint64_t n, float mean) {
     plans.push_back({name, Type::F32, n, 0, 0.1f, mean});
   };
+  const bool gpt2 = m.architecture == "gpt2";
+  const auto norm = [&](const std::string& name) {
+    vector(name + ".weight", m.n_embd, 1);
+    if (gpt2) vector(name + ".bias", m.n_embd, 0);
+  };
   const Type better = m.k_m ? Type::Q6_K : m.type;
   const uint64_t q_rows = uint64_t{m.n_heads} * m.head_dim;
   const uint64_t kv_rows = uint64_t{m.n_kv_heads} * m.head_dim;
@@ -78,11 +83,27 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
   // Larger than what the layers add to it, as in trained models; a head has to be as small as the
   // other matrices.
   if (!m.tied) plans.back().deviation = 0.7f;
-  vector("output_norm.weight", m.n_embd, 1);
+  if (gpt2) {
+    matrix("position_embd.weight", m.n_embd, m.context, Type::F32);
+    plans.back().deviation = 0.1f;
+  }
+  norm("output_norm");
   if (m.rope_freqs) vector("rope_freqs.weight", m.head_dim / 2, 1);
   for (uint32_t layer = 0; layer < m.n_layers; ++layer) {
     const std::string blk = "blk." + std::to_string(layer) + ".";
-    vector(blk + "attn_norm.weight", m.n_embd, 1);
+    norm(blk + "attn_norm");
+    if (gpt2) {
+      const auto biased = [&](const std::string& name, uint64_t columns, uint64_t rows) {
+        matrix(blk + name + ".weight", columns, rows, m.type);
+        vector(blk + name + ".bias", rows, 0);
+      };
+      biased("attn_qkv", m.n_embd, q_rows + 2 * kv_rows);
+      biased("attn_output", q_rows, m.n_embd);
+      norm(blk + "ffn_norm");
+      biased("ffn_up", m.n_embd, m.n_ff);
+      biased("ffn_down", m.n_ff, m.n_embd);
+      continue;
+    }
     matrix(blk + "attn_q.weight", m.n_embd, q_rows, m.type);
     matrix(blk + "attn_k.weight", m.n_embd, kv_rows, m.type);
     matrix(blk + "attn_v.weight", m.n_embd, kv_rows, better);
@@ -166,10 +187,14 @@ GgufBuilder metadata(const TinyModel& m) {
       .kv_u32(a + "context_length", m.context)
       .kv_u32(a + "embedding_length", m.n_embd)
       .kv_u32(a + "feed_forward_length", m.n_ff)
-      .kv_u32(a + "attention.head_count", m.n_heads)
-      .kv_u32(a + "attention.head_count_kv", m.n_kv_heads)
-      .kv_f32(a + "attention.layer_norm_rms_epsilon", m.rms_eps)
-      .kv_f32(a + "rope.freq_base", m.freq_base);
+      .kv_u32(a + "attention.head_count", m.n_heads);
+  if (m.architecture == "gpt2") {
+    file.kv_f32(a + "attention.layer_norm_epsilon", m.rms_eps);
+  } else {
+    file.kv_u32(a + "attention.head_count_kv", m.n_kv_heads)
+        .kv_f32(a + "attention.layer_norm_rms_epsilon", m.rms_eps)
+        .kv_f32(a + "rope.freq_base", m.freq_base);
+  }
   if (m.architecture == "llama") {
     file.kv_u32(a + "rope.dimension_count", m.head_dim).kv_u32(a + "vocab_size", m.n_vocab);
   }
@@ -203,6 +228,13 @@ TinyModel family(std::string_view architecture, Type type) {
     m.tied = true;
     m.n_kv_heads = 1;
     m.freq_base = 1e6f;
+  }
+  if (architecture == "gpt2") {
+    m.vocabulary = Vocabulary::gpt2;
+    m.n_kv_heads = m.n_heads;
+    m.n_ff = 256;
+    m.rms_eps = 1e-5f;
+    m.tied = true;
   }
   if (architecture == "qwen3") {  // an explicit head size
     m.n_heads = 3;
@@ -302,6 +334,19 @@ std::vector<TinyModel> make_models() {
     m.shuffled = true;
   });
   odd("qwen3", Type::Q5_1, "qwen3-scattered-q5_1", [](TinyModel& m) { m.scattered = true; });
+  for (const Type type : {Type::F32, Type::F16, Type::Q4_0, Type::Q8_0}) {
+    models.push_back(family("gpt2", type));
+  }
+  odd("gpt2", Type::F32, "gpt2-odd-f32", [](TinyModel& m) {
+    m.n_embd = 40;  // the rows of q, k and v are no whole strips
+    m.n_heads = 5;
+    m.n_kv_heads = 5;
+    m.head_dim = 8;
+    m.n_ff = 52;
+    m.n_vocab = 509;
+    m.tied = false;
+    m.shuffled = true;
+  });
   return models;
 }
 
@@ -369,16 +414,20 @@ const TinyModel& tiny_model_named(std::string_view name) {
   return *found;
 }
 
-std::string build_tiny_model(const TinyModel& model) {
-  const std::vector<Plan> plans = plan_tensors(model);
+GgufBuilder tiny_model_file(const TinyModel& model) {
   GgufBuilder file = metadata(model);
-  for (const Plan& plan : plans) {
+  for (const Plan& plan : plan_tensors(model)) {
     file.tensor(plan.name, plan.type, dims_of(plan), tensor_rows(model, plan, plan.rows));
   }
+  return file;
+}
+
+std::string build_tiny_model(const TinyModel& model) {
+  const GgufBuilder file = tiny_model_file(model);
   if (!model.scattered) return file.build();
 
   GgufBuilder backwards = metadata(model);
-  add_tensor_list(backwards, plans);
+  add_tensor_list(backwards, plan_tensors(model));
   std::ranges::reverse(backwards.tensors);
   return backwards.header() + file.build().substr(file.header().size());
 }

@@ -19,7 +19,7 @@ enum class Vocabulary { spm, gpt2, qwen2, llama_bpe, smollm };
 // files: Q8_0 for the K types where that fits, else F16.
 struct TinyModel {
   std::string name;          // "llama-q4_0"
-  std::string architecture;  // "llama", "qwen2", "qwen3"
+  std::string architecture;  // "llama", "qwen2", "qwen3", "gpt2"
   Type type = Type::F32;
   bool k_m =
       false;  // the mix called Q4_K_M: Q6_K for the values, some down-projections and the head
@@ -43,11 +43,13 @@ struct TinyModel {
   uint32_t alignment = 32;
 };
 
-// All of them: three families by the types and Q4_K_M, then the odd ones. Names are unique.
+// All of them: three families by the types and Q4_K_M, others by a few types, then the odd ones.
+// Names are unique.
 const std::vector<TinyModel>& tiny_models();
 // The one of this name; it must be there.
 const TinyModel& tiny_model_named(std::string_view name);
-// The whole file.
+// The file, to be changed, its data in the order of its list; and the whole file.
+GgufBuilder tiny_model_file(const TinyModel& model);
 std::string build_tiny_model(const TinyModel& model);
 
 // The shapes of real models for benches ("smollm2-135m", "qwen3-0.6b", "llama-3.2-1b"); null for

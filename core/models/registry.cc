@@ -3,6 +3,7 @@
 namespace sluice {
 
 // Each in the file of this name.
+MakeModel make_gpt2;
 MakeModel make_llama;
 
 namespace {
@@ -11,6 +12,7 @@ constexpr Family kFamilies[] = {
     {"llama", make_llama, {.rope_pairs = RopePairs::adjacent}},
     {"qwen2", make_llama, {}},
     {"qwen3", make_llama, {.qk_norm = true}},
+    {"gpt2", make_gpt2, {}},
 };
 
 }  // namespace

@@ -1,0 +1,94 @@
+// GPT-2 (Radford et al. 2019, Language Models are Unsupervised Multitask Learners): layer norms,
+// learned positions, query, key and value rows in one matrix, a feed-forward part with GELU and
+// without a gate, biases everywhere.
+#include "models/pass.h"
+#include "models/registry.h"
+
+namespace sluice {
+namespace {
+
+class Gpt2 final : public Model {
+ public:
+  explicit Gpt2(const Config& config) : Model(config) {}
+  Status bind(const Gguf& gguf);
+  void embed(Pass& pass, const Work& work) const override;
+  void run_layer(Pass& pass, const Work& work) const override;
+  void run_head(Pass& pass, const Work& work) const override;
+
+ private:
+  struct Layer {
+    Norm attn_norm;
+    Product q, k, v;  // [heads * head_dim][n_embd]; k and v: KV heads
+    Product output;   // [n_embd][heads * head_dim]
+    Norm ffn_norm;
+    Product up;    // [n_ff][n_embd]
+    Product down;  // [n_embd][n_ff]
+  };
+
+  int embedding_ = -1;  // [n_vocab][n_embd]
+  int positions_ = -1;  // [context_length][n_embd]
+  std::vector<Layer> weights_;
+  Norm output_norm_;
+  int head_ = -1;  // [n_vocab][n_embd]
+};
+
+Status Gpt2::bind(const Gguf& gguf) {
+  ConfigReader reader(gguf, config_.architecture);
+  SLUICE_ASSIGN(layers_, read_layers(reader, config_));
+  const float eps = reader.epsilon("attention.layer_norm_epsilon");
+  SLUICE_TRY(reader.status());
+  max_positions_ = config_.context_length;
+
+  Binder b(gguf, *this);
+  const int64_t d = config_.n_embd;
+  b.embedding();
+  embedding_ = b.table("token_embd.weight", config_.n_vocab, d);
+  positions_ = b.table("position_embd.weight", max_positions_, d);
+  weights_ = std::vector<Layer>(layers_.size());
+  for (int64_t l = 0; l < config_.n_layers; ++l) {
+    const LayerShape& shape = layer(l);
+    const int64_t q_rows = shape.q_rows(), kv_rows = shape.kv_rows();
+    const auto part = [&](int64_t first, int64_t rows, Buffer out) {
+      return b.part(Phase::qkv, "attn_qkv", q_rows + 2 * kv_rows, d, first, rows, out, true);
+    };
+    Layer& w = weights_[static_cast<size_t>(l)];
+    b.layer(l);
+    w.attn_norm = b.layer_norm("attn_norm", d, eps);
+    w.q = part(0, q_rows, Buffer::q);
+    w.k = part(q_rows, kv_rows, Buffer::k);
+    w.v = part(q_rows + kv_rows, kv_rows, Buffer::v);
+    w.output = b.product(Phase::output, "attn_output", d, q_rows, Buffer::branch, true);
+    w.ffn_norm = b.layer_norm("ffn_norm", d, eps);
+    w.up = b.product(Phase::gate_up, "ffn_up", shape.n_ff, d, Buffer::hidden, true);
+    w.down = b.product(Phase::down, "ffn_down", d, shape.n_ff, Buffer::branch, true);
+  }
+  b.head();
+  output_norm_ = b.layer_norm("output_norm", d, eps);
+  head_ = b.logits(embedding_);
+  return b.finish();
+}
+
+void Gpt2::embed(Pass& pass, const Work& work) const {
+  pass.embed(work, embedding_, 1, positions_);
+}
+
+void Gpt2::run_layer(Pass& pass, const Work& work) const {
+  const Layer& w = weights_[static_cast<size_t>(work.layer)];
+  pass.project(work, w.attn_norm, {w.q, w.k, w.v});
+  pass.attend(work, {});
+  pass.add_attended(work, w.output);
+  pass.feed_gelu(work, w.ffn_norm, w.up);
+  pass.add_hidden(work, w.down);
+}
+
+void Gpt2::run_head(Pass& pass, const Work& work) const { pass.logits(work, output_norm_, head_); }
+
+}  // namespace
+
+Result<std::unique_ptr<Model>> make_gpt2(const Gguf& gguf, const Config& config, const Variant&) {
+  auto model = std::make_unique<Gpt2>(config);
+  SLUICE_TRY(model->bind(gguf));
+  return model;
+}
+
+}  // namespace sluice
