@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct BenchOptions {
   std::string model;
   int64_t prompt = 256;
   int64_t tokens = 32;
@@ -27,7 +27,7 @@ struct Options {
   bool json = false;
 };
 
-constexpr char kFooter[] =
+constexpr char kBenchFooter[] =
     R"(Rates are medians of -r runs; runs with different numbers of threads take turns.
 "read" is what that many threads read, by plain wide loads, from a buffer as
 large as the weights that a token needs (at most 1 GiB); "memory" the same from
@@ -135,7 +135,7 @@ uint64_t multiply_adds(const Gguf& header) {
 
 // One repetition with one number of threads, on an engine of its own: so that never more than one
 // model is in memory. With `profiled` it counts phases instead of rates.
-Status measure(const std::string& path, const Options& options, bool profiled, Rates& rates,
+Status measure(const std::string& path, const BenchOptions& options, bool profiled, Rates& rates,
                Subject& subject) {
   LoadOptions load_options;
   load_options.threads = rates.threads;
@@ -176,8 +176,9 @@ Status measure(const std::string& path, const Options& options, bool profiled, R
   return {};
 }
 
-void print_json(const Options& options, const std::string& path, const Subject& subject,
-                const std::vector<Rates>& all, uint64_t read_buffer, uint64_t memory_buffer) {
+void print_rates_as_json(const BenchOptions& options, const std::string& path,
+                         const Subject& subject, const std::vector<Rates>& all,
+                         uint64_t read_buffer, uint64_t memory_buffer) {
   Json runs = Json::array();
   Json read = Json::object();
   Json memory = Json::object();
@@ -213,8 +214,8 @@ void print_json(const Options& options, const std::string& path, const Subject& 
   write_out(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-void print_text(const Options& options, const std::string& path, const Subject& subject,
-                const std::vector<Rates>& all, uint64_t read_buffer, uint64_t memory_buffer) {
+void print_rates(const BenchOptions& options, const std::string& path, const Subject& subject,
+                 const std::vector<Rates>& all, uint64_t read_buffer, uint64_t memory_buffer) {
   write_out(concat(printable(std::filesystem::path(path).filename().string()), ": ",
                    human_bytes(subject.bytes), " read for each token, ", subject.kernels,
                    " kernels\nprompt of ", counted(static_cast<uint64_t>(options.prompt), "token"),
@@ -240,7 +241,7 @@ void print_text(const Options& options, const std::string& path, const Subject& 
   }
 }
 
-int bench(const Options& options) {
+int bench(const BenchOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
   if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
   const auto path = find_model(options.model);
@@ -272,7 +273,7 @@ int bench(const Options& options) {
                    " reach is shown as 0: not so many could be started")});
     }
   }
-  const auto print = options.json ? print_json : print_text;
+  const auto print = options.json ? print_rates_as_json : print_rates;
   print(options, *path, subject, all, read_buffer, memory_buffer);
   return kDone;
 }
@@ -286,9 +287,9 @@ std::vector<int> default_threads() {
 }  // namespace
 
 void add_bench(CLI::App& program, int& status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchOptions>();
   options->threads = default_threads();
-  CLI::App* app = add_command(program, "bench", "measure how fast a model runs here", kFooter);
+  CLI::App* app = add_command(program, "bench", "measure how fast a model runs here", kBenchFooter);
   add_model(*app, options->model);
   add_integer(*app, "-p", options->prompt, 1, 1 << 18, "N", "tokens of the prompt (default 256)")
       ->group("Work");

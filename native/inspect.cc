@@ -7,13 +7,13 @@
 namespace sluice::cli {
 namespace {
 
-struct Options {
+struct InspectOptions {
   std::string model;
   LoadOptions load;
   bool json = false;
 };
 
-constexpr char kFooter[] =
+constexpr char kInspectFooter[] =
     R"(Shows name, architecture, sizes, tokenizer, metadata, the tensors by layer, and
 the memory that running it needs: what is held from the start, and what that
 grows to as the context fills. A file that is well-formed but can't be run
@@ -24,7 +24,7 @@ Examples:
   sluice inspect model.gguf -c 8192 --kv-type q8_0
   sluice inspect model.gguf --json)";
 
-int inspect(const Options& options) {
+int inspect(const InspectOptions& options) {
   const auto path = find_model(options.model);
   if (!path) return report(path.error(), options.json);
   const auto header = read_header(*path);
@@ -40,8 +40,8 @@ int inspect(const Options& options) {
 }  // namespace
 
 void add_inspect(CLI::App& program, int& status) {
-  auto options = std::make_shared<Options>();
-  CLI::App* app = add_command(program, "inspect", "show what a model file holds", kFooter);
+  auto options = std::make_shared<InspectOptions>();
+  CLI::App* app = add_command(program, "inspect", "show what a model file holds", kInspectFooter);
   add_model(*app, options->model);
   add_json(*app, options->json, "everything as one JSON object");
   add_threads(*app, options->load);

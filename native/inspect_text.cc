@@ -24,11 +24,11 @@ uint64_t whole(const Json& value) {
 
 // "1.19 G" of parameters and the like.
 std::string human_count(uint64_t n) {
-  constexpr const char* kUnits[] = {"", " thousand", " million", " billion", " trillion"};
+  constexpr const char* kWords[] = {"", " thousand", " million", " billion", " trillion"};
   double value = static_cast<double>(n);
   size_t unit = 0;
   for (; value >= 1000 && unit < 4; ++unit) value /= 1000;
-  return unit == 0 ? std::to_string(n) : format("%.2f%s", value, kUnits[unit]);
+  return unit == 0 ? std::to_string(n) : format("%.2f%s", value, kWords[unit]);
 }
 
 // "  name             value"

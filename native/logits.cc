@@ -6,7 +6,9 @@
 namespace sluice::cli {
 namespace {
 
-struct Options {
+using Json = nlohmann::ordered_json;
+
+struct LogitsOptions {
   std::string model;
   Prompt prompt;
   LoadOptions load;
@@ -16,7 +18,7 @@ struct Options {
   bool json = false;
 };
 
-constexpr char kFooter[] =
+constexpr char kLogitsFooter[] =
     R"(Prints the likeliest tokens after the text, with their log-probabilities, and a
 hash (FNV-1a, 64 bits) of the last position's logits: equal hashes mean equal
 bits, whatever the machine, the kernels, the number of threads and the batch.
@@ -29,7 +31,7 @@ Examples:
   SLUICE_KERNELS=generic sluice logits model.gguf -p Hello --json --top 5)";
 
 // Runs to the end; an interrupt ends the program by itself.
-Status compute(Engine& engine, const std::vector<TokenId>& ids, const Options& options) {
+Status compute(Engine& engine, const std::vector<TokenId>& ids, const LogitsOptions& options) {
   SLUICE_TRY(engine.start_logits(ids, options.batch, options.json));
   while (true) {
     SLUICE_ASSIGN(const Event event, engine.step());
@@ -39,8 +41,7 @@ Status compute(Engine& engine, const std::vector<TokenId>& ids, const Options& o
 
 // One entry a position, written as it comes: there may be thousands. They go into the empty list of
 // an object that is otherwise complete.
-void print_json(const Engine& engine, size_t n_positions, const Options& options) {
-  using Json = nlohmann::ordered_json;
+void print_json(const Engine& engine, size_t n_positions, const LogitsOptions& options) {
   const auto logits = engine.logits();
   const size_t n_vocab = logits.size() / n_positions;
   const std::string whole = Json{{"kernels", engine.stats().kernels},
@@ -56,7 +57,7 @@ void print_json(const Engine& engine, size_t n_positions, const Options& options
   write_out(whole.substr(list) + "\n");
 }
 
-void print_text(const Engine& engine, size_t n_positions, const Options& options) {
+void print_text(const Engine& engine, size_t n_positions, const LogitsOptions& options) {
   const auto logits = engine.logits();
   if (!options.hash) {
     write_out(concat("after ", counted(n_positions, "token"), ", ", engine.stats().kernels,
@@ -69,7 +70,7 @@ void print_text(const Engine& engine, size_t n_positions, const Options& options
   write_out(concat(options.hash ? "" : "hash ", logits_hash(logits), "\n"));
 }
 
-int logits(const Options& options) {
+int logits(const LogitsOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
   if (!options.prompt.text && !options.prompt.tokens) {
     return fail_with(
@@ -105,8 +106,8 @@ int logits(const Options& options) {
 }  // namespace
 
 void add_logits(CLI::App& program, int& status) {
-  auto options = std::make_shared<Options>();
-  CLI::App* app = add_command(program, "logits", "show what the model expects next", kFooter);
+  auto options = std::make_shared<LogitsOptions>();
+  CLI::App* app = add_command(program, "logits", "show what the model expects next", kLogitsFooter);
   add_model(*app, options->model);
   add_prompt_text(*app, options->prompt);
   add_prompt_tokens(*app, options->prompt);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kCommands[] = "run, inspect, tokenize, logits and bench";
 
-constexpr char kFooter[] = R"(Examples:
+constexpr char kProgramFooter[] = R"(Examples:
   sluice run                                a story by the bundled model
   sluice run -p "Once upon a time" -n 100   goes on from a prompt
   sluice run model.gguf -f prompt.txt       another model, a prompt from a file
@@ -64,7 +64,7 @@ std::optional<std::string> unknown_first(const CLI::App& program, int argc, char
 int run_program(int argc, char** argv) {
   CLI::App program("sluice - GGUF language models on the CPU", "sluice");
   program.formatter(help_formatter());
-  program.footer(kFooter);
+  program.footer(kProgramFooter);
   program.set_help_flag("-h,--help", "this help")->group("Options");
   program.set_version_flag("--version", "sluice " SLUICE_VERSION, "the version");
   program.require_subcommand(1);

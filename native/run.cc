@@ -6,7 +6,7 @@
 namespace sluice::cli {
 namespace {
 
-struct Options {
+struct RunOptions {
   std::string model;
   Prompt prompt;
   LoadOptions load;
@@ -14,7 +14,7 @@ struct Options {
   bool json = false;
 };
 
-constexpr char kFooter[] =
+constexpr char kRunFooter[] =
     R"(Without -p, -f or --tokens the text begins from the model's beginning-of-text
 token alone (the bundled model then tells a story of its own). Only new text is
 printed, not the prompt. The same options and seed give the same text on every
@@ -51,7 +51,7 @@ std::string figures(const Stats& s, Finish finish) {
 }
 
 // Starts with the prompt that was given, or the model's BOS alone.
-Status start(Engine& engine, const Options& options, const std::optional<std::string>& text) {
+Status start(Engine& engine, const RunOptions& options, const std::optional<std::string>& text) {
   if (options.prompt.tokens) return engine.start(*options.prompt.tokens, options.generate);
   if (text) return engine.start(*text, options.generate);
   const auto prefix = engine.tokenizer().prefix();
@@ -65,7 +65,7 @@ Status start(Engine& engine, const Options& options, const std::optional<std::st
 }
 
 // Steps to the end, printing what comes.
-int generate(Engine& engine, const Options& options) {
+int generate(Engine& engine, const RunOptions& options) {
   bool ends_line = true;
   bool cancelled = false;
   while (true) {
@@ -90,7 +90,7 @@ int generate(Engine& engine, const Options& options) {
   }
 }
 
-int run(const Options& options) {
+int run(const RunOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
   if (const auto valid = validate(options.generate.sampler); !valid)
     return fail_with(valid.error());
@@ -143,8 +143,8 @@ void add_sampling(CLI::App& app, GenerateOptions& options) {
 }  // namespace
 
 void add_run(CLI::App& program, int& status) {
-  auto options = std::make_shared<Options>();
-  CLI::App* app = add_command(program, "run", "write on from a prompt", kFooter);
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* app = add_command(program, "run", "write on from a prompt", kRunFooter);
   add_model(*app, options->model);
   add_prompt_text(*app, options->prompt);
   add_prompt_file(*app, options->prompt);

@@ -7,7 +7,7 @@
 namespace sluice::cli {
 namespace {
 
-struct Options {
+struct TokenizeOptions {
   std::string model;
   Prompt prompt;
   bool bos = false;
@@ -16,7 +16,7 @@ struct Options {
   bool json = false;
 };
 
-constexpr char kFooter[] =
+constexpr char kTokenizeFooter[] =
     R"(The ids are printed on one line with spaces between them; with --json as
 {"ids":[..],"pieces":[..]}, the pieces being the tokens' texts (bytes that are
 no character of their own are shown as U+FFFD). Works on any GGUF file that
@@ -35,7 +35,7 @@ std::string_view shown(const Tokenizer& tokenizer, TokenId id) {
 }
 
 // Writes the ids of one text as they come: it may be long.
-void encode(const Tokenizer& tokenizer, std::string_view text, const Options& options) {
+void encode(const Tokenizer& tokenizer, std::string_view text, const TokenizeOptions& options) {
   std::string out;
   const auto put = [&](std::string_view part) {
     out += part;
@@ -68,7 +68,7 @@ void encode(const Tokenizer& tokenizer, std::string_view text, const Options& op
   write_out(out + "\n");
 }
 
-int tokenize(const Options& options) {
+int tokenize(const TokenizeOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
   if (!options.prompt.text && !options.prompt.file) {
     return fail_with({Code::invalid_argument, "no text; give one with -p or -f"});
@@ -97,8 +97,8 @@ int tokenize(const Options& options) {
 }  // namespace
 
 void add_tokenize(CLI::App& program, int& status) {
-  auto options = std::make_shared<Options>();
-  CLI::App* app = add_command(program, "tokenize", "show a text's token ids", kFooter);
+  auto options = std::make_shared<TokenizeOptions>();
+  CLI::App* app = add_command(program, "tokenize", "show a text's token ids", kTokenizeFooter);
   add_model(*app, options->model);
   add_prompt_text(*app, options->prompt);
   add_prompt_file(*app, options->prompt);
