@@ -26,6 +26,7 @@ function ctest_steps(
   { targets = [], what = 'unit, parity and golden tests', quick } = {},
 ) {
   const report = path.join(LOGS, `${name}.xml`);
+  const reports = path.join(ROOT, `build/${preset}/reports`);
   return [
     {
       name: `build-${preset}`,
@@ -42,9 +43,10 @@ function ctest_steps(
       what: `${what}, ${preset} build`,
       needs: [`build-${preset}`],
       quick,
-      before: () => fs.rmSync(report, { force: true }),
+      before: () =>
+        [report, reports].forEach((old) => fs.rmSync(old, { recursive: true, force: true })),
       commands: [['ctest', '--preset', preset, '--timeout', '600', '--output-junit', report]],
-      count: () => count_ctest(report),
+      count: () => count_ctest(report, reports),
     },
   ];
 }

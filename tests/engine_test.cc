@@ -536,7 +536,7 @@ TEST(Memory, AContextBeyondTheLearnedPositionsIsRefused) {
       << refused.error().message;
   const auto engine = Engine::create(small(513), bytes.size());
   ASSERT_TRUE(engine.has_value());
-  expect_error((*engine)->push(as_bytes(bytes)), Code::invalid_argument);
+  expect_error(Stream(**engine).push(as_bytes(bytes)), Code::invalid_argument);
 
   const auto whole = load_bytes(bytes, small(512));
   ASSERT_NE(whole, nullptr);

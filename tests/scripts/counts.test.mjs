@@ -38,14 +38,45 @@ test('what merely looks like a count is none', () => {
   assert.deepEqual(count_output(log), { passed: 0, failed: 0, skipped: 0 });
 });
 
-test("ctest's report, and its absence", (t) => {
+test("ctest's report: tests, and programs of many tests", (t) => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-counts-'));
   t.after(() => fs.rmSync(dir, { recursive: true }));
+  const reports = path.join(dir, 'reports');
+  fs.mkdirSync(reports);
   const file = path.join(dir, 'report.xml');
-  fs.writeFileSync(
-    file,
-    '<?xml version="1.0"?>\n<testsuite name="x"\n\ttests="10"\n\tfailures="2"\n\tdisabled="1"\n\tskipped="3"\n\ttime="1">',
-  );
-  assert.deepEqual(count_ctest(file), { passed: 4, failed: 2, skipped: 4 });
-  assert.deepEqual(count_ctest(path.join(dir, 'absent')), { passed: 0, failed: 0, skipped: 0 });
+  /** Counts tests of ctest, each [name, status, GoogleTest's counts where it is a program that left a report]. */
+  const count = (...tests) => {
+    const cases = tests.map(([name, status, inside]) => {
+      const own = path.join(reports, `${name}.xml`);
+      fs.rmSync(own, { force: true });
+      if (inside !== undefined) {
+        const [all, failures, disabled, errors, skipped] = inside;
+        const kinds = `failures="${failures}" disabled="${disabled}" errors="${errors}"`;
+        fs.writeFileSync(
+          own,
+          `<?xml version="1.0"?>\n<testsuites tests="${all}" ${kinds} time="1" name="AllTests">\n` +
+            `  <testsuite name="A" tests="${all - 1}" ${kinds} skipped="${skipped}">\n` +
+            '    <testcase name="b" status="run" result="completed" classname="A" />\n' +
+            '  </testsuite>\n  <testsuite name="C" tests="1" failures="0" skipped="0">\n',
+        );
+      }
+      return `\t<testcase name="${name}" classname="${name}" time="1" status="${status}">\n\t\t<system-out>x</system-out>\n`;
+    });
+    fs.writeFileSync(file, `<testsuite name="x"\n\ttests="9"\n\ttime="1">\n${cases.join('')}`);
+    return count_ctest(file, reports);
+  };
+  assert.deepEqual(count(['a', 'run'], ['b', 'fail'], ['c', 'notrun'], ['d', 'disabled']), {
+    passed: 1,
+    failed: 1,
+    skipped: 2,
+  });
+  const program = (status, ...inside) => count(['a', 'run'], ['p', status, inside]);
+  assert.deepEqual(program('run', 10, 0, 1, 0, 2), { passed: 8, failed: 0, skipped: 3 });
+  assert.deepEqual(program('fail', 10, 2, 0, 1, 0), { passed: 8, failed: 3, skipped: 0 });
+  // One that crashed at its end, one whose filter names no test, and one that crashed before it left a report.
+  assert.deepEqual(program('fail', 10, 0, 0, 0, 0), { passed: 11, failed: 1, skipped: 0 });
+  assert.deepEqual(program('run', 0, 0, 0, 0, 0), { passed: 1, failed: 1, skipped: 0 });
+  assert.deepEqual(count(['p', 'fail']), { passed: 0, failed: 1, skipped: 0 });
+  const absent = path.join(dir, 'absent');
+  assert.deepEqual(count_ctest(absent, reports), { passed: 0, failed: 0, skipped: 0 });
 });
