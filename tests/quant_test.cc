@@ -136,7 +136,7 @@ TEST(Quant, FindsTypesByTheirNumbers) {
 TEST(Quant, NamesTheTypesForMessages) {
   const std::string names = computed_type_names();
   EXPECT_TRUE(names.starts_with("F32, F16, Q4_0, Q4_1, ")) << names;
-  EXPECT_TRUE(names.ends_with(", BF16")) << names;
+  EXPECT_NE(names.find(", BF16"), std::string::npos) << names;
   EXPECT_EQ(names.find("Q8_1"), std::string::npos) << names;
 }
 
@@ -332,7 +332,7 @@ TEST(Matrix, UnpacksRowsToThePanelsPlaces) {
   for (const Type type : every_type()) {
     const TypeTraits& t = traits(type);
     if (t.group == 0) continue;
-    const int64_t cols = t.block == 256 ? 512 : 288;  // more than one chunk of 256, with a rest
+    const int64_t cols = t.block == 32 ? 288 : 512;  // more than one chunk of 256; 288 with a rest
     for (const int n_rows : {1, 5, 16}) {
       const std::vector<uint8_t> rows = random_bytes(type, n_rows, cols, 12);
       const size_t n = static_cast<size_t>(cols);

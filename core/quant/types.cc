@@ -13,6 +13,27 @@ constexpr bool numbered() {
 }
 static_assert(numbered(), "the rows of types.inc stand in the order of their numbers");
 
+// What unpacking and the kernels count on.
+constexpr bool sound(const TypeTraits& t, const Plane& plane) {
+  if (plane.bits == 0) return true;
+  if (plane.run == 1) return plane.at + 4u <= t.block_bytes;  // it is read by words
+  return plane.run > 0 && plane.run % 4 == 0;
+}
+constexpr bool sound() {
+  for (const TypeTraits& t : kTypes) {
+    if (t.group == 0) continue;
+    for (const Plane& plane : {t.low, t.high, t.scales.low, t.scales.high}) {
+      if (!sound(t, plane)) return false;
+    }
+    if (t.group != 16 && t.group != 32) return false;
+    if (t.block % 32 != 0 || 256 % t.block != 0) return false;
+    if ((t.block_bytes - static_cast<uint32_t>(2 * t.halves)) % 4 != 0) return false;
+    if (t.has_min && t.codebook != nullptr) return false;
+  }
+  return true;
+}
+static_assert(sound(), "a row of types.inc says what types.h doesn't allow");
+
 }  // namespace
 
 const TypeTraits* find_traits(uint32_t type) {

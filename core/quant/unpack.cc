@@ -106,7 +106,7 @@ void unpack_scales(const TypeTraits& t, const uint8_t* block, float* scales, flo
     if (t.has_min) std::fill_n(mins, groups, min);
     return;
   }
-  uint8_t numbers[kMaxNumbers];
+  uint8_t numbers[kMaxNumbers] = {};
   if (t.scales.kind == Scales::sixes) {
     unpack_sixes(block + t.scales.low.at, numbers);
   } else {
