@@ -161,7 +161,7 @@ std::vector<std::string> shared_models() {
 bool is_ours(const Gguf& header) {
   const auto architecture = header.get_string("general.architecture");
   if (!architecture.has_value() || !architecture->has_value()) return false;
-  constexpr std::string_view kOurs[] = {"llama", "qwen2", "qwen3", "gpt2"};
+  constexpr std::string_view kOurs[] = {"llama", "qwen2", "qwen3", "gpt2", "gemma3"};
   if (std::ranges::find(kOurs, **architecture) == std::end(kOurs)) return false;
   const auto scaling = header.get_string(concat(**architecture, ".rope.scaling.type"));
   if (scaling.has_value() && scaling->has_value() && **scaling != "linear") return false;

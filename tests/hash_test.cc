@@ -237,7 +237,8 @@ TEST_P(LongHashes, WhatWasCancelledLeavesNoTrace) {
 INSTANTIATE_TEST_SUITE_P(Some, LongHashes,
                          testing::Values("llama-q8_0", "qwen2-q4_0", "qwen3-f16", "llama-odd-f32",
                                          "llama-odd-q4_0", "qwen3-odd-bf16", "qwen2-q6_k",
-                                         "gpt2-q8_0", "gpt2-odd-f32"),
+                                         "gpt2-q8_0", "gpt2-odd-f32", "gemma3-q8_0",
+                                         "gemma3-wide-f32"),
                          [](const auto& each) { return test_name(each.param); });
 
 // The order of the data in the file says nothing about the model.

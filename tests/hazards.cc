@@ -443,6 +443,28 @@ void gpt2(Cases cases) {
   });
 }
 
+void gemma3(Cases cases) {
+  FamilyCases family(cases, "gemma3-q8_0");
+  const float nan = std::nanf("");
+  family.without("attention.sliding_window");
+  family.without("attention.layer_norm_rms_epsilon");
+  family.f32("base_nan", "rope.freq_base_swa", nan, " is no finite number");
+  family.f32("base_0", "rope.freq_base_swa", 0, " is 0; a number above 0");
+  family.f32("cap_nan", "final_logit_softcapping", nan, " is no finite number");
+  for (const auto& [window, says] : {std::pair{0u, "is 0; expected 1"}, {1u << 31, "is 21474"}}) {
+    family.add(concat("window_", window), concat("attention.sliding_window ", says),
+               [&](GgufBuilder& f) { f.kv_u32("gemma3.attention.sliding_window", window); });
+  }
+  for (const char* name : {"blk.0.attn_q_norm.weight", "blk.6.attn_k_norm.weight",
+                           "blk.3.post_attention_norm.weight", "blk.5.post_ffw_norm.weight"}) {
+    family.without_tensor(name);
+  }
+  family.add("shape_of_head_norm", "blk.2.attn_k_norm.weight has the shape [15]",
+             [](GgufBuilder& f) { f.find_tensor("blk.2.attn_k_norm.weight").dims[0] = 15; });
+  cases.level(Level::model, Code::unsupported_model);
+  family.f32("softcap", "final_logit_softcapping", 30, " is 30, which");
+}
+
 void vocabulary(Cases cases) {
   cases.model("tokens_missing", "tokenizer.ggml.tokens",
               [](GgufBuilder& f) { f.remove("tokenizer.ggml.tokens"); });
@@ -491,6 +513,7 @@ std::vector<Hazard> all_hazards() {
   configuration(cases.level(Level::model));
   weights(cases);
   gpt2(cases);
+  gemma3(cases);
   vocabulary(cases);
 
   static constexpr std::string_view kTelling[] = {

@@ -36,6 +36,9 @@ const WITH_LONG = new Set([
   'qwen3-f32',
   'llama-odd-q4_0',
   'gpt2-q8_0',
+  'gemma3-f32',
+  'gemma3-q8_0',
+  'gemma3-wide-f32',
 ]);
 
 /** One model for each vocabulary. */

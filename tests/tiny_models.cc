@@ -112,11 +112,16 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
       vector(blk + "attn_k.bias", kv_rows, 0);
       vector(blk + "attn_v.bias", kv_rows, 0);
     }
-    if (m.architecture == "qwen3") {
+    const bool gemma3 = m.architecture == "gemma3";
+    if (m.architecture == "qwen3" || gemma3) {
       vector(blk + "attn_q_norm.weight", m.head_dim, 1);
       vector(blk + "attn_k_norm.weight", m.head_dim, 1);
     }
     matrix(blk + "attn_output.weight", q_rows, m.n_embd, m.type);
+    if (gemma3) {
+      norm(blk + "post_attention_norm");
+      norm(blk + "post_ffw_norm");
+    }
     vector(blk + "ffn_norm.weight", m.n_embd, 1);
     matrix(blk + "ffn_gate.weight", m.n_embd, m.n_ff, m.type);
     matrix(blk + "ffn_up.weight", m.n_embd, m.n_ff, m.type);
@@ -195,6 +200,9 @@ GgufBuilder metadata(const TinyModel& m) {
         .kv_f32(a + "attention.layer_norm_rms_epsilon", m.rms_eps)
         .kv_f32(a + "rope.freq_base", m.freq_base);
   }
+  if (m.architecture == "gemma3") {
+    file.kv_u32(a + "attention.sliding_window", m.window).kv_f32(a + "rope.freq_base_swa", 10000);
+  }
   if (m.architecture == "llama") {
     file.kv_u32(a + "rope.dimension_count", m.head_dim).kv_u32(a + "vocab_size", m.n_vocab);
   }
@@ -228,6 +236,14 @@ TinyModel family(std::string_view architecture, Type type) {
     m.tied = true;
     m.n_kv_heads = 1;
     m.freq_base = 1e6f;
+  }
+  if (architecture == "gemma3") {
+    m.vocabulary = Vocabulary::spm;
+    m.n_layers = 7;  // the sixth sees all
+    m.n_kv_heads = 1;
+    m.window = 10;
+    m.freq_base = 1e6f;
+    m.tied = true;
   }
   if (architecture == "gpt2") {
     m.vocabulary = Vocabulary::gpt2;
@@ -346,6 +362,15 @@ std::vector<TinyModel> make_models() {
     m.n_vocab = 509;
     m.tied = false;
     m.shuffled = true;
+  });
+  for (const Type type : {Type::F32, Type::F16, Type::Q4_0, Type::Q8_0}) {
+    models.push_back(family("gemma3", type));
+  }
+  odd("gemma3", Type::F32, "gemma3-wide-f32", [](TinyModel& m) {
+    m.window = 261;  // reaches across a border of attention's chunks
+    m.n_heads = 2;
+    m.head_dim = 24;
+    m.tied = false;
   });
   return models;
 }

@@ -19,7 +19,7 @@ enum class Vocabulary { spm, gpt2, qwen2, llama_bpe, smollm };
 // files: Q8_0 for the K types where that fits, else F16.
 struct TinyModel {
   std::string name;          // "llama-q4_0"
-  std::string architecture;  // "llama", "qwen2", "qwen3", "gpt2"
+  std::string architecture;  // "llama", "qwen2", "qwen3", "gpt2", "gemma3"
   Type type = Type::F32;
   bool k_m =
       false;  // the mix called Q4_K_M: Q6_K for the values, some down-projections and the head
@@ -33,6 +33,7 @@ struct TinyModel {
   uint32_t context = 512;
   float freq_base = 10000;
   float rms_eps = 1e-6f;
+  uint32_t window = 0;  // gemma3: of the layers that don't see all
   Vocabulary vocabulary = Vocabulary::spm;
   bool tied = false;        // no output.weight
   bool rope_freqs = false;  // with rope_freqs.weight

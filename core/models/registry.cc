@@ -3,6 +3,7 @@
 namespace sluice {
 
 // Each in the file of this name.
+MakeModel make_gemma3;
 MakeModel make_gpt2;
 MakeModel make_llama;
 
@@ -13,6 +14,7 @@ constexpr Family kFamilies[] = {
     {"qwen2", make_llama, {}},
     {"qwen3", make_llama, {.qk_norm = true}},
     {"gpt2", make_gpt2, {}},
+    {"gemma3", make_gemma3, {}},
 };
 
 }  // namespace

@@ -1,0 +1,129 @@
+// Gemma 3 (Gemma Team 2025, arXiv 2503.19786): of six layers five see a window of positions, with a
+// RoPE base of their own, and the sixth sees all; q and k heads are normed, and so is what
+// attention and the GELU-gated feed-forward part give, before it is added. (A file's norms hold 1 +
+// w.)
+#include <cmath>
+
+#include "models/pass.h"
+#include "models/registry.h"
+
+namespace sluice {
+namespace {
+
+constexpr int64_t kLayersOf27B = 62;
+
+class Gemma3 final : public Model {
+ public:
+  explicit Gemma3(const Config& config) : Model(config) {}
+  Status bind(const Gguf& gguf);
+  void embed(Pass& pass, const Work& work) const override;
+  void run_layer(Pass& pass, const Work& work) const override;
+  void run_head(Pass& pass, const Work& work) const override;
+
+ private:
+  struct Layer {
+    Norm attn_norm;
+    Product q, k, v;       // [heads * head_dim][n_embd]; k and v: KV heads
+    HeadNorms head_norms;  // [head_dim]
+    Product output;        // [n_embd][heads * head_dim]
+    Norm post_attention_norm;
+    Norm ffn_norm;
+    Product gate, up, down;  // [n_ff][n_embd] twice, [n_embd][n_ff]
+    Norm post_ffw_norm;
+  };
+  Status read_shapes(const Gguf& gguf);
+
+  float eps_ = 0;
+  int embedding_ = -1;  // [n_vocab][n_embd]
+  std::vector<Layer> weights_;
+  Norm output_norm_;
+  int head_ = -1;  // [n_vocab][n_embd]
+};
+
+// Layers i with (i + 1) % 6 == 0 see all and turn by table 0, the others a window and by table 1.
+Status Gemma3::read_shapes(const Gguf& gguf) {
+  ConfigReader reader(gguf, config_.architecture);
+  SLUICE_ASSIGN(layers_, read_layers(reader, config_));
+  SLUICE_ASSIGN(const RopeShape global, read_rope(reader, layers_[0].head_dim, RopePairs::halves));
+  RopeShape local = global;
+  local.scale = 1;
+  SLUICE_ASSIGN(local.freq_base, read_freq_base(reader, "rope.freq_base_swa", 10000));
+  ropes_ = {global, local};
+  const int64_t window = reader.integer("attention.sliding_window", -1, int64_t{1} << 30);
+  const int64_t period = reader.integer("attention.sliding_window_pattern", 6, 1 << 20);
+  eps_ = reader.epsilon("attention.layer_norm_rms_epsilon");
+  const double cap = reader.number("final_logit_softcapping", 0);
+  SLUICE_TRY(reader.status());
+  if (cap != 0) {
+    return fail(Code::unsupported_model, reader.key("final_logit_softcapping"), " is ", cap,
+                ", which Sluice doesn't compute for this architecture; expected none");
+  }
+  for (int64_t l = 0; l < config_.n_layers; ++l) {
+    LayerShape& shape = layers_[static_cast<size_t>(l)];
+    const bool sees_all = (l + 1) % period == 0;
+    shape.rope = sees_all ? 0 : 1;
+    shape.window = sees_all ? 0 : window;
+    if (config_.n_layers == kLayersOf27B) {
+      shape.scale = 1.0f / std::sqrt(static_cast<float>(config_.n_embd / shape.n_heads));
+    }
+  }
+  return {};
+}
+
+Status Gemma3::bind(const Gguf& gguf) {
+  SLUICE_TRY(read_shapes(gguf));
+  Binder b(gguf, *this);
+  const int64_t d = config_.n_embd;
+  b.embedding();
+  embedding_ = b.table("token_embd.weight", config_.n_vocab, d);
+  weights_ = std::vector<Layer>(layers_.size());
+  for (int64_t l = 0; l < config_.n_layers; ++l) {
+    const LayerShape& shape = layer(l);
+    Layer& w = weights_[static_cast<size_t>(l)];
+    b.layer(l);
+    w.attn_norm = b.rms_norm("attn_norm", d, eps_);
+    w.q = b.product(Phase::qkv, "attn_q", shape.q_rows(), d, Buffer::q);
+    w.k = b.product(Phase::qkv, "attn_k", shape.kv_rows(), d, Buffer::k);
+    w.v = b.product(Phase::qkv, "attn_v", shape.kv_rows(), d, Buffer::v);
+    w.head_norms.q = b.rms_norm("attn_q_norm", shape.head_dim, eps_);
+    w.head_norms.k = b.rms_norm("attn_k_norm", shape.head_dim, eps_);
+    w.output = b.product(Phase::output, "attn_output", d, shape.q_rows());
+    w.post_attention_norm = b.rms_norm("post_attention_norm", d, eps_);
+    w.ffn_norm = b.rms_norm("ffn_norm", d, eps_);
+    w.gate = b.product(Phase::gate_up, "ffn_gate", shape.n_ff, d, Buffer::hidden);
+    w.up = b.product(Phase::gate_up, "ffn_up", shape.n_ff, d, Buffer::up);
+    w.down = b.product(Phase::down, "ffn_down", d, shape.n_ff);
+    w.post_ffw_norm = b.rms_norm("post_ffw_norm", d, eps_);
+  }
+  b.head();
+  output_norm_ = b.rms_norm("output_norm", d, eps_);
+  head_ = b.logits(embedding_);
+  return b.finish();
+}
+
+void Gemma3::embed(Pass& pass, const Work& work) const {
+  pass.embed(work, embedding_, std::sqrt(static_cast<float>(config_.n_embd)));
+}
+
+void Gemma3::run_layer(Pass& pass, const Work& work) const {
+  const Layer& w = weights_[static_cast<size_t>(work.layer)];
+  pass.project(work, w.attn_norm, {w.q, w.k, w.v});
+  pass.attend(work, w.head_norms);
+  pass.add_attended(work, w.output, w.post_attention_norm);
+  pass.feed_gated(work, w.ffn_norm, Activation::gelu, w.gate, w.up);
+  pass.add_hidden(work, w.down, w.post_ffw_norm);
+}
+
+void Gemma3::run_head(Pass& pass, const Work& work) const {
+  pass.logits(work, output_norm_, head_);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Model>> make_gemma3(const Gguf& gguf, const Config& config, const Variant&) {
+  auto model = std::make_unique<Gemma3>(config);
+  SLUICE_TRY(model->bind(gguf));
+  return model;
+}
+
+}  // namespace sluice
