@@ -1,11 +1,14 @@
 // What a pass stands on: keys and values as a state that is cut, copied and put back, and the table
 // of angles that grows.
+#include <cmath>
 #include <cstring>
 
 #include "base/math.h"
 #include "model_test.h"
 #include "models/kv_cache.h"
+#include "models/registry.h"
 #include "ops/rope.h"
+#include "tiny_models.h"
 
 namespace sluice {
 namespace {
@@ -248,6 +251,90 @@ TEST(Layers, MayEachHaveAShapeOfTheirOwn) {
   for (const size_t n : {size_t{1}, size_t{40}}) {
     const std::vector<TokenId> ids = some_ids(n, kTinyVocab);
     EXPECT_EQ(hash_of(*halved, ids), hash_of(*whole, ids));
+  }
+}
+
+// --- families ------------------------------------------------------------------------------------
+
+std::unique_ptr<Model> model_of(const TinyModel& tiny) {
+  const auto header = parse_gguf(as_bytes(build_tiny_model(tiny)));
+  if (!header.has_value()) return nullptr;
+  auto model = make_model(*header);
+  EXPECT_TRUE(model.has_value()) << model.error().message;
+  return model.has_value() ? std::move(*model) : nullptr;
+}
+
+TEST(Gemma3, EverySixthLayerSeesAllAndTurnsByAnotherTable) {
+  const auto model = model_of(tiny_model_named("gemma3-wide-f32"));
+  ASSERT_NE(model, nullptr);
+  ASSERT_EQ(model->ropes().size(), 2u);
+  EXPECT_EQ(model->ropes()[0].freq_base, 1e6);
+  EXPECT_EQ(model->ropes()[1].freq_base, 10000);
+  for (int64_t l = 0; l < 7; ++l) {
+    EXPECT_EQ(model->layer(l).window, l == 5 ? 0 : 261) << l;
+    EXPECT_EQ(model->layer(l).rope, l == 5 ? 0 : 1) << l;
+    EXPECT_EQ(model->layer(l).scale, 1 / std::sqrt(24.0f));
+  }
+}
+
+// Linear scaling is for the layers that see all; the 27B divides scores by the root of another
+// size.
+TEST(Gemma3, OfTheLargestModelScoresAreDividedByTheWidthsShare) {
+  TinyModel tiny = tiny_model_named("gemma3-wide-f32");
+  tiny.n_layers = 62;
+  GgufBuilder file = tiny_model_file(tiny);
+  file.kv_string("gemma3.rope.scaling.type", "linear").kv_f32("gemma3.rope.scaling.factor", 8);
+  const auto header = parse_gguf(as_bytes(file.build()));
+  ASSERT_TRUE(header.has_value());
+  const auto model = make_model(*header);
+  ASSERT_TRUE(model.has_value()) << model.error().message;
+  EXPECT_EQ((*model)->layer(61).scale, 1 / std::sqrt(32.0f));
+  EXPECT_EQ((*model)->layer(59).window, 0);
+  EXPECT_EQ((*model)->ropes()[0].scale, 8);
+  EXPECT_EQ((*model)->ropes()[1].scale, 1);
+}
+
+TEST(Gpt2, TakesQueriesKeysAndValuesFromOneTensor) {
+  const auto model = model_of(tiny_model_named("gpt2-odd-f32"));
+  ASSERT_NE(model, nullptr);
+  EXPECT_EQ(model->max_positions(), 512);
+  EXPECT_TRUE(model->ropes().empty());
+  std::vector<int64_t> rows;
+  for (const Piece& piece : model->needs().pieces()) {
+    if (piece.tensor == "blk.1.attn_qkv.weight") rows.push_back(piece.first_row);
+  }
+  EXPECT_EQ(rows, (std::vector<int64_t>{0, 40, 80}));
+}
+
+// What a profile and the statistics say that a token reads is every matrix once.
+TEST(Profile, CountsEveryMatrixOfEveryFamily) {
+  for (const char* name : {"llama-q8_0", "qwen2-f32", "gpt2-q8_0", "gemma3-q8_0"}) {
+    const TinyModel& tiny = tiny_model_named(name);
+    uint64_t matrices = 0;
+    for (const auto& tensor : tiny_model_file(tiny).tensors) {
+      const bool looked_up = tensor.name == "position_embd.weight" ||
+                             (tensor.name == "token_embd.weight" && !tiny.tied);
+      if (tensor.dims.size() == 2 && !looked_up) matrices += tensor.data.size();
+    }
+    LoadOptions options;
+    options.threads = 2;
+    options.profile = true;
+    const auto engine = load_bytes(build_tiny_model(tiny), options);
+    ASSERT_NE(engine, nullptr);
+    EXPECT_EQ(engine->stats().bytes_per_token, matrices) << name;
+    generate(*engine, some_ids(20, tiny.n_vocab), greedy(3));
+    uint64_t counted = 0;
+    for (const PhaseTime& phase : engine->take_profile()) {
+      counted += phase.weight_bytes;
+      const bool branch = std::string_view(phase.name) == "norm, add";
+      const bool unpacking = std::string_view(phase.name) == "(unpacking)";
+      if (branch && tiny.architecture != "gemma3") {
+        EXPECT_EQ(phase.busy_ms, 0) << name;
+      } else if (!unpacking) {
+        EXPECT_GT(phase.busy_ms, 0) << name << ", " << phase.name;
+      }
+    }
+    EXPECT_EQ(counted, matrices) << name;
   }
 }
 

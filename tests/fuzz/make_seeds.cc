@@ -10,6 +10,7 @@
 #include "gguf_builder.h"
 #include "hazards.h"
 #include "quant/quantize.h"
+#include "tiny_models.h"
 
 namespace {
 
@@ -104,6 +105,13 @@ int main(int argc, char** argv) {
   const fs::path gguf = folder / "fuzz_gguf";
   for (const char* architecture : {"llama", "qwen2", "qwen3"}) {
     write(gguf, architecture, small_model(architecture));
+  }
+  for (const char* name : {"gpt2-q8_0", "gemma3-q8_0"}) {
+    TinyModel model = tiny_model_named(name);
+    model.n_layers = 1;
+    model.n_embd = model.n_ff = 32;
+    model.context = 64;
+    write(gguf, model.architecture, build_tiny_model(model));
   }
   for (const Type type : types_where([](const TypeTraits& t) { return t.block <= 32; })) {
     write(gguf, traits(type).name, small_model("llama", type));

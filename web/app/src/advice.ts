@@ -20,7 +20,7 @@ const ADVICE: Readonly<Record<ErrorCode, Advice>> = {
   },
   unsupported_model: {
     title: 'This kind of model isn’t supported yet',
-    advice: 'Take a model of the Llama, Qwen2 or Qwen3 families.',
+    advice: 'Take a model of the Llama, Qwen2, Qwen3, Gemma 3 or GPT-2 families.',
   },
   unsupported_type: {
     title: 'The weights are kept in a form that isn’t supported yet',
