@@ -262,7 +262,7 @@ TEST(Gguf, NamesAndSizesOfTypes) {
   EXPECT_STREQ(file_type(12).name, "Q4_K");
   EXPECT_STREQ(file_type(39).name, "MXFP4");
   EXPECT_EQ(file_type(4).block, 0u);
-  EXPECT_EQ(file_type(43).name, nullptr);
+  EXPECT_EQ(file_type(std::size(kTypes)).name, nullptr);
   EXPECT_EQ(file_type(~0u).name, nullptr);
   EXPECT_EQ(file_type(39).block, 32u);
   EXPECT_EQ(file_type(39).block_bytes, 17u);

@@ -197,7 +197,8 @@ void tensors(Cases cases) {
     }
   });
 
-  for (const uint32_t type : {43u, 99u, 0x80000000u, 0xffffffffu}) {
+  const auto no_type = static_cast<uint32_t>(std::size(kTypes));
+  for (const uint32_t type : {no_type, 99u, 0x80000000u, 0xffffffffu}) {
     change(concat("type_", type), concat("its type ", type, " is unknown"),
            [&](Tensor& t) { t.type = type; });
   }
