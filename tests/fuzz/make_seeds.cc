@@ -113,7 +113,10 @@ int main(int argc, char** argv) {
     model.context = 64;
     write(gguf, model.architecture, build_tiny_model(model));
   }
-  for (const Type type : types_where([](const TypeTraits& t) { return t.block <= 32; })) {
+  const auto narrow = [](const TypeTraits& t) {
+    return t.block < 256 && t.floats != FloatKind::f32;  // F32 would be too large
+  };
+  for (const Type type : types_where(narrow)) {
     write(gguf, traits(type).name, small_model("llama", type));
   }
   write(gguf, "k_types", wide_model());
