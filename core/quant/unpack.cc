@@ -43,7 +43,8 @@ V load(const uint8_t* p) {
 
 // n numbers of a plane, each shifted left by `up`, to out[n]; n is rounded up to what a word holds.
 template <bool kFirst>
-void put_numbers(const Plane& plane, const uint8_t* block, int n, int up, uint8_t* out) {
+[[gnu::always_inline]] inline void put_numbers(const Plane& plane, const uint8_t* block, int n,
+                                               int up, uint8_t* out) {
   const auto mask = static_cast<uint8_t>((1 << plane.bits) - 1);
   const uint32_t mask4 = mask * 0x01010101u;
   const uint8_t* run = block + plane.at;
@@ -72,7 +73,8 @@ void put_numbers(const Plane& plane, const uint8_t* block, int n, int up, uint8_
   }
 }
 
-void unpack_codes(const TypeTraits& t, const uint8_t* block, uint8_t* codes) {
+[[gnu::always_inline]] inline void unpack_codes(const TypeTraits& t, const uint8_t* block,
+                                                uint8_t* codes) {
   const int n = static_cast<int>(t.block);
   put_numbers<true>(t.low, block, n, 0, codes);
   if (t.high.bits != 0) put_numbers<false>(t.high, block, n, t.low.bits, codes);
@@ -97,7 +99,8 @@ void unpack_sixes(const uint8_t* six, uint8_t* numbers) {
   }
 }
 
-void unpack_scales(const TypeTraits& t, const uint8_t* block, float* scales, float* mins) {
+[[gnu::always_inline]] inline void unpack_scales(const TypeTraits& t, const uint8_t* block,
+                                                 float* scales, float* mins) {
   const int groups = static_cast<int>(t.block) / t.group;
   const float d = load_half(block + t.d);
   const float min = t.has_min ? load_half(block + t.min) : 0.0f;
@@ -126,6 +129,21 @@ void unpack_scales(const TypeTraits& t, const uint8_t* block, float* scales, flo
   }
 }
 
+// Blocks of one type. Its row is a constant here, and all above is inlined, so that loops have
+// fixed lengths.
+template <Type kType>
+void unpack_blocks(const uint8_t* row, int64_t n, uint8_t* codes, float* scales, float* mins) {
+  static constexpr const TypeTraits& t = kTypes[static_cast<uint32_t>(kType)];
+  if constexpr (t.group != 0) {
+    for (int64_t b = 0; b < n / t.block; ++b, row += t.block_bytes, codes += t.block) {
+      unpack_codes(t, row, codes);
+      unpack_scales(t, row, scales, mins);
+      scales += t.block / t.group;
+      if (t.has_min) mins += t.block / t.group;
+    }
+  }
+}
+
 void dequantize_floats(FloatKind floats, const uint8_t* row, int64_t n, float* out) {
   switch (floats) {
     case FloatKind::none:
@@ -146,12 +164,11 @@ void dequantize_floats(FloatKind floats, const uint8_t* row, int64_t n, float* o
 
 void TypeTraits::unpack(const uint8_t* row, int64_t n, uint8_t* codes, float* group_scales,
                         float* group_mins) const {
-  const int64_t groups = block / static_cast<uint32_t>(group);
-  for (int64_t b = 0; b < n / block; ++b, row += block_bytes, codes += block) {
-    unpack_codes(*this, row, codes);
-    unpack_scales(*this, row, group_scales, group_mins);
-    group_scales += groups;
-    if (has_min) group_mins += groups;
+  switch (type) {
+#define TYPE(name, ...) \
+  case Type::name:      \
+    return unpack_blocks<Type::name>(row, n, codes, group_scales, group_mins);
+#include "quant/types.inc"
   }
 }
 
