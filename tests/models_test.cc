@@ -7,6 +7,7 @@
 #include "model_test.h"
 #include "models/kv_cache.h"
 #include "models/registry.h"
+#include "ops/attention.h"
 #include "ops/rope.h"
 #include "tiny_models.h"
 
@@ -176,6 +177,9 @@ TEST(RopeTable, HasTheSameRowsHoweverItGrew) {
   ASSERT_TRUE(at_once.extend(600).has_value());
   for (const int64_t end : {1, 2, 256, 100, 257, 600}) {
     ASSERT_TRUE(by_steps.extend(end).has_value());
+    if (end == 256) {
+      EXPECT_EQ(by_steps.held_bytes(), RopeTable::bytes(8, 256));
+    }
   }
   EXPECT_EQ(at_once.held_bytes(), RopeTable::bytes(8, 600));
   EXPECT_EQ(by_steps.held_bytes(), at_once.held_bytes());
@@ -201,6 +205,38 @@ TEST(RopeTable, RefusesAnglesThatHaveNoCosine) {
     EXPECT_EQ(status.error().code, Code::bad_file);
     EXPECT_NE(status.error().message.find("position 1"), std::string::npos);
   }
+}
+
+// --- attention over chunks -----------------------------------------------------------------------
+
+// Which chunks are looked at for tokens from `position` on.
+std::vector<int64_t> chunks_seen(const KvCache& cache, int64_t position, int n_tokens,
+                                 int64_t window) {
+  std::vector<int64_t> seen;
+  const auto scratch = AttentionScratch::allocate(2 * n_tokens, 8);
+  EXPECT_TRUE(scratch.has_value());
+  const std::vector<float> q(static_cast<size_t>(16 * n_tokens), 0.5f);
+  std::vector<float> out(q.size());
+  const auto chunk_of = [&](int64_t c) {
+    seen.push_back(c);
+    return cache.chunk(0, 0, c);
+  };
+  attend(generic(), chunk_of, {q.data(), 16, position, window, n_tokens, 2, 8, 1.0f}, out.data(),
+         16, *scratch);
+  return seen;
+}
+
+TEST(Attention, LooksAtNoChunkThatNoTokenSees) {
+  using Chunks = std::vector<int64_t>;
+  KvCache cache(kLayers, KvType::f32);
+  fill(cache, 1000, 1);
+  EXPECT_EQ(chunks_seen(cache, 700, 5, 0), (Chunks{0, 1, 2}));
+  EXPECT_EQ(chunks_seen(cache, 700, 5, 1), (Chunks{2}));
+  EXPECT_EQ(chunks_seen(cache, 511, 1, 256), (Chunks{1}));
+  EXPECT_EQ(chunks_seen(cache, 511, 1, 257), (Chunks{0, 1}));
+  EXPECT_EQ(chunks_seen(cache, 510, 4, 255), (Chunks{1, 2}));
+  EXPECT_EQ(chunks_seen(cache, 900, 8, 500), (Chunks{1, 2, 3}));
+  EXPECT_EQ(chunks_seen(cache, 900, 8, 5000), (Chunks{0, 1, 2, 3}));
 }
 
 // --- layers of different shapes ------------------------------------------------------------------
