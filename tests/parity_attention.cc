@@ -233,7 +233,7 @@ void check_attend(const Kernels& kernels, Report& report) {
 void check_attend_window(const Kernels& kernels, Report& report) {
   Random random(10);
   for (const KvType type : kKvTypes) {
-    for (const int head_dim : {8, 20, 64}) {
+    for (const int head_dim : {8, 20}) {
       std::vector<Cache> chunks;
       for (int c = 0; c < 3; ++c) {
         Cache& cache = chunks.emplace_back(type, kernels.paired_halves, head_dim, kKvChunk);
@@ -242,7 +242,7 @@ void check_attend_window(const Kernels& kernels, Report& report) {
           cache.store(p, key.data(), value.data());
         }
       }
-      for (const int window : {1, 2, 5, 16, 17, 100, 255, 256, 257, 300, 512, 600, 900}) {
+      for (const int window : {1, 5, 16, 100, 256, 257, 512, 600}) {
         const int n_heads = 1 + random.below(4), n_tokens = 1 + random.below(13);
         const int position = random.below(3 * kKvChunk - n_tokens);
         const size_t queries = static_cast<size_t>(n_heads * n_tokens);
