@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 
 #include "base/utf8.h"
 
@@ -207,6 +208,16 @@ GgufBuilder tiny_model() {
   norm("output_norm.weight");
   matrix("output.weight", kEmbd, kTinyVocab);
   return file;
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  std::error_code none;
+  const auto size = std::filesystem::file_size(path, none);
+  std::string bytes(none ? 0 : size, 0);
+  std::ifstream in(path, std::ios::binary);
+  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<size_t>(in.gcount()));
+  return bytes;
 }
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -108,5 +109,8 @@ std::vector<std::string> tiny_bpe_tokens();
 
 // n numbers between -1 and 1, the same on every machine.
 std::vector<float> test_values(size_t n, uint32_t seed);
+
+// A file's bytes; none where it can't be read.
+std::string read_file(const std::filesystem::path& path);
 
 }  // namespace sluice

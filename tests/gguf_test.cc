@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "allocation_counter.h"
 #include "gguf_builder.h"
@@ -277,8 +275,7 @@ TEST(Gguf, RealFiles) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(shared / folder)) {
       if (entry.path().extension() != ".gguf") continue;
       SCOPED_TRACE(entry.path().filename().string());
-      std::ifstream stream(entry.path(), std::ios::binary);
-      const std::string file{std::istreambuf_iterator<char>(stream), {}};
+      const std::string file = read_file(entry.path());
       const Result<Gguf> whole = parse_gguf(as_bytes(file), file.size());
       ASSERT_TRUE(whole) << whole.error().message;
       EXPECT_LE(whole->file_bytes(), file.size());

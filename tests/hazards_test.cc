@@ -5,13 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "engine.h"
 #include "gguf_builder.h"
-#include "stream.h"
+#include "model_test.h"
 
 namespace sluice {
 namespace {
@@ -106,18 +104,15 @@ TEST(Hazards, TheEngineRefuses) {
 }
 
 TEST(Hazards, FilesOnDiskAreRefusedAlike) {
-  const std::filesystem::path path =
-      std::filesystem::path(testing::TempDir()) / "sluice-hazard.gguf";
   for (const Hazard& hazard : all_hazards()) {
     SCOPED_TRACE(hazard.name);
-    std::ofstream(path, std::ios::binary) << hazard.bytes;
-    const auto engine = Engine::open(path.string(), small_options());
+    const TemporaryFile file(hazard.bytes);
+    const auto engine = Engine::open(file.path(), small_options());
     ASSERT_FALSE(engine);
     EXPECT_EQ(engine.error().code, hazard.code) << engine.error().message;
     EXPECT_NE(engine.error().message.find(hazard.says), std::string::npos)
         << engine.error().message << "\nlacks: " << hazard.says;
   }
-  std::filesystem::remove(path);
 }
 
 // What a header says can be shown although it can't run.

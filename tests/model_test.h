@@ -52,11 +52,6 @@ inline std::unique_ptr<Engine> open_file(const std::string& path, const LoadOpti
   return std::move(*engine);
 }
 
-inline std::string read_file(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 // A file that lives as long as this object.
 class TemporaryFile {
  public:

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
@@ -18,11 +16,6 @@ namespace sluice {
 namespace {
 
 using Ids = std::vector<TokenId>;
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 Gguf parse(std::string_view bytes) {
   auto gguf = parse_gguf(as_bytes(bytes));
