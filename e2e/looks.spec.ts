@@ -103,7 +103,8 @@ for (const [width, height] of Object.entries(HEIGHTS)) {
           () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
         );
         expect(overflow, `${look}: nothing is wider than the page`).toBe(0);
-        const { violations } = await new AxeBuilder({ page }).analyze();
+        // In a page without frames one run is all: the other mode opens a second page to put frames together.
+        const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
         expect(
           violations.map((v) => `${v.id}: ${v.nodes.map((node) => node.html).join(' | ')}`),
           look,
