@@ -229,22 +229,35 @@ void check_attend(const Kernels& kernels, Report& report) {
 }
 
 // Windows of tokens at `position`, over all chunks that the kernel is asked about, as attention
-// goes through them: chunks where every token, some or none see something, begin or go on.
+// goes through them: chunks where every token, some or none see something, begin or go on. Where
+// `astride`, the first tokens' windows begin in one chunk and the last ones' in the next.
 void check_attend_window(const Kernels& kernels, Report& report) {
   Random random(10);
   for (const KvType type : kKvTypes) {
     for (const int head_dim : {8, 20}) {
       std::vector<Cache> chunks;
-      for (int c = 0; c < 3; ++c) {
+      for (int c = 0; c < 4; ++c) {
         Cache& cache = chunks.emplace_back(type, kernels.paired_halves, head_dim, kKvChunk);
         for (size_t p = 0; p < kKvChunk; ++p) {
           const Floats key = random.activations(head_dim), value = random.activations(head_dim);
           cache.store(p, key.data(), value.data());
         }
       }
-      for (const int window : {1, 5, 16, 100, 256, 257, 512, 600}) {
-        const int n_heads = 1 + random.below(4), n_tokens = 1 + random.below(13);
-        const int position = random.below(3 * kKvChunk - n_tokens);
+      for (const auto& [window, astride] : {std::pair{1, false},
+                                            {5, false},
+                                            {100, false},
+                                            {256, false},
+                                            {257, false},
+                                            {600, false},
+                                            {3, true},
+                                            {40, true},
+                                            {256, true},
+                                            {300, true},
+                                            {512, true},
+                                            {600, true}}) {
+        const int n_heads = 1 + random.below(4), n_tokens = 2 + random.below(12);
+        const int position =
+            astride ? kKvChunk - n_tokens / 2 + window - 1 : random.below(4 * kKvChunk - n_tokens);
         const size_t queries = static_cast<size_t>(n_heads * n_tokens);
         const int q_stride = n_heads * head_dim;
         const Floats q = random.activations(n_tokens * q_stride);
