@@ -263,13 +263,20 @@ class Packed : public ScalesOf<kType>::Class {
   static constexpr int kSegment =
       kHigh.bits != 0 && run(kHigh) < run(kLow) ? run(kHigh) : run(kLow);
   static constexpr int kBlock = static_cast<int>(kRow.block);
+  // Groups side by side in a segment, and segments in a run's bits.
+  static constexpr int kBeside = kSegment > kRow.group ? kSegment / kRow.group : 1;
+  static constexpr int kAbove = kSegment < kRow.group ? 1 : span(kLow) / kSegment;
+  // Shifts by constants take a copy of the code each. In wasm, where size counts, planes of one or
+  // two bits are shifted by a count instead.
+  static constexpr bool kCounted = kLoops && kLow.bits <= 2 && kAbove > 1 && run(kLow) == kSegment
+                                   && (kHigh.bits == 0 || run(kHigh) == kSegment);
 
  public:
   using ScalesOf<kType>::Class::Class;
   static constexpr int kBits = kRow.bits, kGroup = kRow.group;
   static constexpr bool kMin = kRow.has_min;
-  static constexpr int kInner = kSegment > kGroup ? kSegment / kGroup : 1;
-  static constexpr int kVariants = kSegment < kGroup ? 1 : span(kLow) / kSegment;
+  static constexpr int kInner = kCounted ? kAbove * kBeside : kBeside;
+  static constexpr int kVariants = kCounted ? 1 : kAbove;
   static constexpr int kOuter = kBlock / (kVariants * kInner * kGroup);
   static constexpr int kLoop = kSegment / 4;
   static constexpr int word_at(int i) {
@@ -310,11 +317,13 @@ class Packed : public ScalesOf<kType>::Class {
     constexpr int kColumn = At::kVariant * kSegment;
     constexpr int kAt = kPlane.at + kColumn / kSpan * kRun + kColumn % kRun;
     constexpr int kFirst = packed_word(kRow, kAt);
-    constexpr int kNextInner = kInner == 1 ? 0 : packed_word(kRow, kAt + kGroup) - kFirst;
+    constexpr int kNextInner = kBeside == 1 ? 0 : packed_word(kRow, kAt + kGroup) - kFirst;
     constexpr int kNextOuter =
         kOuter == 1 || kNextBits ? 0 : packed_word(kRow, kAt + kColumns / kSpan * kRun) - kFirst;
-    int i = kFirst + at.inner * kNextInner + at.outer * kNextOuter;
+    const int beside = kCounted ? at.inner % kBeside : at.inner;
+    int i = kFirst + beside * kNextInner + at.outer * kNextOuter;
     int down = kColumn % kSpan / kRun * kPlane.bits;
+    if constexpr (kCounted) down += at.inner / kBeside * kPlane.bits;
     if constexpr (kRun >= kGroup) {
       i += w;
     } else if constexpr (kSpan >= kGroup) {
@@ -327,8 +336,8 @@ class Packed : public ScalesOf<kType>::Class {
     const U word = this->word(v, i);
     if constexpr (kPlane.bits == 8) return word;
     constexpr uint32_t kMask = ((1u << kPlane.bits) - 1) * 0x01010101u;
-    if constexpr (kNextBits) {
-      down += at.outer * (kColumns / kRun * kPlane.bits);
+    if constexpr (kNextBits) down += at.outer * (kColumns / kRun * kPlane.bits);
+    if constexpr (kNextBits || kCounted) {
       return (word >> down & kept<kMask>()) << kUp;
     } else {
       return (down == kUp  ? word
