@@ -76,7 +76,7 @@ describe('inspect', () => {
     assert.ok(total > start + kv);
   });
   it('shows files of types and families that are not computed', () => {
-    for (const name of ['tiny-llama-iq4_nl.gguf', 'tiny-gemma2-q8_0.gguf']) {
+    for (const name of ['tiny-llama-iq2_s.gguf', 'tiny-gemma2-q8_0.gguf']) {
       const model = optional(`models/tiny/${name}`);
       if (model.skip) continue;
       const info = json('inspect', model.path);
