@@ -149,6 +149,12 @@ function all_steps() {
     node_step('bench', 'the bench, one short round', 'tests/bench', ['web', 'build-release']),
     // The program itself is tested in its release build alone.
     ...ctest_steps('asan', 'asan', { targets: ['tests/all', 'fuzz'] }),
+    ...ctest_steps('tsan', 'tsan', {
+      targets: THREADED_TESTS,
+      what: 'what runs on several threads',
+    }),
+    ...arm_steps,
+    // Short ones last: both lanes end together.
     ...fuzz_targets().map((target) => ({
       name: target.replaceAll('_', '-'),
       what: `fuzzing, ${fuzz_seconds} s`,
@@ -156,11 +162,6 @@ function all_steps() {
       commands: [node('fuzz.mjs', target, '--seconds', fuzz_seconds)],
       count: count_output,
     })),
-    ...arm_steps,
-    ...ctest_steps('tsan', 'tsan', {
-      targets: THREADED_TESTS,
-      what: 'what runs on several threads',
-    }),
   ];
 }
 
