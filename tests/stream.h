@@ -21,12 +21,14 @@ class Stream {
       if (header || places_.empty()) {
         places_ = engine_.wants(UINT64_MAX);
         std::ranges::sort(places_, {}, &Want::offset);
+        next_ = 0;
       }
       const size_t n = header ? std::min(bytes.size(), places_[0].place.size()) : bytes.size();
-      for (const Want& want : places_) {
+      while (next_ < places_.size() && end_of(places_[next_]) <= at_) ++next_;
+      for (size_t i = next_; i < places_.size() && places_[i].offset < at_ + n; ++i) {
+        const Want& want = places_[i];
         const uint64_t begin = std::max(want.offset, at_);
-        const uint64_t end = std::min<uint64_t>(want.offset + want.place.size(), at_ + n);
-        if (begin >= end) continue;
+        const uint64_t end = std::min<uint64_t>(end_of(want), at_ + n);
         std::memcpy(want.place.data() + (begin - want.offset), bytes.data() + (begin - at_),
                     static_cast<size_t>(end - begin));
       }
@@ -41,8 +43,11 @@ class Stream {
   uint64_t at() const { return at_; }
 
  private:
+  static uint64_t end_of(const Want& want) { return want.offset + want.place.size(); }
+
   Engine& engine_;
   std::vector<Want> places_;  // in the file's order
+  size_t next_ = 0;           // of them: the first that may have room
   uint64_t at_ = 0;
 };
 
