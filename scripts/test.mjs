@@ -149,11 +149,11 @@ function all_steps() {
     node_step('bench', 'the bench, one short round', 'tests/bench', ['web', 'build-release']),
     // The program itself is tested in its release build alone.
     ...ctest_steps('asan', 'asan', { targets: ['tests/all', 'fuzz'] }),
+    ...arm_steps,
     ...ctest_steps('tsan', 'tsan', {
       targets: THREADED_TESTS,
       what: 'what runs on several threads',
     }),
-    ...arm_steps,
     // Short ones last: both lanes end together.
     ...fuzz_targets().map((target) => ({
       name: target.replaceAll('_', '-'),
