@@ -34,8 +34,8 @@ export function App() {
         </p>
         <h1>Language models that write in this page, on your own processor.</h1>
         <p class="lede">
-          Any GGUF file of the Llama, Qwen, Gemma 3 or GPT-2 families. What you write never leaves
-          this device.
+          Any GGUF file of the Llama, Qwen, GPT-2 or Gemma&nbsp;3 families. What you write never
+          leaves this device.
         </p>
       </header>
       <main>
