@@ -566,6 +566,7 @@ test('a model of 80 MB is never held twice, by the engine or by the browser', as
 
 test('20 loads and closes leave nothing behind', async ({ page, site, models }) => {
   await harness(page, site);
+  const workers = await workerCounter(page);
   const renderers = await Renderers.of(page);
   const sizes: number[] = [];
   let heap = 0;
@@ -590,6 +591,7 @@ test('20 loads and closes leave nothing behind', async ({ page, site, models }) 
   );
   // Fifteen loads lie between the two: had each left a third of its heap behind, this would fail.
   expect(late - early).toBeLessThan((15 * heap) / 3);
+  await expect.poll(workers).toBe(0);
 });
 
 test('the bundled model is the one whose card lies beside it', async () => {

@@ -85,6 +85,8 @@ export interface ModuleOptions {
     imports: WebAssembly.Imports,
     done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
   ) => object;
+  /** The -mt flavours: set by the script, before it returns its promise. */
+  PThread?: { terminateAllThreads(): void };
   print?: (line: string) => void;
   printErr?: (line: string) => void;
 }

@@ -8,6 +8,7 @@ import { SluiceError, stoppedWorking, toErrorData } from './errors.js';
 import { Feed, type Opened } from './feed.js';
 import { holdLifeline } from './lifeline.js';
 import type { OpenModule } from './module.js';
+import { Pool } from './pool.js';
 import type { CoreStats, FlavourFiles, FromEngine, ToEngine } from './protocol.js';
 import type { Finish, Logits, ModelInfo, Token } from './types.js';
 
@@ -53,6 +54,7 @@ export class EngineHost {
   #run: Run | null = null;
   /** Long texts on their way to ids, the first in turn first. */
   readonly #encodings: { id: number; encoding: EncodingHandle; ids: number[] }[] = [];
+  #pool = new Pool(0);
   #dead = false;
   #trapped = false;
   #scheduled = false;
@@ -69,7 +71,7 @@ export class EngineHost {
     readonly post: (message: FromEngine) => void,
     readonly openModule: (
       files: FlavourFiles,
-      threads: number,
+      pool: Pool,
       early: Promise<WebAssembly.Module | null>,
     ) => Promise<OpenModule>,
   ) {
@@ -102,13 +104,13 @@ export class EngineHost {
     this.#ticks.port1.close();
   }
 
-  /** Threads of the pool that sleep or spin in wasm would outlive their worker by seconds: they are ended first. */
+  /** Threads of the pool that sleep or spin in wasm would outlive their worker by seconds: they come to rest first. */
   #close(): void {
     this.#feed?.stop();
     // What trapped is in no state to end itself.
     if (!this.#trapped) this.#opening?.delete();
     this.close();
-    this.post({ type: 'closed' });
+    void this.#pool.end().then(() => this.post({ type: 'closed' }));
   }
 
   /** Runs `work`; what it throws is the end of this worker. */
@@ -133,12 +135,13 @@ export class EngineHost {
 
   async #open(request: ToEngine & { type: 'open' }): Promise<void> {
     void holdLifeline(request.lifeline).then(() => this.post({ type: 'alive' }));
+    this.#pool = new Pool(request.threads - 1);
     const feed = new Feed(request.port);
     this.#feed = feed;
     feed.onerror = (error) => this.#fail(error);
     const [opened, { module, memory, maxBytes }] = await Promise.all([
       feed.opened,
-      this.openModule(request.files, request.threads, this.#early),
+      this.openModule(request.files, this.#pool, this.#early),
     ]);
     if (this.#dead) return;
     // A length that the network names is not told to the parser: a file that is longer was cut short on its way,

@@ -1,8 +1,9 @@
 // Brings a flavour of the wasm module to life: its memory, its code, its threads.
 import type createModule from '../../../wasm/module.js';
-import type { SluiceModule } from '../../../wasm/module.js';
+import type { ModuleOptions, SluiceModule } from '../../../wasm/module.js';
 import { SluiceError } from './errors.js';
 import { isThreaded } from './flavours.js';
+import type { Pool } from './pool.js';
 import type { FlavourFiles } from './protocol.js';
 
 export interface OpenModule {
@@ -74,12 +75,12 @@ async function compile(url: string): Promise<WebAssembly.Module> {
 }
 
 /**
- * Loads a flavour's two files, makes its memory and waits until its threads stand ready. `early`: its code, where the
- * page has compiled it.
+ * Loads a flavour's two files, makes its memory and waits until its threads, which `pool` takes charge of, stand ready.
+ * `early`: its code, where the page has compiled it.
  */
 export async function openModule(
   files: FlavourFiles,
-  threads: number,
+  pool: Pool,
   early: Promise<WebAssembly.Module | null>,
 ): Promise<OpenModule> {
   const [code, glue] = await Promise.all([
@@ -88,19 +89,20 @@ export async function openModule(
   ]);
   const { memory, maxBytes } = makeMemory(isThreaded(files.flavour));
   return new Promise((resolve, reject) => {
-    glue
-      .default({
-        wasmMemory: memory,
-        poolSize: threads - 1,
-        mainScriptUrlOrBlob: files.thread,
-        // What the module prints goes nowhere: the console belongs to the page.
-        print: () => {},
-        printErr: () => {},
-        instantiateWasm: (imports, done) => {
-          WebAssembly.instantiate(code, imports).then((instance) => done(instance, code), reject);
-          return {};
-        },
-      })
+    const options: ModuleOptions = {
+      wasmMemory: memory,
+      poolSize: pool.size,
+      mainScriptUrlOrBlob: files.thread,
+      // What the module prints goes nowhere: the console belongs to the page.
+      print: () => {},
+      printErr: () => {},
+      instantiateWasm: (imports, done) => {
+        WebAssembly.instantiate(code, imports).then((instance) => done(instance, code), reject);
+        return {};
+      },
+    };
+    pool
+      .start(glue.default, options)
       .then((module) => resolve({ module, memory, maxBytes }), reject);
   });
 }

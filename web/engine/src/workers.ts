@@ -30,8 +30,10 @@ function filesOf(flavour: Flavour, channel: string): FlavourFiles {
   return { flavour, glue: glue.href, wasm: wasm.href, thread: `${glue.href}#${channel}` };
 }
 
-/** Milliseconds that the engine worker is given to end its threads itself. */
-const GENTLE_MS = 250;
+/** Milliseconds that the engine worker is given to end its threads itself: a sound one, which may still be starting. */
+const GENTLE_MS = 2000;
+/** And one that a trap has left, which may answer no more. */
+const TRAPPED_MS = 250;
 /** Milliseconds that close() waits at most for the worker to be gone. */
 const GONE_MS = 1000;
 
@@ -189,14 +191,12 @@ export class Workers {
 
   /** Ends both. Resolves when the engine worker and its memory are gone, as far as that can be seen. */
   async end(): Promise<void> {
-    const alive = !this.#dead;
+    const patience = this.#dead ? TRAPPED_MS : GENTLE_MS;
     this.#dead = true;
     this.#traps?.close();
     this.endLoader();
-    if (alive) {
-      this.#engine.postMessage({ type: 'close' } satisfies ToEngine);
-      await atMost(GENTLE_MS, Promise.race([this.#closed, ...this.#gone]));
-    }
+    this.#engine.postMessage({ type: 'close' } satisfies ToEngine);
+    await atMost(patience, Promise.race([this.#closed, ...this.#gone]));
     this.#engine.terminate();
     if (this.#gone.length > 0) await atMost(GONE_MS, Promise.race(this.#gone));
     this.#ended.abort();

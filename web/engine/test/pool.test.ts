@@ -1,0 +1,83 @@
+// The threads of a module are ended once they have started, and before the worker that made them.
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { ModuleOptions, SluiceModule } from '../../../wasm/module.js';
+import { Pool } from '../src/pool.js';
+
+const MODULE = {} as SluiceModule;
+
+/** A module whose threads have started when `started` is called. */
+function makeModule(log: string[]): {
+  make: (options: ModuleOptions) => Promise<SluiceModule>;
+  started: (module: SluiceModule) => void;
+  failed: (error: Error) => void;
+} {
+  let started!: (module: SluiceModule) => void;
+  let failed!: (error: Error) => void;
+  const made = new Promise<SluiceModule>((yes, no) => {
+    started = yes;
+    failed = no;
+  });
+  const make = (options: ModuleOptions): Promise<SluiceModule> => {
+    log.push('made');
+    options.PThread = { terminateAllThreads: () => log.push('threads ended') };
+    return made;
+  };
+  return { make, started, failed };
+}
+
+function optionsFor(pool: Pool): ModuleOptions {
+  return { wasmMemory: new WebAssembly.Memory({ initial: 1 }), poolSize: pool.size };
+}
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test('threads that are starting are waited for, ended, and given time to go', async () => {
+  const log: string[] = [];
+  const { make, started } = makeModule(log);
+  const pool = new Pool(1);
+  const module = pool.start(make, optionsFor(pool));
+  void pool.end().then(() => log.push('end'));
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(log).toEqual(['made']);
+  started(MODULE);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(log).toEqual(['made', 'threads ended']);
+  expect(await module).toBe(MODULE);
+  await vi.advanceTimersByTimeAsync(29);
+  expect(log).toEqual(['made', 'threads ended']);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(log).toEqual(['made', 'threads ended', 'end']);
+});
+
+test('threads that could not start are ended as well', async () => {
+  const log: string[] = [];
+  const { make, failed } = makeModule(log);
+  const pool = new Pool(1);
+  const module = pool.start(make, optionsFor(pool));
+  void pool.end().then(() => log.push('end'));
+  failed(new Error('no thread'));
+  await expect(module).rejects.toThrow('no thread');
+  await vi.advanceTimersByTimeAsync(30);
+  expect(log).toEqual(['made', 'threads ended', 'end']);
+});
+
+test('a pool that has ended starts nothing', async () => {
+  const log: string[] = [];
+  const pool = new Pool(1);
+  await pool.end();
+  void pool.start(makeModule(log).make, optionsFor(pool)).finally(() => log.push('settled'));
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(log).toEqual([]);
+});
+
+test('without threads the end is there at once', async () => {
+  const log: string[] = [];
+  const { make, started } = makeModule(log);
+  const pool = new Pool(0);
+  const module = pool.start(make, optionsFor(pool));
+  started(MODULE);
+  await module;
+  await pool.end();
+  expect(log).toEqual(['made']);
+});
