@@ -328,7 +328,11 @@ class Packed : public ScalesOf<kType>::Class {
       i += w;
     } else if constexpr (kSpan >= kGroup) {
       i += w % (kRun / 4);
-      down += w / (kRun / 4) * kPlane.bits;
+      // Compared and not divided: the compiler knows w's range (product_tile), and so the shift.
+      SLUICE_UNROLL
+      for (int turn = 1; turn < kGroup / kRun; ++turn) {
+        if (w >= turn * (kRun / 4)) down += kPlane.bits;
+      }
     } else {
       i += w / (kSpan / 4) * (kRun / 4) + w % (kRun / 4);
       down += w % (kSpan / 4) / (kRun / 4) * kPlane.bits;

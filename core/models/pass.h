@@ -95,7 +95,8 @@ class Pass {
  private:
   static constexpr size_t kBlockBuffers = 7;   // from Buffer::q to Buffer::branch
   static constexpr int64_t kTileQueries = 32;  // that attend side by side in a prompt
-  struct Worker {
+  // Written all the time: no two in one cache line.
+  struct alignas(64) Worker {
     Activations one;  // a single token's rows: each worker makes its own
     MatmulScratch matmul;
     AttentionScratch attention;
@@ -171,9 +172,9 @@ void Pass::share_out(Phase phase, int worker, int64_t n, const Body& body) {
   pool_.share_out(worker, n, [&](Share mine) {
     const Stopwatch busy(timed);
     body(mine);
-    seconds.busy[at] += busy.seconds();
+    if (timed) seconds.busy[at] += busy.seconds();
   });
-  if (worker == 0) seconds.wall[at] += wall.seconds();
+  if (timed && worker == 0) seconds.wall[at] += wall.seconds();
 }
 
 }  // namespace sluice
