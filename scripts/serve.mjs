@@ -279,8 +279,12 @@ export function serve_options(args) {
     const arg = rest.shift();
     if (arg === '--no-isolation') options.isolation = false;
     else if (arg === '--dir' && rest.length > 0) options.dir = path.resolve(rest.shift());
-    else if (arg === '--port' && /^\d{1,5}$/.test(rest[0] ?? '') && Number(rest[0]) < 65536) {
-      options.port = Number(rest.shift());
+    else if (arg === '--port') {
+      const port = rest.shift() ?? '';
+      if (!/^\d{1,5}$/.test(port) || Number(port) > 65535) {
+        throw new Failure(`--port is '${port}'; a number from 0 to 65535 is expected`);
+      }
+      options.port = Number(port);
     } else
       throw new Failure(`unknown option ${arg}; there are --dir DIR, --port N, --no-isolation`);
   }

@@ -89,6 +89,7 @@ std::vector<TokenId> run(Engine& engine) {
     if (event->kind == Event::Kind::done) return ids;
     if (event->kind == Event::Kind::token) ids.push_back(event->id);
     if (event->kind == Event::Kind::waiting) std::this_thread::yield();
+    if (testing::Test::HasFailure()) return ids;  // what the source couldn't bring never comes
   }
 }
 
@@ -170,6 +171,24 @@ TEST(OrdersOfWants, OfAStreamNeedAPlaceForEachLayer) {
   ASSERT_FALSE(status.has_value());
   EXPECT_EQ(code_name(status.error().code), code_name(Code::budget_too_small));
   EXPECT_NE(status.error().message.find("6 layers"), std::string::npos) << status.error().message;
+}
+
+TEST(OrdersOfWants, OfAFileThatIsReadOnceNeedAPlaceForEachLayer) {
+  const TemporaryFile file(reversed_file("llama-q8_0"));
+  const auto engine = Engine::open(file.path(), two_layers());
+  ASSERT_FALSE(engine.has_value());
+  EXPECT_EQ(code_name(engine.error().code), code_name(Code::invalid_argument));
+}
+
+TEST(OrdersOfWants, AWholeFileIsWholeThoughItsLayersTakeTurns) {
+  const std::string file = reversed_file("llama-q8_0");
+  auto engine = Engine::create(two_layers(), file.size(), Arrival::any_order);
+  ASSERT_TRUE(engine.has_value());
+  bring_header(**engine, file, 4000);
+  EXPECT_TRUE((*engine)->end_of_file(file.size()).has_value());
+  const Status cut = (*engine)->end_of_file(file.size() / 2);
+  ASSERT_FALSE(cut.has_value());
+  EXPECT_EQ(code_name(cut.error().code), code_name(Code::bad_file));
 }
 
 TEST(OrdersOfWants, BytesThatNobodyAskedForAreRefused) {
@@ -300,6 +319,13 @@ TEST(Slots, AreLeasedLetGoAndWantedAgain) {
     EXPECT_TRUE(weights.wants(UINT64_MAX).empty());
     EXPECT_EQ(row_of(weights.matrix(handles[slot]), 0)[0], static_cast<float>(slot * 16 * 32));
   }
+  // Between two layers, too, the place of one that has run goes to the next.
+  EXPECT_FALSE(weights.lease(1).has_value());
+  file.serve(weights);
+  { const auto lease = weights.lease(1); }
+  const std::vector<Want> next = weights.wants(UINT64_MAX);
+  ASSERT_EQ(next.size(), 1u);
+  EXPECT_EQ(next[0].offset, needs.piece(handles[2]).begin);
   // One with a place of its own stays until it is let go.
   { const auto lease = weights.lease(0); }
   EXPECT_EQ(weights.state(0), SlotState::resident);

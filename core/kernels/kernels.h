@@ -85,7 +85,7 @@ inline constexpr int kMaxQueries = 64;
 inline constexpr int kNoWindow = -(1 << 30);
 // From so many tokens on a chunk of narrow elements is first widened to f32.
 inline constexpr int kWideTokens = 8;
-// FloatKind of scratch that attending over chunks of this type takes.
+// Floats of scratch that attending over chunks of this type takes.
 constexpr int64_t attend_scratch(KvType type, int n_tokens, int n_heads, int head_dim) {
   const int64_t padded = (head_dim + 15) / 16 * 16;
   const bool wide = type != KvType::f32 && n_tokens >= kWideTokens;

@@ -31,7 +31,6 @@ inline constexpr const char* kPhaseNames[kPhases] = {
 struct PhaseSeconds {
   double wall[kPhases] = {};  // of a phase, waiting for others included
   double busy[kPhases] = {};  // of its own part
-  double unpacking = 0;       // packed strips to panels, a part of the above
 };
 
 // A phase over all workers.

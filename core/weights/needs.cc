@@ -1,7 +1,6 @@
 #include "weights/needs.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "quant/quant.h"
 

@@ -111,8 +111,8 @@ void Weights::make_room(int index) {
   for (int ahead = turns_.n - 1; ahead > 0; --ahead) {
     const int other = turns_.first + (index - turns_.first + ahead) % turns_.n;
     const Slot& slot = at(other);
-    const bool asked = slot.asking > 0 || (!slot.parts.empty() &&
-                                           parts_[static_cast<size_t>(slot.parts[0])].asked > 0);
+    const bool asked = std::ranges::any_of(
+        slot.parts, [&](int part) { return parts_[static_cast<size_t>(part)].asked > 0; });
     if (slot.leases == 0 &&
         (slot.state == SlotState::resident || (slot.state == SlotState::arriving && !asked))) {
       return empty(other);
@@ -133,7 +133,10 @@ std::optional<Weights::Lease> Weights::lease(int slot) {
 
 void Weights::release(int slot) {
   const std::lock_guard lock(mutex_);
-  if (--at(slot).leases == 0 && turns_.has(slot)) empty(slot);
+  if (--at(slot).leases > 0 || !turns_.has(slot)) return;
+  empty(slot);
+  // It has just run: its place is the next one's, and not its own again.
+  if (position_ == slot) position_ = (slot + 1) % static_cast<int>(slots_.size());
 }
 
 void Weights::let_go(int slot) {

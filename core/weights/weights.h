@@ -63,10 +63,10 @@ class Weights {
   // (lease), at most `bytes` bytes but at least one unit. Each want is given once. Its place stays
   // until it is filled.
   std::vector<Want> wants(uint64_t bytes);
-  // The n bytes from `offset` on are where wants() said; what nobody wanted of them isn't looked
-  // at. bad_file, with tensor and row, where they have a number that isn't finite; these weights
-  // are then of no more use. invalid_argument for bytes that are there already, or that no want has
-  // named.
+  // The n bytes from `offset` on are where wants() said; those of no tensor aren't looked at.
+  // bad_file, with tensor and row, where they have a number that isn't finite; these weights are
+  // then of no more use. invalid_argument for bytes of a tensor that are there already, or that no
+  // want has named.
   Status filled(uint64_t offset, uint64_t n);
   // Bytes that are at hand before anyone has asked for them: those that have a place are copied
   // there. Fails as filled() does.
