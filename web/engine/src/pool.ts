@@ -1,9 +1,9 @@
 // The threads of a module: workers that the engine worker has made. They end before it does.
 //
-// Chromium (156) doesn't end a worker whose own workers end, or start, at the same moment: both stay for good, and with
-// them the memory of the model. So the threads are ended first, once they have started, and the engine worker lives on
-// until they are gone. No event tells of that. With 5 ms between the two none of 300 stayed on a busy machine; with
-// none, every eighth did.
+// Chromium (156) often doesn't end a worker whose own workers end at the same moment: both stay for good, and with them
+// the memory of the model. So the threads are ended first, and the engine worker lives on until they are gone. No event
+// tells of that. With 5 ms between the two none of 300 stayed on a busy machine; with none, one in ten did. (A thread
+// that is starting is ended once it has started.)
 import type { ModuleOptions, SluiceModule } from '../../../wasm/module.js';
 
 /** Milliseconds between the end of the threads and that of the worker that made them. */
