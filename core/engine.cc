@@ -15,6 +15,7 @@ constexpr size_t kStagingBytes = 256 * 1024;
 constexpr uint32_t kMaxContext = 1u << 20;
 constexpr uint32_t kDefaultContext = 4096;
 constexpr int32_t kDefaultThreads = 8;
+constexpr int32_t kMaxHeadParts = 1024;
 // The code, its stacks, the tokenizer's tables beyond the header's own size. (A module's code is
 // not in its memory.)
 #ifdef __EMSCRIPTEN__
@@ -31,6 +32,12 @@ Status validate(const LoadOptions& options) {
   if (options.context_size > kMaxContext) {
     return fail(Code::invalid_argument, "the context size is ", options.context_size,
                 "; expected 1 to ", kMaxContext);
+  }
+  if (options.layer_places < 0 || options.head_parts < 0 || options.head_parts > kMaxHeadParts ||
+      options.embedding_rows < 0) {
+    return fail(Code::invalid_argument, "places ", options.layer_places, ", parts of the head ",
+                options.head_parts, ", rows ", options.embedding_rows, "; expected 0 or more, and ",
+                kMaxHeadParts, " parts at most");
   }
   if (choose_kernels(options.kernels) == nullptr) {
     const char* forced = options.kernels.empty() ? std::getenv("SLUICE_KERNELS") : nullptr;
@@ -53,15 +60,27 @@ uint32_t context_of(const Config& config, const LoadOptions& options) {
   return static_cast<uint32_t>(std::min<int64_t>(config.context_length, kDefaultContext));
 }
 
+Cut cut_of(const LoadOptions& options) {
+  return {std::max(options.head_parts, 1), options.embedding_rows > 0};
+}
+
 Turns turns_of(const Model& model, const LoadOptions& options) {
-  const auto n_layers = static_cast<int>(model.config().n_layers);
-  return {model.layer_slot(0), n_layers, options.layer_places};
+  Turns turns{{}, options.layer_places};
+  for (int64_t l = 0; l < model.config().n_layers; ++l) turns.slots.push_back(model.layer_slot(l));
+  for (int part = 0; part < model.n_head_parts() && model.n_head_parts() > 1; ++part)
+    turns.slots.push_back(model.head_part_slot(part));
+  return turns;
+}
+
+SingleRows rows_of(const Model& model, const LoadOptions& options) {
+  if (options.embedding_rows == 0) return {};
+  return {model.token_table(), options.embedding_rows};
 }
 
 MemoryPlan plan_of(const Gguf& header, const Model& model, const LoadOptions& options) {
   const int64_t context = context_of(model.config(), options);
   MemoryPlan plan;
-  plan.weights = Weights(model.needs(), turns_of(model, options)).bytes();
+  plan.weights = Weights(model.needs(), turns_of(model, options), rows_of(model, options)).bytes();
   plan.kv = KvCache(model.layers(), options.kv_type).bytes_for(context);
   plan.activations = Pass::activation_bytes(model, context);
   // The header is held, and a tokenizer made from it about as large again.
@@ -98,7 +117,7 @@ Status check_plan(const MemoryPlan& plan, const LoadOptions& options) {
 
 Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options) {
   SLUICE_TRY(validate(options));
-  SLUICE_ASSIGN(const auto model, make_model(header));
+  SLUICE_ASSIGN(const auto model, make_model(header, cut_of(options)));
   SLUICE_TRY(check_context(*model, options));
   return plan_of(header, *model, options);
 }
@@ -129,13 +148,12 @@ Result<std::unique_ptr<Engine>> Engine::create(const LoadOptions& options, uint6
 // The header is whole: everything is checked and sized here, before the first weight is used.
 Status Engine::State::bind(Gguf&& gguf) {
   header = std::move(gguf);
-  SLUICE_ASSIGN(model, make_model(header));
+  SLUICE_ASSIGN(model, make_model(header, cut_of(options)));
   const Turns turns = turns_of(*model, options);
-  if (turns.taken() && arrival == Arrival::file_order) {
-    return fail(Code::budget_too_small, "the model's ", turns.n, " layers were to take turns in ",
-                turns.places,
-                " places, but a stream brings each of them once; give it memory for all layers, or "
-                "a file that can be read again");
+  if ((turns.taken() || model->single_rows()) && arrival == Arrival::file_order) {
+    return fail(Code::budget_too_small, "the model's ", n_layers(),
+                " layers, its embedding and its head were not all to be in memory, but a stream "
+                "brings each of them once; give it memory for all, or a file that can be read again");
   }
   SLUICE_TRY(check_context(*model, options));
   context_size = context_of(model->config(), options);
@@ -143,7 +161,7 @@ Status Engine::State::bind(Gguf&& gguf) {
   SLUICE_TRY(check_plan(plan, options));
   pool = std::make_unique<Pool>(thread_count(options));
   tuner = ThreadTuner(pool->size(), options.threads == 0 || options.tune_threads);
-  weights.emplace(model->needs(), turns);
+  weights.emplace(model->needs(), turns, rows_of(*model, options));
   SLUICE_TRY(weights->allocate());
   cache = KvCache(model->layers(), options.kv_type);
   pass.emplace(*model, *weights, *kernels, *pool, options.profile);

@@ -39,9 +39,12 @@ struct LoadOptions {
   KvType kv_type = KvType::f16;
   uint64_t memory_budget = 0;  // bytes; 0: no limit but the machine's
   std::string kernels;         // "": the best this machine has
-  // So many layers are in memory at a time; the others take turns. 0: all. budget_too_small for a
-  // stream.
+  // What of the model is in memory at a time: so many layers, with the head's parts where it has
+  // several (the others take turns), the head in so many parts (each takes turns, too), and so many
+  // rows of the embedding. 0: all. budget_too_small for a stream, which brings each byte once.
   int32_t layer_places = 0;
+  int32_t head_parts = 0;
+  int64_t embedding_rows = 0;
   bool profile = false;  // count where the time goes, for Engine::take_profile
 };
 

@@ -38,9 +38,11 @@ Result<std::unique_ptr<Engine>> Engine::open(const File& file, const LoadOptions
   std::unique_ptr<Engine> engine(new Engine());
   State& s = *engine->state_;
   SLUICE_TRY(s.prepare(options));
-  // The file is read once: layers that were let go would be waited for without end.
-  if (options.layer_places != 0)
-    return fail(Code::invalid_argument, "layer_places is for sources that go on serving wants");
+  // The file is read once: what was let go would be waited for without end.
+  if (options.layer_places != 0 || options.embedding_rows != 0) {
+    return fail(Code::invalid_argument,
+                "layer_places and embedding_rows are for sources that go on serving wants");
+  }
   s.arrival = Arrival::any_order;
   SLUICE_ASSIGN(Gguf header, read_header(file));
   SLUICE_TRY(s.bind(std::move(header)));

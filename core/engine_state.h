@@ -67,8 +67,10 @@ struct Run {
   size_t pass_begin = 0;
   size_t pass_end = 0;
   bool pass_started = false;
+  int64_t embedded = 0;  // tokens of the pass
   int64_t layer = 0;
   int64_t block = 0;
+  int head_part = 0;
   std::optional<Finish> finish;  // decided; events may still wait in `events`
   std::deque<Event> events;
 
@@ -138,10 +140,18 @@ struct Engine::State {
   Status read_vocabulary();
   void note_loaded();
   bool arrived(int slot, Event& event);
+  bool rows_arrived(std::span<const TokenId> rows, Event& event);
+  void note_waiting(bool waiting, Event& event);
   Status check_room(const Encoding& encoding) const;
   Status encode_slice();
   Status begin(std::span<const TokenId> prompt, const GenerateOptions& how);
   Status compute_slice(Event& event);
+  Status begin_pass();
+  bool embed(Event& event);
+  Result<bool> run_head(Event& event);
+  size_t logits_stride() const;
+  Status make_room_for_logits(size_t rows);
+  void close_up_logits();
   Status after_pass(Event& event);
   Status take_token();
   void end_run(Finish finish);

@@ -215,13 +215,9 @@ Status Engine::start_logits(std::span<const TokenId> ids, int64_t batch, bool al
                 ", but the context holds ", s.context_size,
                 "; give fewer or load with a larger context");
   }
-  // The last row has room for the padding of a whole strip.
-  const auto rows = static_cast<uint64_t>(all_positions ? ids.size() : 1);
-  const auto floats = rows * static_cast<uint64_t>(s.n_vocab()) + kStripRows;
-  if (s.logits.size() < 4 * floats) {
-    SLUICE_ASSIGN(s.logits, AlignedBuffer::allocate(4 * floats, "the logits"));
-  }
-  s.n_logits = static_cast<size_t>(rows * static_cast<uint64_t>(s.n_vocab()));
+  const size_t rows = all_positions ? ids.size() : 1;
+  SLUICE_TRY(s.make_room_for_logits(rows));
+  s.n_logits = rows * static_cast<size_t>(s.n_vocab());
   s.run = Run();
   s.run.kind = Run::Kind::logits;
   s.run.tokens.assign(ids.begin(), ids.end());
@@ -282,25 +278,58 @@ bool Engine::State::arrived(int slot, Event& event) {
     run.lease.reset();
     run.lease = weights->lease(slot);
   }
-  const bool resident = run.lease.has_value();
-  if (!resident) event.kind = Event::Kind::waiting;
-  if (!resident || run.waiting_since) run.count_waiting(!resident);
+  note_waiting(!run.lease.has_value(), event);
+  return run.lease.has_value();
+}
+
+// The same for single rows of the embedding.
+bool Engine::State::rows_arrived(std::span<const TokenId> rows, Event& event) {
+  const bool here = weights->lease_rows(rows);
+  note_waiting(!here, event);
+  return here;
+}
+
+void Engine::State::note_waiting(bool waiting, Event& event) {
+  if (waiting) event.kind = Event::Kind::waiting;
+  if (waiting || run.waiting_since) run.count_waiting(waiting);
   stats.waited_ms = run.waited_ms;
-  return resident;
+}
+
+Status Engine::State::begin_pass() {
+  // What can't go back to the pass's begin is computed again from where it can.
+  run.pass_begin = static_cast<size_t>(cache.truncate(static_cast<int64_t>(run.pass_begin)));
+  cached.resize(std::min(cached.size(), run.pass_begin));
+  SLUICE_TRY(pass->begin(
+      cache, std::span(run.tokens).subspan(run.pass_begin, run.pass_end - run.pass_begin)));
+  run.pass_started = true;
+  run.embedded = run.layer = run.block = 0;
+  run.head_part = 0;
+  return {};
+}
+
+// All tokens of the pass, as many at a time as rows are held; false where it waits for some.
+bool Engine::State::embed(Event& event) {
+  while (run.embedded < pass->n_tokens()) {
+    int64_t n = pass->n_tokens() - run.embedded;
+    if (model->single_rows()) {
+      n = std::min(n, options.embedding_rows);
+      const size_t first = run.pass_begin + static_cast<size_t>(run.embedded);
+      if (!rows_arrived(std::span(run.tokens).subspan(first, static_cast<size_t>(n)), event))
+        return false;
+    }
+    pass->embed(run.embedded, n);
+    run.embedded += n;
+  }
+  return true;
 }
 
 // A single token goes through all layers at once; a longer pass through one block of one layer.
 Status Engine::State::compute_slice(Event& event) {
   if (!run.pass_started) {
     if (!arrived(model->embedding_slot(), event)) return {};
-    // What can't go back to the pass's begin is computed again from where it can.
-    run.pass_begin = static_cast<size_t>(cache.truncate(static_cast<int64_t>(run.pass_begin)));
-    cached.resize(std::min(cached.size(), run.pass_begin));
-    SLUICE_TRY(pass->begin(
-        cache, std::span(run.tokens).subspan(run.pass_begin, run.pass_end - run.pass_begin)));
-    run.pass_started = true;
-    run.layer = run.block = 0;
+    SLUICE_TRY(begin_pass());
   }
+  if (!embed(event)) return {};
   const bool whole = run.pass_end - run.pass_begin == 1;
   const bool decoding = whole && run.kind == Run::Kind::generate;
   const bool timed = decoding && run.layer == 0;
@@ -316,10 +345,50 @@ Status Engine::State::compute_slice(Event& event) {
     }
     if (!whole) return {};
   }
-  if (!arrived(model->head_slot(), event)) return {};
+  SLUICE_ASSIGN(const bool headed, run_head(event));
+  if (!headed) return {};
   SLUICE_TRY(after_pass(event));
   if (timed) tuner.add(watch.seconds());
   return {};
+}
+
+// The logits that are wanted of this pass: those of its last token, of its last where it is the
+// prompt's last, or of all. Part by part of the head; false where it waits for one.
+Result<bool> Engine::State::run_head(Event& event) {
+  const bool generating = run.kind == Run::Kind::generate;
+  if (generating) SLUICE_TRY(make_room_for_logits(1));
+  const size_t end = run.pass_end;
+  const size_t first = run.all_positions                   ? run.pass_begin
+                       : generating || end == run.n_prompt ? end - 1
+                                                           : end;
+  for (; run.head_part < model->n_head_parts(); ++run.head_part) {
+    // The norm is in the head's own slot, which stays.
+    if (run.head_part == 0 && !arrived(model->head_slot(), event)) return false;
+    if (!arrived(model->head_part_slot(run.head_part), event)) return false;
+    for (size_t i = first; i < end; ++i) {
+      float* out = logits.as<float>() + (run.all_positions ? i : 0) * logits_stride();
+      pass->run_head(static_cast<int64_t>(i - run.pass_begin), run.head_part, out);
+    }
+    if (pass->overflowed()) return overflow("the head");
+  }
+  return true;
+}
+
+// Rows of whole strips, as they are computed.
+size_t Engine::State::logits_stride() const { return static_cast<size_t>(padded_rows(n_vocab())); }
+
+Status Engine::State::make_room_for_logits(size_t rows) {
+  const uint64_t bytes = 4 * static_cast<uint64_t>(rows) * logits_stride();
+  if (logits.size() >= bytes) return {};
+  SLUICE_ASSIGN(logits, AlignedBuffer::allocate(bytes, "the logits"));
+  return {};
+}
+
+// Rows of n_vocab, as they are handed out.
+void Engine::State::close_up_logits() {
+  const auto n = static_cast<size_t>(n_vocab());
+  for (size_t row = 1; row * n < n_logits; ++row)
+    std::memmove(logits.as<float>() + row * n, logits.as<float>() + row * logits_stride(), 4 * n);
 }
 
 Status Engine::State::after_pass(Event& event) {
@@ -328,16 +397,10 @@ Status Engine::State::after_pass(Event& event) {
   run.pass_started = false;
   const bool prompt_done = run.pass_end >= run.n_prompt;
   if (run.kind == Run::Kind::logits) {
-    const size_t first = run.all_positions ? run.pass_begin : run.n_prompt - 1;
-    for (size_t i = first; i < run.pass_end; ++i) {
-      float* out =
-          logits.as<float>() + (run.all_positions ? i * static_cast<size_t>(n_vocab()) : 0);
-      pass->finish(static_cast<int64_t>(i - run.pass_begin), out);
-    }
-    if (pass->overflowed()) return overflow("the head");
     run.pass_begin = run.pass_end;
     run.pass_end = std::min(run.n_prompt, run.pass_begin + run.batch);
     if (prompt_done) {
+      close_up_logits();
       run.prompt_ms = run.worked_ms(Clock::now());
       stats.prompt_tps = static_cast<double>(run.n_prompt) / std::max(run.prompt_ms, 1e-6) * 1e3;
       run.finish = Finish::length;
@@ -345,12 +408,6 @@ Status Engine::State::after_pass(Event& event) {
     event.kind = Event::Kind::working;
     return {};
   }
-  const auto bytes = static_cast<uint64_t>(4 * padded_rows(n_vocab()));
-  if (logits.size() < bytes) {
-    SLUICE_ASSIGN(logits, AlignedBuffer::allocate(bytes, "the logits"));
-  }
-  pass->finish(pass->n_tokens() - 1, logits.as<float>());
-  if (pass->overflowed()) return overflow("the head");
   if (run.prompt_ms == 0) {
     run.prompt_ms = std::max(run.worked_ms(Clock::now()), 1e-6);
     stats.prompt_tps =

@@ -9,10 +9,11 @@
 //     -t 1,2            numbers of threads
 //     --depth N         decodes behind N tokens of context, too
 //     --page            instead: decoding in Chromium in a tab that is seen, hidden, or busy
-//     --first-token     instead: from opening the built page to the first token of its own model, cold and warm
-//     --against DIR     with that, in turn: the page of another checkout that is built
-//     --network a,b     with that: of localhost, fast-4g, slow-4g
-//     --cpu N           with that: the page's own thread is slowed N times
+//     --against DIR     instead: beside another checkout that is built, in pairs; native and Chromium
+//     --first-token     instead: from opening the built page to the first token of its own model, cold and warm;
+//                       with --against, the other checkout's page in turn
+//     --network a,b     with --first-token: of localhost, fast-4g, slow-4g
+//     --cpu N           with --first-token: the page's own thread is slowed N times
 //     --quick           one short round of the bundled model: does it run? (too short to compare by)
 //     --json FILE       everything, each sample with it
 //     --markdown FILE   tables
@@ -42,9 +43,10 @@ import {
   measure_llama,
   measure_native,
 } from '../e2e/bench/programs.mjs';
+import { check_checkout, measure_against } from '../e2e/bench/against.mjs';
 import { NETWORKS, measure_first_token } from '../e2e/bench/first_token.mjs';
 import { SIDES, describe_machine, median, summarize } from '../e2e/bench/figures.mjs';
-import { first_token_text, markdown_of, page_text, text_of } from '../e2e/bench/tables.mjs';
+import { against_text, first_token_text, markdown_of, page_text, text_of } from '../e2e/bench/tables.mjs';
 
 const FLAGS = ['--page', '--first-token', '--quick'];
 const NUMBERS = { '-p': 'p', '-n': 'n', '-r': 'r', '--depth': 'depth', '--cpu': 'cpu' };
@@ -201,6 +203,20 @@ async function compare_first_tokens({ against, r, cpu, networks, json }) {
   if (json !== null) fs.writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`);
 }
 
+/** Each model beside another checkout. */
+async function compare_checkouts(models, sides, { browser, options }) {
+  const { against, threads, p, r, json } = options;
+  check_checkout(against, sides);
+  const report = { machine: describe_machine(), against: [] };
+  for (const model of models) {
+    const n = options.n ?? usual_tokens(model);
+    const how = { browser, against, sides, threads, p, n, rounds: r };
+    report.against.push(await measure_against(model, how));
+    console.log(against_text(report.against.at(-1)));
+    if (json !== null) fs.writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`);
+  }
+}
+
 /** Versions of the peers, as their measurements told them. */
 function versions_of(models, browser) {
   const versions = browser === null ? {} : { Chromium: browser.version };
@@ -215,7 +231,8 @@ main(async () => {
   if (args.includes('--help')) return console.log(usage());
   const options = options_of(args);
   if (options.first_token) return compare_first_tokens(options);
-  const sides = sides_of(options.page ? ['chromium'] : options.sides);
+  const ours = ['native', 'chromium'].filter((side) => options.sides.includes(side));
+  const sides = sides_of(options.page ? ['chromium'] : options.against ? ours : options.sides);
   const program = await build_program();
   await build_web();
   const models = [...options.files];
@@ -224,6 +241,8 @@ main(async () => {
   const in_browser = sides.some((side) => side === 'chromium' || side === 'wllama');
   const browser = in_browser ? await Browser.launch() : null;
   try {
+    if (options.against !== null)
+      return await compare_checkouts(models, sides, { browser, options });
     for (const model of models) {
       const result = options.page
         ? await compare_pages(model, { browser, options })

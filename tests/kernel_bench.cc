@@ -194,6 +194,7 @@ class Bench {
         const Attend attend{{type, k.data(), scales.data(), v.data(), scales.data()},
                             kKvChunk,
                             kNoWindow,
+                            kKvChunk,
                             tokens,
                             heads,
                             kDim,

@@ -6,6 +6,7 @@
 #include "base/math.h"
 #include "model_test.h"
 #include "models/kv_cache.h"
+#include "models/pass.h"
 #include "models/registry.h"
 #include "ops/attention.h"
 #include "ops/rope.h"
@@ -221,8 +222,9 @@ std::vector<int64_t> chunks_seen(const KvCache& cache, int64_t position, int n_t
     seen.push_back(c);
     return cache.chunk(0, 0, c);
   };
-  attend(generic(), chunk_of, {q.data(), 16, position, window, n_tokens, 2, 8, 1.0f}, out.data(),
-         16, *scratch);
+  attend(generic(), chunk_of,
+         {q.data(), 16, position, position + n_tokens, window, false, n_tokens, 2, 8, 1.0f},
+         out.data(), 16, *scratch);
   return seen;
 }
 
@@ -237,6 +239,134 @@ TEST(Attention, LooksAtNoChunkThatNoTokenSees) {
   EXPECT_EQ(chunks_seen(cache, 510, 4, 255), (Chunks{1, 2}));
   EXPECT_EQ(chunks_seen(cache, 900, 8, 500), (Chunks{1, 2, 3}));
   EXPECT_EQ(chunks_seen(cache, 900, 8, 5000), (Chunks{0, 1, 2, 3}));
+}
+
+// One query head over positions [begin, end) of the first layer's first head, in double.
+std::vector<double> softmax_values(const KvCache& cache, const float* q, int64_t begin,
+                                   int64_t end) {
+  std::vector<double> values(8, 0.0);
+  double sum = 0;
+  for (int64_t p = begin; p < end; ++p) {
+    const KvChunk chunk = cache.chunk(0, 0, p / kKvChunk);
+    double score = 0;
+    for (int64_t i = 0; i < 8; ++i)
+      score += static_cast<double>(q[i]) * static_cast<double>(key_at(chunk, 8, p % kKvChunk, i));
+    const double weight = std::exp(score / 64);
+    sum += weight;
+    for (int64_t i = 0; i < 8; ++i)
+      values[static_cast<size_t>(i)] +=
+          weight * static_cast<double>(value_at(chunk, p % kKvChunk, i));
+  }
+  for (double& value : values) value /= sum;
+  return values;
+}
+
+TEST(Attention, BothWaysSeesAllOrAsMuchOnEitherSide) {
+  constexpr int64_t kPositions = 600;
+  KvCache cache(kLayers, KvType::f32);
+  fill(cache, kPositions, 1);
+  const auto chunk_of = [&](int64_t c) { return cache.chunk(0, 0, c); };
+  for (const int64_t window : {0, 2, 7, 100, 512, 5000}) {
+    for (const int64_t position : {0, 3, 250, 509, 590}) {
+      const int n_tokens = 10;
+      std::vector<float> q(8 * n_tokens), out(q.size());
+      for (size_t i = 0; i < q.size(); ++i) q[i] = static_cast<float>(i % 5) / 8 - 0.25f;
+      const auto scratch = AttentionScratch::allocate(n_tokens, 8);
+      ASSERT_TRUE(scratch.has_value());
+      attend(generic(), chunk_of,
+             {q.data(), 8, position, kPositions, window, true, n_tokens, 1, 8, 1.0f / 64},
+             out.data(), 8, *scratch);
+      for (int64_t t = 0; t < n_tokens; ++t) {
+        const int64_t side = window == 0 ? kPositions : window / 2;
+        const std::vector<double> want =
+            softmax_values(cache, q.data() + 8 * t, std::max<int64_t>(position + t - side, 0),
+                           std::min(position + t + side + 1, kPositions));
+        for (int64_t i = 0; i < 8; ++i) {
+          EXPECT_NEAR(static_cast<double>(out[static_cast<size_t>(8 * t + i)]),
+                      want[static_cast<size_t>(i)], 1e-3)
+              << "window " << window << ", token " << position + t;
+        }
+      }
+    }
+  }
+}
+
+// --- layers that see both ways -------------------------------------------------------------------
+
+// The attention of a llama file's first layer, without turning, and its head.
+class OneLayer final : public Model {
+ public:
+  OneLayer(const Config& config, const LayerShape& shape) : Model(config) { layers_ = {shape}; }
+  void bind(const Gguf& gguf) {
+    Binder b(gguf, *this);
+    const LayerShape& shape = layers_[0];
+    b.embedding();
+    b.token_table();
+    b.layer(0);
+    q_ = b.product(Phase::qkv, "attn_q", shape.q_rows(), config_.n_embd, Buffer::q);
+    k_ = b.product(Phase::qkv, "attn_k", shape.kv_rows(), config_.n_embd, Buffer::k);
+    v_ = b.product(Phase::qkv, "attn_v", shape.kv_rows(), config_.n_embd, Buffer::v);
+    output_ = b.product(Phase::output, "attn_output", config_.n_embd, shape.q_rows());
+    b.head();
+    head_ = b.logits();
+  }
+  void embed(Pass& pass, const Work& work) const override { pass.embed(work); }
+  void run_layer(Pass& pass, const Work& work) const override {
+    pass.project(work, {}, {q_, k_, v_});
+    pass.attend(work, {});
+    pass.add_attended(work, output_);
+  }
+  void run_head(Pass& pass, const Work& work) const override { pass.logits(work, {}, head_); }
+
+ private:
+  Product q_, k_, v_, output_;
+  std::vector<int> head_;
+};
+
+// The first and the last token's logits.
+using Ends = std::pair<std::vector<float>, std::vector<float>>;
+Ends logits_of_ends(const std::string& file, const std::vector<TokenId>& ids, bool both_ways) {
+  const auto gguf = parse_gguf(as_bytes(file), file.size());
+  EXPECT_TRUE(gguf.has_value());
+  auto config = read_config(*gguf, "llama");
+  EXPECT_TRUE(config.has_value());
+  config->n_layers = 1;
+  ConfigReader reader(*gguf, "llama");
+  LayerShape shape = (*read_layers(reader, *config))[0];
+  shape.both_ways = both_ways;
+  OneLayer model(*config, shape);
+  model.bind(*gguf);
+  Weights weights(model.needs());
+  EXPECT_TRUE(weights.allocate().has_value());
+  for (const Want& want : weights.wants(UINT64_MAX)) {
+    std::memcpy(want.place.data(), file.data() + want.offset, want.place.size());
+    EXPECT_TRUE(weights.filled(want.offset, want.place.size()).has_value());
+  }
+  Pool pool(2);
+  Pass pass(model, weights, generic(), pool, false);
+  KvCache cache(model.layers(), KvType::f32);
+  const auto n = static_cast<int64_t>(ids.size());
+  EXPECT_TRUE(pass.prepare().has_value() && pass.begin(cache, ids).has_value());
+  EXPECT_EQ(pass.n_blocks(), both_ways ? 1 : (n - 1) / Pass::kBlockTokens + 1);
+  pass.embed(0, n);
+  for (int64_t block = 0; block < pass.n_blocks(); ++block) pass.run_block(0, block);
+  std::vector<float> first(static_cast<size_t>(config->n_vocab) + 16), last = first;
+  pass.run_head(0, 0, first.data());
+  pass.run_head(n - 1, 0, last.data());
+  return {first, last};
+}
+
+TEST(Layers, ThatSeeBothWaysHaveTheWholePassInOneBlock) {
+  const std::string file = build_tiny_model(tiny_model_named("llama-f32"));
+  std::vector<TokenId> ids = some_ids(Pass::kBlockTokens + 44, 512);
+  const Ends causal = logits_of_ends(file, ids, false);
+  const Ends both = logits_of_ends(file, ids, true);
+  // The last token sees the same either way.
+  EXPECT_EQ(both.second, causal.second);
+  EXPECT_NE(both.first, causal.first);
+  ids.back() = (ids.back() + 1) % 512;
+  EXPECT_EQ(logits_of_ends(file, ids, false).first, causal.first);
+  EXPECT_NE(logits_of_ends(file, ids, true).first, both.first);
 }
 
 // --- layers of different shapes ------------------------------------------------------------------

@@ -28,6 +28,14 @@ LoadOptions two_layers() {
   return options;
 }
 
+// As little as can be: of the head a third, of the embedding fewer rows than a prompt has.
+LoadOptions in_pieces() {
+  LoadOptions options = two_layers();
+  options.head_parts = 3;
+  options.embedding_rows = 6;
+  return options;
+}
+
 // Brings the header, piece by piece, and what came behind it.
 void bring_header(Engine& engine, std::string_view file, size_t piece) {
   while (!engine.understood()) {
@@ -95,25 +103,30 @@ std::vector<TokenId> run(Engine& engine) {
 
 class Orders : public testing::TestWithParam<const char*> {};
 
-TEST_P(Orders, OfArrivalChangeNoBit) {
-  const std::string file = reversed_file(GetParam());
-  const auto whole = load_bytes(file, small());
-  ASSERT_NE(whole, nullptr);
-  const std::vector<TokenId> ids = some_ids(20, whole->config().n_vocab);
-  const std::string expected = hash_of(*whole, ids);
-  const std::vector<TokenId> expected_ids = generate(*whole, ids, greedy(4)).ids();
+std::string all_logits_hash(Engine& engine, const std::vector<TokenId>& ids) {
+  EXPECT_TRUE(engine.start_logits(ids, 9, true).has_value());
+  run(engine);
+  EXPECT_EQ(engine.logits().size(), ids.size() * static_cast<size_t>(engine.config().n_vocab));
+  return logits_hash(engine.logits());
+}
+
+// The same bits as from `whole`, whose file it is, with what `options` leave in memory.
+void expect_same_bits(const std::string& file, Engine& whole, const LoadOptions& options) {
+  const std::vector<TokenId> ids = some_ids(20, whole.config().n_vocab);
+  const std::string expected = hash_of(whole, ids), expected_all = all_logits_hash(whole, ids);
+  const std::vector<TokenId> expected_ids = generate(whole, ids, greedy(4)).ids();
   for (unsigned seed = 1; seed <= 3; ++seed) {
-    auto engine = Engine::create(two_layers(), file.size(), Arrival::any_order);
+    auto engine = Engine::create(options, file.size(), Arrival::any_order);
     ASSERT_TRUE(engine.has_value());
     bring_header(**engine, file, 700 * seed);
-    // Two layers take the place of six.
-    EXPECT_LT((*engine)->memory_plan().weights, whole->memory_plan().weights);
+    EXPECT_LT((*engine)->memory_plan().weights, whole.memory_plan().weights);
     const RandomSource source(**engine, file, 3, seed);
     for (const int64_t batch : {0, 7}) {
       ASSERT_TRUE((*engine)->start_logits(ids, batch).has_value());
       run(**engine);
       EXPECT_EQ(logits_hash((*engine)->logits()), expected) << "seed " << seed;
     }
+    EXPECT_EQ(all_logits_hash(**engine, ids), expected_all) << "seed " << seed;
     (*engine)->reset();
     ASSERT_TRUE((*engine)->start(ids, greedy(4)).has_value());
     EXPECT_EQ(run(**engine), expected_ids);
@@ -121,9 +134,25 @@ TEST_P(Orders, OfArrivalChangeNoBit) {
   }
 }
 
+TEST_P(Orders, OfArrivalChangeNoBit) {
+  const std::string file = reversed_file(GetParam());
+  const auto whole = load_bytes(file, small());
+  ASSERT_NE(whole, nullptr);
+  expect_same_bits(file, *whole, two_layers());
+}
+
+// A head that is the embedding, too, of which rows and parts are on the way at once.
+TEST_P(Orders, OfSingleRowsAndPartsOfTheHeadChangeNoBit) {
+  const std::string file = reversed_file(GetParam());
+  const auto whole = load_bytes(file, small());
+  ASSERT_NE(whole, nullptr);
+  expect_same_bits(file, *whole, in_pieces());
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, Orders,
                          testing::Values("llama-q8_0", "qwen2-q4_0", "qwen3-bf16", "llama-q4_k_m",
-                                         "llama-freqs-f32", "qwen2-odd-q8_0"),
+                                         "llama-freqs-f32", "qwen2-odd-q8_0", "gpt2-f32",
+                                         "gemma3-q8_0"),
                          [](const auto& each) { return test_name(each.param); });
 
 // The slots of tensors by name, in the order of execution.
@@ -299,7 +328,7 @@ TEST(Slots, AreLeasedLetGoAndWantedAgain) {
     handles[slot] = *handle;
   }
   ASSERT_TRUE(needs.add_vector(file.header, "bias", 3, 48).has_value());
-  Weights weights(needs, {.first = 1, .n = 2, .places = 1});
+  Weights weights(needs, {.slots = {1, 2}, .places = 1});
   ASSERT_TRUE(weights.allocate().has_value());
   EXPECT_EQ(weights.bytes(), 2u * 16 * 32 * 4 + 48 * 4);
   EXPECT_FALSE(weights.lease(1).has_value());
@@ -333,6 +362,65 @@ TEST(Slots, AreLeasedLetGoAndWantedAgain) {
   EXPECT_EQ(weights.state(0), SlotState::absent);
   file.serve(weights);
   EXPECT_EQ(weights.state(0), SlotState::resident);
+}
+
+// A table of which two rows are held, and its last rows once more as a piece: a tied head's part.
+TEST(SingleRows, AreWantedFirstAndTakeThePlaceOfThoseThatNobodyNeeds) {
+  const Fused file;
+  Needs needs(1);
+  const auto table = needs.add_rows(file.header, "qkv", 0, 48, 32, 0, 48);
+  const auto part = needs.add_rows(file.header, "qkv", 0, 48, 32, 40, 8);
+  ASSERT_TRUE(table.has_value() && part.has_value());
+  Weights weights(needs, {}, {.table = *table, .places = 2});
+  ASSERT_TRUE(weights.allocate().has_value());
+  EXPECT_EQ(weights.bytes(), (8u + 2) * 32 * 4);
+  const auto offset = [&](uint64_t row) { return needs.piece(*table).begin + row * 32 * 4; };
+  const auto bring = [&](const Want& want) {
+    std::memcpy(want.place.data(), file.bytes.data() + want.offset, want.place.size());
+    return weights.filled(want.offset, want.place.size());
+  };
+  const auto read = [&](int64_t row) {
+    std::vector<float> values(32);
+    weights.read_row(*table, row, values.data());
+    return values[31];
+  };
+
+  const int32_t first[] = {7, 41, 7};
+  EXPECT_FALSE(weights.lease_rows(first));
+  // Row 41 is on the way, so the piece that has it waits.
+  const std::vector<Want> rows = weights.wants(UINT64_MAX);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].offset, offset(7));
+  EXPECT_EQ(rows[1].offset, offset(41));
+  EXPECT_FALSE(weights.lease_rows(first));
+  EXPECT_TRUE(weights.wants(UINT64_MAX).empty());
+  ASSERT_TRUE(bring(rows[0]).has_value() && bring(rows[1]).has_value());
+  EXPECT_EQ(bring(rows[1]).error().code, Code::invalid_argument);  // once more
+  EXPECT_TRUE(weights.lease_rows(first));
+  EXPECT_EQ(read(7), 7.0f * 32 + 31);
+  EXPECT_EQ(read(41), 41.0f * 32 + 31);
+
+  // Now the piece is on the way, and a row of it waits; one that is elsewhere doesn't.
+  const std::vector<Want> pieces = weights.wants(UINT64_MAX);
+  ASSERT_EQ(pieces.size(), 1u);
+  EXPECT_EQ(pieces[0].offset, offset(40));
+  const int32_t second[] = {45, 3};
+  EXPECT_FALSE(weights.lease_rows(second));
+  const std::vector<Want> other = weights.wants(UINT64_MAX);
+  ASSERT_EQ(other.size(), 1u);
+  EXPECT_EQ(other[0].offset, offset(3));
+  ASSERT_TRUE(bring(other[0]).has_value() && bring(pieces[0]).has_value());
+  EXPECT_EQ(row_of(weights.matrix(*part), 1)[31], 41.0f * 32 + 31);
+  const std::vector<Want> last = weights.wants(UINT64_MAX);
+  ASSERT_EQ(last.size(), 1u);
+  EXPECT_EQ(last[0].offset, offset(45));
+  ASSERT_TRUE(bring(last[0]).has_value());
+  EXPECT_TRUE(weights.lease_rows(second));
+  EXPECT_EQ(read(45), 45.0f * 32 + 31);
+  // A row that stays is not wanted again; nor are all of them ever here.
+  EXPECT_FALSE(weights.lease_rows(std::span(first).first(1)));
+  EXPECT_EQ(weights.wants(UINT64_MAX).size(), 1u);
+  EXPECT_FALSE(weights.resident());
 }
 
 }  // namespace

@@ -184,14 +184,15 @@ void check_attend(const Kernels& kernels, Report& report) {
         Floats scratch(static_cast<size_t>(attend_scratch(type, n_tokens, n_heads, head_dim)));
         std::vector<Running> want(queries);
         // The last token sees all of the chunk as the first one; then as a later one that some
-        // tokens may see nothing of; then, where it is full, as one before all of them.
+        // tokens may see nothing of; then as one of which all of them see all that there is.
         for (const int visible : {n - n_tokens + 1, n / 2 - n_tokens + 1, n}) {
           const bool first = want[0].values.empty();
-          if ((first && visible < 1) || (visible + n_tokens - 1 > n && n < kKvChunk)) continue;
+          if (first && visible < 1) continue;
           const Attend attend{
               {type, cache.k.data(), cache.k_scales.data(), cache.v.data(), cache.v_scales.data()},
               visible,
               kNoWindow,
+              n,
               n_tokens,
               n_heads,
               head_dim,
@@ -210,7 +211,7 @@ void check_attend(const Kernels& kernels, Report& report) {
                                    std::to_string(n_heads) + " heads";
           for (size_t i = 0; i < queries; ++i) {
             const size_t token = i / static_cast<size_t>(n_heads);
-            const int sees = std::min(visible + static_cast<int>(token), kKvChunk);
+            const int sees = std::min(visible + static_cast<int>(token), n);
             if (sees < 1) continue;
             const float* query = q.data() + token * static_cast<size_t>(q_stride) +
                                  i % static_cast<size_t>(n_heads) * cache.head_dim;
@@ -273,6 +274,7 @@ void check_attend_window(const Kernels& kernels, Report& report) {
               {{type, cache.k.data(), cache.k_scales.data(), cache.v.data(), cache.v_scales.data()},
                position + 1 - first,
                position + 1 - window - first,
+               kKvChunk,
                n_tokens,
                n_heads,
                head_dim,

@@ -107,7 +107,7 @@ inline const float* query_of(const Attend& a, int query) {
 }
 inline int visible_to(const Attend& a, int query) {
   const int n = a.n_visible + query / a.n_heads;
-  return n < 0 ? 0 : n < kKvChunk ? n : kKvChunk;
+  return n < 0 ? 0 : n < a.n_filled ? n : a.n_filled;
 }
 // The first position that a query sees; below 0 where that is in an earlier chunk.
 inline int window_of(const Attend& a, int query) { return a.n_before + query / a.n_heads; }

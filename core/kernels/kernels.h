@@ -69,6 +69,7 @@ struct Attend {
   KvChunk chunk;
   int n_visible;  // the first token's positions of this chunk; may be below 0 or past its end
   int n_before;   // of these, those before the first token's window; kNoWindow: it sees them all
+  int n_filled;   // positions of this chunk that there are: no token sees others
   int n_tokens;
   int n_heads;  // n_tokens * n_heads <= kMaxQueries
   int head_dim;

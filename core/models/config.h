@@ -12,6 +12,12 @@
 
 namespace sluice {
 
+// How a model is cut where not all of it is to be in memory at once.
+struct Cut {
+  int head_parts = 1;        // pieces, of whole strips, that the matrix of logits comes in, at most
+  bool single_rows = false;  // of the embedding single rows are held, not the table
+};
+
 struct Config {
   std::string architecture;  // general.architecture, also the prefix of its keys
   std::string name;          // general.name, may be empty
@@ -19,6 +25,7 @@ struct Config {
   int64_t n_embd = 0;  // width of the residual stream
   int64_t n_vocab = 0;
   int64_t context_length = 0;  // that the model was trained for
+  Cut cut;                     // as it is asked for; all else is the header's
 };
 
 // bad_file for absurd or missing numbers. n_vocab comes from the embedding tensor.

@@ -34,10 +34,9 @@ class Gemma3 final : public Model {
   Status read_shapes(const Gguf& gguf);
 
   float eps_ = 0;
-  int embedding_ = -1;  // [n_vocab][n_embd]
   std::vector<Layer> weights_;
   Norm output_norm_;
-  int head_ = -1;  // [n_vocab][n_embd]
+  std::vector<int> head_;  // [n_vocab][n_embd]
 };
 
 // Layers i with (i + 1) % 6 == 0 see all and turn by table 0, the others a window and by table 1.
@@ -75,7 +74,7 @@ Status Gemma3::bind(const Gguf& gguf) {
   Binder b(gguf, *this);
   const int64_t d = config_.n_embd;
   b.embedding();
-  embedding_ = b.table("token_embd.weight", config_.n_vocab, d);
+  b.token_table();
   weights_ = std::vector<Layer>(layers_.size());
   for (int64_t l = 0; l < config_.n_layers; ++l) {
     const LayerShape& shape = layer(l);
@@ -97,12 +96,12 @@ Status Gemma3::bind(const Gguf& gguf) {
   }
   b.head();
   output_norm_ = b.rms_norm("output_norm", d, eps_);
-  head_ = b.logits(embedding_);
+  head_ = b.logits();
   return b.finish();
 }
 
 void Gemma3::embed(Pass& pass, const Work& work) const {
-  pass.embed(work, embedding_, std::sqrt(static_cast<float>(config_.n_embd)));
+  pass.embed(work, std::sqrt(static_cast<float>(config_.n_embd)));
 }
 
 void Gemma3::run_layer(Pass& pass, const Work& work) const {

@@ -25,11 +25,10 @@ class Gpt2 final : public Model {
     Product down;  // [n_embd][n_ff]
   };
 
-  int embedding_ = -1;  // [n_vocab][n_embd]
   int positions_ = -1;  // [context_length][n_embd]
   std::vector<Layer> weights_;
   Norm output_norm_;
-  int head_ = -1;  // [n_vocab][n_embd]
+  std::vector<int> head_;  // [n_vocab][n_embd]
 };
 
 Status Gpt2::bind(const Gguf& gguf) {
@@ -42,7 +41,7 @@ Status Gpt2::bind(const Gguf& gguf) {
   Binder b(gguf, *this);
   const int64_t d = config_.n_embd;
   b.embedding();
-  embedding_ = b.table("token_embd.weight", config_.n_vocab, d);
+  b.token_table();
   positions_ = b.table("position_embd.weight", max_positions_, d);
   weights_ = std::vector<Layer>(layers_.size());
   for (int64_t l = 0; l < config_.n_layers; ++l) {
@@ -64,12 +63,12 @@ Status Gpt2::bind(const Gguf& gguf) {
   }
   b.head();
   output_norm_ = b.layer_norm("output_norm", d, eps);
-  head_ = b.logits(embedding_);
+  head_ = b.logits();
   return b.finish();
 }
 
 void Gpt2::embed(Pass& pass, const Work& work) const {
-  pass.embed(work, embedding_, 1, positions_);
+  pass.embed(work, 1, positions_);
 }
 
 void Gpt2::run_layer(Pass& pass, const Work& work) const {

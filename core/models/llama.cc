@@ -25,10 +25,9 @@ class Llama final : public Model {
     Product gate, up, down;  // [n_ff][n_embd] twice, [n_embd][n_ff]
   };
 
-  int embedding_ = -1;  // [n_vocab][n_embd]
   std::vector<Layer> weights_;
   Norm output_norm_;
-  int head_ = -1;  // [n_vocab][n_embd]
+  std::vector<int> head_;  // [n_vocab][n_embd]
 };
 
 Status Llama::bind(const Gguf& gguf, const Variant& variant) {
@@ -42,7 +41,7 @@ Status Llama::bind(const Gguf& gguf, const Variant& variant) {
   Binder b(gguf, *this);
   const int64_t d = config_.n_embd;
   b.embedding();
-  embedding_ = b.table("token_embd.weight", config_.n_vocab, d);
+  b.token_table();
   rope.factors = b.optional_vector("rope_freqs.weight", rope.dims / 2);
   ropes_ = {rope};
   b.layer(0);
@@ -69,11 +68,11 @@ Status Llama::bind(const Gguf& gguf, const Variant& variant) {
   }
   b.head();
   output_norm_ = b.rms_norm("output_norm", d, eps);
-  head_ = b.logits(embedding_);
+  head_ = b.logits();
   return b.finish();
 }
 
-void Llama::embed(Pass& pass, const Work& work) const { pass.embed(work, embedding_); }
+void Llama::embed(Pass& pass, const Work& work) const { pass.embed(work); }
 
 void Llama::run_layer(Pass& pass, const Work& work) const {
   const Layer& w = weights_[static_cast<size_t>(work.layer)];

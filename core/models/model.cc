@@ -1,6 +1,21 @@
 #include "models/model.h"
 
+#include <algorithm>
+
 namespace sluice {
+namespace {
+
+int64_t whole_strips(int64_t rows) { return (rows + kStripRows - 1) / kStripRows * kStripRows; }
+
+}  // namespace
+
+// A head of one part has no slot of its own for it.
+Model::Model(const Config& config)
+    : config_(config),
+      head_part_rows_(whole_strips((config.n_vocab - 1) / config.cut.head_parts + 1)),
+      n_head_parts_(
+          static_cast<int>((config.n_vocab + head_part_rows_ - 1) / head_part_rows_)),
+      needs_(static_cast<int>(config.n_layers) + 2 + (n_head_parts_ > 1 ? n_head_parts_ : 0)) {}
 
 uint64_t Model::weight_bytes_per_token() const {
   uint64_t total = 0;
@@ -52,10 +67,30 @@ Product Binder::part(Phase phase, std::string_view name, int64_t all_rows, int64
   return product;
 }
 
-int Binder::logits(int embedding) {
-  if (!has("output.weight")) return used(Phase::head, embedding);
+void Binder::token_table() {
   const Config& config = model_.config_;
-  return product(Phase::head, "output", config.n_vocab, config.n_embd).matrix;
+  model_.token_table_ = table("token_embd.weight", config.n_vocab, config.n_embd);
+}
+
+std::vector<int> Binder::logits() {
+  const bool own = has("output.weight");
+  if (!own && !model_.single_rows()) {
+    if (model_.n_head_parts() == 1) return {used(Phase::head, model_.token_table())};
+    keep(fail(Code::invalid_argument,
+              "the head can't come in parts where it is the embedding and that is held whole"));
+    return {};
+  }
+  const Config& config = model_.config_;
+  std::vector<int> parts;
+  for (int part = 0; part < model_.n_head_parts(); ++part) {
+    slot_ = model_.head_part_slot(part);
+    const int64_t first = part * model_.head_part_rows();
+    const int64_t rows = std::min(model_.head_part_rows(), config.n_vocab - first);
+    parts.push_back(this->part(Phase::head, own ? "output" : "token_embd", config.n_vocab,
+                               config.n_embd, first, rows, Buffer::logits)
+                        .matrix);
+  }
+  return parts;
 }
 
 int Binder::table(std::string_view name, int64_t rows, int64_t cols) {

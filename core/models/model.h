@@ -44,10 +44,10 @@ struct Product {
   Buffer out = Buffer::branch;
 };
 
-// A worker's view of some consecutive tokens of a pass in one layer.
+// A worker's view of some consecutive tokens of a pass in one layer or one part of the head.
 struct Work {
   int worker;
-  int64_t layer;
+  int64_t layer;        // or part of the head
   int64_t first_token;  // in the pass
   int64_t n_tokens;
 };
@@ -74,7 +74,15 @@ class Model {
 
   int embedding_slot() const { return 0; }
   int layer_slot(int64_t layer) const { return static_cast<int>(layer) + 1; }
-  int head_slot() const { return static_cast<int>(config_.n_layers) + 1; }
+  // Of what all of the head's parts need and, where there is only one part, of that.
+  int head_slot() const { return layer_slot(config_.n_layers); }
+  int n_head_parts() const { return n_head_parts_; }
+  int head_part_slot(int part) const { return head_slot() + (n_head_parts_ > 1 ? 1 + part : 0); }
+  int64_t head_part_rows() const { return head_part_rows_; }  // the last may have fewer
+
+  // The table of the tokens' rows; with single_rows only those are held that a pass needs.
+  int token_table() const { return token_table_; }
+  bool single_rows() const { return config_.cut.single_rows; }
 
   // The steps. Every worker of a pass calls them: they read nothing that changes while the pass
   // lives but through its steps.
@@ -83,10 +91,12 @@ class Model {
   virtual void run_head(Pass& pass, const Work& work) const = 0;   // one token's logits
 
  protected:
-  explicit Model(const Config& config)
-      : config_(config), needs_(static_cast<int>(config.n_layers) + 2) {}
+  explicit Model(const Config& config);
 
   Config config_;
+  int64_t head_part_rows_;
+  int n_head_parts_;
+  int token_table_ = -1;
   Needs needs_;
   std::vector<Use> uses_;
   std::vector<LayerShape> layers_;
@@ -119,8 +129,11 @@ class Binder {
   // Of both `rows` rows from `first` on; the tensors have all_rows.
   Product part(Phase phase, std::string_view name, int64_t all_rows, int64_t cols, int64_t first,
                int64_t rows, Buffer out, bool bias = false);
-  // The matrix of logits: output.weight or, where the file has none, the embedding's, again.
-  int logits(int embedding);
+  // token_embd.weight, the model's token_table().
+  void token_table();
+  // The matrix of logits, part by part: output.weight or, where the file has none, the tokens'
+  // table, again.
+  std::vector<int> logits();
 
   // Single tensors, by their whole name: the handle.
   int table(std::string_view name, int64_t rows, int64_t cols);  // of which single rows are read

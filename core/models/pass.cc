@@ -26,9 +26,14 @@ Pass::Widths Pass::widths_of(const Model& model) {
   return widths;
 }
 
+// What sees both ways needs the keys and values of all of the pass before its first token attends.
+int64_t Pass::block_tokens_of(const Model& model) {
+  return std::ranges::any_of(model.layers(), &LayerShape::both_ways) ? INT64_MAX : kBlockTokens;
+}
+
 uint64_t Pass::activation_bytes(const Model& model, int64_t n_tokens) {
   const Widths widths = widths_of(model);
-  const int64_t block = std::min(n_tokens, kBlockTokens);
+  const int64_t block = std::min(n_tokens, block_tokens_of(model));
   const int64_t floats =
       n_tokens * model.config().n_embd + block * widths.block + padded_rows(model.config().n_vocab);
   uint64_t bytes = 4 * static_cast<uint64_t>(floats) + Activations::bytes(widths.cols, block);
@@ -58,7 +63,8 @@ Pass::Pass(const Model& model, const Weights& weights, const Kernels& kernels, P
       kernels_(kernels),
       pool_(pool),
       profile_(profile),
-      widths_(widths_of(model)) {}
+      widths_(widths_of(model)),
+      block_tokens_(block_tokens_of(model)) {}
 
 Status Pass::prepare() {
   for (int i = 0; i < pool_.size(); ++i) {
@@ -90,7 +96,7 @@ Status Pass::begin(KvCache& cache, std::span<const int32_t> tokens) {
   const auto n = static_cast<int64_t>(tokens.size());
   const int64_t first = cache.positions();
   SLUICE_TRY(make_room(x_, n * model_.config().n_embd));
-  const int64_t block = std::min(n, kBlockTokens);
+  const int64_t block = std::min(n, block_tokens_);
   if (block > block_capacity_) {
     block_capacity_ = 0;
     shared_ = Activations();
@@ -112,24 +118,29 @@ Status Pass::begin(KvCache& cache, std::span<const int32_t> tokens) {
   n_tokens_ = n;
   first_position_ = first;
   for (Worker& worker : workers_) worker.overflowed = false;
-  pool_.run([this, n](int worker) { model_.embed(*this, Work{worker, 0, 0, n}); });
   return {};
+}
+
+void Pass::embed(int64_t first, int64_t n) {
+  pool_.run([this, first, n](int worker) { model_.embed(*this, Work{worker, 0, first, n}); });
 }
 
 // A layer has five phases: q/k/v | attention | output | gate, up | down. What would need further
 // ones (norms, quantizing) every worker does itself for a single token; for more tokens it is
 // shared out. Outside of share_out's bodies nothing may be read that ever changes (Pool::run).
 void Pass::run_block(int64_t layer, int64_t index) {
-  const int64_t first = index * kBlockTokens;
-  const int64_t n = std::min(kBlockTokens, n_tokens_ - first);
+  const int64_t first = index * block_tokens_;
+  const int64_t n = std::min(block_tokens_, n_tokens_ - first);
   pool_.run([this, layer, first, n](int worker) {
     model_.run_layer(*this, Work{worker, layer, first, n});
   });
 }
 
-void Pass::finish(int64_t index, float* out) {
-  logits_ = out;
-  pool_.run([this, index](int worker) { model_.run_head(*this, Work{worker, 0, index, 1}); });
+void Pass::run_head(int64_t index, int part, float* out) {
+  logits_ = out + part * model_.head_part_rows();
+  pool_.run([this, index, part](int worker) {
+    model_.run_head(*this, Work{worker, part, index, 1});
+  });
 }
 
 bool Pass::overflowed() const { return std::ranges::any_of(workers_, &Worker::overflowed); }

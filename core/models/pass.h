@@ -1,9 +1,9 @@
 // The forward pass: its buffers, its workers, and the steps that families share (models/model.h
 // puts them in order), each with the threading inside.
 //
-// It is layer-major and the caller brings the layers: begin(tokens), then run_layer(l) for every
-// layer once its slot is resident, then finish(). One pass serves prompt and decode, and weights
-// that are there, still arriving or streamed; it is used for one timeline after another.
+// It is layer-major and the caller brings the weights: begin(tokens), embed(), then run_block() of
+// every layer once its slot is resident, then logits(). One pass serves prompt and decode, and
+// weights that are there, still arriving or streamed; it is used for one timeline after another.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,9 @@ enum class Activation : uint8_t { silu, gelu };
 
 class Pass {
  public:
-  // Tokens that are computed side by side; a longer prompt goes through a layer in blocks. (In wasm
-  // fewer: memory is scarcer, and a slice of the work is to be short.)
+  // Tokens that are computed side by side; a longer prompt goes through a layer in blocks, but for
+  // a model with layers that see both ways. (In wasm fewer: memory is scarcer, and a slice of the
+  // work is to be short.)
 #if defined(__wasm__)
   static constexpr int64_t kBlockTokens = 128;
 #else
@@ -56,25 +57,25 @@ class Pass {
   // angles that are too large) the cache may have room for more.
   Status begin(KvCache& cache, std::span<const int32_t> tokens);
   int64_t n_tokens() const { return n_tokens_; }
-  int64_t n_blocks() const { return (n_tokens_ + kBlockTokens - 1) / kBlockTokens; }
+  int64_t n_blocks() const { return (n_tokens_ - 1) / block_tokens_ + 1; }
+  // The rows of n tokens from `first` on go to the residual stream; all of them before a layer.
+  void embed(int64_t first, int64_t n);
   // One block of the pass through one layer; blocks ascending, layers ascending.
   void run_block(int64_t layer, int64_t block);
-  void run_layer(int64_t layer) {
-    for (int64_t block = 0; block < n_blocks(); ++block) run_block(layer, block);
-  }
-  // out[n_vocab padded to 16] = logits of token `index` of the pass, once all layers have run.
-  void finish(int64_t index, float* out);
+  // Logits of token `index` of the pass, once all layers have run: those of a part of the head, at
+  // their places in out[n_vocab padded to 16].
+  void run_head(int64_t index, int part, float* out);
   // Has the pass come to a number that is NaN, infinite or 2^48 and more? Looked at after each
-  // run_block and finish; its results are then of no use. The same for every kernel table.
+  // run_block and of all logits; its results are then of no use. The same for every kernel table.
   bool overflowed() const;
 
   // What the phases have taken since the last call; nothing unless made to profile.
   std::vector<PhaseTime> take_profile();
 
   // --- the steps (steps.cc): every worker calls the same ones in the same order ----------------
-  // Residual = rows of a table, one for each token, times `scale`, plus (unless -1) the row of
-  // `positions` that its position has.
-  void embed(const Work& work, int table, float scale = 1, int positions = -1);
+  // Residual = rows of the model's token_table(), one for each token, times `scale`, plus (unless
+  // -1) the row of `positions` that its position has.
+  void embed(const Work& work, float scale = 1, int positions = -1);
   // Products with the normed residual, dealt out together so that small matrices leave no worker
   // idle.
   void project(const Work& work, const Norm& norm, std::initializer_list<Product> products);
@@ -90,7 +91,8 @@ class Pass {
   void feed_gelu(const Work& work, const Norm& norm, const Product& hidden);
   // Residual += the product with hidden, normed where a norm is given.
   void add_hidden(const Work& work, const Product& down, const Norm& norm = {});
-  void logits(const Work& work, const Norm& norm, int matrix);
+  // Products with the normed residual, of one part of the head.
+  void logits(const Work& work, const Norm& norm, std::span<const int> parts);
 
  private:
   static constexpr size_t kBlockBuffers = 7;   // from Buffer::q to Buffer::branch
@@ -140,6 +142,7 @@ class Pass {
     int64_t head_dim;
   };
   static Widths widths_of(const Model& model);
+  static int64_t block_tokens_of(const Model& model);
 
   const Model& model_;
   const Weights& weights_;
@@ -147,15 +150,16 @@ class Pass {
   Pool& pool_;
   const bool profile_;
   const Widths widths_;
+  const int64_t block_tokens_;
   std::vector<Worker> workers_;
   std::vector<RopeTable> ropes_;  // as the model's; made at the first pass, then growing
 
   // The pass in progress.
   KvCache* cache_ = nullptr;
-  std::span<const int32_t> tokens_;  // while it begins
+  std::span<const int32_t> tokens_;  // until all are embedded
   int64_t n_tokens_ = 0;
   int64_t first_position_ = 0;
-  float* logits_ = nullptr;     // while it finishes
+  float* logits_ = nullptr;     // of the part of the head that runs
   AlignedBuffer x_;             // [n_tokens][n_embd] residual stream
   int64_t block_capacity_ = 0;  // tokens that the buffers below hold
   Activations shared_;

@@ -19,7 +19,7 @@ constexpr Family kFamilies[] = {
 
 }  // namespace
 
-Result<std::unique_ptr<Model>> make_model(const Gguf& gguf) {
+Result<std::unique_ptr<Model>> make_model(const Gguf& gguf, const Cut& cut) {
   SLUICE_ASSIGN(const auto architecture, gguf.get_string("general.architecture"));
   if (!architecture.has_value()) {
     return fail(Code::bad_file,
@@ -28,7 +28,8 @@ Result<std::unique_ptr<Model>> make_model(const Gguf& gguf) {
   std::string known;
   for (const Family& family : kFamilies) {
     if (family.architecture == *architecture) {
-      SLUICE_ASSIGN(const Config config, read_config(gguf, family.architecture));
+      SLUICE_ASSIGN(Config config, read_config(gguf, family.architecture));
+      config.cut = cut;
       return family.make(gguf, config, family.variant);
     }
     known += concat(known.empty() ? "" : ", ", family.architecture);

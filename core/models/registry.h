@@ -27,7 +27,7 @@ struct Family {
 };
 
 // The model of a file, as MakeModel says; unsupported_model, naming those that there are, for an
-// architecture that isn't in the list.
-Result<std::unique_ptr<Model>> make_model(const Gguf& gguf);
+// architecture that isn't in the list; invalid_argument for a cut that can't be.
+Result<std::unique_ptr<Model>> make_model(const Gguf& gguf, const Cut& cut = {});
 
 }  // namespace sluice

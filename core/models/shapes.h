@@ -17,7 +17,10 @@ struct LayerShape {
   int64_t n_ff = 0;
   int64_t cache = 0;   // the layer whose keys and values it reads: its own, or an earlier one
   int rope = -1;       // which of the model's tables turns its heads; -1: none
-  int64_t window = 0;  // positions that a token sees, its own the last; 0: all up to its own
+  // Positions that a token sees: `window` of them, its own the last; 0: all up to its own. Both
+  // ways: those at most window / 2 away from its own; 0: all of the pass.
+  int64_t window = 0;
+  bool both_ways = false;
   float scale = 1;     // of the scores
 
   int64_t q_rows() const { return n_heads * head_dim; }

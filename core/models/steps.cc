@@ -48,18 +48,19 @@ void Pass::check(int worker, const float* x, int64_t n) {
   if (seen >> 31 != 0) workers_[static_cast<size_t>(worker)].overflowed = true;
 }
 
-void Pass::embed(const Work& work, int table, float scale, int positions) {
+void Pass::embed(const Work& work, float scale, int positions) {
   share_out(Phase::embedding, work.worker, work.n_tokens, [&](Share mine) {
     const int64_t n = model_.config().n_embd;
     float* learned = worker(work.worker).one.rows_of(n).row(0);
     for (int64_t t = mine.begin; t < mine.end; ++t) {
       float* x = row(Buffer::residual, work, t, n);
-      read_row(weights_.matrix(table), tokens_[static_cast<size_t>(t)], x);
+      weights_.read_row(model_.token_table(), tokens_[static_cast<size_t>(work.first_token + t)],
+                        x);
       if (scale != 1) {
         for (int64_t i = 0; i < n; ++i) x[i] = x[i] * scale;
       }
       if (positions < 0) continue;
-      read_row(weights_.matrix(positions), first_position_ + t, learned);
+      weights_.read_row(positions, first_position_ + work.first_token + t, learned);
       kernels_.add(learned, n, x);
     }
   });
@@ -192,8 +193,8 @@ void Pass::add_hidden(const Work& work, const Product& down, const Norm& norm) {
   add_product(Phase::down, work, {Buffer::hidden, cols, {}}, down, norm);
 }
 
-void Pass::logits(const Work& work, const Norm& norm, int matrix) {
-  const Product head{matrix, -1, Buffer::logits};
+void Pass::logits(const Work& work, const Norm& norm, std::span<const int> parts) {
+  const Product head{parts[static_cast<size_t>(work.layer)], -1, Buffer::logits};
   multiply(Phase::head, work, {Buffer::residual, model_.config().n_embd, norm}, Use::keep,
            {&head, 1});
 }
@@ -262,7 +263,9 @@ void Pass::attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_
         .q = row(Buffer::q, work, token, shape.q_rows()) + at,
         .q_stride = padded_rows(shape.q_rows()),
         .position = first_position_ + work.first_token + token,
+        .end = first_position_ + n_tokens_,
         .window = shape.window,
+        .both_ways = shape.both_ways,
         .n_tokens = static_cast<int>(n_tokens),
         .n_heads = static_cast<int>(std::min<int64_t>(kMaxQueries, (kv_head + 1) * group - head)),
         .head_dim = static_cast<int>(shape.head_dim),

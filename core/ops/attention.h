@@ -13,8 +13,10 @@ namespace sluice {
 struct Heads {
   const float* q;  // [n_tokens][q_stride], of which [n_heads][head_dim] count
   int64_t q_stride;
-  int64_t position;  // of the first token; each sees the positions up to its own
-  int64_t window;    // and of these its own and the window - 1 before it; 0: all of them
+  int64_t position;  // of the first token
+  int64_t end;       // positions that there are, those of these tokens included
+  int64_t window;    // as in LayerShape (models/shapes.h)
+  bool both_ways;
   int n_tokens;
   int n_heads;  // n_tokens * n_heads <= kMaxQueries
   int head_dim;
@@ -54,16 +56,21 @@ void attend(const Kernels& kernels, const ChunkOf& chunk_of, const Heads& heads,
   args.sum = scratch.sum_.as<float>();
   args.values = scratch.values_.as<float>();
   args.scratch = scratch.work_.as<float>();
-  const int64_t end = heads.position + heads.n_tokens;  // the last token's position is its last
-  // The first position that the first token sees; other tokens see none before it.
-  const int64_t begin =
-      heads.window == 0 ? 0 : std::max<int64_t>(heads.position + 1 - heads.window, 0);
+  // What the first token sees: positions first_seen .. end_seen - 1; for each token behind it both
+  // are one more.
+  const bool all = heads.window == 0;
+  const int64_t ahead = !heads.both_ways ? 0 : all ? heads.end : heads.window / 2;
+  const int64_t end_seen = heads.position + 1 + ahead;
+  const int64_t first_seen =
+      heads.position - (heads.both_ways ? heads.window / 2 : heads.window - 1);
+  const int64_t begin = all ? 0 : std::max<int64_t>(first_seen, 0);
+  const int64_t end = std::min(end_seen + heads.n_tokens - 1, heads.end);
   for (int64_t chunk = begin / kKvChunk; chunk * kKvChunk < end; ++chunk) {
     const int64_t first = chunk * kKvChunk;
     args.chunk = chunk_of(chunk);
-    args.n_visible = static_cast<int>(std::min<int64_t>(heads.position + 1 - first, kKvChunk));
-    args.n_before =
-        heads.window == 0 ? kNoWindow : static_cast<int>(heads.position + 1 - heads.window - first);
+    args.n_visible = static_cast<int>(std::min<int64_t>(end_seen - first, kKvChunk));
+    args.n_before = all ? kNoWindow : static_cast<int>(first_seen - first);
+    args.n_filled = static_cast<int>(std::min<int64_t>(heads.end - first, kKvChunk));
     args.first = first <= begin;
     kernels.attend(args);
   }

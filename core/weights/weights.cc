@@ -9,10 +9,16 @@ namespace sluice {
 
 // --- places --------------------------------------------------------------------------------------
 
-Weights::Weights(const Needs& needs, const Turns& turns)
-    : turns_(turns), slots_(static_cast<size_t>(needs.n_slots())) {
+Weights::Weights(const Needs& needs, const Turns& turns, const SingleRows& rows)
+    : turns_(turns), single_(rows), slots_(static_cast<size_t>(needs.n_slots())) {
   for (const Piece& piece : needs.pieces()) {
     Part part;
+    if (static_cast<int>(parts_.size()) == single_.table) {
+      part.piece = piece;
+      parts_.push_back(std::move(part));
+      make_row_places();
+      continue;
+    }
     part.piece = piece;
     part.matrix = Matrix{piece.type, piece.rows, piece.cols, nullptr, !piece.is_vector};
     part.unit = piece.bytes;
@@ -30,14 +36,16 @@ Weights::Weights(const Needs& needs, const Turns& turns)
     order_.insert(place, static_cast<int>(parts_.size()));
     parts_.push_back(std::move(part));
   }
-  for (int slot = 0; slot < needs.n_slots(); ++slot) {
-    if (turns_.has(slot)) {
+  if (turns_.taken()) {
+    for (const int slot : turns_.slots) {
+      at(slot).in_turns = true;
       turn_bytes_ = std::max(turn_bytes_, at(slot).bytes);
-    } else {
-      bytes_ += at(slot).bytes;
     }
+    bytes_ += turn_bytes_ * static_cast<uint64_t>(turns_.places);
   }
-  if (turns_.taken()) bytes_ += turn_bytes_ * static_cast<uint64_t>(turns_.places);
+  for (const Slot& slot : slots_) {
+    if (!slot.in_turns) bytes_ += slot.bytes;
+  }
 }
 
 // A vector of 16-bit floats keeps its file bytes behind the f32 values it is widened to.
@@ -51,14 +59,19 @@ uint64_t Weights::memory_of(const Part& part) {
 Status Weights::allocate() {
   SLUICE_ASSIGN(memory_, AlignedBuffer::allocate_uninitialized(bytes_, "the weights"));
   uint8_t* memory = memory_.data();
-  for (size_t slot = 0; slot < slots_.size(); ++slot) {
-    if (turns_.has(static_cast<int>(slot))) continue;
-    slots_[slot].memory = memory;
-    memory += slots_[slot].bytes;
+  for (Slot& slot : slots_) {
+    if (slot.in_turns) continue;
+    slot.memory = memory;
+    memory += slot.bytes;
   }
   for (int i = 0; turns_.taken() && i < turns_.places; ++i) {
     free_places_.push_back(memory);
     memory += turn_bytes_;
+  }
+  for (RowPlace& place : row_places_) {
+    place.part.place = memory;
+    place.part.matrix.data = memory;
+    memory += memory_of(place.part);
   }
   return {};
 }
@@ -66,7 +79,7 @@ Status Weights::allocate() {
 // Gives an absent slot a place; false where none is free.
 bool Weights::begin(int index) {
   Slot& slot = at(index);
-  if (turns_.has(index)) {
+  if (slot.in_turns) {
     if (free_places_.empty()) return false;
     slot.memory = free_places_.back();
     free_places_.pop_back();
@@ -101,15 +114,17 @@ void Weights::empty(int index) {
     part.place = nullptr;
     part.matrix.data = nullptr;
   }
-  if (turns_.has(index)) free_places_.push_back(std::exchange(slot.memory, nullptr));
+  if (slot.in_turns) free_places_.push_back(std::exchange(slot.memory, nullptr));
 }
 
 // An absent slot that is needed now takes the place of the one that is needed last, unless bytes
 // are on their way there.
 void Weights::make_room(int index) {
-  if (!turns_.has(index) || at(index).state != SlotState::absent || !free_places_.empty()) return;
-  for (int ahead = turns_.n - 1; ahead > 0; --ahead) {
-    const int other = turns_.first + (index - turns_.first + ahead) % turns_.n;
+  if (!at(index).in_turns || at(index).state != SlotState::absent || !free_places_.empty()) return;
+  const auto turn = std::ranges::lower_bound(turns_.slots, index) - turns_.slots.begin();
+  const size_t n = turns_.slots.size();
+  for (size_t ahead = n - 1; ahead > 0; --ahead) {
+    const int other = turns_.slots[(static_cast<size_t>(turn) + ahead) % n];
     const Slot& slot = at(other);
     const bool asked = std::ranges::any_of(
         slot.parts, [&](int part) { return parts_[static_cast<size_t>(part)].asked > 0; });
@@ -133,7 +148,7 @@ std::optional<Weights::Lease> Weights::lease(int slot) {
 
 void Weights::release(int slot) {
   const std::lock_guard lock(mutex_);
-  if (--at(slot).leases > 0 || !turns_.has(slot)) return;
+  if (--at(slot).leases > 0 || !at(slot).in_turns) return;
   empty(slot);
   // It has just run: its place is the next one's, and not its own again.
   if (position_ == slot) position_ = (slot + 1) % static_cast<int>(slots_.size());
@@ -149,6 +164,7 @@ void Weights::let_go(int slot) {
 std::vector<Want> Weights::wants(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   std::vector<Want> wants;
+  if (!want_rows(bytes, wants)) return wants;
   const auto n_slots = static_cast<int>(slots_.size());
   for (int ahead = 0; ahead < n_slots; ++ahead) {
     const int index = (position_ + ahead) % n_slots;
@@ -161,7 +177,9 @@ std::vector<Want> Weights::wants(uint64_t bytes) {
       if (n > bytes) n = std::min(n, std::max(bytes / part.unit, uint64_t{1}) * part.unit);
       if (n > 0 && n > bytes && !wants.empty()) return wants;
       if (n > 0) {
-        wants.push_back({part.piece.begin + part.asked,
+        const uint64_t begin = part.piece.begin + part.asked;
+        if (!rows_on_the_way({begin, begin + n}).empty()) return wants;
+        wants.push_back({begin,
                          {part.place + part.asked, static_cast<size_t>(n)},
                          part.unit});
       }
@@ -178,17 +196,38 @@ Status Weights::filled(uint64_t offset, uint64_t n) {
   if (n > UINT64_MAX - offset) {
     return fail(Code::invalid_argument, n, " bytes from ", offset, " on are more than a file has");
   }
-  const auto end_of = [&](int handle) {
+  std::vector<std::pair<RowPlace*, Range>> rows;
+  if (single_.table >= 0) {
+    const std::lock_guard lock(mutex_);
+    rows = rows_on_the_way({offset, offset + n});
+  }
+  uint64_t at = offset;
+  for (const auto& [place, range] : rows) {
+    const uint64_t begin = place->part.piece.begin;
+    SLUICE_TRY(take_pieces({at, begin + range.begin}));
+    SLUICE_TRY(take(place->part, range));
+    at = begin + range.end;
+  }
+  return take_pieces({at, offset + n});
+}
+
+// The first of order_ that ends behind byte `at`.
+std::vector<int>::const_iterator Weights::piece_behind(uint64_t at) const {
+  return std::ranges::upper_bound(order_, at, {}, [&](int handle) {
     const Piece& piece = parts_[static_cast<size_t>(handle)].piece;
     return piece.begin + piece.bytes;
-  };
-  auto it = std::ranges::upper_bound(order_, offset, {}, end_of);
-  for (; it != order_.end(); ++it) {
+  });
+}
+
+// These bytes of the file have come for pieces alone.
+Status Weights::take_pieces(Range bytes) {
+  if (bytes.begin == bytes.end) return {};
+  for (auto it = piece_behind(bytes.begin); it != order_.end(); ++it) {
     Part& part = parts_[static_cast<size_t>(*it)];
     const Piece& piece = part.piece;
-    if (piece.begin >= offset + n) break;
-    SLUICE_TRY(take(part, {std::max(offset, piece.begin) - piece.begin,
-                           std::min(offset + n, piece.begin + piece.bytes) - piece.begin}));
+    if (piece.begin >= bytes.end) break;
+    SLUICE_TRY(take(part, {std::max(bytes.begin, piece.begin) - piece.begin,
+                           std::min(bytes.end, piece.begin + piece.bytes) - piece.begin}));
   }
   return {};
 }
@@ -212,6 +251,123 @@ Status Weights::offer(uint64_t offset, std::span<const uint8_t> bytes) {
     SLUICE_TRY(take(part, {0, n}));
   }
   return {};
+}
+
+// --- single rows ---------------------------------------------------------------------------------
+//
+// A head may be the same tensor, bound once more in pieces. No byte is on the way to both a row and
+// a piece, so that it is clear where those that are filled have gone.
+
+// The row is none yet; its place has the size of each.
+void Weights::make_row_places() {
+  const Piece& table = parts_[static_cast<size_t>(single_.table)].piece;
+  RowPlace place;
+  place.part.piece = table;
+  place.part.piece.slot = -1;
+  place.part.piece.rows = 1;
+  place.part.piece.bytes = table.bytes / static_cast<uint64_t>(table.rows);
+  place.part.unit = place.part.piece.bytes;
+  place.part.matrix = Matrix{table.type, 1, table.cols, nullptr, false};
+  row_places_.assign(static_cast<size_t>(std::min(single_.places, table.rows)), place);
+  bytes_ += memory_of(place.part) * row_places_.size();
+}
+
+// One that no row of the last request has and no bytes are on the way to; null where there is none.
+Weights::RowPlace* Weights::place_for_row() {
+  for (size_t i = 0; i < row_places_.size(); ++i) {
+    RowPlace& place = row_places_[next_row_place_];
+    next_row_place_ = (next_row_place_ + 1) % row_places_.size();
+    if (place.request != row_requests_ && !place.on_the_way()) return &place;
+  }
+  return nullptr;
+}
+
+bool Weights::lease_rows(std::span<const int32_t> rows) {
+  const std::lock_guard lock(mutex_);
+  const Piece& table = parts_[static_cast<size_t>(single_.table)].piece;
+  ++row_requests_;
+  for (const int64_t row : rows) {
+    if (const auto known = place_of_row_.find(row); known != place_of_row_.end())
+      row_places_[known->second].request = row_requests_;
+  }
+  bool all = true;
+  for (const int64_t row : rows) {
+    if (const auto known = place_of_row_.find(row); known != place_of_row_.end()) {
+      const Part& part = row_places_[known->second].part;
+      all = all && part.done == part.piece.bytes;
+      continue;
+    }
+    all = false;
+    RowPlace* place = place_for_row();
+    if (place == nullptr) continue;
+    place_of_row_.erase(place->row);
+    place_of_row_[row] = static_cast<size_t>(place - row_places_.data());
+    place->row = row;
+    place->request = row_requests_;
+    Part& part = place->part;
+    part.piece.first_row = table.first_row + row;
+    part.piece.begin = table.begin + static_cast<uint64_t>(row) * part.piece.bytes;
+    part.asked = part.done = 0;
+    part.arrived.clear();
+  }
+  return all;
+}
+
+// False where `bytes` don't suffice for all rows that are wanted.
+bool Weights::want_rows(uint64_t& bytes, std::vector<Want>& wants) {
+  for (RowPlace& place : row_places_) {
+    Part& part = place.part;
+    const Piece& row = part.piece;
+    if (place.row < 0 || place.request != row_requests_ || part.asked > 0) continue;
+    if (piece_on_the_way({row.begin, row.begin + row.bytes})) continue;
+    if (row.bytes > bytes && !wants.empty()) return false;
+    wants.push_back({row.begin, {part.place, static_cast<size_t>(row.bytes)}, part.unit});
+    part.asked = row.bytes;
+    bytes -= std::min(bytes, row.bytes);
+  }
+  return true;
+}
+
+// The rows that any of these bytes of the file is on the way to, ascending, and which of their own.
+std::vector<std::pair<Weights::RowPlace*, Weights::Range>> Weights::rows_on_the_way(Range bytes) {
+  std::vector<std::pair<RowPlace*, Range>> rows;
+  if (row_places_.empty()) return rows;
+  const Piece& table = parts_[static_cast<size_t>(single_.table)].piece;
+  const uint64_t row_bytes = row_places_[0].part.piece.bytes;
+  const uint64_t begin = std::max(bytes.begin, table.begin);
+  const uint64_t end = std::min(bytes.end, table.begin + table.bytes);
+  for (uint64_t at = begin; at < end;) {
+    const uint64_t row = (at - table.begin) / row_bytes;
+    const uint64_t first = table.begin + row * row_bytes;
+    const uint64_t next = std::min(first + row_bytes, end);
+    const auto known = place_of_row_.find(static_cast<int64_t>(row));
+    if (known != place_of_row_.end() && row_places_[known->second].on_the_way())
+      rows.push_back({&row_places_[known->second], {at - first, next - first}});
+    at = next;
+  }
+  return rows;
+}
+
+// Whether any of these bytes of the file is on the way to a piece.
+bool Weights::piece_on_the_way(Range bytes) const {
+  for (auto it = piece_behind(bytes.begin); it != order_.end(); ++it) {
+    const Part& part = parts_[static_cast<size_t>(*it)];
+    const Piece& piece = part.piece;
+    if (piece.begin >= bytes.end) break;
+    const Range range{std::max(bytes.begin, piece.begin) - piece.begin,
+                      std::min(bytes.end, piece.begin + piece.bytes) - piece.begin};
+    const bool here = std::ranges::any_of(part.arrived, [&](const Range& arrived) {
+      return arrived.begin <= range.begin && range.end <= arrived.end;
+    });
+    if (part.place != nullptr && part.asked > range.begin && !here) return true;
+  }
+  return false;
+}
+
+void Weights::read_row(int handle, int64_t row, float* out) const {
+  if (handle != single_.table) return sluice::read_row(matrix(handle), row, out);
+  const RowPlace& place = row_places_[place_of_row_.find(row)->second];
+  sluice::read_row(place.part.matrix, 0, out);
 }
 
 // --- packing -------------------------------------------------------------------------------------
@@ -312,6 +468,7 @@ void Weights::complete(Part& part) {
     auto* widened = reinterpret_cast<float*>(const_cast<uint8_t*>(matrix.data));
     traits(matrix.type).dequantize(part.place, matrix.cols, widened);
   }
+  if (part.piece.slot < 0) return;  // a single row
   Slot& slot = at(part.piece.slot);
   if (--slot.missing > 0) return;
   slot.state.store(SlotState::resident, std::memory_order_release);
@@ -321,14 +478,16 @@ void Weights::complete(Part& part) {
 uint64_t Weights::held_bytes() const {
   const std::lock_guard lock(mutex_);
   uint64_t total = 0;
-  for (const Part& part : parts_) {
-    if (part.place == nullptr) continue;
+  const auto add = [&](const Part& part) {
+    if (part.place == nullptr) return;
     if (part.done == part.piece.bytes) {
       total += memory_of(part);
     } else {
       for (const Range& range : part.arrived) total += range.end - range.begin;
     }
-  }
+  };
+  for (const Part& part : parts_) add(part);
+  for (const RowPlace& place : row_places_) add(place.part);
   return total;
 }
 

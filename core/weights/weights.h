@@ -7,8 +7,9 @@
 // There they are packed, strip by strip (quant/matrix.h). A weight, scale or min that is NaN or
 // infinite is refused as it comes: what it gives differs by instruction set.
 //
-// Where not all layers fit, their slots take turns in fewer places: a layer that has run is let go
-// and its place goes to the next layer that is absent.
+// Where not all of it fits, slots take turns in fewer places (one that has run is let go and its
+// place goes to the next one that is absent), and of an embedding only the rows are held that a pass
+// needs.
 #pragma once
 
 #include <atomic>
@@ -17,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -36,21 +38,25 @@ struct Want {
   uint64_t unit = 1;  // bytes that are packed together: a part of a want best has whole units
 };
 
-// The slots first .. first + n - 1 take turns in `places` places; each has its own where places is
-// 0 or n and more.
+// Slots, ascending, that take turns in `places` places; each has its own where places is 0 or there
+// are as many.
 struct Turns {
-  int first = 0;
-  int n = 0;
+  std::vector<int> slots;
   int places = 0;
 
-  bool taken() const { return places > 0 && places < n; }
-  bool has(int slot) const { return taken() && slot >= first && slot < first + n; }
+  bool taken() const { return places > 0 && static_cast<size_t>(places) < slots.size(); }
+};
+
+// Of the matrix `table`, which only rows are read of, `places` rows are held.
+struct SingleRows {
+  int table = -1;
+  int64_t places = 0;
 };
 
 class Weights {
  public:
   // Nothing of them is here yet.
-  explicit Weights(const Needs& needs, const Turns& turns = {});
+  explicit Weights(const Needs& needs, const Turns& turns = {}, const SingleRows& rows = {});
   Weights(const Weights&) = delete;
   Weights& operator=(const Weights&) = delete;
 
@@ -63,7 +69,8 @@ class Weights {
   // (lease), at most `bytes` bytes but at least one unit. Each want is given once. Its place stays
   // until it is filled.
   std::vector<Want> wants(uint64_t bytes);
-  // The n bytes from `offset` on are where wants() said; those of no tensor aren't looked at.
+  // The n bytes from `offset` on are where wants() said; those of no tensor, and of a table of
+  // single rows those that nobody asked for, aren't looked at.
   // bad_file, with tensor and row, where they have a number that isn't finite; these weights are
   // then of no more use. invalid_argument for bytes of a tensor that are there already, or that no
   // want has named.
@@ -76,7 +83,10 @@ class Weights {
   SlotState state(int slot) const {
     return slots_[static_cast<size_t>(slot)].state.load(std::memory_order_acquire);
   }
-  bool resident() const { return resident_slots_.load() == static_cast<int>(slots_.size()); }
+  // All of them are here, so that nothing more is wanted.
+  bool resident() const {
+    return single_.table < 0 && resident_slots_.load() == static_cast<int>(slots_.size());
+  }
 
   // --- using them ------------------------------------------------------------------------------
   // Keeps a slot resident while it lives. A slot that takes turns is let go with its last lease.
@@ -107,6 +117,13 @@ class Weights {
   // stay as they are.
   void let_go(int slot);
 
+  // Execution has come to these rows of the table of single rows, at most as many different ones as
+  // it has places: are they all here? Where not, they are wanted before all else. They stay until
+  // other rows are asked for.
+  bool lease_rows(std::span<const int32_t> rows);
+
+  // Row `row` of a matrix as f32, to out[cols]; of single rows, one that is leased.
+  void read_row(int handle, int64_t row, float* out) const;
   // Valid while the slot is leased, or resident and never let go.
   const Matrix& matrix(int handle) const { return parts_[static_cast<size_t>(handle)].matrix; }
   const float* vector(int handle) const {
@@ -114,7 +131,7 @@ class Weights {
   }
 
  private:
-  // Bytes of a piece, counted from its first.
+  // Bytes of a piece, counted from its first, or of the file.
   struct Range {
     uint64_t begin = 0;
     uint64_t end = 0;
@@ -134,10 +151,18 @@ class Weights {
     std::atomic<SlotState> state{SlotState::absent};
     uint64_t bytes = 0;         // of memory
     uint8_t* memory = nullptr;  // its place
+    bool in_turns = false;
     int leases = 0;
     int missing = 0;         // parts not yet complete
     size_t asking = 0;       // the first of `parts` that is not asked for
     std::vector<int> parts;  // as they were bound
+  };
+  // A place for a row of the table of single rows, and the row that has it.
+  struct RowPlace {
+    Part part;
+    int64_t row = -1;
+    uint64_t request = 0;  // the last one that asked for it
+    bool on_the_way() const { return part.asked > 0 && part.done < part.piece.bytes; }
   };
   // What a range that arrived completes.
   struct Complete {
@@ -154,12 +179,20 @@ class Weights {
   void complete(Part& part);
   Result<Complete> arrive(Part& part, Range range);
   Status take(Part& part, Range range);
+  Status take_pieces(Range bytes);
+  std::vector<int>::const_iterator piece_behind(uint64_t at) const;
+  void make_row_places();
+  RowPlace* place_for_row();
+  bool want_rows(uint64_t& bytes, std::vector<Want>& wants);
+  std::vector<std::pair<RowPlace*, Range>> rows_on_the_way(Range bytes);
+  bool piece_on_the_way(Range bytes) const;
   Status pack(const Part& part, const Complete& what, uint8_t* scratch) const;
   static Status check_rows(const Part& part, int64_t first, const uint8_t* rows, int64_t n);
 
   Turns turns_;
+  SingleRows single_;
   std::vector<Part> parts_;  // by handle
-  std::vector<int> order_;   // parts_ by their place in the file
+  std::vector<int> order_;   // parts_ by their place in the file, but the table of single rows
   uint64_t longest_strip_ = 0;
   uint64_t turn_bytes_ = 0;  // of a place that slots share
   uint64_t bytes_ = 0;
@@ -169,6 +202,10 @@ class Weights {
   std::vector<Slot> slots_;
   int position_ = 0;
   std::vector<uint8_t*> free_places_;
+  std::vector<RowPlace> row_places_;
+  std::unordered_map<int64_t, size_t> place_of_row_;  // changes in lease_rows() alone
+  uint64_t row_requests_ = 0;
+  size_t next_row_place_ = 0;  // that a new row tries to take
   std::vector<AlignedBuffer> scratch_;  // a strip each; those that nobody uses
   std::atomic<int> resident_slots_{0};
 };

@@ -59,13 +59,13 @@ export class Browser {
     return this.handle.version();
   }
 
-  /** Calls body({url, address}) while the model is served: `url` of an empty page, `address` of the model. */
-  async serving(model, body) {
+  /** Calls body({url, address}) while a checkout's library and the model are served: `url` of an empty page. */
+  async serving(model, checkout, body) {
     const server = await serve({
       dir: path.join(ROOT, 'e2e/harness'),
       port: 0,
       mounts: {
-        '/engine/': path.join(ROOT, 'web/engine/dist'),
+        '/engine/': path.join(checkout, 'web/engine/dist'),
         '/wllama/': path.join(WLLAMA, 'esm'),
         '/models/': path.dirname(model),
       },
@@ -79,7 +79,7 @@ export class Browser {
 
   /** `bypassCSP`: wllama starts its workers from blobs, which the served policy forbids. */
   async run(model, body, argument, { bypassCSP = false } = {}) {
-    return this.serving(model, async ({ url, address }) => {
+    return this.serving(model, ROOT, async ({ url, address }) => {
       const context = await this.handle.newContext({ bypassCSP });
       try {
         const page = await context.newPage();
@@ -221,7 +221,7 @@ async function decode_in_tab({ n, busy_ms }) {
  * thread) one whose own thread is busy all the while: {threads, visible, hidden, busy: [tokens a second]}.
  */
 export async function measure_page(browser, model, { n, r, threads }) {
-  return browser.serving(model, async ({ url, address }) => {
+  return browser.serving(model, ROOT, async ({ url, address }) => {
     const tabs = await Tabs.in(browser.handle);
     try {
       const tab = await tabs.open(url);

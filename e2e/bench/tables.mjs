@@ -72,6 +72,16 @@ export function page_text(result) {
   return `${result.model}: ${result.tokens} tokens in Chromium; medians of ${result.rounds}\n\n${aligned(table)}\n`;
 }
 
+/** This checkout beside another one: above 1 this one is faster. */
+export function against_text({ model, rounds, rows }) {
+  const table = [['', 'threads', 'prompt', 'decode', 'loading']];
+  for (const row of rows) {
+    const ratios = ['prompt', 'decode', 'loading'].map((name) => fixed(row[name]?.ratio, 3));
+    table.push([`${row.side} (${row.kernels})`, String(row.threads), ...ratios]);
+  }
+  return `${model}: rates, this checkout to the other; medians of ${rounds} pairs\n\n${aligned(table)}\n`;
+}
+
 /** From navigation to the first token. */
 export function first_token_text({ network, cpu, rounds, rows }) {
   const table = [['', 'first token ms', 'first paint ms', 'of the other']];

@@ -1,6 +1,7 @@
 // The bench's arithmetic: medians over rounds, shares of the machine, ratios.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ratios_of } from '../../e2e/bench/against.mjs';
 import { describe_machine, median, summarize } from '../../e2e/bench/figures.mjs';
 import { markdown_of, text_of } from '../../e2e/bench/tables.mjs';
 
@@ -81,4 +82,13 @@ test('tables hold the figures', () => {
   assert.match(markdown, /Chromium 1\.2/);
   assert.match(markdown, /\| m\.gguf \(256 \+ 32\) \| 160\.0 \| 40\.0 \| 20\.0 \| 10\.0 \|/);
   assert.match(markdown, /\| m\.gguf \| 0\.25, 0\.50 \| 50% \| 8% \| 25% \|/);
+});
+
+test('pairs of two checkouts: the median of their ratios, not the ratio of medians', () => {
+  const pair = (prompt, decode) => ({ prompt, decode });
+  const samples = {
+    this: [pair(10, 3), pair(40, 3), pair(90, NaN)],
+    against: [pair(10, 1), pair(20, 1), pair(30, 1)],
+  };
+  assert.deepEqual(ratios_of(samples), { prompt: { ratio: 2, ratios: [1, 2, 3] } });
 });
