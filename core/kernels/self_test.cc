@@ -8,7 +8,7 @@ namespace sluice {
 namespace {
 
 constexpr int64_t kCols = 256;
-constexpr int kTokens = 15;  // tiles of 8, 4, 2 and 1
+constexpr int kTokens = 3;  // wasm has tiles of 2 and 1
 
 // Sixteen rows of a type and kTokens quantized activations: any codes and q, the extreme ones
 // often; scales of 1/16.
