@@ -46,7 +46,13 @@ import {
 import { check_checkout, measure_against } from '../e2e/bench/against.mjs';
 import { NETWORKS, measure_first_token } from '../e2e/bench/first_token.mjs';
 import { SIDES, describe_machine, median, summarize } from '../e2e/bench/figures.mjs';
-import { against_text, first_token_text, markdown_of, page_text, text_of } from '../e2e/bench/tables.mjs';
+import {
+  against_text,
+  first_token_text,
+  markdown_of,
+  page_text,
+  text_of,
+} from '../e2e/bench/tables.mjs';
 
 const FLAGS = ['--page', '--first-token', '--quick'];
 const NUMBERS = { '-p': 'p', '-n': 'n', '-r': 'r', '--depth': 'depth', '--cpu': 'cpu' };
