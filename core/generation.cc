@@ -274,6 +274,8 @@ void Run::count_waiting(bool go_on) {
 // Whether a slot's weights are there, and stay until another slot's are asked for; where they
 // aren't, the slice is over.
 bool Engine::State::arrived(int slot, Event& event) {
+  // Weights that are all here stay. (A lease a layer is a hundredth of a small model's token.)
+  if (weights->resident() && !run.waiting_since) return true;
   if (!run.lease || run.lease->slot() != slot) {
     run.lease.reset();
     run.lease = weights->lease(slot);

@@ -14,7 +14,7 @@ import type { Finish, Logits, ModelInfo, Token } from './types.js';
 
 const SLICE_MS = 10;
 const PROGRESS_MS = 50;
-/** How often a run without tokens (a prompt that is computed, a text held back) tells its figures. */
+/** How often a run without tokens (a prompt that is computed or waits for weights) tells its figures. */
 const STATS_MS = 100;
 
 /** What step() answers. */
@@ -253,11 +253,14 @@ export class EngineHost {
 
   #begin(run: Run): void {
     this.#run = run;
-    this.#tellStats(run);
+    // Its figures come with its tokens, or after its first slice: a message now would take the page's thread, and with
+    // it a processor, for a good part of a short prompt.
+    this.#lastStats = -Infinity;
     this.#schedule();
   }
 
-  #tellStats({ id }: Run): void {
+  #tellStatsIfDue({ id }: Run): void {
+    if (performance.now() - this.#lastStats < STATS_MS) return;
     this.#lastStats = performance.now();
     this.post({ type: 'stats', id, stats: this.#stats() });
   }
@@ -327,7 +330,8 @@ export class EngineHost {
           tokens.push(top === undefined ? { id, text, logprob } : { id, text, logprob, top });
         } else if (event.event === 'waiting') {
           // Bytes that are taken start the loop again.
-          return flush();
+          flush();
+          return this.#tellStatsIfDue(run);
         } else if (event.event === 'done') {
           flush();
           this.#run = null;
@@ -346,7 +350,7 @@ export class EngineHost {
       return;
     }
     flush();
-    if (performance.now() - this.#lastStats >= STATS_MS) this.#tellStats(run);
+    this.#tellStatsIfDue(run);
     this.#schedule();
   }
 }
