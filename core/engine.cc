@@ -1,4 +1,4 @@
-// Loading and what an engine knows; running is in generation.cc.
+// Loading and what an engine knows; running is in session.cc.
 #include "engine.h"
 
 #include <algorithm>
@@ -16,6 +16,8 @@ constexpr uint32_t kMaxContext = 1u << 20;
 constexpr uint32_t kDefaultContext = 4096;
 constexpr int32_t kDefaultThreads = 8;
 constexpr int32_t kMaxHeadParts = 1024;
+constexpr int64_t kMaxEmbeddingRows =
+    1 << 14;  // what keeps the books of one takes a few hundred bytes
 // The code, its stacks, the tokenizer's tables beyond the header's own size. (A module's code is
 // not in its memory.)
 #ifdef __EMSCRIPTEN__
@@ -34,10 +36,11 @@ Status validate(const LoadOptions& options) {
                 "; expected 1 to ", kMaxContext);
   }
   if (options.layer_places < 0 || options.head_parts < 0 || options.head_parts > kMaxHeadParts ||
-      options.embedding_rows < 0) {
-    return fail(Code::invalid_argument, "places ", options.layer_places, ", parts of the head ",
-                options.head_parts, ", rows ", options.embedding_rows, "; expected 0 or more, and ",
-                kMaxHeadParts, " parts at most");
+      options.embedding_rows < 0 || options.embedding_rows > kMaxEmbeddingRows) {
+    return fail(Code::invalid_argument, "layer_places is ", options.layer_places,
+                ", head_parts is ", options.head_parts, ", embedding_rows is ",
+                options.embedding_rows, "; expected 0 or more, ", kMaxHeadParts, " parts and ",
+                kMaxEmbeddingRows, " rows at most");
   }
   if (choose_kernels(options.kernels) == nullptr) {
     const char* forced = options.kernels.empty() ? std::getenv("SLUICE_KERNELS") : nullptr;
@@ -151,9 +154,10 @@ Status Engine::State::bind(Gguf&& gguf) {
   SLUICE_ASSIGN(model, make_model(header, cut_of(options)));
   const Turns turns = turns_of(*model, options);
   if ((turns.taken() || model->single_rows()) && arrival == Arrival::file_order) {
-    return fail(Code::budget_too_small, "the model's ", n_layers(),
-                " layers, its embedding and its head were not all to be in memory, but a stream "
-                "brings each of them once; give it memory for all, or a file that can be read again");
+    return fail(
+        Code::budget_too_small, "the model's ", n_layers(),
+        " layers, its embedding and its head were not all to be in memory, but a stream "
+        "brings each of them once; give it memory for all, or a file that can be read again");
   }
   SLUICE_TRY(check_context(*model, options));
   context_size = context_of(model->config(), options);
@@ -163,12 +167,11 @@ Status Engine::State::bind(Gguf&& gguf) {
   tuner = ThreadTuner(pool->size(), options.threads == 0 || options.tune_threads);
   weights.emplace(model->needs(), turns, rows_of(*model, options));
   SLUICE_TRY(weights->allocate());
-  cache = KvCache(model->layers(), options.kv_type);
   pass.emplace(*model, *weights, *kernels, *pool, options.profile);
   return pass->prepare();
 }
 
-// What the header takes longest to tell. Behind it the engine is understood().
+// What the header takes longest to tell.
 Status Engine::State::read_vocabulary() {
   SLUICE_ASSIGN(tokenizer, Tokenizer::from_gguf(header));
   const int64_t rows = model->config().n_vocab;
@@ -178,8 +181,14 @@ Status Engine::State::read_vocabulary() {
                 ", but token_embd.weight has ", counted(static_cast<uint64_t>(rows), "row"),
                 "; the file is damaged");
   }
-  understood = true;
   return {};
+}
+
+// From here on other threads may bring weights.
+void Engine::State::begin_to_run() {
+  session.reset(new Session(std::make_unique<Session::State>(*this)));
+  understood = true;
+  note_loaded();
 }
 
 std::vector<Want> Engine::wants(uint64_t bytes) {
@@ -212,14 +221,14 @@ Status Engine::State::take_header(uint64_t offset, uint64_t n) {
   // What came behind the header belongs to the weights already.
   SLUICE_TRY(weights->offer(offset + used, bytes.subspan(used)));
   staging = std::vector<uint8_t>();
-  note_loaded();
+  begin_to_run();
   return {};
 }
 
 Status Engine::end_of_file(uint64_t size) {
   State& s = *state_;
   if (!s.understood) return s.parser.finish();
-  // Layers that take turns are never all there at once; their source knows what it has brought.
+  // Where not all is held at once, the source knows what it has brought.
   const bool whole = s.arrival == Arrival::any_order && size >= s.header.file_bytes();
   if (whole || s.weights->resident()) return {};
   return fail(Code::bad_file, "the file ends after ", counted(size, "byte"),
@@ -263,18 +272,62 @@ std::vector<PhaseTime> Engine::take_profile() {
 
 Stats Engine::stats() const {
   const State& s = *state_;
-  Stats stats = s.stats;
-  stats.kernels = s.kernels->name;
-  stats.load_ms = s.load_ms;
-  stats.context_size = s.context_size;
-  if (!s.understood) return stats;
-  stats.threads = s.pool->size();
-  stats.decode_threads = s.tuner.best();
-  stats.bytes_per_token = s.model->weight_bytes_per_token();
-  stats.resident_bytes = s.weights->held_bytes() + s.cache.bytes() +
-                         Pass::scratch_bytes(*s.model, s.pool->size()) +
-                         s.pass->held_activation_bytes() + s.logits.size();
+  if (s.session != nullptr) return s.session->stats();
+  Stats stats;
+  s.add_to(stats);
   return stats;
+}
+
+void Engine::State::add_to(Stats& stats) const {
+  stats.kernels = kernels->name;
+  stats.load_ms = load_ms;
+  stats.context_size = context_size;
+  if (!understood) return;
+  stats.threads = pool->size();
+  stats.decode_threads = tuner.best();
+  stats.bytes_per_token = model->weight_bytes_per_token();
+  stats.resident_bytes = weights->held_bytes() + Pass::scratch_bytes(*model, pool->size()) +
+                         pass->held_activation_bytes();
+  for (const Session::State* one : sessions) stats.resident_bytes += one->held_bytes();
+}
+
+// --- the engine's own session
+// ----------------------------------------------------------------------
+
+namespace {
+
+std::unexpected<Error> not_understood() {
+  return fail(Code::invalid_argument, "the model's header has not arrived yet");
+}
+
+}  // namespace
+
+Session& Engine::session() { return *state_->session; }
+
+Status Engine::start(std::span<const TokenId> prompt, const GenerateOptions& options) {
+  return understood() ? session().start(prompt, options) : not_understood();
+}
+Status Engine::start(std::string_view prompt, const GenerateOptions& options) {
+  return understood() ? session().start(prompt, options) : not_understood();
+}
+Status Engine::start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions) {
+  return understood() ? session().start_logits(ids, batch, all_positions) : not_understood();
+}
+Result<Event> Engine::step() {
+  if (understood()) return session().step();
+  Event event;
+  event.kind = Event::Kind::done;
+  return event;
+}
+void Engine::cancel() {
+  if (understood()) session().cancel();
+}
+bool Engine::running() const { return understood() && state_->session->running(); }
+std::span<const float> Engine::logits() const {
+  return understood() ? state_->session->logits() : std::span<const float>();
+}
+void Engine::reset() {
+  if (understood()) session().reset();
 }
 
 std::string context_note(uint64_t context, uint64_t trained) {

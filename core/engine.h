@@ -1,9 +1,10 @@
 // Sluice's only public header: what the program and the wasm module are built on.
 //
-// An Engine is a model with its weights and one timeline (KV cache, position, logits). It is driven
-// in small slices: start() says what to do, step() does a bounded piece of work and reports.
-// Nothing blocks for long, nothing throws, nothing calls back; a caller that wants to stop calls
-// cancel(). An Engine is used by one thread at a time; it owns its worker threads.
+// An Engine is a model with its weights; a Session is a timeline of it (tokens, KV cache, a run).
+// A session is driven in small slices: start() says what to do, step() does a bounded piece of work
+// and reports. Nothing blocks for long, nothing throws, nothing calls back; a caller that wants to
+// stop calls cancel(). An Engine and its sessions are used by one thread at a time; the engine owns
+// its worker threads.
 #pragma once
 
 #include <cstdint>
@@ -39,12 +40,13 @@ struct LoadOptions {
   KvType kv_type = KvType::f16;
   uint64_t memory_budget = 0;  // bytes; 0: no limit but the machine's
   std::string kernels;         // "": the best this machine has
-  // What of the model is in memory at a time: so many layers, with the head's parts where it has
-  // several (the others take turns), the head in so many parts (each takes turns, too), and so many
-  // rows of the embedding. 0: all. budget_too_small for a stream, which brings each byte once.
-  int32_t layer_places = 0;
-  int32_t head_parts = 0;
-  int64_t embedding_rows = 0;
+  // What of the model is in memory at a time, for a source that goes on serving wants: a stream is
+  // refused with budget_too_small, a file that open() reads with invalid_argument. Where not all is
+  // held, loaded() stays false.
+  int32_t layer_places = 0;  // layers, and parts of the head; the others take turns. 0: all
+  int32_t head_parts = 0;    // pieces that the head comes in. 0: one
+  int64_t embedding_rows =
+      0;                 // of the embedding. 0: all. Needed where a head in parts is tied to it
   bool profile = false;  // count where the time goes, for Engine::take_profile
 };
 
@@ -116,6 +118,8 @@ struct MemoryPlan {
   uint64_t start() const { return weights + constant; }
 };
 
+class Session;
+
 class Engine {
  public:
   // --- loading -------------------------------------------------------------------------------
@@ -135,7 +139,8 @@ class Engine {
   std::vector<Want> wants(uint64_t bytes);
   // The n bytes from `offset` on are where wants() said. Fails when they show that the file is no
   // good; the engine is then of no more use. Once understood(), both may be called by several
-  // threads, also while step() computes.
+  // threads, also while step() computes. An empty answer of wants() doesn't mean that nothing more
+  // will be wanted, unless loaded().
   Status filled(uint64_t offset, uint64_t n);
   // The source has no more than `size` bytes: bad_file if that isn't all.
   Status end_of_file(uint64_t size);
@@ -159,6 +164,38 @@ class Engine {
   std::vector<PhaseTime> take_profile();
 
   // --- running -------------------------------------------------------------------------------
+  // The engine's own session, only once understood(); what follows is that session's. Before
+  // understood() a start fails with invalid_argument.
+  Session& session();
+  Status start(std::span<const TokenId> prompt, const GenerateOptions& options);
+  Status start(std::string_view prompt, const GenerateOptions& options);
+  Status start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions = false);
+  Result<Event> step();
+  void cancel();
+  bool running() const;
+  std::span<const float> logits() const;
+  void reset();
+
+ private:
+  friend class Session;
+  Engine();
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// A timeline of an engine's model: its tokens, the state that they left in every layer, its run.
+// Any number of sessions may live; they share the model and its weights and, by slices, its
+// threads: whoever has several that run calls step() of each in turn, and each gets the bits that
+// it would get alone. All are used by the engine's one thread. The engine outlives them.
+class Session {
+ public:
+  // Without a token. The engine must be understood().
+  explicit Session(Engine& engine);
+  ~Session();
+  // With the same tokens and no run; busy while this one runs. The layers' state is shared until
+  // one of the two writes to it, chunk by chunk.
+  Result<std::unique_ptr<Session>> clone() const;
+
   // Begins a generation after `prompt` (taken as it is, or encoded with the prefix that the file
   // asks for). invalid_argument for bad options, ids outside the vocabulary or an empty prompt;
   // context_full when the prompt leaves no room; busy while another runs. What the prompt shares
@@ -179,12 +216,23 @@ class Engine {
   // After done of start_logits: [n_vocab] of the last position, or [ids][n_vocab] with
   // all_positions.
   std::span<const float> logits() const;
-  // Forgets the cache (memory stays).
-  void reset();
+  // Forgets all tokens (memory stays).
+  void reset() { truncate(0); }
+
+  // --- its tokens ----------------------------------------------------------------------------
+  // Those that have a state; a run adds to them. Valid until the next call that isn't const.
+  std::span<const TokenId> tokens() const;
+  // Forgets all but the first n tokens; a run that is under way ends without another event.
+  void truncate(size_t n);
+  // Of the last run, and of the engine.
+  Stats stats() const;
+  // Of memory: what it shares with clones counts in equal parts.
+  uint64_t held_bytes() const;
 
  private:
-  Engine();
+  friend class Engine;
   struct State;
+  explicit Session(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

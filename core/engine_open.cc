@@ -53,7 +53,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const File& file, const LoadOptions
       serve(file, *s.weights, readers, [&] { vocabulary = s.read_vocabulary(); });
   SLUICE_TRY(vocabulary);
   SLUICE_TRY(weights);
-  s.note_loaded();
+  s.begin_to_run();
   return engine;
 }
 

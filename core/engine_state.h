@@ -111,7 +111,7 @@ struct Engine::State {
   size_t staged = 0;             // of `staging`: how much is used
 
   // The model, once understood.
-  bool understood = false;
+  std::atomic<bool> understood{false};
   Gguf header;
   std::unique_ptr<const Model> model;
   std::optional<Tokenizer> tokenizer;
@@ -119,16 +119,12 @@ struct Engine::State {
   uint32_t context_size = 0;
   MemoryPlan plan;
 
-  // Running. The cache holds the keys and values of cached[..], and maybe of more.
-  KvCache cache;
-  std::vector<TokenId> cached;
+  // Running.
   std::optional<Pass> pass;
-  Run run;
-  AlignedBuffer logits;
-  size_t n_logits = 0;
-  Stats stats;
   std::atomic<double> load_ms{0};  // the last weights may come from any thread
   ThreadTuner tuner{1, false};
+  std::vector<const Session::State*> sessions;  // all that there are
+  std::unique_ptr<Session> session;             // the engine's own, once understood
 
   std::unique_ptr<Pool> pool;  // last: its threads end before what they read
 
@@ -138,7 +134,29 @@ struct Engine::State {
   Status take_header(uint64_t offset, uint64_t n);
   Status bind(Gguf&& gguf);
   Status read_vocabulary();
+  void begin_to_run();
   void note_loaded();
+  void add_to(Stats& stats) const;  // what isn't a session's own
+};
+
+struct Session::State {
+  explicit State(Engine::State& of);
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  Engine::State& engine;
+  // The cache holds the keys and values of cached[..], and maybe of more.
+  KvCache cache;
+  std::vector<TokenId> cached;
+  PassState pass;
+  Run run;
+  AlignedBuffer logits;
+  size_t n_logits = 0;
+  Stats stats;
+
+  int64_t n_vocab() const { return engine.n_vocab(); }
+  uint64_t held_bytes() const { return cache.bytes() + pass.x.size() + logits.size(); }
   bool arrived(int slot, Event& event);
   bool rows_arrived(std::span<const TokenId> rows, Event& event);
   void note_waiting(bool waiting, Event& event);

@@ -116,6 +116,12 @@ function options_of(args) {
     const odd = options[name].find((one) => !known.includes(one));
     if (odd !== undefined) throw new Failure(`${odd} is none of the ${name} ${known.join(', ')}`);
   }
+  if (options.against !== null && !options.first_token) {
+    if (page || options.depth > 0 || options.markdown !== null)
+      throw new Failure('--against takes neither --page nor --depth nor --markdown');
+    if (!options.sides.some((side) => side === 'native' || side === 'chromium'))
+      throw new Failure('--against measures native and chromium alone');
+  }
   for (const file of options.files) {
     if (!fs.existsSync(file)) throw new Failure(`there is no file ${file}`);
   }

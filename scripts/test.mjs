@@ -17,7 +17,7 @@ const npm_test = (workspace) => ['npm', 'test', '-w', workspace];
 /** How many steps run at a time: on two cores each keeps about one busy. */
 const LANES = 2;
 /** The test programs that start threads: ThreadSanitizer has nothing to find in others. */
-const THREADED_TESTS = ['base_test', 'engine_test', 'hash_test', 'orders_test'];
+const THREADED_TESTS = ['base_test', 'engine_test', 'hash_test', 'orders_test', 'session_test'];
 
 /** Steps of a build by preset (all of it unless told) and its tests. Each test of ctest is counted. */
 function ctest_steps(

@@ -128,8 +128,6 @@ TEST(Result, TextsAreSafeAndReadable) {
 }
 
 TEST(Aligned, RefusesWhatDoesNotFit) {
-  EXPECT_FALSE(checked_multiply(uint64_t{1} << 40, uint64_t{1} << 40).has_value());
-  EXPECT_FALSE(checked_add(~uint64_t{0}, 1).has_value());
   const auto huge = AlignedBuffer::allocate(~uint64_t{0} - 10, "a test");
   ASSERT_FALSE(huge.has_value());
   EXPECT_EQ(huge.error().code, Code::out_of_memory);

@@ -95,8 +95,9 @@ struct Generated {
   }
 };
 
-// Steps until done. Fails the test, and ends, where weights are awaited.
-inline Generated finish_run(Engine& engine) {
+// Steps an engine or a session until done. Fails the test, and ends, where weights are awaited.
+template <typename T>
+Generated finish_run(T& engine) {
   Generated result;
   for (;;) {
     auto event = engine.step();
@@ -117,8 +118,8 @@ inline Generated finish_run(Engine& engine) {
   }
 }
 
-template <typename Prompt>
-Generated generate(Engine& engine, const Prompt& prompt, const GenerateOptions& options) {
+template <typename T, typename Prompt>
+Generated generate(T& engine, const Prompt& prompt, const GenerateOptions& options) {
   const Status started = engine.start(prompt, options);
   if (!started.has_value()) {
     ADD_FAILURE() << started.error().message;

@@ -162,11 +162,43 @@ TEST(KvCache, AClonesFutureIsItsOwn) {
   auto clone = cache.clone();
   ASSERT_TRUE(clone.has_value());
   EXPECT_EQ(clone->positions(), 260);
+  // It has only what it has written since, chunk by chunk.
+  const uint64_t chunk = cache.bytes_for(1);
+  EXPECT_EQ(clone->own_bytes(), 0u);
+  EXPECT_EQ(clone->bytes() + cache.bytes(), 2 * chunk);
   clone->truncate(200);
   fill(*clone, 310, 2);
+  EXPECT_EQ(clone->own_bytes(), 2 * chunk);
+  EXPECT_EQ(cache.own_bytes(), 2 * chunk);
   fill(cache, 310, 3);
   EXPECT_TRUE(holds(*clone, 0, 200, 1) && holds(*clone, 200, 310, 2));
   EXPECT_TRUE(holds(cache, 0, 260, 1) && holds(cache, 260, 310, 3));
+}
+
+TEST(KvCache, AClonesCloneSharesWhatAllHave) {
+  KvCache cache(kLayers, KvType::q8_0);
+  fill(cache, 600, 1);
+  const uint64_t chunk = cache.bytes_for(1);
+  auto one = cache.clone();
+  ASSERT_TRUE(one.has_value());
+  auto other = one->clone();
+  ASSERT_TRUE(other.has_value());
+  // A third of each chunk, rounded down.
+  EXPECT_EQ(cache.bytes(), 3 * (chunk / 3));
+  EXPECT_EQ(one->bytes(), other->bytes());
+  // In the middle of the third chunk: the first two stay shared.
+  fill(*other, 601, 2);
+  EXPECT_EQ(other->own_bytes(), chunk);
+  cache = KvCache();
+  EXPECT_EQ(one->own_bytes(), chunk);
+  one = KvCache();
+  EXPECT_EQ(other->own_bytes(), 3 * chunk);
+  // What a copy is put back into is its own, too.
+  const auto snapshot = other->snapshot();
+  ASSERT_TRUE(snapshot.has_value());
+  auto third = other->clone();
+  ASSERT_TRUE(third.has_value() && third->restore(*snapshot).has_value());
+  EXPECT_EQ(third->own_bytes(), 3 * chunk);
 }
 
 // --- angles --------------------------------------------------------------------------------------
@@ -345,14 +377,15 @@ Ends logits_of_ends(const std::string& file, const std::vector<TokenId>& ids, bo
   Pool pool(2);
   Pass pass(model, weights, generic(), pool, false);
   KvCache cache(model.layers(), KvType::f32);
+  PassState state;
   const auto n = static_cast<int64_t>(ids.size());
-  EXPECT_TRUE(pass.prepare().has_value() && pass.begin(cache, ids).has_value());
-  EXPECT_EQ(pass.n_blocks(), both_ways ? 1 : (n - 1) / Pass::kBlockTokens + 1);
-  pass.embed(0, n);
-  for (int64_t block = 0; block < pass.n_blocks(); ++block) pass.run_block(0, block);
+  EXPECT_TRUE(pass.prepare().has_value() && pass.begin(state, cache, ids).has_value());
+  EXPECT_EQ(pass.n_blocks(state), both_ways ? 1 : (n - 1) / Pass::kBlockTokens + 1);
+  pass.embed(state, 0, n);
+  for (int64_t block = 0; block < pass.n_blocks(state); ++block) pass.run_block(state, 0, block);
   std::vector<float> first(static_cast<size_t>(config->n_vocab) + 16), last = first;
-  pass.run_head(0, 0, first.data());
-  pass.run_head(n - 1, 0, last.data());
+  pass.run_head(state, 0, 0, first.data());
+  pass.run_head(state, n - 1, 0, last.data());
   return {first, last};
 }
 

@@ -25,7 +25,8 @@ using emscripten::val;
 std::string answer(const Status& status) { return status ? "" : error_json(status.error()); }
 
 uint64_t to_u64(double value) {
-  return value > 0 && value < 0x1p63 ? static_cast<uint64_t>(value) : 0;
+  if (!(value > 0)) return 0;
+  return value < 0x1p63 ? static_cast<uint64_t>(value) : uint64_t{1} << 63;
 }
 
 std::vector<TokenId> to_ids(const val& ids) {

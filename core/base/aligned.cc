@@ -18,22 +18,6 @@ namespace {
 
 }  // namespace
 
-Result<size_t> checked_multiply(uint64_t a, uint64_t b) {
-  uint64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product) || product > std::numeric_limits<size_t>::max()) {
-    return fail(Code::out_of_memory, a, " x ", b, " bytes are more than this machine can address");
-  }
-  return static_cast<size_t>(product);
-}
-
-Result<size_t> checked_add(uint64_t a, uint64_t b) {
-  uint64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum) || sum > std::numeric_limits<size_t>::max()) {
-    return fail(Code::out_of_memory, a, " + ", b, " bytes are more than this machine can address");
-  }
-  return static_cast<size_t>(sum);
-}
-
 uint64_t machine_memory() {
 #ifdef __EMSCRIPTEN__
   return emscripten_get_heap_max();

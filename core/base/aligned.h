@@ -12,10 +12,6 @@ namespace sluice {
 
 inline constexpr size_t kAlignment = 64;
 
-// a * b and a + b, or failure where the result does not fit (size_t has 32 bits in wasm).
-Result<size_t> checked_multiply(uint64_t a, uint64_t b);
-Result<size_t> checked_add(uint64_t a, uint64_t b);
-
 inline constexpr uint64_t round_up(uint64_t value, uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }

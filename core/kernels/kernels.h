@@ -55,7 +55,7 @@ constexpr int half_place(int i) { return (i & 8) | (i & 3) << 1 | (i >> 2 & 1); 
 // Attention over a chunk of query heads that share its KV head, merged into a running softmax each.
 // They belong to n_tokens consecutive tokens with n_heads heads each; query i is head i % n_heads
 // of token i / n_heads, and sees the positions from clamp(n_before + i / n_heads, 0, kKvChunk) up
-// to n = clamp(n_visible + i / n_heads, 0, kKvChunk). Those before count as nothing: their e is 0.
+// to n = clamp(n_visible + i / n_heads, 0, n_filled). Those before count as nothing: their e is 0.
 // Per query:
 //   score[p] = scale * (sum over d ascending of q[d] * k[p][d]), one accumulator a position
 //   m = max of the scores (16 virtual lanes); e[p] = exp(score[p] - m)

@@ -6,8 +6,8 @@
 
 namespace sluice {
 
-// All integer types and sizes of token tile; extreme codes and activations. A page waits for it
-// before its first token, while the code runs for the first time: some milliseconds.
+// All integer types, and wasm's sizes of token tile; extreme codes and activations. A page waits
+// for it before its first token, while the code runs for the first time: some milliseconds.
 bool gemm_is_exact(const Kernels& kernels);
 bool direct_is_exact(const Kernels& kernels);
 

@@ -50,7 +50,11 @@ double ConfigReader::number(std::string_view name, double fallback) {
 }
 
 float ConfigReader::epsilon(std::string_view name) {
-  const double value = number(name, -1.0);
+  if (find(name) == nullptr) {
+    refuse(name, " is missing; a small number from 0 on is expected");
+    return 1;
+  }
+  const double value = number(name, 1.0);
   if (!(value >= 0 && value < 1)) {
     refuse(name, concat(" is ", value, "; a small number from 0 on is expected"));
   }

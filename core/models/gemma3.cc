@@ -63,7 +63,8 @@ Status Gemma3::read_shapes(const Gguf& gguf) {
     shape.rope = sees_all ? 0 : 1;
     shape.window = sees_all ? 0 : window;
     if (config_.n_layers == kLayersOf27B) {
-      shape.scale = 1.0f / std::sqrt(static_cast<float>(config_.n_embd / shape.n_heads));
+      shape.scale =
+          1.0f / std::sqrt(static_cast<float>(config_.n_embd) / static_cast<float>(shape.n_heads));
     }
   }
   return {};

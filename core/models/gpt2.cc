@@ -67,9 +67,7 @@ Status Gpt2::bind(const Gguf& gguf) {
   return b.finish();
 }
 
-void Gpt2::embed(Pass& pass, const Work& work) const {
-  pass.embed(work, 1, positions_);
-}
+void Gpt2::embed(Pass& pass, const Work& work) const { pass.embed(work, 1, positions_); }
 
 void Gpt2::run_layer(Pass& pass, const Work& work) const {
   const Layer& w = weights_[static_cast<size_t>(work.layer)];

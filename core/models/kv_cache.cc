@@ -27,18 +27,43 @@ uint64_t KvCache::bytes_for(int64_t positions) const {
   return static_cast<uint64_t>((positions + kKvChunk - 1) / kKvChunk * chunk_bytes_);
 }
 
-Status KvCache::make_room(int64_t positions) {
-  const auto n_chunks = static_cast<size_t>((positions + kKvChunk - 1) / kKvChunk);
-  while (chunks_.size() < n_chunks) {
-    SLUICE_ASSIGN(AlignedBuffer chunk,
-                  AlignedBuffer::allocate(static_cast<uint64_t>(chunk_bytes_), "the KV cache"));
-    chunks_.push_back(std::move(chunk));
+uint64_t KvCache::bytes() const {
+  uint64_t total = 0;
+  for (const Chunk& chunk : chunks_)
+    total += chunk->size() / static_cast<uint64_t>(chunk.use_count());
+  return total;
+}
+
+uint64_t KvCache::own_bytes() const {
+  uint64_t total = 0;
+  for (const Chunk& chunk : chunks_) total += chunk.use_count() == 1 ? chunk->size() : 0;
+  return total;
+}
+
+Result<KvCache::Chunk> KvCache::make_chunk() const {
+  SLUICE_ASSIGN(AlignedBuffer memory,
+                AlignedBuffer::allocate(static_cast<uint64_t>(chunk_bytes_), "the KV cache"));
+  return std::make_shared<AlignedBuffer>(std::move(memory));
+}
+
+// The chunks of these positions are there, and no other cache's. What stands before `begin` stays.
+Status KvCache::make_writable(int64_t begin, int64_t end) {
+  for (int64_t c = begin / kKvChunk; c * kKvChunk < end; ++c) {
+    const auto index = static_cast<size_t>(c);
+    if (index == chunks_.size()) {
+      SLUICE_ASSIGN(Chunk chunk, make_chunk());
+      chunks_.push_back(std::move(chunk));
+    } else if (chunks_[index].use_count() > 1) {
+      SLUICE_ASSIGN(Chunk chunk, make_chunk());
+      if (c * kKvChunk < begin) std::memcpy(chunk->data(), chunks_[index]->data(), chunk->size());
+      chunks_[index] = std::move(chunk);
+    }
   }
   return {};
 }
 
 Status KvCache::append(int64_t n) {
-  SLUICE_TRY(make_room(positions_ + n));
+  SLUICE_TRY(make_writable(positions_, positions_ + n));
   positions_ += n;
   return {};
 }
@@ -54,7 +79,7 @@ Result<Snapshot> KvCache::snapshot() const {
   SLUICE_ASSIGN(snapshot.bytes,
                 AlignedBuffer::allocate_uninitialized(bytes_for(positions_), "a copy of the past"));
   for (size_t c = 0; c < used_chunks(); ++c)
-    std::memcpy(snapshot.bytes.data() + c * chunk, chunks_[c].data(), chunk);
+    std::memcpy(snapshot.bytes.data() + c * chunk, chunks_[c]->data(), chunk);
   snapshot.positions = positions_;
   return snapshot;
 }
@@ -66,11 +91,11 @@ Status KvCache::restore(const Snapshot& snapshot) {
                 snapshot.bytes.size(), " bytes; expected ", bytes_for(snapshot.positions),
                 ": it is of another model or KV type");
   }
-  SLUICE_TRY(make_room(snapshot.positions));
+  SLUICE_TRY(make_writable(0, snapshot.positions));
   positions_ = snapshot.positions;
   const auto chunk = static_cast<size_t>(chunk_bytes_);
   for (size_t c = 0; c < used_chunks(); ++c)
-    std::memcpy(chunks_[c].data(), snapshot.bytes.data() + c * chunk, chunk);
+    std::memcpy(chunks_[c]->data(), snapshot.bytes.data() + c * chunk, chunk);
   return {};
 }
 
@@ -79,15 +104,14 @@ Result<KvCache> KvCache::clone() const {
   copy.type_ = type_;
   copy.layouts_ = layouts_;
   copy.chunk_bytes_ = chunk_bytes_;
-  SLUICE_TRY(copy.append(positions_));
-  for (size_t c = 0; c < used_chunks(); ++c)
-    std::memcpy(copy.chunks_[c].data(), chunks_[c].data(), static_cast<size_t>(chunk_bytes_));
+  copy.positions_ = positions_;
+  copy.chunks_.assign(chunks_.begin(), chunks_.begin() + static_cast<ptrdiff_t>(used_chunks()));
   return copy;
 }
 
 uint8_t* KvCache::head_at(int64_t layer, int64_t head, int64_t c) const {
   const Layout& at = layout(layer);
-  return chunks_[static_cast<size_t>(c)].data() + at.begin + head * at.bytes;
+  return chunks_[static_cast<size_t>(c)]->data() + at.begin + head * at.bytes;
 }
 
 KvChunk KvCache::chunk(int64_t layer, int64_t head, int64_t c) const {

@@ -1,9 +1,12 @@
 // Keys and values of one timeline: chunks of kKvChunk positions that are added as the cache fills,
 // each one piece of memory for all layers, so that it is large enough for large pages. The layout
 // of a head's part is the kernels' (kernels/kernels.h, KvChunk).
+//
+// Clones share chunks. A chunk that others hold, too, is copied before it is written to (append).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -30,7 +33,8 @@ class KvCache {
   Result<Snapshot> snapshot() const;
   Status restore(const Snapshot& snapshot);
   Result<KvCache> clone() const;
-  uint64_t bytes() const { return chunks_.size() * static_cast<uint64_t>(chunk_bytes_); }
+  uint64_t bytes() const;      // a chunk that n caches share counts an nth in each
+  uint64_t own_bytes() const;  // of chunks that no other cache has
 
   // The chunk holding positions c * kKvChunk ... of one head.
   KvChunk chunk(int64_t layer, int64_t head, int64_t c) const;
@@ -49,12 +53,14 @@ class KvCache {
   uint8_t* head_at(int64_t layer, int64_t head, int64_t c) const;
   const Layout& layout(int64_t layer) const { return layouts_[static_cast<size_t>(layer)]; }
   size_t used_chunks() const { return static_cast<size_t>((positions_ + kKvChunk - 1) / kKvChunk); }
-  Status make_room(int64_t positions);
+  using Chunk = std::shared_ptr<AlignedBuffer>;
+  Result<Chunk> make_chunk() const;
+  Status make_writable(int64_t begin, int64_t end);
 
   KvType type_ = KvType::f16;
   std::vector<Layout> layouts_;
   int64_t chunk_bytes_ = 0;
-  std::vector<AlignedBuffer> chunks_;
+  std::vector<Chunk> chunks_;
   int64_t positions_ = 0;
 };
 

@@ -9,12 +9,11 @@ int64_t whole_strips(int64_t rows) { return (rows + kStripRows - 1) / kStripRows
 
 }  // namespace
 
-// A head of one part has no slot of its own for it.
+// The only part of a head is in the head's own slot.
 Model::Model(const Config& config)
     : config_(config),
       head_part_rows_(whole_strips((config.n_vocab - 1) / config.cut.head_parts + 1)),
-      n_head_parts_(
-          static_cast<int>((config.n_vocab + head_part_rows_ - 1) / head_part_rows_)),
+      n_head_parts_(static_cast<int>((config.n_vocab + head_part_rows_ - 1) / head_part_rows_)),
       needs_(static_cast<int>(config.n_layers) + 2 + (n_head_parts_ > 1 ? n_head_parts_ : 0)) {}
 
 uint64_t Model::weight_bytes_per_token() const {
@@ -76,8 +75,10 @@ std::vector<int> Binder::logits() {
   const bool own = has("output.weight");
   if (!own && !model_.single_rows()) {
     if (model_.n_head_parts() == 1) return {used(Phase::head, model_.token_table())};
-    keep(fail(Code::invalid_argument,
-              "the head can't come in parts where it is the embedding and that is held whole"));
+    keep(fail(
+        Code::invalid_argument,
+        "the head can't come in parts where it is the embedding and that is held whole; ask for "
+        "embedding_rows, too, or for one part"));
     return {};
   }
   const Config& config = model_.config_;
@@ -90,6 +91,7 @@ std::vector<int> Binder::logits() {
                                config.n_embd, first, rows, Buffer::logits)
                         .matrix);
   }
+  slot_ = model_.head_slot();
   return parts;
 }
 

@@ -47,7 +47,7 @@ struct Product {
 // A worker's view of some consecutive tokens of a pass in one layer or one part of the head.
 struct Work {
   int worker;
-  int64_t layer;        // or part of the head
+  int64_t layer;        // or the part of the head
   int64_t first_token;  // in the pass
   int64_t n_tokens;
 };
@@ -74,7 +74,7 @@ class Model {
 
   int embedding_slot() const { return 0; }
   int layer_slot(int64_t layer) const { return static_cast<int>(layer) + 1; }
-  // Of what all of the head's parts need and, where there is only one part, of that.
+  // Has what all parts of the head share; the only part of a head is in it, too.
   int head_slot() const { return layer_slot(config_.n_layers); }
   int n_head_parts() const { return n_head_parts_; }
   int head_part_slot(int part) const { return head_slot() + (n_head_parts_ > 1 ? 1 + part : 0); }
@@ -135,7 +135,7 @@ class Binder {
   // table, again.
   std::vector<int> logits();
 
-  // Single tensors, by their whole name: the handle.
+  // Single tensors, by their name behind blk.N.: the handle.
   int table(std::string_view name, int64_t rows, int64_t cols);  // of which single rows are read
   int vector(std::string_view name, int64_t length);
   // `optional`: -1 where the file doesn't have it.

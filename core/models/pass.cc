@@ -49,7 +49,7 @@ uint64_t Pass::scratch_bytes(const Model& model, int n_workers) {
 }
 
 uint64_t Pass::held_activation_bytes() const {
-  uint64_t total = x_.size();
+  uint64_t total = 0;
   if (block_capacity_ > 0) total += Activations::bytes(widths_.cols, block_capacity_);
   for (const AlignedBuffer& buffer : buffers_) total += buffer.size();
   for (const RopeTable& rope : ropes_) total += rope.held_bytes();
@@ -92,10 +92,10 @@ Status make_room(AlignedBuffer& buffer, int64_t floats) {
 
 }  // namespace
 
-Status Pass::begin(KvCache& cache, std::span<const int32_t> tokens) {
+Status Pass::begin(PassState& pass, KvCache& cache, std::span<const int32_t> tokens) {
   const auto n = static_cast<int64_t>(tokens.size());
   const int64_t first = cache.positions();
-  SLUICE_TRY(make_room(x_, n * model_.config().n_embd));
+  SLUICE_TRY(make_room(pass.x, n * model_.config().n_embd));
   const int64_t block = std::min(n, block_tokens_);
   if (block > block_capacity_) {
     block_capacity_ = 0;
@@ -113,30 +113,37 @@ Status Pass::begin(KvCache& cache, std::span<const int32_t> tokens) {
   }
   for (RopeTable& rope : ropes_) SLUICE_TRY(rope.extend(first + n));
   SLUICE_TRY(cache.append(n));
-  cache_ = &cache;
-  tokens_ = tokens;
-  n_tokens_ = n;
-  first_position_ = first;
-  for (Worker& worker : workers_) worker.overflowed = false;
+  pass.cache = &cache;
+  pass.tokens = tokens;
+  pass.n_tokens = n;
+  pass.first_position = first;
   return {};
 }
 
-void Pass::embed(int64_t first, int64_t n) {
+void Pass::take_up(PassState& pass) {
+  now_ = &pass;
+  for (Worker& worker : workers_) worker.overflowed = false;
+}
+
+void Pass::embed(PassState& pass, int64_t first, int64_t n) {
+  take_up(pass);
   pool_.run([this, first, n](int worker) { model_.embed(*this, Work{worker, 0, first, n}); });
 }
 
 // A layer has five phases: q/k/v | attention | output | gate, up | down. What would need further
 // ones (norms, quantizing) every worker does itself for a single token; for more tokens it is
 // shared out. Outside of share_out's bodies nothing may be read that ever changes (Pool::run).
-void Pass::run_block(int64_t layer, int64_t index) {
+void Pass::run_block(PassState& pass, int64_t layer, int64_t index) {
+  take_up(pass);
   const int64_t first = index * block_tokens_;
-  const int64_t n = std::min(block_tokens_, n_tokens_ - first);
+  const int64_t n = std::min(block_tokens_, pass.n_tokens - first);
   pool_.run([this, layer, first, n](int worker) {
     model_.run_layer(*this, Work{worker, layer, first, n});
   });
 }
 
-void Pass::run_head(int64_t index, int part, float* out) {
+void Pass::run_head(PassState& pass, int64_t index, int part, float* out) {
+  take_up(pass);
   logits_ = out + part * model_.head_part_rows();
   pool_.run([this, index, part](int worker) {
     model_.run_head(*this, Work{worker, part, index, 1});

@@ -2,8 +2,9 @@
 // puts them in order), each with the threading inside.
 //
 // It is layer-major and the caller brings the weights: begin(tokens), embed(), then run_block() of
-// every layer once its slot is resident, then logits(). One pass serves prompt and decode, and
-// weights that are there, still arriving or streamed; it is used for one timeline after another.
+// every layer once its slot is resident, then run_head(). One pass serves prompt and decode, and
+// weights that are there, still arriving or streamed. Timelines take turns in one Pass, each with a
+// pass of its own under way (PassState).
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,15 @@ namespace sluice {
 
 enum class Activation : uint8_t { silu, gelu };
 
+// A timeline's pass under way: what lasts from one slice of it to the next.
+struct PassState {
+  KvCache* cache = nullptr;
+  std::span<const int32_t> tokens;  // until all are embedded
+  int64_t n_tokens = 0;
+  int64_t first_position = 0;
+  AlignedBuffer x;  // [n_tokens][n_embd] residual stream
+};
+
 class Pass {
  public:
   // Tokens that are computed side by side; a longer prompt goes through a layer in blocks, but for
@@ -49,24 +59,24 @@ class Pass {
        bool profile);
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
-  Status prepare();  // takes the workers' scratch
-  uint64_t held_activation_bytes() const;
+  Status prepare();                        // takes the workers' scratch
+  uint64_t held_activation_bytes() const;  // without the PassStates'
 
   // Starts a pass: tokens (each below n_vocab) behind what the cache holds, which has them, too,
   // from here on. The embedding slot must be resident. Where it fails (out_of_memory, bad_file for
-  // angles that are too large) the cache may have room for more.
-  Status begin(KvCache& cache, std::span<const int32_t> tokens);
-  int64_t n_tokens() const { return n_tokens_; }
-  int64_t n_blocks() const { return (n_tokens_ - 1) / block_tokens_ + 1; }
+  // angles that are too large) the cache may have room for more. Cache and tokens outlive the pass.
+  Status begin(PassState& pass, KvCache& cache, std::span<const int32_t> tokens);
+  int64_t n_blocks(const PassState& pass) const { return (pass.n_tokens - 1) / block_tokens_ + 1; }
   // The rows of n tokens from `first` on go to the residual stream; all of them before a layer.
-  void embed(int64_t first, int64_t n);
+  // They are there: the embedding's slot is resident or, of single rows, these are leased.
+  void embed(PassState& pass, int64_t first, int64_t n);
   // One block of the pass through one layer; blocks ascending, layers ascending.
-  void run_block(int64_t layer, int64_t block);
+  void run_block(PassState& pass, int64_t layer, int64_t block);
   // Logits of token `index` of the pass, once all layers have run: those of a part of the head, at
   // their places in out[n_vocab padded to 16].
-  void run_head(int64_t index, int part, float* out);
-  // Has the pass come to a number that is NaN, infinite or 2^48 and more? Looked at after each
-  // run_block and of all logits; its results are then of no use. The same for every kernel table.
+  void run_head(PassState& pass, int64_t index, int part, float* out);
+  // Has the last of these calls come to a number that is NaN, infinite or 2^48 and more? The pass
+  // is then of no use. The same for every kernel table.
   bool overflowed() const;
 
   // What the phases have taken since the last call; nothing unless made to profile.
@@ -103,7 +113,7 @@ class Pass {
     MatmulScratch matmul;
     AttentionScratch attention;
     PhaseSeconds seconds;
-    bool overflowed = false;  // what it has checked of this pass
+    bool overflowed = false;  // what it has checked of this slice
   };
   // What the rows of a product are made of.
   struct Rows {
@@ -114,6 +124,7 @@ class Pass {
   // What becomes of products: they stay, are added to the residual, or make hidden.
   enum class Use : uint8_t { keep, add, silu, gelu };
 
+  void take_up(PassState& pass);
   Worker& worker(int index) { return workers_[static_cast<size_t>(index)]; }
   float* row(Buffer buffer, const Work& work, int64_t token, int64_t width) const;
   int64_t rows_of(int matrix) const { return model_.needs().piece(matrix).rows; }
@@ -154,13 +165,10 @@ class Pass {
   std::vector<Worker> workers_;
   std::vector<RopeTable> ropes_;  // as the model's; made at the first pass, then growing
 
-  // The pass in progress.
-  KvCache* cache_ = nullptr;
-  std::span<const int32_t> tokens_;  // until all are embedded
-  int64_t n_tokens_ = 0;
-  int64_t first_position_ = 0;
-  float* logits_ = nullptr;     // of the part of the head that runs
-  AlignedBuffer x_;             // [n_tokens][n_embd] residual stream
+  // Of the slice that runs.
+  PassState* now_ = nullptr;
+  float* logits_ = nullptr;  // of the part of the head
+
   int64_t block_capacity_ = 0;  // tokens that the buffers below hold
   Activations shared_;
   AlignedBuffer buffers_[kBlockBuffers];  // [block tokens][padded rows]

@@ -15,13 +15,14 @@ struct LayerShape {
   int64_t n_kv_heads = 0;  // divides n_heads
   int64_t head_dim = 0;    // of keys, queries and values
   int64_t n_ff = 0;
-  int64_t cache = 0;   // the layer whose keys and values it reads: its own, or an earlier one
-  int rope = -1;       // which of the model's tables turns its heads; -1: none
+  int64_t cache = 0;  // the layer whose keys and values it reads: its own, or an earlier one
+  int rope = -1;      // which of the model's tables turns its heads; -1: none
   // Positions that a token sees: `window` of them, its own the last; 0: all up to its own. Both
-  // ways: those at most window / 2 away from its own; 0: all of the pass.
+  // ways: those at most window / 2 away from its own; 0: all up to the pass's last. Then what a
+  // cache holds of a text is of no use for a longer one.
   int64_t window = 0;
   bool both_ways = false;
-  float scale = 1;     // of the scores
+  float scale = 1;  // of the scores
 
   int64_t q_rows() const { return n_heads * head_dim; }
   int64_t kv_rows() const { return n_kv_heads * head_dim; }

@@ -17,7 +17,7 @@ constexpr float kTooLarge = 0x1p48f;
 // The row of one of the work's tokens; `width` is the layer's own width of that buffer.
 float* Pass::row(Buffer buffer, const Work& work, int64_t token, int64_t width) const {
   if (buffer == Buffer::residual)
-    return x_.as<float>() + (work.first_token + token) * model_.config().n_embd;
+    return now_->x.as<float>() + (work.first_token + token) * model_.config().n_embd;
   if (buffer == Buffer::logits) return logits_;
   const AlignedBuffer& rows = buffers_[static_cast<size_t>(buffer) - 1];
   return rows.as<float>() + token * padded_rows(width);
@@ -54,13 +54,13 @@ void Pass::embed(const Work& work, float scale, int positions) {
     float* learned = worker(work.worker).one.rows_of(n).row(0);
     for (int64_t t = mine.begin; t < mine.end; ++t) {
       float* x = row(Buffer::residual, work, t, n);
-      weights_.read_row(model_.token_table(), tokens_[static_cast<size_t>(work.first_token + t)],
-                        x);
+      weights_.read_row(model_.token_table(),
+                        now_->tokens[static_cast<size_t>(work.first_token + t)], x);
       if (scale != 1) {
         for (int64_t i = 0; i < n; ++i) x[i] = x[i] * scale;
       }
       if (positions < 0) continue;
-      weights_.read_row(positions, first_position_ + work.first_token + t, learned);
+      weights_.read_row(positions, now_->first_position + work.first_token + t, learned);
       kernels_.add(learned, n, x);
     }
   });
@@ -229,7 +229,7 @@ void Pass::attend(const Work& work, const HeadNorms& norms) {
 void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token,
                             int64_t kv_head) {
   const LayerShape& shape = model_.layer(work.layer);
-  const int64_t position = first_position_ + work.first_token + token;
+  const int64_t position = now_->first_position + work.first_token + token;
   const auto rotate = [&](float* head, const Norm& norm) {
     if (norm.kind != Norm::none) {
       normalize(norm, head, shape.head_dim, head);
@@ -248,22 +248,22 @@ void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t to
   if (shape.cache != work.layer) return;
   float* k = row(Buffer::k, work, token, shape.kv_rows()) + kv_head * shape.head_dim;
   rotate(k, norms.k);
-  cache_->store(kernels_, work.layer, kv_head, position, k,
-                row(Buffer::v, work, token, shape.kv_rows()) + kv_head * shape.head_dim);
+  now_->cache->store(kernels_, work.layer, kv_head, position, k,
+                     row(Buffer::v, work, token, shape.kv_rows()) + kv_head * shape.head_dim);
 }
 
 // All query heads of a KV head, for the tokens token .. token + n_tokens - 1 of the block.
 void Pass::attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head) {
   const LayerShape& shape = model_.layer(work.layer);
   const int64_t group = shape.n_heads / shape.n_kv_heads;
-  const auto chunk_of = [&](int64_t c) { return cache_->chunk(shape.cache, kv_head, c); };
+  const auto chunk_of = [&](int64_t c) { return now_->cache->chunk(shape.cache, kv_head, c); };
   for (int64_t head = kv_head * group; head < (kv_head + 1) * group; head += kMaxQueries) {
     const int64_t at = head * shape.head_dim;
     const Heads heads{
         .q = row(Buffer::q, work, token, shape.q_rows()) + at,
         .q_stride = padded_rows(shape.q_rows()),
-        .position = first_position_ + work.first_token + token,
-        .end = first_position_ + n_tokens_,
+        .position = now_->first_position + work.first_token + token,
+        .end = now_->first_position + now_->n_tokens,
         .window = shape.window,
         .both_ways = shape.both_ways,
         .n_tokens = static_cast<int>(n_tokens),

@@ -179,9 +179,7 @@ std::vector<Want> Weights::wants(uint64_t bytes) {
       if (n > 0) {
         const uint64_t begin = part.piece.begin + part.asked;
         if (!rows_on_the_way({begin, begin + n}).empty()) return wants;
-        wants.push_back({begin,
-                         {part.place + part.asked, static_cast<size_t>(n)},
-                         part.unit});
+        wants.push_back({begin, {part.place + part.asked, static_cast<size_t>(n)}, part.unit});
       }
       part.asked += n;
       bytes -= std::min(bytes, n);
@@ -258,7 +256,7 @@ Status Weights::offer(uint64_t offset, std::span<const uint8_t> bytes) {
 // A head may be the same tensor, bound once more in pieces. No byte is on the way to both a row and
 // a piece, so that it is clear where those that are filled have gone.
 
-// The row is none yet; its place has the size of each.
+// No place has a row yet; all rows are of one size.
 void Weights::make_row_places() {
   const Piece& table = parts_[static_cast<size_t>(single_.table)].piece;
   RowPlace place;
@@ -328,7 +326,8 @@ bool Weights::want_rows(uint64_t& bytes, std::vector<Want>& wants) {
   return true;
 }
 
-// The rows that any of these bytes of the file is on the way to, ascending, and which of their own.
+// The rows that wait for any of these bytes of the file, ascending, each with the range of its own
+// bytes.
 std::vector<std::pair<Weights::RowPlace*, Weights::Range>> Weights::rows_on_the_way(Range bytes) {
   std::vector<std::pair<RowPlace*, Range>> rows;
   if (row_places_.empty()) return rows;

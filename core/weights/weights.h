@@ -8,8 +8,8 @@
 // infinite is refused as it comes: what it gives differs by instruction set.
 //
 // Where not all of it fits, slots take turns in fewer places (one that has run is let go and its
-// place goes to the next one that is absent), and of an embedding only the rows are held that a pass
-// needs.
+// place goes to the next one that is absent), and of an embedding only the rows are held that a
+// pass needs.
 #pragma once
 
 #include <atomic>
@@ -47,7 +47,7 @@ struct Turns {
   bool taken() const { return places > 0 && static_cast<size_t>(places) < slots.size(); }
 };
 
-// Of the matrix `table`, which only rows are read of, `places` rows are held.
+// `places` rows are held of the matrix `table`, of which only single rows are read.
 struct SingleRows {
   int table = -1;
   int64_t places = 0;
@@ -65,9 +65,10 @@ class Weights {
   Status allocate();
 
   // --- bringing them in: from any thread -------------------------------------------------------
-  // What is wanted next, in the order of execution from the slot on that was last asked for
-  // (lease), at most `bytes` bytes but at least one unit. Each want is given once. Its place stays
-  // until it is filled.
+  // What is wanted next: single rows that were asked for, then slots in the order of execution from
+  // the one on that was last asked for (lease); at most `bytes` bytes but at least one unit. Each
+  // want is given once. Its place stays until it is filled. May be empty while more is wanted: ask
+  // again after filled(), lease() and lease_rows().
   std::vector<Want> wants(uint64_t bytes);
   // The n bytes from `offset` on are where wants() said; those of no tensor, and of a table of
   // single rows those that nobody asked for, aren't looked at.
@@ -76,7 +77,7 @@ class Weights {
   // want has named.
   Status filled(uint64_t offset, uint64_t n);
   // Bytes that are at hand before anyone has asked for them: those that have a place are copied
-  // there. Fails as filled() does.
+  // there. Fails as filled() does. Not while others ask for wants.
   Status offer(uint64_t offset, std::span<const uint8_t> bytes);
 
   uint64_t held_bytes() const;  // of memory that holds weights by now
@@ -114,7 +115,7 @@ class Weights {
   // resident; then it gets a place before all others.
   std::optional<Lease> lease(int slot);
   // The slot is absent again, and wanted again. Only one that is resident and not leased; others
-  // stay as they are.
+  // stay as they are. Not while a pass is under way: where all weights are here it takes no leases.
   void let_go(int slot);
 
   // Execution has come to these rows of the table of single rows, at most as many different ones as
@@ -204,9 +205,9 @@ class Weights {
   std::vector<uint8_t*> free_places_;
   std::vector<RowPlace> row_places_;
   std::unordered_map<int64_t, size_t> place_of_row_;  // changes in lease_rows() alone
-  uint64_t row_requests_ = 0;
-  size_t next_row_place_ = 0;  // that a new row tries to take
-  std::vector<AlignedBuffer> scratch_;  // a strip each; those that nobody uses
+  uint64_t row_requests_ = 0;                         // calls of lease_rows()
+  size_t next_row_place_ = 0;                         // that a new row tries to take
+  std::vector<AlignedBuffer> scratch_;                // a strip each; those that nobody uses
   std::atomic<int> resident_slots_{0};
 };
 

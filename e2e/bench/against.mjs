@@ -117,7 +117,7 @@ async function native_pairs(checkouts, model, { rounds, p, n, threads }) {
   const samples = await in_turn(rounds, (side) => {
     const program = path.join(checkouts[side], 'build/release/sluice');
     const { figures, facts } = measure_native(program, model, { p, n, depth: 0, threads });
-    kernels = facts.kernels;
+    if (side === 'this') kernels = facts.kernels;
     const { prompt_tps: prompt, decode_tps: decode, load_ms } = figures;
     return { prompt, decode, loading: 1000 / load_ms };
   });

@@ -1,4 +1,4 @@
-// Running: prompts, tokens and logits, in slices.
+// A session: prompts, tokens and logits, in slices.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -75,6 +75,54 @@ bool PendingText::release(bool all, std::deque<Event>& out) {
   return true;
 }
 
+namespace {
+
+std::unexpected<Error> busy() {
+  return fail(Code::busy, "the session is generating; wait for its end or cancel it");
+}
+
+}  // namespace
+
+// --- what a session is
+// -----------------------------------------------------------------------------
+
+Session::State::State(Engine::State& of)
+    : engine(of), cache(of.model->layers(), of.options.kv_type) {
+  engine.sessions.push_back(this);
+}
+
+Session::State::~State() { std::erase(engine.sessions, this); }
+
+Session::Session(Engine& engine) : state_(std::make_unique<State>(*engine.state_)) {}
+Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::clone() const {
+  if (running()) return busy();
+  const State& s = *state_;
+  auto copy = std::make_unique<State>(s.engine);
+  SLUICE_ASSIGN(copy->cache, s.cache.clone());
+  copy->cached = s.cached;
+  return std::unique_ptr<Session>(new Session(std::move(copy)));
+}
+
+std::span<const TokenId> Session::tokens() const { return state_->cached; }
+
+void Session::truncate(size_t n) {
+  State& s = *state_;
+  if (running()) s.end_run(Finish::aborted);
+  s.cached.resize(std::min(s.cached.size(), n));
+}
+
+uint64_t Session::held_bytes() const { return state_->held_bytes(); }
+
+Stats Session::stats() const {
+  const State& s = *state_;
+  Stats stats = s.stats;
+  s.engine.add_to(stats);
+  return stats;
+}
+
 // --- starting ------------------------------------------------------------------------------------
 
 namespace {
@@ -127,16 +175,15 @@ uint64_t random_seed() {
 
 }  // namespace
 
-Status Engine::start(std::string_view prompt, const GenerateOptions& options) {
+Status Session::start(std::string_view prompt, const GenerateOptions& options) {
   State& s = *state_;
-  if (!s.understood) return fail(Code::invalid_argument, "the model's header has not arrived yet");
-  if (running()) return fail(Code::busy, "the engine is generating; wait for its end or cancel it");
+  if (running()) return busy();
   SLUICE_TRY(validate(options));
-  SLUICE_TRY(s.check_room(Encoding(*s.tokenizer, prompt, options.special)));
+  SLUICE_TRY(s.check_room(Encoding(*s.engine.tokenizer, prompt, options.special)));
   s.run = Run();
   s.run.kind = Run::Kind::generate;
   s.run.options = options;
-  s.run.prompt = std::make_unique<Prompt>(*s.tokenizer, prompt, options.special);
+  s.run.prompt = std::make_unique<Prompt>(*s.engine.tokenizer, prompt, options.special);
   // A short prompt is begun at once, so that what is wrong with it is said here.
   const Status begun = s.encode_slice();
   if (!begun) s.end_run(Finish::aborted);
@@ -144,18 +191,18 @@ Status Engine::start(std::string_view prompt, const GenerateOptions& options) {
 }
 
 // Fails once a text surely has more tokens than the context.
-Status Engine::State::check_room(const Encoding& encoding) const {
-  if (encoding.least_ids() < context_size) return {};
+Status Session::State::check_room(const Encoding& encoding) const {
+  if (encoding.least_ids() < engine.context_size) return {};
   return fail(Code::context_full, "the prompt has ", encoding.least_ids(),
-              " tokens or more, but the context holds ", context_size,
+              " tokens or more, but the context holds ", engine.context_size,
               " and the answer needs room, too; shorten the prompt or load with a larger context");
 }
 
 // A slice of the prompt's text becomes ids; the last one begins the run.
-Status Engine::State::encode_slice() {
+Status Session::State::encode_slice() {
   if (run.prompt->encoding.step()) return check_room(run.prompt->encoding);
   const std::vector<TokenId> text = run.prompt->encoding.take();
-  std::vector<TokenId> ids(tokenizer->prefix().begin(), tokenizer->prefix().end());
+  std::vector<TokenId> ids(engine.tokenizer->prefix().begin(), engine.tokenizer->prefix().end());
   // A prompt that writes BOS itself gets no second one.
   if (!ids.empty() && !text.empty() && text.front() == ids.back()) ids.clear();
   ids.insert(ids.end(), text.begin(), text.end());
@@ -163,20 +210,19 @@ Status Engine::State::encode_slice() {
   return begin(ids, how);
 }
 
-Status Engine::start(std::span<const TokenId> prompt, const GenerateOptions& options) {
+Status Session::start(std::span<const TokenId> prompt, const GenerateOptions& options) {
   State& s = *state_;
-  if (!s.understood) return fail(Code::invalid_argument, "the model's header has not arrived yet");
-  if (running()) return fail(Code::busy, "the engine is generating; wait for its end or cancel it");
+  if (running()) return busy();
   SLUICE_TRY(validate(options));
   return s.begin(prompt, options);
 }
 
-Status Engine::State::begin(std::span<const TokenId> prompt, const GenerateOptions& how) {
-  SLUICE_TRY(check_prompt(prompt, *tokenizer));
-  if (prompt.size() >= context_size) {
+Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOptions& how) {
+  SLUICE_TRY(check_prompt(prompt, *engine.tokenizer));
+  if (prompt.size() >= engine.context_size) {
     return fail(
         Code::context_full, "the prompt has ", counted(prompt.size(), "token"),
-        ", but the context holds ", context_size,
+        ", but the context holds ", engine.context_size,
         " and the answer needs room, too; shorten the prompt or load with a larger context");
   }
   run = Run();
@@ -184,7 +230,7 @@ Status Engine::State::begin(std::span<const TokenId> prompt, const GenerateOptio
   run.options = how;
   if (!how.has_seed) run.options.sampler.seed = random_seed();
   run.sampler.emplace(run.options.sampler);
-  run.text.start(&*tokenizer, tokenizer->is_special(prompt.back()), how.stop);
+  run.text.start(&*engine.tokenizer, engine.tokenizer->is_special(prompt.back()), how.stop);
   run.tokens.assign(prompt.begin(), prompt.end());
   run.n_prompt = prompt.size();
   run.started = Clock::now();
@@ -202,17 +248,16 @@ Status Engine::State::begin(std::span<const TokenId> prompt, const GenerateOptio
   return {};
 }
 
-Status Engine::start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions) {
+Status Session::start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions) {
   State& s = *state_;
-  if (!s.understood) return fail(Code::invalid_argument, "the model's header has not arrived yet");
-  if (running()) return fail(Code::busy, "the engine is generating; wait for its end or cancel it");
-  SLUICE_TRY(check_prompt(ids, *s.tokenizer));
+  if (running()) return busy();
+  SLUICE_TRY(check_prompt(ids, *s.engine.tokenizer));
   if (batch < 0)
     return fail(Code::invalid_argument, "the batch is ", batch,
                 "; expected 1 or more tokens, or 0 for all");
-  if (ids.size() > s.context_size) {
+  if (ids.size() > s.engine.context_size) {
     return fail(Code::context_full, "the input has ", counted(ids.size(), "token"),
-                ", but the context holds ", s.context_size,
+                ", but the context holds ", s.engine.context_size,
                 "; give fewer or load with a larger context");
   }
   const size_t rows = all_positions ? ids.size() : 1;
@@ -234,7 +279,7 @@ Status Engine::start_logits(std::span<const TokenId> ids, int64_t batch, bool al
 
 // --- stepping ------------------------------------------------------------------------------------
 
-Result<Event> Engine::step() {
+Result<Event> Session::step() {
   State& s = *state_;
   Run& run = s.run;
   Event event;
@@ -273,36 +318,36 @@ void Run::count_waiting(bool go_on) {
 
 // Whether a slot's weights are there, and stay until another slot's are asked for; where they
 // aren't, the slice is over.
-bool Engine::State::arrived(int slot, Event& event) {
+bool Session::State::arrived(int slot, Event& event) {
   // Weights that are all here stay. (A lease a layer is a hundredth of a small model's token.)
-  if (weights->resident() && !run.waiting_since) return true;
+  if (engine.weights->resident() && !run.waiting_since) return true;
   if (!run.lease || run.lease->slot() != slot) {
     run.lease.reset();
-    run.lease = weights->lease(slot);
+    run.lease = engine.weights->lease(slot);
   }
   note_waiting(!run.lease.has_value(), event);
   return run.lease.has_value();
 }
 
 // The same for single rows of the embedding.
-bool Engine::State::rows_arrived(std::span<const TokenId> rows, Event& event) {
-  const bool here = weights->lease_rows(rows);
+bool Session::State::rows_arrived(std::span<const TokenId> rows, Event& event) {
+  const bool here = engine.weights->lease_rows(rows);
   note_waiting(!here, event);
   return here;
 }
 
-void Engine::State::note_waiting(bool waiting, Event& event) {
+void Session::State::note_waiting(bool waiting, Event& event) {
   if (waiting) event.kind = Event::Kind::waiting;
   if (waiting || run.waiting_since) run.count_waiting(waiting);
   stats.waited_ms = run.waited_ms;
 }
 
-Status Engine::State::begin_pass() {
+Status Session::State::begin_pass() {
   // What can't go back to the pass's begin is computed again from where it can.
   run.pass_begin = static_cast<size_t>(cache.truncate(static_cast<int64_t>(run.pass_begin)));
   cached.resize(std::min(cached.size(), run.pass_begin));
-  SLUICE_TRY(pass->begin(
-      cache, std::span(run.tokens).subspan(run.pass_begin, run.pass_end - run.pass_begin)));
+  SLUICE_TRY(engine.pass->begin(
+      pass, cache, std::span(run.tokens).subspan(run.pass_begin, run.pass_end - run.pass_begin)));
   run.pass_started = true;
   run.embedded = run.layer = run.block = 0;
   run.head_part = 0;
@@ -310,25 +355,25 @@ Status Engine::State::begin_pass() {
 }
 
 // All tokens of the pass, as many at a time as rows are held; false where it waits for some.
-bool Engine::State::embed(Event& event) {
-  while (run.embedded < pass->n_tokens()) {
-    int64_t n = pass->n_tokens() - run.embedded;
-    if (model->single_rows()) {
-      n = std::min(n, options.embedding_rows);
+bool Session::State::embed(Event& event) {
+  while (run.embedded < pass.n_tokens) {
+    int64_t n = pass.n_tokens - run.embedded;
+    if (engine.model->single_rows()) {
+      n = std::min(n, engine.options.embedding_rows);
       const size_t first = run.pass_begin + static_cast<size_t>(run.embedded);
       if (!rows_arrived(std::span(run.tokens).subspan(first, static_cast<size_t>(n)), event))
         return false;
     }
-    pass->embed(run.embedded, n);
+    engine.pass->embed(pass, run.embedded, n);
     run.embedded += n;
   }
   return true;
 }
 
 // A single token goes through all layers at once; a longer pass through one block of one layer.
-Status Engine::State::compute_slice(Event& event) {
+Status Session::State::compute_slice(Event& event) {
   if (!run.pass_started) {
-    if (!arrived(model->embedding_slot(), event)) return {};
+    if (!arrived(engine.model->embedding_slot(), event)) return {};
     SLUICE_TRY(begin_pass());
   }
   if (!embed(event)) return {};
@@ -336,12 +381,12 @@ Status Engine::State::compute_slice(Event& event) {
   const bool decoding = whole && run.kind == Run::Kind::generate;
   const bool timed = decoding && run.layer == 0;
   const Stopwatch watch;
-  pool->limit(decoding ? tuner.threads() : pool->size());
-  while (run.layer < n_layers()) {
-    if (!arrived(model->layer_slot(run.layer), event)) return {};
-    pass->run_block(run.layer, run.block);
-    if (pass->overflowed()) return overflow(concat("layer ", run.layer));
-    if (++run.block == pass->n_blocks()) {
+  engine.pool->limit(decoding ? engine.tuner.threads() : engine.pool->size());
+  while (run.layer < engine.n_layers()) {
+    if (!arrived(engine.model->layer_slot(run.layer), event)) return {};
+    engine.pass->run_block(pass, run.layer, run.block);
+    if (engine.pass->overflowed()) return overflow(concat("layer ", run.layer));
+    if (++run.block == engine.pass->n_blocks(pass)) {
       run.block = 0;
       ++run.layer;
     }
@@ -350,36 +395,37 @@ Status Engine::State::compute_slice(Event& event) {
   SLUICE_ASSIGN(const bool headed, run_head(event));
   if (!headed) return {};
   SLUICE_TRY(after_pass(event));
-  if (timed) tuner.add(watch.seconds());
+  if (timed) engine.tuner.add(watch.seconds());
   return {};
 }
 
-// The logits that are wanted of this pass: those of its last token, of its last where it is the
-// prompt's last, or of all. Part by part of the head; false where it waits for one.
-Result<bool> Engine::State::run_head(Event& event) {
+// The logits that are wanted of this pass, part by part of the head: generating its last token's,
+// else all of them or the prompt's last alone. False where it waits for a part.
+Result<bool> Session::State::run_head(Event& event) {
   const bool generating = run.kind == Run::Kind::generate;
   if (generating) SLUICE_TRY(make_room_for_logits(1));
   const size_t end = run.pass_end;
   const size_t first = run.all_positions                   ? run.pass_begin
                        : generating || end == run.n_prompt ? end - 1
                                                            : end;
-  for (; run.head_part < model->n_head_parts(); ++run.head_part) {
+  if (first == end) return true;
+  for (; run.head_part < engine.model->n_head_parts(); ++run.head_part) {
     // The norm is in the head's own slot, which stays.
-    if (run.head_part == 0 && !arrived(model->head_slot(), event)) return false;
-    if (!arrived(model->head_part_slot(run.head_part), event)) return false;
+    if (run.head_part == 0 && !arrived(engine.model->head_slot(), event)) return false;
+    if (!arrived(engine.model->head_part_slot(run.head_part), event)) return false;
     for (size_t i = first; i < end; ++i) {
       float* out = logits.as<float>() + (run.all_positions ? i : 0) * logits_stride();
-      pass->run_head(static_cast<int64_t>(i - run.pass_begin), run.head_part, out);
+      engine.pass->run_head(pass, static_cast<int64_t>(i - run.pass_begin), run.head_part, out);
     }
-    if (pass->overflowed()) return overflow("the head");
+    if (engine.pass->overflowed()) return overflow("the head");
   }
   return true;
 }
 
 // Rows of whole strips, as they are computed.
-size_t Engine::State::logits_stride() const { return static_cast<size_t>(padded_rows(n_vocab())); }
+size_t Session::State::logits_stride() const { return static_cast<size_t>(padded_rows(n_vocab())); }
 
-Status Engine::State::make_room_for_logits(size_t rows) {
+Status Session::State::make_room_for_logits(size_t rows) {
   const uint64_t bytes = 4 * static_cast<uint64_t>(rows) * logits_stride();
   if (logits.size() >= bytes) return {};
   SLUICE_ASSIGN(logits, AlignedBuffer::allocate(bytes, "the logits"));
@@ -387,13 +433,14 @@ Status Engine::State::make_room_for_logits(size_t rows) {
 }
 
 // Rows of n_vocab, as they are handed out.
-void Engine::State::close_up_logits() {
+void Session::State::close_up_logits() {
   const auto n = static_cast<size_t>(n_vocab());
+  if (n == logits_stride()) return;
   for (size_t row = 1; row * n < n_logits; ++row)
     std::memmove(logits.as<float>() + row * n, logits.as<float>() + row * logits_stride(), 4 * n);
 }
 
-Status Engine::State::after_pass(Event& event) {
+Status Session::State::after_pass(Event& event) {
   cached.insert(cached.end(), run.tokens.begin() + static_cast<ptrdiff_t>(run.pass_begin),
                 run.tokens.begin() + static_cast<ptrdiff_t>(run.pass_end));
   run.pass_started = false;
@@ -420,19 +467,20 @@ Status Engine::State::after_pass(Event& event) {
 }
 
 // Chooses the next token from the logits and decides whether it is the last.
-Status Engine::State::take_token() {
+Status Session::State::take_token() {
   const std::span<const float> all(logits.as<float>(), static_cast<size_t>(n_vocab()));
   const TokenId id = run.sampler->sample(all, run.tokens);
-  if (tokenizer->is_end(id) && !run.options.ignore_eos) {
+  if (engine.tokenizer->is_end(id) && !run.options.ignore_eos) {
     run.finish = run.text.flush(run.events) ? Finish::stop : Finish::eos;
     return {};
   }
   Event event;
   event.kind = Event::Kind::token;
   event.id = id;
-  const float max = kernels->max(all.data(), n_vocab());
-  const double log_sum = static_cast<double>(max) +
-                         log_f64(static_cast<double>(kernels->sum_exp(all.data(), n_vocab(), max)));
+  const float max = engine.kernels->max(all.data(), n_vocab());
+  const double log_sum =
+      static_cast<double>(max) +
+      log_f64(static_cast<double>(engine.kernels->sum_exp(all.data(), n_vocab(), max)));
   event.logprob = static_cast<float>(static_cast<double>(all[static_cast<size_t>(id)]) - log_sum);
   if (run.options.top_logprobs > 0)
     event.top = best_logprobs(all, run.options.top_logprobs, log_sum);
@@ -451,7 +499,7 @@ Status Engine::State::take_token() {
     run.finish = Finish::stop;
   } else if (stats.tokens == run.options.max_tokens) {
     run.finish = run.text.flush(run.events) ? Finish::stop : Finish::length;
-  } else if (run.tokens.size() >= context_size) {
+  } else if (run.tokens.size() >= engine.context_size) {
     run.finish = run.text.flush(run.events) ? Finish::stop : Finish::context;
   }
   run.pass_begin = run.tokens.size() - 1;
@@ -459,17 +507,15 @@ Status Engine::State::take_token() {
   return {};
 }
 
-void Engine::State::end_run(Finish) { run = Run(); }
+void Session::State::end_run(Finish) { run = Run(); }
 
-void Engine::cancel() { state_->run.cancelled = true; }
+void Session::cancel() { state_->run.cancelled = true; }
 
-bool Engine::running() const { return state_->run.kind != Run::Kind::none; }
+bool Session::running() const { return state_->run.kind != Run::Kind::none; }
 
-std::span<const float> Engine::logits() const {
+std::span<const float> Session::logits() const {
   return {state_->logits.as<float>(), state_->n_logits};
 }
-
-void Engine::reset() { state_->cached.clear(); }
 
 // --- logits --------------------------------------------------------------------------------------
 
