@@ -6,6 +6,7 @@ import type { CDPSession, Page } from '@playwright/test';
 import type * as Library from '@sluice/engine';
 import { BUNDLED, makeBigModel, modelFiles, nativeBuilt, NO_NATIVE, sluice } from './models';
 import { expect, test } from './fixtures';
+import { harness, type LibraryWindow } from './library';
 import { ROOT, servePage } from './servers';
 
 const FLAVOURS: Library.Flavour[] = ['simd', 'simd-mt', 'relaxed', 'relaxed-mt'];
@@ -14,24 +15,12 @@ const MODELS = ['llama-q8_0.gguf', 'llama-q4_0.gguf', 'llama-f16.gguf', 'llama-q
 /** Longer than a strip of the GEMM, not a multiple of anything. */
 const IDS = Array.from({ length: 37 }, (_, i) => 3 + ((i * 29) % 200));
 
-interface Window {
-  library: typeof Library;
-}
 /** As newer TypeScript knows it. */
 interface Resizable extends ArrayBuffer {
   resize(bytes: number): void;
 }
 type ResizableConstructor = new (bytes: number, limits: { maxByteLength: number }) => Resizable;
-declare const window: Window & typeof globalThis;
-
-/** Opens an empty page with the library in it. */
-async function harness(page: Page, site: { url: string }): Promise<void> {
-  await page.goto(`${site.url}harness/`);
-  await page.evaluate(async () => {
-    const address = '/engine/index.js';
-    window.library = (await import(address)) as typeof Library;
-  });
-}
+declare const window: LibraryWindow;
 
 /** Counts the page's workers, with those that workers have made. Shows first that it sees one. */
 async function workerCounter(page: Page): Promise<() => number> {

@@ -97,44 +97,10 @@ class EngineHandle {
     return understood() ? engine_->tokenizer().decode(to_ids(ids)) : "";
   }
 
-  std::string start_text(const std::string& prompt, const std::string& options_json) {
-    return start(std::string_view(prompt), options_json);
-  }
-  std::string start_ids(const val& prompt, const std::string& options_json) {
-    return start(std::span<const TokenId>(to_ids(prompt)), options_json);
-  }
-  std::string start_logits(const val& ids, double batch) {
-    if (!understood()) return not_understood();
-    return answer(engine_->start_logits(to_ids(ids), static_cast<int64_t>(to_u64(batch))));
-  }
-  std::string step() {
-    if (!understood()) return not_understood();
-    const Result<Event> event = engine_->step();
-    if (!event) return error_json(event.error());
-    // Stats are asked for apart; only the end of a run carries them.
-    return event_json(*event, event->kind == Event::Kind::done ? engine_->stats() : Stats{});
-  }
-  void cancel() {
-    if (engine_) engine_->cancel();
-  }
-  bool running() const { return engine_ && engine_->running(); }
-  std::string logits(int32_t top) const {
-    if (!understood()) return not_understood();
-    return logits_json(engine_->logits(), top, true);
-  }
   std::string stats() const { return stats_json(engine_ ? engine_->stats() : Stats{}); }
-  void reset() {
-    if (engine_) engine_->reset();
-  }
+  Engine& engine() const { return *engine_; }  // only once understood
 
  private:
-  template <typename Prompt>
-  std::string start(Prompt prompt, const std::string& options_json) {
-    if (!understood()) return not_understood();
-    const auto options = generate_options_from_json(options_json);
-    if (!options) return error_json(options.error());
-    return answer(engine_->start(prompt, *options));
-  }
   static std::string not_open() {
     return error_json({Code::invalid_argument, "no file has been opened"});
   }
@@ -145,6 +111,54 @@ class EngineHandle {
   std::unique_ptr<Engine> engine_;
   LoadOptions options_;
   uint64_t file_size_ = 0;
+};
+
+// A session that JavaScript owns. Its engine is understood, and outlives it.
+class SessionHandle {
+ public:
+  explicit SessionHandle(const EngineHandle& engine)
+      : session_(std::make_unique<Session>(engine.engine())) {}
+
+  std::string start_text(const std::string& prompt, const std::string& options_json) {
+    return start(std::string_view(prompt), options_json);
+  }
+  std::string start_ids(const val& prompt, const std::string& options_json) {
+    return start(std::span<const TokenId>(to_ids(prompt)), options_json);
+  }
+  std::string start_logits(const val& ids, double batch) {
+    return answer(session_->start_logits(to_ids(ids), static_cast<int64_t>(to_u64(batch))));
+  }
+  std::string step() {
+    const Result<Event> event = session_->step();
+    if (!event) return error_json(event.error());
+    // Stats are asked for apart; only the end of a run carries them.
+    return event_json(*event, event->kind == Event::Kind::done ? session_->stats() : Stats{});
+  }
+  void cancel() { session_->cancel(); }
+  bool running() const { return session_->running(); }
+  std::string logits(int32_t top) const { return logits_json(session_->logits(), top, true); }
+  std::string stats() const { return stats_json(session_->stats()); }
+
+  SessionHandle* clone() const {
+    auto copy = session_->clone();
+    return copy ? new SessionHandle(std::move(*copy)) : nullptr;
+  }
+  void truncate(double length) { session_->truncate(static_cast<size_t>(to_u64(length))); }
+  val tokens() const {
+    const std::span<const TokenId> ids = session_->tokens();
+    return val(emscripten::typed_memory_view(ids.size(), ids.data())).call<val>("slice");
+  }
+
+ private:
+  explicit SessionHandle(std::unique_ptr<Session> session) : session_(std::move(session)) {}
+
+  template <typename Prompt>
+  std::string start(Prompt prompt, const std::string& options_json) {
+    const auto options = generate_options_from_json(options_json);
+    if (!options) return error_json(options.error());
+    return answer(session_->start(prompt, *options));
+  }
+  std::unique_ptr<Session> session_;
 };
 
 // A text on its way to ids, in slices. The engine must be understood, and stay.
@@ -225,15 +239,20 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("inspect", &EngineHandle::inspect)
       .function("notes", &EngineHandle::notes)
       .function("detokenize", &EngineHandle::detokenize)
-      .function("startText", &EngineHandle::start_text)
-      .function("startIds", &EngineHandle::start_ids)
-      .function("startLogits", &EngineHandle::start_logits)
-      .function("step", &EngineHandle::step)
-      .function("cancel", &EngineHandle::cancel)
-      .function("running", &EngineHandle::running)
-      .function("logits", &EngineHandle::logits)
-      .function("stats", &EngineHandle::stats)
-      .function("reset", &EngineHandle::reset);
+      .function("stats", &EngineHandle::stats);
+  emscripten::class_<SessionHandle>("Session")
+      .constructor<const EngineHandle&>()
+      .function("startText", &SessionHandle::start_text)
+      .function("startIds", &SessionHandle::start_ids)
+      .function("startLogits", &SessionHandle::start_logits)
+      .function("step", &SessionHandle::step)
+      .function("cancel", &SessionHandle::cancel)
+      .function("running", &SessionHandle::running)
+      .function("logits", &SessionHandle::logits)
+      .function("stats", &SessionHandle::stats)
+      .function("clone", &SessionHandle::clone, emscripten::allow_raw_pointers())
+      .function("truncate", &SessionHandle::truncate)
+      .function("tokens", &SessionHandle::tokens);
   emscripten::class_<EncodingHandle>("Encoding")
       .constructor<const EngineHandle&, std::string, bool>()
       .function("step", &EncodingHandle::step)

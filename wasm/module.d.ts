@@ -29,6 +29,13 @@ export interface EngineHandle {
   notes(): string;
   /** Bytes of text; invalid UTF-8 becomes U+FFFD. */
   detokenize(ids: ArrayLike<number>): string;
+  /** stats_json. */
+  stats(): string;
+  delete(): void;
+}
+
+/** core/engine.h's Session; see there. The engine must be understood, and outlives it. */
+export interface SessionHandle {
   startText(prompt: string, options: string): Answer;
   startIds(prompt: ArrayLike<number>, options: string): Answer;
   startLogits(ids: ArrayLike<number>, batch: number): Answer;
@@ -40,7 +47,10 @@ export interface EngineHandle {
   logits(top: number): Answer;
   /** stats_json. */
   stats(): string;
-  reset(): void;
+  /** null while it runs. */
+  clone(): SessionHandle | null;
+  truncate(length: number): void;
+  tokens(): Int32Array;
   delete(): void;
 }
 
@@ -67,6 +77,7 @@ export interface HeaderHandle {
 
 export interface SluiceModule {
   Engine: new () => EngineHandle;
+  Session: new (engine: EngineHandle) => SessionHandle;
   Header: new () => HeaderHandle;
   Encoding: new (engine: EngineHandle, text: string, special: boolean) => EncodingHandle;
   /** A part of the memory for bytes on their way; 0 where there is no room. */

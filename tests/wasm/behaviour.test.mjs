@@ -43,7 +43,7 @@ for (const flavour of NODE_FLAVOURS) {
     const opened = await open_module(flavour);
     const invalid = { code: 'invalid_argument' };
     const empty = new opened.module.Engine();
-    assert.throws(() => parse(empty.step()), invalid);
+    assert.throws(() => parse(empty.inspect()), invalid);
     assert.throws(() => parse(empty.open('{"contextSize":-1}', 0)), invalid);
     assert.throws(() => parse(empty.open('{"nonsense":1}', 0)), invalid);
     assert.throws(() => parse(empty.open('{', 0)), invalid);
@@ -53,27 +53,77 @@ for (const flavour of NODE_FLAVOURS) {
     });
     empty.delete();
     const engine = load(opened, fs.readFileSync(BUNDLED), { threads: 1, contextSize: 64 });
+    const { session } = engine;
     for (const options of ['{"temperature":null}', '{"topK":-1}', '{"maxTokens":"many"}', '[]']) {
-      assert.throws(() => parse(engine.startText('Once', options)), invalid);
+      assert.throws(() => parse(session.startText('Once', options)), invalid);
     }
-    assert.throws(() => parse(engine.startIds([1, 1 << 30], '{}')), invalid);
-    assert.throws(() => parse(engine.startIds(new Array(65).fill(1), '{}')), {
+    assert.throws(() => parse(session.startIds([1, 1 << 30], '{}')), invalid);
+    assert.throws(() => parse(session.startIds(new Array(65).fill(1), '{}')), {
       code: 'context_full',
     });
-    parse(engine.startText('Once', '{}'));
-    assert.throws(() => parse(engine.startText('Twice', '{}')), { code: 'busy' });
-    engine.cancel();
+    parse(session.startText('Once', '{}'));
+    assert.throws(() => parse(session.startText('Twice', '{}')), { code: 'busy' });
+    session.cancel();
     assert.deepEqual(
-      events(engine).map((event) => event.finish),
+      events(session).map((event) => event.finish),
       ['aborted'],
     );
-    parse(engine.startText('Once', '{"maxTokens":3,"ignoreEos":true}'));
-    assert.equal(events(engine).length, 4);
+    parse(session.startText('Once', '{"maxTokens":3,"ignoreEos":true}'));
+    assert.equal(events(session).length, 4);
     assert.deepEqual(JSON.parse(engine.notes()), []);
     engine.delete();
     const wide = load(opened, fs.readFileSync(BUNDLED), { threads: 1, contextSize: 4096 });
     assert.match(JSON.parse(wide.notes())[0], /^the context of 4096 tokens is larger than the /);
     wide.delete();
+  });
+
+  test(`${flavour}: sessions take turns, clones go their own way`, { skip: missing }, async () => {
+    const opened = await open_module(flavour);
+    const engine = load(opened, fs.readFileSync(BUNDLED), { threads: 1 });
+    const prompts = [Array.from({ length: 300 }, (_, i) => 3 + ((i * 5) % 90)), [9, 8, 7]];
+    const options = '{"seed":7,"maxTokens":30,"ignoreEos":true}';
+    const alone = prompts.map((prompt) => {
+      const session = new opened.module.Session(engine);
+      parse(session.startIds(prompt, options));
+      const ids = events(session).map(({ id }) => id);
+      session.delete();
+      return ids;
+    });
+    const sessions = prompts.map((prompt) => {
+      const session = new opened.module.Session(engine);
+      parse(session.startIds(prompt, options));
+      assert.equal(session.clone(), null);
+      return { session, ids: [], done: false };
+    });
+    while (sessions.some(({ done }) => !done)) {
+      for (const one of sessions.filter(({ done }) => !done)) {
+        const event = parse(one.session.step());
+        one.done = event.event === 'done';
+        if (event.event !== 'working') one.ids.push(event.id);
+      }
+    }
+    assert.deepEqual(
+      sessions.map(({ ids }) => ids),
+      alone,
+    );
+    const [{ session }] = sessions;
+    const copy = session.clone();
+    assert.deepEqual([...copy.tokens()], [...session.tokens()]);
+    copy.truncate(299);
+    assert.equal(copy.tokens().length, 299);
+    const next = [...copy.tokens(), 11];
+    parse(copy.startIds(next, options));
+    parse(session.startIds([...session.tokens(), 12], options));
+    events(session);
+    const other = new opened.module.Session(engine);
+    parse(other.startIds(next, options));
+    assert.deepEqual(
+      events(copy).map(({ id }) => id),
+      events(other).map(({ id }) => id),
+    );
+    assert.equal(JSON.parse(copy.stats()).reusedTokens, 299);
+    for (const one of [session, sessions[1].session, copy, other]) one.delete();
+    engine.delete();
   });
 
   test(`${flavour}: twenty loads take no more memory than one`, { skip: missing }, async (t) => {

@@ -97,7 +97,7 @@ export function bring({ memory }, engine, bytes, size = bytes.length) {
   parse(engine.endOfFile(bytes.length));
 }
 
-/** An engine with its file, ready. */
+/** An engine with its file, ready; with a `session`, which is deleted with it. */
 export function load(opened, bytes, options = {}, size = undefined) {
   const engine = new opened.module.Engine();
   try {
@@ -107,14 +107,20 @@ export function load(opened, bytes, options = {}, size = undefined) {
     engine.delete();
     throw error;
   }
+  engine.session = new opened.module.Session(engine);
+  const end = engine.delete.bind(engine);
+  engine.delete = () => {
+    engine.session.delete();
+    end();
+  };
   return engine;
 }
 
-/** The events of a run that was started, up to its end. */
-export function events(engine) {
+/** The events of a session's run that was started, up to its end. */
+export function events(session) {
   const list = [];
   for (;;) {
-    const event = parse(engine.step());
+    const event = parse(session.step());
     if (event.event === 'working') continue;
     list.push(event);
     if (event.event !== 'token') return list;
@@ -122,8 +128,8 @@ export function events(engine) {
 }
 
 /** {hash, top} of the logits after `ids`. */
-export function logits(engine, ids, batch = 0) {
-  parse(engine.startLogits(ids, batch));
-  events(engine);
-  return parse(engine.logits(5));
+export function logits({ session }, ids, batch = 0) {
+  parse(session.startLogits(ids, batch));
+  events(session);
+  return parse(session.logits(5));
 }

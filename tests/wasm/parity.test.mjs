@@ -65,7 +65,7 @@ for (const flavour of NODE_FLAVOURS) {
     assert.deepEqual(ids, tokenized.ids);
     assert.equal(engine.detokenize(ids), prompt);
 
-    parse(engine.startText(prompt, '{"seed":7,"maxTokens":40,"topLogprobs":3}'));
+    parse(engine.session.startText(prompt, '{"seed":7,"maxTokens":40,"topLogprobs":3}'));
     const told = native(
       'run',
       BUNDLED,
@@ -79,7 +79,7 @@ for (const flavour of NODE_FLAVOURS) {
       '3',
       '--json',
     );
-    const heard = events(engine);
+    const heard = events(engine.session);
     const tokens = (list) => list.filter((event) => event.event === 'token');
     assert.ok(tokens(heard).length > 5);
     assert.deepEqual(tokens(heard), tokens(told));

@@ -2,24 +2,20 @@
 // the promises, and the guarantee that each of them is settled whatever happens to a worker.
 import { SluiceError, abortError, fromErrorData } from './errors.js';
 import { chooseFlavour, detectAbilities } from './flavours.js';
-import { Generation } from './generation.js';
 import {
   loadOptionsJson,
   resolveSource,
   takeDetokenizeOptions,
-  takeGenerateOptions,
   takeIds,
   takeLoadOptions,
-  takeLogitsOptions,
-  takePrompt,
   takeText,
   takeTokenizeOptions,
 } from './options.js';
 import type { CoreStats, FromEngine, ToEngine } from './protocol.js';
+import { NO_RUN, Timeline, type TimelineHooks, type Value } from './timeline.js';
 import type {
   DetokenizeOptions,
   EngineStats,
-  Finish,
   GenerateOptions,
   LoadOptions,
   LoadProgress,
@@ -29,22 +25,13 @@ import type {
   ModelSource,
   ProbeOptions,
   Prompt,
+  Session,
   Token,
   TokenizeOptions,
 } from './types.js';
 import { Workers } from './workers.js';
 
 const STALL_TIMEOUT_MS = 30_000;
-/** The figures of a run that has only begun. */
-const NO_RUN = {
-  ttftMs: 0,
-  waitedMs: 0,
-  promptTokens: 0,
-  reusedTokens: 0,
-  promptTokensPerSecond: 0,
-  tokens: 0,
-  tokensPerSecond: 0,
-};
 const NO_STATS: CoreStats = {
   ...NO_RUN,
   kernels: '',
@@ -57,8 +44,6 @@ const NO_STATS: CoreStats = {
   heapBytes: 0,
   seed: 0,
 };
-
-type Value = string | number[] | Logits;
 
 interface Pending {
   resolve(value: Value): void;
@@ -111,16 +96,18 @@ export class Engine {
   #over: SluiceError | null = null;
   readonly #started = performance.now();
   #loadMs = 0;
-  #stats: CoreStats = NO_STATS;
-  #finish: Finish | null = null;
+  /** The engine's own session. */
+  readonly #own: Timeline;
+  /** All of them, and whose the runs are: until the worker has told of their end. */
+  readonly #timelines = new Set<Timeline>();
+  readonly #runs = new Map<number, Timeline>();
+  #nextSession = 1;
   readonly #flavour: EngineStats['flavour'];
   readonly #notes: string[];
   readonly #onProgress: (progress: LoadProgress) => void;
   #progress: LoadProgress;
   #nextId = 1;
   readonly #pending = new Map<number, Pending>();
-  /** The generation or the logits that run now. */
-  #running: { id: number; generation: Generation | null } | null = null;
 
   private constructor(
     choice: ReturnType<typeof chooseFlavour>,
@@ -129,7 +116,12 @@ export class Engine {
   ) {
     this.#flavour = choice.flavour;
     this.#notes = choice.notes;
-    this.#stats = { ...NO_STATS, threads: choice.threads, decodeThreads: choice.threads };
+    this.#own = new Timeline(0, this.#hooks(), {
+      ...NO_STATS,
+      threads: choice.threads,
+      decodeThreads: choice.threads,
+    });
+    this.#timelines.add(this.#own);
     this.#onProgress = options.onProgress ?? (() => {});
     this.#progress = {
       phase: 'header',
@@ -193,9 +185,13 @@ export class Engine {
 
   #receive(message: Exclude<FromEngine, { type: 'alive' | 'closed' }>): void {
     if (this.#over !== null) return;
-    // The figures of a run that the page has let go of are not those of the run behind it.
-    const ofAnother = 'id' in message && this.#running !== null && this.#running.id !== message.id;
-    if ('stats' in message && message.stats !== null && !ofAnother) this.#stats = message.stats;
+    const timeline = 'id' in message ? this.#runs.get(message.id) : undefined;
+    if ('id' in message && timeline !== undefined) {
+      timeline.receive(message);
+      if (['done', 'error', 'result'].includes(message.type)) this.#runs.delete(message.id);
+    } else if ('stats' in message && message.stats !== null && !this.#own.running) {
+      this.#own.core = message.stats;
+    }
     switch (message.type) {
       case 'understood':
         this.#info = message.info;
@@ -214,30 +210,16 @@ export class Engine {
       case 'failed':
         this.#end(fromErrorData(message.error));
         break;
-      case 'tokens':
-        if (this.#running?.id === message.id) this.#running.generation?.push(message.tokens);
-        break;
-      case 'done':
-        if (this.#running?.id === message.id) this.#settle(message.finish, null);
-        break;
       case 'error': {
         const error = fromErrorData(message.error);
-        if (this.#running?.id === message.id) this.#settle(null, error);
+        timeline?.fail(message.id, error);
         this.#take(message.id)?.reject(error);
         break;
       }
       case 'result':
-        if (this.#running?.id === message.id) this.#running = null;
         this.#take(message.id)?.resolve(message.value);
         break;
     }
-  }
-
-  #settle(finish: Finish | null, error: SluiceError | null): void {
-    const generation = this.#running?.generation;
-    this.#running = null;
-    if (finish !== null) this.#finish = finish;
-    generation?.end(error);
   }
 
   #report(
@@ -278,7 +260,7 @@ export class Engine {
     this.#over = error;
     this.#understood.reject(error);
     this.#ready.reject(error);
-    this.#settle(null, error);
+    for (const timeline of this.#timelines) timeline.end(null, error);
     for (const pending of this.#pending.values()) pending.reject(error);
     this.#pending.clear();
     return this.#workers?.end() ?? Promise.resolve();
@@ -287,33 +269,26 @@ export class Engine {
   // --- what users call -----------------------------------------------------------------------------
 
   /** Why a new request can't be taken now; throws it. */
-  #admit(exclusive: boolean): void {
-    if (this.#over !== null) {
-      const closed = this.#over.code === 'aborted';
-      throw closed
-        ? new SluiceError('invalid_argument', 'this engine is closed; load the model again')
-        : new SluiceError(this.#over.code, this.#over.message, { cause: this.#over });
-    }
-    if (exclusive && this.#running !== null) {
-      throw new SluiceError(
-        'busy',
-        'this engine is generating; wait for its end, or stop it first',
-      );
-    }
+  #admit(): void {
+    if (this.#over === null) return;
+    const closed = this.#over.code === 'aborted';
+    throw closed
+      ? new SluiceError('invalid_argument', 'this engine is closed; load the model again')
+      : new SluiceError(this.#over.code, this.#over.message, { cause: this.#over });
   }
 
   #request(
     message: (id: number) => ToEngine,
     signal: AbortSignal | undefined,
-    exclusive: boolean,
+    of?: Timeline,
   ): Promise<Value> {
     if (signal?.aborted) throw abortError(signal);
-    this.#admit(exclusive);
+    this.#admit();
     const id = this.#nextId++;
     return new Promise<Value>((resolve, reject) => {
       const release = onAbort(signal, () => {
         this.#pending.delete(id);
-        if (this.#running?.id === id) this.#running = null;
+        of?.letGo(id);
         this.#workers?.post({ type: 'cancel', id });
         reject(abortError(signal));
       });
@@ -321,12 +296,54 @@ export class Engine {
         resolve: (value) => (release(), resolve(value)),
         reject: (error) => (release(), reject(error)),
       });
-      if (exclusive) {
-        this.#running = { id, generation: null };
-        this.#stats = { ...this.#stats, ...NO_RUN };
+      if (of !== undefined) {
+        this.#runs.set(id, of);
+        of.began(id, null);
       }
       this.#workers?.post(message(id));
     });
+  }
+
+  #hooks(): TimelineHooks {
+    return {
+      admit: () => this.#admit(),
+      beginRun: (of) => {
+        const id = this.#nextId++;
+        this.#runs.set(id, of);
+        return id;
+      },
+      post: (message) => this.#workers?.post(message),
+      request: (message, signal, of) => this.#request(message, signal, of),
+      openTimeline: (from) => this.#openTimeline(from),
+      forget: (timeline) => void this.#timelines.delete(timeline),
+      complete: (core, finish) => ({
+        ...core,
+        flavour: this.#flavour,
+        loadMs: this.#loadMs,
+        finish,
+        notes: [...this.#notes],
+      }),
+    };
+  }
+
+  #openTimeline(from: Timeline | null): Timeline {
+    const timeline = new Timeline(this.#nextSession++, this.#hooks(), {
+      ...this.#own.core,
+      ...NO_RUN,
+    });
+    this.#timelines.add(timeline);
+    this.#workers?.post({
+      type: 'openSession',
+      session: timeline.session,
+      from: from?.session ?? null,
+    });
+    return timeline;
+  }
+
+  /** A session without a token. There may be any number; `generate` is that of the engine's own. */
+  session(): Session {
+    this.#admit();
+    return this.#openTimeline(null);
   }
 
   /**
@@ -334,35 +351,7 @@ export class Engine {
    * here; what is wrong with them is told with the first token.
    */
   generate(prompt: Prompt, options: GenerateOptions = {}): AsyncIterableIterator<Token, undefined> {
-    let taken: ReturnType<typeof takeGenerateOptions> & { prompt: string | number[] };
-    try {
-      taken = { prompt: takePrompt(prompt), ...takeGenerateOptions(options) };
-    } catch (error) {
-      const refuse = (): never => {
-        throw error;
-      };
-      return new Generation({ start: refuse, cancel: () => {} }, undefined);
-    }
-    return new Generation(
-      {
-        start: (generation) => {
-          this.#admit(true);
-          const id = this.#nextId++;
-          this.#running = { id, generation };
-          this.#finish = null;
-          this.#stats = { ...this.#stats, ...NO_RUN, seed: taken.seed };
-          this.#workers?.post({ type: 'generate', id, prompt: taken.prompt, options: taken.json });
-        },
-        cancel: (generation) => {
-          if (this.#running?.generation !== generation) return;
-          const { id } = this.#running;
-          this.#running = null;
-          this.#finish = 'aborted';
-          this.#workers?.post({ type: 'cancel', id });
-        },
-      },
-      taken.signal,
-    );
+    return this.#own.generate(prompt, options);
   }
 
   /** The ids of the text alone, without what a prompt gets in front. */
@@ -372,7 +361,6 @@ export class Engine {
     return (await this.#request(
       (id) => ({ type: 'tokenize', id, text: taken, special }),
       signal,
-      false,
     )) as number[];
   }
 
@@ -383,30 +371,17 @@ export class Engine {
     return (await this.#request(
       (id) => ({ type: 'detokenize', id, ids: taken }),
       signal,
-      false,
     )) as string;
   }
 
   /** The logits after the last of `ids`, which are taken as they are. */
   async logits(ids: readonly number[], options: LogitsOptions = {}): Promise<Logits> {
-    const taken = takeIds(ids, 'ids');
-    const { top = 10, batch = 0, signal } = takeLogitsOptions(options);
-    return (await this.#request(
-      (id) => ({ type: 'logits', id, ids: taken, top, batch }),
-      signal,
-      true,
-    )) as Logits;
+    return this.#own.logits(ids, options);
   }
 
   /** Figures as they are now: while a model loads and while a text is written, too, some ten times a second at least. */
   get stats(): EngineStats {
-    return {
-      ...this.#stats,
-      flavour: this.#flavour,
-      loadMs: this.#loadMs,
-      finish: this.#finish,
-      notes: [...this.#notes],
-    };
+    return this.#own.stats;
   }
 
   /** Ends what runs and gives all memory back. What is pending rejects with `aborted`. May be called again. */

@@ -2,7 +2,13 @@
 //
 // Work is done in slices of some 10 ms; between them the worker's queue runs (a posted message, no
 // timer: browsers slow those of hidden pages), so that a cancel arrives and bytes are taken.
-import type { Answer, EncodingHandle, EngineHandle, SluiceModule } from '../../../wasm/module.js';
+import type {
+  Answer,
+  EncodingHandle,
+  EngineHandle,
+  SessionHandle,
+  SluiceModule,
+} from '../../../wasm/module.js';
 import { check, parseAnswer } from './answers.js';
 import { SluiceError, stoppedWorking, toErrorData } from './errors.js';
 import { Feed, type Opened } from './feed.js';
@@ -35,7 +41,7 @@ function checkLength(info: ModelInfo, opened: Opened): void {
   }
 }
 
-function coreStats(engine: EngineHandle): CoreStats {
+function coreStats(engine: Pick<EngineHandle, 'stats'>): CoreStats {
   return JSON.parse(engine.stats()) as CoreStats;
 }
 
@@ -43,6 +49,13 @@ interface Run {
   id: number;
   kind: 'generate' | 'logits';
   top: number;
+  /** When the page last got its figures. */
+  lastStats: number;
+}
+
+interface Timeline {
+  readonly handle: SessionHandle;
+  run: Run | null;
 }
 
 export class EngineHost {
@@ -51,7 +64,8 @@ export class EngineHost {
   #engine: EngineHandle | null = null;
   #module: SluiceModule | null = null;
   #feed: Feed | null = null;
-  #run: Run | null = null;
+  /** By their numbers in the messages. Those that run take turns, in this order. */
+  readonly #timelines = new Map<number, Timeline>();
   /** Long texts on their way to ids, the first in turn first. */
   readonly #encodings: { id: number; encoding: EncodingHandle; ids: number[] }[] = [];
   #pool = new Pool(0);
@@ -59,8 +73,6 @@ export class EngineHost {
   #trapped = false;
   #scheduled = false;
   #lastProgress = 0;
-  /** When the page last got the figures of the run. */
-  #lastStats = 0;
   #late: ReturnType<typeof setTimeout> | undefined;
   /** The code from the page, in a message of its own. */
   readonly #early: Promise<WebAssembly.Module | null>;
@@ -108,7 +120,10 @@ export class EngineHost {
   #close(): void {
     this.#feed?.stop();
     // What trapped is in no state to end itself.
-    if (!this.#trapped) this.#opening?.delete();
+    if (!this.#trapped) {
+      for (const { handle } of this.#timelines.values()) handle.delete();
+      this.#opening?.delete();
+    }
     this.close();
     void this.#pool.end().then(() => this.post({ type: 'closed' }));
   }
@@ -196,6 +211,8 @@ export class EngineHost {
       checkLength(info, opened);
       if (info.error !== undefined) throw new SluiceError(info.error.code, info.error.message);
       this.#engine = engine;
+      const module = this.#module as SluiceModule;
+      this.#timelines.set(0, { handle: new module.Session(engine), run: null });
       const notes = JSON.parse(engine.notes()) as string[];
       this.post({ type: 'understood', info, notes, stats: this.#stats() });
     }
@@ -213,17 +230,29 @@ export class EngineHost {
       this.#feed?.stop();
       this.post({ type: 'ready', stats: this.#stats() });
     }
-    if (this.#run !== null) this.#schedule();
+    if (this.#anyRuns()) this.#schedule();
   }
 
   // --- running -------------------------------------------------------------------------------------
 
+  /** Of the engine's own session. */
   #stats(): CoreStats {
-    return coreStats(this.#engine as EngineHandle);
+    return coreStats((this.#timelines.get(0) as Timeline).handle);
+  }
+
+  #anyRuns(): boolean {
+    for (const { run } of this.#timelines.values()) if (run !== null) return true;
+    return false;
+  }
+
+  #timeline(session: number): Timeline {
+    const timeline = this.#timelines.get(session);
+    if (timeline === undefined)
+      throw new SluiceError('invalid_argument', 'there is no such session; take a new one');
+    return timeline;
   }
 
   #request(message: Exclude<ToEngine, { type: 'open' | 'code' | 'cancel' | 'close' }>): void {
-    const { id } = message;
     const engine = this.#engine;
     try {
       if (engine === null) throw new SluiceError('invalid_argument', 'the model is not loaded');
@@ -231,42 +260,63 @@ export class EngineHost {
         case 'tokenize':
           return this.#tokenize(engine, message);
         case 'detokenize':
-          return this.#result(id, engine.detokenize(message.ids));
+          return this.#result(message.id, engine.detokenize(message.ids));
         case 'generate': {
-          const { prompt, options } = message;
+          const { session, id, prompt, options } = message;
+          const timeline = this.#timeline(session);
           check(
             typeof prompt === 'string'
-              ? engine.startText(prompt, options)
-              : engine.startIds(prompt, options),
+              ? timeline.handle.startText(prompt, options)
+              : timeline.handle.startIds(prompt, options),
           );
-          return this.#begin({ id, kind: 'generate', top: 0 });
+          return this.#begin(timeline, { id, kind: 'generate', top: 0 });
         }
-        case 'logits':
-          check(engine.startLogits(message.ids, message.batch));
-          return this.#begin({ id, kind: 'logits', top: message.top });
+        case 'logits': {
+          const { session, id, ids, batch, top } = message;
+          const timeline = this.#timeline(session);
+          check(timeline.handle.startLogits(ids, batch));
+          return this.#begin(timeline, { id, kind: 'logits', top });
+        }
+        case 'openSession': {
+          const module = this.#module as SluiceModule;
+          const from = message.from === null ? null : this.#timelines.get(message.from);
+          const handle = from?.handle.clone() ?? new module.Session(engine);
+          this.#timelines.set(message.session, { handle, run: null });
+          return;
+        }
+        case 'truncate': {
+          const { handle } = this.#timeline(message.session);
+          handle.truncate(message.length);
+          return this.#result(message.id, handle.tokens().length);
+        }
+        case 'tokensOf':
+          return this.#result(message.id, [...this.#timeline(message.session).handle.tokens()]);
+        case 'closeSession':
+          this.#timelines.get(message.session)?.handle.delete();
+          this.#timelines.delete(message.session);
+          return;
       }
     } catch (error) {
-      if (!(error instanceof SluiceError)) throw error;
-      this.post({ type: 'error', id, error: toErrorData(error) });
+      if (!(error instanceof SluiceError) || !('id' in message)) throw error;
+      this.post({ type: 'error', id: message.id, error: toErrorData(error) });
     }
   }
 
-  #begin(run: Run): void {
-    this.#run = run;
+  #begin(timeline: Timeline, run: Omit<Run, 'lastStats'>): void {
     // Its figures come with its tokens, or after its first slice: a message now would take the page's thread, and with
     // it a processor, for a good part of a short prompt.
-    this.#lastStats = -Infinity;
+    timeline.run = { ...run, lastStats: -Infinity };
     this.#schedule();
   }
 
-  #tellStatsIfDue({ id }: Run): void {
-    if (performance.now() - this.#lastStats < STATS_MS) return;
-    this.#lastStats = performance.now();
-    this.post({ type: 'stats', id, stats: this.#stats() });
+  #tellStatsIfDue(run: Run, handle: SessionHandle): void {
+    if (performance.now() - run.lastStats < STATS_MS) return;
+    run.lastStats = performance.now();
+    this.post({ type: 'stats', id: run.id, stats: coreStats(handle) });
   }
 
-  #result(id: number, value: string | number[] | Logits): void {
-    this.post({ type: 'result', id, value, stats: this.#stats() });
+  #result(id: number, value: string | number | number[], stats = this.#stats()): void {
+    this.post({ type: 'result', id, value, stats });
   }
 
   /** A short text is answered at once. */
@@ -293,12 +343,14 @@ export class EngineHost {
   #cancel(id: number): void {
     const text = this.#encodings.findIndex((one) => one.id === id);
     for (const { encoding } of text < 0 ? [] : this.#encodings.splice(text, 1)) encoding.delete();
-    if (this.#run?.id !== id) return;
-    const engine = this.#engine as EngineHandle;
-    engine.cancel();
-    check(engine.step());
-    this.#run = null;
-    this.post({ type: 'done', id, finish: 'aborted', stats: this.#stats() });
+    for (const timeline of this.#timelines.values()) {
+      const { handle, run } = timeline;
+      if (run?.id !== id) continue;
+      handle.cancel();
+      check(handle.step());
+      timeline.run = null;
+      this.post({ type: 'done', id, finish: 'aborted', stats: coreStats(handle) });
+    }
   }
 
   #schedule(): void {
@@ -308,49 +360,67 @@ export class EngineHost {
   }
 
   #slice(): void {
-    const engine = this.#engine;
-    if (engine === null) return;
+    if (this.#engine === null) return;
     const until = performance.now() + SLICE_MS;
     do this.#encode();
-    while (this.#encodings.length > 0 && performance.now() < until && this.#run === null);
+    while (this.#encodings.length > 0 && performance.now() < until && !this.#anyRuns());
     if (this.#encodings.length > 0) this.#schedule();
-    const run = this.#run;
-    if (run === null) return;
+    for (const [session, timeline] of [...this.#timelines]) {
+      if (timeline.run === null || !this.#runSlice(timeline, timeline.run)) continue;
+      // It has had its turn: the others come first now.
+      if (this.#timelines.delete(session)) this.#timelines.set(session, timeline);
+      if (this.#anyRuns()) this.#schedule();
+      return;
+    }
+  }
+
+  /** A slice of a session's run; false where it only waits for weights. */
+  #runSlice(timeline: Timeline, run: Run): boolean {
+    const { handle } = timeline;
+    const until = performance.now() + SLICE_MS;
     const tokens: Token[] = [];
+    let worked = false;
     const flush = (): void => {
       if (tokens.length === 0) return;
-      this.#lastStats = performance.now();
-      this.post({ type: 'tokens', id: run.id, tokens: tokens.splice(0), stats: this.#stats() });
+      run.lastStats = performance.now();
+      this.post({ type: 'tokens', id: run.id, tokens: tokens.splice(0), stats: coreStats(handle) });
     };
     try {
       do {
-        const event = parseAnswer<StepEvent>(engine.step());
+        const event = parseAnswer<StepEvent>(handle.step());
+        if (event.event === 'waiting') {
+          // Bytes that are taken start the loop again.
+          flush();
+          this.#tellStatsIfDue(run, handle);
+          return worked;
+        }
+        worked = true;
         if (event.event === 'token') {
           const { id, text, logprob, top } = event;
           tokens.push(top === undefined ? { id, text, logprob } : { id, text, logprob, top });
-        } else if (event.event === 'waiting') {
-          // Bytes that are taken start the loop again.
-          flush();
-          return this.#tellStatsIfDue(run);
         } else if (event.event === 'done') {
           flush();
-          this.#run = null;
-          if (run.kind === 'logits')
-            this.#result(run.id, parseAnswer<Logits>(engine.logits(run.top)));
-          else this.post({ type: 'done', id: run.id, finish: event.finish, stats: this.#stats() });
-          return;
+          timeline.run = null;
+          const stats = coreStats(handle);
+          if (run.kind === 'logits') {
+            const value = parseAnswer<Logits>(handle.logits(run.top));
+            this.post({ type: 'result', id: run.id, value, stats });
+          } else {
+            this.post({ type: 'done', id: run.id, finish: event.finish, stats });
+          }
+          return true;
         }
       } while (performance.now() < until);
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error;
-      this.#run = null;
-      engine.cancel();
-      engine.step();
+      timeline.run = null;
+      handle.cancel();
+      handle.step();
       this.post({ type: 'error', id: run.id, error: toErrorData(error) });
-      return;
+      return true;
     }
     flush();
-    this.#tellStatsIfDue(run);
-    this.#schedule();
+    this.#tellStatsIfDue(run, handle);
+    return true;
   }
 }

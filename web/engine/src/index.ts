@@ -18,6 +18,7 @@ export type {
   ModelSource,
   ProbeOptions,
   Prompt,
+  Session,
   SourceOptions,
   TensorInfo,
   Token,

@@ -237,6 +237,12 @@ export function takeIds(ids: unknown, name: string): number[] {
   });
 }
 
+export function takeLength(length: unknown, name: string): number {
+  if (typeof length !== 'number' || !Number.isSafeInteger(length) || length < 0)
+    throw invalid(`${name} is ${show(length)}; give a whole number from 0 on`);
+  return length;
+}
+
 const LONE_SURROGATES = /\p{Surrogate}/u;
 
 /** Halves of surrogate pairs that stand alone become U+FFFD, as everywhere where the web wants UTF-8. */

@@ -39,8 +39,26 @@ export type ToEngine =
     }
   /** The flavour's code as the page compiled it while the worker started; null where it could not. */
   | { type: 'code'; code: WebAssembly.Module | null }
-  | { type: 'generate'; id: number; prompt: string | readonly number[]; options: string }
-  | { type: 'logits'; id: number; ids: readonly number[]; top: number; batch: number }
+  | {
+      type: 'generate';
+      session: number;
+      id: number;
+      prompt: string | readonly number[];
+      options: string;
+    }
+  | {
+      type: 'logits';
+      session: number;
+      id: number;
+      ids: readonly number[];
+      top: number;
+      batch: number;
+    }
+  /** A session with this number, which has the tokens of another one; null: none. There is a session 0. */
+  | { type: 'openSession'; session: number; from: number | null }
+  | { type: 'truncate'; session: number; id: number; length: number }
+  | { type: 'tokensOf'; session: number; id: number }
+  | { type: 'closeSession'; session: number }
   | { type: 'tokenize'; id: number; text: string; special: boolean }
   | { type: 'detokenize'; id: number; ids: readonly number[] }
   | { type: 'cancel'; id: number }
@@ -67,7 +85,7 @@ export type FromEngine =
   | { type: 'stats'; id: number; stats: CoreStats }
   | { type: 'tokens'; id: number; tokens: Token[]; stats: CoreStats }
   | { type: 'done'; id: number; finish: Finish; stats: CoreStats }
-  | { type: 'result'; id: number; value: string | number[] | Logits; stats: CoreStats }
+  | { type: 'result'; id: number; value: string | number | number[] | Logits; stats: CoreStats }
   | { type: 'error'; id: number; error: ErrorData };
 
 /** Where a loader reads from. */

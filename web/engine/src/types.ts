@@ -103,6 +103,25 @@ export interface Token {
   top?: [number, number][];
 }
 
+/**
+ * A timeline of an engine's model: its tokens, what they left in every layer, its run. Sessions share the model; those
+ * that generate at once take turns, and each gets the text that it would get alone.
+ */
+export interface Session {
+  /** As the engine's; `busy` while this session generates. What the prompt shares with its tokens is not computed again. */
+  generate(prompt: Prompt, options?: GenerateOptions): AsyncIterableIterator<Token, undefined>;
+  /** Another session with the same tokens; their state is shared until one of the two goes on. `busy` while this one generates. */
+  clone(): Session;
+  /** Forgets all but the first `length` tokens. `busy` while this session generates. */
+  truncate(length: number): Promise<void>;
+  /** The ids whose state it has: prompts and what was written, the last token excepted. */
+  tokens(): Promise<number[]>;
+  /** Ends what it generates and gives its memory back. May be called again. */
+  close(): Promise<void>;
+  /** As the engine's, of this session's last run. */
+  readonly stats: EngineStats;
+}
+
 /** How a generation ended. */
 export type Finish = 'eos' | 'length' | 'stop' | 'aborted' | 'context';
 

@@ -354,6 +354,67 @@ describe('generate', () => {
     expect(control.starts[0]?.prompt).toEqual([5, 6]);
   });
 
+  it('gives sessions their turns, each with its own text and figures', async () => {
+    const control = useFakes();
+    const engine = await Engine.load(MODEL);
+    await engine.ready;
+    const other = engine.session();
+    const texts = await Promise.all([
+      collect(engine.generate('a b', { maxTokens: 3 })),
+      collect(other.generate('x', { maxTokens: 2, seed: 9 })),
+    ]);
+    expect(texts).toEqual(['a b a', 'x x']);
+    expect(engine.stats).toMatchObject({ promptTokens: 2, tokens: 3, finish: 'length' });
+    expect(other.stats).toMatchObject({ promptTokens: 1, tokens: 2, finish: 'length' });
+    expect(other.stats).toMatchObject({ flavour: engine.stats.flavour, kernels: 'fake' });
+    expect(await other.tokens()).toEqual([0, 1]);
+    const copy = other.clone();
+    await copy.truncate(1);
+    expect([await copy.tokens(), await other.tokens()]).toEqual([[0], [0, 1]]);
+    expect(control.sessions).toBe(3);
+    await copy.close();
+    await copy.close();
+    await vi.waitFor(() => expect(control.sessions).toBe(2));
+    await expect(copy.tokens()).rejects.toEqual(code('invalid_argument'));
+    await expect(copy.generate('a').next()).rejects.toEqual(code('invalid_argument'));
+    await expect(other.truncate(-1)).rejects.toEqual(code('invalid_argument'));
+    await engine.close();
+    expect(control.sessions).toBe(0);
+    await expect(other.tokens()).rejects.toEqual(code('invalid_argument'));
+    expect(() => engine.session()).toThrow('closed');
+  });
+
+  it('is busy by the session', async () => {
+    useFakes();
+    const { more } = slowModel(1000);
+    const engine = await Engine.load(MODEL);
+    const other = engine.session();
+    const text = engine.generate('a', { maxTokens: 1 });
+    const first = text.next();
+    await expect(engine.generate('b').next()).rejects.toEqual(code('busy'));
+    const theirs = other.generate('c', { maxTokens: 1 });
+    const second = theirs.next();
+    expect(() => other.clone()).toThrow('generating');
+    await expect(other.truncate(0)).rejects.toEqual(code('busy'));
+    more();
+    expect((await first).value?.text).toBe('a');
+    expect((await second).value?.text).toBe('c');
+    await engine.close();
+  });
+
+  it('ends the run of a session that is closed, after what it has written', async () => {
+    useFakes();
+    const engine = await Engine.load(MODEL);
+    await engine.ready;
+    const session = engine.session();
+    const text = session.generate('a');
+    expect((await text.next()).value?.text).toBe('a');
+    await session.close();
+    await expect(collect(text)).rejects.toEqual(code('aborted'));
+    expect(await collect(engine.generate('b', { maxTokens: 1 }))).toBe('b');
+    await engine.close();
+  });
+
   it('is busy while one runs, for generate and logits, not for tokenize', async () => {
     useFakes();
     const engine = await Engine.load(MODEL);

@@ -5,6 +5,7 @@ import type {
   EncodingHandle,
   EngineHandle,
   HeaderHandle,
+  SessionHandle,
   SluiceModule,
 } from '../../../wasm/module.js';
 import type { OpenModule } from '../src/module.js';
@@ -40,6 +41,8 @@ export interface Control {
   cancels: number;
   /** What the core tells of the model. */
   notes: string[];
+  /** Sessions that there are. */
+  sessions: number;
   /** Texts on their way to ids; one that begins with 'endless' never arrives. */
   encodings: number;
 }
@@ -57,6 +60,7 @@ export function makeControl(): Control {
     opened: [],
     cancels: 0,
     notes: [],
+    sessions: 0,
     encodings: 0,
   };
 }
@@ -68,11 +72,6 @@ export function errorAnswer(code: string, message: string): Answer {
 const PLACE_PTR = 1024;
 
 class FakeEngine implements EngineHandle {
-  #words: string[] = [];
-  #next = 0;
-  #max = Infinity;
-  #running = false;
-  #logits = false;
   #wanted = false;
 
   constructor(
@@ -129,6 +128,24 @@ class FakeEngine implements EngineHandle {
   detokenize(ids: ArrayLike<number>): string {
     return String.fromCharCode(...Array.from(ids));
   }
+  stats(): string {
+    return JSON.stringify({ kernels: 'fake', threads: 1, heapBytes: 65536, residentBytes: 1000 });
+  }
+  delete(): void {}
+}
+
+class FakeSession implements SessionHandle {
+  #words: string[] = [];
+  #next = 0;
+  #max = Infinity;
+  #running = false;
+  #logits = false;
+  #tokens: number[] = [];
+
+  constructor(readonly control: Control) {
+    control.sessions += 1;
+  }
+
   startText(prompt: string, options: string): Answer {
     return this.#start(prompt, prompt.split(' '), options);
   }
@@ -165,6 +182,7 @@ class FakeEngine implements EngineHandle {
       return JSON.stringify({ event: 'done', finish: 'length' });
     }
     const id = this.#next++;
+    this.#tokens.push(id);
     return JSON.stringify({
       event: 'token',
       id,
@@ -194,8 +212,21 @@ class FakeEngine implements EngineHandle {
       seed: 1,
     });
   }
-  reset(): void {}
-  delete(): void {}
+  clone(): SessionHandle | null {
+    if (this.#running) return null;
+    const copy = new FakeSession(this.control);
+    copy.#tokens = [...this.#tokens];
+    return copy;
+  }
+  truncate(length: number): void {
+    this.#tokens.length = Math.min(this.#tokens.length, length);
+  }
+  tokens(): Int32Array {
+    return Int32Array.from(this.#tokens);
+  }
+  delete(): void {
+    this.control.sessions -= 1;
+  }
 }
 
 function inspectAnswer(): Answer {
@@ -253,6 +284,11 @@ export function fakeModule(control: Control, shared: boolean): OpenModule {
     Engine: class extends FakeEngine {
       constructor() {
         super(control, memory);
+      }
+    },
+    Session: class extends FakeSession {
+      constructor() {
+        super(control);
       }
     },
     Header: FakeHeader,

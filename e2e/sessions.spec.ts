@@ -1,0 +1,134 @@
+// Sessions of one model in the browser: side by side each has the text and the bits that it would have alone.
+import { expect, test } from './fixtures';
+import { harness, type LibraryWindow } from './library';
+
+declare const window: LibraryWindow;
+
+/** A prompt of several blocks, and one of a few tokens. */
+const LONG = Array.from({ length: 300 }, (_, i) => 3 + ((i * 5) % 90));
+const SHORT = [9, 8, 7];
+
+for (const [flavour, threads] of [
+  ['simd', 1],
+  ['relaxed-mt', 2],
+] as const) {
+  test(`${flavour}: two sessions that generate at once take turns, with the text of each alone`, async ({
+    page,
+    site,
+    models,
+  }) => {
+    await harness(page, site);
+    const found = await page.evaluate(
+      async ({ url, flavour, threads, prompts }) => {
+        const engine = await window.library.Engine.load(url, { flavour, threads });
+        const options = { seed: 7, maxTokens: 150, ignoreEos: true };
+        const order: number[] = [];
+        const write = async (session: { generate: typeof engine.generate }, which: number) => {
+          const ids: number[] = [];
+          for await (const { id } of session.generate(prompts[which] ?? [], options)) {
+            ids.push(id);
+            order.push(which);
+          }
+          return ids;
+        };
+        const alone = [await write(engine.session(), 0), await write(engine.session(), 1)];
+        order.length = 0;
+        const together = await Promise.all([write(engine, 0), write(engine.session(), 1)]);
+        await engine.close();
+        const firstOfLong = order.indexOf(0);
+        const lastOfShort = order.lastIndexOf(1);
+        return { alone, together, firstOfLong, lastOfShort };
+      },
+      { url: models.good('stories.gguf'), flavour, threads, prompts: [LONG, SHORT] },
+    );
+    expect(found.together).toEqual(found.alone);
+    expect(found.together[0]).toHaveLength(150);
+    // Neither waits for the other's end.
+    expect(found.firstOfLong).toBeLessThan(found.lastOfShort);
+  });
+}
+
+test('a clone goes another way in the middle of a chunk; a session that is cut goes on; memory comes back', async ({
+  page,
+  site,
+  models,
+}) => {
+  await harness(page, site);
+  const found = await page.evaluate(
+    async ({ url, prompt }) => {
+      const engine = await window.library.Engine.load(url, { threads: 1 });
+      await engine.ready;
+      const options = { seed: 3, maxTokens: 12, ignoreEos: true };
+      const collect = async (tokens: AsyncIterable<{ id: number }>): Promise<number[]> => {
+        const ids: number[] = [];
+        for await (const { id } of tokens) ids.push(id);
+        return ids;
+      };
+      const first = engine.session();
+      await collect(first.generate(prompt, options));
+      const known = await first.tokens();
+      const held = first.stats.residentBytes;
+      const copy = first.clone();
+      const [a, b] = await Promise.all([
+        collect(first.generate([...known, 11], options)),
+        collect(copy.generate([...known, 12], options)),
+      ]);
+      const reused = copy.stats.reusedTokens;
+      // One chunk of keys and values more, not two.
+      const grown = copy.stats.residentBytes - held;
+      await copy.truncate(100);
+      const cut = await collect(copy.generate([...known.slice(0, 100), 13], options));
+      const reusedAfterCut = copy.stats.reusedTokens;
+      const alone = async (ids: number[]): Promise<number[]> => {
+        const session = engine.session();
+        const written = await collect(session.generate(ids, options));
+        await session.close();
+        return written;
+      };
+      const expected = [
+        await alone([...known, 11]),
+        await alone([...known, 12]),
+        await alone([...known.slice(0, 100), 13]),
+      ];
+      const codes: unknown[] = [];
+      const running = first.generate(prompt, options);
+      await running.next();
+      for (const what of [
+        () => first.generate([9, 8, 7]).next(),
+        async () => void first.clone(),
+        () => first.truncate(1),
+      ])
+        codes.push(await what().catch((error: { code: unknown }) => error.code));
+      await first.close();
+      codes.push(await collect(running).catch((error: { code: unknown }) => error.code));
+      codes.push(await first.tokens().catch((error: { code: unknown }) => error.code));
+      await copy.close();
+      const before = engine.stats.residentBytes;
+      await collect(engine.generate([9, 8, 7], options));
+      const after = engine.stats.residentBytes;
+      await engine.close();
+      return {
+        texts: [a, b, cut],
+        expected,
+        reused,
+        known,
+        reusedAfterCut,
+        grown,
+        codes,
+        before,
+        after,
+        held,
+      };
+    },
+    { url: models.good('stories.gguf'), prompt: LONG.slice(0, 200) },
+  );
+  expect(found.texts).toEqual(found.expected);
+  expect(found.known).toHaveLength(211);
+  expect(found.reused).toBe(211);
+  expect(found.reusedAfterCut).toBe(100);
+  expect(found.grown).toBeGreaterThan(0);
+  expect(found.grown).toBeLessThan(2 * 327680);
+  expect(found.codes).toEqual(['busy', 'busy', 'busy', 'aborted', 'invalid_argument']);
+  // Both sessions are gone: what is left is the engine's own.
+  expect(found.after).toBeLessThan(found.held);
+});

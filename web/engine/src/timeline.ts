@@ -1,0 +1,199 @@
+// A session as the page has it: one of the engine worker's timelines, and the run that it has now.
+import { SluiceError, abortError } from './errors.js';
+import { Generation } from './generation.js';
+import {
+  takeGenerateOptions,
+  takeIds,
+  takeLength,
+  takeLogitsOptions,
+  takePrompt,
+} from './options.js';
+import type { CoreStats, FromEngine, ToEngine } from './protocol.js';
+import type {
+  EngineStats,
+  Finish,
+  GenerateOptions,
+  Logits,
+  LogitsOptions,
+  Prompt,
+  Session,
+  Token,
+} from './types.js';
+
+/** The figures of a run that has only begun. */
+export const NO_RUN = {
+  ttftMs: 0,
+  waitedMs: 0,
+  promptTokens: 0,
+  reusedTokens: 0,
+  promptTokensPerSecond: 0,
+  tokens: 0,
+  tokensPerSecond: 0,
+};
+
+export type Value = string | number | number[] | Logits;
+
+/** What a timeline asks of its engine. */
+export interface TimelineHooks {
+  /** Throws why nothing can be asked any more. */
+  admit(): void;
+  /** The id of a run of this timeline, whose messages it gets from now on. */
+  beginRun(of: Timeline): number;
+  post(message: ToEngine): void;
+  /** Asks, and gives what comes back; with `of` as a run of that timeline. */
+  request(
+    message: (id: number) => ToEngine,
+    signal: AbortSignal | undefined,
+    of?: Timeline,
+  ): Promise<Value>;
+  /** A new timeline in the worker, with the tokens of `from`. */
+  openTimeline(from: Timeline): Timeline;
+  forget(timeline: Timeline): void;
+  complete(stats: CoreStats, finish: Finish | null): EngineStats;
+}
+
+export class Timeline implements Session {
+  #finish: Finish | null = null;
+  #running: { id: number; generation: Generation | null } | null = null;
+  #closed = false;
+
+  /** `session`: its number in the worker. */
+  constructor(
+    readonly session: number,
+    readonly hooks: TimelineHooks,
+    public core: CoreStats,
+  ) {}
+
+  get running(): boolean {
+    return this.#running !== null;
+  }
+
+  get stats(): EngineStats {
+    return this.hooks.complete(this.core, this.#finish);
+  }
+
+  // --- what comes from the worker ------------------------------------------------------------------
+
+  /** A message about a run of this timeline; it may be one that the page has let go of. */
+  receive(message: FromEngine & { id: number }): void {
+    const mine = this.#running?.id === message.id;
+    // The figures of a run that the page has let go of are not those of the run behind it.
+    if ('stats' in message && message.stats !== null && (mine || !this.running))
+      this.core = message.stats;
+    if (!mine) return;
+    if (message.type === 'tokens') this.#running?.generation?.push(message.tokens);
+    else if (message.type === 'done') this.end(message.finish, null);
+    else if (message.type === 'result') this.#running = null;
+  }
+
+  /** The run is over, well or with an error. */
+  end(finish: Finish | null, error: SluiceError | null): void {
+    const generation = this.#running?.generation;
+    this.#running = null;
+    if (finish !== null) this.#finish = finish;
+    generation?.end(error);
+  }
+
+  /** A run that failed, if it is the one that runs. */
+  fail(id: number, error: SluiceError): void {
+    if (this.#running?.id === id) this.end(null, error);
+  }
+
+  /** A run is heard no more. */
+  letGo(id: number): void {
+    if (this.#running?.id === id) this.#running = null;
+  }
+
+  /** The first figures of run `id`. */
+  began(id: number, generation: Generation | null, figures: Partial<CoreStats> = {}): void {
+    this.#running = { id, generation };
+    this.core = { ...this.core, ...NO_RUN, ...figures };
+  }
+
+  // --- what users call -----------------------------------------------------------------------------
+
+  #admit(idle: boolean): void {
+    this.hooks.admit();
+    if (this.#closed)
+      throw new SluiceError('invalid_argument', 'this session is closed; take a new one');
+    if (idle && this.#running !== null) {
+      const what = this.session === 0 ? 'this engine is' : 'this session is';
+      throw new SluiceError('busy', `${what} generating; wait for its end, or stop it first`);
+    }
+  }
+
+  generate(prompt: Prompt, options: GenerateOptions = {}): AsyncIterableIterator<Token, undefined> {
+    let taken: ReturnType<typeof takeGenerateOptions> & { prompt: string | number[] };
+    try {
+      taken = { prompt: takePrompt(prompt), ...takeGenerateOptions(options) };
+    } catch (error) {
+      const refuse = (): never => {
+        throw error;
+      };
+      return new Generation({ start: refuse, cancel: () => {} }, undefined);
+    }
+    const { session } = this;
+    return new Generation(
+      {
+        start: (generation) => {
+          this.#admit(true);
+          const id = this.hooks.beginRun(this);
+          this.began(id, generation, { seed: taken.seed });
+          this.#finish = null;
+          const { prompt, json } = taken;
+          this.hooks.post({ type: 'generate', session, id, prompt, options: json });
+        },
+        cancel: (generation) => {
+          if (this.#running?.generation !== generation) return;
+          const { id } = this.#running;
+          this.#running = null;
+          this.#finish = 'aborted';
+          this.hooks.post({ type: 'cancel', id });
+        },
+      },
+      taken.signal,
+    );
+  }
+
+  async logits(ids: readonly number[], options: LogitsOptions = {}): Promise<Logits> {
+    const taken = takeIds(ids, 'ids');
+    const { top = 10, batch = 0, signal } = takeLogitsOptions(options);
+    if (signal?.aborted) throw abortError(signal);
+    this.#admit(true);
+    const { session } = this;
+    return (await this.hooks.request(
+      (id) => ({ type: 'logits', session, id, ids: taken, top, batch }),
+      signal,
+      this,
+    )) as Logits;
+  }
+
+  clone(): Session {
+    this.#admit(true);
+    return this.hooks.openTimeline(this);
+  }
+
+  async truncate(length: number): Promise<void> {
+    const taken = takeLength(length, 'length');
+    this.#admit(true);
+    const { session } = this;
+    await this.hooks.request((id) => ({ type: 'truncate', session, id, length: taken }), undefined);
+  }
+
+  async tokens(): Promise<number[]> {
+    this.#admit(false);
+    const { session } = this;
+    return (await this.hooks.request(
+      (id) => ({ type: 'tokensOf', session, id }),
+      undefined,
+    )) as number[];
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.end(null, new SluiceError('aborted', 'the session was closed'));
+    this.hooks.forget(this);
+    this.hooks.post({ type: 'closeSession', session: this.session });
+  }
+}
