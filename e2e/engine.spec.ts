@@ -246,7 +246,7 @@ function trappingModules(dir: string): string {
       `export default async (options)=>{
          const module=await Module(options);
          const words=new Int32Array(options.wasmMemory.buffer);
-         module.Engine.prototype.step=()=>{
+         module.Session.prototype.step=()=>{
            Atomics.store(words,0,1);Atomics.notify(words,0);Atomics.wait(words,1,0);
          };
          return module;
