@@ -157,20 +157,21 @@ struct Session::State {
 
   int64_t n_vocab() const { return engine.n_vocab(); }
   uint64_t held_bytes() const { return cache.bytes() + pass.x.size() + logits.size(); }
-  bool arrived(int slot, Event& event);
-  bool rows_arrived(std::span<const TokenId> rows, Event& event);
-  void note_waiting(bool waiting, Event& event);
+  bool arrived(int slot);
+  bool rows_arrived(std::span<const TokenId> rows);
+  void note_waiting(bool waiting);
   Status check_room(const Encoding& encoding) const;
   Status encode_slice();
   Status begin(std::span<const TokenId> prompt, const GenerateOptions& how);
-  Status compute_slice(Event& event);
+  Result<bool> slice();
+  Result<bool> compute_slice();
   Status begin_pass();
-  bool embed(Event& event);
-  Result<bool> run_head(Event& event);
+  bool embed();
+  Result<bool> run_head();
   size_t logits_stride() const;
   Status make_room_for_logits(size_t rows);
   void close_up_logits();
-  Status after_pass(Event& event);
+  Status after_pass();
   Status take_token();
   void end_run(Finish finish);
 };

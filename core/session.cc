@@ -168,6 +168,14 @@ std::unexpected<Error> overflow(std::string_view where) {
               "converted wrongly: download it again or take another file");
 }
 
+// log(sum(exp(logits))): what a logit is more than this is its log-probability.
+double log_sum_exp(const Kernels& kernels, std::span<const float> logits) {
+  const auto n = static_cast<int64_t>(logits.size());
+  const float max = kernels.max(logits.data(), n);
+  return static_cast<double>(max) +
+         log_f64(static_cast<double>(kernels.sum_exp(logits.data(), n, max)));
+}
+
 uint64_t random_seed() {
   std::random_device device;
   return uint64_t{device()} << 21 ^ device();  // below 2^53: a JavaScript number holds it
@@ -291,12 +299,12 @@ Result<Event> Session::step() {
     return event;
   }
   if (run.events.empty() && !run.finish.has_value()) {
-    event.kind = Event::Kind::working;
-    const Status status = run.prompt ? s.encode_slice() : s.compute_slice(event);
-    if (!status.has_value()) {
+    const Result<bool> worked = s.slice();
+    if (!worked.has_value()) {
       s.end_run(Finish::aborted);
-      return std::unexpected(status.error());
+      return std::unexpected(worked.error());
     }
+    event.kind = *worked ? Event::Kind::working : Event::Kind::waiting;
     if (run.events.empty() && !run.finish.has_value()) return event;
   }
   if (!run.events.empty()) {
@@ -310,6 +318,13 @@ Result<Event> Session::step() {
   return event;
 }
 
+// False where it waits for weights.
+Result<bool> Session::State::slice() {
+  if (!run.prompt) return compute_slice();
+  SLUICE_TRY(encode_slice());
+  return true;
+}
+
 void Run::count_waiting(bool go_on) {
   const Clock::time_point now = Clock::now();
   if (waiting_since) waited_ms += milliseconds(*waiting_since, now);
@@ -318,26 +333,25 @@ void Run::count_waiting(bool go_on) {
 
 // Whether a slot's weights are there, and stay until another slot's are asked for; where they
 // aren't, the slice is over.
-bool Session::State::arrived(int slot, Event& event) {
+bool Session::State::arrived(int slot) {
   // Weights that are all here stay. (A lease a layer is a hundredth of a small model's token.)
   if (engine.weights->resident() && !run.waiting_since) return true;
   if (!run.lease || run.lease->slot() != slot) {
     run.lease.reset();
     run.lease = engine.weights->lease(slot);
   }
-  note_waiting(!run.lease.has_value(), event);
+  note_waiting(!run.lease.has_value());
   return run.lease.has_value();
 }
 
 // The same for single rows of the embedding.
-bool Session::State::rows_arrived(std::span<const TokenId> rows, Event& event) {
+bool Session::State::rows_arrived(std::span<const TokenId> rows) {
   const bool here = engine.weights->lease_rows(rows);
-  note_waiting(!here, event);
+  note_waiting(!here);
   return here;
 }
 
-void Session::State::note_waiting(bool waiting, Event& event) {
-  if (waiting) event.kind = Event::Kind::waiting;
+void Session::State::note_waiting(bool waiting) {
   if (waiting || run.waiting_since) run.count_waiting(waiting);
   stats.waited_ms = run.waited_ms;
 }
@@ -355,14 +369,13 @@ Status Session::State::begin_pass() {
 }
 
 // All tokens of the pass, as many at a time as rows are held; false where it waits for some.
-bool Session::State::embed(Event& event) {
+bool Session::State::embed() {
   while (run.embedded < pass.n_tokens) {
     int64_t n = pass.n_tokens - run.embedded;
     if (engine.model->single_rows()) {
       n = std::min(n, engine.options.embedding_rows);
       const size_t first = run.pass_begin + static_cast<size_t>(run.embedded);
-      if (!rows_arrived(std::span(run.tokens).subspan(first, static_cast<size_t>(n)), event))
-        return false;
+      if (!rows_arrived(std::span(run.tokens).subspan(first, static_cast<size_t>(n)))) return false;
     }
     engine.pass->embed(pass, run.embedded, n);
     run.embedded += n;
@@ -371,37 +384,38 @@ bool Session::State::embed(Event& event) {
 }
 
 // A single token goes through all layers at once; a longer pass through one block of one layer.
-Status Session::State::compute_slice(Event& event) {
+// False where it waits for weights.
+Result<bool> Session::State::compute_slice() {
   if (!run.pass_started) {
-    if (!arrived(engine.model->embedding_slot(), event)) return {};
+    if (!arrived(engine.model->embedding_slot())) return false;
     SLUICE_TRY(begin_pass());
   }
-  if (!embed(event)) return {};
+  if (!embed()) return false;
   const bool whole = run.pass_end - run.pass_begin == 1;
   const bool decoding = whole && run.kind == Run::Kind::generate;
   const bool timed = decoding && run.layer == 0;
   const Stopwatch watch;
   engine.pool->limit(decoding ? engine.tuner.threads() : engine.pool->size());
   while (run.layer < engine.n_layers()) {
-    if (!arrived(engine.model->layer_slot(run.layer), event)) return {};
+    if (!arrived(engine.model->layer_slot(run.layer))) return false;
     engine.pass->run_block(pass, run.layer, run.block);
     if (engine.pass->overflowed()) return overflow(concat("layer ", run.layer));
     if (++run.block == engine.pass->n_blocks(pass)) {
       run.block = 0;
       ++run.layer;
     }
-    if (!whole) return {};
+    if (!whole) return true;
   }
-  SLUICE_ASSIGN(const bool headed, run_head(event));
-  if (!headed) return {};
-  SLUICE_TRY(after_pass(event));
+  SLUICE_ASSIGN(const bool headed, run_head());
+  if (!headed) return false;
+  SLUICE_TRY(after_pass());
   if (timed) engine.tuner.add(watch.seconds());
-  return {};
+  return true;
 }
 
 // The logits that are wanted of this pass, part by part of the head: generating its last token's,
 // else all of them or the prompt's last alone. False where it waits for a part.
-Result<bool> Session::State::run_head(Event& event) {
+Result<bool> Session::State::run_head() {
   const bool generating = run.kind == Run::Kind::generate;
   if (generating) SLUICE_TRY(make_room_for_logits(1));
   const size_t end = run.pass_end;
@@ -411,8 +425,8 @@ Result<bool> Session::State::run_head(Event& event) {
   if (first == end) return true;
   for (; run.head_part < engine.model->n_head_parts(); ++run.head_part) {
     // The norm is in the head's own slot, which stays.
-    if (run.head_part == 0 && !arrived(engine.model->head_slot(), event)) return false;
-    if (!arrived(engine.model->head_part_slot(run.head_part), event)) return false;
+    if (run.head_part == 0 && !arrived(engine.model->head_slot())) return false;
+    if (!arrived(engine.model->head_part_slot(run.head_part))) return false;
     for (size_t i = first; i < end; ++i) {
       float* out = logits.as<float>() + (run.all_positions ? i : 0) * logits_stride();
       engine.pass->run_head(pass, static_cast<int64_t>(i - run.pass_begin), run.head_part, out);
@@ -440,7 +454,7 @@ void Session::State::close_up_logits() {
     std::memmove(logits.as<float>() + row * n, logits.as<float>() + row * logits_stride(), 4 * n);
 }
 
-Status Session::State::after_pass(Event& event) {
+Status Session::State::after_pass() {
   cached.insert(cached.end(), run.tokens.begin() + static_cast<ptrdiff_t>(run.pass_begin),
                 run.tokens.begin() + static_cast<ptrdiff_t>(run.pass_end));
   run.pass_started = false;
@@ -454,7 +468,6 @@ Status Session::State::after_pass(Event& event) {
       stats.prompt_tps = static_cast<double>(run.n_prompt) / std::max(run.prompt_ms, 1e-6) * 1e3;
       run.finish = Finish::length;
     }
-    event.kind = Event::Kind::working;
     return {};
   }
   if (run.prompt_ms == 0) {
@@ -477,10 +490,7 @@ Status Session::State::take_token() {
   Event event;
   event.kind = Event::Kind::token;
   event.id = id;
-  const float max = engine.kernels->max(all.data(), n_vocab());
-  const double log_sum =
-      static_cast<double>(max) +
-      log_f64(static_cast<double>(engine.kernels->sum_exp(all.data(), n_vocab(), max)));
+  const double log_sum = log_sum_exp(*engine.kernels, all);
   event.logprob = static_cast<float>(static_cast<double>(all[static_cast<size_t>(id)]) - log_sum);
   if (run.options.top_logprobs > 0)
     event.top = best_logprobs(all, run.options.top_logprobs, log_sum);
@@ -535,11 +545,7 @@ std::string logits_hash(std::span<const float> logits) {
 
 std::vector<std::pair<TokenId, float>> top_logprobs(std::span<const float> logits, int n) {
   const Kernels& kernels = **(all_kernels().end() - 1);  // all give the same bits
-  const auto length = static_cast<int64_t>(logits.size());
-  const float max = kernels.max(logits.data(), length);
-  const double log_sum = static_cast<double>(max) +
-                         log_f64(static_cast<double>(kernels.sum_exp(logits.data(), length, max)));
-  return best_logprobs(logits, n, log_sum);
+  return best_logprobs(logits, n, log_sum_exp(kernels, logits));
 }
 
 }  // namespace sluice

@@ -21,7 +21,7 @@ struct Cache {
       : type(kv_type),
         paired(paired_halves && type == KvType::f16),
         head_dim(static_cast<size_t>(dim)),
-        padded((head_dim + 15) / 16 * 16),
+        padded(static_cast<size_t>(padded_head_dim(head_dim))),
         scales((head_dim + 31) / 32) {
     const size_t n = static_cast<size_t>(positions);
     const size_t groups = (n + 15) / 16;

@@ -98,7 +98,7 @@ inline void load_elements(const uint8_t* p, F* out) {
   if constexpr (kType == KvType::q8_0) *out = to_float(load_i8(p));
 }
 
-inline int padded_dim(const Attend& a) { return (a.head_dim + 15) / 16 * 16; }
+inline int padded_dim(const Attend& a) { return padded_head_dim(a.head_dim); }
 inline float* scores_of(const Attend& a, int query) {
   return a.scratch + query * (kKvChunk + padded_dim(a));
 }

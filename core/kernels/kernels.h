@@ -84,11 +84,15 @@ struct Attend {
 };
 inline constexpr int kMaxQueries = 64;
 inline constexpr int kNoWindow = -(1 << 30);
+// Rows of values have whole vectors of 16.
+constexpr int padded_head_dim(int64_t head_dim) {
+  return static_cast<int>((head_dim + 15) / 16 * 16);
+}
 // From so many tokens on a chunk of narrow elements is first widened to f32.
 inline constexpr int kWideTokens = 8;
 // Floats of scratch that attending over chunks of this type takes.
 constexpr int64_t attend_scratch(KvType type, int n_tokens, int n_heads, int head_dim) {
-  const int64_t padded = (head_dim + 15) / 16 * 16;
+  const int64_t padded = padded_head_dim(head_dim);
   const bool wide = type != KvType::f32 && n_tokens >= kWideTokens;
   return n_tokens * n_heads * (kKvChunk + padded + head_dim) +
          (wide ? kKvChunk * (head_dim + padded) : 0);

@@ -16,7 +16,7 @@ KvCache::KvCache(std::span<const LayerShape> layers, KvType type) : type_(type) 
     at.begin = chunk_bytes_;
     at.k_scales = kKvChunk * head_dim * element;
     at.v = at.k_scales + kKvChunk * n_scales * 4;
-    at.v_scales = at.v + kKvChunk * ((head_dim + 15) / 16 * 16) * element;
+    at.v_scales = at.v + kKvChunk * padded_head_dim(head_dim) * element;
     at.bytes = at.v_scales + kKvChunk * n_scales * 4;
     layouts_.push_back(at);
     if (layers[l].cache == static_cast<int64_t>(l)) chunk_bytes_ += layers[l].n_kv_heads * at.bytes;

@@ -13,13 +13,13 @@ uint64_t work_floats(int64_t max_queries, int64_t head_dim) {
 }  // namespace
 
 uint64_t AttentionScratch::bytes(int64_t max_queries, int64_t head_dim) {
-  const int64_t padded = (head_dim + 15) / 16 * 16;
+  const int64_t padded = padded_head_dim(head_dim);
   return static_cast<uint64_t>(4 * max_queries * (2 + padded)) +
          4 * work_floats(max_queries, head_dim) + 4 * kAlignment;
 }
 
 Result<AttentionScratch> AttentionScratch::allocate(int64_t max_queries, int64_t head_dim) {
-  const int64_t padded = (head_dim + 15) / 16 * 16;
+  const int64_t padded = padded_head_dim(head_dim);
   const auto n = static_cast<uint64_t>(max_queries);
   AttentionScratch s;
   SLUICE_ASSIGN(s.max_, AlignedBuffer::allocate(4 * n, "attention"));

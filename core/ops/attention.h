@@ -44,7 +44,7 @@ template <typename ChunkOf>
 void attend(const Kernels& kernels, const ChunkOf& chunk_of, const Heads& heads, float* out,
             int64_t out_stride, const AttentionScratch& scratch) {
   const int head_dim = heads.head_dim;
-  const int padded = (head_dim + 15) / 16 * 16;
+  const int padded = padded_head_dim(head_dim);
   Attend args{};
   args.n_tokens = heads.n_tokens;
   args.n_heads = heads.n_heads;
