@@ -7,6 +7,7 @@
 // its worker threads.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -48,6 +49,8 @@ struct LoadOptions {
   int64_t embedding_rows =
       0;                 // of the embedding. 0: all. Needed where a head in parts is tied to it
   bool profile = false;  // count where the time goes, for Engine::take_profile
+  // Where Engine::open counts the bytes that it has read, for another thread to show.
+  std::atomic<uint64_t>* bytes_read = nullptr;
 };
 
 struct GenerateOptions {

@@ -49,8 +49,8 @@ Result<std::unique_ptr<Engine>> Engine::open(const File& file, const LoadOptions
   s.file_size = s.taken = file.size();
   Status vocabulary;
   Pool readers(std::max(kReaders, s.pool->size()));
-  const Status weights =
-      serve(file, *s.weights, readers, [&] { vocabulary = s.read_vocabulary(); });
+  const Status weights = serve(
+      file, *s.weights, readers, [&] { vocabulary = s.read_vocabulary(); }, options.bytes_read);
   SLUICE_TRY(vocabulary);
   SLUICE_TRY(weights);
   s.begin_to_run();

@@ -23,7 +23,7 @@ directory of the bundled model; see sluice --help.)";
 
 [[noreturn]] void refuse(const std::string& name, const std::string& expected,
                          const std::string& found) {
-  throw CLI::ValidationError(name,
+  throw CLI::ValidationError(name.substr(0, name.find(',')),
                              concat("expected ", expected, ", found '", printable(found), "'"));
 }
 
@@ -124,9 +124,15 @@ class HelpFormatter : public CLI::Formatter {
     std::string out;
     for (const CLI::Option* option : app->get_options()) {
       if (!option->get_positional()) continue;
-      out += "\nArguments:\n" + help_row(option->get_name(true), option->get_description());
+      if (out.empty()) out = "\nArguments:\n";
+      out += help_row(option->get_name(true), option->get_description());
     }
     return out;
+  }
+
+  static std::string with_type(const CLI::Option* option, const std::string& names) {
+    const std::string type = option->get_type_name();
+    return type.empty() ? names : names + " " + type;
   }
 
   static std::string words_of(const CLI::Option* option) {
@@ -134,11 +140,10 @@ class HelpFormatter : public CLI::Formatter {
     for (size_t at = 0; (at = names.find(',', at)) != std::string::npos; at += 2) {
       names.replace(at, 1, ", ");
     }
-    const std::string type = option->get_type_name();
-    return type.empty() ? names : names + " " + type;
+    return with_type(option, names);
   }
 
-  // [-n N] for each option, and the positional argument first.
+  // [-n N] for each option, and the positional arguments first.
   static std::vector<std::string> usage_words(const CLI::App* app) {
     std::vector<std::string> words;
     for (const CLI::Option* option : app->get_options()) {
@@ -150,7 +155,7 @@ class HelpFormatter : public CLI::Formatter {
         continue;
       }
       const bool repeats = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
-      words.push_back("[" + words_of(option) + "]" + (repeats ? "..." : ""));
+      words.push_back("[" + with_type(option, first_name(*option)) + "]" + (repeats ? "..." : ""));
     }
     return words;
   }
@@ -159,6 +164,11 @@ class HelpFormatter : public CLI::Formatter {
 }  // namespace
 
 std::shared_ptr<CLI::Formatter> help_formatter() { return std::make_shared<HelpFormatter>(); }
+
+std::string first_name(const CLI::Option& option) {
+  const std::string names = option.get_name(false, true);
+  return names.substr(0, names.find(','));
+}
 
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& purpose,
                       const std::string& footer) {
@@ -283,16 +293,63 @@ std::vector<int64_t> read_integers(const std::string& name, const std::string& t
   return values;
 }
 
-void add_model(CLI::App& app, std::string& target) {
+std::string too_many(const std::string& argument, bool prompt) {
+  return concat("'", printable(argument), "' is one argument too many",
+                prompt ? "; a prompt of several words stands in quotes" : "");
+}
+
+namespace {
+
+// Notes where the prompt comes from; there is only one.
+void take_prompt(Prompt& prompt, const std::string& source) {
+  if (!prompt.source.empty()) {
+    throw CLI::ValidationError(concat("the prompt is given twice, by ", prompt.source, " and by ",
+                                      source, "; leave one of them out"));
+  }
+  prompt.source = source;
+}
+
+void take_argument(Prompt& prompt, const std::string& text) {
+  const std::string source = "the argument PROMPT";
+  if (prompt.source == source) throw CLI::ValidationError(too_many(text, true));
+  take_prompt(prompt, source);
+  prompt.text = text;
+}
+
+// `other` takes the argument MODEL where -m has named the model.
+void add_model(CLI::App& app, std::string& model,
+               const std::function<void(const std::string&)>& other) {
+  const auto name_model = [&model](const std::string& text) {
+    if (text.empty()) refuse("MODEL", "the path of a GGUF file", text);
+    model = text;
+  };
+  // Values are read in this order.
+  add_value(app, "-m,--model", "FILE", "the same as MODEL", name_model)->group("Input");
   add_value(app, "MODEL", "FILE", "a GGUF file; without one, the bundled model",
-            [&target](const std::string& text) {
-              if (text.empty()) refuse("MODEL", "the path of a GGUF file", text);
-              target = text;
+            [=, &model](const std::string& text) {
+              if (model.empty()) {
+                name_model(text);
+              } else {
+                other(text);
+              }
             });
 }
 
-void add_prompt_text(CLI::App& app, Prompt& prompt) {
-  add_value(app, "-p", "TEXT", "the text", [&prompt](const std::string& text) {
+}  // namespace
+
+void add_model(CLI::App& app, std::string& model) {
+  add_model(app, model, [](const std::string& text) {
+    throw CLI::ValidationError(concat("the model is named twice, by -m and by the argument '",
+                                      printable(text), "'; leave one of them out"));
+  });
+}
+
+void add_model_and_prompt(CLI::App& app, std::string& model, Prompt& prompt) {
+  const auto take = [&prompt](const std::string& text) { take_argument(prompt, text); };
+  add_model(app, model, take);
+  add_value(app, "PROMPT", "TEXT", "the text, in quotes; or -p", take);
+  add_value(app, "-p,--prompt", "TEXT", "the text", [&prompt](const std::string& text) {
+    take_prompt(prompt, "-p");
     prompt.text = text;
   })->group("Input");
 }
@@ -301,22 +358,20 @@ void add_prompt_file(CLI::App& app, Prompt& prompt) {
   add_value(app, "-f", "FILE", "the text is this file, byte for byte; - is standard input",
             [&prompt](const std::string& text) {
               if (text.empty()) refuse("-f", "the path of a file", text);
+              take_prompt(prompt, "-f");
               prompt.file = text;
             })
-      ->group("Input")
-      ->excludes("-p");
+      ->group("Input");
 }
 
 void add_prompt_tokens(CLI::App& app, Prompt& prompt) {
-  CLI::Option* tokens =
-      add_value(app, "--tokens", "IDS", "token ids, like 1,2,3; taken as they are, without BOS",
-                [&prompt](const std::string& text) {
-                  const auto ids = read_integers("--tokens", text, 0, INT32_MAX);
-                  prompt.tokens.emplace(ids.begin(), ids.end());
-                })
-          ->group("Input")
-          ->excludes("-p");
-  if (CLI::Option* file = app.get_option_no_throw("-f")) tokens->excludes(file);
+  add_value(app, "--tokens", "IDS", "token ids, like 1,2,3; taken as they are, without BOS",
+            [&prompt](const std::string& text) {
+              const auto ids = read_integers("--tokens", text, 0, INT32_MAX);
+              take_prompt(prompt, "--tokens");
+              prompt.tokens.emplace(ids.begin(), ids.end());
+            })
+      ->group("Input");
 }
 
 void add_threads(CLI::App& app, LoadOptions& options) {

@@ -47,8 +47,9 @@ CLI::Option* add_integer(CLI::App& app, const std::string& name, T& target, int6
 
 // --- options that several commands have ----------------------------------------------------------
 
-void add_model(CLI::App& app, std::string& target);
-void add_prompt_text(CLI::App& app, Prompt& prompt);
+// MODEL or -m. With a prompt it is the second argument, or -p; beside -m the only one.
+void add_model(CLI::App& app, std::string& model);
+void add_model_and_prompt(CLI::App& app, std::string& model, Prompt& prompt);
 void add_prompt_file(CLI::App& app, Prompt& prompt);
 void add_prompt_tokens(CLI::App& app, Prompt& prompt);
 // -t, -c, --kv-type
@@ -65,6 +66,10 @@ void add_json(CLI::App& app, bool& json, const std::string& description);
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& purpose,
                       const std::string& footer);
 std::shared_ptr<CLI::Formatter> help_formatter();
+// What is said of an argument that nothing takes; with `prompt` the command has one.
+std::string too_many(const std::string& argument, bool prompt);
+// The name of an option that comes first: -p of -p, --prompt.
+std::string first_name(const CLI::Option& option);
 
 // Each adds one command, which leaves its exit status in `status`.
 void add_run(CLI::App& program, int& status);

@@ -216,24 +216,26 @@ void print_rates_as_json(const BenchOptions& options, const std::string& path,
 
 void print_rates(const BenchOptions& options, const std::string& path, const Subject& subject,
                  const std::vector<Rates>& all, uint64_t read_buffer, uint64_t memory_buffer) {
-  write_out(concat(printable(std::filesystem::path(path).filename().string()), ": ",
-                   human_bytes(subject.bytes), " read for each token, ", subject.kernels,
-                   " kernels\nprompt of ", counted(static_cast<uint64_t>(options.prompt), "token"),
-                   "; ", counted(static_cast<uint64_t>(options.tokens), "token"),
-                   " decoded behind ", options.depth, "; medians of ", options.repetitions,
-                   "\nread: a buffer of ", human_bytes(read_buffer),
-                   ", memory: ", human_bytes(memory_buffer), "\n\n"));
-  write_out(
-      "threads  prompt tok/s  GMAC/s  kernel GMAC/s  decode tok/s  decode GB/s  read GB/s  memory "
-      "GB/s\n");
+  write_out(concat(
+      printable(std::filesystem::path(path).filename().string()), ", ", subject.kernels,
+      " kernels\na prompt of ", counted(static_cast<uint64_t>(options.prompt), "token"), ", then ",
+      counted(static_cast<uint64_t>(options.tokens), "token"), " behind ", options.depth,
+      "; medians of ", options.repetitions, "\n\nthreads  prompt tokens/s  decode tokens/s\n"));
   for (const Rates& rates : all) {
-    const double prompt = median(rates.prompt);
-    const double decode = median(rates.decode);
-    write_out(format("%7d  %12.1f  %6.1f  %13.1f  %12.1f  %11.2f  %9.2f  %11.2f\n", rates.threads,
-                     prompt, prompt * static_cast<double>(subject.prompt_macs) / 1e9,
-                     rates.kernel_gmacs, decode, decode * static_cast<double>(subject.bytes) / 1e9,
-                     rates.read_gbps, rates.memory_gbps));
+    write_out(
+        format("%7d  %15.1f  %15.1f\n", rates.threads, median(rates.prompt), median(rates.decode)));
   }
+  write_out(
+      "\nbeside what this machine reaches\n"
+      "threads  prompt GMAC/s  kernel GMAC/s  decode GB/s  read GB/s  memory GB/s\n");
+  for (const Rates& rates : all) {
+    const double macs = median(rates.prompt) * static_cast<double>(subject.prompt_macs);
+    const double bytes = median(rates.decode) * static_cast<double>(subject.bytes);
+    write_out(format("%7d  %13.1f  %13.1f  %11.2f  %9.2f  %11.2f\n", rates.threads, macs / 1e9,
+                     rates.kernel_gmacs, bytes / 1e9, rates.read_gbps, rates.memory_gbps));
+  }
+  write_out(concat("a token reads ", human_bytes(subject.bytes), " of weights; read: a buffer of ",
+                   human_bytes(read_buffer), ", memory: ", human_bytes(memory_buffer), "\n"));
   if (!options.profile) return;
   for (const Rates& rates : all) {
     write_out(profile_text(rates.prompt_profile, rates.threads, false));
@@ -252,14 +254,14 @@ int bench(const BenchOptions& options) {
   for (int i = 0; i < options.repetitions; ++i) {
     for (Rates& rates : all) {
       if (const auto done = measure(*path, options, false, rates, subject); !done) {
-        return fail_with(done.error());
+        return fail_with(in_file(*path, done.error()));
       }
     }
   }
   for (Rates& rates : all) {
     if (!options.profile) break;
     if (const auto done = measure(*path, options, true, rates, subject); !done) {
-      return fail_with(done.error());
+      return fail_with(in_file(*path, done.error()));
     }
   }
   const uint64_t read_buffer = std::min(subject.bytes, kMaxBuffer);

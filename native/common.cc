@@ -5,14 +5,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
+#include <nlohmann/json.hpp>
 #include <sstream>
+#include <system_error>
+#include <thread>
 
 namespace sluice::cli {
 namespace {
@@ -20,14 +27,24 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kBundledModel[] = "stories-q8_0.gguf";
-constexpr size_t kMaxPath = 400;  // of a path, shown
+constexpr size_t kMaxPath = 300;  // bytes of a path in a message, as in the core's
+constexpr size_t kMaxQuoted = 80;
+constexpr int kPatience = 2000;  // milliseconds until a pipe that brings nothing is mentioned
+constexpr char kEraseLine[] = "\r\033[K";
 constexpr size_t kMaxPromptBytes = size_t{256} << 20;
 
 volatile std::sig_atomic_t winding_up = 0;
 volatile std::sig_atomic_t caught_signal = 0;
+volatile std::sig_atomic_t line_shown = 0;  // on stderr, to be erased
+bool quiet = false;
 
 void on_signal(int signal) {
-  if (winding_up == 0 || caught_signal != 0) _exit(128 + signal);
+  if (winding_up == 0 || caught_signal != 0) {
+    if (line_shown != 0) {
+      [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kEraseLine, sizeof kEraseLine - 1);
+    }
+    _exit(128 + signal);
+  }
   caught_signal = signal;
 }
 
@@ -114,8 +131,14 @@ void write_out(std::string_view text) {
 
 void write_err(std::string_view text) { write_all(STDERR_FILENO, text); }
 
+void be_quiet() { quiet = true; }
+
+void note(const std::string& text) {
+  if (!quiet) write_err(concat("sluice: ", text, "\n"));
+}
+
 void warn(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) write_err(concat("sluice: warning: ", note, "\n"));
+  for (const std::string& text : notes) note("warning: " + text);
 }
 
 bool stdout_is_terminal() { return isatty(STDOUT_FILENO) == 1; }
@@ -130,6 +153,46 @@ std::string format(const char* pattern, ...) {
   std::string out(text, static_cast<size_t>(size));
   std::free(text);
   return out;
+}
+
+namespace {
+
+std::string quoted(std::string_view text) {
+  using nlohmann::json;
+  std::string_view shown = text.substr(0, kMaxQuoted);
+  if (shown.size() < text.size()) {
+    while (!shown.empty() && (text[shown.size()] & 0xc0) == 0x80) shown.remove_suffix(1);
+  }
+  std::string out;
+  try {
+    const std::string escaped = json(shown).dump();
+    for (size_t i = 0; i < escaped.size(); ++i) {
+      const auto c = static_cast<unsigned char>(escaped[i]);
+      const auto next = static_cast<unsigned char>(i + 1 < escaped.size() ? escaped[i + 1] : 0);
+      // What JSON leaves as it is and nobody sees: DEL, U+0080 to U+00A0.
+      if (c == 0x7f || (c == 0xc2 && next <= 0xa0)) {
+        out += format("\\u%04x", c == 0x7f ? c : next);
+        i += c == 0xc2;
+      } else {
+        out += escaped[i];
+      }
+    }
+  } catch (const json::exception&) {  // no UTF-8
+    out = "\"";
+    for (const char c : shown) {
+      const bool plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+      out += plain ? std::string(1, c) : format("\\x%02x", static_cast<unsigned char>(c));
+    }
+    out += "\"";
+  }
+  return shown.size() < text.size() ? out + "..." : out;
+}
+
+}  // namespace
+
+std::string readable(const Tokenizer& tokenizer, TokenId id) {
+  const std::string_view piece = tokenizer.piece(id);
+  return piece.empty() ? printable(tokenizer.raw_token(id)) : quoted(piece);
 }
 
 std::vector<std::string> wrapped(const std::string& text, size_t width) {
@@ -161,14 +224,15 @@ void wind_up_on_signals() { winding_up = 1; }
 
 int interrupted_by() { return caught_signal; }
 
-Result<std::string> find_model(const std::string& given) {
+Result<std::string> find_model(const std::string& given, bool may_be_prompt) {
   std::error_code error;
   if (!given.empty()) {
     const fs::file_status status = fs::status(given, error);
     if (!fs::exists(status)) {
       return fail(Code::bad_file, "can't open ", printable(given, kMaxPath), ": ",
                   error ? error.message() : "No such file or directory",
-                  "; expected the path of a GGUF model");
+                  "; expected the path of a GGUF model",
+                  may_be_prompt ? " (a prompt goes behind it, or after -p)" : "");
     }
     if (fs::is_directory(status)) {
       return fail(Code::bad_file, printable(given, kMaxPath),
@@ -194,22 +258,78 @@ Status check_kernels() {
               supported_kernel_names());
 }
 
-Result<std::unique_ptr<Engine>> load(const std::string& path, const LoadOptions& options) {
-  const bool show = isatty(STDERR_FILENO) == 1;
-  if (show) {
+namespace {
+
+// Shows on stderr how much of a file is loaded, until it is destroyed.
+class Percentage {
+ public:
+  Percentage(const std::string& path, const std::atomic<uint64_t>& read) {
     std::error_code error;
     const uintmax_t size = fs::file_size(path, error);
-    write_err(concat("loading ", printable(fs::path(path).filename().string(), 40),
-                     error ? std::string() : concat(" (", human_bytes(size), ")"), " ..."));
+    if (error || size == 0) return;
+    const auto show = [&read, size, name = printable(fs::path(path).filename().string(), 40)] {
+      const uint64_t percent = std::min<uint64_t>(99, 100 * read / size);
+      write_err(concat(kEraseLine, "loading ", name, " (", human_bytes(size), ") ", percent, "%"));
+    };
+    line_shown = 1;
+    show();
+    try {
+      thread_ = std::jthread([show](const std::stop_token& stop) {
+        std::mutex mutex;
+        std::unique_lock lock(mutex);
+        std::condition_variable_any stopped;
+        while (!stopped.wait_for(lock, stop, std::chrono::milliseconds(100),
+                                 [&] { return stop.stop_requested(); })) {
+          show();
+        }
+      });
+    } catch (const std::system_error&) {  // no thread to be had: it stays at 0%
+    }
   }
-  auto engine = Engine::open(path, options);
-  if (show) write_err("\r\033[K");
-  return engine;
+  ~Percentage() {
+    thread_.request_stop();
+    if (thread_.joinable()) thread_.join();
+    if (line_shown != 0) write_err(kEraseLine);
+    line_shown = 0;
+  }
+  Percentage(const Percentage&) = delete;
+  Percentage& operator=(const Percentage&) = delete;
+
+ private:
+  std::jthread thread_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> load(const std::string& path, LoadOptions options) {
+  std::atomic<uint64_t> read = 0;
+  std::optional<Percentage> percentage;
+  if (!quiet && isatty(STDERR_FILENO) == 1) {
+    options.bytes_read = &read;
+    percentage.emplace(path, read);
+  }
+  return Engine::open(path, options);
 }
 
-Result<std::string> prompt_text(const Prompt& prompt) {
-  if (prompt.text) return *prompt.text;
-  const std::string& path = prompt.file.value_or("-");
+Error in_file(const std::string& path, Error error) {
+  const std::string name = printable(path, kMaxPath);
+  if (exit_status(error.code) == kBadFile && error.message.find(name) == std::string::npos) {
+    error.message = concat(name, ": ", error.message);
+  }
+  return error;
+}
+
+namespace {
+
+// Whether something is piped into the program. A terminal is not waited at; nor is a socket, which
+// whoever starts programs may leave open without a thought.
+bool has_piped_input() {
+  struct stat status;
+  return ::fstat(STDIN_FILENO, &status) == 0 &&
+         (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode));
+}
+
+Result<std::string> read_prompt(const std::string& path) {
   const bool from_stdin = path == "-";
   const std::string name = from_stdin ? std::string("standard input") : printable(path, kMaxPath);
   const int fd = from_stdin ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -234,6 +354,22 @@ Result<std::string> prompt_text(const Prompt& prompt) {
     return fail(Code::bad_file, name, " is longer than ", human_bytes(kMaxPromptBytes),
                 ", the most that a prompt may have");
   }
+  return text;
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> prompt_text(const Prompt& prompt) {
+  if (prompt.tokens) return std::nullopt;
+  if (prompt.text) return prompt.text;
+  if (prompt.file) return read_prompt(*prompt.file);
+  if (!has_piped_input()) return std::nullopt;
+  pollfd ready = {STDIN_FILENO, POLLIN, 0};
+  if (::poll(&ready, 1, kPatience) == 0) {
+    note("reading the prompt from standard input, which is a pipe (</dev/null: no prompt)");
+  }
+  SLUICE_ASSIGN(std::string text, read_prompt("-"));
+  if (text.empty()) return std::nullopt;
   return text;
 }
 

@@ -34,12 +34,19 @@ void prepare_standard_streams();
 // if the reader has gone away, else with an error and status 1.
 void write_out(std::string_view text);
 void write_err(std::string_view text);
+// Nothing but text and errors from now on: warn() and note() write nothing, load() shows nothing.
+void be_quiet();
+// "sluice: ..." on stderr.
+void note(const std::string& text);
 // "sluice: warning: ..." on stderr for each.
 void warn(const std::vector<std::string>& notes);
 bool stdout_is_terminal();
 
 // printf into a string.
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
+// What a token stands for, in quotes: what can't be seen and bytes that are no text as escapes. A
+// control token, which stands for no text, by its name.
+std::string readable(const Tokenizer& tokenizer, TokenId id);
 // Breaks a text into lines of at most `width` bytes between words (a longer word stands alone).
 std::vector<std::string> wrapped(const std::string& text, size_t width);
 
@@ -54,22 +61,26 @@ int interrupted_by();
 // --- the model -----------------------------------------------------------------------------------
 
 // The file to use: `given`, or where that is empty the bundled model. bad_file says where it
-// looked.
-Result<std::string> find_model(const std::string& given);
+// looked; where `may_be_prompt`, that a prompt alone is given in another way.
+Result<std::string> find_model(const std::string& given, bool may_be_prompt = false);
 // invalid_argument if SLUICE_KERNELS names a table that this machine hasn't.
 Status check_kernels();
-// Engine::open, with a line on stderr meanwhile where that is a terminal.
-Result<std::unique_ptr<Engine>> load(const std::string& path, const LoadOptions& options);
+// Engine::open, with a percentage on stderr meanwhile where that is a terminal.
+Result<std::unique_ptr<Engine>> load(const std::string& path, LoadOptions options);
+// The error with the file's name in front, where it is about a file's contents.
+Error in_file(const std::string& path, Error error);
 
 // --- the prompt ----------------------------------------------------------------------------------
 
 struct Prompt {
-  std::optional<std::string> text;             // -p
+  std::optional<std::string> text;             // PROMPT or -p
   std::optional<std::string> file;             // -f; "-" is standard input
   std::optional<std::vector<TokenId>> tokens;  // --tokens
+  std::string source;                          // which of them was given; "": none
 };
-// -p's text or the file's bytes as they are; bad_file where it can't be read.
-Result<std::string> prompt_text(const Prompt& prompt);
+// The text that was given, the file's bytes as they are, or where nothing was given what is piped
+// in; none where that is empty, too. bad_file where it can't be read.
+Result<std::optional<std::string>> prompt_text(const Prompt& prompt);
 // Puts what a prompt gets in front of a text's ids (BOS), unless the text itself begins with it.
 void add_prefix(const Tokenizer& tokenizer, std::vector<TokenId>& ids);
 

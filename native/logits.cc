@@ -19,14 +19,17 @@ struct LogitsOptions {
 };
 
 constexpr char kLogitsFooter[] =
-    R"(Prints the likeliest tokens after the text, with their log-probabilities, and a
-hash (FNV-1a, 64 bits) of the last position's logits: equal hashes mean equal
-bits, whatever the machine, the kernels, the number of threads and the batch.
+    R"(The text is PROMPT, or -p or --tokens, or else what a pipe or a file brings on
+standard input. Prints the likeliest tokens after it with their
+log-probabilities (texts in quotes, control tokens by their names), and a hash
+(FNV-1a, 64 bits) of the last position's logits: equal hashes mean equal bits,
+whatever the machine, the kernels, the number of threads and the batch.
 With --json: {"kernels","positions":[{"top":[[id,logprob],..]}],"hash"}, with
 one entry of positions for each token of the input.
 
 Examples:
   sluice logits -p "Once upon a"
+  sluice logits model.gguf "Once upon a" --top 3
   sluice logits model.gguf --tokens 1,2,3 --hash -t 1
   SLUICE_KERNELS=generic sluice logits model.gguf -p Hello --json --top 5)";
 
@@ -61,10 +64,10 @@ void print_text(const Engine& engine, size_t n_positions, const LogitsOptions& o
   const auto logits = engine.logits();
   if (!options.hash) {
     write_out(concat("after ", counted(n_positions, "token"), ", ", engine.stats().kernels,
-                     " kernels\n", "      id   logprob  token\n"));
+                     " kernels\n", options.top > 0 ? "      id   logprob  token\n" : ""));
     for (const auto& [id, logprob] : top_logprobs(logits, options.top)) {
       write_out(format("%8d  %8.4f  ", id, static_cast<double>(logprob)) +
-                printable(engine.tokenizer().raw_token(id)) + "\n");
+                readable(engine.tokenizer(), id) + "\n");
     }
   }
   write_out(concat(options.hash ? "" : "hash ", logits_hash(logits), "\n"));
@@ -72,28 +75,32 @@ void print_text(const Engine& engine, size_t n_positions, const LogitsOptions& o
 
 int logits(const LogitsOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
-  if (!options.prompt.text && !options.prompt.tokens) {
-    return fail_with(
-        {Code::invalid_argument, "no input; give a text with -p or ids with --tokens"});
-  }
-  if (options.prompt.text && options.prompt.text->empty()) {
-    return fail_with({Code::invalid_argument, "the text is empty"});
-  }
   if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
-  const auto path = find_model(options.model);
+  const auto path = find_model(options.model, options.prompt.source.empty());
   if (!path) return fail_with(path.error());
+  const auto text = prompt_text(options.prompt);
+  if (!text) return fail_with(text.error());
+  if (!*text && !options.prompt.tokens) {
+    return fail_with({Code::invalid_argument,
+                      "no input; give a text with -p or ids with --tokens, or a text behind the "
+                      "model or on standard input"});
+  }
+  if (*text && (*text)->empty()) {
+    return fail_with({Code::invalid_argument, concat("the text is empty (", options.prompt.source,
+                                                     "); at least one token is needed")});
+  }
   const auto engine = load(*path, options.load);
-  if (!engine) return fail_with(engine.error());
+  if (!engine) return fail_with(in_file(*path, engine.error()));
   warn((*engine)->notes());
   std::vector<TokenId> ids;
   if (options.prompt.tokens) {
     ids = *options.prompt.tokens;
   } else {
-    ids = (*engine)->tokenizer().encode(*options.prompt.text);
+    ids = (*engine)->tokenizer().encode(**text);
     add_prefix((*engine)->tokenizer(), ids);
   }
   if (const auto computed = compute(**engine, ids, options); !computed) {
-    return fail_with(computed.error());
+    return fail_with(in_file(*path, computed.error()));
   }
   if (options.json) {
     print_json(**engine, ids.size(), options);
@@ -108,8 +115,7 @@ int logits(const LogitsOptions& options) {
 void add_logits(CLI::App& program, int& status) {
   auto options = std::make_shared<LogitsOptions>();
   CLI::App* app = add_command(program, "logits", "show what the model expects next", kLogitsFooter);
-  add_model(*app, options->model);
-  add_prompt_text(*app, options->prompt);
+  add_model_and_prompt(*app, options->model, options->prompt);
   add_prompt_tokens(*app, options->prompt);
   add_integer(*app, "--top", options->top, 0, 1 << 20, "N", "how many tokens (default 10)")
       ->group("Output");

@@ -1,19 +1,20 @@
 // sluice: GGUF language models on the CPU, at a terminal. The commands are in files of their names.
-#include <cstdlib>
-#include <cstring>
+#include <algorithm>
 #include <new>
+#include <span>
+#include <utility>
 
 #include "arguments.h"
+#include "usage.h"
 
 namespace sluice::cli {
 namespace {
 
-constexpr char kCommands[] = "run, inspect, tokenize, logits and bench";
-
 constexpr char kProgramFooter[] = R"(Examples:
   sluice run                                a story by the bundled model
   sluice run -p "Once upon a time" -n 100   goes on from a prompt
-  sluice run model.gguf -f prompt.txt       another model, a prompt from a file
+  sluice run model.gguf "Once upon a time"  another model
+  sluice run model.gguf -f prompt.txt       a prompt from a file
   sluice inspect model.gguf                 what a file holds, what memory it needs
   sluice bench model.gguf -t 1,2,4          how fast it is here
 
@@ -41,24 +42,10 @@ bool has_argument(int argc, char** argv, std::string_view wanted) {
 }
 
 int usage_error(const std::string& message, bool json, const std::string& command = "") {
-  return report({Code::invalid_argument,
-                 concat(message, "; see sluice ", command, command.empty() ? "" : " ", "--help")},
-                json);
-}
-
-// What is wrong with the first argument, where it is neither a command nor an option of ours.
-std::optional<std::string> unknown_first(const CLI::App& program, int argc, char** argv) {
-  const std::string commands = concat("; the commands are ", kCommands);
-  if (argc < 2) return "no command" + commands;
-  const std::string_view first = argv[1];
-  for (const std::string_view option : {"-h", "--help", "--version"}) {
-    if (first == option) return std::nullopt;
-  }
-  for (const CLI::App* command : program.get_subcommands({})) {
-    if (command->get_name() == first) return std::nullopt;
-  }
-  return concat("unknown ", first.starts_with('-') ? "option '" : "command '", printable(first),
-                "'", commands);
+  return report(
+      {Code::invalid_argument, concat(message, message.ends_with('?') ? " See" : "; see",
+                                      " sluice ", command, command.empty() ? "" : " ", "--help")},
+      json);
 }
 
 int run_program(int argc, char** argv) {
@@ -66,7 +53,7 @@ int run_program(int argc, char** argv) {
   program.formatter(help_formatter());
   program.footer(kProgramFooter);
   program.set_help_flag("-h,--help", "this help")->group("Options");
-  program.set_version_flag("--version", "sluice " SLUICE_VERSION, "the version");
+  program.set_version_flag("-v,--version", "sluice " SLUICE_VERSION, "the version");
   program.require_subcommand(1);
   int status = kDone;
   add_run(program, status);
@@ -76,7 +63,17 @@ int run_program(int argc, char** argv) {
   add_bench(program, status);
 
   const bool json = has_argument(argc, argv, "--json");
-  if (const auto wrong = unknown_first(program, argc, argv)) return usage_error(*wrong, json);
+  const std::span arguments(argv + 1, static_cast<size_t>(std::max(argc, 1) - 1));
+  if (const auto wrong = unknown_first(program, arguments)) return usage_error(*wrong, json);
+  const CLI::App* command = nullptr;
+  for (const CLI::App* each : std::as_const(program).get_subcommands({})) {
+    if (each->get_name() == argv[1]) command = each;
+  }
+  const std::string name = command != nullptr ? command->get_name() : "";
+  if (command != nullptr) {
+    if (const auto wrong = misread(*command, arguments.subspan(1)))
+      return usage_error(*wrong, json, name);
+  }
   try {
     program.parse(argc, argv);
     return status;
@@ -88,7 +85,7 @@ int run_program(int argc, char** argv) {
     write_out(concat(version.what(), "\n"));
     return kDone;
   } catch (const CLI::ParseError& error) {
-    return usage_error(printable(error.what(), 400), json, argv[1][0] == '-' ? "" : argv[1]);
+    return usage_error(plain_words(error, command != nullptr ? *command : program), json, name);
   }
 }
 

@@ -1,4 +1,6 @@
 // sluice run: text goes on from a prompt.
+#include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "arguments.h"
@@ -12,13 +14,16 @@ struct RunOptions {
   LoadOptions load;
   GenerateOptions generate;
   bool json = false;
+  bool quiet = false;
 };
 
 constexpr char kRunFooter[] =
-    R"(Without -p, -f or --tokens the text begins from the model's beginning-of-text
-token alone (the bundled model then tells a story of its own). Only new text is
-printed, not the prompt. The same options and seed give the same text on every
-machine. Ctrl-C ends it after the text so far (exit status 130).
+    R"(The prompt is PROMPT, -p, -f or --tokens, or else what a pipe or a file brings
+on standard input. Without any the text begins from the model's
+beginning-of-text token alone (the bundled model then tells a story of its own).
+Only new text is printed; on a terminal the prompt stands before it, dimmed. The
+same options and seed give the same text on every machine. Ctrl-C ends it after
+the text so far (exit status 130).
 
 With --json each token is a line {"event":"token","id","text","logprob","top"};
 the last line is {"event":"done","finish","stats"}, finish being eos, length,
@@ -26,8 +31,11 @@ stop, context or aborted, or {"event":"error","code","message"}.
 
 Examples:
   sluice run -p "The little dog" -n 60 --temp 0
+  sluice run model.gguf "Once upon a time" -q
   sluice run model.gguf -f question.txt --stop "User:" --seed 7
-  echo -n "Once" | sluice run -f - --json)";
+  echo -n "Once" | sluice run --json)";
+
+constexpr size_t kShownPrompt = 2000;  // bytes of a prompt, its last ones, on a terminal
 
 // "2 threads", and how many of them decode where that isn't all.
 std::string threads_text(const Stats& s) {
@@ -40,7 +48,7 @@ std::string threads_text(const Stats& s) {
 }
 
 std::string figures(const Stats& s, Finish finish) {
-  const auto rate = [](double tps) { return tps > 0 ? format(" at %.1f/s", tps) : ""; };
+  const auto rate = [](double tps) { return tps > 0 ? format(" at %.1f tokens/s", tps) : ""; };
   return concat("sluice: prompt of ", counted(static_cast<uint64_t>(s.prompt_tokens), "token"),
                 rate(s.prompt_tps), format(", first token after %.1f ms; ", s.ttft_ms),
                 counted(static_cast<uint64_t>(s.tokens), "token"), rate(s.tps),
@@ -59,19 +67,42 @@ Status start(Engine& engine, const RunOptions& options, const std::optional<std:
     return fail(
         Code::invalid_argument,
         "this model has no beginning-of-text token to begin from; give a prompt with -p, -f "
-        "or --tokens");
+        "or --tokens, or on standard input");
   }
   return engine.start(prefix, options.generate);
 }
 
+// The end of the prompt, dimmed, in front of the text on a terminal. Nothing in it moves the
+// cursor.
+void show_prompt(const std::string& text) {
+  std::string_view rest = text;
+  std::string shown;
+  if (rest.size() > kShownPrompt) {
+    rest.remove_prefix(rest.size() - kShownPrompt);
+    while (!rest.empty() && (rest.front() & 0xc0) == 0x80) rest.remove_prefix(1);
+    shown = "...";
+  }
+  while (!rest.empty()) {
+    const size_t plain = std::min(rest.find_first_of("\n\t"), rest.size());
+    shown += printable(rest.substr(0, plain), kShownPrompt) + std::string(rest.substr(plain, 1));
+    rest.remove_prefix(std::min(plain + 1, rest.size()));
+  }
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool dimmed = no_color == nullptr || *no_color == '\0';
+  write_out(dimmed ? concat("\033[2m", shown, "\033[0m") : shown);
+}
+
 // Steps to the end, printing what comes.
-int generate(Engine& engine, const RunOptions& options) {
-  bool ends_line = true;
+int generate(Engine& engine, const std::string& path, const RunOptions& options, bool ends_line) {
+  const bool terminal = stdout_is_terminal() && !options.json;
   bool cancelled = false;
   while (true) {
     if (interrupted_by() != 0 && !std::exchange(cancelled, true)) engine.cancel();
     const auto event = engine.step();
-    if (!event) return report(event.error(), options.json);
+    if (!event) {
+      if (terminal && !ends_line) write_out("\n");
+      return report(in_file(path, event.error()), options.json);
+    }
     const bool done = event->kind == Event::Kind::done;
     if (options.json) {
       if (done || event->kind == Event::Kind::token) {
@@ -82,42 +113,62 @@ int generate(Engine& engine, const RunOptions& options) {
       ends_line = event->text.back() == '\n';
     }
     if (!done) continue;
-    if (!options.json) {
-      if (stdout_is_terminal()) write_out(ends_line ? "\n" : "\n\n");
+    if (terminal && !ends_line) write_out("\n");
+    if (!options.json && !options.quiet) {
+      if (terminal) write_out("\n");
       write_err(figures(engine.stats(), event->finish));
     }
     return interrupted_by() != 0 ? 128 + interrupted_by() : kDone;
   }
 }
 
+// The prompt as it is shown: of ids, their text.
+std::string shown_prompt(const Engine& engine, const RunOptions& options,
+                         const std::optional<std::string>& text) {
+  if (options.prompt.tokens) return engine.tokenizer().decode(*options.prompt.tokens);
+  return text.value_or("");
+}
+
 int run(const RunOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
+  if (options.quiet) be_quiet();
+  if (options.generate.top_logprobs > 0 && !options.json) {
+    return fail_with({Code::invalid_argument,
+                      "--top-logprobs shows nothing without --json; add --json, or leave it out"});
+  }
   if (const auto valid = validate(options.generate.sampler); !valid)
     return fail_with(valid.error());
   if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
-  const auto path = find_model(options.model);
+  const auto path = find_model(options.model, options.prompt.source.empty());
   if (!path) return fail_with(path.error());
-  std::optional<std::string> text;
-  if (options.prompt.text || options.prompt.file) {
-    auto read = prompt_text(options.prompt);
-    if (!read) return fail_with(read.error());
-    if (read->empty()) return fail_with({Code::invalid_argument, "the prompt is empty"});
-    text = std::move(*read);
+  const auto text = prompt_text(options.prompt);
+  if (!text) return fail_with(text.error());
+  if (*text && (*text)->empty()) {
+    return fail_with(
+        {Code::invalid_argument,
+         concat("the prompt is empty (", options.prompt.source, "); give some text, or leave ",
+                options.prompt.source, " out to begin with the model's beginning-of-text token")});
   }
   const auto engine = load(*path, options.load);
-  if (!engine) return fail_with(engine.error());
+  if (!engine) return fail_with(in_file(*path, engine.error()));
   warn((*engine)->notes());
   wind_up_on_signals();
-  if (const auto started = start(**engine, options, text); !started) {
+  if (const auto started = start(**engine, options, *text); !started) {
     return fail_with(started.error());
   }
-  return generate(**engine, options);
+  bool ends_line = true;
+  if (stdout_is_terminal() && !options.json && !options.quiet) {
+    const std::string shown = shown_prompt(**engine, options, *text);
+    if (!shown.empty()) show_prompt(shown);
+    ends_line = shown.empty() || shown.back() == '\n';
+  }
+  return generate(**engine, *path, options, ends_line);
 }
 
 void add_sampling(CLI::App& app, GenerateOptions& options) {
   const char* group = "Sampling";
   SamplerOptions& sampler = options.sampler;
-  add_real(app, "--temp", sampler.temperature, 0, 100, "T",
+  add_real(app, "--temp,--temperature", sampler.temperature, 0, 100, "T",
            "temperature; 0 takes the likeliest (default 0.8)")
       ->group(group);
   add_integer(app, "--top-k", sampler.top_k, 0, INT32_MAX, "K",
@@ -145,8 +196,7 @@ void add_sampling(CLI::App& app, GenerateOptions& options) {
 void add_run(CLI::App& program, int& status) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* app = add_command(program, "run", "write on from a prompt", kRunFooter);
-  add_model(*app, options->model);
-  add_prompt_text(*app, options->prompt);
+  add_model_and_prompt(*app, options->model, options->prompt);
   add_prompt_file(*app, options->prompt);
   add_prompt_tokens(*app, options->prompt);
   add_flag(*app, "--special", options->generate.special,
@@ -163,6 +213,8 @@ void add_run(CLI::App& program, int& status) {
               "with --json: the N likeliest tokens beside each (default 0)")
       ->group("Output");
   add_json(*app, options->json, "one JSON object a line instead of text");
+  add_flag(*app, "-q,--quiet", options->quiet, "only the text: no figures, no notes")
+      ->group("Output");
   add_sampling(*app, options->generate);
   add_threads(*app, options->load);
   add_context(*app, options->load);

@@ -13,17 +13,19 @@ struct TokenizeOptions {
   bool bos = false;
   bool special = false;
   bool lines = false;
+  bool pieces = false;
   bool json = false;
 };
 
 constexpr char kTokenizeFooter[] =
-    R"(The ids are printed on one line with spaces between them; with --json as
-{"ids":[..],"pieces":[..]}, the pieces being the tokens' texts (bytes that are
-no character of their own are shown as U+FFFD). Works on any GGUF file that
-holds a vocabulary, whatever its architecture, with or without tensors.
+    R"(The text is PROMPT, or -p or -f, or else what a pipe or a file brings on
+standard input. The ids are printed on one line with spaces between them; with
+--json as {"ids":[..],"pieces":[..]}, the pieces being the tokens' texts (bytes
+that are no character of their own are shown as U+FFFD). Works on any GGUF file
+that holds a vocabulary, whatever its architecture, with or without tensors.
 
 Examples:
-  sluice tokenize -p "Once upon a time"
+  sluice tokenize -p "Once upon a time" --pieces
   sluice tokenize model.gguf -f text.txt --lines --json)";
 
 constexpr size_t kWriteBytes = 64 << 10;  // at a time
@@ -45,6 +47,7 @@ void encode(const Tokenizer& tokenizer, std::string_view text, const TokenizeOpt
   };
   std::vector<TokenId> all;  // for the pieces
   bool first = true;
+  const bool pieces = options.pieces && !options.json;
   if (options.json) put("{\"ids\":[");
   Encoding encoding(tokenizer, text, options.special);
   for (bool more = true; more;) {
@@ -52,7 +55,12 @@ void encode(const Tokenizer& tokenizer, std::string_view text, const TokenizeOpt
     std::vector<TokenId> ids = encoding.take();
     if (options.bos && first && (!ids.empty() || !more)) add_prefix(tokenizer, ids);
     for (const TokenId id : ids) {
-      put(concat(std::exchange(first, false) ? "" : options.json ? "," : " ", id));
+      const bool leads = std::exchange(first, false);
+      put(pieces ? format("%8d  ", id) + readable(tokenizer, id) + "\n"
+                 : concat(leads          ? ""
+                          : options.json ? ","
+                                         : " ",
+                          id));
     }
     if (options.json) all.insert(all.end(), ids.begin(), ids.end());
   }
@@ -65,28 +73,30 @@ void encode(const Tokenizer& tokenizer, std::string_view text, const TokenizeOpt
     }
     put("]}");
   }
-  write_out(out + "\n");
+  // With pieces each has its own line: an empty one stands between texts.
+  write_out(pieces && !options.lines ? out : out + "\n");
 }
 
 int tokenize(const TokenizeOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
-  if (!options.prompt.text && !options.prompt.file) {
-    return fail_with({Code::invalid_argument, "no text; give one with -p or -f"});
-  }
-  const auto path = find_model(options.model);
+  const auto path = find_model(options.model, options.prompt.source.empty());
   if (!path) return fail_with(path.error());
   const auto text = prompt_text(options.prompt);
   if (!text) return fail_with(text.error());
+  if (!*text) {
+    return fail_with({Code::invalid_argument,
+                      "no text; give one with -p or -f, behind the model, or on standard input"});
+  }
   const auto header = read_header(*path);
-  if (!header) return fail_with(header.error());
+  if (!header) return fail_with(in_file(*path, header.error()));
   const auto tokenizer = Tokenizer::from_gguf(*header);
-  if (!tokenizer) return fail_with(tokenizer.error());
+  if (!tokenizer) return fail_with(in_file(*path, tokenizer.error()));
   warn(tokenizer->warnings());
   if (!options.lines) {
-    encode(*tokenizer, *text, options);
+    encode(*tokenizer, **text, options);
     return kDone;
   }
-  for (std::string_view rest = *text; !rest.empty();) {
+  for (std::string_view rest = **text; !rest.empty();) {
     const size_t end = std::min(rest.find('\n'), rest.size());
     encode(*tokenizer, rest.substr(0, end), options);
     rest.remove_prefix(std::min(end + 1, rest.size()));
@@ -99,8 +109,7 @@ int tokenize(const TokenizeOptions& options) {
 void add_tokenize(CLI::App& program, int& status) {
   auto options = std::make_shared<TokenizeOptions>();
   CLI::App* app = add_command(program, "tokenize", "show a text's token ids", kTokenizeFooter);
-  add_model(*app, options->model);
-  add_prompt_text(*app, options->prompt);
+  add_model_and_prompt(*app, options->model, options->prompt);
   add_prompt_file(*app, options->prompt);
   add_flag(*app, "--bos", options->bos, "put in front what the model is given in front of a prompt")
       ->group("Input");
@@ -109,6 +118,9 @@ void add_tokenize(CLI::App& program, int& status) {
       ->group("Input");
   add_flag(*app, "--lines", options->lines, "each line of the text by itself, without its end")
       ->group("Input");
+  add_flag(*app, "--pieces", options->pieces,
+           "each id on a line of its own, its text beside it in quotes")
+      ->group("Output");
   add_json(*app, options->json, "ids and pieces as JSON, one object a line");
   app->callback([options, &status] { status = tokenize(*options); });
 }

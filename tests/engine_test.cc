@@ -603,6 +603,19 @@ TEST(Memory, ABudgetIsKeptOrRefused) {
   EXPECT_EQ(opened.error().code, Code::budget_too_small);
 }
 
+TEST(Memory, OpeningCountsTheBytesRead) {
+  const auto header = parse_gguf(as_bytes(tiny_bytes()), tiny_bytes().size());
+  ASSERT_TRUE(header.has_value());
+  uint64_t tensors = 0;
+  for (const TensorInfo& tensor : header->tensors) tensors += tensor.bytes;
+  std::atomic<uint64_t> read = 0;
+  LoadOptions options = small();
+  options.bytes_read = &read;
+  const TemporaryFile file(tiny_bytes());
+  ASSERT_TRUE(Engine::open(file.path(), options).has_value());
+  EXPECT_EQ(read, tensors);
+}
+
 TEST(Memory, OpeningWhatIsNoModelSaysSo) {
   const auto absent = Engine::open("/nowhere/model.gguf", {});
   ASSERT_FALSE(absent.has_value());

@@ -84,6 +84,7 @@ struct Reading {
   const File& file;
   Weights& weights;
   const std::function<void()>& meanwhile;
+  std::atomic<uint64_t>* bytes_read;
   std::vector<Want> pieces;           // in the file's order
   std::vector<Status> failures;       // of the workers, each their first in the file
   std::vector<size_t> failed;         // the piece that it is about
@@ -100,6 +101,9 @@ struct Reading {
       if (i >= end.load(std::memory_order_relaxed)) return;
       const Want& piece = pieces[i];
       Status status = file.read(piece.offset, piece.place);
+      if (status && bytes_read != nullptr) {
+        bytes_read->fetch_add(piece.place.size(), std::memory_order_relaxed);
+      }
       if (status) status = weights.filled(piece.offset, piece.place.size());
       if (status) continue;
       const auto at = static_cast<size_t>(worker);
@@ -116,9 +120,9 @@ struct Reading {
 
 }  // namespace
 
-Status serve(const File& file, Weights& weights, Pool& pool,
-             const std::function<void()>& meanwhile) {
-  Reading reading{file, weights, meanwhile, {}, {}, {}};
+Status serve(const File& file, Weights& weights, Pool& pool, const std::function<void()>& meanwhile,
+             std::atomic<uint64_t>* bytes_read) {
+  Reading reading{file, weights, meanwhile, bytes_read, {}, {}, {}};
   for (const Want& want : weights.wants(UINT64_MAX)) {
     // A piece is whole strips, so that it is packed by who has read it.
     const uint64_t size = std::max<uint64_t>(kPieceBytes / want.unit, 1) * want.unit;

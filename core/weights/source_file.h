@@ -1,6 +1,7 @@
 // A file on disk, a source of weights: read piece by piece.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -36,8 +37,9 @@ class File {
 
 // Brings all that the weights want now from `file`, in the file's order; all workers of the pool
 // read and pack, but for the one that does `meanwhile` first. Fails as File::read and
-// Weights::filled do; of several failures the first in the file counts.
-Status serve(const File& file, Weights& weights, Pool& pool,
-             const std::function<void()>& meanwhile);
+// Weights::filled do; of several failures the first in the file counts. What has been read is added
+// to `bytes_read`.
+Status serve(const File& file, Weights& weights, Pool& pool, const std::function<void()>& meanwhile,
+             std::atomic<uint64_t>* bytes_read = nullptr);
 
 }  // namespace sluice

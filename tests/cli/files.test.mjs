@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
   bundled,
+  damaged,
   events,
   gguf,
   kv,
@@ -31,12 +32,19 @@ function refused(path, code, reason, which = commands) {
     assert.equal(event.event, 'error');
     assert.equal(event.code, code);
     assert.match(event.message, reason);
+    assert.ok(event.message.includes(path), event.message);
     assert.match(err, /^sluice: error: /);
   }
 }
 
 describe('files that can not be used', () => {
   it('one that is not there', () => refused(temporary('missing.gguf'), 'bad_file', /No such file/));
+  it('a prompt in the place of the model is told where it goes', () => {
+    const hint = /No such file.*\(a prompt goes behind it, or after -p\)/;
+    assert.match(sluice(['run', 'Once upon a time']).err, hint);
+    assert.doesNotMatch(sluice(['run', 'missing.gguf', 'Once']).err, /prompt/);
+    assert.doesNotMatch(sluice(['inspect', 'missing.gguf']).err, /prompt/);
+  });
   it('one whose name could write to the terminal', () => {
     for (const args of [
       ['run', '\u001b[31m\n.gguf'],
@@ -84,14 +92,6 @@ describe('files that can not be used', () => {
 });
 
 describe('weights that can not be computed with', () => {
-  // The bundled model with `bytes` at `place` of a tensor's data.
-  const { tensors, dataOffset } = JSON.parse(sluice(['inspect', '--json']).out);
-  const changed = (name, tensor, place, bytes) => {
-    const file = Buffer.from(readFileSync(bundled));
-    const { offset } = tensors.find((each) => each.name === tensor);
-    bytes.copy(file, dataOffset + offset + place);
-    return temporary(name, file);
-  };
   // What a table that is not there is answered with names those that are.
   const { err } = sluice(['run', '-n', '1'], { env: { SLUICE_KERNELS: 'none' } });
   const tables = /those that do are ([\w, ]+)/.exec(err)[1].split(', ');
@@ -115,19 +115,20 @@ describe('weights that can not be computed with', () => {
     }
     assert.equal(heard.size, 1);
     assert.match([...heard][0], reason);
+    assert.ok([...heard][0].startsWith(`${path}: `));
     const { status, out } = sluice(['run', path, '-n', '5']);
     assert.equal(status, 3);
     assert.equal(out, '');
   };
   it('a scale that is NaN: every table refuses the file by tensor and row', () => {
     assert.ok(tables.length >= 2 && tables.includes('generic'));
-    const nan = changed('nan.gguf', 'blk.2.ffn_up.weight', 17 * 6 * 34, Buffer.from([0, 0x7e]));
+    const nan = damaged('nan.gguf', 'blk.2.ffn_up.weight', 17 * 6 * 34, Buffer.from([0, 0x7e]));
     expect_refusal(nan, /tensor blk\.2\.ffn_up\.weight has a scale .* in row 17 \(of 512/);
   });
   it('finite numbers that overflow: every table ends with the same words', () => {
     const largest = Buffer.alloc(4);
     largest.writeFloatLE(3.4e38);
-    const norm = changed('large.gguf', 'output_norm.weight', 4 * 100, largest);
+    const norm = damaged('large.gguf', 'output_norm.weight', 4 * 100, largest);
     expect_refusal(norm, /overflow in the head/);
   });
 });

@@ -1,6 +1,6 @@
 // Running the program and writing small files for it.
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -75,6 +75,14 @@ export function temporary(name, contents) {
   const path = join(folder, name);
   if (contents !== undefined) writeFileSync(path, contents);
   return path;
+}
+
+// A file of the bundled model with `bytes` at `place` of a tensor's data.
+export function damaged(name, tensor, place, bytes) {
+  const { tensors, dataOffset } = JSON.parse(sluice(['inspect', bundled, '--json']).out);
+  const file = readFileSync(bundled);
+  bytes.copy(file, dataOffset + tensors.find((each) => each.name === tensor).offset + place);
+  return temporary(name, file);
 }
 
 // The path of a file of test data, or an option that skips the test where there is none.

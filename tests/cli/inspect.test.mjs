@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { bundled, optional, sluice, temporary } from './helpers.mjs';
+import { bundled, optional, shell, sluice, temporary } from './helpers.mjs';
 
 const json = (...args) => {
   const { status, out, err } = sluice([...args, '--json']);
@@ -137,6 +137,26 @@ describe('tokenize', () => {
     assert.ok(ids.length > 0);
     assert.ok(pieces.includes('\ufffd'));
   });
+  it('shows pieces beside ids with --pieces', () => {
+    const text = 'Hi\n "a\\';
+    const { ids, pieces } = json('tokenize', '-p', text);
+    const lines = (...args) => sluice(['tokenize', '--pieces', ...args]).out.split('\n');
+    const rows = ids.map((id, i) => `${String(id).padStart(8)}  ${JSON.stringify(pieces[i])}`);
+    assert.deepEqual(lines('-p', text), [...rows, '']);
+    assert.deepEqual(lines('-p', text + '\n' + text, '--lines').at(-2), '');
+    const bytes = temporary('half.bin', Buffer.from([0xc3, 0x28, 0x7f]));
+    assert.match(lines('-f', bytes).join('\n'), /^ +\d+ {2}"\\xc3"$/m);
+    assert.match(lines('-f', bytes).join('\n'), /\\u007f"$/m);
+    const { bos } = json('inspect').tokenizer;
+    assert.match(lines('-p', 'Hi', '--bos')[0], new RegExp(`^ +${bos} {2}<`));
+    assert.deepEqual(json('tokenize', '-p', text, '--pieces'), { ids, pieces });
+  });
+  it('takes the text behind the model and from a pipe', () => {
+    const expected = sluice(['tokenize', '-p', 'Once upon']).out;
+    assert.equal(sluice(['tokenize', bundled, 'Once upon']).out, expected);
+    assert.equal(sluice(['tokenize', '-m', bundled, 'Once upon']).out, expected);
+    assert.equal(shell('printf "Once upon" | "$SLUICE" tokenize').out, expected);
+  });
   it('gives no ids for an empty text', () => {
     assert.deepEqual(json('tokenize', '-p', ''), { ids: [], pieces: [] });
   });
@@ -200,6 +220,19 @@ describe('logits', () => {
     assert.equal(status, 0);
     assert.equal(out.trimEnd().split('\n').length, 6);
     assert.match(out, /hash [0-9a-f]{16}\n$/);
+    assert.match(out, /^ +\d+ +-\d+\.\d+ {2}" time"$/m);
+    assert.match(sluice(['logits', '-p', 'Hi', '--top', '9999999']).err, /--top/);
+  });
+  it('with --top 0 has no table', () => {
+    const { status, out } = sluice(['logits', '-p', 'Once upon a', '--top', '0']);
+    assert.equal(status, 0);
+    assert.match(out, /^after 4 tokens, .* kernels\nhash [0-9a-f]{16}\n$/);
+    assert.deepEqual(json('logits', '-p', 'a', '--top', '0').positions.at(-1), { top: [] });
+  });
+  it('takes the text behind the model and from a pipe', () => {
+    const hash = sluice(['logits', '-p', 'Once upon a', '--hash']).out;
+    assert.equal(sluice(['logits', bundled, 'Once upon a', '--hash']).out, hash);
+    assert.equal(shell('printf "Once upon a" | "$SLUICE" logits --hash').out, hash);
   });
   it('refuses more tokens than the context holds', () => {
     const { status, err } = sluice(['logits', '--tokens', '1,2,3,4', '-c', '3']);
@@ -252,6 +285,11 @@ describe('bench', () => {
   it('prints a table for people', () => {
     const { status, out } = sluice(['bench', '-p', '8', '-n', '2', '-r', '2', '-t', '1']);
     assert.equal(status, 0);
-    assert.match(out, /threads +prompt tok\/s +GMAC\/s.* decode tok\/s.*\n +1 /);
+    assert.match(
+      out,
+      /^.*kernels\n.*\n\nthreads +prompt tokens\/s +decode tokens\/s\n +1 +[\d.]+ +[\d.]+\n/,
+    );
+    assert.match(out, /^threads +prompt GMAC\/s +kernel GMAC\/s .*memory GB\/s\n +1 /m);
+    for (const line of out.split('\n')) assert.ok(line.length <= 80, line);
   });
 });

@@ -22,7 +22,7 @@ describe('run', () => {
     assert.ok(!out.startsWith('Once upon a time'));
     assert.match(
       err,
-      /prompt of 5 tokens at .*20 tokens at .*finish: length\n.*kernels, \d+ threads?.*seed 5,/s,
+      /prompt of 5 tokens at [\d.]+ tokens\/s, .*20 tokens at [\d.]+ tokens\/s; finish: length\n.*kernels, \d+ threads?.*seed 5,/s,
     );
   });
   it('with no model and no prompt tells a story, as with the bundled file named', () => {
@@ -55,6 +55,61 @@ describe('run', () => {
       sluice(['run', '-f', '-', '-n', '12', ...greedy], { input: prompt }).out,
       expected.out,
     );
+  });
+  it('takes a prompt behind the model, after --prompt and from what is piped in', () => {
+    const expected = sluice(['run', '-p', 'Once upon', '-n', '12', ...greedy]).out;
+    const rest = ['-n', '12', ...greedy];
+    for (const args of [
+      [bundled, 'Once upon'],
+      ['-m', bundled, 'Once upon'],
+      ['Once upon', '--model', bundled],
+      ['-m', bundled, '-p', 'Once upon'],
+      ['--prompt', 'Once upon'],
+      ['--prompt=Once upon'],
+    ]) {
+      assert.equal(sluice(['run', ...args, ...rest]).out, expected, args.join(' '));
+    }
+    assert.equal(sluice(['run', ...rest, '--', bundled, 'Once upon']).out, expected);
+    const run = `"$SLUICE" run ${rest.join(' ')}`;
+    const file = temporary('piped.txt', 'Once upon');
+    assert.equal(shell(`printf 'Once upon' | ${run}`).out, expected);
+    assert.equal(shell(`${run} <${file}`).out, expected);
+    assert.equal(
+      shell(`(sleep 0.2; printf Once; sleep 0.2; printf ' upon') | ${run}`).out,
+      expected,
+    );
+  });
+  it('reads no standard input where a prompt is given, or nothing can be expected there', () => {
+    const run = '"$SLUICE" run -n 12 --temp 0';
+    const story = sluice(['run', '-n', '12', ...greedy]).out;
+    for (const input of ['</dev/null', '<&-', `<${temporary('nothing.txt', '')}`]) {
+      assert.equal(shell(`${run} ${input}`).out, story, input);
+    }
+    assert.equal(shell(`printf '' | ${run}`).out, story);
+    // Nobody writes into this pipe, nor closes it.
+    const fifo = temporary('silent');
+    const { out } = shell(`mkfifo ${fifo}; exec 3<>${fifo}; ${run} -p Once <&3`);
+    assert.equal(out, sluice(['run', '-p', 'Once', '-n', '12', ...greedy]).out);
+  });
+  it('says that it waits for a pipe that brings nothing', () => {
+    const { out, err } = shell('(sleep 2.5; printf Once) | "$SLUICE" run -n 12 --temp 0');
+    assert.match(err, /^sluice: reading the prompt from standard input, which is a pipe/);
+    assert.equal(out, sluice(['run', '-p', 'Once', '-n', '12', ...greedy]).out);
+  });
+  it('has other names for options', () => {
+    const args = ['run', '-p', 'Once', '-n', '30', '--seed', '3'];
+    assert.equal(sluice([...args, '--temperature', '0']).out, sluice([...args, '--temp', '0']).out);
+  });
+  it('with -q prints the text alone', () => {
+    const args = ['run', '-p', 'Once', '-n', '12', ...greedy, '-c', '1048576'];
+    const { out, err } = sluice(args);
+    assert.match(err, /warning.*tokens\/s/s);
+    for (const flag of ['-q', '--quiet']) {
+      assert.deepEqual(sluice([...args, flag]), { status: 0, signal: null, out, err: '' });
+    }
+    const { status, err: error } = sluice(['run', '-q', '--tokens', '999999']);
+    assert.equal(status, 2);
+    assert.match(error, /^sluice: error: /);
   });
   it('takes prompts that look like options or lists, and bytes that are no text', () => {
     for (const prompt of ['-x', '--', '{}', '[a,b]', '%s', ' ']) {

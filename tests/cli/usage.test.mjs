@@ -5,6 +5,7 @@ import { bundled, events, sluice } from './helpers.mjs';
 
 const options = {
   run: [
+    '-m',
     '-p',
     '-f',
     '-n',
@@ -24,11 +25,12 @@ const options = {
     '--special',
     '--top-logprobs',
     '--json',
+    '-q',
   ],
-  inspect: ['--json', '-c'],
-  tokenize: ['-p', '-f', '--json', '--bos', '--special', '--lines'],
-  logits: ['-p', '--tokens', '--top', '--hash', '-t', '-c', '--batch', '--kv-type', '--json'],
-  bench: ['-p', '-n', '-r', '-t', '--depth', '--profile', '--json'],
+  inspect: ['-m', '--json', '-c'],
+  tokenize: ['-m', '-p', '-f', '--json', '--bos', '--special', '--lines', '--pieces'],
+  logits: ['-m', '-p', '--tokens', '--top', '--hash', '-t', '-c', '--batch', '--kv-type', '--json'],
+  bench: ['-m', '-p', '-n', '-r', '-t', '--depth', '--profile', '--json'],
 };
 
 describe('help', () => {
@@ -64,9 +66,11 @@ describe('help', () => {
     });
   }
   it('comes with --version', () => {
-    const { status, out } = sluice(['--version']);
-    assert.equal(status, 0);
-    assert.match(out, /^sluice \d+\.\d+\.\d+\n$/);
+    for (const flag of ['--version', '-v']) {
+      const { status, out } = sluice([flag]);
+      assert.equal(status, 0);
+      assert.match(out, /^sluice \d+\.\d+\.\d+\n$/);
+    }
   });
 });
 
@@ -76,23 +80,34 @@ const wrong = [
   [['frob'], /unknown command 'frob'/],
   [['--frob'], /unknown option '--frob'/],
   [['run', '--frob'], /--frob/],
-  [['run', bundled, 'more'], /more/],
+  [['run', bundled, 'Once', 'upon', 'a'], /'upon' is one argument too many; .* in quotes/],
+  [['run', '-m', bundled, 'Once', 'upon'], /'upon' is one argument too many; .* in quotes/],
+  [['inspect', bundled, 'more'], /'more' is one argument too many;/],
+  [['inspect', bundled, '-m', bundled], /named twice/],
+  [['bench', '-m', ''], /MODEL: expected the path/],
   [['run', ''], /MODEL: expected the path of a GGUF file, found ''/],
   [['run', '-f', ''], /-f: expected the path of a file, found ''/],
   [['run', '--json=5'], /--json: takes no value, found '5'/],
   [['run', '--ignore-eos=false'], /--ignore-eos: takes no value/],
-  [['run', '--a\n\u001b[31m'], /not expected: --a\?\?\[31m;/],
-  [['run', '-p'], /-p/],
-  [['run', '-p', ''], /prompt is empty/],
-  [['run', '-f', '-'], /prompt is empty/],
-  [['run', '-p', 'a', '-f', 'b'], /-p excludes -f|-f excludes -p/],
-  [['run', '-p', 'a', '--tokens', '1'], /excludes/],
-  [['run', '-f', 'a', '--tokens', '1'], /excludes/],
+  [['run', '--a\n\u001b[31m'], /unknown option '--a\?\?\[31m';/],
+  [['run', '-p'], /: -p needs a value: -p TEXT;/],
+  [['run', '--temp'], /: --temp needs a value: --temp T;/],
+  [['run', '--prompt=', '-n', '1'], /--prompt: nothing stands behind the =/],
+  [['run', '-p', ''], /prompt is empty \(-p\); give some text, or leave -p out/],
+  [['run', bundled, ''], /prompt is empty \(the argument PROMPT\)/],
+  [['run', '-f', '-'], /prompt is empty \(-f\)/],
+  [['run', '-p', 'a', '-f', 'b'], /given twice, by -p and by -f; leave one of them out/],
+  [['run', '-p', 'a', '--tokens', '1'], /by -p and by --tokens/],
+  [['run', '-f', 'a', '--tokens', '1'], /by -f and by --tokens/],
+  [['run', bundled, 'a', '-p', 'b'], /by the argument PROMPT and by -p/],
+  [['run', bundled, 'a', '-f', 'b'], /by the argument PROMPT and by -f/],
+  [['run', '-m', bundled, 'a', '--tokens', '1'], /by the argument PROMPT and by --tokens/],
   [['run', '-n', '-2'], /-n: expected a whole number/],
   [['run', '-n', '1.5'], /-n: expected a whole number/],
   [['run', '-n', '12abc'], /-n: expected a whole number/],
   [['run', '-n', ''], /-n: expected a whole number/],
-  [['run', '-n', '1', '-n', '2'], /-n/],
+  [['run', '-n', '1', '-n', '2'], /: -n is given 2 times; give it once/],
+  [['run', '-p', 'a', '--prompt', 'b'], /: -p is given 2 times/],
   [['run', '-t', '0'], /from 1 to 64/],
   [['run', '-t', '65'], /from 1 to 64/],
   [['run', '-t', '99999999999999999999'], /from 1 to 64/],
@@ -124,10 +139,12 @@ const wrong = [
   [['run', '--tokens', '1,x'], /--tokens: expected whole numbers .* found 'x' in '1,x'/],
   [['run', '--tokens', '1,99999999'], /99999999/],
   [['run', '--top-logprobs', '101'], /0 to 100/],
+  [['run', '--top-logprobs', '3'], /--top-logprobs shows nothing without --json/],
   [['tokenize'], /-p or -f/],
-  [['tokenize', '-p', 'a', '-f', 'b'], /excludes/],
+  [['tokenize', '-p', 'a', '-f', 'b'], /given twice/],
   [['logits'], /-p or ids with --tokens/],
-  [['logits', '-p', ''], /empty/],
+  [['logits', '-p', ''], /the text is empty \(-p\)/],
+  [['logits', bundled, 'a', '--tokens', '1'], /given twice/],
   [['logits', '-p', 'a', '--batch', '0'], /--batch/],
   [['logits', '-p', 'a', '--top', '-1'], /--top/],
   [['bench', '-t', '1,0'], /-t: expected/],
@@ -163,6 +180,51 @@ describe('wrong usage is status 2 with a reason and no output', () => {
       assert.equal(event.code, 'invalid_argument');
       assert.ok(event.message.length > 0);
     }
+  });
+});
+
+// Arguments, and what is suggested; '' where nothing is near.
+const near = [
+  [['rnu'], 'run'],
+  [['tokenise'], 'tokenize'],
+  [['help'], '--help'],
+  [['model.gguf', '-n', '1'], 'sluice run model.gguf'],
+  [['--versoin'], '--version'],
+  [['run', '--tepm', '0.5'], '--temp'],
+  [['run', '-temp', '0.5'], '--temp'],
+  [['run', '-prompt', 'a'], '--prompt'],
+  [['run', '-json'], '--json'],
+  [['run', '--promt=a'], '--prompt'],
+  [['run', '--top_k', '1'], '--top-k'],
+  [['run', '--memory', '1G'], '--memory-budget'],
+  [['bench', '--dept', '1'], '--depth'],
+  [['run', '--n', '3'], '-n'],
+  [['run', '-x'], ''],
+  [['run', '--x'], ''],
+  [['run', '--max-tokens', '3'], ''],
+  [['run', '--frobnicate'], ''],
+  [['frob'], ''],
+];
+
+describe('an unknown name is answered with the nearest', () => {
+  for (const [args, name] of near) {
+    it(`sluice ${args.join(' ')}`, () => {
+      const { status, err } = sluice(args);
+      assert.equal(status, 2);
+      assert.match(err, /^sluice: error: unknown (option|command) '/);
+      assert.doesNotMatch(err, /\?[;,]/);
+      const suggestion = /did you mean (.*?)\?/.exec(err);
+      assert.equal(suggestion?.[1] ?? '', name, err);
+    });
+  }
+  it('an option in front of the command, too', () => {
+    const { status, err } = sluice(['--temp', '0', 'run']);
+    assert.equal(status, 2);
+    assert.match(err, /command is missing in front of --temp, like sluice run --temp;/);
+  });
+  it('a value that looks like an option is none', () => {
+    assert.equal(sluice(['run', '-p', '-temp', '-n', '1']).status, 0);
+    assert.equal(sluice(['run', '-n', '1', '--', bundled, '-temp']).status, 0);
   });
 });
 

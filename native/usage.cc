@@ -1,0 +1,146 @@
+#include "usage.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "arguments.h"
+
+namespace sluice::cli {
+namespace {
+
+constexpr char kCommands[] = "run, inspect, tokenize, logits and bench";
+
+constexpr size_t kLongestName = 40;
+
+// How many letters are to be put in, left out, changed or swapped with the next to make `b` of `a`.
+size_t distance(std::string_view a, std::string_view b) {
+  const size_t width = b.size() + 1;
+  std::vector<size_t> table((a.size() + 1) * width);  // between each beginning of a and each of b
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      size_t* const here = &table[i * width + j];
+      *here = i == 0 ? j : i;
+      if (i == 0 || j == 0) continue;
+      const bool same = a[i - 1] == b[j - 1];
+      *here = std::min({here[-1] + 1, *(here - width) + 1, *(here - width - 1) + (same ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        *here = std::min(*here, *(here - 2 * width - 2) + 1);
+      }
+    }
+  }
+  return table.back();
+}
+
+std::string_view without_dashes(std::string_view name) {
+  return name.substr(std::min(name.find_first_not_of('-'), name.size()));
+}
+
+// "; did you mean --temp?", where one of `known` is like `name`: a third of its letters at most are
+// others, or it is the beginning of a longer name.
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
+  const std::string_view letters = without_dashes(name);
+  if (letters.empty() || letters.size() > kLongestName) return "";
+  if (letters.size() == 1 && !name.starts_with("--")) return "";  // -x is like every other
+  const std::string* nearest = nullptr;
+  size_t least = letters.size() / 3 + 1;
+  for (const std::string& other : known) {
+    const std::string_view its = without_dashes(other);
+    const size_t found =
+        letters.size() >= 3 && its.starts_with(letters) ? 0 : distance(letters, its);
+    if (found < least) {
+      least = found;
+      nearest = &other;
+    }
+  }
+  return nearest != nullptr ? concat("; did you mean ", *nearest, "?") : "";
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::optional<std::string> unknown_first(const CLI::App& program,
+                                         std::span<char* const> arguments) {
+  const std::string commands = concat("; the commands are ", kCommands);
+  if (arguments.empty()) return "no command" + commands;
+  const std::string first = arguments.front();
+  std::vector<std::string> known = option_names(program);
+  for (const std::string& option : known) {
+    if (first == option) return std::nullopt;
+  }
+  for (const CLI::App* command : program.get_subcommands({})) {
+    known.push_back(command->get_name());
+    if (command->get_name() == first) return std::nullopt;
+  }
+  if (first.starts_with('-')) {
+    for (const CLI::App* command : program.get_subcommands({})) {
+      if (command->get_option_no_throw(first.substr(0, first.find('='))) == nullptr) continue;
+      return concat("the command is missing in front of ", printable(first), ", like sluice ",
+                    command->get_name(), " ", printable(first), commands);
+    }
+  }
+  std::string meant = did_you_mean(first, known);
+  std::error_code error;
+  if (first.ends_with(".gguf") || std::filesystem::is_regular_file(first, error)) {
+    meant = concat("; did you mean sluice run ", printable(first), "?");
+  }
+  return concat("unknown ", first.starts_with('-') ? "option '" : "command '", printable(first),
+                "'", meant.empty() ? commands : meant);
+}
+
+std::optional<std::string> misread(const CLI::App& command, std::span<char* const> arguments) {
+  bool is_value = false;  // of the option before
+  for (const char* const given : arguments) {
+    const std::string argument = given;
+    if (std::exchange(is_value, false) || !argument.starts_with('-')) continue;
+    if (argument == "--") break;
+    const std::string name = argument.substr(0, argument.find('='));
+    if (const CLI::Option* option = command.get_option_no_throw(name)) {
+      const bool takes_value = option->get_items_expected_min() > 0;
+      is_value = takes_value && name.size() == argument.size();
+      if (takes_value && argument == name + "=" && name.starts_with("--")) {
+        return concat(name, ": nothing stands behind the =");
+      }
+    } else if (!name.starts_with("--") && command.get_option_no_throw("-" + name) != nullptr) {
+      return concat("unknown option '", printable(name), "'; did you mean -", printable(name), "?");
+    }
+  }
+  return std::nullopt;
+}
+
+std::string plain_words(const CLI::ParseError& error, const CLI::App& app) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    std::string extra;
+    for (const std::string& argument : app.remaining()) {
+      const bool option = argument.starts_with('-') && argument != "-" && argument != "--";
+      if (option) {
+        const std::string name = argument.substr(0, argument.find('='));
+        return concat("unknown option '", printable(name), "'",
+                      did_you_mean(name, option_names(app)));
+      }
+      if (extra.empty()) extra = argument;
+    }
+    return too_many(extra, app.get_option_no_throw("PROMPT") != nullptr);
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    for (const CLI::Option* option : app.get_options()) {
+      const std::string name = first_name(*option);
+      if (!std::string_view(error.what()).starts_with(option->get_name() + ":")) continue;
+      if (option->count() > 1)
+        return concat(name, " is given ", option->count(), " times; give it once");
+      return concat(name, " needs a value: ", name, " ", option->get_type_name());
+    }
+  }
+  return printable(error.what(), 400);
+}
+
+}  // namespace sluice::cli

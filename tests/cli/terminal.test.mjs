@@ -1,0 +1,67 @@
+// What the program does on a terminal: a pseudo-terminal by util-linux's script.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { bundled, damaged, shell, sluice, temporary } from './helpers.mjs';
+
+const has_script = shell('script --version').out.includes('util-linux');
+const skip = !has_script && "needs util-linux's script";
+
+// Runs a line of shell on a terminal: {status, out}, where lines end as they do there.
+function on_terminal(line) {
+  const { status, out } = shell(`script -qec ${quoted(line)} /dev/null </dev/null`);
+  return { status, out: out.replaceAll('\r\n', '\n') };
+}
+
+const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+describe('on a terminal', { skip }, () => {
+  const run = '"$SLUICE" run -n 12 --temp 0';
+  const text = (...args) => sluice(['run', '-n', '12', '--temp', '0', ...args]).out;
+  const dimmed = (prompt) => `\u001b[2m${prompt}\u001b[0m`;
+
+  it('the prompt stands dimmed before the text, the figures below it', () => {
+    const { status, out } = on_terminal(`${run} -p Once 2>/dev/null`);
+    assert.equal(status, 0);
+    assert.equal(out, `${dimmed('Once')}${text('-p', 'Once')}\n\n`);
+    const ids = on_terminal(`${run} --tokens 1,2,3 2>/dev/null`).out;
+    assert.ok(ids.startsWith('\u001b[2m'), ids);
+    assert.equal(on_terminal(`${run} 2>/dev/null`).out, `${text()}\n\n`);
+    const piped = on_terminal(`printf Once | ${run} 2>/dev/null`).out;
+    assert.equal(piped, out);
+  });
+  it('the prompt is not dimmed where NO_COLOR says so, and never moves the cursor', () => {
+    const file = temporary('escape.txt', '\u001b[31mOnce\ta\n');
+    const { out } = on_terminal(`export NO_COLOR=1; ${run} -f ${file} 2>/dev/null`);
+    assert.ok(out.startsWith('?[31mOnce\ta\n'), out);
+    assert.ok(!out.includes('\u001b'));
+  });
+  it('of a long prompt the end is shown', () => {
+    const file = temporary('long.txt', 'caf\u00e9 '.repeat(600));
+    const { out } = on_terminal(`"$SLUICE" run -n 1 -c 4096 -f ${file} 2>/dev/null`);
+    assert.match(out, /^\u001b\[2m\.\.\.(caf|af|f)?\u00e9? (caf\u00e9 ){300,340}\u001b\[0m/);
+  });
+  it('the text ends with its line, also with -q and where the run fails', () => {
+    assert.equal(on_terminal(`${run} -q -p Once`).out, `${text('-p', 'Once')}\n`);
+    assert.equal(on_terminal('"$SLUICE" run -n 0 -q').out, '');
+    const largest = Buffer.alloc(4);
+    largest.writeFloatLE(3.4e38);
+    const model = damaged('large.gguf', 'output_norm.weight', 4 * 100, largest);
+    const { status, out } = on_terminal(`${run} ${model} -p Once 2>/dev/null`);
+    assert.equal(status, 3);
+    assert.equal(out, `${dimmed('Once')}\n`);
+  });
+  it('loading shows how far it is, and nothing stays of it', () => {
+    const errors = temporary('errors.txt');
+    const { out } = on_terminal(`${run} -p Once >${temporary('text.txt')}`);
+    assert.match(out, /^\r\u001b\[Kloading stories-q8_0\.gguf \(2\.\d+ MB\) 0%/);
+    assert.match(out, /%\r\u001b\[Ksluice: prompt of /);
+    assert.equal(readFileSync(temporary('text.txt'), 'utf8'), text('-p', 'Once'));
+    on_terminal(`${run} -p Once 2>${errors}`);
+    assert.doesNotMatch(readFileSync(errors, 'utf8'), /loading /);
+    assert.doesNotMatch(on_terminal(`${run} -q -p Once`).out, /loading/);
+  });
+  it('no standard input is waited for', () => {
+    assert.equal(on_terminal(`${run} ${bundled} -q`).out, `${text()}\n`);
+  });
+});
