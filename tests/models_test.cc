@@ -374,8 +374,8 @@ Ends logits_of_ends(const std::string& file, const std::vector<TokenId>& ids, bo
     std::memcpy(want.place.data(), file.data() + want.offset, want.place.size());
     EXPECT_TRUE(weights.filled(want.offset, want.place.size()).has_value());
   }
-  Pool pool(2);
-  Pass pass(model, weights, generic(), pool, false);
+  auto pool = std::make_unique<Pool>(2);
+  Pass pass(model, weights, generic(), *pool, false);
   KvCache cache(model.layers(), KvType::f32);
   PassState state;
   const auto n = static_cast<int64_t>(ids.size());
@@ -386,6 +386,7 @@ Ends logits_of_ends(const std::string& file, const std::vector<TokenId>& ids, bo
   std::vector<float> first(static_cast<size_t>(config->n_vocab) + 16), last = first;
   pass.run_head(state, 0, 0, first.data());
   pass.run_head(state, n - 1, 0, last.data());
+  pool.reset();  // its threads end before what they read
   return {first, last};
 }
 
