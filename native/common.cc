@@ -133,6 +133,11 @@ void write_err(std::string_view text) { write_all(STDERR_FILENO, text); }
 
 void be_quiet() { quiet = true; }
 
+bool terminal_is_dumb() {
+  const char* terminal = std::getenv("TERM");
+  return terminal != nullptr && std::string_view(terminal) == "dumb";
+}
+
 void note(const std::string& text) {
   if (!quiet) write_err(concat("sluice: ", text, "\n"));
 }
@@ -304,7 +309,7 @@ class Percentage {
 Result<std::unique_ptr<Engine>> load(const std::string& path, LoadOptions options) {
   std::atomic<uint64_t> read = 0;
   std::optional<Percentage> percentage;
-  if (!quiet && isatty(STDERR_FILENO) == 1) {
+  if (!quiet && isatty(STDERR_FILENO) == 1 && !terminal_is_dumb()) {
     options.bytes_read = &read;
     percentage.emplace(path, read);
   }

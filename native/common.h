@@ -36,6 +36,8 @@ void write_out(std::string_view text);
 void write_err(std::string_view text);
 // Nothing but text and errors from now on: warn() and note() write nothing, load() shows nothing.
 void be_quiet();
+// Whether the terminal knows no escape sequences (TERM=dumb).
+bool terminal_is_dumb();
 // "sluice: ..." on stderr.
 void note(const std::string& text);
 // "sluice: warning: ..." on stderr for each.

@@ -88,7 +88,7 @@ void show_prompt(const std::string& text) {
     rest.remove_prefix(std::min(plain + 1, rest.size()));
   }
   const char* no_color = std::getenv("NO_COLOR");
-  const bool dimmed = no_color == nullptr || *no_color == '\0';
+  const bool dimmed = (no_color == nullptr || *no_color == '\0') && !terminal_is_dumb();
   write_out(dimmed ? concat("\033[2m", shown, "\033[0m") : shown);
 }
 

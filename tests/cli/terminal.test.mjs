@@ -7,9 +7,11 @@ import { bundled, damaged, shell, sluice, temporary } from './helpers.mjs';
 const has_script = shell('script --version').out.includes('util-linux');
 const skip = !has_script && "needs util-linux's script";
 
-// Runs a line of shell on a terminal: {status, out}, where lines end as they do there.
+// Runs a line of shell on a terminal that can dim, whatever the one of the tests is: {status, out}, where lines end as
+// they do there.
 function on_terminal(line) {
-  const { status, out } = shell(`script -qec ${quoted(line)} /dev/null </dev/null`);
+  const terminal = 'unset NO_COLOR; export TERM=xterm';
+  const { status, out } = shell(`${terminal}; script -qec ${quoted(line)} /dev/null </dev/null`);
   return { status, out: out.replaceAll('\r\n', '\n') };
 }
 
@@ -30,11 +32,13 @@ describe('on a terminal', { skip }, () => {
     const piped = on_terminal(`printf Once | ${run} 2>/dev/null`).out;
     assert.equal(piped, out);
   });
-  it('the prompt is not dimmed where NO_COLOR says so, and never moves the cursor', () => {
+  it('the prompt is not dimmed where NO_COLOR or the terminal says so, and never moves the cursor', () => {
     const file = temporary('escape.txt', '\u001b[31mOnce\ta\n');
-    const { out } = on_terminal(`export NO_COLOR=1; ${run} -f ${file} 2>/dev/null`);
-    assert.ok(out.startsWith('?[31mOnce\ta\n'), out);
-    assert.ok(!out.includes('\u001b'));
+    for (const plain of ['NO_COLOR=1', 'TERM=dumb']) {
+      const { out } = on_terminal(`export ${plain}; ${run} -f ${file} 2>/dev/null`);
+      assert.ok(out.startsWith('?[31mOnce\ta\n'), out);
+      assert.ok(!out.includes('\u001b'));
+    }
   });
   it('of a long prompt the end is shown', () => {
     const file = temporary('long.txt', 'caf\u00e9 '.repeat(600));
