@@ -49,6 +49,22 @@ test('a model by dropping its file on the page', async ({ app, page }) => {
   await writes(app);
 });
 
+test('a file can be opened when the network is gone; an address says what is wrong', async ({
+  app,
+  page,
+  context,
+}) => {
+  test.skip(!nativeBuilt, NO_NATIVE);
+  await app.open('#length=20');
+  await context.setOffline(true);
+  await page.getByLabel('Choose a .gguf file').setInputFiles(modelFiles().get(OTHER) ?? '');
+  await expect(app.fact('Architecture')).toHaveText('qwen2');
+  await writes(app);
+  await app.loadAddress('https://models.invalid/a.gguf');
+  await expect(app.problem).toHaveAttribute('data-code', 'offline');
+  await expect(app.problem).not.toContainText('CORS');
+});
+
 test('a file that is no model is refused, and the old model stays', async ({ app, page }) => {
   await app.open('#length=20');
   await page.getByLabel('Choose a .gguf file').setInputFiles(NO_MODEL);

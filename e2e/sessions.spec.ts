@@ -21,7 +21,7 @@ for (const [flavour, threads] of [
     const found = await page.evaluate(
       async ({ url, flavour, threads, prompts }) => {
         const engine = await window.library.Engine.load(url, { flavour, threads });
-        const options = { seed: 7, maxTokens: 150, ignoreEos: true };
+        const options = { seed: 7, maxTokens: 200, ignoreEos: true };
         const order: number[] = [];
         const write = async (session: { generate: typeof engine.generate }, which: number) => {
           const ids: number[] = [];
@@ -32,19 +32,22 @@ for (const [flavour, threads] of [
           return ids;
         };
         const alone = [await write(engine.session(), 0), await write(engine.session(), 1)];
-        order.length = 0;
         const together = await Promise.all([write(engine, 0), write(engine.session(), 1)]);
+        // Prompts of the same length: some 50 ms of text each, in slices of 10.
+        order.length = 0;
+        options.maxTokens = 400;
+        await Promise.all([write(engine.session(), 1), write(engine.session(), 2)]);
         await engine.close();
-        const firstOfLong = order.indexOf(0);
-        const lastOfShort = order.lastIndexOf(1);
-        return { alone, together, firstOfLong, lastOfShort };
+        const first = [order.indexOf(1), order.indexOf(2)];
+        const last = [order.lastIndexOf(1), order.lastIndexOf(2)];
+        return { alone, together, first: Math.max(...first), last: Math.min(...last) };
       },
-      { url: models.good('stories.gguf'), flavour, threads, prompts: [LONG, SHORT] },
+      { url: models.good('stories.gguf'), flavour, threads, prompts: [LONG, SHORT, [7, 8, 9]] },
     );
     expect(found.together).toEqual(found.alone);
-    expect(found.together[0]).toHaveLength(150);
+    expect(found.together[0]).toHaveLength(200);
     // Neither waits for the other's end.
-    expect(found.firstOfLong).toBeLessThan(found.lastOfShort);
+    expect(found.first).toBeLessThan(found.last);
   });
 }
 

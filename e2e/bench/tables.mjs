@@ -79,7 +79,11 @@ export function against_text({ model, rounds, rows }) {
     const ratios = ['prompt', 'decode', 'loading'].map((name) => fixed(row[name]?.ratio, 3));
     table.push([`${row.side} (${row.kernels})`, String(row.threads), ...ratios]);
   }
-  return `${model}: rates, this checkout to the other; medians of ${rounds} pairs\n\n${aligned(table)}\n`;
+  const pairs = rounds < 5 ? `${rounds} (few: they spread by a tenth and more)` : rounds;
+  return (
+    `${model}: rates, this checkout to the other, so that above 1 this one is faster; ` +
+    `medians of pairs: ${pairs}\n\n${aligned(table)}\n`
+  );
 }
 
 /** From navigation to the first token. */

@@ -152,9 +152,10 @@ export class Engine {
 
   static async #open(source: ModelSource, given: LoadOptions, probe: boolean): Promise<Engine> {
     const options = takeLoadOptions(given);
-    if (probe) options.flavour = 'simd';
     const json = loadOptionsJson(options);
+    // A probe takes the flavour that loading takes, whose files are here or soon will be, and starts no threads.
     const choice = chooseFlavour(options.flavour, options.threads, detectAbilities(), processors());
+    if (probe) choice.threads = 1;
     if (options.signal?.aborted) throw abortError(options.signal);
     const resolved = await resolveSource(source, options.headers);
     if (options.signal?.aborted) throw abortError(options.signal);

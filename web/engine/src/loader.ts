@@ -202,6 +202,8 @@ async function openUrl(
   try {
     response = await fetch(url, { headers, signal });
   } catch (cause) {
+    if (offline() && !/^(blob|data):/.test(url))
+      throw networkError(`${host(url)} could not be read`, cause);
     const why = await whyUnreadable(url, headers, signal);
     throw networkError(`${host(url)} could not be read: ${why}`, cause);
   }

@@ -48,17 +48,26 @@ export async function compileEarly(url: string): Promise<WebAssembly.Module | nu
   }
 }
 
+function nameOf(url: string): string {
+  return url.slice(url.lastIndexOf('/') + 1);
+}
+
+function notFetched(url: string, cause: unknown): SluiceError {
+  const what = `the engine's own file ${nameOf(url)} could not be fetched`;
+  return globalThis.navigator?.onLine === false
+    ? new SluiceError('offline', `${what}: this device is offline; connect it and try again`, {
+        cause,
+      })
+    : new SluiceError('download_failed', `${what}; try again`, { cause });
+}
+
 async function compile(url: string): Promise<WebAssembly.Module> {
-  const name = url.slice(url.lastIndexOf('/') + 1);
+  const name = nameOf(url);
   let response: Response;
   try {
     response = await fetch(url);
   } catch (cause) {
-    throw new SluiceError(
-      'download_failed',
-      `the engine's own file ${name} could not be fetched; try again`,
-      { cause },
-    );
+    throw notFetched(url, cause);
   }
   if (!response.ok) {
     const { status } = response;
@@ -85,7 +94,11 @@ export async function openModule(
 ): Promise<OpenModule> {
   const [code, glue] = await Promise.all([
     early.then((compiled) => compiled ?? compile(files.wasm)),
-    import(/* @vite-ignore */ files.glue) as Promise<{ default: typeof createModule }>,
+    (import(/* @vite-ignore */ files.glue) as Promise<{ default: typeof createModule }>).catch(
+      (cause: unknown) => {
+        throw notFetched(files.glue, cause);
+      },
+    ),
   ]);
   const { memory, maxBytes } = makeMemory(isThreaded(files.flavour));
   return new Promise((resolve, reject) => {

@@ -298,6 +298,7 @@ describe('what a server can do', () => {
     const sink = greedy();
     await runLoader(URL_SOURCE, 1000, sink);
     expect(sink.error?.code).toBe('offline');
+    expect(sink.error?.message).toMatch(/could not be read: this device is offline; connect it/);
   });
 
   it('stalls in the middle, and before it answers', async () => {
