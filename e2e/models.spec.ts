@@ -53,8 +53,11 @@ test('a file can be opened when the network is gone; an address says what is wro
   app,
   page,
   context,
+  allowed,
 }) => {
   test.skip(!nativeBuilt, NO_NATIVE);
+  // Fonts for letters that the page had not shown before, and the model itself.
+  allowed.push(/ERR_INTERNET_DISCONNECTED/);
   await app.open('#length=20');
   await context.setOffline(true);
   await page.getByLabel('Choose a .gguf file').setInputFiles(modelFiles().get(OTHER) ?? '');
