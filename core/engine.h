@@ -46,8 +46,8 @@ struct LoadOptions {
   // held, loaded() stays false.
   int32_t layer_places = 0;  // layers, and parts of the head; the others take turns. 0: all
   int32_t head_parts = 0;    // pieces that the head comes in. 0: one
-  int64_t embedding_rows =
-      0;                 // of the embedding. 0: all. Needed where a head in parts is tied to it
+  // Rows of the embedding. 0: all. Needed where a head in parts is the embedding, too.
+  int64_t embedding_rows = 0;
   bool profile = false;  // count where the time goes, for Engine::take_profile
   // Where Engine::open counts the bytes that it has read, for another thread to show.
   std::atomic<uint64_t>* bytes_read = nullptr;

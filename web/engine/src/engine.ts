@@ -191,7 +191,8 @@ export class Engine {
       timeline.receive(message);
       if (['done', 'error', 'result'].includes(message.type)) this.#runs.delete(message.id);
     } else if ('stats' in message && message.stats !== null && !this.#own.running) {
-      this.#own.core = message.stats;
+      // Of loading, or with an answer. What else has an id is about a run of a session that is closed.
+      if (!('id' in message) || message.type === 'result') this.#own.core = message.stats;
     }
     switch (message.type) {
       case 'understood':
@@ -316,7 +317,10 @@ export class Engine {
       post: (message) => this.#workers?.post(message),
       request: (message, signal, of) => this.#request(message, signal, of),
       openTimeline: (from) => this.#openTimeline(from),
-      forget: (timeline) => void this.#timelines.delete(timeline),
+      forget: (timeline) => {
+        this.#timelines.delete(timeline);
+        for (const [id, of] of this.#runs) if (of === timeline) this.#runs.delete(id);
+      },
       complete: (core, finish) => ({
         ...core,
         flavour: this.#flavour,

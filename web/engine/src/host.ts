@@ -315,8 +315,8 @@ export class EngineHost {
     this.post({ type: 'stats', id: run.id, stats: coreStats(handle) });
   }
 
-  #result(id: number, value: string | number | number[], stats = this.#stats()): void {
-    this.post({ type: 'result', id, value, stats });
+  #result(id: number, value: string | number | number[]): void {
+    this.post({ type: 'result', id, value, stats: this.#stats() });
   }
 
   /** A short text is answered at once. */

@@ -48,6 +48,7 @@ export interface TimelineHooks {
   ): Promise<Value>;
   /** A new timeline in the worker, with the tokens of `from`. */
   openTimeline(from: Timeline): Timeline;
+  /** It is closed: no message about it comes any more that counts. */
   forget(timeline: Timeline): void;
   complete(stats: CoreStats, finish: Finish | null): EngineStats;
 }
