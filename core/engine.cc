@@ -6,13 +6,15 @@
 #include <cstring>
 #include <thread>
 
+#include "base/format.h"
+#include "engine_inside.h"
 #include "engine_state.h"
+#include "options.h"
 
 namespace sluice {
 namespace {
 
 constexpr size_t kStagingBytes = 256 * 1024;
-constexpr uint32_t kMaxContext = 1u << 20;
 constexpr uint32_t kDefaultContext = 4096;
 constexpr int32_t kDefaultThreads = 8;
 constexpr int32_t kMaxHeadParts = 1024;
@@ -27,14 +29,7 @@ constexpr uint64_t kConstantBytes = 8u << 20;
 #endif
 
 Status validate(const LoadOptions& options) {
-  if (options.threads < 0 || options.threads > Pool::kMaxThreads) {
-    return fail(Code::invalid_argument, "threads is ", options.threads, "; expected 1 to ",
-                Pool::kMaxThreads);
-  }
-  if (options.context_size > kMaxContext) {
-    return fail(Code::invalid_argument, "the context size is ", options.context_size,
-                "; expected 1 to ", kMaxContext);
-  }
+  SLUICE_TRY(check_options(options));
   if (options.layer_places < 0 || options.head_parts < 0 || options.head_parts > kMaxHeadParts ||
       options.embedding_rows < 0 || options.embedding_rows > kMaxEmbeddingRows) {
     return fail(Code::invalid_argument, "layer_places is ", options.layer_places,
@@ -84,7 +79,7 @@ MemoryPlan plan_of(const Gguf& header, const Model& model, const LoadOptions& op
   const int64_t context = context_of(model.config(), options);
   MemoryPlan plan;
   plan.weights = Weights(model.needs(), turns_of(model, options), rows_of(model, options)).bytes();
-  plan.kv = KvCache(model.layers(), options.kv_type).bytes_for(context);
+  plan.kv = KvCache(model.layers(), kv_type_named(options.kv_type)).bytes_for(context);
   plan.activations = Pass::activation_bytes(model, context);
   // The header is held, and a tokenizer made from it about as large again.
   plan.constant =

@@ -18,29 +18,41 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kernels/kernels.h"
-#include "models/config.h"
-#include "models/profile.h"
-#include "sample/sampler.h"
-#include "text/tokenizer.h"
-#include "weights/gguf.h"
-#include "weights/weights.h"
 
 namespace sluice {
 
-class File;  // weights/source_file.h
+// What engine_inside.h shows more of.
+class File;
+class Tokenizer;
+struct Config;
+struct Gguf;
+struct PhaseTime;
+struct Want;
+
+using TokenId = int32_t;  // an index into a model's vocabulary
 
 // How a source brings the file: a stream has each byte once, in the file's order.
 enum class Arrival : uint8_t { file_order, any_order };
 
 struct LoadOptions {
-  // 0: as many as the machine has cores, at most 8, and tune_threads.
+  // The load options of options.json.
+  // Tokens that prompt and answer may have together; 1 to 1048576; 0: the model's own, at most
+  // 4096.
+  uint32_t context_size = 0;
+  // Worker threads; 1 to 64; 0: one for each core, at most 8, or fewer where they decode faster.
   int32_t threads = 0;
-  bool tune_threads = false;  // of these as many decode as do it fastest
-  uint32_t context_size = 0;  // 0: the model's own, at most 4096; at most 1 Mi
-  KvType kv_type = KvType::f16;
-  uint64_t memory_budget = 0;  // bytes; 0: no limit but the machine's
-  std::string kernels;         // "": the best this machine has
+  // Of the threads as many decode as do it fastest.
+  bool tune_threads = false;
+  // What the KV cache holds; f32, f16 or q8_0.
+  std::string kv_type = "f16";
+  // Memory that the model may take; where it needs more, loading fails at once with
+  // budget_too_small; 0: what the machine has.
+  uint64_t memory_budget = 0;
+  // The kernel table to use, by name: in a browser 'wasm-simd', or 'wasm-relaxed' with a relaxed
+  // flavour; "": the best that runs here.
+  std::string kernels;
+  // (The end of the load options.)
+
   // What of the model is in memory at a time, for a source that goes on serving wants: a stream is
   // refused with budget_too_small, a file that open() reads with invalid_argument. Where not all is
   // held, loaded() stays false.
@@ -54,13 +66,30 @@ struct LoadOptions {
 };
 
 struct GenerateOptions {
-  SamplerOptions sampler;  // with has_seed false the engine draws one; stats() names it
-  bool has_seed = false;
-  int64_t max_tokens = -1;        // -1: until the context is full
-  std::vector<std::string> stop;  // ends the text before the first of these
+  // The generate options of options.json.
+  // Tokens to write at most; -1: until the text or the context ends.
+  int64_t max_tokens = -1;
+  // How even the odds are; 0 takes the likeliest token; 0 to 100.
+  float temperature = 0.8f;
+  // Choose among the K likeliest tokens; 0: all.
+  int32_t top_k = 40;
+  // Choose among the likeliest that make up P together; 1: all; 0 to 1.
+  float top_p = 0.95f;
+  // Leave out tokens less likely than P times the likeliest; 0: none; 0 to 1.
+  float min_p = 0.05f;
+  // Divides the odds of the last 64 tokens; 1: off; 0.01 to 100.
+  float repeat_penalty = 1.f;
+  // The same seed gives the same text on every machine.
+  std::optional<uint64_t> seed;
+  // Ends the text before this one; several may be given; at most 64, each of 1 to 1024 bytes.
+  std::vector<std::string> stop;
+  // Go on where the model would end.
   bool ignore_eos = false;
-  bool special = false;      // special tokens written out in the prompt count as such
-  int32_t top_logprobs = 0;  // 0..100 best alternatives with each token
+  // Special tokens written out in the text count as such.
+  bool special = false;
+  // Gives with each token the N likeliest ones (the program with --json); 0 to 100.
+  int32_t top_logprobs = 0;
+  // (The end of the generate options.)
 };
 
 enum class Finish { eos, length, stop, aborted, context };
@@ -136,7 +165,7 @@ class Engine {
                                                 Arrival arrival = Arrival::file_order);
   ~Engine();
 
-  // What is wanted next, and where it goes (weights/weights.h): first the header, in one piece of
+  // What is wanted next, and where it goes (a Want): first the header, in one piece of
   // which any part, from its beginning on, may be filled, and whose rest is void once
   // understood(); then the weights, in the order of execution, each want once.
   std::vector<Want> wants(uint64_t bytes);
@@ -239,23 +268,14 @@ class Session {
   std::unique_ptr<State> state_;
 };
 
-// The header of a file on disk (native builds only). Of the file nothing else is read.
-Result<Gguf> read_header(const std::string& path);
-Result<Gguf> read_header(const File& file);
-// What running this file takes, without its weights; fails as loading would (unsupported_type,
-// ...).
-Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options);
-
 // FNV-1a (64 bits) over logits as little-endian f32, as 16 hexadecimal digits.
 std::string logits_hash(std::span<const float> logits);
 // The n best of one position's logits with their log-probabilities, best first.
 std::vector<std::pair<TokenId, float>> top_logprobs(std::span<const float> logits, int n);
 
-// --- JSON, the same for the program and the library (engine_json.cc) -----------------------------
-// Options with the library's names (contextSize, threads, tuneThreads, kvType, memoryBudget,
-// kernels; maxTokens, temperature, topK, topP, minP, repeatPenalty, seed, stop, ignoreEos, special,
-// topLogprobs). Unknown names, wrong types and values out of range are invalid_argument; "" and
-// "{}" are the defaults.
+// --- JSON, the same for the program and the library ----------------------------------------------
+// Options by their names in options.json. Unknown names, wrong types and values out of range are
+// invalid_argument; "" and "{}" are the defaults.
 Result<LoadOptions> load_options_from_json(std::string_view json);
 Result<GenerateOptions> generate_options_from_json(std::string_view json);
 std::string event_json(const Event& event,
@@ -266,9 +286,4 @@ std::string stats_json(const Stats& stats);
 std::string logits_json(std::span<const float> logits, int top, bool hash);
 std::string notes_json(const std::vector<std::string>& notes);  // ["..",..]
 std::string error_json(const Error& error);  // {"event":"error","code":..,"message":..}
-// Everything the header says, for `inspect --json` and probe: architecture, name, parameters,
-// types, tokenizer, metadata (long arrays by length and first elements), tensors, memory plan or
-// the reason why it can't run, notes.
-std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size);
-
 }  // namespace sluice

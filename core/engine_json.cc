@@ -1,4 +1,5 @@
-// The JSON of options, events and headers: one text for the program, the wasm module and the page.
+// The JSON of events and headers (that of options is in options_json.cc): one text for the program,
+// the wasm module and the page.
 //
 // nlohmann-json is used without exceptions: parsing reports through is_discarded(), values are read
 // only after a look at their type, and text that is not UTF-8 is replaced when it is written.
@@ -9,8 +10,8 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "base/utf8.h"
-#include "engine.h"
+#include "base/format.h"
+#include "engine_inside.h"
 #include "engine_state.h"
 #ifndef __EMSCRIPTEN__
 #include <sys/resource.h>
@@ -21,11 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMaxOptionsBytes = 64 << 10;
-constexpr size_t kMaxStops = 64;
-constexpr size_t kMaxStopBytes = 1024;
-constexpr int64_t kMaxExact = int64_t{1} << 53;  // beyond it a JavaScript number is not exact
-constexpr uint64_t kShownElements = 8;           // of an array in the metadata
+constexpr uint64_t kShownElements = 8;  // of an array in the metadata
 
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -45,154 +42,6 @@ double shortest(float value) {
     if (std::strtof(text, nullptr) == value) break;
   }
   return std::strtod(text, nullptr);
-}
-
-// --- options -------------------------------------------------------------------------------------
-
-Error wrong_type(std::string_view name, std::string_view expected, const Json& found) {
-  return {Code::invalid_argument,
-          concat(name, " must be ", expected, ", found ", found.type_name(),
-                 found.is_null() ? " (JSON has no NaN and no infinity: they become null)" : "")};
-}
-
-// A whole number in [low, high], also where it is written like 2e9.
-Result<int64_t> read_integer(std::string_view name, const Json& value, int64_t low, int64_t high) {
-  double number = 0;
-  if (value.is_number_unsigned()) {
-    const uint64_t whole = value.get<uint64_t>();
-    if (whole <= static_cast<uint64_t>(high) && static_cast<int64_t>(whole) >= low) {
-      return static_cast<int64_t>(whole);
-    }
-    number = static_cast<double>(whole);
-  } else if (value.is_number_integer()) {
-    const int64_t whole = value.get<int64_t>();
-    if (whole >= low && whole <= high) return whole;
-    number = static_cast<double>(whole);
-  } else if (value.is_number_float()) {
-    number = value.get<double>();
-    if (number == std::floor(number) && std::fabs(number) <= static_cast<double>(kMaxExact)) {
-      const int64_t whole = static_cast<int64_t>(number);
-      if (whole >= low && whole <= high) return whole;
-    }
-  } else {
-    return std::unexpected(wrong_type(name, "a whole number", value));
-  }
-  return fail(Code::invalid_argument, name, " must be a whole number from ", low, " to ", high,
-              ", found ", number);
-}
-
-Result<float> read_float(std::string_view name, const Json& value) {
-  if (!value.is_number()) return std::unexpected(wrong_type(name, "a number", value));
-  const double number = value.get<double>();
-  if (!(std::fabs(number) <= static_cast<double>(FLT_MAX))) {
-    return fail(Code::invalid_argument, name, " is out of range: ", number);
-  }
-  return static_cast<float>(number);
-}
-
-Result<bool> read_bool(std::string_view name, const Json& value) {
-  if (!value.is_boolean()) return std::unexpected(wrong_type(name, "true or false", value));
-  return value.get<bool>();
-}
-
-Result<std::string> read_string(std::string_view name, const Json& value) {
-  if (!value.is_string()) return std::unexpected(wrong_type(name, "a string", value));
-  return value.get<std::string>();
-}
-
-Result<KvType> read_kv_type(std::string_view name, const Json& value) {
-  SLUICE_ASSIGN(const std::string text, read_string(name, value));
-  if (text == "f32") return KvType::f32;
-  if (text == "f16") return KvType::f16;
-  if (text == "q8_0") return KvType::q8_0;
-  return fail(Code::invalid_argument, name, " must be f32, f16 or q8_0, found '", printable(text),
-              "'");
-}
-
-// The seed goes through as a whole number of 64 bits.
-Result<uint64_t> read_seed(std::string_view name, const Json& value) {
-  if (value.is_number_unsigned()) return value.get<uint64_t>();
-  SLUICE_ASSIGN(const int64_t seed, read_integer(name, value, 0, kMaxExact));
-  return static_cast<uint64_t>(seed);
-}
-
-// One string or a list of them.
-Result<std::vector<std::string>> read_stops(std::string_view name, const Json& value) {
-  std::vector<std::string> stops;
-  const Json list = value.is_string() ? Json::array({value}) : value;
-  if (!list.is_array()) {
-    return std::unexpected(wrong_type(name, "a string or a list of strings", value));
-  }
-  if (list.size() > kMaxStops) {
-    return fail(Code::invalid_argument, name, " has ", list.size(), " strings; at most ", kMaxStops,
-                " are taken");
-  }
-  for (const Json& item : list) {
-    SLUICE_ASSIGN(std::string text, read_string(name, item));
-    if (text.empty() || text.size() > kMaxStopBytes) {
-      return fail(Code::invalid_argument, "each string of ", name, " must have 1 to ",
-                  kMaxStopBytes, " bytes, found ", text.size());
-    }
-    stops.push_back(std::move(text));
-  }
-  return stops;
-}
-
-// The half of a surrogate pair that an escape like \ud800 at the start of `text` stands for, or 0.
-uint32_t surrogate_at(std::string_view text) {
-  uint32_t unit = 0;
-  if (text.size() < 6 || !text.starts_with("\\u")) return 0;
-  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + 6, unit, 16);
-  const bool surrogate = end == text.data() + 6 && unit >= 0xd800 && unit < 0xe000;
-  return error == std::errc() && surrogate ? unit : 0;
-}
-
-// Whether JSON text holds whole characters alone: valid UTF-8, and no half of a surrogate pair.
-bool has_whole_characters(std::string_view text) {
-  while (!text.empty()) {
-    const Utf8Char c = utf8_decode(text);
-    if (!c.valid) return false;
-    size_t length = static_cast<size_t>(c.length);
-    if (const uint32_t first = surrogate_at(text); first != 0) {
-      const uint32_t second = surrogate_at(text.substr(6));
-      if (first >= 0xdc00 || second < 0xdc00) return false;
-      length = 12;
-    } else if (c.code_point == '\\') {
-      length = 2;
-    }
-    text.remove_prefix(std::min(length, text.size()));
-  }
-  return true;
-}
-
-// The members of an options object; "" stands for {}.
-Result<Json> parse_options(std::string_view text) {
-  if (text.empty()) return Json::object();
-  if (text.size() > kMaxOptionsBytes) {
-    return fail(Code::invalid_argument, "the options have ", text.size(), " bytes; at most ",
-                kMaxOptionsBytes, " are taken");
-  }
-  std::string name;  // of the option that is being read
-  const auto note_name = [&name](int depth, Json::parse_event_t event, Json& parsed) {
-    using enum Json::parse_event_t;
-    if (depth == 1 && event != array_start) name = event == key ? parsed.get<std::string>() : "";
-    return true;
-  };
-  Json json = Json::parse(text.begin(), text.end(), note_name, false);
-  if (json.is_discarded() && !has_whole_characters(text)) {
-    return fail(Code::invalid_argument,
-                name.empty() ? "the options hold" : printable(name) + " holds",
-                " text that is not valid Unicode (half of a surrogate pair, such as \\ud800 alone, "
-                "or bytes that are not UTF-8); give whole characters");
-  }
-  if (json.is_discarded()) return fail(Code::invalid_argument, "the options are not valid JSON");
-  if (!json.is_object()) return std::unexpected(wrong_type("the options", "an object", json));
-  return json;
-}
-
-std::unexpected<Error> unknown_option(std::string_view name, std::string_view known) {
-  return fail(Code::invalid_argument, "unknown option '", printable(name), "'; the options are ",
-              known);
 }
 
 // --- the header ----------------------------------------------------------------------------------
@@ -249,10 +98,6 @@ Json tokenizer_json(const Gguf& header) {
           {"tokens", tokens != nullptr ? tokens->count : 0},
           {"bos", number_at(header, "tokenizer.ggml.bos_token_id")},
           {"eos", number_at(header, "tokenizer.ggml.eos_token_id")}};
-}
-
-std::string_view kv_type_name(KvType type) {
-  return type == KvType::f32 ? "f32" : type == KvType::f16 ? "f16" : "q8_0";
 }
 
 // Sizes that every family states under its own name.
@@ -331,7 +176,7 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options,
   }
   append(out, "memory",
          {{"contextSize", context},
-          {"kvType", kv_type_name(options.kv_type)},
+          {"kvType", options.kv_type},
           {"weights", plan->weights},
           {"kv", plan->kv},
           {"activations", plan->activations},
@@ -387,72 +232,6 @@ Json stats_object(const Stats& stats) {
 }
 
 }  // namespace
-
-Result<LoadOptions> load_options_from_json(std::string_view json) {
-  SLUICE_ASSIGN(const Json options, parse_options(json));
-  LoadOptions out;
-  for (const auto& [name, value] : options.items()) {
-    if (name == "threads") {
-      SLUICE_ASSIGN(const int64_t threads, read_integer(name, value, 0, 64));
-      out.threads = static_cast<int32_t>(threads);
-    } else if (name == "tuneThreads") {
-      SLUICE_ASSIGN(out.tune_threads, read_bool(name, value));
-    } else if (name == "contextSize") {
-      SLUICE_ASSIGN(const int64_t size, read_integer(name, value, 0, 1 << 20));
-      out.context_size = static_cast<uint32_t>(size);
-    } else if (name == "kvType") {
-      SLUICE_ASSIGN(out.kv_type, read_kv_type(name, value));
-    } else if (name == "memoryBudget") {
-      SLUICE_ASSIGN(const int64_t bytes, read_integer(name, value, 0, kMaxExact));
-      out.memory_budget = static_cast<uint64_t>(bytes);
-    } else if (name == "kernels") {
-      SLUICE_ASSIGN(out.kernels, read_string(name, value));
-    } else {
-      return unknown_option(name,
-                            "threads, tuneThreads, contextSize, kvType, memoryBudget and kernels");
-    }
-  }
-  return out;
-}
-
-Result<GenerateOptions> generate_options_from_json(std::string_view json) {
-  SLUICE_ASSIGN(const Json options, parse_options(json));
-  GenerateOptions out;
-  for (const auto& [name, value] : options.items()) {
-    if (name == "maxTokens") {
-      SLUICE_ASSIGN(out.max_tokens, read_integer(name, value, -1, kMaxExact));
-    } else if (name == "temperature") {
-      SLUICE_ASSIGN(out.sampler.temperature, read_float(name, value));
-    } else if (name == "topK") {
-      SLUICE_ASSIGN(const int64_t top_k, read_integer(name, value, 0, INT32_MAX));
-      out.sampler.top_k = static_cast<int32_t>(top_k);
-    } else if (name == "topP") {
-      SLUICE_ASSIGN(out.sampler.top_p, read_float(name, value));
-    } else if (name == "minP") {
-      SLUICE_ASSIGN(out.sampler.min_p, read_float(name, value));
-    } else if (name == "repeatPenalty") {
-      SLUICE_ASSIGN(out.sampler.repeat_penalty, read_float(name, value));
-    } else if (name == "seed") {
-      SLUICE_ASSIGN(out.sampler.seed, read_seed(name, value));
-      out.has_seed = true;
-    } else if (name == "stop") {
-      SLUICE_ASSIGN(out.stop, read_stops(name, value));
-    } else if (name == "ignoreEos") {
-      SLUICE_ASSIGN(out.ignore_eos, read_bool(name, value));
-    } else if (name == "special") {
-      SLUICE_ASSIGN(out.special, read_bool(name, value));
-    } else if (name == "topLogprobs") {
-      SLUICE_ASSIGN(const int64_t n, read_integer(name, value, 0, 100));
-      out.top_logprobs = static_cast<int32_t>(n);
-    } else {
-      return unknown_option(name,
-                            "maxTokens, temperature, topK, topP, minP, repeatPenalty, seed, stop, "
-                            "ignoreEos, special and topLogprobs");
-    }
-  }
-  SLUICE_TRY(validate(out.sampler));
-  return out;
-}
 
 std::string event_json(const Event& event, const Stats& stats) {
   switch (event.kind) {

@@ -1,7 +1,8 @@
 // Engines over files on disk (native builds).
 #include <algorithm>
 
-#include "engine.h"
+#include "base/format.h"
+#include "engine_inside.h"
 #include "engine_state.h"
 #include "weights/source_file.h"
 

@@ -11,9 +11,12 @@
 
 #include "base/threads.h"
 #include "engine.h"
+#include "gguf/gguf.h"
 #include "models/kv_cache.h"
 #include "models/pass.h"
 #include "models/registry.h"
+#include "sample/sampler.h"
+#include "text/pending_text.h"
 #include "thread_tuner.h"
 #include "weights/weights.h"
 
@@ -23,27 +26,6 @@ using Clock = std::chrono::steady_clock;
 inline double milliseconds(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double, std::milli>(to - from).count();
 }
-
-// Holds back the text of tokens until it is sure that no character is half and no stop string
-// begins.
-class PendingText {
- public:
-  // `fresh`: nothing or a special token stands before the text (an SPM space is then no part of
-  // it).
-  void start(const Tokenizer* tokenizer, bool fresh, std::vector<std::string> stop);
-  // Takes a token's event (without text). Events whose text is now certain move to `out`. True: a
-  // stop string has come; `out` has all events up to it and what follows is dropped.
-  bool push(Event event, std::deque<Event>& out);
-  // The text ends here: everything left moves to `out` (the same meaning of true).
-  bool flush(std::deque<Event>& out);
-  void clear() { events_.clear(); }
-
- private:
-  bool release(bool all, std::deque<Event>& out);
-  std::optional<TextStream> stream_;
-  std::vector<std::string> stop_;
-  std::deque<Event> events_;
-};
 
 // A prompt's text on its way to ids.
 struct Prompt {
@@ -77,7 +59,8 @@ struct Run {
   GenerateOptions options;
   std::optional<Sampler> sampler;
   PendingText text;
-  size_t batch = 0;  // logits: tokens a pass
+  std::deque<Event> undecided;  // tokens whose text is not certain yet
+  size_t batch = 0;             // logits: tokens a pass
   bool all_positions = false;
 
   Clock::time_point started;
@@ -88,6 +71,11 @@ struct Run {
   std::optional<Weights::Lease> lease;             // of the slot that is computed
   std::optional<Clock::time_point> waiting_since;  // counted up to here, while it lasts
 
+  // Takes a token's event (without text), or the end of the text: the events whose text is certain
+  // now move to `events`. True: a stop text has come.
+  bool add_token(Event event);
+  bool flush_text();
+  void release(const std::vector<std::string>& texts);
   // Counts the time of waiting up to now; `go_on` while the weights are still not there.
   void count_waiting(bool go_on);
   // From start() to `end`, without the waiting.

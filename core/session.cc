@@ -4,11 +4,12 @@
 #include <cstring>
 #include <random>
 
+#include "base/format.h"
 #include "base/math.h"
 #include "base/stopwatch.h"
-#include "base/utf8.h"
-#include "engine.h"
+#include "engine_inside.h"
 #include "engine_state.h"
+#include "options.h"
 
 namespace sluice {
 
@@ -28,53 +29,6 @@ std::string_view finish_name(Finish finish) {
   return "eos";
 }
 
-// --- text that is certain ------------------------------------------------------------------------
-
-void PendingText::start(const Tokenizer* tokenizer, bool fresh, std::vector<std::string> stop) {
-  stream_.emplace(*tokenizer, fresh);
-  stop_ = std::move(stop);
-  events_.clear();
-}
-
-bool PendingText::push(Event event, std::deque<Event>& out) {
-  event.text = stream_->push(event.id);
-  events_.push_back(std::move(event));
-  return release(false, out);
-}
-
-bool PendingText::flush(std::deque<Event>& out) {
-  if (!events_.empty()) events_.back().text += stream_->flush();
-  return release(true, out);
-}
-
-bool PendingText::release(bool all, std::deque<Event>& out) {
-  std::string text;
-  for (const Event& event : events_) text += event.text;
-  size_t end = std::string::npos;  // of the text that may be shown
-  bool uncertain = stream_->incomplete();
-  for (const std::string& stop : stop_) {
-    end = std::min(end, text.find(stop));
-    for (size_t n = std::min(stop.size() - 1, text.size()); n > 0 && !uncertain; --n) {
-      uncertain = text.ends_with(std::string_view(stop).substr(0, n));
-    }
-  }
-  if (end == std::string::npos) {
-    if (uncertain && !all) return false;
-    std::move(events_.begin(), events_.end(), std::back_inserter(out));
-    events_.clear();
-    return false;
-  }
-  // Tokens that begin before the stop string are shown, the last one cut.
-  for (Event& event : events_) {
-    if (end == 0) break;
-    if (event.text.size() > end) event.text.resize(end);
-    end -= event.text.size();
-    out.push_back(std::move(event));
-  }
-  events_.clear();
-  return true;
-}
-
 namespace {
 
 std::unexpected<Error> busy() {
@@ -83,11 +37,10 @@ std::unexpected<Error> busy() {
 
 }  // namespace
 
-// --- what a session is
-// -----------------------------------------------------------------------------
+// --- what a session is ---------------------------------------------------------------------------
 
 Session::State::State(Engine::State& of)
-    : engine(of), cache(of.model->layers(), of.options.kv_type) {
+    : engine(of), cache(of.model->layers(), kv_type_named(of.options.kv_type)) {
   engine.sessions.push_back(this);
 }
 
@@ -127,27 +80,6 @@ Stats Session::stats() const {
 
 namespace {
 
-Status validate(const GenerateOptions& options) {
-  SLUICE_TRY(validate(options.sampler));
-  if (options.max_tokens < -1) {
-    return fail(Code::invalid_argument, "the number of tokens is ", options.max_tokens,
-                "; expected 0 or more, or -1 for no limit");
-  }
-  if (options.top_logprobs < 0 || options.top_logprobs > 100) {
-    return fail(Code::invalid_argument, "top log-probabilities: ", options.top_logprobs,
-                "; expected 0 to 100");
-  }
-  for (const std::string& stop : options.stop) {
-    if (stop.empty())
-      return fail(Code::invalid_argument, "a stop text is empty; leave it out, or give it a text");
-    if (utf8_sanitize(stop) != stop) {
-      return fail(Code::invalid_argument, "the stop text '", printable(stop),
-                  "' is not valid UTF-8, so no text can hold it; give whole characters");
-    }
-  }
-  return {};
-}
-
 Status check_prompt(std::span<const TokenId> ids, const Tokenizer& tokenizer) {
   if (ids.empty()) {
     return fail(Code::invalid_argument, "the prompt is empty; give at least one token");
@@ -176,6 +108,15 @@ double log_sum_exp(const Kernels& kernels, std::span<const float> logits) {
          log_f64(static_cast<double>(kernels.sum_exp(logits.data(), n, max)));
 }
 
+SamplerOptions sampler_options(const GenerateOptions& options, uint64_t seed) {
+  return {.temperature = options.temperature,
+          .top_k = options.top_k,
+          .top_p = options.top_p,
+          .min_p = options.min_p,
+          .repeat_penalty = options.repeat_penalty,
+          .seed = seed};
+}
+
 uint64_t random_seed() {
   std::random_device device;
   return uint64_t{device()} << 21 ^ device();  // below 2^53: a JavaScript number holds it
@@ -186,7 +127,7 @@ uint64_t random_seed() {
 Status Session::start(std::string_view prompt, const GenerateOptions& options) {
   State& s = *state_;
   if (running()) return busy();
-  SLUICE_TRY(validate(options));
+  SLUICE_TRY(check_options(options));
   SLUICE_TRY(s.check_room(Encoding(*s.engine.tokenizer, prompt, options.special)));
   s.run = Run();
   s.run.kind = Run::Kind::generate;
@@ -221,7 +162,7 @@ Status Session::State::encode_slice() {
 Status Session::start(std::span<const TokenId> prompt, const GenerateOptions& options) {
   State& s = *state_;
   if (running()) return busy();
-  SLUICE_TRY(validate(options));
+  SLUICE_TRY(check_options(options));
   return s.begin(prompt, options);
 }
 
@@ -236,8 +177,8 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
   run = Run();
   run.kind = Run::Kind::generate;
   run.options = how;
-  if (!how.has_seed) run.options.sampler.seed = random_seed();
-  run.sampler.emplace(run.options.sampler);
+  const uint64_t seed = how.seed ? *how.seed : random_seed();
+  run.sampler.emplace(sampler_options(how, seed));
   run.text.start(&*engine.tokenizer, engine.tokenizer->is_special(prompt.back()), how.stop);
   run.tokens.assign(prompt.begin(), prompt.end());
   run.n_prompt = prompt.size();
@@ -251,7 +192,7 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
   stats.tokens = 0;
   stats.prompt_tokens = static_cast<int64_t>(prompt.size());
   stats.reused_tokens = static_cast<int64_t>(run.pass_begin);
-  stats.seed = run.options.sampler.seed;
+  stats.seed = seed;
   if (how.max_tokens == 0) run.finish = Finish::length;
   return {};
 }
@@ -323,6 +264,29 @@ Result<bool> Session::State::slice() {
   if (!run.prompt) return compute_slice();
   SLUICE_TRY(encode_slice());
   return true;
+}
+
+void Run::release(const std::vector<std::string>& texts) {
+  for (const std::string& one : texts) {
+    undecided.front().text = one;
+    events.push_back(std::move(undecided.front()));
+    undecided.pop_front();
+  }
+}
+
+bool Run::add_token(Event event) {
+  std::vector<std::string> certain;
+  const bool stopped = text.push(event.id, certain);
+  undecided.push_back(std::move(event));
+  release(certain);
+  return stopped;
+}
+
+bool Run::flush_text() {
+  std::vector<std::string> certain;
+  const bool stopped = text.flush(certain);
+  release(certain);
+  return stopped;
 }
 
 void Run::count_waiting(bool go_on) {
@@ -484,7 +448,7 @@ Status Session::State::take_token() {
   const std::span<const float> all(logits.as<float>(), static_cast<size_t>(n_vocab()));
   const TokenId id = run.sampler->sample(all, run.tokens);
   if (engine.tokenizer->is_end(id) && !run.options.ignore_eos) {
-    run.finish = run.text.flush(run.events) ? Finish::stop : Finish::eos;
+    run.finish = run.flush_text() ? Finish::stop : Finish::eos;
     return {};
   }
   Event event;
@@ -505,12 +469,12 @@ Status Session::State::take_token() {
   }
   ++stats.tokens;
   run.tokens.push_back(id);
-  if (run.text.push(std::move(event), run.events)) {
+  if (run.add_token(std::move(event))) {
     run.finish = Finish::stop;
   } else if (stats.tokens == run.options.max_tokens) {
-    run.finish = run.text.flush(run.events) ? Finish::stop : Finish::length;
+    run.finish = run.flush_text() ? Finish::stop : Finish::length;
   } else if (run.tokens.size() >= engine.context_size) {
-    run.finish = run.text.flush(run.events) ? Finish::stop : Finish::context;
+    run.finish = run.flush_text() ? Finish::stop : Finish::context;
   }
   run.pass_begin = run.tokens.size() - 1;
   run.pass_end = run.tokens.size();

@@ -9,7 +9,9 @@ import { expect, test } from './fixtures';
 import { harness, type LibraryWindow } from './library';
 import { ROOT, servePage } from './servers';
 
-const FLAVOURS: Library.Flavour[] = ['simd', 'simd-mt', 'relaxed', 'relaxed-mt'];
+const FLAVOURS = JSON.parse(
+  fs.readFileSync(new URL('../wasm/flavours.json', import.meta.url), 'utf8'),
+) as Library.Flavour[];
 /** One of each kind of kernel: integer dots over 8 and 4 bits, floats, and unpacking with scales of 16. */
 const MODELS = ['llama-q8_0.gguf', 'llama-q4_0.gguf', 'llama-f16.gguf', 'llama-q6_k.gguf'];
 /** Longer than a strip of the GEMM, not a multiple of anything. */

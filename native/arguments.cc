@@ -3,23 +3,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
+#include <sstream>
 #include <utility>
+
+#include "base/format.h"
+#include "options.h"
 
 namespace sluice::cli {
 namespace {
-
-constexpr size_t kMaxStopBytes = 1024;
-constexpr char kHelpGroup[] = "Help";  // shown last
-constexpr size_t kHelpWidth = 80;
-constexpr size_t kHelpColumn = 26;  // where descriptions begin
-
-// The end of each command's help.
-constexpr char kStatus[] = R"(
-
-Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 a file can't be
-used, 4 not enough memory, 130 ended by Ctrl-C.
-Environment: SLUICE_KERNELS names the kernels to use, SLUICE_MODEL_DIR the
-directory of the bundled model; see sluice --help.)";
 
 [[noreturn]] void refuse(const std::string& name, const std::string& expected,
                          const std::string& found) {
@@ -57,127 +49,7 @@ uint64_t read_bytes(const std::string& name, const std::string& text) {
   refuse(name, "a size like 1500000, 512M, 2G or 1.5GiB", text);
 }
 
-// "  name       description", the description in a column of its own, wrapped.
-std::string help_row(const std::string& name, const std::string& description) {
-  std::string out = "  " + name;
-  if (out.size() + 2 > kHelpColumn) {
-    out += "\n" + std::string(kHelpColumn, ' ');
-  } else {
-    out.resize(kHelpColumn, ' ');
-  }
-  std::string between;
-  for (const std::string& line : wrapped(description, kHelpWidth - kHelpColumn)) {
-    out += std::exchange(between, "\n" + std::string(kHelpColumn, ' ')) + line;
-  }
-  return out + "\n";
-}
-
-class HelpFormatter : public CLI::Formatter {
- public:
-  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode) const override {
-    const bool program = app->get_parent() == nullptr;
-    std::string usage = "usage: " + name;
-    if (program) usage += " COMMAND [OPTION]...";
-    for (const std::string& line : usage_words(app)) {
-      const size_t start = usage.rfind('\n') == std::string::npos ? 0 : usage.rfind('\n') + 1;
-      if (usage.size() - start + 1 + line.size() > kHelpWidth) {
-        usage += "\n" + std::string(name.size() + 7, ' ');
-      }
-      usage += " " + line;
-    }
-    std::string out = app->get_description() + "\n\n" + usage + "\n";
-    if (program) out += make_subcommands(app, CLI::AppFormatMode::Normal);
-    return out + arguments(app) + option_groups(app) + "\n" + app->get_footer() + "\n";
-  }
-
-  std::string make_group(std::string group, bool,
-                         std::vector<const CLI::Option*> options) const override {
-    std::string out = "\n" + group + ":\n";
-    for (const CLI::Option* option : options) out += make_option(option, false);
-    return out;
-  }
-
-  std::string make_option(const CLI::Option* option, bool) const override {
-    return help_row(words_of(option), option->get_description());
-  }
-
-  std::string make_subcommand(const CLI::App* command) const override {
-    return help_row(command->get_name(),
-                    command->get_description().substr(command->get_name().size() + 10));
-  }
-
- private:
-  std::string option_groups(const CLI::App* app) const {
-    std::string out;
-    std::vector<std::string> groups = app->get_groups();
-    if (std::erase(groups, kHelpGroup) > 0) groups.emplace_back(kHelpGroup);
-    for (const std::string& group : groups) {
-      const auto options = app->get_options([&](const CLI::Option* option) {
-        return option->get_group() == group && option->nonpositional();
-      });
-      if (!options.empty()) out += make_group(group, false, options);
-    }
-    return out;
-  }
-
-  static std::string arguments(const CLI::App* app) {
-    std::string out;
-    for (const CLI::Option* option : app->get_options()) {
-      if (!option->get_positional()) continue;
-      if (out.empty()) out = "\nArguments:\n";
-      out += help_row(option->get_name(true), option->get_description());
-    }
-    return out;
-  }
-
-  static std::string with_type(const CLI::Option* option, const std::string& names) {
-    const std::string type = option->get_type_name();
-    return type.empty() ? names : names + " " + type;
-  }
-
-  static std::string words_of(const CLI::Option* option) {
-    std::string names = option->get_name(false, true);
-    for (size_t at = 0; (at = names.find(',', at)) != std::string::npos; at += 2) {
-      names.replace(at, 1, ", ");
-    }
-    return with_type(option, names);
-  }
-
-  // [-n N] for each option, and the positional arguments first.
-  static std::vector<std::string> usage_words(const CLI::App* app) {
-    std::vector<std::string> words;
-    for (const CLI::Option* option : app->get_options()) {
-      if (option->get_positional()) words.push_back("[" + option->get_name(true) + "]");
-    }
-    for (const CLI::Option* option : app->get_options()) {
-      if (!option->nonpositional() || app->get_parent() == nullptr ||
-          option == app->get_help_ptr()) {
-        continue;
-      }
-      const bool repeats = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
-      words.push_back("[" + with_type(option, first_name(*option)) + "]" + (repeats ? "..." : ""));
-    }
-    return words;
-  }
-};
-
 }  // namespace
-
-std::shared_ptr<CLI::Formatter> help_formatter() { return std::make_shared<HelpFormatter>(); }
-
-std::string first_name(const CLI::Option& option) {
-  const std::string names = option.get_name(false, true);
-  return names.substr(0, names.find(','));
-}
-
-CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& purpose,
-                      const std::string& footer) {
-  CLI::App* app = program.add_subcommand(name, concat("sluice ", name, " - ", purpose));
-  app->group("Commands");
-  app->get_help_ptr()->group(kHelpGroup);
-  app->footer(footer + kStatus);
-  return app;
-}
 
 CLI::Option* add_value(CLI::App& app, const std::string& name, const std::string& type,
                        const std::string& description,
@@ -193,61 +65,6 @@ CLI::Option* add_value(CLI::App& app, const std::string& name, const std::string
           description)
       ->type_name(type)
       ->expected(1);
-}
-
-CLI::Option* add_stops(CLI::App& app, const std::string& name, std::vector<std::string>& target,
-                       const std::string& description) {
-  return app
-      .add_option(
-          name,
-          [name, &target](const CLI::results_t& results) {
-            for (const std::string& text : results) {
-              if (text.empty() || text.size() > kMaxStopBytes) {
-                refuse(name, "a text of 1 to 1024 bytes", text);
-              }
-              target.push_back(text);
-            }
-            return true;
-          },
-          description)
-      ->type_name("TEXT")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-}
-
-CLI::Option* add_real(CLI::App& app, const std::string& name, float& target, double low,
-                      double high, const std::string& type, const std::string& description) {
-  return add_value(app, name, type, description, [=, &target](const std::string& text) {
-    std::string_view rest = text;
-    const auto value = take_number(rest);
-    if (!value || !rest.empty() || *value < low || *value > high) {
-      refuse(name, concat("a number from ", low, " to ", high), text);
-    }
-    target = static_cast<float>(*value);
-  });
-}
-
-CLI::Option* add_bytes(CLI::App& app, const std::string& name, uint64_t& target,
-                       const std::string& description) {
-  return add_value(app, name, "BYTES", description,
-                   [name, &target](const std::string& text) { target = read_bytes(name, text); });
-}
-
-CLI::Option* add_kv_type(CLI::App& app, KvType& target) {
-  return add_value(app, "--kv-type", "TYPE",
-                   "what the KV cache holds: f32, f16 or q8_0 (default f16)",
-                   [&target](const std::string& text) {
-                     if (text == "f32") {
-                       target = KvType::f32;
-                     } else if (text == "f16") {
-                       target = KvType::f16;
-                     } else if (text == "q8_0") {
-                       target = KvType::q8_0;
-                     } else {
-                       refuse("--kv-type", "f32, f16 or q8_0", text);
-                     }
-                   });
 }
 
 namespace {
@@ -266,14 +83,6 @@ int64_t read_integer(const std::string& name, const std::string& text, int64_t l
   const auto value = integer_in(text, low, high);
   if (!value) refuse(name, concat("a whole number from ", low, " to ", high), text);
   return *value;
-}
-
-uint64_t read_unsigned(const std::string& name, const std::string& text) {
-  uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) refuse(name, "a whole number from 0 to 2^64 - 1", text);
-  return value;
 }
 
 std::vector<int64_t> read_integers(const std::string& name, const std::string& text, int64_t low,
@@ -374,26 +183,137 @@ void add_prompt_tokens(CLI::App& app, Prompt& prompt) {
       ->group("Input");
 }
 
-void add_threads(CLI::App& app, LoadOptions& options) {
-  add_integer(app, "-t", options.threads, 1, 64, "THREADS",
-              "1 to 64 (default: one for each core, at most 8, or fewer where they decode faster)")
-      ->group("Model");
-}
-
-void add_context(CLI::App& app, LoadOptions& options) {
-  add_integer(app, "-c", options.context_size, 1, 1 << 20, "CONTEXT",
-              "tokens that prompt and answer may have together (default: what the model was "
-              "trained for, at most 4096)")
-      ->group("Model");
-  add_kv_type(app, options.kv_type)->group("Model");
-}
-
 CLI::Option* add_flag(CLI::App& app, const std::string& name, bool& target,
                       const std::string& description) {
   const auto takes_none = [](const std::string& value) {
     return value == "true" ? "" : concat("takes no value, found '", printable(value), "'");
   };
   return app.add_flag(name, target, description)->check(takes_none);
+}
+
+// --- the options of the table --------------------------------------------------------------------
+
+namespace {
+
+struct OptionFlags {
+  const char* option;
+  const char* flags;
+  const char* value;  // the word behind the flag
+  const char* group;
+  const char* help;
+};
+#include "option_flags.inc"
+
+// The flags of an option; null where the program doesn't have it.
+const OptionFlags* find_flags(const OptionRow& row) {
+  for (const OptionFlags& flags : kOptionFlags) {
+    if (row.name == flags.option) return &flags;
+  }
+  return nullptr;
+}
+
+// An option of the table, with the flags that the program has for it.
+struct Flagged {
+  OptionRow row;
+  OptionFlags flags;
+
+  [[noreturn]] void refuse_value(const std::string& found) const {
+    refuse(flags.flags, std::string(row.expected), found);
+  }
+};
+
+CLI::Option* add_reader(CLI::App& app, const Flagged& option,
+                        std::function<void(const std::string&)> read) {
+  return add_value(app, option.flags.flags, option.flags.value, option.flags.help, std::move(read));
+}
+
+CLI::Option* add_row(CLI::App& app, const Flagged& option, bool& field) {
+  return add_flag(app, option.flags.flags, field, option.flags.help);
+}
+
+template <typename Integer>
+requires std::is_integral_v<Integer> CLI::Option* add_row(CLI::App& app, const Flagged& option,
+                                                          Integer& field) {
+  return add_reader(app, option, [option, &field](const std::string& text) {
+    const auto value = integer_in(text, static_cast<int64_t>(option.row.least),
+                                  static_cast<int64_t>(option.row.most));
+    if (!value) option.refuse_value(text);
+    field = static_cast<Integer>(*value);
+  });
+}
+
+// Of bytes.
+CLI::Option* add_row(CLI::App& app, const Flagged& option, uint64_t& field) {
+  return add_reader(app, option, [option, &field](const std::string& text) {
+    field = read_bytes(option.flags.flags, text);
+  });
+}
+
+CLI::Option* add_row(CLI::App& app, const Flagged& option, std::optional<uint64_t>& field) {
+  return add_reader(app, option, [option, &field](const std::string& text) {
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) option.refuse_value(text);
+    field = value;
+  });
+}
+
+// In its range as it is written: 1.0000001 is more than 1, even where a float rounds it.
+CLI::Option* add_row(CLI::App& app, const Flagged& option, float& field) {
+  return add_reader(app, option, [option, &field](const std::string& text) {
+    std::string_view rest = text;
+    const auto value = take_number(rest);
+    if (!value || !rest.empty() || *value < option.row.least || *value > option.row.most)
+      option.refuse_value(text);
+    field = static_cast<float>(*value);
+  });
+}
+
+CLI::Option* add_row(CLI::App& app, const Flagged& option, std::string& field) {
+  std::vector<std::string> choices;
+  std::istringstream words{std::string(option.row.choices)};
+  for (std::string word; words >> word;) choices.push_back(word);
+  const std::string flags = option.flags.flags;
+  return app.add_option(flags, field, option.flags.help)
+      ->type_name(option.flags.value)
+      ->check(CLI::IsMember(choices));
+}
+
+CLI::Option* add_row(CLI::App& app, const Flagged& option, std::vector<std::string>& field) {
+  const auto read = [option, &field](const CLI::results_t& results) {
+    for (const std::string& text : results) {
+      if (text.size() < static_cast<size_t>(option.row.least) ||
+          text.size() > static_cast<size_t>(option.row.most)) {
+        refuse(option.flags.flags,
+               concat("a text of ", option.row.least, " to ", option.row.most, " bytes"), text);
+      }
+    }
+    field = results;
+    return true;
+  };
+  return app.add_option(option.flags.flags, read, option.flags.help)
+      ->type_name(option.flags.value)
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+}  // namespace
+
+void add_options(CLI::App& app, LoadOptions& options,
+                 std::initializer_list<std::string_view> names) {
+  each_option(options, [&](const OptionRow& row, auto& field) {
+    const OptionFlags* flags = find_flags(row);
+    const bool named = std::find(names.begin(), names.end(), row.name) != names.end();
+    if (flags != nullptr && named) add_row(app, {row, *flags}, field)->group(flags->group);
+  });
+}
+
+void add_options(CLI::App& app, GenerateOptions& options) {
+  each_option(options, [&](const OptionRow& row, auto& field) {
+    const OptionFlags* flags = find_flags(row);
+    if (flags != nullptr) add_row(app, {row, *flags}, field)->group(flags->group);
+  });
 }
 
 void add_json(CLI::App& app, bool& json, const std::string& description) {

@@ -4,30 +4,22 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common.h"
+#include "help.h"
 
 namespace sluice::cli {
 
 // --- values --------------------------------------------------------------------------------------
 // Each reads the whole argument or refuses it: no "12abc", no NaN, nothing out of range.
 
-// Repeatable; each must have 1 to 1024 bytes.
-CLI::Option* add_stops(CLI::App& app, const std::string& name, std::vector<std::string>& target,
-                       const std::string& description);
-// From `low` to `high`, as it is written: 1.0000001 is more than 1, even where a float rounds it.
-CLI::Option* add_real(CLI::App& app, const std::string& name, float& target, double low,
-                      double high, const std::string& type, const std::string& description);
-// Bytes: 1500000, 512M, 2G, 1.5GiB, 4GB (K, M, G, T and KiB.. are powers of 1024, KB.. of 1000).
-CLI::Option* add_bytes(CLI::App& app, const std::string& name, uint64_t& target,
-                       const std::string& description);
-CLI::Option* add_kv_type(CLI::App& app, KvType& target);
-
 int64_t read_integer(const std::string& name, const std::string& text, int64_t low, int64_t high);
-uint64_t read_unsigned(const std::string& name, const std::string& text);
 // 1,2,3
 std::vector<int64_t> read_integers(const std::string& name, const std::string& text, int64_t low,
                                    int64_t high);
@@ -52,9 +44,10 @@ void add_model(CLI::App& app, std::string& model);
 void add_model_and_prompt(CLI::App& app, std::string& model, Prompt& prompt);
 void add_prompt_file(CLI::App& app, Prompt& prompt);
 void add_prompt_tokens(CLI::App& app, Prompt& prompt);
-// -t, -c, --kv-type
-void add_threads(CLI::App& app, LoadOptions& options);
-void add_context(CLI::App& app, LoadOptions& options);
+// The options of the table (options.h) that the program has; of load options those named.
+void add_options(CLI::App& app, LoadOptions& options,
+                 std::initializer_list<std::string_view> names);
+void add_options(CLI::App& app, GenerateOptions& options);
 // On or off: takes no value, not even with "=".
 CLI::Option* add_flag(CLI::App& app, const std::string& name, bool& target,
                       const std::string& description);
@@ -62,20 +55,15 @@ void add_json(CLI::App& app, bool& json, const std::string& description);
 
 // --- the commands --------------------------------------------------------------------------------
 
-// A command; its --help ends with `footer`, the exit status and the environment.
-CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& purpose,
-                      const std::string& footer);
-std::shared_ptr<CLI::Formatter> help_formatter();
 // What is said of an argument that nothing takes; with `prompt` the command has one.
 std::string too_many(const std::string& argument, bool prompt);
-// The name of an option that comes first: -p of -p, --prompt.
-std::string first_name(const CLI::Option& option);
-
 // Each adds one command, which leaves its exit status in `status`.
 void add_run(CLI::App& program, int& status);
 void add_inspect(CLI::App& program, int& status);
 void add_tokenize(CLI::App& program, int& status);
 void add_logits(CLI::App& program, int& status);
 void add_bench(CLI::App& program, int& status);
+void add_completion(CLI::App& program, int& status);
+void add_manual(CLI::App& program, int& status);
 
 }  // namespace sluice::cli

@@ -21,6 +21,9 @@
 #include <system_error>
 #include <thread>
 
+#include "base/format.h"
+#include "engine_inside.h"
+
 namespace sluice::cli {
 namespace {
 

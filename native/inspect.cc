@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "arguments.h"
+#include "engine_inside.h"
 #include "inspect_text.h"
 
 namespace sluice::cli {
@@ -44,8 +45,7 @@ void add_inspect(CLI::App& program, int& status) {
   CLI::App* app = add_command(program, "inspect", "show what a model file holds", kInspectFooter);
   add_model(*app, options->model);
   add_json(*app, options->json, "everything as one JSON object");
-  add_threads(*app, options->load);
-  add_context(*app, options->load);
+  add_options(*app, options->load, {"threads", "contextSize", "kvType"});
   app->callback([options, &status] { status = inspect(*options); });
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/format.h"
 #include "common.h"
+#include "engine_inside.h"
 
 namespace sluice::cli {
 namespace {

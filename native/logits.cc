@@ -2,6 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "arguments.h"
+#include "base/format.h"
+#include "engine_inside.h"
 
 namespace sluice::cli {
 namespace {
@@ -121,8 +123,7 @@ void add_logits(CLI::App& program, int& status) {
       ->group("Output");
   add_flag(*app, "--hash", options->hash, "print the hash alone")->group("Output");
   add_json(*app, options->json, "every position as JSON");
-  add_threads(*app, options->load);
-  add_context(*app, options->load);
+  add_options(*app, options->load, {"threads", "contextSize", "kvType", "memoryBudget"});
   add_integer(*app, "--batch", options->batch, 1, 1 << 20, "N",
               "tokens computed at once (default: all)")
       ->group("Model");

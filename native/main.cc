@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "arguments.h"
+#include "base/format.h"
 #include "usage.h"
 
 namespace sluice::cli {
@@ -61,6 +62,8 @@ int run_program(int argc, char** argv) {
   add_tokenize(program, status);
   add_logits(program, status);
   add_bench(program, status);
+  add_completion(program, status);
+  add_manual(program, status);
 
   const bool json = has_argument(argc, argv, "--json");
   const std::span arguments(argv + 1, static_cast<size_t>(std::max(argc, 1) - 1));

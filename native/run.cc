@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "arguments.h"
+#include "base/format.h"
+#include "engine_inside.h"
 
 namespace sluice::cli {
 namespace {
@@ -136,8 +138,6 @@ int run(const RunOptions& options) {
     return fail_with({Code::invalid_argument,
                       "--top-logprobs shows nothing without --json; add --json, or leave it out"});
   }
-  if (const auto valid = validate(options.generate.sampler); !valid)
-    return fail_with(valid.error());
   if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
   const auto path = find_model(options.model, options.prompt.source.empty());
   if (!path) return fail_with(path.error());
@@ -165,32 +165,6 @@ int run(const RunOptions& options) {
   return generate(**engine, *path, options, ends_line);
 }
 
-void add_sampling(CLI::App& app, GenerateOptions& options) {
-  const char* group = "Sampling";
-  SamplerOptions& sampler = options.sampler;
-  add_real(app, "--temp,--temperature", sampler.temperature, 0, 100, "T",
-           "temperature; 0 takes the likeliest (default 0.8)")
-      ->group(group);
-  add_integer(app, "--top-k", sampler.top_k, 0, INT32_MAX, "K",
-              "choose among the K likeliest tokens; 0: all (default 40)")
-      ->group(group);
-  add_real(app, "--top-p", sampler.top_p, 0, 1, "P",
-           "choose among the likeliest that make up P together; 1: all (default 0.95)")
-      ->group(group);
-  add_real(app, "--min-p", sampler.min_p, 0, 1, "P",
-           "leave out tokens less likely than P times the likeliest (default 0.05)")
-      ->group(group);
-  add_real(app, "--repeat-penalty", sampler.repeat_penalty, 0.01, 100, "R",
-           "divides the odds of the last 64 tokens; 1: off (default 1)")
-      ->group(group);
-  add_value(app, "--seed", "S", "for the same text again (default: a random one, named at the end)",
-            [&options](const std::string& seed) {
-              options.sampler.seed = read_unsigned("--seed", seed);
-              options.has_seed = true;
-            })
-      ->group(group);
-}
-
 }  // namespace
 
 void add_run(CLI::App& program, int& status) {
@@ -199,28 +173,11 @@ void add_run(CLI::App& program, int& status) {
   add_model_and_prompt(*app, options->model, options->prompt);
   add_prompt_file(*app, options->prompt);
   add_prompt_tokens(*app, options->prompt);
-  add_flag(*app, "--special", options->generate.special,
-           "special tokens written out in the text count as such")
-      ->group("Input");
-  add_integer(*app, "-n", options->generate.max_tokens, -1, INT32_MAX, "N",
-              "at most N tokens; -1: until the text or the context ends (default)")
-      ->group("Output");
-  add_stops(*app, "--stop", options->generate.stop, "end before this text; may be given again")
-      ->group("Output");
-  add_flag(*app, "--ignore-eos", options->generate.ignore_eos, "go on where the model would end")
-      ->group("Output");
-  add_integer(*app, "--top-logprobs", options->generate.top_logprobs, 0, 100, "N",
-              "with --json: the N likeliest tokens beside each (default 0)")
-      ->group("Output");
+  add_options(*app, options->generate);
   add_json(*app, options->json, "one JSON object a line instead of text");
   add_flag(*app, "-q,--quiet", options->quiet, "only the text: no figures, no notes")
       ->group("Output");
-  add_sampling(*app, options->generate);
-  add_threads(*app, options->load);
-  add_context(*app, options->load);
-  add_bytes(*app, "--memory-budget", options->load.memory_budget,
-            "fail at once (status 4) if more is needed than this: 512M, 2G, 1.5GiB, ...")
-      ->group("Model");
+  add_options(*app, options->load, {"threads", "contextSize", "kvType", "memoryBudget"});
   app->callback([options, &status] { status = run(*options); });
 }
 

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "arguments.h"
+#include "base/format.h"
+#include "engine_inside.h"
 
 namespace sluice::cli {
 namespace {

@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "arguments.h"
+#include "base/format.h"
 
 namespace sluice::cli {
 namespace {
-
-constexpr char kCommands[] = "run, inspect, tokenize, logits and bench";
 
 constexpr size_t kLongestName = 40;
 
@@ -70,7 +69,9 @@ std::vector<std::string> option_names(const CLI::App& app) {
 
 std::optional<std::string> unknown_first(const CLI::App& program,
                                          std::span<char* const> arguments) {
-  const std::string commands = concat("; the commands are ", kCommands);
+  std::string commands;
+  for (const CLI::App* command : program.get_subcommands({}))
+    commands += concat(commands.empty() ? "; the commands are " : ", ", command->get_name());
   if (arguments.empty()) return "no command" + commands;
   const std::string first = arguments.front();
   std::vector<std::string> known = option_names(program);

@@ -23,7 +23,7 @@ import {
 import { compiler_id, emscripten, find_emscripten } from './emscripten.mjs';
 import { setup } from './setup.mjs';
 
-export const FLAVOURS = ['simd', 'simd-mt', 'relaxed', 'relaxed-mt'];
+export const FLAVOURS = read_json(path.join(ROOT, 'wasm/flavours.json'));
 /** The kernels' checks as modules, for tests/wasm and e2e. */
 const CHECKS = ['parity', 'sanitized'].flatMap((kind) =>
   ['simd', 'relaxed'].map((flavour) => `sluice-${kind}-${flavour}`),

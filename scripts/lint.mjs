@@ -15,6 +15,7 @@ main(async () => {
   const bin = (name) => path.join(ROOT, 'node_modules/.bin', name);
   const checks = [
     ['clang-format', 'clang-format', [...(fix ? ['-i'] : ['--dry-run', '-Werror']), ...sources]],
+    ['options', process.execPath, ['scripts/options.mjs', '--check']],
     ['prettier', bin('prettier'), [fix ? '--write' : '--check', '--log-level', 'warn', '.']],
   ];
   for (const workspace of read_json(path.join(ROOT, 'package.json')).workspaces) {

@@ -1,5 +1,5 @@
 // Installs what Sluice is built and tested with, after looking for what is there. Needs Node and nothing else.
-//   node scripts/setup.mjs [PART]...     npm native arm lint fuzz browser emscripten (all of these unless told) llama
+//   node scripts/setup.mjs [PART]...     npm native shells arm lint fuzz browser emscripten (all of these unless told) llama
 // Packages come from the machine's own Debian sources, by apt-get, as root. What can't be installed is named with
 // the command that would, and the exit status is 1.
 import fs from 'node:fs';
@@ -58,6 +58,8 @@ const PACKAGES = {
           ['googletest', file('/usr/src/googletest/CMakeLists.txt')],
         ],
   lint: [['clang-format', program('clang-format')]],
+  // Whose completions are tested, and what reads the manual page.
+  shells: ['zsh', 'fish', 'mandoc'].map((name) => [name, program(name)]),
   fuzz: [
     ['clang-19', program('clang++-19')],
     ['libclang-rt-19-dev', fuzzer_runtime],
@@ -77,7 +79,7 @@ const PACKAGES = {
 };
 
 /** What is wanted when nothing is said: all but llama.cpp, which only records reference answers and compares speed. */
-const USUAL = ['npm', 'native', 'arm', 'lint', 'fuzz', 'browser', 'emscripten'];
+const USUAL = ['npm', 'native', 'shells', 'arm', 'lint', 'fuzz', 'browser', 'emscripten'];
 
 /** The Debian root's packages: for building, and those of the part llama. */
 const ROOT_PACKAGES = ['emscripten', 'cmake', 'make', 'ninja-build', 'nlohmann-json3-dev'];

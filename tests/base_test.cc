@@ -9,11 +9,11 @@
 #include <thread>
 #include <vector>
 
-#include "../native/together.h"
+#include "../native/bench/together.h"
 #include "base/aligned.h"
+#include "base/format.h"
 #include "base/half.h"
 #include "base/math.h"
-#include "base/result.h"
 #include "base/threads.h"
 #include "base/utf8.h"
 #include "no_more_threads.h"

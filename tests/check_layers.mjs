@@ -9,16 +9,22 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const allowed = {
   base: [],
   quant: ['base'],
+  gguf: ['base', 'quant'],
   kernels: ['base', 'quant'],
-  weights: ['base', 'quant', 'kernels'],
+  weights: ['base', 'quant', 'gguf', 'kernels'],
   ops: ['base', 'quant', 'kernels'],
-  text: ['base', 'quant', 'weights'],
+  text: ['base', 'gguf'],
   sample: ['base'],
-  models: ['base', 'quant', 'kernels', 'weights', 'ops'],
-  '.': ['base', 'quant', 'kernels', 'weights', 'ops', 'text', 'sample', 'models'],
+  models: ['base', 'quant', 'gguf', 'kernels', 'weights', 'ops'],
+  '.': ['base', 'quant', 'gguf', 'kernels', 'weights', 'ops', 'text', 'sample', 'models'],
 };
-// native/ and wasm/ see the core through its one public header, and their own files.
-const outside = { native: ['engine.h'], wasm: ['engine.h'] };
+// native/ and wasm/ see the core through these headers, and their own files.
+const faces = ['engine.h', 'engine_inside.h'];
+const outside = {
+  native: [...faces, 'options.h', 'base/format.h'],
+  'native/bench': [...faces, 'base/format.h', 'arguments.h', 'common.h'],
+  wasm: faces,
+};
 
 const problems = [];
 let files = 0;
@@ -43,7 +49,8 @@ for (const [folder, may] of Object.entries(allowed)) {
   }
 }
 for (const [folder, may] of Object.entries(outside)) {
-  const own = new Set(readdirSync(join(root, folder)));
+  const within = folder.split('/').slice(1).concat('').join('/');
+  const own = new Set(readdirSync(join(root, folder)).map((name) => within + name));
   for (const file of sources(folder)) {
     ++files;
     for (const included of includesOf(join(root, file))) {
@@ -52,6 +59,12 @@ for (const [folder, may] of Object.entries(outside)) {
     }
   }
 }
+// Whoever includes the public header sees nothing of the inside.
+for (const included of includesOf(join(root, 'core/engine.h'))) {
+  if (included !== 'base/result.h') problems.push(`core/engine.h includes ${included}`);
+}
+for (const included of includesOf(join(root, 'core/base/result.h')))
+  problems.push(`core/base/result.h includes ${included}`);
 // Kernels know no tensors, threads or files; an instruction set's file sees only its own kind.
 for (const file of sources('core/kernels')) {
   for (const included of includesOf(join(root, file))) {
@@ -71,6 +84,12 @@ for (const file of families) {
     if (!['models/pass.h', 'models/registry.h'].includes(included))
       problems.push(`${file} includes ${included}`);
   }
+}
+// e2e/ uses the scripts, and no script knows of e2e/.
+for (const name of readdirSync(join(root, 'scripts')).filter((file) => file.endsWith('.mjs'))) {
+  ++files;
+  if (/(from|import\()\s*'[^']*e2e\//.test(readFileSync(join(root, 'scripts', name), 'utf8')))
+    problems.push(`scripts/${name} imports from e2e/`);
 }
 // The page stands on the library's index alone.
 function walk(directory) {

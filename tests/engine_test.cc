@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "base/format.h"
 #include "base/stopwatch.h"
 #include "engine_fixture.h"
 #include "no_more_threads.h"
@@ -206,20 +207,20 @@ TEST(Errors, AbsurdOptionsAreRefused) {
   const auto engine = tiny_engine();
   using Change = std::function<void(GenerateOptions&)>;
   const Change absurd[] = {
-      [](auto& o) { o.sampler.temperature = kNan; },
-      [](auto& o) { o.sampler.temperature = -0.5f; },
-      [](auto& o) { o.sampler.temperature = kInfinity; },
-      [](auto& o) { o.sampler.top_k = -1; },
-      [](auto& o) { o.sampler.top_p = kNan; },
-      [](auto& o) { o.sampler.top_p = -0.1f; },
-      [](auto& o) { o.sampler.top_p = 1.5f; },
-      [](auto& o) { o.sampler.min_p = kNan; },
-      [](auto& o) { o.sampler.min_p = -1; },
-      [](auto& o) { o.sampler.min_p = 1.5f; },
-      [](auto& o) { o.sampler.repeat_penalty = kNan; },
-      [](auto& o) { o.sampler.repeat_penalty = 0; },
-      [](auto& o) { o.sampler.repeat_penalty = -1; },
-      [](auto& o) { o.sampler.repeat_penalty = kInfinity; },
+      [](auto& o) { o.temperature = kNan; },
+      [](auto& o) { o.temperature = -0.5f; },
+      [](auto& o) { o.temperature = kInfinity; },
+      [](auto& o) { o.top_k = -1; },
+      [](auto& o) { o.top_p = kNan; },
+      [](auto& o) { o.top_p = -0.1f; },
+      [](auto& o) { o.top_p = 1.5f; },
+      [](auto& o) { o.min_p = kNan; },
+      [](auto& o) { o.min_p = -1; },
+      [](auto& o) { o.min_p = 1.5f; },
+      [](auto& o) { o.repeat_penalty = kNan; },
+      [](auto& o) { o.repeat_penalty = 0; },
+      [](auto& o) { o.repeat_penalty = -1; },
+      [](auto& o) { o.repeat_penalty = kInfinity; },
       [](auto& o) { o.max_tokens = -2; },
       [](auto& o) { o.max_tokens = INT64_MIN; },
       [](auto& o) { o.top_logprobs = -1; },
@@ -235,7 +236,7 @@ TEST(Errors, AbsurdOptionsAreRefused) {
     absurd[i](options);
     expect_error(engine->start(kIds, options), Code::invalid_argument);
   }
-  EXPECT_EQ(generate(*engine, kIds, greedy(INT64_MAX)).finish, Finish::context);
+  EXPECT_EQ(generate(*engine, kIds, greedy((int64_t{1} << 53) - 1)).finish, Finish::context);
 }
 
 TEST(Errors, AbsurdLoadOptionsAreRefused) {
@@ -394,7 +395,7 @@ TEST(Figures, SayWhatRan) {
   ASSERT_NE(engine, nullptr);
   EXPECT_GT(engine->stats().load_ms, 0);
   GenerateOptions options = greedy(6);
-  options.sampler.seed = 77;
+  options.seed = 77;
   generate(*engine, some_ids(20, 512), options);
   const Stats stats = engine->stats();
   EXPECT_EQ(stats.threads, 1);
@@ -465,17 +466,16 @@ TEST(Figures, ThreadsAreThoseThatThereAre) {
 TEST(Figures, ASeedIsDrawnAndNamed) {
   const auto engine = tiny_engine();
   GenerateOptions options = greedy(12);
-  options.has_seed = false;
-  options.sampler.temperature = 2;
+  options.seed.reset();
+  options.temperature = 2;
   std::set<uint64_t> seeds;
   for (int i = 0; i < 4; ++i) {
-    options.has_seed = false;
+    options.seed.reset();
     const Generated got = generate(*engine, kIds, options);
     const uint64_t seed = engine->stats().seed;
     seeds.insert(seed);
     EXPECT_LT(seed, uint64_t{1} << 53);  // a JavaScript number holds it
-    options.has_seed = true;
-    options.sampler.seed = seed;
+    options.seed = seed;
     EXPECT_EQ(generate(*engine, kIds, options).ids(), got.ids());
   }
   EXPECT_EQ(seeds.size(), 4u);
@@ -489,7 +489,7 @@ TEST(Memory, ThePlanBoundsWhatIsHeld) {
     const std::string bytes = build_tiny_model(tiny_model_named(name));
     const auto header = parse_gguf(as_bytes(bytes), bytes.size());
     ASSERT_TRUE(header.has_value());
-    for (const KvType kv_type : {KvType::f32, KvType::q8_0}) {
+    for (const char* kv_type : {"f32", "q8_0"}) {
       LoadOptions options = small(300);
       options.threads = 2;
       options.kv_type = kv_type;

@@ -73,10 +73,10 @@ TEST(Text, IsNeverHalfACharacter) {
     const auto engine = load_bytes(build_tiny_model(tiny_model_named(name)), small());
     ASSERT_NE(engine, nullptr);
     GenerateOptions options = greedy(200);
-    options.sampler.temperature = 3;
-    options.sampler.top_k = 0;
-    options.sampler.top_p = 1;
-    options.sampler.min_p = 0;
+    options.temperature = 3;
+    options.top_k = 0;
+    options.top_p = 1;
+    options.min_p = 0;
     const Generated got = generate(*engine, kIds, options);
     ASSERT_EQ(got.tokens.size(), 200u);
     size_t longer = 0;

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "gguf/gguf.h"
 #include "quant/quant.h"
-#include "weights/gguf.h"
 
 namespace sluice {
 

@@ -1,5 +1,5 @@
 // The GGUF parser: what it reads, that pieces of any size give the same, and what it costs.
-#include "weights/gguf.h"
+#include "gguf/gguf.h"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/format.h"
 #include "model_test.h"
 #include "tiny_models.h"
 
@@ -81,7 +82,7 @@ void check_case(Engine& engine, const Case& expected, float within) {
 
 std::unique_ptr<Engine> open_f32(const std::string& path) {
   LoadOptions options;
-  options.kv_type = KvType::f32;
+  options.kv_type = "f32";
   options.threads = 2;
   return open_file(path, options);
 }
@@ -121,7 +122,7 @@ TEST_P(Answers, LogProbabilitiesAndGreedyTokensAgree) {
   ASSERT_EQ(fnv1a(bytes), model.at("fnv1a").get<std::string>())
       << "not the file that the answers are for";
   LoadOptions options;
-  options.kv_type = KvType::f32;
+  options.kv_type = "f32";
   options.threads = 2;
   const auto engine = load_bytes(bytes, options);
   ASSERT_NE(engine, nullptr);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/format.h"
 #include "gguf_builder.h"
 #include "tiny_models.h"
 

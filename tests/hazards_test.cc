@@ -7,7 +7,8 @@
 #include <cstdio>
 #include <set>
 
-#include "engine.h"
+#include "base/format.h"
+#include "engine_inside.h"
 #include "gguf_builder.h"
 #include "model_test.h"
 

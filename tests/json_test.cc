@@ -1,4 +1,4 @@
-// The JSON of options, events and headers.
+// The JSON of events and headers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "engine.h"
+#include "engine_inside.h"
 #include "gguf_builder.h"
 
 namespace sluice {
@@ -19,135 +19,6 @@ Json parsed(const std::string& text) {
   EXPECT_FALSE(json.is_discarded()) << text;
   EXPECT_EQ(text.find('\n'), std::string::npos) << "one object a line";
   return json;
-}
-
-std::string load_error(std::string_view json) {
-  const auto options = load_options_from_json(json);
-  if (options) return "";
-  EXPECT_EQ(options.error().code, Code::invalid_argument);
-  return options.error().message;
-}
-
-std::string generate_error(std::string_view json) {
-  const auto options = generate_options_from_json(json);
-  if (options) return "";
-  EXPECT_EQ(options.error().code, Code::invalid_argument);
-  return options.error().message;
-}
-
-TEST(LoadOptionsJson, EmptyMeansDefaults) {
-  for (const char* text : {"", "{}", " { } "}) {
-    const auto options = load_options_from_json(text);
-    ASSERT_TRUE(options.has_value()) << text;
-    EXPECT_EQ(options->threads, 0);
-    EXPECT_FALSE(options->tune_threads);
-    EXPECT_EQ(options->context_size, 0u);
-    EXPECT_EQ(options->kv_type, KvType::f16);
-    EXPECT_EQ(options->memory_budget, 0u);
-    EXPECT_EQ(options->kernels, "");
-  }
-}
-
-TEST(LoadOptionsJson, TakesEveryOption) {
-  const auto options = load_options_from_json(
-      R"({"threads":3,"tuneThreads":true,"contextSize":2e3,"kvType":"q8_0","memoryBudget":4294967296,)"
-      R"("kernels":"generic"})");
-  ASSERT_TRUE(options.has_value());
-  EXPECT_EQ(options->threads, 3);
-  EXPECT_TRUE(options->tune_threads);
-  EXPECT_EQ(options->context_size, 2000u);
-  EXPECT_EQ(options->kv_type, KvType::q8_0);
-  EXPECT_EQ(options->memory_budget, uint64_t{1} << 32);
-  EXPECT_EQ(options->kernels, "generic");
-}
-
-TEST(LoadOptionsJson, RefusesWithTheReason) {
-  EXPECT_NE(load_error("{").find("not valid JSON"), std::string::npos);
-  EXPECT_NE(load_error("{} x").find("not valid JSON"), std::string::npos);
-  EXPECT_NE(load_error(R"({"threads":1e999})").find("not valid JSON"), std::string::npos);
-  EXPECT_NE(load_error("\"\xff\"").find("not valid Unicode"), std::string::npos);
-  EXPECT_NE(load_error("[]").find("an object, found array"), std::string::npos);
-  EXPECT_NE(load_error(R"({"thread":1})").find("unknown option 'thread'"), std::string::npos);
-  EXPECT_NE(load_error(R"({"threads":-1})").find("threads must be"), std::string::npos);
-  EXPECT_NE(load_error(R"({"threads":65})").find("from 0 to 64, found 65"), std::string::npos);
-  EXPECT_NE(load_error(R"({"threads":1.5})").find("found 1.5"), std::string::npos);
-  EXPECT_NE(load_error(R"({"threads":"2"})").find("found string"), std::string::npos);
-  EXPECT_NE(load_error(R"({"threads":null})").find("NaN"), std::string::npos);
-  EXPECT_NE(load_error(R"({"tuneThreads":1})").find("true or false"), std::string::npos);
-  EXPECT_NE(load_error(R"({"contextSize":1048577})").find("found 1048577"), std::string::npos);
-  EXPECT_EQ(load_error(R"({"kernels":"\ud800"})").find("kernels holds text that is not"), 0u);
-  EXPECT_NE(load_error(R"({"memoryBudget":1e300})").find("memoryBudget"), std::string::npos);
-  EXPECT_NE(load_error(R"({"memoryBudget":18446744073709551615})").find("memoryBudget"),
-            std::string::npos);
-  EXPECT_NE(load_error(R"({"kvType":"f64"})").find("f32, f16 or q8_0, found 'f64'"),
-            std::string::npos);
-  EXPECT_NE(load_error(R"({"kernels":[]})").find("kernels must be a string"), std::string::npos);
-  EXPECT_NE(load_error(std::string(70000, ' ')).find("70000 bytes"), std::string::npos);
-}
-
-TEST(GenerateOptionsJson, EmptyMeansDefaults) {
-  const auto options = generate_options_from_json("");
-  ASSERT_TRUE(options.has_value());
-  EXPECT_EQ(options->sampler.temperature, 0.8f);
-  EXPECT_EQ(options->sampler.top_k, 40);
-  EXPECT_EQ(options->sampler.top_p, 0.95f);
-  EXPECT_EQ(options->sampler.min_p, 0.05f);
-  EXPECT_EQ(options->sampler.repeat_penalty, 1.f);
-  EXPECT_FALSE(options->has_seed);
-  EXPECT_EQ(options->max_tokens, -1);
-  EXPECT_TRUE(options->stop.empty());
-}
-
-TEST(GenerateOptionsJson, TakesEveryOption) {
-  const auto options = generate_options_from_json(
-      R"({"maxTokens":5,"temperature":0,"topK":1,"topP":0.5,"minP":0.25,"repeatPenalty":1.5,)"
-      R"("seed":18446744073709551615,"stop":["a","\u00e9"],"ignoreEos":true,"special":true,)"
-      R"("topLogprobs":7})");
-  ASSERT_TRUE(options.has_value()) << options.error().message;
-  EXPECT_EQ(options->max_tokens, 5);
-  EXPECT_EQ(options->sampler.temperature, 0.f);
-  EXPECT_EQ(options->sampler.top_k, 1);
-  EXPECT_EQ(options->sampler.top_p, 0.5f);
-  EXPECT_EQ(options->sampler.min_p, 0.25f);
-  EXPECT_EQ(options->sampler.repeat_penalty, 1.5f);
-  EXPECT_TRUE(options->has_seed);
-  EXPECT_EQ(options->sampler.seed, UINT64_MAX);
-  EXPECT_EQ(options->stop, (std::vector<std::string>{"a", "é"}));
-  EXPECT_TRUE(options->ignore_eos);
-  EXPECT_TRUE(options->special);
-  EXPECT_EQ(options->top_logprobs, 7);
-}
-
-TEST(GenerateOptionsJson, OneStopMayStandAlone) {
-  const auto options = generate_options_from_json(R"({"stop":"END"})");
-  ASSERT_TRUE(options.has_value());
-  EXPECT_EQ(options->stop, std::vector<std::string>{"END"});
-}
-
-TEST(GenerateOptionsJson, RefusesWithTheReason) {
-  EXPECT_NE(generate_error(R"({"temperature":null})").find("NaN"), std::string::npos);
-  EXPECT_NE(generate_error(R"({"temperature":1e300})").find("temperature"), std::string::npos);
-  EXPECT_NE(generate_error(R"({"temperature":-1})").find("temperature"), std::string::npos);
-  EXPECT_NE(generate_error(R"({"topP":2})").find("top"), std::string::npos);
-  EXPECT_NE(generate_error(R"({"topK":-1})").find("topK"), std::string::npos);
-  EXPECT_NE(generate_error(R"({"maxTokens":-2})").find("maxTokens"), std::string::npos);
-  EXPECT_NE(generate_error(R"({"seed":-1})").find("seed"), std::string::npos);
-  EXPECT_NE(generate_error(R"({"stop":[""]})").find("1 to 1024 bytes"), std::string::npos);
-  // Half of a surrogate pair, as JavaScript's strings may hold, and bytes that are not UTF-8.
-  for (const char* text : {R"({"seed":1,"stop":["ok","\ud800"]})", R"({"stop":"a\udc00\ud83d"})",
-                           R"({"stop":["\ud83d\n"]})", "{\"stop\":[\"\xff\"]}"}) {
-    EXPECT_EQ(generate_error(text).find("stop holds text that is not valid Unicode"), 0u)
-        << generate_error(text);
-  }
-  EXPECT_EQ(generate_error(R"({"\ud800":1})").find("the options hold text"), 0u);
-  EXPECT_EQ(generate_error(R"({"stop":"\ud83d\ude00 \\ud800"})"), "");
-  EXPECT_NE(generate_error(R"({"stop":"a)").find("not valid JSON"), std::string::npos);
-  EXPECT_EQ(generate_error(R"({"topP":1.0000001})").find("top-p is 1.0000001;"), 0u);
-  EXPECT_NE(generate_error(R"({"stop":[1]})").find("stop must be a string"), std::string::npos);
-  EXPECT_NE(generate_error(R"({"stop":{}})").find("list of strings"), std::string::npos);
-  EXPECT_NE(generate_error(R"({"ignoreEos":1})").find("true or false"), std::string::npos);
-  EXPECT_NE(generate_error(R"({"topLogprobs":101})").find("0 to 100"), std::string::npos);
-  EXPECT_NE(generate_error(R"({"max_tokens":1})").find("unknown option"), std::string::npos);
 }
 
 TEST(EventJson, TokenAsTheContractSays) {

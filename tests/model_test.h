@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine.h"
+#include "engine_inside.h"
 #include "gguf_builder.h"
 #include "stream.h"
 
@@ -76,8 +76,7 @@ class TemporaryFile {
 
 inline GenerateOptions greedy(int64_t max_tokens) {
   GenerateOptions options;
-  options.sampler.temperature = 0;
-  options.has_seed = true;
+  options.temperature = 0;
   options.max_tokens = max_tokens;
   options.ignore_eos = true;
   return options;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/format.h"
 #include "base/math.h"
 #include "model_test.h"
 #include "models/kv_cache.h"

@@ -9,8 +9,8 @@ namespace {
 // Options that draw: a session has a sampler of its own.
 GenerateOptions seeded(uint64_t seed, int64_t max_tokens) {
   GenerateOptions options = greedy(max_tokens);
-  options.sampler.temperature = 1;
-  options.sampler.seed = seed;
+  options.temperature = 1;
+  options.seed = seed;
   return options;
 }
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "engine.h"
+#include "engine_inside.h"
 
 namespace sluice {
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine.h"
+#include "engine_inside.h"
 
 namespace sluice {
 namespace {

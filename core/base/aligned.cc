@@ -11,6 +11,8 @@
 #include <unistd.h>
 #endif
 
+#include "base/format.h"
+
 namespace sluice {
 namespace {
 

@@ -1,10 +1,5 @@
 #include "base/result.h"
 
-#include <charconv>
-#include <cstdlib>
-
-#include "base/utf8.h"
-
 namespace sluice {
 
 std::string_view code_name(Code code) {
@@ -29,97 +24,6 @@ std::string_view code_name(Code code) {
       return "aborted";
   }
   return "invalid_argument";
-}
-
-namespace {
-
-template <typename Integer>
-void append_integer(std::string& out, Integer value) {
-  char digits[24];
-  auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
-  out.append(digits, end);
-}
-
-// By trying: to_chars's own search for the shortest text has tables of 10 kB.
-void append_shortest(std::string& out, double value, bool as_float) {
-  char digits[40] = {};
-  for (int precision = 6; precision <= (as_float ? 9 : 17); ++precision) {
-    const auto written = std::to_chars(digits, digits + sizeof digits - 1, value,
-                                       std::chars_format::general, precision);
-    *written.ptr = 0;
-    const double read = std::strtod(digits, nullptr);
-    if (as_float ? static_cast<float>(read) == static_cast<float>(value) : read == value) break;
-  }
-  out.append(digits);
-}
-
-}  // namespace
-
-namespace detail {
-
-void Part::append_to(std::string& out) const {
-  switch (kind_) {
-    case Kind::text:
-      out.append(text_, size_);
-      break;
-    case Kind::i64:
-      append_integer(out, static_cast<int64_t>(u64_));
-      break;
-    case Kind::u64:
-      append_integer(out, u64_);
-      break;
-    case Kind::f64:
-    case Kind::f32:
-      append_shortest(out, f64_, kind_ == Kind::f32);
-      break;
-  }
-}
-
-std::string concat(std::initializer_list<Part> parts) {
-  std::string out;
-  for (const Part& part : parts) part.append_to(out);
-  return out;
-}
-
-std::unexpected<Error> fail(Code code, std::initializer_list<Part> parts) {
-  return std::unexpected(Error{code, concat(parts)});
-}
-
-}  // namespace detail
-
-std::string printable(std::string_view text, size_t max_bytes) {
-  std::string out;
-  size_t at = 0;
-  while (at < text.size() && out.size() < max_bytes) {
-    const Utf8Char c = utf8_decode(text.substr(at));
-    if (c.valid && c.code_point >= 0x20 && c.code_point != 0x7f) {
-      out.append(text.substr(at, c.length));
-    } else {
-      out.push_back('?');
-    }
-    at += c.length;
-  }
-  if (at < text.size()) out.append("...");
-  return out;
-}
-
-std::string counted(uint64_t n, std::string_view noun) {
-  return concat(n, " ", noun, n == 1 ? "" : "s");
-}
-
-std::string human_bytes(uint64_t bytes) {
-  static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
-  double value = static_cast<double>(bytes);
-  int unit = 0;
-  while (value >= 1000 && unit < 6) {
-    value /= 1000;
-    ++unit;
-  }
-  char digits[32];
-  const int precision = unit == 0 ? 0 : value < 10 ? 2 : value < 100 ? 1 : 0;
-  auto [end, error] =
-      std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed, precision);
-  return std::string(digits, end) + " " + kUnits[unit];
 }
 
 }  // namespace sluice

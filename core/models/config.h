@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
-#include "weights/gguf.h"
+#include "base/format.h"
+#include "gguf/gguf.h"
 
 namespace sluice {
 

@@ -3,7 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/format.h"
+
 namespace sluice {
+
+KvType kv_type_named(std::string_view name) {
+  return name == "f32" ? KvType::f32 : name == "q8_0" ? KvType::q8_0 : KvType::f16;
+}
 
 KvCache::KvCache(std::span<const LayerShape> layers, KvType type) : type_(type) {
   const int64_t element = type == KvType::f32 ? 4 : type == KvType::f16 ? 2 : 1;

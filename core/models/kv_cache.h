@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/aligned.h"
@@ -17,6 +18,9 @@
 #include "models/shapes.h"
 
 namespace sluice {
+
+// Of the names f32, f16 and q8_0.
+KvType kv_type_named(std::string_view name);
 
 class KvCache {
  public:

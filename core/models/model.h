@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "base/format.h"
 #include "models/config.h"
 #include "models/profile.h"
 #include "models/shapes.h"

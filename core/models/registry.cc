@@ -1,5 +1,7 @@
 #include "models/registry.h"
 
+#include "base/format.h"
+
 namespace sluice {
 
 // Each in the file of this name.

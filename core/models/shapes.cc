@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "base/format.h"
+
 namespace sluice {
 namespace {
 

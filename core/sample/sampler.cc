@@ -117,24 +117,7 @@ double random_unit(uint64_t& state) {
   return static_cast<double>(z >> 11) * 0x1p-53;
 }
 
-Status check(std::string_view name, float value, float low, float high, std::string_view hint) {
-  if (value >= low && value <= high) return {};
-  return fail(Code::invalid_argument, name, " is ", value, "; a number from ", low, " to ", high,
-              " is expected (", hint, ")");
-}
-
 }  // namespace
-
-Status validate(const SamplerOptions& options) {
-  SLUICE_TRY(check("temperature", options.temperature, 0.f, 100.f, "0 takes the best token"));
-  if (options.top_k < 0) {
-    return fail(Code::invalid_argument, "top-k is ", options.top_k,
-                "; 0 or more is expected (0 is off)");
-  }
-  SLUICE_TRY(check("top-p", options.top_p, 0.f, 1.f, "1 is off"));
-  SLUICE_TRY(check("min-p", options.min_p, 0.f, 1.f, "0 is off"));
-  return check("repeat penalty", options.repeat_penalty, 0.01f, 100.f, "1 is off");
-}
 
 Sampler::Sampler(const SamplerOptions& options) : options_(options), state_(options.seed) {}
 

@@ -7,21 +7,17 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
-
 namespace sluice {
 
+// What they do stands in options.json.
 struct SamplerOptions {
-  float temperature = 0.8f;    // 0 = greedy
-  int32_t top_k = 40;          // 0 = off
-  float top_p = 0.95f;         // 1 = off
-  float min_p = 0.05f;         // 0 = off
-  float repeat_penalty = 1.f;  // 1 = off; over the last 64 tokens
+  float temperature = 1;
+  int32_t top_k = 0;
+  float top_p = 1;
+  float min_p = 0;
+  float repeat_penalty = 1;
   uint64_t seed = 0;
 };
-
-// invalid_argument for NaN, infinities and values out of range, naming the option and its range.
-Status validate(const SamplerOptions& options);
 
 class Sampler {
  public:

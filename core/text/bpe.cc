@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/format.h"
+
 namespace sluice {
 namespace {
 

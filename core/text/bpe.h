@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "gguf/gguf.h"
 #include "text/index_table.h"
 #include "text/merge.h"
 #include "text/pretokenize.h"
 #include "text/vocab.h"
-#include "weights/gguf.h"
 
 namespace sluice {
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/format.h"
 #include "base/utf8.h"
 #include "text/bpe.h"
 #include "text/special_tokens.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "gguf/gguf.h"
 #include "text/token.h"
-#include "weights/gguf.h"
 
 namespace sluice {
 

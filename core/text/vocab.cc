@@ -4,6 +4,7 @@
 #include <cfloat>
 #include <cmath>
 
+#include "base/format.h"
 #include "base/utf8.h"
 
 namespace sluice {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "gguf/gguf.h"
 #include "text/index_table.h"
 #include "text/token.h"
-#include "weights/gguf.h"
 
 namespace sluice {
 

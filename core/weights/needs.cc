@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/format.h"
 #include "quant/quant.h"
 
 namespace sluice {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "gguf/gguf.h"
 #include "quant/matrix.h"
-#include "weights/gguf.h"
 
 namespace sluice {
 

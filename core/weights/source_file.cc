@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/format.h"
+
 namespace sluice {
 namespace {
 

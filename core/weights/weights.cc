@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/format.h"
 #include "quant/quant.h"
 
 namespace sluice {

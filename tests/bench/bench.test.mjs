@@ -11,7 +11,7 @@ const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-bench-test-'));
 after(() => fs.rmSync(dir, { recursive: true }));
 
 function bench(...args) {
-  return spawnSync(process.execPath, [path.join(ROOT, 'scripts/bench.mjs'), ...args], {
+  return spawnSync(process.execPath, [path.join(ROOT, 'e2e/bench/bench.mjs'), ...args], {
     encoding: 'utf8',
   });
 }

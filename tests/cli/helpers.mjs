@@ -77,6 +77,11 @@ export function temporary(name, contents) {
   return path;
 }
 
+// A directory of the test's own, empty; gone with the others.
+export function temporaryDirectory() {
+  return mkdtempSync(join(folder, 'dir-'));
+}
+
 // A file of the bundled model with `bytes` at `place` of a tensor's data.
 export function damaged(name, tensor, place, bytes) {
   const { tensors, dataOffset } = JSON.parse(sluice(['inspect', bundled, '--json']).out);

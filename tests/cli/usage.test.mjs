@@ -130,7 +130,7 @@ const wrong = [
   [['run', '--seed', '-1'], /--seed/],
   [['run', '--seed', '18446744073709551616'], /--seed/],
   [['run', '--stop', ''], /--stop/],
-  [['run', '--kv-type', 'f64'], /f32, f16 or q8_0/],
+  [['run', '--kv-type', 'f64'], /--kv-type: f64 not in \{f32,f16,q8_0\}/],
   [['run', '--memory-budget', '5 apples'], /--memory-budget/],
   [['run', '--memory-budget', '0'], /--memory-budget/],
   [['run', '--memory-budget', '-1G'], /--memory-budget/],

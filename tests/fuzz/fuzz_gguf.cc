@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "../stream.h"
-#include "engine.h"
-#include "weights/gguf.h"
+#include "base/format.h"
+#include "engine_inside.h"
+#include "gguf/gguf.h"
 
 namespace {
 
@@ -62,7 +63,7 @@ Result<std::string> load_and_run(std::span<const uint8_t> file, const Kernels& k
   options.context_size = 16;
   options.memory_budget = 64u << 20;
   options.kernels = kernels.name;
-  options.kv_type = static_cast<KvType>(file.back() % 3);
+  options.kv_type = std::array{"f32", "f16", "q8_0"}[file.back() % 3];
   SLUICE_ASSIGN(const auto engine, Engine::create(options, file.size()));
   Stream stream(*engine);
   SLUICE_TRY(stream.push(file));

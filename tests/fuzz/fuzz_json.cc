@@ -6,7 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "engine.h"
+#include "engine_inside.h"
+#include "options.h"
 
 namespace {
 
@@ -24,7 +25,7 @@ Json written(const std::string& text) {
   return json;
 }
 
-void check_options(std::string_view text) {
+void read_options(std::string_view text) {
   if (const auto load = load_options_from_json(text)) {
     require(load->threads >= 0 && load->threads <= 64 && load->context_size <= 1u << 20);
   } else {
@@ -32,7 +33,7 @@ void check_options(std::string_view text) {
     written(error_json(load.error()));
   }
   if (const auto generate = generate_options_from_json(text)) {
-    require(validate(generate->sampler).has_value());
+    require(check_options(*generate).has_value());
     require(generate->max_tokens >= -1 && generate->top_logprobs <= 100);
     for (const std::string& stop : generate->stop) require(!stop.empty());
   } else {
@@ -65,7 +66,7 @@ void check_events(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  check_options(text);
+  read_options(text);
   check_events(text);
   return 0;
 }

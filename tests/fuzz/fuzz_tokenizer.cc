@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/format.h"
 #include "base/utf8.h"
 #include "text/tokenizer.h"
 #include "text/vocab.h"

@@ -11,9 +11,9 @@ export const WASM_DIR =
   process.env.SLUICE_WASM_DIR ??
   (fs.existsSync(path.join(BUILT, 'sluice-simd.wasm')) ? BUILT : path.join(ROOT, 'wasm/prebuilt'));
 
-export const FLAVOURS = ['simd', 'simd-mt', 'relaxed', 'relaxed-mt'];
+export const FLAVOURS = JSON.parse(fs.readFileSync(path.join(ROOT, 'wasm/flavours.json'), 'utf8'));
 /** Node 20 knows relaxed SIMD in an old form alone: those flavours are tested in the browser. */
-export const NODE_FLAVOURS = ['simd', 'simd-mt'];
+export const NODE_FLAVOURS = FLAVOURS.filter((flavour) => !flavour.startsWith('relaxed'));
 
 export const BUNDLED = path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf');
 export const PROGRAM = path.join(ROOT, 'build/release/sluice');

@@ -10,8 +10,10 @@ import { fileURLToPath } from 'node:url';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const DIST = path.join(HERE, 'dist');
-const FLAVOURS = ['simd', 'simd-mt', 'relaxed', 'relaxed-mt'];
-const PUBLIC_TYPES = new Set(['index.d.ts', 'engine.d.ts', 'errors.d.ts', 'types.d.ts']);
+const FLAVOURS = JSON.parse(fs.readFileSync(path.join(HERE, '../../wasm/flavours.json'), 'utf8'));
+const PUBLIC_TYPES = new Set(
+  ['index', 'engine', 'errors', 'option-table', 'types'].map((name) => `${name}.d.ts`),
+);
 
 if (process.argv.includes('--missing') && fs.existsSync(path.join(DIST, 'index.js')))
   process.exit(0);

@@ -1,4 +1,5 @@
 // What can be set, in which range, and how a value from outside is checked.
+import { GENERATE_RULES, LOAD_RULES } from '@sluice/engine';
 
 export interface Settings {
   temperature: number;
@@ -24,19 +25,32 @@ export interface Range {
   optional: boolean;
 }
 
+/** Of what the library takes, what is of use here. */
 export const RANGES: Readonly<Record<SettingName, Range>> = {
   temperature: { min: 0, max: 2, step: 0.01, integer: false, optional: false },
   topK: { min: 0, max: 1000, step: 1, integer: true, optional: false },
   topP: { min: 0.05, max: 1, step: 0.01, integer: false, optional: false },
   length: { min: 1, max: 4096, step: 1, integer: true, optional: false },
-  seed: { min: 0, max: Number.MAX_SAFE_INTEGER, step: 1, integer: true, optional: true },
-  threads: { min: 1, max: 64, step: 1, integer: true, optional: true },
+  seed: {
+    min: GENERATE_RULES.seed.least,
+    max: GENERATE_RULES.seed.most,
+    step: 1,
+    integer: true,
+    optional: true,
+  },
+  threads: {
+    min: LOAD_RULES.threads.least,
+    max: LOAD_RULES.threads.most,
+    step: 1,
+    integer: true,
+    optional: true,
+  },
 };
 
 export const DEFAULTS: Readonly<Settings> = {
-  temperature: 0.8,
-  topK: 40,
-  topP: 0.95,
+  temperature: GENERATE_RULES.temperature.default,
+  topK: GENERATE_RULES.topK.default,
+  topP: GENERATE_RULES.topP.default,
   length: 256,
   seed: null,
   threads: null,

@@ -2,8 +2,9 @@
 // the promises, and the guarantee that each of them is settled whatever happens to a worker.
 import { SluiceError, abortError, fromErrorData } from './errors.js';
 import { chooseFlavour, detectAbilities } from './flavours.js';
+import { LOAD_RULES } from './option-table.js';
 import {
-  loadOptionsJson,
+  coreLoadOptions,
   resolveSource,
   takeDetokenizeOptions,
   takeIds,
@@ -31,7 +32,6 @@ import type {
 } from './types.js';
 import { Workers } from './workers.js';
 
-const STALL_TIMEOUT_MS = 30_000;
 const NO_STATS: CoreStats = {
   ...NO_RUN,
   kernels: '',
@@ -152,7 +152,6 @@ export class Engine {
 
   static async #open(source: ModelSource, given: LoadOptions, probe: boolean): Promise<Engine> {
     const options = takeLoadOptions(given);
-    const json = loadOptionsJson(options);
     // A probe takes the flavour that loading takes, whose files are here or soon will be, and starts no threads.
     const choice = chooseFlavour(options.flavour, options.threads, detectAbilities(), processors());
     if (probe) choice.threads = 1;
@@ -167,12 +166,8 @@ export class Engine {
       flavour: choice.flavour,
       threads: choice.threads,
       // Without a number asked for, the core finds out how many of them decode fastest.
-      options: JSON.stringify({
-        ...(JSON.parse(json) as object),
-        threads: choice.threads,
-        tuneThreads: options.threads === undefined,
-      }),
-      stallTimeout: options.stallTimeout ?? STALL_TIMEOUT_MS,
+      options: coreLoadOptions(options, choice.threads),
+      stallTimeout: options.stallTimeout ?? LOAD_RULES.stallTimeout.default,
       onMessage: (message) => engine.#receive(message),
       onDeath: (error) => engine.#end(error),
     });

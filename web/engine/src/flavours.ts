@@ -1,6 +1,6 @@
 // Which builds of the engine this browser can run.
 import { SluiceError } from './errors.js';
-import type { Flavour } from './types.js';
+import { FLAVOURS, type Flavour } from './option-table.js';
 
 /** A module of one function () -> v128 with the given body, for asking whether the browser knows its instructions. */
 function probe(...body: number[]): Uint8Array<ArrayBuffer> {
@@ -38,9 +38,6 @@ export function detectAbilities(): Abilities {
     threads: globalThis.crossOriginIsolated === true && typeof SharedArrayBuffer === 'function',
   };
 }
-
-/** From best to least. */
-export const FLAVOURS: readonly Flavour[] = ['relaxed-mt', 'simd-mt', 'relaxed', 'simd'];
 
 export function isThreaded(flavour: Flavour): boolean {
   return flavour.endsWith('-mt');

@@ -1,5 +1,6 @@
 export { Engine } from './engine.js';
 export { SluiceError, type ErrorCode, type ErrorData } from './errors.js';
+export { GENERATE_RULES, LOAD_RULES, type Rule, type RuleKind } from './option-table.js';
 export type {
   DetokenizeOptions,
   EngineStats,

@@ -1,6 +1,12 @@
 // Options as users write them, checked and brought into the form that the core takes.
 import { SluiceError } from './errors.js';
-import { FLAVOURS } from './flavours.js';
+import {
+  CORE_LOAD_OPTIONS,
+  GENERATE_RULES,
+  LOAD_RULES,
+  type Rule,
+  type RuleKind,
+} from './option-table.js';
 import type { LoaderSource } from './protocol.js';
 import type {
   DetokenizeOptions,
@@ -43,85 +49,31 @@ function reading<T>(name: string, read: () => T): T {
   }
 }
 
-/** What an option may be, as a check and in words. */
-interface Rule {
-  takes(value: unknown): boolean;
-  expected: string;
-}
-
-function number(low: number, high: number): Rule {
-  return {
-    takes: (value) => typeof value === 'number' && value >= low && value <= high,
-    expected: `a number from ${low} to ${high}`,
-  };
-}
-
-function whole(low: number, high: number): Rule {
-  return {
-    takes: (value) => Number.isSafeInteger(value) && Number(value) >= low && Number(value) <= high,
-    expected: `a whole number from ${low} to ${high}`,
-  };
-}
-
-function oneOf(...names: string[]): Rule {
-  return {
-    takes: (value) => names.includes(value as string),
-    expected: names.map((name) => `'${name}'`).join(', '),
-  };
-}
-
-const YES_OR_NO: Rule = { takes: (value) => typeof value === 'boolean', expected: 'true or false' };
-const SIGNAL: Rule = {
+const TAKES: Record<RuleKind, (rule: Rule, value: unknown) => boolean> = {
+  whole: (rule, value) => Number.isSafeInteger(value) && inRange(rule, value as number),
+  number: (rule, value) => typeof value === 'number' && inRange(rule, value),
+  boolean: (_, value) => typeof value === 'boolean',
+  string: (_, value) => typeof value === 'string',
+  choice: ({ choices }, value) => choices?.includes(value as string) === true,
+  texts: (_, value) => typeof value === 'string' || Array.isArray(value),
+  object: (_, value) => typeof value === 'object' && value !== null,
+  function: (_, value) => typeof value === 'function',
   // A proxy of one is no AbortSignal: reading `aborted` throws.
-  takes: (value) => value instanceof AbortSignal && typeof value.aborted === 'boolean',
-  expected: 'an AbortSignal',
+  signal: (_, value) => value instanceof AbortSignal && typeof value.aborted === 'boolean',
 };
 
-const LOAD_RULES = {
-  contextSize: whole(0, 1 << 20),
-  threads: whole(1, 64),
-  kvType: oneOf('f16', 'f32', 'q8_0'),
-  memoryBudget: whole(0, Number.MAX_SAFE_INTEGER),
-  flavour: oneOf(...FLAVOURS),
-  kernels: { takes: (value) => typeof value === 'string', expected: 'the name of a kernel table' },
-  cache: { takes: (value) => value === 'none', expected: "'none' (this version has no other)" },
-  headers: {
-    takes: (value) => typeof value === 'object' && value !== null,
-    expected: 'an object of names and values, or Headers',
-  },
-  stallTimeout: {
-    takes: (value) => typeof value === 'number' && value >= 1 && value <= 0x7fffffff,
-    expected: 'milliseconds from 1 to 2147483647',
-  },
-  signal: SIGNAL,
-  onProgress: { takes: (value) => typeof value === 'function', expected: 'a function' },
-} satisfies Record<string, Rule>;
+function inRange({ least, most }: Rule, value: number): boolean {
+  return value >= (least ?? -Infinity) && value <= (most ?? Infinity);
+}
 
-const GENERATE_RULES = {
-  maxTokens: whole(0, Number.MAX_SAFE_INTEGER),
-  temperature: number(0, 100),
-  topK: whole(0, 0x7fffffff),
-  topP: number(0, 1),
-  minP: number(0, 1),
-  repeatPenalty: number(0.01, 100),
-  seed: whole(0, Number.MAX_SAFE_INTEGER),
-  stop: {
-    takes: (value) => typeof value === 'string' || Array.isArray(value),
-    expected: 'a string or an array of strings',
-  },
-  ignoreEos: YES_OR_NO,
-  special: YES_OR_NO,
-  topLogprobs: whole(0, 100),
-  signal: SIGNAL,
-} satisfies Record<string, Rule>;
-
-const TOKENIZE_RULES = { special: YES_OR_NO, signal: SIGNAL } satisfies Record<string, Rule>;
-const DETOKENIZE_RULES = { signal: SIGNAL } satisfies Record<string, Rule>;
+const { special, signal } = GENERATE_RULES;
+const TOKENIZE_RULES = { special, signal };
+const DETOKENIZE_RULES = { signal };
 const LOGITS_RULES = {
-  top: whole(0, 1000),
-  batch: whole(0, 1 << 20),
-  signal: SIGNAL,
-} satisfies Record<string, Rule>;
+  top: { kind: 'whole', expected: 'a whole number from 0 to 1000', least: 0, most: 1000 },
+  batch: { kind: 'whole', expected: 'a whole number from 0 to 1048576', least: 0, most: 1 << 20 },
+  signal,
+} as const satisfies Record<keyof LogitsOptions, Rule>;
 
 /** A copy of the options, each read once and held against its rule; what is undefined is left out. */
 function takeOptions<T extends object>(options: T, rules: Record<string, Rule>): T {
@@ -140,7 +92,7 @@ function takeOptions<T extends object>(options: T, rules: Record<string, Rule>):
   for (const [name, rule] of Object.entries(rules)) {
     const value = reading(name, () => given[name]);
     if (value === undefined) continue;
-    if (!reading(name, () => rule.takes(value))) {
+    if (!reading(name, () => TAKES[rule.kind](rule, value))) {
       throw invalid(`${name} is ${show(value)}; give ${rule.expected}, or leave it out`);
     }
     taken[name] = value;
@@ -153,14 +105,13 @@ export function takeLoadOptions(options: LoadOptions): LoadOptions {
   return takeOptions(options, LOAD_RULES);
 }
 
-/** Those of the options that are the core's, as JSON, without threads. */
-export function loadOptionsJson(options: LoadOptions): string {
-  const { contextSize, kvType, memoryBudget, kernels } = options;
-  return JSON.stringify({ contextSize, kvType, memoryBudget, kernels });
+/** Those of the options that are the core's; `threads` as chosen, and tuned where the caller named no number. */
+export function coreLoadOptions(options: LoadOptions, threads: number): string {
+  const taken = Object.fromEntries(CORE_LOAD_OPTIONS.map((name) => [name, options[name]]));
+  return JSON.stringify({ ...taken, threads, tuneThreads: options.threads === undefined });
 }
 
-const MAX_STOPS = 64;
-const MAX_STOP_BYTES = 1024;
+const { count: MAX_STOPS, most: MAX_STOP_BYTES } = GENERATE_RULES.stop;
 /** Of all stop strings together, as JSON: the core takes 64 KiB of options. */
 const MAX_STOPS_BYTES = 60 << 10;
 

@@ -1,5 +1,16 @@
 // The public types: what goes in and what comes out of the library.
 import type { ErrorData } from './errors.js';
+import type { Flavour, GenerateOptions, KvType } from './option-table.js';
+
+export type {
+  Flavour,
+  GenerateOptions,
+  KvType,
+  LoadOptions,
+  MemoryOptions,
+  ProbeOptions,
+  SourceOptions,
+} from './option-table.js';
 
 /**
  * Where a model comes from: an address (relative ones are resolved against the page's; without a user name or a
@@ -7,12 +18,6 @@ import type { ErrorData } from './errors.js';
  * caller's and must stay as they are until `ready`. Sources without a byte are `bad_file`.
  */
 export type ModelSource = string | URL | Blob | FileSystemFileHandle | ArrayBuffer;
-
-/** The four builds of the engine: with and without relaxed SIMD, with and without threads. */
-export type Flavour = 'simd' | 'simd-mt' | 'relaxed' | 'relaxed-mt';
-
-/** How keys and values are kept in memory. */
-export type KvType = 'f16' | 'f32' | 'q8_0';
 
 export interface LoadProgress {
   /** 'header' until the file is understood, then 'download' (network) or 'load' (local), at last 'ready'. */
@@ -28,70 +33,11 @@ export interface LoadProgress {
   layersTotal: number;
 }
 
-/** What concerns the fetching of a file. */
-export interface SourceOptions {
-  /** Request headers for a model behind an address (an authorization, say). */
-  headers?: Record<string, string> | Headers | undefined;
-  /** Milliseconds without a byte after which a download counts as failed. Default 30000. */
-  stallTimeout?: number | undefined;
-  signal?: AbortSignal | undefined;
-}
-
-/** What decides how much memory a model takes. */
-export interface MemoryOptions {
-  /** Tokens of context. Default: the model's own, at most 4096. */
-  contextSize?: number | undefined;
-  /** Worker threads, 1 to 64. Default: the machine's, at most 8. One where the page isn't cross-origin isolated. */
-  threads?: number | undefined;
-  /** Default 'f16'. */
-  kvType?: KvType | undefined;
-  /** Bytes that the model may take; `load` fails with `budget_too_small` when it needs more. */
-  memoryBudget?: number | undefined;
-}
-
-export interface LoadOptions extends SourceOptions, MemoryOptions {
-  /** Forces a build of the engine. Default: the best that this browser runs. */
-  flavour?: Flavour | undefined;
-  /** Forces a kernel table: 'wasm-simd', or 'wasm-relaxed' with a relaxed flavour. Default: the flavour's best. */
-  kernels?: string | undefined;
-  /** Only 'none' in this version: the browser's own HTTP cache applies. */
-  cache?: 'none' | undefined;
-  onProgress?: ((progress: LoadProgress) => void) | undefined;
-}
-
-export interface ProbeOptions extends SourceOptions, MemoryOptions {}
-
 /**
  * A prompt: a text (encoded with what the model wants in front) or token ids, taken as they are. Half of a surrogate pair
  * that stands alone in a text becomes U+FFFD.
  */
 export type Prompt = string | readonly number[];
-
-export interface GenerateOptions {
-  /** Tokens to write at most, 0 or more. Default: until the context is full. */
-  maxTokens?: number | undefined;
-  /** 0 (greedy) to 100. Default 0.8. */
-  temperature?: number | undefined;
-  /** 0 is off. Default 40. */
-  topK?: number | undefined;
-  /** 0 to 1, which is off. Default 0.95. */
-  topP?: number | undefined;
-  /** 0, which is off, to 1. Default 0.05. */
-  minP?: number | undefined;
-  /** 0.01 to 100; 1 is off. Default 1. */
-  repeatPenalty?: number | undefined;
-  /** The same seed gives the same text on every machine. Default: a random one, which `stats.seed` names. */
-  seed?: number | undefined;
-  /** Ends the text before the first of these: at most 64 well-formed texts of 1 to 1024 bytes, 60 KiB together. */
-  stop?: string | readonly string[] | undefined;
-  /** Goes on after the model's end token. */
-  ignoreEos?: boolean | undefined;
-  /** Special tokens written out in the prompt count as such. */
-  special?: boolean | undefined;
-  /** Gives with each token its n best alternatives, 0 to 100. */
-  topLogprobs?: number | undefined;
-  signal?: AbortSignal | undefined;
-}
 
 export interface Token {
   id: number;

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import {
-  loadOptionsJson,
+  coreLoadOptions,
   resolveSource,
   show,
   takeGenerateOptions,
@@ -57,27 +57,32 @@ describe('options of load', () => {
       stallTimeout: 100,
       onProgress: () => {},
     });
-    expect(JSON.parse(loadOptionsJson(options))).toEqual({
+    expect(JSON.parse(coreLoadOptions(options, 3))).toEqual({
       contextSize: 256,
       kvType: 'q8_0',
       memoryBudget: 1e9,
+      threads: 3,
+      tuneThreads: false,
     });
-    expect(loadOptionsJson(takeLoadOptions({ contextSize: undefined }))).toBe('{}');
+    expect(JSON.parse(coreLoadOptions(takeLoadOptions({ contextSize: undefined }), 2))).toEqual({
+      threads: 2,
+      tuneThreads: true,
+    });
   });
 
   it.each([
     ['cache', { cache: 'opfs' }, "cache is 'opfs'; give 'none' (this version has no other)"],
     ['sha256', { sha256: 'ab' }, "unknown option 'sha256'; the options are contextSize, "],
-    ['flavour', { flavour: 'turbo' }, "flavour is 'turbo'; give 'relaxed-mt', 'simd-mt', "],
+    ['flavour', { flavour: 'turbo' }, "flavour is 'turbo'; give relaxed-mt, simd-mt, "],
     ['threads', { threads: 0 }, 'threads is 0; give a whole number from 1 to 64'],
     ['threads', { threads: 1.5 }, 'threads is 1.5; give a whole number from 1 to 64'],
     ['threads', { threads: '4' }, "threads is '4'; give a whole number from 1 to 64"],
     ['threads', { threads: 65n }, 'threads is 65n; give a whole number from 1 to 64'],
-    ['contextSize', { contextSize: NaN }, 'contextSize is NaN; give a whole number from 0 to'],
+    ['contextSize', { contextSize: NaN }, 'contextSize is NaN; give a whole number from 1 to'],
     ['contextSize', { contextSize: { big: true } }, 'contextSize is [object Object]; give a whole'],
     ['memoryBudget', { memoryBudget: Infinity }, 'memoryBudget is Infinity; give a whole number'],
-    ['kvType', { kvType: 'f64' }, "kvType is 'f64'; give 'f16', 'f32', 'q8_0'"],
-    ['kernels', { kernels: null }, 'kernels is null; give the name of a kernel table'],
+    ['kvType', { kvType: 'f64' }, "kvType is 'f64'; give f32, f16 or q8_0"],
+    ['kernels', { kernels: null }, 'kernels is null; give a string'],
     ['headers', { headers: 'x: y' }, "headers is 'x: y'; give an object"],
     ['stallTimeout', { stallTimeout: 0 }, 'stallTimeout is 0; give milliseconds from 1 to'],
     ['stallTimeout', { stallTimeout: 'soon' }, "stallTimeout is 'soon'; give milliseconds"],
@@ -131,13 +136,13 @@ describe('options of generate', () => {
     [{ seed: null }, 'seed is null; give a whole number'],
     [{ minP: null }, 'minP is null; give a number from 0 to 1'],
     [{ topK: 1n }, 'topK is 1n; give a whole number from 0'],
-    [{ maxTokens: -1 }, 'maxTokens is -1; give a whole number from 0'],
+    [{ maxTokens: -2 }, 'maxTokens is -2; give a whole number from -1'],
     [{ repeatPenalty: 0 }, 'repeatPenalty is 0; give a number from 0.01 to 100'],
     [{ topLogprobs: 101 }, 'topLogprobs is 101; give a whole number from 0 to 100'],
     [{ ignoreEos: 'no' }, "ignoreEos is 'no'; give true or false"],
     [{ special: 1 }, 'special is 1; give true or false'],
     [{ temprature: 1 }, "unknown option 'temprature'; the options are maxTokens, temperature, "],
-    [{ stop: 5 }, 'stop is 5; give a string or an array of strings'],
+    [{ stop: 5 }, 'stop is 5; give a string or a list of strings'],
     [{ stop: '' }, 'stop holds a text of 0 bytes; give texts of 1 to 1024 bytes'],
     [{ stop: ['a', 'é'.repeat(513)] }, 'stop holds a text of 1026 bytes'],
     [{ stop: ['a', 1n] }, 'stop holds 1n; give strings'],

@@ -1,4 +1,4 @@
-#include "bandwidth.h"
+#include "bench/bandwidth.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "together.h"
+#include "bench/together.h"
 
 namespace sluice::cli {
 namespace {

@@ -1,4 +1,4 @@
-// The bench: Sluice and its peers on the same files, side by side and in turn (e2e/bench/).
+// The bench: Sluice and its peers on the same files, side by side and in turn.
 //   npm run bench -- [MODEL...] [options]
 //     MODEL             GGUF files; without one the bundled model and random weights in the shapes of real models
 //     --models a,b      of those: bundled, smollm2-135m, qwen3-0.6b, llama-3.2-1b
@@ -19,8 +19,8 @@
 //     --markdown FILE   tables
 import fs from 'node:fs';
 import path from 'node:path';
-import { Failure, interrupted, main } from './lib.mjs';
-import { build_program, build_web } from './build.mjs';
+import { Failure, interrupted, main } from '../../scripts/lib.mjs';
+import { build_program, build_web } from '../../scripts/build.mjs';
 import {
   Browser,
   chromium_lacks,
@@ -28,7 +28,7 @@ import {
   measure_sluice,
   measure_wllama,
   wllama_lacks,
-} from '../e2e/bench/chromium.mjs';
+} from './chromium.mjs';
 import {
   SHAPES,
   TYPES,
@@ -36,23 +36,12 @@ import {
   find_models,
   text_of_tokens,
   usual_tokens,
-} from '../e2e/bench/models.mjs';
-import {
-  kv_bytes_per_token,
-  llama_lacks,
-  measure_llama,
-  measure_native,
-} from '../e2e/bench/programs.mjs';
-import { check_checkout, measure_against } from '../e2e/bench/against.mjs';
-import { NETWORKS, measure_first_token } from '../e2e/bench/first_token.mjs';
-import { SIDES, describe_machine, median, summarize } from '../e2e/bench/figures.mjs';
-import {
-  against_text,
-  first_token_text,
-  markdown_of,
-  page_text,
-  text_of,
-} from '../e2e/bench/tables.mjs';
+} from './models.mjs';
+import { kv_bytes_per_token, llama_lacks, measure_llama, measure_native } from './programs.mjs';
+import { check_checkout, measure_against } from './against.mjs';
+import { NETWORKS, measure_first_token } from './first_token.mjs';
+import { SIDES, describe_machine, median, summarize } from './figures.mjs';
+import { against_text, first_token_text, markdown_of, page_text, text_of } from './tables.mjs';
 
 const FLAGS = ['--page', '--first-token', '--quick'];
 const NUMBERS = { '-p': 'p', '-n': 'n', '-r': 'r', '--depth': 'depth', '--cpu': 'cpu' };

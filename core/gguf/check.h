@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "weights/gguf.h"
+#include "gguf/gguf.h"
 
 namespace sluice {
 

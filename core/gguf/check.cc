@@ -1,9 +1,11 @@
-#include "weights/gguf_check.h"
+#include "gguf/check.h"
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "base/format.h"
 
 namespace sluice {
 namespace {

@@ -6,9 +6,10 @@
 #include <thread>
 
 #include "arguments.h"
-#include "bandwidth.h"
-#include "bench_profile.h"
-#include "compute_rate.h"
+#include "base/format.h"
+#include "bench/bandwidth.h"
+#include "bench/compute_rate.h"
+#include "bench/profile.h"
 
 namespace sluice::cli {
 namespace {
@@ -101,7 +102,7 @@ Result<double> prompt_rate(Engine& engine, std::span<const TokenId> ids) {
 // The rate of `n` tokens behind `ids`; the first one, which ends the prompt, isn't counted.
 Result<double> decode_rate(Engine& engine, std::span<const TokenId> ids, int64_t n) {
   GenerateOptions options;
-  options.sampler.temperature = 0;
+  options.temperature = 0;
   options.ignore_eos = true;
   options.max_tokens = n + 1;
   SLUICE_TRY(engine.start(ids, options));

@@ -1,7 +1,7 @@
 // How fast this machine's cores multiply with our kernels: what prompts are measured against.
 #pragma once
 
-#include "engine.h"
+#include "engine_inside.h"
 
 namespace sluice::cli {
 

@@ -1,5 +1,6 @@
-#include "bench_profile.h"
+#include "bench/profile.h"
 
+#include "base/format.h"
 #include "common.h"
 
 namespace sluice::cli {

@@ -2,7 +2,8 @@
 #include <bit>
 #include <cstring>
 
-#include "weights/gguf.h"
+#include "base/format.h"
+#include "gguf/gguf.h"
 
 namespace sluice {
 

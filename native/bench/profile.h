@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine.h"
+#include "engine_inside.h"
 
 namespace sluice::cli {
 

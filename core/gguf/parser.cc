@@ -1,15 +1,15 @@
 // The incremental parser: a cursor that always knows how many bytes its current item still needs,
 // and one step for each item that is complete.
-#include "weights/gguf.h"
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "base/aligned.h"
+#include "base/format.h"
 #include "base/utf8.h"
+#include "gguf/check.h"
+#include "gguf/gguf.h"
 #include "quant/quant.h"
-#include "weights/gguf_check.h"
 
 namespace sluice {
 namespace {

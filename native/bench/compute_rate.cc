@@ -1,10 +1,10 @@
-#include "compute_rate.h"
+#include "bench/compute_rate.h"
 
 #include <algorithm>
 #include <map>
 #include <vector>
 
-#include "together.h"
+#include "bench/together.h"
 
 namespace sluice::cli {
 namespace {

@@ -1,0 +1,238 @@
+// sluice completion: what bash, zsh and fish complete, from the options that CLI11 holds.
+#include <algorithm>
+#include <map>
+
+#include "arguments.h"
+#include "base/format.h"
+
+namespace sluice::cli {
+namespace {
+
+constexpr char kCompletionFooter[] =
+    R"(Prints the script that completes commands, options and their values.
+
+Examples:
+  sluice completion bash > ~/.local/share/bash-completion/completions/sluice
+  sluice completion zsh > ~/.zfunc/_sluice     with ~/.zfunc in $fpath
+  sluice completion fish > ~/.config/fish/completions/sluice.fish)";
+
+using Options = std::vector<const CLI::Option*>;
+
+std::vector<const CLI::App*> commands_of(const CLI::App& program) {
+  return program.get_subcommands({});
+}
+
+// "write on from a prompt"
+std::string purpose_of(const CLI::App& command) {
+  const std::string text = command.get_description();
+  return text.substr(text.find(" - ") + 3);
+}
+
+std::vector<std::string> names_of(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// The values that an option takes, with spaces between them; "" where they can't be listed.
+std::string choices_of(const CLI::Option& option) {
+  if (option.get_positional() && option.get_name(true) == "SHELL") return "bash fish zsh";
+  const std::string type = option.get_type_name();  // TYPE:{f32,f16,q8_0}
+  const size_t open = type.find('{');
+  if (open == std::string::npos) return "";
+  std::string choices = type.substr(open + 1, type.find('}', open) - open - 1);
+  std::replace(choices.begin(), choices.end(), ',', ' ');
+  return choices;
+}
+
+bool takes_file(const CLI::Option& option) { return value_of(option) == "FILE"; }
+
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : std::string(between)) + word;
+  return out;
+}
+
+// For the inside of a shell's single quotes, of all three.
+std::string within_quotes(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
+  return out;
+}
+
+std::string in_quotes(const std::string& text) { return concat("'", within_quotes(text), "'"); }
+
+// --- bash ----------------------------------------------------------------------------------------
+
+// What completes an option's value; "" for nothing.
+std::string bash_values(const CLI::Option& option) {
+  if (takes_file(option)) return "_sluice_files '*'; ";
+  const std::string choices = choices_of(option);
+  return choices.empty() ? "" : concat("_sluice_words ", in_quotes(choices), "; ");
+}
+
+std::string bash(const CLI::App& program) {
+  std::string commands, options;
+  std::map<std::string, std::vector<std::string>> values;  // what to do, behind which words
+  for (const CLI::App* command : commands_of(program)) {
+    commands += command->get_name() + " ";
+    std::string all, positional;
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->get_positional()) positional += choices_of(*option);
+      for (const std::string& name : names_of(*option)) {
+        all += name + " ";
+        if (option->get_items_expected_min() > 0)
+          values[bash_values(*option)].push_back(in_quotes(command->get_name() + " " + name));
+      }
+    }
+    options += concat("    ", command->get_name(), ") options=", in_quotes(all),
+                      "; words=", in_quotes(positional), " ;;\n");
+  }
+  std::string cases;
+  for (const auto& [action, words] : values)
+    cases += concat("    ", joined(words, " | "), ") ", action, "return ;;\n");
+  return concat(R"(# bash completion of sluice, written by: sluice completion bash
+_sluice_files() {
+  compopt -o filenames
+  mapfile -t COMPREPLY < <(compgen -f -X "!$1" -- "$cur"; compgen -d -- "$cur")
+}
+_sluice_words() {
+  COMPREPLY=($(compgen -W "$1" -- "$cur"))
+}
+_sluice() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} options words
+  if (( COMP_CWORD == 1 )); then
+    COMPREPLY=($(compgen -W ')",
+                commands, R"(--help --version' -- "$cur"))
+    return
+  fi
+  case "${COMP_WORDS[1]} $prev" in
+)",
+                cases, R"(  esac
+  case "${COMP_WORDS[1]}" in
+)",
+                options, R"(    *) return ;;
+  esac
+  if [[ $cur == -* ]]; then
+    _sluice_words "$options"
+  elif [[ -n $words ]]; then
+    _sluice_words "$words"
+  else
+    _sluice_files '*.gguf'
+  fi
+}
+complete -F _sluice sluice
+)");
+}
+
+// --- zsh -----------------------------------------------------------------------------------------
+
+// A text within an _arguments specification.
+std::string zsh_text(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return within_quotes(out);
+}
+
+std::string zsh_values(const CLI::Option& option) {
+  if (takes_file(option)) return option.get_positional() ? "_files -g \"*.gguf(-.)\"" : "_files";
+  const std::string choices = choices_of(option);
+  return choices.empty() ? " " : concat("(", choices, ")");
+}
+
+std::string zsh(const CLI::App& program) {
+  std::string commands, cases;
+  for (const CLI::App* command : commands_of(program)) {
+    commands +=
+        concat("    ", in_quotes(concat(command->get_name(), ":", purpose_of(*command))), "\n");
+    std::string specs;
+    int position = 0;
+    for (const CLI::Option* option : command->get_options()) {
+      const std::string value = value_of(*option);
+      const std::string behind = value.empty() ? "" : concat(":", value, ":", zsh_values(*option));
+      const std::string text = zsh_text(option->get_description());
+      if (option->get_positional()) {
+        specs += concat(" \\\n        '", ++position, behind, "'");
+        continue;
+      }
+      const std::vector<std::string> names = names_of(*option);
+      const bool repeats = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+      const std::string others = repeats ? "*" : concat("(", joined(names, " "), ")");
+      for (const std::string& name : names)
+        specs += concat(" \\\n        '", others, name, "[", text, "]", behind, "'");
+    }
+    cases += concat("      ", command->get_name(), ")\n        _arguments -S", specs, " ;;\n");
+  }
+  return concat(R"(#compdef sluice
+# zsh completion of sluice, written by: sluice completion zsh
+_sluice() {
+  local -a commands=(
+)",
+                commands, R"(  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    return
+  fi
+  shift words
+  (( CURRENT-- ))
+  case $words[1] in
+)",
+                cases, R"(  esac
+}
+if [[ $funcstack[1] == _sluice ]]; then _sluice "$@"; else compdef _sluice sluice; fi
+)");
+}
+
+// --- fish ----------------------------------------------------------------------------------------
+
+std::string fish(const CLI::App& program) {
+  std::string out = R"(# fish completion of sluice, written by: sluice completion fish
+complete -c sluice -f
+complete -c sluice -n __fish_use_subcommand -s h -l help -d 'this help'
+complete -c sluice -n __fish_use_subcommand -s v -l version -d 'the version'
+)";
+  for (const CLI::App* command : commands_of(program)) {
+    out += concat("complete -c sluice -n __fish_use_subcommand -a ", command->get_name(), " -d ",
+                  in_quotes(purpose_of(*command)), "\n");
+    for (const CLI::Option* option : command->get_options()) {
+      std::string line =
+          concat("complete -c sluice -n '__fish_seen_subcommand_from ", command->get_name(), "'");
+      for (const std::string& name : option->get_snames()) line += " -s " + name;
+      for (const std::string& name : option->get_lnames()) line += " -l " + name;
+      const std::string choices = choices_of(*option);
+      if (!choices.empty()) {
+        line += concat(option->get_positional() ? " -a " : " -x -a ", in_quotes(choices));
+      } else if (takes_file(*option)) {
+        line += option->get_positional() ? " -k -a '(__fish_complete_suffix .gguf)'" : " -r -F";
+      } else if (option->get_positional()) {
+        continue;
+      } else if (option->get_items_expected_min() > 0) {
+        line += " -x";
+      }
+      out += concat(line, " -d ", in_quotes(option->get_description()), "\n");
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_completion(CLI::App& program, int& status) {
+  CLI::App* app =
+      add_command(program, "completion", "print a script of completions", kCompletionFooter);
+  auto shell = std::make_shared<std::string>();
+  app->add_option("SHELL", *shell, "bash, zsh or fish")
+      ->type_name("NAME")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  app->callback([&program, shell, &status] {
+    write_out(*shell == "bash" ? bash(program) : *shell == "zsh" ? zsh(program) : fish(program));
+    status = kDone;
+  });
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,333 @@
+// Writes what core/options.json and wasm/flavours.json say to where it is used: the fields of LoadOptions and
+// GenerateOptions in core/engine.h, their rows in core/option_rows.inc, the program's flags in native/option_flags.inc,
+// the library's types and rules in
+// web/engine/src/option-table.ts, and the tables of web/engine/README.md.
+//   node scripts/options.mjs           writes
+//   node scripts/options.mjs --check   fails where something would change (npm run lint does this)
+//
+// An option has: name (in JSON and in the library), type (in C++, or a word of TYPES), least and most (of the number,
+// or of a text's bytes), default or `otherwise` (what happens without it, in words), help (in all places). For the
+// program: flags, value (the word behind the flag), group. `interface`: of the library's types; null: the core's alone.
+import fs from 'node:fs';
+import path from 'node:path';
+import { Failure, ROOT, is_program, main, read_json } from './lib.mjs';
+
+const COLUMNS = 100;
+const table = read_json(path.join(ROOT, 'core/options.json'));
+const flavours = read_json(path.join(ROOT, 'wasm/flavours.json'));
+
+const list_of = (names) => `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+
+/** By type: `cpp` (where the core has it), `ts`, the `kind` of the library's rule, `expected` in words. */
+const TYPES = {
+  bool: { cpp: 'bool', ts: 'boolean', kind: 'boolean', expected: () => 'true or false' },
+  float: { cpp: 'float', ts: 'number', kind: 'number', expected: (o) => `a number ${range_of(o)}` },
+  number: {
+    ts: 'number',
+    kind: 'number',
+    expected: (o) => `${o.unit ?? 'a number'} ${range_of(o)}`,
+  },
+  string: { cpp: 'std::string', ts: 'string', kind: 'string', expected: () => 'a string' },
+  choice: { cpp: 'std::string', kind: 'choice', expected: (o) => list_of(o.choices) },
+  texts: {
+    cpp: 'std::vector<std::string>',
+    ts: 'string | readonly string[]',
+    kind: 'texts',
+    expected: () => 'a string or a list of strings',
+  },
+  flavour: { ts: 'Flavour', kind: 'choice', expected: () => list_of(flavours) },
+  cache: { ts: "'none'", kind: 'choice', expected: () => "'none' (this version has no other)" },
+  headers: {
+    ts: 'Record<string, string> | Headers',
+    kind: 'object',
+    expected: () => 'an object of names and values, or Headers',
+  },
+  signal: { ts: 'AbortSignal', kind: 'signal', expected: () => 'an AbortSignal' },
+  progress: {
+    ts: '((progress: LoadProgress) => void)',
+    kind: 'function',
+    expected: () => 'a function',
+  },
+};
+
+const WHOLE = /^(std::optional<)?u?int\d+_t>?$/;
+function type_of(option) {
+  if (WHOLE.test(option.type)) {
+    return {
+      cpp: option.type,
+      ts: 'number',
+      kind: 'whole',
+      expected: (o) => `a whole number ${range_of(o)}`,
+    };
+  }
+  const type = TYPES[option.type];
+  if (type === undefined) throw new Failure(`core/options.json: no type ${option.type}`);
+  return { ...type, ts: type.ts ?? option.alias };
+}
+
+function range_of({ least, most }) {
+  return `from ${least} to ${most === 2 ** 64 ? '2^64 - 1' : most}`;
+}
+
+/** The range as people read it, where it tells them something. */
+function limits_of(option) {
+  if (option.type === 'cache') return '';
+  if (type_of(option).kind === 'choice') return type_of(option).expected(option);
+  if (option.type === 'texts')
+    return `at most ${option.count}, each of ${option.least} to ${option.most} bytes`;
+  const told = option.least !== undefined && option.most < 2 ** 31 - 1;
+  return told ? `${option.least} to ${option.most}` : '';
+}
+
+function default_of(option) {
+  if (option.otherwise !== undefined) return option.otherwise;
+  return option.default === undefined || option.default === false ? '' : String(option.default);
+}
+
+const joined = (...parts) => parts.filter((part) => part !== '').join('; ');
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
+
+// --- C++ -----------------------------------------------------------------------------------------
+
+const field_of = (name) => name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
+
+function wrapped(text, indent) {
+  const lines = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > COLUMNS)
+      lines.push(`${indent}${word}`);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines.join('\n');
+}
+
+function cpp_default(option, type) {
+  if (type.cpp === 'float')
+    return `${Number.isInteger(option.default) ? `${option.default}.` : option.default}f`;
+  if (type.cpp === 'std::string') return option.default === undefined ? '' : `"${option.default}"`;
+  return String(option.default ?? (type.kind === 'whole' ? 0 : ''));
+}
+
+function cpp_field(option) {
+  const type = type_of(option);
+  const plain = !/^std::(optional|vector)/.test(type.cpp);
+  const value = plain ? cpp_default(option, type) : '';
+  const without = { 'std::string': '""', float: '', bool: '' }[type.cpp] ?? (plain ? '0' : '');
+  const otherwise =
+    option.otherwise === undefined || without === '' ? '' : `${without}: ${option.otherwise}`;
+  const text = joined(option.help, limits_of(option), otherwise);
+  return `${wrapped(sentence(text), '  // ')}\n  ${type.cpp} ${field_of(option.name)}${value === '' ? '' : ` = ${value}`};`;
+}
+
+const cpp_text = (value) => JSON.stringify(value ?? '');
+
+function cpp_row(option) {
+  const type = type_of(option);
+  const members = [
+    `.name = ${cpp_text(option.name)}`,
+    `.expected = ${cpp_text(type.expected(option))}`,
+    ...(option.least === undefined
+      ? []
+      : [`.least = ${option.least}`, `.most = ${cpp_number(option.most)}`]),
+    ...(option.count === undefined ? [] : [`.count = ${option.count}`]),
+    ...(option.otherwise !== undefined && type.kind === 'whole' ? ['.zero_is_none = true'] : []),
+    ...(option.choices === undefined ? [] : [`.choices = ${cpp_text(option.choices.join(' '))}`]),
+  ];
+  return `    {${members.join(',\n     ')}},`;
+}
+
+const cpp_number = (value) => (value === 2 ** 64 ? '0x1p64' : String(value));
+
+function cpp_rows() {
+  const functions = Object.entries({ load: 'LoadOptions', generate: 'GenerateOptions' }).map(
+    ([kind, struct]) =>
+      `inline constexpr OptionRow k${struct}[] = {\n${in_core(kind).map(cpp_row).join('\n')}\n};\n\n` +
+      `template <typename Options, typename Visit>\n` +
+      `requires std::same_as<std::remove_const_t<Options>, ${struct}>\n` +
+      `void each_option(Options& options, Visit visit) {\n` +
+      in_core(kind)
+        .map(({ name }, i) => `  visit(k${struct}[${i}], options.${field_of(name)});\n`)
+        .join('') +
+      `}\n`,
+  );
+  return `// Written by scripts/options.mjs from options.json.\n${functions.join('\n')}`;
+}
+
+/** What the program alone needs of an option. */
+function cpp_flags() {
+  const rows = Object.values(table)
+    .flat()
+    .filter((option) => option.flags !== undefined)
+    .map((option) => {
+      const unset = default_of(option);
+      const help = `${joined(option.help, limits_of(option))}${unset === '' ? '' : ` (default ${unset})`}`;
+      const texts = [option.name, option.flags, option.value, option.group, help].map(cpp_text);
+      return `    {${texts.join(', ')}},`;
+    });
+  return (
+    '// Written by scripts/options.mjs from core/options.json.\n' +
+    `constexpr OptionFlags kOptionFlags[] = {\n${rows.join('\n')}\n};\n`
+  );
+}
+
+const in_core = (kind) => table[kind].filter((option) => type_of(option).cpp !== undefined);
+const in_library = (kind) => table[kind].filter((option) => option.interface !== null);
+
+// --- TypeScript ----------------------------------------------------------------------------------
+
+function ts_interface(name, heritage, options) {
+  const lines = options.map((option) => {
+    const unset = default_of(option);
+    const text = joined(option.help, limits_of(option));
+    const doc = `${sentence(text)}${unset === '' ? '' : ` Default: ${unset}.`}`;
+    return `  /** ${doc} */\n  ${option.name}?: ${type_of(option).ts} | undefined;`;
+  });
+  return `${heritage.doc ?? ''}export interface ${name}${heritage.of ?? ''} {\n${lines.join('\n')}\n}\n`;
+}
+
+function ts_rule(option) {
+  const type = type_of(option);
+  const most =
+    option.most === undefined ? undefined : Math.min(option.most, Number.MAX_SAFE_INTEGER);
+  const choices =
+    option.type === 'flavour' ? flavours : option.type === 'cache' ? ['none'] : option.choices;
+  return `  ${option.name}: ${JSON.stringify({
+    kind: type.kind,
+    expected: type.expected({ ...option, most }),
+    least: option.least,
+    most,
+    count: option.count,
+    choices,
+    default: type.kind === 'number' || type.kind === 'whole' ? option.default : undefined,
+  })},`;
+}
+
+const kinds = () => [...new Set([...Object.values(TYPES).map((type) => type.kind), 'whole'])];
+
+function ts_table() {
+  const of = (name) => in_library('load').filter((option) => option.interface === name);
+  const quoted = (names) => names.map((name) => `'${name}'`);
+  const kv_type = table.load.find((option) => option.name === 'kvType');
+  return `// Written by scripts/options.mjs from core/options.json and wasm/flavours.json.
+import type { LoadProgress } from './types.js';
+
+/** The four builds of the engine: with and without relaxed SIMD, with and without threads. */
+export type Flavour = ${quoted(flavours).join(' | ')};
+
+/** From best to least. */
+export const FLAVOURS: readonly Flavour[] = [${quoted(flavours).join(', ')}];
+
+/** How keys and values are kept in memory. */
+export type KvType = ${quoted(kv_type.choices).join(' | ')};
+
+${ts_interface('SourceOptions', { doc: '/** What concerns the fetching of a file. */\n' }, of('SourceOptions'))}
+${ts_interface('MemoryOptions', { doc: '/** What decides how much memory a model takes. */\n' }, of('MemoryOptions'))}
+${ts_interface('LoadOptions', { of: ' extends SourceOptions, MemoryOptions' }, of('LoadOptions'))}
+export interface ProbeOptions extends SourceOptions, MemoryOptions {}
+
+${ts_interface('GenerateOptions', {}, in_library('generate'))}
+export type RuleKind = ${quoted(kinds()).join(' | ')};
+
+/** What an option may be. */
+export interface Rule {
+  readonly kind: RuleKind;
+  /** In words. */
+  readonly expected: string;
+  /** Of a number, or of a text's bytes. */
+  readonly least?: number;
+  readonly most?: number;
+  /** Texts at most. */
+  readonly count?: number;
+  readonly choices?: readonly string[];
+  readonly default?: number;
+}
+
+export const LOAD_RULES = {
+${in_library('load').map(ts_rule).join('\n')}
+} as const satisfies Record<keyof LoadOptions, Rule>;
+
+/** Those of them that the core takes. */
+export const CORE_LOAD_OPTIONS = [${quoted(
+    in_library('load')
+      .filter((o) => type_of(o).cpp)
+      .map((o) => o.name),
+  ).join(', ')}] as const;
+
+export const GENERATE_RULES = {
+${in_library('generate').map(ts_rule).join('\n')}
+} as const satisfies Record<keyof GenerateOptions, Rule>;
+`;
+}
+
+// --- documents -----------------------------------------------------------------------------------
+
+function md_table(kind) {
+  const rows = in_library(kind).map((option) => {
+    const unset = default_of(option);
+    const cell = joined(option.help, limits_of(option), unset === '' ? '' : `default ${unset}`);
+    return `| \`${option.name}\` | ${cell.replaceAll('|', '\\|')} |`;
+  });
+  return `| option | |\n| --- | --- |\n${rows.join('\n')}\n`;
+}
+
+// --- writing -------------------------------------------------------------------------------------
+
+/** The whole text of a file with `text` between the lines that hold `begin` and `end`, which stay. */
+function replaced(file, whole, begin, end, text) {
+  const from = whole.indexOf('\n', whole.indexOf(begin)) + 1;
+  const to = whole.lastIndexOf('\n', whole.indexOf(end, from)) + 1;
+  if (!whole.includes(begin) || to < from)
+    throw new Failure(`${file} has no '${begin}' .. '${end}'`);
+  return whole.slice(0, from) + text + whole.slice(to);
+}
+
+async function written() {
+  const prettier = await import('prettier');
+  const config = await prettier.resolveConfig(path.join(ROOT, 'package.json'));
+  const fields = (kind) => `${in_core(kind).map(cpp_field).join('\n')}\n`;
+  const files = new Map();
+  const region = (file, begin, end, text) => {
+    const whole = files.get(file) ?? fs.readFileSync(path.join(ROOT, file), 'utf8');
+    files.set(file, replaced(file, whole, begin, end, text));
+  };
+  for (const kind of ['load', 'generate']) {
+    region(
+      'core/engine.h',
+      `// The ${kind} options of options.json.`,
+      `// (The end of the ${kind} options.)`,
+      fields(kind),
+    );
+    region(
+      'web/engine/README.md',
+      `<!-- ${kind} options -->`,
+      `<!-- (${kind} options) -->`,
+      `\n${md_table(kind)}\n`,
+    );
+  }
+  files.set('core/option_rows.inc', cpp_rows());
+  files.set('native/option_flags.inc', cpp_flags());
+  files.set(
+    'web/engine/src/option-table.ts',
+    await prettier.format(ts_table(), { ...config, parser: 'typescript' }),
+  );
+  return files;
+}
+
+if (is_program(import.meta.url)) {
+  main(async () => {
+    const check = process.argv.includes('--check');
+    const stale = [];
+    for (const [file, text] of await written()) {
+      const at = path.join(ROOT, file);
+      if (fs.existsSync(at) && fs.readFileSync(at, 'utf8') === text) continue;
+      stale.push(file);
+      if (!check) fs.writeFileSync(at, text);
+    }
+    if (check && stale.length > 0)
+      throw new Failure(
+        `${stale.join(', ')}: not as core/options.json says; run node scripts/options.mjs`,
+      );
+    for (const file of stale) console.log(`wrote ${file}`);
+  });
+}

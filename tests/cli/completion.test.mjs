@@ -1,0 +1,150 @@
+// What bash, zsh and fish complete, asked of these shells themselves on a pseudo-terminal, and the manual page.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { program, shell, sluice, temporaryDirectory } from './helpers.mjs';
+
+const PATIENCE_MS = 60_000;
+const there = (name) => shell(`command -v ${name}`).status === 0;
+const lacks = (...names) => {
+  const missing = names.find((name) => !there(name));
+  return missing !== undefined && `needs ${missing}: node scripts/setup.mjs shells installs it`;
+};
+
+/** A directory with the model of the completions, and what a shell is told first. */
+function prepared(name, first) {
+  const dir = temporaryDirectory();
+  fs.writeFileSync(path.join(dir, 'tiny model.gguf'), '');
+  fs.writeFileSync(path.join(dir, 'prompt.txt'), '');
+  fs.writeFileSync(path.join(dir, 'completion'), sluice(['completion', name]).out);
+  fs.writeFileSync(path.join(dir, 'first'), first);
+  return dir;
+}
+
+/**
+ * Types into an interactive shell, each of `keys` once the shell has shown what stands before it, and gives all that
+ * the terminal has shown when `until` stands there.
+ */
+function type(command, dir, keys) {
+  return new Promise((resolve, reject) => {
+    const terminal = spawn('script', ['-qec', command, '/dev/null'], {
+      cwd: dir,
+      env: {
+        ...process.env,
+        PATH: `${path.dirname(program)}:${process.env.PATH}`,
+        HOME: dir,
+        TERM: 'xterm',
+      },
+    });
+    let shown = '';
+    let looked = 0;
+    const give_up = setTimeout(() => terminal.kill('SIGKILL'), PATIENCE_MS);
+    terminal.stdout.on('data', (bytes) => {
+      shown += bytes;
+      while (keys.length > 0) {
+        const [until, text] = keys[0];
+        const at = shown.slice(looked).search(until);
+        if (at < 0) return;
+        looked = shown.length;
+        keys.shift();
+        if (text === null) terminal.kill('SIGKILL');
+        else terminal.stdin.write(text);
+      }
+    });
+    terminal.on('error', reject);
+    terminal.on('close', () => {
+      clearTimeout(give_up);
+      if (keys.length === 0) resolve(shown);
+      else reject(new Error(`${keys[0][0]} was never shown, but:\n${shown}`));
+    });
+  });
+}
+
+const SHELLS = {
+  bash: {
+    first: 'bind "set enable-bracketed-paste off"; PS1="ready> "; source ./completion\n',
+    command: 'bash --noprofile --rcfile ./first -i',
+  },
+  zsh: {
+    first:
+      'PS1="ready> "; unsetopt zle_bracketed_paste 2> /dev/null; autoload -U compinit; compinit -u -D; source ./completion\n',
+    command: 'ZDOTDIR=. zsh -i',
+  },
+};
+
+for (const [name, { first, command }] of Object.entries(SHELLS)) {
+  describe(`${name} completes`, { skip: lacks('script', name) }, () => {
+    const completes = (what, typed, found) =>
+      it(what, async () => {
+        const dir = prepared(name, first);
+        if (name === 'zsh') fs.renameSync(path.join(dir, 'first'), path.join(dir, '.zshrc'));
+        await type(command, dir, [
+          [/ready> /, `${typed}\t`],
+          [found, null],
+        ]);
+      });
+    completes('commands', 'sluice tok', /sluice tok\S*enize/);
+    completes('options', 'sluice run --repeat-p', /enalty/);
+    completes('the values of an option', 'sluice run --kv-type q', /8_0/);
+    completes('models', 'sluice run ti', /ny\\ model\.gguf/);
+    completes('files', 'sluice run -f pro', /mpt\.txt/);
+    completes('shells', 'sluice completion fi', /sh/);
+  });
+}
+
+describe('fish completes', { skip: lacks('fish') }, () => {
+  const completed = (line) => {
+    const dir = prepared('fish', '');
+    const { out, err, status } = shell(
+      `cd '${dir}'; HOME='${dir}' fish --no-config -c 'source ./completion; complete -C "${line}"'`,
+    );
+    assert.equal(status, 0, err);
+    return out
+      .split('\n')
+      .map((row) => row.split('\t')[0])
+      .filter((row) => row !== '');
+  };
+  it('commands', () => assert.deepEqual(completed('sluice tok'), ['tokenize']));
+  it('options', () => assert.deepEqual(completed('sluice run --repeat-p'), ['--repeat-penalty']));
+  it('the values of an option', () =>
+    assert.deepEqual(completed('sluice run --kv-type '), ['f16', 'f32', 'q8_0']));
+  it('models', () => assert.deepEqual(completed('sluice run ti'), ['tiny model.gguf']));
+  it('files', () => assert.deepEqual(completed('sluice run -f pro'), ['prompt.txt']));
+  it('shells', () => assert.deepEqual(completed('sluice completion '), ['bash', 'fish', 'zsh']));
+});
+
+describe('sluice completion and sluice man', () => {
+  it('name every option of every command', () => {
+    const texts = ['bash', 'zsh', 'fish'].map((name) => sluice(['completion', name]).out);
+    const page = sluice(['man']).out.replaceAll('\\-', '-');
+    for (const command of ['run', 'inspect', 'tokenize', 'logits', 'bench']) {
+      const names = sluice([command, '--help']).out.matchAll(/^ {2}(?:-\w, )?--([\w-]+)/gm);
+      for (const [, name] of names) {
+        for (const text of [...texts, page]) assert.ok(text.includes(name), `${command} --${name}`);
+      }
+    }
+  });
+  it('refuse what is no shell', () => {
+    const { status, err } = sluice(['completion', 'tcsh']);
+    assert.equal(status, 2);
+    assert.match(err, /tcsh not in \{bash,zsh,fish\}/);
+  });
+  it('the page is well-formed', { skip: lacks('mandoc') }, () => {
+    const dir = temporaryDirectory();
+    fs.writeFileSync(path.join(dir, 'sluice.1'), sluice(['man']).out);
+    const { status, out } = shell(`mandoc -T lint -W error '${dir}/sluice.1'`);
+    assert.equal(status, 0, out);
+    const page = shell(`mandoc -T utf8 '${dir}/sluice.1' | col -b`).out;
+    for (const part of [
+      'NAME',
+      'SYNOPSIS',
+      'COMMANDS',
+      'EXIT STATUS',
+      'ENVIRONMENT',
+      '--kv-type TYPE',
+    ])
+      assert.ok(page.includes(part), part);
+  });
+});

@@ -1,0 +1,189 @@
+// Written by scripts/options.mjs from core/options.json and wasm/flavours.json.
+import type { LoadProgress } from './types.js';
+
+/** The four builds of the engine: with and without relaxed SIMD, with and without threads. */
+export type Flavour = 'relaxed-mt' | 'simd-mt' | 'relaxed' | 'simd';
+
+/** From best to least. */
+export const FLAVOURS: readonly Flavour[] = ['relaxed-mt', 'simd-mt', 'relaxed', 'simd'];
+
+/** How keys and values are kept in memory. */
+export type KvType = 'f32' | 'f16' | 'q8_0';
+
+/** What concerns the fetching of a file. */
+export interface SourceOptions {
+  /** Request headers for a model behind an address, such as an authorization. Default: none. */
+  headers?: Record<string, string> | Headers | undefined;
+  /** Milliseconds without a byte after which a download counts as failed. Default: 30000. */
+  stallTimeout?: number | undefined;
+  /** Ends the loading, as long as `ready` is pending. */
+  signal?: AbortSignal | undefined;
+}
+
+/** What decides how much memory a model takes. */
+export interface MemoryOptions {
+  /** Tokens that prompt and answer may have together; 1 to 1048576. Default: the model's own, at most 4096. */
+  contextSize?: number | undefined;
+  /** Worker threads; 1 to 64. Default: one for each core, at most 8, or fewer where they decode faster. */
+  threads?: number | undefined;
+  /** What the KV cache holds; f32, f16 or q8_0. Default: f16. */
+  kvType?: KvType | undefined;
+  /** Memory that the model may take; where it needs more, loading fails at once with budget_too_small. Default: what the machine has. */
+  memoryBudget?: number | undefined;
+}
+
+export interface LoadOptions extends SourceOptions, MemoryOptions {
+  /** The build of the engine to use; relaxed-mt, simd-mt, relaxed or simd. Default: the best that this browser runs. */
+  flavour?: Flavour | undefined;
+  /** The kernel table to use, by name: in a browser 'wasm-simd', or 'wasm-relaxed' with a relaxed flavour. Default: the best that runs here. */
+  kernels?: string | undefined;
+  /** Where the model is kept: only 'none' in this version, so the browser's own HTTP cache applies. Default: none. */
+  cache?: 'none' | undefined;
+  /** Called with {phase, loaded, total, bytesPerSecond, source, layersReady, layersTotal}. */
+  onProgress?: ((progress: LoadProgress) => void) | undefined;
+}
+
+export interface ProbeOptions extends SourceOptions, MemoryOptions {}
+
+export interface GenerateOptions {
+  /** Tokens to write at most; -1: until the text or the context ends. Default: -1. */
+  maxTokens?: number | undefined;
+  /** How even the odds are; 0 takes the likeliest token; 0 to 100. Default: 0.8. */
+  temperature?: number | undefined;
+  /** Choose among the K likeliest tokens; 0: all. Default: 40. */
+  topK?: number | undefined;
+  /** Choose among the likeliest that make up P together; 1: all; 0 to 1. Default: 0.95. */
+  topP?: number | undefined;
+  /** Leave out tokens less likely than P times the likeliest; 0: none; 0 to 1. Default: 0.05. */
+  minP?: number | undefined;
+  /** Divides the odds of the last 64 tokens; 1: off; 0.01 to 100. Default: 1. */
+  repeatPenalty?: number | undefined;
+  /** The same seed gives the same text on every machine. Default: a random one, which the stats name. */
+  seed?: number | undefined;
+  /** Ends the text before this one; several may be given; at most 64, each of 1 to 1024 bytes. Default: none. */
+  stop?: string | readonly string[] | undefined;
+  /** Go on where the model would end. */
+  ignoreEos?: boolean | undefined;
+  /** Special tokens written out in the text count as such. */
+  special?: boolean | undefined;
+  /** Gives with each token the N likeliest ones (the program with --json); 0 to 100. Default: 0. */
+  topLogprobs?: number | undefined;
+  /** Ends the text. */
+  signal?: AbortSignal | undefined;
+}
+
+export type RuleKind =
+  'boolean' | 'number' | 'string' | 'choice' | 'texts' | 'object' | 'signal' | 'function' | 'whole';
+
+/** What an option may be. */
+export interface Rule {
+  readonly kind: RuleKind;
+  /** In words. */
+  readonly expected: string;
+  /** Of a number, or of a text's bytes. */
+  readonly least?: number;
+  readonly most?: number;
+  /** Texts at most. */
+  readonly count?: number;
+  readonly choices?: readonly string[];
+  readonly default?: number;
+}
+
+export const LOAD_RULES = {
+  contextSize: {
+    kind: 'whole',
+    expected: 'a whole number from 1 to 1048576',
+    least: 1,
+    most: 1048576,
+  },
+  threads: { kind: 'whole', expected: 'a whole number from 1 to 64', least: 1, most: 64 },
+  kvType: { kind: 'choice', expected: 'f32, f16 or q8_0', choices: ['f32', 'f16', 'q8_0'] },
+  memoryBudget: {
+    kind: 'whole',
+    expected: 'a whole number from 1 to 9007199254740991',
+    least: 1,
+    most: 9007199254740991,
+  },
+  flavour: {
+    kind: 'choice',
+    expected: 'relaxed-mt, simd-mt, relaxed or simd',
+    choices: ['relaxed-mt', 'simd-mt', 'relaxed', 'simd'],
+  },
+  kernels: { kind: 'string', expected: 'a string' },
+  cache: { kind: 'choice', expected: "'none' (this version has no other)", choices: ['none'] },
+  headers: { kind: 'object', expected: 'an object of names and values, or Headers' },
+  stallTimeout: {
+    kind: 'number',
+    expected: 'milliseconds from 1 to 2147483647',
+    least: 1,
+    most: 2147483647,
+    default: 30000,
+  },
+  signal: { kind: 'signal', expected: 'an AbortSignal' },
+  onProgress: { kind: 'function', expected: 'a function' },
+} as const satisfies Record<keyof LoadOptions, Rule>;
+
+/** Those of them that the core takes. */
+export const CORE_LOAD_OPTIONS = [
+  'contextSize',
+  'threads',
+  'kvType',
+  'memoryBudget',
+  'kernels',
+] as const;
+
+export const GENERATE_RULES = {
+  maxTokens: {
+    kind: 'whole',
+    expected: 'a whole number from -1 to 9007199254740991',
+    least: -1,
+    most: 9007199254740991,
+    default: -1,
+  },
+  temperature: {
+    kind: 'number',
+    expected: 'a number from 0 to 100',
+    least: 0,
+    most: 100,
+    default: 0.8,
+  },
+  topK: {
+    kind: 'whole',
+    expected: 'a whole number from 0 to 2147483647',
+    least: 0,
+    most: 2147483647,
+    default: 40,
+  },
+  topP: { kind: 'number', expected: 'a number from 0 to 1', least: 0, most: 1, default: 0.95 },
+  minP: { kind: 'number', expected: 'a number from 0 to 1', least: 0, most: 1, default: 0.05 },
+  repeatPenalty: {
+    kind: 'number',
+    expected: 'a number from 0.01 to 100',
+    least: 0.01,
+    most: 100,
+    default: 1,
+  },
+  seed: {
+    kind: 'whole',
+    expected: 'a whole number from 0 to 9007199254740991',
+    least: 0,
+    most: 9007199254740991,
+  },
+  stop: {
+    kind: 'texts',
+    expected: 'a string or a list of strings',
+    least: 1,
+    most: 1024,
+    count: 64,
+  },
+  ignoreEos: { kind: 'boolean', expected: 'true or false' },
+  special: { kind: 'boolean', expected: 'true or false' },
+  topLogprobs: {
+    kind: 'whole',
+    expected: 'a whole number from 0 to 100',
+    least: 0,
+    most: 100,
+    default: 0,
+  },
+  signal: { kind: 'signal', expected: 'an AbortSignal' },
+} as const satisfies Record<keyof GenerateOptions, Rule>;
