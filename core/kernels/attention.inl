@@ -307,7 +307,7 @@ void attend_typed(const Attend& a) {
   // The first tokens may see nothing of this chunk yet, the last ones nothing any more.
   const int blind = a.n_visible > 0 ? 0 : 1 - a.n_visible;
   const int past = kKvChunk - larger(a.n_before, 0);
-  for_token_tiles<kAttendQueries>(
+  for_tiles<kAttendQueries>(
       blind * a.n_heads, (past < a.n_tokens ? past : a.n_tokens) * a.n_heads,
       [&]<int kQueries>(int query) { attend_queries<kType, kQueries>(a, query); });
 }

@@ -19,73 +19,21 @@ constexpr int kVectorBytes = 32;
 inline H multiply_pairs(I codes, I acts) {
   return as<H>(_mm256_maddubs_epi16(as<__m256i>(codes), as<__m256i>(acts)));
 }
-// sum + products, now: g++ would gather the additions of a block at its end, and spill.
+template <int16_t kFactor>
+inline I add_pairs(H sums) {
+  return as<I>(_mm256_madd_epi16(as<__m256i>(sums), _mm256_set1_epi16(kFactor)));
+}
+// g++ would move the additions of a block to its end, and spill the products.
 inline void add_now(H& sum, H products) {
   sum = sum + products;
   asm("" : "+x"(sum));
 }
-inline I add_pairs(H sums, int16_t factor) {
-  return as<I>(_mm256_madd_epi16(as<__m256i>(sums), _mm256_set1_epi16(factor)));
-}
 
-// Codes below 2^kBits: pairs of products in 16-bit lanes, as many as stay below 2^15.
-template <int kBits>
-struct BytePairs {
-  using Codes = I;
-  using Acts = I;
-  struct Sum {
-    H part;
-    I total;
-  };
-  static constexpr bool kDigits = false;
-  static constexpr int kFlush = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
-
-  static Codes codes(I word) { return word; }
-  static Acts acts(const int8_t* q, int column) { return splat_word(q + column); }
-  static Sum start(I) { return {H{}, I{}}; }
-  static void step(Sum& sum, Codes c, Acts a) { add_now(sum.part, multiply_pairs(c, a)); }
-  static void flush(Sum& sum) {
-    sum.total = sum.total + add_pairs(sum.part, 1);
-    sum.part = H{};
-  }
-  static I total(Sum sum, I bias_sum) {
-    flush(sum);
-    return sum.total + bias_sum;
-  }
-};
-
-// 8-bit codes: the activations' digits of -8..8 keep eight sums of pairs, 2 * 255 * 8 each, in 16
-// bits.
-template <>
-struct BytePairs<8> {
-  using Codes = I;
-  struct Acts {
-    I high, low;
-  };
-  struct Sum {
-    H high, low;
-  };
-  static constexpr bool kDigits = true;
-  static constexpr int kFlush = 8;
-
-  static Codes codes(I word) { return word; }
-  static Acts acts(const int8_t* digits, int column) {
-    return {splat_word(digits + column), splat_word(digits + 32 + column)};
-  }
-  static Sum start(I) { return {H{}, H{}}; }
-  static void step(Sum& sum, Codes c, const Acts& a) {
-    add_now(sum.high, multiply_pairs(c, a.high));
-    add_now(sum.low, multiply_pairs(c, a.low));
-  }
-  static void flush(Sum&) {}
-  static I total(const Sum& sum, I bias_sum) {
-    return add_pairs(sum.high, 16) + add_pairs(sum.low, 1) + bias_sum;
-  }
-};
+#include "kernels/pair_dot.inl"
 
 struct Dots {
   template <int kBits>
-  using Dot = BytePairs<kBits>;
+  using Dot = PairDot<kBits>;
   static constexpr int kTokens = 4;
   static constexpr int kDirectTokens = 4;
   static constexpr int vectors(int) { return 2; }

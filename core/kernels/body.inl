@@ -18,8 +18,8 @@
 // activations for all rows (of the group at q; where kDigits both digits, 32 apart); step adds
 // their products to a Sum; at most kFlush steps may lie between start, flush and total. bias_sum =
 // -bias * (sum of the group's q) is counted once, in start or in total. Where one instruction
-// multiplies two tokens, there is kPairs, and add_pairs takes the place of all steps of a group
-// (i8mm.cc).
+// multiplies two tokens, there is kTokenPairs, and add_group takes the place of all steps of a
+// group (i8mm.cc).
 
 // ---- 16 virtual lanes -------------------------------------------------------------------------
 
@@ -181,7 +181,7 @@ void quantize(const float* x, int64_t n, int8_t* q, int8_t* digits, float* d, fl
   }
 }
 
-#include "kernels/sources.inl"
+#include "kernels/formats.inl"
 //
 #include "kernels/products.inl"
 //

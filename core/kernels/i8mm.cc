@@ -19,16 +19,16 @@ inline int32x4_t dot_lane(int32x4_t sum, I codes, I acts) {
 #include "kernels/neon.inl"
 
 // Two rows times two tokens, 8 columns: [row 0, token 0], [0, 1], [1, 0], [1, 1].
-inline int32x4_t multiply_pairs(int32x4_t sum, int32x4_t rows, int64x2_t tokens) {
+inline int32x4_t multiply_2x2(int32x4_t sum, int32x4_t rows, int64x2_t tokens) {
   return vusmmlaq_s32(sum, as<uint8x16_t>(rows), as<int8x16_t>(tokens));
 }
 
 // Two words are zipped to 8 columns of two rows, activations to 8 columns of two tokens, and sums
 // to what such products add to; each for as many products as the tile allows.
-struct PairDot : LaneDot<false> {
-  static constexpr bool kPairs = true;
+struct MatrixDot : LaneDot<false> {
+  static constexpr bool kTokenPairs = true;
   template <int kSteps, int kTokens, int kVecs, typename Word>
-  static void add_pairs(int32x4_t (&sum)[kTokens][kVecs], const Word& word, const int8_t* q,
+  static void add_group(int32x4_t (&sum)[kTokens][kVecs], const Word& word, const int8_t* q,
                         int64_t stride) {
     constexpr int kHalves = kTokens / 2;
     int32x4_t pair[kHalves][kVecs][2];
@@ -51,8 +51,8 @@ struct PairDot : LaneDot<false> {
           const int8_t* even = q + 2 * t * stride + w / 4 * 16;
           const auto a = load<int64x2_t>(even), b = load<int64x2_t>(even + stride);
           const int64x2_t tokens = w % 4 == 0 ? vzip1q_s64(a, b) : vzip2q_s64(a, b);
-          pair[t][v][0] = multiply_pairs(pair[t][v][0], rows[0], tokens);
-          pair[t][v][1] = multiply_pairs(pair[t][v][1], rows[1], tokens);
+          pair[t][v][0] = multiply_2x2(pair[t][v][0], rows[0], tokens);
+          pair[t][v][1] = multiply_2x2(pair[t][v][1], rows[1], tokens);
         }
       }
     }
@@ -69,7 +69,7 @@ struct PairDot : LaneDot<false> {
 
 struct Dots {
   template <int kBits>
-  using Dot = PairDot;
+  using Dot = MatrixDot;
   static constexpr int kTokens = 8;
   static constexpr int kDirectTokens = 4;
   static constexpr int vectors(int tokens) { return tokens <= 2 ? 4 : 2; }

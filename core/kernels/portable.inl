@@ -39,9 +39,7 @@ inline void store_halves(uint8_t* p, const F* x) {
   store(p, __builtin_shufflevector(h, h, 0, 4, 1, 5, 2, 6, 3, 7));
 }
 
-// Products of codes below 2^kBits in 16-bit lanes: even columns of a word and odd ones. A 16-bit
-// sum holds kFlush words: 2 * 15 * 127 * 8 and 2 * 31 * 127 * 4 and 2 * 63 * 127 * 2 are below
-// 2^15.
+// Products of codes below 2^kBits in 16-bit lanes: even columns of a word and odd ones.
 template <int kBits>
 struct PortableDot {
   struct Codes {
@@ -53,7 +51,7 @@ struct PortableDot {
     I total;
   };
   static constexpr bool kDigits = false;
-  static constexpr int kFlush = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
+  static constexpr int kFlush = words_in_16_bits(kBits);
 
   static Codes codes(I word) {
     return {as<H>(word) & as<H>(kept<0x00ff00ffu>()), as<H>(as<UH>(word) >> 8)};

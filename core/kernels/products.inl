@@ -1,14 +1,14 @@
 // Matrix products of one strip with rows of activations: what differs most between instruction
-// sets. A part of body.inl, and with sources.inl all of it that wasm_relaxed.cc needs.
+// sets. A part of body.inl, and with formats.inl all of it that wasm_relaxed.cc needs.
 
 // Where a Dot finds its activations: `at` the first token's, tokens `stride` bytes apart.
 template <typename Dot>
-struct ActSource {
+struct ActReader {
   static constexpr int kScale = Dot::kDigits ? 2 : 1;
   const int8_t* at;
   int64_t stride;
 
-  ActSource(const Acts& acts, int first) {
+  ActReader(const Acts& acts, int first) {
     stride = acts.cols * kScale;
     at = (Dot::kDigits ? acts.digits : acts.q) + first * stride;
   }
@@ -20,20 +20,20 @@ struct ActSource {
 
 // kTile<kTokens>(args..., first token) over all tokens, in tiles as large as possible.
 template <int kTokens, typename Tile>
-inline void for_token_tiles(int first, int n_tokens, const Tile& tile) {
+inline void for_tiles(int first, int n_tokens, const Tile& tile) {
   for (; first + kTokens <= n_tokens; first += kTokens) tile.template operator()<kTokens>(first);
-  if constexpr (kTokens > 1) for_token_tiles<kTokens / 2>(first, n_tokens, tile);
+  if constexpr (kTokens > 1) for_tiles<kTokens / 2>(first, n_tokens, tile);
 }
 
 constexpr int smallest(int a, int b, int c) { return a < b ? (a < c ? a : c) : b < c ? b : c; }
 
 // The integer product of kTokens tokens, from `first` on, with a strip of 16 rows; `where` is what
-// a Source (sources.inl) is made of.
-template <typename D, int kVecs, typename Source, int kTokens, typename Where>
+// a Format (formats.inl) is made of.
+template <typename D, int kVecs, typename Format, int kTokens, typename Where>
 [[gnu::noinline]] void product_tile(const Where& where, const Acts& acts, int first, float* out,
                                     int64_t out_stride) {
-  constexpr int kSteps = Source::kGroup / 4;
-  constexpr int kGroupsOf16 = Source::kGroup / 16;
+  constexpr int kSteps = Format::kGroup / 4;
+  constexpr int kGroupsOf16 = Format::kGroup / 16;
   static_assert(!D::kDigits || kGroupsOf16 == 2, "digits lie in blocks of 32");
   const int64_t n_blocks = acts.cols / kActBlock;
   const float* d_first = acts.d + first * n_blocks;
@@ -41,8 +41,8 @@ template <typename D, int kVecs, typename Source, int kTokens, typename Where>
   const int32_t* sums_first = acts.sums + first * (n_blocks * 2);
   for (int v0 = 0; v0 < kVectors; v0 += kVecs) {
     F acc[kTokens][kVecs] = {};
-    Source source(where, v0);
-    ActSource<D> activations(acts, first);
+    Format block(where, v0);
+    ActReader<D> activations(acts, first);
     int64_t of_16 = 0;  // the next group's first 16 columns
     const auto group = [&](const auto& at, const auto& head) __attribute__((always_inline)) {
       typename D::Sum sum[kTokens][kVecs];
@@ -50,18 +50,18 @@ template <typename D, int kVecs, typename Source, int kTokens, typename Where>
       SLUICE_UNROLL
       for (int t = 0; t < kTokens; ++t) {
         bias_sum[t] = I{};
-        if constexpr (!Source::kMin) {
+        if constexpr (!Format::kMin) {
           const int32_t* s = sums_first + t * (n_blocks * 2) + of_16;
           I sums = splat(s[0]);
           if constexpr (kGroupsOf16 == 2) sums = sums + splat(s[1]);
-          bias_sum[t] = -(sums << (Source::kBits - 1));
+          bias_sum[t] = -(sums << (Format::kBits - 1));
         }
         SLUICE_UNROLL
         for (int v = 0; v < kVecs; ++v) sum[t][v] = D::start(bias_sum[t]);
       }
-      if constexpr (kTokens > 1 && requires { D::kPairs; }) {
-        const auto word = [&](int v, int w) { return as<I>(source.codes(v, w, at)); };
-        D::template add_pairs<kSteps>(sum, word, activations.at, activations.stride);
+      if constexpr (kTokens > 1 && requires { D::kTokenPairs; }) {
+        const auto word = [&](int v, int w) { return as<I>(block.codes(v, w, at)); };
+        D::template add_group<kSteps>(sum, word, activations.at, activations.stride);
       } else {
         const auto step = [&](int w) __attribute__((always_inline)) {
           typename D::Acts a[kTokens];
@@ -69,25 +69,26 @@ template <typename D, int kVecs, typename Source, int kTokens, typename Where>
           for (int t = 0; t < kTokens; ++t) a[t] = activations.get(t, 4 * w);
           SLUICE_UNROLL
           for (int v = 0; v < kVecs; ++v) {
-            const typename D::Codes c = D::codes(as<I>(source.codes(v, w, at)));
+            const typename D::Codes c = D::codes(as<I>(block.codes(v, w, at)));
             SLUICE_UNROLL
             for (int t = 0; t < kTokens; ++t) D::step(sum[t][v], c, a[t]);
           }
         };
-        constexpr int kLoop = kLoops ? smallest(Source::kLoop, D::kFlush, kSteps) : 1;
+        constexpr int kLoopSteps =
+            kKeepLoops ? smallest(Format::kAlikeWords, D::kFlush, kSteps) : 1;
         SLUICE_UNROLL
-        for (int i = 0; i < kSteps; i += kLoop) {
-          if constexpr (kLoop > 1) {
-            int end = i + kLoop;
+        for (int i = 0; i < kSteps; i += kLoopSteps) {
+          if constexpr (kLoopSteps > 1) {
+            int end = i + kLoopSteps;
             asm("" : "+r"(end));  // or the compiler would unroll the loop
             for (int w = i; w < end; ++w) {
-              if (w < i || w >= i + kLoop) __builtin_unreachable();
+              if (w < i || w >= i + kLoopSteps) __builtin_unreachable();
               step(w);
             }
           } else {
-            step(Source::word_at(i));
+            step(Format::word_at(i));
           }
-          if ((i + kLoop) % D::kFlush != 0 || i + kLoop == kSteps) continue;
+          if ((i + kLoopSteps) % D::kFlush != 0 || i + kLoopSteps == kSteps) continue;
           SLUICE_UNROLL
           for (int t = 0; t < kTokens; ++t) {
             SLUICE_UNROLL
@@ -103,29 +104,29 @@ template <typename D, int kVecs, typename Source, int kTokens, typename Where>
       };
       SLUICE_UNROLL
       for (int v = 0; v < kVecs; ++v) {
-        const F scale = source.scale(v, at, head[v]);
+        const F scale = block.scale(v, at, head[v]);
         SLUICE_UNROLL
         for (int t = 0; t < kTokens; ++t) {
           const F isum = to_float(D::total(sum[t][v], bias_sum[t]));
           acc[t][v] = acc[t][v] + isum * (scale * d_first[t * n_blocks + b]);
         }
-        if constexpr (Source::kMin) {
-          const F min = source.min(v, at, head[v]);
+        if constexpr (Format::kMin) {
+          const F min = block.min(v, at, head[v]);
           SLUICE_UNROLL
           for (int t = 0; t < kTokens; ++t) {
             acc[t][v] = acc[t][v] + min * ds(t);
           }
         }
       }
-      activations.advance(Source::kGroup);
+      activations.advance(Format::kGroup);
       of_16 += kGroupsOf16;
     };
-    for (int64_t b = 0; b < acts.cols / block_columns<Source>; ++b) {
-      typename Source::Head head[kVecs];
+    for (int64_t b = 0; b < acts.cols / block_columns<Format>; ++b) {
+      typename Format::Head head[kVecs];
       SLUICE_UNROLL
-      for (int v = 0; v < kVecs; ++v) head[v] = source.head(v);
-      for_groups<Source>([&](const auto& at) __attribute__((always_inline)) { group(at, head); });
-      source.next();
+      for (int v = 0; v < kVecs; ++v) head[v] = block.head(v);
+      for_groups<Format>([&](const auto& at) __attribute__((always_inline)) { group(at, head); });
+      block.next();
     }
     for (int t = 0; t < kTokens; ++t) {
       for (int v = 0; v < kVecs; ++v) {
@@ -139,11 +140,11 @@ template <typename D, int kVecs, typename Source, int kTokens, typename Where>
 template <typename Dots, int kBits>
 using DotOf = typename Dots::template Dot<(kBits < 4 ? 4 : kBits)>;
 
-template <typename Dots, typename Source, int kMaxTokens, typename Where>
+template <typename Dots, typename Format, int kMaxTokens, typename Where>
 void product(const Where& where, const Acts& acts, int n_tokens, float* out, int64_t out_stride) {
-  for_token_tiles<kMaxTokens>(0, n_tokens, [&]<int kTokens>(int first) {
-    using D = DotOf<Dots, Source::kBits>;
-    product_tile<D, Dots::vectors(kTokens), Source, kTokens>(where, acts, first, out, out_stride);
+  for_tiles<kMaxTokens>(0, n_tokens, [&]<int kTokens>(int first) {
+    using D = DotOf<Dots, Format::kBits>;
+    product_tile<D, Dots::vectors(kTokens), Format, kTokens>(where, acts, first, out, out_stride);
   });
 }
 
@@ -155,18 +156,18 @@ constexpr int tile_tokens(int most) {
 
 template <typename Dots>
 void gemm(const Panel& panel, const Acts& acts, int n_tokens, float* out, int64_t out_stride) {
-  for_panel(panel, [&]<typename Source>() {
-    constexpr int kTokens = tile_tokens<Dots, Source::kBits>(Dots::kTokens);
-    product<Dots, Source, kTokens>(panel, acts, n_tokens, out, out_stride);
+  for_panel(panel, [&]<typename Format>() {
+    constexpr int kTokens = tile_tokens<Dots, Format::kBits>(Dots::kTokens);
+    product<Dots, Format, kTokens>(panel, acts, n_tokens, out, out_stride);
   });
 }
 
 template <typename Dots>
 void direct(Type type, const uint8_t* strip, const Acts& acts, int n_tokens, float* out,
             int64_t out_stride) {
-  for_packed_type(type, [&]<typename Source>() {
-    constexpr int kTokens = tile_tokens<Dots, Source::kBits>(Dots::kDirectTokens);
-    product<Dots, Source, kTokens>(strip, acts, n_tokens, out, out_stride);
+  for_packed_type(type, [&]<typename Format>() {
+    constexpr int kTokens = tile_tokens<Dots, Format::kBits>(Dots::kDirectTokens);
+    product<Dots, Format, kTokens>(strip, acts, n_tokens, out, out_stride);
   });
 }
 
@@ -210,7 +211,7 @@ template <F (*kLoad)(const uint8_t*), int kBytes, int kTokens>
 template <F (*kLoad)(const uint8_t*), int kBytes>
 void float_strip(const uint8_t* strip, const float* x, int64_t cols, int n_tokens, float* out,
                  int64_t out_stride) {
-  for_token_tiles<kFloatTokens>(0, n_tokens, [&]<int kTokens>(int first) {
+  for_tiles<kFloatTokens>(0, n_tokens, [&]<int kTokens>(int first) {
     float_tile<kLoad, kBytes, kTokens>(strip, x + first * cols, cols, out + first * out_stride,
                                        out_stride);
   });

@@ -46,10 +46,14 @@ inline auto kept() {
 // Whether short loops of vector work stay loops. V8 orders what stands between two jumps as it
 // likes, one sum to its end after the other, and then lacks registers for all that is loaded once.
 #if defined(__wasm__)
-constexpr bool kLoops = true;
+constexpr bool kKeepLoops = true;
 #else
-constexpr bool kLoops = false;
+constexpr bool kKeepLoops = false;
 #endif
+
+// How many words of codes below 2^bits fit into a 16-bit sum, which takes two products of each:
+// 2 * 15 * 127 * 8, 2 * 31 * 127 * 4 and 2 * 63 * 127 * 2 are below 2^15.
+constexpr int words_in_16_bits(int bits) { return bits == 4 ? 8 : bits == 5 ? 4 : 2; }
 
 inline F splat(float x) { return x - F{}; }
 inline I splat(int32_t x) { return x - I{}; }

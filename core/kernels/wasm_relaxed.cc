@@ -35,72 +35,22 @@ struct SignedDot : FullDot<8> {
   static Sum start(I) { return I{}; }
 };
 
-// Machines that add pairs of products with saturation (pmaddubsw): 16-bit sums, for codes of 7
-// bits.
-inline H dot_pairs(I acts, I codes) {
+// For machines that add pairs of products with saturation (pmaddubsw). They take 8-bit codes as
+// unsigned; the sums of PairDot don't saturate.
+inline H multiply_pairs(I codes, I acts) {
   return as<H>(wasm_i16x8_relaxed_dot_i8x16_i7x16(as<v128_t>(acts), as<v128_t>(codes)));
 }
-
-// sum + products, now: LLVM would keep a block's products and add them at its end, from the stack.
+template <int16_t kFactor>
+inline I add_pairs(H sums) {
+  return dot_i16(sums, as<H>(kept<kFactor * 0x00010001u>()));
+}
+// LLVM would keep the products of a block on the stack and add them at its end.
 inline void add_now(H& sum, H products) {
   sum = sum + products;
   asm("" : "+r"(sum));
 }
 
-template <int kBits>
-struct PairDot {
-  using Codes = I;
-  using Acts = I;
-  struct Sum {
-    H part;
-    I total;
-  };
-  static constexpr bool kDigits = false;
-  static constexpr int kFlush = PortableDot<kBits>::kFlush;
-
-  static Codes codes(I word) { return word; }
-  static Acts acts(const int8_t* q, int column) { return splat_word(q + column); }
-  static Sum start(I) { return {H{}, I{}}; }
-  static void step(Sum& sum, Codes c, Acts a) { add_now(sum.part, dot_pairs(a, c)); }
-  static void flush(Sum& sum) {
-    sum.total = sum.total + dot_i16(sum.part, as<H>(kept<0x00010001u>()));
-    sum.part = H{};
-  }
-  static I total(Sum sum, I bias_sum) {
-    flush(sum);
-    return sum.total + bias_sum;
-  }
-};
-
-// 8-bit codes: the activations' digits of -8..8 keep eight sums of pairs, 2 * 255 * 8 each, in 16
-// bits. pmaddubsw takes the codes as unsigned; nothing saturates.
-template <>
-struct PairDot<8> {
-  using Codes = I;
-  struct Acts {
-    I high, low;
-  };
-  struct Sum {
-    H high, low;
-  };
-  static constexpr bool kDigits = true;
-  static constexpr int kFlush = 8;
-
-  static Codes codes(I word) { return word; }
-  static Acts acts(const int8_t* digits, int column) {
-    return {splat_word(digits + column), splat_word(digits + 32 + column)};
-  }
-  static Sum start(I) { return {H{}, H{}}; }
-  static void step(Sum& sum, Codes c, const Acts& a) {
-    add_now(sum.high, dot_pairs(a.high, c));
-    add_now(sum.low, dot_pairs(a.low, c));
-  }
-  static void flush(Sum&) {}
-  static I total(const Sum& sum, I bias_sum) {
-    return dot_i16(sum.high, as<H>(kept<0x00100010u>())) +
-           dot_i16(sum.low, as<H>(kept<0x00010001u>())) + bias_sum;
-  }
-};
+#include "kernels/pair_dot.inl"
 
 struct Tiles {
   static constexpr int kTokens = 2;
@@ -128,7 +78,7 @@ struct PairDots : Tiles {
   using Dot = PairDot<kBits>;
 };
 
-#include "kernels/sources.inl"
+#include "kernels/formats.inl"
 //
 #include "kernels/products.inl"
 

@@ -1,13 +1,13 @@
 // Where products find a strip's codes, scales and mins: in a panel, or in packed blocks as they lie
 // (quant/matrix.h), which is what a type's row in quant/types.inc says. A part of body.inl.
 //
-// A Source stands at a block of kOuter * kVariants * kInner groups of kGroup columns, in that
+// A Format stands at a block of kOuter * kVariants * kInner groups of kGroup columns, in that
 // order; the variants are what differs in code rather than in an address. For the vectors from v0
 // on, v being counted from there, it gives
 //   head(v)                what a block's groups have in common
 //   codes(v, word, at)     4 columns' codes of kLanes rows, below 2^kBits
 //   word_at(i)             the i-th word to take, so that what is loaded together is used together
-//   kLoop                  so many words, from a multiple of it on, differ by an address alone
+//   kAlikeWords            so many words, from a multiple of it on, differ by an address alone
 //   scale(v, at, head), min(v, at, head)
 //   next()                 goes on to the next block
 // Where there are no mins, the bias is half of what codes are below.
@@ -20,28 +20,28 @@ struct GroupAt {
   int group;  // counted through
 };
 
-template <typename Source>
-constexpr int block_groups = Source::kOuter* Source::kVariants* Source::kInner;
-template <typename Source>
-constexpr int block_columns = block_groups<Source>* Source::kGroup;
+template <typename Format>
+constexpr int block_groups = Format::kOuter* Format::kVariants* Format::kInner;
+template <typename Format>
+constexpr int block_columns = block_groups<Format>* Format::kGroup;
 
-template <typename Source, int kVariant = 0, typename Body>
+template <typename Format, int kVariant = 0, typename Body>
 [[gnu::always_inline]] inline void for_variants(int outer, const Body& body) {
-  if constexpr (kVariant < Source::kVariants) {
-    for (int inner = 0; inner < Source::kInner; ++inner) {
+  if constexpr (kVariant < Format::kVariants) {
+    for (int inner = 0; inner < Format::kInner; ++inner) {
       body(GroupAt<kVariant>{outer, inner,
-                             (outer * Source::kVariants + kVariant) * Source::kInner + inner});
+                             (outer * Format::kVariants + kVariant) * Format::kInner + inner});
     }
-    for_variants<Source, kVariant + 1>(outer, body);
+    for_variants<Format, kVariant + 1>(outer, body);
   }
 }
-template <typename Source, typename Body>
+template <typename Format, typename Body>
 [[gnu::always_inline]] inline void for_groups(const Body& body) {
-  for (int outer = 0; outer < Source::kOuter; ++outer) for_variants<Source>(outer, body);
+  for (int outer = 0; outer < Format::kOuter; ++outer) for_variants<Format>(outer, body);
 }
 
 struct InOrder {
-  static constexpr int kLoop = 16;
+  static constexpr int kAlikeWords = 16;
   static constexpr int word_at(int i) { return i; }
 };
 struct NoHead {};
@@ -51,12 +51,12 @@ struct OneGroup {
 };
 
 template <int kBits_, int kGroup_, bool kMin_>
-class FromPanel : public OneGroup, public InOrder {
+class PanelFormat : public OneGroup, public InOrder {
  public:
   static constexpr int kBits = kBits_, kGroup = kGroup_;
   static constexpr bool kMin = kMin_;
 
-  FromPanel(const Panel& panel, int v0)
+  PanelFormat(const Panel& panel, int v0)
       : codes_(panel.codes + v0 * kVectorBytes),
         scales_(panel.scales + v0 * kLanes),
         mins_(panel.mins + v0 * kLanes) {}
@@ -252,7 +252,7 @@ struct ScalesOf<kType, Scales::sixes> {
 
 // The packed strips of a type.
 template <Type kType>
-class Packed : public ScalesOf<kType>::Class {
+class PackedFormat : public ScalesOf<kType>::Class {
   static constexpr const TypeTraits& kRow = row_of<kType>;
   static constexpr Plane kLow = kRow.low, kHigh = kRow.high;
 
@@ -268,8 +268,9 @@ class Packed : public ScalesOf<kType>::Class {
   static constexpr int kAbove = kSegment < kRow.group ? 1 : span(kLow) / kSegment;
   // Shifts by constants take a copy of the code each. In wasm, where size counts, planes of one or
   // two bits are shifted by a count instead.
-  static constexpr bool kCounted = kLoops && kLow.bits <= 2 && kAbove > 1 && run(kLow) == kSegment
-                                   && (kHigh.bits == 0 || run(kHigh) == kSegment);
+  static constexpr bool kCounted = kKeepLoops && kLow.bits <= 2 && kAbove > 1 &&
+                                   run(kLow) == kSegment &&
+                                   (kHigh.bits == 0 || run(kHigh) == kSegment);
 
  public:
   using ScalesOf<kType>::Class::Class;
@@ -278,7 +279,7 @@ class Packed : public ScalesOf<kType>::Class {
   static constexpr int kInner = kCounted ? kAbove * kBeside : kBeside;
   static constexpr int kVariants = kCounted ? 1 : kAbove;
   static constexpr int kOuter = kBlock / (kVariants * kInner * kGroup);
-  static constexpr int kLoop = kSegment / 4;
+  static constexpr int kAlikeWords = kSegment / 4;
   static constexpr int word_at(int i) {
     constexpr int kRun = run(kLow) / 4, kTurns = kGroup / 4 / kRun;
     return kTurns > 1 ? i % kTurns * kRun + i / kTurns : i;
@@ -352,14 +353,14 @@ class Packed : public ScalesOf<kType>::Class {
   }
 };
 
-// body<Source>() with the class of an integer type.
+// body<Format>() with the class of an integer type.
 template <typename Body>
 inline void for_packed_type(Type type, const Body& body) {
   switch (type) {
 #define TYPE(name, ...)                                      \
   case Type::name:                                           \
     if constexpr (row_of<Type::name>.group != 0) {           \
-      return body.template operator()<Packed<Type::name>>(); \
+      return body.template operator()<PackedFormat<Type::name>>(); \
     } else {                                                 \
       return; /* it has no codes */                          \
     }
@@ -376,13 +377,13 @@ consteval bool has_new_panels(const TypeTraits& t) {
   return false;
 }
 
-// body<FromPanel>() for a panel's kind.
+// body<PanelFormat>() for a panel's kind.
 template <typename Body>
 inline void for_panel(const Panel& panel, const Body& body) {
 #define TYPE(name, ...)                                                                  \
   if constexpr (constexpr const TypeTraits& t = row_of<Type::name>; has_new_panels(t)) { \
     if (panel.bits == t.bits && panel.group == t.group && panel.has_min == t.has_min) {  \
-      return body.template operator()<FromPanel<t.bits, t.group, t.has_min>>();          \
+      return body.template operator()<PanelFormat<t.bits, t.group, t.has_min>>();          \
     }                                                                                    \
   }
 #include "quant/types.inc"
