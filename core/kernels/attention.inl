@@ -1,24 +1,23 @@
-// Storing keys and values, and attention over a chunk of them (kernels.h, KvChunk); a part of
+// Stores keys and values, and attends over a chunk of them (KvChunk in kernels.h). A part of
 // body.inl.
 
 constexpr int element_bytes(KvType type) {
   return type == KvType::f32 ? 4 : type == KvType::f16 ? 2 : 1;
 }
 constexpr int scale_count(int head_dim) { return (head_dim + kKvScaleBlock - 1) / kKvScaleBlock; }
-// Where V has the 16 elements from i on of a position.
+// The index in V of a position's 16 elements from i / 16 * 16 on.
 constexpr int64_t value_at(int64_t i, int64_t position) {
   return (i / 16 * kKvChunk + position) * 16;
 }
 
-// The cache's halves are finite: values beyond them become the largest (a NaN the lowest), on every
-// table.
+// The cache's halves are finite on every table: x is clamped to +-65504, and a NaN becomes -65504.
 inline F finite_half(F x) {
   const F limit = splat(65504.0f);
   return -larger(-limit, -larger(-limit, x));
 }
 
-// Calls body(i, q, d) for every block of up to 32 elements: int8 values of scale d, 0 behind the
-// last one.
+// Calls body(i, q, d) for every block of up to 32 elements from i on: 32 int8 values q with scale
+// d. Values past the last element are 0.
 template <typename Body>
 inline void for_rounded(const float* x, int head_dim, const Body& body) {
   for (int i = 0; i < head_dim; i += kKvScaleBlock) {
@@ -86,7 +85,7 @@ void store_v(KvType type, const float* x, int head_dim, int position, uint8_t* v
 
 // ---- Attention --------------------------------------------------------------------------------
 
-// Vectors of elements that are loaded at once, and what is missing from them.
+// load_elements loads kLoaded vectors of elements, and leaves out the factor kMissing.
 template <KvType kType>
 constexpr int kLoaded = kType == KvType::f16 ? kHalfVectors : 1;
 template <KvType kType>
@@ -112,8 +111,8 @@ inline int visible_to(const Attend& a, int query) {
 // The first position that a query sees; below 0 where that is in an earlier chunk.
 inline int window_of(const Attend& a, int query) { return a.n_before + query / a.n_heads; }
 
-// Calls body.operator()<kVecs>(first) for vectors 0 .. n-1, n a multiple of kVectors, kVecs at once
-// or the last ones one by one.
+// Calls body.operator()<kVecs>(first) for kVecs vectors at a time of [0, n), and for the last ones
+// one by one. n is a multiple of kVectors.
 template <int kVecs, typename Body>
 inline void for_vectors(int n, const Body& body) {
   int first = 0;
@@ -123,8 +122,8 @@ inline void for_vectors(int n, const Body& body) {
   }
 }
 
-// acc[i][v] += factors[i][at] * x[v], where load(v, &x[v]) gives the next kLoaded vectors of x. Of
-// factors and x what there is less of is held in registers, the other one comes and goes.
+// acc[i][v] += factors[i][at] * x[v]. load(v, x + v) loads kLoaded vectors of x. The smaller one of
+// factors and x is kept in registers; the other is loaded when it is used.
 template <int kLoaded, int kQueries, int kVecs, typename Load>
 inline void add_products(F (&acc)[kQueries][kVecs], const float* const (&factors)[kQueries], int at,
                          const Load& load) {
@@ -150,8 +149,8 @@ inline void add_products(F (&acc)[kQueries][kVecs], const float* const (&factors
   }
 }
 
-// Scores of kQueries queries at the positions of kVecs vectors, from vector `first` of the chunk
-// on.
+// Computes the scores of kQueries queries at the positions of kVecs vectors, from the chunk's
+// vector `first` on.
 template <KvType kType, int kQueries, int kVecs>
 inline void score_tile(const Attend& a, int query, int first) {
   constexpr int kBytes = element_bytes(kType);
@@ -192,7 +191,7 @@ inline void score_tile(const Attend& a, int query, int first) {
 }
 
 // Adds the positions [begin, end) to the weighted sums of kVecs vectors of V's elements, from
-// vector `first` on.
+// vector `first` on. The sums start at 0 if begin is 0.
 template <KvType kType, int kQueries, int kVecs>
 inline void value_tile(const Attend& a, int query, int first, int begin, int end) {
   constexpr int kBytes = element_bytes(kType);
@@ -224,7 +223,7 @@ inline void value_tile(const Attend& a, int query, int first, int begin, int end
   }
 }
 
-// Adds a chunk's (maximum m, sum s, weighted values w) to the running softmax of a query.
+// Merges a chunk's maximum m, sum s and weighted sums w into the running softmax of a query.
 inline void merge(const Attend& a, int query, float m, float s) {
   const int padded = padded_dim(a);
   const float* w = scores_of(a, query) + kKvChunk;
@@ -245,7 +244,7 @@ inline void merge(const Attend& a, int query, float m, float s) {
   }
 }
 
-// All of V's vectors, for the positions [begin, end). From 0 on starts the sums.
+// value_tile for all vectors of V's elements.
 template <KvType kType, int kQueries>
 inline void add_values(const Attend& a, int query, int begin, int end) {
   if (begin >= end) return;
@@ -254,7 +253,7 @@ inline void add_values(const Attend& a, int query, int begin, int end) {
   });
 }
 
-// A query doesn't see the positions from `start` up to `begin`, and its sums start from nothing.
+// Makes a query not see the positions [start, begin), and starts its weighted sums at 0.
 [[gnu::noinline]] void leave_out(const Attend& a, int query, int start, int begin) {
   float* scores = scores_of(a, query);
   for (int p = start; p < begin; ++p) scores[p] = -__builtin_inff();
@@ -268,13 +267,13 @@ template <KvType kType>
 
 template <KvType kType, int kQueries>
 [[gnu::noinline]] void attend_queries(const Attend& a, int query) {
-  int begin[kQueries], n[kQueries];  // what they see; both ascend
+  int begin[kQueries], n[kQueries];  // query i sees the positions [begin[i], n[i]); both ascend
   for (int i = 0; i < kQueries; ++i) {
     begin[i] = larger(window_of(a, query + i), 0);
     n[i] = visible_to(a, query + i);
   }
   const int last = begin[kQueries - 1];
-  const int start = begin[0] / 16 * 16;  // whole groups that none sees are left out
+  const int start = begin[0] / 16 * 16;  // groups of 16 before it are seen by no query
   for_vectors<attend_vectors(kQueries)>(
       (n[kQueries - 1] - start + 15) / 16 * kVectors, [&]<int kVecs>(int first) {
         score_tile<kType, kQueries, kVecs>(a, query, start / 16 * kVectors + first);
@@ -295,7 +294,8 @@ template <KvType kType, int kQueries>
     if (last > 0) add_values_of_one<kType>(a, query + i, begin[i], last < n[i] ? last : n[i]);
   }
 
-  // What earlier tokens see besides (above), what all of them see together, and what later ones do.
+  // The positions that only earlier tokens see were added above. Now those that all tokens see, and
+  // then those that only later tokens see.
   add_values<kType, kQueries>(a, query, last, n[0]);
   const int behind = larger(last, n[0]);
   for (int i = 1; i < kQueries; ++i) add_values_of_one<kType>(a, query + i, behind, n[i]);
@@ -304,7 +304,7 @@ template <KvType kType, int kQueries>
 
 template <KvType kType>
 void attend_typed(const Attend& a) {
-  // The first tokens may see nothing of this chunk yet, the last ones nothing any more.
+  // The first tokens may come before this chunk, and the windows of the last ones behind it.
   const int blind = a.n_visible > 0 ? 0 : 1 - a.n_visible;
   const int past = kKvChunk - larger(a.n_before, 0);
   for_tiles<kAttendQueries>(
@@ -312,7 +312,7 @@ void attend_typed(const Attend& a) {
       [&]<int kQueries>(int query) { attend_queries<kType, kQueries>(a, query); });
 }
 
-// The chunk's first n positions as f32, in its layout, in `scratch`.
+// Widens the chunk's first n positions to f32, in the same layout. The result is in `scratch`.
 template <KvType kType>
 KvChunk widen(const Attend& a, float* scratch, int n) {
   constexpr int kBytes = element_bytes(kType);
@@ -350,7 +350,8 @@ KvChunk widen(const Attend& a, float* scratch, int n) {
           reinterpret_cast<const uint8_t*>(v), nullptr};
 }
 
-// Queries as they count against halves, times what is missing from those; in `scratch`, for `to`.
+// Clamps the queries to the range of halves and multiplies them by `missing`. The result is in
+// `scratch`, and `to` gets it as its queries.
 inline void limit_queries(const Attend& a, float missing, float* scratch, Attend& to) {
   to.q = scratch;
   to.q_stride = a.n_heads * a.head_dim;
@@ -363,7 +364,8 @@ inline void limit_queries(const Attend& a, float missing, float* scratch, Attend
   }
 }
 
-// Many queries pay for widening once what each few of them would widen for themselves.
+// Attends over a chunk of f16 or q8_0. With many tokens it widens the chunk first, once; otherwise
+// every tile of queries widens what it reads.
 template <KvType kType>
 void attend_narrow(const Attend& a) {
   const int n_queries = a.n_tokens * a.n_heads;

@@ -1,5 +1,5 @@
-// The table for x86-64 with AVX2 and F16C: 8 rows a vector. No FMA: the sums of every table round
-// the same.
+// The table for x86-64 with AVX2 and F16C: 8 rows a vector. It doesn't use FMA, so that its sums
+// round as those of every other table.
 #include <immintrin.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// What the tables with 8 rows a vector define on top of vector.inl.
+// What the x86-64 tables with 8 rows a vector share. Included after vector.inl.
 
 inline F load_f16(const uint8_t* p) { return as<F>(_mm256_cvtph_ps(load<__m128i>(p))); }
 inline void store_f16(uint8_t* p, F x) {

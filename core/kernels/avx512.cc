@@ -1,5 +1,5 @@
 // The table for x86-64 with AVX-512 VNNI: a vector holds the 16 rows of a strip.
-#if !defined(__clang__)  // g++ 12 warns of its own _mm512_undefined_ps and its like
+#if !defined(__clang__)  // g++ 12 warns about its own _mm512_undefined_ps and others
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
@@ -34,7 +34,7 @@ inline U look_up(const uint8_t* table, U bytes) {
   return as<U>(_mm512_shuffle_epi8(four, as<__m512i>(bytes)));
 }
 
-// The activations are vpdpbusd's operand in memory, broadcast on the way.
+// The activations are vpdpbusd's memory operand, which it broadcasts.
 inline I dot_i8(I acts, I codes, I sum) {
   return as<I>(_mm512_dpbusd_epi32(as<__m512i>(sum), as<__m512i>(codes), as<__m512i>(acts)));
 }

@@ -1,6 +1,6 @@
-// The table for x86-64 with AVX-VNNI but without AVX-512: 8 rows a vector. With SLUICE_EVEX the
-// tests compile it once more, with the same instruction as AVX-512 encodes it: machines that have
-// only that one can run all of the rest, too.
+// The table for x86-64 with AVX-VNNI but without AVX-512: 8 rows a vector. The tests compile it a
+// second time with SLUICE_EVEX, which takes AVX-512's encoding of the same instruction. So machines
+// without AVX-VNNI can test it.
 #include <immintrin.h>
 #include <string.h>
 

@@ -1,25 +1,26 @@
-// Every kernel, once. An instruction set's file includes this inside its unnamed namespace after it
-// has defined, on top of vector.inl:
+// Every kernel. A table's file includes this inside its unnamed namespace, after vector.inl and its
+// own definitions of
 //   load_f16, store_f16             kLanes halves at any alignment
-//   load_halves, store_halves       kHalfVectors vectors of the cache's halves, which count
-//                                   1 / kHalfScale of what they are
-//   load_i16, load_i8               kLanes small integers, widened to 32 bits
+//   load_halves, store_halves       kHalfVectors vectors of the cache's halves. load_halves gives
+//                                   their values divided by kHalfScale
+//   load_i16, load_i8               kLanes integers of 16 or 8 bits, widened to 32 bits
 //   store_i8                        16 values of -128..127 as bytes
-//   look_up                         a table's byte for each byte, which is below 16
-//   kAttendQueries                  most queries of a register tile of attention, a power of two
-//   attend_vectors(queries)         vectors of positions, or of a value, of a tile of that many
-// and gives make_table a class of integer dots:
-//   Dots::Dot<bits>                 for codes of 4, 5, 6 and 8 bits
-//   Dots::kTokens                   most tokens of a tile of a product, a power of two
-//   Dots::kDirectTokens             the same for packed strips (each size costs code for each type)
-//   Dots::vectors(tokens)           row vectors of a tile of that many tokens; divides kVectors
+//   look_up                         table[byte] for each byte; bytes are below 16
+//   kAttendQueries                  the most queries of a tile of attention, a power of two
+//   attend_vectors(queries)         vectors of positions, or of a value, in a tile of that many
+// Then it gives make_table a class of integer dots:
+//   Dots::Dot<bits>                 the Dot for codes of 4, 5, 6 or 8 bits
+//   Dots::kTokens                   the most tokens of a product's tile, a power of two
+//   Dots::kDirectTokens             the same for packed strips. Each size takes code for each type
+//   Dots::vectors(tokens)           vectors of rows in a tile of that many tokens; divides kVectors
 //
-// A Dot: codes(word) prepares 4 columns of kLanes rows once for all tokens, acts(q, column) 4
-// activations for all rows (of the group at q; where kDigits both digits, 32 apart); step adds
-// their products to a Sum; at most kFlush steps may lie between start, flush and total. bias_sum =
-// -bias * (sum of the group's q) is counted once, in start or in total. Where one instruction
-// multiplies two tokens, there is kTokenPairs, and add_group takes the place of all steps of a
-// group (i8mm.cc).
+// A Dot multiplies codes and activations of a group. codes(word) prepares 4 columns of kLanes rows,
+// once for all tokens. acts(q, column) prepares 4 activations of a token, for all rows; q are the
+// group's activations or, if kDigits, its digits, the second ones 32 bytes after the first. step()
+// adds the products of both to a Sum. After start() or flush(), at most kFlush steps may come
+// before flush() or total(). bias_sum = -bias * (sum of the group's activations) is added once, in
+// start() or in total(). A Dot with kTokenPairs multiplies two tokens by one instruction; add_group
+// does all steps of a group (i8mm.cc).
 
 // ---- 16 virtual lanes -------------------------------------------------------------------------
 
@@ -54,7 +55,7 @@ inline void store_some(float* out, const Lanes& lanes, int64_t count) {
   for (int64_t i = 0; i < count; ++i) out[i] = padded[i];
 }
 
-// Access to 16 values, or to the last few of a row: what for_lanes gives its body.
+// for_lanes passes these to its body, to load and store 16 values (Whole) or a row's last (Rest).
 struct Whole {
   static Lanes load(const float* x, float) { return load_all(x); }
   static void store(float* out, const Lanes& lanes) { store_all(out, lanes); }
@@ -64,7 +65,7 @@ struct Rest {
   int64_t count;
   Lanes load(const float* x, float fill) const { return load_some(x, count, fill); }
   void store(float* out, const Lanes& lanes) const { store_some(out, lanes, count); }
-  // The lanes past the end replaced by `fill`.
+  // Replaces the lanes past the end by `fill`.
   Lanes keep(const Lanes& lanes, float fill) const {
     float all[16];
     store_all(all, lanes);
@@ -83,7 +84,7 @@ inline T larger(T a, T b) {
   return a < b ? b : a;
 }
 
-// Lane i with lane i + 8, then i + 4, i + 2 and i + 1.
+// Combines lane i with lane i + 8, then with i + 4, i + 2 and i + 1.
 template <typename V, typename Combine>
 inline V fold(const V (&lanes)[kVectors], const Combine& combine) {
   V a;
@@ -103,7 +104,7 @@ inline float fold_max(const Lanes& lanes) {
   return fold(lanes.v, [](F a, F b) { return larger(a, b); })[0];
 }
 
-// exp_f32 of base/math.cc, operation by operation.
+// The operations of exp_f32 in base/math.cc, in the same order.
 inline F exp(F x) {
   const F t = x * kept<0x1.715476p+0f>() + kept<0x1.8p23f>();
   const F n = t - kept<0x1.8p23f>();
@@ -133,7 +134,8 @@ struct Rounded {
 inline Rounded round_block(const float* x, int64_t count) {
   Lanes values[2] = {splat_lanes(0.0f), splat_lanes(0.0f)};
   for_lanes(count, [&](int64_t i, auto part) { values[i / 16] = part.load(x + i, 0.0f); });
-  // As integers the magnitudes of floats have the same order, infinities and NaNs above all others.
+  // The bits of magnitudes, as integers, have the order of the magnitudes. Those of infinity and
+  // NaN are the largest.
   I max[kVectors] = {};
   for (const Lanes& half : values) {
     for (int v = 0; v < kVectors; ++v) {
@@ -150,7 +152,7 @@ inline Rounded round_block(const float* x, int64_t count) {
   const float inverse = rounded.d > 0.0f ? 1.0f / rounded.d : 0.0f;
   for (int half = 0; half < 2; ++half) {
     for (int v = 0; v < kVectors; ++v) {
-      // The sum's low byte is the rounded value: reference.cc.
+      // The sum's low byte is the rounded value, as in quant/reference.cc.
       const U bits = as<U>(values[half].v[v] * inverse + kept<0x1.8p23f>());
       rounded.q[half][v] = as<I>(bits << 24) >> 24;
     }
@@ -271,7 +273,7 @@ float max(const float* x, int64_t n) {
   return fold_max(lanes);
 }
 
-// exp(x - max), added up; written to `out` where kWrite. Lanes past the end count as 0.
+// Returns the sum of exp(x - max). If kWrite, writes exp(x - max) to `out`.
 template <bool kWrite>
 inline float exp_and_sum(const float* x, int64_t n, float max, float* out) {
   Lanes sum = splat_lanes(0.0f);

@@ -6,8 +6,8 @@
 
 namespace sluice {
 
-// Each is defined in the file of its name. (Every browser that takes a module has its table, so
-// wasm does without the generic one.)
+// Each is defined in the file of its name. (Wasm needs no generic table: a browser that accepts a
+// module supports all of its tables.)
 #if defined(__wasm__)
 extern const Kernels kWasmSimd;
 #if defined(SLUICE_WASM_RELAXED)

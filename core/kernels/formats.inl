@@ -1,23 +1,25 @@
-// Where products find a strip's codes, scales and mins: in a panel, or in packed blocks as they lie
-// (quant/matrix.h), which is what a type's row in quant/types.inc says. A part of body.inl.
+// Block formats find the codes, scales and mins of a strip's blocks: PanelFormat in panels,
+// PackedFormat in packed strips (quant/matrix.h), by the type's row in quant/types.inc. A part of
+// body.inl.
 //
-// A Format stands at a block of kOuter * kVariants * kInner groups of kGroup columns, in that
-// order; the variants are what differs in code rather than in an address. For the vectors from v0
-// on, v being counted from there, it gives
-//   head(v)                what a block's groups have in common
-//   codes(v, word, at)     4 columns' codes of kLanes rows, below 2^kBits
-//   word_at(i)             the i-th word to take, so that what is loaded together is used together
-//   kAlikeWords            so many words, from a multiple of it on, differ by an address alone
+// An object of a block format stands at one block. The block has kOuter * kVariants * kInner groups
+// of kGroup columns, nested in that order. Every variant has its own code; groups of one variant
+// share code and differ in addresses or in a shift. The constructor takes the first vector v0, and
+// v counts from there.
+//   head(v)                what the block's groups share
+//   codes(v, word, at)     the codes of 4 columns and kLanes rows, each below 2^kBits
+//   word_at(i)             which word to take i-th: words that share a load follow each other
+//   kAlikeWords            so many words, from a multiple of it on, differ only in their addresses
 //   scale(v, at, head), min(v, at, head)
-//   next()                 goes on to the next block
-// Where there are no mins, the bias is half of what codes are below.
+//   next()                 moves on to the next block
+// If kMin is false, there are no mins, and the bias is 2^(kBits - 1).
 
 // A group's place in its block.
 template <int kVariant_>
 struct GroupAt {
   static constexpr int kVariant = kVariant_;
   int outer, inner;
-  int group;  // counted through
+  int group;  // its number in the block
 };
 
 template <typename Format>
@@ -88,7 +90,7 @@ class PanelFormat : public OneGroup, public InOrder {
 template <Type kType>
 constexpr const TypeTraits& row_of = kTypes[static_cast<uint32_t>(kType)];
 
-// The word of a packed block, counted behind its halves, that has byte `at` of the block.
+// Which word of a packed block has the block's byte `at`. Word 0 follows the halves.
 consteval int packed_word(const TypeTraits& t, int at) {
   const int i = at - t.words_at;
   if (t.order.pieces[0] == t.order.pieces[1]) return i / 4;
@@ -97,7 +99,7 @@ consteval int packed_word(const TypeTraits& t, int at) {
   return 4 * piece + i % 16 / 4;
 }
 
-// What packed blocks have in common: halves[16], then words[16].
+// A packed block: its halves, [16] each, then its words, [16] each.
 template <Type kType>
 class PackedBlocks {
  public:
@@ -111,7 +113,7 @@ class PackedBlocks {
  protected:
   static constexpr const TypeTraits& kRow = row_of<kType>;
 
-  // The numbers of 16 bits at a byte of the block.
+  // The 16 bits at byte kAt of the block, in kLanes rows: as an f16, and as they are.
   template <int kAt>
   F half(int v) const {
     return load_f16(halves_ + 16 * (kAt - kRow.halves_at) + 2 * v * kLanes);
@@ -181,7 +183,7 @@ class FieldScales : public PackedBlocks<kType> {
       return to_float(as<I>(bits) - splat(int32_t{kScales.bias}));
     }
   }
-  // Number i of a plane, whose first byte begins a word or a half.
+  // Number i of a plane. The plane begins with a word or with a half.
   template <Plane kPlane>
   U field(int v, int i) const {
     constexpr int kSpan = 8 / kPlane.bits * kPlane.run;  // numbers in a run
@@ -208,10 +210,10 @@ class SixBitScales : public PackedBlocks<kType> {
   using PackedBlocks<kType>::PackedBlocks;
   struct Head {
     F d, dmin;
-    U scales[2], mins[2];  // a byte each, of four groups
+    U scales[2], mins[2];  // a byte for each of four groups
   };
 
-  // The first four groups' six bits lie together; the others' low four and high two apart.
+  // The first four groups' six bits lie together. The others are split: four low bits, two high.
   Head head(int v) const {
     constexpr int kFirst = packed_word(kRow, kRow.scales.low.at);
     const U a = this->word(v, kFirst), b = this->word(v, kFirst + 1), c = this->word(v, kFirst + 2);
@@ -250,24 +252,24 @@ struct ScalesOf<kType, Scales::sixes> {
   using Class = SixBitScales<kType>;
 };
 
-// The packed strips of a type.
+// The packed blocks of a type.
 template <Type kType>
 class PackedFormat : public ScalesOf<kType>::Class {
   static constexpr const TypeTraits& kRow = row_of<kType>;
   static constexpr Plane kLow = kRow.low, kHigh = kRow.high;
 
-  // As packed, runs of single bytes have become runs of words.
+  // A packed plane has runs of four where the file has runs of one byte (quant/runs.h).
   static consteval int run(Plane plane) { return plane.run < 4 ? 4 : plane.run; }
-  // Columns in a run, of which the first kSegment differ from one another by an address alone.
+  // Columns in a run. The first kSegment of them differ only in their addresses.
   static consteval int span(Plane plane) { return 8 / plane.bits * run(plane); }
   static constexpr int kSegment =
       kHigh.bits != 0 && run(kHigh) < run(kLow) ? run(kHigh) : run(kLow);
   static constexpr int kBlock = static_cast<int>(kRow.block);
-  // Groups side by side in a segment, and segments in a run's bits.
+  // A segment has kBeside groups side by side. A run's bits have kAbove segments.
   static constexpr int kBeside = kSegment > kRow.group ? kSegment / kRow.group : 1;
   static constexpr int kAbove = kSegment < kRow.group ? 1 : span(kLow) / kSegment;
-  // Shifts by constants take a copy of the code each. In wasm, where size counts, planes of one or
-  // two bits are shifted by a count instead.
+  // Each shift by a constant takes a copy of the code. In wasm, where code size counts, planes of
+  // one or two bits are shifted by a variable instead.
   static constexpr bool kCounted = kKeepLoops && kLow.bits <= 2 && kAbove > 1 &&
                                    run(kLow) == kSegment &&
                                    (kHigh.bits == 0 || run(kHigh) == kSegment);
@@ -306,15 +308,15 @@ class PackedFormat : public ScalesOf<kType>::Class {
   }
   static constexpr Codes kCodes = codes_of_book();
 
-  // A plane's numbers of 4 columns, shifted left by kUp.
+  // The numbers of 4 columns in a plane, shifted left by kUp.
   template <Plane kPlane, int kUp, typename At>
   U numbers(int v, int w, const At& at) const {
     constexpr int kRun = run(kPlane), kSpan = span(kPlane);
-    constexpr int kColumns = kVariants * kInner * kGroup;  // for which `outer` is the same
-    // A plane either has the next run for the next `outer`, or the next bits.
+    constexpr int kColumns = kVariants * kInner * kGroup;  // columns with the same `outer`
+    // The next `outer` is either the next run, or the next bits of the same run.
     constexpr bool kNextBits = kSpan > kColumns;
     static_assert(kNextBits ? kSpan == kBlock : kColumns % kSpan == 0);
-    // The words of the first group with this variant, and how far those of the next ones lie.
+    // The first word of this variant's first group, and the distances to those of other groups.
     constexpr int kColumn = At::kVariant * kSegment;
     constexpr int kAt = kPlane.at + kColumn / kSpan * kRun + kColumn % kRun;
     constexpr int kFirst = packed_word(kRow, kAt);
@@ -329,7 +331,7 @@ class PackedFormat : public ScalesOf<kType>::Class {
       i += w;
     } else if constexpr (kSpan >= kGroup) {
       i += w % (kRun / 4);
-      // Compared and not divided: the compiler knows w's range (product_tile), and so the shift.
+      // Comparisons and no division: from w's range (product_tile) the compiler knows the shift.
       SLUICE_UNROLL
       for (int turn = 1; turn < kGroup / kRun; ++turn) {
         if (w >= turn * (kRun / 4)) down += kPlane.bits;
@@ -353,7 +355,7 @@ class PackedFormat : public ScalesOf<kType>::Class {
   }
 };
 
-// body<Format>() with the class of an integer type.
+// Calls body<Format>() with the format of a type's packed blocks; float types have none.
 template <typename Body>
 inline void for_packed_type(Type type, const Body& body) {
   switch (type) {
@@ -368,7 +370,7 @@ inline void for_packed_type(Type type, const Body& body) {
   }
 }
 
-// Is a type the first one with panels of its kind?
+// Whether no earlier type has panels of the same kind.
 consteval bool has_new_panels(const TypeTraits& t) {
   for (const TypeTraits& other : kTypes) {
     if (other.type == t.type) return t.group != 0;
@@ -377,7 +379,7 @@ consteval bool has_new_panels(const TypeTraits& t) {
   return false;
 }
 
-// body<PanelFormat>() for a panel's kind.
+// Calls body<Format>() with the format of a panel.
 template <typename Body>
 inline void for_panel(const Panel& panel, const Body& body) {
 #define TYPE(name, ...)                                                                  \

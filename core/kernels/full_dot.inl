@@ -1,6 +1,6 @@
-// Dots by one instruction that adds four products to a sum of 32 bits, exactly. Included after
-// vector.inl and
-//   I dot_i8(I acts, I codes, I sum)    acts signed, codes unsigned
+// A Dot for machines with one instruction that adds four products to a 32-bit sum, exactly.
+// Included after vector.inl and
+//   I dot_i8(I acts, I codes, I sum)    signed activations, unsigned codes
 
 template <int kBits>
 struct FullDot {

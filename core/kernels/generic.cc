@@ -1,4 +1,4 @@
-// The table for any machine: 16-byte vectors in the compilers' own words, without intrinsics.
+// The table for any machine: 16-byte vectors by the compilers' extension, without intrinsics.
 #include <string.h>
 
 #include "kernels/kernels.h"

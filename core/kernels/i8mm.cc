@@ -1,5 +1,5 @@
-// The table for aarch64 with the matrix products of ARMv8.6, which take codes as unsigned: 4 rows a
-// vector.
+// The table for aarch64 with the I8MM instructions of ARMv8.6 (usdot, usmmla), which take unsigned
+// codes: 4 rows a vector.
 #include "kernels/neon_headers.h"
 
 #define SLUICE_UNROLL _Pragma("GCC unroll 16")
@@ -18,13 +18,15 @@ inline int32x4_t dot_lane(int32x4_t sum, I codes, I acts) {
 
 #include "kernels/neon.inl"
 
-// Two rows times two tokens, 8 columns: [row 0, token 0], [0, 1], [1, 0], [1, 1].
+// Adds 8 columns of two rows times two tokens. The lanes of the sum are (row 0, token 0), (row 0,
+// token 1), (row 1, token 0) and (row 1, token 1).
 inline int32x4_t multiply_2x2(int32x4_t sum, int32x4_t rows, int64x2_t tokens) {
   return vusmmlaq_s32(sum, as<uint8x16_t>(rows), as<int8x16_t>(tokens));
 }
 
-// Two words are zipped to 8 columns of two rows, activations to 8 columns of two tokens, and sums
-// to what such products add to; each for as many products as the tile allows.
+// A tile of several tokens zips two words to 8 columns of two rows, the activations to 8 columns of
+// two tokens, and the sums of two tokens to the lanes of multiply_2x2. Rows are zipped once for all
+// tokens, sums once for all columns of a group.
 struct MatrixDot : LaneDot<false> {
   static constexpr bool kTokenPairs = true;
   template <int kSteps, int kTokens, int kVecs, typename Word>

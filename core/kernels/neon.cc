@@ -1,4 +1,4 @@
-// The table for aarch64 with the dot products of ARMv8.2: 4 rows a vector.
+// The table for aarch64 with the dot products of ARMv8.2 (sdot): 4 rows a vector.
 #include "kernels/neon_headers.h"
 
 #define SLUICE_UNROLL _Pragma("GCC unroll 16")

@@ -1,5 +1,5 @@
-// What both NEON tables define on top of vector.inl and their own
-//   int32x4_t dot_lane<kLane>(int32x4_t sum, I codes, I acts)    acts from one lane, for all rows
+// What both NEON tables share. Included after vector.inl and
+//   int32x4_t dot_lane<kLane>(int32x4_t sum, I codes, I acts)    every row with acts of lane kLane
 
 inline F load_f16(const uint8_t* p) {
   return as<F>(vcvt_f32_f16(as<float16x4_t>(load<uint64_t>(p))));
@@ -31,8 +31,8 @@ inline void store_halves(uint8_t* p, const F* x) { store_f16(p, *x); }
 constexpr int kAttendQueries = 4;
 constexpr int attend_vectors(int) { return 4; }
 
-// A dot takes its activations from any lane, so 16 columns are loaded at once. kSigned: codes of 8
-// bits become weights, without a bias.
+// The instruction takes its activations from any one lane, so acts() loads 16 columns at once.
+// kSigned: 8-bit codes are made signed weights, which have no bias.
 template <bool kSigned>
 struct LaneDot {
   using Codes = I;
@@ -49,7 +49,7 @@ struct LaneDot {
     return {load<I>(q + column / 16 * 16), column / 4 % 4};
   }
   static Sum start(I bias_sum) { return as<Sum>(kSigned ? I{} : bias_sum); }
-  // Unrolled, each step is the one instruction of its lane.
+  // Steps are unrolled, so a.lane is a constant and a step is one instruction.
   static void step(Sum& sum, Codes c, const Acts& a) {
     if (a.lane == 0) sum = dot_lane<0>(sum, c, a.columns);
     if (a.lane == 1) sum = dot_lane<1>(sum, c, a.columns);
@@ -60,7 +60,8 @@ struct LaneDot {
   static I total(Sum sum, I) { return as<I>(sum); }
 };
 
-// Whether the machine has a feature: Linux's bit in a word of the auxiliary vector, macOS's name.
+// Whether the machine has a feature. macOS is asked by name; Linux has a bit in the auxiliary
+// vector.
 #if defined(__APPLE__)
 inline bool has_feature(const char* name) {
   int32_t value = 0;

@@ -1,4 +1,4 @@
-// What both NEON tables include outside of their unnamed namespaces.
+// The headers that both NEON tables include, outside of their unnamed namespaces.
 #pragma once
 
 #include <arm_neon.h>

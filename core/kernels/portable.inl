@@ -1,15 +1,18 @@
-// Half floats and integer dots without the instructions for them. Included after vector.inl and the
-// definitions of load_i16 and store_u16 (kLanes 16-bit values, widened, or the low halves) and
-// low_halves_8192 (the lanes' low halves, signed, times 8192).
+// Half floats and integer dots for machines without instructions for them. Included after
+// vector.inl and
+//   I load_i16(const uint8_t* p)           kLanes 16-bit values, widened with their sign
+//   void store_u16(uint8_t* p, U x)        each lane's low 16 bits
+//   I low_halves_8192(I x)                 each lane's low 16 bits with their sign, times 8192
 
-// As f16_to_f32 in base/half.h for finite halves (an infinity becomes 2^16): the fields moved in
-// place, the exponent's base put right by 2^112, subnormals included.
+// f16_to_f32 of base/half.h for finite halves; an infinity becomes 2^16. The shift brings sign,
+// exponent and fraction to their places in a float. The factor 2^112 corrects the exponent's bias,
+// also for subnormals.
 inline F load_f16(const uint8_t* p) {
   return as<F>(as<U>(load_i16(p)) << 13 & kept<0x8fffe000u>()) * kept<0x1p112f>();
 }
 
-// The cache's halves are pairs in 32-bit words (kernels.h, half_place), and count 2^-112 of what
-// they are: whoever multiplies by them has taken kHalfScale into the other factor.
+// The cache's halves lie in pairs in 32-bit words (half_place in kernels.h). load_halves leaves out
+// the factor 2^112: the caller multiplies the other factor of a product by kHalfScale.
 constexpr int kHalfVectors = 2;
 constexpr float kHalfScale = 0x1p112f;
 inline void load_halves(const uint8_t* p, F* out) {
@@ -19,7 +22,7 @@ inline void load_halves(const uint8_t* p, F* out) {
   out[1] = as<F>(as<U>(words >> 3) & fields);
 }
 
-// As f32_to_f16.
+// f32_to_f16 of base/half.h.
 inline void store_f16(uint8_t* p, F x) {
   const U bits = as<U>(x);
   const U magnitude = bits & 0x7fffffffu;
@@ -39,7 +42,7 @@ inline void store_halves(uint8_t* p, const F* x) {
   store(p, __builtin_shufflevector(h, h, 0, 4, 1, 5, 2, 6, 3, 7));
 }
 
-// Products of codes below 2^kBits in 16-bit lanes: even columns of a word and odd ones.
+// Multiplies codes below 2^kBits in 16-bit lanes: the even columns of a word, and the odd ones.
 template <int kBits>
 struct PortableDot {
   struct Codes {
@@ -74,8 +77,8 @@ struct PortableDot {
   }
 };
 
-// 8-bit codes as signed weights: 2 * 128 * 127 is below 2^15 (quant.h: no activation is -128), and
-// the bias is gone.
+// 8-bit codes are made signed weights, which have no bias. One word fits into a 16-bit sum:
+// 2 * 128 * 127 is below 2^15 (no activation is -128, see quant.h).
 template <>
 struct PortableDot<8> : PortableDot<6> {
   static constexpr int kFlush = 1;

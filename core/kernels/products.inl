@@ -1,7 +1,7 @@
-// Matrix products of one strip with rows of activations: what differs most between instruction
-// sets. A part of body.inl, and with formats.inl all of it that wasm_relaxed.cc needs.
+// Products of one strip and rows of activations. A part of body.inl; wasm_relaxed.cc takes only
+// this part and formats.inl.
 
-// Where a Dot finds its activations: `at` the first token's, tokens `stride` bytes apart.
+// The activations that a Dot reads: the first token's at `at`, each next token's `stride` bytes on.
 template <typename Dot>
 struct ActReader {
   static constexpr int kScale = Dot::kDigits ? 2 : 1;
@@ -18,17 +18,18 @@ struct ActReader {
   void advance(int columns) { at += columns * kScale; }
 };
 
-// kTile<kTokens>(args..., first token) over all tokens, in tiles as large as possible.
-template <int kTokens, typename Tile>
-inline void for_tiles(int first, int n_tokens, const Tile& tile) {
-  for (; first + kTokens <= n_tokens; first += kTokens) tile.template operator()<kTokens>(first);
-  if constexpr (kTokens > 1) for_tiles<kTokens / 2>(first, n_tokens, tile);
+// Calls tile<kSize>(first) for tiles of the items [first, end): tiles of kSize while there are as
+// many items, then of half that size, and so on.
+template <int kSize, typename Tile>
+inline void for_tiles(int first, int end, const Tile& tile) {
+  for (; first + kSize <= end; first += kSize) tile.template operator()<kSize>(first);
+  if constexpr (kSize > 1) for_tiles<kSize / 2>(first, end, tile);
 }
 
 constexpr int smallest(int a, int b, int c) { return a < b ? (a < c ? a : c) : b < c ? b : c; }
 
-// The integer product of kTokens tokens, from `first` on, with a strip of 16 rows; `where` is what
-// a Format (formats.inl) is made of.
+// Multiplies a strip of 16 rows by kTokens tokens from `first` on. `where` is what the constructor
+// of Format (formats.inl) takes: a panel or a packed strip.
 template <typename D, int kVecs, typename Format, int kTokens, typename Where>
 [[gnu::noinline]] void product_tile(const Where& where, const Acts& acts, int first, float* out,
                                     int64_t out_stride) {
@@ -43,7 +44,7 @@ template <typename D, int kVecs, typename Format, int kTokens, typename Where>
     F acc[kTokens][kVecs] = {};
     Format block(where, v0);
     ActReader<D> activations(acts, first);
-    int64_t of_16 = 0;  // the next group's first 16 columns
+    int64_t of_16 = 0;  // the group's first column / 16
     const auto group = [&](const auto& at, const auto& head) __attribute__((always_inline)) {
       typename D::Sum sum[kTokens][kVecs];
       I bias_sum[kTokens];
@@ -80,7 +81,7 @@ template <typename D, int kVecs, typename Format, int kTokens, typename Where>
         for (int i = 0; i < kSteps; i += kLoopSteps) {
           if constexpr (kLoopSteps > 1) {
             int end = i + kLoopSteps;
-            asm("" : "+r"(end));  // or the compiler would unroll the loop
+            asm("" : "+r"(end));  // keeps the compiler from unrolling the loop
             for (int w = i; w < end; ++w) {
               if (w < i || w >= i + kLoopSteps) __builtin_unreachable();
               step(w);
@@ -136,7 +137,7 @@ template <typename D, int kVecs, typename Format, int kTokens, typename Where>
   }
 }
 
-// The class of dots for codes below 2^kBits.
+// The Dot for codes below 2^kBits.
 template <typename Dots, int kBits>
 using DotOf = typename Dots::template Dot<(kBits < 4 ? 4 : kBits)>;
 
@@ -148,7 +149,7 @@ void product(const Where& where, const Acts& acts, int n_tokens, float* out, int
   });
 }
 
-// A tile's tokens; activations of two digits have two sums each.
+// How many tokens a tile has, `most` or half of that: with two digits a token needs two sums.
 template <typename Dots, int kBits>
 constexpr int tile_tokens(int most) {
   return DotOf<Dots, kBits>::kDigits && most > 1 ? most / 2 : most;
@@ -171,7 +172,8 @@ void direct(Type type, const uint8_t* strip, const Acts& acts, int n_tokens, flo
   });
 }
 
-// A second tile takes less than unpacking would. Codes of 8 bits already lie as a panel's do.
+// Unpacking takes longer than a second tile. 8-bit codes lie in a packed strip as in a panel, so
+// unpacking them gains only larger tiles, which is little if there are tiles of several tokens.
 template <typename Dots>
 int direct_tokens(Type type) {
   const TypeTraits& t = kTypes[static_cast<uint32_t>(type)];
@@ -182,7 +184,7 @@ int direct_tokens(Type type) {
 inline F load_f32(const uint8_t* p) { return load<F>(p); }
 inline F load_bf16(const uint8_t* p) { return as<F>(as<U>(load_i16(p)) << 16); }
 
-// Float products have tiles of one shape everywhere: up to 8 accumulators.
+// In every table a tile of a float product has up to 8 accumulators.
 constexpr int kFloatTokens = kVectors == 1 ? 8 : 4;
 
 template <F (*kLoad)(const uint8_t*), int kBytes, int kTokens>
@@ -217,7 +219,7 @@ void float_strip(const uint8_t* strip, const float* x, int64_t cols, int n_token
   });
 }
 
-// Another table's kernels with products of these Dots.
+// A table whose integer products are replaced by those of Dots.
 template <typename Dots>
 constexpr Kernels with_dots(Kernels kernels) {
   kernels.reads_digits = Dots::template Dot<8>::kDigits;

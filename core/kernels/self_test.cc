@@ -8,10 +8,10 @@ namespace sluice {
 namespace {
 
 constexpr int64_t kCols = 256;
-constexpr int kTokens = 3;  // wasm has tiles of 2 and 1
+constexpr int kTokens = 3;  // one tile of 2 and one of 1, which are wasm's sizes
 
-// Sixteen rows of a type and kTokens quantized activations: any codes and q, the extreme ones
-// often; scales of 1/16.
+// Sixteen rows of a type and kTokens rows of quantized activations. Their bytes are pseudo-random,
+// often extreme; the f16 scales and mins are 1/16.
 struct Sample {
   explicit Sample(const TypeTraits& t)
       : q(kCols * kTokens),

@@ -1,4 +1,4 @@
-// Packed strips to panels; a part of body.inl.
+// Unpacks packed strips to panels. A part of body.inl.
 
 template <typename Format>
 [[gnu::noinline]] void unpack_blocks(const uint8_t* strip, int64_t cols, Panel& panel) {
@@ -11,7 +11,7 @@ template <typename Format>
     for (int v = 0; v < kVectors; ++v) {
       const auto head = block.head(v);
       for_groups<Format>([&](const auto& at) {
-        // All of it is read before any is written: to the compiler the two might overlap.
+        // Reads all words before it writes any: to the compiler strip and panel might overlap.
         U words[kWords];
         SLUICE_UNROLL
         for (int w = 0; w < kWords; ++w) words[w] = block.codes(v, w, at);

@@ -1,9 +1,9 @@
-// Vectors of kVectorBytes as GCC and clang both know them: + - * < ?: and so on work lane by lane.
-// Included inside an unnamed namespace, after kVectorBytes; the first of the shared parts
-// (README.md).
+// Vectors of kVectorBytes, by the extension that GCC and clang share: + - * < ?: and so on work
+// lane by lane. A table's file includes this first of all shared parts (README.md), inside its
+// unnamed namespace, after it has defined kVectorBytes.
 
 constexpr int kLanes = kVectorBytes / 4;  // f32 lanes of a vector
-constexpr int kVectors = 16 / kLanes;     // vectors for 16 rows, positions or virtual lanes
+constexpr int kVectors = 16 / kLanes;     // vectors of 16 rows, positions or virtual lanes
 
 using F [[gnu::vector_size(kVectorBytes)]] = float;
 using I [[gnu::vector_size(kVectorBytes)]] = int32_t;
@@ -21,30 +21,31 @@ template <typename V>
 inline void store(void* p, V v) {
   memcpy(p, &v, sizeof v);
 }
-// The same bits as another vector.
+// The same bits as a vector of another type.
 template <typename To, typename From>
 inline To as(From from) {
   static_assert(sizeof(To) == sizeof(From));
   return (To)from;
 }
 
-// A constant for use in a loop. V8 makes a vector constant anew wherever it is used, with three
-// instructions; what comes from memory stays in its register.
+// A constant for use in a loop. V8 builds a vector constant at every use, with three instructions.
+// A value loaded from memory stays in its register.
 template <auto kValue>
 inline auto kept() {
   using V [[gnu::vector_size(kVectorBytes)]] = decltype(kValue);
 #if defined(__wasm__)
   static constexpr auto kStored = kValue;
   const auto* stored = &kStored;
-  asm("" : "+r"(stored));  // or the compiler would see that it is a constant
+  asm("" : "+r"(stored));  // hides from the compiler that the value is a constant
   return *stored - V{};
 #else
   return kValue - V{};
 #endif
 }
 
-// Whether short loops of vector work stay loops. V8 orders what stands between two jumps as it
-// likes, one sum to its end after the other, and then lacks registers for all that is loaded once.
+// Whether the steps of a product stay a loop. In unrolled code V8 computes each sum to its end
+// before the next, so the values that all sums share stay live until the last one, and registers
+// run out. It moves nothing across the jump of a loop.
 #if defined(__wasm__)
 constexpr bool kKeepLoops = true;
 #else
@@ -57,11 +58,11 @@ constexpr int words_in_16_bits(int bits) { return bits == 4 ? 8 : bits == 5 ? 4 
 
 inline F splat(float x) { return x - F{}; }
 inline I splat(int32_t x) { return x - I{}; }
-// Four int8 in every lane.
+// The four int8 at p, in every lane.
 inline I splat_word(const int8_t* p) { return splat(load<int32_t>(p)); }
 inline F to_float(I x) { return __builtin_convertvector(x, F); }
 
-// Lane i gets lane i + kBy, going round.
+// Lane i gets lane (i + kBy) % kLanes.
 template <int kBy, typename V>
 inline V rotate(V x) {
   const auto lane = [](int i) { return (i + kBy) % kLanes; };

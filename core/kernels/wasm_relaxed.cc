@@ -1,6 +1,6 @@
-// The table for wasm with relaxed SIMD: products of its own, the rest is wasm_simd.cc's. What its
-// dot instructions do with operands past 7 bits is the machine's choice, so it is probed at start,
-// and each kernel is tried against the oracle before use.
+// The table for wasm with relaxed SIMD: integer products of its own, the rest is wasm_simd.cc's.
+// What the dot instructions do with operands of more than 7 bits depends on the machine. So they
+// are probed at start, and the products are compared with the oracle before they are used.
 #include <string.h>
 #include <wasm_simd128.h>
 
@@ -21,7 +21,8 @@ constexpr int kVectorBytes = 16;
 //
 #include "kernels/wasm_vector.inl"
 
-// Four products a lane: signed activations, codes of 7 bits (8 where the machine takes them so).
+// Adds four products to each lane. Activations are signed. Codes have 7 bits; the machine decides
+// what 8 bits mean.
 inline I dot_i8(I acts, I codes, I sum) {
   return as<I>(
       wasm_i32x4_relaxed_dot_i8x16_i7x16_add(as<v128_t>(acts), as<v128_t>(codes), as<v128_t>(sum)));
@@ -29,7 +30,8 @@ inline I dot_i8(I acts, I codes, I sum) {
 
 #include "kernels/full_dot.inl"
 
-// Where the second operand is signed, too: 8-bit codes become weights, without a bias.
+// For machines that take the second operand as signed: 8-bit codes are made signed weights, which
+// have no bias.
 struct SignedDot : FullDot<8> {
   static Codes codes(I word) { return as<I>(as<U>(word) ^ kept<0x80808080u>()); }
   static Sum start(I) { return I{}; }
@@ -82,11 +84,11 @@ struct PairDots : Tiles {
 //
 #include "kernels/products.inl"
 
-// What 4 * 127 * (the byte 0xff) comes to tells the lowerings apart: sdot (arm64, AVX-VNNI-INT8),
-// vpdpbusd (AVX-VNNI), pmaddubsw (other x86).
+// The value of 4 * 127 * (the byte 0xff) shows which instruction the browser uses: sdot (arm64,
+// AVX-VNNI-INT8), vpdpbusd (AVX-VNNI) or pmaddubsw (other x86).
 Kernels probed() {
   const I bytes = splat(0x7f7f7f7f);
-  volatile int32_t ones = -1;  // keeps the compiler from computing it its own way
+  volatile int32_t ones = -1;  // keeps the compiler from computing the sum itself
   const int32_t sum = dot_i8(bytes, splat(ones), I{})[0];
   if (sum == 4 * 127 * -1) return with_dots<SignedDots>(kWasmSimd);
   if (sum == 4 * 127 * 255) return with_dots<UnsignedDots>(kWasmSimd);

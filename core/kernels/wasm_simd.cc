@@ -1,4 +1,4 @@
-// The table for wasm with SIMD128 and nothing else.
+// The table for wasm with SIMD128 alone.
 #include <string.h>
 #include <wasm_simd128.h>
 
@@ -15,7 +15,7 @@ constexpr int kVectorBytes = 16;
 //
 #include "kernels/wasm_vector.inl"
 
-// Below 8 bits multiplications in 16-bit lanes; 8-bit codes need 32-bit sums.
+// Codes below 8 bits are multiplied and summed in 16-bit lanes. 8-bit codes need 32-bit sums.
 template <int kBits>
 struct WideDot : PortableDot<kBits> {};
 template <>
@@ -40,7 +40,7 @@ struct Dots {
   template <int kBits>
   using Dot = WideDot<kBits>;
   static constexpr int kDirectTokens = 1;
-#if defined(SLUICE_WASM_RELAXED)  // what the relaxed table falls back to: small
+#if defined(SLUICE_WASM_RELAXED)  // only a fallback there, so small matters more than fast
   static constexpr int kTokens = 1;
   static constexpr int vectors(int) { return 1; }
 #else

@@ -1,4 +1,4 @@
-// What both wasm tables define on top of vector.inl.
+// What both wasm tables share. Included after vector.inl.
 
 inline I load_i16(const uint8_t* p) { return as<I>(wasm_i32x4_load16x4(p)); }
 inline void store_u16(uint8_t* p, U x) {
@@ -14,7 +14,7 @@ inline void store_i8(int8_t* p, const I (&x)[kVectors]) {
   wasm_v128_store(p, wasm_i8x16_narrow_i16x8(first, second));
 }
 inline U look_up(const uint8_t* table, U bytes) {
-  asm("" : "+r"(table));  // as in `kept`
+  asm("" : "+r"(table));  // see kept()
 #if defined(__wasm_relaxed_simd__)
   return as<U>(wasm_i8x16_relaxed_swizzle(wasm_v128_load(table), as<v128_t>(bytes)));
 #else
