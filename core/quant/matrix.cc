@@ -19,8 +19,8 @@ consteval size_t largest_block() {
   return bytes;
 }
 
-// Whether numbers are finite: the sign bit of `seen` is set by the first that isn't. Without its
-// sign such a number is at least kInfinity, and kInfinity + kCarry is the sign bit.
+// Checks that numbers are finite. The bits of an infinity or NaN, without the sign, are at least
+// kInfinity, so adding kCarry to them sets the sign bit, and seen_ keeps it.
 template <typename Lane, Lane kInfinity>
 class Finite {
  public:
@@ -51,7 +51,7 @@ using FiniteF16 = Finite<uint16_t, 0x7c00>;
 using FiniteBf16 = Finite<uint16_t, 0x7f80>;
 using FiniteF32 = Finite<uint32_t, 0x7f800000>;
 
-// Are all floats in `n` bytes finite?
+// Whether all floats in n bytes are finite. One float has `size` bytes.
 template <typename Check>
 bool all_finite(const uint8_t* bytes, size_t n, size_t size) {
   Check check;
@@ -66,7 +66,7 @@ bool floats_finite(FloatKind floats, const uint8_t* bytes, size_t n) {
   return all_finite<FiniteBf16>(bytes, n, 2);
 }
 
-// Four 32-bit words of four rows, and their transposition: how 16 rows become words of 16 lanes.
+// Four 32-bit words.
 using Words = uint32_t __attribute__((vector_size(16)));
 
 Words load_words(const uint8_t* p) {
@@ -75,8 +75,8 @@ Words load_words(const uint8_t* p) {
   return words;
 }
 
-// out[4 words][16 rows], columns `row` .. row + 3: from rows at `in`, `stride` bytes apart, every
-// word xor kFlip.
+// Transposes four words of each of four rows, which are `stride` bytes apart: word w of row r goes
+// to out[w][r], where out is [4 words][16 rows]. Every word is xor'ed with kFlip.
 template <uint32_t kFlip>
 void transpose_4x4(const uint8_t* in, size_t stride, uint8_t* out) {
   const Words a = load_words(in) ^ kFlip;
@@ -116,8 +116,8 @@ void interleave(const uint8_t* in, size_t stride, int64_t n, uint8_t* out,
   }
 }
 
-// change(word, bits) to the words of a block's planes of codes with runs of single bytes, as many
-// as a Word has at a time: `words` has the block's words, `lanes` side by side for one of the file.
+// Applies change(word, bits) to the planes of codes with runs of one byte, one Word at a time.
+// `words` are the words of a block as it is in the file (`lanes` = 1) or packed (`lanes` = kRows).
 template <typename Word, typename Change>
 void change_runs(const TypeTraits& t, uint8_t* words, int64_t lanes, const Change& change) {
   for (const Plane& plane : {t.low, t.high}) {
@@ -135,7 +135,7 @@ void change_runs(const TypeTraits& t, uint8_t* words, int64_t lanes, const Chang
 
 constexpr uint32_t kSignBits = 0x80808080u;
 
-// kFlip: what the words are xor'ed with.
+// Every word is xor'ed with kFlip.
 template <uint32_t kFlip>
 bool pack_blocks(const TypeTraits& t, const uint8_t* rows, int64_t n_blocks, uint8_t* packed) {
   const size_t stride = static_cast<size_t>(n_blocks) * t.block_bytes;
@@ -150,7 +150,7 @@ bool pack_blocks(const TypeTraits& t, const uint8_t* rows, int64_t n_blocks, uin
     interleave<kFlip>(rows + t.words_at, stride, word_bytes, packed, t.order);
     change_runs<Words>(t, packed, kRows, pack_run<Words>);
     packed += word_bytes * kRows;
-    // After the words: halves that were stored one by one can't be loaded together at once.
+    // Only now: a load of 16 bytes would have to wait for the stores of 2 bytes above.
     for (const int at : {t.d, t.min}) {
       if (at < 0) continue;
       const uint8_t* number = halves + (at - t.halves_at) * kRows;
@@ -161,7 +161,7 @@ bool pack_blocks(const TypeTraits& t, const uint8_t* rows, int64_t n_blocks, uin
   return finite.all();
 }
 
-// The reverse for one row of one block: `block` gets its bytes as they were in the file.
+// The reverse of pack_blocks for row r of one block: `block` gets the bytes of the file.
 void unpack_block(const TypeTraits& t, const uint8_t* packed, int64_t r, uint8_t* block) {
   for (int64_t h = 0; h < t.halves; ++h, packed += 2 * kRows) {
     std::memcpy(block + t.halves_at + 2 * h, packed + 2 * r, 2);
@@ -177,13 +177,14 @@ void unpack_block(const TypeTraits& t, const uint8_t* packed, int64_t r, uint8_t
   change_runs<uint32_t>(t, words, 1, unpack_run<uint32_t>);
 }
 
-// Eight values of 16 bits of eight rows, and their transposition.
+// Eight 16-bit values.
 using Halves = uint16_t __attribute__((vector_size(16)));
 
+// Transposes eight values of each of eight rows. Rows of `out` are 16 values apart.
 void transpose_8x8(const uint8_t* in, size_t stride, uint8_t* out) {
   Halves a[8], b[8];
   for (size_t r = 0; r < 8; ++r) std::memcpy(&a[r], in + r * stride, 16);
-  // Three times: rows i and i + 4, by turns, become rows 2i and 2i + 1.
+  // Zips rows i and i + 4 to rows 2i and 2i + 1. Doing that three times is a transposition.
   const auto zip = [](const Halves(&from)[8], Halves(&to)[8]) {
     for (size_t i = 0; i < 4; ++i) {
       to[2 * i] = __builtin_shufflevector(from[i], from[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
@@ -207,7 +208,7 @@ void pack_halves(const uint8_t* rows, size_t stride, int64_t cols, uint8_t* pack
   }
 }
 
-// Float types: 64 columns at a time, which are still in the first cache when they are checked.
+// Takes 64 columns at a time, so that they are still in the L1 cache when they are checked.
 bool pack_floats(const TypeTraits& t, const uint8_t* rows, int64_t cols, uint8_t* packed) {
   const size_t stride = static_cast<size_t>(cols) * t.block_bytes;
   bool finite = true;
@@ -286,7 +287,7 @@ void unpack_rows(Type type, const uint8_t* rows, int n_rows, int64_t cols, Panel
   const TypeTraits& t = traits(type);
   describe_panel(type, panel);
   const size_t stride = static_cast<size_t>(row_bytes(t, static_cast<uint64_t>(cols)));
-  // 256 columns at a time, so that the codes are still in the first cache when interleaved.
+  // Takes 256 columns at a time, so that codes are still in the L1 cache when they are interleaved.
   alignas(64) uint8_t codes[kRows][256];
   float scales[kRows][16];
   float mins[kRows][16];

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-// The integer nearest to v within low..high; low for NaN.
+// The integer in low..high that is nearest to v; low for NaN.
 int nearest(float v, int low, int high) {
   if (!(v > static_cast<float>(low))) return low;
   if (v >= static_cast<float>(high)) return high;
@@ -20,7 +20,7 @@ float inverse(float d) { return d != 0.0f ? 1.0f / d : 0.0f; }
 
 void store_u16(uint8_t* p, uint16_t value) { std::memcpy(p, &value, sizeof value); }
 
-// Writes d as f16 and gives back what a reader will find.
+// Writes d as f16 and returns the value that a reader gets.
 float store_half(uint8_t* p, float d) {
   const uint16_t half = f32_to_f16(d);
   store_u16(p, half);
@@ -36,7 +36,7 @@ float signed_max(const float* x, int n) {
   return max;
 }
 
-// 32 codes below 16 (or below 32, with their fifth bits first) as the legacy types store them.
+// Stores 32 codes as the types before the K types do: if kFive the fifth bits, then the nibbles.
 template <bool kFive>
 void store_codes(const int* codes, uint8_t* out) {
   if constexpr (kFive) {
@@ -85,8 +85,9 @@ struct ScaleMin {
   float min;    // <= 0
 };
 
-// Scale and min for 32 values on codes 0..n_max: of several roundings' least-squares fits the one
-// with the smallest squared error, weighted by magnitude.
+// Searches scale and min for 32 values with codes 0..n_max. It rounds the values in several ways,
+// fits scale and min to each by least squares, and takes the fit with the smallest squared error,
+// weighted by magnitude.
 ScaleMin search_scale_min(const float* x, int n_max) {
   const auto [low, high] = std::minmax_element(x, x + 32);
   const float start_min = std::min(0.0f, *low);
@@ -165,7 +166,7 @@ void quantize_q45_k(const float* x, int64_t n, uint8_t* row) {
   }
 }
 
-// A signed scale for 16 values on codes -32..31, searched as above.
+// Searches a signed scale for 16 values with codes -32..31, in the same way.
 float search_scale(const float* x) {
   const float max = signed_max(x, 16);
   if (!(std::fabs(max) > 1e-30f)) return 0.0f;
@@ -206,7 +207,7 @@ void quantize_q8_0(const float* values, int64_t n, uint8_t* row) {
     const float id = inverse(d);
     store_half(row, d);
     for (int i = 0; i < 32; ++i) {
-      // Halves away from zero, as the format's first writer rounds.
+      // Rounds halves away from zero, as llama.cpp does.
       const float scaled = values[i] * id;
       const int magnitude = nearest(std::fabs(scaled), 0, 127);
       row[2 + i] = static_cast<uint8_t>(scaled < 0.0f ? -magnitude : magnitude);

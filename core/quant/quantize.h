@@ -1,4 +1,4 @@
-// Rounding to a type, to make files for tests.
+// Quantizes rows of values, to make files for tests.
 #pragma once
 
 #include "quant/types.h"
@@ -6,9 +6,9 @@
 namespace sluice {
 
 // Rounds n f32 values (a whole number of blocks) to one row of a type, as llama.cpp's reference
-// does (K types: a simple search; the format is exact, the choice of scales our own).
+// does. For K types only the format is the same: our search for scales is simpler.
 using Quantize = void(const float* values, int64_t n, uint8_t* row);
-// Null for types that nothing is rounded to here.
+// The function for a type; null if there is none.
 Quantize* quantizer(Type type);
 
 }  // namespace sluice

@@ -7,8 +7,8 @@
 namespace sluice {
 namespace {
 
-// To the nearest integer, ties to even, for |x| < 2^22: adding 1.5 * 2^23 leaves no fraction bits.
-// Where x isn't finite (the scale was too small to be divided by) the result is 0.
+// Rounds to the nearest integer, ties to even, for |x| < 2^22: adding 1.5 * 2^23 leaves no fraction
+// bits. Returns 0 if x isn't finite, which is so when the scale was too small to divide by.
 int8_t round_to_int8(float x) {
   const float magic = 0x1.8p23f;
   return static_cast<int8_t>(std::bit_cast<int32_t>(x + magic));

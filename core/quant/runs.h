@@ -1,6 +1,6 @@
-// Planes (types.h) whose runs are single bytes are packed with runs of four, so that one shift
-// brings the numbers of four columns to their four bytes: in a word, number 4w + c goes from bit
-// bits * (4w + c) to bit 8c + bits * w. Word: uint32_t, or a vector of them.
+// Packing turns planes (types.h) with runs of one byte into planes with runs of four, so that one
+// shift brings the numbers of four columns to the four bytes of a word. In a word, number 4w + c
+// moves from bit bits * (4w + c) to bit 8c + bits * w. Word is uint32_t or a vector of them.
 #pragma once
 
 #include <cstdint>

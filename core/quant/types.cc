@@ -11,12 +11,12 @@ constexpr bool numbered() {
   }
   return true;
 }
-static_assert(numbered(), "the rows of types.inc stand in the order of their numbers");
+static_assert(numbered(), "the rows of types.inc must be in the order of their numbers");
 
-// What unpacking and the kernels count on.
+// Unpacking and the kernels rely on this.
 constexpr bool sound(const TypeTraits& t, const Plane& plane) {
   if (plane.bits == 0) return true;
-  if (plane.run == 1) return plane.at + 4u <= t.block_bytes;  // it is read by words
+  if (plane.run == 1) return plane.at + 4u <= t.block_bytes;  // read as whole words
   return plane.run > 0 && plane.run % 4 == 0;
 }
 constexpr bool sound() {
@@ -32,7 +32,7 @@ constexpr bool sound() {
   }
   return true;
 }
-static_assert(sound(), "a row of types.inc says what types.h doesn't allow");
+static_assert(sound(), "a row of types.inc breaks a rule of types.h");
 
 }  // namespace
 

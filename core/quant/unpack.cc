@@ -1,4 +1,4 @@
-// Blocks of every type to codes, scales and values: the oracle's reading of the rows of types.inc.
+// Unpacks blocks of every type to codes, scales and values: how the oracle reads types.inc's rows.
 #include <algorithm>
 #include <cstring>
 
@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kMaxNumbers = 32;  // scales and mins of a block, or what a word has of them
+constexpr int kMaxNumbers = 32;  // a block's scales and mins, rounded up to whole words
 
 // Unpacking is exact: a product of an f16 scale and an integer of at most 8 bits fits into f32.
 
@@ -21,12 +21,12 @@ uint16_t load_u16(const uint8_t* p) {
 
 float load_half(const uint8_t* p) { return f16_to_f32(load_u16(p)); }
 
-// 16 bytes at a time; written out because the loops over bytes that compilers make of this are
-// several times slower.
+// Bytes are handled 16 at a time here: what compilers make of loops over single bytes is several
+// times slower.
 using Bytes [[gnu::vector_size(16)]] = uint8_t;
 using Pairs [[gnu::vector_size(16)]] = uint16_t;
 
-// V's bytes to `out`, or'ed to what is there unless these are the first.
+// Writes V's bytes to `out`; unless kFirst, ors them with the bytes there.
 template <bool kFirst, typename V>
 void put(uint8_t* out, V bytes) {
   V there{};
@@ -41,7 +41,8 @@ V load(const uint8_t* p) {
   return bytes;
 }
 
-// n numbers of a plane, each shifted left by `up`, to out[n]; n is rounded up to what a word holds.
+// Writes n numbers of a plane, each shifted left by `up`, to out[n], or a few more: the numbers of
+// whole words. Unless kFirst, ors them with what is there.
 template <bool kFirst>
 [[gnu::always_inline]] inline void put_numbers(const Plane& plane, const uint8_t* block, int n,
                                                int up, uint8_t* out) {
@@ -62,7 +63,7 @@ template <bool kFirst>
     for (int down = 0; down < 8 && out < end; down += plane.bits, out += plane.run) {
       int i = 0;
       for (; i + 16 <= plane.run; i += 16) {
-        // In pairs, as there are no shifts of single bytes; the mask cuts off what crosses over.
+        // There are no shifts of single bytes. The mask removes bits of a pair's other byte.
         const Bytes numbers = (Bytes)(load<Pairs>(run + i) >> down) & mask;
         put<kFirst>(out + i, (Bytes)((Pairs)numbers << up));
       }
@@ -91,7 +92,7 @@ template <bool kFirst>
 // Q4_K's and Q5_K's eight scales and eight mins of six bits, in 12 bytes.
 void unpack_sixes(const uint8_t* six, uint8_t* numbers) {
   for (int j = 0; j < 4; ++j) {
-    // Those of the first four groups lie together; the others' low four bits and high two apart.
+    // The first four groups' six bits lie together. The others are split: four low bits, two high.
     numbers[j] = six[j] & 63;
     numbers[8 + j] = six[4 + j] & 63;
     numbers[4 + j] = static_cast<uint8_t>((six[8 + j] & 15) | six[j] >> 6 << 4);
@@ -129,8 +130,8 @@ void unpack_sixes(const uint8_t* six, uint8_t* numbers) {
   }
 }
 
-// Blocks of one type. Its row is a constant here, and all above is inlined, so that loops have
-// fixed lengths.
+// Unpacks blocks of one type. Its row is a constant here and the functions above are inlined, so
+// that loops have constant lengths.
 template <Type kType>
 void unpack_blocks(const uint8_t* row, int64_t n, uint8_t* codes, float* scales, float* mins) {
   static constexpr const TypeTraits& t = kTypes[static_cast<uint32_t>(kType)];
