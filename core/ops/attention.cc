@@ -3,9 +3,9 @@
 namespace sluice {
 namespace {
 
-// Scratch floats for max_queries queries in any number of tokens.
+// How many floats of scratch max_queries queries need, whatever number of tokens they belong to.
 uint64_t work_floats(int64_t max_queries, int64_t head_dim) {
-  constexpr KvType kWidest = KvType::f16;  // one that is widened
+  constexpr KvType kWidest = KvType::f16;  // any type that is widened
   const auto queries = static_cast<int>(std::max<int64_t>(max_queries, kWideTokens));
   return static_cast<uint64_t>(attend_scratch(kWidest, queries, 1, static_cast<int>(head_dim)));
 }

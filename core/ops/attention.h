@@ -9,13 +9,13 @@
 
 namespace sluice {
 
-// Query heads of consecutive tokens that share a KV head.
+// The query heads of consecutive tokens that share one KV head.
 struct Heads {
   const float* q;  // [n_tokens][q_stride], of which [n_heads][head_dim] count
   int64_t q_stride;
-  int64_t position;  // of the first token
-  int64_t end;       // positions that there are, those of these tokens included
-  int64_t window;    // as in LayerShape (models/shapes.h)
+  int64_t position;  // the first token's
+  int64_t end;       // positions that the cache holds, those of these tokens included
+  int64_t window;    // window and both_ways: see LayerShape (models/shapes.h)
   bool both_ways;
   int n_tokens;
   int n_heads;  // n_tokens * n_heads <= kMaxQueries
@@ -23,7 +23,7 @@ struct Heads {
   float scale;
 };
 
-// One worker's scratch for up to max_queries heads.
+// One worker's scratch for up to max_queries queries (n_tokens * n_heads).
 class AttentionScratch {
  public:
   static uint64_t bytes(int64_t max_queries, int64_t head_dim);
@@ -36,10 +36,10 @@ class AttentionScratch {
   AlignedBuffer max_, sum_, values_, work_;
 };
 
-// out[t * out_stride + h * head_dim ..] for every token t and head h. chunk_of(c) gives the c-th
-// KvChunk. Chunks are merged in order, and what a token doesn't see is left out (whole chunks that
-// no token sees aren't looked at), so the result does not depend on how tokens and heads are dealt
-// out.
+// Writes out[t * out_stride + h * head_dim ..] for every token t and head h. chunk_of(c) returns
+// the c-th KvChunk; it is not called for chunks that no token sees. Chunks are merged in ascending
+// order, and positions that a token doesn't see are left out of its sums. So the result does not
+// depend on how tokens and heads are grouped.
 template <typename ChunkOf>
 void attend(const Kernels& kernels, const ChunkOf& chunk_of, const Heads& heads, float* out,
             int64_t out_stride, const AttentionScratch& scratch) {
@@ -56,8 +56,8 @@ void attend(const Kernels& kernels, const ChunkOf& chunk_of, const Heads& heads,
   args.sum = scratch.sum_.as<float>();
   args.values = scratch.values_.as<float>();
   args.scratch = scratch.work_.as<float>();
-  // What the first token sees: positions first_seen .. end_seen - 1; for each token behind it both
-  // are one more.
+  // The first token sees the positions [first_seen, end_seen). For each later token both are one
+  // more.
   const bool all = heads.window == 0;
   const int64_t ahead = !heads.both_ways ? 0 : all ? heads.end : heads.window / 2;
   const int64_t end_seen = heads.position + 1 + ahead;

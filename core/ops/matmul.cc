@@ -14,7 +14,7 @@ void multiply_float(const Kernels& kernels, const Matrix& matrix, int64_t s, con
                           out, out_stride);
     return;
   }
-  // The rows past the last whole strip: widened and interleaved here.
+  // Rows past the last whole strip are not packed: widen and interleave them here.
   float* strip = scratch.strip();
   std::fill_n(strip, matrix.cols * kStripRows, 0.0f);
   float* row = scratch.row();

@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-// Rows of activations as the kernels want them: f32 and, for integer weights, quantized to int8.
-// A view of an Activations' memory for rows of `cols` values.
+// Rows of activations as the kernels read them: f32 and, for integer weights, quantized to int8.
+// A view of the memory of an Activations; its rows have `cols` values.
 struct Input {
   float* x;  // [tokens][cols]
   int8_t* q;
@@ -23,13 +23,13 @@ struct Input {
   int64_t cols;
 
   float* row(int64_t token) const { return x + token * cols; }
-  // Quantizes row `token` after it was written. Rows that are no multiple of 32 only ever meet
-  // float weights (a file's integer rows are whole blocks) and stay f32.
+  // Quantizes row `token`; to be called after it is written. Does nothing if cols is not a multiple
+  // of 32: only float weights have such rows, since rows of integer weights are whole blocks.
   void quantize(const Kernels& kernels, int64_t token) const;
   Acts acts() const { return {q, digits, d, ds, sums, cols}; }
 };
 
-// Owns the memory; sized once for the longest row and the largest block of tokens.
+// Owns the memory of Inputs, for up to max_tokens rows of up to max_cols values.
 class Activations {
  public:
   static uint64_t bytes(int64_t max_cols, int64_t max_tokens);
@@ -40,16 +40,17 @@ class Activations {
   AlignedBuffer x_, q_, digits_, d_, ds_, sums_;
 };
 
-// What one worker needs to unpack a strip.
+// The memory that one worker needs to unpack a strip of up to max_cols columns.
 class MatmulScratch {
  public:
   static uint64_t bytes(int64_t max_cols);
   static Result<MatmulScratch> allocate(int64_t max_cols);
-  Panel panel() const;                                 // its arrays; unpacking sets the rest
+  Panel panel() const;                                 // the arrays; unpacking sets the rest
   float* row() const { return row_.as<float>(); }      // [max_cols]
   float* strip() const { return strip_.as<float>(); }  // [max_cols][16]
 
-  // Whether to count the seconds that unpacking takes; those since they were last taken.
+  // If time_unpacking(true) was called, counts the seconds that unpacking takes. take_unpacking
+  // returns those since its last call.
   void time_unpacking(bool on) { timed_ = on; }
   bool timed() const { return timed_; }
   void add_unpacking(double seconds) { unpacking_seconds_ += seconds; }
@@ -61,12 +62,13 @@ class MatmulScratch {
   AlignedBuffer codes_, scales_, mins_, row_, strip_;
 };
 
-// out[t * out_stride + row] for the rows of the strips [strips.begin, strips.end) and n_tokens
-// tokens. out_stride >= matrix.strips() * 16: the rows past the last are written, with 0.
+// Writes out[t * out_stride + row] for n_tokens tokens and the rows of the strips [strips.begin,
+// strips.end). out_stride >= matrix.strips() * 16: the last strip's rows past matrix.rows are
+// written, too, as 0.
 void matmul(const Kernels& kernels, const Matrix& matrix, const Input& in, int64_t n_tokens,
             float* out, int64_t out_stride, Share strips, MatmulScratch& scratch);
 
-// Rows of an output of `rows` rows, padded to whole strips.
+// `rows` rounded up to whole strips.
 inline int64_t padded_rows(int64_t rows) {
   return (rows + kStripRows - 1) / kStripRows * kStripRows;
 }

@@ -1,5 +1,5 @@
-// Rotary position embedding (Su et al. 2021, arXiv 2104.09864): the angles of a model's positions,
-// computed once, as far as positions are used, for every layer and pass.
+// Rotary position embedding (Su et al. 2021, arXiv 2104.09864). A RopeTable has the cosines and
+// sines of all positions that were used so far; layers and passes share it.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,15 @@ class RopeTable {
   // null. Positions are divided by `scale` (linear scaling; 1 = none).
   RopeTable(int64_t dims, double base, double scale, const float* factors);
 
-  // Bytes of a table for `positions` positions; those held now.
-  static uint64_t bytes(int64_t dims, int64_t positions);
-  uint64_t held_bytes() const;
+  static uint64_t bytes(int64_t dims, int64_t positions);  // of a table for so many positions
+  uint64_t held_bytes() const;                             // of this table now
 
-  // Makes the rows of the positions below `end`, as far as they are missing. out_of_memory;
-  // bad_file where the angles are too large for a cosine. What was there stays.
+  // Adds the rows that are missing for the positions below `end`. Fails with out_of_memory, or with
+  // bad_file if an angle is too large for a cosine; the rows made before that stay.
   Status extend(int64_t end);
 
   int n_pairs() const { return static_cast<int>(theta_.size()); }
-  // [n_pairs] of a position that is there.
+  // [n_pairs] each. The position must be below an `end` that was given to extend().
   const float* cos(int64_t position) const { return row(position); }
   const float* sin(int64_t position) const { return row(position) + n_pairs(); }
 
@@ -38,7 +37,7 @@ class RopeTable {
 
   std::vector<double> theta_;          // radians a position
   std::vector<AlignedBuffer> pieces_;  // [kPieceRows][cosines, then sines][n_pairs]
-  int64_t end_ = 0;                    // the rows before it are made
+  int64_t end_ = 0;                    // rows made so far
 };
 
 }  // namespace sluice
