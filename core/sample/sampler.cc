@@ -14,20 +14,21 @@ constexpr size_t kPenaltyWindow = 64;  // tokens, llama.cpp's default
 
 using Candidate = std::pair<float, int32_t>;  // logit, id
 
-// A strict order of all candidates: with it, what a standard algorithm makes of them does not
-// depend on whose standard library it is.
+// No two candidates are equal in this order, so the standard algorithms give the same results in
+// every standard library.
 bool better(const Candidate& a, const Candidate& b) {
   return a.first != b.first ? a.first > b.first : a.second < b.second;
 }
 bool worse(const Candidate& a, const Candidate& b) { return better(b, a); }
 
-// NaN counts as -infinity, +infinity as the largest number, so that differences are never NaN.
+// NaN counts as -infinity, +infinity as the largest number: the difference to a finite best logit
+// is then never NaN.
 float tame(float logit) {
   if (std::isnan(logit)) return -std::numeric_limits<float>::infinity();
   return std::min(logit, FLT_MAX);
 }
 
-// Logits read in the order of their ids, some of them replaced by other values.
+// Reads logits in the order of their ids, with other values in place of some.
 class Reader {
  public:
   // `replaced`: (id, logit), ids ascending
@@ -43,7 +44,7 @@ class Reader {
     }
     return {tame(logits_[id]), static_cast<int32_t>(id)};
   }
-  // May one of [begin, end) be above `limit`? A loop that compilers turn into vectors.
+  // Whether one of [begin, end) may be above `limit`. Compilers vectorize this loop.
   bool may_exceed(size_t begin, size_t end, float limit) const {
     if (replaced_before(end)) return true;
     int above = 0;
@@ -59,13 +60,13 @@ class Reader {
   std::span<const std::pair<int32_t, float>> replaced_;  // not yet read
 };
 
-// The best `k`, best first.
+// Writes the best k candidates to `out`, the best first.
 void select_best(Reader logits, size_t k, std::vector<Candidate>& out) {
   constexpr size_t kBlock = 64;
   out.clear();
   for (size_t begin = 0; begin < logits.size(); begin += kBlock) {
     const size_t end = std::min(begin + kBlock, logits.size());
-    // Nearly all blocks have none that is better than the worst of the best, which is in front.
+    // The worst of the best so far is in front. Nearly all blocks have nothing better.
     if (out.size() == k && !logits.may_exceed(begin, end, out.front().first)) continue;
     for (size_t id = begin; id < end; ++id) {
       const Candidate candidate = logits.read(id);
@@ -84,8 +85,8 @@ void select_best(Reader logits, size_t k, std::vector<Candidate>& out) {
 
 float weight(const Candidate& candidate, float max) { return exp_f32(candidate.first - max); }
 
-// top-p and min-p: both keep the best candidates down to some place. A weight is relative to the
-// best one's, `max` its logit.
+// Applies top-p and min-p; both keep a number of the best candidates. `max` is the best logit;
+// weights are relative to its weight.
 void cut_tail(std::vector<Candidate>& candidates, float max, float top_p, float min_p) {
   double total = 0;
   for (const Candidate& c : candidates) total += static_cast<double>(weight(c, max));
@@ -93,7 +94,7 @@ void cut_tail(std::vector<Candidate>& candidates, float max, float top_p, float 
     std::erase_if(candidates, [&](const Candidate& c) { return weight(c, max) < min_p; });
   }
   if (top_p >= 1) return;
-  // Only as many are brought in order as are kept: a heap with the best in front.
+  // A heap with the best in front sorts only the candidates that are kept.
   std::make_heap(candidates.begin(), candidates.end(), worse);
   auto end = candidates.end();
   double sum = 0;
@@ -106,8 +107,8 @@ void cut_tail(std::vector<Candidate>& candidates, float max, float top_p, float 
   std::reverse(candidates.begin(), candidates.end());
 }
 
-// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014), as a
-// number from 0 up to, not including, 1.
+// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). Returns a
+// number in [0, 1).
 double random_unit(uint64_t& state) {
   state += 0x9e3779b97f4a7c15u;
   uint64_t z = state;
@@ -128,7 +129,7 @@ void Sampler::penalize(std::span<const float> logits, std::span<const int32_t> r
   for (const int32_t id : window) {
     if (id < 0 || static_cast<size_t>(id) >= logits.size()) continue;
     const float logit = tame(logits[static_cast<size_t>(id)]);
-    // The sign decides which way is less likely.
+    // Both make the token less likely.
     penalized_.emplace_back(
         id, tame(logit > 0 ? logit / options_.repeat_penalty : logit * options_.repeat_penalty));
   }
@@ -165,7 +166,7 @@ int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> 
     left -= static_cast<double>(c.first);
     if (left < 0) return c.second;
   }
-  return best.second;  // rounding ate the last bit of the sum
+  return best.second;  // rounding left `left` at 0 or a little above
 }
 
 std::vector<std::pair<int32_t, float>> best_logprobs(std::span<const float> logits, int n,

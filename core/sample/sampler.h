@@ -1,5 +1,5 @@
-// Choosing the next token from logits. The same options and seed give the same choices on every
-// machine: our own exp, log and random numbers, ties broken by the lower id.
+// Chooses the next token from logits. The same options and seed give the same choices on every
+// machine: exp and the random numbers are our own, and among equal logits the lower id wins.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct SamplerOptions {
 class Sampler {
  public:
   explicit Sampler(const SamplerOptions& options);
-  // logits[n_vocab], not changed. `recent`: the tokens so far (prompt and generated), for the
-  // repeat penalty. Order: penalty, top-k, top-p, min-p, temperature (llama.cpp's). The options
-  // are valid ones. Never fails: logits of NaN count as -infinity, those of +infinity as FLT_MAX.
+  // Returns the next token. `recent` are the tokens so far (prompt and generated), for the repeat
+  // penalty. The order is llama.cpp's: penalty, top-k, top-p, min-p, temperature. The options must
+  // be valid. Never fails: a logit of NaN counts as -infinity, one of +infinity as FLT_MAX.
   int32_t sample(std::span<const float> logits, std::span<const int32_t> recent);
 
  private:
@@ -32,13 +32,13 @@ class Sampler {
 
   SamplerOptions options_;
   uint64_t state_;  // of the random numbers
-  // Kept between calls: no allocation a token.
+  // Kept between calls, so that a token needs no allocation.
   std::vector<std::pair<float, int32_t>> candidates_;  // logit, id
   std::vector<std::pair<int32_t, float>> penalized_;   // id, new logit; ids ascending
 };
 
-// The n best of the raw logits as (id, log-probability), best first, ties by the lower id.
-// `log_sum` = max + log(sum of exp(logit - max)). n below 1 gives none.
+// Returns the n best logits as (id, log-probability), the best first; among equal ones the lower id
+// is first. `log_sum` = max + log(sum of exp(logit - max)). n below 1 gives none.
 std::vector<std::pair<int32_t, float>> best_logprobs(std::span<const float> logits, int n,
                                                      double log_sum);
 
