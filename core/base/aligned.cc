@@ -48,7 +48,7 @@ Result<AlignedBuffer> AlignedBuffer::allocate_uninitialized(uint64_t bytes, std:
   }
   const size_t padded = static_cast<size_t>(round_up(bytes, kAlignment));
 #ifdef MADV_HUGEPAGE
-  // Large buffers in large pages: fewer faults while they are filled, fewer page walks afterwards.
+  // Large buffers take large pages: fewer faults while they are filled, fewer page walks later.
   if (padded >= 2 * kHugePage) {
     void* data = nullptr;
     if (posix_memalign(&data, kHugePage, padded) == 0) {

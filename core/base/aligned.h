@@ -1,4 +1,4 @@
-// Memory for weights, caches and scratch: 64-byte aligned, with failure as a value.
+// 64-byte aligned memory for weights, caches and scratch. Running out of memory is an Error.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ inline constexpr uint64_t round_up(uint64_t value, uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// Bytes that this process may use at most: the machine's memory, or the wasm memory's maximum.
+// The most bytes that this process can use: the machine's memory, or the wasm memory's maximum.
 uint64_t machine_memory();
 
 // Owns one block of bytes. Move-only; an empty one has data() == nullptr.
@@ -32,10 +32,10 @@ class AlignedBuffer {
   }
   ~AlignedBuffer();
 
-  // `bytes` zeroed bytes. out_of_memory names `what` and the size. 0 bytes is a valid, empty
-  // buffer.
+  // Allocates `bytes` zeroed bytes; 0 bytes give an empty buffer. Fails with out_of_memory; the
+  // message names `what` and the size.
   static Result<AlignedBuffer> allocate(uint64_t bytes, std::string_view what);
-  // The same, but the bytes are whatever they are (weights: about to be written anyway).
+  // The same without zeroing, for memory that is about to be written (weights).
   static Result<AlignedBuffer> allocate_uninitialized(uint64_t bytes, std::string_view what);
 
   uint8_t* data() const { return data_; }

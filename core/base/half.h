@@ -1,6 +1,6 @@
-// IEEE half (f16) and bfloat16 (bf16) to and from f32, exact one way and round-to-nearest-even the
-// other, in integer and IEEE-exact float operations only, so that every machine gives the same
-// bits.
+// Converts IEEE half (f16) and bfloat16 (bf16) to f32, exactly, and back, rounding to the nearest
+// even. The operations are on integers or exactly defined by IEEE 754, so every machine gives the
+// same bits.
 #pragma once
 
 #include <bit>
@@ -15,8 +15,8 @@ inline float f16_to_f32(uint16_t half) {
     return std::bit_cast<float>(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
   }
   if (magnitude < 0x400u) {
-    // Subnormal. Not as a subnormal float times 2^112: processors take 100 cycles over those, and
-    // the scales of Q6_K are nearly all of this kind.
+    // Subnormal, as nearly all scales of Q6_K are. Scaling a subnormal float by 2^112 would do,
+    // too, but takes processors 100 cycles.
     const float value = static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f;
     return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(value));
   }
@@ -30,7 +30,7 @@ inline uint16_t f32_to_f16(float value) {
   if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u);   // NaN
   if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // rounds to infinity
   if (magnitude < 0x38800000u) {
-    // Subnormal: adding 0.5 puts the result's unit at 2^-24, the float adder rounds to even.
+    // Subnormal: the last bit of a sum with 0.5 is 2^-24, so the addition rounds as it should.
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));
   }

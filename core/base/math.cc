@@ -7,8 +7,8 @@
 namespace sluice {
 
 // e^x = 2^n * e^r with n = round(x / ln 2), |r| <= ln(2)/2. Adding 1.5 * 2^23 rounds to an integer
-// in the low bits; ln 2 is subtracted in two parts, the first exact for every n. The polynomial
-// interpolates (e^r - 1 - r) / r^2 at Chebyshev nodes (error 1e-8 of e^r).
+// in the low bits. n * ln 2 is subtracted in two parts; the first is exact for every n. The
+// polynomial interpolates (e^r - 1 - r) / r^2 at Chebyshev nodes (error 1e-8 of e^r).
 float exp_f32(float x) {
   if (x < -87.3f) return 0.0f;
   if (x > 88.37f) return std::numeric_limits<float>::infinity();
@@ -70,7 +70,7 @@ double pow_f64(double base, double exponent) { return exp_f64(exponent * log_f64
 
 namespace {
 
-// sin(x) for offset 0, cos(x) for offset 1.
+// sin(x) for offset 0, cos(x) for offset 1. r = x - n * pi/2 is computed with pi/2 in three parts.
 double sine(double x, int offset) {
   const double magic = 0x1.8p52;
   const double t = x * 0x1.45f306dc9c883p-1 + magic;  // 2 / pi

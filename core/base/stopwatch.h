@@ -1,4 +1,4 @@
-// Seconds since it was made.
+// Measures the seconds since it was made.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@ namespace sluice {
 
 class Stopwatch {
  public:
-  // One that is off looks at no clock and shows 0.
+  // If `on` is false, it reads no clock and seconds() is 0.
   explicit Stopwatch(bool on = true) : on_(on) {
     if (on) start_ = std::chrono::steady_clock::now();
   }

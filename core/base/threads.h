@@ -1,10 +1,10 @@
-// The worker threads of one engine. Two implementations of one header: threads_pool.cc
-// (pthreads) and threads_serial.cc (wasm without shared memory), chosen by the build.
+// The worker threads of one engine. The build chooses the implementation: threads_pool.cc
+// (pthreads) or threads_serial.cc (wasm without shared memory).
 //
-// The caller of run() is worker 0. Nobody waits for a worker that isn't there: whoever is awake
-// takes the parts of a phase, and only a part that was begun is waited for. So a worker that
-// sleeps, or that the system has put aside for another process, costs its share of the speed and no
-// more. Workers spin for a short bounded time and then sleep: an idle engine costs nothing.
+// The caller of run() is worker 0. The workers that are awake take the parts of a phase; they wait
+// only for parts that another worker has begun, never for a worker. So a worker that sleeps, or
+// that the system has paused, costs its share of the speed and nothing else. A waiting worker spins
+// for a short time and then sleeps, so an idle engine takes no CPU time.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@
 
 namespace sluice {
 
-// The part of `n` items that worker `worker` of `n_workers` does: [begin, end), contiguous, in
-// order.
+// A range of items: [begin, end).
 struct Share {
   int64_t begin;
   int64_t end;
 };
+// Worker `worker`'s range when n items are divided among n_workers in the workers' order.
 inline Share share(int64_t n, int worker, int n_workers) {
   return {n * worker / n_workers, n * (worker + 1) / n_workers};
 }
 
 class Pool {
  public:
-  // Starts `n_threads - 1` threads (clamped to 1..kMaxThreads), or as many of them as the system
-  // allows: size() tells.
+  // Starts n_threads - 1 threads, or fewer if the system allows no more: see size(). n_threads is
+  // clamped to 1..kMaxThreads.
   explicit Pool(int n_threads);
   ~Pool();  // joins the workers; no run() may be in progress
   Pool(const Pool&) = delete;
@@ -35,16 +35,16 @@ class Pool {
   static constexpr int kMaxThreads = 64;
   static constexpr size_t kJobBytes = 64;
 
-  int size() const;  // the threads that were started, and the caller
+  int size() const;  // workers: the threads that were started, and the caller
 
-  // How many workers take part in the jobs to come, 1 to size(); the others sleep. At first all.
+  // Sets how many workers take part in later jobs, 1 to size(); the others sleep. At first all do.
   void limit(int n_workers);
 
-  // Calls job(worker) here as worker 0, and on every other worker that comes in time; returns when
-  // this call does, which is when all that the job shares out has been done. A worker that comes
-  // late runs through the job, maybe after run() has returned, and finds nothing left to do in it:
-  // so the job is copied, and what it does outside of share_out's bodies may only read what lives
-  // unchanged as long as the pool. Not reentrant.
+  // Calls job(0) on this thread and job(worker) on every other worker that wakes in time. Returns
+  // when job(0) does; by then all phases of the job are done. A late worker still calls the job,
+  // perhaps after run() has returned, and finds no part left to do. So the job is copied, and
+  // outside of share_out's bodies it may only read what stays unchanged as long as the pool lives.
+  // Not reentrant.
   template <typename Job>
   void run(const Job& job) {
     static_assert(std::is_trivially_copyable_v<Job> && sizeof(Job) <= kJobBytes);
@@ -52,10 +52,10 @@ class Pool {
           sizeof(Job));
   }
 
-  // Inside a job, called by every worker with the same n in the same order: a phase. Calls
-  // body(Share) for parts of 0..n-1 until none is left, and returns when all of them are done,
-  // whoever did them; what they wrote is then visible. Each worker has a contiguous range of its
-  // own, the same one for the same n, and takes from others' ranges when that is done.
+  // One phase of a job. Every worker of the job makes the same calls, in the same order. Calls
+  // body(Share) for parts of [0, n) until none is left. Returns when all parts are done, whichever
+  // worker did them; their writes are then visible. A worker begins with its share() of n, then
+  // takes parts of the other workers' shares.
   template <typename Body>
   void share_out(int worker, int64_t n, const Body& body) {
     if (n <= 0) return;

@@ -1,7 +1,7 @@
-// The pool with real threads: pthreads, since std::thread throws where one can't be started. Both a
-// new job and the end of a phase are waited for with a short spin and then a sleep
-// (std::atomic::wait: futex natively, memory.atomic.wait in wasm; a sleep costs tens of
-// microseconds, a spin a quarter of one).
+// The pool with real threads. They are pthreads, since std::thread throws if a thread can't be
+// started. A worker waits for a new job and for the end of a phase by spinning for a short time and
+// then sleeping (std::atomic::wait: futex natively, memory.atomic.wait in wasm). Waking from sleep
+// takes tens of microseconds, leaving a spin a quarter of one.
 #include <pthread.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace sluice {
 namespace {
 
-// Some 30 to 90 microseconds of looking, longer than any phase's imbalance on an idle machine. (A
-// pause takes 40 to 140 cycles; core wasm has none, so a look there takes one or two nanoseconds.)
+// A spin lasts 30 to 90 microseconds. On an idle machine workers finish a phase closer together
+// than that. (A pause takes 40 to 140 cycles. Wasm has none; there a turn takes 1 or 2 ns.)
 #if defined(__x86_64__)
 inline void relax() { __builtin_ia32_pause(); }
 constexpr int kSpins = 2000;
@@ -28,7 +28,7 @@ inline void relax() {}
 constexpr int kSpins = 20000;
 #endif
 
-// Waits until `word` is no longer `old`; returns what it is then.
+// Waits until `word` differs from `old`; returns its new value.
 uint32_t wait_for_change(std::atomic<uint32_t>& word, uint32_t old, int spins) {
   for (int i = 0; i < spins; ++i) {
     const uint32_t now = word.load(std::memory_order_acquire);
@@ -42,35 +42,35 @@ uint32_t wait_for_change(std::atomic<uint32_t>& word, uint32_t old, int spins) {
   }
 }
 
-// Is counter a behind counter b? Both go round.
+// Whether counter a is behind counter b. Both wrap around.
 bool behind(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b) < 0; }
 
 constexpr size_t kJobWords = Pool::kJobBytes / sizeof(uint64_t);
 
 }  // namespace
 
-// What several threads poll or change has a cache line of its own.
+// Every value that several threads poll or change has its own cache line.
 struct Pool::State {
-  // One for each worker. `taken`: the phase in the high half, in the low half how many items of the
-  // worker's range were taken in that phase; others may take, too.
+  // One for each worker. `taken` has a phase in its high half and, in its low half, how many items
+  // of this worker's share were taken in that phase, by this worker or by others.
   struct alignas(64) Worker {
     std::atomic<uint64_t> taken{0};
-    uint32_t phase = 0;  // where this worker is; its own
+    uint32_t phase = 0;  // the phase that this worker is in; no other worker reads it
     State* pool = nullptr;
     int number = 0;
   };
 
   alignas(64) std::atomic<uint32_t> generation{
-      0};                                      // two more for each job; odd while one is written
-  alignas(64) std::atomic<uint32_t> phase{0};  // phases that are over
-  alignas(64) std::atomic<int64_t> done{0};    // items of the phase in progress
+      0};                                      // 2 more for each job; odd while a job is written
+  alignas(64) std::atomic<uint32_t> phase{0};  // how many phases are over
+  alignas(64) std::atomic<int64_t> done{0};    // items of the current phase
   alignas(64) std::atomic<bool> stopping{false};
-  std::atomic<int> active{0};  // the first so many workers take part
-  // The job. Atomic, because a worker that is late may read it while the next one is written; it
-  // then sees that the generation has changed.
+  std::atomic<int> active{0};  // workers below this number take part
+  // The job. It is atomic because a late worker may read it while the next one is written; the
+  // worker then sees that the generation has changed.
   std::atomic<void (*)(const void* job, int worker)> call{nullptr};
   std::atomic<uint64_t> job[kJobWords] = {};
-  std::atomic<uint32_t> job_phase{0};  // the first one of the job
+  std::atomic<uint32_t> job_phase{0};  // the job's first phase
   int n_workers = 1;
   int spins = 0;
   std::unique_ptr<Worker[]> workers;
@@ -109,7 +109,7 @@ struct Pool::State {
 Pool::Pool(int n_threads) : state_(std::make_unique<State>()) {
   State& state = *state_;
   n_threads = std::clamp(n_threads, 1, kMaxThreads);
-  // More workers than cores: whoever spins takes the core from the one that is waited for.
+  // With more workers than cores, a spinning worker may hold the core of the one that it waits for.
   const unsigned cores = std::thread::hardware_concurrency();
   state.spins = cores != 0 && static_cast<unsigned>(n_threads) > cores ? kSpins / 50 : kSpins;
   state.active = n_threads;
@@ -163,7 +163,7 @@ void Pool::start(void (*call)(const void* job, int worker), const void* job, siz
   call(job, 0);
 }
 
-// Counts the worker's phases. False: this one is over already.
+// Whether the worker's phase is still in progress. If it is over, moves the worker to the next one.
 bool Pool::in_time(int worker) {
   State& state = *state_;
   uint32_t& mine = state.workers[static_cast<size_t>(worker)].phase;
@@ -172,8 +172,8 @@ bool Pool::in_time(int worker) {
   return false;
 }
 
-// Takes a quarter of what is left in a range, so that the parts get small towards the end. A phase
-// can't end while an item of it is taken and not done, so success means that it goes on.
+// Takes a quarter of what is left of a share, so that parts get smaller towards the end. A phase
+// can't end before all items that were taken are done, so after a success it is still in progress.
 bool Pool::take(int worker, int64_t n, Share& part) {
   State& state = *state_;
   const uint32_t phase = state.workers[static_cast<size_t>(worker)].phase;
@@ -202,7 +202,7 @@ bool Pool::take(int worker, int64_t n, Share& part) {
   return false;
 }
 
-// Whoever does the last item ends the phase; the others wait for that.
+// The worker that does the last item ends the phase; the others wait for the end.
 void Pool::finish(int worker, int64_t n, int64_t done) {
   State& state = *state_;
   const uint32_t phase = state.workers[static_cast<size_t>(worker)].phase++;

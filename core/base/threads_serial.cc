@@ -1,4 +1,4 @@
-// The pool where there is only one thread (wasm without shared memory).
+// The pool with one thread, for wasm without shared memory.
 #include "base/threads.h"
 
 namespace sluice {

@@ -48,8 +48,8 @@ size_t utf8_incomplete_tail(std::string_view text) {
     if ((byte & 0xc0) == 0x80) continue;
     const size_t length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc2 ? 2 : 1;
     if (byte > 0xf4 || length <= back) return 0;
-    // The bytes so far must be able to become a valid character: pad with continuation bytes, the
-    // highest and the lowest, and see whether either is valid.
+    // Can these bytes become a valid character? Completes them with the lowest and with the highest
+    // continuation byte and sees whether either result is valid.
     for (const char filler : {'\x80', '\xbf'}) {
       std::string candidate(text.substr(text.size() - back));
       candidate.append(length - back, filler);
