@@ -109,8 +109,7 @@ Result<Config> read_config(const Gguf& gguf, std::string_view architecture) {
     return fail(Code::bad_file, "token_embd.weight has ", embedding->dims[1], " rows; at most ",
                 kMaxVocab, " are expected");
   }
-  // The key vocab_size says nothing new, and in files whose vocabulary was extended the wrong
-  // thing.
+  // The key vocab_size is not read: it is wrong in files whose vocabulary was extended.
   config.n_vocab = static_cast<int64_t>(embedding->dims[1]);
   return config;
 }

@@ -1,4 +1,5 @@
-// What every family's header says, and the checked reader of the numbers that a family alone knows.
+// Config: the numbers that every family has in its header. ConfigReader: reads and checks the keys
+// of one architecture.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,10 @@
 
 namespace sluice {
 
-// How a model is cut where not all of it is to be in memory at once.
+// How a model is divided if not all of it is to be in memory at once.
 struct Cut {
-  int head_parts = 1;        // pieces, of whole strips, that the matrix of logits comes in, at most
-  bool single_rows = false;  // of the embedding single rows are held, not the table
+  int head_parts = 1;        // the matrix of logits has up to so many parts, of whole strips
+  bool single_rows = false;  // single rows of the embedding are held, not the table
 };
 
 struct Config {
@@ -25,18 +26,18 @@ struct Config {
   int64_t n_embd = 0;  // width of the residual stream
   int64_t n_vocab = 0;
   int64_t context_length = 0;  // that the model was trained for
-  Cut cut;                     // as it is asked for; all else is the header's
+  Cut cut;                     // asked for by the caller; all other fields are the header's
 };
 
-// bad_file for absurd or missing numbers. n_vocab comes from the embedding tensor.
+// Fails with bad_file if a number is missing or absurd. n_vocab comes from the embedding tensor.
 Result<Config> read_config(const Gguf& gguf, std::string_view architecture);
 
-// Wider than any model known, small enough that products of a few of them fit 64 bits.
+// Wider than any known model. A product of three such widths still fits 64 bits.
 inline constexpr int64_t kMaxWidth = 1 << 20;
 
-// Reads the keys of one architecture: names are without its prefix. The first value that is
-// missing, has another type or is out of bounds is kept as the error of status(), which names its
-// key; what is returned in its place is 1.
+// Reads the keys of one architecture; names are given without its prefix. The first value that is
+// missing, of another type or out of bounds becomes the error of status(), which names the key. A
+// number that can't be read is returned as 1.
 class ConfigReader {
  public:
   ConfigReader(const Gguf& gguf, std::string_view architecture)
@@ -45,18 +46,18 @@ class ConfigReader {
   std::string key(std::string_view name) const { return prefix_ + std::string(name); }
   const Value* find(std::string_view name) const { return gguf_.find(key(name)); }
 
-  // An integer in 1..max; `fallback` < 0 means that it must be there.
+  // An integer in 1..max. If the key is missing, `fallback`; the key is required if that is < 0.
   int64_t integer(std::string_view name, int64_t fallback, int64_t max);
-  // Any integer from 0 on; 0 where there is none.
+  // An integer from 0 on; 0 if the key is missing.
   uint64_t count(std::string_view name);
-  // A finite number.
+  // A finite number; `fallback` if the key is missing.
   double number(std::string_view name, double fallback);
-  // A norm's epsilon, which must be there: 0 up to 1.
+  // A norm's epsilon, from 0 to below 1. Required.
   float epsilon(std::string_view name);
-  // One entry a layer; a single number counts for all.
+  // integer() for every layer: an array with one entry a layer, or one number for all.
   std::vector<int64_t> per_layer(std::string_view name, int64_t n_layers, int64_t fallback,
                                  int64_t max);
-  // A text, "" where there is none.
+  // A text; "" if the key is missing.
   std::string_view text(std::string_view name);
 
   Status status() const { return status_; }  // bad_file

@@ -1,7 +1,7 @@
-// Gemma 3 (Gemma Team 2025, arXiv 2503.19786): of six layers five see a window of positions, with a
-// RoPE base of their own, and the sixth sees all; q and k heads are normed, and so is what
-// attention and the GELU-gated feed-forward part give, before it is added. (A file's norms hold 1 +
-// w.)
+// Gemma 3 (Gemma Team 2025, arXiv 2503.19786). Of every six layers, five see a window of positions
+// and have their own RoPE base; the sixth sees all positions. The q and k heads are normed. The
+// results of attention and of the GELU-gated feed-forward part are normed before they are added.
+// (In a file the weights of norms are 1 + w.)
 #include <cmath>
 
 #include "models/pass.h"
@@ -39,7 +39,8 @@ class Gemma3 final : public Model {
   std::vector<int> head_;  // [n_vocab][n_embd]
 };
 
-// Layers i with (i + 1) % 6 == 0 see all and turn by table 0, the others a window and by table 1.
+// Every period-th layer sees all positions and uses RoPE table 0. The others see a window and use
+// table 1.
 Status Gemma3::read_shapes(const Gguf& gguf) {
   ConfigReader reader(gguf, config_.architecture);
   SLUICE_ASSIGN(layers_, read_layers(reader, config_));

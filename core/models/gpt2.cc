@@ -1,6 +1,6 @@
 // GPT-2 (Radford et al. 2019, Language Models are Unsupervised Multitask Learners): layer norms,
-// learned positions, query, key and value rows in one matrix, a feed-forward part with GELU and
-// without a gate, biases everywhere.
+// learned positions, one matrix for queries, keys and values, a feed-forward part with GELU and no
+// gate, biases everywhere.
 #include "models/pass.h"
 #include "models/registry.h"
 

@@ -1,8 +1,8 @@
-// Keys and values of one timeline: chunks of kKvChunk positions that are added as the cache fills,
-// each one piece of memory for all layers, so that it is large enough for large pages. The layout
-// of a head's part is the kernels' (kernels/kernels.h, KvChunk).
+// The keys and values of one timeline, in chunks of kKvChunk positions that are added as the cache
+// fills. A chunk is one piece of memory for all layers, so that it is large enough for large pages.
+// The kernels define the layout of one head in a chunk (KvChunk in kernels/kernels.h).
 //
-// Clones share chunks. A chunk that others hold, too, is copied before it is written to (append).
+// Clones share chunks. Before a shared chunk is written to, append() copies it.
 #pragma once
 
 #include <cstdint>
@@ -25,33 +25,33 @@ KvType kv_type_named(std::string_view name);
 class KvCache {
  public:
   KvCache() = default;
-  // Empty. Layers that read an earlier layer's keys and values get no room.
+  // An empty cache. Layers that read an earlier layer's keys and values take no memory.
   KvCache(std::span<const LayerShape> layers, KvType type);
-  // Bytes that `positions` positions take, over all layers.
+  // Bytes that so many positions take in all layers together.
   uint64_t bytes_for(int64_t positions) const;
 
-  // As LayerState says; any number of positions can be cut off.
+  // See LayerState. truncate() can drop any number of positions.
   int64_t positions() const { return positions_; }
   Status append(int64_t n);
   int64_t truncate(int64_t n);
   Result<Snapshot> snapshot() const;
   Status restore(const Snapshot& snapshot);
   Result<KvCache> clone() const;
-  uint64_t bytes() const;      // a chunk that n caches share counts an nth in each
-  uint64_t own_bytes() const;  // of chunks that no other cache has
+  uint64_t bytes() const;      // a chunk that n caches share counts 1 / n in each
+  uint64_t own_bytes() const;  // only chunks that no other cache shares
 
-  // The chunk holding positions c * kKvChunk ... of one head.
+  // One head's part of chunk c, which has the positions from c * kKvChunk on.
   KvChunk chunk(int64_t layer, int64_t head, int64_t c) const;
-  // Rounds k and v [head_dim] into their place. Different heads and positions may be stored by
-  // different threads at once.
+  // Stores k and v [head_dim] of one position, rounded to the cache's type. Threads may store
+  // different heads or positions at the same time.
   void store(const Kernels& kernels, int64_t layer, int64_t head, int64_t position, const float* k,
              const float* v);
 
  private:
-  // A head's part of a chunk: k | k_scales | v | v_scales, in bytes.
+  // Byte offsets of a head's part in a chunk: k | k_scales | v | v_scales.
   struct Layout {
     int64_t head_dim = 0;
-    int64_t begin = 0;  // of the layer's first head
+    int64_t begin = 0;  // the layer's first head; the other offsets count from a head's begin
     int64_t k_scales = 0, v = 0, v_scales = 0, bytes = 0;
   };
   uint8_t* head_at(int64_t layer, int64_t head, int64_t c) const;

@@ -1,6 +1,7 @@
-// The llama structure (Touvron et al. 2023, arXiv 2302.13971), with grouped KV heads: RMS norms,
-// RoPE, SiLU-gated feed-forward. Families of it differ by how RoPE pairs (Variant), biases on q, k
-// and v (the file has them), and norms of the q and k heads (Variant).
+// The llama structure (Touvron et al. 2023, arXiv 2302.13971) with grouped KV heads: RMS norms,
+// RoPE, a SiLU-gated feed-forward part. Its families differ in the elements that RoPE pairs
+// (Variant), in norms of the q and k heads (Variant), and in biases on q, k and v (if the file has
+// them).
 #include "models/pass.h"
 #include "models/registry.h"
 

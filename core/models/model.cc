@@ -11,7 +11,7 @@ int64_t whole_strips(int64_t rows) { return (rows + kStripRows - 1) / kStripRows
 
 }  // namespace
 
-// The only part of a head is in the head's own slot.
+// The parts of the head have slots of their own if there are several.
 Model::Model(const Config& config)
     : config_(config),
       head_part_rows_(whole_strips((config.n_vocab - 1) / config.cut.head_parts + 1)),

@@ -1,4 +1,4 @@
-// What a pass holds, and how it goes: the steps are in steps.cc.
+// The memory of a pass, and its calls from outside. The steps are in steps.cc.
 #include "models/pass.h"
 
 #include <algorithm>
@@ -26,7 +26,8 @@ Pass::Widths Pass::widths_of(const Model& model) {
   return widths;
 }
 
-// What sees both ways needs the keys and values of all of the pass before its first token attends.
+// A layer that sees both ways needs the keys and values of all tokens before the first one attends,
+// so all tokens are one block.
 int64_t Pass::block_tokens_of(const Model& model) {
   return std::ranges::any_of(model.layers(), &LayerShape::both_ways) ? INT64_MAX : kBlockTokens;
 }
@@ -130,9 +131,9 @@ void Pass::embed(PassState& pass, int64_t first, int64_t n) {
   pool_.run([this, first, n](int worker) { model_.embed(*this, Work{worker, 0, first, n}); });
 }
 
-// A layer has five phases: q/k/v | attention | output | gate, up | down. What would need further
-// ones (norms, quantizing) every worker does itself for a single token; for more tokens it is
-// shared out. Outside of share_out's bodies nothing may be read that ever changes (Pool::run).
+// A layer has five phases: q/k/v | attention | output | gate, up | down. Norms and quantizing are
+// further phases if the block has several tokens; for a single token every worker does them itself.
+// Outside of share_out's bodies nothing may be read that ever changes (Pool::run).
 void Pass::run_block(PassState& pass, int64_t layer, int64_t index) {
   take_up(pass);
   const int64_t first = index * block_tokens_;

@@ -1,10 +1,10 @@
-// The forward pass: its buffers, its workers, and the steps that families share (models/model.h
-// puts them in order), each with the threading inside.
+// The forward pass: its buffers, its workers, and the steps that families share. A family calls the
+// steps in its order (models/model.h); they do the threading.
 //
-// It is layer-major and the caller brings the weights: begin(tokens), embed(), then run_block() of
-// every layer once its slot is resident, then run_head(). One pass serves prompt and decode, and
-// weights that are there, still arriving or streamed. Timelines take turns in one Pass, each with a
-// pass of its own under way (PassState).
+// All tokens go through one layer before any goes through the next, and the caller provides the
+// weights: begin(), embed(), then run_block() for each block of each layer once the layer's slot is
+// resident, then run_head(). The same functions serve prompts and decoding, and weights that are
+// resident, still arriving or streamed. Timelines take turns with one Pass; each has a PassState.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@ namespace sluice {
 
 enum class Activation : uint8_t { silu, gelu };
 
-// A timeline's pass under way: what lasts from one slice of it to the next.
+// What a timeline keeps of its current pass from one slice of work to the next.
 struct PassState {
   KvCache* cache = nullptr;
-  std::span<const int32_t> tokens;  // until all are embedded
+  std::span<const int32_t> tokens;  // read until all are embedded
   int64_t n_tokens = 0;
   int64_t first_position = 0;
   AlignedBuffer x;  // [n_tokens][n_embd] residual stream
@@ -40,88 +40,90 @@ struct PassState {
 
 class Pass {
  public:
-  // Tokens that are computed side by side; a longer prompt goes through a layer in blocks, but for
-  // a model with layers that see both ways. (In wasm fewer: memory is scarcer, and a slice of the
-  // work is to be short.)
+  // Tokens of a block. A longer prompt goes through a layer block by block, unless the model has
+  // layers that see both ways. Wasm has smaller blocks: memory is scarcer there, and slices of work
+  // must be short.
 #if defined(__wasm__)
   static constexpr int64_t kBlockTokens = 128;
 #else
   static constexpr int64_t kBlockTokens = 256;
 #endif
 
-  // Bytes of a pass that ends at position n_tokens with up to as many tokens; of the workers'
-  // scratch.
+  // Bytes of the buffers of a pass that has up to n_tokens tokens and ends at position n_tokens.
   static uint64_t activation_bytes(const Model& model, int64_t n_tokens);
+  // Bytes of the workers' scratch.
   static uint64_t scratch_bytes(const Model& model, int n_workers);
 
-  // All of these outlive the pass.
+  // The arguments must outlive the Pass.
   Pass(const Model& model, const Weights& weights, const Kernels& kernels, Pool& pool,
        bool profile);
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
-  Status prepare();                        // takes the workers' scratch
-  uint64_t held_activation_bytes() const;  // without the PassStates'
+  Status prepare();                        // allocates the workers' scratch
+  uint64_t held_activation_bytes() const;  // without those of PassStates
 
-  // Starts a pass: tokens (each below n_vocab) behind what the cache holds, which has them, too,
-  // from here on. The embedding slot must be resident. Where it fails (out_of_memory, bad_file for
-  // angles that are too large) the cache may have room for more. Cache and tokens outlive the pass.
+  // Starts a pass of `tokens` (each below n_vocab) at the cache's end, and appends them to the
+  // cache. The embedding slot must be resident. The cache must outlive the pass, the tokens its
+  // last embed(). Fails with out_of_memory, or with bad_file if an angle of RoPE is too large; the
+  // cache then has as many positions as before.
   Status begin(PassState& pass, KvCache& cache, std::span<const int32_t> tokens);
   int64_t n_blocks(const PassState& pass) const { return (pass.n_tokens - 1) / block_tokens_ + 1; }
-  // The rows of n tokens from `first` on go to the residual stream; all of them before a layer.
-  // They are there: the embedding's slot is resident or, of single rows, these are leased.
+  // Embeds the pass's n tokens from `first` on. All tokens must be embedded before the first layer
+  // runs. The embedding slot must be resident or, with single_rows, the tokens' rows leased.
   void embed(PassState& pass, int64_t first, int64_t n);
-  // One block of the pass through one layer; blocks ascending, layers ascending.
+  // Runs one block through one layer. Layers ascend; within a layer, blocks do.
   void run_block(PassState& pass, int64_t layer, int64_t block);
-  // Logits of token `index` of the pass, once all layers have run: those of a part of the head, at
-  // their places in out[n_vocab padded to 16].
+  // Writes the logits of the pass's token `index` that belong to one part of the head, to their
+  // places in out[n_vocab padded to 16]. All layers must have run.
   void run_head(PassState& pass, int64_t index, int part, float* out);
-  // Has the last of these calls come to a number that is NaN, infinite or 2^48 and more? The pass
-  // is then of no use. The same for every kernel table.
+  // Whether the last of these calls met a number that is NaN, infinite, or 2^48 or more. The pass
+  // is then useless. The answer is the same with every kernel table.
   bool overflowed() const;
 
-  // What the phases have taken since the last call; nothing unless made to profile.
+  // The time that each phase took since the last call; empty unless `profile` is set.
   std::vector<PhaseTime> take_profile();
 
   // --- the steps (steps.cc): every worker calls the same ones in the same order ----------------
-  // Residual = rows of the model's token_table(), one for each token, times `scale`, plus (unless
-  // -1) the row of `positions` that its position has.
+  // residual = the token's row of the model's token_table() * scale, plus its position's row of
+  // the table `positions` unless that is -1.
   void embed(const Work& work, float scale = 1, int positions = -1);
-  // Products with the normed residual, dealt out together so that small matrices leave no worker
-  // idle.
+  // Multiplies the normed residual by each product's matrix, all in one phase so that small
+  // matrices leave no worker idle.
   void project(const Work& work, const Norm& norm, std::initializer_list<Product> products);
-  // Queries and keys are normed and turned, keys and values stored; then all query heads of the
+  // Norms and rotates queries and keys, and stores keys and values. Then all query heads of the
   // layer attend: attended[heads * head_dim].
   void attend(const Work& work, const HeadNorms& norms);
-  // Residual += the product with what attention gave, normed where a norm is given.
+  // residual += the product with attended. If `norm` is given, the product is normed first.
   void add_attended(const Work& work, const Product& output, const Norm& norm = {});
-  // Hidden = activation(gate) * up, or GELU(hidden): products with the normed residual, `gate` and
-  // `hidden` made in Buffer::hidden, `up` in Buffer::up.
+  // hidden = activation(gate) * up, two products with the normed residual. gate.out is
+  // Buffer::hidden, up.out is Buffer::up.
   void feed_gated(const Work& work, const Norm& norm, Activation activation, const Product& gate,
                   const Product& up);
+  // hidden = GELU(the product with the normed residual). hidden.out is Buffer::hidden.
   void feed_gelu(const Work& work, const Norm& norm, const Product& hidden);
-  // Residual += the product with hidden, normed where a norm is given.
+  // residual += the product with hidden. If `norm` is given, the product is normed first.
   void add_hidden(const Work& work, const Product& down, const Norm& norm = {});
-  // Products with the normed residual, of one part of the head.
+  // Multiplies the normed residual by a part of the head.
   void logits(const Work& work, const Norm& norm, std::span<const int> parts);
 
  private:
   static constexpr size_t kBlockBuffers = 7;   // from Buffer::q to Buffer::branch
-  static constexpr int64_t kTileQueries = 32;  // that attend side by side in a prompt
-  // Written all the time: no two in one cache line.
+  static constexpr int64_t kTileQueries = 32;  // queries of a prompt that attend together
+  // A worker writes to its own all the time, so no two share a cache line.
   struct alignas(64) Worker {
-    Activations one;  // a single token's rows: each worker makes its own
+    Activations one;  // a single token's row, which every worker makes for itself
     MatmulScratch matmul;
     AttentionScratch attention;
     PhaseSeconds seconds;
-    bool overflowed = false;  // what it has checked of this slice
+    bool overflowed = false;  // by the numbers that it checked in this slice
   };
-  // What the rows of a product are made of.
+  // The input rows of a product: those of a buffer, normed.
   struct Rows {
     Buffer from;
     int64_t cols;
     Norm norm;
   };
-  // What becomes of products: they stay, are added to the residual, or make hidden.
+  // What happens to a product: it stays, it is added to the residual, or it becomes part of hidden.
   enum class Use : uint8_t { keep, add, silu, gelu };
 
   void take_up(PassState& pass);
@@ -144,12 +146,12 @@ class Pass {
   void rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token, int64_t kv_head);
   void attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head);
 
-  // The widest of all layers.
+  // The largest values of all layers.
   struct Widths {
-    int64_t rows[kBlockBuffers];  // floats of a token's row
-    int64_t block;                // of all of these
-    int64_t cols;                 // of the longest input
-    int64_t queries;              // heads that attend side by side
+    int64_t rows[kBlockBuffers];  // floats of a token's row in each buffer
+    int64_t block;                // the sum of these
+    int64_t cols;                 // values of a product's input row
+    int64_t queries;              // queries that attend together
     int64_t head_dim;
   };
   static Widths widths_of(const Model& model);
@@ -163,18 +165,18 @@ class Pass {
   const Widths widths_;
   const int64_t block_tokens_;
   std::vector<Worker> workers_;
-  std::vector<RopeTable> ropes_;  // as the model's; made at the first pass, then growing
+  std::vector<RopeTable> ropes_;  // one for each of the model's; made at the first pass, then grow
 
-  // Of the slice that runs.
+  // These belong to the slice that is running.
   PassState* now_ = nullptr;
-  float* logits_ = nullptr;  // of the part of the head
+  float* logits_ = nullptr;  // those of the part of the head
 
   int64_t block_capacity_ = 0;  // tokens that the buffers below hold
   Activations shared_;
   AlignedBuffer buffers_[kBlockBuffers];  // [block tokens][padded rows]
 };
 
-// Pool::share_out, timed where that is asked for.
+// Pool::share_out, timed if profile_ is set.
 template <typename Body>
 void Pass::share_out(Phase phase, int worker, int64_t n, const Body& body) {
   PhaseSeconds& seconds = workers_[static_cast<size_t>(worker)].seconds;

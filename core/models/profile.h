@@ -1,4 +1,4 @@
-// Where the time of a pass goes, by phase: counted where LoadOptions::profile asks for it.
+// Where the time of a pass goes, by phase. It is counted if LoadOptions::profile is set.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,9 @@
 
 namespace sluice {
 
-// In the order of a layer. `branch` (the norm of what a branch gives, before it is added) comes
-// after output and down, in families that have it. `rows` (norms and quantizing, a phase of its own
-// only for several tokens) and `rope` (likewise) are otherwise part of what follows them.
+// The phases, in the order of a layer. `rows` (norms and quantizing) and `rope` are phases only for
+// several tokens; for a single one the next phase does their work. `branch` norms the result of
+// `output` or `down` before it is added, in families that do so.
 enum class Phase : uint8_t {
   embedding,
   rows,
@@ -29,17 +29,17 @@ inline constexpr const char* kPhaseNames[kPhases] = {
 
 // Seconds of one worker.
 struct PhaseSeconds {
-  double wall[kPhases] = {};  // of a phase, waiting for others included
-  double busy[kPhases] = {};  // of its own part
+  double wall[kPhases] = {};  // with waiting for other workers
+  double busy[kPhases] = {};  // without
 };
 
 // A phase over all workers.
 struct PhaseTime {
   const char* name;
-  double wall_ms;         // as the thread that drives the engine sees it
-  double busy_ms;         // of all threads, without waiting
-  uint64_t weight_bytes;  // of the weights that it multiplies by
-  uint64_t weights;       // how many these are
+  double wall_ms;         // worker 0's, with waiting
+  double busy_ms;         // the sum of all workers', without waiting
+  uint64_t weight_bytes;  // bytes of the weights that it multiplies by
+  uint64_t weights;       // their number
 };
 
 }  // namespace sluice

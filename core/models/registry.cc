@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-// Each in the file of this name.
+// Each is defined in the file of its name.
 MakeModel make_gemma3;
 MakeModel make_gpt2;
 MakeModel make_llama;

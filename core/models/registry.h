@@ -1,4 +1,4 @@
-// The architectures that we compute, one row each.
+// The list of architectures that Sluice computes; its rows are in registry.cc.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,15 @@
 
 namespace sluice {
 
-// How families of one structure differ where no key of the file says so.
+// The differences between families of one structure that no key of the file gives.
 struct Variant {
   RopePairs rope_pairs = RopePairs::halves;
   bool qk_norm = false;  // RMS norm of each q and k head, before RoPE
 };
 
-// Reads the numbers and finds every tensor of a family's file, all checked; no weights are read.
-// bad_file, unsupported_type; unsupported_model for what we would compute wrongly.
+// Makes a model of a family's header: reads the numbers, finds every tensor, and checks them. Reads
+// no weights. Fails with bad_file, unsupported_type, or unsupported_model for a model that would be
+// computed wrongly.
 using MakeModel = Result<std::unique_ptr<Model>>(const Gguf& gguf, const Config& config,
                                                  const Variant& variant);
 
@@ -26,8 +27,9 @@ struct Family {
   Variant variant;
 };
 
-// The model of a file, as MakeModel says; unsupported_model, naming those that there are, for an
-// architecture that isn't in the list; invalid_argument for a cut that can't be.
+// Makes the model of a file. Fails as MakeModel does, with unsupported_model for an architecture
+// that is not in the list (the message names those in it), and with invalid_argument for a cut that
+// the model doesn't allow.
 Result<std::unique_ptr<Model>> make_model(const Gguf& gguf, const Cut& cut = {});
 
 }  // namespace sluice

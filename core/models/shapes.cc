@@ -77,7 +77,7 @@ Result<RopeShape> read_rope(ConfigReader& reader, int64_t head_dim, RopePairs pa
   rope.pairs = pairs;
   rope.dims = reader.integer("rope.dimension_count", head_dim, head_dim);
   const std::string_view scaling = reader.text("rope.scaling.type");
-  // Old files have rope.scale_linear alone.
+  // Old files have only rope.scale_linear.
   const double old_factor = reader.number("rope.scale_linear", 1.0);
   const double factor = reader.number("rope.scaling.factor", old_factor);
   SLUICE_ASSIGN(rope.freq_base, read_freq_base(reader, "rope.freq_base", 10000));

@@ -1,4 +1,4 @@
-// The shape of each layer and of each table of angles, and how headers usually give them.
+// The shapes of layers and of RoPE tables, and the reading of the keys that most families use.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace sluice {
 
-// One layer's attention and feed-forward part. Layers of one model may differ in all of it.
+// One layer's attention and feed-forward part. Layers of one model may differ in every field.
 struct LayerShape {
   int64_t n_heads = 0;     // query heads
   int64_t n_kv_heads = 0;  // divides n_heads
   int64_t head_dim = 0;    // of keys, queries and values
   int64_t n_ff = 0;
   int64_t cache = 0;  // the layer whose keys and values it reads: its own, or an earlier one
-  int rope = -1;      // which of the model's tables turns its heads; -1: none
-  // Positions that a token sees: `window` of them, its own the last; 0: all up to its own. Both
-  // ways: those at most window / 2 away from its own; 0: all up to the pass's last. Then what a
-  // cache holds of a text is of no use for a longer one.
+  int rope = -1;      // which of the model's RoPE tables rotates its heads; -1: none
+  // The positions that a token sees. If both_ways is false, the last `window` positions up to its
+  // own; 0: all up to its own. If true, those at most window / 2 away from its own; 0: all up to
+  // the pass's last. With both_ways, a cache of one text can't be extended to a longer text.
   int64_t window = 0;
   bool both_ways = false;
-  float scale = 1;  // of the scores
+  float scale = 1;  // factor of the scores
 
   int64_t q_rows() const { return n_heads * head_dim; }
   int64_t kv_rows() const { return n_kv_heads * head_dim; }
@@ -30,25 +30,26 @@ struct LayerShape {
 
 enum class RopePairs : uint8_t { adjacent, halves };
 
-// What a table of angles (ops/rope.h) is made of.
+// The numbers that a RoPE table (ops/rope.h) is made from.
 struct RopeShape {
-  int64_t dims = 0;  // the first dims of a head turn; even, at most the head
+  int64_t dims = 0;  // a head's first `dims` elements are rotated; even
   RopePairs pairs = RopePairs::halves;
   double freq_base = 10000;
   double scale = 1;  // positions are divided by this
   int factors = -1;  // handle of the dims / 2 numbers that divide the frequencies; -1: none
 };
 
-// The usual layers, of attention and one feed-forward part: heads, KV heads and widths from their
-// keys (one number or one a layer), one head size, scores divided by its root; no table of angles.
-// unsupported_model for a mixture of experts.
+// Reads layers of the usual kind: attention and one feed-forward part. n_heads, n_kv_heads and n_ff
+// come from their keys (one number for all layers, or one for each), head_dim is the same in all
+// layers, scale = 1 / sqrt(head_dim), rope = -1. Fails with bad_file, or with unsupported_model for
+// a mixture of experts or values of another width than keys.
 Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config);
 
-// The base of a table's frequencies: a number above 0.
+// Reads the base of a RoPE table's frequencies, a number above 0.
 Result<double> read_freq_base(ConfigReader& reader, std::string_view name, double fallback);
 
-// rope.dimension_count, rope.freq_base and linear scaling, for heads of head_dim. unsupported_model
-// for other ways of scaling.
+// Reads rope.dimension_count, rope.freq_base and linear scaling. Fails with bad_file, or with
+// unsupported_model for other ways of scaling.
 Result<RopeShape> read_rope(ConfigReader& reader, int64_t head_dim, RopePairs pairs);
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-// The steps that families share: what each worker does of one (models/pass.h).
+// The steps that families share (models/pass.h). Every worker runs this code and does its part.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -8,13 +8,13 @@
 namespace sluice {
 namespace {
 
-// From here on a number counts as overflowed: the squares of as many as a row has may add up to
-// more than a float holds, and a norm would make zeros of them.
+// Numbers from here on count as overflowed. If the sum of a row's squares became infinite, a norm
+// would make zeros of the row; with smaller numbers it stays finite.
 constexpr float kTooLarge = 0x1p48f;
 
 }  // namespace
 
-// The row of one of the work's tokens; `width` is the layer's own width of that buffer.
+// The row of token `token` of the work. `width` is the buffer's width in this layer.
 float* Pass::row(Buffer buffer, const Work& work, int64_t token, int64_t width) const {
   if (buffer == Buffer::residual)
     return now_->x.as<float>() + (work.first_token + token) * model_.config().n_embd;
@@ -36,11 +36,11 @@ void Pass::normalize(const Norm& norm, const float* x, int64_t n, float* out) {
   if (norm.bias >= 0) kernels_.add(weights_.vector(norm.bias), n, out);
 }
 
-// Queries, keys and values, the residual and logits are checked as they are made, in the cache.
-// From all other places NaN and infinity get into one of these: quantizing, products, SiLU and GELU
-// let none of them vanish (quant.h).
+// Queries, keys, values, the residual and logits are checked when they are made, while they are in
+// the cache. A NaN or infinity anywhere else gets into one of these, since quantizing, products,
+// SiLU and GELU keep it (quant.h).
 void Pass::check(int worker, const float* x, int64_t n) {
-  uint32_t seen = 0;  // the sign bit: of one that is too large, infinite or NaN
+  uint32_t seen = 0;  // a number that is too large, infinite or NaN sets the sign bit
   for (int64_t i = 0; i < n; ++i) {
     const uint32_t magnitude = std::bit_cast<uint32_t>(x[i]) & 0x7fffffffu;
     seen |= magnitude + (0x80000000u - std::bit_cast<uint32_t>(kTooLarge));
@@ -73,9 +73,10 @@ void Pass::make_row(const Work& work, const Rows& rows, int64_t token, const Inp
   in.quantize(kernels_, token);
 }
 
-// Shares out the strips of all products with the same rows: one after another, so that small
-// matrices leave no worker idle, or the same strips of each together where they make hidden. One
-// token's row each worker makes for itself; those of several are made in a phase before.
+// Multiplies the same input rows by several matrices, in one phase over all of their strips, so
+// that small matrices leave no worker idle. If an activation follows, a worker takes the same
+// strips of every matrix instead. A single token's input row is made by every worker for itself;
+// several rows are made in a phase before.
 void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Use use,
                     std::span<const Product> products) {
   const bool own = work.n_tokens == 1;
@@ -105,12 +106,12 @@ void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Use use,
       if (!together) first += strips;
       if (of.begin < of.end) multiply_strips(work, in, of, use, product);
     }
-    // The same worker has computed the same rows of gate and up, so it can combine them at once.
+    // This worker has computed the same rows of gate and up, so it can combine them at once.
     if (together) activate(work, use, products.size() > 1, rows_of(products[0].matrix), mine);
   });
 }
 
-// Hidden = SiLU(hidden) * up, GELU(hidden) * up or GELU(hidden), for these strips of its rows.
+// hidden = SiLU(hidden) * up, GELU(hidden) * up or GELU(hidden), for these strips.
 void Pass::activate(const Work& work, Use use, bool gated, int64_t width, Share strips) {
   const int64_t begin = strips.begin * kStripRows;
   const int64_t n = (strips.end - strips.begin) * kStripRows;
@@ -152,8 +153,8 @@ void Pass::project(const Work& work, const Norm& norm, std::initializer_list<Pro
   multiply(Phase::qkv, work, {Buffer::residual, model_.config().n_embd, norm}, Use::keep, products);
 }
 
-// Adds to the residual as the strips come or, where the whole row is to be normed first, in a phase
-// of its own.
+// Adds each strip to the residual at once or, if the whole row must be normed first, adds the rows
+// in a phase of their own.
 void Pass::add_product(Phase phase, const Work& work, const Rows& rows, const Product& product,
                        const Norm& norm) {
   const bool normed = norm.kind != Norm::none;
@@ -210,13 +211,13 @@ void Pass::attend(const Work& work, const HeadNorms& norms) {
         rotate_and_store(work, norms, i / shape.n_kv_heads, i % shape.n_kv_heads);
     });
   }
-  // A few tokens side by side, so that a KV head is read once for all of their heads.
+  // A tile has a few tokens, so that a KV head is read once for the heads of all of them.
   const int64_t group = shape.n_heads / shape.n_kv_heads;
   const int64_t tile = std::max<int64_t>(1, kTileQueries / group);
   const int64_t n_tiles = (n + tile - 1) / tile;
   share_out(Phase::attention, work.worker, shape.n_kv_heads * n_tiles, [&](Share mine) {
     for (int64_t i = mine.begin; i < mine.end; ++i) {
-      // With one token, whoever attends over a KV head stores its new position first.
+      // With one token, the worker that attends over a KV head stores its new position first.
       if (n == 1) rotate_and_store(work, norms, 0, i);
       const int64_t token = i % n_tiles * tile;
       attend_tile(work, token, std::min(tile, n - token), i / n_tiles);
@@ -224,8 +225,8 @@ void Pass::attend(const Work& work, const HeadNorms& norms) {
   });
 }
 
-// One token's query heads of one group and, where the layer has a cache of its own, the group's key
-// and value.
+// Norms and rotates one token's query heads that share a KV head. If the layer has a cache of its
+// own, does the same with the key, and stores the key and value.
 void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token,
                             int64_t kv_head) {
   const LayerShape& shape = model_.layer(work.layer);
@@ -252,7 +253,7 @@ void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t to
                      row(Buffer::v, work, token, shape.kv_rows()) + kv_head * shape.head_dim);
 }
 
-// All query heads of a KV head, for the tokens token .. token + n_tokens - 1 of the block.
+// Attends with all query heads of one KV head, for the work's tokens [token, token + n_tokens).
 void Pass::attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head) {
   const LayerShape& shape = model_.layer(work.layer);
   const int64_t group = shape.n_heads / shape.n_kv_heads;
