@@ -165,7 +165,7 @@ TEST_P(PoolTest, PhasesSeeWhatWasWrittenBefore) {
     Pool* pool = nullptr;
 
     void phase(int worker, int64_t n, int number) {
-      pool->share_out(worker, n, [&](Share part) {
+      pool->parallel_for(worker, n, [&](Share part) {
         for (const int value : values[number % 2]) mistakes += value != number;
         volatile int busy = 0;
         for (int i = 0; i < (worker * 37 + number * 11) % 50; ++i) busy = busy + i;
@@ -210,7 +210,7 @@ TEST(Threads, NobodyWaitsForAWorkerThatIsLate) {
     Pool* const workers = &pool;
     pool.run([shared, workers](int worker) {
       while (worker != 0 && !shared->over.load()) std::this_thread::yield();
-      workers->share_out(worker, 100, [&](Share part) {
+      workers->parallel_for(worker, 100, [&](Share part) {
         shared->items += static_cast<int>(part.end - part.begin);
       });
     });
@@ -229,8 +229,8 @@ TEST(Threads, ThatCantBeStartedAreDoneWithout) {
     std::atomic<int>* const count = &items;
     Pool* const workers = &pool;
     pool.run([count, workers](int worker) {
-      workers->share_out(worker, 10,
-                         [&](Share part) { *count += static_cast<int>(part.end - part.begin); });
+      workers->parallel_for(worker, 10,
+                            [&](Share part) { *count += static_cast<int>(part.end - part.begin); });
     });
     EXPECT_EQ(items.load(), 10);
   }
@@ -263,7 +263,7 @@ TEST(Threads, LimitsWhoTakesPart) {
         Work* const shared = &work;
         Pool* const workers = &pool;
         pool.run([shared, workers](int worker) {
-          workers->share_out(worker, 64, [&](Share part) {
+          workers->parallel_for(worker, 64, [&](Share part) {
             shared->items += static_cast<int>(part.end - part.begin);
           });
         });
@@ -277,7 +277,7 @@ TEST(Threads, LimitsWhoTakesPart) {
     pool.run([all, workers](int worker) {
       ++all->here;
       while (all->here.load() < 3) std::this_thread::yield();
-      workers->share_out(worker, 1, [](Share) {});
+      workers->parallel_for(worker, 1, [](Share) {});
     });
     EXPECT_EQ(work.here.load(), 3);
   }
@@ -290,8 +290,8 @@ TEST(Threads, PoolsComeAndGo) {
     std::atomic<int>* const count = &items;
     Pool* const workers = &pool;
     pool.run([count, workers](int worker) {
-      workers->share_out(worker, 10,
-                         [&](Share part) { *count += static_cast<int>(part.end - part.begin); });
+      workers->parallel_for(worker, 10,
+                            [&](Share part) { *count += static_cast<int>(part.end - part.begin); });
     });
     EXPECT_EQ(items.load(), 10);
   }

@@ -43,8 +43,8 @@ class Pool {
   // Calls job(0) on this thread and job(worker) on every other worker that wakes in time. Returns
   // when job(0) does; by then all phases of the job are done. A late worker still calls the job,
   // perhaps after run() has returned, and finds no part left to do. So the job is copied, and
-  // outside of share_out's bodies it may only read what stays unchanged as long as the pool lives.
-  // Not reentrant.
+  // outside of parallel_for's bodies it may only read what stays unchanged as long as the pool
+  // lives. Not reentrant.
   template <typename Job>
   void run(const Job& job) {
     static_assert(std::is_trivially_copyable_v<Job> && sizeof(Job) <= kJobBytes);
@@ -57,7 +57,7 @@ class Pool {
   // worker did them; their writes are then visible. A worker begins with its share() of n, then
   // takes parts of the other workers' shares.
   template <typename Body>
-  void share_out(int worker, int64_t n, const Body& body) {
+  void parallel_for(int worker, int64_t n, const Body& body) {
     if (n <= 0) return;
     if (size() == 1) {
       body(Share{0, n});

@@ -133,7 +133,7 @@ void Pass::embed(PassState& pass, int64_t first, int64_t n) {
 
 // A layer has five phases: q/k/v | attention | output | gate, up | down. Norms and quantizing are
 // further phases if the block has several tokens; for a single token every worker does them itself.
-// Outside of share_out's bodies nothing may be read that ever changes (Pool::run).
+// Outside of parallel_for's bodies nothing may be read that ever changes (Pool::run).
 void Pass::run_block(PassState& pass, int64_t layer, int64_t index) {
   take_up(pass);
   const int64_t first = index * block_tokens_;

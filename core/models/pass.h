@@ -132,7 +132,7 @@ class Pass {
   int64_t rows_of(int matrix) const { return model_.needs().piece(matrix).rows; }
 
   template <typename Body>
-  void share_out(Phase phase, int worker, int64_t n, const Body& body);
+  void parallel_for(Phase phase, int worker, int64_t n, const Body& body);
   void normalize(const Norm& norm, const float* x, int64_t n, float* out);
   void make_row(const Work& work, const Rows& rows, int64_t token, const Input& in);
   void multiply(Phase phase, const Work& work, const Rows& rows, Use use,
@@ -176,14 +176,14 @@ class Pass {
   AlignedBuffer buffers_[kBlockBuffers];  // [block tokens][padded rows]
 };
 
-// Pool::share_out, timed if profile_ is set.
+// Pool::parallel_for, timed if profile_ is set.
 template <typename Body>
-void Pass::share_out(Phase phase, int worker, int64_t n, const Body& body) {
+void Pass::parallel_for(Phase phase, int worker, int64_t n, const Body& body) {
   PhaseSeconds& seconds = workers_[static_cast<size_t>(worker)].seconds;
   const auto at = static_cast<size_t>(phase);
   const bool timed = profile_;
   const Stopwatch wall(timed);
-  pool_.share_out(worker, n, [&](Share mine) {
+  pool_.parallel_for(worker, n, [&](Share mine) {
     const Stopwatch busy(timed);
     body(mine);
     if (timed) seconds.busy[at] += busy.seconds();

@@ -49,7 +49,7 @@ void Pass::check(int worker, const float* x, int64_t n) {
 }
 
 void Pass::embed(const Work& work, float scale, int positions) {
-  share_out(Phase::embedding, work.worker, work.n_tokens, [&](Share mine) {
+  parallel_for(Phase::embedding, work.worker, work.n_tokens, [&](Share mine) {
     const int64_t n = model_.config().n_embd;
     float* learned = worker(work.worker).one.rows_of(n).row(0);
     for (int64_t t = mine.begin; t < mine.end; ++t) {
@@ -82,7 +82,7 @@ void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Use use,
   const bool own = work.n_tokens == 1;
   const bool together = use == Use::silu || use == Use::gelu;
   if (!own) {
-    share_out(Phase::rows, work.worker, work.n_tokens, [&](Share mine) {
+    parallel_for(Phase::rows, work.worker, work.n_tokens, [&](Share mine) {
       const Input in = shared_.rows_of(rows.cols);
       for (int64_t t = mine.begin; t < mine.end; ++t) make_row(work, rows, t, in);
     });
@@ -93,7 +93,7 @@ void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Use use,
     n_strips = together ? strips : n_strips + strips;
   }
   bool made = false;
-  share_out(phase, work.worker, n_strips, [&](Share mine) {
+  parallel_for(phase, work.worker, n_strips, [&](Share mine) {
     Worker& self = worker(work.worker);
     const Input in = own ? self.one.rows_of(rows.cols) : shared_.rows_of(rows.cols);
     if (own && !made) make_row(work, rows, 0, in);
@@ -160,7 +160,7 @@ void Pass::add_product(Phase phase, const Work& work, const Rows& rows, const Pr
   const bool normed = norm.kind != Norm::none;
   multiply(phase, work, rows, normed ? Use::keep : Use::add, {&product, 1});
   if (!normed) return;
-  share_out(Phase::branch, work.worker, work.n_tokens, [&](Share mine) {
+  parallel_for(Phase::branch, work.worker, work.n_tokens, [&](Share mine) {
     const int64_t n = model_.config().n_embd;
     for (int64_t t = mine.begin; t < mine.end; ++t) {
       float* branch = row(Buffer::branch, work, t, n);
@@ -206,7 +206,7 @@ void Pass::attend(const Work& work, const HeadNorms& norms) {
   const LayerShape& shape = model_.layer(work.layer);
   const int64_t n = work.n_tokens;
   if (n > 1) {
-    share_out(Phase::rope, work.worker, n * shape.n_kv_heads, [&](Share mine) {
+    parallel_for(Phase::rope, work.worker, n * shape.n_kv_heads, [&](Share mine) {
       for (int64_t i = mine.begin; i < mine.end; ++i)
         rotate_and_store(work, norms, i / shape.n_kv_heads, i % shape.n_kv_heads);
     });
@@ -215,7 +215,7 @@ void Pass::attend(const Work& work, const HeadNorms& norms) {
   const int64_t group = shape.n_heads / shape.n_kv_heads;
   const int64_t tile = std::max<int64_t>(1, kTileQueries / group);
   const int64_t n_tiles = (n + tile - 1) / tile;
-  share_out(Phase::attention, work.worker, shape.n_kv_heads * n_tiles, [&](Share mine) {
+  parallel_for(Phase::attention, work.worker, shape.n_kv_heads * n_tiles, [&](Share mine) {
     for (int64_t i = mine.begin; i < mine.end; ++i) {
       // With one token, the worker that attends over a KV head stores its new position first.
       if (n == 1) rotate_and_store(work, norms, 0, i);

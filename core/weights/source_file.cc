@@ -141,7 +141,7 @@ Status serve(const File& file, Weights& weights, Pool& pool, const std::function
   Pool* const workers = &pool;
   const auto n_items = static_cast<int64_t>(reading.pieces.size()) + 1;
   workers->run([shared, workers, n_items](int worker) {
-    workers->share_out(worker, n_items, [&](Share mine) { shared->work(worker, mine); });
+    workers->parallel_for(worker, n_items, [&](Share mine) { shared->work(worker, mine); });
   });
   const auto first = std::ranges::min_element(reading.failed);
   return std::move(reading.failures[static_cast<size_t>(first - reading.failed.begin())]);
