@@ -3,13 +3,14 @@
 //   npm test -- --only unit,wasm   some steps (what they need of others has to be there)
 //   npm test -- --list             names the steps
 // Steps run two at a time, in the order of the list as far as what they need is there. Every step runs even when
-// another has failed, unless it stands on that one. Logs are in build/logs/. The last line counts the tests of all
-// steps; the exit status is 1 when any failed.
+// another has failed, unless it stands on that one. Logs are in build/logs/. At the end stand the count of all steps'
+// tests and the names of those that failed; the exit status is 1 when any did.
 import fs from 'node:fs';
 import path from 'node:path';
 import { fuzz_targets } from './fuzz.mjs';
-import { Failure, ROOT, files_under, interrupted, main, run, tail } from './lib.mjs';
+import { Failure, ROOT, files_under, interrupted, main, run } from './lib.mjs';
 import { count_ctest, count_output } from './test-counts.mjs';
+import { describe_failure, name_failures } from './test-failures.mjs';
 
 const LOGS = path.join(ROOT, 'build/logs');
 const node = (script, ...args) => [process.execPath, `scripts/${script}`, ...args];
@@ -206,24 +207,26 @@ function clock(ms) {
   return s < 60 ? `${s} s` : `${Math.floor(s / 60)} min ${s % 60} s`;
 }
 
+/** Prints how a step went; gives the lines that name what failed. */
 function report(step, counts, ms) {
   const parts = [`${counts.passed} passed`];
   if (counts.failed > 0) parts.push(`${counts.failed} FAILED`);
   if (counts.skipped > 0) parts.push(`${counts.skipped} skipped`);
   const mark = counts.failed > 0 ? 'FAILED' : 'ok    ';
   console.log(`${mark} ${step.name.padEnd(14)} ${clock(ms).padStart(12)}   ${parts.join(', ')}`);
-  if (counts.failed === 0) return;
-  const log = path.join(LOGS, `${step.name}.log`);
-  for (const line of tail(fs.readFileSync(log, 'utf8'), 60).split('\n'))
-    console.log(`       | ${line}`);
+  if (counts.failed === 0) return [];
+  const log = fs.readFileSync(path.join(LOGS, `${step.name}.log`), 'utf8');
+  for (const line of describe_failure(log)) console.log(`       | ${line}`);
+  return name_failures(step.name, log);
 }
 
 /**
  * Runs steps in their order, each as soon as what it needs is done and a lane is free. Gives the
- * counts of all, and how long each took.
+ * counts of all, how long each took, and the lines that name what failed.
  */
 async function run_ladder(steps) {
   const times = [];
+  const failed = [];
   const totals = { passed: 0, failed: 0, skipped: 0 };
   const names = new Set(steps.map((step) => step.name));
   const state = new Map();
@@ -234,7 +237,7 @@ async function run_ladder(steps) {
     for (const key of Object.keys(totals)) totals[key] += counts[key];
     if (started === null) return;
     times.push({ name: step.name, ms: Date.now() - started });
-    report(step, counts, times.at(-1).ms);
+    failed.push(...report(step, counts, times.at(-1).ms));
   };
   while (waiting.length > 0 || running.size > 0) {
     if (interrupted()) waiting.length = 0;
@@ -246,6 +249,7 @@ async function run_ladder(steps) {
       if (broken !== undefined) {
         waiting.splice(waiting.indexOf(step), 1);
         console.log(`FAILED ${step.name.padEnd(14)} not run, because ${broken[0]} failed`);
+        failed.push(`FAILED ${step.name}: not run, because ${broken[0]} failed`);
         finish(step, { passed: 0, failed: 1, skipped: 0 }, null);
         continue;
       }
@@ -261,7 +265,7 @@ async function run_ladder(steps) {
     if (running.size > 0) await Promise.race(running);
   }
   if (interrupted()) throw new Failure('interrupted');
-  return { totals, times };
+  return { totals, times, failed };
 }
 
 main(async () => {
@@ -287,12 +291,13 @@ main(async () => {
   }
   fs.mkdirSync(LOGS, { recursive: true });
   const started = Date.now();
-  const { totals, times } = await run_ladder(steps);
+  const { totals, times, failed } = await run_ladder(steps);
   const slowest = times.sort((a, b) => b.ms - a.ms).slice(0, 6);
   console.log(
     `\nthe slowest steps: ${slowest.map(({ name, ms }) => `${name} ${clock(ms)}`).join(', ')}`,
   );
   console.log(`in ${clock(Date.now() - started)}; logs are in build/logs/`);
   console.log(`${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`);
+  for (const line of failed) console.log(line);
   return totals.failed === 0 ? 0 : 1;
 });
