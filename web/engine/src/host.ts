@@ -68,7 +68,7 @@ export class EngineHost {
   readonly #timelines = new Map<number, Timeline>();
   /** Long texts on their way to ids, the first in turn first. */
   readonly #encodings: { id: number; encoding: EncodingHandle; ids: number[] }[] = [];
-  #pool = new Pool(0);
+  #pool = new Pool(0, '');
   #dead = false;
   #trapped = false;
   #scheduled = false;
@@ -150,7 +150,8 @@ export class EngineHost {
 
   async #open(request: ToEngine & { type: 'open' }): Promise<void> {
     void holdLifeline(request.lifeline).then(() => this.post({ type: 'alive' }));
-    this.#pool = new Pool(request.threads - 1);
+    const { thread } = request.files;
+    this.#pool = new Pool(request.threads - 1, thread.slice(thread.indexOf('#') + 1));
     const feed = new Feed(request.port);
     this.#feed = feed;
     feed.onerror = (error) => this.#fail(error);

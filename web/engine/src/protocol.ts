@@ -13,7 +13,10 @@ export interface FlavourFiles {
   /** Emscripten's JavaScript, an ES module. */
   glue: string;
   wasm: string;
-  /** The glue as the pool's threads get it: the fragment names the channel on which they tell of a trap; '' for none. */
+  /**
+   * The glue as the pool's threads get it: the fragment names the channel on which they tell of a trap, and the lock that
+   * they hold; '' for none.
+   */
   thread: string;
 }
 

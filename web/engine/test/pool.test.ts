@@ -30,12 +30,15 @@ function optionsFor(pool: Pool): ModuleOptions {
 }
 
 beforeEach(() => void vi.useFakeTimers());
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
 
 test('threads that are starting are waited for, ended, and given time to go', async () => {
   const log: string[] = [];
   const { make, started } = makeModule(log);
-  const pool = new Pool(1);
+  const pool = new Pool(1, '');
   const module = pool.start(make, optionsFor(pool));
   void pool.end().then(() => log.push('end'));
   await vi.advanceTimersByTimeAsync(1000);
@@ -50,10 +53,50 @@ test('threads that are starting are waited for, ended, and given time to go', as
   expect(log).toEqual(['made', 'threads ended', 'end']);
 });
 
+/** Lets a pool whose threads hold a lock end; `grant` is what happens when the last of them lets go. */
+async function endLocked(log: string[]): Promise<() => void> {
+  let grant = (): void => {};
+  const request = (name: string, _: object, granted: () => void): Promise<void> => {
+    log.push(`wants ${name}`);
+    return new Promise((done) => {
+      grant = () => done(granted());
+    });
+  };
+  vi.stubGlobal('navigator', { locks: { request } });
+  const { make, started } = makeModule(log);
+  const pool = new Pool(1, 'threads');
+  started(MODULE);
+  await pool.start(make, optionsFor(pool));
+  void pool.end().then(() => log.push('end'));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(log).toEqual(['made', 'threads ended', 'wants threads']);
+  return () => grant();
+}
+
+test('threads that take long to end are waited for by the lock that they hold', async () => {
+  const log: string[] = [];
+  const grant = await endLocked(log);
+  await vi.advanceTimersByTimeAsync(900);
+  grant();
+  await vi.advanceTimersByTimeAsync(29);
+  expect(log).toHaveLength(3);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(log.at(-1)).toBe('end');
+});
+
+test('a thread that keeps its lock is not waited for without end', async () => {
+  const log: string[] = [];
+  await endLocked(log);
+  await vi.advanceTimersByTimeAsync(1029);
+  expect(log).toHaveLength(3);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(log.at(-1)).toBe('end');
+});
+
 test('threads that could not start are ended as well', async () => {
   const log: string[] = [];
   const { make, failed } = makeModule(log);
-  const pool = new Pool(1);
+  const pool = new Pool(1, '');
   const module = pool.start(make, optionsFor(pool));
   void pool.end().then(() => log.push('end'));
   failed(new Error('no thread'));
@@ -64,7 +107,7 @@ test('threads that could not start are ended as well', async () => {
 
 test('a pool that has ended starts nothing', async () => {
   const log: string[] = [];
-  const pool = new Pool(1);
+  const pool = new Pool(1, '');
   await pool.end();
   void pool.start(makeModule(log).make, optionsFor(pool)).finally(() => log.push('settled'));
   await vi.advanceTimersByTimeAsync(1000);
@@ -74,7 +117,7 @@ test('a pool that has ended starts nothing', async () => {
 test('without threads the end is there at once', async () => {
   const log: string[] = [];
   const { make, started } = makeModule(log);
-  const pool = new Pool(0);
+  const pool = new Pool(0, '');
   const module = pool.start(make, optionsFor(pool));
   started(MODULE);
   await module;
