@@ -24,19 +24,6 @@ interface Resizable extends ArrayBuffer {
 type ResizableConstructor = new (bytes: number, limits: { maxByteLength: number }) => Resizable;
 declare const window: LibraryWindow;
 
-/** Counts the page's workers, with those that workers have made. Shows first that it sees one. */
-async function workerCounter(page: Page): Promise<() => number> {
-  const worker = await page.evaluateHandle(
-    () => new Worker('/engine/loader-worker.js', { type: 'module' }),
-  );
-  const renderers = await Renderers.of(page);
-  const count = (): number => renderers.workers();
-  await expect.poll(count).toBe(1);
-  await worker.evaluate((one) => one.terminate());
-  await expect.poll(count).toBe(0);
-  return count;
-}
-
 for (const name of MODELS) {
   test(`${name}: all flavours, thread counts and batches give the program's bits`, async ({
     page,
@@ -92,7 +79,8 @@ test('a stalled body ends with download_failed, after the time that was given', 
     );
   }, models.bad('stalled'));
   expect(error?.code).toBe('download_failed');
-  expect(error?.message).toContain('of 2578944 bytes');
+  // On a busy machine not even the header comes in that time.
+  expect(error?.message).toContain('no byte came for 0.3 s');
 });
 
 test('a load and a text can be aborted, a second text is refused, and the engine stays usable', async ({
@@ -162,7 +150,7 @@ test('sources without a model settle with an error that says why, and leave no w
   // What the browser itself says of a redirect in a circle, and of 304
   allowed.push(/Failed to load resource/, /CORS policy/);
   await harness(page, site);
-  const workers = await workerCounter(page);
+  const renderer = await Renderer.of(page);
   const host = new URL(models.url).host;
   const secret = models.good('stories.gguf').replace('//', '//reader:s3cret@');
   const expected: [string, string, RegExp][] = [
@@ -225,7 +213,7 @@ test('sources without a model settle with an error that says why, and leave no w
       expect(found[i], `${call} of ${name}`).toMatch(message);
       expect(found[i]).not.toContain('s3cret');
     }
-    await expect.poll(workers, { message: `workers after ${call}` }).toBe(0);
+    await expect.poll(() => renderer.workers(), { message: `workers after ${call}` }).toBe(0);
   }
 });
 
@@ -273,7 +261,7 @@ test('a trap in a thread of the pool ends the engine at once, though the engine 
   const wasm = trappingModules(testInfo.outputPath('wasm'));
   const site = await servePage(true, { '/engine/wasm/': wasm });
   await harness(page, site);
-  const workers = await workerCounter(page);
+  const renderer = await Renderer.of(page);
   const found = await page.evaluate(async (url) => {
     const engine = await window.library.Engine.load(url, { threads: 2 });
     await engine.ready;
@@ -284,7 +272,7 @@ test('a trap in a thread of the pool ends the engine at once, though the engine 
     return [first, then];
   }, models.good('stories.gguf'));
   for (const error of found) expect(error).toMatch(/^worker_died: .*RuntimeError: unreachable/);
-  await expect.poll(workers).toBe(0);
+  await expect.poll(() => renderer.workers()).toBe(0);
   await site.close();
 });
 
@@ -294,7 +282,7 @@ test('absurd settings are refused by name, and nothing is left of them', async (
   models,
 }) => {
   await harness(page, site);
-  const workers = await workerCounter(page);
+  const renderer = await Renderer.of(page);
   const results = await page.evaluate(async (url) => {
     const { Engine } = window.library;
     const engine = await Engine.load(url);
@@ -419,68 +407,83 @@ test('absurd settings are refused by name, and nothing is left of them', async (
     expect(message).toContain(name);
   }
   expect(results).toMatchObject({ same: true, tokens: 2 });
-  await expect.poll(workers).toBe(0);
+  await expect.poll(() => renderer.workers()).toBe(0);
 });
 
-/** The memory that the page's processes have for themselves alone, and the most that one ever had. */
-class Renderers {
+/** Workers of a process, with those that workers have made. */
+function workersOf(pid: number): number {
+  const tasks = fs.readdirSync(`/proc/${pid}/task`);
+  return tasks.filter((id) => {
+    try {
+      return fs.readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').startsWith('DedicatedWorker');
+    } catch {
+      return false; // it ended meanwhile
+    }
+  }).length;
+}
+
+/** The page's process: its workers, the memory that it has for itself alone, and the most that it ever had. */
+class Renderer {
   private constructor(
     readonly session: CDPSession,
-    readonly pids: readonly number[],
+    readonly pid: number,
   ) {}
 
-  static async of(page: Page): Promise<Renderers> {
+  /** Before the page has workers: a first one, which is seen to come and go, tells which process it is. */
+  static async of(page: Page): Promise<Renderer> {
     const browser = page.context().browser();
     if (browser === null) throw new Error('the browser is gone');
+    const worker = await page.evaluateHandle(
+      () => new Worker('/engine/loader-worker.js', { type: 'module' }),
+    );
     const whole = await browser.newBrowserCDPSession();
     const { processInfo } = await whole.send('SystemInfo.getProcessInfo');
     await whole.detach();
-    const pids = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id);
-    expect(pids.length).toBeGreaterThan(0);
-    return new Renderers(await page.context().newCDPSession(page), pids);
+    const hasWorker = ({ id }: { id: number }): boolean => {
+      try {
+        return workersOf(id) > 0;
+      } catch {
+        return false; // that of an earlier page, which has ended meanwhile
+      }
+    };
+    let found: { id: number }[] = [];
+    const find = (): number =>
+      (found = processInfo.filter(({ type }) => type === 'renderer').filter(hasWorker)).length;
+    await expect.poll(find).toBe(1);
+    const renderer = new Renderer(await page.context().newCDPSession(page), found[0]?.id ?? 0);
+    expect(renderer.workers()).toBe(1);
+    await worker.evaluate((one) => one.terminate());
+    await expect.poll(() => renderer.workers()).toBe(0);
+    return renderer;
   }
 
-  #sum(file: string, field: string): number {
-    let bytes = 0;
-    for (const pid of this.pids) {
-      const text = fs.readFileSync(`/proc/${pid}/${file}`, 'utf8');
-      bytes += 1024 * Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1]);
-    }
-    return bytes;
+  #bytes(file: string, field: string): number {
+    const text = fs.readFileSync(`/proc/${this.pid}/${file}`, 'utf8');
+    return 1024 * Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1]);
   }
 
   /** Once garbage is collected. */
   async privateBytes(): Promise<number> {
     await this.session.send('HeapProfiler.collectGarbage');
-    return this.#sum('smaps_rollup', 'Private_Dirty');
+    return this.#bytes('smaps_rollup', 'Private_Dirty');
   }
 
   /** Since `resetPeak`. */
   peakBytes(): number {
-    return this.#sum('status', 'VmHWM');
+    return this.#bytes('status', 'VmHWM');
   }
 
   /** See proc(5), clear_refs. */
   resetPeak(): void {
-    for (const pid of this.pids) fs.writeFileSync(`/proc/${pid}/clear_refs`, '5');
+    fs.writeFileSync(`/proc/${this.pid}/clear_refs`, '5');
   }
 
   residentBytes(): number {
-    return this.#sum('status', 'VmRSS');
+    return this.#bytes('status', 'VmRSS');
   }
 
-  /** Workers, with those that workers have made. */
   workers(): number {
-    const tasks = this.pids.flatMap((pid) =>
-      fs.readdirSync(`/proc/${pid}/task`).map((id) => `/proc/${pid}/task/${id}/comm`),
-    );
-    return tasks.filter((file) => {
-      try {
-        return fs.readFileSync(file, 'utf8').startsWith('DedicatedWorker');
-      } catch {
-        return false; // it ended meanwhile
-      }
-    }).length;
+    return workersOf(this.pid);
   }
 }
 
@@ -541,13 +544,13 @@ test('a model of 80 MB is never held twice, by the engine or by the browser', as
       await engine.close();
       return found;
     }, url);
+  const renderer = await Renderer.of(page);
   // What code, workers and threads take in the browser, whatever the model.
   for (let i = 0; i < 4; ++i) await load(models.good('stories.gguf'));
-  const renderers = await Renderers.of(page);
-  renderers.resetPeak();
-  const before = renderers.residentBytes();
+  renderer.resetPeak();
+  const before = renderer.residentBytes();
   const { bytes, heap, plan } = await load(models.good(name.file));
-  const peak = renderers.peakBytes() - before;
+  const peak = renderer.peakBytes() - before;
   console.log(
     `file ${MB(bytes)}, heap ${MB(heap)} of ${MB(plan)} planned, process grew by ${MB(peak)} at its peak`,
   );
@@ -557,8 +560,7 @@ test('a model of 80 MB is never held twice, by the engine or by the browser', as
 
 test('20 loads and closes leave nothing behind', async ({ page, site, models }) => {
   await harness(page, site);
-  const workers = await workerCounter(page);
-  const renderers = await Renderers.of(page);
+  const renderer = await Renderer.of(page);
   const sizes: number[] = [];
   let heap = 0;
   // The first few fill what the browser keeps for later: code, thread stacks, pools.
@@ -572,7 +574,7 @@ test('20 loads and closes leave nothing behind', async ({ page, site, models }) 
       await engine.close();
       return heapBytes;
     }, models.good('stories.gguf'));
-    sizes.push(await renderers.privateBytes());
+    sizes.push(await renderer.privateBytes());
   }
   const mean = (values: number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
   const early = mean(sizes.slice(warmUp, warmUp + 5));
@@ -582,7 +584,7 @@ test('20 loads and closes leave nothing behind', async ({ page, site, models }) 
   );
   // Fifteen loads lie between the two: had each left a third of its heap behind, this would fail.
   expect(late - early).toBeLessThan((15 * heap) / 3);
-  await expect.poll(workers).toBe(0);
+  await expect.poll(() => renderer.workers()).toBe(0);
 });
 
 test('the bundled model is the one whose card lies beside it', async () => {
