@@ -8,10 +8,12 @@
 import type { ModuleOptions, SluiceModule } from '../../../wasm/module.js';
 import { lifelineCut } from './lifeline.js';
 
-/** Milliseconds between the last thread's lock and the end of the worker that made them. */
-const GONE_MS = 30;
-/** How long the locks are waited for: a thread that never comes to rest keeps its own. */
+/** How long the locks are waited for, in milliseconds: a thread that never comes to rest keeps its own. */
 const LOCKED_MS = 1000;
+/** Milliseconds between the last lock and the end of the worker that made the threads, at least and at most. */
+const GONE_MS = { least: 30, most: 500 };
+/** That pause over the time that the locks took: both grow with what else the machine does. */
+const GONE_OVER_LOCKED = 4;
 
 export class Pool {
   #threads: ModuleOptions['PThread'];
@@ -44,9 +46,12 @@ export class Pool {
     this.#ended = true;
     if (this.#threads === undefined || this.size === 0) return;
     await this.#started;
+    const asked = performance.now();
     this.#threads.terminateAllThreads();
     await this.#unlocked();
-    await new Promise((gone) => setTimeout(gone, GONE_MS));
+    const pause = GONE_OVER_LOCKED * (performance.now() - asked);
+    const ms = Math.min(GONE_MS.most, Math.max(GONE_MS.least, pause));
+    await new Promise((gone) => setTimeout(gone, ms));
   }
 
   /** Resolves when no thread holds the lock. */

@@ -73,12 +73,16 @@ async function endLocked(log: string[]): Promise<() => void> {
   return () => grant();
 }
 
-test('threads that take long to end are waited for by the lock that they hold', async () => {
+test.each([
+  [2, 30],
+  [50, 200],
+  [900, 500],
+])('threads that hold their lock for %i ms are given %i ms more', async (locked, more) => {
   const log: string[] = [];
   const grant = await endLocked(log);
-  await vi.advanceTimersByTimeAsync(900);
+  await vi.advanceTimersByTimeAsync(locked);
   grant();
-  await vi.advanceTimersByTimeAsync(29);
+  await vi.advanceTimersByTimeAsync(more - 1);
   expect(log).toHaveLength(3);
   await vi.advanceTimersByTimeAsync(1);
   expect(log.at(-1)).toBe('end');
@@ -87,7 +91,7 @@ test('threads that take long to end are waited for by the lock that they hold', 
 test('a thread that keeps its lock is not waited for without end', async () => {
   const log: string[] = [];
   await endLocked(log);
-  await vi.advanceTimersByTimeAsync(1029);
+  await vi.advanceTimersByTimeAsync(1499);
   expect(log).toHaveLength(3);
   await vi.advanceTimersByTimeAsync(1);
   expect(log.at(-1)).toBe('end');
