@@ -359,12 +359,12 @@ class PackedFormat : public ScalesOf<kType>::Class {
 template <typename Body>
 inline void for_packed_type(Type type, const Body& body) {
   switch (type) {
-#define TYPE(name, ...)                                      \
-  case Type::name:                                           \
-    if constexpr (row_of<Type::name>.group != 0) {           \
+#define TYPE(name, ...)                                            \
+  case Type::name:                                                 \
+    if constexpr (row_of<Type::name>.group != 0) {                 \
       return body.template operator()<PackedFormat<Type::name>>(); \
-    } else {                                                 \
-      return; /* it has no codes */                          \
+    } else {                                                       \
+      return; /* it has no codes */                                \
     }
 #include "quant/types.inc"
   }
@@ -385,7 +385,7 @@ inline void for_panel(const Panel& panel, const Body& body) {
 #define TYPE(name, ...)                                                                  \
   if constexpr (constexpr const TypeTraits& t = row_of<Type::name>; has_new_panels(t)) { \
     if (panel.bits == t.bits && panel.group == t.group && panel.has_min == t.has_min) {  \
-      return body.template operator()<PanelFormat<t.bits, t.group, t.has_min>>();          \
+      return body.template operator()<PanelFormat<t.bits, t.group, t.has_min>>();        \
     }                                                                                    \
   }
 #include "quant/types.inc"
