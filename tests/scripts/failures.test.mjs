@@ -139,7 +139,8 @@ test('12 lines of a test, 40 of all, 60 with the end of the log', () => {
 test('a ladder with a failed step ends with the names', (t) => {
   const root = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-ladder-'));
   t.after(() => fs.rmSync(root, { recursive: true }));
-  fs.cpSync(path.join(ROOT, 'scripts'), path.join(root, 'scripts'), { recursive: true });
+  for (const name of ['scripts', 'wasm/flavours.json'])
+    fs.cpSync(path.join(ROOT, name), path.join(root, name), { recursive: true });
   fs.mkdirSync(path.join(root, 'tests/scripts'), { recursive: true });
   fs.writeFileSync(
     path.join(root, 'tests/scripts/a.test.mjs'),
