@@ -1,6 +1,7 @@
 // Brings the bytes of a file to the engine worker: straight into shared memory where there is any,
 // else as chunks that change hands without being copied. The engine's credit bounds what is under way.
 import { SluiceError, toErrorData, type ErrorCode } from './errors.js';
+import { Refusals } from './own-files.js';
 import { Places } from './places.js';
 import type { FromFeed, LoaderSource, ToFeed } from './protocol.js';
 
@@ -140,6 +141,7 @@ async function whyUnreadable(
   url: string,
   headers: [string, string][],
   signal: AbortSignal,
+  refusals: Refusals,
 ): Promise<string> {
   const { protocol, origin, hostname } = new URL(url);
   const page: Location | undefined = globalThis.location;
@@ -150,6 +152,10 @@ async function whyUnreadable(
   const local = /^(localhost|127\..*|\[::1\]|.*\.localhost)$/.test(hostname);
   if (protocol === 'http:' && page?.protocol === 'https:' && !local) {
     return 'a page with https may not read http addresses; use one with https';
+  }
+  const refusal = await refusals.ofFailed(url);
+  if (refusal !== undefined) {
+    return `${refusal.policy} (${refusal.directive}) forbids it; ${refusal.remedy}`;
   }
   if (!offline() && (await redirects(url, headers, signal))) {
     return (
@@ -198,13 +204,14 @@ async function openUrl(
   headers: [string, string][],
   signal: AbortSignal,
 ): Promise<Opened> {
+  const refusals = new Refusals(signal);
   let response: Response;
   try {
     response = await fetch(url, { headers, signal });
   } catch (cause) {
     if (offline() && !/^(blob|data):/.test(url))
       throw networkError(`${host(url)} could not be read`, cause);
-    const why = await whyUnreadable(url, headers, signal);
+    const why = await whyUnreadable(url, headers, signal, refusals);
     throw networkError(`${host(url)} could not be read: ${why}`, cause);
   }
   // 204 and 205 count as success and have no body.

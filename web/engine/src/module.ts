@@ -3,8 +3,10 @@ import type createModule from '../../../wasm/module.js';
 import type { ModuleOptions, SluiceModule } from '../../../wasm/module.js';
 import { SluiceError } from './errors.js';
 import { isThreaded } from './flavours.js';
+import { Refusals, compileFile, unlessForbidden, whyNotLoaded } from './own-files.js';
 import type { Pool } from './pool.js';
 import type { FlavourFiles } from './protocol.js';
+import { trustedWorker } from './trusted.js';
 
 export interface OpenModule {
   module: SluiceModule;
@@ -48,39 +50,29 @@ export async function compileEarly(url: string): Promise<WebAssembly.Module | nu
   }
 }
 
-function nameOf(url: string): string {
-  return url.slice(url.lastIndexOf('/') + 1);
-}
-
-function notFetched(url: string, cause: unknown): SluiceError {
-  const what = `the engine's own file ${nameOf(url)} could not be fetched`;
-  return globalThis.navigator?.onLine === false
-    ? new SluiceError('offline', `${what}: this device is offline; connect it and try again`, {
-        cause,
-      })
-    : new SluiceError('download_failed', `${what}; try again`, { cause });
-}
-
-async function compile(url: string): Promise<WebAssembly.Module> {
-  const name = nameOf(url);
-  let response: Response;
-  try {
-    response = await fetch(url);
-  } catch (cause) {
-    throw notFetched(url, cause);
-  }
-  if (!response.ok) {
-    const { status } = response;
-    throw new SluiceError(
-      'download_failed',
-      `the engine's own file ${name} could not be fetched: the server answered ${status}; put it beside the library`,
-      { status },
+/**
+ * Emscripten's script makes the pool's threads by `new Worker`. Here it makes them of a kind that pages with trusted types
+ * take, and `failed` learns of one that does not start.
+ */
+function watchThreads(refusals: Refusals, failed: (error: unknown) => void): void {
+  globalThis.Worker = trustedWorker((thread, address) => {
+    const starting = new AbortController();
+    const { signal } = starting;
+    thread.addEventListener('message', () => starting.abort(), { signal });
+    thread.addEventListener(
+      'error',
+      (event: ErrorEvent) => {
+        // Emscripten's own listener comes behind this one and would throw the event.
+        event.stopImmediatePropagation();
+        event.preventDefault();
+        const told = event.message || 'its script could not be loaded or run';
+        void whyNotLoaded(address, true, refusals).then((fault) =>
+          failed(fault ?? new Error(`a thread did not start: ${told}`)),
+        );
+      },
+      { signal },
     );
-  }
-  const streaming = (response.headers.get('content-type') ?? '').startsWith('application/wasm');
-  return streaming
-    ? WebAssembly.compileStreaming(response)
-    : WebAssembly.compile(await response.arrayBuffer());
+  });
 }
 
 /**
@@ -92,16 +84,21 @@ export async function openModule(
   pool: Pool,
   early: Promise<WebAssembly.Module | null>,
 ): Promise<OpenModule> {
+  const refusals = new Refusals();
   const [code, glue] = await Promise.all([
-    early.then((compiled) => compiled ?? compile(files.wasm)),
+    early.then((compiled) => compiled ?? compileFile(files.wasm, refusals)),
     (import(/* @vite-ignore */ files.glue) as Promise<{ default: typeof createModule }>).catch(
-      (cause: unknown) => {
-        throw notFetched(files.glue, cause);
+      async (cause: unknown) => {
+        throw (await whyNotLoaded(files.glue, false, refusals)) ?? cause;
       },
     ),
   ]);
   const { memory, maxBytes } = makeMemory(isThreaded(files.flavour));
   return new Promise((resolve, reject) => {
+    watchThreads(refusals, (error) => {
+      pool.broke();
+      reject(error);
+    });
     const options: ModuleOptions = {
       wasmMemory: memory,
       poolSize: pool.size,
@@ -110,7 +107,10 @@ export async function openModule(
       print: () => {},
       printErr: () => {},
       instantiateWasm: (imports, done) => {
-        WebAssembly.instantiate(code, imports).then((instance) => done(instance, code), reject);
+        WebAssembly.instantiate(code, imports).then(
+          (instance) => done(instance, code),
+          (error: unknown) => reject(unlessForbidden(error)),
+        );
         return {};
       },
     };

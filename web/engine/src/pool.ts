@@ -41,6 +41,11 @@ export class Pool {
     return started;
   }
 
+  /** A thread did not start: the module never gets ready. */
+  broke(): void {
+    this.#started = Promise.resolve();
+  }
+
   /** Ends the threads. Resolves when the engine worker may end, too. */
   async end(): Promise<void> {
     this.#ended = true;

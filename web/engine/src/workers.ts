@@ -4,7 +4,9 @@ import { lifelineCut, lifelineName, uniqueName } from './lifeline.js';
 import { compileEarly } from './module.js';
 import { runBytesLoader } from './loader.js';
 import type { Resolved } from './options.js';
+import { Refusals, whyNotLoaded } from './own-files.js';
 import type { FlavourFiles, FromEngine, FromLoader, ToEngine, ToLoader } from './protocol.js';
+import { startWorker } from './trusted.js';
 import type { Flavour } from './types.js';
 
 /** Written out one by one, so that a bundler finds the files. `channel`: see FlavourFiles.thread. */
@@ -57,6 +59,7 @@ export class Workers {
   /** On which a thread of the pool tells of a trap; null where there are no threads. */
   readonly #traps: BroadcastChannel | null = null;
   readonly #ended = new AbortController();
+  readonly #refusals = new Refusals(this.#ended.signal);
   /** Resolves when the engine worker has ended its threads. */
   readonly #closed: Promise<void>;
   /** The one promise resolves when the engine worker is gone; empty where that can't be known. */
@@ -145,21 +148,37 @@ export class Workers {
 
   #watch(which: string, start: () => Worker): Worker {
     let worker: Worker;
+    let address: string;
     try {
-      worker = start();
+      ({ worker, address } = startWorker(start));
     } catch (cause) {
-      throw new SluiceError(
-        'worker_died',
-        `the ${which} worker could not be started; serve the library's files from the page's own origin`,
-        { cause },
-      );
+      if (cause instanceof SluiceError) throw cause;
+      const foreign = cause instanceof DOMException && cause.name === 'SecurityError';
+      const why = foreign
+        ? "the library comes from another origin; serve its files from the page's own"
+        : `${String(cause)}; use the library as an ES module, with its files beside it`;
+      throw new SluiceError('worker_died', `the ${which} worker could not be started: ${why}`, {
+        cause,
+      });
     }
+    let started = false;
+    worker.addEventListener('message', () => {
+      started = true;
+    });
     worker.addEventListener('error', (event) => {
       // Handled here: the console belongs to the page.
       event.preventDefault();
-      this.#diedOf(which, event.message || 'its file could not be loaded or run');
+      const why = event.message || 'its file could not be loaded or run';
+      if (started || address === '') this.#diedOf(which, why);
+      else void this.#didNotStart(which, address, why);
     });
     return worker;
+  }
+
+  async #didNotStart(which: string, address: string, why: string): Promise<void> {
+    const fault = await whyNotLoaded(address, true, this.#refusals);
+    if (fault === null) this.#diedOf(which, why);
+    else this.#died(fault);
   }
 
   #diedOf(which: string, why: string): void {

@@ -2,7 +2,7 @@
 import { vi } from 'vitest';
 import { EngineHost } from '../src/host.js';
 import { runLoader } from '../src/loader.js';
-import type { ToEngine, ToLoader } from '../src/protocol.js';
+import type { FromLoader, ToEngine, ToLoader } from '../src/protocol.js';
 import { fakeModule, makeControl, type Control } from './fake-module.js';
 
 type Listener = (event: unknown) => void;
@@ -50,8 +50,9 @@ export class FakeWorker {
     if ('port' in message) this.#ports.push(message.port);
     queueMicrotask(() => {
       if (this.terminated) return;
-      if ('source' in message) void runLoader(message.source, message.stallTimeout, message.port);
-      else this.#host?.handle(message);
+      if (!('source' in message)) return this.#host?.handle(message);
+      this.emit('message', { data: { type: 'alive' } satisfies FromLoader });
+      void runLoader(message.source, message.stallTimeout, message.port);
     });
   }
 

@@ -1,0 +1,72 @@
+// A site with the library and a model on which single answers go wrong: in another way for each test.
+import fs from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { BUNDLED } from './models';
+import { ROOT, type Site } from './servers';
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** Changes the answer that `pathname` gets. */
+export type Oddity = (pathname: string, answer: Answer) => void;
+
+export interface OddSite extends Site {
+  /** Of all answers from now on. */
+  odd: Oddity;
+  isolation: boolean;
+}
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.wasm': 'application/wasm',
+};
+
+function fileOf(pathname: string): string {
+  if (pathname === '/harness/') return path.join(ROOT, 'e2e/harness/index.html');
+  if (pathname === '/model.gguf') return BUNDLED;
+  return path.join(ROOT, 'web/engine/dist', pathname.replace(/^\/engine\//, ''));
+}
+
+/** /harness/, /engine/ and /model.gguf, each answer as `odd` leaves it. */
+export async function serveOddly(): Promise<OddSite> {
+  const site: OddSite = {
+    url: '',
+    odd: () => {},
+    isolation: true,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  const server = http.createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+    const file = fileOf(pathname);
+    const answer: Answer = {
+      status: 200,
+      headers: { 'Cache-Control': 'no-store' },
+      body: Buffer.alloc(0),
+    };
+    if (site.isolation) {
+      answer.headers['Cross-Origin-Opener-Policy'] = 'same-origin';
+      answer.headers['Cross-Origin-Embedder-Policy'] = 'require-corp';
+    }
+    if (fs.existsSync(file)) {
+      answer.body = fs.readFileSync(file);
+      answer.headers['Content-Type'] = TYPES[path.extname(file)] ?? 'application/octet-stream';
+    } else {
+      answer.status = 404;
+    }
+    site.odd(pathname, answer);
+    response.writeHead(answer.status, answer.headers).end(answer.body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  site.url = `http://localhost:${(server.address() as AddressInfo).port}/`;
+  return site;
+}

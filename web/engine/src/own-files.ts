@@ -1,0 +1,235 @@
+// The library's own files: the workers' scripts, the modules that these import, Emscripten's glue, the wasm. Here is
+// found out why one of them did not load: browsers tell scripts little more than that it did not.
+import { SluiceError } from './errors.js';
+
+/** Milliseconds for finding out why a file did not load. */
+const PATIENCE_MS = 5000;
+/** For hearing of a refusal. */
+const MOMENT_MS = 100;
+/** Files that are looked at, at most. */
+const MOST_FILES = 40;
+
+/** An address as messages show it. */
+function shown(address: string): string {
+  const url = new URL(address);
+  url.username = url.password = url.hash = '';
+  return url.href;
+}
+
+/** The Content-Security-Policy that holds here, in words. */
+export function policyHere(): string {
+  return globalThis.document === undefined
+    ? "the Content-Security-Policy sent with the library's workers"
+    : "this page's Content-Security-Policy";
+}
+
+/** What the Content-Security-Policy of this page or worker refuses from now on. */
+export class Refusals {
+  readonly #directives = new Map<string, string>();
+  #heard: (() => void) | null = null;
+
+  /** `until`: it listens no longer than that. */
+  constructor(until?: AbortSignal) {
+    const listen = globalThis.addEventListener as typeof globalThis.addEventListener | undefined;
+    listen?.call(
+      globalThis,
+      'securitypolicyviolation',
+      (event) => {
+        const { blockedURI, disposition, effectiveDirective } =
+          event as SecurityPolicyViolationEvent;
+        if (disposition !== 'enforce') return;
+        // People write script-src, not the narrower directives that it stands for.
+        this.#directives.set(blockedURI, effectiveDirective.replace(/-elem$/, ''));
+        this.#heard?.();
+      },
+      until === undefined ? {} : { signal: until },
+    );
+  }
+
+  /** The directive that refused the address, whose policy it is and what to do; undefined where none did. */
+  of(address: string): { policy: string; directive: string; remedy: string } | undefined {
+    const url = new URL(address);
+    url.hash = '';
+    const directive = this.#directives.get(url.href);
+    if (directive === undefined) return undefined;
+    const origin = url.origin === globalThis.location.origin ? "'self'" : url.origin;
+    return { policy: policyHere(), directive, remedy: `add ${origin} to its ${directive}` };
+  }
+
+  /** The same for a fetch that has failed: browsers tell of a refusal a moment behind the failure. */
+  async ofFailed(address: string): Promise<ReturnType<Refusals['of']>> {
+    if (this.of(address) === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#heard = resolve;
+        setTimeout(resolve, MOMENT_MS);
+      });
+    }
+    return this.of(address);
+  }
+}
+
+/** The error of a file of the library's that the policy refused. */
+function refused(
+  address: string,
+  { policy, directive, remedy }: NonNullable<ReturnType<Refusals['of']>>,
+): SluiceError {
+  return new SluiceError(
+    'unsupported_browser',
+    `${policy} (${directive}) forbids ${shown(address)}, a file of the library; ${remedy}`,
+  );
+}
+
+/** Vite's dev server puts packages together in its cache, and leaves the files beside them behind (until Vite 8). */
+function remedy(): string {
+  return /\/deps\/[^/?]+\.js\?v=\w+$/.test(import.meta.url)
+    ? "Vite has moved the library into its cache without its files: add optimizeDeps: { exclude: ['@sluice/engine'] } " +
+        'to vite.config'
+    : "put the package's whole dist folder on the server, or all that your bundler has made";
+}
+
+/** The error of a file that no server sent. */
+function notFetched(address: string, cause: unknown): SluiceError {
+  const what = `${shown(address)}, a file of the library, could not be fetched`;
+  return globalThis.navigator?.onLine === false
+    ? new SluiceError('offline', `${what}: this device is offline; connect it and try again`, {
+        cause,
+      })
+    : new SluiceError('download_failed', `${what}: the server did not answer; try again`, {
+        cause,
+      });
+}
+
+function missing(address: string, status: number): SluiceError {
+  return new SluiceError(
+    'download_failed',
+    `${shown(address)}, a file of the library, is missing: the server answered ${status}; ${remedy()}`,
+    { status },
+  );
+}
+
+function wrongType(address: string, type: string, expected: string): SluiceError {
+  const came = type === '' ? 'without a content type' : `as ${type.split(';')[0]}`;
+  const page = /^(text\/html|application\/xhtml)/i.test(type);
+  const todo = page
+    ? `it is probably missing there: ${remedy()}`
+    : `let the server send it as ${expected}`;
+  return new SluiceError(
+    'download_failed',
+    `${shown(address)}, a file of the library, came ${came}, where ${expected} was expected; ${todo}`,
+  );
+}
+
+/** What is wrong with a script, or with one that it imports; null where nothing is seen. */
+async function faultOf(
+  address: string,
+  isWorker: boolean,
+  refusals: Refusals,
+  limit: AbortSignal,
+  seen: Set<string>,
+): Promise<SluiceError | null> {
+  if (seen.has(address) || seen.size >= MOST_FILES) return null;
+  seen.add(address);
+  const refusal = refusals.of(address);
+  if (refusal !== undefined) return refused(address, refusal);
+  let response: Response;
+  try {
+    response = await fetch(address, { signal: limit });
+  } catch (cause) {
+    // A policy may forbid this fetch, and allow the script.
+    const forbidden = (await refusals.ofFailed(address)) !== undefined;
+    return limit.aborted || forbidden ? null : notFetched(address, cause);
+  }
+  if (!response.ok) return missing(address, response.status);
+  const type = response.headers.get('content-type') ?? '';
+  if (!/^(text|application)\/(x-)?(java|ecma)script\b/i.test(type))
+    return wrongType(address, type, 'text/javascript');
+  if (
+    isWorker &&
+    globalThis.crossOriginIsolated === true &&
+    response.headers.get('cross-origin-embedder-policy') === null
+  ) {
+    return new SluiceError(
+      'download_failed',
+      `this page is cross-origin isolated, and ${shown(address)}, a worker of the library, came without the header ` +
+        "Cross-Origin-Embedder-Policy; send require-corp with the library's files, too",
+    );
+  }
+  const text = await response.text();
+  for (const [, , name = ''] of text.matchAll(/\b(?:from|import)\s*(["'])(\.{0,2}\/[^"']+)\1/g)) {
+    const fault = await faultOf(new URL(name, address).href, false, refusals, limit, seen);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+/**
+ * Why a script of the library did not load, found out by fetching it again; null where all seems well. `isWorker`: it is
+ * a worker's own script. Never rejects, and takes some seconds at most.
+ */
+export async function whyNotLoaded(
+  address: string,
+  isWorker: boolean,
+  refusals: Refusals,
+): Promise<SluiceError | null> {
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), PATIENCE_MS);
+  try {
+    return await faultOf(address, isWorker, refusals, limit.signal, new Set());
+  } catch {
+    return null;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A module of nothing: what compiles wherever anything may. */
+const EMPTY_MODULE = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
+
+/** The error of a Content-Security-Policy under which nothing compiles; `error` itself where it isn't that. */
+export function unlessForbidden(error: unknown): unknown {
+  try {
+    void new WebAssembly.Module(EMPTY_MODULE);
+    return error;
+  } catch (cause) {
+    return new SluiceError(
+      'unsupported_browser',
+      `${policyHere()} forbids WebAssembly; add 'wasm-unsafe-eval' to its script-src`,
+      { cause },
+    );
+  }
+}
+
+/** Fetches the wasm and compiles it. */
+export async function compileFile(
+  address: string,
+  refusals: Refusals,
+): Promise<WebAssembly.Module> {
+  let response: Response;
+  try {
+    response = await fetch(address);
+  } catch (cause) {
+    const refusal = await refusals.ofFailed(address);
+    throw refusal === undefined ? notFetched(address, cause) : refused(address, refusal);
+  }
+  if (!response.ok) throw missing(address, response.status);
+  const type = response.headers.get('content-type') ?? '';
+  try {
+    if (/^application\/wasm\b/i.test(type)) return await WebAssembly.compileStreaming(response);
+    const bytes = await response.arrayBuffer();
+    const magic = new Uint8Array(bytes).subarray(0, 4);
+    if (String(magic) !== String(EMPTY_MODULE.subarray(0, 4)))
+      throw wrongType(address, type, 'application/wasm');
+    return await WebAssembly.compile(bytes);
+  } catch (cause) {
+    const error = unlessForbidden(cause);
+    if (error instanceof WebAssembly.CompileError) {
+      throw new SluiceError(
+        'download_failed',
+        `${shown(address)}, a file of the library, is damaged (${error.message}); ${remedy()}`,
+        { cause },
+      );
+    }
+    // The body broke off.
+    throw error instanceof TypeError ? notFetched(address, cause) : error;
+  }
+}
