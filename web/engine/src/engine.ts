@@ -1,6 +1,6 @@
 // Engine: what a page has of a model. All work is done in workers (protocol.ts); here are only
 // the promises, and the guarantee that each of them is settled whatever happens to a worker.
-import { SluiceError, abortError, fromErrorData } from './errors.js';
+import { SluiceError, abortReason, fromErrorData } from './errors.js';
 import { chooseFlavour, detectAbilities } from './flavours.js';
 import { LOAD_RULES } from './option-table.js';
 import {
@@ -47,17 +47,17 @@ const NO_STATS: CoreStats = {
 
 interface Pending {
   resolve(value: Value): void;
-  reject(error: SluiceError): void;
+  reject(error: unknown): void;
 }
 
 /** A promise with its handles; a rejection that nobody listens to stays silent. */
 function deferred(): {
   promise: Promise<void>;
   resolve: () => void;
-  reject: (error: SluiceError) => void;
+  reject: (error: unknown) => void;
 } {
   let resolve!: () => void;
-  let reject!: (error: SluiceError) => void;
+  let reject!: (error: unknown) => void;
   const promise = new Promise<void>((yes, no) => {
     resolve = yes;
     reject = no;
@@ -70,10 +70,12 @@ function processors(): number {
   return globalThis.navigator?.hardwareConcurrency ?? 1;
 }
 
-/** Calls back when the signal fires, until the returned function is called. */
-function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
-  signal?.addEventListener('abort', callback, { once: true });
-  return () => signal?.removeEventListener('abort', callback);
+/** Calls back when the signal fires, with what is to be thrown, until the returned function is called. */
+function onAbort(signal: AbortSignal | undefined, callback: (reason: unknown) => void): () => void {
+  if (signal === undefined) return () => {};
+  const heard = (): void => callback(abortReason(signal));
+  signal.addEventListener('abort', heard, { once: true });
+  return () => signal.removeEventListener('abort', heard);
 }
 
 /** A model, loaded or on its way. Made by Engine.load; close() gives everything back. */
@@ -92,8 +94,8 @@ export class Engine {
   #workers: Workers | null = null;
   readonly #understood = deferred();
   readonly #ready = deferred();
-  /** Why nothing can be asked any more. */
-  #over: SluiceError | null = null;
+  /** Why nothing can be asked any more; undefined as long as it can. */
+  #over: unknown;
   readonly #started = performance.now();
   #loadMs = 0;
   /** The engine's own session. */
@@ -152,12 +154,13 @@ export class Engine {
 
   static async #open(source: ModelSource, given: LoadOptions, probe: boolean): Promise<Engine> {
     const options = takeLoadOptions(given);
+    const { signal } = options;
     // A probe takes the flavour that loading takes, whose files are here or soon will be, and starts no threads.
     const choice = chooseFlavour(options.flavour, options.threads, detectAbilities(), processors());
     if (probe) choice.threads = 1;
-    if (options.signal?.aborted) throw abortError(options.signal);
+    if (signal?.aborted) throw abortReason(signal);
     const resolved = await resolveSource(source, options.headers);
-    if (options.signal?.aborted) throw abortError(options.signal);
+    if (signal?.aborted) throw abortReason(signal);
     const kind = ({ url: 'network', blob: 'file', bytes: 'memory' } as const)[resolved.kind];
     const engine = new Engine(choice, options, kind);
     engine.#workers = new Workers({
@@ -171,7 +174,7 @@ export class Engine {
       onMessage: (message) => engine.#receive(message),
       onDeath: (error) => engine.#end(error),
     });
-    const release = onAbort(options.signal, () => engine.#end(abortError(options.signal)));
+    const release = onAbort(signal, (reason) => engine.#end(reason));
     engine.#ready.promise.then(release, release);
     await engine.#understood.promise;
     return engine;
@@ -180,7 +183,7 @@ export class Engine {
   // --- what comes from the worker ------------------------------------------------------------------
 
   #receive(message: Exclude<FromEngine, { type: 'alive' | 'closed' }>): void {
-    if (this.#over !== null) return;
+    if (this.#over !== undefined) return;
     const timeline = 'id' in message ? this.#runs.get(message.id) : undefined;
     if ('id' in message && timeline !== undefined) {
       timeline.receive(message);
@@ -252,8 +255,8 @@ export class Engine {
   }
 
   /** The end of this engine: everything pending is rejected, the workers and their memory go. */
-  #end(error: SluiceError): Promise<void> {
-    if (this.#over !== null) return Promise.resolve();
+  #end(error: unknown): Promise<void> {
+    if (this.#over !== undefined) return Promise.resolve();
     this.#over = error;
     this.#understood.reject(error);
     this.#ready.reject(error);
@@ -267,11 +270,11 @@ export class Engine {
 
   /** Why a new request can't be taken now; throws it. */
   #admit(): void {
-    if (this.#over === null) return;
-    const closed = this.#over.code === 'aborted';
-    throw closed
-      ? new SluiceError('invalid_argument', 'this engine is closed; load the model again')
-      : new SluiceError(this.#over.code, this.#over.message, { cause: this.#over });
+    const over = this.#over;
+    if (over === undefined) return;
+    throw over instanceof SluiceError && over.code !== 'aborted'
+      ? new SluiceError(over.code, over.message, { cause: over })
+      : new SluiceError('invalid_argument', 'this engine is closed; load the model again');
   }
 
   #request(
@@ -279,15 +282,15 @@ export class Engine {
     signal: AbortSignal | undefined,
     of?: Timeline,
   ): Promise<Value> {
-    if (signal?.aborted) throw abortError(signal);
+    if (signal?.aborted) throw abortReason(signal);
     this.#admit();
     const id = this.#nextId++;
     return new Promise<Value>((resolve, reject) => {
-      const release = onAbort(signal, () => {
+      const release = onAbort(signal, (reason) => {
         this.#pending.delete(id);
         of?.letGo(id);
         this.#workers?.post({ type: 'cancel', id });
-        reject(abortError(signal));
+        reject(reason);
       });
       this.#pending.set(id, {
         resolve: (value) => (release(), resolve(value)),

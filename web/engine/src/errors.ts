@@ -44,7 +44,10 @@ export interface ErrorData {
   status?: number;
 }
 
-/** Every failure of this library. `name` is 'AbortError' when `code` is 'aborted', as with fetch. */
+/**
+ * Every failure of this library, but a signal's own reason (an AbortSignal.timeout's, say), which is handed on as it is.
+ * `name` is 'AbortError' when `code` is 'aborted'.
+ */
 export class SluiceError extends Error {
   readonly code: ErrorCode;
   /** The HTTP status of a download that failed, where the server answered. */
@@ -62,9 +65,15 @@ export class SluiceError extends Error {
   }
 }
 
-/** The error of an AbortSignal that fired; its reason becomes the cause. */
-export function abortError(signal?: AbortSignal): SluiceError {
-  return new SluiceError('aborted', 'stopped by the caller', { cause: signal?.reason });
+/**
+ * What a call rejects with when its signal has fired. As with fetch that is the signal's reason: the TimeoutError of
+ * AbortSignal.timeout, or what the caller gave to abort(). Of abort() with nothing it is a SluiceError, never undefined.
+ */
+export function abortReason(signal: AbortSignal): unknown {
+  const reason: unknown = signal.reason;
+  const given = !(reason instanceof DOMException && reason.name === 'AbortError');
+  if (given && reason !== undefined) return reason;
+  return new SluiceError('aborted', 'stopped by the caller', { cause: reason });
 }
 
 /** What a broken module is to its user: out_of_memory where it said so before it fell. */

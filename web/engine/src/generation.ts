@@ -1,5 +1,5 @@
 // A generation as the page sees it: an async iterator over tokens that come from the engine worker.
-import { SluiceError, abortError } from './errors.js';
+import { abortReason } from './errors.js';
 import type { Token } from './types.js';
 
 /** What a generation asks of its engine. */
@@ -20,9 +20,9 @@ export class Generation implements AsyncIterableIterator<Token, undefined> {
   #state: 'new' | 'running' | 'ended' = 'new';
   #tokens: Token[] = [];
   #waiters: Waiter[] = [];
-  /** The failure that the iterator has not shown yet. */
-  #error: SluiceError | null = null;
-  readonly #onAbort = (): void => this.#leave(abortError(this.signal));
+  /** The failure that the iterator has not shown yet; undefined: none. */
+  #error: unknown;
+  readonly #onAbort = (): void => this.#leave(abortReason(this.signal as AbortSignal));
 
   constructor(
     readonly hooks: GenerationHooks,
@@ -37,7 +37,7 @@ export class Generation implements AsyncIterableIterator<Token, undefined> {
     if (this.#state === 'new') {
       if (this.signal?.aborted) {
         this.#state = 'ended';
-        throw abortError(this.signal);
+        throw abortReason(this.signal);
       }
       this.#state = 'ended';
       this.hooks.start(this);
@@ -46,9 +46,9 @@ export class Generation implements AsyncIterableIterator<Token, undefined> {
     }
     const token = this.#tokens.shift();
     if (token !== undefined) return { done: false, value: token };
-    if (this.#error !== null) {
+    if (this.#error !== undefined) {
       const error = this.#error;
-      this.#error = null;
+      this.#error = undefined;
       throw error;
     }
     if (this.#state === 'ended') return { done: true, value: undefined };
@@ -57,8 +57,8 @@ export class Generation implements AsyncIterableIterator<Token, undefined> {
 
   async return(): Promise<IteratorResult<Token, undefined>> {
     this.#tokens = [];
-    this.#leave(null);
-    this.#error = null;
+    this.#leave();
+    this.#error = undefined;
     return { done: true, value: undefined };
   }
 
@@ -72,16 +72,16 @@ export class Generation implements AsyncIterableIterator<Token, undefined> {
   }
 
   /** It is over: well, or with an error that follows the tokens that have come. */
-  end(error: SluiceError | null): void {
+  end(error?: unknown): void {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
     this.signal?.removeEventListener('abort', this.#onAbort);
     const waiters = this.#waiters.splice(0);
     this.#error = error;
     for (const waiter of waiters) {
-      if (this.#error !== null) {
+      if (this.#error !== undefined) {
         waiter.reject(this.#error);
-        this.#error = null;
+        this.#error = undefined;
       } else {
         waiter.resolve({ done: true, value: undefined });
       }
@@ -89,9 +89,9 @@ export class Generation implements AsyncIterableIterator<Token, undefined> {
   }
 
   /** The caller wants no more. */
-  #leave(error: SluiceError | null): void {
+  #leave(error?: unknown): void {
     if (this.#state === 'running') this.hooks.cancel(this);
-    if (error !== null) this.#tokens = [];
+    if (error !== undefined) this.#tokens = [];
     if (this.#state === 'new') this.#state = 'ended';
     this.end(error);
   }

@@ -1,5 +1,5 @@
 // A session as the page has it: one of the engine worker's timelines, and the run that it has now.
-import { SluiceError, abortError } from './errors.js';
+import { SluiceError, abortReason } from './errors.js';
 import { Generation } from './generation.js';
 import {
   takeGenerateOptions,
@@ -83,12 +83,12 @@ export class Timeline implements Session {
       this.core = message.stats;
     if (!mine) return;
     if (message.type === 'tokens') this.#running?.generation?.push(message.tokens);
-    else if (message.type === 'done') this.end(message.finish, null);
+    else if (message.type === 'done') this.end(message.finish);
     else if (message.type === 'result') this.#running = null;
   }
 
-  /** The run is over, well or with an error. */
-  end(finish: Finish | null, error: SluiceError | null): void {
+  /** The run is over, well or with an error (which may be anything but undefined). */
+  end(finish: Finish | null, error?: unknown): void {
     const generation = this.#running?.generation;
     this.#running = null;
     if (finish !== null) this.#finish = finish;
@@ -159,7 +159,7 @@ export class Timeline implements Session {
   async logits(ids: readonly number[], options: LogitsOptions = {}): Promise<Logits> {
     const taken = takeIds(ids, 'ids');
     const { top = 10, batch = 0, signal } = takeLogitsOptions(options);
-    if (signal?.aborted) throw abortError(signal);
+    if (signal?.aborted) throw abortReason(signal);
     this.#admit(true);
     const { session } = this;
     return (await this.hooks.request(
