@@ -1,4 +1,5 @@
-// The library called as other code of the web is: signals with reasons.
+// The library called as other interfaces of the web are: signals with reasons, bytes and Responses.
+import type * as Library from '@sluice/engine';
 import { expect, test } from './fixtures';
 import { harness, type LibraryWindow } from './library';
 
@@ -57,4 +58,79 @@ test('AbortSignal.timeout ends a load, a probe and a text with its TimeoutError'
     'tokenize: RangeError, the reason',
   ]);
   expect(found.tokens).toBe(3);
+});
+
+test('a Uint8Array and a Response are read as an address is', async ({
+  page,
+  site,
+  models,
+  allowed,
+}) => {
+  allowed.push(/404 \(Not Found\)/);
+  await harness(page, site);
+  const good = models.good('stories.gguf');
+  const half = models.gated('stories.gguf', 2_000_000);
+  const found = await page.evaluate(
+    async ({ good, half, missing, circle }) => {
+      const { Engine } = window.library;
+      const whole = new Uint8Array(await (await fetch(good)).arrayBuffer());
+      const within = new Uint8Array(whole.length + 3000).fill(7);
+      within.set(whole, 1000);
+      const part = within.subarray(1000, 1000 + whole.length);
+      const stream = new ReadableStream<Uint8Array>({
+        start: (controller) => {
+          for (let at = 0; at < whole.length; at += 100_000)
+            controller.enqueue(whole.subarray(at, at + 100_000));
+          controller.close();
+        },
+      });
+      const wrong = { headers: { 'content-length': '5' } };
+      const sources: [string, () => Library.ModelSource | Promise<Response>][] = [
+        ['address', () => good],
+        ['Uint8Array', () => whole],
+        ['a part of one', () => part],
+        ['Response', () => fetch(good)],
+        ['Response of a stream', () => new Response(stream, wrong)],
+      ];
+      const texts: [string, string][] = [];
+      for (const [name, source] of sources) {
+        const engine = await Engine.load(await source());
+        let text = '';
+        for await (const token of engine.generate('Once', { maxTokens: 12, seed: 1 }))
+          text += token.text;
+        await engine.ready;
+        texts.push([name, `${engine.info.bytes} bytes: ${text}`]);
+        await engine.close();
+      }
+      const kept = whole.length === within.length - 3000 && String(part) === String(whole);
+
+      // Its body is let go: once the header is there, and when the engine is closed.
+      const probed = (await Engine.probe(await fetch(half))).architecture;
+      const closing = await Engine.load(await fetch(half));
+      await closing.close();
+
+      const used = await fetch(good);
+      await used.arrayBuffer();
+      const refused: string[] = [];
+      const redirected = await fetch(circle, { redirect: 'manual' });
+      for (const response of [used, redirected, await fetch(missing)]) {
+        await Engine.load(response).catch((e: Library.SluiceError) =>
+          refused.push(`${e.code}: ${e.message}`),
+        );
+      }
+      return { texts, kept, probed, refused };
+    },
+    { good, half: half.url, missing: models.bad('missing'), circle: models.bad('circle') },
+  );
+  const [[, text] = ['', '']] = found.texts;
+  expect(text).toMatch(/^2578944 bytes: .{20}/s);
+  expect(found.texts).toHaveLength(5);
+  for (const [name, same] of found.texts) expect(same, name).toBe(text);
+  expect(found).toMatchObject({ kept: true, probed: 'llama' });
+  expect(found.refused).toEqual([
+    expect.stringMatching(/^invalid_argument: the Response's body is read already/),
+    expect.stringMatching(/^invalid_argument: the Response is opaqueredirect/),
+    expect.stringMatching(/^download_failed: 127.0.0.1:\d+ answered 404 .*check the address$/),
+  ]);
+  await expect.poll(() => models.underway(half.url)).toBe(0);
 });

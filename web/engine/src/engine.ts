@@ -161,8 +161,8 @@ export class Engine {
     if (signal?.aborted) throw abortReason(signal);
     const resolved = await resolveSource(source, options.headers);
     if (signal?.aborted) throw abortReason(signal);
-    const kind = ({ url: 'network', blob: 'file', bytes: 'memory' } as const)[resolved.kind];
-    const engine = new Engine(choice, options, kind);
+    const kinds = { url: 'network', response: 'network', blob: 'file', bytes: 'memory' } as const;
+    const engine = new Engine(choice, options, kinds[resolved.kind]);
     engine.#workers = new Workers({
       source: resolved,
       probe,

@@ -12,7 +12,7 @@ export interface FeedPort {
 }
 
 /** How bytes leave the loader. */
-class Outlet {
+export class Outlet {
   #places: Places | null = null;
   /** The first writing uses the places up. */
   #once = false;
@@ -21,6 +21,8 @@ class Outlet {
   #credit = 0;
   #wake: (() => void) | null = null;
   stopped = false;
+  /** Called when nothing more is wanted. */
+  onstop: () => void = () => {};
   /** Bytes are copied into shared memory: what brought them can be used again. */
   copies = false;
 
@@ -31,9 +33,16 @@ class Outlet {
         this.#once = data.once;
         this.copies = true;
       } else if (data.type === 'credit') this.#credit += data.length;
-      else this.stopped = true;
+      else this.stop();
       this.#wake?.();
     };
+  }
+
+  /** Nothing more is wanted. */
+  stop(): void {
+    this.stopped = true;
+    this.#wake?.();
+    this.onstop();
   }
 
   /** Resolves when something may be sent, or when nothing more is wanted. */
@@ -80,43 +89,56 @@ class Outlet {
 type Piece = ReadableStreamReadResult<Uint8Array<ArrayBuffer>>;
 
 /** Bytes read at once into a buffer that is used again. */
-const PIECE_BYTES = 1 << 20;
+export const PIECE_BYTES = 1 << 20;
 
-/** Reads a stream piece by piece: with `again` into one buffer, where the stream can, which takes a fifth less time. */
-function readerOf(
-  body: ReadableStream<Uint8Array<ArrayBuffer>>,
-  again: boolean,
-): () => Promise<Piece> {
+/** A stream, piece by piece. */
+interface Reader {
+  read(): Promise<Piece>;
+  cancel(): Promise<void>;
+}
+
+/** With `again` reads into one buffer, where the stream can, which takes a fifth less time. */
+function readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>>, again: boolean): Reader {
   if (again) {
     try {
       const reader = body.getReader({ mode: 'byob' });
       let buffer = new ArrayBuffer(PIECE_BYTES);
-      return async () => {
+      const read = async (): Promise<Piece> => {
         const piece = await reader.read(new Uint8Array(buffer));
         if (piece.value !== undefined) buffer = piece.value.buffer;
         return piece as Piece;
       };
+      return { read, cancel: () => reader.cancel() };
     } catch {
       // a stream, or a browser, that only hands out buffers of its own
     }
   }
   const reader = body.getReader();
-  return () => reader.read();
+  return { read: () => reader.read(), cancel: () => reader.cancel() };
 }
 
-interface Opened {
+/** A body, ready to be read. */
+export interface Opened {
   body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
+  /** As FromFeed has them. */
   total: number;
   exact: boolean;
+  network: boolean;
+  /** Bytes without which it is incomplete. */
+  least: number;
   /** What the server calls it; '' for files. */
   contentType: string;
+  /** As messages call it. */
+  name: string;
+  /** The error of a body that broke off after `got`. */
+  broken(got: string, cause: unknown): SluiceError;
 }
 
 function offline(): boolean {
   return globalThis.navigator?.onLine === false;
 }
 
-function host(url: string): string {
+export function hostOf(url: string): string {
   const { protocol, host } = new URL(url);
   return host || `the ${protocol} address`;
 }
@@ -178,18 +200,18 @@ function networkError(message: string, cause: unknown): SluiceError {
     : new SluiceError('download_failed', message, { cause });
 }
 
-/** Waits for `work`, but not longer than `limit` milliseconds; `late` makes the error, then the download is ended. */
+/** Waits for `work`, but not longer than `limit` milliseconds: then `late` makes the error, and `end` ends the work. */
 async function within<T>(
   work: Promise<T>,
   limit: number,
   late: () => SluiceError,
-  controller: AbortController,
+  end: () => void,
 ): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       reject(late());
-      controller.abort();
+      end();
     }, limit);
   });
   try {
@@ -199,40 +221,55 @@ async function within<T>(
   }
 }
 
+/** Throws download_failed where `who` answered with something else than a file. */
+export function checkStatus({ ok, status, statusText }: Response, who: string): void {
+  // 204 and 205 count as success and have no body.
+  const none = status === 204 || status === 205;
+  if (ok && !none) return;
+  const named = status === 404 ? 'there is no such file' : statusText;
+  const what = named || (none ? 'no content' : 'an error');
+  throw new SluiceError(
+    'download_failed',
+    `${who} answered ${status} (${what}) instead of the model; check the address`,
+    { status },
+  );
+}
+
+/** What the headers say of the length; 0: nothing that can be relied on. */
+export function lengthOf({ headers }: Response): number {
+  // Compressed on the way, the length is not the file's; from another origin the encoding may be hidden.
+  const length = Number(headers.get('content-length') ?? 0);
+  const encoded = (headers.get('content-encoding') ?? 'identity') !== 'identity';
+  return encoded || !Number.isSafeInteger(length) || length < 0 ? 0 : length;
+}
+
 async function openUrl(
   url: string,
   headers: [string, string][],
   signal: AbortSignal,
 ): Promise<Opened> {
+  const who = hostOf(url);
   const refusals = new Refusals(signal);
   let response: Response;
   try {
     response = await fetch(url, { headers, signal });
   } catch (cause) {
     if (offline() && !/^(blob|data):/.test(url))
-      throw networkError(`${host(url)} could not be read`, cause);
+      throw networkError(`${who} could not be read`, cause);
     const why = await whyUnreadable(url, headers, signal, refusals);
-    throw networkError(`${host(url)} could not be read: ${why}`, cause);
+    throw networkError(`${who} could not be read: ${why}`, cause);
   }
-  // 204 and 205 count as success and have no body.
-  const none = response.status === 204 || response.status === 205;
-  if (!response.ok || none) {
-    const named = response.status === 404 ? 'there is no such file' : response.statusText;
-    const what = named || (none ? 'no content' : 'an error');
-    throw new SluiceError(
-      'download_failed',
-      `${host(url)} answered ${response.status} (${what}) instead of the model; check the address`,
-      { status: response.status },
-    );
-  }
-  // Compressed on the way, the length is not the file's; from another origin the encoding may be hidden.
-  const length = Number(response.headers.get('content-length') ?? 0);
-  const encoded = (response.headers.get('content-encoding') ?? 'identity') !== 'identity';
+  checkStatus(response, who);
+  const total = lengthOf(response);
   return {
     body: response.body as Opened['body'],
-    total: encoded || !Number.isSafeInteger(length) || length < 0 ? 0 : length,
+    total,
     exact: response.type === 'basic' || response.type === 'default',
+    network: true,
+    least: total,
     contentType: response.headers.get('content-type') ?? '',
+    name: `the file that ${who} sent`,
+    broken: (got, cause) => networkError(`the connection broke after ${got}; try again`, cause),
   };
 }
 
@@ -249,49 +286,56 @@ function refuseWebPage(bytes: Uint8Array, contentType: string): void {
   }
 }
 
-function emptyFile(what: string): SluiceError {
+export function emptyFile(what: string): SluiceError {
   return new SluiceError(
     'bad_file',
     `${what} is empty (0 bytes); a GGUF model was expected: give another file or address`,
   );
 }
 
-async function feed(source: LoaderSource, stallTimeout: number, outlet: Outlet): Promise<number> {
-  const controller = new AbortController();
-  const network = source.kind === 'url';
-  let received = 0;
-  let total = 0;
-  const stalled = (): SluiceError => {
-    const got = total > 0 ? `${received} of ${total} bytes came` : `${received} bytes came`;
-    return networkError(`no byte came for ${stallTimeout / 1000} s (${got}); try again`, undefined);
+function openBlob(blob: Blob): Opened {
+  return {
+    body: blob.stream(),
+    total: blob.size,
+    exact: true,
+    network: false,
+    least: 0,
+    contentType: '',
+    name: 'the file',
+    broken: (got, cause) =>
+      new SluiceError(
+        'bad_file',
+        `the file could be read no further than ${got}; choose it again`,
+        { cause },
+      ),
   };
-  const opened: Opened = network
-    ? await within(
-        openUrl(source.url, source.headers, controller.signal),
-        stallTimeout,
-        stalled,
-        controller,
-      )
-    : { body: source.blob.stream(), total: source.blob.size, exact: true, contentType: '' };
-  total = opened.total;
-  outlet.port.postMessage({ type: 'opened', total, exact: opened.exact, network });
-  let read: (() => Promise<Piece>) | null = null;
-  while (opened.body !== null) {
+}
+
+function stalled(stallTimeout: number, got: string): SluiceError {
+  const text = `no byte came for ${stallTimeout / 1000} s (${got} came); try again`;
+  return networkError(text, undefined);
+}
+
+/** Sends a body to its end, or until nothing more is wanted. Gives its bytes. */
+export async function feed(opened: Opened, stallTimeout: number, outlet: Outlet): Promise<number> {
+  const { body, total, exact, network, least, name } = opened;
+  let received = 0;
+  const got = (): string => (total > 0 ? `${received} of ${total} bytes` : `${received} bytes`);
+  let reader: Reader | null = null;
+  const cancel = (): void => void (reader ?? body)?.cancel().catch(() => {});
+  outlet.onstop = cancel;
+  outlet.port.postMessage({ type: 'opened', total, exact, network });
+  while (body !== null) {
     await outlet.ready();
     if (outlet.stopped) break;
     let piece: Piece;
     try {
-      read ??= readerOf(opened.body, outlet.copies);
-      piece = await (network ? within(read(), stallTimeout, stalled, controller) : read());
+      reader ??= readerOf(body, outlet.copies);
+      const next = reader.read();
+      const late = (): SluiceError => stalled(stallTimeout, got());
+      piece = await (network ? within(next, stallTimeout, late, cancel) : next);
     } catch (cause) {
-      if (cause instanceof SluiceError) throw cause;
-      const got = total > 0 ? `${received} of ${total} bytes` : `${received} bytes`;
-      if (network) throw networkError(`the connection broke after ${got}; try again`, cause);
-      throw new SluiceError(
-        'bad_file',
-        `the file could be read no further than ${got}; choose it again`,
-        { cause },
-      );
+      throw cause instanceof SluiceError ? cause : opened.broken(got(), cause);
     }
     if (piece.done) break;
     if (received < 4) refuseWebPage(piece.value, opened.contentType);
@@ -299,20 +343,30 @@ async function feed(source: LoaderSource, stallTimeout: number, outlet: Outlet):
     await outlet.send(piece.value);
   }
   if (outlet.stopped) {
-    controller.abort();
-  } else if (received === 0 && total === 0) {
-    throw emptyFile(network ? `the file that ${host(source.url)} sent` : 'the file');
-  } else if (network && received < total) {
-    throw networkError(
-      `the download ended after ${received} of ${total} bytes; try again`,
-      undefined,
-    );
+    cancel();
+  } else if (received === 0 && least === 0) {
+    throw emptyFile(name);
+  } else if (received < least) {
+    throw networkError(`the download ended after ${got()}; try again`, undefined);
   }
   return received;
 }
 
+async function feedSource(
+  source: LoaderSource,
+  stallTimeout: number,
+  outlet: Outlet,
+): Promise<number> {
+  if (source.kind === 'blob') return feed(openBlob(source.blob), stallTimeout, outlet);
+  const controller = new AbortController();
+  const opening = openUrl(source.url, source.headers, controller.signal);
+  const late = (): SluiceError => stalled(stallTimeout, '0 bytes');
+  const opened = await within(opening, stallTimeout, late, () => controller.abort());
+  return feed(opened, stallTimeout, outlet);
+}
+
 /** Tells how the feeding ended; `code`: what an error is that no SluiceError names. */
-async function tellOutcome(
+export async function tellOutcome(
   outlet: Outlet,
   feeding: Promise<number>,
   code: ErrorCode,
@@ -333,37 +387,5 @@ export async function runLoader(
   port: FeedPort,
 ): Promise<void> {
   const outlet = new Outlet(port);
-  await tellOutcome(outlet, feed(source, stallTimeout, outlet), 'download_failed');
-}
-
-async function feedBytes(bytes: ArrayBuffer, total: number, outlet: Outlet): Promise<number> {
-  if (total === 0) throw emptyFile('the ArrayBuffer');
-  outlet.port.postMessage({ type: 'opened', total, exact: true, network: false });
-  for (let at = 0; at < total; at += PIECE_BYTES) {
-    await outlet.ready();
-    if (outlet.stopped) break;
-    if (bytes.byteLength < total) {
-      throw new SluiceError(
-        'invalid_argument',
-        `the ArrayBuffer had ${total} bytes and has ${bytes.byteLength} now: it was transferred or made smaller ` +
-          'while the model was read; leave it as it is until the engine is ready, or give a copy',
-      );
-    }
-    const piece = bytes.slice(at, Math.min(at + PIECE_BYTES, total));
-    await outlet.send(new Uint8Array(piece));
-  }
-  return total;
-}
-
-/**
- * The loader for bytes that the page itself holds: copies of pieces, as the engine asks for them. `total`: the bytes
- * that there were when the model was asked for. Every outcome is told through the port.
- */
-export async function runBytesLoader(
-  bytes: ArrayBuffer,
-  total: number,
-  port: FeedPort,
-): Promise<void> {
-  const outlet = new Outlet(port);
-  await tellOutcome(outlet, feedBytes(bytes, total, outlet), 'out_of_memory');
+  await tellOutcome(outlet, feedSource(source, stallTimeout, outlet), 'download_failed');
 }

@@ -7,6 +7,8 @@ import {
   type Rule,
   type RuleKind,
 } from './option-table.js';
+import { checkStatus, hostOf } from './loader.js';
+import type { Bytes } from './page-loader.js';
 import type { LoaderSource } from './protocol.js';
 import type {
   DetokenizeOptions,
@@ -213,8 +215,9 @@ export function takePrompt(prompt: unknown): string | number[] {
 /** What a loader reads, or bytes that the page hands over itself. */
 export type Resolved =
   | LoaderSource
-  /** `length`: the bytes that there were when they were handed over. */
-  | { kind: 'bytes'; bytes: ArrayBuffer; length: number };
+  | { kind: 'bytes'; bytes: Bytes }
+  /** One with a status that is fine, whose body nobody has begun to read. */
+  | { kind: 'response'; response: Response };
 
 /** A detached buffer has no bytes, as an empty one, but no view can be made of it. */
 function isDetached(bytes: ArrayBuffer): boolean {
@@ -238,14 +241,10 @@ function resolved(
   source: ModelSource,
   headers: SourceOptions['headers'],
 ): Resolved | Promise<Resolved> {
-  if (source instanceof ArrayBuffer) {
-    if (isDetached(source)) {
-      throw invalid(
-        'the ArrayBuffer is detached: its bytes were transferred elsewhere; give the one that has them now',
-      );
-    }
-    return { kind: 'bytes', bytes: source, length: source.byteLength };
-  }
+  if (source instanceof ArrayBuffer) return bytesOf('the ArrayBuffer', source, source);
+  if (source instanceof Uint8Array && source.buffer instanceof ArrayBuffer)
+    return bytesOf('the Uint8Array', source.buffer, source);
+  if (source instanceof Response) return { kind: 'response', response: takeResponse(source) };
   if (source instanceof Blob) {
     // Throws for a proxy of a Blob, which can't be posted.
     void source.size;
@@ -261,14 +260,46 @@ function resolved(
   if (typeof FileSystemFileHandle === 'function' && source instanceof FileSystemFileHandle) {
     return fileOf(source.name, source.getFile());
   }
-  const hint = ArrayBuffer.isView(source)
-    ? ' (of a view, its buffer)'
-    : Object.prototype.toString.call(source) === '[object SharedArrayBuffer]'
+  const memory: unknown = ArrayBuffer.isView(source) ? source.buffer : source;
+  const hint =
+    Object.prototype.toString.call(memory) === '[object SharedArrayBuffer]'
       ? ' (of shared memory, a copy)'
       : '';
   throw invalid(
-    `the source is ${show(source)}; give an address, a File, a Blob, a FileSystemFileHandle or an ArrayBuffer${hint}`,
+    `the source is ${show(source)}; give an address, a File, a Blob, a FileSystemFileHandle, an ArrayBuffer, ` +
+      `a Uint8Array${hint} or a Response`,
   );
+}
+
+function bytesOf(name: Bytes['name'], buffer: ArrayBuffer, of: ArrayBuffer | Uint8Array): Resolved {
+  if (isDetached(buffer)) {
+    throw invalid(
+      `${name} is detached: its bytes were transferred elsewhere; give the one that has them now`,
+    );
+  }
+  const offset = of instanceof Uint8Array ? of.byteOffset : 0;
+  return { kind: 'bytes', bytes: { name, buffer, offset, length: of.byteLength } };
+}
+
+function takeResponse(response: Response): Response {
+  if (response.type.startsWith('opaque')) {
+    throw invalid(
+      `the Response is ${response.type}: scripts may not read it; fetch without mode 'no-cors' and redirect 'manual'`,
+    );
+  }
+  if (response.type === 'error') {
+    throw new SluiceError(
+      'download_failed',
+      'the Response is that of a failed fetch; see why it failed, or give the address itself',
+    );
+  }
+  if (response.bodyUsed || response.body?.locked === true) {
+    throw invalid(
+      "the Response's body is read already, or somebody is about to; give a fresh one, or a clone() made before",
+    );
+  }
+  checkStatus(response, response.url === '' ? 'the Response' : hostOf(response.url));
+  return response;
 }
 
 async function fileOf(name: string, file: Promise<File>): Promise<Resolved> {

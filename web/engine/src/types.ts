@@ -13,11 +13,16 @@ export type {
 } from './option-table.js';
 
 /**
- * Where a model comes from: an address (relative ones are resolved against the page's; without a user name or a
- * password), a file that the user chose (`File`, `Blob`, `FileSystemFileHandle`), or bytes in memory, which stay the
- * caller's and must stay as they are until `ready`. Sources without a byte are `bad_file`.
+ * Where a model comes from. Sources without a byte are `bad_file`.
+ * - An address; relative ones are resolved against the page's; without a user name or a password.
+ * - A file that the user chose: `File`, `Blob`, `FileSystemFileHandle`.
+ * - Bytes in memory, of a `Uint8Array` only its own. They are copied as they are needed: they stay the caller's, and must
+ *   stay as they are until `ready`.
+ * - A `Response`, whose body is used up, by `probe` too. It is read on the page's thread: an address spares the page that.
+ *   Its length is taken for a hint.
  */
-export type ModelSource = string | URL | Blob | FileSystemFileHandle | ArrayBuffer;
+export type ModelSource =
+  string | URL | Blob | FileSystemFileHandle | ArrayBuffer | Uint8Array | Response;
 
 export interface LoadProgress {
   /** 'header' until the file is understood, then 'download' (network) or 'load' (local), at last 'ready'. */

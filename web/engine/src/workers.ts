@@ -2,9 +2,9 @@
 import { SluiceError, stoppedWorking } from './errors.js';
 import { lifelineCut, lifelineName, uniqueName } from './lifeline.js';
 import { compileEarly } from './module.js';
-import { runBytesLoader } from './loader.js';
 import type { Resolved } from './options.js';
 import { Refusals, whyNotLoaded } from './own-files.js';
+import { runBytesLoader, runResponseLoader } from './page-loader.js';
 import type { FlavourFiles, FromEngine, FromLoader, ToEngine, ToLoader } from './protocol.js';
 import { startWorker } from './trusted.js';
 import type { Flavour } from './types.js';
@@ -54,8 +54,9 @@ export interface OpenRequest {
 export class Workers {
   readonly #engine: Worker;
   #loader: Worker | null = null;
-  /** The loader's end of the line to the engine worker, where the page itself is the loader. */
-  #bytesPort: MessagePort | null = null;
+  /** The loader's end of the line to the engine worker, where the page itself is the loader, and what ends its reading. */
+  #pagePort: MessagePort | null = null;
+  readonly #readingEnded = new AbortController();
   /** On which a thread of the pool tells of a trap; null where there are no threads. */
   readonly #traps: BroadcastChannel | null = null;
   readonly #ended = new AbortController();
@@ -99,17 +100,19 @@ export class Workers {
       options: request.options,
       lifeline,
       port: port1,
-      direct: request.source.kind !== 'bytes',
+      direct: request.source.kind === 'url' || request.source.kind === 'blob',
     };
     this.#engine.postMessage(open, [port1]);
     void compileEarly(open.files.wasm).then((code) => this.post({ type: 'code', code }));
-    if (request.source.kind === 'bytes') {
-      this.#bytesPort = port2;
-      void runBytesLoader(request.source.bytes, request.source.length, port2);
+    const { source, stallTimeout } = request;
+    if (source.kind === 'bytes' || source.kind === 'response') {
+      this.#pagePort = port2;
+      if (source.kind === 'bytes') void runBytesLoader(source.bytes, port2);
+      else void runResponseLoader(source.response, stallTimeout, port2, this.#readingEnded.signal);
       return;
     }
     try {
-      this.#startLoader(request.source, request.stallTimeout, port2);
+      this.#startLoader(source, stallTimeout, port2);
     } catch (error) {
       this.#traps?.close();
       this.#engine.terminate();
@@ -204,8 +207,9 @@ export class Workers {
   endLoader(): void {
     this.#loader?.terminate();
     this.#loader = null;
-    this.#bytesPort?.close();
-    this.#bytesPort = null;
+    this.#readingEnded.abort();
+    this.#pagePort?.close();
+    this.#pagePort = null;
   }
 
   /** Ends both. Resolves when the engine worker and its memory are gone, as far as that can be seen. */

@@ -4,6 +4,7 @@ import {
   SluiceError,
   type EngineStats,
   type LoadProgress,
+  type ModelSource,
   type Token,
 } from '../src/index.js';
 import { FILE_BYTES, HEADER_BYTES, errorAnswer, makeFile } from './fake-module.js';
@@ -60,6 +61,13 @@ async function collect(tokens: AsyncIterable<Token>): Promise<string> {
   return words.join(' ');
 }
 
+/** The file in the middle of other bytes. */
+function within(): Uint8Array {
+  const whole = new Uint8Array(FILE_BYTES + 3000).fill(7);
+  whole.set(file, 1000);
+  return whole.subarray(1000, 1000 + FILE_BYTES);
+}
+
 describe('load', () => {
   it.each([false, true])(
     'brings every byte to the engine once (shared memory: %s)',
@@ -92,6 +100,8 @@ describe('load', () => {
   it.each([
     ['a Blob', () => new Blob([file])],
     ['an ArrayBuffer', () => file.buffer],
+    ['a Uint8Array', () => file],
+    ['a Uint8Array that is a part of another', within],
   ])('takes %s, and tells the core its size', async (_, source) => {
     const control = useFakes();
     const engine = await Engine.load(source());
@@ -99,6 +109,65 @@ describe('load', () => {
     expect(control.taken).toEqual([...file]);
     expect(control.opened[0]?.fileSize).toBe(FILE_BYTES);
     expect(file.byteLength).toBe(FILE_BYTES);
+  });
+
+  it.each([
+    ['no length', {}],
+    ['a length that is too small', { 'content-length': '1000' }],
+    ['a length that is too large', { 'content-length': '9000000' }],
+    ['a length that is none', { 'content-length': 'many' }],
+  ])('takes a Response with %s, and leaves the arrays of its stream alone', async (_, headers) => {
+    const control = useFakes();
+    const pieces = piecesOf(file, 7777);
+    const response = new Response(streamOf(pieces), { headers: headers as HeadersInit });
+    const seen: LoadProgress[] = [];
+    const engine = await Engine.load(response, { onProgress: (p) => seen.push(p) });
+    await engine.ready;
+    expect(control.taken).toEqual([...file]);
+    expect(pieces.every((piece) => piece.byteLength > 0)).toBe(true);
+    expect(seen.at(-1)).toMatchObject({ phase: 'ready', total: FILE_BYTES, source: 'network' });
+    expect(response.bodyUsed).toBe(true);
+    expect(FakeWorker.all.map(({ kind }) => kind)).toEqual(['engine']);
+    await expect(Engine.load(response)).rejects.toThrow(/body is read already/);
+    await engine.close();
+  });
+
+  it('says that a Response ended too soon, and that it stalls', async () => {
+    useFakes();
+    const short = await Engine.load(new Response(streamOf([file.slice(0, 50_000)])));
+    await expect(short.ready).rejects.toThrow(`50000 of ${FILE_BYTES} bytes`);
+    useFakes();
+    const silent = new Response(streamOf([file.slice(0, 1000)], 'hang'));
+    const engine = await Engine.load(silent, { stallTimeout: 50 });
+    await expect(engine.ready).rejects.toThrow('no byte came for 0.05 s (1000 bytes came)');
+    await allEnded();
+  });
+
+  it("cancels a Response's body once nothing more is wanted of it", async () => {
+    const ends: [string, (response: Response) => Promise<unknown>][] = [
+      ['probe', (response) => Engine.probe(response)],
+      ['close', async (response) => (await Engine.load(response)).close()],
+      [
+        'abort',
+        async (response) => {
+          const controller = new AbortController();
+          await Engine.load(response, { signal: controller.signal });
+          controller.abort();
+        },
+      ],
+    ];
+    for (const [how, end] of ends) {
+      useFakes();
+      const cancelled = vi.fn();
+      const pieces = [file.slice(0, HEADER_BYTES)];
+      const pull = (controller: ReadableStreamDefaultController): unknown => {
+        const piece = pieces.shift();
+        return piece === undefined ? new Promise(() => {}) : controller.enqueue(piece);
+      };
+      const body = new ReadableStream({ pull: pull as () => void, cancel: cancelled });
+      await end(new Response(body));
+      await vi.waitFor(() => expect(cancelled, how).toHaveBeenCalledOnce());
+    }
   });
 
   it('hands its options to the core, which refuses what it does not know', async () => {
@@ -195,9 +264,19 @@ describe('a source without a model', () => {
     structuredClone(bytes, { transfer: [bytes] });
     return bytes;
   };
-  const SOURCES: [string, () => ArrayBuffer | Blob | string, string, RegExp][] = [
+  const words = (): ReadableStream =>
+    new ReadableStream({
+      pull: (controller) => controller.enqueue('GGUF'),
+    });
+  const broken = (): ReadableStream => streamOf([], new Error('gone'));
+  const SOURCES: [string, () => ModelSource, string, RegExp][] = [
     ['an empty ArrayBuffer', nothing, 'bad_file', /the ArrayBuffer is empty \(0 bytes\)/],
     ['a detached ArrayBuffer', detached, 'invalid_argument', /the ArrayBuffer is detached/],
+    ['an empty Uint8Array', () => new Uint8Array(nothing()), 'bad_file', /Uint8Array is empty/],
+    ['a Response without a byte', () => new Response(''), 'bad_file', /the Response is empty/],
+    ['a Response without a body', () => new Response(), 'bad_file', /the Response is empty/],
+    ['a Response with text', () => new Response(words()), 'invalid_argument', /brings a string/],
+    ['a Response that breaks', () => new Response(broken()), 'download_failed', /0 bytes .*: gone/],
     ['an empty Blob', () => new Blob([]), 'bad_file', /the file is empty \(0 bytes\)/],
     ['an empty File', () => new File([], 'm.gguf'), 'bad_file', /the file is empty/],
     ['an answer without a body', answering(200), 'bad_file', /models.example sent is empty/],

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ErrorData } from '../src/errors.js';
-import { runBytesLoader, runLoader, type FeedPort } from '../src/loader.js';
+import { runLoader, type FeedPort } from '../src/loader.js';
+import { runBytesLoader } from '../src/page-loader.js';
 import type { FromFeed, LoaderSource, ToFeed } from '../src/protocol.js';
 import { makeFile } from './fake-module.js';
 import { piecesOf, streamOf, stubFetch } from './fake-workers.js';
@@ -75,7 +76,8 @@ describe('runLoader, by chunks', () => {
     await runLoader({ kind: 'blob', blob: new Blob([file]) }, 1000, sink);
     expect(sink.bytes).toEqual([...file]);
     const other = greedy();
-    await runBytesLoader(file.buffer, file.byteLength, other);
+    const { buffer, byteLength: length } = file;
+    await runBytesLoader({ name: 'the ArrayBuffer', buffer, offset: 0, length }, other);
     expect(other.bytes).toEqual([...file]);
     expect(file.byteLength).toBe(10_000);
   });

@@ -219,13 +219,41 @@ describe('show', () => {
   });
 });
 
+async function read(): Promise<Response> {
+  const response = new Response('x');
+  await response.text();
+  return response;
+}
+
+function locked(): Response {
+  const response = new Response('x');
+  response.body?.getReader();
+  return response;
+}
+
+/** Node makes none. */
+function opaque(): Response {
+  return Object.defineProperty(new Response('x'), 'type', { value: 'opaque' });
+}
+
 describe('resolveSource', () => {
   it('knows what it is given', async () => {
     const blob = new Blob(['x']);
     expect(await resolveSource(blob, undefined)).toEqual({ kind: 'blob', blob });
     const bytes = new ArrayBuffer(4);
-    expect(await resolveSource(bytes, undefined)).toEqual({ kind: 'bytes', bytes, length: 4 });
-    expect(await resolveSource(new ArrayBuffer(0), undefined)).toMatchObject({ length: 0 });
+    expect(await resolveSource(bytes, undefined)).toEqual({
+      kind: 'bytes',
+      bytes: { name: 'the ArrayBuffer', buffer: bytes, offset: 0, length: 4 },
+    });
+    expect(await resolveSource(new Uint8Array(bytes, 1, 2), undefined)).toEqual({
+      kind: 'bytes',
+      bytes: { name: 'the Uint8Array', buffer: bytes, offset: 1, length: 2 },
+    });
+    expect(await resolveSource(new ArrayBuffer(0), undefined)).toMatchObject({
+      bytes: { length: 0 },
+    });
+    const response = new Response('x');
+    expect(await resolveSource(response, undefined)).toEqual({ kind: 'response', response });
     expect(await resolveSource(new URL('https://a.example/m.gguf'), { X: 'y' })).toEqual({
       kind: 'url',
       url: 'https://a.example/m.gguf',
@@ -239,13 +267,15 @@ describe('resolveSource', () => {
     ['ftp://a.example/m', "'ftp://a.example/m' can't be fetched"],
     ['file:///m.gguf', "can't be fetched"],
     [['https://a.example/1', 'https://a.example/2'], 'split into several files'],
-    [7, 'the source is 7; give an address, a File, a Blob, a FileSystemFileHandle or an Arr'],
-    [null, 'the source is null'],
     [
-      new Uint8Array(4),
-      'the source is [object Uint8Array]; give .* an ArrayBuffer (of a view, its buffer)',
+      7,
+      'the source is 7; give an address, a File, a Blob, a FileSystemFileHandle, an ArrayBuffer, a',
     ],
-    [new SharedArrayBuffer(4), 'an ArrayBuffer (of shared memory, a copy)'],
+    [null, 'the source is null'],
+    [new Uint16Array(4), 'the source is [object Uint16Array]; give .* a Uint8Array or a Response'],
+    [new SharedArrayBuffer(4), 'a Uint8Array (of shared memory, a copy) or a Response'],
+    [new Uint8Array(new SharedArrayBuffer(4)), 'a Uint8Array (of shared memory, a copy)'],
+    [new Proxy(new Uint8Array(4), {}), "the source can't be read"],
     [REVOKED, "the source can't be read"],
   ])('refuses %#', async (source, message) => {
     const refused = resolveSource(real(source), undefined);
@@ -255,8 +285,33 @@ describe('resolveSource', () => {
 
   it('refuses a buffer that was transferred', async () => {
     const bytes = new ArrayBuffer(4);
+    const view = new Uint8Array(bytes, 1);
     structuredClone(bytes, { transfer: [bytes] });
     await expect(resolveSource(bytes, undefined)).rejects.toThrow('the ArrayBuffer is detached');
+    await expect(resolveSource(view, undefined)).rejects.toThrow('the Uint8Array is detached');
+  });
+
+  it.each([
+    ['one that was read', read, 'invalid_argument', /body is read already/],
+    ['one with a reader', locked, 'invalid_argument', /body is read already, or somebody/],
+    [
+      '404',
+      () => new Response('', { status: 404 }),
+      'download_failed',
+      /the Response answered 404/,
+    ],
+    ['204', () => new Response(null, { status: 204 }), 'download_failed', /204 \(no content\)/],
+    ['a failed one', () => Response.error(), 'download_failed', /failed fetch/],
+    [
+      'an opaque one',
+      opaque,
+      'invalid_argument',
+      /the Response is opaque: scripts may not read it/,
+    ],
+  ])('refuses a Response: %s', async (_, make, expected, message) => {
+    const refused = resolveSource(await make(), undefined);
+    await expect(refused).rejects.toMatchObject({ code: expected });
+    await expect(refused).rejects.toThrow(message);
   });
 
   it.each([
