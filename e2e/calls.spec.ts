@@ -134,3 +134,53 @@ test('a Uint8Array and a Response are read as an address is', async ({
   ]);
   await expect.poll(() => models.underway(half.url)).toBe(0);
 });
+
+test('await using closes a session and an engine; a call by another name is told the right one', async ({
+  page,
+  site,
+  models,
+}) => {
+  await harness(page, site);
+  // As a text: what runs the tests would write the new syntax in the old one.
+  const found = await page.evaluate(`(async () => {
+    const { Engine } = window.library;
+    const told = async (run) => {
+      try {
+        return String(await run());
+      } catch ({ code, message }) {
+        return code + ': ' + message;
+      }
+    };
+    const url = ${JSON.stringify(models.good('stories.gguf'))};
+    const calls = [];
+    let engine, session;
+    {
+      await using first = await Engine.load(url);
+      engine = first;
+      {
+        await using own = engine.session();
+        session = own;
+        await own.generate('Once').next();
+      }
+      calls.push(await told(() => session.tokens()));
+      const chat = [{ role: 'user', content: 'Hello' }];
+      for (const prompt of [undefined, chat]) calls.push(await told(() => engine.generate(prompt).next()));
+      calls.push(await told(() => engine.generate('Once', { max_tokens: 5 }).next()));
+    }
+    calls.push(await told(() => engine.tokenize('Once')));
+    calls.push(await told(() => new Engine()));
+    calls.push(await told(() => Engine.load(url, { n_ctx: 512 })));
+    return calls;
+  })()`);
+  expect(found).toEqual([
+    expect.stringMatching(/this session is closed/),
+    expect.stringMatching(
+      /^invalid_argument: prompt is undefined; .* generate\('Once upon a time'/,
+    ),
+    expect.stringMatching(/^invalid_argument: prompt is a list of chat messages, and generate/),
+    expect.stringMatching(/^invalid_argument: .*; it is called maxTokens here$/),
+    expect.stringMatching(/this engine is closed/),
+    expect.stringMatching(/^invalid_argument: .*call await Engine.load\(source\)/),
+    expect.stringMatching(/^invalid_argument: .*; it is called contextSize here$/),
+  ]);
+});

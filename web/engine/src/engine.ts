@@ -78,8 +78,11 @@ function onAbort(signal: AbortSignal | undefined, callback: (reason: unknown) =>
   return () => signal.removeEventListener('abort', heard);
 }
 
+/** Only Engine.load has it, and so only it makes engines. */
+const BY_LOAD = Symbol('Engine.load');
+
 /** A model, loaded or on its way. Made by Engine.load; close() gives everything back. */
-export class Engine {
+export class Engine implements AsyncDisposable {
   /** What the file's header says. */
   get info(): ModelInfo {
     return this.#info as ModelInfo;
@@ -112,10 +115,17 @@ export class Engine {
   readonly #pending = new Map<number, Pending>();
 
   private constructor(
+    by: symbol,
     choice: ReturnType<typeof chooseFlavour>,
     options: LoadOptions,
     source: LoadProgress['source'],
   ) {
+    if (by !== BY_LOAD) {
+      throw new SluiceError(
+        'invalid_argument',
+        'new Engine() makes no engine; call await Engine.load(source), with an address or a file for the source',
+      );
+    }
     this.#flavour = choice.flavour;
     this.#notes = choice.notes;
     this.#own = new Timeline(0, this.#hooks(), {
@@ -162,7 +172,7 @@ export class Engine {
     const resolved = await resolveSource(source, options.headers);
     if (signal?.aborted) throw abortReason(signal);
     const kinds = { url: 'network', response: 'network', blob: 'file', bytes: 'memory' } as const;
-    const engine = new Engine(choice, options, kinds[resolved.kind]);
+    const engine = new Engine(BY_LOAD, choice, options, kinds[resolved.kind]);
     engine.#workers = new Workers({
       source: resolved,
       probe,
@@ -390,5 +400,10 @@ export class Engine {
   /** Ends what runs and gives all memory back. What is pending rejects with `aborted`. May be called again. */
   async close(): Promise<void> {
     await this.#end(new SluiceError('aborted', 'the engine was closed'));
+  }
+
+  /** For `await using`. (A browser without this symbol has a method here that nobody calls.) */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 }

@@ -77,6 +77,38 @@ const LOGITS_RULES = {
   signal,
 } as const satisfies Record<keyof LogitsOptions, Rule>;
 
+/** Names that other libraries and programs have for options, in small letters alone. */
+const ELSEWHERE = new Map([
+  ...['nctx', 'numctx', 'ctxsize', 'contextlength', 'contextwindow', 'maxseqlen'].map(
+    (name) => [name, 'contextSize'] as const,
+  ),
+  ...['npredict', 'numpredict', 'maxnewtokens', 'maxlength', 'maxcompletiontokens'].map(
+    (name) => [name, 'maxTokens'] as const,
+  ),
+  ['nthreads', 'threads'],
+  ['numthreads', 'threads'],
+  ['cachetypek', 'kvType'],
+  ['cachetypev', 'kvType'],
+  ['temp', 'temperature'],
+  ['repetitionpenalty', 'repeatPenalty'],
+  ['penaltyrepeat', 'repeatPenalty'],
+  ['stopsequences', 'stop'],
+  ['logprobs', 'topLogprobs'],
+  ['nprobs', 'topLogprobs'],
+  ['abortsignal', 'signal'],
+  ['progresscallback', 'onProgress'],
+]);
+
+/** What to do about an option that there isn't: what it is called here, whose it is, or which there are. */
+function insteadOf(name: string, known: string[]): string {
+  const plain = name.replace(/[^a-z]/gi, '').toLowerCase();
+  const tables = [known, Object.keys(LOAD_RULES), Object.keys(GENERATE_RULES)];
+  const meant = ELSEWHERE.get(plain) ?? tables.flat().find((one) => one.toLowerCase() === plain);
+  if (meant === undefined) return `the options are ${known.join(', ')}`;
+  if (known.includes(meant)) return `it is called ${meant} here`;
+  return `${meant} is an option of ${tables[1]?.includes(meant) ? 'Engine.load' : 'generate'}`;
+}
+
 /** A copy of the options, each read once and held against its rule; what is undefined is left out. */
 function takeOptions<T extends object>(options: T, rules: Record<string, Rule>): T {
   const list = reading('the options object', () => Array.isArray(options));
@@ -87,7 +119,7 @@ function takeOptions<T extends object>(options: T, rules: Record<string, Rule>):
   const given = options as Record<string, unknown>;
   for (const name of reading('the options object', () => Object.keys(given))) {
     if (!known.includes(name) && reading(name, () => given[name]) !== undefined) {
-      throw invalid(`unknown option ${show(name)}; the options are ${known.join(', ')}`);
+      throw invalid(`unknown option ${show(name)}; ${insteadOf(name, known)}`);
     }
   }
   const taken: Record<string, unknown> = {};
@@ -204,10 +236,25 @@ export function takeText(text: unknown, name: string): string {
   return LONE_SURROGATES.test(text) ? text.replace(/\p{Surrogate}/gu, '\ufffd') : text;
 }
 
+/** Messages as chat interfaces take them. */
+function isChat(prompt: unknown): boolean {
+  const first: unknown = Array.isArray(prompt) ? prompt[0] : undefined;
+  return typeof first === 'object' && first !== null && 'content' in first;
+}
+
 export function takePrompt(prompt: unknown): string | number[] {
   if (typeof prompt === 'string') return takeText(prompt, 'prompt');
+  if (reading('prompt', () => isChat(prompt))) {
+    throw invalid(
+      'prompt is a list of chat messages, and generate writes on after one text; put them into one as the model was ' +
+        "trained to see them (engine.info.metadata['tokenizer.chat_template']), and give it with { special: true }",
+    );
+  }
   if (!reading('prompt', () => Array.isArray(prompt))) {
-    throw invalid(`prompt is ${show(prompt)}; give a string or an array of token ids`);
+    throw invalid(
+      `prompt is ${show(prompt)}; give a string or an array of token ids, and the options behind it: ` +
+        "generate('Once upon a time', { maxTokens: 100 })",
+    );
   }
   return takeIds(prompt, 'prompt');
 }

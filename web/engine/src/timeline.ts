@@ -197,4 +197,8 @@ export class Timeline implements Session {
     this.hooks.forget(this);
     this.hooks.post({ type: 'closeSession', session: this.session });
   }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
 }

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 // The public types: what goes in and what comes out of the library.
 import type { ErrorData } from './errors.js';
 import type { Flavour, GenerateOptions, KvType } from './option-table.js';
@@ -58,7 +59,7 @@ export interface Token {
  * A timeline of an engine's model: its tokens, what they left in every layer, its run. Sessions share the model; those
  * that generate at once take turns, and each gets the text that it would get alone.
  */
-export interface Session {
+export interface Session extends AsyncDisposable {
   /** As the engine's; `busy` while this session generates. What the prompt shares with its tokens is not computed again. */
   generate(prompt: Prompt, options?: GenerateOptions): AsyncIterableIterator<Token, undefined>;
   /** Another session with the same tokens; their state is shared until one of the two goes on. `busy` while this one generates. */
@@ -67,7 +68,7 @@ export interface Session {
   truncate(length: number): Promise<void>;
   /** The ids whose state it has: prompts and what was written, the last token excepted. */
   tokens(): Promise<number[]>;
-  /** Ends what it generates and gives its memory back. May be called again. */
+  /** Ends what it generates and gives its memory back. May be called again. `await using` calls it at the block's end. */
   close(): Promise<void>;
   /** As the engine's, of this session's last run. */
   readonly stats: EngineStats;

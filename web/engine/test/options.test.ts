@@ -99,6 +99,28 @@ describe('options of load', () => {
     expect((error as Error).message).toContain(message);
   });
 
+  it.each([
+    ['load', 'n_ctx', 'it is called contextSize here'],
+    ['load', 'contextLength', 'it is called contextSize here'],
+    ['load', 'context_size', 'it is called contextSize here'],
+    ['load', 'n_threads', 'it is called threads here'],
+    ['load', 'max_tokens', 'maxTokens is an option of generate'],
+    ['load', 'temperature', 'temperature is an option of generate'],
+    ['load', 'progress_callback', 'it is called onProgress here'],
+    ['load', 'constructor', 'the options are contextSize, threads, '],
+    ['generate', 'max_tokens', 'it is called maxTokens here'],
+    ['generate', 'n_predict', 'it is called maxTokens here'],
+    ['generate', 'top_k', 'it is called topK here'],
+    ['generate', 'repetition_penalty', 'it is called repeatPenalty here'],
+    ['generate', 'n_ctx', 'contextSize is an option of Engine.load'],
+    ['generate', 'messages', 'the options are maxTokens, temperature, '],
+  ])('says what an option is called, or whose it is: %s, %s', (call, name, message) => {
+    const take = call === 'load' ? takeLoadOptions : takeGenerateOptions;
+    const error = thrown(() => take({ [name]: 1 }));
+    expect(error).toEqual(REFUSED);
+    expect((error as Error).message).toContain(`unknown option '${name}'; ${message}`);
+  });
+
   it('refuses what can not be read', () => {
     expect(() => takeLoadOptions({ signal: real(REVOKED) })).toThrow("signal can't be read");
     expect(() => takeGenerateOptions({ stop: real(REVOKED) })).toThrow("stop can't be read");
@@ -186,10 +208,30 @@ describe('arguments', () => {
   it('takes prompts as text or ids', () => {
     expect(takePrompt('')).toBe('');
     expect(takePrompt([0, 1])).toEqual([0, 1]);
-    expect(thrown(() => takePrompt({}))).toMatchObject({
-      message: 'prompt is [object Object]; give a string or an array of token ids',
-    });
+    const example = "generate('Once upon a time', { maxTokens: 100 })";
+    for (const [prompt, what] of [
+      [{}, '[object Object]'],
+      [undefined, 'undefined'],
+      [{ messages: [] }, '[object Object]'],
+    ] as const) {
+      expect(thrown(() => takePrompt(prompt))).toMatchObject({
+        code: 'invalid_argument',
+        message: `prompt is ${what}; give a string or an array of token ids, and the options behind it: ${example}`,
+      });
+    }
     expect(thrown(() => takePrompt(real(REVOKED)))).toEqual(REFUSED);
+  });
+
+  it('says of chat messages what to give instead', () => {
+    for (const chat of [[{ role: 'user', content: 'Hi' }], [{ content: [] }]]) {
+      const error = thrown(() => takePrompt(chat));
+      expect(error).toEqual(REFUSED);
+      expect((error as Error).message).toMatch(/^prompt is a list of chat messages, .*chat_templ/);
+    }
+    expect(thrown(() => takePrompt([{ id: 1 }]))).toMatchObject({
+      message: 'prompt holds [object Object]; token ids are whole numbers from 0 on',
+    });
+    expect(thrown(() => takePrompt([real(REVOKED)]))).toEqual(REFUSED);
   });
 
   it('puts U+FFFD in place of half a surrogate pair', () => {
