@@ -135,6 +135,37 @@ test('a Uint8Array and a Response are read as an address is', async ({
   await expect.poll(() => models.underway(half.url)).toBe(0);
 });
 
+test('an isolated page in a browser without shared memory says so, and runs on one thread', async ({
+  page,
+  app,
+  site,
+}) => {
+  // As WebKitGTK is.
+  await page.addInitScript(() => Reflect.deleteProperty(globalThis, 'SharedArrayBuffer'));
+  await harness(page, site);
+  const found = await page.evaluate(async () => {
+    const { Engine } = window.library;
+    const load = (flavour?: Library.Flavour) =>
+      Engine.load('/models/stories-q8_0.gguf', { flavour });
+    const engine = await load();
+    const { flavour, threads, notes } = engine.stats;
+    await engine.close();
+    const refused = await load('simd-mt').catch((e: Library.SluiceError) => e.message);
+    return { isolated: crossOriginIsolated, flavour, threads, notes, refused };
+  });
+  expect(found).toEqual({
+    isolated: true,
+    flavour: 'relaxed',
+    threads: 1,
+    notes: [expect.stringMatching(/^One thread: this browser has no SharedArrayBuffer/)],
+    refused: expect.stringMatching(/needs threads, and this browser has no SharedArrayBuffer/),
+  });
+  await app.open();
+  await expect(page.getByText('One thread.')).toHaveCount(1);
+  await expect(page.getByText('This browser has no memory that threads could')).toBeVisible();
+  await expect(app.figure('Threads')).toHaveText('1');
+});
+
 test('await using closes a session and an engine; a call by another name is told the right one', async ({
   page,
   site,

@@ -63,6 +63,8 @@ const BUNDLED_URL = new URL('models/stories-q8_0.gguf', document.baseURI).href;
 export const BUNDLED: Source = { kind: 'bundled' };
 
 export const isolated = window.crossOriginIsolated;
+/** Whether there is memory that threads can share: some browsers have none on isolated pages either. */
+export const sharing = isolated && typeof SharedArrayBuffer === 'function';
 export const cores = Math.min(64, Math.max(1, navigator.hardwareConcurrency || 1));
 
 export const prompt = signal(DEFAULT_PROMPT);

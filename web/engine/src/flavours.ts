@@ -27,15 +27,44 @@ const RELAXED = probe(...SPLAT, ...SPLAT, ...SPLAT, 0xfd, 0x93, 2); // i32x4.rel
 export interface Abilities {
   simd: boolean;
   relaxed: boolean;
-  threads: boolean;
+  /** What threads would need and is not here; null: they can run. */
+  noThreads: NoThreads | null;
 }
+
+/** Without isolation browsers hide their shared memory; some (WebKitGTK) have none with it either. */
+type NoThreads = 'secure context' | 'isolation' | 'shared memory';
+
+function whyNoThreads(): NoThreads | null {
+  if (globalThis.crossOriginIsolated === true)
+    return typeof SharedArrayBuffer === 'function' ? null : 'shared memory';
+  return globalThis.isSecureContext === false ? 'secure context' : 'isolation';
+}
+
+/** What is missing, as a reason and as what to do about it. */
+const WITHOUT: Record<NoThreads, { why: string; remedy: string }> = {
+  'secure context': {
+    why: 'the page is served without https, and so not cross-origin isolated',
+    remedy:
+      'Serve it with https (or from localhost), with the headers Cross-Origin-Opener-Policy: same-origin and ' +
+      'Cross-Origin-Embedder-Policy: require-corp, to use more.',
+  },
+  isolation: {
+    why: 'the page is not cross-origin isolated',
+    remedy:
+      'Send Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp with it to use more.',
+  },
+  'shared memory': {
+    why: 'this browser has no SharedArrayBuffer, though the page is cross-origin isolated',
+    remedy: 'Use another browser to use more.',
+  },
+};
 
 export function detectAbilities(): Abilities {
   const wasm = typeof WebAssembly === 'object';
   return {
     simd: wasm && WebAssembly.validate(SIMD),
     relaxed: wasm && WebAssembly.validate(RELAXED),
-    threads: globalThis.crossOriginIsolated === true && typeof SharedArrayBuffer === 'function',
+    noThreads: whyNoThreads(),
   };
 }
 
@@ -43,12 +72,12 @@ export function isThreaded(flavour: Flavour): boolean {
   return flavour.endsWith('-mt');
 }
 
-function missing(flavour: Flavour, abilities: Abilities): string {
-  if (!abilities.simd) return 'WebAssembly SIMD';
-  if (flavour.startsWith('relaxed') && !abilities.relaxed) return 'relaxed SIMD';
-  if (isThreaded(flavour) && !abilities.threads)
-    return 'cross-origin isolation (the COOP and COEP headers)';
-  return '';
+/** What a flavour needs that is not here, and why it isn't; '' where nothing is missing. */
+function missing(flavour: Flavour, { simd, relaxed, noThreads }: Abilities): string {
+  if (!simd) return "WebAssembly SIMD, which this browser doesn't have";
+  if (flavour.startsWith('relaxed') && !relaxed)
+    return "relaxed SIMD, which this browser doesn't have";
+  return isThreaded(flavour) && noThreads !== null ? `threads, and ${WITHOUT[noThreads].why}` : '';
 }
 
 export interface Choice {
@@ -73,7 +102,7 @@ export function chooseFlavour(
   if (wanted !== undefined && missing(wanted, abilities) !== '') {
     throw new SluiceError(
       'unsupported_browser',
-      `the flavour '${wanted}' needs ${missing(wanted, abilities)}, which this page doesn't have; leave the flavour open`,
+      `the flavour '${wanted}' needs ${missing(wanted, abilities)}; leave the flavour open`,
     );
   }
   const flavour = wanted ?? FLAVOURS.find((f) => missing(f, abilities) === '') ?? 'simd';
@@ -81,11 +110,9 @@ export function chooseFlavour(
   if (isThreaded(flavour)) {
     return { flavour, threads: threads ?? Math.max(1, Math.min(processors, 8)), notes };
   }
-  if (wanted === undefined) {
-    notes.push(
-      'One thread: the page is not cross-origin isolated. Send Cross-Origin-Opener-Policy: same-origin and ' +
-        'Cross-Origin-Embedder-Policy: require-corp with it to use more.',
-    );
+  if (wanted === undefined && abilities.noThreads !== null) {
+    const { why, remedy } = WITHOUT[abilities.noThreads];
+    notes.push(`One thread: ${why}. ${remedy}`);
   } else if (threads !== undefined && threads > 1) {
     notes.push(`One thread: the flavour '${flavour}' has no threads.`);
   }

@@ -1,14 +1,26 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { SluiceError } from '../src/errors.js';
 import { chooseFlavour, detectAbilities } from '../src/flavours.js';
 
-const ALL = { simd: true, relaxed: true, threads: true };
+const ALL = { simd: true, relaxed: true, noThreads: null };
 
 describe('detectAbilities', () => {
   it('finds the SIMD that this Node has, and no isolation', () => {
     const abilities = detectAbilities();
     expect(abilities.simd).toBe(true);
-    expect(abilities.threads).toBe(false);
+    expect(abilities.noThreads).toBe('isolation');
+  });
+
+  it('tells apart what threads lack', () => {
+    const found = (globals: Record<string, unknown>): string | null => {
+      for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value);
+      return detectAbilities().noThreads;
+    };
+    expect(found({ isSecureContext: false, crossOriginIsolated: false })).toBe('secure context');
+    expect(found({ isSecureContext: true })).toBe('isolation');
+    expect(found({ crossOriginIsolated: true })).toBe(null);
+    expect(found({ SharedArrayBuffer: undefined })).toBe('shared memory');
+    vi.unstubAllGlobals();
   });
 });
 
@@ -31,10 +43,24 @@ describe('chooseFlavour', () => {
   });
 
   it('falls back to one thread without isolation, and says so', () => {
-    const choice = chooseFlavour(undefined, 4, { ...ALL, threads: false }, 4);
+    const choice = chooseFlavour(undefined, 4, { ...ALL, noThreads: 'isolation' }, 4);
     expect(choice.flavour).toBe('relaxed');
     expect(choice.threads).toBe(1);
     expect(choice.notes.join()).toMatch(/not cross-origin isolated/);
+  });
+
+  it.each([
+    ['isolation', /^One thread: the page is not cross-origin isolated. Send Cross-Origin-Opener/],
+    ['secure context', /^One thread: the page is served without https, .* Serve it with https/],
+    [
+      'shared memory',
+      /^One thread: this browser has no SharedArrayBuffer, though the page is cross/,
+    ],
+  ] as const)('names the cause of one thread: no %s', (noThreads, note) => {
+    const choice = chooseFlavour(undefined, undefined, { ...ALL, noThreads }, 4);
+    expect(choice.notes).toEqual([expect.stringMatching(note)]);
+    const refuse = () => chooseFlavour('simd-mt', undefined, { ...ALL, noThreads }, 4);
+    expect(refuse).toThrow(/^the flavour 'simd-mt' needs threads, and th/);
   });
 
   it('does what it is told, where it can', () => {
@@ -43,14 +69,14 @@ describe('chooseFlavour', () => {
       threads: 1,
       notes: [],
     });
-    const refuse = () => chooseFlavour('simd-mt', undefined, { ...ALL, threads: false }, 4);
+    const refuse = () => chooseFlavour('simd-mt', undefined, { ...ALL, noThreads: 'isolation' }, 4);
     expect(refuse).toThrow(SluiceError);
-    expect(refuse).toThrow(/isolation/);
+    expect(refuse).toThrow(/not cross-origin isolated/);
   });
 
   it('refuses a browser without SIMD', () => {
     try {
-      chooseFlavour(undefined, undefined, { simd: false, relaxed: false, threads: false }, 4);
+      chooseFlavour(undefined, undefined, { ...ALL, simd: false }, 4);
       expect.unreachable();
     } catch (error) {
       expect((error as SluiceError).code).toBe('unsupported_browser');

@@ -1,7 +1,7 @@
 import type { EngineStats } from '@sluice/engine';
 import type { ComponentChildren } from 'preact';
 import { bytes, digits, milliseconds } from '../format';
-import { busy, isolated, stats, written } from '../state';
+import { busy, isolated, sharing, stats, written } from '../state';
 
 export function Figures() {
   const s = stats.value;
@@ -17,6 +17,12 @@ export function Figures() {
         <Figure label="Threads">{s ? threads(s) : null}</Figure>
         <Figure label="In memory">{s ? bytes(s.residentBytes) : null}</Figure>
       </dl>
+      {isolated && !sharing && (
+        <p class="note">
+          <strong>One thread.</strong> This browser has no memory that threads could share. The text
+          is the same, only slower. Other browsers use all processors.
+        </p>
+      )}
       {!isolated && (
         <p class="note">
           <strong>One thread.</strong> This page isn’t cross-origin isolated, so the browser gives

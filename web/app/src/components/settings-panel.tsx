@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { count, tokens } from '../format';
 import { DEFAULTS, RANGES, nearestSetting, parseSetting, type SettingName } from '../settings';
-import { cores, isolated, loading, model, open, settings } from '../state';
+import { cores, loading, model, open, settings, sharing } from '../state';
 import { LoadProgress } from './load-progress';
 
 function set(name: SettingName, text: string): void {
@@ -157,13 +157,13 @@ function ThreadsField() {
       <label for="set-threads">Threads</label>
       <select
         id="set-threads"
-        disabled={!isolated}
+        disabled={!sharing}
         value={threads ?? ''}
         aria-describedby="set-threads-hint"
         onChange={(event) => set('threads', event.currentTarget.value)}
       >
-        <option value="">{isolated ? 'automatic' : 'one'}</option>
-        {isolated &&
+        <option value="">{sharing ? 'automatic' : 'one'}</option>
+        {sharing &&
           [...choices].map((n) => (
             <option key={n} value={n}>
               {n}
@@ -171,11 +171,11 @@ function ThreadsField() {
           ))}
       </select>
       <p class="hint" id="set-threads-hint">
-        {isolated
+        {sharing
           ? 'Taken up when a model is loaded; writing uses fewer where that is faster'
           : 'This page may use one thread only'}
       </p>
-      {isolated && stale && (
+      {sharing && stale && (
         <button type="button" class="quiet" onClick={() => void open(current.source, 'threads')}>
           Load the model again
         </button>
