@@ -211,7 +211,7 @@ test('what has the focus is not left under the bar', async ({ app, page }) => {
       ]);
       if (field === null || top === null) throw new Error('not in view yet');
       expect(field.y + field.height).toBeLessThanOrEqual(top.y);
-    }).toPass({ timeout: 10_000 });
+    }).toPass({ timeout: 60_000 });
   }
 });
 

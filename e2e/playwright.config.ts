@@ -16,8 +16,9 @@ export default defineConfig<Options>({
   forbidOnly: process.env['CI'] !== undefined,
   fullyParallel: true,
   workers: 2,
-  timeout: 60_000,
-  expect: { timeout: 20_000 },
+  // Far more than the slowest takes alone: on a busy machine all take longer.
+  timeout: 180_000,
+  expect: { timeout: 60_000 },
   use: {
     browserName: 'chromium',
     headless: true,
