@@ -71,3 +71,21 @@ export const OTHER = 'qwen2-q4_0.gguf';
 export function sluice(...args: string[]): string {
   return execFileSync(SLUICE, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 }
+
+/** One of each kind of kernel: integer dots over 8 and 4 bits, floats, and unpacking with scales of 16. */
+export const KERNEL_MODELS = [
+  'llama-q8_0.gguf',
+  'llama-q4_0.gguf',
+  'llama-f16.gguf',
+  'llama-q6_k.gguf',
+];
+/** Longer than a strip of the GEMM, not a multiple of anything. */
+export const IDS = Array.from({ length: 37 }, (_, i) => 3 + ((i * 29) % 200));
+
+/** The program's hash of a model's logits behind IDS. */
+export function programHash(name: string): string {
+  const file = modelFiles().get(name);
+  if (file === undefined) throw new Error(`make_models wrote no ${name}`);
+  const printed = sluice('logits', file, '--tokens', IDS.join(','), '--hash', '--json');
+  return (JSON.parse(printed) as { hash: string }).hash;
+}

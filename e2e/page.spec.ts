@@ -2,9 +2,7 @@
 import { BUNDLED, SLUICE, nativeBuilt, NO_NATIVE, sluice } from './models';
 import type { Page } from '@playwright/test';
 import { expect, test } from './fixtures';
-
-/** A text that goes on until the context is full; a short story may be done within a few frames. */
-const LONG = '#seed=90&temperature=2&length=4096';
+import { LONG, lengthsSeen, stopAtFirstWords, watchLengths } from './in-page';
 
 test('opens with what it is, a prompt, one button and the model ready', async ({
   app,
@@ -39,21 +37,10 @@ test('opens with what it is, a prompt, one button and the model ready', async ({
 
 test('text streams in, and the figures stand there afterwards', async ({ app, page }) => {
   await app.open(LONG);
-  // The lengths that the text has on its way.
-  await page.evaluate(() => {
-    const lengths: number[] = [];
-    const target = document.getElementById('written') as HTMLElement;
-    new MutationObserver(() => lengths.push(target.textContent.length)).observe(target, {
-      childList: true,
-      characterData: true,
-      subtree: true,
-    });
-    Object.assign(window, { lengths });
-  });
+  await page.evaluate(watchLengths);
   const text = await app.write();
   expect(text.length).toBeGreaterThan(100);
-  const lengths = await page.evaluate(() => (window as unknown as { lengths: number[] }).lengths);
-  const growing = [...new Set(lengths)];
+  const growing = await page.evaluate(lengthsSeen);
   expect(growing.length).toBeGreaterThan(1);
   expect(growing).toEqual([...growing].sort((a, b) => a - b));
   expect(growing.at(-1)).toBe(text.length);
@@ -67,15 +54,7 @@ test('text streams in, and the figures stand there afterwards', async ({ app, pa
 
 test('stops in the middle, and writes again', async ({ app, page }) => {
   await app.open(LONG);
-  await page.evaluate(() => {
-    const target = document.getElementById('written') as HTMLElement;
-    const observer = new MutationObserver(() => {
-      if (target.textContent === '') return;
-      observer.disconnect();
-      document.querySelector<HTMLButtonElement>('button.primary')?.click();
-    });
-    observer.observe(target, { childList: true, subtree: true });
-  });
+  await page.evaluate(stopAtFirstWords);
   const part = await app.write();
   await expect(page.locator('.state')).toContainText('Stopped');
   const whole = await app.write();

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { defineConfig } from '@playwright/test';
 import { UNTHROTTLED } from './bench/tabs.mjs';
+import { PATIENCE } from './browsers/driver';
+import { WAYS } from './browsers/ways';
 import type { Options } from './fixtures';
 
 const executablePath = [
@@ -9,9 +11,11 @@ const executablePath = [
   '/usr/bin/google-chrome',
 ].find((path) => existsSync(path));
 
+/** Steps of the ladder run side by side, and each empties its directory. */
+const CHROMIUM = { testIgnore: ['browsers.spec.ts'], outputDir: 'test-results/chromium' };
+
 export default defineConfig<Options>({
   testDir: '.',
-  outputDir: 'test-results',
   reporter: 'list',
   forbidOnly: process.env['CI'] !== undefined,
   fullyParallel: true,
@@ -35,8 +39,22 @@ export default defineConfig<Options>({
     screenshot: 'only-on-failure',
   },
   projects: [
-    { name: 'isolated', use: { isolation: true } },
+    { ...CHROMIUM, name: 'isolated', use: { isolation: true } },
     // Without the headers for cross-origin isolation there is no shared memory, and one thread.
-    { name: 'plain', use: { isolation: false }, testMatch: ['page.spec.ts', 'models.spec.ts'] },
+    {
+      ...CHROMIUM,
+      name: 'plain',
+      use: { isolation: false },
+      testMatch: ['page.spec.ts', 'models.spec.ts'],
+    },
+    ...Object.entries(WAYS).map(([name, { browser, isolation }]) => ({
+      name,
+      use: { isolation },
+      testMatch: 'browsers.spec.ts',
+      outputDir: `test-results/${browser}`,
+      workers: 1,
+      timeout: 120_000,
+      expect: { timeout: PATIENCE },
+    })),
   ],
 });

@@ -1,5 +1,6 @@
 // Installs what Sluice is built and tested with, after looking for what is there. Needs Node and nothing else.
-//   node scripts/setup.mjs [PART]...     npm native shells arm lint fuzz browser emscripten (all of these unless told) llama
+//   node scripts/setup.mjs [PART]...     npm native shells arm lint fuzz browser firefox webkit emscripten (all of these
+//                                        unless told) llama
 // Packages come from the machine's own Debian sources, by apt-get, as root. What can't be installed is named with
 // the command that would, and the exit status is 1.
 import fs from 'node:fs';
@@ -68,6 +69,12 @@ const PACKAGES = {
     ['chromium', program('chromium')],
     ['fonts-dejavu-core', file('/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf')],
   ],
+  firefox: [['firefox-esr', () => program('firefox-esr')() || program('firefox')()]],
+  // Its own small browser comes with it; a window needs a display.
+  webkit: [
+    ['webkit2gtk-driver', program('WebKitWebDriver')],
+    ['xvfb', program('Xvfb')],
+  ],
   emscripten: [
     ['debootstrap', program('debootstrap')],
     ['debian-archive-keyring', file(keyring)],
@@ -78,8 +85,11 @@ const PACKAGES = {
   ],
 };
 
+/** What all tests stand on. The browsers beside Chromium are installed by their own steps: without one the others run. */
+export const BASE = ['npm', 'native', 'shells', 'arm', 'lint', 'fuzz', 'browser', 'emscripten'];
+
 /** What is wanted when nothing is said: all but llama.cpp, which only records reference answers and compares speed. */
-const USUAL = ['npm', 'native', 'shells', 'arm', 'lint', 'fuzz', 'browser', 'emscripten'];
+const USUAL = [...BASE, 'firefox', 'webkit'];
 
 /** The Debian root's packages: for building, and those of the part llama. */
 const ROOT_PACKAGES = ['emscripten', 'cmake', 'make', 'ninja-build', 'nlohmann-json3-dev'];

@@ -9,12 +9,19 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fuzz_targets } from './fuzz.mjs';
 import { Failure, ROOT, files_under, interrupted, main, run } from './lib.mjs';
+import { BASE } from './setup.mjs';
 import { count_ctest, count_output } from './test-counts.mjs';
 import { describe_failure, name_failures } from './test-failures.mjs';
 
 const LOGS = path.join(ROOT, 'build/logs');
 const node = (script, ...args) => [process.execPath, `scripts/${script}`, ...args];
 const npm_test = (workspace) => ['npm', 'test', '-w', workspace];
+/** Projects of e2e/playwright.config.ts. */
+const browser_test = (...projects) => [
+  ...npm_test('e2e'),
+  '--',
+  ...projects.map((project) => `--project=${project}`),
+];
 /** How many steps run at a time: on two cores each keeps about one busy. */
 const LANES = 2;
 /** The test programs that start threads: ThreadSanitizer has nothing to find in others. */
@@ -90,7 +97,13 @@ function all_steps() {
           ]),
         ];
   return [
-    { name: 'setup', what: 'set-up', needs: [], quick: true, commands: [node('setup.mjs')] },
+    {
+      name: 'setup',
+      what: 'set-up',
+      needs: [],
+      quick: true,
+      commands: [node('setup.mjs', ...BASE)],
+    },
     {
       name: 'build-wasm',
       what: 'the four wasm flavours, built afresh',
@@ -143,7 +156,21 @@ function all_steps() {
       name: 'e2e',
       what: 'the page in Chromium',
       needs: ['web', 'build-release'],
-      commands: [npm_test('e2e')],
+      commands: [browser_test('isolated', 'plain')],
+      count: count_output,
+    },
+    {
+      name: 'firefox',
+      what: 'library and page in Firefox',
+      needs: ['web', 'build-release'],
+      commands: [node('setup.mjs', 'firefox'), browser_test('firefox', 'firefox-plain')],
+      count: count_output,
+    },
+    {
+      name: 'webkit',
+      what: 'library and page in WebKitGTK',
+      needs: ['web', 'build-release'],
+      commands: [node('setup.mjs', 'webkit'), browser_test('webkit', 'webkit-plain')],
       count: count_output,
     },
     node_step('wasm', 'wasm flavours under Node', 'tests/wasm', ['build-wasm', 'build-release']),

@@ -1,0 +1,371 @@
+// Firefox and WebKit: the program's bits in every flavour that runs there, the same words for servers that misbehave,
+// and what someone does first with the page. One list for both; browsers/ has the drivers.
+import fs from 'node:fs';
+import path from 'node:path';
+import type * as Library from '@sluice/engine';
+import type { Browser, Size, Tab } from './browsers/driver';
+import { Firefox } from './browsers/firefox';
+import { WAYS, type Way } from './browsers/ways';
+import { WebKit } from './browsers/webkit';
+import { FAULTS } from './faults';
+import { expect, test as base } from './fixtures';
+import {
+  LONG,
+  forgetEnd,
+  lengthsSeen,
+  look,
+  stopAtFirstWords,
+  watchLengths,
+  type Seen,
+} from './in-page';
+import { hashes, importLibrary, type LibraryWindow } from './library';
+import { BUNDLED, IDS, KERNEL_MODELS, OTHER, modelFiles, programHash, sluice } from './models';
+import { ROOT, type Fault } from './servers';
+
+declare const window: LibraryWindow;
+
+const PHONE: Size = { width: 360, height: 740 };
+const LAPTOP: Size = { width: 1366, height: 768 };
+const SCREENSHOTS = path.join(ROOT, 'build/screenshots');
+
+interface Fixtures {
+  /** Opens an address of the site in a tab that is closed after the test. */
+  open: (address: string, size?: Size) => Promise<Tab>;
+  /** A page with nothing but the library. */
+  tab: Tab;
+}
+
+const test = base.extend<Fixtures, { way: Way; driven: Browser }>({
+  way: [
+    async ({}, use, { project }) => {
+      const way = WAYS[project.name];
+      if (way === undefined) throw new Error(`no such way: ${project.name}`);
+      await use(way);
+    },
+    { scope: 'worker' },
+  ],
+
+  driven: [
+    async ({ way }, use, { project, workerIndex }) => {
+      const driven =
+        way.browser === 'firefox'
+          ? await Firefox.launch(path.join(project.outputDir, `profile-${workerIndex}`))
+          : await WebKit.launch(way.sharedMemory === true);
+      await use(driven);
+      await driven.close();
+    },
+    { scope: 'worker', timeout: 120_000 },
+  ],
+
+  open: async ({ driven, site, allowed }, use, info) => {
+    const tabs: Tab[] = [];
+    await use(async (address, size = LAPTOP) => {
+      const tab = await driven.open(site.url + address, size);
+      tabs.push(tab);
+      return tab;
+    });
+    const messages = tabs.flatMap((tab) => tab.messages ?? []);
+    if (info.status !== info.expectedStatus) {
+      for (const [i, tab] of tabs.entries()) {
+        await tab.screenshot().then(
+          (png) => fs.promises.writeFile(info.outputPath(`tab-${i}.png`), png),
+          (error) => console.log(`no screenshot: ${error}`),
+        );
+      }
+    }
+    for (const tab of tabs) await tab.close();
+    const unexpected = messages.filter((text) => !allowed.some((pattern) => pattern.test(text)));
+    expect(unexpected, 'the console').toEqual([]);
+  },
+
+  tab: async ({ open }, use) => {
+    const tab = await open('harness/');
+    await tab.evaluate(importLibrary, undefined);
+    await use(tab);
+  },
+});
+
+/** Waits until the page looks so. */
+async function becomes(tab: Tab, expected: Record<string, unknown>): Promise<Seen> {
+  let seen: Seen | undefined;
+  await expect
+    .poll(async () => (seen = await tab.evaluate(look, undefined)), { intervals: [50] })
+    .toMatchObject(expected);
+  if (seen === undefined) throw new Error('nothing was seen');
+  return seen;
+}
+
+/** Waits until a model is loaded and nothing runs. */
+function ready(tab: Tab, model = 'Sluice Stories'): Promise<Seen> {
+  return becomes(tab, { model, loading: false, button: 'Write' });
+}
+
+/** Presses Write and waits for the text's end. */
+async function write(tab: Tab): Promise<Seen> {
+  await tab.evaluate(forgetEnd, undefined);
+  await tab.press('button.primary');
+  await becomes(tab, { button: 'Write', written: true });
+  // The button may be ahead of the last words.
+  return tab.evaluate(look, undefined);
+}
+
+test('the best flavour is taken, and what the browser lacks is named', async ({
+  tab,
+  way,
+  models,
+}) => {
+  const found = await tab.evaluate(
+    async ({ url, refused }) => {
+      const { Engine } = window.library;
+      const engine = await Engine.load(url);
+      await engine.ready;
+      const { flavour, threads } = engine.stats;
+      await engine.close();
+      const errors: [string, string, string][] = [];
+      for (const flavour of refused) {
+        await Engine.load(url, { flavour }).then(
+          (engine) => engine.close(),
+          (e: Library.SluiceError) => errors.push([flavour, e.code, e.message]),
+        );
+      }
+      return { flavour, threads, errors };
+    },
+    {
+      url: models.good('stories.gguf'),
+      refused: Object.keys(way.refused) as Library.Flavour[],
+    },
+  );
+  expect(found.flavour).toBe(way.runs[0]);
+  if (!found.flavour.endsWith('-mt')) expect(found.threads).toBe(1);
+  expect(found.errors).toHaveLength(4 - way.runs.length);
+  for (const [flavour, code, message] of found.errors) {
+    expect(code, flavour).toBe('unsupported_browser');
+    expect(message, flavour).toMatch(way.refused[flavour as Library.Flavour] ?? /^$/);
+  }
+});
+
+for (const name of KERNEL_MODELS) {
+  test(`${name}: flavours, thread counts and batches give the program's bits`, async ({
+    tab,
+    way,
+    models,
+  }) => {
+    const hash = programHash(name);
+    const results = await tab.evaluate(hashes, {
+      url: models.good(name),
+      flavours: way.runs,
+      ids: IDS,
+    });
+    const threaded = way.runs.filter((flavour) => flavour.endsWith('-mt')).length;
+    expect(results).toHaveLength(2 * (way.runs.length + 2 * threaded));
+    for (const { how, hash: found } of results) expect(found, how).toBe(hash);
+  });
+}
+
+test('a text is the program’s, and one that is stopped leaves the engine usable', async ({
+  tab,
+  models,
+}) => {
+  const program = sluice(
+    ...['run', BUNDLED, '-p', 'Once upon a time', '-n', '60', '--seed', '12345'],
+    ...['--temp', '0.7', '--top-p', '0.9', '--top-k', '30'],
+  );
+  const found = await tab.evaluate(async (url) => {
+    const engine = await window.library.Engine.load(url);
+    await engine.ready;
+    const write = async (options: Library.GenerateOptions): Promise<string> => {
+      let text = '';
+      for await (const token of engine.generate('Once upon a time', options)) text += token.text;
+      return text;
+    };
+    const options = { maxTokens: 60, seed: 12345, temperature: 0.7, topP: 0.9, topK: 30 };
+    const whole = await write(options);
+    const controller = new AbortController();
+    const aborted: string[] = [];
+    try {
+      for await (const token of engine.generate('Once', {
+        ignoreEos: true,
+        signal: controller.signal,
+      })) {
+        aborted.push(token.text);
+        controller.abort();
+      }
+    } catch (e) {
+      aborted.push(`${(e as Library.SluiceError).name}: ${(e as Library.SluiceError).code}`);
+    }
+    // Given up by the reader of the text, too
+    for await (const _ of engine.generate('Once', { ignoreEos: true })) break;
+    const again = await write(options);
+    const word = whole.split(' ')[20] ?? '';
+    const cut = await write({ ...options, stop: [` ${word}`] });
+    const { finish } = engine.stats;
+    await engine.close();
+    return { whole, aborted, again, cut, word, finish };
+  }, models.good('stories.gguf'));
+  expect(found.whole).toBe(program);
+  expect(found.aborted.at(-1)).toBe('AbortError: aborted');
+  expect(found.again).toBe(program);
+  expect(found.finish).toBe('stop');
+  expect(found.cut).toBe(program.slice(0, program.indexOf(` ${found.word}`)));
+});
+
+test('a model by address, by file, as a Blob and from memory gives the same bits', async ({
+  tab,
+  site,
+  models,
+}) => {
+  const name = 'llama-q4_0.gguf';
+  await tab.evaluate(() => {
+    const input = document.createElement('input');
+    input.type = 'file';
+    document.body.append(input);
+  }, undefined);
+  await tab.chooseFile('input[type=file]', modelFiles().get(name) ?? '');
+  const found = await tab.evaluate(
+    async ({ url, own, ids }) => {
+      const hashOf = async (source: Library.ModelSource): Promise<string> => {
+        const engine = await window.library.Engine.load(source);
+        await engine.ready;
+        const { hash } = await engine.logits(ids);
+        await engine.close();
+        return hash;
+      };
+      const file = document.querySelector('input')?.files?.[0];
+      if (file === undefined) throw new Error('no file was chosen');
+      const bytes = await file.arrayBuffer();
+      const probed = await window.library.Engine.probe(file);
+      return {
+        hashes: [
+          await hashOf(url),
+          await hashOf(file),
+          await hashOf(new Blob([bytes])),
+          await hashOf(bytes),
+        ],
+        name: file.name,
+        probed: probed.architecture,
+        own: await hashOf(own).then(
+          () => 'a model',
+          () => 'no model',
+        ),
+      };
+    },
+    { url: models.good(name), own: `${site.url}harness/`, ids: IDS },
+  );
+  expect(found).toEqual({
+    hashes: Array(4).fill(programHash(name)),
+    name,
+    probed: 'llama',
+    own: 'no model',
+  });
+});
+
+test('each server fault has its error, and the next load is good', async ({
+  tab,
+  models,
+  allowed,
+}) => {
+  allowed.push(/Cross-Origin Request Blocked/);
+  const faults = Object.keys(FAULTS) as Fault[];
+  const found = await tab.evaluate(
+    async ({ addresses, good }) => {
+      const errors: [string, string][] = [];
+      for (const url of addresses) {
+        const stallTimeout = url.includes('/stalled/') ? 500 : 30_000;
+        try {
+          const engine = await window.library.Engine.load(url, { stallTimeout });
+          await engine.ready;
+          await engine.close();
+          errors.push(['no error', '']);
+        } catch (e) {
+          errors.push([(e as Library.SluiceError).code, (e as Library.SluiceError).message]);
+        }
+      }
+      const engine = await window.library.Engine.load(good);
+      await engine.ready;
+      const { architecture } = engine.info;
+      await engine.close();
+      return { errors, architecture };
+    },
+    { addresses: faults.map((fault) => models.bad(fault)), good: models.good('stories.gguf') },
+  );
+  for (const [i, fault] of faults.entries()) {
+    const [code, message] = found.errors[i] ?? [];
+    expect.soft(code, `${fault}: ${message}`).toBe(FAULTS[fault].code);
+    expect.soft(message, fault).toMatch(FAULTS[fault].message);
+  }
+  expect(found.architecture).toBe('llama');
+});
+
+for (const [where, size] of Object.entries({ phone: PHONE, laptop: LAPTOP })) {
+  test(`the page on a ${where}: the model is ready, text streams in, figures stand there`, async ({
+    open,
+    way,
+  }, { project }) => {
+    const tab = await open(LONG, size);
+    const before = await ready(tab);
+    expect(before.values).toMatchObject({
+      Architecture: 'llama',
+      From: 'this page',
+      Flavour: way.runs[0],
+      'First token': '–',
+    });
+    expect(before.problem).toBeNull();
+    await tab.evaluate(watchLengths, undefined);
+    const { text, values, state, overflow } = await write(tab);
+    expect(text.length).toBeGreaterThan(100);
+    const growing = await tab.evaluate(lengthsSeen, undefined);
+    expect(growing.length).toBeGreaterThan(1);
+    expect(growing).toEqual([...growing].sort((a, b) => a - b));
+    expect(growing.at(-1)).toBe(text.length);
+    expect(values['First token']).toMatch(/^[\d.,]+ m?s$/);
+    expect(values['Prompt']).toMatch(/^[\d.,]+ tokens\/s$/);
+    expect(values['Writing']).toMatch(/^[\d.,]+ tokens\/s$/);
+    expect(values['In memory']).toMatch(/^[\d.]+ MB$/);
+    expect(state).toMatch(/\d+ tokens, seed 90/);
+    expect(overflow).toBe(0);
+    await tab.evaluate(() => scrollTo(0, 0), undefined);
+    const png = Buffer.from(await tab.screenshot());
+    fs.mkdirSync(SCREENSHOTS, { recursive: true });
+    fs.writeFileSync(path.join(SCREENSHOTS, `${project.name}-${where}.png`), png);
+    // As the PNG's header has them
+    const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
+    expect({ width, height }).toEqual(size);
+  });
+}
+
+test('the page stops in the middle, and writes again', async ({ open }) => {
+  const tab = await open(LONG);
+  await ready(tab);
+  await tab.evaluate(stopAtFirstWords, undefined);
+  const part = await write(tab);
+  expect(part.state).toContain('Stopped');
+  const whole = await write(tab);
+  expect(whole.text.length).toBeGreaterThan(part.text.length);
+  expect(whole.text.startsWith(part.text)).toBe(true);
+});
+
+test('the page opens a file and an address; a fault is told of, and the model stays', async ({
+  open,
+  models,
+}) => {
+  const tab = await open('#length=20&seed=7');
+  await ready(tab);
+  await tab.chooseFile('input[type=file]', modelFiles().get(OTHER) ?? '');
+  const file = await becomes(tab, { values: { Architecture: 'qwen2' }, loading: false });
+  expect(file.values['From']).toBe(`${OTHER}, this device`);
+  expect((await write(tab)).text).not.toBe('');
+
+  const { host } = new URL(models.url);
+  await tab.fill('#address', models.good('stories.gguf'));
+  await tab.press('.by-address button');
+  await becomes(tab, { values: { From: host }, loading: false });
+  const { text } = await write(tab);
+  expect(text).not.toBe('');
+
+  await tab.fill('#address', models.bad('short'));
+  await tab.press('.by-address button');
+  const { problem } = await becomes(tab, { problem: { code: FAULTS.short.code }, loading: false });
+  expect(problem?.text).toMatch(FAULTS.short.message);
+  await ready(tab);
+  expect((await write(tab)).text).toBe(text);
+});

@@ -1,0 +1,117 @@
+// Firefox, by WebDriver BiDi.
+import puppeteer, { type Browser as Handle, type Page } from 'puppeteer-core';
+import { which } from '../../scripts/lib.mjs';
+import { Group, PATIENCE, inTime, type Browser, type Size, type Tab } from './driver';
+
+/** What puppeteer's browser has besides its types: any command of WebDriver BiDi. */
+interface Commands {
+  connection: { send<R>(method: string, params: object): Promise<{ result: R }> };
+}
+
+/**
+ * Firefox (153) listens for workers while it is driven. With any such listener a worker that makes a worker waits for it
+ * to be listed, on a condition that wakes one thread where two wait: on a busy machine every thirtieth engine with threads
+ * never came to be. In people's Firefox nobody listens, unless the developer tools are open; so here nobody does, either.
+ */
+async function leaveWorkersAlone(handle: Handle): Promise<void> {
+  const { connection } = handle as unknown as Commands;
+  const { result } = await connection.send<{ contexts: { context: string }[] }>(
+    'browsingContext.getTree',
+    { 'moz:scope': 'chrome' },
+  );
+  const listener =
+    'chrome://remote/content/shared/js-process-actors/WebDriverWorkerListenerActor.sys.mjs';
+  const ended = await connection.send<{ type: string }>('script.evaluate', {
+    expression: `ChromeUtils.importESModule('${listener}').unregisterWebDriverWorkerListenerActor()`,
+    target: { context: result.contexts[0]?.context },
+    awaitPromise: false,
+  });
+  if (ended.result.type !== 'success')
+    throw new Error(`Firefox can't be kept from listening: ${JSON.stringify(ended.result)}`);
+}
+
+export class Firefox implements Browser {
+  readonly #handle: Handle;
+  readonly #group: Group;
+
+  private constructor(
+    handle: Handle,
+    group: Group,
+    readonly name: string,
+  ) {
+    this.#handle = handle;
+    this.#group = group;
+  }
+
+  /** `profile`: a directory that doesn't matter. */
+  static async launch(profile: string): Promise<Firefox> {
+    const executablePath = which('firefox-esr') ?? which('firefox');
+    if (executablePath === null)
+      throw new Error('Firefox is not there: node scripts/setup.mjs firefox installs it');
+    const handle = await puppeteer.launch({
+      browser: 'firefox',
+      executablePath,
+      userDataDir: profile,
+      args: ['--remote-allow-system-access'],
+      headless: true,
+      timeout: PATIENCE,
+      protocolTimeout: PATIENCE,
+    });
+    const pid = handle.process()?.pid;
+    if (pid === undefined) throw new Error('Firefox ended at once');
+    const firefox = new Firefox(handle, new Group(pid), await handle.version());
+    await leaveWorkersAlone(handle);
+    return firefox;
+  }
+
+  async open(url: string, size: Size): Promise<Tab> {
+    const page = await this.#handle.newPage();
+    const tab = new FirefoxTab(page);
+    await page.setViewport(size);
+    await page.goto(url, { timeout: PATIENCE });
+    return tab;
+  }
+
+  async close(): Promise<void> {
+    // Asked first: it removes what it keeps of itself elsewhere.
+    await inTime('closing Firefox', this.#handle.close(), 5000).catch(() => {});
+    await this.#group.kill();
+  }
+}
+
+class FirefoxTab implements Tab {
+  readonly messages: string[] = [];
+  readonly #page: Page;
+
+  constructor(page: Page) {
+    this.#page = page;
+    page.on('console', (message) => this.messages.push(`${message.type()}: ${message.text()}`));
+    page.on('pageerror', (error) => this.messages.push(`uncaught: ${String(error)}`));
+  }
+
+  async evaluate<A, R>(body: (argument: A) => R | Promise<R>, argument: A): Promise<R> {
+    return (await this.#page.evaluate(body as (argument: unknown) => unknown, argument)) as R;
+  }
+
+  async press(selector: string): Promise<void> {
+    await this.#page.locator(selector).setTimeout(PATIENCE).click();
+  }
+
+  async fill(selector: string, text: string): Promise<void> {
+    await this.#page.locator(selector).setTimeout(PATIENCE).fill(text);
+  }
+
+  async chooseFile(selector: string, file: string): Promise<void> {
+    const input = await this.#page.$<'input'>(selector as 'input');
+    if (input === null) throw new Error(`there is no ${selector}`);
+    await input.uploadFile(file);
+  }
+
+  screenshot(): Promise<Uint8Array> {
+    return this.#page.screenshot();
+  }
+
+  close(): Promise<void> {
+    return inTime('closing a tab', this.#page.close());
+  }
+}

@@ -1,0 +1,197 @@
+// WebKitGTK's own small browser, by the WebDriver that comes with it, on a display that nobody sees.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import net from 'node:net';
+import type { Readable } from 'node:stream';
+import { which } from '../../scripts/lib.mjs';
+import { Group, PATIENCE, inTime, type Browser, type Size, type Tab } from './driver';
+
+/** Starts a program in a process group of its own; gives what it has to be asked for by, and the group. */
+function start(
+  name: string,
+  args: string[],
+  env: NodeJS.ProcessEnv = {},
+): { child: ChildProcess; group: Group } {
+  const program = which(name);
+  if (program === null)
+    throw new Error(`${name} is not there: node scripts/setup.mjs webkit installs it`);
+  const child = spawn(program, args, {
+    detached: true,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+  });
+  if (child.pid === undefined) throw new Error(`${program} can't be started`);
+  return { child, group: new Group(child.pid) };
+}
+
+/** A port of this machine that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as net.AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** WebDriver's commands (https://www.w3.org/TR/webdriver2/), as they go over HTTP. */
+class Session {
+  constructor(readonly url: string) {}
+
+  async send<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<T> {
+    const answer = await fetch(`${this.url}${path}`, {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(PATIENCE),
+    });
+    const { value } = (await answer.json()) as { value: T & { error?: string; message?: string } };
+    if (!answer.ok) throw new Error(`${method} ${path}: ${value.error}: ${value.message}`);
+    return value;
+  }
+}
+
+export class WebKit implements Browser {
+  readonly #groups: Group[];
+  readonly #session: Session;
+
+  private constructor(
+    groups: Group[],
+    session: Session,
+    readonly name: string,
+  ) {
+    this.#groups = groups;
+    this.#session = session;
+  }
+
+  /** `sharedMemory`: with SharedArrayBuffer in isolated pages, which this browser leaves out unless told. */
+  static async launch(sharedMemory: boolean): Promise<WebKit> {
+    const groups: Group[] = [];
+    try {
+      const display = await startDisplay(groups);
+      const port = await freePort();
+      const { group } = start('WebKitWebDriver', [`--port=${port}`], {
+        DISPLAY: display,
+        WAYLAND_DISPLAY: undefined,
+        GDK_BACKEND: 'x11',
+        // Its sandbox doesn't work for root, which is who runs in a container.
+        ...(process.getuid?.() === 0 ? { WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1' } : {}),
+        JSC_useSharedArrayBuffer: sharedMemory ? '1' : undefined,
+      });
+      groups.push(group);
+      return await WebKit.#begin(groups, `http://127.0.0.1:${port}`);
+    } catch (error) {
+      await Promise.all(groups.map((group) => group.kill()));
+      throw error;
+    }
+  }
+
+  static async #begin(groups: Group[], url: string): Promise<WebKit> {
+    await answering(url);
+    const args = ['--automation', '--javascript-can-open-windows-automatically=true'];
+    // The driver starts the browser of its own package.
+    const capabilities = { alwaysMatch: { 'webkitgtk:browserOptions': { args } } };
+    const { sessionId, capabilities: got } = await new Session(url).send<{
+      sessionId: string;
+      capabilities: { browserVersion: string };
+    }>('POST', '/session', { capabilities });
+    const session = new Session(`${url}/session/${sessionId}`);
+    await session.send('POST', '/timeouts', { script: PATIENCE, pageLoad: PATIENCE });
+    return new WebKit(groups, session, `WebKitGTK/${got.browserVersion}`);
+  }
+
+  /**
+   * A window without bars, which can be as narrow as a phone. The driver's commands go to one window: the one that was
+   * opened last.
+   */
+  async open(url: string, { width, height }: Size): Promise<Tab> {
+    const session = this.#session;
+    const handles = (): Promise<string[]> => session.send('GET', '/window/handles');
+    const before = await handles();
+    await session.send('POST', '/window', { handle: before[0] });
+    const features = `popup,width=${width},height=${height}`;
+    const script = `window.open('about:blank', '', '${features}')`;
+    await session.send('POST', '/execute/sync', { script, args: [] });
+    const opened = (await handles()).find((one) => !before.includes(one));
+    if (opened === undefined) throw new Error('WebKit opened no window');
+    await session.send('POST', '/window', { handle: opened });
+    await session.send('POST', '/url', { url });
+    return new WebKitTab(session);
+  }
+
+  async close(): Promise<void> {
+    await inTime('closing WebKit', this.#session.send('DELETE', ''), 5000).catch(() => {});
+    await Promise.all(this.#groups.map((group) => group.kill()));
+  }
+}
+
+/** Gives the display's name. */
+async function startDisplay(groups: Group[]): Promise<string> {
+  const args = ['-displayfd', '3', '-screen', '0', '1920x1200x24', '-nolisten', 'tcp'];
+  const { child, group } = start('Xvfb', args);
+  groups.push(group);
+  const [number] = (await inTime('starting Xvfb', once(child.stdio[3] as Readable, 'data'))) as [
+    Buffer,
+  ];
+  return `:${number.toString().trim()}`;
+}
+
+/** Resolves when the driver takes commands. */
+async function answering(url: string): Promise<void> {
+  const signal = AbortSignal.timeout(PATIENCE);
+  while (!signal.aborted) {
+    const answer = await fetch(`${url}/status`, { signal }).catch(() => null);
+    if (answer?.ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`WebKitWebDriver doesn't answer at ${url}`);
+}
+
+class WebKitTab implements Tab {
+  /** WebDriver has no command for what the console says. */
+  readonly messages = null;
+
+  constructor(readonly session: Session) {}
+
+  async evaluate<A, R>(body: (argument: A) => R | Promise<R>, argument: A): Promise<R> {
+    const script = `const done = arguments[1];
+      (async () => (${body})(arguments[0]))().then(
+        (value) => done({ value }), (error) => done({ error: String(error) }));`;
+    const { value, error } = await this.session.send<{ value: R; error?: string }>(
+      'POST',
+      '/execute/async',
+      { script, args: [argument] },
+    );
+    if (error !== undefined) throw new Error(error);
+    return value;
+  }
+
+  async #element(selector: string): Promise<string> {
+    const found = await this.session.send<Record<string, string>>('POST', '/element', {
+      using: 'css selector',
+      value: selector,
+    });
+    return `/element/${Object.values(found)[0]}`;
+  }
+
+  async press(selector: string): Promise<void> {
+    await this.session.send('POST', `${await this.#element(selector)}/click`, {});
+  }
+
+  async fill(selector: string, text: string): Promise<void> {
+    const element = await this.#element(selector);
+    await this.session.send('POST', `${element}/clear`, {});
+    await this.session.send('POST', `${element}/value`, { text });
+  }
+
+  async chooseFile(selector: string, file: string): Promise<void> {
+    await this.session.send('POST', `${await this.#element(selector)}/value`, { text: file });
+  }
+
+  async screenshot(): Promise<Uint8Array> {
+    return Buffer.from(await this.session.send<string>('GET', '/screenshot'), 'base64');
+  }
+
+  async close(): Promise<void> {
+    await this.session.send('DELETE', '/window');
+  }
+}

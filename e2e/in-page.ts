@@ -1,0 +1,80 @@
+// Functions that tests run in the built page, in every browser: each stands on its own.
+
+/** A text that goes on until the context is full; a short story may be done within a few frames. */
+export const LONG = '#seed=90&temperature=2&length=4096';
+
+declare const window: { lengths?: number[] } & typeof globalThis;
+
+/** Notes the lengths that the text has on its way, in `window.lengths`. */
+export function watchLengths(): void {
+  const lengths: number[] = [];
+  const target = document.getElementById('written') as HTMLElement;
+  new MutationObserver(() => lengths.push(target.textContent.length)).observe(target, {
+    childList: true,
+    characterData: true,
+    subtree: true,
+  });
+  window.lengths = lengths;
+}
+
+/** The lengths that came, each once. */
+export function lengthsSeen(): number[] {
+  return [...new Set(window.lengths)];
+}
+
+/** Presses the button when the first words of a text stand there: a whole text may take less time than one from here. */
+export function stopAtFirstWords(): void {
+  const target = document.getElementById('written') as HTMLElement;
+  const observer = new MutationObserver(() => {
+    if (target.textContent === '') return;
+    observer.disconnect();
+    document.querySelector<HTMLButtonElement>('button.primary')?.click();
+  });
+  observer.observe(target, { childList: true, subtree: true });
+}
+
+/** What a reader sees of the page. */
+export interface Seen {
+  model: string;
+  loading: boolean;
+  button: string;
+  /** Whether a text has come to its end since `forgetEnd`. */
+  written: boolean;
+  text: string;
+  state: string;
+  /** The figures and the model's facts by their names. */
+  values: Record<string, string>;
+  problem: { code: string; text: string } | null;
+  /** How many pixels of the page lie beside the window. */
+  overflow: number;
+}
+
+/** The end of an earlier text is shown by a button that goes when the next one begins. */
+export function forgetEnd(): void {
+  document.querySelector('.text-head button')?.setAttribute('data-old', '');
+}
+
+export async function look(): Promise<Seen> {
+  // Words are shown with the next frame.
+  await new Promise((shown) => requestAnimationFrame(shown));
+  const text = (selector: string): string => document.querySelector(selector)?.textContent ?? '';
+  const values = [...document.querySelectorAll('dt')].map((name) => [
+    name.textContent,
+    name.parentElement?.querySelector('dd')?.textContent ?? '',
+  ]);
+  const problem = document.querySelector<HTMLElement>('.notice.wrong');
+  return {
+    model: text('.model-name'),
+    loading: document.querySelector('.loading') !== null,
+    button: text('button.primary'),
+    written: document.querySelector('.text-head button:not([data-old])') !== null,
+    text: text('#written'),
+    state: text('.state'),
+    values: Object.fromEntries(values) as Record<string, string>,
+    problem:
+      problem === null
+        ? null
+        : { code: problem.dataset['code'] ?? '', text: problem.textContent.trim() },
+    overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  };
+}
