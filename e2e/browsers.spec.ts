@@ -119,7 +119,7 @@ test('the best flavour is taken, and what the browser lacks is named', async ({
       const { Engine } = window.library;
       const engine = await Engine.load(url);
       await engine.ready;
-      const { flavour, threads } = engine.stats;
+      const { flavour, threads, notes } = engine.stats;
       await engine.close();
       const errors: [string, string, string][] = [];
       for (const flavour of refused) {
@@ -128,7 +128,7 @@ test('the best flavour is taken, and what the browser lacks is named', async ({
           (e: Library.SluiceError) => errors.push([flavour, e.code, e.message]),
         );
       }
-      return { flavour, threads, errors };
+      return { flavour, threads, notes, errors };
     },
     {
       url: models.good('stories.gguf'),
@@ -136,7 +136,10 @@ test('the best flavour is taken, and what the browser lacks is named', async ({
     },
   );
   expect(found.flavour).toBe(way.runs[0]);
-  if (!found.flavour.endsWith('-mt')) expect(found.threads).toBe(1);
+  if (!found.flavour.endsWith('-mt')) {
+    expect(found.threads).toBe(1);
+    expect(found.notes.join('\n')).toMatch(way.refused['simd-mt'] ?? /^$/);
+  }
   expect(found.errors).toHaveLength(4 - way.runs.length);
   for (const [flavour, code, message] of found.errors) {
     expect(code, flavour).toBe('unsupported_browser');

@@ -14,7 +14,7 @@ export interface Way {
 }
 
 const NO_RELAXED = /relaxed SIMD/;
-const NOT_ISOLATED = /COOP and COEP/;
+const NOT_ISOLATED = /not cross-origin isolated/;
 const NO_SHARED_MEMORY = /no SharedArrayBuffer/;
 
 /** By the name of the project in playwright.config.ts. */
