@@ -26,7 +26,7 @@ import { setup } from './setup.mjs';
 export const FLAVOURS = read_json(path.join(ROOT, 'wasm/flavours.json'));
 /** The kernels' checks as modules, for tests/wasm and e2e. */
 const CHECKS = ['parity', 'sanitized'].flatMap((kind) =>
-  ['simd', 'relaxed'].map((flavour) => `sluice-${kind}-${flavour}`),
+  FLAVOURS.filter((name) => !name.endsWith('-mt')).map((name) => `sluice-${kind}-${name}`),
 );
 const FILES = FLAVOURS.flatMap((name) => [`sluice-${name}.js`, `sluice-${name}.wasm`]);
 
