@@ -423,8 +423,8 @@ void gpt2(Cases cases) {
   FamilyCases family(cases, "gpt2-odd-f32");
   const float nan = std::nanf("");
   family.without("attention.layer_norm_epsilon");
-  family.f32("eps_nan", "attention.layer_norm_epsilon", nan, " is no finite number");
-  family.f32("eps_1", "attention.layer_norm_epsilon", 1, " is 1; a small number");
+  family.f32("eps_nan", "attention.layer_norm_epsilon", nan, " is not a finite number");
+  family.f32("eps_1", "attention.layer_norm_epsilon", 1, " is 1; expected 0 to below 1");
   for (const char* name : {"position_embd.weight", "output_norm.bias", "blk.1.attn_norm.bias",
                            "blk.0.attn_qkv.bias", "blk.1.ffn_down.bias"}) {
     family.without_tensor(name);
@@ -450,9 +450,9 @@ void gemma3(Cases cases) {
   const float nan = std::nanf("");
   family.without("attention.sliding_window");
   family.without("attention.layer_norm_rms_epsilon");
-  family.f32("base_nan", "rope.freq_base_swa", nan, " is no finite number");
+  family.f32("base_nan", "rope.freq_base_swa", nan, " is not a finite number");
   family.f32("base_0", "rope.freq_base_swa", 0, " is 0; a number above 0");
-  family.f32("cap_nan", "final_logit_softcapping", nan, " is no finite number");
+  family.f32("cap_nan", "final_logit_softcapping", nan, " is not a finite number");
   for (const auto& [window, says] : {std::pair{0u, "is 0; expected 1"}, {1u << 31, "is 21474"}}) {
     family.add(concat("window_", window), concat("attention.sliding_window ", says),
                [&](GgufBuilder& f) { f.kv_u32("gemma3.attention.sliding_window", window); });

@@ -47,18 +47,18 @@ uint64_t ConfigReader::count(std::string_view name) {
 double ConfigReader::number(std::string_view name, double fallback) {
   const double value = kept(gguf_.get_f64(key(name))).value_or(fallback);
   if (std::isfinite(value)) return value;
-  refuse(name, " is no finite number; the file is damaged");
+  refuse(name, " is not a finite number; the file is damaged");
   return 1;
 }
 
 float ConfigReader::epsilon(std::string_view name) {
   if (find(name) == nullptr) {
-    refuse(name, " is missing; a small number from 0 on is expected");
+    refuse(name, " is missing; expected 0 to below 1");
     return 1;
   }
   const double value = number(name, 1.0);
   if (!(value >= 0 && value < 1)) {
-    refuse(name, concat(" is ", value, "; a small number from 0 on is expected"));
+    refuse(name, concat(" is ", value, "; expected 0 to below 1"));
   }
   return static_cast<float>(value);
 }
@@ -75,7 +75,7 @@ std::vector<int64_t> ConfigReader::per_layer(std::string_view name, int64_t n_la
   } else {
     for (size_t i = 0; i < all.size(); ++i) {
       const auto entry = value->as_u64(i);
-      if (!entry.has_value()) refuse(name, " is no array of integers");
+      if (!entry.has_value()) refuse(name, " is not an array of integers");
       all[i] = checked(name, entry.value_or(1), max);
     }
   }

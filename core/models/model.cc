@@ -79,7 +79,7 @@ std::vector<int> Binder::logits() {
     if (model_.n_head_parts() == 1) return {used(Phase::head, model_.token_table())};
     keep(fail(
         Code::invalid_argument,
-        "the head can't come in parts where it is the embedding and that is held whole; ask for "
+        "the head can't come in parts: it is the embedding's table, which is held whole; ask for "
         "embedding_rows, too, or for one part"));
     return {};
   }

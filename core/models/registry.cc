@@ -25,7 +25,7 @@ Result<std::unique_ptr<Model>> make_model(const Gguf& gguf, const Cut& cut) {
   SLUICE_ASSIGN(const auto architecture, gguf.get_string("general.architecture"));
   if (!architecture.has_value()) {
     return fail(Code::bad_file,
-                "the header has no general.architecture; this is no language model's file");
+                "the header has no general.architecture; the file is not a language model");
   }
   std::string known;
   for (const Family& family : kFamilies) {

@@ -12,7 +12,8 @@ constexpr int64_t kMaxHeadDim = 1024;
 Result<int64_t> read_head_dim(ConfigReader& reader, int64_t n_embd, int64_t n_heads) {
   const bool given = reader.find("attention.key_length") != nullptr;
   if (!given && n_embd % n_heads != 0) {
-    return fail(Code::bad_file, "the width ", n_embd, " is no multiple of the ", n_heads, " heads");
+    return fail(Code::bad_file, "the width ", n_embd, " is not a multiple of the ", n_heads,
+                " heads");
   }
   const int64_t head_dim = reader.integer("attention.key_length", n_embd / n_heads, kMaxHeadDim);
   const int64_t value_dim = reader.integer("attention.value_length", head_dim, kMaxHeadDim);
