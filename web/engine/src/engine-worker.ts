@@ -5,4 +5,6 @@ import type { ToEngine } from './protocol.js';
 
 const host = new EngineHost((message) => globalThis.postMessage(message), openModule);
 
+// Firefox brings no compiled code to a worker whose policy forbids to compile; nothing else can fail so.
+globalThis.addEventListener('messageerror', () => host.handle({ type: 'code', code: null }));
 globalThis.addEventListener('message', ({ data }: MessageEvent<ToEngine>) => host.handle(data));

@@ -66,13 +66,21 @@ function watchThreads(refusals: Refusals, failed: (error: unknown) => void): voi
         event.stopImmediatePropagation();
         event.preventDefault();
         const told = event.message || 'its script could not be loaded or run';
-        void whyNotLoaded(address, true, refusals).then((fault) =>
+        void whyNotLoaded(address, 'worker', refusals).then((fault) =>
           failed(fault ?? new Error(`a thread did not start: ${told}`)),
         );
       },
       { signal },
     );
   });
+}
+
+/** In WebKit the browser's own throws where a policy forbids it. */
+async function instantiate(
+  code: WebAssembly.Module,
+  imports: WebAssembly.Imports,
+): Promise<WebAssembly.Instance> {
+  return WebAssembly.instantiate(code, imports);
 }
 
 /**
@@ -89,7 +97,7 @@ export async function openModule(
     early.then((compiled) => compiled ?? compileFile(files.wasm, refusals)),
     (import(/* @vite-ignore */ files.glue) as Promise<{ default: typeof createModule }>).catch(
       async (cause: unknown) => {
-        throw (await whyNotLoaded(files.glue, false, refusals)) ?? cause;
+        throw (await whyNotLoaded(files.glue, 'module', refusals)) ?? cause;
       },
     ),
   ]);
@@ -107,7 +115,7 @@ export async function openModule(
       print: () => {},
       printErr: () => {},
       instantiateWasm: (imports, done) => {
-        WebAssembly.instantiate(code, imports).then(
+        instantiate(code, imports).then(
           (instance) => done(instance, code),
           (error: unknown) => reject(unlessForbidden(error)),
         );

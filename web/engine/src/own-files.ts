@@ -23,10 +23,22 @@ export function policyHere(): string {
     : "this page's Content-Security-Policy";
 }
 
+/** A directive that refused an address, whose policy it is and what to do. */
+interface Refusal {
+  policy: string;
+  directive: string;
+  remedy: string;
+}
+
+function refusalOf(address: string, directive: string): Refusal {
+  const { origin } = new URL(address);
+  const allowed = origin === globalThis.origin ? "'self'" : origin;
+  return { policy: policyHere(), directive, remedy: `add ${allowed} to its ${directive}` };
+}
+
 /** What the Content-Security-Policy of this page or worker refuses from now on. */
 export class Refusals {
   readonly #directives = new Map<string, string>();
-  #heard: (() => void) | null = null;
 
   /** `until`: it listens no longer than that. */
   constructor(until?: AbortSignal) {
@@ -40,39 +52,29 @@ export class Refusals {
         if (disposition !== 'enforce') return;
         // People write script-src, not the narrower directives that it stands for.
         this.#directives.set(blockedURI, effectiveDirective.replace(/-elem$/, ''));
-        this.#heard?.();
       },
       until === undefined ? {} : { signal: until },
     );
   }
 
-  /** The directive that refused the address, whose policy it is and what to do; undefined where none did. */
-  of(address: string): { policy: string; directive: string; remedy: string } | undefined {
+  /** Of this address; undefined where nothing was refused. */
+  of(address: string): Refusal | undefined {
     const url = new URL(address);
     url.hash = '';
     const directive = this.#directives.get(url.href);
-    if (directive === undefined) return undefined;
-    const origin = url.origin === globalThis.location.origin ? "'self'" : url.origin;
-    return { policy: policyHere(), directive, remedy: `add ${origin} to its ${directive}` };
+    return directive === undefined ? undefined : refusalOf(address, directive);
   }
 
   /** The same for a fetch that has failed: browsers tell of a refusal a moment behind the failure. */
-  async ofFailed(address: string): Promise<ReturnType<Refusals['of']>> {
-    if (this.of(address) === undefined) {
-      await new Promise<void>((resolve) => {
-        this.#heard = resolve;
-        setTimeout(resolve, MOMENT_MS);
-      });
-    }
+  async ofFailed(address: string): Promise<Refusal | undefined> {
+    if (this.of(address) === undefined)
+      await new Promise((resolve) => setTimeout(resolve, MOMENT_MS));
     return this.of(address);
   }
 }
 
 /** The error of a file of the library's that the policy refused. */
-function refused(
-  address: string,
-  { policy, directive, remedy }: NonNullable<ReturnType<Refusals['of']>>,
-): SluiceError {
+function refused(address: string, { policy, directive, remedy }: Refusal): SluiceError {
   return new SluiceError(
     'unsupported_browser',
     `${policy} (${directive}) forbids ${shown(address)}, a file of the library; ${remedy}`,
@@ -94,15 +96,19 @@ function notFetched(address: string, cause: unknown): SluiceError {
     ? new SluiceError('offline', `${what}: this device is offline; connect it and try again`, {
         cause,
       })
-    : new SluiceError('download_failed', `${what}: the server did not answer; try again`, {
-        cause,
-      });
+    : new SluiceError(
+        'download_failed',
+        `${what}: the server did not answer, or ${policyHere()} (connect-src) forbids it; see to that and try again`,
+        { cause },
+      );
 }
 
-function missing(address: string, status: number): SluiceError {
+function notSent(address: string, status: number): SluiceError {
+  const gone = status === 404 || status === 410;
   return new SluiceError(
     'download_failed',
-    `${shown(address)}, a file of the library, is missing: the server answered ${status}; ${remedy()}`,
+    `${shown(address)}, a file of the library, ${gone ? 'is missing' : 'did not come'}: the server answered ${status}; ` +
+      (gone ? remedy() : 'see to that and try again'),
     { status },
   );
 }
@@ -119,10 +125,13 @@ function wrongType(address: string, type: string, expected: string): SluiceError
   );
 }
 
+/** A script: a worker's own that has failed, or has said nothing yet, or one that is imported. */
+type Script = 'worker' | 'silent worker' | 'module';
+
 /** What is wrong with a script, or with one that it imports; null where nothing is seen. */
 async function faultOf(
   address: string,
-  isWorker: boolean,
+  script: Script,
   refusals: Refusals,
   limit: AbortSignal,
   seen: Set<string>,
@@ -139,12 +148,12 @@ async function faultOf(
     const forbidden = (await refusals.ofFailed(address)) !== undefined;
     return limit.aborted || forbidden ? null : notFetched(address, cause);
   }
-  if (!response.ok) return missing(address, response.status);
+  if (!response.ok) return notSent(address, response.status);
   const type = response.headers.get('content-type') ?? '';
   if (!/^(text|application)\/(x-)?(java|ecma)script\b/i.test(type))
     return wrongType(address, type, 'text/javascript');
   if (
-    isWorker &&
+    script !== 'module' &&
     globalThis.crossOriginIsolated === true &&
     response.headers.get('cross-origin-embedder-policy') === null
   ) {
@@ -155,26 +164,45 @@ async function faultOf(
     );
   }
   const text = await response.text();
+  // The policies of what it imports count for nothing.
+  const policy = script === 'worker' ? response.headers.get('content-security-policy') : null;
   for (const [, , name = ''] of text.matchAll(/\b(?:from|import)\s*(["'])(\.{0,2}\/[^"']+)\1/g)) {
-    const fault = await faultOf(new URL(name, address).href, false, refusals, limit, seen);
+    const fault = await faultOf(new URL(name, address).href, 'module', refusals, limit, seen);
     if (fault !== null) return fault;
   }
-  return null;
+  return policy === null
+    ? null
+    : new SluiceError(
+        'unsupported_browser',
+        `${shown(address)}, a worker of the library, did not run, and came with the Content-Security-Policy "${policy}"; ` +
+          "let that one allow 'self' in script-src and worker-src",
+      );
+}
+
+/** The error of a worker that the browser refused to make (a SecurityError). */
+export function notMade(address: string): SluiceError {
+  if (new URL(address).origin === globalThis.origin)
+    return refused(address, refusalOf(address, 'worker-src'));
+  return new SluiceError(
+    'worker_died',
+    `${shown(address)}, a worker of the library, comes from another origin than the page; serve the library's files from ` +
+      "the page's own",
+  );
 }
 
 /**
- * Why a script of the library did not load, found out by fetching it again; null where all seems well. `isWorker`: it is
- * a worker's own script. Never rejects, and takes some seconds at most.
+ * Why a script of the library did not load, found out by fetching it again; null where all seems well. Never rejects, and
+ * takes some seconds at most.
  */
 export async function whyNotLoaded(
   address: string,
-  isWorker: boolean,
+  script: Script,
   refusals: Refusals,
 ): Promise<SluiceError | null> {
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(), PATIENCE_MS);
   try {
-    return await faultOf(address, isWorker, refusals, limit.signal, new Set());
+    return await faultOf(address, script, refusals, limit.signal, new Set());
   } catch {
     return null;
   } finally {
@@ -182,13 +210,14 @@ export async function whyNotLoaded(
   }
 }
 
-/** A module of nothing: what compiles wherever anything may. */
+/** A module of nothing: what runs wherever anything may. */
 const EMPTY_MODULE = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 
-/** The error of a Content-Security-Policy under which nothing compiles; `error` itself where it isn't that. */
+/** The error of a Content-Security-Policy under which no wasm runs; `error` itself where it isn't that. */
 export function unlessForbidden(error: unknown): unknown {
   try {
-    void new WebAssembly.Module(EMPTY_MODULE);
+    // WebKit forbids the second step alone.
+    void new WebAssembly.Instance(new WebAssembly.Module(EMPTY_MODULE));
     return error;
   } catch (cause) {
     return new SluiceError(
@@ -211,7 +240,7 @@ export async function compileFile(
     const refusal = await refusals.ofFailed(address);
     throw refusal === undefined ? notFetched(address, cause) : refused(address, refusal);
   }
-  if (!response.ok) throw missing(address, response.status);
+  if (!response.ok) throw notSent(address, response.status);
   const type = response.headers.get('content-type') ?? '';
   try {
     if (/^application\/wasm\b/i.test(type)) return await WebAssembly.compileStreaming(response);

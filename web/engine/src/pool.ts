@@ -19,6 +19,10 @@ export class Pool {
   #threads: ModuleOptions['PThread'];
   #started: Promise<unknown> = Promise.resolve();
   #ended = false;
+  #break!: () => void;
+  readonly #broken = new Promise<void>((resolve) => {
+    this.#break = resolve;
+  });
 
   /**
    * `size`: how many threads there are beside the engine worker's own. `lock`: the name of what each of them holds; ''
@@ -37,13 +41,13 @@ export class Pool {
     if (this.#ended) return new Promise(() => {});
     const started = make(options);
     this.#threads = options.PThread;
-    this.#started = started.catch(() => {});
+    this.#started = Promise.race([started.catch(() => {}), this.#broken]);
     return started;
   }
 
-  /** A thread did not start: the module never gets ready. */
+  /** A thread did not start: its module never gets ready. */
   broke(): void {
-    this.#started = Promise.resolve();
+    this.#break();
   }
 
   /** Ends the threads. Resolves when the engine worker may end, too. */

@@ -1,7 +1,7 @@
 // Workers on pages whose Content-Security-Policy has require-trusted-types-for 'script': their addresses have to come
 // from a policy by name, and such a page can list the name (trusted-types sluice).
 import { SluiceError } from './errors.js';
-import { policyHere } from './own-files.js';
+import { notMade, policyHere } from './own-files.js';
 
 /** The part of the browser's interface that is used here; older ones have none of it. */
 interface TrustedTypes {
@@ -31,14 +31,16 @@ function sluicePolicy(): Policy | null {
   return (policy ??= null);
 }
 
-/** `Worker` with an address that the policy has taken; tells each address to `made`. */
+/** `Worker` with an address that the policy has taken; tells `made` of each. */
 export function trustedWorker(made: (worker: Worker, address: string) => void): typeof Worker {
   return class extends Worker {
     constructor(url: string | URL, options?: WorkerOptions) {
       const trusted = sluicePolicy();
+      const address = new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href).href;
       try {
         super(trusted === null ? url : trusted.createScriptURL(String(url)), options);
       } catch (cause) {
+        if (cause instanceof DOMException && cause.name === 'SecurityError') throw notMade(address);
         if (trusted !== null || trustedTypes() === undefined || !(cause instanceof TypeError))
           throw cause;
         throw new SluiceError(
@@ -48,7 +50,7 @@ export function trustedWorker(made: (worker: Worker, address: string) => void): 
           { cause },
         );
       }
-      made(this, String(url));
+      made(this, address);
     }
   };
 }

@@ -39,6 +39,9 @@ const TRAPPED_MS = 250;
 /** Milliseconds that close() waits at most for the worker to be gone. */
 const GONE_MS = 1000;
 
+/** Milliseconds after which the files of a worker that has said nothing are looked at. */
+const SILENCE_MS = 5000;
+
 export interface OpenRequest {
   source: Resolved;
   probe: boolean;
@@ -156,17 +159,21 @@ export class Workers {
       ({ worker, address } = startWorker(start));
     } catch (cause) {
       if (cause instanceof SluiceError) throw cause;
-      const foreign = cause instanceof DOMException && cause.name === 'SecurityError';
-      const why = foreign
-        ? "the library comes from another origin; serve its files from the page's own"
-        : `${String(cause)}; use the library as an ES module, with its files beside it`;
-      throw new SluiceError('worker_died', `the ${which} worker could not be started: ${why}`, {
-        cause,
-      });
+      throw new SluiceError(
+        'worker_died',
+        `the ${which} worker could not be started (${String(cause)}); use the library as an ES module, with its files ` +
+          'beside it',
+        { cause },
+      );
     }
     let started = false;
+    // Firefox says nothing of some scripts that don't load.
+    const look = setTimeout(() => void this.#lookAfter(address), SILENCE_MS);
+    const settled = (): void => clearTimeout(look);
+    this.#ended.signal.addEventListener('abort', settled);
     worker.addEventListener('message', () => {
       started = true;
+      settled();
     });
     worker.addEventListener('error', (event) => {
       // Handled here: the console belongs to the page.
@@ -179,9 +186,15 @@ export class Workers {
   }
 
   async #didNotStart(which: string, address: string, why: string): Promise<void> {
-    const fault = await whyNotLoaded(address, true, this.#refusals);
+    const fault = await whyNotLoaded(address, 'worker', this.#refusals);
     if (fault === null) this.#diedOf(which, why);
     else this.#died(fault);
+  }
+
+  /** A worker that is silent may only be slow: that something is wrong has to be seen. */
+  async #lookAfter(address: string): Promise<void> {
+    const fault = await whyNotLoaded(address, 'silent worker', this.#refusals);
+    if (fault !== null) this.#died(fault);
   }
 
   #diedOf(which: string, why: string): void {

@@ -53,6 +53,19 @@ test('threads that are starting are waited for, ended, and given time to go', as
   expect(log).toEqual(['made', 'threads ended', 'end']);
 });
 
+test('threads of which one does not start are waited for no longer', async () => {
+  const log: string[] = [];
+  const { make } = makeModule(log);
+  const pool = new Pool(2, '');
+  void pool.start(make, optionsFor(pool));
+  void pool.end().then(() => log.push('end'));
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(log).toEqual(['made']);
+  pool.broke();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(log).toEqual(['made', 'threads ended', 'end']);
+});
+
 /** Lets a pool whose threads hold a lock end; `grant` is what happens when the last of them lets go. */
 async function endLocked(log: string[]): Promise<() => void> {
   let grant = (): void => {};

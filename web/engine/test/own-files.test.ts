@@ -1,0 +1,173 @@
+// What browsers say, or don't, of a file of the library that does not load; e2e/causes.spec.ts has the real thing.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Engine } from '../src/index.js';
+import { Refusals, unlessForbidden, whyNotLoaded } from '../src/own-files.js';
+
+const MODEL = 'https://models.example/m.gguf';
+const LIBRARY = 'https://page.example/engine/';
+
+type Listener = (event: object) => void;
+
+/** A worker whose script is not there. */
+class DeadWorker {
+  static all: DeadWorker[] = [];
+  readonly #listeners: [string, Listener][] = [];
+
+  constructor() {
+    DeadWorker.all.push(this);
+  }
+
+  addEventListener(type: string, listener: Listener): void {
+    this.#listeners.push([type, listener]);
+  }
+
+  /** As browsers tell of a script that did not load: without a message. */
+  fail(): void {
+    for (const [type, listener] of this.#listeners)
+      if (type === 'error') listener({ preventDefault: () => {} });
+  }
+
+  postMessage(): void {}
+  terminate(): void {}
+}
+
+/** Answers each fetch by the file's name; the answer's text is a script unless told. */
+function serve(files: Record<string, () => Response>): void {
+  vi.stubGlobal('fetch', (address: string) => {
+    const name = new URL(address).pathname.split('/').at(-1) ?? '';
+    return Promise.resolve(files[name]?.() ?? new Response('no', { status: 404 }));
+  });
+}
+
+function script(text: string, headers: Record<string, string> = {}): () => Response {
+  return () => new Response(text, { headers: { 'content-type': 'text/javascript', ...headers } });
+}
+
+beforeEach(() => {
+  DeadWorker.all = [];
+  vi.stubGlobal('Worker', DeadWorker);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+describe('a worker that does not start', () => {
+  it('is told by its missing file', async () => {
+    serve({});
+    const loading = Engine.load(MODEL);
+    await vi.waitFor(() => expect(DeadWorker.all.length).toBe(2), 20_000);
+    DeadWorker.all[0]?.fail();
+    await expect(loading).rejects.toMatchObject({ code: 'download_failed', status: 404 });
+    await expect(loading).rejects.toThrow(/engine-worker.js, a file of the library, is missing/);
+  });
+
+  it('is told where the browser says nothing, and is waited for where nothing is wrong', async () => {
+    vi.useFakeTimers();
+    serve({});
+    const loading = Engine.load(MODEL);
+    const told = expect(loading).rejects.toThrow(/-worker.js, a file of the library, is missing/);
+    await vi.advanceTimersByTimeAsync(6000);
+    await told;
+
+    serve({
+      'engine-worker.js': script('', { 'content-security-policy': "default-src 'self'" }),
+      'loader-worker.js': script(''),
+    });
+    const settled = vi.fn();
+    const controller = new AbortController();
+    void Engine.load(MODEL, { signal: controller.signal }).then(settled, settled);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(settled).not.toHaveBeenCalled();
+    controller.abort();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(settled).toHaveBeenCalledOnce();
+  });
+
+  it.each([
+    ['https://page.example', /^this page's .*|^the Content-Security-Policy .*/, 'worker-src'],
+    ['https://other.example', /comes from another origin/, 'from the page'],
+  ])('is told where the browser throws: a page of %s', async (origin, message, part) => {
+    vi.stubGlobal('origin', origin);
+    // The library's address is that of its source here.
+    vi.stubGlobal(
+      'URL',
+      class extends URL {
+        constructor(url: string | URL, base?: string | URL) {
+          super(url, String(base).startsWith('file:') ? LIBRARY : base);
+        }
+      },
+    );
+    vi.stubGlobal(
+      'Worker',
+      class {
+        constructor() {
+          throw new DOMException('The operation is insecure.', 'SecurityError');
+        }
+      },
+    );
+    const loading = Engine.load(MODEL);
+    await expect(loading).rejects.toThrow(message);
+    await expect(loading).rejects.toThrow(part);
+  });
+});
+
+describe('whyNotLoaded', () => {
+  const why = (kind: 'worker' | 'silent worker' | 'module'): Promise<string | undefined> =>
+    whyNotLoaded(`${LIBRARY}a.js`, kind, new Refusals()).then((error) => error?.message);
+
+  it('follows imports, each once', async () => {
+    const cycle = script("import './a.js'; import { x } from './b.js';\nexport * from '/c.js';");
+    serve({ 'a.js': cycle, 'b.js': cycle, 'c.js': script("import 'bare'; import './d.js'") });
+    expect(await why('module')).toMatch(/^https:\/\/page.example\/d.js, .* answered 404/);
+    serve({ 'a.js': cycle, 'b.js': cycle, 'c.js': script('') });
+    expect(await why('module')).toBeUndefined();
+  });
+
+  it('tells a file that is not there from a server in trouble', async () => {
+    const trouble = (): Response => new Response('no', { status: 503 });
+    serve({ 'a.js': trouble });
+    expect(await why('module')).toMatch(/did not come: the server answered 503; see to that/);
+  });
+
+  it("suspects a worker's own policy where nothing else is seen, once it has failed", async () => {
+    serve({ 'a.js': script('', { 'content-security-policy': "script-src 'none'" }) });
+    expect(await why('worker')).toMatch(/came with the .*-Policy "script-src 'none'"; let/);
+    expect(await why('silent worker')).toBeUndefined();
+    expect(await why('module')).toBeUndefined();
+  });
+
+  it('gives a server that is silent no more than some seconds', async () => {
+    vi.useFakeTimers();
+    vi.stubGlobal(
+      'fetch',
+      (_: string, { signal }: { signal: AbortSignal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => reject(new Error('aborted')));
+        }),
+    );
+    const reason = why('worker');
+    await vi.advanceTimersByTimeAsync(6000);
+    expect(await reason).toBeUndefined();
+  });
+});
+
+describe('unlessForbidden', () => {
+  it('tells a policy from any other error', () => {
+    const error = new Error('another');
+    expect(unlessForbidden(error)).toBe(error);
+    const forbid = (): never => {
+      throw new EvalError('Refused');
+    };
+    // Chromium and Firefox forbid to compile, WebKit to make an instance.
+    for (const name of ['Module', 'Instance'] as const) {
+      const spy = vi.spyOn(WebAssembly, name).mockImplementation(forbid);
+      expect(unlessForbidden(error)).toMatchObject({
+        code: 'unsupported_browser',
+        message: expect.stringContaining("add 'wasm-unsafe-eval' to its script-src") as string,
+      });
+      spy.mockRestore();
+    }
+  });
+});
