@@ -3,12 +3,12 @@ import type { EngineHandle, HeaderHandle, SluiceModule } from '../../../wasm/mod
 import { check } from './answers.js';
 import { SluiceError, fromErrorData } from './errors.js';
 import { Places, inFileOrder, type Wants } from './places.js';
-import { FEED_BYTES, type FromFeed, type ToFeed } from './protocol.js';
+import { FEED_BYTES, type LoaderToEngine, type EngineToLoader } from './protocol.js';
 
 /** What is used of a MessagePort; tests bring their own. */
 export interface HostPort {
-  postMessage(message: ToFeed): void;
-  onmessage: ((event: MessageEvent<FromFeed>) => void) | null;
+  postMessage(message: EngineToLoader): void;
+  onmessage: ((event: MessageEvent<LoaderToEngine>) => void) | null;
 }
 
 export interface Opened {
@@ -18,7 +18,7 @@ export interface Opened {
 }
 
 /** What a loader says once it is asked for bytes, or once there are none. */
-type Delivery = Exclude<FromFeed, { type: 'opened' | 'failed' }>;
+type Delivery = Exclude<LoaderToEngine, { type: 'opened' | 'failed' }>;
 
 export class Feed {
   /** Called when bytes were taken, or when the file ended well. */
@@ -94,16 +94,16 @@ export class Feed {
     return new Promise((resolve, reject) => {
       this.onerror = reject;
       this.#takeWith((message) => {
-        if (message.type === 'end') {
+        if (message.type === 'ended') {
           check(header.endOfFile());
-        } else if (message.type === 'chunk') {
+        } else if (message.type === 'bytes') {
           const { bytes } = message;
           for (let at = 0; at < bytes.byteLength && !header.done(); at += room) {
             const part = bytes.subarray(at, at + room);
             new Uint8Array(memory.buffer, ptr, part.byteLength).set(part);
             check(header.push(ptr, part.byteLength));
           }
-          this.port.postMessage({ type: 'credit', length: bytes.byteLength });
+          this.port.postMessage({ type: 'sendMore', length: bytes.byteLength });
         }
         if (!header.done()) return;
         this.stop();
@@ -112,7 +112,7 @@ export class Feed {
       });
       if (this.#stopped) return;
       // Little at a time: what is under way when the header is complete was fetched for nothing.
-      this.port.postMessage({ type: 'credit', length: room });
+      this.port.postMessage({ type: 'sendMore', length: room });
     });
   }
 
@@ -125,12 +125,12 @@ export class Feed {
     const grant = (): void => {
       if (this.#stopped || engine.loaded()) return;
       const once = !engine.understood();
-      this.port.postMessage({ type: 'places', memory, wants: wanted(), once });
+      this.port.postMessage({ type: 'fill', memory, wants: wanted(), once });
     };
     let at = 0;
     let places: Places | null = null;
     this.#takeWith((message) => {
-      if (message.type === 'end') {
+      if (message.type === 'ended') {
         this.#end(engine, message.received);
       } else if (message.type === 'filled') {
         const header = !engine.understood();
@@ -138,7 +138,7 @@ export class Feed {
         // Before anything is made of it: meanwhile the next bytes come.
         if (header) grant();
         this.ontaken();
-      } else if (message.type === 'chunk') {
+      } else if (message.type === 'bytes') {
         const { bytes } = message;
         for (let done = 0; done < bytes.byteLength && !engine.loaded();) {
           const header = !engine.understood();
@@ -150,13 +150,13 @@ export class Feed {
           at += length;
           done += length;
         }
-        this.port.postMessage({ type: 'credit', length: bytes.byteLength });
+        this.port.postMessage({ type: 'sendMore', length: bytes.byteLength });
         this.ontaken();
       }
     });
     if (this.#stopped) return;
     if (shared) grant();
-    else this.port.postMessage({ type: 'credit', length: FEED_BYTES });
+    else this.port.postMessage({ type: 'sendMore', length: FEED_BYTES });
   }
 
   /** The stream ended before the engine had all it wanted. */

@@ -3,12 +3,12 @@
 import { SluiceError, toErrorData, type ErrorCode } from './errors.js';
 import { Refusals } from './own-files.js';
 import { Places } from './places.js';
-import type { FromFeed, LoaderSource, ToFeed } from './protocol.js';
+import type { LoaderToEngine, LoaderSource, EngineToLoader } from './protocol.js';
 
 /** What is used of a MessagePort; tests bring their own. */
 export interface FeedPort {
-  postMessage(message: FromFeed, transfer?: Transferable[]): void;
-  onmessage: ((event: MessageEvent<ToFeed>) => void) | null;
+  postMessage(message: LoaderToEngine, transfer?: Transferable[]): void;
+  onmessage: ((event: MessageEvent<EngineToLoader>) => void) | null;
 }
 
 /** How bytes leave the loader. */
@@ -28,11 +28,11 @@ export class Outlet {
 
   constructor(readonly port: FeedPort) {
     port.onmessage = ({ data }) => {
-      if (data.type === 'places') {
+      if (data.type === 'fill') {
         this.#places = new Places(data.memory, data.wants);
         this.#once = data.once;
         this.copies = true;
-      } else if (data.type === 'credit') this.#credit += data.length;
+      } else if (data.type === 'sendMore') this.#credit += data.length;
       else this.stop();
       this.#wake?.();
     };
@@ -71,7 +71,7 @@ export class Outlet {
     const length = bytes.byteLength;
     const whole = length === bytes.buffer.byteLength ? bytes : bytes.slice();
     this.#credit -= length;
-    this.port.postMessage({ type: 'chunk', bytes: whole }, [whole.buffer]);
+    this.port.postMessage({ type: 'bytes', bytes: whole }, [whole.buffer]);
     return length;
   }
 
@@ -120,7 +120,7 @@ function readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>>, again: boolean)
 /** A body, ready to be read. */
 export interface Opened {
   body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
-  /** As FromFeed has them. */
+  /** As LoaderToEngine has them. */
   total: number;
   exact: boolean;
   network: boolean;
@@ -372,10 +372,10 @@ export async function tellOutcome(
   code: ErrorCode,
 ): Promise<void> {
   try {
-    outlet.port.postMessage({ type: 'end', received: await feeding });
+    outlet.port.postMessage({ type: 'ended', received: await feeding });
   } catch (error) {
     // Whatever came of a stream that nobody wants any more
-    if (outlet.stopped) outlet.port.postMessage({ type: 'end', received: 0 });
+    if (outlet.stopped) outlet.port.postMessage({ type: 'ended', received: 0 });
     else outlet.port.postMessage({ type: 'failed', error: toErrorData(error, code) });
   }
 }

@@ -111,27 +111,28 @@ export interface FromLoader {
 }
 
 /** Loader to engine worker. Bytes come in the file's order. */
-export type FromFeed =
+export type LoaderToEngine =
   /** `total`: bytes of the whole file, 0 where unknown; `exact`: it can be relied on before the end. */
   | { type: 'opened'; total: number; exact: boolean; network: boolean }
-  /** Bytes in an array of their own. */
-  | { type: 'chunk'; bytes: Uint8Array<ArrayBuffer> }
+  /** The next bytes of the file, in an array of their own. */
+  | { type: 'bytes'; bytes: Uint8Array<ArrayBuffer> }
   /** So many bytes of the file, from `offset` on, are at their places. */
   | { type: 'filled'; offset: number; length: number }
-  | { type: 'end'; received: number }
+  /** Nothing more comes; `received`: bytes of the file that came. */
+  | { type: 'ended'; received: number }
   | { type: 'failed'; error: ErrorData };
 
-/** Engine worker to loader. A loader is driven by places (shared memory) or by credit, never by both. */
-export type ToFeed =
+/** Engine worker to loader, which gets either `fill` (where memory is shared) or `sendMore`, never both. */
+export type EngineToLoader =
   /**
-   * What is wanted of the file, in its order, and where in the shared memory it goes. With `once` the first writing uses
-   * the places up, however little it brings.
+   * Write what is wanted of the file, in its order, to its places in the shared memory; answered with 'filled'. With
+   * `once` the first writing uses the places up, however little it brings.
    */
-  | { type: 'places'; memory: WebAssembly.Memory; wants: Wants; once: boolean }
-  /** So many more bytes may be sent as chunks. */
-  | { type: 'credit'; length: number }
-  /** No more is wanted; answered with 'end'. */
+  | { type: 'fill'; memory: WebAssembly.Memory; wants: Wants; once: boolean }
+  /** Send so many more bytes at most; answered with 'bytes'. */
+  | { type: 'sendMore'; length: number }
+  /** Send no more; answered with 'ended'. */
   | { type: 'stop' };
 
-/** Bytes of chunks under way at most, the last chunk excepted: what loading without shared memory costs beside the model. */
+/** Bytes that are sent and not yet taken at most, the last message excepted: what loading without shared memory costs beside the model. */
 export const FEED_BYTES = 4 << 20;

@@ -1,31 +1,31 @@
 import { describe, expect, it } from 'vitest';
 import { Feed, type HostPort } from '../src/feed.js';
-import type { FromFeed, ToFeed } from '../src/protocol.js';
+import type { LoaderToEngine, EngineToLoader } from '../src/protocol.js';
 import { FILE_BYTES, fakeModule, makeControl, makeFile } from './fake-module.js';
 
 /** A loader's end of the line, by hand. */
 class Line implements HostPort {
-  onmessage: ((event: MessageEvent<FromFeed>) => void) | null = null;
-  readonly heard: ToFeed[] = [];
+  onmessage: ((event: MessageEvent<LoaderToEngine>) => void) | null = null;
+  readonly heard: EngineToLoader[] = [];
 
-  postMessage(message: ToFeed): void {
+  postMessage(message: EngineToLoader): void {
     this.heard.push(message);
   }
 
-  say(data: FromFeed): void {
-    this.onmessage?.({ data } as MessageEvent<FromFeed>);
+  say(data: LoaderToEngine): void {
+    this.onmessage?.({ data } as MessageEvent<LoaderToEngine>);
   }
 }
 
-const OPENED: FromFeed = { type: 'opened', total: 0, exact: false, network: false };
+const OPENED: LoaderToEngine = { type: 'opened', total: 0, exact: false, network: false };
 
 describe('what a loader says before the engine is there', () => {
   it('is kept: the whole file', () => {
     const line = new Line();
     const feed = new Feed(line);
     line.say(OPENED);
-    line.say({ type: 'chunk', bytes: makeFile() });
-    line.say({ type: 'end', received: FILE_BYTES });
+    line.say({ type: 'bytes', bytes: makeFile() });
+    line.say({ type: 'ended', received: FILE_BYTES });
     const control = makeControl();
     const { module, memory } = fakeModule(control, false);
     const engine = new module.Engine();
@@ -41,7 +41,7 @@ describe('what a loader says before the engine is there', () => {
       const errors: unknown[] = [];
       feed.onerror = (error) => errors.push(error);
       line.say(OPENED);
-      line.say({ type: 'end', received: 0 });
+      line.say({ type: 'ended', received: 0 });
       const { module, memory } = fakeModule(makeControl(), false);
       if (probe) {
         const reading = feed.readHeader(new module.Header(), module, memory);

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ErrorData } from '../src/errors.js';
 import { runLoader, type FeedPort } from '../src/loader.js';
 import { runBytesLoader } from '../src/page-loader.js';
-import type { FromFeed, LoaderSource, ToFeed } from '../src/protocol.js';
+import type { LoaderToEngine, LoaderSource, EngineToLoader } from '../src/protocol.js';
 import { makeFile } from './fake-module.js';
 import { piecesOf, streamOf, stubFetch } from './fake-workers.js';
 
@@ -10,23 +10,23 @@ const URL_SOURCE: LoaderSource = { kind: 'url', url: 'https://models.example/m.g
 
 /** An engine's end of the line that takes all it is sent, on credit of `credit` bytes. */
 class Sink implements FeedPort {
-  onmessage: ((event: MessageEvent<ToFeed>) => void) | null = null;
+  onmessage: ((event: MessageEvent<EngineToLoader>) => void) | null = null;
   bytes: number[] = [];
-  messages: FromFeed[] = [];
+  messages: LoaderToEngine[] = [];
 
-  constructor(readonly onFeed: (message: FromFeed, sink: Sink) => void = () => {}) {}
+  constructor(readonly onFeed: (message: LoaderToEngine, sink: Sink) => void = () => {}) {}
 
-  send(data: ToFeed): void {
-    this.onmessage?.({ data } as MessageEvent<ToFeed>);
+  send(data: EngineToLoader): void {
+    this.onmessage?.({ data } as MessageEvent<EngineToLoader>);
   }
 
-  postMessage(message: FromFeed): void {
+  postMessage(message: LoaderToEngine): void {
     this.messages.push(message);
-    if (message.type === 'chunk') this.bytes.push(...message.bytes);
+    if (message.type === 'bytes') this.bytes.push(...message.bytes);
     this.onFeed(message, this);
   }
 
-  get last(): FromFeed | undefined {
+  get last(): LoaderToEngine | undefined {
     return this.messages.at(-1);
   }
 
@@ -38,7 +38,7 @@ class Sink implements FeedPort {
 /** Takes everything as it comes. */
 function greedy(): Sink {
   return new Sink((message, sink) => {
-    if (message.type === 'opened') sink.send({ type: 'credit', length: 1 << 30 });
+    if (message.type === 'opened') sink.send({ type: 'sendMore', length: 1 << 30 });
   });
 }
 
@@ -60,7 +60,7 @@ describe('runLoader, by chunks', () => {
     await runLoader(URL_SOURCE, 1000, sink);
     expect(sink.messages[0]).toMatchObject({ type: 'opened', total: 10_000, network: true });
     expect(sink.bytes).toEqual([...file]);
-    expect(sink.last).toEqual({ type: 'end', received: 10_000 });
+    expect(sink.last).toEqual({ type: 'ended', received: 10_000 });
   });
 
   it('takes no length from a body that was compressed on its way', async () => {
@@ -68,7 +68,7 @@ describe('runLoader, by chunks', () => {
     const sink = greedy();
     await runLoader(URL_SOURCE, 1000, sink);
     expect(sink.messages[0]).toMatchObject({ type: 'opened', total: 0 });
-    expect(sink.last).toEqual({ type: 'end', received: 10_000 });
+    expect(sink.last).toEqual({ type: 'ended', received: 10_000 });
   });
 
   it('brings a Blob and bytes that the page holds', async () => {
@@ -87,14 +87,14 @@ describe('runLoader, by chunks', () => {
     let open = 0;
     let most = 0;
     const sink = new Sink((message, self) => {
-      if (message.type === 'opened') self.send({ type: 'credit', length: 2500 });
-      if (message.type !== 'chunk') return;
+      if (message.type === 'opened') self.send({ type: 'sendMore', length: 2500 });
+      if (message.type !== 'bytes') return;
       const { length } = message.bytes;
       open += length;
       most = Math.max(most, open);
       setTimeout(() => {
         open -= length;
-        self.send({ type: 'credit', length });
+        self.send({ type: 'sendMore', length });
       });
     });
     await runLoader(URL_SOURCE, 1000, sink);
@@ -105,12 +105,12 @@ describe('runLoader, by chunks', () => {
   it('stops when nothing more is wanted', async () => {
     stubFetch(() => bodyOf(file));
     const sink = new Sink((message, self) => {
-      if (message.type === 'opened') self.send({ type: 'credit', length: 1 << 20 });
-      if (message.type === 'chunk') self.send({ type: 'stop' });
+      if (message.type === 'opened') self.send({ type: 'sendMore', length: 1 << 20 });
+      if (message.type === 'bytes') self.send({ type: 'stop' });
     });
     await runLoader(URL_SOURCE, 1000, sink);
     expect(sink.bytes.length).toBe(1000);
-    expect(sink.last?.type).toBe('end');
+    expect(sink.last?.type).toBe('ended');
   });
 });
 
@@ -130,7 +130,7 @@ describe('runLoader, into shared memory', () => {
       }
       if (message.type === 'opened' || message.type === 'filled') {
         const wants = Float64Array.of(seen.length, 64, size);
-        self.send({ type: 'places', memory, wants, once: true });
+        self.send({ type: 'fill', memory, wants, once: true });
       }
     });
     await runLoader(URL_SOURCE, 1000, sink);
@@ -149,7 +149,7 @@ describe('runLoader, into shared memory', () => {
     const sink = new Sink((message, self) => {
       if (message.type === 'opened')
         self.send({
-          type: 'places',
+          type: 'fill',
           memory,
           wants: Float64Array.from(wants.flat()),
           once: false,
@@ -185,11 +185,11 @@ describe('runLoader, into shared memory', () => {
     const memory = shared();
     const sink = new Sink((message, self) => {
       if (message.type === 'opened')
-        self.send({ type: 'places', memory, wants: Float64Array.of(0, 8, 20_000), once: false });
+        self.send({ type: 'fill', memory, wants: Float64Array.of(0, 8, 20_000), once: false });
     });
     await runLoader(URL_SOURCE, 1000, sink);
     expect([...new Uint8Array(memory.buffer, 8, file.length)]).toEqual([...file]);
-    expect(sink.last).toEqual({ type: 'end', received: file.length });
+    expect(sink.last).toEqual({ type: 'ended', received: file.length });
     expect([...room]).toEqual([1 << 20]);
   });
 
@@ -198,12 +198,12 @@ describe('runLoader, into shared memory', () => {
     const memory = shared();
     const sink = new Sink((message, self) => {
       if (message.type === 'opened')
-        self.send({ type: 'places', memory, wants: Float64Array.of(0, 0, 2500), once: false });
+        self.send({ type: 'fill', memory, wants: Float64Array.of(0, 0, 2500), once: false });
       if (message.type === 'filled' && message.length < 1000) self.send({ type: 'stop' });
     });
     await runLoader(URL_SOURCE, 1000, sink);
     expect([...new Uint8Array(memory.buffer, 0, 2501)]).toEqual([...file.subarray(0, 2500), 0]);
-    expect(sink.last?.type).toBe('end');
+    expect(sink.last?.type).toBe('ended');
   });
 });
 
@@ -333,9 +333,9 @@ describe('what a server can do', () => {
     const run = runLoader(URL_SOURCE, 1000, sink);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(sink.error).toBeUndefined();
-    sink.send({ type: 'credit', length: 1 << 20 });
+    sink.send({ type: 'sendMore', length: 1 << 20 });
     await vi.advanceTimersByTimeAsync(10);
     await run;
-    expect(sink.last).toEqual({ type: 'end', received: 2000 });
+    expect(sink.last).toEqual({ type: 'ended', received: 2000 });
   });
 });
