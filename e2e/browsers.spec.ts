@@ -26,6 +26,8 @@ declare const window: LibraryWindow;
 
 const PHONE: Size = { width: 360, height: 740 };
 const LAPTOP: Size = { width: 1366, height: 768 };
+/** WebKit says that there are four processors at least; more threads than there are get in each other's way. */
+const TWO_THREADS = '&threads=2';
 const SCREENSHOTS = path.join(ROOT, 'build/screenshots');
 
 interface Fixtures {
@@ -304,7 +306,7 @@ for (const [where, size] of Object.entries({ phone: PHONE, laptop: LAPTOP })) {
     open,
     way,
   }, { project }) => {
-    const tab = await open(LONG, size);
+    const tab = await open(`${LONG}${TWO_THREADS}`, size);
     const before = await ready(tab);
     expect(before.values).toMatchObject({
       Architecture: 'llama',
@@ -337,7 +339,7 @@ for (const [where, size] of Object.entries({ phone: PHONE, laptop: LAPTOP })) {
 }
 
 test('the page stops in the middle, and writes again', async ({ open }) => {
-  const tab = await open(LONG);
+  const tab = await open(`${LONG}${TWO_THREADS}`);
   await ready(tab);
   await tab.evaluate(stopAtFirstWords, undefined);
   const part = await write(tab);
@@ -351,7 +353,7 @@ test('the page opens a file and an address; a fault is told of, and the model st
   open,
   models,
 }) => {
-  const tab = await open('#length=20&seed=7');
+  const tab = await open(`#length=20&seed=7${TWO_THREADS}`);
   await ready(tab);
   await tab.chooseFile('input[type=file]', modelFiles().get(OTHER) ?? '');
   const file = await becomes(tab, { values: { Architecture: 'qwen2' }, loading: false });
