@@ -182,19 +182,19 @@ Status Engine::State::read_vocabulary() {
 // From here on other threads may bring weights.
 void Engine::State::begin_to_run() {
   session.reset(new Session(std::make_unique<Session::State>(*this)));
-  understood = true;
+  header_ready = true;
   note_loaded();
 }
 
 std::vector<Want> Engine::wants(uint64_t bytes) {
   State& s = *state_;
-  if (s.understood) return s.weights->wants(bytes);
+  if (s.header_ready) return s.weights->wants(bytes);
   return {{s.taken, std::span(s.staging).subspan(s.staged), 1}};
 }
 
 Status Engine::filled(uint64_t offset, uint64_t n) {
   State& s = *state_;
-  if (!s.understood) return s.take_header(offset, n);
+  if (!s.header_ready) return s.take_header(offset, n);
   SLUICE_TRY(s.weights->filled(offset, n));
   s.taken += n;
   s.note_loaded();
@@ -222,7 +222,7 @@ Status Engine::State::take_header(uint64_t offset, uint64_t n) {
 
 Status Engine::end_of_file(uint64_t size) {
   State& s = *state_;
-  if (!s.understood) return s.parser.finish();
+  if (!s.header_ready) return s.parser.finish();
   // Where not all is held at once, the source knows what it has brought.
   const bool whole = s.arrival == Arrival::any_order && size >= s.header.file_bytes();
   if (whole || s.weights->resident()) return {};
@@ -237,13 +237,13 @@ void Engine::State::note_loaded() {
     load_ms.compare_exchange_strong(unknown, milliseconds(load_started, Clock::now()));
 }
 
-bool Engine::understood() const { return state_->understood; }
-bool Engine::loaded() const { return state_->understood && state_->weights->resident(); }
+bool Engine::header_ready() const { return state_->header_ready; }
+bool Engine::loaded() const { return state_->header_ready && state_->weights->resident(); }
 
 LoadProgress Engine::progress() const {
   const State& s = *state_;
   LoadProgress progress{s.taken, s.file_size, 0, 0};
-  if (!s.understood) return progress;
+  if (!s.header_ready) return progress;
   if (progress.total == 0) progress.total = s.header.file_bytes();
   if (s.weights->resident() || progress.loaded > progress.total) progress.loaded = progress.total;
   progress.layers_total = static_cast<int32_t>(s.n_layers());
@@ -261,7 +261,7 @@ uint32_t Engine::context_size() const { return state_->context_size; }
 MemoryPlan Engine::memory_plan() const { return state_->plan; }
 
 std::vector<PhaseTime> Engine::take_profile() {
-  if (!state_->understood) return {};
+  if (!state_->header_ready) return {};
   return state_->pass->take_profile();
 }
 
@@ -277,7 +277,7 @@ void Engine::State::add_to(Stats& stats) const {
   stats.kernels = kernels->name;
   stats.load_ms = load_ms;
   stats.context_size = context_size;
-  if (!understood) return;
+  if (!header_ready) return;
   stats.threads = pool->size();
   stats.decode_threads = tuner.best();
   stats.bytes_per_token = model->weight_bytes_per_token();
@@ -291,7 +291,7 @@ void Engine::State::add_to(Stats& stats) const {
 
 namespace {
 
-std::unexpected<Error> not_understood() {
+std::unexpected<Error> header_missing() {
   return fail(Code::invalid_argument, "the model's header has not arrived yet");
 }
 
@@ -300,29 +300,29 @@ std::unexpected<Error> not_understood() {
 Session& Engine::session() { return *state_->session; }
 
 Status Engine::start(std::span<const TokenId> prompt, const GenerateOptions& options) {
-  return understood() ? session().start(prompt, options) : not_understood();
+  return header_ready() ? session().start(prompt, options) : header_missing();
 }
 Status Engine::start(std::string_view prompt, const GenerateOptions& options) {
-  return understood() ? session().start(prompt, options) : not_understood();
+  return header_ready() ? session().start(prompt, options) : header_missing();
 }
 Status Engine::start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions) {
-  return understood() ? session().start_logits(ids, batch, all_positions) : not_understood();
+  return header_ready() ? session().start_logits(ids, batch, all_positions) : header_missing();
 }
 Result<Event> Engine::step() {
-  if (understood()) return session().step();
+  if (header_ready()) return session().step();
   Event event;
   event.kind = Event::Kind::done;
   return event;
 }
 void Engine::cancel() {
-  if (understood()) session().cancel();
+  if (header_ready()) session().cancel();
 }
-bool Engine::running() const { return understood() && state_->session->running(); }
+bool Engine::running() const { return header_ready() && state_->session->running(); }
 std::span<const float> Engine::logits() const {
-  return understood() ? state_->session->logits() : std::span<const float>();
+  return header_ready() ? state_->session->logits() : std::span<const float>();
 }
 void Engine::reset() {
-  if (understood()) session().reset();
+  if (header_ready()) session().reset();
 }
 
 std::string context_note(uint64_t context, uint64_t trained) {
@@ -333,7 +333,7 @@ std::string context_note(uint64_t context, uint64_t trained) {
 
 std::vector<std::string> Engine::notes() const {
   const State& s = *state_;
-  if (!s.understood) return {};
+  if (!s.header_ready) return {};
   std::vector<std::string> notes = s.tokenizer->warnings();
   std::string context =
       context_note(s.context_size, static_cast<uint64_t>(s.model->config().context_length));

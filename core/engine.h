@@ -167,16 +167,16 @@ class Engine {
 
   // What is wanted next, and where it goes (a Want): first the header, in one piece of
   // which any part, from its beginning on, may be filled, and whose rest is void once
-  // understood(); then the weights, in the order of execution, each want once.
+  // header_ready(); then the weights, in the order of execution, each want once.
   std::vector<Want> wants(uint64_t bytes);
   // The n bytes from `offset` on are where wants() said. Fails when they show that the file is no
-  // good; the engine is then of no more use. Once understood(), both may be called by several
+  // good; the engine is then of no more use. Once header_ready(), both may be called by several
   // threads, also while step() computes. An empty answer of wants() doesn't mean that nothing more
   // will be wanted, unless loaded().
   Status filled(uint64_t offset, uint64_t n);
   // The source has no more than `size` bytes: bad_file if that isn't all.
   Status end_of_file(uint64_t size);
-  bool understood() const;  // the header is here: everything below works, start() too
+  bool header_ready() const;  // the header is here: everything below works, start() too
   bool loaded() const;      // all weights are resident
   LoadProgress progress() const;
 
@@ -189,15 +189,15 @@ class Engine {
   Stats stats() const;
   // What a user should know of this model and engine, a sentence or two each: the tokenizer's
   // warning, a context beyond the model's own, fewer threads than asked for. Empty before
-  // understood().
+  // header_ready().
   std::vector<std::string> notes() const;
   // What each phase of the computing has taken since the last call; nothing unless loaded with
   // LoadOptions::profile.
   std::vector<PhaseTime> take_profile();
 
   // --- running -------------------------------------------------------------------------------
-  // The engine's own session, only once understood(); what follows is that session's. Before
-  // understood() a start fails with invalid_argument.
+  // The engine's own session, only once header_ready(); what follows is that session's. Before
+  // header_ready() a start fails with invalid_argument.
   Session& session();
   Status start(std::span<const TokenId> prompt, const GenerateOptions& options);
   Status start(std::string_view prompt, const GenerateOptions& options);
@@ -221,7 +221,7 @@ class Engine {
 // it would get alone. All are used by the engine's one thread. The engine outlives them.
 class Session {
  public:
-  // Without a token. The engine must be understood().
+  // Without a token. The engine must be header_ready().
   explicit Session(Engine& engine);
   ~Session();
   // With the same tokens and no run; busy while this one runs. The layers' state is shared until

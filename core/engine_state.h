@@ -98,8 +98,8 @@ struct Engine::State {
   std::vector<uint8_t> staging;  // header bytes on their way to the parser
   size_t staged = 0;             // of `staging`: how much is used
 
-  // The model, once understood.
-  std::atomic<bool> understood{false};
+  // The model, once header_ready.
+  std::atomic<bool> header_ready{false};
   Gguf header;
   std::unique_ptr<const Model> model;
   std::optional<Tokenizer> tokenizer;
@@ -112,7 +112,7 @@ struct Engine::State {
   std::atomic<double> load_ms{0};  // the last weights may come from any thread
   ThreadTuner tuner{1, false};
   std::vector<const Session::State*> sessions;  // all that there are
-  std::unique_ptr<Session> session;             // the engine's own, once understood
+  std::unique_ptr<Session> session;             // the engine's own, once header_ready
 
   std::unique_ptr<Pool> pool;  // last: its threads end before what they read
 

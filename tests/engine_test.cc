@@ -287,7 +287,7 @@ TEST(Arriving, ThePromptIsComputedAsTheLayersCome) {
     ASSERT_TRUE(stream.push(as_bytes(std::string_view(bytes).substr(at, n))).has_value());
     at += n;
   };
-  while (!engine.understood()) bring(1000);
+  while (!engine.header_ready()) bring(1000);
   EXPECT_FALSE(engine.loaded());
   ASSERT_TRUE(engine.start(prompt, greedy(8)).has_value());
   size_t worked_early = 0;
@@ -323,7 +323,7 @@ TEST(Arriving, WhatWaitsCanBeCancelled) {
   Stream stream(engine);
   const size_t half = tiny_bytes().size() / 2;
   ASSERT_TRUE(stream.push(as_bytes(tiny_bytes()).first(half)).has_value());
-  ASSERT_TRUE(engine.understood());
+  ASSERT_TRUE(engine.header_ready());
   ASSERT_TRUE(engine.start(kIds, greedy(3)).has_value());
   for (;;) {
     const auto event = engine.step();
@@ -423,7 +423,7 @@ TEST(Figures, WaitingForWeightsIsNoComputing) {
     ASSERT_TRUE(stream.push(as_bytes(std::string_view(bytes).substr(at, n))).has_value());
     at += n;
   };
-  while (!engine.understood()) bring(1000);
+  while (!engine.header_ready()) bring(1000);
   const Stopwatch all;
   double waited = 0;  // ms, from outside
   ASSERT_TRUE(engine.start(some_ids(20, 512), greedy(3)).has_value());

@@ -38,7 +38,7 @@ LoadOptions in_pieces() {
 
 // Brings the header, piece by piece, and what came behind it.
 void bring_header(Engine& engine, std::string_view file, size_t piece) {
-  while (!engine.understood()) {
+  while (!engine.header_ready()) {
     const Want want = engine.wants(1).front();
     const size_t n = std::min({piece, want.place.size(), file.size() - want.offset});
     std::memcpy(want.place.data(), file.data() + want.offset, n);

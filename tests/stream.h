@@ -17,7 +17,7 @@ class Stream {
   // The file's next bytes. Fails as Engine::filled does.
   Status push(std::span<const uint8_t> bytes) {
     while (!bytes.empty()) {
-      const bool header = !engine_.understood();
+      const bool header = !engine_.header_ready();
       if (header || places_.empty()) {
         places_ = engine_.wants(UINT64_MAX);
         std::ranges::sort(places_, {}, &Want::offset);

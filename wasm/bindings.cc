@@ -76,7 +76,7 @@ class EngineHandle {
   std::string end_of_file(double size) {
     return engine_ ? answer(engine_->end_of_file(to_u64(size))) : not_open();
   }
-  bool understood() const { return engine_ && engine_->understood(); }
+  bool header_ready() const { return engine_ && engine_->header_ready(); }
   bool loaded() const { return engine_ && engine_->loaded(); }
   Progress progress() const {
     if (!engine_) return {};
@@ -86,25 +86,25 @@ class EngineHandle {
   }
 
   std::string inspect() const {
-    return understood() ? inspect_json(engine_->header(), options_, file_size_) : not_understood();
+    return header_ready() ? inspect_json(engine_->header(), options_, file_size_) : header_missing();
   }
   std::string notes() const {
     return notes_json(engine_ ? engine_->notes() : std::vector<std::string>());
   }
-  // Only once understood.
+  // Only once header_ready.
   const Tokenizer& tokenizer() const { return engine_->tokenizer(); }
   std::string detokenize(const val& ids) const {
-    return understood() ? engine_->tokenizer().decode(to_ids(ids)) : "";
+    return header_ready() ? engine_->tokenizer().decode(to_ids(ids)) : "";
   }
 
   std::string stats() const { return stats_json(engine_ ? engine_->stats() : Stats{}); }
-  Engine& engine() const { return *engine_; }  // only once understood
+  Engine& engine() const { return *engine_; }  // only once header_ready
 
  private:
   static std::string not_open() {
     return error_json({Code::invalid_argument, "no file has been opened"});
   }
-  static std::string not_understood() {
+  static std::string header_missing() {
     return error_json({Code::invalid_argument, "the file's header has not been read yet"});
   }
 
@@ -113,7 +113,7 @@ class EngineHandle {
   uint64_t file_size_ = 0;
 };
 
-// A session that JavaScript owns. Its engine is understood, and outlives it.
+// A session that JavaScript owns. Its engine is header_ready, and outlives it.
 class SessionHandle {
  public:
   explicit SessionHandle(const EngineHandle& engine)
@@ -161,7 +161,7 @@ class SessionHandle {
   std::unique_ptr<Session> session_;
 };
 
-// A text on its way to ids, in slices. The engine must be understood, and stay.
+// A text on its way to ids, in slices. The engine must be header_ready, and stay.
 class EncodingHandle {
  public:
   EncodingHandle(const EngineHandle& engine, std::string text, bool special)
@@ -233,7 +233,7 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("wants", &EngineHandle::wants)
       .function("filled", &EngineHandle::filled)
       .function("endOfFile", &EngineHandle::end_of_file)
-      .function("understood", &EngineHandle::understood)
+      .function("understood", &EngineHandle::header_ready)
       .function("loaded", &EngineHandle::loaded)
       .function("progress", &EngineHandle::progress)
       .function("inspect", &EngineHandle::inspect)
