@@ -344,7 +344,7 @@ TEST(Slots, AreLeasedLetGoAndWantedAgain) {
     ASSERT_TRUE(lease.has_value());
     // While it is leased nothing takes its place.
     EXPECT_FALSE(weights.lease(3 - slot).has_value());
-    weights.let_go(slot);
+    weights.discard(slot);
     EXPECT_TRUE(weights.wants(UINT64_MAX).empty());
     EXPECT_EQ(row_of(weights.matrix(handles[slot]), 0)[0], static_cast<float>(slot * 16 * 32));
   }
@@ -358,7 +358,7 @@ TEST(Slots, AreLeasedLetGoAndWantedAgain) {
   // One with a place of its own stays until it is let go.
   { const auto lease = weights.lease(0); }
   EXPECT_EQ(weights.state(0), SlotState::resident);
-  weights.let_go(0);
+  weights.discard(0);
   EXPECT_EQ(weights.state(0), SlotState::absent);
   file.serve(weights);
   EXPECT_EQ(weights.state(0), SlotState::resident);

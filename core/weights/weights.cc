@@ -155,7 +155,7 @@ void Weights::release(int slot) {
   if (position_ == slot) position_ = (slot + 1) % static_cast<int>(slots_.size());
 }
 
-void Weights::let_go(int slot) {
+void Weights::discard(int slot) {
   const std::lock_guard lock(mutex_);
   if (at(slot).state == SlotState::resident && at(slot).leases == 0) empty(slot);
 }

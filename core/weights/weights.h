@@ -116,7 +116,7 @@ class Weights {
   std::optional<Lease> lease(int slot);
   // The slot is absent again, and wanted again. Only one that is resident and not leased; others
   // stay as they are. Not while a pass is under way: where all weights are here it takes no leases.
-  void let_go(int slot);
+  void discard(int slot);
 
   // Execution has come to these rows of the table of single rows, at most as many different ones as
   // it has places: are they all here? Where not, they are wanted before all else. They stay until
