@@ -62,12 +62,12 @@ Cut cut_of(const LoadOptions& options) {
   return {std::max(options.head_parts, 1), options.embedding_rows > 0};
 }
 
-Turns turns_of(const Model& model, const LoadOptions& options) {
-  Turns turns{{}, options.layer_places};
-  for (int64_t l = 0; l < model.config().n_layers; ++l) turns.slots.push_back(model.layer_slot(l));
+SharedPlaces shared_places_of(const Model& model, const LoadOptions& options) {
+  SharedPlaces shared{{}, options.layer_places};
+  for (int64_t l = 0; l < model.config().n_layers; ++l) shared.slots.push_back(model.layer_slot(l));
   for (int part = 0; part < model.n_head_parts() && model.n_head_parts() > 1; ++part)
-    turns.slots.push_back(model.head_part_slot(part));
-  return turns;
+    shared.slots.push_back(model.head_part_slot(part));
+  return shared;
 }
 
 SingleRows rows_of(const Model& model, const LoadOptions& options) {
@@ -78,7 +78,8 @@ SingleRows rows_of(const Model& model, const LoadOptions& options) {
 MemoryPlan plan_of(const Gguf& header, const Model& model, const LoadOptions& options) {
   const int64_t context = context_of(model.config(), options);
   MemoryPlan plan;
-  plan.weights = Weights(model.needs(), turns_of(model, options), rows_of(model, options)).bytes();
+  plan.weights =
+      Weights(model.needs(), shared_places_of(model, options), rows_of(model, options)).bytes();
   plan.kv = KvCache(model.layers(), kv_type_named(options.kv_type)).bytes_for(context);
   plan.activations = Pass::activation_bytes(model, context);
   // The header is held, and a tokenizer made from it about as large again.
@@ -147,8 +148,8 @@ Result<std::unique_ptr<Engine>> Engine::create(const LoadOptions& options, uint6
 Status Engine::State::bind(Gguf&& gguf) {
   header = std::move(gguf);
   SLUICE_ASSIGN(model, make_model(header, cut_of(options)));
-  const Turns turns = turns_of(*model, options);
-  if ((turns.taken() || model->single_rows()) && arrival == Arrival::file_order) {
+  const SharedPlaces shared = shared_places_of(*model, options);
+  if ((shared.enabled() || model->single_rows()) && arrival == Arrival::file_order) {
     return fail(
         Code::budget_too_small, "the model's ", n_layers(),
         " layers, its embedding and its head were not all to be in memory, but a stream "
@@ -160,7 +161,7 @@ Status Engine::State::bind(Gguf&& gguf) {
   SLUICE_TRY(check_plan(plan, options));
   pool = std::make_unique<Pool>(thread_count(options));
   tuner = ThreadTuner(pool->size(), options.threads == 0 || options.tune_threads);
-  weights.emplace(model->needs(), turns, rows_of(*model, options));
+  weights.emplace(model->needs(), shared, rows_of(*model, options));
   SLUICE_TRY(weights->allocate());
   pass.emplace(*model, *weights, *kernels, *pool, options.profile);
   return pass->prepare();

@@ -10,8 +10,8 @@ namespace sluice {
 
 // --- places --------------------------------------------------------------------------------------
 
-Weights::Weights(const Needs& needs, const Turns& turns, const SingleRows& rows)
-    : turns_(turns), single_(rows), slots_(static_cast<size_t>(needs.n_slots())) {
+Weights::Weights(const Needs& needs, const SharedPlaces& shared, const SingleRows& rows)
+    : shared_(shared), single_(rows), slots_(static_cast<size_t>(needs.n_slots())) {
   for (const Piece& piece : needs.pieces()) {
     Part part;
     if (static_cast<int>(parts_.size()) == single_.table) {
@@ -37,15 +37,15 @@ Weights::Weights(const Needs& needs, const Turns& turns, const SingleRows& rows)
     order_.insert(place, static_cast<int>(parts_.size()));
     parts_.push_back(std::move(part));
   }
-  if (turns_.taken()) {
-    for (const int slot : turns_.slots) {
-      at(slot).in_turns = true;
-      turn_bytes_ = std::max(turn_bytes_, at(slot).bytes);
+  if (shared_.enabled()) {
+    for (const int slot : shared_.slots) {
+      at(slot).shares_place = true;
+      shared_place_bytes_ = std::max(shared_place_bytes_, at(slot).bytes);
     }
-    bytes_ += turn_bytes_ * static_cast<uint64_t>(turns_.places);
+    bytes_ += shared_place_bytes_ * static_cast<uint64_t>(shared_.places);
   }
   for (const Slot& slot : slots_) {
-    if (!slot.in_turns) bytes_ += slot.bytes;
+    if (!slot.shares_place) bytes_ += slot.bytes;
   }
 }
 
@@ -61,13 +61,13 @@ Status Weights::allocate() {
   SLUICE_ASSIGN(memory_, AlignedBuffer::allocate_uninitialized(bytes_, "the weights"));
   uint8_t* memory = memory_.data();
   for (Slot& slot : slots_) {
-    if (slot.in_turns) continue;
+    if (slot.shares_place) continue;
     slot.memory = memory;
     memory += slot.bytes;
   }
-  for (int i = 0; turns_.taken() && i < turns_.places; ++i) {
+  for (int i = 0; shared_.enabled() && i < shared_.places; ++i) {
     free_places_.push_back(memory);
-    memory += turn_bytes_;
+    memory += shared_place_bytes_;
   }
   for (RowPlace& place : row_places_) {
     place.part.place = memory;
@@ -80,7 +80,7 @@ Status Weights::allocate() {
 // Gives an absent slot a place; false where none is free.
 bool Weights::begin(int index) {
   Slot& slot = at(index);
-  if (slot.in_turns) {
+  if (slot.shares_place) {
     if (free_places_.empty()) return false;
     slot.memory = free_places_.back();
     free_places_.pop_back();
@@ -115,17 +115,18 @@ void Weights::empty(int index) {
     part.place = nullptr;
     part.matrix.data = nullptr;
   }
-  if (slot.in_turns) free_places_.push_back(std::exchange(slot.memory, nullptr));
+  if (slot.shares_place) free_places_.push_back(std::exchange(slot.memory, nullptr));
 }
 
 // An absent slot that is needed now takes the place of the one that is needed last, unless bytes
 // are on their way there.
 void Weights::make_room(int index) {
-  if (!at(index).in_turns || at(index).state != SlotState::absent || !free_places_.empty()) return;
-  const auto turn = std::ranges::lower_bound(turns_.slots, index) - turns_.slots.begin();
-  const size_t n = turns_.slots.size();
+  if (!at(index).shares_place || at(index).state != SlotState::absent || !free_places_.empty())
+    return;
+  const auto first = std::ranges::lower_bound(shared_.slots, index) - shared_.slots.begin();
+  const size_t n = shared_.slots.size();
   for (size_t ahead = n - 1; ahead > 0; --ahead) {
-    const int other = turns_.slots[(static_cast<size_t>(turn) + ahead) % n];
+    const int other = shared_.slots[(static_cast<size_t>(first) + ahead) % n];
     const Slot& slot = at(other);
     const bool asked = std::ranges::any_of(
         slot.parts, [&](int part) { return parts_[static_cast<size_t>(part)].asked > 0; });
@@ -149,7 +150,7 @@ std::optional<Weights::Lease> Weights::lease(int slot) {
 
 void Weights::release(int slot) {
   const std::lock_guard lock(mutex_);
-  if (--at(slot).leases > 0 || !at(slot).in_turns) return;
+  if (--at(slot).leases > 0 || !at(slot).shares_place) return;
   empty(slot);
   // It has just run: its place is the next one's, and not its own again.
   if (position_ == slot) position_ = (slot + 1) % static_cast<int>(slots_.size());

@@ -40,11 +40,11 @@ struct Want {
 
 // Slots, ascending, that take turns in `places` places; each has its own where places is 0 or there
 // are as many.
-struct Turns {
+struct SharedPlaces {
   std::vector<int> slots;
   int places = 0;
 
-  bool taken() const { return places > 0 && static_cast<size_t>(places) < slots.size(); }
+  bool enabled() const { return places > 0 && static_cast<size_t>(places) < slots.size(); }
 };
 
 // `places` rows are held of the matrix `table`, of which only single rows are read.
@@ -56,7 +56,8 @@ struct SingleRows {
 class Weights {
  public:
   // Nothing of them is here yet.
-  explicit Weights(const Needs& needs, const Turns& turns = {}, const SingleRows& rows = {});
+  explicit Weights(const Needs& needs, const SharedPlaces& shared = {},
+                   const SingleRows& rows = {});
   Weights(const Weights&) = delete;
   Weights& operator=(const Weights&) = delete;
 
@@ -152,7 +153,7 @@ class Weights {
     std::atomic<SlotState> state{SlotState::absent};
     uint64_t bytes = 0;         // of memory
     uint8_t* memory = nullptr;  // its place
-    bool in_turns = false;
+    bool shares_place = false;
     int leases = 0;
     int missing = 0;         // parts not yet complete
     size_t asking = 0;       // the first of `parts` that is not asked for
@@ -190,12 +191,12 @@ class Weights {
   Status pack(const Part& part, const Complete& what, uint8_t* scratch) const;
   static Status check_rows(const Part& part, int64_t first, const uint8_t* rows, int64_t n);
 
-  Turns turns_;
+  SharedPlaces shared_;
   SingleRows single_;
   std::vector<Part> parts_;  // by handle
   std::vector<int> order_;   // parts_ by their place in the file, but the table of single rows
   uint64_t longest_strip_ = 0;
-  uint64_t turn_bytes_ = 0;  // of a place that slots share
+  uint64_t shared_place_bytes_ = 0;  // of a place that slots share
   uint64_t bytes_ = 0;
   AlignedBuffer memory_;
 
