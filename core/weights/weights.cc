@@ -78,7 +78,7 @@ Status Weights::allocate() {
 }
 
 // Gives an absent slot a place; false where none is free.
-bool Weights::begin(int index) {
+bool Weights::give_place(int index) {
   Slot& slot = at(index);
   if (slot.shares_place) {
     if (free_places_.empty()) return false;
@@ -106,7 +106,7 @@ bool Weights::begin(int index) {
 }
 
 // The slot is resident or nothing of it was asked for; its place is free.
-void Weights::empty(int index) {
+void Weights::clear_slot(int index) {
   Slot& slot = at(index);
   if (slot.state == SlotState::resident) --resident_slots_;
   slot.state = SlotState::absent;
@@ -132,7 +132,7 @@ void Weights::make_room(int index) {
         slot.parts, [&](int part) { return parts_[static_cast<size_t>(part)].asked > 0; });
     if (slot.leases == 0 &&
         (slot.state == SlotState::resident || (slot.state == SlotState::arriving && !asked))) {
-      return empty(other);
+      return clear_slot(other);
     }
   }
 }
@@ -151,14 +151,14 @@ std::optional<Weights::Lease> Weights::lease(int slot) {
 void Weights::release(int slot) {
   const std::lock_guard lock(mutex_);
   if (--at(slot).leases > 0 || !at(slot).shares_place) return;
-  empty(slot);
+  clear_slot(slot);
   // It has just run: its place is the next one's, and not its own again.
   if (position_ == slot) position_ = (slot + 1) % static_cast<int>(slots_.size());
 }
 
 void Weights::discard(int slot) {
   const std::lock_guard lock(mutex_);
-  if (at(slot).state == SlotState::resident && at(slot).leases == 0) empty(slot);
+  if (at(slot).state == SlotState::resident && at(slot).leases == 0) clear_slot(slot);
 }
 
 // --- wants ---------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ std::vector<Want> Weights::wants(uint64_t bytes) {
   for (int ahead = 0; ahead < n_slots; ++ahead) {
     const int index = (position_ + ahead) % n_slots;
     Slot& slot = at(index);
-    if (slot.state == SlotState::absent && !begin(index)) continue;
+    if (slot.state == SlotState::absent && !give_place(index)) continue;
     if (slot.state != SlotState::arriving) continue;
     for (; slot.asking < slot.parts.size(); ++slot.asking) {
       Part& part = parts_[static_cast<size_t>(slot.parts[slot.asking])];
@@ -204,15 +204,15 @@ Status Weights::filled(uint64_t offset, uint64_t n) {
   uint64_t at = offset;
   for (const auto& [place, range] : rows) {
     const uint64_t begin = place->part.piece.begin;
-    SLUICE_TRY(take_pieces({at, begin + range.begin}));
-    SLUICE_TRY(take(place->part, range));
+    SLUICE_TRY(receive_for_pieces({at, begin + range.begin}));
+    SLUICE_TRY(receive(place->part, range));
     at = begin + range.end;
   }
-  return take_pieces({at, offset + n});
+  return receive_for_pieces({at, offset + n});
 }
 
 // The first of order_ that ends behind byte `at`.
-std::vector<int>::const_iterator Weights::piece_behind(uint64_t at) const {
+std::vector<int>::const_iterator Weights::first_piece_ending_after(uint64_t at) const {
   return std::ranges::upper_bound(order_, at, {}, [&](int handle) {
     const Piece& piece = parts_[static_cast<size_t>(handle)].piece;
     return piece.begin + piece.bytes;
@@ -220,14 +220,14 @@ std::vector<int>::const_iterator Weights::piece_behind(uint64_t at) const {
 }
 
 // These bytes of the file have come for pieces alone.
-Status Weights::take_pieces(Range bytes) {
+Status Weights::receive_for_pieces(Range bytes) {
   if (bytes.begin == bytes.end) return {};
-  for (auto it = piece_behind(bytes.begin); it != order_.end(); ++it) {
+  for (auto it = first_piece_ending_after(bytes.begin); it != order_.end(); ++it) {
     Part& part = parts_[static_cast<size_t>(*it)];
     const Piece& piece = part.piece;
     if (piece.begin >= bytes.end) break;
-    SLUICE_TRY(take(part, {std::max(bytes.begin, piece.begin) - piece.begin,
-                           std::min(bytes.end, piece.begin + piece.bytes) - piece.begin}));
+    SLUICE_TRY(receive(part, {std::max(bytes.begin, piece.begin) - piece.begin,
+                              std::min(bytes.end, piece.begin + piece.bytes) - piece.begin}));
   }
   return {};
 }
@@ -235,7 +235,7 @@ Status Weights::take_pieces(Range bytes) {
 Status Weights::offer(uint64_t offset, std::span<const uint8_t> bytes) {
   for (int slot = 0; slot < static_cast<int>(slots_.size()); ++slot) {
     const std::lock_guard lock(mutex_);
-    if (at(slot).state == SlotState::absent) begin(slot);
+    if (at(slot).state == SlotState::absent) give_place(slot);
   }
   for (const int handle : order_) {
     Part& part = parts_[static_cast<size_t>(handle)];
@@ -248,7 +248,7 @@ Status Weights::offer(uint64_t offset, std::span<const uint8_t> bytes) {
       part.asked = n;
     }
     std::memcpy(part.place, bytes.data() + (begin - offset), static_cast<size_t>(n));
-    SLUICE_TRY(take(part, {0, n}));
+    SLUICE_TRY(receive(part, {0, n}));
   }
   return {};
 }
@@ -351,7 +351,7 @@ std::vector<std::pair<Weights::RowPlace*, Weights::Range>> Weights::rows_on_the_
 
 // Whether any of these bytes of the file is on the way to a piece.
 bool Weights::piece_on_the_way(Range bytes) const {
-  for (auto it = piece_behind(bytes.begin); it != order_.end(); ++it) {
+  for (auto it = first_piece_ending_after(bytes.begin); it != order_.end(); ++it) {
     const Part& part = parts_[static_cast<size_t>(*it)];
     const Piece& piece = part.piece;
     if (piece.begin >= bytes.end) break;
@@ -374,7 +374,7 @@ void Weights::read_row(int handle, int64_t row, float* out) const {
 // --- packing -------------------------------------------------------------------------------------
 
 // Notes that `range` of a part is there. Each strip is complete once, by its last byte.
-Result<Weights::Complete> Weights::arrive(Part& part, Range range) {
+Result<Weights::Complete> Weights::mark_arrived(Part& part, Range range) {
   auto next = std::ranges::lower_bound(part.arrived, range.begin, {}, &Range::end);
   const bool again =
       next != part.arrived.end() && next->begin < range.end && next->end > range.begin;
@@ -409,12 +409,12 @@ Result<Weights::Complete> Weights::arrive(Part& part, Range range) {
   return what;
 }
 
-Status Weights::take(Part& part, Range range) {
+Status Weights::receive(Part& part, Range range) {
   Complete what;
   AlignedBuffer scratch;
   {
     const std::lock_guard lock(mutex_);
-    SLUICE_ASSIGN(what, arrive(part, range));
+    SLUICE_ASSIGN(what, mark_arrived(part, range));
     if (what.first_strip == what.end_strip && !what.rest) return {};
     if (!scratch_.empty()) {
       scratch = std::move(scratch_.back());
@@ -430,7 +430,7 @@ Status Weights::take(Part& part, Range range) {
   if (scratch.size() > 0) scratch_.push_back(std::move(scratch));
   part.done += static_cast<uint64_t>(what.end_strip - what.first_strip) * part.unit;
   if (what.rest) part.done += part.piece.bytes - part.packed_bytes;
-  if (part.done == part.piece.bytes) complete(part);
+  if (part.done == part.piece.bytes) finish_part(part);
   return {};
 }
 
@@ -462,7 +462,7 @@ Status Weights::check_rows(const Part& part, int64_t first, const uint8_t* rows,
 }
 
 // All of a part is there.
-void Weights::complete(Part& part) {
+void Weights::finish_part(Part& part) {
   const Matrix& matrix = part.matrix;
   if (part.piece.is_vector && part.place != matrix.data) {
     // The f32 values lie in front of the file's bytes, in memory that this object owns.

@@ -174,15 +174,15 @@ class Weights {
 
   static uint64_t memory_of(const Part& part);
   Slot& at(int slot) { return slots_[static_cast<size_t>(slot)]; }
-  bool begin(int slot);
+  bool give_place(int slot);
   void make_room(int slot);
-  void empty(int slot);
+  void clear_slot(int slot);
   void release(int slot);
-  void complete(Part& part);
-  Result<Complete> arrive(Part& part, Range range);
-  Status take(Part& part, Range range);
-  Status take_pieces(Range bytes);
-  std::vector<int>::const_iterator piece_behind(uint64_t at) const;
+  void finish_part(Part& part);
+  Result<Complete> mark_arrived(Part& part, Range range);
+  Status receive(Part& part, Range range);
+  Status receive_for_pieces(Range bytes);
+  std::vector<int>::const_iterator first_piece_ending_after(uint64_t at) const;
   void make_row_places();
   RowPlace* place_for_row();
   bool want_rows(uint64_t& bytes, std::vector<Want>& wants);
