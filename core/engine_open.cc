@@ -50,7 +50,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const File& file, const LoadOptions
   s.file_size = s.taken = file.size();
   Status vocabulary;
   Pool readers(std::max(kReaders, s.pool->size()));
-  const Status weights = serve(
+  const Status weights = read_weights(
       file, *s.weights, readers, [&] { vocabulary = s.read_vocabulary(); }, options.bytes_read);
   SLUICE_TRY(vocabulary);
   SLUICE_TRY(weights);

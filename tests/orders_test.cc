@@ -291,7 +291,7 @@ TEST(Pieces, AreRowsOfFusedTensorsAndExperts) {
   const auto bias = needs.add_vector_part(file.header, "bias", 0, 48, 16, 20);
   const auto expert = needs.add_expert(file.header, "experts", 1, 3, 16, 32, 2);
   ASSERT_TRUE(k.has_value() && bias.has_value() && expert.has_value());
-  EXPECT_TRUE(needs.refuse_others(file.header, "none").has_value());
+  EXPECT_TRUE(needs.check_no_others(file.header, "none").has_value());
   Weights weights(needs);
   ASSERT_TRUE(weights.allocate().has_value());
   file.serve(weights);
@@ -314,7 +314,7 @@ TEST(Pieces, OfOtherShapesAreRefused) {
   EXPECT_EQ(code(needs.add_vector_part(file.header, "bias", 0, 49, 0, 16)), "bad_file");
   EXPECT_EQ(code(needs.add_vector(file.header, "nothing", 0, 48)), "bad_file");
   EXPECT_EQ(needs.pieces().size(), 0u);
-  EXPECT_EQ(code_name(needs.refuse_others(file.header, "none").error().code), "unsupported_model");
+  EXPECT_EQ(code_name(needs.check_no_others(file.header, "none").error().code), "unsupported_model");
 }
 
 // Four slots of one matrix each, the two in the middle taking turns in one place.

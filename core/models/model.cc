@@ -113,7 +113,7 @@ int Binder::optional_vector(std::string_view name, int64_t length) {
 
 Status Binder::finish() {
   SLUICE_TRY(status_);
-  return model_.needs_.refuse_others(gguf_, model_.config_.architecture);
+  return model_.needs_.check_no_others(gguf_, model_.config_.architecture);
 }
 
 }  // namespace sluice

@@ -89,7 +89,7 @@ Result<int> Needs::add_vector_part(const Gguf& gguf, std::string_view name, int 
   return add(gguf, name, slot, {all, 1, 1, true}, first, length);
 }
 
-Status Needs::refuse_others(const Gguf& gguf, std::string_view architecture) const {
+Status Needs::check_no_others(const Gguf& gguf, std::string_view architecture) const {
   for (const TensorInfo& tensor : gguf.tensors) {
     if (std::ranges::find(pieces_, tensor.name, &Piece::tensor) == pieces_.end()) {
       return fail(Code::unsupported_model, "the file has a tensor ", printable(tensor.name),

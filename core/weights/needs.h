@@ -54,7 +54,7 @@ class Needs {
 
   // unsupported_model where the file has a tensor of which no piece was added: what we would leave
   // out may be what makes the model another one.
-  Status refuse_others(const Gguf& gguf, std::string_view architecture) const;
+  Status check_no_others(const Gguf& gguf, std::string_view architecture) const;
 
   int n_slots() const { return n_slots_; }
   const std::vector<Piece>& pieces() const { return pieces_; }  // by handle

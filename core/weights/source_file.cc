@@ -81,8 +81,8 @@ File::~File() {
 
 namespace {
 
-// What serve() shares among the workers.
-struct Reading {
+// What read_weights() shares among the workers.
+struct ReadJob {
   const File& file;
   Weights& weights;
   const std::function<void()>& meanwhile;
@@ -122,29 +122,29 @@ struct Reading {
 
 }  // namespace
 
-Status serve(const File& file, Weights& weights, Pool& pool, const std::function<void()>& meanwhile,
-             std::atomic<uint64_t>* bytes_read) {
-  Reading reading{file, weights, meanwhile, bytes_read, {}, {}, {}};
+Status read_weights(const File& file, Weights& weights, Pool& pool,
+                    const std::function<void()>& meanwhile, std::atomic<uint64_t>* bytes_read) {
+  ReadJob job{file, weights, meanwhile, bytes_read, {}, {}, {}};
   for (const Want& want : weights.wants(UINT64_MAX)) {
     // A piece is whole strips, so that it is packed by who has read it.
     const uint64_t size = std::max<uint64_t>(kPieceBytes / want.unit, 1) * want.unit;
     for (uint64_t at = 0; at < want.place.size(); at += size) {
       const auto n = static_cast<size_t>(std::min<uint64_t>(size, want.place.size() - at));
-      reading.pieces.push_back(
+      job.pieces.push_back(
           {want.offset + at, want.place.subspan(static_cast<size_t>(at), n), want.unit});
     }
   }
-  std::ranges::sort(reading.pieces, {}, &Want::offset);
-  reading.failures.resize(static_cast<size_t>(pool.size()));
-  reading.failed.resize(static_cast<size_t>(pool.size()), SIZE_MAX);
-  Reading* const shared = &reading;
+  std::ranges::sort(job.pieces, {}, &Want::offset);
+  job.failures.resize(static_cast<size_t>(pool.size()));
+  job.failed.resize(static_cast<size_t>(pool.size()), SIZE_MAX);
+  ReadJob* const shared = &job;
   Pool* const workers = &pool;
-  const auto n_items = static_cast<int64_t>(reading.pieces.size()) + 1;
+  const auto n_items = static_cast<int64_t>(job.pieces.size()) + 1;
   workers->run([shared, workers, n_items](int worker) {
     workers->parallel_for(worker, n_items, [&](Share mine) { shared->work(worker, mine); });
   });
-  const auto first = std::ranges::min_element(reading.failed);
-  return std::move(reading.failures[static_cast<size_t>(first - reading.failed.begin())]);
+  const auto first = std::ranges::min_element(job.failed);
+  return std::move(job.failures[static_cast<size_t>(first - job.failed.begin())]);
 }
 
 }  // namespace sluice

@@ -39,7 +39,8 @@ class File {
 // read and pack, but for the one that does `meanwhile` first. Fails as File::read and
 // Weights::filled do; of several failures the first in the file counts. What has been read is added
 // to `bytes_read`.
-Status serve(const File& file, Weights& weights, Pool& pool, const std::function<void()>& meanwhile,
-             std::atomic<uint64_t>* bytes_read = nullptr);
+Status read_weights(const File& file, Weights& weights, Pool& pool,
+                    const std::function<void()>& meanwhile,
+                    std::atomic<uint64_t>* bytes_read = nullptr);
 
 }  // namespace sluice
