@@ -181,10 +181,10 @@ Status Engine::State::read_vocabulary() {
 }
 
 // From here on other threads may bring weights.
-void Engine::State::begin_to_run() {
+void Engine::State::become_ready() {
   session.reset(new Session(std::make_unique<Session::State>(*this)));
   header_ready = true;
-  note_loaded();
+  record_load_time();
 }
 
 std::vector<Want> Engine::wants(uint64_t bytes) {
@@ -198,7 +198,7 @@ Status Engine::filled(uint64_t offset, uint64_t n) {
   if (!s.header_ready) return s.take_header(offset, n);
   SLUICE_TRY(s.weights->filled(offset, n));
   s.taken += n;
-  s.note_loaded();
+  s.record_load_time();
   return {};
 }
 
@@ -217,7 +217,7 @@ Status Engine::State::take_header(uint64_t offset, uint64_t n) {
   // What came behind the header belongs to the weights already.
   SLUICE_TRY(weights->offer(offset + used, bytes.subspan(used)));
   staging = std::vector<uint8_t>();
-  begin_to_run();
+  become_ready();
   return {};
 }
 
@@ -232,7 +232,7 @@ Status Engine::end_of_file(uint64_t size) {
               "; it is cut short: get it again");
 }
 
-void Engine::State::note_loaded() {
+void Engine::State::record_load_time() {
   double unknown = 0;
   if (weights->resident())
     load_ms.compare_exchange_strong(unknown, milliseconds(load_started, Clock::now()));

@@ -177,7 +177,7 @@ class Engine {
   // The source has no more than `size` bytes: bad_file if that isn't all.
   Status end_of_file(uint64_t size);
   bool header_ready() const;  // the header is here: everything below works, start() too
-  bool loaded() const;      // all weights are resident
+  bool loaded() const;        // all weights are resident
   LoadProgress progress() const;
 
   // --- the model -----------------------------------------------------------------------------

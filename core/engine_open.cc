@@ -54,7 +54,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const File& file, const LoadOptions
       file, *s.weights, readers, [&] { vocabulary = s.read_vocabulary(); }, options.bytes_read);
   SLUICE_TRY(vocabulary);
   SLUICE_TRY(weights);
-  s.begin_to_run();
+  s.become_ready();
   return engine;
 }
 

@@ -77,7 +77,7 @@ struct Run {
   bool flush_text();
   void release(const std::vector<std::string>& texts);
   // Counts the time of waiting up to now; `go_on` while the weights are still not there.
-  void count_waiting(bool go_on);
+  void add_waiting(bool go_on);
   // From start() to `end`, without the waiting.
   double worked_ms(Clock::time_point end) const { return milliseconds(started, end) - waited_ms; }
 };
@@ -122,8 +122,8 @@ struct Engine::State {
   Status take_header(uint64_t offset, uint64_t n);
   Status bind(Gguf&& gguf);
   Status read_vocabulary();
-  void begin_to_run();
-  void note_loaded();
+  void become_ready();
+  void record_load_time();
   void add_to(Stats& stats) const;  // what isn't a session's own
 };
 
@@ -145,9 +145,9 @@ struct Session::State {
 
   int64_t n_vocab() const { return engine.n_vocab(); }
   uint64_t held_bytes() const { return cache.bytes() + pass.x.size() + logits.size(); }
-  bool arrived(int slot);
-  bool rows_arrived(std::span<const TokenId> rows);
-  void note_waiting(bool waiting);
+  bool lease_slot(int slot);
+  bool lease_rows(std::span<const TokenId> rows);
+  void record_waiting(bool waiting);
   Status check_room(const Encoding& encoding) const;
   Status encode_slice();
   Status begin(std::span<const TokenId> prompt, const GenerateOptions& how);
@@ -158,9 +158,9 @@ struct Session::State {
   Result<bool> run_head();
   size_t logits_stride() const;
   Status make_room_for_logits(size_t rows);
-  void close_up_logits();
+  void compact_logits();
   Status after_pass();
-  Status take_token();
+  Status sample_token();
   void end_run(Finish finish);
 };
 

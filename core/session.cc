@@ -289,7 +289,7 @@ bool Run::flush_text() {
   return stopped;
 }
 
-void Run::count_waiting(bool go_on) {
+void Run::add_waiting(bool go_on) {
   const Clock::time_point now = Clock::now();
   if (waiting_since) waited_ms += milliseconds(*waiting_since, now);
   waiting_since = go_on ? std::optional(now) : std::nullopt;
@@ -297,26 +297,26 @@ void Run::count_waiting(bool go_on) {
 
 // Whether a slot's weights are there, and stay until another slot's are asked for; where they
 // aren't, the slice is over.
-bool Session::State::arrived(int slot) {
+bool Session::State::lease_slot(int slot) {
   // Weights that are all here stay. (A lease a layer is a hundredth of a small model's token.)
   if (engine.weights->resident() && !run.waiting_since) return true;
   if (!run.lease || run.lease->slot() != slot) {
     run.lease.reset();
     run.lease = engine.weights->lease(slot);
   }
-  note_waiting(!run.lease.has_value());
+  record_waiting(!run.lease.has_value());
   return run.lease.has_value();
 }
 
 // The same for single rows of the embedding.
-bool Session::State::rows_arrived(std::span<const TokenId> rows) {
+bool Session::State::lease_rows(std::span<const TokenId> rows) {
   const bool here = engine.weights->lease_rows(rows);
-  note_waiting(!here);
+  record_waiting(!here);
   return here;
 }
 
-void Session::State::note_waiting(bool waiting) {
-  if (waiting || run.waiting_since) run.count_waiting(waiting);
+void Session::State::record_waiting(bool waiting) {
+  if (waiting || run.waiting_since) run.add_waiting(waiting);
   stats.waited_ms = run.waited_ms;
 }
 
@@ -339,7 +339,7 @@ bool Session::State::embed() {
     if (engine.model->single_rows()) {
       n = std::min(n, engine.options.embedding_rows);
       const size_t first = run.pass_begin + static_cast<size_t>(run.embedded);
-      if (!rows_arrived(std::span(run.tokens).subspan(first, static_cast<size_t>(n)))) return false;
+      if (!lease_rows(std::span(run.tokens).subspan(first, static_cast<size_t>(n)))) return false;
     }
     engine.pass->embed(pass, run.embedded, n);
     run.embedded += n;
@@ -351,7 +351,7 @@ bool Session::State::embed() {
 // False where it waits for weights.
 Result<bool> Session::State::compute_slice() {
   if (!run.pass_started) {
-    if (!arrived(engine.model->embedding_slot())) return false;
+    if (!lease_slot(engine.model->embedding_slot())) return false;
     SLUICE_TRY(begin_pass());
   }
   if (!embed()) return false;
@@ -361,7 +361,7 @@ Result<bool> Session::State::compute_slice() {
   const Stopwatch watch;
   engine.pool->limit(decoding ? engine.tuner.threads() : engine.pool->size());
   while (run.layer < engine.n_layers()) {
-    if (!arrived(engine.model->layer_slot(run.layer))) return false;
+    if (!lease_slot(engine.model->layer_slot(run.layer))) return false;
     engine.pass->run_block(pass, run.layer, run.block);
     if (engine.pass->overflowed()) return overflow(concat("layer ", run.layer));
     if (++run.block == engine.pass->n_blocks(pass)) {
@@ -370,8 +370,8 @@ Result<bool> Session::State::compute_slice() {
     }
     if (!whole) return true;
   }
-  SLUICE_ASSIGN(const bool headed, run_head());
-  if (!headed) return false;
+  SLUICE_ASSIGN(const bool head_done, run_head());
+  if (!head_done) return false;
   SLUICE_TRY(after_pass());
   if (timed) engine.tuner.add(watch.seconds());
   return true;
@@ -389,8 +389,8 @@ Result<bool> Session::State::run_head() {
   if (first == end) return true;
   for (; run.head_part < engine.model->n_head_parts(); ++run.head_part) {
     // The norm is in the head's own slot, which stays.
-    if (run.head_part == 0 && !arrived(engine.model->head_slot())) return false;
-    if (!arrived(engine.model->head_part_slot(run.head_part))) return false;
+    if (run.head_part == 0 && !lease_slot(engine.model->head_slot())) return false;
+    if (!lease_slot(engine.model->head_part_slot(run.head_part))) return false;
     for (size_t i = first; i < end; ++i) {
       float* out = logits.as<float>() + (run.all_positions ? i : 0) * logits_stride();
       engine.pass->run_head(pass, static_cast<int64_t>(i - run.pass_begin), run.head_part, out);
@@ -411,7 +411,7 @@ Status Session::State::make_room_for_logits(size_t rows) {
 }
 
 // Rows of n_vocab, as they are handed out.
-void Session::State::close_up_logits() {
+void Session::State::compact_logits() {
   const auto n = static_cast<size_t>(n_vocab());
   if (n == logits_stride()) return;
   for (size_t row = 1; row * n < n_logits; ++row)
@@ -427,7 +427,7 @@ Status Session::State::after_pass() {
     run.pass_begin = run.pass_end;
     run.pass_end = std::min(run.n_prompt, run.pass_begin + run.batch);
     if (prompt_done) {
-      close_up_logits();
+      compact_logits();
       run.prompt_ms = run.worked_ms(Clock::now());
       stats.prompt_tps = static_cast<double>(run.n_prompt) / std::max(run.prompt_ms, 1e-6) * 1e3;
       run.finish = Finish::length;
@@ -440,11 +440,11 @@ Status Session::State::after_pass() {
         static_cast<double>(run.n_prompt - static_cast<size_t>(stats.reused_tokens)) /
         run.prompt_ms * 1e3;
   }
-  return take_token();
+  return sample_token();
 }
 
 // Chooses the next token from the logits and decides whether it is the last.
-Status Session::State::take_token() {
+Status Session::State::sample_token() {
   const std::span<const float> all(logits.as<float>(), static_cast<size_t>(n_vocab()));
   const TokenId id = run.sampler->sample(all, run.tokens);
   if (engine.tokenizer->is_end(id) && !run.options.ignore_eos) {
