@@ -141,8 +141,8 @@ Status Session::start(std::string_view prompt, const GenerateOptions& options) {
 
 // Fails once a text surely has more tokens than the context.
 Status Session::State::check_room(const Encoding& encoding) const {
-  if (encoding.least_ids() < engine.context_size) return {};
-  return fail(Code::context_full, "the prompt has ", encoding.least_ids(),
+  if (encoding.min_ids() < engine.context_size) return {};
+  return fail(Code::context_full, "the prompt has ", encoding.min_ids(),
               " tokens or more, but the context holds ", engine.context_size,
               " and the answer needs room, too; shorten the prompt or load with a larger context");
 }

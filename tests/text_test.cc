@@ -468,12 +468,12 @@ TEST(LongText, AMillionOfOneCharacter) {
 Ids in_slices(const Tokenizer& t, std::string_view text, bool special, size_t slice) {
   Encoding encoding(t, text, special, slice);
   Ids ids;
-  uint64_t least = encoding.least_ids();
+  uint64_t least = encoding.min_ids();
   for (bool more = true; more;) {
     more = encoding.step();
     const Ids some = encoding.take();
     ids.insert(ids.end(), some.begin(), some.end());
-    least = std::max(least, encoding.least_ids());
+    least = std::max(least, encoding.min_ids());
   }
   EXPECT_EQ(least, ids.size());  // at the end, and never more
   return ids;

@@ -67,8 +67,8 @@ TEST_P(SharedVocabulary, EveryIdOfEveryString) {
   }
   const auto in_slices = [&](size_t slice) {
     Encoding encoding(*tokenizer, all, true, slice);
-    while (encoding.step()) EXPECT_GT(encoding.least_ids(), 0u);
-    EXPECT_EQ(encoding.least_ids(), tokenizer->encode(all, true).size());
+    while (encoding.step()) EXPECT_GT(encoding.min_ids(), 0u);
+    EXPECT_EQ(encoding.min_ids(), tokenizer->encode(all, true).size());
     return encoding.take();
   };
   const Ids whole = in_slices(1 << 20);

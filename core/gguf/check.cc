@@ -45,7 +45,7 @@ std::string_view recognize(std::string_view first) {
 }
 
 // A text that is there more than once. Sorts them: no choice of texts makes that slow.
-std::optional<std::string_view> repeated(std::vector<std::string_view> texts) {
+std::optional<std::string_view> find_duplicate(std::vector<std::string_view> texts) {
   std::ranges::sort(texts);
   const auto twice = std::ranges::adjacent_find(texts);
   if (twice == texts.end()) return std::nullopt;
@@ -55,13 +55,13 @@ std::optional<std::string_view> repeated(std::vector<std::string_view> texts) {
 Status check_unique(const Gguf& gguf) {
   std::vector<std::string_view> keys;
   for (const auto& [key, value] : gguf.metadata) keys.push_back(key);
-  if (const auto twice = repeated(std::move(keys))) {
+  if (const auto twice = find_duplicate(std::move(keys))) {
     return fail(Code::bad_file, "the key '", printable(*twice),
                 "' stands in the file twice; expected once", kDamaged);
   }
   std::vector<std::string_view> names;
   for (const TensorInfo& tensor : gguf.tensors) names.push_back(tensor.name);
-  if (const auto twice = repeated(std::move(names))) {
+  if (const auto twice = find_duplicate(std::move(names))) {
     return fail(Code::bad_file, "the tensor '", printable(*twice),
                 "' stands in the file twice; expected once", kDamaged);
   }

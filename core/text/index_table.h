@@ -17,28 +17,28 @@ class IndexTable {
   // Empties the table and makes room for `entries` of them.
   void reset(size_t entries) { slots_.assign(std::bit_ceil(entries * 2 + 2), kNone); }
 
-  // The index for which `is_it(index)` holds among those entered with `hash`, or kNone.
-  template <typename IsIt>
-  uint32_t find(uint64_t hash, IsIt is_it) const {
+  // The index for which `matches(index)` holds among those entered with `hash`, or kNone.
+  template <typename Matches>
+  uint32_t find(uint64_t hash, Matches matches) const {
     if (slots_.empty()) return kNone;
-    return slots_[slot(hash, is_it)];
+    return slots_[slot(hash, matches)];
   }
 
   // Enters `index` unless an equal one is there: returns that one, or kNone where it entered.
-  template <typename IsIt>
-  uint32_t insert(uint64_t hash, uint32_t index, IsIt is_it) {
-    uint32_t& place = slots_[slot(hash, is_it)];
+  template <typename Matches>
+  uint32_t insert(uint64_t hash, uint32_t index, Matches matches) {
+    uint32_t& place = slots_[slot(hash, matches)];
     if (place != kNone) return place;
     place = index;
     return kNone;
   }
 
  private:
-  template <typename IsIt>
-  size_t slot(uint64_t hash, IsIt is_it) const {
+  template <typename Matches>
+  size_t slot(uint64_t hash, Matches matches) const {
     const size_t mask = slots_.size() - 1;
     size_t at = static_cast<size_t>(hash ^ hash >> 32) & mask;
-    while (slots_[at] != kNone && !is_it(slots_[at])) at = (at + 1) & mask;
+    while (slots_[at] != kNone && !matches(slots_[at])) at = (at + 1) & mask;
     return at;
   }
 

@@ -75,7 +75,7 @@ struct Tokenizer::State {
   Status load_prefix(const Gguf& gguf, bool adds_bos);
   Status collect_special();
   // The most bytes of text that one id stands for; 0 where some bytes get no id at all.
-  size_t most_bytes_an_id() const;
+  size_t max_bytes_per_id() const;
 };
 
 // The id under `key`, `absent` where the file has none (and the vocabulary has that token). Files
@@ -210,7 +210,7 @@ Result<Tokenizer> Tokenizer::from_gguf(const Gguf& gguf) {
 }
 
 // A token covers at most as many bytes of text as it has itself in the vocabulary's coding.
-size_t Tokenizer::State::most_bytes_an_id() const {
+size_t Tokenizer::State::max_bytes_per_id() const {
   const auto* spm = std::get_if<SpmEncoder>(&encoder);
   const bool all = vocabulary.has_all_bytes() || (spm != nullptr && spm->has_unknown());
   return all ? vocabulary.longest_text() : 0;
@@ -347,10 +347,10 @@ std::vector<TokenId> Encoding::take() {
   return std::exchange(state_->ids, {});
 }
 
-uint64_t Encoding::least_ids() const {
+uint64_t Encoding::min_ids() const {
   const uint64_t so_far = state_->taken + state_->ids.size();
-  const uint64_t most = state_->tokenizer.most_bytes_an_id();
-  return most == 0 ? so_far : so_far + (state_->bytes_left() + most - 1) / most;
+  const uint64_t per_id = state_->tokenizer.max_bytes_per_id();
+  return per_id == 0 ? so_far : so_far + (state_->bytes_left() + per_id - 1) / per_id;
 }
 
 std::string_view Tokenizer::piece(TokenId id) const {

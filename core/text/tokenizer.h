@@ -89,7 +89,7 @@ class Encoding {
   std::vector<TokenId> take();
   // A number of ids that the whole text has at least, those taken included: before the first step
   // from the length of the text alone, behind the last one the number.
-  uint64_t least_ids() const;
+  uint64_t min_ids() const;
 
  private:
   struct State;
