@@ -102,7 +102,7 @@ std::vector<int64_t> read_integers(const std::string& name, const std::string& t
   return values;
 }
 
-std::string too_many(const std::string& argument, bool prompt) {
+std::string too_many_arguments(const std::string& argument, bool prompt) {
   return concat("'", printable(argument), "' is one argument too many",
                 prompt ? "; a prompt of several words stands in quotes" : "");
 }
@@ -120,7 +120,7 @@ void take_prompt(Prompt& prompt, const std::string& source) {
 
 void take_argument(Prompt& prompt, const std::string& text) {
   const std::string source = "the argument PROMPT";
-  if (prompt.source == source) throw CLI::ValidationError(too_many(text, true));
+  if (prompt.source == source) throw CLI::ValidationError(too_many_arguments(text, true));
   take_prompt(prompt, source);
   prompt.text = text;
 }

@@ -56,7 +56,7 @@ void add_json(CLI::App& app, bool& json, const std::string& description);
 // --- the commands --------------------------------------------------------------------------------
 
 // What is said of an argument that nothing takes; with `prompt` the command has one.
-std::string too_many(const std::string& argument, bool prompt);
+std::string too_many_arguments(const std::string& argument, bool prompt);
 // Each adds one command, which leaves its exit status in `status`.
 void add_run(CLI::App& program, int& status);
 void add_inspect(CLI::App& program, int& status);

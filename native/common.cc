@@ -32,17 +32,17 @@ namespace fs = std::filesystem;
 constexpr char kBundledModel[] = "stories-q8_0.gguf";
 constexpr size_t kMaxPath = 300;  // bytes of a path in a message, as in the core's
 constexpr size_t kMaxQuoted = 80;
-constexpr int kPatience = 2000;  // milliseconds until a pipe that brings nothing is mentioned
+constexpr int kPipeWaitMs = 2000;  // milliseconds until a pipe that brings nothing is mentioned
 constexpr char kEraseLine[] = "\r\033[K";
 constexpr size_t kMaxPromptBytes = size_t{256} << 20;
 
-volatile std::sig_atomic_t winding_up = 0;
+volatile std::sig_atomic_t signals_deferred = 0;
 volatile std::sig_atomic_t caught_signal = 0;
 volatile std::sig_atomic_t line_shown = 0;  // on stderr, to be erased
 bool quiet = false;
 
 void on_signal(int signal) {
-  if (winding_up == 0 || caught_signal != 0) {
+  if (signals_deferred == 0 || caught_signal != 0) {
     if (line_shown != 0) {
       [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kEraseLine, sizeof kEraseLine - 1);
     }
@@ -228,7 +228,7 @@ void install_signal_handlers() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-void wind_up_on_signals() { winding_up = 1; }
+void defer_signals() { signals_deferred = 1; }
 
 int interrupted_by() { return caught_signal; }
 
@@ -319,7 +319,7 @@ Result<std::unique_ptr<Engine>> load(const std::string& path, LoadOptions option
   return Engine::open(path, options);
 }
 
-Error in_file(const std::string& path, Error error) {
+Error with_file_name(const std::string& path, Error error) {
   const std::string name = printable(path, kMaxPath);
   if (exit_status(error.code) == kBadFile && error.message.find(name) == std::string::npos) {
     error.message = concat(name, ": ", error.message);
@@ -373,7 +373,7 @@ Result<std::optional<std::string>> prompt_text(const Prompt& prompt) {
   if (prompt.file) return read_prompt(*prompt.file);
   if (!has_piped_input()) return std::nullopt;
   pollfd ready = {STDIN_FILENO, POLLIN, 0};
-  if (::poll(&ready, 1, kPatience) == 0) {
+  if (::poll(&ready, 1, kPipeWaitMs) == 0) {
     note("reading the prompt from standard input, which is a pipe (</dev/null: no prompt)");
   }
   SLUICE_ASSIGN(std::string text, read_prompt("-"));

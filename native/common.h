@@ -57,7 +57,7 @@ std::vector<std::string> wrapped(const std::string& text, size_t width);
 // SIGINT and SIGTERM end the program at once with 128 + their number...
 void install_signal_handlers();
 // ...until this is called: then the first one only makes interrupted_by() nonzero.
-void wind_up_on_signals();
+void defer_signals();
 int interrupted_by();
 
 // --- the model -----------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ Status check_kernels();
 // Engine::open, with a percentage on stderr meanwhile where that is a terminal.
 Result<std::unique_ptr<Engine>> load(const std::string& path, LoadOptions options);
 // The error with the file's name in front, where it is about a file's contents.
-Error in_file(const std::string& path, Error error);
+Error with_file_name(const std::string& path, Error error);
 
 // --- the prompt ----------------------------------------------------------------------------------
 

@@ -61,7 +61,7 @@ class HelpFormatter : public CLI::Formatter {
   }
 
   std::string make_option(const CLI::Option* option, bool) const override {
-    return help_row(words_of(*option), option->get_description());
+    return help_row(names_and_value(*option), option->get_description());
   }
 
   std::string make_subcommand(const CLI::App* command) const override {
@@ -109,13 +109,13 @@ std::string value_of(const CLI::Option& option) {
   return type.substr(0, type.find(':'));
 }
 
-std::string words_of(const CLI::Option& option) {
-  std::string words = option.get_name(false, true);
-  for (size_t at = 0; (at = words.find(',', at)) != std::string::npos; at += 2) {
-    words.replace(at, 1, ", ");
+std::string names_and_value(const CLI::Option& option) {
+  std::string names = option.get_name(false, true);
+  for (size_t at = 0; (at = names.find(',', at)) != std::string::npos; at += 2) {
+    names.replace(at, 1, ", ");
   }
   const std::string value = value_of(option);
-  return value.empty() ? words : concat(words, " ", value);
+  return value.empty() ? names : concat(names, " ", value);
 }
 
 std::vector<std::string> usage_words(const CLI::App& app) {

@@ -16,7 +16,7 @@ std::shared_ptr<CLI::Formatter> help_formatter();
 // The name of an option that comes first: -p of -p, --prompt.
 std::string first_name(const CLI::Option& option);
 // All its names and what stands behind them: "-p, --prompt TEXT".
-std::string words_of(const CLI::Option& option);
+std::string names_and_value(const CLI::Option& option);
 // What stands behind its names: "TEXT"; "" for a flag.
 std::string value_of(const CLI::Option& option);
 // What a usage line lists behind the command's name: "[MODEL]", "[-n N]", ...

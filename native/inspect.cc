@@ -29,7 +29,7 @@ int inspect(const InspectOptions& options) {
   const auto path = find_model(options.model);
   if (!path) return report(path.error(), options.json);
   const auto header = read_header(*path);
-  if (!header) return report(in_file(*path, header.error()), options.json);
+  if (!header) return report(with_file_name(*path, header.error()), options.json);
   struct stat status = {};
   const uint64_t bytes =
       ::stat(path->c_str(), &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;

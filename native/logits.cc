@@ -92,7 +92,7 @@ int logits(const LogitsOptions& options) {
                                                      "); at least one token is needed")});
   }
   const auto engine = load(*path, options.load);
-  if (!engine) return fail_with(in_file(*path, engine.error()));
+  if (!engine) return fail_with(with_file_name(*path, engine.error()));
   warn((*engine)->notes());
   std::vector<TokenId> ids;
   if (options.prompt.tokens) {
@@ -102,7 +102,7 @@ int logits(const LogitsOptions& options) {
     add_prefix((*engine)->tokenizer(), ids);
   }
   if (const auto computed = compute(**engine, ids, options); !computed) {
-    return fail_with(in_file(*path, computed.error()));
+    return fail_with(with_file_name(*path, computed.error()));
   }
   if (options.json) {
     print_json(**engine, ids.size(), options);

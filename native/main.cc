@@ -67,14 +67,14 @@ int run_program(int argc, char** argv) {
 
   const bool json = has_argument(argc, argv, "--json");
   const std::span arguments(argv + 1, static_cast<size_t>(std::max(argc, 1) - 1));
-  if (const auto wrong = unknown_first(program, arguments)) return usage_error(*wrong, json);
+  if (const auto wrong = check_first_argument(program, arguments)) return usage_error(*wrong, json);
   const CLI::App* command = nullptr;
   for (const CLI::App* each : std::as_const(program).get_subcommands({})) {
     if (each->get_name() == argv[1]) command = each;
   }
   const std::string name = command != nullptr ? command->get_name() : "";
   if (command != nullptr) {
-    if (const auto wrong = misread(*command, arguments.subspan(1)))
+    if (const auto wrong = check_arguments(*command, arguments.subspan(1)))
       return usage_error(*wrong, json, name);
   }
   try {
@@ -88,7 +88,7 @@ int run_program(int argc, char** argv) {
     write_out(concat(version.what(), "\n"));
     return kDone;
   } catch (const CLI::ParseError& error) {
-    return usage_error(plain_words(error, command != nullptr ? *command : program), json, name);
+    return usage_error(describe_error(error, command != nullptr ? *command : program), json, name);
   }
 }
 

@@ -26,14 +26,15 @@ std::string escaped(std::string_view text) {
 }
 
 // Text with its lines as they are.
-std::string as_it_is(const std::string& text) { return concat(".nf\n", escaped(text), "\n.fi\n"); }
+std::string verbatim(const std::string& text) { return concat(".nf\n", escaped(text), "\n.fi\n"); }
 
 std::string options_of(const CLI::App& app) {
   std::string out;
   for (const CLI::Option* option : app.get_options()) {
     const bool positional = option->get_positional();
-    out += concat(".TP\n.B ", escaped(positional ? option->get_name(true) : words_of(*option)),
-                  "\n", escaped(option->get_description()), "\n");
+    out +=
+        concat(".TP\n.B ", escaped(positional ? option->get_name(true) : names_and_value(*option)),
+               "\n", escaped(option->get_description()), "\n");
   }
   return out;
 }
@@ -47,10 +48,10 @@ std::string own_footer(const CLI::App& command) {
 // A paragraph of a footer; where its first line is a heading ("Examples:"), as a section.
 std::string section(const std::string& paragraph) {
   const size_t end = paragraph.find('\n');
-  if (end == std::string::npos || paragraph[end - 1] != ':') return ".PP\n" + as_it_is(paragraph);
+  if (end == std::string::npos || paragraph[end - 1] != ':') return ".PP\n" + verbatim(paragraph);
   std::string heading = paragraph.substr(0, end - 1);
   for (char& c : heading) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return concat(".SH ", heading, "\n", as_it_is(paragraph.substr(end + 1)));
+  return concat(".SH ", heading, "\n", verbatim(paragraph.substr(end + 1)));
 }
 
 std::string manual(const CLI::App& program) {
@@ -62,7 +63,7 @@ std::string manual(const CLI::App& program) {
     const std::string text = command->get_description();  // sluice run - write on from a prompt
     out += concat(".SS ", escaped(text), "\n.B sluice ", command->get_name(), "\n");
     for (const std::string& word : usage_words(*command)) out += escaped(word) + "\n";
-    out += concat(options_of(*command), ".PP\n", as_it_is(own_footer(*command)));
+    out += concat(options_of(*command), ".PP\n", verbatim(own_footer(*command)));
   }
   std::string footer = program.get_footer();
   for (size_t end; !footer.empty(); footer.erase(0, end + 2)) {

@@ -103,7 +103,7 @@ int generate(Engine& engine, const std::string& path, const RunOptions& options,
     const auto event = engine.step();
     if (!event) {
       if (terminal && !ends_line) write_out("\n");
-      return report(in_file(path, event.error()), options.json);
+      return report(with_file_name(path, event.error()), options.json);
     }
     const bool done = event->kind == Event::Kind::done;
     if (options.json) {
@@ -150,9 +150,9 @@ int run(const RunOptions& options) {
                 options.prompt.source, " out to begin with the model's beginning-of-text token")});
   }
   const auto engine = load(*path, options.load);
-  if (!engine) return fail_with(in_file(*path, engine.error()));
+  if (!engine) return fail_with(with_file_name(*path, engine.error()));
   warn((*engine)->notes());
-  wind_up_on_signals();
+  defer_signals();
   if (const auto started = start(**engine, options, *text); !started) {
     return fail_with(started.error());
   }

@@ -90,9 +90,9 @@ int tokenize(const TokenizeOptions& options) {
                       "no text; give one with -p or -f, behind the model, or on standard input"});
   }
   const auto header = read_header(*path);
-  if (!header) return fail_with(in_file(*path, header.error()));
+  if (!header) return fail_with(with_file_name(*path, header.error()));
   const auto tokenizer = Tokenizer::from_gguf(*header);
-  if (!tokenizer) return fail_with(in_file(*path, tokenizer.error()));
+  if (!tokenizer) return fail_with(with_file_name(*path, tokenizer.error()));
   warn(tokenizer->warnings());
   if (!options.lines) {
     encode(*tokenizer, **text, options);

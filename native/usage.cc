@@ -67,8 +67,8 @@ std::vector<std::string> option_names(const CLI::App& app) {
 
 }  // namespace
 
-std::optional<std::string> unknown_first(const CLI::App& program,
-                                         std::span<char* const> arguments) {
+std::optional<std::string> check_first_argument(const CLI::App& program,
+                                                std::span<char* const> arguments) {
   std::string commands;
   for (const CLI::App* command : program.get_subcommands({}))
     commands += concat(commands.empty() ? "; the commands are " : ", ", command->get_name());
@@ -98,7 +98,8 @@ std::optional<std::string> unknown_first(const CLI::App& program,
                 "'", meant.empty() ? commands : meant);
 }
 
-std::optional<std::string> misread(const CLI::App& command, std::span<char* const> arguments) {
+std::optional<std::string> check_arguments(const CLI::App& command,
+                                           std::span<char* const> arguments) {
   bool is_value = false;  // of the option before
   for (const char* const given : arguments) {
     const std::string argument = given;
@@ -118,7 +119,7 @@ std::optional<std::string> misread(const CLI::App& command, std::span<char* cons
   return std::nullopt;
 }
 
-std::string plain_words(const CLI::ParseError& error, const CLI::App& app) {
+std::string describe_error(const CLI::ParseError& error, const CLI::App& app) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     std::string extra;
     for (const std::string& argument : app.remaining()) {
@@ -130,7 +131,7 @@ std::string plain_words(const CLI::ParseError& error, const CLI::App& app) {
       }
       if (extra.empty()) extra = argument;
     }
-    return too_many(extra, app.get_option_no_throw("PROMPT") != nullptr);
+    return too_many_arguments(extra, app.get_option_no_throw("PROMPT") != nullptr);
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     for (const CLI::Option* option : app.get_options()) {

@@ -255,14 +255,14 @@ int bench(const BenchOptions& options) {
   for (int i = 0; i < options.repetitions; ++i) {
     for (Rates& rates : all) {
       if (const auto done = measure(*path, options, false, rates, subject); !done) {
-        return fail_with(in_file(*path, done.error()));
+        return fail_with(with_file_name(*path, done.error()));
       }
     }
   }
   for (Rates& rates : all) {
     if (!options.profile) break;
     if (const auto done = measure(*path, options, true, rates, subject); !done) {
-      return fail_with(in_file(*path, done.error()));
+      return fail_with(with_file_name(*path, done.error()));
     }
   }
   const uint64_t read_buffer = std::min(subject.bytes, kMaxBuffer);
