@@ -215,12 +215,12 @@ void release(uintptr_t ptr) { std::free(reinterpret_cast<void*>(ptr)); }
 // `new` may not fail quietly in a build without exceptions. Instead of trapping without a word it
 // leaves the module with a JavaScript error, which the worker reports as out_of_memory before it
 // ends.
-void give_up() { emscripten_throw_string("out_of_memory"); }
+void fail_out_of_memory() { emscripten_throw_string("out_of_memory"); }
 
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(sluice) {
-  std::set_new_handler(give_up);
+  std::set_new_handler(fail_out_of_memory);
 
   emscripten::value_object<Progress>("Progress")
       .field("loaded", &Progress::loaded)
