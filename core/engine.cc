@@ -1,4 +1,4 @@
-// Loading and what an engine knows; running is in session.cc.
+// Engine: loading, and facts about the model. Running is in session.cc.
 #include "engine.h"
 
 #include <algorithm>
@@ -18,10 +18,10 @@ constexpr size_t kStagingBytes = 256 * 1024;
 constexpr uint32_t kDefaultContext = 4096;
 constexpr int32_t kDefaultThreads = 8;
 constexpr int32_t kMaxHeadParts = 1024;
-constexpr int64_t kMaxEmbeddingRows =
-    1 << 14;  // what keeps the books of one takes a few hundred bytes
-// The code, its stacks, the tokenizer's tables beyond the header's own size. (A module's code is
-// not in its memory.)
+// Each row needs a few hundred bytes besides its own.
+constexpr int64_t kMaxEmbeddingRows = 1 << 14;
+// The code, the stacks, and the tokenizer's tables beyond the size of the header. (A wasm module's
+// code is not in its memory.)
 #ifdef __EMSCRIPTEN__
 constexpr uint64_t kConstantBytes = 4u << 20;
 #else
@@ -82,7 +82,7 @@ MemoryPlan plan_of(const Gguf& header, const Model& model, const LoadOptions& op
       Weights(model.needs(), shared_places_of(model, options), rows_of(model, options)).bytes();
   plan.kv = KvCache(model.layers(), kv_type_named(options.kv_type)).bytes_for(context);
   plan.activations = Pass::activation_bytes(model, context);
-  // The header is held, and a tokenizer made from it about as large again.
+  // The header is kept. The tokenizer that is made from it is about as large again.
   plan.constant =
       Pass::scratch_bytes(model, thread_count(options)) + 2 * header.data_offset + kConstantBytes;
   return plan;
@@ -144,7 +144,8 @@ Result<std::unique_ptr<Engine>> Engine::create(const LoadOptions& options, uint6
   return engine;
 }
 
-// The header is whole: everything is checked and sized here, before the first weight is used.
+// The header is complete. Checks everything about the model and allocates the memory for its
+// weights, before the first weight is read.
 Status Engine::State::bind(Gguf&& gguf) {
   header = std::move(gguf);
   SLUICE_ASSIGN(model, make_model(header, cut_of(options)));
@@ -167,7 +168,7 @@ Status Engine::State::bind(Gguf&& gguf) {
   return pass->prepare();
 }
 
-// What the header takes longest to tell.
+// Builds the tokenizer. This takes longer than the rest of the header.
 Status Engine::State::read_vocabulary() {
   SLUICE_ASSIGN(tokenizer, Tokenizer::from_gguf(header));
   const int64_t rows = model->config().n_vocab;
@@ -180,7 +181,7 @@ Status Engine::State::read_vocabulary() {
   return {};
 }
 
-// From here on other threads may bring weights.
+// From now on any thread may bring weights.
 void Engine::State::become_ready() {
   session.reset(new Session(std::make_unique<Session::State>(*this)));
   header_ready = true;
@@ -214,7 +215,7 @@ Status Engine::State::take_header(uint64_t offset, uint64_t n) {
   if (!parser.done()) return {};
   SLUICE_TRY(bind(parser.take()));
   SLUICE_TRY(read_vocabulary());
-  // What came behind the header belongs to the weights already.
+  // The bytes after the header are weights.
   SLUICE_TRY(weights->offer(offset + used, bytes.subspan(used)));
   staging = std::vector<uint8_t>();
   become_ready();
@@ -224,7 +225,7 @@ Status Engine::State::take_header(uint64_t offset, uint64_t n) {
 Status Engine::end_of_file(uint64_t size) {
   State& s = *state_;
   if (!s.header_ready) return s.parser.finish();
-  // Where not all is held at once, the source knows what it has brought.
+  // With any_order, weights that aren't resident may be wanted later: only the size counts.
   const bool whole = s.arrival == Arrival::any_order && size >= s.header.file_bytes();
   if (whole || s.weights->resident()) return {};
   return fail(Code::bad_file, "the file ends after ", counted(size, "byte"),
@@ -287,8 +288,7 @@ void Engine::State::add_to(Stats& stats) const {
   for (const Session::State* one : sessions) stats.resident_bytes += one->held_bytes();
 }
 
-// --- the engine's own session
-// ----------------------------------------------------------------------
+// --- the engine's own session --------------------------------------------------------------------
 
 namespace {
 

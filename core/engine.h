@@ -1,10 +1,10 @@
-// Sluice's only public header: what the program and the wasm module are built on.
+// Sluice's only public header. The program and the wasm module are built on it.
 //
-// An Engine is a model with its weights; a Session is a timeline of it (tokens, KV cache, a run).
-// A session is driven in small slices: start() says what to do, step() does a bounded piece of work
-// and reports. Nothing blocks for long, nothing throws, nothing calls back; a caller that wants to
-// stop calls cancel(). An Engine and its sessions are used by one thread at a time; the engine owns
-// its worker threads.
+// An Engine is a model with its weights. A Session is a timeline of that model: its tokens, its KV
+// cache and its run. start() begins a run, each step() does a small piece of it and returns what
+// came of it, and cancel() ends it. Except Engine::open, no call blocks for long. Nothing throws or
+// calls back. Only one thread at a time may use an engine and its sessions, except for wants() and
+// filled(). The engine has worker threads of its own.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@
 
 namespace sluice {
 
-// What engine_inside.h shows more of.
+// Types of the core; see engine_inside.h.
 class File;
 class Tokenizer;
 struct Config;
@@ -31,7 +31,8 @@ struct Want;
 
 using TokenId = int32_t;  // an index into a model's vocabulary
 
-// How a source brings the file: a stream has each byte once, in the file's order.
+// How the caller brings the bytes of the file. file_order: a stream, which has each byte once, in
+// the file's order. any_order: any bytes, as often as they are wanted.
 enum class Arrival : uint8_t { file_order, any_order };
 
 struct LoadOptions {
@@ -53,15 +54,16 @@ struct LoadOptions {
   std::string kernels;
   // (The end of the load options.)
 
-  // What of the model is in memory at a time, for a source that goes on serving wants: a stream is
-  // refused with budget_too_small, a file that open() reads with invalid_argument. Where not all is
-  // held, loaded() stays false.
-  int32_t layer_places = 0;  // layers, and parts of the head; the others take turns. 0: all
-  int32_t head_parts = 0;    // pieces that the head comes in. 0: one
-  // Rows of the embedding. 0: all. Needed where a head in parts is the embedding, too.
+  // The next three can keep only a part of the model in memory. Then weights are wanted again and
+  // again, and loaded() stays false. A stream fails with budget_too_small, open() with
+  // invalid_argument.
+  int32_t layer_places = 0;  // places that the layers and the head's parts share. 0: one for each
+  int32_t head_parts = 0;    // parts that the head is divided into. 0: one
+  // Rows of the embedding in memory. 0: all. Required if the head is divided and uses the
+  // embedding's tensor.
   int64_t embedding_rows = 0;
-  bool profile = false;  // count where the time goes, for Engine::take_profile
-  // Where Engine::open counts the bytes that it has read, for another thread to show.
+  bool profile = false;  // measure the phases, for Engine::take_profile
+  // If set, Engine::open counts the bytes that it has read here. Another thread may show them.
   std::atomic<uint64_t>* bytes_read = nullptr;
 };
 
@@ -95,58 +97,58 @@ struct GenerateOptions {
 enum class Finish { eos, length, stop, aborted, context };
 std::string_view finish_name(Finish finish);
 
-// What one step() brought.
+// The result of a step().
 struct Event {
   enum class Kind {
     working,  // part of the prompt is encoded or computed
-    waiting,  // the weights that come next have not arrived yet
+    waiting,  // the weights that are needed next have not arrived yet
     token,
     done,
   };
   Kind kind = Kind::working;
-  // token: `text` is valid UTF-8 and never half a character or part of a stop string; it may be "".
+  // Of a token. `text` is valid UTF-8 without a half character or a part of a stop text; may be "".
   TokenId id = -1;
   std::string text;
   float logprob = 0;                           // of the raw logits
-  std::vector<std::pair<TokenId, float>> top;  // top_logprobs best, best first
-  Finish finish = Finish::eos;                 // done
+  std::vector<std::pair<TokenId, float>> top;  // the top_logprobs likeliest, best first
+  Finish finish = Finish::eos;                 // of done
 };
 
-// Field names in JSON are the library's: kernels, threads, loadMs, ttftMs, ...
+// In JSON the fields have the library's names: kernels, threads, loadMs, ttftMs, ...
 struct Stats {
   std::string kernels;
-  int32_t threads = 0;         // that there are
-  int32_t decode_threads = 0;  // of them, those that decode now: as many as do it fastest
+  int32_t threads = 0;         // the caller's thread is one of them
+  int32_t decode_threads = 0;  // how many of them decode now
   uint32_t context_size = 0;
   double load_ms = 0;
-  double ttft_ms = 0;         // start() to the first token, without waited_ms
-  double waited_ms = 0;       // of the last run: for weights that had not arrived
-  int64_t prompt_tokens = 0;  // of the last run, with those reused from the cache
-  int64_t reused_tokens = 0;
-  double prompt_tps = 0;  // computed prompt tokens a second, without waited_ms
-  int64_t tokens = 0;     // generated
-  double tps = 0;
-  uint64_t resident_bytes = 0;  // weights that have arrived, KV cache and activations held now
-  uint64_t streamed_bytes = 0;
+  double ttft_ms = 0;            // start() to the first token, without waited_ms
+  double waited_ms = 0;          // time that the last run waited for weights
+  int64_t prompt_tokens = 0;     // of the last run, with reused_tokens
+  int64_t reused_tokens = 0;     // prompt tokens that the cache had already
+  double prompt_tps = 0;         // prompt tokens computed per second, without waited_ms
+  int64_t tokens = 0;            // generated
+  double tps = 0;                // tokens generated per second, after the first one
+  uint64_t resident_bytes = 0;   // memory held now: weights, scratch, activations, sessions
+  uint64_t streamed_bytes = 0;   // always 0 in this version
   uint64_t bytes_per_token = 0;  // weight bytes read to decode one token
   uint64_t seed = 0;
 };
 
 struct LoadProgress {
-  uint64_t loaded = 0;  // bytes of the file that are there
+  uint64_t loaded = 0;  // bytes of the file that have arrived
   uint64_t total = 0;   // 0 while unknown
   int32_t layers_ready = 0;
   int32_t layers_total = 0;
 };
 
-// Bytes that a model will take, from its header alone.
+// Bytes that a model takes, computed from its header.
 struct MemoryPlan {
   uint64_t weights = 0;
   uint64_t kv = 0;           // for the whole context
-  uint64_t activations = 0;  // for the longest slice of a prompt
-  uint64_t constant = 0;     // threads' scratch, tables, tokenizer
+  uint64_t activations = 0;  // for a prompt that fills the context
+  uint64_t constant = 0;     // threads' scratch, header, tokenizer, code and stacks
   uint64_t total() const { return weights + kv + activations + constant; }
-  // Held from the start; cache and activations grow with the text.
+  // Held before the first token; cache and activations grow with the text.
   uint64_t start() const { return weights + constant; }
 };
 
@@ -155,28 +157,29 @@ class Session;
 class Engine {
  public:
   // --- loading -------------------------------------------------------------------------------
-  // A file, read and packed at once (native builds only; bad_file where it can't be read, or gets
-  // shorter meanwhile). `file` isn't needed afterwards.
+  // Loads a file on disk and returns when all weights are in memory (native builds only). Fails
+  // with bad_file if the file can't be read or becomes shorter meanwhile, and as filled() does.
+  // `file` isn't needed afterwards.
   static Result<std::unique_ptr<Engine>> open(const std::string& path, const LoadOptions& options);
   static Result<std::unique_ptr<Engine>> open(const File& file, const LoadOptions& options);
-  // An engine whose file is brought by the caller, a source that serves wants. file_size 0:
-  // unknown. Options are validated here.
+  // Makes an engine whose file the caller brings: see wants(). file_size 0: unknown. Fails with
+  // invalid_argument if an option is wrong.
   static Result<std::unique_ptr<Engine>> create(const LoadOptions& options, uint64_t file_size,
                                                 Arrival arrival = Arrival::file_order);
   ~Engine();
 
-  // What is wanted next, and where it goes (a Want): first the header, in one piece of
-  // which any part, from its beginning on, may be filled, and whose rest is void once
-  // header_ready(); then the weights, in the order of execution, each want once.
+  // The bytes of the file that are needed next, and where they go. Before header_ready() there is
+  // one want, the next bytes of the header: fill any part of it from its beginning on, then ask
+  // again. After that come wants of weights, about `bytes` bytes, in the order of execution, each
+  // once. If there are none now, more may come later, until loaded().
   std::vector<Want> wants(uint64_t bytes);
-  // The n bytes from `offset` on are where wants() said. Fails when they show that the file is no
-  // good; the engine is then of no more use. Once header_ready(), both may be called by several
-  // threads, also while step() computes. An empty answer of wants() doesn't mean that nothing more
-  // will be wanted, unless loaded().
+  // Call this when the n bytes from `offset` on are in place. Fails if they show that the file
+  // can't be used; the engine can't be used then, either. Once header_ready(), any thread may call
+  // wants() and filled(), also during step().
   Status filled(uint64_t offset, uint64_t n);
-  // The source has no more than `size` bytes: bad_file if that isn't all.
+  // The file has only `size` bytes. Fails with bad_file if some are missing.
   Status end_of_file(uint64_t size);
-  bool header_ready() const;  // the header is here: everything below works, start() too
+  bool header_ready() const;  // the header is read: all functions below work, start() too
   bool loaded() const;        // all weights are resident
   LoadProgress progress() const;
 
@@ -187,17 +190,15 @@ class Engine {
   uint32_t context_size() const;
   MemoryPlan memory_plan() const;
   Stats stats() const;
-  // What a user should know of this model and engine, a sentence or two each: the tokenizer's
-  // warning, a context beyond the model's own, fewer threads than asked for. Empty before
-  // header_ready().
+  // Warnings for the user, a sentence or two each: the tokenizer's, a context longer than the
+  // model's own, fewer threads than asked for. Empty before header_ready().
   std::vector<std::string> notes() const;
-  // What each phase of the computing has taken since the last call; nothing unless loaded with
-  // LoadOptions::profile.
+  // The time that each phase has taken since the last call. Empty without LoadOptions::profile.
   std::vector<PhaseTime> take_profile();
 
   // --- running -------------------------------------------------------------------------------
-  // The engine's own session, only once header_ready(); what follows is that session's. Before
-  // header_ready() a start fails with invalid_argument.
+  // The engine's own session, which exists once header_ready(). The functions below call it. Before
+  // header_ready() starts fail with invalid_argument.
   Session& session();
   Status start(std::span<const TokenId> prompt, const GenerateOptions& options);
   Status start(std::string_view prompt, const GenerateOptions& options);
@@ -215,50 +216,52 @@ class Engine {
   std::unique_ptr<State> state_;
 };
 
-// A timeline of an engine's model: its tokens, the state that they left in every layer, its run.
-// Any number of sessions may live; they share the model and its weights and, by slices, its
-// threads: whoever has several that run calls step() of each in turn, and each gets the bits that
-// it would get alone. All are used by the engine's one thread. The engine outlives them.
+// A timeline of an engine's model: its tokens, the state that they left in every layer, and its
+// run. An engine may have any number of sessions, which share its model, weights and threads. To
+// run several, call step() of each in turn: each gives the same bits as it would alone. Only one
+// thread at a time may use an engine's sessions. The engine must outlive them.
 class Session {
  public:
-  // Without a token. The engine must be header_ready().
+  // A session without tokens. The engine must be header_ready().
   explicit Session(Engine& engine);
   ~Session();
-  // With the same tokens and no run; busy while this one runs. The layers' state is shared until
-  // one of the two writes to it, chunk by chunk.
+  // A session with the same tokens and no run. The two share the state of the layers; a chunk is
+  // copied when one of them writes to it. Fails with busy during a run, or with out_of_memory.
   Result<std::unique_ptr<Session>> clone() const;
 
-  // Begins a generation after `prompt` (taken as it is, or encoded with the prefix that the file
-  // asks for). invalid_argument for bad options, ids outside the vocabulary or an empty prompt;
-  // context_full when the prompt leaves no room; busy while another runs. What the prompt shares
-  // with the cache is not computed again. A long text is encoded by the first calls of step(),
-  // which then fail in the same ways; context_full comes as soon as it is certain.
+  // Begins to generate after `prompt`: ids as they are, or a text, which is encoded and gets the
+  // prefix that the file asks for. Fails with invalid_argument for bad options, ids outside the
+  // vocabulary or an empty prompt; with context_full if the prompt leaves no room; with busy during
+  // a run. Tokens at the prompt's beginning that the session has already are not computed again.
+  // The first calls of step() encode a long text and may fail in the same ways.
   Status start(std::span<const TokenId> prompt, const GenerateOptions& options);
   Status start(std::string_view prompt, const GenerateOptions& options);
-  // Begins computing logits[n_vocab] of the last of `ids` (all_positions: of each), `batch` tokens
-  // a pass (0: all in one). The cache is not used, but left filled.
+  // Begins to compute the logits [n_vocab] of the last of `ids`, or of each with all_positions.
+  // Each pass computes `batch` tokens (0: all). All ids are computed; they are the session's tokens
+  // afterwards. Fails as start() does.
   Status start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions = false);
-  // One slice of the work: some text of the prompt encoded, at most one layer of one block of it,
-  // or one token. With nothing started: Event done.
+  // Does a slice of the work: encodes a part of the prompt's text, computes one layer of one block
+  // of tokens, or computes one token. Returns done if there is no run.
   Result<Event> step();
-  // Ends what runs; the cache stays consistent. The next step() gives done, aborted, with no more
-  // text.
+  // Ends the run. The next step() returns done with Finish::aborted and no more text. The session
+  // keeps the tokens that were computed.
   void cancel();
   bool running() const;
-  // After done of start_logits: [n_vocab] of the last position, or [ids][n_vocab] with
+  // The result of start_logits, after done: [n_vocab] of the last position, or [ids][n_vocab] with
   // all_positions.
   std::span<const float> logits() const;
-  // Forgets all tokens (memory stays).
+  // Forgets all tokens. The memory stays.
   void reset() { truncate(0); }
 
   // --- its tokens ----------------------------------------------------------------------------
-  // Those that have a state; a run adds to them. Valid until the next call that isn't const.
+  // The tokens whose state the session has. A run adds to them. Valid until the next call that
+  // isn't const.
   std::span<const TokenId> tokens() const;
-  // Forgets all but the first n tokens; a run that is under way ends without another event.
+  // Keeps the first n tokens. A run ends without another event.
   void truncate(size_t n);
   // Of the last run, and of the engine.
   Stats stats() const;
-  // Of memory: what it shares with clones counts in equal parts.
+  // Bytes of memory. What n sessions share counts 1 / n in each.
   uint64_t held_bytes() const;
 
  private:
@@ -270,19 +273,20 @@ class Session {
 
 // FNV-1a (64 bits) over logits as little-endian f32, as 16 hexadecimal digits.
 std::string logits_hash(std::span<const float> logits);
-// The n best of one position's logits with their log-probabilities, best first.
+// The n likeliest tokens of one position with their log-probabilities, best first.
 std::vector<std::pair<TokenId, float>> top_logprobs(std::span<const float> logits, int n);
 
 // --- JSON, the same for the program and the library ----------------------------------------------
-// Options by their names in options.json. Unknown names, wrong types and values out of range are
-// invalid_argument; "" and "{}" are the defaults.
+// Reads options by their names in options.json; "" and "{}" give the defaults. Fails with
+// invalid_argument for an unknown name, a wrong type or a value out of range.
 Result<LoadOptions> load_options_from_json(std::string_view json);
 Result<GenerateOptions> generate_options_from_json(std::string_view json);
-std::string event_json(const Event& event,
-                       const Stats& stats);  // DESIGN 5: token, done; working and waiting likewise
+// {"event":"token",..}, {"event":"done",..} with the stats, {"event":"working"} or
+// {"event":"waiting"}.
+std::string event_json(const Event& event, const Stats& stats);
 std::string stats_json(const Stats& stats);
-// Of one position's logits {"top":[[id,logprob],..]}, the `top` best; with `hash` their hash, too:
-// {"hash":"..","top":[..]}.
+// {"top":[[id,logprob],..]}: the `top` likeliest tokens of one position. With `hash` also the hash
+// of its logits: {"hash":"..","top":[..]}.
 std::string logits_json(std::span<const float> logits, int top, bool hash);
 std::string notes_json(const std::vector<std::string>& notes);  // ["..",..]
 std::string error_json(const Error& error);  // {"event":"error","code":..,"message":..}

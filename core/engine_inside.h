@@ -1,6 +1,6 @@
-// What bench, bindings, inspect, tokenize and the tests need beyond engine.h: the types that an
-// engine's accessors give, and what can be said of a file without an engine. Not for users: all of
-// it may change with the inside.
+// What bench, bindings, inspect, tokenize and the tests need beyond engine.h: the types that
+// Engine's accessors return, and functions on a file's header. Not a public interface: it may
+// change at any time.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@
 
 namespace sluice {
 
-// The header of a file on disk (native builds only). Of the file nothing else is read.
+// Reads and checks the header of a file on disk, and nothing else of it (native builds only).
 Result<Gguf> read_header(const std::string& path);
 Result<Gguf> read_header(const File& file);
-// What running this file takes, without its weights; fails as loading would (unsupported_type,
-// ...).
+// The memory that running this file takes. Fails as loading would (unsupported_type, ...), but
+// doesn't check the budget.
 Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options);
-// Everything the header says, for `inspect --json` and probe: architecture, name, parameters,
-// types, tokenizer, metadata (long arrays by length and first elements), tensors, memory plan or
-// the reason why it can't run, notes.
+// The contents of the header for `inspect --json` and probe: architecture, name, parameters, types,
+// tokenizer, metadata (of an array, its length and first elements), tensors, the memory plan or the
+// reason why the file can't run, notes.
 std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size);
 
 }  // namespace sluice

@@ -1,8 +1,8 @@
-// The JSON of events and headers (that of options is in options_json.cc): one text for the program,
-// the wasm module and the page.
+// Writes events, stats and headers as JSON, the same for the program, the wasm module and the page.
+// (options_json.cc reads the options.)
 //
-// nlohmann-json is used without exceptions: parsing reports through is_discarded(), values are read
-// only after a look at their type, and text that is not UTF-8 is replaced when it is written.
+// nlohmann-json is used without exceptions: the type of a value is checked before it is read, and
+// bytes that are not UTF-8 are replaced when a text is written.
 #include <cfloat>
 #include <charconv>
 #include <cmath>
@@ -28,12 +28,12 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Appends a member whose name is known to be new: Json's own operator[] looks through all of them.
+// Appends a member with a new name. Json's operator[] would first search all members for it.
 void append(Json& object, std::string key, Json value) {
   object.get_ref<Json::object_t&>().emplace_back(std::move(key), std::move(value));
 }
 
-// The double whose shortest text is the float's: 0.1f is written 0.1 and not 0.10000000149011612.
+// The double that is written like the float: 0.1f as 0.1 and not as 0.10000000149011612.
 double shortest(float value) {
   if (!std::isfinite(value)) return static_cast<double>(value);  // written as null
   char text[32];
@@ -71,7 +71,7 @@ Json value_json(const Value& value) {
   return {{"array", value_type_name(value.element)}, {"count", value.count}, {"first", first}};
 }
 
-// A number from the metadata (the largest, where the file gives one a layer), or null.
+// A number from the metadata, or null. If the file has one for each layer, the largest.
 Json number_at(const Gguf& header, std::string_view key) {
   const Value* value = header.find(key);
   std::optional<uint64_t> largest;
@@ -100,7 +100,7 @@ Json tokenizer_json(const Gguf& header) {
           {"eos", number_at(header, "tokenizer.ggml.eos_token_id")}};
 }
 
-// Sizes that every family states under its own name.
+// The sizes whose keys begin with the architecture's name.
 void append_sizes(Json& out, const Gguf& header, const std::string& architecture) {
   const auto size = [&](std::string_view key) {
     return number_at(header, concat(architecture, ".", key));
@@ -193,7 +193,7 @@ Json top_json(const std::vector<std::pair<TokenId, float>>& top) {
   return list;
 }
 
-// Memory that the process has taken: the wasm heap, or natively the largest resident set so far.
+// Memory of the process: the size of the wasm heap, or natively the largest resident set so far.
 uint64_t heap_bytes() {
 #ifdef __EMSCRIPTEN__
   return static_cast<uint64_t>(__builtin_wasm_memory_size(0)) * 65536;
@@ -208,7 +208,7 @@ uint64_t heap_bytes() {
 #endif
 }
 
-// Milliseconds and rates: three decimals are more than the clock gives.
+// Milliseconds and rates get three decimals: the clock is no more exact than that.
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 
 Json stats_object(const Stats& stats) {

@@ -1,4 +1,4 @@
-// Engines over files on disk (native builds).
+// Loading from files on disk (native builds).
 #include <algorithm>
 
 #include "base/format.h"
@@ -10,7 +10,7 @@ namespace sluice {
 namespace {
 
 constexpr size_t kHeaderPiece = 64 * 1024;
-// Threads that read and pack at least, whatever the number of those that compute.
+// At least so many threads read and pack, even if fewer compute.
 constexpr int kReaders = 2;
 
 }  // namespace
@@ -39,7 +39,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const File& file, const LoadOptions
   std::unique_ptr<Engine> engine(new Engine());
   State& s = *engine->state_;
   SLUICE_TRY(s.prepare(options));
-  // The file is read once: what was let go would be waited for without end.
+  // open() reads the file only once, so a discarded slot would never come back.
   if (options.layer_places != 0 || options.embedding_rows != 0) {
     return fail(Code::invalid_argument,
                 "layer_places and embedding_rows are for sources that go on serving wants");
@@ -59,7 +59,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const File& file, const LoadOptions
 }
 
 Result<std::unique_ptr<Engine>> Engine::open(const std::string& path, const LoadOptions& options) {
-  // Bad options are told before the file is looked for.
+  // Report bad options before looking for the file.
   SLUICE_TRY(State().prepare(options));
   SLUICE_ASSIGN(const File file, File::open(path));
   return open(file, options);

@@ -1,4 +1,4 @@
-// What an Engine holds; shared by its source files, not for users.
+// The state of Engine and Session, for their own source files.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ inline double milliseconds(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double, std::milli>(to - from).count();
 }
 
-// A prompt's text on its way to ids.
+// A prompt's text while it is encoded.
 struct Prompt {
   Prompt(const Tokenizer& tokenizer, std::string_view of, bool special)
       : text(of), encoding(tokenizer, text, special) {}
@@ -37,7 +37,7 @@ struct Prompt {
   Encoding encoding;
 };
 
-// What start() began. Passes are computed in slices: step() says where it left off.
+// The run that start() began, and how far it has come: a pass takes several slices.
 struct Run {
   enum class Kind { none, generate, logits };
   Kind kind = Kind::none;
@@ -49,40 +49,40 @@ struct Run {
   size_t pass_begin = 0;
   size_t pass_end = 0;
   bool pass_started = false;
-  int64_t embedded = 0;  // tokens of the pass
+  int64_t embedded = 0;  // tokens of the pass that are embedded
   int64_t layer = 0;
   int64_t block = 0;
   int head_part = 0;
-  std::optional<Finish> finish;  // decided; events may still wait in `events`
+  std::optional<Finish> finish;  // once decided; `events` come first
   std::deque<Event> events;
 
   GenerateOptions options;
   std::optional<Sampler> sampler;
   PendingText text;
   std::deque<Event> undecided;  // tokens whose text is not certain yet
-  size_t batch = 0;             // logits: tokens a pass
+  size_t batch = 0;             // of a logits run: tokens per pass
   bool all_positions = false;
 
   Clock::time_point started;
   Clock::time_point first_token;
   Clock::time_point last_token;
-  double prompt_ms = 0;                            // without the waiting
+  double prompt_ms = 0;                            // without waited_ms
   double waited_ms = 0;                            // for weights
   std::optional<Weights::Lease> lease;             // of the slot that is computed
-  std::optional<Clock::time_point> waiting_since;  // counted up to here, while it lasts
+  std::optional<Clock::time_point> waiting_since;  // while it waits: waited_ms counts up to here
 
-  // Takes a token's event (without text), or the end of the text: the events whose text is certain
-  // now move to `events`. True: a stop text has come.
+  // add_token() takes the event of a token, without its text; flush_text() ends the text. Both move
+  // the events whose text is certain now to `events`. True: a stop text was found.
   bool add_token(Event event);
   bool flush_text();
   void release(const std::vector<std::string>& texts);
-  // Counts the time of waiting up to now; `go_on` while the weights are still not there.
+  // Adds the time of waiting up to now to waited_ms. `go_on`: the run still waits.
   void add_waiting(bool go_on);
-  // From start() to `end`, without the waiting.
+  // From start() to `end`, without waited_ms.
   double worked_ms(Clock::time_point end) const { return milliseconds(started, end) - waited_ms; }
 };
 
-// What to tell of a context beyond the one that the model was trained for; "" where it isn't.
+// The warning that a context is longer than the one that the model was trained for; "" if it isn't.
 std::string context_note(uint64_t context, uint64_t trained);
 
 struct Engine::State {
@@ -93,12 +93,12 @@ struct Engine::State {
   // Loading.
   uint64_t file_size = 0;
   Arrival arrival = Arrival::file_order;
-  std::atomic<uint64_t> taken{0};  // bytes of the file so far
+  std::atomic<uint64_t> taken{0};  // bytes of the file that have arrived
   GgufParser parser;
   std::vector<uint8_t> staging;  // header bytes on their way to the parser
-  size_t staged = 0;             // of `staging`: how much is used
+  size_t staged = 0;             // where the next bytes go in `staging`
 
-  // The model, once header_ready.
+  // The model, set once header_ready.
   std::atomic<bool> header_ready{false};
   Gguf header;
   std::unique_ptr<const Model> model;
@@ -109,12 +109,12 @@ struct Engine::State {
 
   // Running.
   std::optional<Pass> pass;
-  std::atomic<double> load_ms{0};  // the last weights may come from any thread
+  std::atomic<double> load_ms{0};  // any thread may bring the last weights
   ThreadTuner tuner{1, false};
-  std::vector<const Session::State*> sessions;  // all that there are
+  std::vector<const Session::State*> sessions;  // all of this engine
   std::unique_ptr<Session> session;             // the engine's own, once header_ready
 
-  std::unique_ptr<Pool> pool;  // last: its threads end before what they read
+  std::unique_ptr<Pool> pool;  // last, so that its threads end before the data that they read
 
   int64_t n_layers() const { return model->config().n_layers; }
   int64_t n_vocab() const { return model->config().n_vocab; }
@@ -124,7 +124,7 @@ struct Engine::State {
   Status read_vocabulary();
   void become_ready();
   void record_load_time();
-  void add_to(Stats& stats) const;  // what isn't a session's own
+  void add_to(Stats& stats) const;  // the fields that aren't a session's
 };
 
 struct Session::State {
@@ -134,7 +134,7 @@ struct Session::State {
   State& operator=(const State&) = delete;
 
   Engine::State& engine;
-  // The cache holds the keys and values of cached[..], and maybe of more.
+  // The cache has the keys and values of these tokens, and perhaps of more.
   KvCache cache;
   std::vector<TokenId> cached;
   PassState pass;

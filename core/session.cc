@@ -1,4 +1,4 @@
-// A session: prompts, tokens and logits, in slices.
+// Session: encodes prompts, computes passes and samples tokens, in slices.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -93,14 +93,14 @@ Status check_prompt(std::span<const TokenId> ids, const Tokenizer& tokenizer) {
   return {};
 }
 
-// The run ends: what comes from such numbers is no text of the model.
+// Ends the run: after an overflow the text would be meaningless.
 std::unexpected<Error> overflow(std::string_view where) {
   return fail(Code::bad_file, "the model's numbers overflow in ", where,
               ": its weights are finite, but too large to compute with. The file is damaged or was "
               "converted wrongly: download it again or take another file");
 }
 
-// log(sum(exp(logits))): what a logit is more than this is its log-probability.
+// log(sum(exp(logits))). A logit minus this is its log-probability.
 double log_sum_exp(const Kernels& kernels, std::span<const float> logits) {
   const auto n = static_cast<int64_t>(logits.size());
   const float max = kernels.max(logits.data(), n);
@@ -133,13 +133,13 @@ Status Session::start(std::string_view prompt, const GenerateOptions& options) {
   s.run.kind = Run::Kind::generate;
   s.run.options = options;
   s.run.prompt = std::make_unique<Prompt>(*s.engine.tokenizer, prompt, options.special);
-  // A short prompt is begun at once, so that what is wrong with it is said here.
+  // Encodes the first slice now, so that an error in a short prompt is returned here.
   const Status begun = s.encode_slice();
   if (!begun) s.end_run(Finish::aborted);
   return begun;
 }
 
-// Fails once a text surely has more tokens than the context.
+// Fails with context_full as soon as the text is sure to have too many tokens.
 Status Session::State::check_room(const Encoding& encoding) const {
   if (encoding.min_ids() < engine.context_size) return {};
   return fail(Code::context_full, "the prompt has ", encoding.min_ids(),
@@ -147,12 +147,12 @@ Status Session::State::check_room(const Encoding& encoding) const {
               " and the answer needs room, too; shorten the prompt or load with a larger context");
 }
 
-// A slice of the prompt's text becomes ids; the last one begins the run.
+// Encodes a slice of the prompt's text. After the last slice the run begins.
 Status Session::State::encode_slice() {
   if (run.prompt->encoding.step()) return check_room(run.prompt->encoding);
   const std::vector<TokenId> text = run.prompt->encoding.take();
   std::vector<TokenId> ids(engine.tokenizer->prefix().begin(), engine.tokenizer->prefix().end());
-  // A prompt that writes BOS itself gets no second one.
+  // A text that begins with BOS itself gets no second one.
   if (!ids.empty() && !text.empty() && text.front() == ids.back()) ids.clear();
   ids.insert(ids.end(), text.begin(), text.end());
   const GenerateOptions how = std::move(run.options);
@@ -183,7 +183,7 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
   run.tokens.assign(prompt.begin(), prompt.end());
   run.n_prompt = prompt.size();
   run.started = Clock::now();
-  // The last prompt token is always computed: its logits are wanted.
+  // The last token of the prompt is always computed: its logits are needed.
   const size_t limit = std::min(cached.size(), prompt.size() - 1);
   while (run.pass_begin < limit && cached[run.pass_begin] == prompt[run.pass_begin])
     ++run.pass_begin;
@@ -259,7 +259,7 @@ Result<Event> Session::step() {
   return event;
 }
 
-// False where it waits for weights.
+// False: it waits for weights.
 Result<bool> Session::State::slice() {
   if (!run.prompt) return compute_slice();
   SLUICE_TRY(encode_slice());
@@ -295,10 +295,10 @@ void Run::add_waiting(bool go_on) {
   waiting_since = go_on ? std::optional(now) : std::nullopt;
 }
 
-// Whether a slot's weights are there, and stay until another slot's are asked for; where they
-// aren't, the slice is over.
+// True if the slot is resident. It stays so until another slot is leased. If false, the slice ends.
 bool Session::State::lease_slot(int slot) {
-  // Weights that are all here stay. (A lease a layer is a hundredth of a small model's token.)
+  // If all weights are resident, they stay so without leases, which would take a hundredth of a
+  // small model's time for a token.
   if (engine.weights->resident() && !run.waiting_since) return true;
   if (!run.lease || run.lease->slot() != slot) {
     run.lease.reset();
@@ -308,7 +308,7 @@ bool Session::State::lease_slot(int slot) {
   return run.lease.has_value();
 }
 
-// The same for single rows of the embedding.
+// The same for rows of the embedding.
 bool Session::State::lease_rows(std::span<const TokenId> rows) {
   const bool here = engine.weights->lease_rows(rows);
   record_waiting(!here);
@@ -321,7 +321,7 @@ void Session::State::record_waiting(bool waiting) {
 }
 
 Status Session::State::begin_pass() {
-  // What can't go back to the pass's begin is computed again from where it can.
+  // truncate() may keep fewer positions than it was asked to. Those are computed again.
   run.pass_begin = static_cast<size_t>(cache.truncate(static_cast<int64_t>(run.pass_begin)));
   cached.resize(std::min(cached.size(), run.pass_begin));
   SLUICE_TRY(engine.pass->begin(
@@ -332,7 +332,8 @@ Status Session::State::begin_pass() {
   return {};
 }
 
-// All tokens of the pass, as many at a time as rows are held; false where it waits for some.
+// Embeds the tokens of the pass, at most as many at a time as rows are held. False: it waits for
+// rows.
 bool Session::State::embed() {
   while (run.embedded < pass.n_tokens) {
     int64_t n = pass.n_tokens - run.embedded;
@@ -347,8 +348,8 @@ bool Session::State::embed() {
   return true;
 }
 
-// A single token goes through all layers at once; a longer pass through one block of one layer.
-// False where it waits for weights.
+// A slice of a pass: all layers for a single token, else one block of one layer. False: it waits
+// for weights.
 Result<bool> Session::State::compute_slice() {
   if (!run.pass_started) {
     if (!lease_slot(engine.model->embedding_slot())) return false;
@@ -377,8 +378,9 @@ Result<bool> Session::State::compute_slice() {
   return true;
 }
 
-// The logits that are wanted of this pass, part by part of the head: generating its last token's,
-// else all of them or the prompt's last alone. False where it waits for a part.
+// Computes the logits that are needed of this pass, one part of the head after the other. A
+// generation needs those of the last token. A logits run needs those of all tokens, or only of the
+// prompt's last. False: it waits for weights.
 Result<bool> Session::State::run_head() {
   const bool generating = run.kind == Run::Kind::generate;
   if (generating) SLUICE_TRY(make_room_for_logits(1));
@@ -388,7 +390,7 @@ Result<bool> Session::State::run_head() {
                                                            : end;
   if (first == end) return true;
   for (; run.head_part < engine.model->n_head_parts(); ++run.head_part) {
-    // The norm is in the head's own slot, which stays.
+    // The norm is in the head's own slot, which has its own place.
     if (run.head_part == 0 && !lease_slot(engine.model->head_slot())) return false;
     if (!lease_slot(engine.model->head_part_slot(run.head_part))) return false;
     for (size_t i = first; i < end; ++i) {
@@ -400,7 +402,7 @@ Result<bool> Session::State::run_head() {
   return true;
 }
 
-// Rows of whole strips, as they are computed.
+// Floats from one row of logits to the next while they are computed: whole strips.
 size_t Session::State::logits_stride() const { return static_cast<size_t>(padded_rows(n_vocab())); }
 
 Status Session::State::make_room_for_logits(size_t rows) {
@@ -410,7 +412,7 @@ Status Session::State::make_room_for_logits(size_t rows) {
   return {};
 }
 
-// Rows of n_vocab, as they are handed out.
+// Moves the rows of logits together, [rows][n_vocab], as logits() returns them.
 void Session::State::compact_logits() {
   const auto n = static_cast<size_t>(n_vocab());
   if (n == logits_stride()) return;
@@ -443,7 +445,7 @@ Status Session::State::after_pass() {
   return sample_token();
 }
 
-// Chooses the next token from the logits and decides whether it is the last.
+// Samples the next token from the logits and decides whether the run ends.
 Status Session::State::sample_token() {
   const std::span<const float> all(logits.as<float>(), static_cast<size_t>(n_vocab()));
   const TokenId id = run.sampler->sample(all, run.tokens);

@@ -12,7 +12,7 @@ int ThreadTuner::threads() const {
 void ThreadTuner::add(double seconds) {
   if (!adaptive_) return;
   if (settled_) {
-    // What was best may be so no longer: the machine's other work comes and goes.
+    // The machine's other work changes, so measure again.
     if (++tokens_ >= kRenewal) *this = ThreadTuner(max_, true);
     return;
   }
