@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-// What a file that isn't GGUF seems to be, from its first bytes; "" where they say nothing.
+// What a file that isn't GGUF seems to be, by its first bytes; "" if they don't tell.
 std::string_view recognize(std::string_view first) {
   struct Sign {
     std::string_view prefix;
@@ -44,7 +44,7 @@ std::string_view recognize(std::string_view first) {
   return {};
 }
 
-// A text that is there more than once. Sorts them: no choice of texts makes that slow.
+// A text that occurs more than once. Found by sorting, because no choice of texts makes that slow.
 std::optional<std::string_view> find_duplicate(std::vector<std::string_view> texts) {
   std::ranges::sort(texts);
   const auto twice = std::ranges::adjacent_find(texts);

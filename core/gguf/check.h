@@ -1,4 +1,4 @@
-// Checks of the GGUF parser that look at more than one entry, or at what is no GGUF at all.
+// Checks of the GGUF parser that compare entries, and the error for files that aren't GGUF.
 #pragma once
 
 #include <string_view>
@@ -8,14 +8,15 @@
 
 namespace sluice {
 
-// The end of a refusal of a file whose header is wrong.
+// The end of messages about a wrong header.
 inline constexpr std::string_view kDamaged = ". The file is damaged: download or convert it again";
 
-// Keys and names are unique, and no tensors overlap (each one's own place is checked already).
+// Fails with bad_file if keys or tensor names occur twice or if tensors overlap. The place of each
+// tensor must be checked already.
 Status check_directory(const Gguf& gguf);
 
-// bad_file, from the first bytes (24 are enough): shows them, and says what the file looks like, as
-// a server that answers with a page or a message instead of the model is common.
+// bad_file for a file with these first bytes (24 are enough). The message shows them and says what
+// the file looks like: servers often send a page or an error message instead of a model.
 std::unexpected<Error> not_gguf(std::string_view first);
 
 }  // namespace sluice

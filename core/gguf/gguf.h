@@ -6,8 +6,8 @@
 //   | padding to alignment | data
 // string = u64 length + bytes; array = u32 element type, u64 count, elements. Little-endian.
 //
-// All input is hostile: every count is checked against limits before it is used, nothing is
-// allocated for bytes that have not come, and each refusal is bad_file with what was found.
+// Any input may be hostile. Every count is checked against limits before it is used, and memory is
+// allocated as bytes arrive. A wrong header gives bad_file, with what was found in it.
 #pragma once
 
 #include <cstdint>
@@ -42,18 +42,17 @@ std::string_view value_type_name(ValueType type);
 // Bytes of one scalar in a file; 0 for strings and arrays.
 uint32_t value_type_size(ValueType type);
 
-// One metadata value. Scalars and strings stand in `bytes` as in the file (without the length);
-// an array of scalars too; an array of strings has its texts in `bytes` end to end and `ends[i]`,
-// where text i ends.
+// One metadata value. `bytes` holds a scalar, an array of scalars or a string (without its length)
+// as in the file. Of an array of strings it holds the texts end to end; text i ends at ends[i].
 struct Value {
   ValueType type = ValueType::u8;
   ValueType element = ValueType::u8;  // of an array
-  uint64_t count = 1;                 // of an array's elements; 1 for others
+  uint64_t count = 1;                 // elements of an array; 1 for others
   std::string bytes;
   std::vector<uint32_t> ends;
 
   bool is_array() const { return type == ValueType::array; }
-  std::string_view text(uint64_t i = 0) const;           // strings: the i-th
+  std::string_view text(uint64_t i = 0) const;           // the i-th string
   std::optional<uint64_t> as_u64(uint64_t i = 0) const;  // any integer or bool >= 0, exactly
   std::optional<int64_t> as_i64(uint64_t i = 0) const;
   std::optional<double> as_f64(uint64_t i = 0) const;  // any number
@@ -72,16 +71,16 @@ struct TensorInfo {
 struct Gguf {
   uint32_t version = 0;
   uint64_t alignment = 32;
-  uint64_t data_offset = 0;  // where the data starts in the file, aligned; without tensors: the
-                             // header's end
-  uint64_t data_bytes = 0;   // up to the end of the last tensor
+  // Where the data starts in the file, aligned; the header's end if there are no tensors.
+  uint64_t data_offset = 0;
+  uint64_t data_bytes = 0;                              // up to the end of the last tensor
   std::vector<std::pair<std::string, Value>> metadata;  // in the file's order, keys unique
   std::vector<TensorInfo> tensors;                      // in the file's order, names unique
 
   const Value* find(std::string_view key) const;
   const TensorInfo* find_tensor(std::string_view name) const;
-  // Typed reads: nothing if the key is absent, bad_file if it is there with another type (an
-  // integer of any width counts where it fits).
+  // Typed reads. Nothing if the key is missing; fails with bad_file if it has another type.
+  // Integers may have any width.
   Result<std::optional<uint64_t>> get_u64(std::string_view key) const;
   Result<std::optional<double>> get_f64(std::string_view key) const;
   Result<std::optional<bool>> get_bool(std::string_view key) const;
@@ -98,15 +97,16 @@ class GgufParser {
   GgufParser(GgufParser&&) noexcept;
   GgufParser& operator=(GgufParser&&) noexcept;
 
-  // Takes the next bytes of the file; returns how many of them belong to the header (fewer than
-  // given only when the header is complete; padding before the data counts as header).
-  // `file_size`, where known (0 = unknown), bounds every count and the tensors' places.
+  // Takes the next bytes of the file. Returns how many of them belong to the header; if not all
+  // do, it is complete. The padding before the data is part of the header.
   Result<size_t> push(std::span<const uint8_t> bytes);
   bool done() const;
+  // The file's size bounds every count and the tensors' places. 0: unknown. Call it before push().
   void set_file_size(uint64_t bytes);
-  // The file ended: bad_file, saying where, unless done().
+  // Call this at the end of the file. Fails with bad_file, which says where it ended, unless
+  // done().
   Status finish() const;
-  // The header, once done(). Moves it out.
+  // Moves the header out. Only once done().
   Gguf take();
 
  private:
@@ -114,7 +114,7 @@ class GgufParser {
   std::unique_ptr<State> state_;
 };
 
-// A whole header at once (file_size as above; bytes may go beyond the header).
+// Parses a whole header. `bytes` may go beyond it; file_size as above.
 Result<Gguf> parse_gguf(std::span<const uint8_t> bytes, uint64_t file_size = 0);
 
 }  // namespace sluice

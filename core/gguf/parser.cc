@@ -1,5 +1,5 @@
-// The incremental parser: a cursor that always knows how many bytes its current item still needs,
-// and one step for each item that is complete.
+// The incremental parser. It knows how many bytes its current item still needs; advance() reads an
+// item that is complete and begins the next.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -17,8 +17,8 @@ namespace {
 constexpr uint64_t kPreambleBytes = 24;    // magic, version, n_tensors, n_kv
 constexpr uint64_t kMinEntryBytes = 14;    // a one-letter key with a one-byte value
 constexpr uint64_t kMinTensorBytes = 25;   // a one-letter name, no dimension
-constexpr uint64_t kMaxEntries = 65536;    // keys, and tensors; real files have up to 3000
-constexpr uint64_t kMaxHeader = 1u << 28;  // bounds every string and array; real ones: 30 MB
+constexpr uint64_t kMaxEntries = 65536;    // of keys, and of tensors; real files have up to 3000
+constexpr uint64_t kMaxHeader = 1u << 28;  // bytes; real headers have up to 30 MB
 constexpr uint64_t kMaxKey = 65535;        // as the format's description says
 constexpr uint64_t kMaxName = 63;          // ggml's names have 64 bytes with the final 0
 constexpr uint64_t kMaxDims = 4;
@@ -41,8 +41,8 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-// Makes room for `extra` more elements, doubling. The memory is asked for as a value first: a
-// container that can't grow ends the program.
+// Makes room for `extra` more elements, doubling the capacity. Allocates the memory once as a test,
+// because a container that can't grow ends the program.
 template <typename Container>
 Status reserve_for(Container& container, size_t extra) {
   if (container.capacity() - container.size() >= extra) return {};
@@ -58,8 +58,8 @@ Status reserve_for(Container& container, size_t extra) {
 }  // namespace
 
 struct GgufParser::State {
-  // The item being read. Order of a file: preamble; for each key its length, itself, its value;
-  // for each tensor its name's length, name, n_dims, place; padding.
+  // The item that is being read. The order in a file: preamble; for each key its length, the key,
+  // its value; for each tensor its name's length, name, n_dims, place; padding.
   enum class Stage {
     preamble,
     key_length,
@@ -208,7 +208,7 @@ Status GgufParser::State::advance() {
   return {};
 }
 
-// The next item has a fixed size.
+// The next item has a fixed size. Fails if the file ends before.
 Status GgufParser::State::expect(Stage next, uint64_t bytes) {
   if (file_size > 0 && bytes > left()) {
     return refuse("the file ends after ", counted(file_size, "byte"),
@@ -221,7 +221,7 @@ Status GgufParser::State::expect(Stage next, uint64_t bytes) {
   return {};
 }
 
-// The next item has a size that the file states: nothing is allocated until its bytes come.
+// The next item has a size that the file states. Memory is allocated as its bytes come.
 Status GgufParser::State::expect_into(Stage next, uint64_t bytes, std::string& target) {
   if (file_size > 0 && bytes > left()) {
     return refuse(bytes, " bytes announced, but only ", left(), " are left in the file");
@@ -369,7 +369,7 @@ Status GgufParser::State::read_n_dims() {
   return expect(Stage::place, 8 * tensor.n_dims + 12);
 }
 
-// Dimensions, type and offset: everything about the tensor is checked here but its neighbours.
+// Reads dimensions, type and offset. Checks all about the tensor but that it overlaps no other.
 Status GgufParser::State::read_place() {
   uint64_t elements = 1;
   for (uint32_t i = 0; i < tensor.n_dims; ++i) {

@@ -1,4 +1,4 @@
-// What a header's values mean: typed reading of metadata, and the names of its types.
+// Reads metadata values by type, and names their types.
 #include <bit>
 #include <cstring>
 
@@ -76,7 +76,7 @@ T load(const Value& value, uint64_t i) {
   return number;
 }
 
-// Any integer, sign-extended to 64 bits; `negative` tells whether it is below 0.
+// Any integer, extended to 64 bits; `negative` if it is below 0.
 struct Integer {
   uint64_t bits;
   bool negative;
