@@ -18,7 +18,7 @@ std::string shape_text(const TensorInfo& info) {
 
 }  // namespace
 
-// A piece of `count` rows (of a vector: numbers) from `first` on, of a tensor of this shape.
+// Adds the `count` rows (of a vector: numbers) from `first` on of a tensor with this shape.
 Result<int> Needs::add(const Gguf& gguf, std::string_view name, int slot, const Shape& shape,
                        int64_t first, int64_t count) {
   const TensorInfo* info = gguf.find_tensor(name);
@@ -93,8 +93,8 @@ Status Needs::check_no_others(const Gguf& gguf, std::string_view architecture) c
   for (const TensorInfo& tensor : gguf.tensors) {
     if (std::ranges::find(pieces_, tensor.name, &Piece::tensor) == pieces_.end()) {
       return fail(Code::unsupported_model, "the file has a tensor ", printable(tensor.name),
-                  ", which the architecture ", architecture,
-                  " as Sluice knows it doesn't; the text would be wrong without it");
+                  ", which Sluice doesn't know in the architecture ", architecture,
+                  "; the text would be wrong without it");
     }
   }
   return {};

@@ -1,8 +1,10 @@
-// What a model needs of its file: pieces of tensors, the slots that they belong to and where they
-// stand. Data alone, made and checked against the header when a family is bound (models/).
+// What a model needs of its file: pieces of tensors, where they are in the file, and the slots that
+// they belong to. Each piece is checked against the header when it is added (by the Binder in
+// models/).
 //
-// A piece is some rows of one tensor: all of a matrix, a part of a fused one, one expert's, one
-// vector. Slots are numbered in the order of execution; a slot's pieces come and go together.
+// A piece is some rows of one tensor: a whole matrix, a part of a fused one, one expert, or a
+// vector. Slots are numbered in the order of execution; the pieces of a slot are loaded and
+// discarded together.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +23,21 @@ struct Piece {
   int slot = 0;
   Type type = Type::F32;
   int64_t all_rows = 0;   // of the tensor
-  int64_t first_row = 0;  // of them
+  int64_t first_row = 0;  // in the tensor
   int64_t rows = 0;       // a vector is one row
   int64_t cols = 0;
-  uint64_t begin = 0;  // in the file, from its first byte
+  uint64_t begin = 0;  // offset in the file
   uint64_t bytes = 0;
-  bool is_vector = false;  // f32 in memory, whatever its type
+  bool is_vector = false;  // f32 in memory, whatever the type in the file
 };
 
 class Needs {
  public:
   explicit Needs(int n_slots = 0) : n_slots_(n_slots) {}
 
-  // Each adds a piece and returns its handle, the same that Weights takes: bad_file where the file
-  // has no such tensor or has it in another shape, unsupported_type where we don't compute with its
-  // type. Handles count from 0 on.
+  // Each of these adds a piece and returns its handle, which is also its handle in Weights. Handles
+  // count from 0. Fails with bad_file if the file has no such tensor or has it in another shape,
+  // with unsupported_type if Sluice doesn't compute with its type.
   //
   // A matrix of `rows` rows of `cols` weights.
   Result<int> add_matrix(const Gguf& gguf, std::string_view name, int slot, int64_t rows,
@@ -52,8 +54,8 @@ class Needs {
   Result<int> add_vector_part(const Gguf& gguf, std::string_view name, int slot, int64_t all,
                               int64_t first, int64_t length);
 
-  // unsupported_model where the file has a tensor of which no piece was added: what we would leave
-  // out may be what makes the model another one.
+  // Fails with unsupported_model if the file has a tensor of which no piece was added: without it
+  // the model may compute something else.
   Status check_no_others(const Gguf& gguf, std::string_view architecture) const;
 
   int n_slots() const { return n_slots_; }

@@ -23,7 +23,7 @@ constexpr size_t kMaxRead = size_t{1} << 30;  // Linux reads 2 GB at most, macOS
 }  // namespace
 
 Result<File> File::open(const std::string& path) {
-  // Without O_NONBLOCK the opening of a named pipe waits for someone who writes.
+  // Without O_NONBLOCK, opening a named pipe waits for a writer.
   File file(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.descriptor_ < 0) {
     return fail(Code::bad_file, "can't open ", printable(path, kMaxPath), ": ",
@@ -88,11 +88,11 @@ struct ReadJob {
   const std::function<void()>& meanwhile;
   std::atomic<uint64_t>* bytes_read;
   std::vector<Want> pieces;           // in the file's order
-  std::vector<Status> failures;       // of the workers, each their first in the file
-  std::vector<size_t> failed;         // the piece that it is about
-  std::atomic<size_t> end{SIZE_MAX};  // no piece from here on is of use any more
+  std::vector<Status> failures;       // the first failure of each worker
+  std::vector<size_t> failed;         // its piece, or SIZE_MAX
+  std::atomic<size_t> end{SIZE_MAX};  // pieces from here on aren't read any more
 
-  // Item 0 is what is done meanwhile, item 1 the first piece.
+  // Item 0 is the call of meanwhile(), item i + 1 is piece i.
   void work(int worker, Share mine) {
     if (mine.begin == 0) meanwhile();
     read(worker, static_cast<size_t>(std::max<int64_t>(mine.begin, 1) - 1),
@@ -126,7 +126,7 @@ Status read_weights(const File& file, Weights& weights, Pool& pool,
                     const std::function<void()>& meanwhile, std::atomic<uint64_t>* bytes_read) {
   ReadJob job{file, weights, meanwhile, bytes_read, {}, {}, {}};
   for (const Want& want : weights.wants(UINT64_MAX)) {
-    // A piece is whole strips, so that it is packed by who has read it.
+    // A piece is whole strips, so that the worker that reads it packs it.
     const uint64_t size = std::max<uint64_t>(kPieceBytes / want.unit, 1) * want.unit;
     for (uint64_t at = 0; at < want.place.size(); at += size) {
       const auto n = static_cast<size_t>(std::min<uint64_t>(size, want.place.size() - at));

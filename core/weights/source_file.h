@@ -1,4 +1,4 @@
-// A file on disk, a source of weights: read piece by piece.
+// A file on disk, and reading weights from it.
 #pragma once
 
 #include <atomic>
@@ -15,17 +15,17 @@ namespace sluice {
 
 class File {
  public:
-  // bad_file, with the system's reason, where the file can't be opened, is no regular file or is
-  // empty. Never waits: not for the writer of a pipe either.
+  // Fails with bad_file and the system's reason if the file can't be opened, isn't a regular file
+  // or is empty. Doesn't wait, not even for the writer of a pipe.
   static Result<File> open(const std::string& path);
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
   ~File();
 
   uint64_t size() const { return size_; }  // in bytes, when it was opened
-  // Fills `out` with the bytes from `at` on. bad_file, with the system's reason, where they can't
-  // be read, and with both sizes where the file has become shorter. Several threads may call it at
-  // once.
+  // Fills `out` with the bytes from `at` on. Fails with bad_file and the system's reason if they
+  // can't be read, or with both sizes if the file has become shorter. Threads may call it at the
+  // same time.
   Status read(uint64_t at, std::span<uint8_t> out) const;
 
  private:
@@ -35,10 +35,10 @@ class File {
   uint64_t size_ = 0;
 };
 
-// Brings all that the weights want now from `file`, in the file's order; all workers of the pool
-// read and pack, but for the one that does `meanwhile` first. Fails as File::read and
-// Weights::filled do; of several failures the first in the file counts. What has been read is added
-// to `bytes_read`.
+// Reads everything that the weights want now from `file`, in the file's order. All workers of the
+// pool read and pack; one of them calls `meanwhile` first. Fails as File::read and Weights::filled
+// do; of several failures it returns the first one in the file. Adds the bytes read to
+// `bytes_read`, unless null.
 Status read_weights(const File& file, Weights& weights, Pool& pool,
                     const std::function<void()>& meanwhile,
                     std::atomic<uint64_t>* bytes_read = nullptr);

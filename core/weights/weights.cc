@@ -31,7 +31,7 @@ Weights::Weights(const Needs& needs, const SharedPlaces& shared, const SingleRow
     Slot& slot = at(piece.slot);
     slot.bytes += memory_of(part);
     slot.parts.push_back(static_cast<int>(parts_.size()));
-    // In the file pieces lie much as they are bound: an insertion moves little.
+    // Pieces come almost in the file's order, so an insertion moves few.
     auto place = order_.end();
     while (place != order_.begin() && needs.piece(*(place - 1)).begin > piece.begin) --place;
     order_.insert(place, static_cast<int>(parts_.size()));
@@ -49,7 +49,7 @@ Weights::Weights(const Needs& needs, const SharedPlaces& shared, const SingleRow
   }
 }
 
-// A vector of 16-bit floats keeps its file bytes behind the f32 values it is widened to.
+// A vector of 16-bit floats needs memory for its f32 values and, after them, for the file's bytes.
 uint64_t Weights::memory_of(const Part& part) {
   const Piece& piece = part.piece;
   const bool widened = piece.is_vector && piece.type != Type::F32;
@@ -77,7 +77,7 @@ Status Weights::allocate() {
   return {};
 }
 
-// Gives an absent slot a place; false where none is free.
+// Gives an absent slot a place; false if none is free.
 bool Weights::give_place(int index) {
   Slot& slot = at(index);
   if (slot.shares_place) {
@@ -105,7 +105,7 @@ bool Weights::give_place(int index) {
   return true;
 }
 
-// The slot is resident or nothing of it was asked for; its place is free.
+// Makes a slot absent and frees its place. It must be resident, or no byte of it wanted yet.
 void Weights::clear_slot(int index) {
   Slot& slot = at(index);
   if (slot.state == SlotState::resident) --resident_slots_;
@@ -118,8 +118,8 @@ void Weights::clear_slot(int index) {
   if (slot.shares_place) free_places_.push_back(std::exchange(slot.memory, nullptr));
 }
 
-// An absent slot that is needed now takes the place of the one that is needed last, unless bytes
-// are on their way there.
+// For an absent slot that is needed now: frees the place of the slot that is needed last, but of
+// none that is leased or that bytes are on their way to.
 void Weights::make_room(int index) {
   if (!at(index).shares_place || at(index).state != SlotState::absent || !free_places_.empty())
     return;
@@ -152,7 +152,7 @@ void Weights::release(int slot) {
   const std::lock_guard lock(mutex_);
   if (--at(slot).leases > 0 || !at(slot).shares_place) return;
   clear_slot(slot);
-  // It has just run: its place is the next one's, and not its own again.
+  // The slot has just run. Its place is for the next slots and not for itself again.
   if (position_ == slot) position_ = (slot + 1) % static_cast<int>(slots_.size());
 }
 
@@ -211,7 +211,7 @@ Status Weights::filled(uint64_t offset, uint64_t n) {
   return receive_for_pieces({at, offset + n});
 }
 
-// The first of order_ that ends behind byte `at`.
+// The first of order_ that ends after byte `at`.
 std::vector<int>::const_iterator Weights::first_piece_ending_after(uint64_t at) const {
   return std::ranges::upper_bound(order_, at, {}, [&](int handle) {
     const Piece& piece = parts_[static_cast<size_t>(handle)].piece;
@@ -219,7 +219,7 @@ std::vector<int>::const_iterator Weights::first_piece_ending_after(uint64_t at) 
   });
 }
 
-// These bytes of the file have come for pieces alone.
+// These bytes of the file have arrived, none of them for single rows.
 Status Weights::receive_for_pieces(Range bytes) {
   if (bytes.begin == bytes.end) return {};
   for (auto it = first_piece_ending_after(bytes.begin); it != order_.end(); ++it) {
@@ -255,10 +255,10 @@ Status Weights::offer(uint64_t offset, std::span<const uint8_t> bytes) {
 
 // --- single rows ---------------------------------------------------------------------------------
 //
-// A head may be the same tensor, bound once more in pieces. No byte is on the way to both a row and
-// a piece, so that it is clear where those that are filled have gone.
+// The head may be the same tensor as the table, in pieces. A byte is never wanted for a row and for
+// a piece at the same time, so filled() knows where it is.
 
-// No place has a row yet; all rows are of one size.
+// Makes the places, without rows. All rows have the same size.
 void Weights::make_row_places() {
   const Piece& table = parts_[static_cast<size_t>(single_.table)].piece;
   RowPlace place;
@@ -272,7 +272,8 @@ void Weights::make_row_places() {
   bytes_ += memory_of(place.part) * row_places_.size();
 }
 
-// One that no row of the last request has and no bytes are on the way to; null where there is none.
+// A place that has no row of the last request and that no bytes are on their way to; null if there
+// is none.
 Weights::RowPlace* Weights::place_for_row() {
   for (size_t i = 0; i < row_places_.size(); ++i) {
     RowPlace& place = row_places_[next_row_place_];
@@ -313,7 +314,7 @@ bool Weights::lease_rows(std::span<const int32_t> rows) {
   return all;
 }
 
-// False where `bytes` don't suffice for all rows that are wanted.
+// Adds the wants of rows. False if `bytes` is too small for all.
 bool Weights::want_rows(uint64_t& bytes, std::vector<Want>& wants) {
   for (RowPlace& place : row_places_) {
     Part& part = place.part;
@@ -328,8 +329,8 @@ bool Weights::want_rows(uint64_t& bytes, std::vector<Want>& wants) {
   return true;
 }
 
-// The rows that wait for any of these bytes of the file, ascending, each with the range of its own
-// bytes.
+// The rows that wait for any of these bytes of the file, in ascending order, each with the range of
+// its bytes.
 std::vector<std::pair<Weights::RowPlace*, Weights::Range>> Weights::rows_on_the_way(Range bytes) {
   std::vector<std::pair<RowPlace*, Range>> rows;
   if (row_places_.empty()) return rows;
@@ -349,7 +350,7 @@ std::vector<std::pair<Weights::RowPlace*, Weights::Range>> Weights::rows_on_the_
   return rows;
 }
 
-// Whether any of these bytes of the file is on the way to a piece.
+// True if a piece waits for any of these bytes of the file.
 bool Weights::piece_on_the_way(Range bytes) const {
   for (auto it = first_piece_ending_after(bytes.begin); it != order_.end(); ++it) {
     const Part& part = parts_[static_cast<size_t>(*it)];
@@ -373,7 +374,8 @@ void Weights::read_row(int handle, int64_t row, float* out) const {
 
 // --- packing -------------------------------------------------------------------------------------
 
-// Notes that `range` of a part is there. Each strip is complete once, by its last byte.
+// Records that `range` of a part has arrived. Returns the strips that are complete now and weren't
+// before.
 Result<Weights::Complete> Weights::mark_arrived(Part& part, Range range) {
   auto next = std::ranges::lower_bound(part.arrived, range.begin, {}, &Range::end);
   const bool again =
@@ -382,8 +384,8 @@ Result<Weights::Complete> Weights::mark_arrived(Part& part, Range range) {
   const bool behind = touches && next + 1 != part.arrived.end() && (next + 1)->begin < range.end;
   if (range.end > part.asked || again || behind || part.place == nullptr) {
     return fail(Code::invalid_argument, "bytes ", part.piece.begin + range.begin, " to ",
-                part.piece.begin + range.end, " of the file were brought, but of ",
-                part.piece.tensor, " those are there already or nobody asked for them");
+                part.piece.begin + range.end, " of the file, in ", part.piece.tensor,
+                ", have arrived already or were not wanted");
   }
   Range all = range;
   if (touches) {
@@ -396,7 +398,7 @@ Result<Weights::Complete> Weights::mark_arrived(Part& part, Range range) {
   }
   part.arrived.insert(next, all);
 
-  // Of the strips that the range touches those are complete now that lie in `all`.
+  // A strip that the range touches is complete now if all of it is in `all`.
   Complete what;
   const uint64_t unit = part.unit;
   const uint64_t first = std::max(range.begin / unit, (all.begin + unit - 1) / unit);
@@ -448,7 +450,8 @@ Status Weights::pack(const Part& part, const Complete& what, uint8_t* scratch) c
   return check_rows(part, row, part.place + part.packed_bytes, matrix.rows - row);
 }
 
-// The n rows of a part from row `first` on, as in the file: are all of their numbers finite?
+// Fails with bad_file if a number of these n rows isn't finite. They are as in the file; `first` is
+// the part's row that they begin with.
 Status Weights::check_rows(const Part& part, int64_t first, const uint8_t* rows, int64_t n) {
   const Matrix& matrix = part.matrix;
   const int64_t row = first_not_finite(matrix.type, rows, n, matrix.cols);
@@ -461,11 +464,11 @@ Status Weights::check_rows(const Part& part, int64_t first, const uint8_t* rows,
               "again or take another file");
 }
 
-// All of a part is there.
+// All bytes of a part have arrived.
 void Weights::finish_part(Part& part) {
   const Matrix& matrix = part.matrix;
   if (part.piece.is_vector && part.place != matrix.data) {
-    // The f32 values lie in front of the file's bytes, in memory that this object owns.
+    // The f32 values are before the file's bytes, in memory that this object owns.
     auto* widened = reinterpret_cast<float*>(const_cast<uint8_t*>(matrix.data));
     traits(matrix.type).dequantize(part.place, matrix.cols, widened);
   }

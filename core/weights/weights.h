@@ -1,15 +1,15 @@
-// A model's weights in memory: a slot for the embedding, for each layer and for the head, numbered
-// in the order of execution. A slot is absent, arriving or resident; a layer can run while its slot
-// is resident.
+// A model's weights in memory, in slots: one for the embedding, one for each layer, and one or more
+// for the head. Slots are numbered in the order of execution. A slot is absent, arriving or
+// resident; a layer can run while its slot is resident.
 //
-// The weights say what they want next and where it goes (wants). Whoever has the bytes (a source: a
-// buffer, a file, a stream) puts them there and says so (filled), in any order and from any thread.
-// There they are packed, strip by strip (quant/matrix.h). A weight, scale or min that is NaN or
-// infinite is refused as it comes: what it gives differs by instruction set.
+// wants() tells which bytes are needed next and where they go. A source (a buffer, a file, a
+// stream) puts them there and calls filled(), in any order and from any thread. They are packed
+// where they are, strip by strip (quant/matrix.h). A weight, scale or min that is NaN or infinite
+// is an error, because its results would differ between instruction sets.
 //
-// Where not all of it fits, slots take turns in fewer places (one that has run is let go and its
-// place goes to the next one that is absent), and of an embedding only the rows are held that a
-// pass needs.
+// If not all weights fit, slots can share places: a slot is discarded after it has run, and its
+// place goes to the next absent slot. And of the embedding only the rows can be held that a pass
+// needs.
 #pragma once
 
 #include <atomic>
@@ -35,11 +35,11 @@ enum class SlotState : uint8_t { absent, arriving, resident };
 struct Want {
   uint64_t offset = 0;  // in the file
   std::span<uint8_t> place;
-  uint64_t unit = 1;  // bytes that are packed together: a part of a want best has whole units
+  uint64_t unit = 1;  // bytes that are packed together; divide a want between units
 };
 
-// Slots, ascending, that take turns in `places` places; each has its own where places is 0 or there
-// are as many.
+// `slots`, in ascending order, share `places` places. Each has a place of its own if `places` is 0
+// or enough for all.
 struct SharedPlaces {
   std::vector<int> slots;
   int places = 0;
@@ -47,7 +47,7 @@ struct SharedPlaces {
   bool enabled() const { return places > 0 && static_cast<size_t>(places) < slots.size(); }
 };
 
-// `places` rows are held of the matrix `table`, of which only single rows are read.
+// Only `places` rows are held of the matrix with the handle `table` (-1: of none).
 struct SingleRows {
   int table = -1;
   int64_t places = 0;
@@ -55,43 +55,43 @@ struct SingleRows {
 
 class Weights {
  public:
-  // Nothing of them is here yet.
+  // All slots are absent.
   explicit Weights(const Needs& needs, const SharedPlaces& shared = {},
                    const SingleRows& rows = {});
   Weights(const Weights&) = delete;
   Weights& operator=(const Weights&) = delete;
 
   uint64_t bytes() const { return bytes_; }  // of memory, for all places
-  // Takes that memory. Call once, before all that follows.
+  // Allocates that memory. Call it once, before the functions below. Fails with out_of_memory.
   Status allocate();
 
   // --- bringing them in: from any thread -------------------------------------------------------
-  // What is wanted next: single rows that were asked for, then slots in the order of execution from
-  // the one on that was last asked for (lease); at most `bytes` bytes but at least one unit. Each
-  // want is given once. Its place stays until it is filled. May be empty while more is wanted: ask
-  // again after filled(), lease() and lease_rows().
+  // The bytes that are needed next: first the rows that lease_rows() asked for, then slots in the
+  // order of execution, from the last one that lease() asked for. At most `bytes` bytes, but at
+  // least one unit. Each want is given once; its place is valid until it is filled. If the result
+  // is empty, ask again after filled(), lease() and lease_rows(): more may be wanted then.
   std::vector<Want> wants(uint64_t bytes);
-  // The n bytes from `offset` on are where wants() said; those of no tensor, and of a table of
-  // single rows those that nobody asked for, aren't looked at.
-  // bad_file, with tensor and row, where they have a number that isn't finite; these weights are
-  // then of no more use. invalid_argument for bytes of a tensor that are there already, or that no
-  // want has named.
+  // Call this when the n bytes from `offset` on are in place. Bytes of no tensor, and of rows of
+  // the SingleRows table that weren't asked for, are ignored. Fails with bad_file, naming tensor
+  // and row, if a number isn't finite; the weights can't be used then. Fails with invalid_argument
+  // for bytes of a tensor that have arrived already or weren't wanted.
   Status filled(uint64_t offset, uint64_t n);
-  // Bytes that are at hand before anyone has asked for them: those that have a place are copied
-  // there. Fails as filled() does. Not while others ask for wants.
+  // Takes bytes that came before they were wanted, and copies those that have a place to it. Fails
+  // as filled() does. No thread may call wants() meanwhile.
   Status offer(uint64_t offset, std::span<const uint8_t> bytes);
 
-  uint64_t held_bytes() const;  // of memory that holds weights by now
+  uint64_t held_bytes() const;  // of memory that holds weights now
   SlotState state(int slot) const {
     return slots_[static_cast<size_t>(slot)].state.load(std::memory_order_acquire);
   }
-  // All of them are here, so that nothing more is wanted.
+  // All slots are resident, so nothing more is wanted.
   bool resident() const {
     return single_.table < 0 && resident_slots_.load() == static_cast<int>(slots_.size());
   }
 
   // --- using them ------------------------------------------------------------------------------
-  // Keeps a slot resident while it lives. A slot that takes turns is let go with its last lease.
+  // Keeps a slot resident while it lives. A slot in a shared place is discarded when its last lease
+  // ends.
   class Lease {
    public:
     Lease(Lease&& other) noexcept
@@ -112,42 +112,42 @@ class Weights {
     Weights* weights_;
     int slot_;
   };
-  // Execution has come to `slot`: what is wanted counts from there. Nothing while it isn't
-  // resident; then it gets a place before all others.
+  // Call this when execution comes to `slot`; wants() goes on from there. Returns nothing if the
+  // slot isn't resident. It then gets a place before all others.
   std::optional<Lease> lease(int slot);
-  // The slot is absent again, and wanted again. Only one that is resident and not leased; others
-  // stay as they are. Not while a pass is under way: where all weights are here it takes no leases.
+  // Makes a resident slot absent, so that it is wanted again. Does nothing if the slot is leased or
+  // isn't resident. Don't call it during a pass: a pass takes no leases if all slots are resident.
   void discard(int slot);
 
-  // Execution has come to these rows of the table of single rows, at most as many different ones as
-  // it has places: are they all here? Where not, they are wanted before all else. They stay until
-  // other rows are asked for.
+  // Call this when execution comes to these rows of the SingleRows table; at most as many different
+  // rows as it has places. True if all have arrived; they stay until the next call. Otherwise they
+  // are wanted before all else.
   bool lease_rows(std::span<const int32_t> rows);
 
-  // Row `row` of a matrix as f32, to out[cols]; of single rows, one that is leased.
+  // Writes row `row` of a matrix to out[cols] as f32. A row of the SingleRows table must be leased.
   void read_row(int handle, int64_t row, float* out) const;
-  // Valid while the slot is leased, or resident and never let go.
+  // Valid while the slot is leased or, if it has its own place, until discard().
   const Matrix& matrix(int handle) const { return parts_[static_cast<size_t>(handle)].matrix; }
   const float* vector(int handle) const {
     return reinterpret_cast<const float*>(matrix(handle).data);
   }
 
  private:
-  // Bytes of a piece, counted from its first, or of the file.
+  // A range of bytes in a piece or in the file.
   struct Range {
     uint64_t begin = 0;
     uint64_t end = 0;
   };
-  // A piece on its way. What follows `piece` is about the present filling of its slot.
+  // A piece and how much of it has arrived since its slot got its place.
   struct Part {
     Piece piece;
-    uint64_t unit = 1;           // bytes of a strip; a vector is one
-    uint64_t packed_bytes = 0;   // all strips that are packed; what follows stays as it is
+    uint64_t unit = 1;           // bytes of a strip, or of a whole vector
+    uint64_t packed_bytes = 0;   // of all whole strips; the rows after them are not packed
     Matrix matrix;               // matrix.data is set while the slot has a place
     uint8_t* place = nullptr;    // where the file's bytes go
-    uint64_t asked = 0;          // so many, from the first on, were wanted
-    uint64_t done = 0;           // arrived and packed
-    std::vector<Range> arrived;  // apart from each other, ascending
+    uint64_t asked = 0;          // bytes from the first on that were wanted
+    uint64_t done = 0;           // bytes that have arrived and are packed
+    std::vector<Range> arrived;  // disjoint, in ascending order
   };
   struct Slot {
     std::atomic<SlotState> state{SlotState::absent};
@@ -156,20 +156,20 @@ class Weights {
     bool shares_place = false;
     int leases = 0;
     int missing = 0;         // parts not yet complete
-    size_t asking = 0;       // the first of `parts` that is not asked for
-    std::vector<int> parts;  // as they were bound
+    size_t asking = 0;       // index of the first of `parts` that isn't wholly wanted
+    std::vector<int> parts;  // handles, in the order of Needs
   };
-  // A place for a row of the table of single rows, and the row that has it.
+  // A place for one row of the SingleRows table.
   struct RowPlace {
     Part part;
-    int64_t row = -1;
-    uint64_t request = 0;  // the last one that asked for it
+    int64_t row = -1;      // the row that has it
+    uint64_t request = 0;  // the last one for this row
     bool on_the_way() const { return part.asked > 0 && part.done < part.piece.bytes; }
   };
-  // What a range that arrived completes.
+  // What is complete now that a range has arrived.
   struct Complete {
     int64_t first_strip = 0, end_strip = 0;
-    bool rest = false;  // the rows past the last whole strip
+    bool rest = false;  // the rows after the last whole strip
   };
 
   static uint64_t memory_of(const Part& part);
@@ -194,21 +194,21 @@ class Weights {
   SharedPlaces shared_;
   SingleRows single_;
   std::vector<Part> parts_;  // by handle
-  std::vector<int> order_;   // parts_ by their place in the file, but the table of single rows
+  std::vector<int> order_;   // handles by their offset in the file, without the SingleRows table
   uint64_t longest_strip_ = 0;
-  uint64_t shared_place_bytes_ = 0;  // of a place that slots share
+  uint64_t shared_place_bytes_ = 0;  // of each shared place
   uint64_t bytes_ = 0;
   AlignedBuffer memory_;
 
-  mutable std::mutex mutex_;  // for all below, and for what changes in slots and parts
+  mutable std::mutex mutex_;  // for all below, and for what changes in parts_
   std::vector<Slot> slots_;
   int position_ = 0;
   std::vector<uint8_t*> free_places_;
   std::vector<RowPlace> row_places_;
-  std::unordered_map<int64_t, size_t> place_of_row_;  // changes in lease_rows() alone
+  std::unordered_map<int64_t, size_t> place_of_row_;  // only lease_rows() changes it
   uint64_t row_requests_ = 0;                         // calls of lease_rows()
-  size_t next_row_place_ = 0;                         // that a new row tries to take
-  std::vector<AlignedBuffer> scratch_;                // a strip each; those that nobody uses
+  size_t next_row_place_ = 0;                         // where place_for_row() looks first
+  std::vector<AlignedBuffer> scratch_;                // of one strip each, not in use
   std::atomic<int> resident_slots_{0};
 };
 
