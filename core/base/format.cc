@@ -15,7 +15,7 @@ void append_integer(std::string& out, Integer value) {
   out.append(digits, end);
 }
 
-// By trying: to_chars's own search for the shortest text has tables of 10 kB.
+// Tries the precisions in turn: to_chars's own search for the shortest text has tables of 10 kB.
 void append_shortest(std::string& out, double value, bool as_float) {
   char digits[40] = {};
   for (int precision = 6; precision <= (as_float ? 9 : 17); ++precision) {

@@ -1,4 +1,4 @@
-// Texts of messages: parts joined, names and counts made readable, and the errors that say them.
+// Builds the texts of messages and errors.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace sluice {
 
 namespace detail {
-// A text or number of a message, by reference.
+// A text or number in a message. Doesn't own the text.
 class Part {
  public:
   Part(std::string_view text) : kind_(Kind::text), size_(text.size()), text_(text.data()) {}
@@ -24,7 +24,8 @@ class Part {
   template <typename T>
   requires std::is_integral_v<T> Part(T value)
       : kind_(std::is_signed_v<T> ? Kind::i64 : Kind::u64), u64_(static_cast<uint64_t>(value)) {}
-  void append_to(std::string& out) const;  // of a float the shortest text that stands for it
+  // Appends a float as the shortest text that reads as the same number.
+  void append_to(std::string& out) const;
 
  private:
   enum class Kind : uint32_t { text, i64, u64, f64, f32 };
@@ -36,7 +37,7 @@ class Part {
     double f64_;
   };
 };
-// Not templates, so that the many messages take little code.
+// These are no templates, to keep the code of the many messages small.
 std::string concat(std::initializer_list<Part> parts);
 std::unexpected<Error> fail(Code code, std::initializer_list<Part> parts);
 }  // namespace detail
@@ -53,8 +54,8 @@ template <typename... Parts>
   return detail::fail(code, {detail::Part(parts)...});
 }
 
-// Text from a file made safe for a message: control characters and invalid UTF-8 replaced by '?',
-// cut to `max_bytes`.
+// Makes text from a file safe for a message: replaces control characters and invalid UTF-8 by '?',
+// and cuts it to `max_bytes`.
 std::string printable(std::string_view text, size_t max_bytes = 80);
 
 // "1 thread", "2 threads": a count with its noun.

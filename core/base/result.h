@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// The same codes, with the same names, in C++, at the command line and in JavaScript. The codes
-// that only a browser can meet (offline, worker_died, ...) are the TypeScript library's own.
+// C++, the command line and JavaScript use the same codes with the same names. The TypeScript
+// library adds those that only occur in a browser (offline, worker_died, ...).
 enum class Code {
   bad_file,
   unsupported_model,
@@ -23,7 +23,7 @@ enum class Code {
   aborted,
 };
 
-// "bad_file", "unsupported_model", ...: what users and JSON see.
+// The name of a code as users and JSON see it: "bad_file", "unsupported_model", ...
 std::string_view code_name(Code code);
 
 // `message` says what was found, what was expected and what to do, in one or two sentences.
@@ -38,7 +38,7 @@ using Status = std::expected<void, Error>;
 
 }  // namespace sluice
 
-// Leaves the function with the error of `expr` (a Result or Status), if it holds one.
+// Returns the error of `expr` (a Result or Status) from the function, if there is one.
 #define SLUICE_TRY(expr)                                     \
   do {                                                       \
     if (auto sluice_try = (expr); !sluice_try.has_value()) { \
@@ -46,7 +46,7 @@ using Status = std::expected<void, Error>;
     }                                                        \
   } while (0)
 
-// SLUICE_ASSIGN(auto config, parse_config(gguf)): declares or assigns the value, or leaves with the
+// SLUICE_ASSIGN(auto config, parse_config(gguf)): declares or assigns the value, or returns the
 // error.
 #define SLUICE_ASSIGN(target, expr) SLUICE_ASSIGN_AT(target, expr, __LINE__)
 #define SLUICE_ASSIGN_AT(target, expr, line) SLUICE_ASSIGN_NAMED(target, expr, line)
