@@ -40,7 +40,7 @@ Result<BpeEncoder> BpeEncoder::from_gguf(const Gguf& gguf, const Vocab& vocabula
   return out;
 }
 
-// False: it is not "left right", or the vocabulary lacks one of the two or what they make.
+// False: the text isn't "left right", or the vocabulary lacks one of the two or the merged token.
 bool BpeEncoder::add_merge(std::string_view merge, const Vocab& vocabulary) {
   const size_t space = merge.find(' ', 1);
   if (space == std::string_view::npos) return false;
@@ -51,7 +51,7 @@ bool BpeEncoder::add_merge(std::string_view merge, const Vocab& vocabulary) {
   const TokenId merged = vocabulary.find(joined);
   if (left == kNoToken || right == kNoToken || merged == kNoToken) return false;
   longest_merged_ = std::max(longest_merged_, joined.size());
-  // A pair that stands there twice keeps its first rank.
+  // A pair that is listed twice keeps its first rank.
   const auto rank = static_cast<uint32_t>(merges_.size());
   table_.insert(pair_hash(left, right), rank, [&](uint32_t other) {
     return merges_[other].left == left && merges_[other].right == right;
@@ -72,7 +72,8 @@ TokenId BpeEncoder::whole_word(const Vocab& vocabulary, std::string_view word) c
   std::string coded;
   for (const char c : word) coded.append(byte_character(static_cast<uint8_t>(c)));
   const TokenId id = vocabulary.find_plain(coded);
-  // User-defined tokens stand uncoded in the vocabulary, so an equal text can mean other bytes.
+  // User-defined tokens are not coded in the vocabulary, so an equal text can stand for other
+  // bytes.
   return id != kNoToken && vocabulary.piece(id) == word ? id : kNoToken;
 }
 
@@ -93,7 +94,7 @@ uint32_t BpeEncoder::find_crossing(const Vocab& vocabulary, std::string_view wor
   return best;
 }
 
-// Encodes the next `part` bytes of a word, or fewer: returns how many.
+// Encodes `part` bytes of a word or fewer, and returns how many.
 size_t BpeEncoder::encode_part(const Vocab& vocabulary, std::string_view word, size_t part,
                                MergeList& list, std::vector<TokenId>& out) const {
   const bool whole = word.size() <= part || longest_merged_ > kMaxCutToken;

@@ -1,4 +1,4 @@
-// Byte-level BPE: each byte is a token, and neighbours inside a word merge in the order of the
+// Byte-level BPE. Each byte of a word begins as a token; neighbours merge in the order of the
 // file's list of merges.
 #pragma once
 
@@ -16,27 +16,27 @@ namespace sluice {
 
 class BpeEncoder {
  public:
-  // A text without special tokens on its way through encode(). It is viewed.
+  // A text without special tokens that encode() works on. Doesn't own the text.
   struct Work {
     WordSplitter words;
-    size_t first_part;           // bytes of a word to take at a time,
-    size_t part = 0;             // or more, where that has left too much open
-    std::string_view word = {};  // what is left of the word in hand
+    size_t first_part;           // bytes of a word to encode at a time
+    size_t part = 0;             // the same for this word; doubled if few of them get settled
+    std::string_view word = {};  // the rest of the current word
 
     // Bytes that are not encoded yet.
     size_t left() const { return word.size() + words.left(); }
   };
 
-  // bad_file: no list of merges, or one that is too long. Merges of tokens that the vocabulary does
-  // not have are left out and counted.
+  // Fails with bad_file if there is no list of merges or it is too long. Skips and counts merges of
+  // tokens that the vocabulary doesn't have.
   static Result<BpeEncoder> from_gguf(const Gguf& gguf, const Vocab& vocabulary,
                                       const PreTokenizer& pre_tokenizer);
 
   Work begin(std::string_view text, size_t part) const {
     return {WordSplitter(pre_tokenizer_.splitter, text), part};
   }
-  // Encodes on for about `budget` bytes of text and takes them from it: appends ids. False: all is
-  // encoded. A byte that has no token is left out. `list` is scratch.
+  // Encodes about `budget` more bytes of text, appends their ids to `out` and subtracts the bytes
+  // from `budget`. False: all is encoded. A byte without a token is dropped. `list` is scratch.
   bool encode(const Vocab& vocabulary, Work& work, size_t& budget, MergeList& list,
               std::vector<TokenId>& out) const;
 
@@ -58,9 +58,9 @@ class BpeEncoder {
                      std::vector<TokenId>& out) const;
 
   PreTokenizer pre_tokenizer_{};
-  std::vector<Merge> merges_;  // by rank
+  std::vector<Merge> merges_;  // indexed by rank
   IndexTable table_;           // from (left, right) to the rank
-  size_t longest_merged_ = 0;  // bytes of the longest token that merges make, as in the vocabulary
+  size_t longest_merged_ = 0;  // bytes of the longest merged token, as in the vocabulary
   uint64_t skipped_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// A hash table of indexes into arrays that stand elsewhere: open addressing, four bytes an entry.
-// It knows no keys: callers give a hash and a test for "this index is the one".
+// A hash table of indexes into arrays of the caller, with open addressing and four bytes per slot.
+// It doesn't hold keys: callers give a hash and a function that tells whether an index matches.
 #pragma once
 
 #include <bit>
@@ -14,17 +14,17 @@ class IndexTable {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // Empties the table and makes room for `entries` of them.
+  // Empties the table and makes room for so many entries.
   void reset(size_t entries) { slots_.assign(std::bit_ceil(entries * 2 + 2), kNone); }
 
-  // The index for which `matches(index)` holds among those entered with `hash`, or kNone.
+  // Of the indexes inserted with `hash`, the one for which matches(index) is true, or kNone.
   template <typename Matches>
   uint32_t find(uint64_t hash, Matches matches) const {
     if (slots_.empty()) return kNone;
     return slots_[slot(hash, matches)];
   }
 
-  // Enters `index` unless an equal one is there: returns that one, or kNone where it entered.
+  // Inserts `index` unless one that matches is there. Returns that one, or kNone if it inserted.
   template <typename Matches>
   uint32_t insert(uint64_t hash, uint32_t index, Matches matches) {
     uint32_t& place = slots_[slot(hash, matches)];

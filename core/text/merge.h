@@ -1,7 +1,7 @@
-// The merging that both tokenizers share: neighbours join, the best pair first and the leftmost
-// among equals, until no pair can. A linked list and a heap: O(n log n) for n symbols.
+// The merging of both tokenizers: neighbours merge until no pair can, the best pair first, and the
+// leftmost of equal ones. A linked list and a heap make it O(n log n) for n symbols.
 //
-// A long run is merged part by part, with the result that the whole one has (merge_part).
+// merge_part merges a long run part by part, with the same result.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,11 @@ namespace sluice {
 struct Symbol {
   uint32_t begin;  // bytes in the text that is encoded
   uint32_t size;
-  int32_t previous;  // in the list; -1 at the ends
+  int32_t previous;  // indexes in the list; -1 at its ends
   int32_t next;
-  TokenId token;      // what this symbol is, or kNoToken
-  TokenId merged;     // what it and the next one would be, or kNoToken
-  uint32_t priority;  // of that merge; lower goes first
+  TokenId token;      // of this symbol, or kNoToken
+  TokenId merged;     // of this symbol and the next together, or kNoToken
+  uint32_t priority;  // of that merge; the lowest goes first
 };
 
 struct PairMerge {
@@ -30,7 +30,7 @@ struct PairMerge {
 
 inline constexpr uint32_t kNoPriority = UINT32_MAX;  // worse than that of any merge
 
-// A run is not cut where tokens may have more bytes than this: looking for them at the border would
+// If tokens have more bytes than this, a run is not divided: finding tokens across the border would
 // take too long.
 inline constexpr size_t kMaxCutToken = 1024;
 
@@ -46,16 +46,15 @@ struct MergeList {
   }
 };
 
-// Merges a part of a run, from a border of its result on. `find_pair(left, right) -> PairMerge`
-// says what two neighbours become; `find_crossing(symbol, end) -> uint32_t` the best priority of a
-// merge of `symbol` with a right neighbour that begins in the part and ends behind `end`, or
-// kNoPriority. Returns where the part of the result ends that stands whatever follows, in bytes, 0
-// for nothing: the list from symbols[0] along `next`. At most 2^31 - 1 symbols.
+// Merges the first part of a run; symbols[0] must begin where a token of the result begins.
+// find_pair(left, right) -> PairMerge gives the merge of two neighbours. find_crossing(symbol, end)
+// -> uint32_t gives the best priority of a merge of `symbol` with a right neighbour that ends after
+// byte `end`, or kNoPriority. Returns how many bytes are settled, whatever follows the part; their
+// tokens are the list from symbols[0] along `next`. 0: none are. At most 2^31 - 1 symbols.
 //
-// What follows the part can only act through merges that cross its end. A pair is merged where no
-// such merge of its right symbol can have gone before: none is better than the pair, or than the
-// worst pair merged so far. Otherwise the right symbol and all behind it are left open, and the
-// part ends in front of it.
+// What follows the part can change the result only by merges across the part's end. So a pair is
+// merged only if no such merge of its right symbol could come earlier: none may be better than the
+// worst pair merged so far, this one included. Otherwise the part is cut before the right symbol.
 template <typename FindPair, typename FindCrossing>
 size_t merge_part(MergeList& list, FindPair find_pair, FindCrossing find_crossing) {
   auto& symbols = list.symbols;
@@ -87,7 +86,8 @@ size_t merge_part(MergeList& list, FindPair find_pair, FindCrossing find_crossin
     heap.pop_back();
     const auto left = static_cast<int32_t>(best & UINT32_MAX);
     Symbol& symbol = symbols[static_cast<size_t>(left)];
-    // An entry is out of date where the pair has changed since; an equal one has its own entry.
+    // Skip the entry if the pair has changed since. (A new pair of equal priority has its own
+    // entry.)
     if (symbol.merged == kNoToken || symbol.priority != best >> 32) continue;
     Symbol& right = symbols[static_cast<size_t>(symbol.next)];
     worst = std::max(worst, symbol.priority);
@@ -118,7 +118,7 @@ size_t merge_part(MergeList& list, FindPair find_pair, FindCrossing find_crossin
   return symbol.begin + symbol.size;
 }
 
-// Merges a whole run, or its rest.
+// Merges a whole run, or the rest of one.
 template <typename FindPair>
 size_t merge_symbols(MergeList& list, FindPair find_pair) {
   return merge_part(list, find_pair, [](const Symbol&, size_t) { return kNoPriority; });

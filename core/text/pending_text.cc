@@ -7,8 +7,9 @@
 
 namespace sluice {
 
-void PendingText::start(const Tokenizer* tokenizer, bool fresh, std::vector<std::string> stop) {
-  stream_.emplace(*tokenizer, fresh);
+void PendingText::start(const Tokenizer* tokenizer, bool at_start_of_text,
+                        std::vector<std::string> stop) {
+  stream_.emplace(*tokenizer, at_start_of_text);
   stop_ = std::move(stop);
   pieces_.clear();
 }

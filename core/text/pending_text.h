@@ -1,4 +1,5 @@
-// The text of a generation that is certain: no half characters, nothing of a stop text.
+// PendingText: finds the text of a generation that is certain, without half characters and stop
+// texts.
 #pragma once
 
 #include <optional>
@@ -9,18 +10,17 @@
 
 namespace sluice {
 
-// Holds back the texts of tokens until it is sure that no character is half and no stop text
-// begins. A stop text ends the whole text before it.
+// Holds back the texts of tokens while a character is incomplete or the end may be the beginning of
+// a stop text. A stop text ends the whole text before it.
 class PendingText {
  public:
-  // `tokenizer` must stay where it is. `fresh`: nothing or a special token stands before the text
-  // (an SPM space is then no part of it).
-  void start(const Tokenizer* tokenizer, bool fresh, std::vector<std::string> stop);
-  // Takes a token. Appends to `certain` the texts of the tokens that are certain now, one for each
-  // in their order. True: a stop text has come; the tokens before it have been appended, the last
-  // one cut, and the others are dropped.
+  // `tokenizer` must outlive this. `at_start_of_text`: as for TextStream.
+  void start(const Tokenizer* tokenizer, bool at_start_of_text, std::vector<std::string> stop);
+  // Takes a token. Appends to `certain` one text for each token whose text is certain now, in
+  // order. True: a stop text was found. The text before it is appended, and the tokens after it are
+  // dropped.
   bool push(TokenId id, std::vector<std::string>& certain);
-  // The text ends here: appends what is left (the same meaning of true).
+  // Ends the text: appends the rest. True as in push().
   bool flush(std::vector<std::string>& certain);
 
  private:
@@ -28,7 +28,7 @@ class PendingText {
 
   std::optional<TextStream> stream_;
   std::vector<std::string> stop_;
-  std::vector<std::string> pieces_;  // what tokens added that is not certain yet
+  std::vector<std::string> pieces_;  // by token: text that isn't certain yet
 };
 
 }  // namespace sluice

@@ -48,10 +48,10 @@ constexpr Alias kAliases[] = {
 
 ClassifiedChar char_at(std::string_view text, size_t at) { return classify(text.substr(at)); }
 
-// Neither \s nor \p{L} nor \p{N}, and not the end.
+// True if not \s, \p{L}, \p{N} or the end.
 bool is_mark(CharClass kind) { return kind == CharClass::other || kind == CharClass::punctuation; }
 
-// Where the run of characters that `belongs` (ClassifiedChar -> bool) accepts ends, from `at` on.
+// The end of the run of characters from `at` on for which belongs(ClassifiedChar) is true.
 template <typename Belongs>
 size_t run_end(std::string_view text, size_t at, Belongs belongs) {
   for (;;) {
@@ -69,7 +69,8 @@ size_t mark_run_end(std::string_view text, size_t at) {
   return run_end(text, at, [](const ClassifiedChar& c) { return is_mark(c.kind); });
 }
 
-// 's 't 'm 'd 're 've 'll at the start of the text, in capitals too with `any_case`; else 0.
+// The length of 's 't 'm 'd 're 've 'll at the start of the text (also in capitals with
+// `any_case`), or 0.
 size_t contraction(std::string_view text, bool any_case) {
   if (text.empty() || text[0] != '\'') return 0;
   const auto letter = [&](size_t i) {
@@ -93,8 +94,9 @@ size_t contraction(std::string_view text, bool any_case) {
   }
 }
 
-// \s+(?!\S)|\s+ : white space up to the end of the text, or all but its last character, which is
-// left to the next word; a single one is a word. `text` starts with white space.
+// \s+(?!\S)|\s+ : white space up to the end of the text. If more text follows: white space without
+// its last character, which belongs to the next word, or a single one. `text` starts with white
+// space.
 size_t space_word(std::string_view text) {
   size_t last = 0;
   size_t end = 0;
@@ -190,7 +192,7 @@ std::string_view WordSplitter::next() {
   return rest.substr(0, length);
 }
 
-// First \p{N} (each number character alone), then gpt-2's pattern on what lies between.
+// First \p{N} (each number character is a word), then gpt-2's pattern on the text between.
 size_t WordSplitter::next_smollm() {
   const ClassifiedChar first = char_at(text_, at_);
   if (first.kind == CharClass::number) return first.length;
@@ -201,8 +203,8 @@ size_t WordSplitter::next_smollm() {
   return gpt2_word(text_.substr(at_, segment_end_ - at_));
 }
 
-// [\p{P}\$\+<=>\^~\|]+, then gpt-2's pattern, then \p{N}+, then [0-9][0-9][0-9]; each of them on
-// the pieces that the ones before it left.
+// [\p{P}\$\+<=>\^~\|]+, then gpt-2's pattern, then \p{N}+, then [0-9][0-9][0-9]. Each divides the
+// pieces that the one before it left.
 size_t WordSplitter::next_fallback() {
   const auto is_sign = [](const ClassifiedChar& c) {
     return c.kind == CharClass::punctuation ||

@@ -58,7 +58,7 @@ void SpecialTokens::finish() {
   for (const size_t length : lengths) reach_ += length;
   added_ = {};
 
-  // Level by level: a node's links need those of all shorter ones.
+  // In order of depth: a node's links need those of all nodes above.
   std::vector<uint32_t> order(nodes_.size() - 1);
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(i + 1);
   std::sort(order.begin(), order.end(),
@@ -93,7 +93,7 @@ std::vector<SpecialTokens::Match> SpecialTokens::find(std::string_view text) con
     return a.size != b.size ? a.size < b.size : a.begin > b.begin;
   };
   std::priority_queue queue(later, std::move(candidates));
-  std::map<uint32_t, Match> taken;  // by where they begin
+  std::map<uint32_t, Match> taken;  // by their beginning
   while (!queue.empty()) {
     Candidate candidate = queue.top();
     queue.pop();
@@ -108,7 +108,7 @@ std::vector<SpecialTokens::Match> SpecialTokens::find(std::string_view text) con
                          Match{candidate.begin, candidate.size, nodes_[candidate.node].id});
       continue;
     }
-    // Its end is taken: a shorter token that starts at the same place may still fit.
+    // A match that was taken overlaps its end. A shorter token that starts here may still fit.
     while (candidate.node != kNone && nodes_[candidate.node].depth > room) {
       candidate.node = nodes_[nodes_[candidate.node].fail].match;
     }

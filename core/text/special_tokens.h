@@ -1,6 +1,6 @@
-// Finds special tokens written out in a text, in time linear in it, however many tokens there are
-// and however long (Aho-Corasick over the reversed text, so that each place knows the longest token
-// that starts there).
+// Finds special tokens that are written out in a text. The time is linear in the text for any
+// number and length of tokens: Aho-Corasick over the reversed text finds the longest token that
+// starts at each byte.
 #pragma once
 
 #include <array>
@@ -22,23 +22,22 @@ class SpecialTokens {
   };
 
   void add(std::string_view text, TokenId id);
-  // To be called once, after the last add().
+  // Call it once, after the last add().
   void finish();
 
-  // The matches in the text, in its order, apart from each other. Longer tokens go before shorter
-  // ones wherever they stand, and among equals the first in the text: llama.cpp's rule. The text
-  // has less than 2^32 bytes.
+  // The matches in the text, in order, without overlaps. Where matches overlap, the longer one
+  // wins, and the first of equal ones, as in llama.cpp. The text must have less than 2^32 bytes.
   std::vector<Match> find(std::string_view text) const;
   bool empty() const { return nodes_.size() <= 1; }
-  // A match that begins so many bytes in front of the text's end stays, or stays out, whatever
-  // follows: it depends on longer ones that overlap it, these on longer ones, and so on.
+  // Whether a match counts doesn't depend on text more than so many bytes after its beginning: only
+  // longer matches that overlap it can displace it, only still longer ones those, and so on.
   size_t reach() const { return reach_; }
 
  private:
   struct Node {
     uint32_t parent;
-    uint32_t fail;   // the longest proper suffix (of the reversed token) that is a node
-    uint32_t match;  // this node or the nearest along `fail` that is a token, or kNone
+    uint32_t fail;   // the node of the longest proper suffix
+    uint32_t match;  // the first node that is a token: this, or along `fail`; or kNone
     uint32_t depth;
     TokenId id;
     uint8_t byte;
@@ -51,8 +50,8 @@ class SpecialTokens {
   std::vector<std::pair<std::string_view, TokenId>> added_;
   std::vector<Node> nodes_;
   IndexTable edges_;                    // from (parent, byte) to the node
-  std::array<bool, 256> ends_token_{};  // may a token's last byte be this one?
-  size_t reach_ = 0;                    // the sum of all different lengths
+  std::array<bool, 256> ends_token_{};  // by byte: a token ends with it
+  size_t reach_ = 0;                    // the sum of all different lengths of tokens
 };
 
 }  // namespace sluice

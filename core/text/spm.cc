@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxUtf8Bytes = 4;  // of a character
 
-// Ascending where scores descend (-0 counts as 0).
+// The higher the score, the lower the priority's number. -0 equals 0.
 uint32_t score_priority(float score) {
   const uint32_t bits = std::bit_cast<uint32_t>(score + 0.f);
   return bits >> 31 != 0 ? bits : ~bits & 0x7fffffffu;
@@ -23,9 +23,10 @@ SpmEncoder::Work SpmEncoder::begin(std::string_view text, bool prefix_space, siz
   return {text, part, part, std::string(prefix_space ? kSpaceSign : "")};
 }
 
-// Takes text up to a part and what its last symbols are looked at with.
+// Moves text to the run: a part, and as much after it as find_crossing needs.
 void SpmEncoder::fill_run(const Vocab& vocabulary, Work& work) {
-  // The text's own U+2581 must not become a space: it is written in byte tokens, where there are.
+  // A U+2581 of the text must not become a space. It becomes byte tokens, if the vocabulary has
+  // them.
   bool sign_as_bytes = true;
   for (const char c : kSpaceSign) {
     const TokenId id = vocabulary.byte_token(static_cast<uint8_t>(c));
@@ -67,7 +68,7 @@ bool SpmEncoder::encode(const Vocab& vocabulary, Work& work, size_t& budget, Mer
   return true;
 }
 
-// Encodes the front of the run: returns its bytes.
+// Encodes the beginning of the run and returns how many bytes of it.
 size_t SpmEncoder::encode_part(const Vocab& vocabulary, const Work& work, MergeList& list,
                                std::vector<TokenId>& out) const {
   const std::string_view run = work.run;

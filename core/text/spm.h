@@ -1,5 +1,5 @@
-// SentencePiece-style encoding: spaces become U+2581, neighbours merge by the scores of the tokens
-// that they form, and what no token covers becomes byte tokens.
+// Encoding as in SentencePiece. Spaces become U+2581; neighbours merge by the scores of the tokens
+// that they form; characters without a token become byte tokens.
 #pragma once
 
 #include <string>
@@ -13,29 +13,29 @@ namespace sluice {
 
 class SpmEncoder {
  public:
-  // `unknown` stands for bytes that have no token; kNoToken drops them.
+  // Bytes without a token become `unknown`; they are dropped if it is kNoToken.
   explicit SpmEncoder(TokenId unknown = kNoToken) : unknown_(unknown) {}
 
-  // A text without special tokens on its way through encode(). It is viewed.
+  // A text without special tokens that encode() works on. Doesn't own the text.
   struct Work {
     std::string_view text;
-    size_t first_part;      // bytes of a run to take at a time,
-    size_t part;            // or more, where that has left too much open
-    std::string run;        // to be encoded next, as the vocabulary writes it
-    size_t at = 0;          // text[at..] is not in `run` yet
-    bool run_ends = false;  // a U+2581 of the text's own comes behind the run
+    size_t first_part;      // bytes of a run to encode at a time
+    size_t part;            // the same for this run; doubled if few of them get settled
+    std::string run;        // text to encode next, with U+2581 for spaces
+    size_t at = 0;          // where the text after `run` begins
+    bool run_ends = false;  // the text itself has a U+2581 after the run
 
-    // Bytes of the text that are not encoded yet, without those in `run`.
+    // Bytes of the text after `run`.
     size_t left() const { return text.size() - at; }
   };
 
-  // `prefix_space` puts a space in front. The text is not empty.
+  // `prefix_space` puts a space before the text. The text must not be empty.
   static Work begin(std::string_view text, bool prefix_space, size_t part);
-  // Encodes on for about `budget` bytes of text and takes them from it: appends ids. False: all is
-  // encoded. `list` is scratch.
+  // Encodes about `budget` more bytes of text, appends their ids to `out` and subtracts the bytes
+  // from `budget`. False: all is encoded. `list` is scratch.
   bool encode(const Vocab& vocabulary, Work& work, size_t& budget, MergeList& list,
               std::vector<TokenId>& out) const;
-  // Does a byte without a token get the unknown one?
+  // True if bytes without a token become the unknown token.
   bool has_unknown() const { return unknown_ != kNoToken; }
 
  private:

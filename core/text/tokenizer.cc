@@ -14,11 +14,11 @@
 namespace sluice {
 namespace {
 
-constexpr size_t kMaxPiece = 64u << 20;        // bytes of text that are encoded by themselves
+constexpr size_t kMaxPiece = 64u << 20;        // bytes of text; longer texts are encoded in pieces
 constexpr size_t kMaxSpecialBytes = 8u << 20;  // of all special tokens' texts
 
-// Tokens that are control tokens whatever type a file gives them, and whether they end a text; the
-// names that llama.cpp knows (src/llama-vocab.cpp there).
+// Tokens that are control tokens whatever type the file gives them, and whether they end a text:
+// the names that llama.cpp knows (src/llama-vocab.cpp).
 struct NamedToken {
   std::string_view text;
   bool ends;
@@ -35,17 +35,18 @@ constexpr NamedToken kNamedTokens[] = {
     {"<|fim_prefix|>", false}, {"<|fim_suffix|>", false},
     {"<|fim_middle|>", false},
 };
-// These end a text only where the file says that they are special: they occur in plain text, too.
+// These end a text only if their type in the file isn't normal, because they also occur in plain
+// text.
 constexpr std::string_view kEndIfSpecial[] = {"</s>", "<eos>", "[EOS]"};
 
-// Beside tokenizer.ggml.eos_token_id.
+// Keys of end tokens besides tokenizer.ggml.eos_token_id.
 constexpr std::string_view kEndKeys[] = {
     "tokenizer.ggml.eot_token_id",     "tokenizer.ggml.eom_token_id",
     "tokenizer.ggml.fim_pad_token_id", "tokenizer.ggml.fim_rep_token_id",
     "tokenizer.ggml.fim_sep_token_id",
 };
 
-// The first piece of a text: whole characters.
+// The first piece of a text. It ends with a whole character.
 std::string_view first_piece(std::string_view text) {
   const std::string_view piece = text.substr(0, kMaxPiece);
   if (piece.size() == text.size()) return text;
@@ -57,11 +58,11 @@ std::string_view first_piece(std::string_view text) {
 struct Tokenizer::State {
   Vocab vocabulary;
   std::variant<SpmEncoder, BpeEncoder> encoder;
-  SpecialTokens user_defined;  // split out of every text
-  SpecialTokens all_special;   // and with parse_special, these
+  SpecialTokens user_defined;  // found in every text
+  SpecialTokens all_special;   // found with parse_special
   TokenId bos = kNoToken;
   TokenId eos = kNoToken;
-  std::vector<TokenId> ends;  // ascending
+  std::vector<TokenId> ends;  // in ascending order
   std::vector<TokenId> prefix;
   bool space_prefix = false;
   std::string_view pre_tokenizer;
@@ -74,12 +75,12 @@ struct Tokenizer::State {
   Status load_ends(const Gguf& gguf);
   Status load_prefix(const Gguf& gguf, bool adds_bos);
   Status collect_special();
-  // The most bytes of text that one id stands for; 0 where some bytes get no id at all.
+  // The most bytes of text that one id stands for; 0 if some bytes get no id.
   size_t max_bytes_per_id() const;
 };
 
-// The id under `key`, `absent` where the file has none (and the vocabulary has that token). Files
-// name ids that the vocabulary lacks, and -1 for none at all.
+// The id at `key`. If there is none, `absent` if the vocabulary has it, else kNoToken. Some files
+// have ids that aren't in the vocabulary, or -1 for none.
 Result<TokenId> Tokenizer::State::read_id(const Gguf& gguf, std::string_view key, TokenId absent) {
   const TokenId fallback = vocabulary.contains(absent) ? absent : kNoToken;
   SLUICE_ASSIGN(const std::optional<uint64_t> id, gguf.get_u64(key));
@@ -98,7 +99,7 @@ Status Tokenizer::State::load_spm(const Gguf& gguf) {
   encoder = SpmEncoder(unknown);
   SLUICE_ASSIGN(const std::optional<bool> space, gguf.get_bool("tokenizer.ggml.add_space_prefix"));
   space_prefix = space.value_or(true);
-  // Where a file names none, these are Llama's own.
+  // The defaults are Llama's.
   SLUICE_ASSIGN(bos, read_id(gguf, "tokenizer.ggml.bos_token_id", 1));
   SLUICE_ASSIGN(eos, read_id(gguf, "tokenizer.ggml.eos_token_id", 2));
   return load_prefix(gguf, true);
@@ -141,7 +142,7 @@ Status Tokenizer::State::load_prefix(const Gguf& gguf, bool adds_bos) {
 }
 
 Status Tokenizer::State::load_ends(const Gguf& gguf) {
-  if (eos != kNoToken) ends.push_back(eos);  // the file's or, where it names none, Llama's own
+  if (eos != kNoToken) ends.push_back(eos);  // the file's or Llama's
   for (const std::string_view key : kEndKeys) {
     SLUICE_ASSIGN(const TokenId id, read_id(gguf, key));
     if (id != kNoToken) ends.push_back(id);
@@ -209,7 +210,7 @@ Result<Tokenizer> Tokenizer::from_gguf(const Gguf& gguf) {
   return Tokenizer(std::move(state));
 }
 
-// A token covers at most as many bytes of text as it has itself in the vocabulary's coding.
+// A token stands for at most as many bytes of text as its own text in the vocabulary has.
 size_t Tokenizer::State::max_bytes_per_id() const {
   const auto* spm = std::get_if<SpmEncoder>(&encoder);
   const bool all = vocabulary.has_all_bytes() || (spm != nullptr && spm->has_unknown());
@@ -222,19 +223,20 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text, bool parse_special
   return encoding.take();
 }
 
-// The text goes piece by piece; in a piece, the plain text in front of each special token, then it.
+// Encodes the text piece by piece: in a piece, the plain text before each special token, then the
+// token.
 struct Encoding::State {
   const Tokenizer::State& tokenizer;
   const SpecialTokens& special;
   size_t slice;           // bytes of text
-  std::string_view rest;  // behind the piece
+  std::string_view rest;  // the text after the piece
   std::string_view piece = {};
-  size_t at = 0;       // piece[at..] is not encoded, nor in `plain`
-  size_t scanned = 0;  // the special tokens that begin in piece[..scanned] are known
+  size_t at = 0;       // piece[at..] is neither encoded nor in `plain`
+  size_t scanned = 0;  // special tokens that begin in piece[..scanned] are found
   std::vector<SpecialTokens::Match> matches = {};
   size_t next_match = 0;
   std::variant<std::monostate, SpmEncoder::Work, BpeEncoder::Work> plain = {};
-  bool after_special = true;  // the beginning counts
+  bool after_special = true;  // also at the beginning
   MergeList list = {};
   std::vector<TokenId> ids = {};
   uint64_t taken = 0;
@@ -288,7 +290,7 @@ bool Encoding::State::encode_plain(size_t& budget) {
       .encode(tokenizer.vocabulary, std::get<BpeEncoder::Work>(plain), budget, list, ids);
 }
 
-// One thing after the other; false: all is done.
+// Does the next thing that there is to do. False: all is encoded.
 bool Encoding::State::advance(size_t& budget) {
   if (!std::holds_alternative<std::monostate>(plain)) {
     if (!encode_plain(budget)) plain = std::monostate();

@@ -1,5 +1,5 @@
-// Text to token ids and back, from the vocabulary in a GGUF file: SentencePiece-style (`llama`)
-// with byte fallback, and byte-level BPE (`gpt2`).
+// Text to token ids and back, with the vocabulary of a GGUF file: SentencePiece with byte fallback
+// (`llama`) or byte-level BPE (`gpt2`).
 #pragma once
 
 #include <cstdint>
@@ -17,48 +17,47 @@ namespace sluice {
 
 class Tokenizer {
  public:
-  // Builds from tokenizer.ggml.*. bad_file for inconsistent vocabularies (lengths, texts that stand
-  // there twice, ...), unsupported_model for a tokenizer model other than llama, gpt2. What can be
-  // done without is left out, with a warning. Works on files without tensors and of any
-  // architecture.
+  // Builds it from tokenizer.ggml.*. Fails with bad_file if the vocabulary is inconsistent
+  // (lengths, a text twice, ...), with unsupported_model if the tokenizer model isn't llama or
+  // gpt2. Skips wrong entries that it can do without, and adds a warning. The file may have any
+  // architecture and no tensors.
   static Result<Tokenizer> from_gguf(const Gguf& gguf);
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
   ~Tokenizer();
 
-  // Any bytes in; the ids of the text alone, without BOS. User-defined tokens written out in the
-  // text count as such; with parse_special, control tokens, too. An SPM vocabulary gets its space
-  // in front of the text and again after each special token, as in llama.cpp.
-  // Never fails; time linear in the text (times a logarithm at most), no recursion. A text of more
-  // than 64 MiB is encoded in pieces of that size. A long one is better encoded by an Encoding.
+  // The ids of a text, without BOS. The text may be any bytes. User-defined tokens that are written
+  // out in it are recognized, with parse_special also control tokens. For an SPM vocabulary a space
+  // is added before the text and after each special token, as in llama.cpp. Never fails. Takes O(n
+  // log n) for n bytes, without recursion. More than 64 MiB are encoded in pieces of that size. For
+  // long texts use an Encoding.
   std::vector<TokenId> encode(std::string_view text, bool parse_special = false) const;
 
-  // The exact bytes that a token stands for: "" for control tokens, the raw byte for <0xNN>.
-  // Out-of-range ids give "".
+  // The bytes that a token stands for: "" for control tokens and ids out of range, the byte for
+  // <0xNN>.
   std::string_view piece(TokenId id) const;
-  // The bytes of a whole sequence: decode(encode(text)) == text for any bytes (where the vocabulary
-  // can express them). The spaces that encode() puts in for an SPM vocabulary are taken away again.
+  // The bytes of a sequence, without the spaces that encode() adds. decode(encode(text)) == text if
+  // the vocabulary has tokens for all bytes of the text.
   std::string decode(std::span<const TokenId> ids) const;
-  // One step of decode(): what `id` adds to the text. `after_special` is true at the beginning and
-  // is kept from token to token.
+  // One step of decode(): the text that `id` adds. `after_special` must be true at the beginning;
+  // pass it on from token to token.
   std::string_view text_of(TokenId id, bool& after_special) const;
-  // The token as it stands in the vocabulary, for showing ("▁the", "<|im_start|>", "Ġa").
+  // The token as it is written in the vocabulary ("▁the", "<|im_start|>", "Ġa").
   std::string_view raw_token(TokenId id) const;
 
   int64_t vocab_size() const;
-  // Ids to put in front of a prompt (BOS, if the file says so); may be empty.
+  // Ids to put before a prompt (BOS, if the file asks for it); may be empty.
   std::span<const TokenId> prefix() const;
-  TokenId bos() const;  // kNoToken where there is none
+  TokenId bos() const;  // kNoToken if there is none
   TokenId eos() const;
-  // Ends a text: eos, eot, eom and whatever end tokens the file names.
+  // True if the token ends a text: eos, eot, eom and other end tokens of the file.
   bool is_end(TokenId id) const;
   bool is_special(TokenId id) const;  // control or user-defined
-  bool adds_space_prefix() const;     // decode() and TextStream strip it
+  bool adds_space_prefix() const;     // encode() adds it, decode() and TextStream remove it
 
   std::string_view model() const;          // "llama" or "gpt2"
   std::string_view pre_tokenizer() const;  // "qwen2", ...; empty for SPM
-  // What a user should know of the vocabulary, a sentence each: "unknown pre-tokenizer 'foo': using
-  // 'default'", ...
+  // Warnings for the user, a sentence each: "unknown pre-tokenizer 'foo': using 'default'", ...
   const std::vector<std::string>& warnings() const;
 
  private:
@@ -68,27 +67,26 @@ class Tokenizer {
   std::unique_ptr<State> state_;
 };
 
-// Encodes a text as Tokenizer::encode() does, in slices of some milliseconds: the ids are the same.
-// What it needs beside the ids is a few hundred KB, however long the text. (A vocabulary with
-// tokens of more than 1 KiB, which none is known to have, or one whose merges depend on what stands
-// far behind them can make slices longer.)
+// Encodes a text to the same ids as Tokenizer::encode(), in slices of some milliseconds. Needs a
+// few hundred KB besides the ids, however long the text. (Slices can take longer if the vocabulary
+// has tokens of more than 1 KiB, or if merges depend on text far after them. No known vocabulary
+// has such tokens.)
 class Encoding {
  public:
   static constexpr size_t kSlice = 64 << 10;
-  // The tokenizer and the text must stay where they are. A step takes about `slice` bytes (1 or
-  // more) of the text.
+  // The tokenizer and the text must outlive this. A step encodes about `slice` bytes (1 or more).
   Encoding(const Tokenizer& tokenizer, std::string_view text, bool parse_special = false,
            size_t slice = kSlice);
   Encoding(Encoding&&) noexcept;
   Encoding& operator=(Encoding&&) noexcept;
   ~Encoding();
 
-  // Does a slice of the work. False: there was none left.
+  // Does a slice of the work. False: all is encoded.
   bool step();
-  // The ids so far: the first ones of the text, which stay. Those taken are not given again.
+  // The ids since the last call. They don't change when more text is encoded.
   std::vector<TokenId> take();
-  // A number of ids that the whole text has at least, those taken included: before the first step
-  // from the length of the text alone, behind the last one the number.
+  // The whole text has at least so many ids, including those taken. At first this is computed from
+  // the text's length; after the last step it is the exact number.
   uint64_t min_ids() const;
 
  private:
@@ -96,18 +94,18 @@ class Encoding {
   std::unique_ptr<State> state_;
 };
 
-// Turns a stream of tokens into a stream of text that never holds half a UTF-8 character.
+// Turns a stream of tokens into a stream of text, without half UTF-8 characters.
 class TextStream {
  public:
-  // `tokenizer` must stay where it is. `at_start_of_text`: nothing, or a special token, goes before
-  // the first token, so that its space prefix (if the vocabulary has one) is not part of the text.
+  // `tokenizer` must outlive this. `at_start_of_text`: nothing or a special token comes before the
+  // first token, so the space that encode() adds there is removed.
   TextStream(const Tokenizer& tokenizer, bool at_start_of_text);
-  // The text that `id` completes: valid UTF-8, "" while a character is incomplete; bytes that can't
-  // become valid are U+FFFD.
+  // The text that is complete with `id`, as valid UTF-8; "" while a character is incomplete.
+  // Invalid bytes become U+FFFD.
   std::string push(TokenId id);
-  // Does a character wait for its last bytes?
+  // True while a character lacks its last bytes.
   bool incomplete() const { return !pending_.empty(); }
-  // What is left at the end (U+FFFD for an incomplete character).
+  // The rest at the end: U+FFFD for an incomplete character, else "".
   std::string flush();
 
  private:

@@ -27,7 +27,7 @@ constexpr std::array<CharClass, 128> kAsciiClasses = [] {
 
 CharClass char_class(uint32_t code_point) {
   if (code_point < kAsciiClasses.size()) return kAsciiClasses[code_point];
-  // The last range that starts at or before the character; the low bits never exceed 7.
+  // Finds the last range that starts at or before the character. (The low 3 bits are the class.)
   const auto after = std::upper_bound(std::begin(kRanges), std::end(kRanges), code_point * 8 + 7);
   return static_cast<CharClass>(*std::prev(after) % 8);
 }

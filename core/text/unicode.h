@@ -1,4 +1,4 @@
-// Which class a character has, as far as pre-tokenizers care (Unicode 15.1).
+// Classes of characters for the pre-tokenizers (Unicode 15.1).
 #pragma once
 
 #include <array>
@@ -14,13 +14,13 @@ enum class CharClass : uint8_t {
   number = 2,       // \p{N}
   punctuation = 3,  // \p{P}
   space = 4,        // \s: White_Space
-  end = 5,          // no character: the end of the text
+  end = 5,          // the end of the text, not a character
 };
 
 CharClass char_class(uint32_t code_point);
 
-// The character at the start of a text: code point, class and length in bytes. An invalid byte is
-// one character of class `other`; an empty text gives class `end`, length 0.
+// The first character of a text: code point, class and length in bytes. An invalid byte is a
+// character of class `other`; an empty text has class `end` and length 0.
 struct ClassifiedChar {
   uint32_t code_point;
   CharClass kind;
@@ -30,7 +30,7 @@ ClassifiedChar classify_any(std::string_view text);
 
 extern const std::array<CharClass, 128> kAsciiClasses;
 
-// The same. Most of what is classified is ASCII, and a word can be as long as the text.
+// The same as classify_any(), inline for ASCII, since most characters are ASCII.
 inline ClassifiedChar classify(std::string_view text) {
   if (text.empty() || static_cast<uint8_t>(text[0]) >= kAsciiClasses.size())
     return classify_any(text);

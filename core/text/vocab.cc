@@ -13,11 +13,11 @@ namespace {
 constexpr uint64_t kMaxTokens = 1u << 22;  // the largest known vocabularies have 2^18
 constexpr uint64_t kMaxTokenBytes = 65535;
 
-// Characters of GPT-2's byte coding, two bytes of room for each.
+// The characters of GPT-2's coding; each has one or two bytes.
 struct ByteCharacters {
   std::array<std::array<char, 2>, 256> text{};
   std::array<uint8_t, 256> size{};
-  std::array<int16_t, 512> byte_of{};  // by code point; -1 where it stands for none
+  std::array<int16_t, 512> byte_of{};  // by code point; -1 if it stands for no byte
 };
 
 constexpr ByteCharacters kByteCharacters = [] {
@@ -55,7 +55,7 @@ int byte_of_token(std::string_view text) {
 }
 
 Status check_length(std::string_view key, const Value& value, uint64_t tokens) {
-  // More than there are tokens: the rest means nothing.
+  // Entries beyond the last token are ignored.
   if (value.is_array() && value.count >= tokens) return {};
   return fail(Code::bad_file, key, " has ", value.is_array() ? value.count : 0,
               " entries, but tokenizer.ggml.tokens has ", tokens, ". The vocabulary is damaged");
@@ -100,7 +100,7 @@ Status Vocab::load_texts(const Value& tokens) {
       return fail(Code::bad_file, "token ", i, " of the vocabulary has ", token.size(),
                   " bytes; at most ", kMaxTokenBytes, " are expected");
     }
-    if (token.empty()) continue;  // holes in a vocabulary: no text can become one of them
+    if (token.empty()) continue;  // unused ids: no text becomes one of them
     longest_text_ = std::max(longest_text_, token.size());
     const uint32_t other = table_.insert(
         hash_text(token), i, [&](uint32_t id) { return text(static_cast<TokenId>(id)) == token; });
@@ -125,7 +125,7 @@ Status Vocab::load_types(const Value* types) {
 }
 
 Status Vocab::load_scores(const Value* scores) {
-  if (scores == nullptr || coding_ == TextCoding::bytes) return {};  // merges have no use for them
+  if (scores == nullptr || coding_ == TextCoding::bytes) return {};  // BPE doesn't use them
   SLUICE_TRY(check_length("tokenizer.ggml.scores", *scores, types_.size()));
   scores_.resize(types_.size());
   for (size_t i = 0; i < scores_.size(); ++i) {
@@ -142,7 +142,7 @@ Status Vocab::load_bytes(bool typed) {
   byte_tokens_.fill(kNoToken);
   for (TokenId id = 0; id < size(); ++id) {
     const int byte = byte_of_token(text(id));
-    // A file without types says by the text alone which tokens are bytes.
+    // In a file without types, only the text tells which tokens are bytes.
     if (!typed && coding_ == TextCoding::spaces && byte >= 0) {
       types_[static_cast<size_t>(id)] = TokenType::byte;
     }
@@ -208,7 +208,7 @@ void Vocab::append_piece(std::string& out, TokenId id) const {
     if (byte >= 0) {
       out.push_back(static_cast<char>(byte));
     } else {
-      out.append(token.substr(at, c.length));  // outside the coding: shown as it stands
+      out.append(token.substr(at, c.length));  // outside the coding: kept as it is
     }
     at += c.length;
   }

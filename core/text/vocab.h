@@ -1,5 +1,5 @@
-// The tokens of a GGUF file: their texts, kinds and scores, and the bytes that each stands for.
-// Checked when built; everything is copied, so the Gguf may go away.
+// The tokens of a GGUF file: their texts, types and scores, and the bytes that each stands for.
+// Everything is checked and copied; the Gguf isn't needed afterwards.
 #pragma once
 
 #include <array>
@@ -26,50 +26,51 @@ enum class TokenType : uint8_t {
   byte = 6,
 };
 
-// How a normal token's text stands for bytes.
+// How the text of a normal token is coded.
 enum class TextCoding : uint8_t {
-  spaces,  // SentencePiece: UTF-8, a space is written as U+2581
-  bytes,   // GPT-2: one printable character a byte
+  spaces,  // SentencePiece: UTF-8 with U+2581 for a space
+  bytes,   // GPT-2: one printable character for each byte
 };
 
-// SentencePiece's sign for a space, U+2581.
+// SentencePiece's character for a space, U+2581.
 inline constexpr std::string_view kSpaceSign = "\xe2\x96\x81";
 
-// The UTF-8 text of the character that stands for `byte` in GPT-2's coding: printable Latin-1 is
-// itself, the others are U+0100 and on, in order.
+// The character for `byte` in GPT-2's coding, as UTF-8: printable Latin-1 characters stand for
+// themselves, U+0100 and the following ones for the other bytes, in order.
 std::string_view byte_character(uint8_t byte);
 
 class Vocab {
  public:
-  // bad_file: no or too many tokens, a text too long or twice, fewer types than tokens, for a
-  // SentencePiece vocabulary fewer scores or one that is NaN, a byte token that is not <0xNN>.
+  // Fails with bad_file if there are no tokens or too many, if a text is too long or occurs twice,
+  // if there are fewer types than tokens, if a byte token isn't <0xNN>, or, for SentencePiece, if
+  // there are fewer scores than tokens or one is NaN.
   static Result<Vocab> from_gguf(const Gguf& gguf, TextCoding coding);
 
   TokenId size() const { return static_cast<TokenId>(types_.size()); }
   bool contains(TokenId id) const { return id >= 0 && id < size(); }
-  // For ids that it contains:
+  // These need an id that the vocabulary contains.
   std::string_view text(TokenId id) const { return part(texts_, text_ends_, id); }
   std::string_view piece(TokenId id) const { return part(pieces_, piece_ends_, id); }
   TokenType type(TokenId id) const { return types_[static_cast<size_t>(id)]; }
   float score(TokenId id) const { return scores_.empty() ? 0.f : scores_[static_cast<size_t>(id)]; }
-  // Neither control nor unknown nor byte token: it can come from plain text and stands for text.
+  // True if not a control, unknown or byte token: plain text can become this token.
   bool is_plain(TokenId id) const;
 
   // The token with this text, or kNoToken.
   TokenId find(std::string_view text) const;
-  // The same among plain tokens alone.
+  // The plain token with this text, or kNoToken.
   TokenId find_plain(std::string_view text) const;
-  // The token for one byte: `<0xNN>` or, failing that, the plain token of that one byte.
+  // The token for one byte: `<0xNN>`, or else the plain token of that byte, or kNoToken.
   TokenId byte_token(uint8_t byte) const { return byte_tokens_[byte]; }
-  // Has each of the 256 bytes a token?
+  // True if each of the 256 bytes has a token.
   bool has_all_bytes() const;
-  // Bytes of the longest text of all, and (once finished) of all plain tokens.
+  // Bytes of the longest text of all tokens and, after finish(), of all plain tokens.
   size_t longest_text() const { return longest_text_; }
   size_t longest_plain() const { return longest_plain_; }
 
-  // Files now and then call their end tokens normal ones: makes such a token a control token.
+  // Makes a token a control token. Some files give their end tokens the type normal.
   void make_control(TokenId id) { types_[static_cast<size_t>(id)] = TokenType::control; }
-  // Fills in the pieces; after this the types stay as they are.
+  // Computes the pieces. The types must not change afterwards.
   void finish();
 
  private:
