@@ -37,20 +37,20 @@ enum class Arrival : uint8_t { file_order, any_order };
 
 struct LoadOptions {
   // The load options of options.json.
-  // Tokens that prompt and answer may have together; 1 to 1048576; 0: the model's own, at most
-  // 4096.
+  // Size of the context: tokens of prompt and answer together; 1 to 1048576; 0: the model's own, at
+  // most 4096.
   uint32_t context_size = 0;
-  // Worker threads; 1 to 64; 0: one for each core, at most 8, or fewer where they decode faster.
+  // Worker threads; 1 to 64; 0: one for each core, at most 8; fewer if that decodes faster.
   int32_t threads = 0;
-  // Of the threads as many decode as do it fastest.
+  // Decode with fewer threads if that is faster.
   bool tune_threads = false;
-  // What the KV cache holds; f32, f16 or q8_0.
+  // Type of the numbers in the KV cache; f32, f16 or q8_0.
   std::string kv_type = "f16";
-  // Memory that the model may take; where it needs more, loading fails at once with
-  // budget_too_small; 0: what the machine has.
+  // Most memory that the model may take; if it needs more, loading fails with budget_too_small; 0:
+  // what the machine has.
   uint64_t memory_budget = 0;
-  // The kernel table to use, by name: in a browser 'wasm-simd', or 'wasm-relaxed' with a relaxed
-  // flavour; "": the best that runs here.
+  // Name of the kernels to use: in a browser 'wasm-simd', or 'wasm-relaxed' with a relaxed flavour;
+  // "": the best that runs here.
   std::string kernels;
   // (The end of the load options.)
 
@@ -71,25 +71,25 @@ struct GenerateOptions {
   // The generate options of options.json.
   // Tokens to write at most; -1: until the text or the context ends.
   int64_t max_tokens = -1;
-  // How even the odds are; 0 takes the likeliest token; 0 to 100.
+  // Higher is more random; 0 always takes the likeliest token; 0 to 100.
   float temperature = 0.8f;
   // Choose among the K likeliest tokens; 0: all.
   int32_t top_k = 40;
-  // Choose among the likeliest that make up P together; 1: all; 0 to 1.
+  // Choose among the likeliest tokens whose probabilities add up to P; 1: all; 0 to 1.
   float top_p = 0.95f;
   // Leave out tokens less likely than P times the likeliest; 0: none; 0 to 1.
   float min_p = 0.05f;
-  // Divides the odds of the last 64 tokens; 1: off; 0.01 to 100.
+  // Above 1, the last 64 tokens become less likely; 1: off; 0.01 to 100.
   float repeat_penalty = 1.f;
   // The same seed gives the same text on every machine.
   std::optional<uint64_t> seed;
-  // Ends the text before this one; several may be given; at most 64, each of 1 to 1024 bytes.
+  // The text ends before this one; several may be given; at most 64, each of 1 to 1024 bytes.
   std::vector<std::string> stop;
-  // Go on where the model would end.
+  // Go on after the token with which the model ends its text.
   bool ignore_eos = false;
-  // Special tokens written out in the text count as such.
+  // Recognize special tokens that are written out in the text.
   bool special = false;
-  // Gives with each token the N likeliest ones (the program with --json); 0 to 100.
+  // Also give the N likeliest tokens at each position (in the program with --json); 0 to 100.
   int32_t top_logprobs = 0;
   // (The end of the generate options.)
 };

@@ -19,16 +19,16 @@ bool is_one_of(std::string_view choices, std::string_view text) {
   return one && concat(" ", choices, " ").find(concat(" ", text, " ")) != std::string::npos;
 }
 
-// What is wrong with a value; "" where nothing is.
+// The message for a wrong value; "" if it is right.
 std::string problem(const OptionRow&, bool) { return ""; }
 
-// What is outside of the table's ranges is never so large that a double would not show it.
+// A double is exact enough: rounding moves no value into a range of the table.
 std::string problem(const OptionRow& row, double value, double least, double most) {
   if (row.zero_is_none && value == 0) return "";
   return value >= least && value <= most ? "" : refusal(row, value);  // NaN is in no range
 }
 
-// A float's bounds are those that a float holds: 0.01 is one of them.
+// The bounds are rounded to float, too, so that 0.01f is in a range from 0.01 on.
 std::string problem(const OptionRow& row, float value) {
   return problem(row, static_cast<double>(value),
                  static_cast<double>(static_cast<float>(row.least)),

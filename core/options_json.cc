@@ -1,4 +1,5 @@
-// Options from JSON, by the rows of options.json.
+// Reads options from JSON, by the rows of options.json. nlohmann-json is used without exceptions: a
+// parse that fails gives is_discarded().
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -28,18 +29,18 @@ std::unexpected<Error> wrong_type(std::string_view name, std::string_view expect
 
 // --- a value of each type of field ---------------------------------------------------------------
 
-// A whole number in the row's range, also where it is written like 2e9.
+// A whole number in the row's range. It may be written like 2e9.
 Result<uint64_t> read_whole(const OptionRow& row, const Json& value) {
   if (!value.is_number()) return wrong_type(row.name, row.expected, value);
   const double number = value.get<double>();
   const bool written_whole = value.is_number_integer();
   const bool whole =
       written_whole || (number == std::floor(number) && std::fabs(number) <= kMaxExact);
-  // As large as the range's end where rounding made it so, and then it fits all the same.
+  // A number that rounds to the end of the range is accepted: it fits the field.
   if (!whole || number < row.least || number > row.most) {
     return fail(Code::invalid_argument, row.name, " must be ", row.expected, ", found ", number);
   }
-  // A negative one in two's complement.
+  // A negative number becomes its two's complement.
   if (written_whole) return value.get<uint64_t>();
   return static_cast<uint64_t>(static_cast<int64_t>(number));
 }
@@ -92,7 +93,8 @@ Status read(const OptionRow& row, const Json& value, std::vector<std::string>& f
 
 // --- the text ------------------------------------------------------------------------------------
 
-// The half of a surrogate pair that an escape like \ud800 at the start of `text` stands for, or 0.
+// If `text` starts with an escape like \ud800: the half of a surrogate pair that it stands for.
+// Else 0.
 uint32_t surrogate_at(std::string_view text) {
   uint32_t unit = 0;
   if (text.size() < 6 || !text.starts_with("\\u")) return 0;
@@ -101,7 +103,7 @@ uint32_t surrogate_at(std::string_view text) {
   return error == std::errc() && surrogate ? unit : 0;
 }
 
-// Whether JSON text holds whole characters alone: valid UTF-8, and no half of a surrogate pair.
+// True if JSON text has only whole characters: valid UTF-8 and no half of a surrogate pair.
 bool has_whole_characters(std::string_view text) {
   while (!text.empty()) {
     const Utf8Char c = utf8_decode(text);
@@ -119,7 +121,7 @@ bool has_whole_characters(std::string_view text) {
   return true;
 }
 
-// The members of an options object; "" stands for {}.
+// Parses an options object; "" stands for {}.
 Result<Json> parse_options(std::string_view text) {
   if (text.empty()) return Json::object();
   if (text.size() > kMaxOptionsBytes) {
@@ -156,7 +158,7 @@ Status check_names(const Json& options, std::span<const OptionRow> rows) {
   return {};
 }
 
-// Reads each option that is there, and checks them all.
+// Reads the options that are given, and checks all.
 template <typename Options>
 Result<Options> read_options(std::string_view text, std::span<const OptionRow> rows) {
   SLUICE_ASSIGN(const Json json, parse_options(text));

@@ -116,7 +116,7 @@ void add_tokenize(CLI::App& program, int& status) {
   add_flag(*app, "--bos", options->bos, "put in front what the model is given in front of a prompt")
       ->group("Input");
   add_flag(*app, "--special", options->special,
-           "special tokens written out in the text count as such")
+           "recognize special tokens that are written out in the text")
       ->group("Input");
   add_flag(*app, "--lines", options->lines, "each line of the text by itself, without its end")
       ->group("Input");

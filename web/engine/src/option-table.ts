@@ -12,32 +12,32 @@ export type KvType = 'f32' | 'f16' | 'q8_0';
 
 /** What concerns the fetching of a file. */
 export interface SourceOptions {
-  /** Request headers for a model behind an address, such as an authorization. Default: none. */
+  /** Request headers for a model at an address, such as Authorization. Default: none. */
   headers?: Record<string, string> | Headers | undefined;
-  /** Milliseconds without a byte after which a download counts as failed. Default: 30000. */
+  /** A download fails after so many milliseconds without a byte. Default: 30000. */
   stallTimeout?: number | undefined;
-  /** Ends the loading, as long as `ready` is pending. */
+  /** Aborts the loading; has no effect once `ready` is settled. */
   signal?: AbortSignal | undefined;
 }
 
 /** What decides how much memory a model takes. */
 export interface MemoryOptions {
-  /** Tokens that prompt and answer may have together; 1 to 1048576. Default: the model's own, at most 4096. */
+  /** Size of the context: tokens of prompt and answer together; 1 to 1048576. Default: the model's own, at most 4096. */
   contextSize?: number | undefined;
-  /** Worker threads; 1 to 64. Default: one for each core, at most 8, or fewer where they decode faster. */
+  /** Worker threads; 1 to 64. Default: one for each core, at most 8; fewer if that decodes faster. */
   threads?: number | undefined;
-  /** What the KV cache holds; f32, f16 or q8_0. Default: f16. */
+  /** Type of the numbers in the KV cache; f32, f16 or q8_0. Default: f16. */
   kvType?: KvType | undefined;
-  /** Memory that the model may take; where it needs more, loading fails at once with budget_too_small. Default: what the machine has. */
+  /** Most memory that the model may take; if it needs more, loading fails with budget_too_small. Default: what the machine has. */
   memoryBudget?: number | undefined;
 }
 
 export interface LoadOptions extends SourceOptions, MemoryOptions {
   /** The build of the engine to use; relaxed-mt, simd-mt, relaxed or simd. Default: the best that this browser runs. */
   flavour?: Flavour | undefined;
-  /** The kernel table to use, by name: in a browser 'wasm-simd', or 'wasm-relaxed' with a relaxed flavour. Default: the best that runs here. */
+  /** Name of the kernels to use: in a browser 'wasm-simd', or 'wasm-relaxed' with a relaxed flavour. Default: the best that runs here. */
   kernels?: string | undefined;
-  /** Where the model is kept: only 'none' in this version, so the browser's own HTTP cache applies. Default: none. */
+  /** Where the model is kept: only 'none' in this version; the browser's own HTTP cache is used. Default: none. */
   cache?: 'none' | undefined;
   /** Called with {phase, loaded, total, bytesPerSecond, source, layersReady, layersTotal}. */
   onProgress?: ((progress: LoadProgress) => void) | undefined;
@@ -48,25 +48,25 @@ export interface ProbeOptions extends SourceOptions, MemoryOptions {}
 export interface GenerateOptions {
   /** Tokens to write at most; -1: until the text or the context ends. Default: -1. */
   maxTokens?: number | undefined;
-  /** How even the odds are; 0 takes the likeliest token; 0 to 100. Default: 0.8. */
+  /** Higher is more random; 0 always takes the likeliest token; 0 to 100. Default: 0.8. */
   temperature?: number | undefined;
   /** Choose among the K likeliest tokens; 0: all. Default: 40. */
   topK?: number | undefined;
-  /** Choose among the likeliest that make up P together; 1: all; 0 to 1. Default: 0.95. */
+  /** Choose among the likeliest tokens whose probabilities add up to P; 1: all; 0 to 1. Default: 0.95. */
   topP?: number | undefined;
   /** Leave out tokens less likely than P times the likeliest; 0: none; 0 to 1. Default: 0.05. */
   minP?: number | undefined;
-  /** Divides the odds of the last 64 tokens; 1: off; 0.01 to 100. Default: 1. */
+  /** Above 1, the last 64 tokens become less likely; 1: off; 0.01 to 100. Default: 1. */
   repeatPenalty?: number | undefined;
   /** The same seed gives the same text on every machine. Default: a random one, which the stats name. */
   seed?: number | undefined;
-  /** Ends the text before this one; several may be given; at most 64, each of 1 to 1024 bytes. Default: none. */
+  /** The text ends before this one; several may be given; at most 64, each of 1 to 1024 bytes. Default: none. */
   stop?: string | readonly string[] | undefined;
-  /** Go on where the model would end. */
+  /** Go on after the token with which the model ends its text. */
   ignoreEos?: boolean | undefined;
-  /** Special tokens written out in the text count as such. */
+  /** Recognize special tokens that are written out in the text. */
   special?: boolean | undefined;
-  /** Gives with each token the N likeliest ones (the program with --json); 0 to 100. Default: 0. */
+  /** Also give the N likeliest tokens at each position (in the program with --json); 0 to 100. Default: 0. */
   topLogprobs?: number | undefined;
   /** Ends the text. */
   signal?: AbortSignal | undefined;
