@@ -1,5 +1,5 @@
-// The wasm module's face: core/engine.h for JavaScript. Marshalling only; module.d.ts is the same
-// in TypeScript. Options and answers are JSON texts: "" says that all is well, a failure is
+// The wasm module's interface for JavaScript: core/engine.h, with values converted and nothing
+// else. module.d.ts describes it. Options and results are JSON texts: "" is success, a failure is
 // error_json.
 #include <emscripten.h>
 #include <emscripten/bind.h>
@@ -44,7 +44,7 @@ struct Progress {
   int32_t layers_total = 0;
 };
 
-// An Engine that JavaScript owns. Calls before open() succeeded answer invalid_argument.
+// An Engine that JavaScript owns. Until open() succeeds, calls return invalid_argument or nothing.
 class EngineHandle {
  public:
   std::string open(const std::string& options_json, double file_size) {
@@ -58,7 +58,7 @@ class EngineHandle {
     return "";
   }
 
-  // Three numbers a want, in a copy of their own: wasm memory moves when it grows.
+  // Three numbers for each want, as a copy, because wasm memory moves when it grows.
   val wants(double bytes) {
     std::vector<double> numbers;
     if (engine_) {
@@ -86,19 +86,20 @@ class EngineHandle {
   }
 
   std::string inspect() const {
-    return header_ready() ? inspect_json(engine_->header(), options_, file_size_) : header_missing();
+    return header_ready() ? inspect_json(engine_->header(), options_, file_size_)
+                          : header_missing();
   }
   std::string notes() const {
     return notes_json(engine_ ? engine_->notes() : std::vector<std::string>());
   }
-  // Only once header_ready.
+  // Only once header_ready().
   const Tokenizer& tokenizer() const { return engine_->tokenizer(); }
   std::string detokenize(const val& ids) const {
     return header_ready() ? engine_->tokenizer().decode(to_ids(ids)) : "";
   }
 
   std::string stats() const { return stats_json(engine_ ? engine_->stats() : Stats{}); }
-  Engine& engine() const { return *engine_; }  // only once header_ready
+  Engine& engine() const { return *engine_; }  // only once header_ready()
 
  private:
   static std::string not_open() {
@@ -113,7 +114,7 @@ class EngineHandle {
   uint64_t file_size_ = 0;
 };
 
-// A session that JavaScript owns. Its engine is header_ready, and outlives it.
+// A session that JavaScript owns. Its engine must be header_ready() and outlive it.
 class SessionHandle {
  public:
   explicit SessionHandle(const EngineHandle& engine)
@@ -131,7 +132,7 @@ class SessionHandle {
   std::string step() {
     const Result<Event> event = session_->step();
     if (!event) return error_json(event.error());
-    // Stats are asked for apart; only the end of a run carries them.
+    // Only `done` has stats; stats() gives them at other times.
     return event_json(*event, event->kind == Event::Kind::done ? session_->stats() : Stats{});
   }
   void cancel() { session_->cancel(); }
@@ -161,7 +162,7 @@ class SessionHandle {
   std::unique_ptr<Session> session_;
 };
 
-// A text on its way to ids, in slices. The engine must be header_ready, and stay.
+// Encodes a text in slices. The engine must be header_ready() and outlive this.
 class EncodingHandle {
  public:
   EncodingHandle(const EngineHandle& engine, std::string text, bool special)
@@ -172,7 +173,7 @@ class EncodingHandle {
   bool step() { return encoding_.step(); }
   val take() {
     const std::vector<TokenId> ids = encoding_.take();
-    // The view is of wasm memory, which moves when it grows: JavaScript gets a copy.
+    // A copy, because wasm memory moves when it grows.
     return val(emscripten::typed_memory_view(ids.size(), ids.data())).call<val>("slice");
   }
 
@@ -181,7 +182,7 @@ class EncodingHandle {
   Encoding encoding_;
 };
 
-// A header on its own: what a file is, without loading it.
+// Reads the header of a file that isn't loaded.
 class HeaderHandle {
  public:
   void set_file_size(double bytes) { parser_.set_file_size(to_u64(bytes)); }
@@ -212,9 +213,8 @@ class HeaderHandle {
 uintptr_t allocate(uint32_t bytes) { return reinterpret_cast<uintptr_t>(std::malloc(bytes)); }
 void release(uintptr_t ptr) { std::free(reinterpret_cast<void*>(ptr)); }
 
-// `new` may not fail quietly in a build without exceptions. Instead of trapping without a word it
-// leaves the module with a JavaScript error, which the worker reports as out_of_memory before it
-// ends.
+// Called if `new` fails. Without exceptions the module would only trap. This throws a JavaScript
+// error instead, which the worker reports as out_of_memory before it ends.
 void fail_out_of_memory() { emscripten_throw_string("out_of_memory"); }
 
 }  // namespace
