@@ -19,7 +19,7 @@ namespace {
                              concat("expected ", expected, ", found '", printable(found), "'"));
 }
 
-// A finite decimal number at the start of `text`; moves `text` behind it.
+// Reads a finite decimal number at the start of `text` and removes it from `text`.
 std::optional<double> take_number(std::string_view& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -54,7 +54,8 @@ uint64_t read_bytes(const std::string& name, const std::string& text) {
 CLI::Option* add_value(CLI::App& app, const std::string& name, const std::string& type,
                        const std::string& description,
                        std::function<void(const std::string&)> read) {
-  // The raw argument: CLI11's own conversions would take "[a,b]" or "nan" for something else.
+  // Reads the raw argument, because CLI11's conversions would read "[a,b]" and "nan" as something
+  // else.
   return app
       .add_option(
           name,
@@ -109,7 +110,7 @@ std::string too_many_arguments(const std::string& argument, bool prompt) {
 
 namespace {
 
-// Notes where the prompt comes from; there is only one.
+// Records where the prompt comes from. Throws if there is one already.
 void take_prompt(Prompt& prompt, const std::string& source) {
   if (!prompt.source.empty()) {
     throw CLI::ValidationError(concat("the prompt is given twice, by ", prompt.source, " and by ",
@@ -125,7 +126,7 @@ void take_argument(Prompt& prompt, const std::string& text) {
   prompt.text = text;
 }
 
-// `other` takes the argument MODEL where -m has named the model.
+// If -m has named the model, `other` takes the argument MODEL.
 void add_model(CLI::App& app, std::string& model,
                const std::function<void(const std::string&)>& other) {
   const auto name_model = [&model](const std::string& text) {
@@ -198,13 +199,13 @@ namespace {
 struct OptionFlags {
   const char* option;
   const char* flags;
-  const char* value;  // the word behind the flag
+  const char* value;  // the word after the flag, in the help
   const char* group;
   const char* help;
 };
 #include "option_flags.inc"
 
-// The flags of an option; null where the program doesn't have it.
+// The flags of an option; null if the program doesn't have it.
 const OptionFlags* find_flags(const OptionRow& row) {
   for (const OptionFlags& flags : kOptionFlags) {
     if (row.name == flags.option) return &flags;
@@ -212,7 +213,7 @@ const OptionFlags* find_flags(const OptionRow& row) {
   return nullptr;
 }
 
-// An option of the table, with the flags that the program has for it.
+// An option of the table and its flags.
 struct Flagged {
   OptionRow row;
   OptionFlags flags;
@@ -242,7 +243,7 @@ requires std::is_integral_v<Integer> CLI::Option* add_row(CLI::App& app, const F
   });
 }
 
-// Of bytes.
+// A number of bytes.
 CLI::Option* add_row(CLI::App& app, const Flagged& option, uint64_t& field) {
   return add_reader(app, option, [option, &field](const std::string& text) {
     field = read_bytes(option.flags.flags, text);
@@ -258,7 +259,7 @@ CLI::Option* add_row(CLI::App& app, const Flagged& option, std::optional<uint64_
   });
 }
 
-// In its range as it is written: 1.0000001 is more than 1, even where a float rounds it.
+// Checks the range before rounding to float: 1.0000001 is more than 1.
 CLI::Option* add_row(CLI::App& app, const Flagged& option, float& field) {
   return add_reader(app, option, [option, &field](const std::string& text) {
     std::string_view rest = text;

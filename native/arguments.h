@@ -1,5 +1,4 @@
-// Reading the command line with CLI11: strict values, help laid out for 80 columns, and the
-// commands. CLI11 throws; main() catches.
+// The arguments and commands of the program, read by CLI11. CLI11 throws; main() catches.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,14 +16,15 @@
 namespace sluice::cli {
 
 // --- values --------------------------------------------------------------------------------------
-// Each reads the whole argument or refuses it: no "12abc", no NaN, nothing out of range.
+// Each reads a whole argument or throws CLI::ValidationError: no "12abc", no NaN, nothing out of
+// range.
 
 int64_t read_integer(const std::string& name, const std::string& text, int64_t low, int64_t high);
 // 1,2,3
 std::vector<int64_t> read_integers(const std::string& name, const std::string& text, int64_t low,
                                    int64_t high);
 
-// Gives the one value of an option to `read`.
+// Adds an option with one value, which `read` takes.
 CLI::Option* add_value(CLI::App& app, const std::string& name, const std::string& type,
                        const std::string& description,
                        std::function<void(const std::string&)> read);
@@ -39,25 +39,25 @@ CLI::Option* add_integer(CLI::App& app, const std::string& name, T& target, int6
 
 // --- options that several commands have ----------------------------------------------------------
 
-// MODEL or -m. With a prompt it is the second argument, or -p; beside -m the only one.
+// The model is the argument MODEL or -m. The prompt is the next argument or -p.
 void add_model(CLI::App& app, std::string& model);
 void add_model_and_prompt(CLI::App& app, std::string& model, Prompt& prompt);
 void add_prompt_file(CLI::App& app, Prompt& prompt);
 void add_prompt_tokens(CLI::App& app, Prompt& prompt);
-// The options of the table (options.h) that the program has; of load options those named.
+// Adds the options of the table (options.h) that have flags; of the load options only those named.
 void add_options(CLI::App& app, LoadOptions& options,
                  std::initializer_list<std::string_view> names);
 void add_options(CLI::App& app, GenerateOptions& options);
-// On or off: takes no value, not even with "=".
+// Adds a flag. It takes no value, not even with "=".
 CLI::Option* add_flag(CLI::App& app, const std::string& name, bool& target,
                       const std::string& description);
 void add_json(CLI::App& app, bool& json, const std::string& description);
 
 // --- the commands --------------------------------------------------------------------------------
 
-// What is said of an argument that nothing takes; with `prompt` the command has one.
+// The message for an argument that is one too many. `prompt`: the command has a prompt.
 std::string too_many_arguments(const std::string& argument, bool prompt);
-// Each adds one command, which leaves its exit status in `status`.
+// Each adds one command, which writes its exit status to `status`.
 void add_run(CLI::App& program, int& status);
 void add_inspect(CLI::App& program, int& status);
 void add_tokenize(CLI::App& program, int& status);

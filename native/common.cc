@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 constexpr char kBundledModel[] = "stories-q8_0.gguf";
 constexpr size_t kMaxPath = 300;  // bytes of a path in a message, as in the core's
 constexpr size_t kMaxQuoted = 80;
-constexpr int kPipeWaitMs = 2000;  // milliseconds until a pipe that brings nothing is mentioned
+constexpr int kPipeWaitMs = 2000;  // after this a note says that the program waits for a pipe
 constexpr char kEraseLine[] = "\r\033[K";
 constexpr size_t kMaxPromptBytes = size_t{256} << 20;
 
@@ -51,7 +51,8 @@ void on_signal(int signal) {
   caught_signal = signal;
 }
 
-// After a failed read() or write(): whether to try again. What doesn't block is waited for here.
+// After a failed read() or write(): true if it should be tried again. Waits until a non-blocking
+// descriptor is ready.
 bool try_again(int fd, short direction) {
   if (errno == EAGAIN || errno == EWOULDBLOCK) {
     pollfd ready = {fd, direction, 0};
@@ -61,7 +62,7 @@ bool try_again(int fd, short direction) {
   return errno == EINTR;
 }
 
-// All of `text` to a descriptor; the errno of the failure, or 0.
+// Writes all of `text`. Returns the errno of the failure, or 0.
 int write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
@@ -72,7 +73,7 @@ int write_all(int fd, std::string_view text) {
   return 0;
 }
 
-// Directories where the bundled model may be, in the order they are looked at.
+// Directories where the bundled model may be, in the order in which they are searched.
 std::vector<fs::path> model_directories() {
   std::vector<fs::path> directories;
   if (const char* named = std::getenv("SLUICE_MODEL_DIR"); named != nullptr && *named != '\0') {
@@ -119,7 +120,7 @@ void prepare_standard_streams() {
   std::signal(SIGPIPE, SIG_IGN);
   for (int fd = 0; fd < 3; ++fd) {
     if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
-    // Opened the other way round, so that using it still fails.
+    // Opened for the other direction, so that using it still fails.
     [[maybe_unused]] const int taken = ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
   }
 }
@@ -177,7 +178,7 @@ std::string quoted(std::string_view text) {
     for (size_t i = 0; i < escaped.size(); ++i) {
       const auto c = static_cast<unsigned char>(escaped[i]);
       const auto next = static_cast<unsigned char>(i + 1 < escaped.size() ? escaped[i + 1] : 0);
-      // What JSON leaves as it is and nobody sees: DEL, U+0080 to U+00A0.
+      // Invisible characters that JSON doesn't escape: DEL, U+0080 to U+00A0.
       if (c == 0x7f || (c == 0xc2 && next <= 0xa0)) {
         out += format("\\u%04x", c == 0x7f ? c : next);
         i += c == 0xc2;
@@ -185,7 +186,7 @@ std::string quoted(std::string_view text) {
         out += escaped[i];
       }
     }
-  } catch (const json::exception&) {  // no UTF-8
+  } catch (const json::exception&) {  // not UTF-8
     out = "\"";
     for (const char c : shown) {
       const bool plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
@@ -291,7 +292,7 @@ class Percentage {
           show();
         }
       });
-    } catch (const std::system_error&) {  // no thread to be had: it stays at 0%
+    } catch (const std::system_error&) {  // without a thread it stays at 0%
     }
   }
   ~Percentage() {
@@ -329,8 +330,8 @@ Error with_file_name(const std::string& path, Error error) {
 
 namespace {
 
-// Whether something is piped into the program. A terminal is not waited at; nor is a socket, which
-// whoever starts programs may leave open without a thought.
+// True if standard input is a pipe or a file. At a terminal the program doesn't wait for input, nor
+// at a socket: a program that starts this one may have left that open by mistake.
 bool has_piped_input() {
   struct stat status;
   return ::fstat(STDIN_FILENO, &status) == 0 &&

@@ -22,21 +22,21 @@ enum Exit : int {
 int exit_status(Code code);
 
 // Shows an error: "sluice: error: ..." on stderr and, with `json`, an error event on stdout.
-// Returns the exit status that goes with it.
+// Returns its exit status.
 int report(const Error& error, bool json);
 
 // --- output --------------------------------------------------------------------------------------
 
-// Makes sure that the three standard descriptors are taken, so that no file becomes one of them,
-// and that a closed pipe is an error of write() and not a signal.
+// Opens the standard descriptors that are closed, so that no other file becomes one of them. Makes
+// a closed pipe an error of write() and not a signal.
 void prepare_standard_streams();
-// Writes to stdout at once. Where that can't be done the program ends: with status 0 and not a word
-// if the reader has gone away, else with an error and status 1.
+// Writes to stdout at once. If that fails, ends the program: silently with status 0 if the reader
+// has gone, else with an error and status 1.
 void write_out(std::string_view text);
 void write_err(std::string_view text);
-// Nothing but text and errors from now on: warn() and note() write nothing, load() shows nothing.
+// From now on warn() and note() write nothing, and load() shows nothing.
 void be_quiet();
-// Whether the terminal knows no escape sequences (TERM=dumb).
+// True if the terminal has no escape sequences (TERM=dumb).
 bool terminal_is_dumb();
 // "sluice: ..." on stderr.
 void note(const std::string& text);
@@ -46,30 +46,32 @@ bool stdout_is_terminal();
 
 // printf into a string.
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
-// What a token stands for, in quotes: what can't be seen and bytes that are no text as escapes. A
-// control token, which stands for no text, by its name.
+// The text of a token in quotes, with escapes for invisible characters and invalid UTF-8. For a
+// control token, which has no text, its name.
 std::string readable(const Tokenizer& tokenizer, TokenId id);
-// Breaks a text into lines of at most `width` bytes between words (a longer word stands alone).
+// Divides a text between words into lines of at most `width` bytes. A longer word is a line by
+// itself.
 std::vector<std::string> wrapped(const std::string& text, size_t width);
 
 // --- signals -------------------------------------------------------------------------------------
 
-// SIGINT and SIGTERM end the program at once with 128 + their number...
+// Makes SIGINT and SIGTERM end the program at once, with status 128 + their number.
 void install_signal_handlers();
-// ...until this is called: then the first one only makes interrupted_by() nonzero.
+// From now on the first signal only sets interrupted_by(). The second one ends the program.
 void defer_signals();
+// The signal that was caught, or 0.
 int interrupted_by();
 
 // --- the model -----------------------------------------------------------------------------------
 
-// The file to use: `given`, or where that is empty the bundled model. bad_file says where it
-// looked; where `may_be_prompt`, that a prompt alone is given in another way.
+// The model file: `given` or, if that is empty, the bundled model. Fails with bad_file, which says
+// where it looked. With `may_be_prompt` the message also says how to give a prompt.
 Result<std::string> find_model(const std::string& given, bool may_be_prompt = false);
-// invalid_argument if SLUICE_KERNELS names a table that this machine hasn't.
+// Fails with invalid_argument if SLUICE_KERNELS names kernels that don't run here.
 Status check_kernels();
-// Engine::open, with a percentage on stderr meanwhile where that is a terminal.
+// Engine::open. Shows a percentage on stderr meanwhile if that is a terminal.
 Result<std::unique_ptr<Engine>> load(const std::string& path, LoadOptions options);
-// The error with the file's name in front, where it is about a file's contents.
+// Puts the file's name before the message if the error is about a file and doesn't name it.
 Error with_file_name(const std::string& path, Error error);
 
 // --- the prompt ----------------------------------------------------------------------------------
@@ -80,10 +82,10 @@ struct Prompt {
   std::optional<std::vector<TokenId>> tokens;  // --tokens
   std::string source;                          // which of them was given; "": none
 };
-// The text that was given, the file's bytes as they are, or where nothing was given what is piped
-// in; none where that is empty, too. bad_file where it can't be read.
+// The text that was given, or the bytes of the file that was given. If nothing was given, what is
+// piped in, unless empty. Else nothing. Fails with bad_file if it can't be read.
 Result<std::optional<std::string>> prompt_text(const Prompt& prompt);
-// Puts what a prompt gets in front of a text's ids (BOS), unless the text itself begins with it.
+// Puts the tokenizer's prefix (BOS) before a text's ids, unless the text itself begins with it.
 void add_prefix(const Tokenizer& tokenizer, std::vector<TokenId>& ids);
 
 }  // namespace sluice::cli

@@ -1,4 +1,4 @@
-// sluice completion: what bash, zsh and fish complete, from the options that CLI11 holds.
+// sluice completion: writes completion scripts for bash, zsh and fish from CLI11's options.
 #include <algorithm>
 #include <map>
 
@@ -35,7 +35,7 @@ std::vector<std::string> names_of(const CLI::Option& option) {
   return names;
 }
 
-// The values that an option takes, with spaces between them; "" where they can't be listed.
+// The values of an option, separated by spaces; "" if they can't be listed.
 std::string choices_of(const CLI::Option& option) {
   if (option.get_positional() && option.get_name(true) == "SHELL") return "bash fish zsh";
   const std::string type = option.get_type_name();  // TYPE:{f32,f16,q8_0}
@@ -54,7 +54,7 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
   return out;
 }
 
-// For the inside of a shell's single quotes, of all three.
+// Escapes a text for single quotes; the same in all three shells.
 std::string within_quotes(const std::string& text) {
   std::string out;
   for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
@@ -65,7 +65,7 @@ std::string in_quotes(const std::string& text) { return concat("'", within_quote
 
 // --- bash ----------------------------------------------------------------------------------------
 
-// What completes an option's value; "" for nothing.
+// The action that completes an option's value; "" if there is none.
 std::string bash_values(const CLI::Option& option) {
   if (takes_file(option)) return "_sluice_files '*'; ";
   const std::string choices = choices_of(option);
@@ -74,7 +74,7 @@ std::string bash_values(const CLI::Option& option) {
 
 std::string bash(const CLI::App& program) {
   std::string commands, options;
-  std::map<std::string, std::vector<std::string>> values;  // what to do, behind which words
+  std::map<std::string, std::vector<std::string>> values;  // by action: the words before it
   for (const CLI::App* command : commands_of(program)) {
     commands += command->get_name() + " ";
     std::string all, positional;
@@ -128,7 +128,7 @@ complete -F _sluice sluice
 
 // --- zsh -----------------------------------------------------------------------------------------
 
-// A text within an _arguments specification.
+// Escapes a text for an _arguments specification.
 std::string zsh_text(const std::string& text) {
   std::string out;
   for (const char c : text) {

@@ -20,7 +20,7 @@ used, 4 not enough memory, 130 ended by Ctrl-C.
 Environment: SLUICE_KERNELS names the kernels to use, SLUICE_MODEL_DIR the
 directory of the bundled model; see sluice --help.)";
 
-// "  name       description", the description in a column of its own, wrapped.
+// " name description", with the description wrapped in its own column.
 std::string help_row(const std::string& name, const std::string& description) {
   std::string out = "  " + name;
   if (out.size() + 2 > kHelpColumn) {
@@ -104,7 +104,7 @@ std::string first_name(const CLI::Option& option) {
 }
 
 std::string value_of(const CLI::Option& option) {
-  // CLI11 puts what its checks say of themselves behind a colon.
+  // CLI11 adds a colon and the descriptions of the option's checks.
   const std::string type = option.get_type_name();
   return type.substr(0, type.find(':'));
 }

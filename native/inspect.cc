@@ -1,4 +1,4 @@
-// sluice inspect: what a file's header says.
+// sluice inspect: shows the header of a file.
 #include <sys/stat.h>
 
 #include "arguments.h"
@@ -16,9 +16,8 @@ struct InspectOptions {
 
 constexpr char kInspectFooter[] =
     R"(Shows name, architecture, sizes, tokenizer, metadata, the tensors by layer, and
-the memory that running it needs: what is held from the start, and what that
-grows to as the context fills. A file that is well-formed but can't be run
-here is shown as well, with the reason.
+the memory that running it needs: at the start, and with a full context. A valid
+file that can't be run here is shown as well, with the reason.
 
 Examples:
   sluice inspect model.gguf

@@ -24,7 +24,7 @@ uint64_t whole(const Json& value) {
   return value.is_number_unsigned() || value.is_number_integer() ? value.get<uint64_t>() : 0;
 }
 
-// "1.19 G" of parameters and the like.
+// A count for people: "1.19 billion".
 std::string human_count(uint64_t n) {
   constexpr const char* kWords[] = {"", " thousand", " million", " billion", " trillion"};
   double value = static_cast<double>(n);
@@ -150,14 +150,14 @@ std::string tensor_row(const std::string& name, const Json& tensor) {
                 shape_of(tensor).c_str(), human_bytes(whole(tensor["bytes"])).c_str());
 }
 
-// The tensors of one layer ("blk.7.*") or those outside of all (-1), as rows of text.
+// The tensors of one layer ("blk.7.*"), or of no layer (-1), as rows of text.
 struct Group {
   int64_t layer = -1;
   std::string rows;
   uint64_t bytes = 0;
 };
 
-// The number in "blk.N.name", the rest in `name`; -1 for other names.
+// Returns N of "blk.N.name" and sets `name` to the rest; -1 for other names.
 int64_t layer_of(const std::string& full, std::string& name) {
   name = full;
   if (!full.starts_with("blk.")) return -1;
@@ -186,7 +186,7 @@ std::vector<Group> group_tensors(const Json& tensors) {
   return out;
 }
 
-// Layers that look the same are shown once.
+// Neighbouring layers with the same rows are shown once.
 std::string tensors(const Json& info) {
   std::string out = heading(concat("Tensors (", info["tensors"].size(), ")"));
   const std::vector<Group> groups = group_tensors(info["tensors"]);

@@ -1,11 +1,11 @@
-// A header for people, in 80 columns.
+// The output of sluice inspect as text, in 80 columns.
 #pragma once
 
 #include <string>
 
 namespace sluice::cli {
 
-// `json` is inspect_json()'s, so that both forms say the same.
+// `json` is the result of inspect_json(), so that the text says the same as --json.
 std::string inspect_text(const std::string& path, const std::string& json);
 
 }  // namespace sluice::cli

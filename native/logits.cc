@@ -1,4 +1,4 @@
-// sluice logits: what the model expects after a text, and the hash that compares two machines.
+// sluice logits: shows the likeliest tokens after a text, and a hash to compare machines.
 #include <nlohmann/json.hpp>
 
 #include "arguments.h"
@@ -21,11 +21,11 @@ struct LogitsOptions {
 };
 
 constexpr char kLogitsFooter[] =
-    R"(The text is PROMPT, or -p or --tokens, or else what a pipe or a file brings on
-standard input. Prints the likeliest tokens after it with their
-log-probabilities (texts in quotes, control tokens by their names), and a hash
-(FNV-1a, 64 bits) of the last position's logits: equal hashes mean equal bits,
-whatever the machine, the kernels, the number of threads and the batch.
+    R"(The text is PROMPT, -p or --tokens, or else the standard input if that is a pipe
+or a file. Prints the likeliest tokens after it with their log-probabilities
+(texts in quotes, control tokens by their names), and a hash (FNV-1a, 64 bits)
+of the last position's logits. Equal hashes mean equal bits; the hash doesn't
+depend on the machine, the kernels, the number of threads or the batch.
 With --json: {"kernels","positions":[{"top":[[id,logprob],..]}],"hash"}, with
 one entry of positions for each token of the input.
 
@@ -35,7 +35,7 @@ Examples:
   sluice logits model.gguf --tokens 1,2,3 --hash -t 1
   SLUICE_KERNELS=generic sluice logits model.gguf -p Hello --json --top 5)";
 
-// Runs to the end; an interrupt ends the program by itself.
+// Runs to the end. A signal ends the program, so it isn't checked for here.
 Status compute(Engine& engine, const std::vector<TokenId>& ids, const LogitsOptions& options) {
   SLUICE_TRY(engine.start_logits(ids, options.batch, options.json));
   while (true) {
@@ -44,8 +44,8 @@ Status compute(Engine& engine, const std::vector<TokenId>& ids, const LogitsOpti
   }
 }
 
-// One entry a position, written as it comes: there may be thousands. They go into the empty list of
-// an object that is otherwise complete.
+// Writes the entries of the positions one by one, because there may be thousands. They go into the
+// empty list of an object that is otherwise complete.
 void print_json(const Engine& engine, size_t n_positions, const LogitsOptions& options) {
   const auto logits = engine.logits();
   const size_t n_vocab = logits.size() / n_positions;

@@ -1,4 +1,4 @@
-// sluice: GGUF language models on the CPU, at a terminal. The commands are in files of their names.
+// sluice: GGUF language models on the CPU, at a terminal. Each command is in a file of its name.
 #include <algorithm>
 #include <new>
 #include <span>
@@ -19,8 +19,8 @@ constexpr char kProgramFooter[] = R"(Examples:
   sluice inspect model.gguf                 what a file holds, what memory it needs
   sluice bench model.gguf -t 1,2,4          how fast it is here
 
-`sluice COMMAND --help` explains a command. Text goes to standard output and
-nothing else does; figures and errors go to standard error.
+`sluice COMMAND --help` explains a command. Only text goes to standard
+output; figures and errors go to standard error.
 
 Exit status:
   0  done (also when the reader of the output goes away)
@@ -28,7 +28,7 @@ Exit status:
   2  wrong usage: an unknown option, a value out of range, no prompt
   3  a file can't be used: not there, not GGUF, damaged, not supported
   4  not enough memory
-  130, 143  ended by Ctrl-C or SIGTERM, after what was done was printed
+  130, 143  ended by Ctrl-C or SIGTERM, after printing what was done
 
 Environment:
   SLUICE_KERNELS    the kernels to use instead of the best: generic, avx2, avxvnni,

@@ -1,4 +1,4 @@
-// sluice man: the manual page, from the options that CLI11 holds.
+// sluice man: writes the manual page from CLI11's options.
 #include <algorithm>
 #include <cctype>
 
@@ -14,7 +14,7 @@ Examples:
   sluice man | man -l -
   sluice man > /usr/local/share/man/man1/sluice.1)";
 
-// A text as roff prints it: no dash becomes a hyphen, nothing at a line's start is a request.
+// Escapes a text for roff: a dash doesn't become a hyphen, and no line is a request.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -25,7 +25,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// Text with its lines as they are.
+// Text whose lines roff must not join.
 std::string verbatim(const std::string& text) { return concat(".nf\n", escaped(text), "\n.fi\n"); }
 
 std::string options_of(const CLI::App& app) {
@@ -39,13 +39,13 @@ std::string options_of(const CLI::App& app) {
   return out;
 }
 
-// What the footers of all commands end with stands once, at the page's end.
+// The footer without the part that all commands share, which the page has once at its end.
 std::string own_footer(const CLI::App& command) {
   const std::string footer = command.get_footer();
   return footer.substr(0, std::min(footer.find("\n\nExit status:"), footer.size()));
 }
 
-// A paragraph of a footer; where its first line is a heading ("Examples:"), as a section.
+// A paragraph of a footer, as a section if its first line is a heading ("Examples:").
 std::string section(const std::string& paragraph) {
   const size_t end = paragraph.find('\n');
   if (end == std::string::npos || paragraph[end - 1] != ':') return ".PP\n" + verbatim(paragraph);

@@ -1,4 +1,4 @@
-// sluice run: text goes on from a prompt.
+// sluice run: continues a text from a prompt.
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -20,16 +20,17 @@ struct RunOptions {
 };
 
 constexpr char kRunFooter[] =
-    R"(The prompt is PROMPT, -p, -f or --tokens, or else what a pipe or a file brings
-on standard input. Without any the text begins from the model's
-beginning-of-text token alone (the bundled model then tells a story of its own).
-Only new text is printed; on a terminal the prompt stands before it, dimmed. The
-same options and seed give the same text on every machine. Ctrl-C ends it after
-the text so far (exit status 130).
+    R"(The prompt is PROMPT, -p, -f or --tokens, or else the standard input if that is
+a pipe or a file. Without a prompt the text begins with the model's
+beginning-of-text token (the bundled model then tells a story of its own). Only
+new text is printed; a terminal shows the prompt before it, dimmed. The same
+options and seed give the same text on every machine. Ctrl-C ends the text (exit
+status 130).
 
 With --json each token is a line {"event":"token","id","text","logprob","top"};
-the last line is {"event":"done","finish","stats"}, finish being eos, length,
-stop, context or aborted, or {"event":"error","code","message"}.
+the last line is {"event":"done","finish","stats"} or
+{"event":"error","code","message"}. finish is eos, length, stop, context or
+aborted.
 
 Examples:
   sluice run -p "The little dog" -n 60 --temp 0
@@ -37,9 +38,9 @@ Examples:
   sluice run model.gguf -f question.txt --stop "User:" --seed 7
   echo -n "Once" | sluice run --json)";
 
-constexpr size_t kShownPrompt = 2000;  // bytes of a prompt, its last ones, on a terminal
+constexpr size_t kShownPrompt = 2000;  // bytes, the last ones, that a terminal shows
 
-// "2 threads", and how many of them decode where that isn't all.
+// "2 threads", and how many of them decode if not all do.
 std::string threads_text(const Stats& s) {
   std::string text = counted(static_cast<uint64_t>(s.threads), "thread");
   if (s.decode_threads < s.threads) {
@@ -60,7 +61,7 @@ std::string figures(const Stats& s, Finish finish) {
                 format("loaded in %.1f ms\n", s.load_ms));
 }
 
-// Starts with the prompt that was given, or the model's BOS alone.
+// Starts with the prompt that was given, or with the tokenizer's prefix (BOS) alone.
 Status start(Engine& engine, const RunOptions& options, const std::optional<std::string>& text) {
   if (options.prompt.tokens) return engine.start(*options.prompt.tokens, options.generate);
   if (text) return engine.start(*text, options.generate);
@@ -74,8 +75,8 @@ Status start(Engine& engine, const RunOptions& options, const std::optional<std:
   return engine.start(prefix, options.generate);
 }
 
-// The end of the prompt, dimmed, in front of the text on a terminal. Nothing in it moves the
-// cursor.
+// Shows the end of the prompt before the text on a terminal, dimmed. Control characters in it are
+// replaced.
 void show_prompt(const std::string& text) {
   std::string_view rest = text;
   std::string shown;
@@ -94,7 +95,7 @@ void show_prompt(const std::string& text) {
   write_out(dimmed ? concat("\033[2m", shown, "\033[0m") : shown);
 }
 
-// Steps to the end, printing what comes.
+// Runs to the end and prints the text or the events.
 int generate(Engine& engine, const std::string& path, const RunOptions& options, bool ends_line) {
   const bool terminal = stdout_is_terminal() && !options.json;
   bool cancelled = false;
@@ -124,7 +125,7 @@ int generate(Engine& engine, const std::string& path, const RunOptions& options,
   }
 }
 
-// The prompt as it is shown: of ids, their text.
+// The prompt as text, also if it was given as ids.
 std::string shown_prompt(const Engine& engine, const RunOptions& options,
                          const std::optional<std::string>& text) {
   if (options.prompt.tokens) return engine.tokenizer().decode(*options.prompt.tokens);

@@ -1,4 +1,4 @@
-// sluice tokenize: a text's token ids. Needs a vocabulary, no weights.
+// sluice tokenize: prints the token ids of a text. Needs a vocabulary, but no weights.
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -20,11 +20,11 @@ struct TokenizeOptions {
 };
 
 constexpr char kTokenizeFooter[] =
-    R"(The text is PROMPT, or -p or -f, or else what a pipe or a file brings on
-standard input. The ids are printed on one line with spaces between them; with
---json as {"ids":[..],"pieces":[..]}, the pieces being the tokens' texts (bytes
-that are no character of their own are shown as U+FFFD). Works on any GGUF file
-that holds a vocabulary, whatever its architecture, with or without tensors.
+    R"(The text is PROMPT, -p or -f, or else the standard input if that is a pipe or a
+file. Prints the ids on one line with spaces between them, or with --json
+{"ids":[..],"pieces":[..]}. pieces are the texts of the tokens (bytes that are
+not a whole character are shown as U+FFFD). Works on any GGUF file with a
+vocabulary, of any architecture, with or without tensors.
 
 Examples:
   sluice tokenize -p "Once upon a time" --pieces
@@ -32,13 +32,13 @@ Examples:
 
 constexpr size_t kWriteBytes = 64 << 10;  // at a time
 
-// What a token stands for; a control token, which stands for no text, by its name.
+// The text of a token; for a control token, which has no text, its name.
 std::string_view shown(const Tokenizer& tokenizer, TokenId id) {
   const std::string_view piece = tokenizer.piece(id);
   return piece.empty() ? tokenizer.raw_token(id) : piece;
 }
 
-// Writes the ids of one text as they come: it may be long.
+// Writes the ids of one text while it is encoded, because it may be long.
 void encode(const Tokenizer& tokenizer, std::string_view text, const TokenizeOptions& options) {
   std::string out;
   const auto put = [&](std::string_view part) {
@@ -75,7 +75,7 @@ void encode(const Tokenizer& tokenizer, std::string_view text, const TokenizeOpt
     }
     put("]}");
   }
-  // With pieces each has its own line: an empty one stands between texts.
+  // Each piece has ended its line. With --lines an empty line ends each text.
   write_out(pieces && !options.lines ? out : out + "\n");
 }
 
@@ -113,15 +113,17 @@ void add_tokenize(CLI::App& program, int& status) {
   CLI::App* app = add_command(program, "tokenize", "show a text's token ids", kTokenizeFooter);
   add_model_and_prompt(*app, options->model, options->prompt);
   add_prompt_file(*app, options->prompt);
-  add_flag(*app, "--bos", options->bos, "put in front what the model is given in front of a prompt")
+  add_flag(*app, "--bos", options->bos,
+           "begin with the ids that the model gets before a prompt (BOS)")
       ->group("Input");
   add_flag(*app, "--special", options->special,
            "recognize special tokens that are written out in the text")
       ->group("Input");
-  add_flag(*app, "--lines", options->lines, "each line of the text by itself, without its end")
+  add_flag(*app, "--lines", options->lines,
+           "encode each line of the text by itself, without its line end")
       ->group("Input");
   add_flag(*app, "--pieces", options->pieces,
-           "each id on a line of its own, its text beside it in quotes")
+           "print each id on its own line, with its text in quotes")
       ->group("Output");
   add_json(*app, options->json, "ids and pieces as JSON, one object a line");
   app->callback([options, &status] { status = tokenize(*options); });

@@ -13,10 +13,11 @@ namespace {
 
 constexpr size_t kLongestName = 40;
 
-// How many letters are to be put in, left out, changed or swapped with the next to make `b` of `a`.
+// The edit distance from `a` to `b`: how many letters to insert, delete, change or swap with the
+// next.
 size_t distance(std::string_view a, std::string_view b) {
   const size_t width = b.size() + 1;
-  std::vector<size_t> table((a.size() + 1) * width);  // between each beginning of a and each of b
+  std::vector<size_t> table((a.size() + 1) * width);  // for each prefix of a and each of b
   for (size_t i = 0; i <= a.size(); ++i) {
     for (size_t j = 0; j <= b.size(); ++j) {
       size_t* const here = &table[i * width + j];
@@ -36,12 +37,12 @@ std::string_view without_dashes(std::string_view name) {
   return name.substr(std::min(name.find_first_not_of('-'), name.size()));
 }
 
-// "; did you mean --temp?", where one of `known` is like `name`: a third of its letters at most are
-// others, or it is the beginning of a longer name.
+// "; did you mean --temp?" if one of `known` is near `name`: at most a third of the letters differ,
+// or it begins with `name`. Else "".
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
   const std::string_view letters = without_dashes(name);
   if (letters.empty() || letters.size() > kLongestName) return "";
-  if (letters.size() == 1 && !name.starts_with("--")) return "";  // -x is like every other
+  if (letters.size() == 1 && !name.starts_with("--")) return "";  // every other letter is near
   const std::string* nearest = nullptr;
   size_t least = letters.size() / 3 + 1;
   for (const std::string& other : known) {
@@ -100,7 +101,7 @@ std::optional<std::string> check_first_argument(const CLI::App& program,
 
 std::optional<std::string> check_arguments(const CLI::App& command,
                                            std::span<char* const> arguments) {
-  bool is_value = false;  // of the option before
+  bool is_value = false;  // this argument is the value of the option before
   for (const char* const given : arguments) {
     const std::string argument = given;
     if (std::exchange(is_value, false) || !argument.starts_with('-')) continue;

@@ -1,4 +1,4 @@
-// What is wrong with a command line, in plain words, with the name that may have been meant.
+// Messages for wrong command lines, with the name that was probably meant.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,14 +8,14 @@
 
 namespace sluice::cli {
 
-// What is wrong with the first argument, where it is neither a command nor an option of ours.
+// The message if the first argument is neither a command nor an option of the program.
 std::optional<std::string> check_first_argument(const CLI::App& program,
                                                 std::span<char* const> arguments);
-// What CLI11 would read otherwise than it was meant: "-temp" as -t with the value "emp",
-// "--prompt=" as an option whose value is the next argument.
+// The message if CLI11 would misread an argument: "-temp" as -t with the value "emp", "--prompt="
+// as an option whose value is the next argument.
 std::optional<std::string> check_arguments(const CLI::App& command,
                                            std::span<char* const> arguments);
-// CLI11's error; those that are ours say what is wrong already.
+// The message for an error of CLI11. Errors that this program threw keep their message.
 std::string describe_error(const CLI::ParseError& error, const CLI::App& app);
 
 }  // namespace sluice::cli

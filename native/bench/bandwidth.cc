@@ -14,9 +14,9 @@ namespace {
 
 using Vector = uint64_t __attribute__((vector_size(64), may_alias));
 
-constexpr size_t kBlock = 8 * sizeof(Vector);  // eight loads a turn keep the memory busy
+constexpr size_t kBlock = 8 * sizeof(Vector);  // eight loads at a time keep the memory busy
 
-// Reads all of it; the result only keeps the loads from being left out.
+// Reads all bytes. The result only keeps the compiler from removing the loads.
 [[gnu::always_inline]] inline uint64_t read_all(const uint8_t* data, size_t bytes) {
   Vector sums[8] = {};
   for (size_t at = 0; at + kBlock <= bytes; at += kBlock) {
@@ -62,7 +62,7 @@ double read_bandwidth(uint64_t bytes, int threads) {
   const std::unique_ptr<uint8_t, Free> data(
       static_cast<uint8_t*>(std::aligned_alloc(4096, (size + 4095) / 4096 * 4096)));
   if (data == nullptr) return 0;
-  std::fill_n(data.get(), size, uint8_t{1});  // pages that were never written are all the same one
+  std::fill_n(data.get(), size, uint8_t{1});  // all pages that were never written are one page
   const Reader read = widest_reader();
   const size_t part = size / kBlock / static_cast<size_t>(threads) * kBlock;
   const auto all_parts = static_cast<double>(part) * threads;

@@ -1,4 +1,4 @@
-// sluice bench: prompt and decode rates, beside what this machine's memory gives.
+// sluice bench: prompt and decode rates, compared with what the machine can reach.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -30,14 +30,14 @@ struct BenchOptions {
 
 constexpr char kBenchFooter[] =
     R"(Rates are medians of -r runs; runs with different numbers of threads take turns.
-"read" is what that many threads read, by plain wide loads, from a buffer as
-large as the weights that a token needs (at most 1 GiB); "memory" the same from
-one four times the largest cache. Decoding can't be faster than its weights are
-read, so decode GB/s over read GB/s says how much of the machine is used.
+"read" is how fast so many threads read a buffer as large as the weights that a
+token needs (at most 1 GiB); "memory" is the same for a buffer of four times the
+largest cache. Decoding can't be faster than its weights are read, so decode
+GB/s divided by read GB/s is the part of the machine's speed that is used.
 "kernel" is how fast the same threads multiply by a strip of the model's main
-type that stays in their caches, in 1e9 multiply-adds a second: what a prompt
-could reach. --profile adds a run that counts where the time goes: busy is the
-part of the threads' time that they don't wait, unpacking a part of the others.
+type that stays in their caches, in 1e9 multiply-adds a second: the most that a
+prompt could reach. --profile adds a run that measures each phase: busy is the
+part of the time in which threads don't wait, unpacking is a part of the others.
 
 Examples:
   sluice bench
@@ -48,7 +48,7 @@ constexpr uint64_t kMaxBuffer = uint64_t{1} << 30;
 
 struct Rates {
   int threads = 0;
-  std::vector<double> prompt;  // one a repetition, tokens a second
+  std::vector<double> prompt;  // tokens per second, one for each repetition
   std::vector<double> decode;
   std::vector<double> load;  // milliseconds
   double read_gbps = 0;
@@ -57,10 +57,10 @@ struct Rates {
   ProfiledRun prompt_profile, decode_profile;
 };
 
-// What the model says of itself, once one is loaded.
+// Facts about the model, known once it is loaded.
 struct Subject {
   uint64_t bytes = 0;        // read for each decoded token
-  uint64_t prompt_macs = 0;  // multiply-adds for each token of a prompt, its attention aside
+  uint64_t prompt_macs = 0;  // multiply-adds for each token of a prompt, without attention
   Type type = Type::F32;     // of most of its weights
   std::string kernels;
 };
@@ -75,7 +75,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Ordinary tokens, the same ones every time.
+// Tokens that aren't special, the same ones every time.
 std::vector<TokenId> some_tokens(const Tokenizer& tokenizer, int64_t n) {
   std::vector<TokenId> ids;
   const auto n_vocab = static_cast<uint64_t>(std::max<int64_t>(1, tokenizer.vocab_size()));
@@ -83,7 +83,7 @@ std::vector<TokenId> some_tokens(const Tokenizer& tokenizer, int64_t n) {
   for (int64_t tries = 0; static_cast<int64_t>(ids.size()) < n; ++tries) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     const auto id = static_cast<TokenId>((state >> 33) % n_vocab);
-    // A vocabulary of special tokens alone is no reason to go on for ever.
+    // If the vocabulary has only special tokens, take those.
     if (tries > 64 * n || !(tokenizer.is_special(id) || tokenizer.is_end(id))) ids.push_back(id);
   }
   return ids;
@@ -99,7 +99,8 @@ Result<double> prompt_rate(Engine& engine, std::span<const TokenId> ids) {
   return static_cast<double>(ids.size()) / seconds_since(start);
 }
 
-// The rate of `n` tokens behind `ids`; the first one, which ends the prompt, isn't counted.
+// The rate of `n` tokens after `ids`. One more comes first, which the prompt's pass gives: it isn't
+// counted.
 Result<double> decode_rate(Engine& engine, std::span<const TokenId> ids, int64_t n) {
   GenerateOptions options;
   options.temperature = 0;
@@ -123,8 +124,8 @@ Result<double> decode_rate(Engine& engine, std::span<const TokenId> ids, int64_t
   return static_cast<double>(tokens - 1) / seconds;
 }
 
-// Multiply-adds for each token of a prompt: the layers' matrices. (Their norms have one dimension,
-// and the head multiplies the last token alone.)
+// Multiply-adds for each token of a prompt: those of the layers' matrices. (Norms have one
+// dimension, and the head is computed only for the last token.)
 uint64_t multiply_adds(const Gguf& header) {
   uint64_t sum = 0;
   for (const TensorInfo& tensor : header.tensors) {
@@ -134,8 +135,8 @@ uint64_t multiply_adds(const Gguf& header) {
   return sum;
 }
 
-// One repetition with one number of threads, on an engine of its own: so that never more than one
-// model is in memory. With `profiled` it counts phases instead of rates.
+// One repetition with one number of threads. It has its own engine, so that only one model is in
+// memory at a time. With `profiled` it measures phases instead of rates.
 Status measure(const std::string& path, const BenchOptions& options, bool profiled, Rates& rates,
                Subject& subject) {
   LoadOptions load_options;
@@ -144,14 +145,14 @@ Status measure(const std::string& path, const BenchOptions& options, bool profil
       static_cast<uint32_t>(std::max(options.prompt, options.depth + options.tokens + 2));
   load_options.profile = profiled;
   SLUICE_ASSIGN(const auto engine, load(path, load_options));
-  // What couldn't be started is not what was measured; said once.
+  // If not all threads could be started, shows how many were measured. Warns only once.
   if (const int threads = engine->stats().threads; threads < rates.threads) {
     warn(engine->notes());
     rates.threads = threads;
   }
   const auto ids = some_tokens(engine->tokenizer(), std::max(options.prompt, options.depth + 1));
   const std::span<const TokenId> all = ids;
-  // Once before the clock runs, so that memory is there and threads are awake.
+  // A first run without the clock, so that memory is allocated and threads are awake.
   SLUICE_TRY(
       prompt_rate(*engine, all.first(static_cast<size_t>(std::min<int64_t>(256, options.prompt)))));
   SLUICE_TRY(decode_rate(*engine, all.first(1), 2));
@@ -301,7 +302,7 @@ void add_bench(CLI::App& program, int& status) {
   add_integer(*app, "-r", options->repetitions, 1, 1000, "N", "repetitions (default 3)")
       ->group("Work");
   add_integer(*app, "--depth", options->depth, 0, 1 << 18, "N",
-              "decode behind that many tokens of context (default 0)")
+              "decode after so many tokens of context (default 0)")
       ->group("Work");
   add_value(*app, "-t", "LIST", "numbers of threads, like 1,2,4 (default: 1 and one for each core)",
             [options](const std::string& text) {

@@ -19,7 +19,7 @@ std::vector<Line> lines(int64_t bytes) {
   return std::vector<Line>(static_cast<size_t>(bytes / 64));
 }
 
-// One thread's operands: zeros everywhere, as the time doesn't depend on them.
+// One thread's operands. All are zero: the time doesn't depend on them.
 class Product {
  public:
   Product(const Kernels& kernels, Type type) : kernels_(kernels), floats_(traits(type).floats) {

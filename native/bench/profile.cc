@@ -21,12 +21,12 @@ std::vector<Row> rows_of(const ProfiledRun& run, int threads, bool decode) {
   std::vector<Row> rows;
   double counted = 0;
   for (const PhaseTime& phase : run.phases) {
-    // Unpacking is no phase but a part of several, known from the threads' own clocks.
+    // Unpacking isn't a phase but a part of several, measured by each thread.
     const bool part = phase.wall_ms == 0;
     const double wall = part ? phase.busy_ms / threads : phase.wall_ms;
     if (wall == 0) continue;
     if (!part) counted += wall;
-    // The head multiplies the last token of a prompt alone.
+    // The head is computed only for the last token of a prompt.
     const bool head = phase.name == std::string_view(kPhaseNames[static_cast<size_t>(Phase::head)]);
     const double done = static_cast<double>(decode ? phase.weight_bytes : phase.weights) *
                         (head && !decode ? 1 : tokens);

@@ -9,15 +9,16 @@
 
 namespace sluice::cli {
 
-// One run of a prompt of `tokens` tokens, or of `tokens` single ones.
+// A run of a prompt of `tokens` tokens, or of `tokens` decoded ones.
 struct ProfiledRun {
   double seconds = 0;
   int64_t tokens = 0;
   std::vector<PhaseTime> phases;
 };
 
-// A prompt's phases with their multiply-adds a second, decoding's with the weights read a second
-// and milliseconds a token; "rest" is what lies between the phases: sampling, text, starting.
+// The phases of a run: for a prompt with multiply-adds per second, for decoding with milliseconds
+// per token and weights read per second. "rest" is the time between phases: sampling, text,
+// starting.
 nlohmann::ordered_json profile_json(const ProfiledRun& run, int threads, bool decode);
 std::string profile_text(const ProfiledRun& run, int threads, bool decode);
 

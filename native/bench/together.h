@@ -1,4 +1,4 @@
-// Threads that do the same at the same time, for measuring.
+// Measures work that several threads do at the same time.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,10 @@
 namespace sluice::cli {
 
 constexpr int kMeasurements = 7;
-constexpr double kSeconds = 0.02;  // that one measurement takes at least
+constexpr double kSeconds = 0.02;  // of one measurement, at least
 
-// Seconds that work(thread) takes on `threads` threads together: from the first one's start to the
-// last one's end, so that a thread that was kept waiting counts. Infinity where the system doesn't
-// start so many.
+// Seconds that work(thread) takes on `threads` threads together, from the first one's start to the
+// last one's end: a thread that has to wait counts. Infinity if they can't all be started.
 template <typename Work>
 double seconds_together(int threads, const Work& work) {
   using Clock = std::chrono::steady_clock;
@@ -48,8 +47,8 @@ double seconds_together(int threads, const Work& work) {
   return std::chrono::duration<double>(*last - *first).count();
 }
 
-// How much gets done a second: the median of several measurements. measure(rounds) gives the
-// seconds that `rounds` rounds of `amount` each take; 0 where that is infinite.
+// The amount of work per second: the median of several measurements. measure(rounds) returns the
+// seconds that `rounds` rounds of `amount` each take. 0 if that is infinite.
 template <typename Measure>
 double median_rate(double amount, const Measure& measure) {
   const double once = std::max(measure(1), 1e-7);
