@@ -22,7 +22,7 @@ std::vector<const CLI::App*> commands_of(const CLI::App& program) {
   return program.get_subcommands({});
 }
 
-// "write on from a prompt"
+// "continue a text from a prompt"
 std::string purpose_of(const CLI::App& command) {
   const std::string text = command.get_description();
   return text.substr(text.find(" - ") + 3);

@@ -60,7 +60,7 @@ std::string manual(const CLI::App& program) {
              escaped(program.get_description()), "\n.SH SYNOPSIS\n.B sluice\n",
              "COMMAND [OPTION]...\n.SH COMMANDS\n");
   for (const CLI::App* command : program.get_subcommands({})) {
-    const std::string text = command->get_description();  // sluice run - write on from a prompt
+    const std::string text = command->get_description();  // sluice run - continue a text ...
     out += concat(".SS ", escaped(text), "\n.B sluice ", command->get_name(), "\n");
     for (const std::string& word : usage_words(*command)) out += escaped(word) + "\n";
     out += concat(options_of(*command), ".PP\n", verbatim(own_footer(*command)));

@@ -170,7 +170,7 @@ int run(const RunOptions& options) {
 
 void add_run(CLI::App& program, int& status) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* app = add_command(program, "run", "write on from a prompt", kRunFooter);
+  CLI::App* app = add_command(program, "run", "continue a text from a prompt", kRunFooter);
   add_model_and_prompt(*app, options->model, options->prompt);
   add_prompt_file(*app, options->prompt);
   add_prompt_tokens(*app, options->prompt);

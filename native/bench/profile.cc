@@ -11,7 +11,7 @@ struct Row {
   double ms;     // for the prompt, or for a token
   double share;  // of the whole time
   double busy;   // of the threads' time, 0 to 1
-  double rate;   // 1e9 multiply-adds, or bytes of weights, a second; 0 where there are no weights
+  double rate;   // 1e9 multiply-adds, or bytes of weights, per second; 0 without weights
 };
 
 std::vector<Row> rows_of(const ProfiledRun& run, int threads, bool decode) {
