@@ -238,7 +238,7 @@ class Session {
   Status start(std::string_view prompt, const GenerateOptions& options);
   // Begins to compute the logits [n_vocab] of the last of `ids`, or of each with all_positions.
   // Each pass computes `batch` tokens (0: all). All ids are computed; they are the session's tokens
-  // afterwards. Fails as start() does.
+  // afterwards. Fails as start() does, or with out_of_memory.
   Status start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions = false);
   // Does a slice of the work: encodes a part of the prompt's text, computes one layer of one block
   // of tokens, or computes one token. Returns done if there is no run.
@@ -259,7 +259,7 @@ class Session {
   std::span<const TokenId> tokens() const;
   // Keeps the first n tokens. A run ends without another event.
   void truncate(size_t n);
-  // Of the last run, and of the engine.
+  // Figures of the last run and of the engine.
   Stats stats() const;
   // Bytes of memory. What n sessions share counts 1 / n in each.
   uint64_t held_bytes() const;

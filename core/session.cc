@@ -37,7 +37,7 @@ std::unexpected<Error> busy() {
 
 }  // namespace
 
-// --- what a session is ---------------------------------------------------------------------------
+// --- sessions, clones and tokens -----------------------------------------------------------------
 
 Session::State::State(Engine::State& of)
     : engine(of), cache(of.model->layers(), kv_type_named(of.options.kv_type)) {
