@@ -1,10 +1,10 @@
-// The four wasm flavours: the committed ones (wasm/prebuilt/) where their stamp fits the sources, else built by
-// Emscripten into build/wasm/.
-//   node scripts/build-wasm.mjs                    prints the directory that holds the files, building if needed
-//   node scripts/build-wasm.mjs --build            builds in any case, and the kernels' checks with them
-//   node scripts/build-wasm.mjs --check            builds; holds the committed bytes against the result
-//   node scripts/build-wasm.mjs --update-prebuilt  builds; puts the result and its stamp into wasm/prebuilt/
-//   --fresh                                        with each: throws away what build/wasm/ holds first
+// Provides the four wasm flavours: the committed files in wasm/prebuilt/ if their stamp matches the sources, otherwise
+// files that Emscripten builds into build/wasm/.
+//   node scripts/build-wasm.mjs                    prints the files' directory; builds them first if needed
+//   node scripts/build-wasm.mjs --build            always builds, and also builds the kernels' checks
+//   node scripts/build-wasm.mjs --check            builds, and compares the committed files with the result
+//   node scripts/build-wasm.mjs --update-prebuilt  builds, and copies the result and its stamp to wasm/prebuilt/
+//   --fresh                                        empties build/wasm/ and builds; can be added to the others
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -34,14 +34,14 @@ const FILES = FLAVOURS.flatMap((name) => [`sluice-${name}.js`, `sluice-${name}.w
 export const PREBUILT = path.join(ROOT, 'wasm/prebuilt');
 const BUILT = path.join(ROOT, 'build/wasm');
 
-/** What the files are made of: the sources and the CMake files, which hold the flags. */
+/** A hash of all that the files are built from: the sources, and the CMake files with the flags. */
 function sources_hash() {
-  const apart = (name) => name === 'wasm/prebuilt' || /\.(md|d\.ts)$/.test(name);
-  const files = ['core', 'wasm'].flatMap((dir) => files_under(dir, apart));
+  const skip = (name) => name === 'wasm/prebuilt' || /\.(md|d\.ts)$/.test(name);
+  const files = ['core', 'wasm'].flatMap((dir) => files_under(dir, skip));
   return hash_files([...files, 'CMakeLists.txt', 'CMakePresets.json']);
 }
 
-/** Whether a directory's stamp.json names these sources, and its files are those that the stamp describes. */
+/** Whether the stamp.json in `dir` names these sources and the hashes of the files there. */
 function fits(dir, sources) {
   const stamp = read_json(path.join(dir, 'stamp.json'));
   if (stamp?.sources !== sources) return false;
@@ -61,12 +61,12 @@ function write_stamp(dir, sources, compiler) {
   write_atomically(path.join(dir, 'stamp.json'), `${JSON.stringify(stamp, null, 2)}\n`);
 }
 
-/** Runs Emscripten; what is up to date stays. Returns the compiler's name and version. */
+/** Builds what is out of date with Emscripten. Returns the compiler_id. */
 async function build(sources, { fresh = false, checks = false } = {}) {
   await setup(['emscripten']);
   const found = find_emscripten();
   const compiler = compiler_id(found);
-  // A directory configured by another compiler, or seen from elsewhere, can't be gone on with.
+  // A build directory is of no use to another compiler, or to the same one in another place.
   const made_by = path.join(BUILT, 'made-by');
   const maker = JSON.stringify([found.kind, compiler]);
   const same = fs.existsSync(made_by) && fs.readFileSync(made_by, 'utf8') === maker;
@@ -80,13 +80,14 @@ async function build(sources, { fresh = false, checks = false } = {}) {
     ...(configured ? [] : [['emcmake', 'cmake', '--preset', 'wasm', '--log-level=WARNING']]),
     ['ninja', '-C', 'build/wasm', `-j${jobs}`, ...targets],
   ];
-  // stdout is kept for the result; see the end of this file.
+  // The tools write to stderr: stdout is for the directory that main prints.
   for (const argv of steps) {
     const status = await emscripten(argv, { stdio: ['ignore', 2, 2] });
     if (status !== 0) throw new Failure(`${argv.join(' ')} failed with exit status ${status}`);
   }
   const absent = FILES.filter((name) => !fs.existsSync(path.join(BUILT, name)));
-  if (absent.length > 0) throw new Failure(`the build left no ${absent.join(', ')} in build/wasm/`);
+  if (absent.length > 0)
+    throw new Failure(`the build did not make ${absent.join(', ')} in build/wasm/`);
   write_stamp(BUILT, sources, compiler);
   return compiler;
 }
@@ -95,13 +96,13 @@ function locked(body) {
   return with_lock(path.join(ROOT, 'build', 'wasm-lock'), body);
 }
 
-/** The directory with the eight files for the sources as they are now, built if need be. */
+/** The directory with the eight files of the present sources. Builds them if needed. */
 export async function wasm_dir() {
   const sources = sources_hash();
   if (fits(PREBUILT, sources)) return PREBUILT;
   return locked(async () => {
     if (!fits(BUILT, sources)) {
-      console.error('wasm: wasm/prebuilt/ is of other sources; building with Emscripten');
+      console.error('wasm: wasm/prebuilt/ was built from other sources; building with Emscripten');
       await build(sources);
     }
     return BUILT;
@@ -109,8 +110,9 @@ export async function wasm_dir() {
 }
 
 /**
- * Holds the committed files against those just built; prints one line each and the counts. Files of other sources are
- * wrong: whoever starts a clone would have to build. Those of another compiler can't be compared.
+ * Compares the committed files with those just built. Prints a line for each, and the counts. Files built from other
+ * sources fail, because everybody would have to build before the first start. Files built by another compiler are
+ * skipped, because their bytes may differ.
  */
 function compare(sources, compiler) {
   const stamp = read_json(path.join(PREBUILT, 'stamp.json'));
@@ -121,12 +123,14 @@ function compare(sources, compiler) {
     const size = `${fs.statSync(built).size} bytes`;
     if (stale) {
       ++counts.failed;
-      console.log(`STALE      ${name}  the committed one is of other sources; --update-prebuilt`);
+      console.log(
+        `STALE      ${name}  the committed file was built from other sources; run this with --update-prebuilt`,
+      );
       continue;
     }
     if (stamp.compiler !== compiler) {
       ++counts.skipped;
-      console.log(`skipped    ${name}  ${size}; the committed one is by ${stamp.compiler}`);
+      console.log(`skipped    ${name}  ${size}; the committed file was built by ${stamp.compiler}`);
       continue;
     }
     const committed = path.join(PREBUILT, name);
@@ -142,7 +146,7 @@ function update_prebuilt(sources, compiler) {
   fs.mkdirSync(PREBUILT, { recursive: true });
   for (const name of FILES) fs.copyFileSync(path.join(BUILT, name), path.join(PREBUILT, name));
   write_stamp(PREBUILT, sources, compiler);
-  console.error(`wasm: wasm/prebuilt/ renewed (${compiler})`);
+  console.error(`wasm: wasm/prebuilt/ updated (${compiler})`);
 }
 
 if (is_program(import.meta.url)) {
@@ -151,7 +155,7 @@ if (is_program(import.meta.url)) {
     const known = ['--build', '--check', '--fresh', '--update-prebuilt'];
     const unknown = [...args].filter((arg) => !known.includes(arg));
     if (unknown.length > 0) {
-      throw new Failure(`unknown option ${unknown.join(' ')}; there are ${known.join(', ')}`);
+      throw new Failure(`unknown option ${unknown.join(' ')}; the options are ${known.join(', ')}`);
     }
     if (args.size === 0) {
       console.log(await wasm_dir());

@@ -1,5 +1,6 @@
 // Builds everything that is shipped: the program (build/release/sluice), the library and the page.
-//   node scripts/build.mjs [native] [web] [--prebuilt]     --prebuilt: wasm/prebuilt/ as it is, of whatever sources
+//   node scripts/build.mjs [native] [web] [--prebuilt]
+//   --prebuilt    takes wasm/prebuilt/ even if it was built from other sources
 import fs from 'node:fs';
 import path from 'node:path';
 import {
@@ -18,12 +19,12 @@ import {
 import { PREBUILT, wasm_dir } from './build-wasm.mjs';
 import { setup } from './setup.mjs';
 
-/** Configures a CMake preset where that wasn't done yet, and builds targets of it ('all' by default). */
+/** Configures a CMake preset if that has not been done, and builds `targets` of it (by default all). */
 export async function build_preset(preset, targets = [], how = must) {
   const dir = path.join('build', preset);
   await with_lock(path.join(ROOT, `build/${preset}-lock`), async () => {
     if (!fs.existsSync(path.join(ROOT, dir, 'build.ninja'))) {
-      // A cache without build files is of a configuring that failed.
+      // A cache without build files was left by a failed configuration.
       fs.rmSync(path.join(ROOT, dir, 'CMakeCache.txt'), { force: true });
       await how('cmake', ['--preset', preset, '--log-level=WARNING']);
     }
@@ -31,7 +32,7 @@ export async function build_preset(preset, targets = [], how = must) {
   });
 }
 
-/** The program, in its release build; says nothing unless something fails. Returns its path. */
+/** Builds the program (release) and returns its path. The build's output is printed only if it fails. */
 export async function build_program() {
   const program = path.join(ROOT, 'build/release/sluice');
   if (!fs.existsSync(program))
@@ -41,7 +42,7 @@ export async function build_program() {
   return program;
 }
 
-/** Runs a workspace's build unless its result is there already for the same inputs (`hash`). */
+/** Builds a workspace, unless `result` is there and was built from the same inputs (`hash`). */
 async function build_workspace(workspace, hash, result, env = {}) {
   const stamp = path.join(ROOT, 'build/stamps', workspace.replaceAll('/', '-'));
   const done = fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === hash;
@@ -59,8 +60,8 @@ function inputs_hash(workspace, ...more) {
 }
 
 /**
- * The library (web/engine/dist), the page (web/app/dist) and, with `example`, the site that embeds the library
- * (web/embed/dist). What is up to date stays as it is.
+ * Builds the library (web/engine/dist), the page (web/app/dist) and, with `example`, the site that embeds the library
+ * (web/embed/dist), each only if its inputs changed.
  */
 export async function build_web({ example = false, prebuilt = false } = {}) {
   await setup(['npm']);
@@ -85,7 +86,7 @@ if (is_program(import.meta.url)) {
     const parts = args.filter((arg) => arg !== '--prebuilt');
     const unknown = parts.filter((part) => part !== 'native' && part !== 'web');
     if (unknown.length > 0)
-      throw new Failure(`no such part: ${unknown.join(' ')}; there are native and web`);
+      throw new Failure(`no such part: ${unknown.join(' ')}; the parts are native and web`);
     const wanted = (part) => parts.length === 0 || parts.includes(part);
     if (wanted('native')) {
       await setup(['native']);

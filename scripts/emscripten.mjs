@@ -1,5 +1,5 @@
-// The one place that calls Emscripten: the system's own where it is new enough, else the one in a small Debian
-// root of its own (scripts/setup.mjs makes it). As a program:
+// Runs Emscripten: the system's own if it is new enough, otherwise the one in a small Debian root directory, which
+// scripts/setup.mjs makes. Nothing else calls Emscripten. As a program:
 //   node scripts/emscripten.mjs -- emcc --version
 import fs from 'node:fs';
 import path from 'node:path';
@@ -19,18 +19,18 @@ import {
 /** Relaxed SIMD as it was standardized needs 4.0. */
 const OLDEST = 4;
 
-/** The Debian root. What it holds is listed in its file READY once it is complete. */
+/** The Debian root, and in it the list of our packages, written when they are completely installed. */
 export const EMSCRIPTEN_ROOT = path.join(CACHE, 'emscripten-root');
 export const READY = path.join(EMSCRIPTEN_ROOT, 'sluice-packages');
 
-/** Where the checkout is to be found inside the root: always the same, so that no path of this machine gets into a build. */
+/** The checkout's path inside the root. It is always the same, so that no path of this machine gets into a build. */
 const INSIDE = '/sluice';
 
 function version_in(text) {
   return /\) (\d+\.\d+\.\d+)/.exec(text)?.[1] ?? null;
 }
 
-/** {kind: 'path' | 'root', version}, or null where there is none yet. */
+/** Finds Emscripten: {kind: 'path' | 'root', version}, or null if none is installed. */
 export function find_emscripten() {
   if (which('emcc') !== null) {
     const version = version_in(capture('emcc', ['--version']).stdout);
@@ -47,7 +47,10 @@ export function find_emscripten() {
   }
 }
 
-/** Everything that shapes the bytes of a build, by name and version: Emscripten, LLVM, Binaryen, JSON's headers. */
+/**
+ * Names and versions of what a build's bytes depend on: Emscripten, LLVM, Binaryen and the JSON headers. For the system's
+ * own Emscripten only the version that emcc prints.
+ */
 export function compiler_id(found) {
   if (found.kind === 'path') return capture('emcc', ['--version']).stdout.split('\n', 1)[0].trim();
   const status = fs.readFileSync(path.join(EMSCRIPTEN_ROOT, 'var/lib/dpkg/status'), 'utf8');
@@ -71,7 +74,7 @@ export function mounting_allowed() {
   return can_mount;
 }
 
-/** What commands in the root get as their environment: nothing of this machine's, for equal results. */
+/** The environment of commands in the root. Only TERM comes from this machine, so that results are the same on all. */
 function root_env(env) {
   return {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
@@ -84,9 +87,9 @@ function root_env(env) {
 }
 
 /**
- * The command line that runs `argv` in the Debian root at `root`, with /dev, /proc and `binds` ([from, to inside])
- * there. The mounts live in a namespace of the command's own: they end with it, however it ends, and no other build
- * sees them. Where mounting isn't allowed it runs without them.
+ * The command line that runs `argv` in the Debian root at `root`, with /dev, /proc and `binds` ([from, to inside the
+ * root]) mounted there. The command has a mount namespace of its own: the mounts end with it, however it ends, and no
+ * other build sees them. If mounting is not allowed, it runs without them.
  */
 function chroot_command(root, argv, binds, cwd) {
   const enter = [
@@ -113,7 +116,7 @@ function chroot_command(root, argv, binds, cwd) {
 
 /**
  * Runs a command in a Debian root without the checkout; resolves with its exit status.
- *   binds     [from, to inside]: directories that it is to see, where mounting is allowed
+ *   binds       [from, to inside the root]: directories to mount, if mounting is allowed
  *   log, stdio  as for run
  */
 export function run_in_root(root, argv, { binds = [], ...options } = {}) {
@@ -121,14 +124,14 @@ export function run_in_root(root, argv, { binds = [], ...options } = {}) {
   return run(command, args, { ...options, env: root_env({}) });
 }
 
-/** What a copy of the checkout for a build doesn't need: large, or made by other builds. */
+/** What a build does not need in its copy of the checkout: large files, and results of other builds. */
 const NOT_COPIED =
   /^(\.git|build|wasm\/prebuilt|web\/app\/public\/models)$|(^|\/)(node_modules|dist)$/;
 
-/** Runs a command in a copy of the checkout inside the root, and brings `results` (relative to ROOT) back. */
+/** Runs a command in a copy of the checkout inside the root, then copies `results` (relative to ROOT) back. */
 async function run_on_a_copy(argv, cwd, results, options) {
   const copy = path.join(EMSCRIPTEN_ROOT, INSIDE);
-  // One at a time: the copy's place is the same for all, as the paths in a build have to be.
+  // One at a time: every copy has the same path, because paths get into a build.
   return with_lock(`${EMSCRIPTEN_ROOT}.copy-lock`, async () => {
     fs.rmSync(copy, { recursive: true, force: true });
     fs.mkdirSync(path.join(copy, cwd), { recursive: true });
@@ -158,12 +161,12 @@ async function run_on_a_copy(argv, cwd, results, options) {
 }
 
 /**
- * Runs `argv` where emcc, emcmake, cmake and ninja are to be found, in the directory `cwd` of the checkout.
+ * Runs `argv` with emcc, emcmake, cmake and ninja on the PATH, in the directory `cwd` of the checkout.
  * Resolves with the exit status.
  *   env         variables to set
- *   log, stdio  where the output goes; as for run
- *   results     what to bring back where the checkout has to be copied, relative to it
- * Paths of the checkout among the arguments are translated. Paths outside the checkout don't exist inside the root.
+ *   log, stdio  as for run
+ *   results     what to copy back if the checkout has to be copied; relative to it
+ * Paths of the checkout in the arguments are translated. Paths outside the checkout don't exist inside the root.
  */
 export async function emscripten(
   argv,
@@ -181,7 +184,7 @@ export async function emscripten(
   }
   if (!IS_ROOT) {
     throw new Failure(
-      `the Emscripten in ${EMSCRIPTEN_ROOT} can be called by root alone: use sudo, or put emcc 4.0 or newer on the PATH`,
+      `the Emscripten in ${EMSCRIPTEN_ROOT} can only be run by root: use sudo, or put emcc 4.0 or newer on the PATH`,
     );
   }
   const relative = path.relative(ROOT, cwd);

@@ -1,6 +1,6 @@
 // Fuzzing with libFuzzer, ASan and UBSan:  npm run fuzz -- [TARGET]... [--seconds N]
-// Without --seconds it goes on until Ctrl-C. A target's corpus grows in build/asan/corpus/TARGET, beside the seeds
-// that the build makes; an input that fails is left in build/asan/found/.
+// Without --seconds it runs until Ctrl-C. A target starts from its corpus in build/asan/corpus/TARGET, to which it adds,
+// and from the seeds that the build makes. An input that fails is written to build/asan/found/.
 import fs from 'node:fs';
 import path from 'node:path';
 import { Failure, ROOT, is_program, main, run } from './lib.mjs';
@@ -41,7 +41,7 @@ if (is_program(import.meta.url)) {
     let seconds = null;
     const at = args.indexOf('--seconds');
     if (at !== -1) {
-      if (!/^\d+$/.test(args[at + 1] ?? '')) throw new Failure('--seconds wants a whole number');
+      if (!/^\d+$/.test(args[at + 1] ?? '')) throw new Failure('--seconds takes a whole number');
       seconds = Number(args[at + 1]);
       args.splice(at, 2);
     }
@@ -49,14 +49,14 @@ if (is_program(import.meta.url)) {
     const unknown = args.filter((name) => !all.includes(name));
     if (unknown.length > 0 || all.length === 0) {
       throw new Failure(
-        `no such target: ${unknown.join(' ')}; there are ${all.join(', ') || 'none'}`,
+        `no such target: ${unknown.join(' ')}; the targets are ${all.join(', ') || 'none'}`,
       );
     }
     const targets = args.length > 0 ? args : all;
     await setup(['native', 'fuzz']);
     await build_preset('asan', ['fuzz']);
     const counts = { passed: 0, failed: 0 };
-    // Without an end the targets run side by side, with one after another.
+    // Without --seconds no target ends, so all run at once; otherwise one after another.
     const one = async (target) => {
       ++counts[(await fuzz(target, seconds)) === 0 ? 'passed' : 'failed'];
     };

@@ -1,4 +1,4 @@
-// What the scripts share: paths, running commands, hashing. Plain Node, because it runs before npm does.
+// Shared by the scripts: paths, commands, hashes, locks. Uses only Node, because it runs before npm packages are there.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 /** The checkout. */
 export const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 
-/** Where things live that are no part of a checkout and outlast it (the Emscripten root). */
+/** The directory of what all checkouts share (the Emscripten root). */
 export const CACHE = path.join(
   process.env.XDG_CACHE_HOME || path.join(os.homedir(), '.cache'),
   'sluice',
@@ -17,7 +17,7 @@ export const CACHE = path.join(
 
 export const IS_ROOT = process.getuid?.() === 0;
 
-/** A failure that is explained by its message alone; the scripts print it without a stack. */
+/** A failure whose message says enough; the scripts print it without a stack. */
 export class Failure extends Error {}
 
 /** Runs a script's main function; a Failure ends it with its message and exit status 1. */
@@ -35,14 +35,14 @@ export function main(body) {
     );
 }
 
-/** Whether this file is the program that Node was asked to run (and not imported by another one). */
+/** Whether Node was started with this file. Otherwise another file imports it. */
 export function is_program(meta_url) {
   return (
     process.argv[1] !== undefined && fs.realpathSync(process.argv[1]) === fileURLToPath(meta_url)
   );
 }
 
-/** The path of a program on the PATH (or where root's programs are), or null. */
+/** The path of a program on the PATH, in /usr/sbin or in /sbin, or null. */
 export function which(name) {
   const dirs = (process.env.PATH ?? '').split(path.delimiter).concat('/usr/sbin', '/sbin');
   for (const dir of dirs) {
@@ -57,7 +57,7 @@ export function which(name) {
   return null;
 }
 
-/** Runs a command to its end and gives {status, stdout, stderr}; for short ones whose output is wanted. */
+/** Runs a command, waits for its end, and returns {status, stdout, stderr}. */
 export function capture(command, args, options = {}) {
   const r = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 1 << 28, ...options });
   return {
@@ -71,12 +71,12 @@ const children = new Set();
 let catching = false;
 let stopped = false;
 
-/** Whether this process was told to end: nothing new is to be begun. */
+/** Whether a signal told this process to end. Then start nothing new. */
 export function interrupted() {
   return stopped;
 }
 
-/** Ctrl-C reaches the children by themselves (same terminal); a plain kill is handed on. Either way we wait. */
+/** Passes signals on to the running commands and waits for them. Ctrl-C reaches them anyway, but `kill` does not. */
 function catch_signals() {
   if (catching) return;
   catching = true;
@@ -84,7 +84,7 @@ function catch_signals() {
     process.on(signal, () => {
       stopped = true;
       for (const child of children) child.kill(signal);
-      // With nothing running, whoever else listens (the server) ends in its own way.
+      // With nothing running the process ends here, unless somebody else listens: the server ends by itself.
       if (children.size === 0 && process.listenerCount(signal) === 1) process.exit(130);
     });
   }
@@ -92,7 +92,7 @@ function catch_signals() {
 
 /**
  * Runs a command and resolves with its exit status (128 + n when signal n ended it).
- * `log`: a file that gets its output; `stdio`: as in child_process, 'inherit' unless told.
+ * `log`: a file to append its output to. `stdio`: as in child_process; default 'inherit'.
  */
 export function run(command, args, { cwd = ROOT, env = process.env, stdio, log } = {}) {
   catch_signals();
@@ -120,7 +120,7 @@ export function run(command, args, { cwd = ROOT, env = process.env, stdio, log }
   });
 }
 
-/** As run, but a status other than 0 is a Failure that names the command. */
+/** Like run, but if the status is not 0 it throws a Failure that names the command. */
 export async function must(command, args, options = {}) {
   const status = await run(command, args, options);
   if (status !== 0) {
@@ -128,7 +128,7 @@ export async function must(command, args, options = {}) {
   }
 }
 
-/** As must, without a word unless it fails: then what it printed is shown, shortened. */
+/** Like must, but prints the command's output only if it fails, and then only its first and last lines. */
 export async function must_quietly(command, args, options = {}) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-'));
   const log = path.join(dir, 'log');
@@ -148,7 +148,7 @@ export function tail(text, lines) {
   return text.trimEnd().split('\n').slice(-lines).join('\n');
 }
 
-/** The first and the last lines of a text, where it is longer than both together. */
+/** The first and last lines of a text, or all of it if it has no more lines than that. */
 export function excerpt(text, first, last) {
   const lines = text.trimEnd().split('\n');
   if (lines.length <= first + last) return lines.join('\n');
@@ -156,7 +156,7 @@ export function excerpt(text, first, last) {
   return [...lines.slice(0, first), between, ...lines.slice(-last)].join('\n');
 }
 
-/** All files under a path of the checkout (a file is itself), relative to ROOT, sorted; a missing path has none. */
+/** The files under a path of the checkout (or the file that it is), relative to ROOT and sorted. None if it is missing. */
 export function files_under(relative, skip = () => false) {
   const full = path.join(ROOT, relative);
   let stat;
@@ -174,7 +174,7 @@ export function files_under(relative, skip = () => false) {
     .flatMap((child) => files_under(child, skip));
 }
 
-/** SHA-256 over names and contents of files of the checkout. */
+/** SHA-256 of the names and contents of files of the checkout, and of the texts in `extra`. */
 export function hash_files(relatives, ...extra) {
   const hash = createHash('sha256');
   for (const text of extra) hash.update(`${text}\0`);
@@ -206,8 +206,8 @@ export function write_atomically(file, text) {
 }
 
 /**
- * Runs `body` while holding a lock that other processes of this kind wait for. The lock is a directory with
- * its holder's process id; one whose holder is gone is taken over.
+ * Runs `body` while holding a lock; other processes that call this wait for it. The lock is a directory that holds the
+ * process id of its owner. If that process has ended, the lock is taken over.
  */
 export async function with_lock(file, body) {
   fs.mkdirSync(path.dirname(file), { recursive: true });
@@ -222,7 +222,7 @@ export async function with_lock(file, body) {
       if (error.code !== 'EEXIST') throw error;
     }
     if (lock_is_stale(file, holder)) {
-      // Renamed first: of several that find it stale only one succeeds, and nobody removes a fresh lock.
+      // Rename before removing: if several processes find it stale, only one can rename it.
       const grave = `${file}.${process.pid}.stale`;
       try {
         fs.renameSync(file, grave);
@@ -248,7 +248,7 @@ function lock_is_stale(file, holder) {
   try {
     pid = Number(fs.readFileSync(holder, 'utf8'));
   } catch {
-    // Its holder is between the two steps of taking it, or died there.
+    // Its owner is just taking it, or died while taking it.
     try {
       return Date.now() - fs.statSync(file).mtimeMs > 10_000;
     } catch {

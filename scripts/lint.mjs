@@ -1,4 +1,5 @@
-// Format and types: clang-format over the C++, Prettier over the rest, tsc over the workspaces.
+// Checks formats (clang-format for C++, Prettier for the rest), types (tsc, each workspace), and that the files written
+// by scripts/options.mjs are up to date.
 //   npm run lint            checks
 //   npm run lint -- --fix   formats
 import fs from 'node:fs';

@@ -1,13 +1,17 @@
-// Writes what core/options.json and wasm/flavours.json say to where it is used: the fields of LoadOptions and
+// Writes the code and the tables that come from core/options.json and wasm/flavours.json: the fields of LoadOptions and
 // GenerateOptions in core/engine.h, their rows in core/option_rows.inc, the program's flags in native/option_flags.inc,
-// the library's types and rules in
-// web/engine/src/option-table.ts, and the tables of web/engine/README.md.
+// the library's types and rules in web/engine/src/option-table.ts, and the tables in web/engine/README.md.
 //   node scripts/options.mjs           writes
-//   node scripts/options.mjs --check   fails where something would change (npm run lint does this)
+//   node scripts/options.mjs --check   fails if a file would change (npm run lint does this)
 //
-// An option has: name (in JSON and in the library), type (in C++, or a word of TYPES), least and most (of the number,
-// or of a text's bytes), default or `otherwise` (what happens without it, in words), help (in all places). For the
-// program: flags, value (the word behind the flag), group. `interface`: of the library's types; null: the core's alone.
+// The fields of an option:
+//   name         in JSON and in the library
+//   type         a C++ type, or a key of TYPES
+//   least, most  the limits of the number, or of a text's length in bytes
+//   default      or `otherwise`: what happens without the option, in words
+//   help         the same text everywhere
+//   flags, value, group   in the program: the flags, the word after them in the help, the heading in the help
+//   interface    the library's type that has the option; null: the library does not have it
 import fs from 'node:fs';
 import path from 'node:path';
 import { Failure, ROOT, is_program, main, read_json } from './lib.mjs';
@@ -18,7 +22,7 @@ const flavours = read_json(path.join(ROOT, 'wasm/flavours.json'));
 
 const list_of = (names) => `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
 
-/** By type: `cpp` (where the core has it), `ts`, the `kind` of the library's rule, `expected` in words. */
+/** For each type: `cpp` (if the core has it), `ts`, the `kind` of the library's rule, and what is `expected`, in words. */
 const TYPES = {
   bool: { cpp: 'bool', ts: 'boolean', kind: 'boolean', expected: () => 'true or false' },
   float: { cpp: 'float', ts: 'number', kind: 'number', expected: (o) => `a number ${range_of(o)}` },
@@ -69,7 +73,7 @@ function range_of({ least, most }) {
   return `from ${least} to ${most === 2 ** 64 ? '2^64 - 1' : most}`;
 }
 
-/** The range as people read it, where it tells them something. */
+/** The limits for people to read; '' if they would tell nothing. */
 function limits_of(option) {
   if (option.type === 'cache') return '';
   if (type_of(option).kind === 'choice') return type_of(option).expected(option);
@@ -154,7 +158,7 @@ function cpp_rows() {
   return `// Written by scripts/options.mjs from options.json.\n${functions.join('\n')}`;
 }
 
-/** What the program alone needs of an option. */
+/** What only the program needs to know of an option. */
 function cpp_flags() {
   const rows = Object.values(table)
     .flat()
@@ -273,12 +277,12 @@ function md_table(kind) {
 
 // --- writing -------------------------------------------------------------------------------------
 
-/** The whole text of a file with `text` between the lines that hold `begin` and `end`, which stay. */
+/** Replaces the lines of `whole` between the line with `begin` and the line with `end` by `text`. */
 function replaced(file, whole, begin, end, text) {
   const from = whole.indexOf('\n', whole.indexOf(begin)) + 1;
   const to = whole.lastIndexOf('\n', whole.indexOf(end, from)) + 1;
   if (!whole.includes(begin) || to < from)
-    throw new Failure(`${file} has no '${begin}' .. '${end}'`);
+    throw new Failure(`${file} has no line '${begin}' before a line '${end}'`);
   return whole.slice(0, from) + text + whole.slice(to);
 }
 
@@ -326,7 +330,7 @@ if (is_program(import.meta.url)) {
     }
     if (check && stale.length > 0)
       throw new Failure(
-        `${stale.join(', ')}: not as core/options.json says; run node scripts/options.mjs`,
+        `out of date with core/options.json: ${stale.join(', ')}; run node scripts/options.mjs`,
       );
     for (const file of stale) console.log(`wrote ${file}`);
   });

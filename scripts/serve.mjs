@@ -1,4 +1,4 @@
-// A small server of static files for localhost: the built page, with the headers that it needs and is held to.
+// Serves static files on localhost: the built page, with the headers that it needs and a strict policy.
 //   node scripts/serve.mjs [--dir DIR] [--port N] [--no-isolation]
 import fs from 'node:fs';
 import http from 'node:http';
@@ -31,14 +31,14 @@ const TYPES = {
   '.woff2': 'font/woff2',
 };
 
-/** What gets much smaller; pictures, fonts and weights don't. */
+/** Types that compress well. Pictures, fonts and weights don't. */
 const COMPRESSIBLE = new Set([
   ...['.css', '.html', '.js', '.json', '.map', '.md', '.mjs', '.svg', '.txt', '.wasm'],
   '.webmanifest',
 ]);
-/** Larger files are sent as they are: what is compressed is kept in memory. */
+/** Larger files are not compressed, because compressed files are kept in memory. */
 const MAX_COMPRESSIBLE = 16 << 20;
-/** The encodings that are offered, the best one first. */
+/** The encodings, best first. */
 const ENCODINGS = {
   br: (bytes) =>
     promisify(zlib.brotliCompress)(bytes, {
@@ -76,7 +76,7 @@ function headers_of_all(isolation) {
   };
 }
 
-/** The file that an address means, or null when there is none or it would lie outside the directory. */
+/** The file at an address; null if there is none or if it is outside the directory. */
 function find_file(mounts, url) {
   let pathname;
   try {
@@ -100,7 +100,7 @@ function find_file(mounts, url) {
   }
 }
 
-/** The encoding of ENCODINGS that an Accept-Encoding header takes, or null. */
+/** The best of ENCODINGS that an Accept-Encoding header accepts, or null. */
 export function choose_encoding(header = '') {
   const refused = /;\s*q=0(\.0*)?\s*$/;
   const taken = header
@@ -110,14 +110,14 @@ export function choose_encoding(header = '') {
   return Object.keys(ENCODINGS).find((name) => taken.includes(name)) ?? null;
 }
 
-/** Promises of compressed files by encoding and file, each with the etag of what was compressed. */
+/** Compressed files by encoding and name: {etag: of the original, bytes: a promise}. */
 const compressed = new Map();
 
 function is_compressible(file, size) {
   return COMPRESSIBLE.has(path.extname(file).toLowerCase()) && size > 0 && size <= MAX_COMPRESSIBLE;
 }
 
-/** A file's bytes in an encoding. Compressed once, as long as the file stays as it is. */
+/** A file's bytes in an encoding. Compresses them only if the file changed since the last call. */
 function compress(file, encoding, etag) {
   const key = `${encoding} ${file}`;
   const known = compressed.get(key);
@@ -132,7 +132,7 @@ function etag_of({ size, mtimeMs }) {
   return `${size.toString(16)}-${Math.trunc(mtimeMs).toString(16)}`;
 }
 
-/** Compresses what a directory holds before anybody asks for it. */
+/** Compresses a directory's files, so that the first visit does not wait for that. */
 async function compress_all(dir) {
   const files = fs.readdirSync(dir, { recursive: true, withFileTypes: true });
   for (const entry of files) {
@@ -144,7 +144,7 @@ async function compress_all(dir) {
   }
 }
 
-/** A Range header's [first, last] of a file of `size` bytes; null: none to be heeded; 'unsatisfiable'. */
+/** The bytes [first, last] that a Range header asks for; null: the whole file; 'unsatisfiable': none of `size` bytes. */
 export function parse_range(header, size) {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
   if (match === null || (match[1] === '' && match[2] === '')) return null;
@@ -174,7 +174,7 @@ async function answer(request, response, mounts, isolation) {
   const stat = fs.statSync(file);
   const { size } = stat;
   const compressible = is_compressible(file, size);
-  // A range is of the file as it is.
+  // Ranges count bytes of the uncompressed file.
   const ranged = request.headers.range !== undefined;
   const encoding =
     compressible && !ranged ? choose_encoding(request.headers['accept-encoding']) : null;
@@ -185,7 +185,7 @@ async function answer(request, response, mounts, isolation) {
   const type = TYPES[path.extname(file).toLowerCase()] ?? 'application/octet-stream';
   response.setHeader('Content-Type', type);
   if (compressible) response.setHeader('Vary', 'Accept-Encoding');
-  // The build names these files by what they hold.
+  // The build puts a hash of the content into these names.
   if (/[/\\]assets[/\\][^/\\]+-[\w-]{8}\.\w+$/.test(file)) {
     response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
   }
@@ -207,7 +207,7 @@ async function answer(request, response, mounts, isolation) {
   if (range !== null) response.setHeader('Content-Range', `bytes ${first}-${last}/${size}`);
   response.writeHead(range === null ? 200 : 206, { 'Content-Length': last - first + 1 });
   if (request.method === 'HEAD' || size === 0) return response.end();
-  // Pieces of the usual 64 KB take twice the time with a large model.
+  // With Node's default of 64 KB a large model takes twice as long.
   const pieces = fs.createReadStream(file, { start: first, end: last, highWaterMark: 1 << 18 });
   return pipeline(pieces, response);
 }
@@ -223,17 +223,17 @@ function listen(server, port, host) {
 }
 
 /**
- * Serves a directory on localhost; resolves, once it can be reached, with {url, port, close}.
- *   dir        the directory of '/'; web/app/dist unless told
- *   port       8080 unless told, the next free one where it is taken; 0 for any
- *   isolation  whether pages are cross-origin isolated (threads need that)
- *   mounts     further directories: {'/prefix/': dir}
+ * Serves a directory on localhost. Resolves with {url, port, close} when the server listens.
+ *   dir        the directory of '/'; default web/app/dist
+ *   port       default 8080; if it is taken, the next free one; 0: any free one
+ *   isolation  whether pages are cross-origin isolated, which threads need
+ *   mounts     more directories: {'/prefix/': dir}
  */
 export async function serve({ dir = PAGE, port = 8080, isolation = true, mounts = {} } = {}) {
   const places = [...Object.entries(mounts), ['/', dir]];
   const server = http.createServer((request, response) => {
     answer(request, response, places, isolation).catch((error) => {
-      // A browser that goes away in the middle is no event; anything else is this server's own fault.
+      // A browser may close the connection early. Any other error is this server's fault.
       if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') console.error(error);
       response.destroy();
     });
@@ -252,12 +252,12 @@ export async function serve({ dir = PAGE, port = 8080, isolation = true, mounts 
       };
     } catch (error) {
       if (error.code === 'EADDRINUSE' && candidate < port + 100 && candidate < 65535) continue;
-      throw new Failure(`port ${candidate} can't be listened on: ${error.message}`);
+      throw new Failure(`can't listen on port ${candidate}: ${error.message}`);
     }
   }
 }
 
-/** Serves until interrupted, and says where. */
+/** Prints the address, and serves until interrupted. */
 export async function serve_and_say({ port = 8080, ...options }) {
   const server = await serve({ port, ...options });
   compress_all(options.dir ?? PAGE).catch((error) => console.error(error));
@@ -271,7 +271,7 @@ export async function serve_and_say({ port = 8080, ...options }) {
   return 0;
 }
 
-/** Options of the command line that serve and start share. */
+/** Parses the command-line options that serve and start share. */
 export function serve_options(args) {
   const options = {};
   const rest = [...args];
@@ -286,7 +286,9 @@ export function serve_options(args) {
       }
       options.port = Number(port);
     } else
-      throw new Failure(`unknown option ${arg}; there are --dir DIR, --port N, --no-isolation`);
+      throw new Failure(
+        `unknown option ${arg}; the options are --dir DIR, --port N, --no-isolation`,
+      );
   }
   return options;
 }

@@ -1,8 +1,9 @@
-// Installs what Sluice is built and tested with, after looking for what is there. Needs Node and nothing else.
-//   node scripts/setup.mjs [PART]...     npm native shells arm lint fuzz browser firefox webkit emscripten (all of these
-//                                        unless told) llama
-// Packages come from the machine's own Debian sources, by apt-get, as root. What can't be installed is named with
-// the command that would, and the exit status is 1.
+// Installs what is missing of the tools that build and test Sluice. Needs only Node.
+//   node scripts/setup.mjs [PART]...
+// The parts are npm native shells arm lint fuzz browser firefox webkit emscripten llama; without
+// arguments all of them but llama.
+// Packages come from this machine's Debian sources, by apt-get, as root. If a package can't be installed, the script
+// prints the command that installs it and exits with status 1.
 import fs from 'node:fs';
 import path from 'node:path';
 import {
@@ -37,7 +38,7 @@ const fuzzer_runtime = () =>
   );
 const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
-/** For each part, Debian's packages and how to see that what they bring is there. */
+/** The Debian packages of each part, and for each package a test for what it installs. */
 const PACKAGES = {
   npm: [],
   native: [
@@ -49,7 +50,7 @@ const PACKAGES = {
     ['libcli11-dev', file('/usr/include/CLI/CLI.hpp')],
     ['nlohmann-json3-dev', file('/usr/include/nlohmann/json.hpp')],
   ],
-  // What builds for aarch64 elsewhere and runs it; on such a machine the native build has all of it.
+  // To build for aarch64 and to run the result. On an aarch64 machine the native tools do both.
   arm:
     process.arch === 'arm64'
       ? []
@@ -59,7 +60,7 @@ const PACKAGES = {
           ['googletest', file('/usr/src/googletest/CMakeLists.txt')],
         ],
   lint: [['clang-format', program('clang-format')]],
-  // Whose completions are tested, and what reads the manual page.
+  // To test the completions and the manual page.
   shells: ['zsh', 'fish', 'mandoc'].map((name) => [name, program(name)]),
   fuzz: [
     ['clang-19', program('clang++-19')],
@@ -85,13 +86,13 @@ const PACKAGES = {
   ],
 };
 
-/** What all tests stand on. The browsers beside Chromium are installed by their own steps: without one the others run. */
+/** What all tests need. The steps of Firefox and WebKit install these browsers themselves, so that the others run without. */
 export const BASE = ['npm', 'native', 'shells', 'arm', 'lint', 'fuzz', 'browser', 'emscripten'];
 
-/** What is wanted when nothing is said: all but llama.cpp, which only records reference answers and compares speed. */
+/** The default parts: all but llama, which is only needed to record reference answers and to compare speed. */
 const USUAL = [...BASE, 'firefox', 'webkit'];
 
-/** The Debian root's packages: for building, and those of the part llama. */
+/** Packages in the Debian root: those for building, and those of the part llama. */
 const ROOT_PACKAGES = ['emscripten', 'cmake', 'make', 'ninja-build', 'nlohmann-json3-dev'];
 const LLAMA_PACKAGES = ['llama.cpp'];
 
@@ -103,7 +104,10 @@ function needs_emscripten(part) {
   return part === 'llama' || (part === 'emscripten' && find_emscripten()?.kind !== 'path');
 }
 
-/** What a part needs here: beside a system's own Emscripten the native tools, else what makes the Debian root. */
+/**
+ * The packages that a part needs on this machine. The part emscripten needs the native tools if the system has its own
+ * Emscripten, otherwise those that make the Debian root.
+ */
 function packages_of(part) {
   if (part === 'emscripten' && !needs_emscripten(part)) return PACKAGES.native;
   if (part === 'emscripten' || part === 'llama')
@@ -130,7 +134,7 @@ async function install_packages(parts) {
   say(`installing ${missing.join(' ')}`);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   const wait = ['-o', 'DPkg::Lock::Timeout=600'];
-  // A source that can't be reached doesn't matter while the others have what is wanted.
+  // If a source can't be reached, go on: another one may have the packages.
   await must_quietly('apt-get', [...wait, 'update'], { env }).catch((error) => say(error.message));
   const args = ['install', '-y', '--no-install-recommends', ...missing];
   await must_quietly('apt-get', [...wait, ...args], { env }).catch((error) => {
@@ -160,7 +164,7 @@ async function install_npm() {
   if (npm_is_done()) return;
   await with_lock(path.join(ROOT, 'build', 'npm-lock'), async () => {
     if (npm_is_done()) return;
-    // `ci` for a fresh clone; where packages are there already, `install` only adds what changed.
+    // `ci` for a fresh clone; later `install`, which only changes what differs.
     const verb = fs.existsSync(path.join(ROOT, 'node_modules')) ? 'install' : 'ci';
     say(`npm ${verb}`);
     const env = { ...process.env, PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1' };
@@ -184,7 +188,7 @@ function root_lacks(part) {
   return wanted.filter((name) => !there.includes(name));
 }
 
-/** The address that this system gets Debian itself from, or null: debootstrap then takes its own default. */
+/** The mirror that this system gets Debian from, or null: debootstrap then uses its default. */
 function debian_mirror() {
   const format = '$(ORIGIN)|$(LABEL)|$(REPO_URI)';
   const targets = capture('apt-get', ['indextargets', '--format', format, 'Created-By: Packages']);
@@ -192,7 +196,7 @@ function debian_mirror() {
   return line?.split('|')[2] ?? null;
 }
 
-/** How this system reaches package sources (proxies, clocks that are off), for the root's own apt-get. */
+/** This system's apt settings for downloads (proxies, clocks that are wrong), for apt-get in the root. */
 function host_apt_options() {
   const dump = capture('apt-config', ['dump', 'Acquire']).stdout;
   return dump.split('\n').filter((line) => /^Acquire::(https?|Check-|Retries)/.test(line));
@@ -203,7 +207,7 @@ async function debootstrap(partial) {
   const bootstrap = [
     ...['debootstrap', '--variant=minbase', `--keyring=${keyring}`, '--include=ca-certificates'],
     ...['forky', partial, ...(mirror === null ? [] : [mirror])],
-    // The script of a release is looked up by name, and an older debootstrap doesn't know this one.
+    // Name the script: an older debootstrap does not know this release.
     ...(mirror === null ? [] : ['/usr/share/debootstrap/scripts/sid']),
   ];
   const namespace = ['unshare', '--mount', '--propagation', 'private'];
@@ -225,7 +229,7 @@ async function install_in_root(root, packages) {
     if (status !== 0) {
       console.error(tail(fs.readFileSync(log, 'utf8'), 60));
       throw new Failure(
-        `${argv.join(' ')} failed in ${root} (exit status ${status}; all of it is in ${log})`,
+        `${argv.join(' ')} failed in ${root} (exit status ${status}; the whole output is in ${log})`,
       );
     }
   }
@@ -247,7 +251,7 @@ async function install_root(parts) {
       say(`installing ${packages.join(' ')} in ${EMSCRIPTEN_ROOT}`);
       await install_in_root(EMSCRIPTEN_ROOT, packages);
     } else {
-      // Made beside its place and moved there when it is complete: one that was cut short is never taken for whole.
+      // Make it in another directory and rename that when it is complete, so that an incomplete root is never used.
       say(`installing ${packages.join(' ')} in a Debian root of its own, ${EMSCRIPTEN_ROOT}`);
       const partial = `${EMSCRIPTEN_ROOT}.partial`;
       fs.rmSync(partial, { recursive: true, force: true });
@@ -260,12 +264,12 @@ async function install_root(parts) {
   });
 }
 
-/** Installs the parts that are wanted; what is there already costs a look. Throws a Failure that says what to do. */
+/** Installs what is missing of the parts. Throws a Failure that says what to do. */
 export async function setup(parts = USUAL) {
   const unknown = parts.filter((part) => !(part in PACKAGES));
   if (unknown.length > 0) {
     throw new Failure(
-      `no such part: ${unknown.join(', ')}; there are ${Object.keys(PACKAGES).join(', ')}`,
+      `no such part: ${unknown.join(', ')}; the parts are ${Object.keys(PACKAGES).join(', ')}`,
     );
   }
   const jobs = [];
@@ -287,6 +291,6 @@ if (is_program(import.meta.url)) {
   main(async () => {
     const parts = process.argv.slice(2);
     await setup(parts.length > 0 ? parts : USUAL);
-    say('all there');
+    say('everything is installed');
   });
 }

@@ -1,4 +1,4 @@
-// Counts of tests, read from what the test runners print.
+// Counts tests from the output of the test runners.
 import fs from 'node:fs';
 import path from 'node:path';
 
@@ -7,7 +7,7 @@ function attributes(tag) {
   return Object.fromEntries([...tag.matchAll(/([\w-]+)="([^"]*)"/g)].map(([, k, v]) => [k, v]));
 }
 
-/** From GoogleTest's report of one program. */
+/** The counts in GoogleTest's report of one program. */
 function count_googletest(text) {
   const number = (value) => Number(value ?? 0);
   const all = attributes(/<testsuites\b[^>]*>/.exec(text)?.[0] ?? '');
@@ -18,9 +18,9 @@ function count_googletest(text) {
 }
 
 /**
- * From ctest's JUnit report. A test that left a report NAME.xml of its own in `reports` is a program of many tests, which
- * are counted there; when it failed without a failing test there, or ran none, that is one more that failed. No report:
- * nothing ran.
+ * The counts in ctest's JUnit report; all 0 if there is none. A test that wrote a report NAME.xml into `reports` is a
+ * program of many tests: those are counted instead. If such a program failed without a failed test, or ran no test, that
+ * counts as one failure.
  */
 export function count_ctest(report, reports) {
   const counts = { passed: 0, failed: 0, skipped: 0 };
@@ -39,7 +39,7 @@ export function count_ctest(report, reports) {
   return counts;
 }
 
-/** What each word of a runner's summary counts as. */
+/** What each word in a runner's summary counts as. */
 const MEANING = {
   pass: 'passed',
   passed: 'passed',
@@ -56,16 +56,16 @@ const MEANING = {
 const WORDS = Object.keys(MEANING).join('|');
 
 /**
- * From the summaries in a log: node --test ("ℹ pass 3"), Vitest ("Tests  1 failed | 3 passed (4)"), Playwright
- * ("  3 passed (2.0s)", a line for each) and this project's own ("3 passed, 1 failed, 0 skipped"). All that occur
- * are added up, since a step may call several runners.
+ * The counts in the summaries in a log: node --test ("ℹ pass 3"), Vitest ("Tests  1 failed | 3 passed (4)"), Playwright
+ * ("  3 passed (2.0s)", a line for each) and this project's own ("3 passed, 1 failed, 0 skipped"). They are
+ * added up, because a step may call several runners.
  */
 export function count_output(log) {
   const counts = { passed: 0, failed: 0, skipped: 0 };
   const add = (number, word) => {
     counts[MEANING[word]] += Number(number);
   };
-  // Colours would stand between the words.
+  // Colour codes would come between the words.
   for (const line of log.replaceAll(/\x1b\[[0-9;]*m/g, '').split('\n')) {
     const node_test = /^(?:ℹ|#) (pass|fail|cancelled|skipped|todo) (\d+)$/.exec(line);
     if (node_test !== null) add(node_test[2], node_test[1]);

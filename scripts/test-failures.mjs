@@ -1,7 +1,7 @@
-// The failed tests of a step, read from what the test runners print, and what the ladder shows of them.
+// Finds the failed tests of a step in the output of the test runners, for the ladder to print.
 import { tail } from './lib.mjs';
 
-/** How a runner tells of a failed test: the line that names it, and where what is said of it ends. */
+/** How a runner reports a failed test: `head` matches the line with its name, `end` what follows the report. */
 const RUNNERS = [
   // Playwright
   { head: /^ {2}\d+\) (.+?)(?: ─+)?$/gm, end: /^ {0,2}\S/m },
@@ -9,20 +9,20 @@ const RUNNERS = [
   { head: /^test at (.+\n✖ .+) \([\d.]+ms\)$/gm, end: /^\S/m },
   // Vitest
   { head: /^ FAIL {2}(.+)$/gm, end: /^(?:⎯| FAIL {2})/m },
-  // This project's checks, which say what is wrong before they name it
+  // This project's checks, which print what is wrong before the name
   { head: /^not ok {2}(.+)$/gm, end: /^/m },
 ];
 const CTEST = {
   head: /^ *\d+\/\d+ Test +#\d+: (\S+) \.+\*\*\*(?!Skipped|Not Run \(Disabled\)).*$/gm,
   end: /^(?: +Start +\d+: |\d+% tests passed)/m,
 };
-/** Each test of a program, failed or not; in one that crashed the last has no end. */
+/** Each test of a program, failed or not. If the program crashed, its last test has no end. */
 const GOOGLETEST = { head: /^\[ RUN {6}\] (.+)$/gm, end: /^\[ /m };
 const NOT_FAILED = /^\[(?: {7}OK| {2}SKIPPED) \]/;
 const GOOGLETEST_PROGRESS = /^(?:\[[ =-]|Running main\(\)|Note: Google Test)/;
 
-/** Each failed test that the runner tells of: its name, the text about it, and what follows. */
-function told(log, { head, end }) {
+/** The name in each match of `head`, the text from there to `end`, and what follows. */
+function reports_in(log, { head, end }) {
   return [...log.matchAll(head)].map((match) => {
     const rest = log.slice(match.index + match[0].length + 1);
     const length = end.exec(rest)?.index ?? rest.length;
@@ -31,14 +31,16 @@ function told(log, { head, end }) {
   });
 }
 
-/** The failed tests in a log, in its order for each runner: {name, lines}, without empty lines. */
+/** The failed tests in a log, runner by runner: {name, lines: what was reported, without empty lines}. */
 export function failed_tests(log) {
-  // Colours would stand between the words.
+  // Colour codes would come between the words.
   const plain = log.replaceAll(/\x1b\[[0-9;]*m/g, '');
-  const found = RUNNERS.flatMap((runner) => told(plain, runner));
-  for (const program of told(plain, CTEST)) {
-    const inside = told(program.text, GOOGLETEST).filter(({ after }) => !NOT_FAILED.test(after));
-    // A program without tests, or one that failed beside them: a leak, say.
+  const found = RUNNERS.flatMap((runner) => reports_in(plain, runner));
+  for (const program of reports_in(plain, CTEST)) {
+    const inside = reports_in(program.text, GOOGLETEST).filter(
+      ({ after }) => !NOT_FAILED.test(after),
+    );
+    // The program has no tests, or it failed but none of them did: a leak, for example.
     if (inside.length === 0) found.push(program);
     for (const test of inside) found.push({ ...test, name: `${program.name} › ${test.name}` });
   }
@@ -46,7 +48,7 @@ export function failed_tests(log) {
   return found.map(({ name, text }) => ({ name, lines: text.split('\n').filter(said) }));
 }
 
-/** What is shown of a failed step: its failed tests with the first lines about each, then the log's end. */
+/** The lines to print for a failed step: its failed tests, each with the first lines of its report; then the log's end. */
 export function describe_failure(log) {
   const lines = [];
   const tests = failed_tests(log);
@@ -62,7 +64,7 @@ export function describe_failure(log) {
   return [...lines, ...tail(log, 60 - lines.length).split('\n')];
 }
 
-/** A line for each failed test of a step, or one for the step where no test is named. */
+/** One line for each failed test of a step, or one for the step if no test is named. */
 export function name_failures(step, log) {
   const names = failed_tests(log).map(({ name }) => `FAILED ${step}: ${name}`);
   return names.length > 0 ? names : [`FAILED ${step}`];

@@ -1,10 +1,10 @@
-// The whole ladder of tests, from fast to slow, with all the set-up that it needs:  npm test
-//   npm test -- --quick            what finds most in a short time, for work in progress
-//   npm test -- --only unit,wasm   some steps (what they need of others has to be there)
+// Runs all steps of the ladder: set-up, builds and tests.  npm test
+//   npm test -- --quick            the steps that find most in a short time, for work in progress
+//   npm test -- --only unit,wasm   only these steps; what other steps build for them must be there already
 //   npm test -- --list             names the steps
-// Steps run two at a time, in the order of the list as far as what they need is there. Every step runs even when
-// another has failed, unless it stands on that one. Logs are in build/logs/. At the end stand the count of all steps'
-// tests and the names of those that failed; the exit status is 1 when any did.
+// Two steps run at a time. A free lane takes the first step in the list whose needs are done. A step does not run if one
+// that it needs failed. Logs are in build/logs/. The last lines count the tests of all steps and name those that failed.
+// The exit status is 1 if any did.
 import fs from 'node:fs';
 import path from 'node:path';
 import { fuzz_targets } from './fuzz.mjs';
@@ -22,12 +22,12 @@ const browser_test = (...projects) => [
   '--',
   ...projects.map((project) => `--project=${project}`),
 ];
-/** How many steps run at a time: on two cores each keeps about one busy. */
+/** How many steps run at a time. Each keeps about one core busy, and the machine may have only two. */
 const LANES = 2;
-/** The test programs that start threads: ThreadSanitizer has nothing to find in others. */
+/** The test programs that start threads. ThreadSanitizer can find nothing in the others. */
 const THREADED_TESTS = ['base_test', 'engine_test', 'hash_test', 'orders_test', 'session_test'];
 
-/** Steps of a build by preset (all of it unless told) and its tests. Each test of ctest is counted. */
+/** Two steps: the build of a preset (`targets`, by default all) and its tests. */
 function ctest_steps(
   preset,
   name,
@@ -60,9 +60,9 @@ function ctest_steps(
 }
 
 /**
- * The steps. `commands` run one after another until one fails. `count` makes {passed, failed, skipped} of the log;
- * a step without one is itself what is counted. `quick`
- * ones are what --quick runs (with other commands, where it lists them). The longest chain (wasm, page, browser) comes first.
+ * All steps. `commands` run one after another until one fails. `count` reads {passed, failed, skipped} from the log; a
+ * step without it counts as one test. --quick runs the steps with `quick`; if that is a list, it has the commands to run
+ * instead. The longest chain (wasm, page, browser) comes first.
  */
 function all_steps() {
   const node_tests = (dir) =>
@@ -81,7 +81,7 @@ function all_steps() {
     count: count_output,
     ...more,
   });
-  // On a machine of that kind the release build has those tables.
+  // On an aarch64 machine the release build tests the same kernels.
   const arm_tests = ['base_test', 'hash_test', 'parity_test', 'quant_test'];
   const arm_steps =
     process.arch === 'arm64'
@@ -125,7 +125,7 @@ function all_steps() {
       what: 'library and page',
       needs: ['setup', 'build-wasm'],
       commands: [node('build.mjs', 'web')],
-      // What --quick tests of them doesn't compute.
+      // The tests that --quick runs do not run the wasm, so the committed files will do.
       quick: [node('build.mjs', 'web', '--prebuilt')],
     },
     {
@@ -175,14 +175,14 @@ function all_steps() {
     },
     node_step('wasm', 'wasm flavours under Node', 'tests/wasm', ['build-wasm', 'build-release']),
     node_step('bench', 'the bench, one short round', 'tests/bench', ['web', 'build-release']),
-    // The program itself is tested in its release build alone.
+    // The program itself is tested only in its release build.
     ...ctest_steps('asan', 'asan', { targets: ['tests/all', 'fuzz'] }),
     ...arm_steps,
     ...ctest_steps('tsan', 'tsan', {
       targets: THREADED_TESTS,
       what: 'what runs on several threads',
     }),
-    // Short ones last: both lanes end together.
+    // Short steps come last, so that both lanes end at about the same time.
     ...fuzz_targets().map((target) => ({
       name: target.replaceAll('_', '-'),
       what: `fuzzing, ${fuzz_seconds} s`,
@@ -223,7 +223,7 @@ async function run_step(step) {
   const good = status === 0;
   if (step.count === undefined) return { passed: good ? 1 : 0, failed: good ? 0 : 1, skipped: 0 };
   const counts = step.count(fs.readFileSync(log, 'utf8'));
-  // A runner that failed without a failing test did fail, and so did one that ran nothing.
+  // A runner that failed without a failed test counts as one failure, and so does one that ran no test.
   const nothing = counts.passed + counts.failed + counts.skipped === 0;
   if (counts.failed === 0 && (!good || nothing)) counts.failed = 1;
   return counts;
@@ -234,7 +234,7 @@ function clock(ms) {
   return s < 60 ? `${s} s` : `${Math.floor(s / 60)} min ${s % 60} s`;
 }
 
-/** Prints how a step went; gives the lines that name what failed. */
+/** Prints a step's result. Returns the lines that name what failed. */
 function report(step, counts, ms) {
   const parts = [`${counts.passed} passed`];
   if (counts.failed > 0) parts.push(`${counts.failed} FAILED`);
@@ -248,8 +248,8 @@ function report(step, counts, ms) {
 }
 
 /**
- * Runs steps in their order, each as soon as what it needs is done and a lane is free. Gives the
- * counts of all, how long each took, and the lines that name what failed.
+ * Runs steps in their order, each when the steps that it needs are done and a lane is free. Returns the counts of all,
+ * the time of each step, and the lines that name what failed.
  */
 async function run_ladder(steps) {
   const times = [];
