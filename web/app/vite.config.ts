@@ -6,8 +6,8 @@ import { defineConfig, type HtmlTagDescriptor, type Plugin } from 'vite';
 
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
-// The headers that the page is meant to be served with: cross-origin isolation (shared memory, and so
-// threads) and a strict Content-Security-Policy. scripts/serve.mjs sends the same with the built page.
+// Headers for Vite's own servers: cross-origin isolation (for shared memory, which threads need) and, with the built
+// page, a strict Content-Security-Policy. scripts/serve.mjs has its own.
 const headers = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
@@ -22,7 +22,7 @@ const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 
 };
 const SOURCE = `sluice-${version}-source.tar.gz`;
 
-/** The committed source that the page is built from, as an archive; null where git doesn't have it. */
+/** The committed source as an archive; null without git. */
 function sourceArchive(): Uint8Array | null {
   const args = ['archive', '--format=tar.gz', `--prefix=sluice-${version}/`, 'HEAD'];
   try {
@@ -35,8 +35,8 @@ function sourceArchive(): Uint8Array | null {
 const archive = sourceArchive();
 
 /**
- * What every visit needs is fetched with the page itself: the two Latin fonts, and the workers' scripts, which the
- * browser would only find when the page's own script runs. (The wasm and the model depend on browser and address.)
+ * Preloads what every visit needs: the two Latin fonts, and the workers' scripts, which the browser would find only when
+ * the page's script runs. (Which wasm and which model are needed depends on the browser and the address.)
  */
 function early(): Plugin {
   const wanted: [RegExp, HtmlTagDescriptor['attrs']][] = [
@@ -49,7 +49,7 @@ function early(): Plugin {
   return {
     name: 'early',
     apply: 'build',
-    // With the page already, or not at all on this visit: text that has been drawn doesn't change its shape.
+    // A font that comes late is not used on this visit, so that drawn text does not change its shape.
     transform(code, id) {
       if (!/fontsource.*\.css$/.test(id)) return undefined;
       return code.replace(/@font-face\s*{[^}]*-latin-wght-normal[^}]*}/g, (face) =>
@@ -74,7 +74,7 @@ function early(): Plugin {
   };
 }
 
-/** The repository's licence and notices and its source, beside the page. */
+/** Puts LICENSE, NOTICE and the source archive beside the page. */
 function licences(): Plugin {
   return {
     name: 'licences',
@@ -91,14 +91,14 @@ function licences(): Plugin {
 
 export default defineConfig({
   base: './',
-  // What the footer tells (src/about.ts).
+  // For the footer (src/about.ts).
   define: {
     __ABOUT__: JSON.stringify({ version, source: archive === null ? '' : `./${SOURCE}` }),
   },
   plugins: [early(), licences()],
   server: { headers },
   preview: { headers: { ...headers, 'Content-Security-Policy': policy } },
-  // The library is taken as it is built, workers and wasm files beside it.
+  // The library loads its workers and wasm files from beside its own files, so Vite must not bundle it.
   optimizeDeps: { exclude: ['@sluice/engine'] },
   worker: { format: 'es' },
   build: {

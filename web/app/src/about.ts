@@ -1,6 +1,6 @@
-// What the build knows of the project (vite.config.ts).
+// Facts that the build fills in (vite.config.ts).
 declare const __ABOUT__: { version: string; source: string };
 
 export const VERSION = __ABOUT__.version;
-/** Where the source lies, as an archive; '' where the page was built without git. */
+/** The address of the source archive; '' if the page was built without git. */
 export const SOURCE = __ABOUT__.source;

@@ -1,9 +1,9 @@
-// Every error code in words: what it means to whoever reads the page, and what they can do about it.
+// Explains each error code to the reader of the page: what it means, and what to do about it.
 import { SluiceError, type ErrorCode } from '@sluice/engine';
 
 interface Advice {
   title: string;
-  /** What to do here; '' where the library's message says it as well as the page can. */
+  /** What to do; '' if the library's message says it well enough. */
   advice: string;
 }
 
@@ -28,7 +28,7 @@ const ADVICE: Readonly<Record<ErrorCode, Advice>> = {
   },
   out_of_memory: {
     title: 'The model doesn’t fit into this browser’s memory',
-    advice: 'Close other tabs, or take a smaller model or a smaller type, Q4_0 say.',
+    advice: 'Close other tabs, or take a smaller model or a smaller type, such as Q4_0.',
   },
   budget_too_small: {
     title: 'The model needs more memory than it may take',
@@ -73,7 +73,7 @@ const ADVICE: Readonly<Record<ErrorCode, Advice>> = {
   aborted: { title: 'Stopped', advice: '' },
 };
 
-/** Any thrown value as something to show. `url`: what was being fetched. */
+/** Explains any thrown value. `url`: what was being fetched. */
 export function explain(error: unknown, url?: string): Failure {
   const code = error instanceof SluiceError ? error.code : 'worker_died';
   const text = error instanceof Error ? error.message : String(error);
@@ -81,13 +81,13 @@ export function explain(error: unknown, url?: string): Failure {
   return { code, title, message: sentence(advice === '' ? text : finding(text), url), advice };
 }
 
-/** Library messages say what was found and then, behind a semicolon, what to do. */
+/** What was found, without what to do: library messages put that after the last semicolon. */
 function finding(text: string): string {
   const end = text.lastIndexOf('; ');
   return end < 0 ? text : text.slice(0, end);
 }
 
-/** Library messages begin small and end without a full stop; a host keeps its name. */
+/** Makes a sentence of a library message, which has no capital and no full stop. A host's name stays as it is. */
 function sentence(text: string, url?: string): string {
   const named = url !== undefined && text.startsWith(new URL(url).host);
   const first = named ? text : text.charAt(0).toUpperCase() + text.slice(1);

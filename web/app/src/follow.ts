@@ -1,19 +1,19 @@
-// The page follows the text's end while it is written, until the reader scrolls away from it.
+// Keeps the end of a growing text in view, until the reader scrolls away from it.
 import { signal } from '@preact/signals';
 
 /** Whether the page keeps the end of the text in view. */
 export const following = signal(true);
 
-/** Room for the bar, and a line of air, below the text's end. */
+/** Space below the text's end: the bar and an empty line. */
 const BELOW_PX = 112;
-/** So close to the end, a reader who scrolls back to it is there. */
+/** If the reader scrolls down to within this distance of the end, the page follows again. */
 const NEAR_PX = 40;
 
-/** Where this module scrolled to last: what is elsewhere, the reader scrolled. */
+/** Where this module scrolled to last. If the page is elsewhere, the reader scrolled. */
 let ours = 0;
 let last = 0;
 
-/** How far the text's end lies below what is in view; negative above that. */
+/** How far the text's end is below its lowest place in view; negative: above it. */
 function below(): number {
   const end = document.getElementById('written');
   if (end === null) return 0;
@@ -21,7 +21,7 @@ function below(): number {
   return end.getBoundingClientRect().bottom - (height - BELOW_PX);
 }
 
-/** Brings the end of the text into view where it has grown out of it. Never scrolls up. */
+/** Scrolls down if the text's end has grown out of view. Never scrolls up. */
 export function keepUp(): void {
   if (!following.value) return;
   const distance = below();
@@ -29,7 +29,7 @@ export function keepUp(): void {
   ours = last = window.scrollY;
 }
 
-/** From here on the end is followed, and in view. */
+/** Scrolls to the end, and follows it from then on. */
 export function toTheEnd(): void {
   following.value = true;
   keepUp();

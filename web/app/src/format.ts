@@ -1,6 +1,6 @@
 // Numbers as people read them. Sizes are decimal (1 MB = 1,000,000 bytes), as browsers show downloads.
 
-/** A whole number. (Making an Intl.NumberFormat takes the first visit ten milliseconds before anything else runs.) */
+/** A whole number. (Making an Intl.NumberFormat would delay the first visit by ten milliseconds.) */
 export function count(n: number): string {
   return String(n).replace(/\B(?=(\d{3})+$)/g, ',');
 }
@@ -10,7 +10,7 @@ export function tokens(n: number): string {
   return `${count(n)} ${n === 1 ? 'token' : 'tokens'}`;
 }
 
-/** 3 significant digits at most, never an exponent: 0.93, 4.2, 38, 1,204. */
+/** At most 3 significant digits below 1000, and never an exponent: 0.93, 4.2, 38, 1,204. */
 export function digits(n: number): string {
   if (!Number.isFinite(n)) return '–';
   if (n >= 100) return count(Math.round(n));

@@ -1,6 +1,5 @@
-// The address's fragment keeps prompt, model and settings, so that a link is all it takes to share
-// them. Whoever made a link is a stranger: every value is checked, and what doesn't fit is left out
-// and named.
+// The address's fragment holds the prompt, the model and the settings, so that a link shares them.
+// Anybody can make a link: every value is checked, and bad ones are left out and named.
 import { DEFAULTS, RANGES, SETTING_NAMES, parseSetting, type Settings } from './settings';
 
 export const DEFAULT_PROMPT = 'Once upon a time';
@@ -15,13 +14,13 @@ export interface PageState {
 }
 
 export interface FragmentState extends PageState {
-  /** What the fragment held that could not be used, in words. */
+  /** The parts of the fragment that could not be used, in words. */
   ignored: string[];
 }
 
 /**
- * An address that a model may be fetched from: http or https, without a user name or password.
- * Relative ones are resolved against `base`, where there is one. Gives undefined for anything else.
+ * Parses the address of a model: http or https, without a user name or password. A relative address
+ * is resolved against `base`, if that is given. Returns undefined for anything else.
  */
 export function parseModelAddress(text: string, base?: string): string | undefined {
   if (text === '' || text.length > MAX_ADDRESS) return undefined;
@@ -78,7 +77,7 @@ export function readFragment(fragment: string, base: string): FragmentState {
   return state;
 }
 
-/** The fragment (without '#') that `readFragment` reads back; what is as usual is left out. */
+/** The fragment (without '#') that `readFragment` reads back. Defaults are left out. */
 export function writeFragment(state: PageState): string {
   const params = new URLSearchParams();
   if (state.prompt !== DEFAULT_PROMPT) params.set('prompt', state.prompt.slice(0, MAX_PROMPT));

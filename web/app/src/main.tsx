@@ -6,7 +6,7 @@ import '@fontsource-variable/literata/wght.css';
 import './styles/base.css';
 import './styles/page.css';
 
-// Before anything is drawn, and before the styles are there: the workers take longest to start.
+// First of all, before the styles have arrived: the workers take longest to start.
 start();
 
 function happened(target: EventTarget, ...events: string[]): Promise<void> {
@@ -15,9 +15,9 @@ function happened(target: EventTarget, ...events: string[]): Promise<void> {
   });
 }
 
-/** Nothing can be seen without the styles; until they are there the processor is the workers'. */
+/** Draws the page when its styles have arrived; until then the workers have the processor. */
 async function draw(): Promise<void> {
-  // A task of its own: what has begun above gets its turn.
+  // Lets what start() began go on first.
   await new Promise((resolve) => setTimeout(resolve));
   if (document.readyState === 'loading') await happened(document, 'DOMContentLoaded');
   const styles = document.querySelectorAll<HTMLLinkElement>('link[rel="stylesheet"]');

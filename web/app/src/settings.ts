@@ -1,4 +1,4 @@
-// What can be set, in which range, and how a value from outside is checked.
+// The settings, their ranges, and the checks of values from outside.
 import { GENERATE_RULES, LOAD_RULES } from '@sluice/engine';
 
 export interface Settings {
@@ -9,7 +9,7 @@ export interface Settings {
   length: number;
   /** null: a new one for every text. */
   seed: number | null;
-  /** null: as many as the machine has. A model has to be loaded again for it. */
+  /** null: as many as the machine has. A change counts when a model is next loaded. */
   threads: number | null;
 }
 
@@ -25,7 +25,7 @@ export interface Range {
   optional: boolean;
 }
 
-/** Of what the library takes, what is of use here. */
+/** The library's ranges, some of them narrowed to what is useful here. */
 export const RANGES: Readonly<Record<SettingName, Range>> = {
   temperature: { min: 0, max: 2, step: 0.01, integer: false, optional: false },
   topK: { min: 0, max: 1000, step: 1, integer: true, optional: false },
@@ -58,7 +58,7 @@ export const DEFAULTS: Readonly<Settings> = {
 
 export const SETTING_NAMES = Object.keys(DEFAULTS) as SettingName[];
 
-/** The allowed number next to the one that `text` writes; undefined where it writes none. */
+/** The allowed number nearest to the one in `text`; undefined if `text` is not a number. */
 export function nearestSetting(name: SettingName, text: string): number | undefined {
   const { min, max, integer } = RANGES[name];
   const value = Number(text);
@@ -66,10 +66,10 @@ export function nearestSetting(name: SettingName, text: string): number | undefi
   return Math.min(max, Math.max(min, integer ? Math.round(value) : value));
 }
 
-/** The number that `text` writes, or undefined where it is none that `name` allows. */
+/** The number in `text`; undefined if it is not a number that `name` allows. */
 export function parseSetting(name: SettingName, text: string): number | undefined {
   const range = RANGES[name];
-  // Number() alone would take '', ' 1 ', '0x10' and 'Infinity'.
+  // Number() alone would accept '', ' 1 ', '0x10' and 'Infinity'.
   if (!/^\d{1,16}(\.\d{1,8})?$/.test(text)) return undefined;
   const value = Number(text);
   if (value < range.min || value > range.max) return undefined;

@@ -1,5 +1,5 @@
-// What the page knows and does: signals that the components show, and the few actions that change
-// them. The only place that talks to the library.
+// The page's state, as signals that the components show, and the actions that change it. Only this
+// file uses engines.
 import { batch, computed, effect, signal } from '@preact/signals';
 import {
   Engine,
@@ -20,7 +20,7 @@ export type Source =
 
 interface Wanted {
   source: Source;
-  /** The threads that were asked for when it was loaded. */
+  /** The setting when it was loaded. */
   threads: number | null;
 }
 
@@ -28,32 +28,32 @@ export interface Model extends Wanted {
   info: ModelInfo;
 }
 
-/** Where a load was asked for, and so where it shows. */
+/** Where a load was started, and so where its progress is shown. */
 export type Place = 'composer' | 'panel' | 'threads';
 
 export interface Loading {
   source: Source;
   place: Place;
   progress: LoadProgress | null;
-  /** The header is understood: a prompt is taken. */
+  /** The header is understood: a text can be started. */
   understood: boolean;
-  /** The model before, on its way back after a load that came to nothing. */
+  /** The previous model is being loaded again, after a load that failed or was cancelled. */
   back: boolean;
 }
 
-/** A model that a link names. Its server is asked for nothing until the reader says so. */
+/** A model that a link names. Nothing is fetched from its server before the reader agrees. */
 export interface Offer {
   url: string;
-  /** Whether the reader has let the page ask. */
+  /** Whether the reader agreed that its header is fetched. */
   asked: boolean;
   info: ModelInfo | null;
   failure: Failure | null;
 }
 
 export interface Problem extends Failure {
-  /** What the button in the message does, where there is one. */
+  /** What the message's button "Try again" loads; null: there is no button. */
   retry: Source | null;
-  /** What else went wrong on the way back. */
+  /** Why the previous model could not be loaded again either, or ''. */
   also: string;
 }
 
@@ -63,7 +63,7 @@ const BUNDLED_URL = new URL('models/stories-q8_0.gguf', document.baseURI).href;
 export const BUNDLED: Source = { kind: 'bundled' };
 
 export const isolated = window.crossOriginIsolated;
-/** Whether there is memory that threads can share: some browsers have none on isolated pages either. */
+/** Whether threads can share memory. In some browsers they can't, even on isolated pages. */
 export const sharing = isolated && typeof SharedArrayBuffer === 'function';
 export const cores = Math.min(64, Math.max(1, navigator.hardwareConcurrency || 1));
 
@@ -75,40 +75,40 @@ export const offer = signal<Offer | null>(null);
 export const run = signal<Run>('idle');
 export const stats = signal<EngineStats | null>(null);
 export const problem = signal<Problem | null>(null);
-/** What of the address could not be used. */
+/** The parts of the address that could not be used. */
 export const ignored = signal<string[]>([]);
 
 export interface Written {
   prompt: string;
   text: string;
   tokens: number;
-  /** How it ended; null while it is being written, and where it broke off. */
+  /** How it ended; null while it is being written, or if it failed. */
   finish: Finish | null;
-  /** The seed and the model it came from, once it has ended: another model may be loaded since. */
+  /** Its seed and model, set when it has ended. (Another model may be loaded later.) */
   seed: number | null;
   by: Model | null;
 }
 
 /** The text that is shown: the prompt it continues, what came so far, and how it ended. */
 export const written = signal<Written | null>(null);
-/** Said to screen readers, politely. */
+/** Read out by screen readers. */
 export const announcement = signal('');
 
 export const busy = computed(() => run.value !== 'idle');
-/** Whether Write can come to anything: there is a model, or one is on its way. */
+/** Whether Write can work: a model is loaded or is being loaded. */
 export const writable = computed(() => model.value !== null || loading.value !== null);
 
-/** What writes: the model that is shown. */
+/** The engine of the model that is shown. */
 let engine: Engine | null = null;
 /**
- * What a load that comes to nothing goes back to: the last model that was whole, or the first one that was asked for.
- * No engine: it had to be let go, or never came.
+ * What to return to if a load fails or is cancelled: the last model that was loaded completely, or else the first one
+ * that was wanted. Without an engine it was closed, or has never been loaded.
  */
 let before: { wanted: Wanted; model: Model | null; engine: Engine | null } | null = null;
 let loadAbort: AbortController | null = null;
 let runAbort: AbortController | null = null;
 let offerAbort: AbortController | null = null;
-/** Settles when the load under way has ended, well or not. */
+/** Settles when the current load has ended, successful or not. */
 let loadEnd: Promise<void> = Promise.resolve();
 let runEnd: Promise<void> = Promise.resolve();
 
@@ -146,7 +146,7 @@ function libraryError(data: { code: SluiceError['code']; message: string }): Slu
   return new SluiceError(data.code, data.message);
 }
 
-/** Loads a model in place of the one there is. One that can't be used, or is cancelled, leaves the old one in place. */
+/** Loads a model in place of the present one. If that fails or is cancelled, returns to the present one. */
 export function open(source: Source, place: Place = 'composer'): Promise<void> {
   loadAbort?.abort();
   const abort = new AbortController();
@@ -160,7 +160,7 @@ async function load(source: Source, place: Place, abort: AbortController): Promi
   try {
     await replace(source, place, abort.signal);
   } catch (error) {
-    // Superseded: what comes next goes back, if it has to.
+    // Another load has taken over, and returns to the previous model if it must.
     if (loadAbort !== abort) return;
     if (abort.signal.aborted) announcement.value = 'Loading was cancelled';
     else fail(error, source);
@@ -175,7 +175,7 @@ async function load(source: Source, place: Place, abort: AbortController): Promi
 }
 
 async function replace(source: Source, place: Place, signal: AbortSignal): Promise<void> {
-  // Cancelled while the load before it ended
+  // Cancelled while the load before it was ending
   signal.throwIfAborted();
   const { threads } = settings.value;
   batch(() => {
@@ -194,12 +194,12 @@ async function replace(source: Source, place: Place, signal: AbortSignal): Promi
   await bring({ source, threads }, signal);
 }
 
-/** In GiB, rounded; not every browser tells. */
+/** In GiB, rounded; undefined in some browsers. */
 function deviceMemory(): number | undefined {
   return (navigator as Navigator & { deviceMemory?: number }).deviceMemory;
 }
 
-/** Loads a model until it is whole. Where that fails, what was kept is shown again. */
+/** Loads a model completely. If that fails, shows the previous one again, if its engine is still there. */
 async function bring(wanted: Wanted, signal: AbortSignal): Promise<void> {
   let loaded: Engine | null = null;
   try {
@@ -229,7 +229,7 @@ async function bring(wanted: Wanted, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Sets what writes, and what is shown of it. */
+/** Sets the engine, and what is shown of it. */
 function show(by: Engine | null, shown: Model | null): void {
   batch(() => {
     engine = by;
@@ -238,7 +238,7 @@ function show(by: Engine | null, shown: Model | null): void {
   });
 }
 
-/** Gives back the memory of the model there is; `before` remembers which it was. */
+/** Closes the present engine to free its memory. `before` still says which model it was. */
 async function letGo(): Promise<void> {
   const old = engine;
   if (before !== null) before = { ...before, engine: null };
@@ -246,11 +246,11 @@ async function letGo(): Promise<void> {
   await old?.close();
 }
 
-/** After a load that came to nothing: loads the model before again, where it isn't there any more. */
+/** After a load that failed or was cancelled: loads the previous model again, if it was closed. */
 async function comeBack(place: Place, signal: AbortSignal): Promise<void> {
   if (before === null || before.engine !== null) return;
   const { wanted, model: known } = before;
-  // The model that was asked for first has failed: there is none to go back to.
+  // The very first load has failed: there is no previous model.
   if (known === null && wanted.source === loading.value?.source) {
     before = null;
     return;
@@ -275,11 +275,11 @@ async function comeBack(place: Place, signal: AbortSignal): Promise<void> {
 }
 
 export function cancelLoading(): void {
-  // A model on its way back is all there will be, and a second press was meant for the first load.
+  // The previous model can't be cancelled: there is no other, and a second press was meant for the first load.
   if (loading.value?.back !== true) loadAbort?.abort();
 }
 
-/** Tells of an error; `source` is what to load again, where that may help. */
+/** Shows an error. `source`: what to load again, if that may help. */
 function fail(error: unknown, source: Source | null): void {
   const failure = explain(error, source === null ? undefined : addressOf(source));
   const lasting =
@@ -291,7 +291,7 @@ function fail(error: unknown, source: Source | null): void {
   });
 }
 
-/** Writes on from the prompt; waits for a model that is still on its way. */
+/** Writes a text from the prompt on. Waits for a model that is being loaded. */
 export function write(): void {
   if (busy.value || !writable.value) return;
   const abort = new AbortController();
@@ -315,24 +315,24 @@ export function write(): void {
   });
 }
 
-/** Ends a text that is being written; one that still waits for a model goes on waiting. */
+/** Stops a text that is being written, but not one that still waits for a model. */
 async function interrupt(): Promise<void> {
   if (run.value === 'waiting') return;
   stop();
   await runEnd;
 }
 
-/** Milliseconds between two looks at the figures of a text: more often nobody can read them. */
+/** Milliseconds between two updates of the figures: nobody can read faster ones. */
 const FIGURES_MS = 200;
 
-/** `shown`: the text to show again where nothing comes of this one. */
+/** `shown`: the text to show again if this one stays empty. */
 async function generate(signal: AbortSignal, shown: Written | null): Promise<void> {
   let by: Engine | null = null;
   try {
     do {
       run.value = 'waiting';
       by = await writer(signal);
-      // A load that came to nothing took its engine along: on with the next, or with the one before.
+      // If a load fails, its engine is gone: go on with the next one, or with the previous one.
     } while (by !== null && !(await wrote(by, signal)));
     if (by === null) written.value = shown;
     else ended(by, by.stats.finish ?? 'length');
@@ -355,7 +355,7 @@ async function generate(signal: AbortSignal, shown: Written | null): Promise<voi
   }
 }
 
-/** Writes a text with an engine; false where the load of this engine came to nothing, which tells so itself. */
+/** Writes a text with an engine. Returns false if the load of this engine failed, which the load itself reports. */
 async function wrote(by: Engine, signal: AbortSignal): Promise<boolean> {
   run.value = 'reading';
   announcement.value = 'Writing';
@@ -396,7 +396,7 @@ function ended(by: Engine, finish: Finish): void {
   batch(() => {
     const so = written.value;
     if (so !== null) {
-      // Before the first token there is no text that a seed could bring again.
+      // Without a token there is no text to repeat with this seed.
       const seed = so.tokens > 0 ? by.stats.seed : null;
       written.value = { ...so, finish, seed, by: model.value };
       announcement.value = `${finish === 'aborted' ? 'Stopped' : 'Done'}: ${tokens(so.tokens)}`;
@@ -405,7 +405,7 @@ function ended(by: Engine, finish: Finish): void {
   });
 }
 
-/** The engine to write with: that of the load under way as soon as it takes a prompt; null where there is none. */
+/** The engine to write with, once no load keeps it from starting a text; null if there is none. */
 function writer(signal: AbortSignal): Promise<Engine | null> {
   return new Promise((resolve, reject) => {
     const settle = (): void => {
@@ -433,7 +433,7 @@ export function stop(): void {
   runAbort.abort();
 }
 
-/** Takes a model address that someone typed, which has to be a full one; false where it is none. */
+/** Loads a model from an address that the reader typed. Returns false if it is not a full address. */
 export function openAddress(text: string): boolean {
   const url = parseModelAddress(text.trim());
   if (url === undefined) return false;
@@ -447,7 +447,7 @@ export function openFile(file: File, place: Place): void {
   void open({ kind: 'file', file }, place);
 }
 
-/** A link named this model. From this page's own server it is loaded; from elsewhere, asked about first. */
+/** Loads a model that a link names, if it is on this page's own server. Otherwise asks the reader first. */
 function openLinked(url: string): void {
   closeOffer();
   if (new URL(url).origin === location.origin) {
@@ -457,7 +457,7 @@ function openLinked(url: string): void {
   offer.value = { url, asked: false, info: null, failure: null };
 }
 
-/** The reader agrees that the page asks the server; only the file's header is fetched. */
+/** Fetches the header of the offered model: the reader has agreed. */
 export async function lookAtOffer(): Promise<void> {
   const accepted = offer.value;
   if (accepted === null || accepted.asked) return;
@@ -482,7 +482,7 @@ export function acceptOffer(): void {
   void open({ kind: 'address', url: accepted.url });
 }
 
-/** Takes the question away; what the server was asked for is not waited for any more. */
+/** Removes the offer, and aborts the fetch of its header. */
 export function closeOffer(): void {
   offerAbort?.abort();
   offerAbort = null;
@@ -499,7 +499,7 @@ function applyFragment(): string | null {
   return state.model;
 }
 
-/** The model that the address should name: what is loaded, on its way or asked about. */
+/** The model that the page's address should name: the one offered, being loaded or loaded. */
 function linkedModel(): string | null {
   if (offer.value !== null) return offer.value.url;
   const source = loading.value?.source ?? model.value?.source;
@@ -524,7 +524,7 @@ function keepFragment(): void {
           fragment === '' ? location.pathname + location.search : `#${fragment}`,
         );
       } catch {
-        // Some browsers refuse when it happens too often; the next change tries again.
+        // Some browsers refuse if this happens too often. The next change tries again.
       }
     }, 250);
   });

@@ -4,7 +4,7 @@ import { digits, tokens } from '../format';
 import { following, toTheEnd } from '../follow';
 import { busy, run, stats, stop, written } from '../state';
 
-/** While a text is written and its button or its end is out of view: how it goes, Stop, and the way to the end. */
+/** The progress of a text, Stop, and "To the end", shown while Write's place or the end of the text is out of view. */
 export function Bar() {
   const composerSeen = useSignal(true);
   useEffect(() => {
@@ -26,7 +26,7 @@ function ShownBar() {
   const bar = useRef<HTMLElement>(null);
   useLayoutEffect(
     () => () => {
-      // The bar goes away with its buttons: on to the text.
+      // The bar's buttons go away: move the focus to the text.
       if (bar.current?.contains(document.activeElement) === true) {
         document.getElementById('text-heading')?.focus({ preventScroll: true });
       }

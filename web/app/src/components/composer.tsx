@@ -32,7 +32,7 @@ export function Composer() {
           stop();
           return;
         }
-        // A keyboard on the screen would lie over the text.
+        // A keyboard on the screen would cover the text.
         if (touch.matches) document.getElementById('prompt')?.blur();
         write();
       }}
@@ -65,7 +65,7 @@ export function Composer() {
   );
 }
 
-/** One line beside the button that says how things stand. */
+/** The present state, in one line beside the button. */
 function Status() {
   switch (run.value) {
     case 'waiting':
@@ -119,7 +119,7 @@ function Ending({ finish, tokens, seed, by }: Written & { finish: Finish }) {
           class="link"
           onClick={() => {
             settings.value = { ...settings.value, seed };
-            // This button goes away: on to where the seed is now.
+            // This button goes away: move the focus to where the seed is now.
             document.querySelector<HTMLElement>('.settings summary')?.focus();
           }}
         >

@@ -6,7 +6,7 @@ function hasFiles(event: DragEvent): boolean {
   return event.dataTransfer?.types.includes('Files') ?? false;
 }
 
-/** The whole page takes a dropped file; while one is held over it, it says so. */
+/** Accepts a file dropped anywhere on the page, and says so while one is dragged over it. */
 export function DropTarget() {
   const over = useSignal(false);
   useEffect(() => {
@@ -18,7 +18,7 @@ export function DropTarget() {
       over.value = true;
     };
     const onLeave = (event: DragEvent): void => {
-      // relatedTarget is null only where the pointer leaves the window.
+      // relatedTarget is null only if the pointer leaves the window.
       if (event.relatedTarget === null) over.value = false;
     };
     const onDrop = (event: DragEvent): void => {

@@ -5,7 +5,7 @@ import { busy, isolated, sharing, stats, written } from '../state';
 
 export function Figures() {
   const s = stats.value;
-  // Until the first token of a text the figures are those of the text before.
+  // Until the first token of a text the stats are those of the text before.
   const ran = s !== null && s.tokens > 0 && (!busy.value || (written.value?.tokens ?? 0) > 0);
   return (
     <section class="figures" aria-label="Figures">

@@ -1,7 +1,7 @@
 import { bytes, milliseconds, seconds } from '../format';
 import { cancelLoading, loading, sourceName, type Place } from '../state';
 
-/** The load under way, where it was asked for; nothing elsewhere. */
+/** The progress of the current load, shown only where the load was started. */
 export function LoadProgress({ place }: { place: Place }) {
   const current = loading.value;
   if (current === null || current.place !== place) return null;
@@ -40,7 +40,7 @@ export function LoadProgress({ place }: { place: Place }) {
           class="quiet"
           onClick={() => {
             cancelLoading();
-            // This button goes away.
+            // This button goes away: move the focus.
             document.querySelector<HTMLElement>('.primary')?.focus({ preventScroll: true });
           }}
         >

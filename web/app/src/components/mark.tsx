@@ -1,4 +1,4 @@
-/** The sign: a gate, lifted, and the water that passes beneath it. */
+/** The logo: a lifted gate, and water that flows under it. */
 export function Mark() {
   return (
     <svg class="mark" viewBox="0 0 32 32" width="32" height="32" aria-hidden="true">

@@ -23,7 +23,7 @@ export function ModelPanel() {
   const name =
     current !== null ? modelName(current) : coming !== undefined ? sourceName(coming) : null;
   const facts = current === null ? null : factsOf(current.info, current.source);
-  // Why there is one thread only stands with the figures.
+  // The figures say why there is only one thread.
   const notes = stats.value?.notes.filter((note) => !note.startsWith('One thread')) ?? [];
   return (
     <aside class="model" aria-labelledby="model-heading">
@@ -76,7 +76,7 @@ const FACTS = [
   'From',
 ] as const;
 
-/** What the header says; null for what it doesn't name. */
+/** The facts in a file's header; null for those that it does not name. */
 function factsOf(info: ModelInfo, source: Source): Record<(typeof FACTS)[number], string | null> {
   const types = Object.entries(info.types)
     .sort(([, a], [, b]) => b.bytes - a.bytes)
@@ -106,7 +106,7 @@ function origin(source: Source): string {
   }
 }
 
-/** By file picker, by address, or by dropping a file on the page. */
+/** Loads another model: by file picker, by address, or by dropping a file on the page. */
 function Choose() {
   const wrong = useSignal(false);
   return (
@@ -136,7 +136,7 @@ function Choose() {
           event.preventDefault();
           const input = new FormData(event.currentTarget).get('address');
           wrong.value = typeof input !== 'string' || !openAddress(input);
-          if (wrong.value) problem.value = null; // an earlier one's
+          if (wrong.value) problem.value = null; // of an earlier address
         }}
       >
         <label for="address">Address</label>

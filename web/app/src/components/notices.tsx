@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { bytes, parameters } from '../format';
 import { acceptOffer, closeOffer, ignored, lookAtOffer, offer, open, problem } from '../state';
 
-/** What wants the reader's attention, above everything else. */
+/** The messages to the reader. */
 export function Notices() {
   return (
     <>
@@ -57,7 +57,7 @@ function OfferNotice() {
   );
 }
 
-/** Lies at the window's lower edge: what failed may have been started anywhere, and nothing moves for it. */
+/** An error, at the window's lower edge: there it is seen wherever the reader is, and nothing moves. */
 function ProblemNotice() {
   const current = problem.value;
   if (current === null) return <div role="alert" />;

@@ -14,7 +14,7 @@ function set(name: SettingName, text: string): void {
   if (value !== undefined) settings.value = { ...settings.value, [name]: value };
 }
 
-/** The settings that aren't as usual, in short, for the closed panel. */
+/** The main settings, for the closed panel. */
 function summary(): string {
   const { temperature, length, seed } = settings.value;
   const parts = [`temperature ${temperature}`, `up to ${tokens(length)}`];
@@ -104,7 +104,7 @@ function NumberField({
 }: FieldProps & { placeholder?: string }) {
   const { min, max, step, optional } = RANGES[name];
   const value = settings.value[name];
-  /** What was typed, as long as it can't be used as it is. */
+  /** The typed text while it is not a valid value, else null. */
   const wrong = useSignal<string | null>(null);
   const hint = `set-${name}-hint`;
   return (
@@ -129,7 +129,7 @@ function NumberField({
           if (!validity.badInput) set(name, text);
         }}
         onBlur={(event) => {
-          // What can't be used gives way to what is in force: the nearest that can.
+          // Replaces an invalid text by the setting in force, which is the nearest valid number.
           wrong.value = null;
           event.currentTarget.value = String(settings.value[name] ?? '');
         }}
@@ -172,8 +172,8 @@ function ThreadsField() {
       </select>
       <p class="hint" id="set-threads-hint">
         {sharing
-          ? 'Taken up when a model is loaded; writing uses fewer where that is faster'
-          : 'This page may use one thread only'}
+          ? 'Takes effect when a model is loaded; writing uses fewer if that is faster'
+          : 'This page can use only one thread'}
       </p>
       {sharing && stale && (
         <button type="button" class="quiet" onClick={() => void open(current.source, 'threads')}>

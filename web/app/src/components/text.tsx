@@ -6,8 +6,8 @@ import { run, written } from '../state';
 const still = window.matchMedia('(prefers-reduced-motion: reduce)');
 
 /**
- * The reading area. New words come in the accent's colour and dry to ink; to keep that cheap for long
- * texts, a word that has dried becomes part of one text node.
+ * The text. New words appear in the accent colour and fade to the colour of text. Then they join one
+ * text node ("dry"), which keeps long texts cheap.
  */
 export function Text() {
   const flow = useRef<HTMLSpanElement>(null);
@@ -19,12 +19,12 @@ export function Text() {
   const running = useComputed(() => run.value === 'reading' || run.value === 'writing');
   const done = useComputed(() => run.value === 'idle' && (written.value?.text ?? '') !== '');
 
-  // A new text is followed from its first word on.
+  // Follows a new text from its first word.
   useSignalEffect(() => {
     if (run.value === 'waiting') requestAnimationFrame(toTheEnd);
   });
 
-  // The first word is drawn as it comes, the others once a frame.
+  // Draws the first word at once, the others once a frame.
   useEffect(() => {
     let frame = 0;
     const draw = (): void => {
