@@ -1,5 +1,5 @@
-// This checkout beside another one that is built, natively and in Chromium, in turn: prompt, decode and loading. What
-// is told is the median of the ratios of pairs, so that a machine that gets slower or faster counts for both.
+// Compares this checkout with another one that is built, natively and in Chromium: prompt, decode and loading. They run
+// in turn, and the result is the median of the pairs' ratios, so that a machine that gets slower or faster affects both.
 import fs from 'node:fs';
 import path from 'node:path';
 import { Failure, ROOT } from '../../scripts/lib.mjs';
@@ -8,7 +8,7 @@ import { measure_native } from './programs.mjs';
 
 const FIGURES = ['prompt', 'decode', 'loading'];
 
-/** Runs in a page: leaves there what measures loading and, with a model that stays loaded, the rates. */
+/** Runs in a page. Sets globalThis.bench, which measures loading and the rates of a model that stays loaded. */
 async function prepare_page({ address, p, n, threads }) {
   const { Engine } = await import('/engine/index.js');
   const url = new URL(address, location.href);
@@ -18,7 +18,7 @@ async function prepare_page({ address, p, n, threads }) {
     await engine.ready;
     return engine;
   };
-  /** The middle one of as many as half a second takes: a small model's prompt is over in 5 ms. */
+  /** The median of the measurements of half a second: a small model's prompt takes only 5 ms. */
   const often = async (measure) => {
     const found = [];
     const until = performance.now() + 500;
@@ -35,7 +35,7 @@ async function prepare_page({ address, p, n, threads }) {
     for await (const token of engine.generate(prompt, how)) void token;
     return engine.stats;
   };
-  // All are rates: loads a second, tokens a second. As on a visit, no other model is loaded while loading is measured.
+  // All figures are rates: loads per second, tokens per second. Loading is measured before any model stays loaded.
   globalThis.bench = {
     loading: async () => ({
       loading: await often(async () => {
@@ -49,7 +49,7 @@ async function prepare_page({ address, p, n, threads }) {
       prompt: await often(async () => (await write(p, 0)).promptTokensPerSecond),
       decode: await often(async () => (await write(1, n)).tokensPerSecond),
     }),
-    // Writes until the browser has compiled what is hot.
+    // Loads the model that stays, and writes until the browser has compiled the hot code.
     open: async () => {
       engine = await load();
       const until = performance.now() + 2000;
@@ -60,7 +60,7 @@ async function prepare_page({ address, p, n, threads }) {
   };
 }
 
-/** A page of the checkout's library for each side: body(call), where call(side, name) calls what prepare_page left. */
+/** Opens a page with the library of each side, and calls body(call): call(side, name) calls a function of the bench there. */
 async function in_pages(browser, checkouts, model, how, body) {
   const [own, other] = Object.entries(checkouts);
   const pages = {};
@@ -81,7 +81,7 @@ async function in_pages(browser, checkouts, model, how, body) {
   return open(own, () => open(other, () => body(call)));
 }
 
-/** The samples of each side, `rounds` pairs: measure(side) gives some figures. Each is first in every other pair. */
+/** The samples of each side: the results of measure(side) in `rounds` pairs. Each side is first in every other pair. */
 async function in_turn(rounds, measure) {
   const samples = { this: [], against: [] };
   for (let round = 0; round < rounds; ++round) {
@@ -91,7 +91,7 @@ async function in_turn(rounds, measure) {
   return samples;
 }
 
-/** {figure: {ratio: this to against, the median over pairs; ratios: of each pair}} for the figures in the samples. */
+/** For each figure in the samples {ratio, ratios}: this side's divided by the other's, the median and each pair's. */
 export function ratios_of(samples) {
   const ratios = {};
   for (const figure of FIGURES) {
@@ -124,7 +124,7 @@ async function native_pairs(checkouts, model, { rounds, p, n, threads }) {
   return { kernels, ...ratios_of(samples) };
 }
 
-/** What another checkout lacks for a comparison; Failure. */
+/** Throws a Failure if another checkout is not built for the comparison. */
 export function check_checkout(dir, sides) {
   const wanted = { native: 'build/release/sluice', chromium: 'web/engine/dist/index.js' };
   for (const side of sides) {
@@ -134,8 +134,8 @@ export function check_checkout(dir, sides) {
 }
 
 /**
- * A model's rows {side: 'native' | 'chromium', threads, kernels, prompt, decode, loading}; of the last three each has
- * {ratio, ratios}: above 1 this checkout is faster.
+ * A model's rows {side: 'native' | 'chromium', threads, kernels, prompt, decode, loading}. Each of the last three is
+ * {ratio, ratios}; above 1, this checkout is faster.
  */
 export async function measure_against(model, { browser, against, sides, threads, ...how }) {
   const checkouts = { this: ROOT, against };

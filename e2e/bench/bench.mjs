@@ -1,22 +1,22 @@
-// The bench: Sluice and its peers on the same files, side by side and in turn.
+// Compares the speed of Sluice and its peers on the same files, in turn.
 //   npm run bench -- [MODEL...] [options]
 //     MODEL             GGUF files; without one the bundled model and random weights in the shapes of real models
 //     --models a,b      of those: bundled, smollm2-135m, qwen3-0.6b, llama-3.2-1b
 //     --types a,b       of those shapes: Q4_0 and Q8_0 unless others are named (F16, Q4_K_M, Q6_K, ...)
 //     --sides a,b       of native, llama.cpp, chromium, wllama
-//     -p N -n N         tokens of the prompt (256) and decoded from an empty context (32; 200 with models below 50 MB)
+//     -p N -n N         tokens of the prompt (256), and to decode from an empty context (32; 200 with models below 50 MB)
 //     -r N              rounds (5); every figure is the median over them
 //     -t 1,2            numbers of threads
-//     --depth N         decodes behind N tokens of context, too
-//     --page            instead: decoding in Chromium in a tab that is seen, hidden, or busy
-//     --against DIR     instead: beside another checkout that is built, in pairs; native and Chromium
-//     --first-token     instead: from opening the built page to the first token of its own model, cold and warm;
-//                       with --against, the other checkout's page in turn
+//     --depth N         also decodes after N tokens of context
+//     --page            instead: decodes in Chromium in a tab that is visible, hidden or busy
+//     --against DIR     instead: compares with another checkout that is built, in pairs; native and Chromium
+//     --first-token     instead: the time from opening the built page to the first token of its own model, cold and warm;
+//                       with --against, in turn with the other checkout's page
 //     --network a,b     with --first-token: of localhost, fast-4g, slow-4g
-//     --cpu N           with --first-token: the page's own thread is slowed N times
-//     --quick           one short round of the bundled model: does it run? (too short to compare by)
-//     --json FILE       everything, each sample with it
-//     --markdown FILE   tables
+//     --cpu N           with --first-token: slows the page's own thread N times
+//     --quick           one short round of the bundled model, to see that it runs; too short for a comparison
+//     --json FILE       writes all figures and samples
+//     --markdown FILE   writes tables
 import fs from 'node:fs';
 import path from 'node:path';
 import { Failure, interrupted, main } from '../../scripts/lib.mjs';
@@ -54,7 +54,7 @@ const LISTS = {
 };
 const FILES = { '--json': 'json', '--markdown': 'markdown', '--against': 'against' };
 
-/** The head of this file. */
+/** The comment at the head of this file. */
 function usage() {
   const lines = fs.readFileSync(new URL(import.meta.url), 'utf8').split('\n');
   const head = lines.slice(
@@ -117,7 +117,7 @@ function options_of(args) {
   return options;
 }
 
-/** The sides that are wanted and there, in their order; says which are not there. */
+/** The wanted sides that can be measured here, in their order. Prints why the others can't. */
 function sides_of(wanted) {
   const lacks = {
     native: '',
@@ -131,11 +131,11 @@ function sides_of(wanted) {
   return Object.keys(SIDES).filter((side) => wanted.includes(side) && lacks[side] === '');
 }
 
-/** Measures a model's sides in turn: a round is each side once with each number of threads. */
+/** Measures a model's sides in turn: in a round each side runs once with each number of threads. */
 async function compare(model, sides, { program, browser, options }) {
   const { p, r, depth } = options;
   const n = options.n ?? usual_tokens(model);
-  // It takes texts alone, no tokens.
+  // wllama takes only texts, no tokens.
   const text = (tokens, salt) => text_of_tokens(program, model, tokens, salt);
   const texts = sides.includes('wllama')
     ? { warm: text(Math.min(p, 32), 1), prompt: text(p, 2) }
@@ -174,7 +174,7 @@ async function compare(model, sides, { program, browser, options }) {
   };
 }
 
-/** A model's rates in a tab that is seen, hidden or busy. */
+/** A model's rates in a tab that is visible, hidden or busy. */
 async function compare_pages(model, { browser, options }) {
   const n = options.n ?? usual_tokens(model);
   const page = [];
@@ -191,7 +191,7 @@ async function compare_pages(model, { browser, options }) {
   return { model: path.basename(model), tokens: n, rounds: options.r, page };
 }
 
-/** From opening the page to its first token, over each of the networks. */
+/** Measures the time from opening the page to its first token, over each of the networks. */
 async function compare_first_tokens({ against, r, cpu, networks, json }) {
   if (chromium_lacks() !== '') throw new Failure(`Chromium is not there: ${chromium_lacks()}`);
   await build_web();
@@ -204,7 +204,7 @@ async function compare_first_tokens({ against, r, cpu, networks, json }) {
   if (json !== null) fs.writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`);
 }
 
-/** Each model beside another checkout. */
+/** Compares this checkout with another one on each model. */
 async function compare_checkouts(models, sides, { browser, options }) {
   const { against, threads, p, r, json } = options;
   check_checkout(against, sides);
@@ -218,7 +218,7 @@ async function compare_checkouts(models, sides, { browser, options }) {
   }
 }
 
-/** Versions of the peers, as their measurements told them. */
+/** The versions of the peers, from their measurements. */
 function versions_of(models, browser) {
   const versions = browser === null ? {} : { Chromium: browser.version };
   for (const { side, version } of models.flatMap(({ rows }) => rows ?? [])) {
@@ -251,12 +251,12 @@ main(async () => {
       console.log(options.page ? page_text(result) : text_of(result));
       report.models.push(result);
       report.versions = versions_of(report.models, browser);
-      // After every model: a long run that is cut short leaves what it has.
+      // Written after every model, so that a long run that is interrupted leaves its results.
       if (options.json !== null)
         fs.writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
       if (options.markdown !== null) fs.writeFileSync(options.markdown, markdown_of(report));
     }
-    if (args.includes('--quick')) console.log('One short round: too little to compare by.');
+    if (args.includes('--quick')) console.log('One short round: too short for a comparison.');
   } finally {
     await browser?.close();
   }

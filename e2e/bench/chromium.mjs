@@ -15,11 +15,12 @@ const FLAGS = [
   '--no-first-run',
 ];
 
-/** Why there is nothing to measure in; '' where there is. */
+/** How to install Chromium; '' if it is installed. */
 export function chromium_lacks() {
   return find_chromium() === null ? 'node scripts/setup.mjs browser installs it' : '';
 }
 
+/** How to install wllama; '' if it is installed. */
 export function wllama_lacks() {
   return fs.existsSync(path.join(WLLAMA, 'esm/wasm/wllama.wasm')) ? '' : 'npm ci installs it';
 }
@@ -28,7 +29,7 @@ function find_chromium() {
   return which('chromium') ?? which('chromium-browser') ?? which('google-chrome');
 }
 
-/** Chromium with a profile in a directory of its own, caches and all: Playwright's BrowserContext, which ends it. */
+/** Starts Chromium with its profile and caches in `dir`. Returns Playwright's BrowserContext; closing that ends it. */
 export async function launch_profile(dir) {
   const executablePath = find_chromium();
   if (executablePath === null) throw new Failure(`Chromium is not there: ${chromium_lacks()}`);
@@ -40,7 +41,7 @@ export async function launch_profile(dir) {
   });
 }
 
-/** A browser with a server of models; `run` gives each function a page of its own. */
+/** A browser, and servers of a library and a model for its pages. */
 export class Browser {
   static async launch() {
     const executablePath = find_chromium();
@@ -59,7 +60,7 @@ export class Browser {
     return this.handle.version();
   }
 
-  /** Calls body({url, address}) while a checkout's library and the model are served: `url` of an empty page. */
+  /** Calls body({url, address}) while a checkout's library and the model are served. `url`: of an empty page. */
   async serving(model, checkout, body) {
     const server = await serve({
       dir: path.join(ROOT, 'e2e/harness'),
@@ -77,13 +78,13 @@ export class Browser {
     }
   }
 
-  /** `bypassCSP`: wllama starts its workers from blobs, which the served policy forbids. */
+  /** Runs `body` in a new page. `bypassCSP`: wllama starts its workers from blobs, which the served policy forbids. */
   async run(model, body, argument, { bypassCSP = false } = {}) {
     return this.serving(model, ROOT, async ({ url, address }) => {
       const context = await this.handle.newContext({ bypassCSP });
       try {
         const page = await context.newPage();
-        // Quiet for half a second: what the browser does at its start is over.
+        // Once the network is quiet for half a second, the browser has finished its own start.
         await page.goto(url, { waitUntil: 'networkidle' });
         return await page.evaluate(body, { ...argument, address });
       } finally {
@@ -98,8 +99,8 @@ export class Browser {
 }
 
 /**
- * Runs in the page. Before the clock runs it writes for half a second, until the browser has compiled what is hot; each
- * prompt begins in its own way, so that none is in the cache.
+ * Runs in the page. Writes for half a second before it measures, until the browser has compiled the hot code. Every
+ * prompt begins differently, so that none is in the cache.
  */
 async function sluice_in_page({ address, p, n, depth, threads }) {
   const { Engine } = await import('/engine/index.js');
@@ -131,7 +132,7 @@ export function measure_sluice(browser, model, { p, n, depth, threads }) {
   return browser.run(model, sluice_in_page, { p, n, depth, threads });
 }
 
-/** The same with wllama, by llama.cpp's own clock (`timings`): what its interface costs isn't held against it. */
+/** The same with wllama. The times are llama.cpp's own (`timings`), without the cost of wllama's interface. */
 async function wllama_in_page({ address, texts, p, n, threads }) {
   const { Wllama } = await import('/wllama/index.js');
   const silent = () => {};
@@ -171,7 +172,7 @@ async function wllama_in_page({ address, texts, p, n, threads }) {
   while (performance.now() < until);
   const timings = await write(texts.prompt, 0);
   figures.prompt_tps = (timings.prompt_n / timings.prompt_ms) * 1e3;
-  // The clock of decoding starts behind the first token; it takes no prompt of one token, so a short one.
+  // The decode time starts after the first token. wllama takes no prompt of one token, so this is a short one.
   figures.decode_tps = (n / (await write(texts.warm, n)).predicted_ms) * 1e3;
   const facts = {
     kernels: wllama.isMultithread() ? 'multi-thread' : 'single-thread',
@@ -183,7 +184,7 @@ async function wllama_in_page({ address, texts, p, n, threads }) {
   return { figures, facts };
 }
 
-/** `texts` are two prompts that begin differently: of 32 tokens at most, and of the prompt's number. */
+/** `texts`: two prompts that begin differently, `warm` of at most 32 tokens and `prompt` of p. */
 export async function measure_wllama(browser, model, { p, n, threads, texts }) {
   const argument = { p, n, threads, texts };
   const result = await browser.run(model, wllama_in_page, argument, { bypassCSP: true });
@@ -205,7 +206,7 @@ async function load_in_tab({ address, threads, contextSize }) {
   return engine.stats.threads;
 }
 
-/** Decodes n tokens; after the first one the page's own thread is in a loop for busy_ms. Gives tokens a second. */
+/** Decodes n tokens. After the first one the page's own thread is busy for busy_ms. Returns tokens per second. */
 async function decode_in_tab({ n, busy_ms }) {
   const { engine } = globalThis;
   const run = engine.generate([3, 4, 5], { maxTokens: n + 1, temperature: 0, ignoreEos: true });
@@ -217,8 +218,8 @@ async function decode_in_tab({ n, busy_ms }) {
 }
 
 /**
- * The rates of decoding in turn, r times each, in a tab that is seen, one that lies behind another tab, and (with one
- * thread) one whose own thread is busy all the while: {threads, visible, hidden, busy: [tokens a second]}.
+ * Decodes r times in each state of a tab, in turn: visible, hidden behind another tab and, with one thread, with its own
+ * thread busy all the time. Returns {threads, visible, hidden, busy: [tokens per second]}.
  */
 export async function measure_page(browser, model, { n, r, threads }) {
   return browser.serving(model, ROOT, async ({ url, address }) => {
@@ -235,7 +236,7 @@ export async function measure_page(browser, model, { n, r, threads }) {
         await tab.show();
         const visible = await decode(0);
         rates.visible.push(visible);
-        // Twice as long as the text should take: it ends before the page can look at it.
+        // Busy for twice as long as the text should take, so that the text ends first.
         if (used === 1) rates.busy.push(await decode((2e3 * n) / visible));
         await cover.show();
         await tab.hidden();

@@ -1,15 +1,15 @@
-// From measurements to figures: medians, shares of what the machine can do, ratios.
+// Computes figures from measurements: medians, ratios, and shares of what the machine can do.
 import fs from 'node:fs';
 import os from 'node:os';
 
-/** The sides in the order of tables, and what they are called there. */
+/** The sides in the order of the tables, with their names there. */
 export const SIDES = {
   native: 'Sluice, native',
   'llama.cpp': 'llama.cpp, native',
   chromium: 'Sluice, Chromium',
   wllama: 'wllama, Chromium',
 };
-/** Who is compared with whom. */
+/** The pairs of sides that are compared. */
 export const RATIOS = [
   ['native', 'llama.cpp'],
   ['chromium', 'llama.cpp'],
@@ -17,10 +17,10 @@ export const RATIOS = [
   ['chromium', 'native'],
 ];
 
-/** The names of figures in ratios. */
+/** The figures that have ratios, by their names in the ratios. */
 const COMPARED = { prompt: 'prompt_tps', decode: 'decode_tps', deep: 'deep_tps' };
 
-/** The middle of the numbers, or the mean of the middle two; null of none. */
+/** The middle number, or the mean of the middle two; null if there are none. */
 export function median(values) {
   if (values.length === 0) return null;
   const sorted = [...values].sort((a, b) => a - b);
@@ -42,13 +42,13 @@ function row_of(measurements) {
   return row;
 }
 
-/** Adds what a row's rates mean: bytes and multiply-adds a second, and how much of the machine they use. */
+/** Adds bytes and multiply-adds per second to a row, and their shares of what the machine can do. */
 function add_shares(row, { bytes_per_token, prompt_macs, kv_bytes, depth, read_gbps, peak_gmacs }) {
   if (bytes_per_token !== undefined) {
     row.decode_gbps = (row.decode_tps * bytes_per_token) / 1e9;
     if (read_gbps > 0) row.read_share = row.decode_gbps / read_gbps;
     if (kv_bytes !== null && row.deep_tps > 0) {
-      // Of the rate that reading the cache beside the weights allows
+      // The share of the rate that is possible when the cache is read besides the weights
       const allowed = bytes_per_token / (bytes_per_token + kv_bytes * depth);
       row.depth_share = row.deep_tps / row.decode_tps / allowed;
     }
@@ -78,8 +78,9 @@ function ratios_of(rows) {
 
 /**
  * One model's figures from its measurements, [{side, threads, figures, facts}], one for each round, number of threads
- * and side: {bytes_per_token, prompt_macs, read_gbps, memory_gbps, peak_gmacs, rows, ratios}. The native side tells of
- * the machine; what it doesn't tell is undefined. `kv_bytes`: of the cache, for each of `depth` positions; or null.
+ * and side: {bytes_per_token, prompt_macs, read_gbps, memory_gbps, peak_gmacs, rows, ratios}. All but the last two come
+ * from the native side and are undefined or empty without it. `kv_bytes`: the cache's bytes for each of `depth`
+ * positions, or null.
  */
 export function summarize(measurements, { kv_bytes = null, depth = 0 } = {}) {
   const native = measurements.filter(({ side }) => side === 'native');
@@ -117,7 +118,7 @@ export function summarize(measurements, { kv_bytes = null, depth = 0 } = {}) {
 const INSTRUCTION_SETS =
   /^(avx2|f16c|fma|avx_vnni|avx512(f|bw|vbmi|_vnni|_bf16)|amx_(int8|tile)|asimd|asimddp|i8mm|sve)$/;
 
-/** What was measured on. */
+/** The machine that this runs on. */
 export function describe_machine() {
   let cpuinfo = '';
   try {

@@ -1,5 +1,5 @@
-// How long the built page takes from navigation to the first token of its own model, beside another checkout's page.
-// Write is pressed as soon as it can be; the page waits for its model by itself.
+// Measures the time from navigation to the first token of the built page's own model, and compares it with another
+// checkout's page. Write is pressed as soon as it is enabled; the page then waits for its model.
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
@@ -9,7 +9,7 @@ import { Failure, ROOT } from '../../scripts/lib.mjs';
 import { launch_profile } from './chromium.mjs';
 import { median } from './figures.mjs';
 
-/** Networks: the round trip in milliseconds, bytes a second downwards. Slow 4G is what Lighthouse calls so. */
+/** Networks: the round trip in milliseconds, and downstream bytes per second. slow-4g is Lighthouse's "Slow 4G". */
 export const NETWORKS = {
   localhost: null,
   'fast-4g': { rtt: 60, rate: 9e6 / 8 },
@@ -17,8 +17,8 @@ export const NETWORKS = {
 };
 
 /**
- * A relay before `port` that makes every byte wait for half a round trip and shares one rate among all connections. It
- * is not the browser's own throttling, which leaves out workers.
+ * A relay to `port` that delays every byte by half a round trip; all connections share one rate. The browser's own
+ * throttling would leave out the workers.
  */
 async function slow_relay(port, { rtt, rate }) {
   let free_at = 0;
@@ -34,7 +34,7 @@ async function slow_relay(port, { rtt, rate }) {
     far.on('data', (bytes) => {
       const now = performance.now();
       free_at = Math.max(free_at, now) + (bytes.length / rate) * 1000;
-      // Little is under way at a time, so that connections share the rate.
+      // Read on only when these bytes have been sent, so that the connections share the rate.
       far.pause();
       setTimeout(() => far.resume(), free_at - now);
       setTimeout(() => near.write(bytes), free_at - now + rtt / 2);
@@ -51,7 +51,7 @@ async function slow_relay(port, { rtt, rate }) {
   };
 }
 
-/** Runs in the page before all else: presses Write when it is there, and keeps the time of the first word. */
+/** Runs in the page before its own scripts: presses Write when it is enabled, and keeps the time of the first word. */
 function press_and_watch() {
   globalThis.first_token = new Promise((resolve) => {
     let pressed = false;
@@ -72,7 +72,7 @@ function press_and_watch() {
   });
 }
 
-/** Navigates in a page of its own; the figures are milliseconds since the navigation began. */
+/** Navigates in a new page. The figures are milliseconds since the navigation began. */
 async function visit(context, url, cpu) {
   const page = await context.newPage();
   try {
@@ -86,12 +86,12 @@ async function visit(context, url, cpu) {
   }
 }
 
-/** One cold visit (a fresh profile: nothing in any cache), then `warm` further ones. */
+/** One cold visit (a new profile with empty caches), then `warm` more. */
 async function visits(url, { warm, cpu }) {
   const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-profile-'));
   const context = await launch_profile(profile);
   try {
-    // What the browser does at its start is over.
+    // Let the browser finish its own start.
     const blank = await context.newPage();
     await blank.goto('about:blank', { waitUntil: 'networkidle' });
     const cold = await visit(context, url, cpu);
@@ -104,7 +104,7 @@ async function visits(url, { warm, cpu }) {
   }
 }
 
-/** Serves a checkout's built page by its own server, behind a slow relay where `network` is one. */
+/** Serves a checkout's built page with that checkout's server, through a slow relay unless `network` is null. */
 async function serve_page(checkout, network) {
   const dir = path.join(checkout, 'web/app/dist');
   if (!fs.existsSync(path.join(dir, 'index.html'))) {
@@ -118,8 +118,8 @@ async function serve_page(checkout, network) {
 }
 
 /**
- * First tokens of this checkout's page and, where there is one, of `against`'s, in turn: rounds x (cold, then warm).
- * Gives rows {side, visit: 'cold' | 'warm', first_token, first_paint: medians in ms, samples, ratio: to `against`}.
+ * Visits this checkout's page and, unless `against` is null, that checkout's page, in turn: `rounds` times cold, then
+ * warm. Returns rows {side, visit: 'cold' | 'warm', first_token, first_paint: medians in ms, samples, ratio: to `against`}.
  */
 export async function measure_first_token({ against, rounds, network, cpu }) {
   const sides = { this: ROOT, ...(against === null ? {} : { against }) };

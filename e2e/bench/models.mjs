@@ -1,4 +1,4 @@
-// What the bench measures: files that it is given, the bundled model, and random weights in the shapes of real models.
+// The models that the bench measures: given files, the bundled model, and random weights in the shapes of real models.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -7,15 +7,15 @@ import { Failure, ROOT, must_quietly } from '../../scripts/lib.mjs';
 
 export const BUNDLED = path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf');
 export const SHAPES = ['smollm2-135m', 'qwen3-0.6b', 'llama-3.2-1b'];
-/** What a shape is written in: the types that the core computes with, whose rows say how their numbers lie. */
+/** The types that a shape can be written in: those that the core computes, whose rows have more than three numbers. */
 const ROWS = fs.readFileSync(path.join(ROOT, 'core/quant/types.inc'), 'utf8');
 export const TYPES = [...ROWS.matchAll(/^TYPE\((\w+), \d+, \d+, \d+,/gm)].map((row) => row[1]);
 TYPES.push('Q4_K_M');
-/** The ones that are measured unless others are asked for. */
+/** The types that are measured by default. */
 export const USUAL_TYPES = ['Q4_0', 'Q8_0'];
 const MADE = path.join(ROOT, 'build/bench');
 
-/** Tokens decoded where no number is asked for: a small model takes more of them to be measurable. */
+/** How many tokens are decoded by default: more with a small model, to take long enough to measure. */
 export function usual_tokens(model) {
   return fs.statSync(model).size < 50e6 ? 200 : 32;
 }
@@ -33,13 +33,13 @@ async function make(shape, type) {
   return file;
 }
 
-/** The paths of the models by name: 'bundled' or a shape, each shape in each type. Written where they are missing. */
+/** The paths of models by name: 'bundled', or a shape in each of the types. Writes the files that are missing. */
 export async function find_models(names, types) {
   const files = [];
   for (const name of names) {
     if (name === 'bundled') files.push(BUNDLED);
     else if (!SHAPES.includes(name)) {
-      throw new Failure(`no model is called ${name}; there are bundled, ${SHAPES.join(', ')}`);
+      throw new Failure(`no model is called ${name}; the models are bundled, ${SHAPES.join(', ')}`);
     } else for (const type of types) files.push(await make(name, type));
   }
   return files;
@@ -49,7 +49,7 @@ const WORDS = 'the story then one day red and in on all so long ago there stood 
   ' ',
 );
 
-/** The `salt`th of many texts, `length` bytes long. */
+/** A text of `length` bytes, another one for each `salt`. */
 function some_text(length, salt) {
   let text = '';
   let state = salt + 1;
@@ -60,7 +60,7 @@ function some_text(length, salt) {
   return text.slice(0, length).replace(/ $/, '.');
 }
 
-/** A text that is `tokens` tokens of the model, or a few less where no length hits the number. */
+/** A text of `tokens` tokens of the model, or a few less if no length gives that number. */
 export function text_of_tokens(program, model, tokens, salt) {
   const count = (length) => {
     const input = some_text(length, salt);

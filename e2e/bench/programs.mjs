@@ -10,7 +10,7 @@ import {
   run_in_root,
 } from '../../scripts/emscripten.mjs';
 
-/** One measurement of the program: {figures, facts} of a model with one number of threads. */
+/** Measures a model once with Sluice's program and one number of threads: {figures, facts}. */
 export function measure_native(program, model, { p, n, depth, threads }) {
   const bench = (...args) => {
     const all = ['bench', model, ...args, '-n', n, '-r', 1, '-t', threads, '--json'].map(String);
@@ -41,9 +41,9 @@ export function kv_bytes_per_token(program, model, context) {
   return memory === null ? null : memory.kv / memory.contextSize;
 }
 
-/** Why llama.cpp can't be measured here; '' where it can. */
+/** Why llama.cpp can't be measured here; '' if it can. */
 export function llama_lacks() {
-  if (!IS_ROOT || !mounting_allowed()) return 'it runs in a root of its own, which takes root';
+  if (!IS_ROOT || !mounting_allowed()) return 'it is in the Debian root, which only root can enter';
   if ((read_json(READY) ?? []).includes('llama.cpp')) return '';
   return 'node scripts/setup.mjs llama installs it';
 }
@@ -68,7 +68,7 @@ async function llama_bench(model, args) {
   }
 }
 
-/** The same of llama.cpp; `facts` name its build and the code that it chose for this machine. */
+/** The same with llama.cpp. `facts` names its build and the backend that it chose for this machine. */
 export async function measure_llama(model, { p, n, depth, threads }) {
   const { results, backend } = await llama_bench(model, ['-p', p, '-n', n, '-t', threads]);
   const rate = (found, kind) => found.find((row) => row[kind] > 0)?.samples_ts[0];

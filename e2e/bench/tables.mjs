@@ -1,4 +1,4 @@
-// Figures for people to read: tables for a terminal, and in Markdown for the README.
+// Writes the figures as tables, for a terminal and in Markdown.
 import { RATIOS, SIDES } from './figures.mjs';
 
 const fixed = (value, digits) => (Number.isFinite(value) ? value.toFixed(digits) : '');
@@ -63,7 +63,7 @@ export function text_of(result) {
   ].join('\n');
 }
 
-/** The rates of a page that is hidden or busy beside those of one that is seen. */
+/** The rates in a page that is hidden or busy, compared with a visible one. */
 export function page_text(result) {
   const table = [['', 'threads', 'decode tok/s', 'of visible']];
   for (const row of result.page) {
@@ -72,21 +72,21 @@ export function page_text(result) {
   return `${result.model}: ${result.tokens} tokens in Chromium; medians of ${result.rounds}\n\n${aligned(table)}\n`;
 }
 
-/** This checkout beside another one: above 1 this one is faster. */
+/** This checkout compared with another one. */
 export function against_text({ model, rounds, rows }) {
   const table = [['', 'threads', 'prompt', 'decode', 'loading']];
   for (const row of rows) {
     const ratios = ['prompt', 'decode', 'loading'].map((name) => fixed(row[name]?.ratio, 3));
     table.push([`${row.side} (${row.kernels})`, String(row.threads), ...ratios]);
   }
-  const pairs = rounds < 5 ? `${rounds} (few: they spread by a tenth and more)` : rounds;
+  const pairs = rounds < 5 ? `${rounds} (few: they vary by a tenth and more)` : rounds;
   return (
-    `${model}: rates, this checkout to the other, so that above 1 this one is faster; ` +
+    `${model}: this checkout's rates divided by the other's (above 1 this one is faster); ` +
     `medians of pairs: ${pairs}\n\n${aligned(table)}\n`
   );
 }
 
-/** From navigation to the first token. */
+/** The times from navigation to the first token. */
 export function first_token_text({ network, cpu, rounds, rows }) {
   const table = [['', 'first token ms', 'first paint ms', 'of the other']];
   for (const { side, visit, first_token, first_paint, ratio } of rows) {

@@ -1,7 +1,7 @@
-// Tabs of one window, as people have them: one is seen, the others are hidden. Pages that Playwright opens are visible
-// whatever lies over them, so these are driven past it, through the browser's own debugging session.
+// Tabs of one window, of which one is visible and the others are hidden. Pages that Playwright opens are always visible,
+// so these tabs are driven directly, through the browser's debugging session.
 
-/** What Playwright tells Chromium that people's browsers don't do: these flags are to be left out. */
+/** Flags that Playwright gives Chromium and other browsers don't have. They are left out. */
 export const UNTHROTTLED = [
   '--disable-background-timer-throttling',
   '--disable-backgrounding-occluded-windows',
@@ -93,7 +93,7 @@ class Tab {
   }
 
   /**
-   * Calls a function that stands on its own in the tab, with an argument that is JSON; gives what it (resolves to).
+   * Calls a self-contained function in the tab, with an argument that is JSON. Resolves with its result.
    * @template A, R
    * @param {(argument: A) => R | Promise<R>} body
    * @param {A} [argument]
@@ -111,7 +111,7 @@ class Tab {
     return result.value;
   }
 
-  /** Resolves when the tab says so of itself. */
+  /** Resolves when the tab reports this state of its visibility. */
   #becomes(state) {
     return this.evaluate(
       (state) =>

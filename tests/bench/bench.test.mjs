@@ -1,4 +1,4 @@
-// The bench runs, and what it writes hangs together. How fast anything is, is no test's business.
+// Runs the bench and checks that its figures agree with each other. No test looks at how fast anything is.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -47,7 +47,7 @@ test('a short round of all sides: rates, shares and ratios that are their quotie
     assert.ok(near(row.read_share, row.decode_gbps / model.read_gbps[row.threads]));
     if (row.side !== 'llama.cpp') assert.ok(row.load_ms > 0);
   }
-  // Every pair of sides that were both measured, and no other.
+  // Every pair of two sides that were measured, and no other.
   const sides = new Set(model.rows.map(({ side }) => side));
   const pairs = [
     ['native', 'llama.cpp'],
@@ -63,7 +63,7 @@ test('a short round of all sides: rates, shares and ratios that are their quotie
     assert.ok(near(prompt, a.prompt_tps / b.prompt_tps));
     assert.ok(near(decode, a.decode_tps / b.decode_tps));
   }
-  // What isn't there is named, with what to do.
+  // A side that was left out is named, with what to do.
   for (const side of ['llama.cpp', 'Chromium', 'wllama']) {
     if (sides.has(side.toLowerCase())) continue;
     assert.match(printed, new RegExp(`${side}.* is left out: .+`));
@@ -101,7 +101,7 @@ test('--help lists the options and runs nothing', () => {
 test('mistakes are named', () => {
   for (const [args, message] of [
     [['--sides', 'gpu'], /gpu is none of the sides native, llama\.cpp, chromium, wllama/],
-    [['--models', 'gpt-5'], /no model is called gpt-5; there are bundled, /],
+    [['--models', 'gpt-5'], /no model is called gpt-5; the models are bundled, /],
     [['absent.gguf'], /there is no file .*absent\.gguf/],
     [['-p', 'many'], /-p takes a value/],
     [['--fast'], /unknown option --fast/],
