@@ -1,4 +1,4 @@
-// Makes the example site in dist/: packs the library as for the registry, and installs the package there,
+// Builds the example site in dist/: packs the library as for a registry, and installs the package there,
 // without a registry and without a bundler.
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -10,7 +10,7 @@ const DIST = path.join(HERE, 'dist');
 
 /** Runs npm in dist/; returns what it prints. A failure ends the build. */
 function npm(...args) {
-  // Settings of an npm that called this script (its workspace, say) are not meant for these calls.
+  // Drop the settings of the npm that runs this script, such as its workspace.
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')),
   );
