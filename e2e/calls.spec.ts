@@ -5,9 +5,6 @@ import { harness, type LibraryWindow } from './library';
 
 declare const window: LibraryWindow;
 
-// Many loads in each test.
-test.describe.configure({ timeout: 180_000 });
-
 test('AbortSignal.timeout ends a load, a probe and a text with its TimeoutError', async ({
   page,
   site,

@@ -7,9 +7,6 @@ import { serveOddly, type Answer, type Oddity } from './odd-site';
 
 declare const window: LibraryWindow;
 
-// Many loads in each test.
-test.describe.configure({ timeout: 180_000 });
-
 /** Loads and writes three tokens; gives the flavour and the notes, or the error. */
 function outcome(page: Page, options: Library.LoadOptions = {}): Promise<string> {
   return page.evaluate(async (options) => {

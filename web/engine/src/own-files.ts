@@ -125,18 +125,22 @@ function wrongType(address: string, type: string, expected: string): SluiceError
   );
 }
 
-/** A script: a worker's own that has failed, or has said nothing yet, or one that is imported. */
+/** What is looked at: a worker's own script that has failed, or has said nothing yet, or a module's that has failed. */
 type Script = 'worker' | 'silent worker' | 'module';
 
+interface Look {
+  script: Script;
+  refusals: Refusals;
+  limit: AbortSignal;
+  /** The addresses that were looked at. */
+  seen: Set<string>;
+}
+
 /** What is wrong with a script, or with one that it imports; null where nothing is seen. */
-async function faultOf(
-  address: string,
-  script: Script,
-  refusals: Refusals,
-  limit: AbortSignal,
-  seen: Set<string>,
-): Promise<SluiceError | null> {
+async function faultOf(address: string, look: Look): Promise<SluiceError | null> {
+  const { script, refusals, limit, seen } = look;
   if (seen.has(address) || seen.size >= MOST_FILES) return null;
+  const isWorker = script !== 'module' && seen.size === 0;
   seen.add(address);
   const refusal = refusals.of(address);
   if (refusal !== undefined) return refused(address, refusal);
@@ -144,6 +148,8 @@ async function faultOf(
   try {
     response = await fetch(address, { signal: limit });
   } catch (cause) {
+    // What is only slow may come yet.
+    if (script === 'silent worker') return null;
     // A policy may forbid this fetch, and allow the script.
     const forbidden = (await refusals.ofFailed(address)) !== undefined;
     return limit.aborted || forbidden ? null : notFetched(address, cause);
@@ -153,7 +159,7 @@ async function faultOf(
   if (!/^(text|application)\/(x-)?(java|ecma)script\b/i.test(type))
     return wrongType(address, type, 'text/javascript');
   if (
-    script !== 'module' &&
+    isWorker &&
     globalThis.crossOriginIsolated === true &&
     response.headers.get('cross-origin-embedder-policy') === null
   ) {
@@ -165,9 +171,10 @@ async function faultOf(
   }
   const text = await response.text();
   // The policies of what it imports count for nothing.
-  const policy = script === 'worker' ? response.headers.get('content-security-policy') : null;
+  const policy =
+    isWorker && script === 'worker' ? response.headers.get('content-security-policy') : null;
   for (const [, , name = ''] of text.matchAll(/\b(?:from|import)\s*(["'])(\.{0,2}\/[^"']+)\1/g)) {
-    const fault = await faultOf(new URL(name, address).href, 'module', refusals, limit, seen);
+    const fault = await faultOf(new URL(name, address).href, look);
     if (fault !== null) return fault;
   }
   return policy === null
@@ -202,7 +209,7 @@ export async function whyNotLoaded(
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(), PATIENCE_MS);
   try {
-    return await faultOf(address, script, refusals, limit.signal, new Set());
+    return await faultOf(address, { script, refusals, limit: limit.signal, seen: new Set() });
   } catch {
     return null;
   } finally {

@@ -138,6 +138,12 @@ describe('whyNotLoaded', () => {
     expect(await why('module')).toBeUndefined();
   });
 
+  it('does not hold a broken connection against a worker that is only slow', async () => {
+    vi.stubGlobal('fetch', () => Promise.reject(new TypeError('Failed to fetch')));
+    expect(await why('silent worker')).toBeUndefined();
+    expect(await why('worker')).toMatch(/could not be fetched: the server did not answer, or/);
+  });
+
   it('gives a server that is silent no more than some seconds', async () => {
     vi.useFakeTimers();
     vi.stubGlobal(
