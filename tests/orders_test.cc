@@ -314,7 +314,8 @@ TEST(Pieces, OfOtherShapesAreRefused) {
   EXPECT_EQ(code(needs.add_vector_part(file.header, "bias", 0, 49, 0, 16)), "bad_file");
   EXPECT_EQ(code(needs.add_vector(file.header, "nothing", 0, 48)), "bad_file");
   EXPECT_EQ(needs.pieces().size(), 0u);
-  EXPECT_EQ(code_name(needs.check_no_others(file.header, "none").error().code), "unsupported_model");
+  EXPECT_EQ(code_name(needs.check_no_others(file.header, "none").error().code),
+            "unsupported_model");
 }
 
 // Four slots of one matrix each, the two in the middle taking turns in one place.
