@@ -101,7 +101,7 @@ void use(const Tokenizer& tokenizer, std::string_view text, bool comes_back) {
   for (const bool parse_special : {false, true}) {
     const std::vector<TokenId> ids = tokenizer.encode(text, parse_special);
     Encoding in_slices(tokenizer, text, parse_special, 5);
-    while (in_slices.step()) require(in_slices.least_ids() <= ids.size());
+    while (in_slices.step()) require(in_slices.min_ids() <= ids.size());
     require(in_slices.take() == ids);
     for (const TokenId id : ids) require(id >= 0 && id < tokenizer.vocab_size());
     const std::string decoded = tokenizer.decode(ids);
