@@ -151,9 +151,10 @@ Status Engine::State::bind(Gguf&& gguf) {
   SLUICE_ASSIGN(model, make_model(header, cut_of(options)));
   const SharedPlaces shared = shared_places_of(*model, options);
   if ((shared.enabled() || model->single_rows()) && arrival == Arrival::file_order) {
-    return fail(Code::budget_too_small,
-                "a stream brings each byte of the file once, so all layers, the embedding and the "
-                "head must be in memory; give it memory for all, or a file that can be read again");
+    return fail(Code::budget_too_small, "a stream brings each byte of the file once, so all ",
+                n_layers(),
+                " layers, the embedding and the head must be in memory; give it memory for all, or "
+                "a file that can be read again");
   }
   SLUICE_TRY(check_context(*model, options));
   context_size = context_of(model->config(), options);
