@@ -1,6 +1,6 @@
-// The interface of sluice-<flavour>.js, by hand: what bindings.cc exports.
+// The interface of sluice-<flavour>.js: what bindings.cc exports. Written by hand; a test compares the names.
 
-/** An answer as text: '' for success, or what was asked for; failures are {"event":"error","code":..,"message":..}. */
+/** '' for success, or the text that was asked for. A failure is {"event":"error","code":..,"message":..}. */
 export type Answer = string;
 
 export interface Progress {
@@ -14,11 +14,11 @@ export interface Progress {
 export interface EngineHandle {
   /** Must come first; `fileSize` 0: unknown. */
   open(options: string, fileSize: number): Answer;
-  /** At most so many bytes of what is wanted next: of each want its offset in the file, its place's address, its length. */
+  /** What is wanted next, at most `bytes`: for each want its offset in the file, its place's address and its length. */
   wants(bytes: number): Float64Array;
-  /** The bytes of the file from `offset` on are at their places. */
+  /** Says that `length` bytes of the file from `offset` on are at their places. */
   filled(offset: number, length: number): Answer;
-  /** The file has no more than `size` bytes. */
+  /** Says that the file has no more than `size` bytes. */
   endOfFile(size: number): Answer;
   understood(): boolean;
   loaded(): boolean;
@@ -27,14 +27,14 @@ export interface EngineHandle {
   inspect(): Answer;
   /** Engine::notes, a JSON list of strings. */
   notes(): string;
-  /** Bytes of text; invalid UTF-8 becomes U+FFFD. */
+  /** The text of ids; invalid UTF-8 becomes U+FFFD. */
   detokenize(ids: ArrayLike<number>): string;
   /** stats_json. */
   stats(): string;
   delete(): void;
 }
 
-/** core/engine.h's Session; see there. The engine must be understood, and outlives it. */
+/** core/engine.h's Session; see there. The engine must be understood, and must outlive it. */
 export interface SessionHandle {
   startText(prompt: string, options: string): Answer;
   startIds(prompt: ArrayLike<number>, options: string): Answer;
@@ -54,19 +54,19 @@ export interface SessionHandle {
   delete(): void;
 }
 
-/** A text on its way to ids, in slices of some milliseconds. The engine must be understood, and stay. */
+/** Encodes a text in slices of some milliseconds. The engine must be understood, and must outlive it. */
 export interface EncodingHandle {
-  /** Does a slice; false: there was none left. */
+  /** Encodes a slice. Returns false if there was none left. */
   step(): boolean;
-  /** The ids since the last call. */
+  /** The ids that are new since the last call. */
   take(): Int32Array;
   delete(): void;
 }
 
-/** A header on its own, for files that are not to be loaded. */
+/** Parses a header, for files that are not loaded. */
 export interface HeaderHandle {
   setFileSize(bytes: number): void;
-  /** Takes bytes that stand in the memory. */
+  /** Takes bytes at an address in the memory. */
   push(ptr: number, length: number): Answer;
   done(): boolean;
   endOfFile(): Answer;
@@ -80,17 +80,17 @@ export interface SluiceModule {
   Session: new (engine: EngineHandle) => SessionHandle;
   Header: new () => HeaderHandle;
   Encoding: new (engine: EngineHandle, text: string, special: boolean) => EncodingHandle;
-  /** A part of the memory for bytes on their way; 0 where there is no room. */
+  /** Allocates memory, to pass bytes in; 0 if there is no room. */
   allocate(bytes: number): number;
   release(ptr: number): void;
 }
 
 export interface ModuleOptions {
-  /** 64 pages at least; shared in the -mt flavours. */
+  /** At least 64 pages; shared in the -mt flavours. */
   wasmMemory: WebAssembly.Memory;
-  /** The -mt flavours: threads to have ready beside the caller's own. */
+  /** The -mt flavours: how many threads to start besides the caller's. */
   poolSize?: number;
-  /** The -mt flavours: the address of this very script, for the threads. */
+  /** The -mt flavours: the address of this script, for the threads. */
   mainScriptUrlOrBlob?: string;
   instantiateWasm?: (
     imports: WebAssembly.Imports,
