@@ -1,5 +1,5 @@
-// The program built for aarch64 (preset aarch64), under qemu-user: on machines with i8mm, with dot products alone and
-// with neither it takes the table that is theirs, and writes what the native program writes.
+// Tests the program built for aarch64 (preset aarch64) under qemu-user. On machines with i8mm, with only dot products and
+// with neither, it must choose the right kernel table and write what the native program writes.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const machines = [
   ['cortex-a72', 'generic'],
 ];
 
-// The events of a command, run as on that machine.
+// The events of a command that is run as on that CPU.
 function emulated(cpu, args) {
   const qemu = ['-cpu', cpu, '-L', '/usr/aarch64-linux-gnu', program];
   const done = spawnSync('qemu-aarch64', [...qemu, ...args], {

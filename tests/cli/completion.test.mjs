@@ -1,4 +1,4 @@
-// What bash, zsh and fish complete, asked of these shells themselves on a pseudo-terminal, and the manual page.
+// Tests what bash, zsh and fish complete, in the shells themselves, and the manual page.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -13,7 +13,7 @@ const lacks = (...names) => {
   return missing !== undefined && `needs ${missing}: node scripts/setup.mjs shells installs it`;
 };
 
-/** A directory with the model of the completions, and what a shell is told first. */
+/** A directory with files to complete, the completion script, and the shell's start file. */
 function prepared(name, first) {
   const dir = temporaryDirectory();
   fs.writeFileSync(path.join(dir, 'tiny model.gguf'), '');
@@ -24,8 +24,8 @@ function prepared(name, first) {
 }
 
 /**
- * Types into an interactive shell, each of `keys` once the shell has shown what stands before it, and gives all that
- * the terminal has shown when `until` stands there.
+ * Types into an interactive shell on a pseudo-terminal. `keys`: pairs [pattern, text]: when the terminal shows the
+ * pattern, types the text, or ends if the text is null. Resolves with all that the terminal has shown.
  */
 function type(command, dir, keys) {
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-// Files that can't be used: status 3, with the code and the reason.
+// Tests of files that can't be used: status 3, with the code and the reason.
 import assert from 'node:assert/strict';
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -92,13 +92,13 @@ describe('files that can not be used', () => {
 });
 
 describe('weights that can not be computed with', () => {
-  // What a table that is not there is answered with names those that are.
+  // The error for an unknown table lists the tables of this machine.
   const { err } = sluice(['run', '-n', '1'], { env: { SLUICE_KERNELS: 'none' } });
   const tables = /those that do are ([\w, ]+)/.exec(err)[1].split(', ');
   const commands = [['run', '-n', '5'], ['run', '-n', '5', '-p', 'a', '-t', '1'], ['bench']];
   const all = [...commands, ['logits', '-p', 'One day'], ['logits', '-p', 'One', '--batch', '1']];
 
-  // The same refusal by every command and every table, and no text before it.
+  // Every command and every table refuse the file with the same message, and print no text before.
   const expect_refusal = (path, reason) => {
     const heard = new Set();
     for (const [command, ...more] of all) {

@@ -1,4 +1,4 @@
-// Running the program and writing small files for it.
+// Runs the program, and writes small files for it.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ export const bundled = join(root, 'web', 'app', 'public', 'models', 'stories-q8_
 const shared = join(root, '..', 'shared');
 
 if (!existsSync(program)) {
-  throw new Error(`${program} is not there; build it with npm run build, or name it in SLUICE_BIN`);
+  throw new Error(`there is no ${program}; build it with npm run build, or set SLUICE_BIN`);
 }
 
 const environment = {
@@ -21,7 +21,7 @@ const environment = {
   SLUICE_KERNELS: '',
 };
 
-// Runs to the end: {status, signal, out, err}, texts in UTF-8.
+// Runs the program to its end: {status, signal, out, err}, texts in UTF-8.
 export function sluice(args, { input = '', env = {} } = {}) {
   const done = spawnSync(program, args, {
     input,
@@ -38,7 +38,7 @@ export function sluice(args, { input = '', env = {} } = {}) {
   };
 }
 
-// A running program, for tests that talk to it; its ended promise gives {status, signal, out, err}.
+// Starts the program, for tests that send it signals: {child, ended: a promise of {status, signal, out, err}}.
 export function start(args, env = {}) {
   const child = spawn(program, args, { env: { ...environment, ...env } });
   let out = '';
@@ -70,19 +70,19 @@ export function events(out) {
 const folder = mkdtempSync(join(tmpdir(), 'sluice-cli-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-// A file of the test's own; gone when the tests are over. Without contents: only a path for one.
+// The path of a temporary file, which is removed after the tests. Without contents the file is not written.
 export function temporary(name, contents) {
   const path = join(folder, name);
   if (contents !== undefined) writeFileSync(path, contents);
   return path;
 }
 
-// A directory of the test's own, empty; gone with the others.
+// An empty temporary directory, which is removed after the tests.
 export function temporaryDirectory() {
   return mkdtempSync(join(folder, 'dir-'));
 }
 
-// A file of the bundled model with `bytes` at `place` of a tensor's data.
+// Writes a copy of the bundled model with `bytes` at `place` in a tensor's data; returns its path.
 export function damaged(name, tensor, place, bytes) {
   const { tensors, dataOffset } = JSON.parse(sluice(['inspect', bundled, '--json']).out);
   const file = readFileSync(bundled);
@@ -90,7 +90,7 @@ export function damaged(name, tensor, place, bytes) {
   return temporary(name, file);
 }
 
-// The path of a file of test data, or an option that skips the test where there is none.
+// {path, skip} of a file of test data; `skip` is the reason to skip the test if there is no such file.
 export function optional(path) {
   const full = join(shared, path);
   return existsSync(full)
@@ -120,7 +120,7 @@ const text = (s) => {
   return Buffer.concat([u64(bytes.length), bytes]);
 };
 
-// Values of metadata with their types.
+// Metadata values with their types.
 export const kv = {
   u32: (n) => Buffer.concat([u32(4), u32(n)]),
   f32: (n) => Buffer.concat([u32(6), f32(n)]),
@@ -130,7 +130,7 @@ export const kv = {
   i32s: (list) => Buffer.concat([u32(9), u32(5), u64(list.length), ...list.map(u32)]),
 };
 
-// A whole file; tensors are {name, type, shape, bytes} and hold zeros.
+// A whole file. Tensors are {name, type, shape, bytes}; their data are zeros.
 export function gguf(metadata, tensors = []) {
   let offset = 0;
   const infos = tensors.map(({ name, type, shape, bytes }) => {
@@ -159,7 +159,7 @@ export function gguf(metadata, tensors = []) {
   ]);
 }
 
-// A SentencePiece vocabulary of the bytes and a few words.
+// A SentencePiece vocabulary: the 256 bytes and a few words.
 export function smallVocabulary() {
   const bytes = Array.from(
     { length: 256 },

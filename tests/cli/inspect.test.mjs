@@ -69,7 +69,7 @@ describe('inspect', () => {
     assert.match(out, /^ {2}at the start .* held with an empty context$/m);
     assert.match(out, /^ {2}KV cache .* grows to this, .* for each 256 tokens$/m);
     assert.match(out, /^ {2}at most .* with the context full$/m);
-    // A run holds what the start says and one chunk of the cache.
+    // A run holds the memory at the start and one chunk of the cache.
     const done = sluice(['run', '--json', '-n', '1', '-c', '4096']).out.trim().split('\n').pop();
     const { residentBytes } = JSON.parse(done).stats;
     assert.ok(residentBytes >= weights && residentBytes <= start + kv / 16, String(residentBytes));
@@ -254,7 +254,7 @@ describe('bench --profile', () => {
       for (const name of ['q, k, v', 'attention', 'output', 'gate, up', 'down', 'head', 'rest']) {
         assert.ok(names.includes(name), `${kind} has no phase ${name}`);
       }
-      // Phases follow one another; unpacking is a part of them.
+      // Unpacking is a part of other phases.
       const shares = phases.filter(({ phase }) => phase !== '(unpacking)');
       const sum = shares.reduce((total, { share }) => total + share, 0);
       assert.ok(Math.abs(sum - 1) < 1e-6, `the shares of ${kind} come to ${sum}`);

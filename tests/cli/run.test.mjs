@@ -1,4 +1,4 @@
-// sluice run, with the bundled model.
+// Tests of sluice run with the bundled model.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -86,7 +86,7 @@ describe('run', () => {
       assert.equal(shell(`${run} ${input}`).out, story, input);
     }
     assert.equal(shell(`printf '' | ${run}`).out, story);
-    // Nobody writes into this pipe, nor closes it.
+    // Nobody writes to this pipe or closes it.
     const fifo = temporary('silent');
     const { out } = shell(`mkfifo ${fifo}; exec 3<>${fifo}; ${run} -p Once <&3`);
     assert.equal(out, sluice(['run', '-p', 'Once', '-n', '12', ...greedy]).out);
@@ -346,8 +346,9 @@ describe('the program and its surroundings', () => {
     },
   );
   describe('in pipes that do not block, as Node and ssh make them', () => {
-    // Runs the program with `redirections` to a pipe that is read at 5 and written at 4, the end
-    // `side` not blocking; then, when it sleeps or is over, the line `rest`. perl is in every Debian.
+    // Makes a pipe with its write end at 4 and its read end at 5, of which the end `side` does not block.
+    // Runs the line `before` and the program with `command`, and when the program sleeps or has ended, the
+    // line `rest`. (perl is in every Debian.)
     const inPipe = (name, side, before, command, rest) => {
       const fifo = temporary(name);
       const perl = `perl -MFcntl -e 'fcntl(STDIN, F_SETFL, fcntl(STDIN, F_GETFL, 0) | O_NONBLOCK) or die'`;
@@ -379,7 +380,7 @@ describe('the program and its surroundings', () => {
     });
   });
   it('goes on with the threads that can be started, and says so', (t) => {
-    // Stacks of 1 GB in 3.7 GB of addresses: three find room, or a few less.
+    // With stacks of 1 GB in 3.7 GB of addresses at most three threads can start.
     const limited = (args) =>
       shell(`ulimit -s 1000000 && ulimit -v 3700000 || exit 99; "$SLUICE" ${args}`);
     const { status, out, err } = limited('run -t 8 -n 4 --temp 0');

@@ -1,4 +1,4 @@
-// What the program does on a terminal: a pseudo-terminal by util-linux's script.
+// Tests of the program on a terminal: a pseudo-terminal of util-linux's script.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -7,8 +7,8 @@ import { bundled, damaged, shell, sluice, temporary } from './helpers.mjs';
 const has_script = shell('script --version').out.includes('util-linux');
 const skip = !has_script && "needs util-linux's script";
 
-// Runs a line of shell on a terminal that can dim, whatever the one of the tests is: {status, out}, where lines end as
-// they do there.
+// Runs a line of shell on a terminal that can dim text, whatever terminal the tests run on: {status, out}. Line ends in
+// `out` are \n.
 function on_terminal(line) {
   const terminal = 'unset NO_COLOR; export TERM=xterm';
   const { status, out } = shell(`${terminal}; script -qec ${quoted(line)} /dev/null </dev/null`);

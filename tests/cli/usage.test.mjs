@@ -1,4 +1,4 @@
-// Help, wrong usage and exit status.
+// Tests of help, wrong usage and exit status.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { bundled, events, sluice } from './helpers.mjs';
@@ -74,7 +74,7 @@ describe('help', () => {
   });
 });
 
-// Arguments, and what the message must say.
+// Arguments, and what the message must match.
 const wrong = [
   [[], /no command/],
   [['frob'], /unknown command 'frob'/],
@@ -183,7 +183,7 @@ describe('wrong usage is status 2 with a reason and no output', () => {
   });
 });
 
-// Arguments, and what is suggested; '' where nothing is near.
+// Arguments, and what must be suggested; '' if nothing is near.
 const near = [
   [['rnu'], 'run'],
   [['tokenise'], 'tokenize'],
