@@ -1,7 +1,7 @@
 // The parity checks as a wasm module without a test framework, for Node and the browser:
 //   const module = await create(); const failures = module._run_parity();
 // Prints a line for each failure and one for each table. Returns the number of failed comparisons,
-// or -1 where nothing was compared.
+// or -1 if nothing was compared.
 #include <cstdio>
 
 #include "parity.h"

@@ -1,4 +1,4 @@
-// What the wasm tests share: a flavour opened under Node, a file loaded into it, the native program beside it.
+// Shared by the wasm tests: opens a flavour under Node, loads a file into it, and runs the native program.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -12,14 +12,14 @@ export const WASM_DIR =
   (fs.existsSync(path.join(BUILT, 'sluice-simd.wasm')) ? BUILT : path.join(ROOT, 'wasm/prebuilt'));
 
 export const FLAVOURS = JSON.parse(fs.readFileSync(path.join(ROOT, 'wasm/flavours.json'), 'utf8'));
-/** Node 20 knows relaxed SIMD in an old form alone: those flavours are tested in the browser. */
+/** Node 20 has only an old form of relaxed SIMD, so those flavours are tested in the browser. */
 export const NODE_FLAVOURS = FLAVOURS.filter((flavour) => !flavour.startsWith('relaxed'));
 
 export const BUNDLED = path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf');
 export const PROGRAM = path.join(ROOT, 'build/release/sluice');
 const TOOLS = path.join(ROOT, 'build/release/tests');
 
-/** A reason to skip where a program of the release build is missing, else false. */
+/** Why to skip a test: the first of these files that is missing. Else false. */
 export function lacks(...programs) {
   const missing = programs.find((name) => !fs.existsSync(name));
   return missing === undefined
@@ -29,7 +29,7 @@ export function lacks(...programs) {
 export const MAKE_HAZARDS = path.join(TOOLS, 'make_hazards');
 export const MAKE_MODELS = path.join(TOOLS, 'make_models');
 
-/** Runs one of the tools that write files, into a directory that is removed at the end; returns the directory. */
+/** Runs a tool that writes files into a temporary directory; returns the directory. */
 export function files_of(tool) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-wasm-'));
   process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
@@ -37,7 +37,7 @@ export function files_of(tool) {
   return dir;
 }
 
-/** The native program's answer as JSON lines. */
+/** The JSON lines that the native program prints. */
 export function native(...args) {
   const out = execFileSync(PROGRAM, args, { encoding: 'utf8', maxBuffer: 1 << 26 });
   return out
@@ -46,7 +46,7 @@ export function native(...args) {
     .map((line) => JSON.parse(line));
 }
 
-/** A module, its memory, and close() to end its threads. `maximum`: pages that the memory may have. */
+/** Opens a flavour: {module, memory, printed: the lines that it has printed}. `maximum`: of the memory, in pages. */
 export async function open_module(flavour, { threads = 1, maximum = 65536 } = {}) {
   const glue = path.join(WASM_DIR, `sluice-${flavour}.js`);
   const code = await WebAssembly.compile(
@@ -68,7 +68,7 @@ export async function open_module(flavour, { threads = 1, maximum = 65536 } = {}
   return { module, memory, printed };
 }
 
-/** Throws an error with the code that an answer holds, if it holds one; else its JSON, if it is some. */
+/** The JSON of an answer, null if it is empty. Throws if the answer is an error. */
 export function parse(answer) {
   if (answer === '') return null;
   const value = JSON.parse(answer);
@@ -97,7 +97,7 @@ export function bring({ memory }, engine, bytes, size = bytes.length) {
   parse(engine.endOfFile(bytes.length));
 }
 
-/** An engine with its file, ready; with a `session`, which is deleted with it. */
+/** An engine with a file loaded, and its `session`, which is deleted with it. */
 export function load(opened, bytes, options = {}, size = undefined) {
   const engine = new opened.module.Engine();
   try {
@@ -116,7 +116,7 @@ export function load(opened, bytes, options = {}, size = undefined) {
   return engine;
 }
 
-/** The events of a session's run that was started, up to its end. */
+/** Steps a session's run to its end; returns the events. */
 export function events(session) {
   const list = [];
   for (;;) {

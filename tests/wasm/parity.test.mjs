@@ -1,5 +1,4 @@
-// The same bits as the native program: whatever the flavour, the threads, the batch, and the pieces that the file
-// comes in.
+// Tests that every flavour gives the native program's bits, with any number of threads, batch and pieces of the file.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';

@@ -1,5 +1,5 @@
-// The wasm SIMD kernels, and what packs and reads weights, under UBSan: where it finds something the module traps. The
-// parity checks, then small models with a few bytes changed, which are refused or computed.
+// Tests the wasm SIMD kernels, and the code that packs and reads weights, under UBSan: the module traps on an error. It
+// runs the parity checks, and small models with a few bytes changed, which must be refused or computed.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -43,7 +43,7 @@ test('changed models under UBSan', { skip: lacks(CHECKS, MAKE_MODELS) }, async (
       const below = random_numbers(seed);
       for (let i = 0; i < CHANGED; ++i) {
         const file = Buffer.from(good);
-        // The first stays as it is; the others get up to 16 bytes, most of them in the weights.
+        // The first is unchanged. The others get up to 16 random bytes, most of them in the weights.
         for (let n = i === 0 ? 0 : 1 + below(16); n > 0; --n) file[below(file.length)] = below(256);
         checks.HEAPU8.set(file, place);
         assert.equal(checks._LLVMFuzzerTestOneInput(place, file.length), 0);
