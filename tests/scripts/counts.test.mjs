@@ -1,4 +1,4 @@
-// The ladder's counts are read from what test runners print.
+// Tests how the ladder counts tests from the output of the test runners.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -44,7 +44,7 @@ test("ctest's report: tests, and programs of many tests", (t) => {
   const reports = path.join(dir, 'reports');
   fs.mkdirSync(reports);
   const file = path.join(dir, 'report.xml');
-  /** Counts tests of ctest, each [name, status, GoogleTest's counts where it is a program that left a report]. */
+  /** Counts ctest's tests, each [name, status, GoogleTest's counts if it is a program that wrote a report]. */
   const count = (...tests) => {
     const cases = tests.map(([name, status, inside]) => {
       const own = path.join(reports, `${name}.xml`);
@@ -73,7 +73,7 @@ test("ctest's report: tests, and programs of many tests", (t) => {
   const program = (status, ...inside) => count(['a', 'run'], ['p', status, inside]);
   assert.deepEqual(program('run', 10, 0, 1, 0, 2), { passed: 8, failed: 0, skipped: 3 });
   assert.deepEqual(program('fail', 10, 2, 0, 1, 0), { passed: 8, failed: 3, skipped: 0 });
-  // One that crashed at its end, one whose filter names no test, and one that crashed before it left a report.
+  // One that crashed at its end, one whose filter matches no test, and one that crashed before it wrote a report.
   assert.deepEqual(program('fail', 10, 0, 0, 0, 0), { passed: 11, failed: 1, skipped: 0 });
   assert.deepEqual(program('run', 0, 0, 0, 0, 0), { passed: 1, failed: 1, skipped: 0 });
   assert.deepEqual(count(['p', 'fail']), { passed: 0, failed: 1, skipped: 0 });

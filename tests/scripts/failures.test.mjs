@@ -1,4 +1,4 @@
-// What the ladder shows of failed tests, as runners print them.
+// Tests how the ladder finds failed tests in the output of the test runners, and what it prints of them.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -147,7 +147,7 @@ test('a ladder with a failed step ends with the names', (t) => {
     "import { test } from 'node:test';\ntest('good', () => {});\n" +
       "test('bad', () => {\n  throw new Error('why');\n});\n",
   );
-  // In a test's own environment the runner would report to the one that runs this.
+  // With this variable the inner runner would report to the one that runs this test.
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
   const args = [path.join(root, 'scripts/test.mjs'), '--only', 'scripts'];
   const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8', env });

@@ -1,4 +1,4 @@
-// The bench's arithmetic: medians over rounds, shares of the machine, ratios.
+// Tests the bench's arithmetic: medians over rounds, shares of the machine, ratios.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ratios_of } from '../../e2e/bench/against.mjs';
@@ -46,7 +46,7 @@ test('medians over the rounds, shares of what the machine reads and multiplies',
   assert.equal(native.read_share, 0.5);
   assert.equal(native.prompt_gmacs, 80);
   assert.equal(native.peak_share, 0.08);
-  // Half the rate, where half as much again has to be read.
+  // Half the rate, although only half as much again has to be read.
   assert.equal(native.depth_share.toFixed(6), '0.750000');
   assert.equal(chromium.load_ms, 200);
   assert.equal(chromium.peak_share, undefined);

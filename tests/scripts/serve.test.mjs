@@ -1,4 +1,4 @@
-// The server of the built page: its headers, ranges, and what it refuses.
+// Tests the server of the built page: its headers, ranges, and what it refuses.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -34,7 +34,7 @@ after(async () => {
   fs.rmSync(base, { recursive: true });
 });
 
-/** A request whose path isn't tidied on the way, as fetch would. */
+/** Sends a request without normalizing its path, as fetch would. */
 function request(url_path, { method = 'GET', headers = {}, port = site.port } = {}) {
   return new Promise((resolve, reject) => {
     const sent = http.request(
