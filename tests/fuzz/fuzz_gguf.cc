@@ -1,7 +1,7 @@
-// Any bytes as a file: refused with words, or a header that keeps its promises; whole and in pieces
-// the same. What can be loaded within a small budget is loaded and run for a few tokens, by a
-// kernel table that the bytes choose and by the plainest one: both give the same bits or the same
-// refusal.
+// Takes any bytes as a file. The parser refuses them with a message or gives a consistent header,
+// the same whole and in pieces. What fits a small budget is loaded and run for a few tokens, with a
+// kernel table that the bytes choose and with the generic one: both must give the same bits or the
+// same error.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -79,7 +79,7 @@ Result<std::string> load_and_run(std::span<const uint8_t> file, const Kernels& k
   return logits_hash(engine->logits());
 }
 
-// One of the tables that this machine can run, by the input's bytes.
+// One of the tables that this machine can run, chosen by the input's bytes.
 const Kernels& chosen_table(std::span<const uint8_t> file) {
   std::vector<const Kernels*> tables;
   for (const Kernels* kernels : all_kernels()) {

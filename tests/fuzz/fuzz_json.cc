@@ -1,6 +1,5 @@
-// The JSON that crosses the border of the program and the wasm module: options in any bytes, and
-// events with any text. Whatever comes in, an answer or invalid_argument comes out, and what is
-// written can be read again.
+// Fuzzes the JSON of options and events. Options from any bytes are parsed or refused with
+// invalid_argument, and events with any text are written as valid JSON.
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>

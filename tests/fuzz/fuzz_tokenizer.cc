@@ -1,5 +1,5 @@
-// Tokenizers: with sound vocabularies any bytes come back the same, whole and as a stream; with
-// any vocabulary building and using it is safe.
+// Fuzzes tokenizers. With sound vocabularies any bytes are encoded and decoded to the same bytes,
+// whole and as a stream. Any vocabulary is safe to build and to use.
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -64,7 +64,7 @@ std::string byte_token(uint32_t byte) {
   return {'<', '0', 'x', kHex[byte >> 4], kHex[byte & 15], '>'};
 }
 
-// All bytes, some joins, user-defined tokens that overlap, a control token.
+// A vocabulary of all bytes, some merges, overlapping user-defined tokens and a control token.
 Tokenizer sound(bool spm, std::string_view pre) {
   std::vector<std::string> tokens;
   std::string types;
@@ -139,7 +139,7 @@ void use_any_vocabulary(std::string_view input) {
   const std::string types(take(input, (flags & 2) != 0 ? take_byte(input) : tokens.size()));
   const std::string scores(take(input, (flags & 4) != 0 ? take_byte(input) : tokens.size()));
   std::vector<std::string> merges = take_texts(input, take_byte(input) % 32);
-  if ((flags & 8) != 0) {  // ones that name tokens, to get beyond the checks
+  if ((flags & 8) != 0) {  // merges of known tokens, which pass the checks
     merges.clear();
     for (size_t i = 0; i + 1 < tokens.size() && i < 40; i += 2) {
       merges.push_back(tokens[i] + " " + tokens[i + 1]);

@@ -1,5 +1,5 @@
-// make_seeds DIR: writes small inputs for the fuzz targets to begin with, into DIR/fuzz_gguf,
-// DIR/fuzz_json and DIR/fuzz_tokenizer.
+// make_seeds DIR: writes the fuzz targets' first inputs into DIR/fuzz_gguf, DIR/fuzz_json and
+// DIR/fuzz_tokenizer.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -35,7 +35,7 @@ void quantize(GgufBuilder::Tensor& tensor, Type type) {
   set_floats(t, blocks, tensor.data.size(), [] { return 0x1c00; });
 }
 
-// A model that fits 80 kB: the tiny one with weights of this type, and without a head of its own.
+// A model of less than 80 kB: the tiny model with weights of this type and a tied head.
 std::string small_model(std::string_view architecture, Type type = Type::Q8_0) {
   GgufBuilder file = tiny_model();
   file.remove_tensor("output.weight").kv_string("general.architecture", architecture);
@@ -58,7 +58,7 @@ std::string small_model(std::string_view architecture, Type type = Type::Q8_0) {
   return file.build();
 }
 
-// The same 256 wide, with K types where rows are as long.
+// The same with an embedding of 256, and K types for rows of that length.
 std::string wide_model() {
   GgufBuilder file = tiny_model();
   file.remove_tensor("output.weight").kv_u32("llama.embedding_length", 256);
