@@ -1,12 +1,12 @@
-// Counts what a program takes from the heap, for tests of how much memory something needs. Linking
-// allocation_counter.cc replaces operator new.
+// Counts the bytes that a program allocates, for tests of memory use. Linking allocation_counter.cc
+// replaces operator new.
 #pragma once
 
 #include <cstddef>
 
 namespace sluice {
 
-// Bytes taken through operator new since the program began, given back or not.
+// Bytes allocated by operator new since the program began, including those freed again.
 size_t allocated_bytes();
 
 }  // namespace sluice

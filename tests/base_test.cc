@@ -1,4 +1,4 @@
-// base/: numbers that must be the same everywhere, UTF-8, and the thread pool.
+// Tests of base/: numbers that must be the same everywhere, UTF-8, and the thread pool.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -71,7 +71,7 @@ TEST(Math, DoublesAreClose) {
   EXPECT_NEAR(log_f64(0x1p-1070), std::log(0x1p-1070), 1e-12);
 }
 
-// The bits themselves, so that another compiler or machine that differs is noticed.
+// Exact bits, so that a compiler or machine that gives others is noticed.
 TEST(Math, BitsAreThoseOfEveryMachine) {
   EXPECT_EQ(std::bit_cast<uint32_t>(exp_f32(-1.2345f)), 0x3e94fb5bu);
   EXPECT_EQ(std::bit_cast<uint32_t>(exp_f32(3.75f)), 0x422a1596u);
@@ -108,7 +108,7 @@ TEST(Utf8, KnowsWhatMayStillBecomeACharacter) {
   EXPECT_EQ(utf8_incomplete_tail("\xe2\x82"), 2u);
   EXPECT_EQ(utf8_incomplete_tail("\xf0\x9f\x98"), 3u);
   EXPECT_EQ(utf8_incomplete_tail("\xf0\x9f\x98\x80"), 0u);
-  EXPECT_EQ(utf8_incomplete_tail("\xe0\x80"), 0u);  // overlong, whatever follows
+  EXPECT_EQ(utf8_incomplete_tail("\xe0\x80"), 0u);  // overlong, no matter what follows
   EXPECT_EQ(utf8_incomplete_tail("\xff"), 0u);
   EXPECT_EQ(utf8_sanitize("a\xff\xc3\xa9\xc3"), "a\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd");
 }
@@ -151,8 +151,8 @@ TEST(Threads, SharesCoverEverythingOnce) {
   }
 }
 
-// Uneven work, more threads than cores, sleeping between jobs: every phase must see all that the
-// one before wrote, and every item is done once. Under TSan this is the proof that the pool orders
+// With uneven work, more threads than cores, and sleep between jobs: every phase must see all that
+// the phase before wrote, and every item is done once. Under TSan this checks that the pool orders
 // memory.
 class PoolTest : public testing::TestWithParam<int> {};
 
@@ -198,7 +198,7 @@ TEST_P(PoolTest, PhasesSeeWhatWasWrittenBefore) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, PoolTest, testing::Values(1, 2, 3, 8));
 
-// run() returns although no other worker has got as far as the phase.
+// run() returns although no other worker has reached the phase.
 TEST(Threads, NobodyWaitsForAWorkerThatIsLate) {
   struct Work {
     std::atomic<bool> over{false};
@@ -237,7 +237,7 @@ TEST(Threads, ThatCantBeStartedAreDoneWithout) {
   EXPECT_EQ(Pool(4).size(), 4);
 }
 
-// What sluice bench measures with: infinitely long is no rate.
+// sluice bench measures with these: an infinite time must not become a rate.
 TEST(Threads, ThatCantBeStartedAreNotMeasured) {
   const auto measure = [](int rounds) { return rounds * cli::seconds_together(3, [](size_t) {}); };
   EXPECT_GT(cli::median_rate(1, measure), 0);
@@ -246,10 +246,10 @@ TEST(Threads, ThatCantBeStartedAreNotMeasured) {
   EXPECT_EQ(cli::median_rate(1, measure), 0);
 }
 
-// Fewer take part when told so, and all of the work is done; those that sleep wake up again, or
-// end.
+// A limit on the workers holds, and all of the work is done. Workers that sleep wake up again, or
+// end with the pool.
 TEST(Threads, LimitsWhoTakesPart) {
-  // A late worker runs through a job that is over: what jobs read outlives the pool.
+  // Lives longer than the pool, because a late worker still runs through a job that is over.
   struct Work {
     std::atomic<int> items{0};
     std::atomic<int> here{0};
@@ -271,7 +271,7 @@ TEST(Threads, LimitsWhoTakesPart) {
       }
     }
     if (last == 1) continue;
-    // Every worker is back: the job waits for each of them.
+    // All workers take part again: this job waits for each of them.
     Work* const all = &work;
     Pool* const workers = &pool;
     pool.run([all, workers](int worker) {

@@ -1,5 +1,5 @@
-// No instruction of the core multiplies and adds with one rounding: that would make the bits depend on the compiler
-// and the machine. Run by ctest:  node tests/check_fused.mjs OBJDUMP LIBRARY
+// Checks that the core has no instruction that multiplies and adds with one rounding: with those, the bits would depend
+// on the compiler and the machine. Run by ctest:  node tests/check_fused.mjs OBJDUMP LIBRARY
 import { spawnSync } from 'node:child_process';
 
 const FUSED = /^(vfn?m(add|sub)|fmadd|fmsub|fnmadd|fnmsub|fmla|fmls|fcmla)/;
@@ -24,7 +24,7 @@ for (const line of listing.stdout.split('\n')) {
   if (PRODUCT.test(instruction)) ++products;
   if (FUSED.test(instruction)) fused.push(`${where}: ${line.trim()}`);
 }
-// Without any product it wasn't the library's code that was read.
+// With so few products this can't be the library's code.
 if (products < 100) fused.push(`only ${products} products of floats in ${library}`);
 for (const line of fused.slice(0, 20)) console.error(line);
 console.log(`fused: ${products} products of floats, ${fused.length} problems`);

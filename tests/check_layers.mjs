@@ -1,11 +1,11 @@
-// Includes run one way only: which folder of core/ may include which. Run by ctest.
+// Checks which folder may include which, so that includes go one way only. Run by ctest.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 
-// folder -> folders whose headers it may include (its own always). '.' is core/ itself.
+// For each folder of core/, the folders whose headers it may include, besides its own. '.' is core/ itself.
 const allowed = {
   base: [],
   quant: ['base'],
@@ -18,7 +18,7 @@ const allowed = {
   models: ['base', 'quant', 'gguf', 'kernels', 'weights', 'ops'],
   '.': ['base', 'quant', 'gguf', 'kernels', 'weights', 'ops', 'text', 'sample', 'models'],
 };
-// native/ and wasm/ see the core through these headers, and their own files.
+// native/ and wasm/ may include only these headers of the core, and their own files.
 const faces = ['engine.h', 'engine_inside.h'];
 const outside = {
   native: [...faces, 'options.h', 'base/format.h'],
@@ -59,20 +59,20 @@ for (const [folder, may] of Object.entries(outside)) {
     }
   }
 }
-// Whoever includes the public header sees nothing of the inside.
+// The public header shows nothing of the inside.
 for (const included of includesOf(join(root, 'core/engine.h'))) {
   if (included !== 'base/result.h') problems.push(`core/engine.h includes ${included}`);
 }
 for (const included of includesOf(join(root, 'core/base/result.h')))
   problems.push(`core/base/result.h includes ${included}`);
-// Kernels know no tensors, threads or files; an instruction set's file sees only its own kind.
+// Kernels know nothing of threads and allocation.
 for (const file of sources('core/kernels')) {
   for (const included of includesOf(join(root, file))) {
     if (['base/threads.h', 'base/aligned.h'].includes(included))
       problems.push(`${file} includes ${included}`);
   }
 }
-// A family is its numbers, its weights and the order of its steps: it sees models and passes alone, and nobody sees it.
+// A family has only its numbers, its weights and the order of its steps. It includes only two headers and has none itself.
 const shared = 'config kv_cache layer_state model pass profile registry shapes steps'.split(' ');
 const families = sources('core/models').filter(
   (file) => !shared.includes(/([^/]+)\.\w+$/.exec(file)[1]),
@@ -85,13 +85,13 @@ for (const file of families) {
       problems.push(`${file} includes ${included}`);
   }
 }
-// e2e/ uses the scripts, and no script knows of e2e/.
+// e2e/ uses the scripts, but no script uses e2e/.
 for (const name of readdirSync(join(root, 'scripts')).filter((file) => file.endsWith('.mjs'))) {
   ++files;
   if (/(from|import\()\s*'[^']*e2e\//.test(readFileSync(join(root, 'scripts', name), 'utf8')))
     problems.push(`scripts/${name} imports from e2e/`);
 }
-// The page stands on the library's index alone.
+// The page uses the library only through its index.
 function walk(directory) {
   return readdirSync(join(root, directory), { withFileTypes: true }).flatMap((entry) =>
     entry.isDirectory() ? walk(`${directory}/${entry.name}`) : [`${directory}/${entry.name}`],

@@ -1,5 +1,5 @@
-// The engines that the tests of an engine's behaviour run: a tiny one with random weights, and the
-// bundled model, which writes real text.
+// Engines for tests of an engine's behaviour: one with a tiny model with random weights, and one
+// with the bundled model, which writes real text.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// How an engine behaves, beyond its numbers: ends, errors, arriving weights, memory. Its
-// text is tested in engine_text_test.cc.
+// Tests of an engine's behaviour: ends, errors, arriving weights, memory. engine_text_test.cc tests
+// the text, and hash_test.cc the numbers.
 #include <functional>
 #include <limits>
 #include <set>
@@ -59,7 +59,7 @@ TEST(Ends, TheContextIsFull) {
   EXPECT_NE(hash_of(*engine, some_ids(32, 512)), "");
 }
 
-// A model whose end token always wins: the embedding (tied) of all others is zero.
+// A model whose end token always wins.
 TEST(Ends, AtAnEndTokenUnlessItIsIgnored) {
   TinyModel model = tiny_model_named("qwen2-f32");
   model.n_layers = 1;
@@ -72,7 +72,7 @@ TEST(Ends, AtAnEndTokenUnlessItIsIgnored) {
   const auto floats = [&](const TensorInfo* t, size_t row) {
     return bytes.data() + header->data_offset + t->offset + row * 4 * t->dims[0];
   };
-  // Every token is the same direction, the end token the longest.
+  // The embeddings (tied) have the same direction, and that of the end token is the longest.
   std::vector<float> direction(model.n_embd, 0.25f);
   for (TokenId id = 0; id < 512; ++id) {
     for (float& value : direction) value = id == eos ? 8.0f : 0.25f;
@@ -153,7 +153,8 @@ TEST(Errors, PromptsThatCannotBe) {
   EXPECT_EQ(generate(*engine, std::vector<TokenId>{511}, greedy(2)).tokens.size(), 2u);
 }
 
-// One token a byte, of 8 bytes at most: how many there are shows only as they are encoded.
+// This text has one token per byte, but tokens may have up to 8 bytes: only encoding shows how many
+// tokens there are.
 TEST(LongTexts, AreEncodedInSlicesAndCanBeCancelled) {
   const auto engine = tiny_engine(250000);
   const std::string text(200000, '\x01');
@@ -183,7 +184,7 @@ TEST(LongTexts, AreRefusedAsSoonAsTheContextIsSurelyExceeded) {
   const auto engine = tiny_engine(100000);
   expect_error(engine->start(std::string(1000000, '\x01'), greedy(1)), Code::context_full);
   EXPECT_FALSE(engine->running());
-  // The length alone doesn't tell, a part of the ids does.
+  // The length is not enough to refuse this one, but a part of its ids is.
   ASSERT_TRUE(engine->start(std::string(300000, '\x01'), greedy(1)).has_value());
   Result<Event> event = engine->step();
   while (event && event->kind == Event::Kind::working) event = engine->step();
@@ -367,9 +368,9 @@ TEST(Cache, IsReusedUntilReset) {
   const auto first = generate(*engine, prompt, greedy(4)).ids();
   EXPECT_EQ(engine->stats().reused_tokens, 0);
   EXPECT_EQ(generate(*engine, prompt, greedy(4)).ids(), first);
-  EXPECT_EQ(engine->stats().reused_tokens, 29);  // the last one's logits are wanted
+  EXPECT_EQ(engine->stats().reused_tokens, 29);  // the last token is run again for its logits
   EXPECT_EQ(engine->stats().prompt_tokens, 30);
-  // The text so far and a new question: what was generated is reused, too.
+  // The prompt, its text and one more token: the generated tokens are reused, too.
   std::vector<TokenId> longer = prompt;
   longer.insert(longer.end(), first.begin(), first.end());
   longer.push_back(7);
@@ -454,7 +455,7 @@ TEST(Figures, ThreadsAreThoseThatThereAre) {
   generate(*fixed, kIds, greedy(40));
   EXPECT_EQ(fixed->stats().threads, 4);
   EXPECT_EQ(fixed->stats().decode_threads, 4);
-  // With the tuner as many decode as do it fastest: which isn't known here.
+  // The tuner chooses the fastest number of threads, which depends on the machine.
   options.tune_threads = true;
   const auto tuned = load_bytes(tiny_bytes(), options);
   generate(*tuned, kIds, greedy(40));
@@ -523,7 +524,7 @@ TEST(Memory, TheCacheGrowsInChunks) {
   EXPECT_EQ(engine->stats().resident_bytes, one + engine->memory_plan().kv / 2 + angles);
 }
 
-// Positions that are learned end where their table does.
+// A model with learned positions has no more of them than rows in its table.
 TEST(Memory, AContextBeyondTheLearnedPositionsIsRefused) {
   const std::string bytes = build_tiny_model(tiny_model_named("gpt2-q8_0"));
   const auto header = parse_gguf(as_bytes(bytes), bytes.size());

@@ -1,4 +1,4 @@
-// The text that an engine writes: stop strings, characters, log-probabilities.
+// Tests of the text that an engine writes: stop strings, characters, log-probabilities.
 #include <algorithm>
 #include <cmath>
 
@@ -85,7 +85,7 @@ TEST(Text, IsNeverHalfACharacter) {
       longer += event.text.size() > 1;
     }
     EXPECT_GT(longer, 20u);
-    // The same bytes as detokenizing at once, with what is no UTF-8 replaced.
+    // The same as all bytes detokenized at once, with invalid UTF-8 replaced.
     std::vector<TokenId> ids = kIds;
     const size_t prompt = engine->tokenizer().decode(ids).size();
     for (const Event& event : got.tokens) ids.push_back(event.id);

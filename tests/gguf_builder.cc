@@ -142,7 +142,7 @@ std::vector<std::string> tiny_tokens() {
 }
 
 std::vector<std::string> tiny_bpe_tokens() {
-  // GPT-2's printable stand-ins for bytes: themselves, or 256 and up for those that don't print.
+  // GPT-2's characters for bytes: the byte's own if it is printable, otherwise from 256 on.
   std::vector<std::string> tokens;
   uint32_t next = 256;
   for (uint32_t byte = 0; byte < 256; ++byte) {

@@ -1,5 +1,5 @@
-// Writes GGUF files for tests: valid ones, and ones that are wrong in exactly one place. Nothing is
-// checked here; every field can be given any value.
+// Writes GGUF files for tests, valid ones and ones that are wrong in one place. It checks nothing:
+// every field can have any value.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ std::string bytes_of(T value) {
   return bytes_of(std::vector<T>{value});
 }
 
-// A string as it stands in a file: 64-bit length, then its bytes.
+// A string as in a file: its length in 64 bits, then its bytes.
 std::string gguf_string(std::string_view text);
 
 inline std::span<const uint8_t> as_bytes(std::string_view text) {
@@ -48,23 +48,23 @@ class GgufBuilder {
     uint32_t type;
     std::vector<uint64_t> dims;
     std::string data;
-    std::optional<uint64_t> offset;       // written in place of where the data is put
+    std::optional<uint64_t> offset;       // written in place of the data's real offset
     std::optional<uint64_t> name_length;  // written in place of the name's own
     std::optional<uint32_t> n_dims;       // written in place of dims.size()
   };
 
-  // What the header says, where it differs from what is there.
+  // What the header says. The optional ones are written in place of the real counts.
   std::string magic = "GGUF";
   uint32_t version = 3;
   std::optional<uint64_t> n_tensors;
   std::optional<uint64_t> n_kv;
-  // How the data is laid out; kv_u32("general.alignment", ..) announces another one than 32.
+  // The alignment of the data. If it is not 32, kv_u32("general.alignment", ..) must say so.
   uint64_t alignment = 32;
 
   std::vector<Entry> entries;
   std::vector<Tensor> tensors;
 
-  // Metadata. A key that is there already gets the new value, in its old place.
+  // These set metadata. A key that exists already keeps its place and gets the new value.
   GgufBuilder& kv_raw(std::string_view key, uint32_t type, std::string value);
   GgufBuilder& kv_u32(std::string_view key, uint32_t value);
   GgufBuilder& kv_i32(std::string_view key, int32_t value);
@@ -77,13 +77,13 @@ class GgufBuilder {
   GgufBuilder& kv_array(std::string_view key, ValueType element, const std::vector<T>& values) {
     return kv_array_raw(key, static_cast<uint32_t>(element), values.size(), bytes_of(values));
   }
-  // An array whose header says `count` elements of type `element`, whatever `bytes` hold.
+  // An array whose header says `count` elements of type `element`, no matter what `bytes` are.
   GgufBuilder& kv_array_raw(std::string_view key, uint32_t element, uint64_t count,
                             std::string_view bytes);
   GgufBuilder& remove(std::string_view key);
 
-  // Tensors; their data is laid out in this order, each at a multiple of `alignment`. dims[0] is
-  // the row length. A name that is there already gets the new contents, in its old place.
+  // These add tensors. Their data follow in this order, each at a multiple of `alignment`. dims[0]
+  // is the row length. A name that exists already keeps its place and gets the new contents.
   GgufBuilder& tensor(std::string_view name, uint32_t type, std::vector<uint64_t> dims,
                       std::string data);
   GgufBuilder& tensor(std::string_view name, Type type, std::vector<uint64_t> dims,
@@ -91,10 +91,10 @@ class GgufBuilder {
     return tensor(name, static_cast<uint32_t>(type), std::move(dims), std::move(data));
   }
   GgufBuilder& remove_tensor(std::string_view name);
-  // The tensor of this name, to be made wrong; it must be there.
+  // The tensor of this name, for changes. It must exist.
   Tensor& find_tensor(std::string_view name);
 
-  // The header alone, with its padding; and the whole file.
+  // The header with its padding, and the whole file.
   std::string header() const;
   std::string build() const;
 };
@@ -110,7 +110,7 @@ std::vector<std::string> tiny_bpe_tokens();
 // n numbers between -1 and 1, the same on every machine.
 std::vector<float> test_values(size_t n, uint32_t seed);
 
-// A file's bytes; none where it can't be read.
+// A file's bytes; empty if it can't be read.
 std::string read_file(const std::filesystem::path& path);
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-// The GGUF parser: what it reads, that pieces of any size give the same, and what it costs.
+// Tests of the GGUF parser: what it reads, that pieces of any size give the same, and its memory.
 #include "gguf/gguf.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace sluice {
 namespace {
 
-// The outcome of a whole file given in pieces; with `file_size` known or not.
+// Parses a whole file in pieces, with its size known or not.
 Result<Gguf> parse_in_pieces(std::string_view file, size_t piece, bool size_known) {
   GgufParser parser;
   if (size_known) parser.set_file_size(file.size());
@@ -208,7 +208,7 @@ TEST(Gguf, TensorsMayLiePastFourGigabytes) {
   EXPECT_EQ(gguf->data_bytes, (uint64_t{5} << 30) + (4u << 20));
 }
 
-// Fed byte by byte: work that grows with the square of the count would not come to an end.
+// Byte by byte: quadratic work would take far too long.
 TEST(Gguf, AMillionStringsByteByByte) {
   constexpr uint64_t kCount = 1000000;
   std::string texts;
@@ -247,7 +247,7 @@ TEST(Gguf, AnnouncedSizesTakeNoMemory) {
   }
 }
 
-// Memory follows what has come: at most a few times the header's own bytes.
+// The parser takes at most a few times the header's bytes.
 TEST(Gguf, MemoryFollowsTheBytes) {
   const std::string file = tiny_model().header();
   const size_t before = allocated_bytes();
@@ -266,7 +266,7 @@ TEST(Gguf, NamesAndSizesOfTypes) {
   EXPECT_EQ(file_type(39).block_bytes, 17u);
 }
 
-// Files of other writers, where the checkout has them.
+// Files of other writers, if they are there.
 TEST(Gguf, RealFiles) {
   const std::filesystem::path shared = std::filesystem::path(SLUICE_ROOT) / ".." / "shared";
   int files = 0;

@@ -1,5 +1,5 @@
-// Whole models against another engine's answers: llama.cpp's, recorded in tests/data/answers.json
-// for the tiny models and the bundled one, and those in ../shared where that is at hand.
+// Compares whole models with llama.cpp: its answers for the tiny models and the bundled one are in
+// tests/data/answers.json, and more may be in ../shared.
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -42,7 +42,7 @@ const nlohmann::json& shared_goldens() {
   return all;
 }
 
-// How far log-probabilities may lie apart: engines round activations differently.
+// How much log-probabilities may differ, because engines round activations differently.
 float tolerance(std::string_view model) {
   if (model.ends_with("bf16")) return 0.03f;
   if (model.ends_with("f16")) return 5e-3f;
@@ -50,7 +50,7 @@ float tolerance(std::string_view model) {
   return model.starts_with("stories") ? 0.25f : 0.12f;
 }
 
-// `at`: the reference's best at one step.
+// `at`: the reference's best tokens at one step.
 void expect_close(const Event& event, const Best& at, float within) {
   const std::map<TokenId, float> ours(event.top.begin(), event.top.end());
   for (size_t i = 0; i < at.size() && i < 10; ++i) {
@@ -70,7 +70,7 @@ void check_case(Engine& engine, const Case& expected, float within) {
     const auto step = expected.steps.find(i);
     if (step != expected.steps.end()) expect_close(got.tokens[i], step->second, within);
     if (got.tokens[i].id == expected.tokens[i]) continue;
-    // Two tokens that are as good as equal may change places; what follows says nothing then.
+    // Two almost equal tokens may change places. After that the texts differ.
     if (step != expected.steps.end()) {
       const Best& best = step->second;
       EXPECT_LE(best[0].second - best[1].second, 2 * within)
@@ -87,7 +87,7 @@ std::unique_ptr<Engine> open_f32(const std::string& path) {
   return open_file(path, options);
 }
 
-// --- the answers that are committed here -----------------------------------------------
+// --- the committed answers --------------------------------------------------------------
 
 std::vector<Case> cases_of(const nlohmann::json& model) {
   std::vector<Case> cases;
@@ -139,7 +139,7 @@ TEST_P(Answers, LogProbabilitiesAndGreedyTokensAgree) {
 INSTANTIATE_TEST_SUITE_P(LlamaCpp, Answers, testing::ValuesIn(answered_models()),
                          [](const auto& each) { return test_name(each.param); });
 
-// A model that has no answers is one that was added without recording them.
+// Fails if a model was added without recording its answers.
 TEST(Answers, AreThereForEveryTinyModel) {
   for (const TinyModel& model : tiny_models()) {
     EXPECT_TRUE(model.scattered || answers().at("models").contains(model.name)) << model.name;
@@ -200,7 +200,7 @@ TEST_P(Shared, LogProbabilitiesAndGreedyTokensAgree) {
 INSTANTIATE_TEST_SUITE_P(Goldens, Shared, testing::ValuesIn(shared_models()),
                          [](const auto& each) { return test_name(each.param); });
 
-// What Karpathy's own engine writes, up to a line of backquotes.
+// The text of Karpathy's own engine, up to a line of backquotes.
 TEST(SharedText, Stories260KWritesTheSameStory) {
   const std::string expected = read_file(kShared + "stories260K.greedy.txt");
   if (expected.empty()) GTEST_SKIP() << "there is no ../shared/models/stories260K.greedy.txt here";

@@ -1,6 +1,6 @@
-// The same file and tokens give the same logits to the last bit, whatever computes them: kernel
-// table, threads, batch, the way the file came, what ran before. tests/data/hashes.json has what
-// they are, for the wasm module, the page and other machines to compare with.
+// The same file and tokens must give the same logits to the last bit, with any kernel table, number
+// of threads, batch, way of loading and earlier run. tests/data/hashes.json has their hashes, for
+// the wasm module, the page and other machines to compare with.
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -80,7 +80,7 @@ TEST_P(Hashes, DoNotDependOnHowTheFileCame) {
   }
 }
 
-// Behind the header all bytes are written before the engine learns of the first of them.
+// After the header all bytes are written before the engine is told of any.
 TEST_P(Hashes, DoNotDependOnHowFarAheadTheFileCame) {
   const auto whole = load_bytes(bytes_, with("", 2));
   ASSERT_NE(whole, nullptr);
@@ -121,10 +121,10 @@ std::vector<std::string> every_model() {
 INSTANTIATE_TEST_SUITE_P(Every, Hashes, testing::ValuesIn(every_model()),
                          [](const auto& each) { return test_name(each.param); });
 
-// What runs for longer, for one model of each family and some odd ones.
+// Longer tests, for some models of each family and some odd ones.
 class LongHashes : public Hashes {};
 
-// 270 tokens cross the borders of a pass's blocks (128) and of attention's chunks (256).
+// 270 tokens cross the end of a pass's block (128) and of a chunk of the cache (256).
 TEST_P(LongHashes, DoNotDependOnTheBatchOfALongPrompt) {
   for (const std::string& kv_type : kKvTypes) {
     const auto reference = load_bytes(bytes_, with("generic", 1, kv_type));
@@ -158,7 +158,7 @@ TEST_P(LongHashes, OfEveryPositionAreThoseOfItsOwnPrompt) {
   }
 }
 
-// The events of a run with all their numbers, to be compared as a whole.
+// The events of a run with all their numbers, as a text to compare.
 std::string written_out(const Generated& run) {
   std::string text;
   for (const Event& event : run.tokens) text += event_json(event, {}) + "\n";
@@ -180,7 +180,7 @@ TEST_P(LongHashes, ReusingAPrefixChangesNothing) {
     ASSERT_NE(used, nullptr);
     const std::vector<TokenId> first = some_ids(20, used->config().n_vocab, 3);
     generate(*used, first, seeded(6, 1));
-    // Shares 13 tokens with what is in the cache; then only those; then one more.
+    // Prompts that share 13, 12 and 14 tokens with what is in the cache.
     std::vector<TokenId> second = first;
     for (const size_t shared : {13, 12, 14}) {
       second.resize(shared);
@@ -218,7 +218,7 @@ TEST_P(LongHashes, WhatWasCancelledLeavesNoTrace) {
   const std::string expected = written_out(generate(*fresh, prompt, seeded(8, 7)));
   std::vector<TokenId> other = prompt;
   other[70] = (other[70] + 1) % static_cast<TokenId>(engine->config().n_vocab);
-  // Cancelled in the middle of a prompt, at its border and while text is written.
+  // Cancels in the middle of a prompt, at its end and while text is written.
   for (const int steps : {0, 1, 2, 3, 4, 5, 6, 9}) {
     for (const std::vector<TokenId>& ids : {prompt, other}) {
       ASSERT_TRUE(engine->start(ids, seeded(40, 9)).has_value());
@@ -238,7 +238,7 @@ INSTANTIATE_TEST_SUITE_P(Some, LongHashes,
                                          "gemma3-wide-f32"),
                          [](const auto& each) { return test_name(each.param); });
 
-// The order of the data in the file says nothing about the model.
+// The order of the data in the file does not change the model.
 TEST(ScatteredModel, HasTheHashOfTheOrderlyOne) {
   TinyModel model = tiny_model_named("qwen3-scattered-q5_1");
   const auto scattered = load_bytes(build_tiny_model(model));

@@ -16,7 +16,7 @@ using Level = Hazard::Level;
 constexpr uint64_t kMax64 = ~uint64_t{0};
 constexpr uint64_t k2To63 = uint64_t{1} << 63;
 
-// Collects the cases of one level and code; the functions below add to it.
+// Collects cases of one level and code at a time. The functions below add to it.
 class Cases {
  public:
   explicit Cases(std::vector<Hazard>& out) : out_(out) {}
@@ -337,8 +337,8 @@ void weights(Cases cases) {
     f.find_tensor("output.weight").dims = {32, 299};
   });
 
-  // Numbers that would come out differently by instruction set: of each kind of tensor one, in its
-  // first row, its last whole strip or behind it.
+  // Numbers that are not finite: instruction sets would give different results. One in each kind of
+  // tensor, in the first row, the last whole strip or the rows after it.
   const auto not_finite = [&](std::string_view what, std::string_view tensor, uint64_t row,
                               uint64_t rows, std::string bits, size_t place) {
     cases.model(concat(what, "_of_", tensor, "_row_", row),
@@ -371,7 +371,8 @@ void weights(Cases cases) {
                 f.tensor("output_norm.weight", Type::F16, {32}, bytes_of(ones));
               });
 
-  // Types that other engines have and we don't compute: known by size and refused by name.
+  // Types of other engines that we don't compute: their sizes are known, and they are refused by
+  // name.
   cases.level(Level::model, Code::unsupported_type);
   for (uint32_t type = 0; file_type(type).name; ++type) {
     const FileType known = file_type(type);
@@ -386,7 +387,7 @@ void weights(Cases cases) {
   });
 }
 
-// What a family alone asks of its file.
+// What only one family demands of its file.
 class FamilyCases {
  public:
   FamilyCases(Cases& cases, std::string_view model)
@@ -413,7 +414,7 @@ class FamilyCases {
 
  private:
   std::string architecture() const {
-    return file_.entries[0].value.substr(8);  // general.architecture, behind its length
+    return file_.entries[0].value.substr(8);  // general.architecture, after its length
   }
   Cases& cases_;
   const GgufBuilder file_;
@@ -561,7 +562,7 @@ std::vector<Oddity> harmless_oddities() {
     for (auto& tensor : f.tensors) tensor.data += std::string(100, '\xee');
   });
   add("list_and_data_in_different_orders", [](GgufBuilder& f) {
-    // The last two tensors change places in the list alone.
+    // The last two tensors change places in the list, but not their data.
     auto& last = f.tensors.back();
     auto& before = f.tensors[f.tensors.size() - 2];
     uint64_t offset = 0;

@@ -1,4 +1,4 @@
-// Malformed files, each wrong in one place, and what must be said about them.
+// Malformed files, each wrong in one place, and the error that each must give.
 #pragma once
 
 #include <string>
@@ -10,21 +10,21 @@ namespace sluice {
 
 struct Hazard {
   enum class Level {
-    header,  // the GGUF header alone shows it
-    data,    // the header is good, bytes after it are missing
-    model,   // good GGUF, but no model that can run
+    header,  // the GGUF header shows it
+    data,    // the header is good, but bytes after it are missing
+    model,   // good GGUF, but not a model that can run
   };
   Level level;
   std::string name;  // snake_case
   std::string bytes;
   Code code;
   std::string says;      // part of the message, when the file's size is known
-  bool telling = false;  // one of the dozen that the wasm module and the page are shown, too
+  bool telling = false;  // one of the dozen that the wasm module and the page are tested with, too
 };
 
 std::vector<Hazard> all_hazards();
 
-// Unusual files that must load all the same.
+// Unusual files that must load.
 struct Oddity {
   std::string name;
   std::string bytes;

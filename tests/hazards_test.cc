@@ -1,5 +1,5 @@
-// Every malformed file of hazards.cc is refused with its code and words, by the parser and by the
-// engine, whole and in pieces; files that are merely unusual load.
+// Every malformed file of hazards.cc must be refused with its code and words, by the parser and by
+// the engine, whole and in pieces. Files that are only unusual must load.
 #include "hazards.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ Result<Gguf> parse_in_pieces(std::string_view file, size_t piece, bool size_know
   return parser.take();
 }
 
-// A sentence or two, of harmless characters, with what was found and what to do about it.
+// A message has the length of a sentence or two, and only harmless characters.
 void expect_readable(const std::string& message) {
   EXPECT_GE(message.size(), 20u) << message;
   EXPECT_LE(message.size(), 400u) << message;
@@ -116,7 +116,7 @@ TEST(Hazards, FilesOnDiskAreRefusedAlike) {
   }
 }
 
-// What a header says can be shown although it can't run.
+// A header can be shown although its model can't run.
 TEST(Hazards, HeadersOfUnusableModelsAreShown) {
   for (const Hazard& hazard : all_hazards()) {
     if (hazard.level != Hazard::Level::model) continue;
@@ -164,7 +164,7 @@ TEST(Hazards, TruncationAtEveryByte) {
     expect_bad_file(parse_gguf(as_bytes(part), length), length);
     expect_bad_file(parse_gguf(as_bytes(part), file.size()), length);
   }
-  // The data: the parser sees it by the size, the engine by the end of the file.
+  // If data is missing, the parser sees it by the file's size, the engine at the end of the file.
   for (size_t length = header; length < file.size(); length += 101) {
     const std::string_view part = std::string_view(file).substr(0, length);
     expect_bad_file(parse_gguf(as_bytes(part), length), length);
@@ -175,7 +175,7 @@ TEST(Hazards, TruncationAtEveryByte) {
   }
 }
 
-// Any one byte of the header changed: refused or loaded, but never anything else.
+// With any one byte of the header changed, the file is parsed or refused.
 TEST(Hazards, AnyByteOfTheHeaderChanged) {
   const std::string file = tiny_model().build();
   const size_t header = tiny_model().header().size();

@@ -1,4 +1,4 @@
-// The JSON of events and headers.
+// Tests of the JSON of events and headers.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,9 +1,9 @@
-// Speed of the kernels: ns per (1 row x 32 weights x 1 token), one thread, weights in the second
-// cache, for each table; then the streaming rate of the decode kernels from memory. A benchmark,
-// not a test. kernel_bench [TABLE [KERNEL]]: only that table, only decode, gemm, float, vectors,
-// attention or stream.
+// A benchmark, not a test. It measures the kernels of each table: ns per (1 row x 32 weights x 1
+// token) on one thread with the weights in the second-level cache, then the rate at which the
+// decode kernels read weights from memory. kernel_bench [TABLE [KERNEL]] measures only that table
+// and only decode, gemm, float, vectors, attention or stream.
 //
-// For comparison, measured on a Xeon (Sapphire Rapids) with hand-written loops of these layouts:
+// For comparison, hand-written loops with these layouts on a Xeon (Sapphire Rapids):
 //   AVX2          Q4_0 GEMM 8x4 0.27-0.29
 //   AVX-512 VNNI  Q8_0 decode 0.23-0.24, Q4_0 decode 0.25-0.29, GEMM 16x8 0.14-0.15
 //   wasm strict   Q8_0 1.83, Q4_0 1.5, GEMM 1.46-1.64; wasm relaxed Q8_0 0.70-0.76 (saturating dots
@@ -58,8 +58,7 @@ struct Data {
   }
 };
 
-// Blocks of any codes with the f16 scale 1/16 in every place where a type keeps one; floats
-// become 1.
+// Sets the scales and mins of a type with blocks to 1/16, and the weights of a float type to 1.
 void set_scales(Type type, uint8_t* rows, size_t bytes) {
   const TypeTraits& t = traits(type);
   const uint32_t one = t.floats == FloatKind::f32   ? 0x3f800000
@@ -85,7 +84,7 @@ class Bench {
     panel_.mins = panel_.scales + kCols;
   }
 
-  // All measurements, or those called `only`.
+  // Runs all measurements, or only the one with the name `only`.
   void run(std::string_view only) {
     std::printf("%s\n", kernels_.name);
     const auto wanted = [&](std::string_view name) { return only.empty() || only == name; };
@@ -179,7 +178,7 @@ class Bench {
            time_ns([&] { kernels_.rope_adjacent(out.data(), x_.data(), x_.data(), kCols / 2); }));
   }
 
-  // A whole chunk: a single head, a token's two heads, and 16 tokens' two heads of a prompt.
+  // A whole chunk with one head of one token, two heads of one token, and two heads of 16 tokens.
   void attention() {
     constexpr int kDim = 128;
     const size_t elements = static_cast<size_t>(kKvChunk) * kDim;
@@ -216,7 +215,7 @@ class Bench {
     }
   }
 
-  // One token over a matrix far larger than the caches.
+  // One token and a matrix far larger than the caches.
   void stream(Type type) {
     const int64_t n_strips = type == Type::Q8_0 ? 4096 : 8192;
     const Data weights = strip(type, n_strips);

@@ -1,6 +1,7 @@
-// make_hazards DIR: writes the most telling malformed files and index.json, which names each with
-// the code it must be refused with: [{"file":"..","code":"..","says":".."}, ..]. The tests of the
-// wasm module and of the page use them.
+// make_hazards DIR: writes the most telling malformed files, a good one, and index.json, which
+// lists the malformed ones with the error that each must give:
+// [{"file":"..","code":"..","says":".."}, ..]. The tests of the wasm module and of the page use
+// them.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
-// make_models OUTDIR                            the tiny models of the tests, as files
-// make_models OUTDIR --big SHAPE --type TYPE    a model of random weights in a real one's shape
+// make_models OUTDIR                            writes the tests' tiny models
+// make_models OUTDIR --big SHAPE --type TYPE    writes random weights in the shape of a real model
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

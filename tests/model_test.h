@@ -1,4 +1,4 @@
-// What the tests of whole models share: loading, generating, hashing. Failures are the test's own.
+// Shared by the tests of whole models: loading, generating, hashing. Errors fail the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@
 
 namespace sluice {
 
-// An engine with all of a file's bytes, brought in pieces of `piece` bytes (0: as they fit); null,
-// and a failure of the test, where that goes wrong.
+// Makes an engine and loads a file's bytes into it, in pieces of `piece` bytes (0: as they fit). If
+// that fails, the test fails and the result is null.
 inline std::unique_ptr<Engine> load_bytes(std::string_view file, const LoadOptions& options = {},
                                           size_t piece = 0) {
   auto engine = Engine::create(options, file.size());
@@ -52,7 +52,7 @@ inline std::unique_ptr<Engine> open_file(const std::string& path, const LoadOpti
   return std::move(*engine);
 }
 
-// A file that lives as long as this object.
+// A file that exists as long as this object.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::string_view bytes) {
@@ -94,7 +94,7 @@ struct Generated {
   }
 };
 
-// Steps an engine or a session until done. Fails the test, and ends, where weights are awaited.
+// Steps an engine or a session until done. If it has to wait for weights, fails the test and ends.
 template <typename T>
 Generated finish_run(T& engine) {
   Generated result;
@@ -127,7 +127,7 @@ Generated generate(T& engine, const Prompt& prompt, const GenerateOptions& optio
   return finish_run(engine);
 }
 
-// The hash of the last position's logits; "" and a failure where that goes wrong.
+// The hash of the last position's logits. If an error occurs, the test fails and the result is "".
 inline std::string hash_of(Engine& engine, std::span<const TokenId> ids, int64_t batch = 0) {
   const Status started = engine.start_logits(ids, batch);
   if (!started.has_value()) {
@@ -150,7 +150,7 @@ inline std::vector<TokenId> some_ids(size_t n, int64_t n_vocab, uint32_t seed = 
   return ids;
 }
 
-// A name that GoogleTest takes for a test with this parameter.
+// Makes `text` a name that GoogleTest accepts for a test.
 inline std::string test_name(std::string_view text) {
   std::string name(text);
   for (char& c : name) {

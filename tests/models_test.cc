@@ -1,5 +1,6 @@
-// What a pass stands on: keys and values as a state that is cut, copied and put back, and the table
-// of angles that grows.
+// Tests of what a pass uses: the cache of keys and values, which can be cut, copied and restored,
+// the growing table of RoPE angles, attention over chunks, and layers of different kinds and
+// families.
 #include <cmath>
 #include <cstring>
 
@@ -29,11 +30,11 @@ LayerShape shape(int64_t n_kv_heads, int64_t head_dim, int64_t cache) {
   return layer;
 }
 
-// Layers of different shapes; the last but one reads what the first has.
+// Layers of different shapes; the third one reads the cache of the first.
 const std::vector<LayerShape> kLayers = {shape(2, 8, 0), shape(1, 20, 1), shape(2, 8, 0),
                                          shape(3, 6, 3)};
 
-// What position p of a layer's head is told to remember in the given past.
+// The key (sign 1) or value (sign -1) of position p in a layer's head. Another `past` has others.
 std::vector<float> told(int past, int64_t layer, int64_t head, int64_t p, float sign) {
   std::vector<float> values(static_cast<size_t>(kLayers[static_cast<size_t>(layer)].head_dim));
   for (size_t i = 0; i < values.size(); ++i) {
@@ -43,7 +44,7 @@ std::vector<float> told(int past, int64_t layer, int64_t head, int64_t p, float 
   return values;
 }
 
-// Appends positions up to `end`.
+// Appends positions of `past` up to `end`.
 void fill(KvCache& cache, int64_t end, int past) {
   const int64_t begin = cache.positions();
   ASSERT_TRUE(cache.append(end - begin).has_value());
@@ -70,7 +71,7 @@ float value_at(const KvChunk& chunk, int64_t p, int64_t i) {
   return value;
 }
 
-// Does the cache hold `past` at the positions [begin, end)?
+// Whether the cache holds `past` at the positions [begin, end).
 bool holds(const KvCache& cache, int64_t begin, int64_t end, int past) {
   for (int64_t layer = 0; layer < 4; ++layer) {
     const LayerShape& at = kLayers[static_cast<size_t>(layer)];
@@ -133,7 +134,7 @@ TEST(KvCache, ASnapshotBringsThePastBack) {
   ASSERT_TRUE(cache.restore(*snapshot).has_value());
   EXPECT_EQ(cache.positions(), 270);
   EXPECT_TRUE(holds(cache, 0, 270, 1));
-  // Into a state that never had it, too.
+  // A state that never had this past can be restored, too.
   KvCache fresh(kLayers, KvType::f32);
   ASSERT_TRUE(fresh.restore(*snapshot).has_value());
   EXPECT_TRUE(holds(fresh, 0, 270, 1));
@@ -163,7 +164,7 @@ TEST(KvCache, AClonesFutureIsItsOwn) {
   auto clone = cache.clone();
   ASSERT_TRUE(clone.has_value());
   EXPECT_EQ(clone->positions(), 260);
-  // It has only what it has written since, chunk by chunk.
+  // A clone owns only the chunks that it has written to since.
   const uint64_t chunk = cache.bytes_for(1);
   EXPECT_EQ(clone->own_bytes(), 0u);
   EXPECT_EQ(clone->bytes() + cache.bytes(), 2 * chunk);
@@ -187,14 +188,14 @@ TEST(KvCache, AClonesCloneSharesWhatAllHave) {
   // A third of each chunk, rounded down.
   EXPECT_EQ(cache.bytes(), 3 * (chunk / 3));
   EXPECT_EQ(one->bytes(), other->bytes());
-  // In the middle of the third chunk: the first two stay shared.
+  // This writes to the third chunk; the first two stay shared.
   fill(*other, 601, 2);
   EXPECT_EQ(other->own_bytes(), chunk);
   cache = KvCache();
   EXPECT_EQ(one->own_bytes(), chunk);
   one = KvCache();
   EXPECT_EQ(other->own_bytes(), 3 * chunk);
-  // What a copy is put back into is its own, too.
+  // A clone that is restored owns all of its chunks.
   const auto snapshot = other->snapshot();
   ASSERT_TRUE(snapshot.has_value());
   auto third = other->clone();
@@ -243,7 +244,7 @@ TEST(RopeTable, RefusesAnglesThatHaveNoCosine) {
 
 // --- attention over chunks -----------------------------------------------------------------------
 
-// Which chunks are looked at for tokens from `position` on.
+// The chunks that attention reads for tokens from `position` on.
 std::vector<int64_t> chunks_seen(const KvCache& cache, int64_t position, int n_tokens,
                                  int64_t window) {
   std::vector<int64_t> seen;
@@ -326,7 +327,7 @@ TEST(Attention, BothWaysSeesAllOrAsMuchOnEitherSide) {
 
 // --- layers that see both ways -------------------------------------------------------------------
 
-// The attention of a llama file's first layer, without turning, and its head.
+// A model with only the attention of a llama file's first layer, without RoPE, and its head.
 class OneLayer final : public Model {
  public:
   OneLayer(const Config& config, const LayerShape& shape) : Model(config) { layers_ = {shape}; }
@@ -396,7 +397,7 @@ TEST(Layers, ThatSeeBothWaysHaveTheWholePassInOneBlock) {
   std::vector<TokenId> ids = some_ids(Pass::kBlockTokens + 44, 512);
   const Ends causal = logits_of_ends(file, ids, false);
   const Ends both = logits_of_ends(file, ids, true);
-  // The last token sees the same either way.
+  // The last token sees the same positions in both cases.
   EXPECT_EQ(both.second, causal.second);
   EXPECT_NE(both.first, causal.first);
   ids.back() = (ids.back() + 1) % 512;
@@ -406,7 +407,7 @@ TEST(Layers, ThatSeeBothWaysHaveTheWholePassInOneBlock) {
 
 // --- layers of different shapes ------------------------------------------------------------------
 
-// The first `cols` of each row, or as many zeros behind them as there were numbers.
+// The first `cols` numbers of each row. If keep_width, zeros replace the others.
 std::string cut_columns(const std::string& data, size_t all, size_t cols, bool keep_width) {
   std::string out;
   for (size_t at = 0; at < data.size(); at += 4 * all) {
@@ -416,8 +417,8 @@ std::string cut_columns(const std::string& data, size_t all, size_t cols, bool k
   return out;
 }
 
-// A second layer with half the heads and half the feed-forward part: really half of it, or whole
-// with nothing coming from the other half.
+// A model whose second layer has half the heads and half the feed-forward part: its tensors are
+// really half as large, or they are whole and the other half adds zeros.
 std::string second_layer_halved(bool really) {
   GgufBuilder file = tiny_model();
   for (const char* part : {"attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "ffn_norm",
@@ -478,8 +479,8 @@ TEST(Gemma3, EverySixthLayerSeesAllAndTurnsByAnotherTable) {
   }
 }
 
-// Linear scaling is for the layers that see all; the 27B divides scores by the root of another
-// size.
+// Linear scaling is only for the layers that see all positions. The 27B model divides scores by the
+// root of n_embd / n_heads.
 TEST(Gemma3, OfTheLargestModelScoresAreDividedByTheWidthsShare) {
   TinyModel tiny = tiny_model_named("gemma3-wide-f32");
   tiny.n_layers = 62;
@@ -507,7 +508,7 @@ TEST(Gpt2, TakesQueriesKeysAndValuesFromOneTensor) {
   EXPECT_EQ(rows, (std::vector<int64_t>{0, 40, 80}));
 }
 
-// What a profile and the statistics say that a token reads is every matrix once.
+// The bytes that a token reads, in a profile and in the statistics, are those of every matrix once.
 TEST(Profile, CountsEveryMatrixOfEveryFamily) {
   for (const char* name : {"llama-q8_0", "qwen2-f32", "gpt2-q8_0", "gemma3-q8_0"}) {
     const TinyModel& tiny = tiny_model_named(name);

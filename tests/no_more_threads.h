@@ -1,4 +1,4 @@
-// A system that starts no more threads.
+// Makes the system start no more threads.
 #pragma once
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-// While it lives, threads get stacks that no memory has room for: the system starts no more.
+// While it lives, threads get stacks too large for any memory, so no thread can start.
 class NoMoreThreads {
  public:
   NoMoreThreads() {

@@ -1,4 +1,4 @@
-// Options: their JSON, and what is in range.
+// Tests of options: their JSON and their ranges.
 #include "options.h"
 
 #include <gtest/gtest.h>
@@ -127,7 +127,7 @@ TEST(GenerateOptionsJson, RefusesWithTheReason) {
   EXPECT_NE(generate_error(R"({"maxTokens":-2})").find("maxTokens"), std::string::npos);
   EXPECT_NE(generate_error(R"({"seed":-1})").find("seed"), std::string::npos);
   EXPECT_NE(generate_error(R"({"stop":[""]})").find("must have 1 to 1024"), std::string::npos);
-  // Half of a surrogate pair, as JavaScript's strings may hold, and bytes that are not UTF-8.
+  // Half of a surrogate pair, which JavaScript strings may contain, and bytes that are not UTF-8.
   for (const char* text : {R"({"seed":1,"stop":["ok","\ud800"]})", R"({"stop":"a\udc00\ud83d"})",
                            R"({"stop":["\ud83d\n"]})", "{\"stop\":[\"\xff\"]}"}) {
     EXPECT_EQ(generate_error(text).find("stop holds text that is not valid Unicode"), 0u)
@@ -146,7 +146,7 @@ TEST(GenerateOptionsJson, RefusesWithTheReason) {
   EXPECT_NE(generate_error(R"({"max_tokens":1})").find("unknown option"), std::string::npos);
 }
 
-// What check_options says once `change` has been made.
+// The error of check_options after `change`, or "".
 template <typename Options>
 std::string complaint(auto change) {
   Options options;

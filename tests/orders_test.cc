@@ -1,5 +1,5 @@
-// Weights that arrive in any order, into fewer places than there are layers: the same hashes. What
-// is wanted comes in the order of execution.
+// Weights may arrive in any order, into fewer places than there are layers, and the hashes stay the
+// same. They are wanted in the order of execution.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kLayers = 6;
 
-// A model of some layers whose tensors lie in the file in reverse: the head first.
+// A model of kLayers layers with its tensors in reverse order in the file.
 std::string reversed_file(std::string_view name) {
   TinyModel model = tiny_model_named(name);
   model.n_layers = kLayers;
@@ -28,7 +28,8 @@ LoadOptions two_layers() {
   return options;
 }
 
-// As little as can be: of the head a third, of the embedding fewer rows than a prompt has.
+// As little memory as possible: a third of the head, and fewer rows of the embedding than a prompt
+// has.
 LoadOptions in_pieces() {
   LoadOptions options = two_layers();
   options.head_parts = 3;
@@ -36,7 +37,7 @@ LoadOptions in_pieces() {
   return options;
 }
 
-// Brings the header, piece by piece, and what came behind it.
+// Brings the header piece by piece.
 void bring_header(Engine& engine, std::string_view file, size_t piece) {
   while (!engine.header_ready()) {
     const Want want = engine.wants(1).front();
@@ -46,7 +47,7 @@ void bring_header(Engine& engine, std::string_view file, size_t piece) {
   }
 }
 
-// Serves wants from several threads while it lives: in pieces of random sizes, in random order.
+// While it lives, serves wants from several threads, in pieces of random sizes and in random order.
 class RandomSource {
  public:
   RandomSource(Engine& engine, std::string_view file, int n_threads, unsigned seed) {
@@ -85,7 +86,7 @@ class RandomSource {
   std::vector<std::thread> threads_;
 };
 
-// Steps until done, waiting for weights as often as that takes; the ids that came.
+// Steps until done, waiting for weights when needed. Returns the ids.
 std::vector<TokenId> run(Engine& engine) {
   std::vector<TokenId> ids;
   for (;;) {
@@ -97,7 +98,7 @@ std::vector<TokenId> run(Engine& engine) {
     if (event->kind == Event::Kind::done) return ids;
     if (event->kind == Event::Kind::token) ids.push_back(event->id);
     if (event->kind == Event::Kind::waiting) std::this_thread::yield();
-    if (testing::Test::HasFailure()) return ids;  // what the source couldn't bring never comes
+    if (testing::Test::HasFailure()) return ids;  // the source may have failed to bring weights
   }
 }
 
@@ -110,7 +111,8 @@ std::string all_logits_hash(Engine& engine, const std::vector<TokenId>& ids) {
   return logits_hash(engine.logits());
 }
 
-// The same bits as from `whole`, whose file it is, with what `options` leave in memory.
+// Expects an engine with `options` and random arrival to give the same bits as `whole`, which has
+// all of the file in memory.
 void expect_same_bits(const std::string& file, Engine& whole, const LoadOptions& options) {
   const std::vector<TokenId> ids = some_ids(20, whole.config().n_vocab);
   const std::string expected = hash_of(whole, ids), expected_all = all_logits_hash(whole, ids);
@@ -141,7 +143,7 @@ TEST_P(Orders, OfArrivalChangeNoBit) {
   expect_same_bits(file, *whole, two_layers());
 }
 
-// A head that is the embedding, too, of which rows and parts are on the way at once.
+// If the head is also the embedding, parts and single rows of it are requested at the same time.
 TEST_P(Orders, OfSingleRowsAndPartsOfTheHeadChangeNoBit) {
   const std::string file = reversed_file(GetParam());
   const auto whole = load_bytes(file, small());
@@ -155,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Orders,
                                          "gemma3-q8_0"),
                          [](const auto& each) { return test_name(each.param); });
 
-// The slots of tensors by name, in the order of execution.
+// The slot of a tensor by its name. Slots are in the order of execution.
 int slot_of(std::string_view tensor) {
   if (tensor == "token_embd.weight") return 0;
   if (tensor.starts_with("blk.")) return 1 + (tensor[4] - '0');
@@ -247,8 +249,8 @@ TEST(OrdersOfWants, BytesThatNobodyAskedForAreRefused) {
 
 // --- weights by themselves -----------------------------------------------------------------------
 
-// A file with a fused matrix [32, 48], experts [32, 16, 3] and a fused vector [48], all F32, whose
-// numbers count from 0 on in each tensor.
+// A file with a fused matrix [32, 48], experts [32, 16, 3] and a fused vector [48], all F32. The
+// numbers in each tensor are 0, 1, 2 and so on.
 struct Fused {
   std::string bytes;
   Gguf header;
@@ -318,7 +320,7 @@ TEST(Pieces, OfOtherShapesAreRefused) {
             "unsupported_model");
 }
 
-// Four slots of one matrix each, the two in the middle taking turns in one place.
+// Four slots of one tensor each; the two in the middle share one place.
 TEST(Slots, AreLeasedLetGoAndWantedAgain) {
   const Fused file;
   Needs needs(4);
@@ -343,20 +345,20 @@ TEST(Slots, AreLeasedLetGoAndWantedAgain) {
     }
     const auto lease = weights.lease(slot);
     ASSERT_TRUE(lease.has_value());
-    // While it is leased nothing takes its place.
+    // While it is leased, no other slot gets its place.
     EXPECT_FALSE(weights.lease(3 - slot).has_value());
     weights.discard(slot);
     EXPECT_TRUE(weights.wants(UINT64_MAX).empty());
     EXPECT_EQ(row_of(weights.matrix(handles[slot]), 0)[0], static_cast<float>(slot * 16 * 32));
   }
-  // Between two layers, too, the place of one that has run goes to the next.
+  // A slot whose lease has ended gives its place to the next one even without let_go.
   EXPECT_FALSE(weights.lease(1).has_value());
   file.serve(weights);
   { const auto lease = weights.lease(1); }
   const std::vector<Want> next = weights.wants(UINT64_MAX);
   ASSERT_EQ(next.size(), 1u);
   EXPECT_EQ(next[0].offset, needs.piece(handles[2]).begin);
-  // One with a place of its own stays until it is let go.
+  // A slot with its own place stays until it is let go.
   { const auto lease = weights.lease(0); }
   EXPECT_EQ(weights.state(0), SlotState::resident);
   weights.discard(0);
@@ -365,7 +367,8 @@ TEST(Slots, AreLeasedLetGoAndWantedAgain) {
   EXPECT_EQ(weights.state(0), SlotState::resident);
 }
 
-// A table of which two rows are held, and its last rows once more as a piece: a tied head's part.
+// A table of which two rows are held, and its last rows once more as a piece: a part of a tied
+// head.
 TEST(SingleRows, AreWantedFirstAndTakeThePlaceOfThoseThatNobodyNeeds) {
   const Fused file;
   Needs needs(1);
@@ -388,7 +391,7 @@ TEST(SingleRows, AreWantedFirstAndTakeThePlaceOfThoseThatNobodyNeeds) {
 
   const int32_t first[] = {7, 41, 7};
   EXPECT_FALSE(weights.lease_rows(first));
-  // Row 41 is on the way, so the piece that has it waits.
+  // Row 41 is requested, so the piece that contains it waits.
   const std::vector<Want> rows = weights.wants(UINT64_MAX);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].offset, offset(7));
@@ -396,12 +399,12 @@ TEST(SingleRows, AreWantedFirstAndTakeThePlaceOfThoseThatNobodyNeeds) {
   EXPECT_FALSE(weights.lease_rows(first));
   EXPECT_TRUE(weights.wants(UINT64_MAX).empty());
   ASSERT_TRUE(bring(rows[0]).has_value() && bring(rows[1]).has_value());
-  EXPECT_EQ(bring(rows[1]).error().code, Code::invalid_argument);  // once more
+  EXPECT_EQ(bring(rows[1]).error().code, Code::invalid_argument);  // a second time
   EXPECT_TRUE(weights.lease_rows(first));
   EXPECT_EQ(read(7), 7.0f * 32 + 31);
   EXPECT_EQ(read(41), 41.0f * 32 + 31);
 
-  // Now the piece is on the way, and a row of it waits; one that is elsewhere doesn't.
+  // Now the piece is requested, so a row in it waits. A row outside it doesn't.
   const std::vector<Want> pieces = weights.wants(UINT64_MAX);
   ASSERT_EQ(pieces.size(), 1u);
   EXPECT_EQ(pieces[0].offset, offset(40));
@@ -418,7 +421,7 @@ TEST(SingleRows, AreWantedFirstAndTakeThePlaceOfThoseThatNobodyNeeds) {
   ASSERT_TRUE(bring(last[0]).has_value());
   EXPECT_TRUE(weights.lease_rows(second));
   EXPECT_EQ(read(45), 45.0f * 32 + 31);
-  // A row that stays is not wanted again; nor are all of them ever here.
+  // Row 7 has lost its place and is wanted again. The table is never resident as a whole.
   EXPECT_FALSE(weights.lease_rows(std::span(first).first(1)));
   EXPECT_EQ(weights.wants(UINT64_MAX).size(), 1u);
   EXPECT_FALSE(weights.resident());

@@ -34,13 +34,13 @@ void Report::equal_bytes(const std::string& what, const void* got, const void* w
 }
 namespace {
 
-// Rows of any bytes whose f16 scales are finite: all codes occur, the extreme ones too.
+// Rows of random bytes with finite scales, so that all codes occur, also the extreme ones.
 ByteVector random_rows(Random& random, Type type, int64_t rows, int64_t cols) {
   const TypeTraits& t = traits(type);
   ByteVector bytes(static_cast<size_t>(rows) *
                    static_cast<size_t>(row_bytes(t, static_cast<uint64_t>(cols))));
   for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.bits());
-  // Some blocks with the extreme codes throughout.
+  // Some blocks have only extreme codes.
   if (t.group != 0) {
     for (size_t at = 0; at < bytes.size(); at += 5 * t.block_bytes) {
       std::memset(bytes.data() + at, random.below(2) == 0 ? 0x80 : 0xff, t.block_bytes);
@@ -62,7 +62,7 @@ struct Quantized {
   Acts acts() const { return {q.data(), digits.data(), d.data(), ds.data(), sums.data(), cols}; }
 };
 
-// As quant.h defines it, by the reference.
+// Activations as quant.h defines them, by the reference.
 Quantized quantized(const Floats& x, int64_t cols) {
   const size_t n = x.size();
   Quantized out{std::vector<int8_t>(n), std::vector<int8_t>(2 * n),   Floats(n / 32),
@@ -80,7 +80,7 @@ Quantized quantized(const Floats& x, int64_t cols) {
   return out;
 }
 
-// Arrays of a panel, 64-byte aligned as its contract asks.
+// The arrays of a panel, 64-byte aligned as required.
 struct PanelMemory {
   explicit PanelMemory(int64_t cols)
       : codes(static_cast<size_t>(cols) * 16 + 64, 0xee),
@@ -111,7 +111,7 @@ void check_quantize(const Kernels& kernels, Report& report) {
   for (const int64_t n : {32, 64, 96, 512, 4096}) {
     Floats x = random.activations(n);
     x[5] = 1e38f;  // an outlier of a block
-    // Ties: halves of a block whose scale is exactly 1.
+    // Ties: numbers with .5 in a block whose scale is exactly 1.
     for (int i = 0; i < 32; ++i) x[static_cast<size_t>(i)] = static_cast<float>(i) - 15.5f;
     x[0] = 127.0f;
     const Quantized want = quantized(x, n);
@@ -136,8 +136,8 @@ void check_quantize(const Kernels& kernels, Report& report) {
   }
 }
 
-// Blocks with a NaN or an infinity: no code of theirs is -128, and what they are multiplied with
-// becomes NaN.
+// Blocks with a NaN or an infinity: all their codes are 0, d is infinite and ds is NaN, so products
+// with them become NaN.
 void check_quantize_not_finite(const Kernels& kernels, Report& report) {
   Random random(2);
   for (const uint32_t bits : {0x7f800000u, 0xff800000u, 0x7fc00000u, 0x7fc00080u, 0xffffffffu}) {
@@ -162,7 +162,7 @@ void check_quantize_not_finite(const Kernels& kernels, Report& report) {
   }
 }
 
-// What kernels give for 16 rows (those past n_rows being absent) and all tokens.
+// The right results for 16 rows (those from n_rows on are absent) and all tokens.
 Floats reference_outputs(Type type, const ByteVector& rows, int n_rows, int64_t cols,
                          const Quantized& x, const Floats& floats, int n_tokens) {
   Floats want(static_cast<size_t>(n_tokens) * 16);
@@ -374,7 +374,7 @@ void check_vectors(const Kernels& kernels, Report& report) {
   }
 }
 
-// exp alone, through sum_exp of one value with max 0.
+// exp alone: sum_exp of one value with max 0.
 void check_exp(const Kernels& kernels, Report& report) {
   Random random(6);
   Floats inputs = {0.0f,    -0.0f,    1.0f,      -1.0f,    -87.3f,   -87.29999f,

@@ -1,5 +1,5 @@
-// Every kernel of a table against scalar definitions written from kernels.h and quant.h, bit for
-// bit. A plain library, so that the same checks run under GoogleTest and in wasm.
+// Compares every kernel of a table, bit for bit, with scalar definitions written from kernels.h and
+// quant.h. It needs no test framework, so that the checks run under GoogleTest and in wasm.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace sluice::parity {
 
-// Counts comparisons; keeps the text of the first few that failed.
+// Counts comparisons, and keeps messages about the first few that failed.
 class Report {
  public:
   // Compares n floats bit by bit. `what` names the case.

@@ -1,4 +1,4 @@
-// The cache's kernels: storing keys and values, attention over a chunk of positions.
+// Checks of the cache's kernels: storing keys and values, attention over a chunk of positions.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -15,7 +15,7 @@ const char* kv_name(KvType type) {
   return type == KvType::f32 ? "f32" : type == KvType::f16 ? "f16" : "q8_0";
 }
 
-// Cached positions of one head in the layout of KvChunk, and the values they stand for.
+// Cached positions of one head in the layout of KvChunk, and the numbers that they represent.
 struct Cache {
   Cache(KvType kv_type, bool paired_halves, int dim, int positions)
       : type(kv_type),
@@ -25,13 +25,13 @@ struct Cache {
         scales((head_dim + 31) / 32) {
     const size_t n = static_cast<size_t>(positions);
     const size_t groups = (n + 15) / 16;
-    k.resize(groups * head_dim * 16 * kv_bytes(type), 0xcd);  // what no position wrote is garbage
+    k.resize(groups * head_dim * 16 * kv_bytes(type), 0xcd);  // garbage where no position is stored
     k_scales.resize(groups * scales * 16, NAN);
     v.resize(kKvChunk * padded * kv_bytes(type), 0xcd);
     v_scales.resize(n * scales, NAN);
   }
 
-  // One element as it counts, after being rounded into `bytes`.
+  // Rounds an element into `bytes`; returns the number that is stored.
   float put(uint8_t* bytes, float value) const {
     if (type == KvType::f32) {
       std::memcpy(bytes, &value, 4);
@@ -42,7 +42,8 @@ struct Cache {
     return f16_to_f32(half);
   }
 
-  // Stores position p's key and value by the definitions; the values go to keys and values.
+  // Stores position p's key and value by the definition, and appends the numbers to keys and
+  // values.
   void store(size_t p, const float* key, const float* value) {
     const size_t bytes = kv_bytes(type);
     const auto key_at = [&](size_t d) {
@@ -120,7 +121,8 @@ void check_store(const Kernels& kernels, Report& report) {
 
 namespace {
 
-// The running softmax of one query, by the definition in kernels.h. It starts where there is none.
+// The running softmax of one query, by the definition in kernels.h. Without values it has not
+// begun.
 struct Running {
   float max = 0, sum = 0;
   Floats values;
@@ -183,8 +185,8 @@ void check_attend(const Kernels& kernels, Report& report) {
         Floats max(queries), sum(queries), values(queries * cache.padded);
         Floats scratch(static_cast<size_t>(attend_scratch(type, n_tokens, n_heads, head_dim)));
         std::vector<Running> want(queries);
-        // The last token sees all of the chunk as the first one; then as a later one that some
-        // tokens may see nothing of; then as one of which all of them see all that there is.
+        // First the last token sees all of the chunk, which begins the softmax. Then some tokens
+        // may see nothing. Then all tokens see all of the chunk.
         for (const int visible : {n - n_tokens + 1, n / 2 - n_tokens + 1, n}) {
           const bool first = want[0].values.empty();
           if (first && visible < 1) continue;
@@ -229,9 +231,9 @@ void check_attend(const Kernels& kernels, Report& report) {
   }
 }
 
-// Windows of tokens at `position`, over all chunks that the kernel is asked about, as attention
-// goes through them: chunks where every token, some or none see something, begin or go on. Where
-// `astride`, the first tokens' windows begin in one chunk and the last ones' in the next.
+// Windows of tokens at `position`, over all chunks in the order of attention. In a chunk all
+// tokens, some or none see something, for the first time or again. If `astride`, the windows of the
+// first tokens begin in one chunk and those of the last ones in the next.
 void check_attend_window(const Kernels& kernels, Report& report) {
   Random random(10);
   for (const KvType type : kKvTypes) {

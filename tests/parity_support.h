@@ -1,5 +1,5 @@
-// What the parity checks share: random data with the extremes mixed in, and scalar definitions of
-// what kernels.h says.
+// Shared by the parity checks: random data that includes extremes, and scalar definitions after
+// kernels.h.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace sluice::parity {
 using Floats = std::vector<float>;
 using ByteVector = std::vector<uint8_t>;
 
-// ---- Data: random, with the extremes mixed in --------------------------------------------------
+// ---- Random data that includes extremes --------------------------------------------------------
 
 class Random {
  public:
@@ -62,7 +62,7 @@ inline float fold(float lanes[16], float (*combine)(float, float)) {
 inline float plus(float a, float b) { return a + b; }
 inline float larger(float a, float b) { return a < b ? b : a; }
 
-// A reduction of values(0), values(1), .. over 16 virtual lanes.
+// Reduces value(0), value(1), .. over 16 virtual lanes.
 inline float reduce(int64_t n, float start, float (*combine)(float, float),
                     const std::function<float(int64_t)>& value) {
   float lanes[16];
@@ -71,7 +71,7 @@ inline float reduce(int64_t n, float start, float (*combine)(float, float),
   return fold(lanes, combine);
 }
 
-// Rounds a block as activations are; returns the scale.
+// Quantizes a block as activations are quantized; returns the scale.
 inline float round_block(const float* x, int64_t n, int8_t* q) {
   float padded[32] = {};
   std::copy_n(x, n, padded);

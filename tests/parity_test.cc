@@ -1,4 +1,4 @@
-// Every kernel table that this machine supports against the scalar definitions (parity.h).
+// Compares every kernel table that this machine supports with the scalar definitions (parity.h).
 #include "parity.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace sluice {
 
 #if defined(SLUICE_EVEX_TWIN)
-extern const Kernels kAvxVnniEvex;  // avxvnni.cc for machines with AVX-512 VNNI alone
+extern const Kernels kAvxVnniEvex;  // avxvnni.cc for machines with AVX-512 VNNI but not AVX-VNNI
 #endif
 
 namespace {
@@ -30,7 +30,7 @@ struct Case {
   parity::Check check;
 };
 
-// What a failure's headline and ctest's list show.
+// GoogleTest prints a case so.
 void PrintTo(const Case& test_case, std::ostream* out) {
   *out << test_case.kernels->name << ", " << test_case.check.name;
 }
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Tables, Parity, testing::ValuesIn(cases()), [](const au
   return std::string(param.param.kernels->name) + "_" + param.param.check.name;
 });
 
-// gelu's form is that of the tangent: what models were trained with.
+// gelu is the form with tanh, which models were trained with.
 TEST(Gelu, IsHalfOfOnePlusTheTangent) {
   for (int i = -1600; i <= 1600; i += 16) {
     float x[16];
@@ -75,7 +75,7 @@ TEST(Gelu, IsHalfOfOnePlusTheTangent) {
   }
 }
 
-// What tables whose instructions differ by machine ask of themselves at start.
+// Tables whose instructions differ by machine run these checks of themselves at start.
 TEST(SelfTest, AcceptsRightKernelsAndRefusesWrongOnes) {
   for (const Kernels* kernels : tables()) {
     if (!kernels->supported()) continue;
@@ -94,7 +94,7 @@ TEST(SelfTest, AcceptsRightKernelsAndRefusesWrongOnes) {
   EXPECT_FALSE(direct_is_exact(wrong));
 }
 
-// The harness itself: a wrong bit is found.
+// Tests the checks themselves: they find a wrong bit.
 TEST(ParityReport, FindsADifference) {
   parity::Report report;
   const float got[] = {1.0f, -0.0f}, want[] = {1.0f, 0.0f};

@@ -1,4 +1,4 @@
-// How pre-tokenizers cut texts into words, derived by hand from their patterns.
+// Tests how pre-tokenizers cut texts into words. The words are derived by hand from the patterns.
 #include "text/pretokenize.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(Unicode, ClassesOfCharacters) {
   EXPECT_EQ(char_class(0xa0), CharClass::space);
   EXPECT_EQ(char_class(0xbd), CharClass::number);     // one half
   EXPECT_EQ(char_class(0x301), CharClass::other);     // a combining accent
-  EXPECT_EQ(char_class(0x4e00), CharClass::letter);   // inside a range that has a name of its own
+  EXPECT_EQ(char_class(0x4e00), CharClass::letter);   // in a range that Unicode names as a whole
   EXPECT_EQ(char_class(0x2ebf0), CharClass::letter);  // new in Unicode 15.1
   EXPECT_EQ(char_class(0x105c0), CharClass::other);   // new in Unicode 16
   EXPECT_EQ(char_class(0x10ffff), CharClass::other);
@@ -67,7 +67,7 @@ TEST(PreTokenizer, Qwen2TakesDigitsOneByOne) {
 }
 
 TEST(PreTokenizer, SmollmCutsAtNumbersFirst) {
-  // What is before a number sees the end of a text there: both spaces are one word.
+  // The part before a number is cut as a text of its own, so both spaces are one word.
   EXPECT_EQ(words(Splitter::smollm, "a  12 b"), (Strings{"a", "  ", "1", "2", " b"}));
   EXPECT_EQ(words(Splitter::smollm, "a  x"), (Strings{"a", " ", " x"}));
 }

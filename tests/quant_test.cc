@@ -1,5 +1,5 @@
-// The block formats: unpacking and values against a scalar reading of each format, rounding within
-// its usual error, packing and back, and the oracle on cases small enough to work out by hand.
+// Tests of the block formats: unpacking and values against a scalar reading of each format, the
+// error of rounding, packing and reading back, and the oracle on cases worked out by hand.
 #include "quant/quant.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ int uneven(int code) {
   return kValues[code];
 }
 
-// Element i of a block, one value at a time, from the formats' description in ggml-common.h.
+// Element i of a block, after the description of the formats in ggml-common.h.
 float element(Type type, const uint8_t* b, int i) {
   const auto nibble = [&](const uint8_t* p) { return i < 16 ? p[i] & 15 : p[i - 16] >> 4; };
   const auto fifth = [&](const uint8_t* p) { return (p[i / 8] >> i % 8 & 1) << 4; };
@@ -118,7 +118,7 @@ std::vector<float> normal_values(int64_t n, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<float> values(static_cast<size_t>(n));
   for (float& value : values) {
-    float sum = 0;  // of 12 uniform numbers: near enough a normal one
+    float sum = 0;  // a sum of 12 uniform numbers is close to normal
     for (int i = 0; i < 12; ++i) sum += static_cast<float>(random() >> 8) * 0x1p-24f;
     value = (sum - 6.0f) * 0.02f;
   }
@@ -141,7 +141,7 @@ TEST(Quant, NamesTheTypesForMessages) {
   EXPECT_EQ(names.find("Q8_1"), std::string::npos) << names;
 }
 
-// Every bit of a block is part of one number, or of none that counts; each number has its own.
+// Every bit of a block belongs to exactly one number.
 TEST(Quant, RowsGiveEveryNumberItsOwnBits) {
   for (const Type type : integer_types()) {
     const TypeTraits& t = traits(type);
@@ -209,7 +209,7 @@ TEST(Quant, UnpacksCodesThatGiveTheValues) {
   }
 }
 
-// Relative root-mean-square error on normal values: somewhat above what the formats are known for.
+// The bounds are relative root-mean-square errors on normal values, a little above the known ones.
 TEST(Quant, RoundsWithinTheFormatsError) {
   const std::vector<std::pair<Type, double>> bounds = {
       {Type::F32, 0.0},    {Type::F16, 4e-4},  {Type::BF16, 3e-3},  {Type::Q4_0, 0.10},
@@ -256,7 +256,7 @@ TEST(Quant, RoundsZerosConstantsAndGarbageWithoutHarm) {
 TEST(Quant, QuantizesQ8AsAWorkedExample) {
   std::vector<float> values(32, 0.0f);
   values[0] = -127.0f;
-  values[1] = 63.5f;  // halves go away from zero
+  values[1] = 63.5f;  // ties go away from zero
   values[2] = -0.5f;
   std::vector<uint8_t> row(34);
   quantizer(Type::Q8_0)(values.data(), 32, row.data());
@@ -266,7 +266,8 @@ TEST(Quant, QuantizesQ8AsAWorkedExample) {
   EXPECT_EQ(static_cast<int8_t>(row[4]), -1);
 }
 
-// Every number of every row that may not be finite, one at a time; the largest finite ones pass.
+// Makes each number that may not be finite NaN or infinite, one at a time. The largest finite
+// numbers pass.
 TEST(Matrix, PackingFindsWhatIsNotFinite) {
   for (const Type type : every_type()) {
     const TypeTraits& t = traits(type);
@@ -309,7 +310,7 @@ TEST(Matrix, ReadsEveryRowPackedOrNot) {
     const int64_t cols = 2 * (t.block == 1 ? 20 : t.block), rows = 35;
     const std::vector<uint8_t> file = random_bytes(type, rows, cols, 11);
     const size_t row_size = file.size() / static_cast<size_t>(rows);
-    // Whole strips packed, the last three rows as they are.
+    // Whole strips are packed; the last three rows are not.
     std::vector<uint8_t> packed = file;
     for (size_t s = 0; s < 2; ++s) {
       pack_strip(type, &file[s * 16 * row_size], cols, &packed[s * 16 * row_size]);
@@ -346,7 +347,7 @@ TEST(Matrix, UnpacksRowsToThePanelsPlaces) {
       unpack_rows(type, rows.data(), n_rows, cols, panel);
       EXPECT_EQ(panel.group, t.group);
       EXPECT_EQ(panel.bits, t.bits);
-      EXPECT_EQ(t.bias, t.has_min ? 0 : 1 << (t.bits - 1));  // what products take it for
+      EXPECT_EQ(t.bias, t.has_min ? 0 : 1 << (t.bits - 1));  // products assume this
       EXPECT_EQ(panel.has_min, t.has_min);
       std::vector<uint8_t> codes(n);
       std::vector<float> scales(n), mins(n);

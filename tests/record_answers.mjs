@@ -1,10 +1,10 @@
-// Records what llama.cpp answers for the tests' tiny models and the bundled one, as tests/data/answers.json. Answers
-// that are there for the same file stay as they are.
-//   node scripts/setup.mjs llama && node tests/record_answers.mjs [BUILD_DIR]      (build/release unless told)
+// Records llama.cpp's answers for the tiny models and the bundled one in tests/data/answers.json. Keeps the answers that
+// were recorded for the same file.
+//   node scripts/setup.mjs llama && node tests/record_answers.mjs [BUILD_DIR]      (default build/release)
 //
-// Log-probabilities are those of the raw logits, with an f32 KV cache, each from a prompt that is computed afresh.
-// A step is recorded by asking for one token whose logits llama-server biases so that it is always the letter a: the
-// bias changes what is chosen, not the log-probabilities, and the server withholds those of half characters.
+// Log-probabilities are those of the raw logits, with an f32 KV cache, and every prompt is computed from its beginning.
+// For each step llama-server generates one token, with a bias that makes it the letter a, because the server gives no
+// log-probabilities for an incomplete character. The bias does not change the log-probabilities.
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -26,7 +26,7 @@ const PORT = 18347;
 const STEPS = 5;
 const BEST = 10;
 
-/** Prompts of these lengths for every model; the long one crosses the border of attention's chunks of 256. */
+/** The lengths of the prompts for every model, and a long one that crosses the end of a chunk of the cache (256). */
 const LENGTHS = [1, 6, 33];
 const LONG = 300;
 const WITH_LONG = new Set([
@@ -225,7 +225,7 @@ main(async () => {
   }
   models['stories-q8_0'] = await record_model('stories-q8_0', BUNDLED, before['stories-q8_0']);
 
-  // One line a case: readable, and small.
+  // One line for each case: readable, and small.
   const rows = Object.entries(models).map(([name, { cases, texts, ...facts }]) => {
     const lines = cases.map((one) => `   ${JSON.stringify(one)}`).join(',\n');
     const ids =

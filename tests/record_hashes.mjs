@@ -1,6 +1,6 @@
-// Writes tests/data/hashes.json: the hashes of the last position's logits that every machine, wasm flavour and thread
-// count has to give for some ids. To be run again only when the arithmetic is meant to change:
-//   node tests/record_hashes.mjs [BUILD_DIR]      (build/release unless told)
+// Writes tests/data/hashes.json: hashes of the last position's logits for some ids, which every machine, wasm flavour and
+// number of threads must give. Run this again only if the arithmetic is meant to change:
+//   node tests/record_hashes.mjs [BUILD_DIR]      (default build/release)
 import fs from 'node:fs';
 import path from 'node:path';
 import { Failure, ROOT, capture, main, must, write_atomically } from '../scripts/lib.mjs';

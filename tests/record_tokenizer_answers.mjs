@@ -1,5 +1,5 @@
-// Records which ids llama.cpp gives for test strings, as tests/data/tokenizer_answers.json:
-// the bundled model's vocabulary under each pre-tokenizer, and a SentencePiece vocabulary made here.
+// Records the ids that llama.cpp gives for test strings in tests/data/tokenizer_answers.json, with the
+// bundled model's vocabulary and each pre-tokenizer, and with a SentencePiece vocabulary made here.
 //   node scripts/setup.mjs llama && node tests/record_tokenizer_answers.mjs
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -133,7 +133,7 @@ const float = (value) => {
 };
 const array = (type, items) => Buffer.concat([number(type, 4), number(items.length, 8), ...items]);
 
-/** The file's metadata, [key, bytes from the value's type on], and where the tensors' list begins. */
+/** The file's metadata as [key, bytes from the value's type on], and where the list of tensors begins and ends. */
 function read_metadata(file) {
   let at = 24;
   const u32 = () => file.readUInt32LE((at += 4) - 4);
@@ -168,7 +168,7 @@ function read_metadata(file) {
 
 const aligned = (bytes) => Math.ceil(bytes / 32) * 32;
 
-/** `file` with the SentencePiece vocabulary, filled up with unused tokens to `n`. */
+/** `file` with another vocabulary, padded with unused tokens to `n`. */
 function with_vocabulary(file, vocabulary, n) {
   const { entries, tensors, end } = read_metadata(file);
   const all = [...vocabulary];
@@ -211,7 +211,7 @@ function with_vocabulary(file, vocabulary, n) {
 
 // --- llama.cpp -----------------------------------------------------------------------------------
 
-/** The ids of each text, by llama-server with a model whose metadata `override` changes. */
+/** The ids of each text, from llama-server with a model of whose metadata `override` changes a value. */
 async function tokenize(model, override, texts, parse_special) {
   const args = ['-m', model, '--host', '127.0.0.1', '--port', `${PORT}`, '-c', '64', '--no-warmup'];
   args.push('--offline', '--no-ui', ...(override ? ['--override-kv', override] : []));

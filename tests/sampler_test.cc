@@ -14,7 +14,7 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// Nothing that cuts or bends the distribution.
+// Options that don't change the distribution.
 SamplerOptions plain(uint64_t seed = 1) {
   return {.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .repeat_penalty = 1, .seed = seed};
 }
@@ -83,7 +83,7 @@ TEST(Sampler, TheSameSeedGivesTheSameChoicesOnEveryMachine) {
     ids.push_back(one.sample(logits, {}));
     EXPECT_EQ(two.sample(logits, {}), ids.back());
   }
-  // What they are is part of the contract: links with a seed keep their meaning.
+  // The ids are part of the contract: a link with a seed must keep its text.
   EXPECT_EQ(ids, (std::vector<int32_t>{276, 489, 943, 678, 453, 618, 378, 10, 678, 708, 378, 950}));
   options.seed = 43;
   Sampler other(options);
@@ -114,7 +114,7 @@ TEST(Sampler, TopPKeepsUntilTheSumIsReached) {
   EXPECT_EQ(drawn(options, logits), (std::set<int32_t>{1, 2, 3}));
   options.top_p = 0;
   EXPECT_EQ(drawn(options, logits), (std::set<int32_t>{1}));
-  // Over what top-k left: 0.4 of 0.7.
+  // Relative to what top-k left: 0.4 of 0.7.
   options.top_p = 0.5f;
   options.top_k = 2;
   EXPECT_EQ(drawn(options, logits), (std::set<int32_t>{1}));
@@ -145,7 +145,7 @@ TEST(Sampler, RepeatPenaltyLooksAtTheLast64Tokens) {
   EXPECT_EQ(Sampler(options).sample(logits, {}), 0);
   EXPECT_EQ(Sampler(options).sample(logits, std::vector<int32_t>{0}), 1);
   EXPECT_EQ(Sampler(options).sample(logits, std::vector<int32_t>{0, 0, 0}), 1);  // once, not thrice
-  // Ids that are none of the vocabulary's are passed over.
+  // Ids outside the vocabulary are ignored.
   EXPECT_EQ(Sampler(options).sample(logits, std::vector<int32_t>{-1, 3, 1000}), 0);
   std::vector<int32_t> recent(65, 2);
   recent[0] = 0;
@@ -195,7 +195,7 @@ TEST(Sampler, HostileLogits) {
   EXPECT_EQ(drawn(penalized, {3e38f, 1}, {0, 1}), (std::set<int32_t>{0}));
 }
 
-// 3000 logits of 40 values, many of them equal, with what is no number among them.
+// 3000 logits of only 40 values, with some NaNs and infinities among them.
 std::vector<float> coarse_logits() {
   std::vector<float> logits = varied_logits(3000);
   for (float& logit : logits) logit = std::floor(logit * 40 / 12);
@@ -229,11 +229,11 @@ TEST(Sampler, PenaltiesDecideAmongManyLogits) {
       static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
   SamplerOptions options = plain();
   options.temperature = 0;
-  // One that is raised above all of them, wherever it stands.
+  // A token that is raised above all others wins, at any place.
   options.repeat_penalty = 0.01f;
   for (const int32_t id : {0, 63, 64, 1000, 2999})
     EXPECT_EQ(Sampler(options).sample(logits, std::vector{id}), id);
-  // The best one lowered: the next one has its turn.
+  // If the best one is lowered, the next one wins.
   options.repeat_penalty = 100;
   const int32_t second = Sampler(options).sample(logits, std::vector{best});
   EXPECT_NE(second, best);

@@ -1,4 +1,4 @@
-// Sessions of one model, side by side: each gets the bits that it would get alone.
+// Tests of several sessions of one model: each gets the bits that it would get alone.
 #include <algorithm>
 
 #include "engine_fixture.h"
@@ -6,7 +6,7 @@
 namespace sluice {
 namespace {
 
-// Options that draw: a session has a sampler of its own.
+// Options that draw tokens at random, because each session has its own sampler.
 GenerateOptions seeded(uint64_t seed, int64_t max_tokens) {
   GenerateOptions options = greedy(max_tokens);
   options.temperature = 1;
@@ -55,7 +55,7 @@ class Sessions : public testing::TestWithParam<const char*> {
   std::vector<TokenId> ids(size_t n, uint32_t seed) const {
     return some_ids(n, engine_->config().n_vocab, seed);
   }
-  // The same without anyone beside it.
+  // The same run without another session.
   std::vector<TokenId> alone(const std::vector<TokenId>& prompt, const GenerateOptions& options) {
     alone_->reset();
     return generate(*alone_, prompt, options).ids();
@@ -171,7 +171,7 @@ TEST(Session, ThatGoesGivesItsMemoryBack) {
     EXPECT_EQ(engine->stats().resident_bytes, before + session.held_bytes());
     const auto clone = session.clone();
     ASSERT_TRUE(clone.has_value());
-    // The chunk is shared: only counted in two parts.
+    // Each of the two counts half of the shared chunk.
     EXPECT_EQ(engine->stats().resident_bytes,
               before + session.held_bytes() + (*clone)->held_bytes());
     EXPECT_LT((*clone)->held_bytes(), engine->session().held_bytes());

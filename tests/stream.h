@@ -1,4 +1,4 @@
-// A source of weights for tests: a file's bytes in its order, in pieces of any size.
+// A source of weights for tests: brings a file's bytes in order, in pieces of any size.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class Stream {
  public:
   explicit Stream(Engine& engine) : engine_(engine) {}
 
-  // The file's next bytes. Fails as Engine::filled does.
+  // Brings the file's next bytes. Fails as Engine::filled does.
   Status push(std::span<const uint8_t> bytes) {
     while (!bytes.empty()) {
       const bool header = !engine_.header_ready();
@@ -47,7 +47,7 @@ class Stream {
 
   Engine& engine_;
   std::vector<Want> places_;  // in the file's order
-  size_t next_ = 0;           // of them: the first that may have room
+  size_t next_ = 0;           // the first place that may have room
   uint64_t at_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Tokenizers on small vocabularies made here, with ids derived by hand.
+// Tests of tokenizers with small vocabularies made here; the ids are derived by hand.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -132,7 +132,7 @@ TEST(Bpe, MergesByRankAndFromTheLeft) {
       must_build(bpe("gpt-2", {{"ab"}, {"bc"}, {"abc"}, {"aa"}}, {"b c", "a b", "a bc", "a a"}));
   EXPECT_EQ(t.encode("abc"), (Ids{258}));  // b c goes first
   EXPECT_EQ(t.encode("ab"), (Ids{256}));
-  EXPECT_EQ(t.encode("aaa"), (Ids{259, 'a'}));  // of two equal ones the left
+  EXPECT_EQ(t.encode("aaa"), (Ids{259, 'a'}));  // of two equal merges the left one
   EXPECT_EQ(t.encode("a b"), (Ids{'a', ' ', 'b'}));
   EXPECT_EQ(t.encode("abcabc ab"), (Ids{258, 258, ' ', 256}));
   EXPECT_EQ(t.encode(""), Ids{});
@@ -240,7 +240,7 @@ TEST(Spm, AnyBytesComeBack) {
     const std::string text = random_bytes(random, 50);
     EXPECT_EQ(t.decode(t.encode(text)), text);
   }
-  // The sign for a space, written out, stays what it is.
+  // U+2581 in a text stays U+2581.
   EXPECT_EQ(t.decode(t.encode("\u2581 a\u2581")), "\u2581 a\u2581");
 }
 
@@ -288,7 +288,7 @@ TEST(EndTokens, ByIdAndByName) {
   EXPECT_EQ(t.eos(), 258);
   EXPECT_EQ(t.bos(), kNoToken);
   EXPECT_TRUE(t.is_end(256));
-  EXPECT_TRUE(t.is_end(257));  // whatever its type
+  EXPECT_TRUE(t.is_end(257));  // no matter what its type is
   EXPECT_TRUE(t.is_special(257));
   EXPECT_TRUE(t.is_end(258));
   EXPECT_FALSE(t.is_end(259));  // plain text in this file
@@ -364,7 +364,7 @@ TEST(BadVocabulary, IsRefusedWithWhatWasFound) {
 }
 
 TEST(OddVocabulary, IsTaken) {
-  // Texts that are no UTF-8 or outside the byte coding, holes, types from the future, no types.
+  // Tokens that are not UTF-8 or not of GPT-2's characters, empty tokens, unknown types, no types.
   const Tokenizer t = must_build(
       bpe("gpt-2", {{"\xff\xfe"}, {""}, {""}, {"\u4f60"}, {"later", 99}, {"<0x41>", kByte}}, {}));
   EXPECT_EQ(t.piece(256), "\xff\xfe");
@@ -382,7 +382,7 @@ TEST(OddVocabulary, IsTaken) {
   EXPECT_EQ(must_build(untyped).decode(must_build(untyped).encode("\u00e9!")), "\u00e9!");
 }
 
-// Others run such files.
+// Other engines run such files.
 TEST(OddVocabulary, WhatCanBeDoneWithoutIsLeftOut) {
   for (const char* key : {"bos", "eos", "eot", "eom", "fim_pad"}) {
     const std::string name = "tokenizer.ggml." + std::string(key) + "_token_id";
@@ -402,7 +402,7 @@ TEST(OddVocabulary, WhatCanBeDoneWithoutIsLeftOut) {
   ASSERT_EQ(without_bos.warnings().size(), 1u);
   EXPECT_NE(without_bos.warnings()[0].find("no tokenizer.ggml.bos_token_id"), std::string::npos);
 
-  // More types or scores than tokens; scores, which merges have no use for, of any kind.
+  // More types or scores than tokens; any scores with merges, which do not use them.
   const Tokenizer longer = must_build(
       spm({{"ab", kNormal, -1}})
           .kv_array("tokenizer.ggml.token_type", ValueType::i32, std::vector<int32_t>(300, kNormal))
@@ -519,7 +519,7 @@ TEST(Encoding, SlicesOfAnySizeGiveTheSameIds) {
   }
 }
 
-// A symbol of a merge takes 36 bytes: a run of any length must not need them for all of its bytes.
+// A symbol of a merge takes 36 bytes. A long run must not need that much for each of its bytes.
 TEST(Encoding, MemoryDoesNotGrowWithTheText) {
   const Tokenizer tokenizers[] = {
       must_build(spm({{"aa", kNormal, -1}, {"aaaa", kNormal, -2}, {"<|", kUserDefined}})),
@@ -529,17 +529,17 @@ TEST(Encoding, MemoryDoesNotGrowWithTheText) {
     const size_t before = allocated_bytes();
     Encoding encoding(t, text);
     while (encoding.step()) encoding.take();
-    EXPECT_LT(allocated_bytes() - before, 12 * text.size());  // given back or not, ids included
+    EXPECT_LT(allocated_bytes() - before, 12 * text.size());  // with freed memory and the ids
   }
 }
 
-// Merges of many symbols, in parts of a few: the result is that of the whole, whatever the
-// priorities are. Tokens are strings over a few letters; a symbol's token is its text's number.
+// Merging many symbols in small parts gives the same as merging the whole, with any priorities.
+// Tokens are strings of a few letters; a symbol's token is the number of its text.
 TEST(MergePart, TheResultIsThatOfTheWhole) {
   std::mt19937 random(5);
   for (int round = 0; round < 600; ++round) {
     const int letters = 1 + static_cast<int>(random() % 3);
-    const bool by_pair = round % 2 == 0;  // as in BPE: what merges depends on both sides
+    const bool by_pair = round % 2 == 0;  // as in BPE: a merge depends on both sides
     const auto letter = [&] {
       return static_cast<char>('a' + random() % static_cast<unsigned>(letters));
     };

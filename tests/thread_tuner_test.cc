@@ -1,4 +1,4 @@
-// How many threads decode: what the tuner concludes from times.
+// Tests how many threads the tuner chooses from the times of tokens.
 #include "thread_tuner.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace sluice {
 namespace {
 
-// Where it ends after `tokens` tokens that take seconds(threads) each.
+// The tuner's choice after `tokens` tokens that take seconds(threads) each.
 int settle(ThreadTuner& tuner, int tokens, const std::function<double(int)>& seconds) {
   for (int i = 0; i < tokens; ++i) tuner.add(seconds(tuner.threads()));
   return tuner.threads();
@@ -34,7 +34,7 @@ TEST(ThreadTuner, KeepsMoreWhereItHardlyMatters) {
   EXPECT_EQ(settle(tuner, 100, [](int n) { return n == 4 ? 1.0 : 0.99; }), 4);
 }
 
-// One token that was held up says nothing.
+// A single slow token does not count.
 TEST(ThreadTuner, TakesTheBestOfSeveral) {
   int token = 0;
   ThreadTuner tuner(4, true);

@@ -14,8 +14,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// Random numbers from integers alone (splitmix64, public domain, by Sebastiano Vigna), so that they
-// are the same everywhere.
+// Random numbers (splitmix64, public domain, by Sebastiano Vigna). They use only integers, so that
+// they are the same everywhere.
 class Random {
  public:
   explicit Random(std::string_view seed) {
@@ -80,8 +80,8 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
 
   if (!m.tied) matrix("output.weight", m.n_embd, m.n_vocab, better);
   matrix("token_embd.weight", m.n_embd, m.n_vocab, m.tied ? better : m.type);
-  // Larger than what the layers add to it, as in trained models; a head has to be as small as the
-  // other matrices.
+  // The embedding is larger than what the layers add to it, as in trained models. But if it is also
+  // the head, it has to be as small as the other matrices.
   if (!m.tied) plans.back().deviation = 0.7f;
   if (gpt2) {
     matrix("position_embd.weight", m.n_embd, m.context, Type::F32);
@@ -135,7 +135,7 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
   return plans;
 }
 
-// Blocks of any bytes, for types that nothing is rounded to: of the plan's deviation from 0.
+// Blocks of random bytes with the plan's deviation, for types without a quantizer.
 std::string random_blocks(const TypeTraits& type, int64_t n, float deviation, Random& random) {
   std::string bytes(row_bytes(type, static_cast<uint64_t>(n)), '\0');
   for (char& byte : bytes) byte = static_cast<char>(random.next());
@@ -155,7 +155,7 @@ std::string random_blocks(const TypeTraits& type, int64_t n, float deviation, Ra
   return bytes;
 }
 
-// `rows` rows of a plan's tensor as they stand in the file.
+// The bytes of `rows` rows of a plan's tensor.
 std::string tensor_rows(const TinyModel& model, const Plan& plan, uint64_t rows) {
   Random random(model.name + " " + plan.name);
   std::vector<float> values(plan.columns * std::max<uint64_t>(rows, 1));
@@ -216,7 +216,7 @@ GgufBuilder metadata(const TinyModel& m) {
   return file;
 }
 
-// Gives a builder the tensors without their data, at the places where the data will be.
+// Adds the tensors to a builder without their data, but with the offsets that the data will have.
 void add_tensor_list(GgufBuilder& file, const std::vector<Plan>& plans) {
   uint64_t offset = 0;
   for (const Plan& plan : plans) {
@@ -272,14 +272,15 @@ std::vector<TinyModel> make_models() {
   const std::string_view first = "llama";
   for (const std::string_view architecture : {first, "qwen2"sv, "qwen3"sv}) {
     for (const Type type : every_type()) {
-      // Of types that nothing is rounded to, one family: kernels know none.
+      // Types without a quantizer are only in one family, because kernels don't depend on the
+      // family.
       const bool rounded = quantizer(type) != nullptr;
       if (rounded || architecture == first) models.push_back(family(architecture, type));
     }
     TinyModel mix = family(architecture, Type::Q4_K);
     mix.name = std::string(architecture) + "-q4_k_m";
     mix.k_m = true;
-    mix.n_ff = 320;  // no whole number of blocks of 256
+    mix.n_ff = 320;  // not a whole number of blocks of 256
     models.push_back(mix);
   }
   const auto odd = [&](std::string_view architecture, Type type, const char* name, auto change) {
@@ -354,7 +355,7 @@ std::vector<TinyModel> make_models() {
     models.push_back(family("gpt2", type));
   }
   odd("gpt2", Type::F32, "gpt2-odd-f32", [](TinyModel& m) {
-    m.n_embd = 40;  // the rows of q, k and v are no whole strips
+    m.n_embd = 40;  // the rows of q, k and v are not whole strips
     m.n_heads = 5;
     m.n_kv_heads = 5;
     m.head_dim = 8;
@@ -367,7 +368,7 @@ std::vector<TinyModel> make_models() {
     models.push_back(family("gemma3", type));
   }
   odd("gemma3", Type::F32, "gemma3-wide-f32", [](TinyModel& m) {
-    m.window = 261;  // reaches across a border of attention's chunks
+    m.window = 261;  // more than a chunk of the cache
     m.n_heads = 2;
     m.head_dim = 24;
     m.tied = false;
@@ -464,7 +465,7 @@ const TinyModel* big_model(std::string_view name) {
 }
 
 bool write_big_model(const TinyModel& model, std::FILE* out) {
-  constexpr uint64_t kPattern = 61;  // rows; a prime, so that no tile sees the same rows again
+  constexpr uint64_t kPattern = 61;  // rows; a prime, so that strips differ
   const std::vector<Plan> plans = plan_tensors(model);
   GgufBuilder file = metadata(model);
   add_tensor_list(file, plans);

@@ -1,5 +1,5 @@
-// Tiny models with random weights, the same bytes on every machine: what the model-level tests run
-// on. tests/data/answers.json holds llama.cpp's answers for them (see record_answers.mjs).
+// Tiny models with random weights for the tests of whole models, the same bytes on every machine.
+// tests/data/answers.json has llama.cpp's answers for them (see record_answers.mjs).
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace sluice {
 
 enum class Vocabulary { spm, gpt2, qwen2, llama_bpe, smollm };
 
-// A model's shape. Rows that are no whole number of a type's blocks get another type, as in real
-// files: Q8_0 for the K types where that fits, else F16.
+// A model's shape. If a row is not a whole number of a type's blocks, the tensor gets another type,
+// as in real files: for K types Q8_0 if that fits (in Q4_K_M, Q5_0 for Q4_K), otherwise F16.
 struct TinyModel {
   std::string name;          // "llama-q4_0"
   std::string architecture;  // "llama", "qwen2", "qwen3", "gpt2", "gemma3"
@@ -33,7 +33,7 @@ struct TinyModel {
   uint32_t context = 512;
   float freq_base = 10000;
   float rms_eps = 1e-6f;
-  uint32_t window = 0;  // gemma3: of the layers that don't see all
+  uint32_t window = 0;  // gemma3: of the layers that don't see all positions
   Vocabulary vocabulary = Vocabulary::spm;
   bool tied = false;        // no output.weight
   bool rope_freqs = false;  // with rope_freqs.weight
@@ -44,22 +44,23 @@ struct TinyModel {
   uint32_t alignment = 32;
 };
 
-// All of them: three families by the types and Q4_K_M, others by a few types, then the odd ones.
-// Names are unique.
+// All tiny models: llama with every type, qwen2 and qwen3 with every type that has a quantizer, all
+// three with Q4_K_M, other families with a few types, and odd ones. Names are unique.
 const std::vector<TinyModel>& tiny_models();
-// The one of this name; it must be there.
+// The model of this name, which must exist.
 const TinyModel& tiny_model_named(std::string_view name);
-// The file, to be changed, its data in the order of its list; and the whole file.
+// The file as a builder, for changes, with its data in the order of the tensors; and the file's
+// bytes.
 GgufBuilder tiny_model_file(const TinyModel& model);
 std::string build_tiny_model(const TinyModel& model);
 
 // The shapes of real models for benches ("smollm2-135m", "qwen3-0.6b", "llama-3.2-1b"); null for
 // other names. Their weights repeat a short random pattern.
 const TinyModel* big_model(std::string_view name);
-// Writes such a file piece by piece; false where writing fails.
+// Writes such a file piece by piece; returns false if writing fails.
 bool write_big_model(const TinyModel& model, std::FILE* out);
 
-// ASCII letters made small.
+// The text with its ASCII letters in lower case.
 std::string lower_case(std::string_view text);
 
 // FNV-1a (64 bits) as 16 hexadecimal digits.

@@ -39,7 +39,7 @@ struct Tokens {
   }
 };
 
-// Pairs (left, right) whose joining makes a token, in the order in which they are joined.
+// Pairs (left, right) that merge into a token, in the order of their priority.
 std::vector<std::pair<std::string, std::string>> joins(const std::string& space) {
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const char c : kFrequent) pairs.emplace_back(space, std::string(1, c));
@@ -95,7 +95,7 @@ std::string utf8(uint32_t code) {
   return {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 0x3f))};
 }
 
-// GPT-2's letters for the 256 bytes: printable ones stand for themselves, the others follow at 256.
+// GPT-2's characters for the 256 bytes: the byte's own if it is printable, otherwise from 256 on.
 std::array<std::string, 256> byte_letters() {
   std::array<std::string, 256> letters;
   uint32_t next = 256;
@@ -122,7 +122,7 @@ void add_bpe(GgufBuilder& file, Vocabulary vocabulary, uint32_t n) {
   Tokens tokens;
   const std::array<std::string, 256> letters = byte_letters();
   for (const std::string& letter : letters) tokens.add(letter, kNormal);
-  // Whole words that no merges lead to: some pre-tokenizers take them all the same.
+  // A whole word that no merges make: llama-bpe finds it anyway.
   if (vocabulary == Vocabulary::llama_bpe) tokens.add("Zebra", kNormal);
   std::vector<std::string> merges;
   for (const auto& [left, right] : joins(letters[' '])) {

@@ -1,4 +1,4 @@
-// Vocabularies for the tiny models: small, made from rules, and good enough to write English with.
+// Small vocabularies for the tiny models, made from rules. They are enough to write English.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Ids against llama.cpp's: the recorded answers (record_tokenizer_answers.mjs), and the
-// vocabularies with test strings in ../shared where it is there.
+// Compares ids with llama.cpp's: with the recorded answers (record_tokenizer_answers.mjs), and with
+// the vocabularies and test strings in ../shared, if they are there.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -54,7 +54,8 @@ TEST_P(SharedVocabulary, EveryIdOfEveryString) {
   }
   EXPECT_GT(count, 40);
 
-  // Long words of every kind, with the known strings between them: slices change no id.
+  // Long words of several kinds with the test strings between them: encoding in slices changes no
+  // id.
   std::mt19937 random(4);
   std::string all;
   for (int part = 0; part < 12; ++part) {

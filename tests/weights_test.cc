@@ -1,5 +1,5 @@
-// What a file's weights must be, and how the file itself is read: numbers that aren't finite,
-// finite ones that overflow, and files that change or are none.
+// Tests of weights that are not finite or that overflow, and of files that change or are not
+// regular files.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ std::vector<std::string> supported_tables() {
   return names;
 }
 
-// Why a file can't be loaded, by each way of loading; "" where it loads.
+// A way to load a file.
 using Load = Status (*)(const std::string& bytes, const LoadOptions& options);
 
 Status by_file(const std::string& bytes, const LoadOptions& options) {
@@ -57,6 +57,7 @@ Status by_places(const std::string& bytes, const LoadOptions& options) {
 }
 constexpr Load kWays[] = {by_file, by_pieces<size_t{1} << 30>, by_pieces<1000>, by_places};
 
+// Why `load` refuses the file; "" if it loads.
 std::string refusal(Load load, const std::string& bytes, const LoadOptions& options = small()) {
   const Status status = load(bytes, options);
   if (status.has_value()) return "";
@@ -83,7 +84,7 @@ struct Model {
     return bytes.data() + header.data_offset + tensor.offset + row * row_bytes;
   }
   static uint64_t rows(const TensorInfo& tensor) { return tensor.n_dims > 1 ? tensor.dims[1] : 1; }
-  // All of an F32 tensor's elements get this value.
+  // Sets all elements of an F32 tensor to `value`.
   void fill(std::string_view name, float value) {
     const TensorInfo* tensor = header.find_tensor(name);
     ASSERT_TRUE(tensor != nullptr && tensor->type == static_cast<uint32_t>(Type::F32)) << name;
@@ -91,7 +92,7 @@ struct Model {
   }
 };
 
-// Where a row's numbers that may not be finite stand: of its first block and its last one.
+// The offsets of the numbers in a row that may not be finite, in its first and in its last block.
 std::vector<size_t> places_of_numbers(const TypeTraits& type, size_t row_bytes) {
   std::vector<size_t> places = places_of_floats(type);
   for (const size_t place : places_of_floats(type)) {
@@ -100,7 +101,7 @@ std::vector<size_t> places_of_numbers(const TypeTraits& type, size_t row_bytes) 
   return places;
 }
 
-// A NaN or an infinity in a type's own bits, in turn.
+// The bits of a NaN or an infinity in a type; `turn` chooses which.
 uint32_t not_finite(const TypeTraits& type, size_t turn) {
   const uint32_t infinity = infinity_bits(type);
   const uint32_t sign = float_bytes(type) == 4 ? 0x80000000u : 0x8000u;
@@ -148,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(Types, NotFinite,
                          testing::Values("llama-f32", "qwen2-f16", "qwen3-bf16", "llama-q4_0",
                                          "llama-q4_1", "llama-q5_0", "llama-q5_1", "qwen2-q8_0",
                                          "llama-q4_k", "llama-q5_k", "qwen3-q6_k", "llama-q4_k_m",
-                                         // rows behind the last whole strip
+                                         // rows after the last whole strip
                                          "llama-odd-f32", "llama-odd-q4_0", "qwen2-odd-q8_0",
                                          "qwen3-odd-bf16", "llama-freqs-f32"),
                          [](const auto& each) { return test_name(each.param); });
@@ -185,7 +186,7 @@ TEST(NotFiniteWeights, AreRefusedTheSameByEveryTable) {
 
 // --- finite numbers that overflow ----------------------------------------------------------------
 
-// What a run ends with: its error, or "" where it ends well. No token may come before.
+// Steps a run to its end. Returns its error, or "" if it has none. No token may come.
 std::string end_of(Engine& engine) {
   for (;;) {
     const auto event = engine.step();
@@ -199,7 +200,7 @@ std::string end_of(Engine& engine) {
   }
 }
 
-// The same end on every table, with every cache, for one token and for many, and for logits.
+// Expects the error with every table and every cache, for one token and for many, and for logits.
 void expect_overflow(const Model& model, std::string_view where) {
   LoadOptions options = small();
   for (const std::string& table : supported_tables()) {
@@ -280,7 +281,7 @@ TEST(Overflow, OfAnglesIsRefused) {
   }
 }
 
-// A conversation goes on after a run that overflowed: nothing of it is kept.
+// An engine still works after a run that overflowed, and keeps nothing of it.
 TEST(Overflow, OfOneTokenLeavesTheEngineGood) {
   Model model = Model::named("llama-f32");
   const TensorInfo& embedding = *model.header.find_tensor("token_embd.weight");
@@ -337,7 +338,7 @@ TEST(Files, AreReadAtAnyPlace) {
   expect_bad_file(file->read(bytes.size() - 999, out), "cut short");
 }
 
-// The file gets shorter after it was opened: before the header is read, and before the weights are.
+// The file gets shorter after it was opened: before the header is read, or before the weights are.
 TEST(Files, ThatAreCutShortWhileTheyAreReadAreRefused) {
   const std::string& bytes = tiny_bytes();
   const Model model(bytes);
@@ -354,13 +355,13 @@ TEST(Files, ThatAreCutShortWhileTheyAreReadAreRefused) {
       options.threads = threads;
       const std::string says = concat(" has ", left, " bytes; expected ", bytes.size());
       expect_bad_file(status_of(Engine::open(*file, options)), says);
-      // The header's last piece may end behind it.
+      // The last piece that is read of the header may go past its end.
       if (left < header) expect_bad_file(status_of(read_header(*file)), says);
     }
   }
 }
 
-// And at any other moment: refused or loaded, never a signal.
+// At any other moment the file is refused or loaded, without a signal.
 TEST(Files, ThatAreCutShortAtAnyMomentEndNothing) {
   const std::string& bytes = tiny_bytes();
   const TemporaryFile temporary(bytes);
@@ -384,7 +385,7 @@ TEST(Files, ThatAreCutShortAtAnyMomentEndNothing) {
     EXPECT_EQ(code_name(status.error().code), code_name(Code::bad_file));
     ++refused;
   }
-  // Whatever the moments were: a file that is short from the beginning is refused.
+  // A file that was too short from the beginning is refused in any case.
   expect_bad_file(status_of(Engine::open(temporary.path(), options)), "5000 bytes");
   RecordProperty("refused", refused);
 }
