@@ -1,7 +1,7 @@
 // Installs what is missing of the tools that build and test Sluice. Needs only Node.
 //   node scripts/setup.mjs [PART]...
-// The parts are npm native shells arm lint fuzz browser firefox webkit emscripten llama; without
-// arguments all of them but llama.
+// The parts are npm native shells arm lint fuzz browser firefox webkit emscripten llama; without arguments all of them
+// but llama.
 // Packages come from this machine's Debian sources, by apt-get, as root. If a package can't be installed, the script
 // prints the command that installs it and exits with status 1.
 import fs from 'node:fs';
@@ -71,7 +71,7 @@ const PACKAGES = {
     ['fonts-dejavu-core', file('/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf')],
   ],
   firefox: [['firefox-esr', () => program('firefox-esr')() || program('firefox')()]],
-  // Its own small browser comes with it; a window needs a display.
+  // The driver brings its own small browser, whose window needs a display.
   webkit: [
     ['webkit2gtk-driver', program('WebKitWebDriver')],
     ['xvfb', program('Xvfb')],
@@ -86,7 +86,7 @@ const PACKAGES = {
   ],
 };
 
-/** What all tests need. The steps of Firefox and WebKit install these browsers themselves, so that the others run without. */
+/** What most steps need. Those for Firefox and WebKit install these browsers, so that the others run without them. */
 export const BASE = ['npm', 'native', 'shells', 'arm', 'lint', 'fuzz', 'browser', 'emscripten'];
 
 /** The default parts: all but llama, which is only needed to record reference answers and to compare speed. */

@@ -16,7 +16,7 @@ import { describe_failure, name_failures } from './test-failures.mjs';
 const LOGS = path.join(ROOT, 'build/logs');
 const node = (script, ...args) => [process.execPath, `scripts/${script}`, ...args];
 const npm_test = (workspace) => ['npm', 'test', '-w', workspace];
-/** Projects of e2e/playwright.config.ts. */
+/** Runs these projects of e2e/playwright.config.ts. */
 const browser_test = (...projects) => [
   ...npm_test('e2e'),
   '--',

@@ -321,7 +321,7 @@ TEST(Pieces, OfOtherShapesAreRefused) {
 }
 
 // Four slots of one tensor each; the two in the middle share one place.
-TEST(Slots, AreLeasedLetGoAndWantedAgain) {
+TEST(Slots, AreLeasedDiscardedAndWantedAgain) {
   const Fused file;
   Needs needs(4);
   int handles[4];
@@ -351,14 +351,14 @@ TEST(Slots, AreLeasedLetGoAndWantedAgain) {
     EXPECT_TRUE(weights.wants(UINT64_MAX).empty());
     EXPECT_EQ(row_of(weights.matrix(handles[slot]), 0)[0], static_cast<float>(slot * 16 * 32));
   }
-  // A slot whose lease has ended gives its place to the next one even without let_go.
+  // A slot whose lease has ended gives its place to the next one even without discard().
   EXPECT_FALSE(weights.lease(1).has_value());
   file.serve(weights);
   { const auto lease = weights.lease(1); }
   const std::vector<Want> next = weights.wants(UINT64_MAX);
   ASSERT_EQ(next.size(), 1u);
   EXPECT_EQ(next[0].offset, needs.piece(handles[2]).begin);
-  // A slot with its own place stays until it is let go.
+  // A slot with its own place stays until it is discarded.
   { const auto lease = weights.lease(0); }
   EXPECT_EQ(weights.state(0), SlotState::resident);
   weights.discard(0);
