@@ -24,7 +24,7 @@ export function lacks(...programs) {
   const missing = programs.find((name) => !fs.existsSync(name));
   return missing === undefined
     ? false
-    : `${path.relative(ROOT, missing)} is missing: npm run build makes it`;
+    : `${path.relative(ROOT, missing)} is missing: npm test builds it`;
 }
 export const MAKE_HAZARDS = path.join(TOOLS, 'make_hazards');
 export const MAKE_MODELS = path.join(TOOLS, 'make_models');
