@@ -1,5 +1,5 @@
-// Engine: what a page has of a model. All work is done in workers (protocol.ts); here are only
-// the promises, and the guarantee that each of them is settled whatever happens to a worker.
+// Engine: the page's side of a model. The work is done in workers (protocol.ts). The engine holds the promises, and
+// settles each of them whatever happens to a worker.
 import { SluiceError, abortReason, fromErrorData } from './errors.js';
 import { chooseFlavour, detectAbilities } from './flavours.js';
 import { LOAD_RULES } from './option-table.js';
@@ -50,7 +50,7 @@ interface Pending {
   reject(error: unknown): void;
 }
 
-/** A promise with its handles; a rejection that nobody listens to stays silent. */
+/** A promise with its functions. If nobody listens, its rejection is not reported. */
 function deferred(): {
   promise: Promise<void>;
   resolve: () => void;
@@ -70,7 +70,7 @@ function processors(): number {
   return globalThis.navigator?.hardwareConcurrency ?? 1;
 }
 
-/** Calls back when the signal fires, with what is to be thrown, until the returned function is called. */
+/** Calls back with the error to throw when the signal fires. The returned function ends that. */
 function onAbort(signal: AbortSignal | undefined, callback: (reason: unknown) => void): () => void {
   if (signal === undefined) return () => {};
   const heard = (): void => callback(abortReason(signal));
@@ -78,17 +78,17 @@ function onAbort(signal: AbortSignal | undefined, callback: (reason: unknown) =>
   return () => signal.removeEventListener('abort', heard);
 }
 
-/** Only Engine.load has it, and so only it makes engines. */
+/** The constructor's first argument. Nobody outside has it, so only load and probe make engines. */
 const BY_LOAD = Symbol('Engine.load');
 
-/** A model, loaded or on its way. Made by Engine.load; close() gives everything back. */
+/** A model that is loaded or loading. Made by Engine.load; close() frees everything. */
 export class Engine implements AsyncDisposable {
   /** What the file's header says. */
   get info(): ModelInfo {
     return this.#info as ModelInfo;
   }
 
-  /** Resolves when all weights are there; rejects with what ended the loading. */
+  /** Resolves when all weights are loaded; rejects with the error that ended the loading. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
@@ -97,13 +97,13 @@ export class Engine implements AsyncDisposable {
   #workers: Workers | null = null;
   readonly #understood = deferred();
   readonly #ready = deferred();
-  /** Why nothing can be asked any more; undefined as long as it can. */
+  /** What ended the engine; undefined until then. */
   #over: unknown;
   readonly #started = performance.now();
   #loadMs = 0;
   /** The engine's own session. */
   readonly #own: Timeline;
-  /** All of them, and whose the runs are: until the worker has told of their end. */
+  /** The open sessions, and the session of each run until the worker reports the run's end. */
   readonly #timelines = new Set<Timeline>();
   readonly #runs = new Map<number, Timeline>();
   #nextSession = 1;
@@ -146,7 +146,7 @@ export class Engine implements AsyncDisposable {
     };
   }
 
-  /** Reads the header alone: what the file is, and whether it fits. A download ends behind the header. */
+  /** Reads only the header: what the file is, and whether it fits. A download is stopped after the header. */
   static async probe(source: ModelSource, options: ProbeOptions = {}): Promise<ModelInfo> {
     const engine = await Engine.#open(source, options, true);
     const info = engine.info;
@@ -155,8 +155,8 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * Starts loading a model; resolves when its header is understood and it can run here. Generating may begin at
-   * once: the prompt is computed as the weights come. `signal` ends the loading as long as `ready` is pending.
+   * Starts loading a model. Resolves when its header is read and the model can run here. Generating may begin at
+   * once: the prompt is computed while the weights arrive. `signal` ends the loading while `ready` is pending.
    */
   static load(source: ModelSource, options: LoadOptions = {}): Promise<Engine> {
     return Engine.#open(source, options, false);
@@ -165,7 +165,7 @@ export class Engine implements AsyncDisposable {
   static async #open(source: ModelSource, given: LoadOptions, probe: boolean): Promise<Engine> {
     const options = takeLoadOptions(given);
     const { signal } = options;
-    // A probe takes the flavour that loading takes, whose files are here or soon will be, and starts no threads.
+    // A probe uses the flavour that loading uses, so that its files are fetched only once. It starts no threads.
     const choice = chooseFlavour(options.flavour, options.threads, detectAbilities(), processors());
     if (probe) choice.threads = 1;
     if (signal?.aborted) throw abortReason(signal);
@@ -178,7 +178,7 @@ export class Engine implements AsyncDisposable {
       probe,
       flavour: choice.flavour,
       threads: choice.threads,
-      // Without a number asked for, the core finds out how many of them decode fastest.
+      // If the caller gave no number of threads, the core measures how many of these decode fastest.
       options: coreLoadOptions(options, choice.threads),
       stallTimeout: options.stallTimeout ?? LOAD_RULES.stallTimeout.default,
       onMessage: (message) => engine.#receive(message),
@@ -199,7 +199,7 @@ export class Engine implements AsyncDisposable {
       timeline.receive(message);
       if (['done', 'error', 'result'].includes(message.type)) this.#runs.delete(message.id);
     } else if ('stats' in message && message.stats !== null && !this.#own.running) {
-      // Of loading, or with an answer. What else has an id is about a run of a session that is closed.
+      // The stats of loading, or of a result. Any other message with an id is about a run of a closed session.
       if (!('id' in message) || message.type === 'result') this.#own.core = message.stats;
     }
     switch (message.type) {
@@ -251,7 +251,7 @@ export class Engine implements AsyncDisposable {
     try {
       this.#onProgress({ ...this.#progress });
     } catch (error) {
-      // The caller's own mistake must not stop the load; it shows where uncaught errors do.
+      // An error in the caller's function must not stop the load; it is reported as an uncaught error.
       queueMicrotask(() => {
         throw error;
       });
@@ -264,7 +264,7 @@ export class Engine implements AsyncDisposable {
     return pending;
   }
 
-  /** The end of this engine: everything pending is rejected, the workers and their memory go. */
+  /** Ends this engine: rejects everything that is pending, and ends the workers, which frees their memory. */
   #end(error: unknown): Promise<void> {
     if (this.#over !== undefined) return Promise.resolve();
     this.#over = error;
@@ -278,7 +278,7 @@ export class Engine implements AsyncDisposable {
 
   // --- what users call -----------------------------------------------------------------------------
 
-  /** Why a new request can't be taken now; throws it. */
+  /** Throws if the engine has ended. */
   #admit(): void {
     const over = this.#over;
     if (over === undefined) return;
@@ -353,21 +353,21 @@ export class Engine implements AsyncDisposable {
     return timeline;
   }
 
-  /** A session without a token. There may be any number; `generate` is that of the engine's own. */
+  /** A new session, without tokens. There may be any number. The engine's own methods use a session of their own. */
   session(): Session {
     this.#admit();
     return this.#openTimeline(null);
   }
 
   /**
-   * Writes on after `prompt`, token by token. Begins with the loop; leaving the loop ends it. The arguments are read
-   * here; what is wrong with them is told with the first token.
+   * Continues `prompt`, token by token. The work begins when the first token is asked for, and ends when the loop is
+   * left. The arguments are read at this call, but errors in them are thrown when the first token is asked for.
    */
   generate(prompt: Prompt, options: GenerateOptions = {}): AsyncIterableIterator<Token, undefined> {
     return this.#own.generate(prompt, options);
   }
 
-  /** The ids of the text alone, without what a prompt gets in front. */
+  /** The token ids of the text, without those that the model wants before a prompt. */
   async tokenize(text: string, options: TokenizeOptions = {}): Promise<number[]> {
     const taken = takeText(text, 'text');
     const { special = false, signal } = takeTokenizeOptions(options);
@@ -377,7 +377,7 @@ export class Engine implements AsyncDisposable {
     )) as number[];
   }
 
-  /** The text that ids stand for; bytes that are no UTF-8 become U+FFFD. */
+  /** The text of the ids; invalid UTF-8 becomes U+FFFD. */
   async detokenize(ids: readonly number[], options: DetokenizeOptions = {}): Promise<string> {
     const taken = takeIds(ids, 'ids');
     const { signal } = takeDetokenizeOptions(options);
@@ -392,17 +392,17 @@ export class Engine implements AsyncDisposable {
     return this.#own.logits(ids, options);
   }
 
-  /** Figures as they are now: while a model loads and while a text is written, too, some ten times a second at least. */
+  /** The current figures. While a model loads or a text is written, they change about ten times a second or more. */
   get stats(): EngineStats {
     return this.#own.stats;
   }
 
-  /** Ends what runs and gives all memory back. What is pending rejects with `aborted`. May be called again. */
+  /** Stops all work and frees all memory. Pending promises reject with `aborted`. May be called again. */
   async close(): Promise<void> {
     await this.#end(new SluiceError('aborted', 'the engine was closed'));
   }
 
-  /** For `await using`. (A browser without this symbol has a method here that nobody calls.) */
+  /** For `await using`. (In a browser without this symbol, nobody calls it.) */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -1,6 +1,6 @@
-// One error type for the whole library; the codes are the same in C++, at the command line and here.
+// The error type of the whole library. The codes are the same as in C++ and at the command line.
 
-/** What went wrong, for programs. The message says it for people, with what to do. */
+/** What went wrong, for programs. The message tells people the same, and what to do. */
 export type ErrorCode =
   | 'bad_file'
   | 'unsupported_model'
@@ -36,21 +36,21 @@ const CODES: ReadonlySet<string> = new Set<ErrorCode>([
   'aborted',
 ]);
 
-/** An error as it travels between threads: plain data. */
+/** An error as plain data, which can be posted between threads. */
 export interface ErrorData {
   code: ErrorCode;
   message: string;
-  /** The HTTP status, where the server answered with one. */
+  /** The HTTP status, if the server answered. */
   status?: number;
 }
 
 /**
- * Every failure of this library, but a signal's own reason (an AbortSignal.timeout's, say), which is handed on as it is.
- * `name` is 'AbortError' when `code` is 'aborted'.
+ * Every error of this library, except the reason of a signal (such as that of AbortSignal.timeout), which is thrown as it
+ * is. `name` is 'AbortError' if `code` is 'aborted'.
  */
 export class SluiceError extends Error {
   readonly code: ErrorCode;
-  /** The HTTP status of a download that failed, where the server answered. */
+  /** The HTTP status of a download that failed, if the server answered. */
   readonly status?: number;
 
   constructor(
@@ -66,8 +66,9 @@ export class SluiceError extends Error {
 }
 
 /**
- * What a call rejects with when its signal has fired. As with fetch that is the signal's reason: the TimeoutError of
- * AbortSignal.timeout, or what the caller gave to abort(). Of abort() with nothing it is a SluiceError, never undefined.
+ * What a call rejects with after its signal fired. As with fetch, this is the signal's reason: the TimeoutError of
+ * AbortSignal.timeout, or the argument of abort(). After abort() without an argument it is a SluiceError.
+ * Never undefined.
  */
 export function abortReason(signal: AbortSignal): unknown {
   const reason: unknown = signal.reason;
@@ -76,7 +77,7 @@ export function abortReason(signal: AbortSignal): unknown {
   return new SluiceError('aborted', 'stopped by the caller', { cause: reason });
 }
 
-/** What a broken module is to its user: out_of_memory where it said so before it fell. */
+/** The error of a module that trapped: out_of_memory if `error` says so, otherwise worker_died. */
 export function stoppedWorking(error: unknown): SluiceError {
   if (error instanceof SluiceError) return error;
   const text = error instanceof Error ? error.message : String(error);
@@ -94,7 +95,7 @@ export function stoppedWorking(error: unknown): SluiceError {
   );
 }
 
-/** To and from the form that travels between threads. */
+/** `code`: for an error that is not a SluiceError. */
 export function toErrorData(error: unknown, code: ErrorCode = 'worker_died'): ErrorData {
   if (error instanceof SluiceError) {
     return {

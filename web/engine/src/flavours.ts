@@ -2,7 +2,7 @@
 import { SluiceError } from './errors.js';
 import { FLAVOURS, type Flavour } from './option-table.js';
 
-/** A module of one function () -> v128 with the given body, for asking whether the browser knows its instructions. */
+/** A module with one function () -> v128 of the given body. It is valid if the browser knows its instructions. */
 function probe(...body: number[]): Uint8Array<ArrayBuffer> {
   const header = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
   const types = [1, 5, 1, 0x60, 0, 1, 0x7b];
@@ -27,11 +27,11 @@ const RELAXED = probe(...SPLAT, ...SPLAT, ...SPLAT, 0xfd, 0x93, 2); // i32x4.rel
 export interface Abilities {
   simd: boolean;
   relaxed: boolean;
-  /** What threads would need and is not here; null: they can run. */
+  /** What threads need and this page doesn't have; null: they can run. */
   noThreads: NoThreads | null;
 }
 
-/** Without isolation browsers hide their shared memory; some (WebKitGTK) have none with it either. */
+/** Browsers hide SharedArrayBuffer from pages that are not isolated. Some (WebKitGTK) have none even in isolated pages. */
 type NoThreads = 'secure context' | 'isolation' | 'shared memory';
 
 function whyNoThreads(): NoThreads | null {
@@ -40,7 +40,7 @@ function whyNoThreads(): NoThreads | null {
   return globalThis.isSecureContext === false ? 'secure context' : 'isolation';
 }
 
-/** What is missing, as a reason and as what to do about it. */
+/** Why there are no threads, and what to do about it, in words. */
 const WITHOUT: Record<NoThreads, { why: string; remedy: string }> = {
   'secure context': {
     why: 'the page is served without https, and so not cross-origin isolated',
@@ -72,7 +72,7 @@ export function isThreaded(flavour: Flavour): boolean {
   return flavour.endsWith('-mt');
 }
 
-/** What a flavour needs that is not here, and why it isn't; '' where nothing is missing. */
+/** What the flavour needs and this page doesn't have, with the reason, in words; '' if nothing is missing. */
 function missing(flavour: Flavour, { simd, relaxed, noThreads }: Abilities): string {
   if (!simd) return "WebAssembly SIMD, which this browser doesn't have";
   if (flavour.startsWith('relaxed') && !relaxed)
@@ -86,7 +86,7 @@ export interface Choice {
   notes: string[];
 }
 
-/** The flavour and threads to run with; throws unsupported_browser where there is none. */
+/** Chooses the flavour and the number of threads; throws unsupported_browser if no flavour runs. */
 export function chooseFlavour(
   wanted: Flavour | undefined,
   threads: number | undefined,

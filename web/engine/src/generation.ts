@@ -1,12 +1,12 @@
-// A generation as the page sees it: an async iterator over tokens that come from the engine worker.
+// The page's side of a generation: an async iterator over the tokens that come from the engine worker.
 import { abortReason } from './errors.js';
 import type { Token } from './types.js';
 
 /** What a generation asks of its engine. */
 export interface GenerationHooks {
-  /** Sends the request; throws what forbids it (busy, bad options, a closed engine). */
+  /** Sends the request; throws if it can't (busy, bad options, a closed engine). */
   start(generation: Generation): void;
-  /** Lets go of a generation that runs: the worker is told, later messages about it are not heard. */
+  /** Cancels a running generation: tells the worker, and ignores later messages about it. */
   cancel(generation: Generation): void;
 }
 
@@ -15,12 +15,12 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-/** Begins with the first next(); leaving the loop, or its signal, ends it. */
+/** Begins with the first next(). Ends when the loop is left or the signal fires. */
 export class Generation implements AsyncIterableIterator<Token, undefined> {
   #state: 'new' | 'running' | 'ended' = 'new';
   #tokens: Token[] = [];
   #waiters: Waiter[] = [];
-  /** The failure that the iterator has not shown yet; undefined: none. */
+  /** The error that next() has still to throw; undefined: none. */
   #error: unknown;
   readonly #onAbort = (): void => this.#leave(abortReason(this.signal as AbortSignal));
 
@@ -62,7 +62,6 @@ export class Generation implements AsyncIterableIterator<Token, undefined> {
     return { done: true, value: undefined };
   }
 
-  /** Tokens came. */
   push(tokens: Token[]): void {
     for (const token of tokens) {
       const waiter = this.#waiters.shift();
@@ -71,7 +70,7 @@ export class Generation implements AsyncIterableIterator<Token, undefined> {
     }
   }
 
-  /** It is over: well, or with an error that follows the tokens that have come. */
+  /** Ends the iteration: normally, or with an error, which is thrown after the tokens that have come. */
   end(error?: unknown): void {
     if (this.#state === 'ended') return;
     this.#state = 'ended';

@@ -1,4 +1,4 @@
-// A session as the page has it: one of the engine worker's timelines, and the run that it has now.
+// The page's side of a session: its number in the engine worker, and its current run.
 import { SluiceError, abortReason } from './errors.js';
 import { Generation } from './generation.js';
 import {
@@ -20,7 +20,7 @@ import type {
   Token,
 } from './types.js';
 
-/** The figures of a run that has only begun. */
+/** The figures at the beginning of a run. */
 export const NO_RUN = {
   ttftMs: 0,
   waitedMs: 0,
@@ -35,20 +35,20 @@ export type Value = string | number | number[] | Logits;
 
 /** What a timeline asks of its engine. */
 export interface TimelineHooks {
-  /** Throws why nothing can be asked any more. */
+  /** Throws if the engine has ended. */
   admit(): void;
-  /** The id of a run of this timeline, whose messages it gets from now on. */
+  /** Returns an id for a run of this timeline, which gets the messages with that id from now on. */
   beginRun(of: Timeline): number;
   post(message: ToEngine): void;
-  /** Asks, and gives what comes back; with `of` as a run of that timeline. */
+  /** Posts a request and returns its result. With `of`, the request is a run of that timeline. */
   request(
     message: (id: number) => ToEngine,
     signal: AbortSignal | undefined,
     of?: Timeline,
   ): Promise<Value>;
-  /** A new timeline in the worker, with the tokens of `from`. */
+  /** Opens a timeline in the worker, with the tokens of `from`. */
   openTimeline(from: Timeline): Timeline;
-  /** It is closed: no message about it comes any more that counts. */
+  /** The timeline is closed: messages about it are ignored from now on. */
   forget(timeline: Timeline): void;
   complete(stats: CoreStats, finish: Finish | null): EngineStats;
 }
@@ -75,10 +75,10 @@ export class Timeline implements Session {
 
   // --- what comes from the worker ------------------------------------------------------------------
 
-  /** A message about a run of this timeline; it may be one that the page has let go of. */
+  /** Takes a message about a run of this timeline. That run may be cancelled already. */
   receive(message: FromEngine & { id: number }): void {
     const mine = this.#running?.id === message.id;
-    // The figures of a run that the page has let go of are not those of the run behind it.
+    // The figures of a cancelled run must not replace those of the run after it.
     if ('stats' in message && message.stats !== null && (mine || !this.running))
       this.core = message.stats;
     if (!mine) return;
@@ -87,7 +87,7 @@ export class Timeline implements Session {
     else if (message.type === 'result') this.#running = null;
   }
 
-  /** The run is over, well or with an error (which may be anything but undefined). */
+  /** Ends the run: normally, or with an error (which may be anything but undefined). */
   end(finish: Finish | null, error?: unknown): void {
     const generation = this.#running?.generation;
     this.#running = null;
@@ -95,17 +95,17 @@ export class Timeline implements Session {
     generation?.end(error);
   }
 
-  /** A run that failed, if it is the one that runs. */
+  /** Ends run `id` with an error, if it is the current one. */
   fail(id: number, error: SluiceError): void {
     if (this.#running?.id === id) this.end(null, error);
   }
 
-  /** A run is heard no more. */
+  /** Ignores run `id` from now on. */
   letGo(id: number): void {
     if (this.#running?.id === id) this.#running = null;
   }
 
-  /** The first figures of run `id`. */
+  /** Run `id` has begun, with these figures. */
   began(id: number, generation: Generation | null, figures: Partial<CoreStats> = {}): void {
     this.#running = { id, generation };
     this.core = { ...this.core, ...NO_RUN, ...figures };
