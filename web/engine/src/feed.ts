@@ -1,11 +1,11 @@
-// The engine worker's end of the line to a loader: grants room, takes bytes, judges how a stream ended.
+// The engine worker's side of the connection to a loader: asks for bytes, takes them, and checks how the stream ended.
 import type { EngineHandle, HeaderHandle, SluiceModule } from '../../../wasm/module.js';
 import { check } from './answers.js';
 import { SluiceError, fromErrorData } from './errors.js';
 import { Places, inFileOrder, type Wants } from './places.js';
 import { FEED_BYTES, type LoaderToEngine, type EngineToLoader } from './protocol.js';
 
-/** What is used of a MessagePort; tests bring their own. */
+/** The part of a MessagePort that is used; tests have their own. */
 export interface HostPort {
   postMessage(message: EngineToLoader): void;
   onmessage: ((event: MessageEvent<LoaderToEngine>) => void) | null;
@@ -17,19 +17,19 @@ export interface Opened {
   network: boolean;
 }
 
-/** What a loader says once it is asked for bytes, or once there are none. */
+/** What a loader sends when it is asked for bytes, or when there are no more. */
 type Delivery = Exclude<LoaderToEngine, { type: 'opened' | 'failed' }>;
 
 export class Feed {
-  /** Called when bytes were taken, or when the file ended well. */
+  /** Called after bytes were taken, or after the file ended without an error. */
   ontaken: () => void = () => {};
-  /** Called once, with what ended the stream badly. */
+  /** Called once if the stream fails. */
   onerror: (error: unknown) => void = () => {};
   readonly opened: Promise<Opened>;
 
   #opened: Opened = { total: 0, exact: false, network: false };
   #stopped = false;
-  /** Null until readHeader or drive; what comes before waits in #early. */
+  /** Null until readHeader or drive; earlier messages wait in #early. */
   #take: ((message: Delivery) => void) | null = null;
   readonly #early: Delivery[] = [];
 
@@ -50,7 +50,7 @@ export class Feed {
         }
       };
     });
-    // Who waits for it learns of a failure; who doesn't has onerror.
+    // If nobody waits for it, a failure is not unhandled: onerror gets it, too.
     this.opened.catch(() => {});
   }
 
@@ -67,7 +67,7 @@ export class Feed {
     }
   }
 
-  /** Takes all that comes from now on, and first what came before. */
+  /** Gives `take` the messages that wait, and all that come from now on. */
   #takeWith(take: (message: Delivery) => void): void {
     this.#take = take;
     for (const message of this.#early.splice(0)) {
@@ -75,14 +75,14 @@ export class Feed {
     }
   }
 
-  /** No more bytes are wanted. */
+  /** Tells the loader to stop. Messages are ignored from now on. */
   stop(): void {
     if (this.#stopped) return;
     this.#stopped = true;
     this.port.postMessage({ type: 'stop' });
   }
 
-  /** Reads a header alone; resolves when it is complete. */
+  /** Reads only a header; resolves when it is complete. */
   readHeader(
     header: HeaderHandle,
     module: SluiceModule,
@@ -111,16 +111,16 @@ export class Feed {
         resolve();
       });
       if (this.#stopped) return;
-      // Little at a time: what is under way when the header is complete was fetched for nothing.
+      // Little at a time: bytes that are under way when the header is complete were fetched for nothing.
       this.port.postMessage({ type: 'sendMore', length: room });
     });
   }
 
-  /** Loads an engine: lets the loader write into the engine's own places, or copies its chunks there. */
+  /** Loads an engine: the loader writes straight to the engine's places, or its chunks are copied there. */
   drive(engine: EngineHandle, memory: WebAssembly.Memory, direct: boolean): void {
     const shared = direct && !(memory.buffer instanceof ArrayBuffer);
-    // The header's place is used again for each piece. Behind the header all places are known at once: the stream
-    // never waits for the engine again.
+    // The header's place is reused for each piece. After the header all places are known and granted at once, so the
+    // stream never waits for the engine again.
     const wanted = (): Wants => inFileOrder(engine.wants(Number.MAX_SAFE_INTEGER));
     const grant = (): void => {
       if (this.#stopped || engine.loaded()) return;
@@ -135,7 +135,7 @@ export class Feed {
       } else if (message.type === 'filled') {
         const header = !engine.understood();
         check(engine.filled(message.offset, message.length));
-        // Before anything is made of it: meanwhile the next bytes come.
+        // Before the engine's work, so that the next bytes come meanwhile.
         if (header) grant();
         this.ontaken();
       } else if (message.type === 'bytes') {
@@ -159,7 +159,7 @@ export class Feed {
     else this.port.postMessage({ type: 'sendMore', length: FEED_BYTES });
   }
 
-  /** The stream ended before the engine had all it wanted. */
+  /** The stream has ended. Throws if the engine lacks bytes. */
   #end(engine: EngineHandle, received: number): void {
     if (engine.loaded()) return;
     const { total } = engine.progress();

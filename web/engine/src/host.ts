@@ -1,7 +1,7 @@
-// The engine worker's inside: one module, one engine, and the loop that runs it.
+// What the engine worker does: one module, one engine, its sessions, and the loop that runs them.
 //
-// Work is done in slices of some 10 ms; between them the worker's queue runs (a posted message, no
-// timer: browsers slow those of hidden pages), so that a cancel arrives and bytes are taken.
+// The work is done in slices of about 10 ms. Between them the worker takes messages, such as a cancel or bytes. A posted
+// message starts the next slice, not a timer: browsers slow the timers of hidden pages.
 import type {
   Answer,
   EncodingHandle,
@@ -20,7 +20,7 @@ import type { Finish, Logits, ModelInfo, Token } from './types.js';
 
 const SLICE_MS = 10;
 const PROGRESS_MS = 50;
-/** How often a run without tokens (a prompt that is computed or waits for weights) tells its figures. */
+/** How often a run sends its figures while it has no tokens to send. */
 const STATS_MS = 100;
 
 /** What step() answers. */
@@ -29,7 +29,7 @@ type StepEvent =
   | { event: 'token'; id: number; text: string; logprob: number; top?: [number, number][] }
   | { event: 'done'; finish: Finish };
 
-/** A file that is incomplete on the server need not be downloaded to the end to show it. */
+/** Throws if the file is incomplete on the server. So it need not be downloaded to its end. */
 function checkLength(info: ModelInfo, opened: Opened): void {
   const promised = info.dataOffset + info.dataBytes;
   if (opened.network && opened.exact && opened.total > 0 && promised > opened.total) {
@@ -59,14 +59,14 @@ interface Timeline {
 }
 
 export class EngineHost {
-  /** Set as soon as there is one; #engine only when its header is understood. */
+  /** The engine as soon as it is made. #engine is the same, but only after its header is read. */
   #opening: EngineHandle | null = null;
   #engine: EngineHandle | null = null;
   #module: SluiceModule | null = null;
   #feed: Feed | null = null;
-  /** By their numbers in the messages. Those that run take turns, in this order. */
+  /** By session number. Those that run take turns, in this order. */
   readonly #timelines = new Map<number, Timeline>();
-  /** Long texts on their way to ids, the first in turn first. */
+  /** Texts to tokenize, one after the other. */
   readonly #encodings: { id: number; encoding: EncodingHandle; ids: number[] }[] = [];
   #pool = new Pool(0, '');
   #dead = false;
@@ -74,7 +74,7 @@ export class EngineHost {
   #scheduled = false;
   #lastProgress = 0;
   #late: ReturnType<typeof setTimeout> | undefined;
-  /** The code from the page, in a message of its own. */
+  /** The code that the page has compiled; it comes in a message of its own. */
   readonly #early: Promise<WebAssembly.Module | null>;
   #takeCode!: (code: WebAssembly.Module | null) => void;
   readonly #ticks = new MessageChannel();
@@ -110,16 +110,16 @@ export class EngineHost {
     }
   }
 
-  /** Ends the loop's own channel, which would keep a Node process alive. */
+  /** Ends the loop and its channel, which would keep a Node process alive. */
   close(): void {
     this.#dead = true;
     this.#ticks.port1.close();
   }
 
-  /** Threads of the pool that sleep or spin in wasm would outlive their worker by seconds: they come to rest first. */
+  /** The pool's threads end first: while they sleep or spin in wasm, they would outlive their worker by seconds. */
   #close(): void {
     this.#feed?.stop();
-    // What trapped is in no state to end itself.
+    // After a trap no destructor may run.
     if (!this.#trapped) {
       for (const { handle } of this.#timelines.values()) handle.delete();
       this.#opening?.delete();
@@ -128,7 +128,7 @@ export class EngineHost {
     void this.#pool.end().then(() => this.post({ type: 'closed' }));
   }
 
-  /** Runs `work`; what it throws is the end of this worker. */
+  /** Runs `work`; an error ends this worker. */
   #guard(work: () => void): void {
     if (this.#dead) return;
     try {
@@ -160,8 +160,8 @@ export class EngineHost {
       this.openModule(request.files, this.#pool, this.#early),
     ]);
     if (this.#dead) return;
-    // A length that the network names is not told to the parser: a file that is longer was cut short on its way,
-    // and is no bad file. The end of the stream decides.
+    // The parser doesn't get the length that a server names: it would call a download that is cut short a bad file.
+    // The end of the stream decides.
     const fileSize = opened.network ? 0 : opened.total;
     if (request.probe) {
       const header = new module.Header();
@@ -205,7 +205,7 @@ export class EngineHost {
     this.post({ type: 'progress', ...progress, total, stats: coreStats(engine) });
   }
 
-  /** Bytes were taken: tells what changed, and goes on with what waited for them. */
+  /** After bytes were taken: reports the progress, and continues the runs that may wait for them. */
   #taken(engine: EngineHandle, maxBytes: number, opened: Opened): void {
     if (this.#engine === null && engine.understood()) {
       const info = this.#info(engine.inspect(), maxBytes);
@@ -221,7 +221,7 @@ export class EngineHost {
     if (done || performance.now() - this.#lastProgress >= PROGRESS_MS) {
       this.#tellProgress(engine, opened.total);
     } else {
-      // The last bytes before a pause are told as well.
+      // If no more bytes come soon, these are reported later.
       this.#late ??= setTimeout(
         () => this.#guard(() => this.#tellProgress(engine, opened.total)),
         PROGRESS_MS,
@@ -236,7 +236,7 @@ export class EngineHost {
 
   // --- running -------------------------------------------------------------------------------------
 
-  /** Of the engine's own session. */
+  /** The stats of the engine's own session. */
   #stats(): CoreStats {
     return coreStats((this.#timelines.get(0) as Timeline).handle);
   }
@@ -304,8 +304,8 @@ export class EngineHost {
   }
 
   #begin(timeline: Timeline, run: Omit<Run, 'lastStats'>): void {
-    // Its figures come with its tokens, or after its first slice: a message now would take the page's thread, and with
-    // it a processor, for a good part of a short prompt.
+    // Its figures are sent with its tokens, or after its first slice. A message now would keep the page's thread, and so
+    // a core, busy for a good part of a short prompt.
     timeline.run = { ...run, lastStats: -Infinity };
     this.#schedule();
   }
@@ -320,7 +320,7 @@ export class EngineHost {
     this.post({ type: 'result', id, value, stats: this.#stats() });
   }
 
-  /** A short text is answered at once. */
+  /** Does the first slice at once if no other text waits: enough for a short text. */
   #tokenize(engine: EngineHandle, { id, text, special }: ToEngine & { type: 'tokenize' }): void {
     const module = this.#module as SluiceModule;
     this.#encodings.push({ id, encoding: new module.Encoding(engine, text, special), ids: [] });
@@ -328,7 +328,7 @@ export class EngineHost {
     if (this.#encodings.length > 0) this.#schedule();
   }
 
-  /** A slice of the first text. */
+  /** Does a slice of the first text. */
   #encode(): void {
     const [first] = this.#encodings;
     if (first === undefined) return;
@@ -340,7 +340,7 @@ export class EngineHost {
     this.#result(first.id, first.ids);
   }
 
-  /** The page has let go of run `id` already; a new one may come right behind. */
+  /** The page already ignores `id`. A new run of the same session may be the next message. */
   #cancel(id: number): void {
     const text = this.#encodings.findIndex((one) => one.id === id);
     for (const { encoding } of text < 0 ? [] : this.#encodings.splice(text, 1)) encoding.delete();
@@ -368,14 +368,14 @@ export class EngineHost {
     if (this.#encodings.length > 0) this.#schedule();
     for (const [session, timeline] of [...this.#timelines]) {
       if (timeline.run === null || !this.#runSlice(timeline, timeline.run)) continue;
-      // It has had its turn: the others come first now.
+      // Moves it to the end of the order.
       if (this.#timelines.delete(session)) this.#timelines.set(session, timeline);
       if (this.#anyRuns()) this.#schedule();
       return;
     }
   }
 
-  /** A slice of a session's run; false where it only waits for weights. */
+  /** Does a slice of a session's run. Returns false if it only waited for weights. */
   #runSlice(timeline: Timeline, run: Run): boolean {
     const { handle } = timeline;
     const until = performance.now() + SLICE_MS;
@@ -390,7 +390,7 @@ export class EngineHost {
       do {
         const event = parseAnswer<StepEvent>(handle.step());
         if (event.event === 'waiting') {
-          // Bytes that are taken start the loop again.
+          // The next bytes start the loop again.
           flush();
           this.#tellStatsIfDue(run, handle);
           return worked;

@@ -1,8 +1,8 @@
-// How the page learns that a worker is gone: a worker holds a lock for as long as it lives, and the
-// page waits for the same lock. No event tells of a worker that closed itself or was killed.
-// navigator.locks is missing in insecure contexts; there only the error event is left.
+// How the page learns that a worker is gone: a worker holds a lock as long as it lives, and the page
+// waits for the same lock. There is no event for a worker that closed itself or was killed.
+// Insecure contexts have no navigator.locks; there only the error event is left.
 
-/** In the worker: takes the lock for good, and resolves when it is held. */
+/** In the worker: takes the lock for good. Resolves when it is held, or at once without locks. */
 export function holdLifeline(name: string): Promise<void> {
   const locks = globalThis.navigator?.locks;
   if (name === '' || locks === undefined) return Promise.resolve();
@@ -16,7 +16,7 @@ export function holdLifeline(name: string): Promise<void> {
   });
 }
 
-/** On the page: resolves once the worker that holds the lock is gone; never, where that can't be known. */
+/** Resolves when all workers that hold the lock are gone; never, without locks or after `signal` fired. */
 export function lifelineCut(name: string, signal: AbortSignal): Promise<void> {
   const locks = globalThis.navigator?.locks;
   if (name === '' || locks === undefined) return new Promise(() => {});

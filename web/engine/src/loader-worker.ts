@@ -1,4 +1,4 @@
-// The loader worker: reads what the page names and speaks with the engine worker alone.
+// The loader worker: reads the source that the page names, for the engine worker.
 import { holdLifeline } from './lifeline.js';
 import { runLoader } from './loader.js';
 import type { FromLoader, ToLoader } from './protocol.js';

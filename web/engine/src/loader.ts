@@ -1,29 +1,29 @@
-// Brings the bytes of a file to the engine worker: straight into shared memory where there is any,
-// else as chunks that change hands without being copied. The engine's credit bounds what is under way.
+// Reads a file for the engine worker: straight into shared memory if there is any, otherwise as chunks that are
+// transferred. The engine's credit limits the bytes of chunks that are under way.
 import { SluiceError, toErrorData, type ErrorCode } from './errors.js';
 import { Refusals } from './own-files.js';
 import { Places } from './places.js';
 import type { LoaderToEngine, LoaderSource, EngineToLoader } from './protocol.js';
 
-/** What is used of a MessagePort; tests bring their own. */
+/** The part of a MessagePort that is used; tests have their own. */
 export interface FeedPort {
   postMessage(message: LoaderToEngine, transfer?: Transferable[]): void;
   onmessage: ((event: MessageEvent<EngineToLoader>) => void) | null;
 }
 
-/** How bytes leave the loader. */
+/** Gives the bytes of a file to the engine worker. */
 export class Outlet {
   #places: Places | null = null;
-  /** The first writing uses the places up. */
+  /** The places are good for one write. */
   #once = false;
-  /** Bytes of the file that have left. */
+  /** The offset in the file of the next byte to write to the places. */
   #at = 0;
   #credit = 0;
   #wake: (() => void) | null = null;
   stopped = false;
-  /** Called when nothing more is wanted. */
+  /** Called when no more bytes are wanted. */
   onstop: () => void = () => {};
-  /** Bytes are copied into shared memory: what brought them can be used again. */
+  /** Whether bytes are copied into shared memory, so that the buffer they came in can be reused. */
   copies = false;
 
   constructor(readonly port: FeedPort) {
@@ -38,14 +38,14 @@ export class Outlet {
     };
   }
 
-  /** Nothing more is wanted. */
+  /** No more bytes are wanted. */
   stop(): void {
     this.stopped = true;
     this.#wake?.();
     this.onstop();
   }
 
-  /** Resolves when something may be sent, or when nothing more is wanted. */
+  /** Resolves when bytes may be sent, or when no more are wanted. */
   async ready(): Promise<void> {
     while (this.#places === null && this.#credit <= 0 && !this.stopped) {
       await new Promise<void>((resolve) => {
@@ -75,7 +75,7 @@ export class Outlet {
     return length;
   }
 
-  /** Writes what there are places for; the engine learns of all of it at once. */
+  /** Writes the bytes up to the end of the places, and reports them in one message. Returns how many. */
   #write(places: Places, bytes: Uint8Array): number {
     const length = places.write(this.#at, bytes);
     const offset = this.#at;
@@ -88,16 +88,16 @@ export class Outlet {
 
 type Piece = ReadableStreamReadResult<Uint8Array<ArrayBuffer>>;
 
-/** Bytes read at once into a buffer that is used again. */
+/** Bytes that are read at once. */
 export const PIECE_BYTES = 1 << 20;
 
-/** A stream, piece by piece. */
+/** Reads a stream, piece by piece. */
 interface Reader {
   read(): Promise<Piece>;
   cancel(): Promise<void>;
 }
 
-/** With `again` reads into one buffer, where the stream can, which takes a fifth less time. */
+/** With `again` it reads into one buffer, if the stream can do that. This takes a fifth less time. */
 function readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>>, again: boolean): Reader {
   if (again) {
     try {
@@ -110,7 +110,7 @@ function readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>>, again: boolean)
       };
       return { read, cancel: () => reader.cancel() };
     } catch {
-      // a stream, or a browser, that only hands out buffers of its own
+      // The stream, or the browser, can't read into a given buffer.
     }
   }
   const reader = body.getReader();
@@ -120,17 +120,17 @@ function readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>>, again: boolean)
 /** A body, ready to be read. */
 export interface Opened {
   body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
-  /** As LoaderToEngine has them. */
+  /** See 'opened' in LoaderToEngine. */
   total: number;
   exact: boolean;
   network: boolean;
-  /** Bytes without which it is incomplete. */
+  /** With fewer bytes it is incomplete. */
   least: number;
-  /** What the server calls it; '' for files. */
+  /** As the server sent it; '' for files. */
   contentType: string;
-  /** As messages call it. */
+  /** What messages call it. */
   name: string;
-  /** The error of a body that broke off after `got`. */
+  /** The error if reading fails after `got`, such as '5 of 9 bytes'. */
   broken(got: string, cause: unknown): SluiceError;
 }
 
@@ -143,7 +143,7 @@ export function hostOf(url: string): string {
   return host || `the ${protocol} address`;
 }
 
-/** Whether the address answers with a redirect. Where that leads, a script can't see. */
+/** Whether the address answers with a redirect. A script can't see where it leads. */
 async function redirects(
   url: string,
   headers: [string, string][],
@@ -158,7 +158,7 @@ async function redirects(
   }
 }
 
-/** Why a fetch failed that brought no answer: browsers tell scripts one error for all reasons. */
+/** Finds out why a fetch failed without an answer: browsers give scripts the same error for all reasons. */
 async function whyUnreadable(
   url: string,
   headers: [string, string][],
@@ -200,7 +200,7 @@ function networkError(message: string, cause: unknown): SluiceError {
     : new SluiceError('download_failed', message, { cause });
 }
 
-/** Waits for `work`, but not longer than `limit` milliseconds: then `late` makes the error, and `end` ends the work. */
+/** Waits for `work`, but at most `limit` milliseconds. Then it throws the error of `late`, and `end` ends the work. */
 async function within<T>(
   work: Promise<T>,
   limit: number,
@@ -221,7 +221,7 @@ async function within<T>(
   }
 }
 
-/** Throws download_failed where `who` answered with something else than a file. */
+/** Throws download_failed if the answer of `who` is not a file. */
 export function checkStatus({ ok, status, statusText }: Response, who: string): void {
   // 204 and 205 count as success and have no body.
   const none = status === 204 || status === 205;
@@ -235,9 +235,9 @@ export function checkStatus({ ok, status, statusText }: Response, who: string): 
   );
 }
 
-/** What the headers say of the length; 0: nothing that can be relied on. */
+/** The file's length according to the headers; 0 if unknown. */
 export function lengthOf({ headers }: Response): number {
-  // Compressed on the way, the length is not the file's; from another origin the encoding may be hidden.
+  // The length of a compressed answer is not the file's. (An answer from another origin may hide that it is compressed.)
   const length = Number(headers.get('content-length') ?? 0);
   const encoded = (headers.get('content-encoding') ?? 'identity') !== 'identity';
   return encoded || !Number.isSafeInteger(length) || length < 0 ? 0 : length;
@@ -273,7 +273,7 @@ async function openUrl(
   };
 }
 
-/** What the first bytes and the server's word show to be a web page and no model. */
+/** Throws if the first bytes are not those of a model, and the server calls them a web page. */
 function refuseWebPage(bytes: Uint8Array, contentType: string): void {
   const magic = [0x47, 0x47, 0x55, 0x46]; // GGUF
   const isModel = magic.every((byte, i) => i >= bytes.length || bytes[i] === byte);
@@ -316,7 +316,7 @@ function stalled(stallTimeout: number, got: string): SluiceError {
   return networkError(text, undefined);
 }
 
-/** Sends a body to its end, or until nothing more is wanted. Gives its bytes. */
+/** Sends a body to its end, or until no more is wanted. Returns the number of bytes read. */
 export async function feed(opened: Opened, stallTimeout: number, outlet: Outlet): Promise<number> {
   const { body, total, exact, network, least, name } = opened;
   let received = 0;
@@ -365,7 +365,7 @@ async function feedSource(
   return feed(opened, stallTimeout, outlet);
 }
 
-/** Tells how the feeding ended; `code`: what an error is that no SluiceError names. */
+/** Reports how the feeding ended. `code`: for an error that is not a SluiceError. */
 export async function tellOutcome(
   outlet: Outlet,
   feeding: Promise<number>,
@@ -374,13 +374,13 @@ export async function tellOutcome(
   try {
     outlet.port.postMessage({ type: 'ended', received: await feeding });
   } catch (error) {
-    // Whatever came of a stream that nobody wants any more
+    // After stop() an error doesn't matter.
     if (outlet.stopped) outlet.port.postMessage({ type: 'ended', received: 0 });
     else outlet.port.postMessage({ type: 'failed', error: toErrorData(error, code) });
   }
 }
 
-/** Reads `source` to its end, or until the engine has enough. Every outcome is told through the port. */
+/** Reads `source` to its end, or until the engine has enough. Every outcome is reported through the port. */
 export async function runLoader(
   source: LoaderSource,
   stallTimeout: number,

@@ -1,4 +1,4 @@
-// Brings a flavour of the wasm module to life: its memory, its code, its threads.
+// Starts a flavour of the wasm module: its memory, its code, its threads.
 import type createModule from '../../../wasm/module.js';
 import type { ModuleOptions, SluiceModule } from '../../../wasm/module.js';
 import { SluiceError } from './errors.js';
@@ -15,12 +15,12 @@ export interface OpenModule {
   maxBytes: number;
 }
 
-/** Pages that the module wants at least (wasm/CMakeLists.txt, INITIAL_MEMORY). */
+/** The fewest pages that the module accepts (wasm/CMakeLists.txt, INITIAL_MEMORY). */
 const INITIAL_PAGES = 64;
 const PAGE_BYTES = 65536;
 const GIB_PAGES = 16384;
 
-/** A memory with as high a maximum as the browser grants: phones refuse 4 GiB. */
+/** Makes a memory with the highest maximum that the browser grants: phones refuse 4 GiB. */
 export function makeMemory(shared: boolean): { memory: WebAssembly.Memory; maxBytes: number } {
   let cause: unknown;
   for (let maximum = 4 * GIB_PAGES; maximum >= GIB_PAGES / 4; maximum /= 2) {
@@ -39,8 +39,8 @@ export function makeMemory(shared: boolean): { memory: WebAssembly.Memory; maxBy
 }
 
 /**
- * On the page: compiles a flavour's code while its worker starts. Gives null where that fails; the worker then tries
- * for itself, and says what is wrong.
+ * On the page: compiles a flavour's code while its worker starts. Returns null if that fails; then the worker compiles
+ * it and reports what is wrong.
  */
 export async function compileEarly(url: string): Promise<WebAssembly.Module | null> {
   try {
@@ -51,8 +51,8 @@ export async function compileEarly(url: string): Promise<WebAssembly.Module | nu
 }
 
 /**
- * Emscripten's script makes the pool's threads by `new Worker`. Here it makes them of a kind that pages with trusted types
- * take, and `failed` learns of one that does not start.
+ * Emscripten's script makes the pool's threads with `new Worker`. This replaces Worker by one that works on pages with
+ * trusted types, and that calls `failed` for a thread that does not start.
  */
 function watchThreads(refusals: Refusals, failed: (error: unknown) => void): void {
   globalThis.Worker = trustedWorker((thread, address) => {
@@ -62,7 +62,7 @@ function watchThreads(refusals: Refusals, failed: (error: unknown) => void): voi
     thread.addEventListener(
       'error',
       (event: ErrorEvent) => {
-        // Emscripten's own listener comes behind this one and would throw the event.
+        // Emscripten's own listener comes after this one and would throw the event.
         event.stopImmediatePropagation();
         event.preventDefault();
         const told = event.message || 'its script could not be loaded or run';
@@ -75,7 +75,7 @@ function watchThreads(refusals: Refusals, failed: (error: unknown) => void): voi
   });
 }
 
-/** In WebKit the browser's own throws where a policy forbids it. */
+/** An async function, because WebAssembly.instantiate itself throws in WebKit if a policy forbids it. */
 async function instantiate(
   code: WebAssembly.Module,
   imports: WebAssembly.Imports,
@@ -84,8 +84,8 @@ async function instantiate(
 }
 
 /**
- * Loads a flavour's two files, makes its memory and waits until its threads, which `pool` takes charge of, stand ready.
- * `early`: its code, where the page has compiled it.
+ * Loads a flavour's two files, makes its memory and waits until its threads are ready. `pool` starts and ends them.
+ * `early`: the code, if the page has compiled it.
  */
 export async function openModule(
   files: FlavourFiles,
@@ -111,7 +111,7 @@ export async function openModule(
       wasmMemory: memory,
       poolSize: pool.size,
       mainScriptUrlOrBlob: files.thread,
-      // What the module prints goes nowhere: the console belongs to the page.
+      // The module's output is dropped: the console belongs to the page.
       print: () => {},
       printErr: () => {},
       instantiateWasm: (imports, done) => {

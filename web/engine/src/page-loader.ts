@@ -1,4 +1,4 @@
-// What the page itself reads for its engine: bytes that it holds, and Responses, which no worker can be handed.
+// The loaders that run on the page: for bytes in its memory, and for Responses, which can't be posted to a worker.
 import { SluiceError } from './errors.js';
 import {
   Outlet,
@@ -11,9 +11,9 @@ import {
   type Opened,
 } from './loader.js';
 
-/** Bytes of the caller's as they were when they were handed over. */
+/** The caller's bytes, as they were at the call. */
 export interface Bytes {
-  /** As messages call them. */
+  /** What messages call them. */
   name: 'the ArrayBuffer' | 'the Uint8Array';
   buffer: ArrayBuffer;
   offset: number;
@@ -41,13 +41,13 @@ async function feedBytes(bytes: Bytes, outlet: Outlet): Promise<number> {
   return length;
 }
 
-/** The loader for bytes: copies of pieces, as the engine asks for them. Every outcome is told through the port. */
+/** The loader for bytes: sends copies of pieces as the engine asks for them. Every outcome is reported through the port. */
 export async function runBytesLoader(bytes: Bytes, port: FeedPort): Promise<void> {
   const outlet = new Outlet(port);
   await tellOutcome(outlet, feedBytes(bytes, outlet), 'out_of_memory');
 }
 
-/** A body that a script has made can bring anything, and its arrays stay the script's. */
+/** Checks and copies a body that a script has made: it may hold anything, and its arrays belong to the script. */
 function copied(body: ReadableStream<unknown>): ReadableStream<Uint8Array<ArrayBuffer>> {
   return body.pipeThrough(
     new TransformStream<unknown, Uint8Array<ArrayBuffer>>({
@@ -68,7 +68,7 @@ function openResponse(response: Response): Opened {
   const body = response.body as Opened['body'];
   return {
     body: body !== null && response.type === 'default' ? copied(body) : body,
-    // Its maker may have written anything there: what the file's own header says decides.
+    // A script may have made this header: the length is a hint, and the file's own header decides.
     total: lengthOf(response),
     exact: false,
     network: true,
@@ -84,7 +84,7 @@ function openResponse(response: Response): Opened {
   };
 }
 
-/** The loader for a Response. Reads until `ended` fires at most. Every outcome is told through the port. */
+/** The loader for a Response. It stops when `ended` fires. Every outcome is reported through the port. */
 export async function runResponseLoader(
   response: Response,
   stallTimeout: number,

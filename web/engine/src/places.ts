@@ -1,9 +1,9 @@
-// Where a stream's bytes go: the places in the memory that the core wants bytes of the file in.
+// The places in memory where the core wants bytes of the file.
 
-/** Of each want its offset in the file, its place's address and its length (EngineHandle.wants). */
+/** Three numbers for each want: the offset in the file, the address of its place, the length (EngineHandle.wants). */
 export type Wants = Float64Array;
 
-/** Numbers of a want. */
+/** Numbers for each want. */
 const FIELDS = 3;
 
 /** Wants in the file's order, which is the order in which a stream brings the bytes. */
@@ -15,7 +15,7 @@ export function inFileOrder(wants: Wants): Wants {
   return Float64Array.from(each.flatMap((want) => [...want]));
 }
 
-/** Writes a stream's bytes to their places; those that nobody wants are left out. */
+/** Writes a stream's bytes to their places; skips bytes that are not wanted. */
 export class Places {
   /** The next want that may have room. */
   #next = 0;
@@ -25,13 +25,13 @@ export class Places {
     readonly wants: Wants,
   ) {}
 
-  /** The offset in the file behind the last wanted byte. */
+  /** The offset in the file after the last wanted byte. */
   get end(): number {
     const last = this.wants.length - FIELDS;
     return last < 0 ? 0 : (this.wants[last] ?? 0) + (this.wants[last + 2] ?? 0);
   }
 
-  /** Writes the bytes that stand at `at` in the file; `at` only grows. Returns how many of them are done with: all up to `end`. */
+  /** Writes the bytes at `at` in the file; `at` never decreases. Returns how many are done with: all up to `end`. */
   write(at: number, bytes: Uint8Array): number {
     const end = Math.min(at + bytes.byteLength, this.end);
     for (; this.#next < this.wants.length; this.#next += FIELDS) {

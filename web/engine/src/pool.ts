@@ -1,18 +1,18 @@
 // The threads of a module: workers that the engine worker has made. They end before it does.
 //
-// Chromium (156) often doesn't end a worker that is told to while the news is on its way to it that one of its own
-// workers has ended: both stay for good, and with them the memory of the model. So the threads are ended first, and the
-// engine worker lives on until they are gone. Each holds a lock while it can run. The rest of its end takes some
-// milliseconds more, of which nothing tells: of 300 on a busy machine 2 stayed without a pause behind the lock, none with
-// one of 5 ms. (A thread that is starting is ended once it has started.)
+// Chromium (156) often fails to end a worker that is terminated just after one of its own workers: both stay for good,
+// and so does the model's memory. So the threads are ended first, and the engine worker only when they are gone. Each
+// thread holds a lock while it can run. It needs some milliseconds more to be gone, and nothing reports that. Without a
+// pause after the lock, 2 of 300 stayed on a busy machine; with a pause of 5 ms, none. (A thread that is starting is
+// ended after it has started.)
 import type { ModuleOptions, SluiceModule } from '../../../wasm/module.js';
 import { lifelineCut } from './lifeline.js';
 
-/** How long the locks are waited for, in milliseconds: a thread that never comes to rest keeps its own. */
+/** Milliseconds to wait for the locks at most: a thread that never stops running keeps its lock. */
 const LOCKED_MS = 1000;
-/** Milliseconds between the last lock and the end of the worker that made the threads, at least and at most. */
+/** The pause between the last lock and the end of the engine worker, in milliseconds. */
 const GONE_MS = { least: 30, most: 500 };
-/** That pause over the time that the locks took: both grow with what else the machine does. */
+/** The pause divided by the time that the locks took: both grow when the machine is busy. */
 const GONE_OVER_LOCKED = 4;
 
 export class Pool {
@@ -25,15 +25,15 @@ export class Pool {
   });
 
   /**
-   * `size`: how many threads there are beside the engine worker's own. `lock`: the name of what each of them holds; ''
-   * where there is none.
+   * `size`: the number of threads besides the engine worker. `lock`: the name of the lock that each of them holds; ''
+   * for none.
    */
   constructor(
     readonly size: number,
     readonly lock: string,
   ) {}
 
-  /** Makes the module with its threads; never settles where the pool has ended: its worker is about to. */
+  /** Makes the module with its threads. Never settles if the pool has ended: its worker ends soon. */
   start(
     make: (options: ModuleOptions) => Promise<SluiceModule>,
     options: ModuleOptions,
@@ -45,12 +45,12 @@ export class Pool {
     return started;
   }
 
-  /** A thread did not start: its module never gets ready. */
+  /** A thread did not start, so the module never becomes ready. */
   broke(): void {
     this.#break();
   }
 
-  /** Ends the threads. Resolves when the engine worker may end, too. */
+  /** Ends the threads. Resolves when the engine worker can be ended, too. */
   async end(): Promise<void> {
     this.#ended = true;
     if (this.#threads === undefined || this.size === 0) return;
@@ -63,7 +63,7 @@ export class Pool {
     await new Promise((gone) => setTimeout(gone, ms));
   }
 
-  /** Resolves when no thread holds the lock. */
+  /** Resolves when no thread holds the lock, or after LOCKED_MS. */
   async #unlocked(): Promise<void> {
     if (this.lock === '' || globalThis.navigator?.locks === undefined) return;
     const patience = new AbortController();
