@@ -1,4 +1,4 @@
-// Options as users write them, checked and brought into the form that the core takes.
+// Checks the arguments of the library's calls, and converts them to the form that the core takes.
 import { SluiceError } from './errors.js';
 import {
   CORE_LOAD_OPTIONS,
@@ -24,7 +24,7 @@ function invalid(message: string): SluiceError {
   return new SluiceError('invalid_argument', message);
 }
 
-/** A value as a message shows it: short, and whatever it is. */
+/** A value in a message: short, and without an error for any value. */
 export function show(value: unknown): string {
   try {
     if (typeof value === 'string') return `'${value.slice(0, 60)}'`;
@@ -39,7 +39,7 @@ export function show(value: unknown): string {
   }
 }
 
-/** Runs `read`, which may meet the caller's own getters and proxies. */
+/** Runs `read`, which may call the caller's getters and proxies. What they throw becomes invalid_argument. */
 function reading<T>(name: string, read: () => T): T {
   try {
     return read();
@@ -60,7 +60,7 @@ const TAKES: Record<RuleKind, (rule: Rule, value: unknown) => boolean> = {
   texts: (_, value) => typeof value === 'string' || Array.isArray(value),
   object: (_, value) => typeof value === 'object' && value !== null,
   function: (_, value) => typeof value === 'function',
-  // A proxy of one is no AbortSignal: reading `aborted` throws.
+  // Reading `aborted` of a proxy of an AbortSignal throws.
   signal: (_, value) => value instanceof AbortSignal && typeof value.aborted === 'boolean',
 };
 
@@ -77,7 +77,7 @@ const LOGITS_RULES = {
   signal,
 } as const satisfies Record<keyof LogitsOptions, Rule>;
 
-/** Names that other libraries and programs have for options, in small letters alone. */
+/** The names of options in other libraries and programs, as lower-case letters, and our names for them. */
 const ELSEWHERE = new Map([
   ...['nctx', 'numctx', 'ctxsize', 'contextlength', 'contextwindow', 'maxseqlen'].map(
     (name) => [name, 'contextSize'] as const,
@@ -99,7 +99,7 @@ const ELSEWHERE = new Map([
   ['progresscallback', 'onProgress'],
 ]);
 
-/** What to do about an option that there isn't: what it is called here, whose it is, or which there are. */
+/** What to do about an unknown option: its name here, the call that it belongs to, or the list of options. */
 function insteadOf(name: string, known: string[]): string {
   const plain = name.replace(/[^a-z]/gi, '').toLowerCase();
   const tables = [known, Object.keys(LOAD_RULES), Object.keys(GENERATE_RULES)];
@@ -109,7 +109,7 @@ function insteadOf(name: string, known: string[]): string {
   return `${meant} is an option of ${tables[1]?.includes(meant) ? 'Engine.load' : 'generate'}`;
 }
 
-/** A copy of the options, each read once and held against its rule; what is undefined is left out. */
+/** Checks each option against its rule. Returns a copy without the undefined ones; each value is read once. */
 function takeOptions<T extends object>(options: T, rules: Record<string, Rule>): T {
   const list = reading('the options object', () => Array.isArray(options));
   if (typeof options !== 'object' || options === null || list) {
@@ -134,19 +134,19 @@ function takeOptions<T extends object>(options: T, rules: Record<string, Rule>):
   return taken as T;
 }
 
-/** Options of load and probe, checked. */
+/** Checks the options of load and probe. */
 export function takeLoadOptions(options: LoadOptions): LoadOptions {
   return takeOptions(options, LOAD_RULES);
 }
 
-/** Those of the options that are the core's; `threads` as chosen, and tuned where the caller named no number. */
+/** The core's options, as JSON. If the caller gave no number of threads, the core tunes it, up to `threads`. */
 export function coreLoadOptions(options: LoadOptions, threads: number): string {
   const taken = Object.fromEntries(CORE_LOAD_OPTIONS.map((name) => [name, options[name]]));
   return JSON.stringify({ ...taken, threads, tuneThreads: options.threads === undefined });
 }
 
 const { count: MAX_STOPS, most: MAX_STOP_BYTES } = GENERATE_RULES.stop;
-/** Of all stop strings together, as JSON: the core takes 64 KiB of options. */
+/** The most bytes of all stop strings together, as JSON: the core takes 64 KiB of options. */
 const MAX_STOPS_BYTES = 60 << 10;
 
 function takeStops(stop: string | readonly string[]): string[] {
@@ -157,7 +157,7 @@ function takeStops(stop: string | readonly string[]): string[] {
   const stops = typeof stop === 'string' ? [stop] : reading('stop', () => Array.from(stop));
   for (const text of stops as unknown[]) {
     if (typeof text !== 'string') throw invalid(`stop holds ${show(text)}; give strings`);
-    // Text that the model writes is always well-formed: this one would never be found.
+    // The model's text is always well-formed, so this one would never be found.
     if (LONE_SURROGATES.test(text)) {
       throw invalid(
         'stop holds a text that is not well-formed: one half of a surrogate pair stands alone; give whole characters',
@@ -180,7 +180,7 @@ function takeStops(stop: string | readonly string[]): string[] {
 }
 
 /**
- * Options of generate, checked and as the core takes them; a seed is drawn where there is none, so that stats can
+ * Checks the options of generate and converts them for the core. Without a seed it draws one, so that the stats can
  * name it.
  */
 export function takeGenerateOptions(options: GenerateOptions): {
@@ -206,7 +206,7 @@ export function takeLogitsOptions(options: LogitsOptions): LogitsOptions {
   return takeOptions(options, LOGITS_RULES);
 }
 
-/** A copy, which can be posted: an array of the caller's may be a proxy. */
+/** Checks token ids. Returns a copy, because a proxy of an array can't be posted. */
 export function takeIds(ids: unknown, name: string): number[] {
   return reading(name, () => {
     if (!Array.isArray(ids)) throw invalid(`${name} is ${show(ids)}; give an array of token ids`);
@@ -230,13 +230,13 @@ export function takeLength(length: unknown, name: string): number {
 
 const LONE_SURROGATES = /\p{Surrogate}/u;
 
-/** Halves of surrogate pairs that stand alone become U+FFFD, as everywhere where the web wants UTF-8. */
+/** Lone surrogates become U+FFFD, as everywhere in browsers when text is converted to UTF-8. */
 export function takeText(text: unknown, name: string): string {
   if (typeof text !== 'string') throw invalid(`${name} is ${show(text)}; give a string`);
   return LONE_SURROGATES.test(text) ? text.replace(/\p{Surrogate}/gu, '\ufffd') : text;
 }
 
-/** Messages as chat interfaces take them. */
+/** Whether the prompt is a list of messages, as chat APIs take it. */
 function isChat(prompt: unknown): boolean {
   const first: unknown = Array.isArray(prompt) ? prompt[0] : undefined;
   return typeof first === 'object' && first !== null && 'content' in first;
@@ -259,14 +259,14 @@ export function takePrompt(prompt: unknown): string | number[] {
   return takeIds(prompt, 'prompt');
 }
 
-/** What a loader reads, or bytes that the page hands over itself. */
+/** What a loader worker reads, or what the page reads itself. */
 export type Resolved =
   | LoaderSource
   | { kind: 'bytes'; bytes: Bytes }
-  /** One with a status that is fine, whose body nobody has begun to read. */
+  /** Its status is a success, and nobody has begun to read its body. */
   | { kind: 'response'; response: Response };
 
-/** A detached buffer has no bytes, as an empty one, but no view can be made of it. */
+/** A detached buffer has no bytes, like an empty one, but no view of it can be made. */
 function isDetached(bytes: ArrayBuffer): boolean {
   if (bytes.byteLength > 0) return false;
   try {
@@ -276,7 +276,7 @@ function isDetached(bytes: ArrayBuffer): boolean {
   }
 }
 
-/** Checks the source and begins to read it; what it is now is what counts. */
+/** Checks the source, as it is at this call, and converts it for a loader. */
 export async function resolveSource(
   source: ModelSource,
   headers: SourceOptions['headers'],
@@ -388,7 +388,7 @@ function request(
   return { url: url.href, headers: takeHeaders(headers) };
 }
 
-/** What relative addresses are relative to: the page's address, without credentials. */
+/** The base of relative addresses: the page's, without user name and password. */
 function baseAddress(): URL | undefined {
   const base = globalThis.document?.baseURI ?? globalThis.location?.href;
   if (base === undefined) return undefined;
@@ -397,12 +397,12 @@ function baseAddress(): URL | undefined {
   return url;
 }
 
-/** An address as a message shows it: without a password. */
+/** An address in a message: without user name and password. */
 function showAddress(source: string | URL): string {
   return reading('the address', () => show(String(source).replace(/\/\/[^/]*@/, '//...@')));
 }
 
-/** Values stay out of messages: they may be secrets. */
+/** Messages don't contain the values, which may be secrets. */
 function takeHeaders(headers: SourceOptions['headers']): [string, string][] {
   const given = reading('headers', () =>
     headers instanceof Headers ? [...headers.entries()] : Object.entries(headers ?? {}),

@@ -1,29 +1,29 @@
-// The library's own files: the workers' scripts, the modules that these import, Emscripten's glue, the wasm. Here is
-// found out why one of them did not load: browsers tell scripts little more than that it did not.
+// Finds out why one of the library's own files did not load: a worker's script, a module that it imports, Emscripten's
+// glue, the wasm. Browsers tell scripts little more than that it did not.
 import { SluiceError } from './errors.js';
 
-/** Milliseconds for finding out why a file did not load. */
+/** Milliseconds to find out why a file did not load, at most. */
 const PATIENCE_MS = 5000;
-/** For hearing of a refusal. */
+/** Milliseconds to wait for the event of a refusal. */
 const MOMENT_MS = 100;
-/** Files that are looked at, at most. */
+/** The most files that are examined. */
 const MOST_FILES = 40;
 
-/** An address as messages show it. */
+/** An address in a message: without credentials and fragment. */
 function shown(address: string): string {
   const url = new URL(address);
   url.username = url.password = url.hash = '';
   return url.href;
 }
 
-/** The Content-Security-Policy that holds here, in words. */
+/** The Content-Security-Policy that applies here, in words. */
 export function policyHere(): string {
   return globalThis.document === undefined
     ? "the Content-Security-Policy sent with the library's workers"
     : "this page's Content-Security-Policy";
 }
 
-/** A directive that refused an address, whose policy it is and what to do. */
+/** A refusal by a Content-Security-Policy: whose policy it is, which directive refused, and what to do. */
 interface Refusal {
   policy: string;
   directive: string;
@@ -36,11 +36,11 @@ function refusalOf(address: string, directive: string): Refusal {
   return { policy: policyHere(), directive, remedy: `add ${allowed} to its ${directive}` };
 }
 
-/** What the Content-Security-Policy of this page or worker refuses from now on. */
+/** Collects what the Content-Security-Policy of this page or worker refuses from now on. */
 export class Refusals {
   readonly #directives = new Map<string, string>();
 
-  /** `until`: it listens no longer than that. */
+  /** `until`: ends the collecting. */
   constructor(until?: AbortSignal) {
     const listen = globalThis.addEventListener as typeof globalThis.addEventListener | undefined;
     listen?.call(
@@ -50,14 +50,14 @@ export class Refusals {
         const { blockedURI, disposition, effectiveDirective } =
           event as SecurityPolicyViolationEvent;
         if (disposition !== 'enforce') return;
-        // People write script-src, not the narrower directives that it stands for.
+        // People write script-src, not the narrower script-src-elem.
         this.#directives.set(blockedURI, effectiveDirective.replace(/-elem$/, ''));
       },
       until === undefined ? {} : { signal: until },
     );
   }
 
-  /** Of this address; undefined where nothing was refused. */
+  /** The refusal of this address; undefined if there was none. */
   of(address: string): Refusal | undefined {
     const url = new URL(address);
     url.hash = '';
@@ -65,7 +65,7 @@ export class Refusals {
     return directive === undefined ? undefined : refusalOf(address, directive);
   }
 
-  /** The same for a fetch that has failed: browsers tell of a refusal a moment behind the failure. */
+  /** The same after a failed fetch: the event of a refusal comes a moment later than the failure. */
   async ofFailed(address: string): Promise<Refusal | undefined> {
     if (this.of(address) === undefined)
       await new Promise((resolve) => setTimeout(resolve, MOMENT_MS));
@@ -73,7 +73,7 @@ export class Refusals {
   }
 }
 
-/** The error of a file of the library's that the policy refused. */
+/** The error of a library's file that a policy refused. */
 function refused(address: string, { policy, directive, remedy }: Refusal): SluiceError {
   return new SluiceError(
     'unsupported_browser',
@@ -81,7 +81,7 @@ function refused(address: string, { policy, directive, remedy }: Refusal): Sluic
   );
 }
 
-/** Vite's dev server puts packages together in its cache, and leaves the files beside them behind (until Vite 8). */
+/** What to do about a missing file. Vite's dev server, before Vite 8, moves a package to its cache without the files beside it. */
 function remedy(): string {
   return /\/deps\/[^/?]+\.js\?v=\w+$/.test(import.meta.url)
     ? "Vite has moved the library into its cache without its files: add optimizeDeps: { exclude: ['@sluice/engine'] } " +
@@ -89,7 +89,7 @@ function remedy(): string {
     : "put the package's whole dist folder on the server, or all that your bundler has made";
 }
 
-/** The error of a file that no server sent. */
+/** The error of a file whose fetch failed. */
 function notFetched(address: string, cause: unknown): SluiceError {
   const what = `${shown(address)}, a file of the library, could not be fetched`;
   return globalThis.navigator?.onLine === false
@@ -125,18 +125,18 @@ function wrongType(address: string, type: string, expected: string): SluiceError
   );
 }
 
-/** What is looked at: a worker's own script that has failed, or has said nothing yet, or a module's that has failed. */
+/** What is examined: the script of a worker that failed, or of one that has sent nothing yet, or a module that failed. */
 type Script = 'worker' | 'silent worker' | 'module';
 
 interface Look {
   script: Script;
   refusals: Refusals;
   limit: AbortSignal;
-  /** The addresses that were looked at. */
+  /** The addresses examined so far. */
   seen: Set<string>;
 }
 
-/** What is wrong with a script, or with one that it imports; null where nothing is seen. */
+/** What is wrong with a script, or with one that it imports; null if nothing is found. */
 async function faultOf(address: string, look: Look): Promise<SluiceError | null> {
   const { script, refusals, limit, seen } = look;
   if (seen.has(address) || seen.size >= MOST_FILES) return null;
@@ -148,9 +148,9 @@ async function faultOf(address: string, look: Look): Promise<SluiceError | null>
   try {
     response = await fetch(address, { signal: limit });
   } catch (cause) {
-    // What is only slow may come yet.
+    // It may only be slow.
     if (script === 'silent worker') return null;
-    // A policy may forbid this fetch, and allow the script.
+    // A policy may forbid this fetch but allow the script.
     const forbidden = (await refusals.ofFailed(address)) !== undefined;
     return limit.aborted || forbidden ? null : notFetched(address, cause);
   }
@@ -170,7 +170,7 @@ async function faultOf(address: string, look: Look): Promise<SluiceError | null>
     );
   }
   const text = await response.text();
-  // The policies of what it imports count for nothing.
+  // The policies sent with imported scripts have no effect.
   const policy =
     isWorker && script === 'worker' ? response.headers.get('content-security-policy') : null;
   for (const [, , name = ''] of text.matchAll(/\b(?:from|import)\s*(["'])(\.{0,2}\/[^"']+)\1/g)) {
@@ -198,8 +198,8 @@ export function notMade(address: string): SluiceError {
 }
 
 /**
- * Why a script of the library did not load, found out by fetching it again; null where all seems well. Never rejects, and
- * takes some seconds at most.
+ * Finds out why a script of the library did not load, by fetching it again; null if nothing is found. Never rejects.
+ * Takes a few seconds at most.
  */
 export async function whyNotLoaded(
   address: string,
@@ -217,13 +217,13 @@ export async function whyNotLoaded(
   }
 }
 
-/** A module of nothing: what runs wherever anything may. */
+/** An empty module, which runs wherever WebAssembly may run. */
 const EMPTY_MODULE = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
 
-/** The error of a Content-Security-Policy under which no wasm runs; `error` itself where it isn't that. */
+/** If a Content-Security-Policy forbids WebAssembly, the error that says so; otherwise `error` itself. */
 export function unlessForbidden(error: unknown): unknown {
   try {
-    // WebKit forbids the second step alone.
+    // WebKit forbids only the instance.
     void new WebAssembly.Instance(new WebAssembly.Module(EMPTY_MODULE));
     return error;
   } catch (cause) {

@@ -1,8 +1,8 @@
-// What the three threads say to each other. Types only, and the few sizes that both sides must agree on.
+// The messages between the three threads.
 //
-//   page          Engine: owns the workers, holds no bytes of the model
-//   engine worker the wasm module, the session, the decode loop
-//   loader worker fetch and files; speaks with the engine worker over a port of their own
+//   page          Engine: owns the workers. It reads sources in its own memory and Responses itself (page-loader.ts).
+//   engine worker the wasm module, the sessions, the decode loop
+//   loader worker fetch and files; talks to the engine worker through a port of their own
 import type { ErrorData } from './errors.js';
 import type { Wants } from './places.js';
 import type { EngineStats, Finish, Flavour, Logits, ModelInfo, Token } from './types.js';
@@ -14,8 +14,8 @@ export interface FlavourFiles {
   glue: string;
   wasm: string;
   /**
-   * The glue as the pool's threads get it: the fragment names the channel on which they tell of a trap, and the lock that
-   * they hold; '' for none.
+   * The glue for the pool's threads. The fragment is the name of the channel on which they report a trap, and of the lock
+   * that they hold; '' for none.
    */
   thread: string;
 }
@@ -27,20 +27,20 @@ export type CoreStats = Omit<EngineStats, 'flavour' | 'loadMs' | 'finish' | 'not
 export type ToEngine =
   | {
       type: 'open';
-      /** Understand the header and stop: nothing is loaded. */
+      /** Reads the header and stops: no weights are loaded. */
       probe: boolean;
       files: FlavourFiles;
-      /** Worker threads with the engine worker itself. */
+      /** Threads that compute, including the engine worker. */
       threads: number;
       /** Load options as the core takes them, JSON. */
       options: string;
-      /** Name of the lock that the worker holds while it lives; '' for none. */
+      /** The name of the lock that the worker holds while it lives; '' for none. */
       lifeline: string;
       port: MessagePort;
       /** Whether the loader can write into shared memory. */
       direct: boolean;
     }
-  /** The flavour's code as the page compiled it while the worker started; null where it could not. */
+  /** The flavour's code, which the page compiled while the worker started; null if it could not. */
   | { type: 'code'; code: WebAssembly.Module | null }
   | {
       type: 'generate';
@@ -57,7 +57,7 @@ export type ToEngine =
       top: number;
       batch: number;
     }
-  /** A session with this number, which has the tokens of another one; null: none. There is a session 0. */
+  /** Opens a session with this number and the tokens of session `from`; null: none. Session 0 is the engine's own. */
   | { type: 'openSession'; session: number; from: number | null }
   | { type: 'truncate'; session: number; id: number; length: number }
   | { type: 'tokensOf'; session: number; id: number }
@@ -65,10 +65,10 @@ export type ToEngine =
   | { type: 'tokenize'; id: number; text: string; special: boolean }
   | { type: 'detokenize'; id: number; ids: readonly number[] }
   | { type: 'cancel'; id: number }
-  /** Ends the session and its threads; answered with 'closed'. Then the worker can be terminated at once. */
+  /** Ends the sessions and the threads; answered with 'closed'. Then the worker can be terminated. */
   | { type: 'close' };
 
-/** Engine worker to page. `stats` come along wherever they may have changed. */
+/** Engine worker to page. Messages contain `stats` if these may have changed. */
 export type FromEngine =
   | { type: 'alive' }
   | { type: 'closed' }
@@ -82,16 +82,16 @@ export type FromEngine =
       stats: CoreStats;
     }
   | { type: 'ready'; stats: CoreStats }
-  /** The load failed or the module trapped: the worker is of no more use. */
+  /** The load failed or the module trapped: the worker can't be used any more. */
   | { type: 'failed'; error: ErrorData }
-  /** A run has begun, or has been at work for a while without a token. */
+  /** A run has done its first slice, or has run for a while without a token. */
   | { type: 'stats'; id: number; stats: CoreStats }
   | { type: 'tokens'; id: number; tokens: Token[]; stats: CoreStats }
   | { type: 'done'; id: number; finish: Finish; stats: CoreStats }
   | { type: 'result'; id: number; value: string | number | number[] | Logits; stats: CoreStats }
   | { type: 'error'; id: number; error: ErrorData };
 
-/** Where a loader reads from. */
+/** What a loader worker reads. */
 export type LoaderSource =
   { kind: 'url'; url: string; headers: [string, string][] } | { kind: 'blob'; blob: Blob };
 
@@ -105,34 +105,34 @@ export interface ToLoader {
   port: MessagePort;
 }
 
-/** Loader worker to page; all else goes to the engine worker. */
+/** Loader worker to page; all other messages go to the engine worker. */
 export interface FromLoader {
   type: 'alive';
 }
 
 /** Loader to engine worker. Bytes come in the file's order. */
 export type LoaderToEngine =
-  /** `total`: bytes of the whole file, 0 where unknown; `exact`: it can be relied on before the end. */
+  /** `total`: bytes of the whole file, 0 if unknown; `exact`: `total` is certainly right. */
   | { type: 'opened'; total: number; exact: boolean; network: boolean }
   /** The next bytes of the file, in an array of their own. */
   | { type: 'bytes'; bytes: Uint8Array<ArrayBuffer> }
-  /** So many bytes of the file, from `offset` on, are at their places. */
+  /** The `length` bytes of the file from `offset` on are at their places. */
   | { type: 'filled'; offset: number; length: number }
   /** Nothing more comes; `received`: bytes of the file that came. */
   | { type: 'ended'; received: number }
   | { type: 'failed'; error: ErrorData };
 
-/** Engine worker to loader, which gets either `fill` (where memory is shared) or `sendMore`, never both. */
+/** Engine worker to loader. A loader gets either `fill` (if memory is shared) or `sendMore`, never both. */
 export type EngineToLoader =
   /**
-   * Write what is wanted of the file, in its order, to its places in the shared memory; answered with 'filled'. With
-   * `once` the first writing uses the places up, however little it brings.
+   * Write the wanted bytes of the file, in its order, to their places in the shared memory; answered with 'filled'. With
+   * `once` the places are good for one write, however short.
    */
   | { type: 'fill'; memory: WebAssembly.Memory; wants: Wants; once: boolean }
-  /** Send so many more bytes at most; answered with 'bytes'. */
+  /** Send up to `length` more bytes; answered with 'bytes'. The last message may exceed them. */
   | { type: 'sendMore'; length: number }
   /** Send no more; answered with 'ended'. */
   | { type: 'stop' };
 
-/** Bytes that are sent and not yet taken at most, the last message excepted: what loading without shared memory costs beside the model. */
+/** Without shared memory, the most bytes that are sent and not yet taken, apart from the last message. */
 export const FEED_BYTES = 4 << 20;

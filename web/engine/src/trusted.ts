@@ -1,9 +1,9 @@
-// Workers on pages whose Content-Security-Policy has require-trusted-types-for 'script': their addresses have to come
-// from a policy by name, and such a page can list the name (trusted-types sluice).
+// Workers on pages whose Content-Security-Policy has require-trusted-types-for 'script'. There the address of a worker
+// must come from a named policy. Ours is named sluice; a page may list the allowed names (trusted-types sluice).
 import { SluiceError } from './errors.js';
 import { notMade, policyHere } from './own-files.js';
 
-/** The part of the browser's interface that is used here; older ones have none of it. */
+/** The part of the browser's API that is used here; older browsers don't have it. */
 interface TrustedTypes {
   createPolicy(
     name: string,
@@ -13,25 +13,25 @@ interface TrustedTypes {
 
 type Policy = ReturnType<TrustedTypes['createPolicy']>;
 
-/** Made once for this page or worker; null: there are no trusted types here, or the policy was refused. */
+/** Made once for this page or worker; null: the browser has no trusted types, or it refused the policy. */
 let policy: Policy | null | undefined;
 
 function trustedTypes(): TrustedTypes | undefined {
   return (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
 }
 
-/** Nobody else can reach it: it says yes to the library's own addresses. */
+/** It accepts every address, because only the library can reach it. */
 function sluicePolicy(): Policy | null {
   if (policy !== undefined) return policy;
   try {
     policy = trustedTypes()?.createPolicy('sluice', { createScriptURL: (address) => address });
   } catch {
-    // Refused. It matters only where trusted types are required, too.
+    // Refused. That matters only if trusted types are required, too.
   }
   return (policy ??= null);
 }
 
-/** `Worker` with an address that the policy has taken; tells `made` of each. */
+/** A `Worker` class that passes the address through the policy, and calls `made` for each worker. */
 export function trustedWorker(made: (worker: Worker, address: string) => void): typeof Worker {
   return class extends Worker {
     constructor(url: string | URL, options?: WorkerOptions) {
@@ -56,13 +56,13 @@ export function trustedWorker(made: (worker: Worker, address: string) => void): 
 }
 
 /**
- * Runs `start`, which makes one worker with the very words that bundlers know: new Worker(new URL('..', import.meta.url)).
- * Gives the worker and its address. For as long as `start` runs, which is no longer than this call, `Worker` is the one above.
+ * Runs `start`, which makes one worker in the form that bundlers recognize: new Worker(new URL('..', import.meta.url)).
+ * During this call, `Worker` is the class above. Returns the worker and its address.
  */
 export function startWorker(start: () => Worker): { worker: Worker; address: string } {
   const before = globalThis.Worker;
   let address = '';
-  // Where the page doesn't let go of its own, that one does as well as it can.
+  // If the page's `Worker` can't be replaced, that one is used; the address stays ''.
   const replaced = Reflect.set(
     globalThis,
     'Worker',

@@ -15,33 +15,33 @@ export type {
 
 /**
  * Where a model comes from. Sources without a byte are `bad_file`.
- * - An address; relative ones are resolved against the page's; without a user name or a password.
+ * - An address, which may be relative to the page's. It must not contain a user name or a password.
  * - A file that the user chose: `File`, `Blob`, `FileSystemFileHandle`.
- * - Bytes in memory, of a `Uint8Array` only its own. They are copied as they are needed: they stay the caller's, and must
- *   stay as they are until `ready`.
- * - A `Response`, whose body is used up, by `probe` too. It is read on the page's thread: an address spares the page that.
- *   Its length is taken for a hint.
+ * - Bytes in memory; of a `Uint8Array`, only the bytes that it shows. They are copied as they are needed. They belong to
+ *   the caller, who must not change them until `ready`.
+ * - A `Response`. Its body is consumed, also by `probe`. It is read on the page's thread; an address is read by a worker.
+ *   Its length is a hint.
  */
 export type ModelSource =
   string | URL | Blob | FileSystemFileHandle | ArrayBuffer | Uint8Array | Response;
 
 export interface LoadProgress {
-  /** 'header' until the file is understood, then 'download' (network) or 'load' (local), at last 'ready'. */
+  /** 'header' until the header is read, then 'download' (network) or 'load' (local), at last 'ready'. */
   phase: 'header' | 'download' | 'load' | 'ready';
-  /** Bytes of the file that came so far. */
+  /** Bytes of the file that have arrived. */
   loaded: number;
-  /** Bytes of the whole file; 0 while unknown. */
+  /** Bytes of the whole file; 0 if unknown. */
   total: number;
   bytesPerSecond: number;
   source: 'network' | 'file' | 'memory';
   layersReady: number;
-  /** 0 until the header is understood. */
+  /** 0 until the header is read. */
   layersTotal: number;
 }
 
 /**
- * A prompt: a text (encoded with what the model wants in front) or token ids, taken as they are. Half of a surrogate pair
- * that stands alone in a text becomes U+FFFD.
+ * A prompt: a text, encoded with the tokens that the model wants before it, or token ids, used as they are. A lone
+ * surrogate in a text becomes U+FFFD.
  */
 export type Prompt = string | readonly number[];
 
@@ -49,28 +49,34 @@ export interface Token {
   id: number;
   /** Never half a character, never part of a stop string; may be ''. */
   text: string;
-  /** Of the raw logits, whatever the sampling. */
+  /** From the raw logits; sampling options don't change it. */
   logprob: number;
   /** With `topLogprobs`: [id, log-probability], best first. */
   top?: [number, number][];
 }
 
 /**
- * A timeline of an engine's model: its tokens, what they left in every layer, its run. Sessions share the model; those
- * that generate at once take turns, and each gets the text that it would get alone.
+ * A timeline of an engine's model: its tokens, their state in every layer, its run. Sessions share the model. Those
+ * that generate at the same time take turns, and each gets the text that it would get alone.
  */
 export interface Session extends AsyncDisposable {
-  /** As the engine's; `busy` while this session generates. What the prompt shares with its tokens is not computed again. */
+  /**
+   * Like Engine.generate; `busy` while this session generates. If the prompt begins with tokens of the session, they are
+   * not computed again.
+   */
   generate(prompt: Prompt, options?: GenerateOptions): AsyncIterableIterator<Token, undefined>;
-  /** Another session with the same tokens; their state is shared until one of the two goes on. `busy` while this one generates. */
+  /**
+   * Another session with the same tokens. The two share the state of these, and each continues on its own. `busy` while
+   * this session generates.
+   */
   clone(): Session;
   /** Forgets all but the first `length` tokens. `busy` while this session generates. */
   truncate(length: number): Promise<void>;
-  /** The ids whose state it has: prompts and what was written, the last token excepted. */
+  /** The ids whose state it has: prompts and the text that followed, without the last token. */
   tokens(): Promise<number[]>;
-  /** Ends what it generates and gives its memory back. May be called again. `await using` calls it at the block's end. */
+  /** Stops its work and frees its memory. May be called again. `await using` calls it at the block's end. */
   close(): Promise<void>;
-  /** As the engine's, of this session's last run. */
+  /** Like Engine.stats, for this session's last run. */
   readonly stats: EngineStats;
 }
 
@@ -78,7 +84,7 @@ export interface Session extends AsyncDisposable {
 export type Finish = 'eos' | 'length' | 'stop' | 'aborted' | 'context';
 
 export interface TokenizeOptions {
-  /** Special tokens written out in the text count as such. */
+  /** Recognizes special tokens that are written out in the text. */
   special?: boolean | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -88,9 +94,9 @@ export interface DetokenizeOptions {
 }
 
 export interface LogitsOptions {
-  /** How many of the best tokens to name. Default 10. */
+  /** How many of the likeliest tokens to return. Default 10. */
   top?: number | undefined;
-  /** Tokens computed at once; 0, the default, is all. The result is the same to the last bit. */
+  /** Tokens computed at once; 0, the default: all. The result is the same, bit by bit. */
   batch?: number | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -102,41 +108,41 @@ export interface Logits {
   top: [number, number][];
 }
 
-/** Figures of the engine and of the generation that runs or ran last; up to date while it runs. */
+/** Figures of the engine and of its current or last generation; updated while it runs. */
 export interface EngineStats {
   flavour: Flavour;
   kernels: string;
-  /** That there are. */
+  /** Threads that there are. */
   threads: number;
-  /** Of them, those that decode now: without a number asked for, as many as are measured to be fastest. */
+  /** How many of them decode. Without the option `threads`, the number that was measured to be fastest. */
   decodeThreads: number;
   contextSize: number;
-  /** From the call of `load` until all weights were there; 0 before. */
+  /** From the call of `load` until all weights were loaded; 0 before. */
   loadMs: number;
   /** From the start of the generation to its first token, without `waitedMs`. */
   ttftMs: number;
-  /** That the last generation waited for weights that had not arrived. */
+  /** The time for which the last generation waited for weights to arrive. */
   waitedMs: number;
   promptTokens: number;
-  /** Of these, taken from the cache. */
+  /** Of these, the ones whose state was in the cache. */
   reusedTokens: number;
   /** Without `waitedMs`. */
   promptTokensPerSecond: number;
   /** Generated. */
   tokens: number;
   tokensPerSecond: number;
-  /** Weights that have arrived, KV cache and activations held now. */
+  /** Bytes held now: weights that have arrived, scratch, activations, KV caches. */
   residentBytes: number;
   streamedBytes: number;
   /** Weight bytes read to decode one token. */
   bytesPerToken: number;
-  /** All of the engine's memory. */
+  /** The size of the engine's whole memory. */
   heapBytes: number;
-  /** Of the last generation; exact up to 2^53. */
+  /** The seed of the last generation; exact up to 2^53. */
   seed: number;
   /** How the last generation ended; null before. */
   finish: Finish | null;
-  /** What a user should know: why there are fewer threads, a context beyond the model's own, an unknown pre-tokenizer, ... */
+  /** What a user should know: why there are fewer threads, a context longer than the model's own, and so on. */
   notes: string[];
 }
 
@@ -145,18 +151,18 @@ export interface MemoryPlan {
   contextSize: number;
   kvType: KvType;
   weights: number;
-  /** For the whole context; it is allocated as the context fills. */
+  /** For the full context; allocated as the context fills. */
   kv: number;
-  /** Of the longest prompt. */
+  /** For the longest prompt. */
   activations: number;
   constant: number;
-  /** Held with an empty context: the weights and the constant. */
+  /** With an empty context: the weights and the constant. */
   start: number;
-  /** Held at most, with the context full. */
+  /** The most, with a full context. */
   total: number;
 }
 
-/** A value of a file's metadata; of a list, its first elements. */
+/** A value in a file's metadata. For a list, only its first elements. */
 export type MetadataValue =
   | string
   | number
@@ -173,19 +179,20 @@ export interface TensorInfo {
   offset: number;
 }
 
-/** What a file's header says: `sluice inspect --json`, with `bytes` and `fits`. What the file does not name is null. */
+/** What a file's header says: `sluice inspect --json`, with `bytes` and `fits`. What the header doesn't say is null. */
 export interface ModelInfo {
   architecture: string | null;
   name: string | null;
   parameters: number;
-  /** Of the GGUF format. */
+  /** The version of the GGUF format. */
   version: number;
-  /** Of the whole file. */
+  /** The same as fileBytes. */
   bytes: number;
+  /** Bytes of the whole file. */
   fileBytes: number;
   dataOffset: number;
   dataBytes: number;
-  /** That the model was trained for. */
+  /** The context that the model was trained for. */
   contextLength: number | null;
   layers: number | null;
   embedding: number | null;
@@ -203,7 +210,7 @@ export interface ModelInfo {
   };
   /** By the name of the type ('Q8_0'). */
   types: Record<string, { tensors: number; bytes: number }>;
-  /** null where the file can't be run at all. */
+  /** null if Sluice can't run the file. */
   memory: MemoryPlan | null;
   /** Whether Sluice computes this kind of model. */
   supported: boolean;
@@ -211,7 +218,7 @@ export interface ModelInfo {
   fits: boolean;
   /** Why it is not supported or doesn't fit. */
   error?: ErrorData;
-  /** What a user should know of it: a context beyond the model's own, an unknown pre-tokenizer, ... */
+  /** What a user should know of the file, such as an unknown pre-tokenizer. */
   notes: string[];
   metadata: Record<string, MetadataValue>;
   tensors: TensorInfo[];

@@ -1,4 +1,4 @@
-// The two workers of an engine: started, watched, ended together.
+// Starts, watches and ends the two workers of an engine.
 import { SluiceError, stoppedWorking } from './errors.js';
 import { lifelineCut, lifelineName, uniqueName } from './lifeline.js';
 import { compileEarly } from './module.js';
@@ -9,7 +9,7 @@ import type { FlavourFiles, FromEngine, FromLoader, ToEngine, ToLoader } from '.
 import { startWorker } from './trusted.js';
 import type { Flavour } from './types.js';
 
-/** Written out one by one, so that a bundler finds the files. `channel`: see FlavourFiles.thread. */
+/** The addresses are written out, so that bundlers find the files. `channel`: see FlavourFiles.thread. */
 function filesOf(flavour: Flavour, channel: string): FlavourFiles {
   const [glue, wasm] = {
     simd: [
@@ -32,14 +32,14 @@ function filesOf(flavour: Flavour, channel: string): FlavourFiles {
   return { flavour, glue: glue.href, wasm: wasm.href, thread: `${glue.href}#${channel}` };
 }
 
-/** Milliseconds that the engine worker is given to end its threads itself: a sound one, which may still be starting. */
+/** Milliseconds that close() waits at most for the engine worker to end its threads; it may still be starting. */
 const GENTLE_MS = 2000;
-/** And one that a trap has left, which may answer no more. */
+/** The same after a trap, when the worker may not answer. */
 const TRAPPED_MS = 250;
-/** Milliseconds that close() waits at most for the worker to be gone. */
+/** Milliseconds that close() then waits at most for the worker to be gone. */
 const GONE_MS = 1000;
 
-/** Milliseconds after which the files of a worker that has said nothing are looked at. */
+/** Milliseconds after which the files of a worker that has sent nothing are examined. */
 const SILENCE_MS = 5000;
 
 export interface OpenRequest {
@@ -50,23 +50,23 @@ export interface OpenRequest {
   options: string;
   stallTimeout: number;
   onMessage(message: Exclude<FromEngine, { type: 'alive' | 'closed' }>): void;
-  /** A worker is gone or could not be started. Called once at most, never after end(). */
+  /** A worker is gone or could not be started. Called at most once, never after end(). */
   onDeath(error: SluiceError): void;
 }
 
 export class Workers {
   readonly #engine: Worker;
   #loader: Worker | null = null;
-  /** The loader's end of the line to the engine worker, where the page itself is the loader, and what ends its reading. */
+  /** If the page itself is the loader: its port to the engine worker, and what ends its reading. */
   #pagePort: MessagePort | null = null;
   readonly #readingEnded = new AbortController();
-  /** On which a thread of the pool tells of a trap; null where there are no threads. */
+  /** The channel on which a thread of the pool reports a trap; null without threads, or if the browser refuses it. */
   readonly #traps: BroadcastChannel | null = null;
   readonly #ended = new AbortController();
   readonly #refusals = new Refusals(this.#ended.signal);
   /** Resolves when the engine worker has ended its threads. */
   readonly #closed: Promise<void>;
-  /** The one promise resolves when the engine worker is gone; empty where that can't be known. */
+  /** One promise, which resolves when the engine worker is gone; empty if that can't be known. */
   readonly #gone: Promise<void>[] = [];
   #dead = false;
 
@@ -148,7 +148,7 @@ export class Workers {
       channel.onmessage = ({ data }: MessageEvent<string>) => this.#died(stoppedWorking(data));
       return channel;
     } catch {
-      return null; // Firefox refuses one to sites that may store nothing
+      return null; // Firefox refuses a channel to sites that may not store anything
     }
   }
 
@@ -167,7 +167,7 @@ export class Workers {
       );
     }
     let started = false;
-    // Firefox says nothing of some scripts that don't load.
+    // Firefox sends no event for some scripts that don't load.
     const look = setTimeout(() => void this.#lookAfter(address), SILENCE_MS);
     const settled = (): void => clearTimeout(look);
     this.#ended.signal.addEventListener('abort', settled);
@@ -191,7 +191,7 @@ export class Workers {
     else this.#died(fault);
   }
 
-  /** A worker that is silent may only be slow: that something is wrong has to be seen. */
+  /** A silent worker may only be slow, so this reports only a fault that it finds. */
   async #lookAfter(address: string): Promise<void> {
     const fault = await whyNotLoaded(address, 'silent worker', this.#refusals);
     if (fault !== null) this.#died(fault);
@@ -216,7 +216,7 @@ export class Workers {
     if (!this.#dead) this.#engine.postMessage(message);
   }
 
-  /** The file is in: the loader is not needed any more. */
+  /** The file is loaded, so the loader is not needed any more. */
   endLoader(): void {
     this.#loader?.terminate();
     this.#loader = null;
@@ -225,7 +225,7 @@ export class Workers {
     this.#pagePort = null;
   }
 
-  /** Ends both. Resolves when the engine worker and its memory are gone, as far as that can be seen. */
+  /** Ends both workers. Resolves when the engine worker and its memory are gone, as far as that can be known. */
   async end(): Promise<void> {
     const patience = this.#dead ? TRAPPED_MS : GENTLE_MS;
     this.#dead = true;
@@ -239,7 +239,7 @@ export class Workers {
   }
 }
 
-/** Waits for `event`, but not longer than `limit` milliseconds. */
+/** Waits for `event`, but at most `limit` milliseconds. */
 async function atMost(limit: number, event: Promise<void>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const patience = new Promise<void>((resolve) => {
