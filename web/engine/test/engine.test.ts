@@ -29,7 +29,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** A load whose bytes stop coming after the first `bytes`; `more` lets the rest come. */
+/** Serves a model of which only the first `bytes` come until `more` is called. */
 function slowModel(bytes: number): { more(): void } {
   let more!: () => void;
   const gate = new Promise<void>((resolve) => {
@@ -48,7 +48,7 @@ function slowModel(bytes: number): { more(): void } {
   return { more };
 }
 
-/** The workers are given a moment to end their threads. */
+/** Waits until all workers are ended: they first end their threads. */
 async function allEnded(): Promise<void> {
   await vi.waitFor(() => expect(FakeWorker.all.every((w) => w.terminated)).toBe(true));
 }
@@ -251,7 +251,7 @@ describe('load', () => {
   });
 });
 
-/** A buffer as newer TypeScript knows it. */
+/** ArrayBuffer with the newer features that this TypeScript version has no types for. */
 const Resizable = ArrayBuffer as unknown as new (
   bytes: number,
   limits: { maxByteLength: number },
@@ -299,7 +299,7 @@ describe('a source without a model', () => {
 
   it.each(SOURCES)('settles and leaves no worker: %s', async (_, source, expected, message) => {
     for (const call of ['load', 'probe'] as const) {
-      // The module takes its time: what the loader says meanwhile must not be lost.
+      // The module opens late: messages that the loader sends meanwhile must not be lost.
       useFakes({ opening: new Promise((resolve) => setTimeout(resolve, 20)) });
       const settled = Engine[call](source());
       await expect(settled).rejects.toEqual(code(expected));
@@ -436,7 +436,7 @@ describe('abort', () => {
     loading.abort(reason);
     expect(await first).toBe(reason);
     expect(await thrown(engine.ready)).toBe(reason);
-    // Once, as every error of an iterator.
+    // An iterator throws its error only once.
     expect(await running.next()).toEqual({ done: true, value: undefined });
     expect(await thrown(engine.tokenize('x'))).toEqual(code('invalid_argument'));
     await allEnded();
@@ -593,12 +593,12 @@ describe('generate', () => {
     };
     const text = engine.generate('a b c', { seed: 77, maxTokens: 1 });
     const first = text.next();
-    // Nothing of the text before
+    // The figures of the text before are gone.
     expect(engine.stats).toMatchObject({ promptTokens: 0, tokens: 0, seed: 77, finish: null });
     await first;
     now.mockRestore();
     for (const stats of seen.slice(1)) expect(stats).toMatchObject({ promptTokens: 3, tokens: 0 });
-    // Told after the first slice, and then every 100 ms
+    // Sent after the first slice, and then every 100 ms.
     expect(seen.map((stats) => stats.promptTokensPerSecond)).toEqual([0, 1, 1, 3, 3, 5, 5, 7, 7]);
     await text.return?.();
 
@@ -613,7 +613,7 @@ describe('generate', () => {
     const control = useFakes();
     slowModel(1000);
     const engine = await Engine.load(MODEL);
-    // While it loads
+    // It is still loading.
     expect(engine.stats).toMatchObject({ kernels: 'fake', heapBytes: 65536, loadMs: 0 });
     const left = engine.generate('one two three');
     void left.next();

@@ -1,5 +1,5 @@
-// A module without wasm, for testing what stands around it. Its "file" is "GGUF" and then any bytes: the header is
-// HEADER_BYTES long, all else is weights. Its text is the prompt's words, again and again.
+// A module without wasm, to test the code around the module. Its file is "GGUF" and then any bytes: the header has
+// HEADER_BYTES, the rest is weights. Its text is the prompt's words, again and again.
 import type {
   Answer,
   EncodingHandle,
@@ -13,7 +13,7 @@ import type { OpenModule } from '../src/module.js';
 export const HEADER_BYTES = 16;
 export const FILE_BYTES = 200_000;
 
-/** A file that the fake takes. */
+/** A file that the fake module accepts. */
 export function makeFile(bytes = FILE_BYTES): Uint8Array<ArrayBuffer> {
   const file = new Uint8Array(bytes);
   for (let i = 0; i < bytes; ++i) file[i] = (i * 31) & 255;
@@ -21,29 +21,29 @@ export function makeFile(bytes = FILE_BYTES): Uint8Array<ArrayBuffer> {
   return file;
 }
 
-/** What a fake engine saw, and what it shall do. */
+/** What a fake engine has seen, and what it is to do. */
 export interface Control {
   /** The bytes of the file as they came. */
   taken: number[];
-  /** step() throws as a module does that trapped. */
+  /** step() throws this, like a module that traps. */
   trap: string | null;
   /** step() answers with this error. */
   fail: Answer | null;
-  /** Called by step(), which answers that it works on the prompt until this gives false. */
+  /** While this returns true, step() answers that it works on the prompt. */
   working: () => boolean;
   promptTokensPerSecond: number;
-  /** Bytes that must be there before the first token comes. */
+  /** Bytes that the first token needs. */
   needed: number;
   /** The size of the engine's places. */
   placeBytes: number;
   starts: { prompt: string | number[]; options: unknown }[];
   opened: { options: unknown; fileSize: number }[];
   cancels: number;
-  /** What the core tells of the model. */
+  /** The core's notes about the model. */
   notes: string[];
-  /** Sessions that there are. */
+  /** The number of sessions. */
   sessions: number;
-  /** Texts on their way to ids; one that begins with 'endless' never arrives. */
+  /** The number of texts being tokenized; one that begins with 'endless' never ends. */
   encodings: number;
 }
 
@@ -85,13 +85,13 @@ class FakeEngine implements EngineHandle {
       ? errorAnswer('invalid_argument', "unknown option 'nonsense'")
       : '';
   }
-  /** As the real one: a buffer that is used again while the header comes, then places that stay, each given once. */
+  /** Like the real one: a buffer that is reused for the header, then fixed places, each given once. */
   wants(): Float64Array {
     const { taken, placeBytes } = this.control;
     if (!this.understood()) return Float64Array.of(taken.length, PLACE_PTR, HEADER_BYTES);
     const wants: number[] = [];
     for (let at = this.#wanted ? FILE_BYTES : taken.length; at < FILE_BYTES; at += placeBytes) {
-      // In an order of its own, and not where the header's place is.
+      // Not in the file's order, and not in the header's place.
       wants.unshift(at, PLACE_PTR + HEADER_BYTES + at, Math.min(placeBytes, FILE_BYTES - at));
     }
     this.#wanted = true;

@@ -1,4 +1,4 @@
-// Workers without threads: the same code as in the real ones, run in this process over real message ports.
+// Workers without threads: they run the real workers' code in this process, with real message ports.
 import { vi } from 'vitest';
 import { EngineHost } from '../src/host.js';
 import { runLoader } from '../src/loader.js';
@@ -37,7 +37,7 @@ export class FakeWorker {
     this.#listeners.set(type, [...(this.#listeners.get(type) ?? []), listener]);
   }
 
-  /** An event for the page; nothing comes from a worker that has ended. */
+  /** Sends the page an event, unless the worker has ended. */
   emit(type: string, event: unknown): void {
     queueMicrotask(() => {
       if (this.terminated) return;
@@ -63,7 +63,7 @@ export class FakeWorker {
   }
 }
 
-/** Puts the fakes in place; give what a test changes. Undone by vi.unstubAllGlobals(). */
+/** Replaces the real workers by fakes. vi.unstubAllGlobals() undoes it. */
 export function useFakes({
   shared = false,
   control = {},
@@ -82,7 +82,7 @@ export function useFakes({
   return FakeWorker.control;
 }
 
-/** A stream of these pieces, one at a time; then it ends, breaks (an Error) or hangs. */
+/** A stream of these pieces, one at a time. Then it ends, fails with the given Error, or hangs. */
 export function streamOf(
   pieces: Uint8Array[],
   after: 'end' | 'hang' | Error = 'end',
@@ -112,7 +112,7 @@ export function stubFetch(answer: () => Response | Promise<Response>): void {
     'fetch',
     (url: string, { signal }: { signal?: AbortSignal } = {}) =>
       new Promise<Response>((resolve, reject) => {
-        // The library's own files; there is no wasm to compile here.
+        // compileEarly's fetch: there is no wasm here.
         if (url.endsWith('.wasm')) return reject(new TypeError('not served'));
         signal?.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError')));
         Promise.resolve(answer()).then(resolve, reject);

@@ -3,7 +3,7 @@ import { Feed, type HostPort } from '../src/feed.js';
 import type { LoaderToEngine, EngineToLoader } from '../src/protocol.js';
 import { FILE_BYTES, fakeModule, makeControl, makeFile } from './fake-module.js';
 
-/** A loader's end of the line, by hand. */
+/** The port of a loader, which the test plays. */
 class Line implements HostPort {
   onmessage: ((event: MessageEvent<LoaderToEngine>) => void) | null = null;
   readonly heard: EngineToLoader[] = [];
@@ -50,7 +50,7 @@ describe('what a loader says before the engine is there', () => {
         feed.drive(new module.Engine(), memory, false);
         expect(errors).toMatchObject([{ code: 'bad_file' }]);
       }
-      // The loader is told that it may end, and nothing else.
+      // The loader gets only the message to stop.
       expect(line.heard).toEqual([{ type: 'stop' }]);
     }
   });

@@ -1,4 +1,4 @@
-// What ships has its licences with it.
+// The package contains the licences of its parts.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';

@@ -8,7 +8,7 @@ import { piecesOf, streamOf, stubFetch } from './fake-workers.js';
 
 const URL_SOURCE: LoaderSource = { kind: 'url', url: 'https://models.example/m.gguf', headers: [] };
 
-/** An engine's end of the line that takes all it is sent, on credit of `credit` bytes. */
+/** The port of an engine, which keeps what it is sent. */
 class Sink implements FeedPort {
   onmessage: ((event: MessageEvent<EngineToLoader>) => void) | null = null;
   bytes: number[] = [];
@@ -140,10 +140,10 @@ describe('runLoader, into shared memory', () => {
   it('fills places one after another without asking, and tells once a piece', async () => {
     stubFetch(() => bodyOf(file));
     const memory = shared();
-    // Smaller than the pieces of 1000 and larger, in no order in the memory; the last one has room to spare.
+    // Smaller and larger than the pieces of 1000, not in the file's order in memory, and the last place is not filled up.
     const sizes = [1, 999, 300, 300, 300, 3000, 5, 4000, 5000];
     let end = 20_000;
-    // Between two wants 7 bytes are of no use.
+    // Between two wants are 7 unwanted bytes.
     let offset = 3;
     const wants = sizes.map((size) => [(offset += size + 7) - size, (end -= size + 8), size]);
     const sink = new Sink((message, self) => {
@@ -269,7 +269,7 @@ describe('what a server can do', () => {
     ['data:;base64,%', 'basic', /the data: address could not be read: its data can't be decoded/],
   ])('fails without an answer: %s, %s', async (url, type, message) => {
     vi.stubGlobal('location', new URL('http://here.example/page'));
-    // As browsers do: following fails; what is not followed is told.
+    // Like browsers: a fetch that follows the redirect fails; one that doesn't shows that there is one.
     vi.stubGlobal('fetch', (_: string, { redirect }: RequestInit) =>
       redirect === 'manual'
         ? Promise.resolve({ type, body: null })

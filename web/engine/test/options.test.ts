@@ -36,7 +36,7 @@ function throwing(name: string): object {
 
 const REVOKED = 'a revoked proxy';
 
-/** The value that a table stands for: no table may hold a revoked proxy. */
+/** The value for an entry of a table, where REVOKED stands for a revoked proxy: a table can't hold one. */
 function real(value: unknown): never {
   if (value !== REVOKED) return value as never;
   const { proxy, revoke } = Proxy.revocable([], {});
@@ -273,7 +273,7 @@ function locked(): Response {
   return response;
 }
 
-/** Node makes none. */
+/** An opaque Response, which Node itself never makes. */
 function opaque(): Response {
   return Object.defineProperty(new Response('x'), 'type', { value: 'opaque' });
 }

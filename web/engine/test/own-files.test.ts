@@ -1,4 +1,4 @@
-// What browsers say, or don't, of a file of the library that does not load; e2e/causes.spec.ts has the real thing.
+// The errors for files of the library that don't load, with fake fetches. e2e/causes.spec.ts tests real browsers.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Engine } from '../src/index.js';
 import { Refusals, unlessForbidden, whyNotLoaded } from '../src/own-files.js';
@@ -8,7 +8,7 @@ const LIBRARY = 'https://page.example/engine/';
 
 type Listener = (event: object) => void;
 
-/** A worker whose script is not there. */
+/** A worker whose script is missing. */
 class DeadWorker {
   static all: DeadWorker[] = [];
   readonly #listeners: [string, Listener][] = [];
@@ -21,7 +21,7 @@ class DeadWorker {
     this.#listeners.push([type, listener]);
   }
 
-  /** As browsers tell of a script that did not load: without a message. */
+  /** Sends the error event of a script that did not load, which has no message. */
   fail(): void {
     for (const [type, listener] of this.#listeners)
       if (type === 'error') listener({ preventDefault: () => {} });
@@ -31,7 +31,7 @@ class DeadWorker {
   terminate(): void {}
 }
 
-/** Answers each fetch by the file's name; the answer's text is a script unless told. */
+/** Answers each fetch by the file's name, and with 404 for other names. */
 function serve(files: Record<string, () => Response>): void {
   vi.stubGlobal('fetch', (address: string) => {
     const name = new URL(address).pathname.split('/').at(-1) ?? '';
@@ -90,7 +90,7 @@ describe('a worker that does not start', () => {
     ['https://other.example', /comes from another origin/, 'from the page'],
   ])('is told where the browser throws: a page of %s', async (origin, message, part) => {
     vi.stubGlobal('origin', origin);
-    // The library's address is that of its source here.
+    // Here the library's own address is that of its source file.
     vi.stubGlobal(
       'URL',
       class extends URL {
@@ -166,7 +166,7 @@ describe('unlessForbidden', () => {
     const forbid = (): never => {
       throw new EvalError('Refused');
     };
-    // Chromium and Firefox forbid to compile, WebKit to make an instance.
+    // Chromium and Firefox forbid compiling, WebKit forbids making an instance.
     for (const name of ['Module', 'Instance'] as const) {
       const spy = vi.spyOn(WebAssembly, name).mockImplementation(forbid);
       expect(unlessForbidden(error)).toMatchObject({

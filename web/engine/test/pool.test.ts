@@ -1,11 +1,11 @@
-// The threads of a module are ended once they have started, and before the worker that made them.
+// The threads of a module are ended after they have started, and before the worker that made them.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { ModuleOptions, SluiceModule } from '../../../wasm/module.js';
 import { Pool } from '../src/pool.js';
 
 const MODULE = {} as SluiceModule;
 
-/** A module whose threads have started when `started` is called. */
+/** A module whose threads start when `started` is called. */
 function makeModule(log: string[]): {
   make: (options: ModuleOptions) => Promise<SluiceModule>;
   started: (module: SluiceModule) => void;
@@ -66,7 +66,7 @@ test('threads of which one does not start are waited for no longer', async () =>
   expect(log).toEqual(['made', 'threads ended', 'end']);
 });
 
-/** Lets a pool whose threads hold a lock end; `grant` is what happens when the last of them lets go. */
+/** Ends a pool whose threads hold a lock. The returned function frees the lock. */
 async function endLocked(log: string[]): Promise<() => void> {
   let grant = (): void => {};
   const request = (name: string, _: object, granted: () => void): Promise<void> => {
