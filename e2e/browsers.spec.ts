@@ -1,5 +1,5 @@
-// Firefox and WebKit: the program's bits in every flavour that runs there, the same words for servers that misbehave,
-// and what someone does first with the page. One list for both; browsers/ has the drivers.
+// Firefox and WebKit: the program's bits in every flavour that runs there, the same errors for servers that misbehave,
+// and the first use of the page. Both run the same tests; browsers/ has the drivers.
 import fs from 'node:fs';
 import path from 'node:path';
 import type * as Library from '@sluice/engine';
@@ -26,14 +26,14 @@ declare const window: LibraryWindow;
 
 const PHONE: Size = { width: 360, height: 740 };
 const LAPTOP: Size = { width: 1366, height: 768 };
-/** WebKit says that there are four processors at least; more threads than there are get in each other's way. */
+/** WebKit reports at least four processors. More threads than processors slow each other down. */
 const TWO_THREADS = '&threads=2';
 const SCREENSHOTS = path.join(ROOT, 'build/screenshots');
 
 interface Fixtures {
   /** Opens an address of the site in a tab that is closed after the test. */
   open: (address: string, size?: Size) => Promise<Tab>;
-  /** A page with nothing but the library. */
+  /** An empty page with the library. */
   tab: Tab;
 }
 
@@ -87,7 +87,7 @@ const test = base.extend<Fixtures, { way: Way; driven: Browser }>({
   },
 });
 
-/** Waits until the page looks so. */
+/** Waits until the page looks like `expected`. */
 async function becomes(tab: Tab, expected: Record<string, unknown>): Promise<Seen> {
   let seen: Seen | undefined;
   await expect
@@ -107,7 +107,7 @@ async function write(tab: Tab): Promise<Seen> {
   await tab.evaluate(forgetEnd, undefined);
   await tab.press('button.primary');
   await becomes(tab, { button: 'Write', written: true });
-  // The button may be ahead of the last words.
+  // The button may change before the last words are shown.
   return tab.evaluate(look, undefined);
 }
 
@@ -198,7 +198,7 @@ test('a text is the program’s, and one that is stopped leaves the engine usabl
     } catch (e) {
       aborted.push(`${(e as Library.SluiceError).name}: ${(e as Library.SluiceError).code}`);
     }
-    // Given up by the reader of the text, too
+    // The text can also be ended by leaving the loop.
     for await (const _ of engine.generate('Once', { ignoreEos: true })) break;
     const again = await write(options);
     const word = whole.split(' ')[20] ?? '';
@@ -332,7 +332,7 @@ for (const [where, size] of Object.entries({ phone: PHONE, laptop: LAPTOP })) {
     const png = Buffer.from(await tab.screenshot());
     fs.mkdirSync(SCREENSHOTS, { recursive: true });
     fs.writeFileSync(path.join(SCREENSHOTS, `${project.name}-${where}.png`), png);
-    // As the PNG's header has them
+    // The size in the PNG's header.
     const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
     expect({ width, height }).toEqual(size);
   });

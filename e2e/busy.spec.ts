@@ -1,5 +1,5 @@
-// A page that can't look, or that nobody looks at: the engine worker goes on writing. (How fast: npm run bench --
-// --page.)
+// While the page's thread is busy or the page is hidden, the engine worker goes on writing. (npm run bench -- --page
+// measures how fast.)
 import type { Page, Worker } from '@playwright/test';
 import type * as Library from '@sluice/engine';
 import { Tabs } from './bench/tabs.mjs';
@@ -31,7 +31,7 @@ async function load(
   );
 }
 
-/** The engine worker, which from now on counts what it tells the page. */
+/** The engine worker, which from now on counts the messages that it sends the page. */
 async function watchedWorker(page: Page): Promise<Worker> {
   const worker = page.workers().find((one) => one.url().endsWith('/engine-worker.js'));
   if (worker === undefined) throw new Error('the page has no engine worker');
@@ -57,7 +57,7 @@ for (const threads of [1, 2]) {
     models,
     allowed,
   }) => {
-    // The browser's opinion of how the page is blocked here
+    // The browser warns of the way in which the page is blocked here.
     allowed.push(/Synchronous XMLHttpRequest/);
     let open = (): void => {};
     const opened = new Promise<void>((resolve) => {
@@ -76,7 +76,7 @@ for (const threads of [1, 2]) {
 
     const written = page.evaluate(async (maxTokens) => {
       const text = window.engine.generate('Once upon a time', { maxTokens, ignoreEos: true });
-      // The request leaves with the first call; then nothing runs on this thread until the gate opens.
+      // The first call posts the request. Then nothing runs on this thread until the gate opens.
       const first = text.next();
       const gate = new XMLHttpRequest();
       gate.open('GET', '/gate', false);

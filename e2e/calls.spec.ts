@@ -1,4 +1,4 @@
-// The library called as other interfaces of the web are: signals with reasons, bytes and Responses.
+// Calls like those of other web APIs: signals with reasons, bytes and Responses as sources.
 import type * as Library from '@sluice/engine';
 import { expect, test } from './fixtures';
 import { harness, type LibraryWindow } from './library';
@@ -24,7 +24,7 @@ test('AbortSignal.timeout ends a load, a probe and a text with its TimeoutError'
         const signal = AbortSignal.timeout(50);
         await Engine[call](gated[i] ?? '', { signal }).catch(note(call, signal));
       }
-      // Mostly behind the header, which is there at once; the rest never comes.
+      // Mostly this fires after the header, which comes at once; the rest never comes.
       const late = AbortSignal.timeout(1000);
       await Engine.load(stalled, { signal: late })
         .then(({ ready }) => ready)
@@ -104,7 +104,7 @@ test('a Uint8Array and a Response are read as an address is', async ({
       }
       const kept = whole.length === within.length - 3000 && String(part) === String(whole);
 
-      // Its body is let go: once the header is there, and when the engine is closed.
+      // Its body is cancelled after the header, and when the engine is closed.
       const probed = (await Engine.probe(await fetch(half))).architecture;
       const closing = await Engine.load(await fetch(half));
       await closing.close();
@@ -140,7 +140,7 @@ test('an isolated page in a browser without shared memory says so, and runs on o
   app,
   site,
 }) => {
-  // As WebKitGTK is.
+  // Like WebKitGTK.
   await page.addInitScript(() => Reflect.deleteProperty(globalThis, 'SharedArrayBuffer'));
   await harness(page, site);
   const found = await page.evaluate(async () => {
@@ -172,7 +172,7 @@ test('await using closes a session and an engine; a call by another name is told
   models,
 }) => {
   await harness(page, site);
-  // As a text: what runs the tests would write the new syntax in the old one.
+  // A string, because the test runner would compile the new syntax to the old one.
   const found = await page.evaluate(`(async () => {
     const { Engine } = window.library;
     const told = async (run) => {

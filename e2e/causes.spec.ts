@@ -1,4 +1,5 @@
-// What a page, its policy or its server does wrong with the library's own files is told by its cause, with what to do.
+// If a page, its policy or its server does something wrong with the library's own files, the error names the cause and
+// says what to do.
 import type { Page } from '@playwright/test';
 import type * as Library from '@sluice/engine';
 import { expect, test } from './fixtures';
@@ -25,7 +26,7 @@ function outcome(page: Page, options: Library.LoadOptions = {}): Promise<string>
   }, options);
 }
 
-/** Sends a Content-Security-Policy with all that `to` names. */
+/** Sends a Content-Security-Policy with the files whose paths match `to`. */
 function policy(text: string, to = /./): Oddity {
   return (pathname, answer) => {
     if (to.test(pathname)) answer.headers['Content-Security-Policy'] = text;
@@ -41,7 +42,7 @@ function only(name: string, change: (answer: Answer) => void): Oddity {
 const missing = (answer: Answer): void => {
   Object.assign(answer, { status: 404, body: Buffer.from('no'), headers: {} });
 };
-/** As servers do that send the application for every address. */
+/** Some servers answer every unknown address with the application's page. */
 const asPage = (answer: Answer): void => {
   answer.headers['Content-Type'] = 'text/html';
   answer.body = Buffer.from('<!doctype html><title>Application</title>');
@@ -59,7 +60,7 @@ const GLUE = 'relaxed-mt.js';
 const WASM = 'relaxed-mt.wasm';
 const COPY = "put the package's whole dist folder on the server, or all that your bundler has made";
 const TRUSTED = "require-trusted-types-for 'script'";
-/** What the browser itself says in the console. */
+/** The browser's own messages in the console. */
 const SAID = [/Failed to load resource/, /Content.Security.Policy/i, /requires 'TrustedScriptURL'/];
 
 type Case = [what: string, odd: Oddity, told: RegExp];

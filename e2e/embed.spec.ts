@@ -1,5 +1,5 @@
-// The example site: it installs the packed library and runs on another origin than the model's server. And the package
-// as it is installed, in Vite's dev server.
+// The example site, which installs the packed library and runs on another origin than the model's server. Then the same
+// installed package in Vite's dev server.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -40,7 +40,7 @@ test('says what is wrong when there is no model', async ({ page, models, allowed
   await expect(page.locator('output')).toContainText(/^download_failed: .*404/);
 });
 
-/** The example in Vite's dev server, which finds the package by its name; `exclude`: what is not put into Vite's cache. */
+/** The example in Vite's dev server, which imports the package by name. `exclude`: packages not moved to Vite's cache. */
 async function serveByVite(dir: string, exclude: string[]): Promise<Site> {
   for (const name of ['index.html', 'node_modules/@sluice'])
     fs.cpSync(path.join(EMBED, 'dist', name), path.join(dir, name), { recursive: true });
@@ -70,7 +70,7 @@ for (const [how, exclude, written] of [
     const model = encodeURIComponent(models.good('stories.gguf'));
     await page.goto(`${site.url}?model=${model}&prompt=One%20day`);
     await expect(page.locator('output')).toContainText(written);
-    // Its socket to the page would keep the server from closing.
+    // The page's socket would keep the server from closing.
     await page.close();
     await site.close();
   });

@@ -1,5 +1,5 @@
-// The library in the browser, without the page: the same bits as the program in all four flavours, the memory
-// that a load takes and gives back, and what only options of the library reach.
+// The library in the browser, without the page: the same bits as the program in all four flavours, the memory that
+// a load takes and frees, and options that the page doesn't use.
 import fs from 'node:fs';
 import path from 'node:path';
 import type { CDPSession, Page } from '@playwright/test';
@@ -22,7 +22,7 @@ const FLAVOURS = JSON.parse(
   fs.readFileSync(new URL('../wasm/flavours.json', import.meta.url), 'utf8'),
 ) as Library.Flavour[];
 
-/** As newer TypeScript knows it. */
+/** With the newer features that this TypeScript version has no types for. */
 interface Resizable extends ArrayBuffer {
   resize(bytes: number): void;
 }
@@ -55,7 +55,7 @@ test('a stalled body ends with download_failed, after the time that was given', 
 }) => {
   await harness(page, site);
   const error = await page.evaluate(async (url) => {
-    // On a busy machine not even the header comes in that time, and there is no engine.
+    // On a busy machine not even the header may come in this time; then load itself rejects.
     const loading = window.library.Engine.load(url, { stallTimeout: 300 });
     return loading
       .then((engine) => engine.ready)
@@ -132,7 +132,7 @@ test('sources without a model settle with an error that says why, and leave no w
   models,
   allowed,
 }) => {
-  // What the browser itself says of a redirect in a circle, and of 304
+  // The browser's own messages about a redirect in a circle, and about 304.
   allowed.push(/Failed to load resource/, /CORS policy/);
   await harness(page, site);
   const renderer = await Renderer.of(page);
@@ -205,8 +205,8 @@ test('sources without a model settle with an error that says why, and leave no w
 });
 
 /**
- * A copy of the threaded modules in which the first step makes a thread of the pool trap, and then waits for it as the
- * engine does for a thread that has begun its part. Returns the directory.
+ * Makes a copy of the threaded modules in which the first step makes a thread of the pool trap, and then waits for that
+ * thread, as the engine does for a thread that has begun its part. Returns the directory.
  */
 function trappingModules(dir: string): string {
   fs.cpSync(path.join(ROOT, 'web/engine/dist/wasm'), dir, { recursive: true });
@@ -379,7 +379,7 @@ test('absurd settings are refused by name, and nothing is left of them', async (
         note(source === '' ? "''" : 'the source'),
       );
     }
-    // What can be taken is taken: proxies of plain data, and halves of characters as U+FFFD.
+    // These are accepted: proxies of plain data, and lone surrogates, as U+FFFD.
     const same =
       String(await engine.tokenize('a\ud800b')) === String(await engine.tokenize('a\ufffdb')) &&
       (await engine.logits(ids)).hash === (await engine.logits([1, 2])).hash;
@@ -397,26 +397,26 @@ test('absurd settings are refused by name, and nothing is left of them', async (
   await expect.poll(() => renderer.workers()).toBe(0);
 });
 
-/** Workers of a process, with those that workers have made. */
+/** The number of workers in a process, including those that workers have made. */
 function workersOf(pid: number): number {
   const tasks = fs.readdirSync(`/proc/${pid}/task`);
   return tasks.filter((id) => {
     try {
       return fs.readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').startsWith('DedicatedWorker');
     } catch {
-      return false; // it ended meanwhile
+      return false; // it has ended
     }
   }).length;
 }
 
-/** The page's process: its workers, the memory that it has for itself alone, and the most that it ever had. */
+/** The page's process: its workers, its private memory, and the most memory that it ever had. */
 class Renderer {
   private constructor(
     readonly session: CDPSession,
     readonly pid: number,
   ) {}
 
-  /** Before the page has workers: a first one, which is seen to come and go, tells which process it is. */
+  /** Finds the page's process: it is the one in which a worker appears and disappears. The page must have no workers yet. */
   static async of(page: Page): Promise<Renderer> {
     const browser = page.context().browser();
     if (browser === null) throw new Error('the browser is gone');
@@ -430,7 +430,7 @@ class Renderer {
       try {
         return workersOf(id) > 0;
       } catch {
-        return false; // that of an earlier page, which has ended meanwhile
+        return false; // an earlier page's process, which has ended
       }
     };
     let found: { id: number }[] = [];
@@ -449,7 +449,7 @@ class Renderer {
     return 1024 * Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1]);
   }
 
-  /** Once garbage is collected. */
+  /** After garbage collection. */
   async privateBytes(): Promise<number> {
     await this.session.send('HeapProfiler.collectGarbage');
     return this.#bytes('smaps_rollup', 'Private_Dirty');
@@ -532,7 +532,7 @@ test('a model of 80 MB is never held twice, by the engine or by the browser', as
       return found;
     }, url);
   const renderer = await Renderer.of(page);
-  // What code, workers and threads take in the browser, whatever the model.
+  // First the memory that code, workers and threads take with any model.
   for (let i = 0; i < 4; ++i) await load(models.good('stories.gguf'));
   renderer.resetPeak();
   const before = renderer.residentBytes();
@@ -550,7 +550,7 @@ test('20 loads and closes leave nothing behind', async ({ page, site, models }) 
   const renderer = await Renderer.of(page);
   const sizes: number[] = [];
   let heap = 0;
-  // The first few fill what the browser keeps for later: code, thread stacks, pools.
+  // The first loads fill the browser's caches: code, thread stacks, pools.
   const warmUp = 14;
   for (let i = 0; i < warmUp + 20; ++i) {
     heap = await page.evaluate(async (url) => {
@@ -569,7 +569,7 @@ test('20 loads and closes leave nothing behind', async ({ page, site, models }) 
   console.log(
     `heap of one engine ${MB(heap)}; private memory after each close: ${sizes.map(MB).join(', ')}`,
   );
-  // Fifteen loads lie between the two: had each left a third of its heap behind, this would fail.
+  // There are fifteen loads between the two. If each leaked a third of its heap, this would fail.
   expect(late - early).toBeLessThan((15 * heap) / 3);
   await expect.poll(() => renderer.workers()).toBe(0);
 });

@@ -1,4 +1,4 @@
-// What the library says to each way in which a server misbehaves (servers.ts), in every browser.
+// The library's message for each way in which a server misbehaves (servers.ts), the same in every browser.
 import type { ErrorCode } from '@sluice/engine';
 import type { Fault } from './servers';
 

@@ -1,4 +1,4 @@
-// What every test has: the servers, the page opened, and a console in which nothing may appear.
+// The fixtures of every test: the servers, the page, and a console in which nothing may appear.
 import {
   test as base,
   expect,
@@ -28,10 +28,10 @@ interface Fixtures {
 
 export { expect };
 
-/** The parts of the page by what people call them. */
+/** The parts of the page, found by their labels and roles. */
 export class AppPage {
   readonly prompt: Locator;
-  /** The one button: Write, and Stop while it writes. */
+  /** The button: Write, or Stop while the model writes. */
   readonly button: Locator;
   /** What the model has written, without the prompt. */
   readonly text: Locator;
@@ -72,16 +72,16 @@ export class AppPage {
     return this.written();
   }
 
-  /** Waits for the end of a text and gives it. */
+  /** Waits for the end of a text and returns it. */
   async written(): Promise<string> {
     await expect(this.page.getByRole('button', { name: 'Copy' })).toBeVisible();
     await expect(this.button).toHaveText('Write');
-    // Words are shown with the next frame; the button may be ahead of them.
+    // Words are shown with the next frame; the button may change before that.
     await this.page.evaluate(() => new Promise((shown) => requestAnimationFrame(shown)));
     return (await this.text.textContent()) ?? '';
   }
 
-  /** Before the page is opened: of each text the page hears no more after so many tokens, until it is released. */
+  /** Holds back each text after so many tokens, until it is released. Must be called before the page is opened. */
   async holdTextAfter(tokens: number): Promise<void> {
     await this.page.addInitScript((tokens) => {
       const held: (() => void)[] = [];
@@ -116,7 +116,7 @@ export class AppPage {
     await this.page.waitForFunction(
       () => (window as unknown as { held: unknown[] }).held.length > 0,
     );
-    // What came before it is drawn.
+    // Waits until the tokens before that are drawn.
     await this.page.evaluate(
       () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
     );

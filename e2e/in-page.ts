@@ -1,11 +1,11 @@
-// Functions that tests run in the built page, in every browser: each stands on its own.
+// Functions that tests run in the built page, in every browser. Each is self-contained.
 
-/** A text that goes on until the context is full; a short story may be done within a few frames. */
+/** Settings for a text that fills the context; a short story may end within a few frames. */
 export const LONG = '#seed=90&temperature=2&length=4096';
 
 declare const window: { lengths?: number[] } & typeof globalThis;
 
-/** Notes the lengths that the text has on its way, in `window.lengths`. */
+/** Collects the lengths of the growing text in `window.lengths`. */
 export function watchLengths(): void {
   const lengths: number[] = [];
   const target = document.getElementById('written') as HTMLElement;
@@ -17,12 +17,12 @@ export function watchLengths(): void {
   window.lengths = lengths;
 }
 
-/** The lengths that came, each once. */
+/** The collected lengths, each once. */
 export function lengthsSeen(): number[] {
   return [...new Set(window.lengths)];
 }
 
-/** Presses the button when the first words of a text stand there: a whole text may take less time than one from here. */
+/** Presses the button when the first words are shown. The test itself could be too late: a whole text takes little time. */
 export function stopAtFirstWords(): void {
   const target = document.getElementById('written') as HTMLElement;
   const observer = new MutationObserver(() => {
@@ -38,7 +38,7 @@ export interface Seen {
   model: string;
   loading: boolean;
   button: string;
-  /** Whether a text has come to its end since `forgetEnd`. */
+  /** Whether a text has ended since `forgetEnd`. */
   written: boolean;
   text: string;
   state: string;
@@ -49,13 +49,13 @@ export interface Seen {
   overflow: number;
 }
 
-/** The end of an earlier text is shown by a button that goes when the next one begins. */
+/** Marks the button that shows the end of a text, so that the end of the next text can be told from it. */
 export function forgetEnd(): void {
   document.querySelector('.text-head button')?.setAttribute('data-old', '');
 }
 
 export async function look(): Promise<Seen> {
-  // Words are shown with the next frame.
+  // The last words are shown with the next frame.
   await new Promise((shown) => requestAnimationFrame(shown));
   const text = (selector: string): string => document.querySelector(selector)?.textContent ?? '';
   const values = [...document.querySelectorAll('dt')].map((name) => [

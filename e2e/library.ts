@@ -2,11 +2,11 @@
 import type { Page } from '@playwright/test';
 import type * as Library from '@sluice/engine';
 
-/** What `window` is in such a page. */
+/** The type of `window` in such a page. */
 export type LibraryWindow = { library: typeof Library } & typeof globalThis;
 declare const window: LibraryWindow;
 
-/** Runs in the page: puts the library where the tests look for it. */
+/** Runs in the page: imports the library into `window.library`. */
 export async function importLibrary(): Promise<void> {
   const address = '/engine/index.js';
   window.library = (await import(address)) as typeof Library;
@@ -18,7 +18,7 @@ export async function harness(page: Page, site: { url: string }): Promise<void> 
   await page.evaluate(importLibrary);
 }
 
-/** Runs in the page: the hash of the logits behind the ids, for each flavour, number of threads and batch. */
+/** Runs in the page: the hash of the logits after the ids, for each flavour, number of threads and batch. */
 export async function hashes({
   url,
   flavours,

@@ -1,5 +1,5 @@
-// What the page looks like, and what it is to those who don't see it: axe and pictures of every state, at three
-// widths, light and dark. The pictures go to e2e/screenshots/ to be looked at.
+// The page's looks and accessibility: axe checks and screenshots of every state, at three widths, light and dark. The
+// screenshots go to e2e/screenshots/, for people to look at.
 import { AxeBuilder } from '@axe-core/playwright';
 import { BUNDLED } from './models';
 import { expect, test, type AppPage } from './fixtures';
@@ -26,7 +26,7 @@ const STATES: State[] = [
     },
   },
   {
-    // Stays in the middle of its text
+    // It stays in the middle of its text.
     name: 'writing',
     set: async (app) => {
       await app.holdTextAfter(150);
@@ -80,7 +80,7 @@ const LOOKS = {
   forced: { colorScheme: 'light', forcedColors: 'active' },
   contrast: { colorScheme: 'light', contrast: 'more' },
 } as const;
-/** Forced colours and more contrast are colours alone: the states with everything in them are enough. */
+/** Forced colours and more contrast change only colours, so the states that show everything are enough. */
 const ALL_LOOKS = new Set(['writing', 'problem']);
 
 for (const [width, height] of Object.entries(HEIGHTS)) {
@@ -103,7 +103,7 @@ for (const [width, height] of Object.entries(HEIGHTS)) {
           () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
         );
         expect(overflow, `${look}: nothing is wider than the page`).toBe(0);
-        // In a page without frames one run is all: the other mode opens a second page to put frames together.
+        // The page has no frames. Without legacy mode, axe opens a second page to merge the results of frames.
         const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
         expect(
           violations.map((v) => `${v.id}: ${v.nodes.map((node) => node.html).join(' | ')}`),
@@ -128,7 +128,7 @@ test('what is touched is 44 px tall at least', async ({ app, page }) => {
       .filter(({ box }) => box.height < 44 || box.width < 44)
       .map(({ name, box }) => `${name}: ${box.width} x ${box.height}`),
   );
-  // Links within a line of text may be as small as the text, but not these.
+  // Only links within a line of text may be as small as the text.
   expect(small).toEqual([]);
 });
 

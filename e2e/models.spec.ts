@@ -1,11 +1,11 @@
-// Other models: by file, by dropping, by address, by a link; servers that misbehave; loads that are cut off.
+// Other models: by file, by drag and drop, by address, by a link; servers that misbehave; loads that are cut off.
 import type { Page } from '@playwright/test';
 import { BUNDLED, OTHER, modelFiles, nativeBuilt, NO_NATIVE } from './models';
 import { FAULTS } from './faults';
 import { expect, test, type AppPage } from './fixtures';
 import type { Fault } from './servers';
 
-/** Enough for the header of the bundled model (its vocabulary takes 50 KB), far from all of it. */
+/** Enough for the header of the bundled model (its vocabulary takes 50 KB), but far less than the file. */
 const HEADER_BYTES = 400_000;
 
 const NO_MODEL = {
@@ -57,7 +57,7 @@ test('a file can be opened when the network is gone; an address says what is wro
   allowed,
 }) => {
   test.skip(!nativeBuilt, NO_NATIVE);
-  // Fonts for letters that the page had not shown before, and the model itself.
+  // The fonts for letters that the page had not shown before, and the model, can't be fetched.
   allowed.push(/ERR_INTERNET_DISCONNECTED/);
   await app.open('#length=20');
   await context.setOffline(true);
@@ -74,7 +74,7 @@ test('a file that is no model is refused, and the old model stays', async ({ app
   await page.getByLabel('Choose a .gguf file').setInputFiles(NO_MODEL);
   await expect(app.problem).toHaveAttribute('data-code', 'bad_file');
   await expect(app.problem).toContainText('choose another file');
-  // The same file again would be refused again.
+  // There is no button to try again: the same file would be refused again.
   await expect(app.problem.getByRole('button')).toHaveText('Close');
   await app.ready();
   await writes(app);
@@ -95,7 +95,7 @@ test('on a phone, what failed comes into view', async ({ app, page, models, allo
     await expect(page.getByRole('alert')).toContainText(message);
     await expect(app.problem).toBeInViewport({ ratio: 1 });
   }
-  // A host's name is no word to begin a sentence with.
+  // The first letter of a host's name is not made a capital.
   await expect(app.problem).toContainText(`${new URL(models.url).host} answered 404`);
 });
 
@@ -148,7 +148,7 @@ test('a link to a model elsewhere shows host and size, and asks first', async ({
   page,
   models,
 }) => {
-  // The rest of the body never comes: asking may not take more than the header.
+  // The rest of the body never comes: the question to the reader must need only the header.
   const gate = models.gated('stories.gguf', HEADER_BYTES);
   const fragment = `#prompt=A+cat&model=${encodeURIComponent(gate.url)}&length=20`;
   const { connections } = models;
@@ -158,7 +158,7 @@ test('a link to a model elsewhere shows host and size, and asks first', async ({
   await expect(app.offer).toContainText(gate.url);
   await expect(app.offer).toContainText('Nothing has been asked of that server yet');
   await writes(app);
-  // Not a request, and not even a connection, until the reader agrees.
+  // Until the reader agrees there is no request, and not even a connection.
   expect(models.asked(gate.url)).toBe(0);
   expect(models.connections).toBe(connections);
 
@@ -205,7 +205,7 @@ test('a link to a model that can’t be had says so', async ({ app, models, allo
   await writes(app);
 });
 
-/** What Chromium itself says of each in the console. */
+/** Chromium's own messages about each in the console. */
 const SAID: [Fault, RegExp[]][] = [
   ['missing', [/404 \(Not Found\)/]],
   ['error', [/503 \(Service Unavailable\)/]],
@@ -234,7 +234,7 @@ for (const [fault, said] of SAID) {
   });
 }
 
-/** What `navigator.deviceMemory` says: 0.001 makes any two models too much at once. */
+/** Sets `navigator.deviceMemory`. With 0.001 there is not enough memory for any two models at once. */
 async function memory(page: Page, gib: number): Promise<void> {
   await page.addInitScript((value) => {
     Object.defineProperty(navigator, 'deviceMemory', { get: () => value });

@@ -17,13 +17,13 @@ function findMaker(): string | undefined {
   );
 }
 
-/** Whether the native build is there to compare with; without it such tests are skipped. */
+/** Whether there is a native build to compare with; without it such tests are skipped. */
 export const nativeBuilt = fs.existsSync(SLUICE) && findMaker() !== undefined;
 export const NO_NATIVE = 'the native build is not there (npm run build, or ninja -C build/release)';
 
 /**
- * Writes the tiny models; does nothing without the native build. Several workers may do so at once: each file comes to
- * its place whole, and only when all are there does the stamp say so.
+ * Writes the tiny models; does nothing without the native build. Several workers may do this at once: each file is
+ * renamed into place when it is complete, and the stamp is written when all of them are.
  */
 export function makeModels(): void {
   const maker = findMaker();
@@ -40,7 +40,7 @@ export function makeModels(): void {
   fs.writeFileSync(stamp, '');
 }
 
-/** A model of random weights in the shape of a real one, 80 MB; it stays for the next run. */
+/** A model with random weights in the shape of a real one, 80 MB. It is kept for the next run. */
 export function makeBigModel(): { file: string; path: string } {
   const maker = findMaker();
   if (maker === undefined) throw new Error(NO_NATIVE);
@@ -64,10 +64,10 @@ export function modelFiles(): Map<string, string> {
   return files;
 }
 
-/** A model of another architecture, type and vocabulary than the bundled one. */
+/** A model whose architecture, type and vocabulary differ from the bundled one's. */
 export const OTHER = 'qwen2-q4_0.gguf';
 
-/** Calls the program; gives what it printed. */
+/** Runs the program; returns its output. */
 export function sluice(...args: string[]): string {
   return execFileSync(SLUICE, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 }
@@ -79,10 +79,10 @@ export const KERNEL_MODELS = [
   'llama-f16.gguf',
   'llama-q6_k.gguf',
 ];
-/** Longer than a strip of the GEMM, not a multiple of anything. */
+/** More ids than a tile of the GEMM, and not a multiple of one. */
 export const IDS = Array.from({ length: 37 }, (_, i) => 3 + ((i * 29) % 200));
 
-/** The program's hash of a model's logits behind IDS. */
+/** The program's hash of a model's logits after IDS. */
 export function programHash(name: string): string {
   const file = modelFiles().get(name);
   if (file === undefined) throw new Error(`make_models wrote no ${name}`);

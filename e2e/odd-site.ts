@@ -1,4 +1,4 @@
-// A site with the library and a model on which single answers go wrong: in another way for each test.
+// A site with the library and a model. Each test makes some of its answers go wrong.
 import fs from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,7 +16,7 @@ export interface Answer {
 export type Oddity = (pathname: string, answer: Answer) => void;
 
 export interface OddSite extends Site {
-  /** Of all answers from now on. */
+  /** Changes all answers from now on. */
   odd: Oddity;
   isolation: boolean;
 }
@@ -33,7 +33,7 @@ function fileOf(pathname: string): string {
   return path.join(ROOT, 'web/engine/dist', pathname.replace(/^\/engine\//, ''));
 }
 
-/** /harness/, /engine/ and /model.gguf, each answer as `odd` leaves it. */
+/** Serves /harness/, /engine/ and /model.gguf; `odd` may change each answer. */
 export async function serveOddly(): Promise<OddSite> {
   const site: OddSite = {
     url: '',

@@ -1,4 +1,4 @@
-// The page with its own model: what someone sees who opens it, writing, stopping, settings.
+// The page with its own model: what is shown when it opens, writing, stopping, settings.
 import { BUNDLED, SLUICE, nativeBuilt, NO_NATIVE, sluice } from './models';
 import type { Page } from '@playwright/test';
 import { expect, test } from './fixtures';
@@ -91,7 +91,7 @@ test('what every visit needs is fetched early, and once', async ({ app, page }) 
       ({ name, initiatorType }) => `${initiatorType} ${name.split('/').at(-1)?.split('-')[0]}`,
     ),
   );
-  // By the page's head and its script, not by a style or a worker that had to come first
+  // The page's head or its script asks for these, not a style or a worker, which would have to be fetched first.
   for (const early of [
     'link figtree',
     'link literata',
@@ -120,7 +120,7 @@ test('a module that the page can’t fetch is fetched by the worker', async ({
   expect((await app.write()).length).toBeGreaterThan(0);
 });
 
-/** How far the end of the text lies above the lower edge of what can be seen; negative below it. */
+/** How far the end of the text is above the lower edge of the visible part; negative below it. */
 function aboveTheEdge(page: Page): Promise<number> {
   return page.evaluate(() => {
     const end = document.getElementById('written') as HTMLElement;
@@ -256,7 +256,7 @@ test('works from the keyboard', async ({ app, page }) => {
     await expect(element).toBeFocused();
   }
   await app.prompt.focus();
-  // A whole story may take less time than a key pressed from here: the page itself presses Escape.
+  // The page itself presses Escape: a key pressed by the test could come after the whole story.
   await page.evaluate(() => {
     const target = document.getElementById('written') as HTMLElement;
     const observer = new MutationObserver(() => {

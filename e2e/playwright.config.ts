@@ -11,7 +11,7 @@ const executablePath = [
   '/usr/bin/google-chrome',
 ].find((path) => existsSync(path));
 
-/** Steps of the ladder run side by side, and each empties its directory. */
+/** Steps of the ladder may run at the same time, and each empties its output directory. */
 const CHROMIUM = { testIgnore: ['browsers.spec.ts'], outputDir: 'test-results/chromium' };
 
 export default defineConfig<Options>({
@@ -20,7 +20,7 @@ export default defineConfig<Options>({
   forbidOnly: process.env['CI'] !== undefined,
   fullyParallel: true,
   workers: 2,
-  // Far more than the slowest takes alone: on a busy machine all take longer.
+  // Far more than the slowest test needs alone: on a busy machine all take longer.
   timeout: 180_000,
   expect: { timeout: 60_000 },
   use: {
@@ -28,10 +28,10 @@ export default defineConfig<Options>({
     headless: true,
     launchOptions: {
       ...(executablePath === undefined ? {} : { executablePath }),
-      // Hidden pages are slowed down as in people's browsers.
+      // Hidden pages are slowed down, as in an ordinary browser.
       ignoreDefaultArgs: UNTHROTTLED,
       args: [
-        // Chromium's sandbox doesn't work for root, which is who runs in a container.
+        // Chromium's sandbox doesn't work for root, the usual user in a container.
         '--no-sandbox',
         '--disable-dev-shm-usage',
       ],
@@ -40,7 +40,7 @@ export default defineConfig<Options>({
   },
   projects: [
     { ...CHROMIUM, name: 'isolated', use: { isolation: true } },
-    // Without the headers for cross-origin isolation there is no shared memory, and one thread.
+    // Without the headers for cross-origin isolation there is no shared memory, so there is one thread.
     {
       ...CHROMIUM,
       name: 'plain',

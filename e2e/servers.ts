@@ -1,5 +1,5 @@
-// The servers of the tests: one of the built page, and one of models on an origin of its own, which can
-// misbehave in all the ways that servers do.
+// The servers of the tests: one for the built page, and one for models, on another origin, which can misbehave in
+// the ways that servers do.
 import fs from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -16,8 +16,8 @@ export interface Site {
 }
 
 /**
- * The built page at '/', the library without a bundler at '/engine/', a page with nothing at '/harness/', the
- * kernels' checks at '/checks/'. `over`: directories that take the place of others.
+ * Serves the built page at '/', the library without a bundler at '/engine/', an empty page at '/harness/' and the
+ * kernels' checks at '/checks/'. `over`: directories that replace others.
  */
 export async function servePage(
   isolation: boolean,
@@ -36,7 +36,7 @@ export async function servePage(
   });
 }
 
-/** How far a body is sent: `bytes`, then everything once the gate opens, or nothing more once it is cut. */
+/** Holds back a body after `bytes`. The rest is sent when the gate opens, or never if it is cut. */
 interface Gate {
   whole: Promise<boolean>;
   open(): void;
@@ -55,13 +55,13 @@ export class ModelServer {
   url = '';
   readonly #server: http.Server;
   readonly #gates = new Map<string, Gate>();
-  /** By address: the requests that came, and those that have not ended. */
+  /** By address: the number of requests so far, and of those that have not ended. */
   readonly #asked = new Map<string, { count: number; underway: number }>();
   #serial = 0;
-  /** Opened so far, by anybody. */
+  /** The number of connections opened so far. */
   connections = 0;
 
-  /** `models`: the files by the names that addresses call them. */
+  /** `models`: the files by their names in addresses. */
   constructor(readonly models: Map<string, string>) {
     this.#server = http.createServer((request, response) => {
       const asked = this.#of(new URL(request.url ?? '/', this.url).href);
@@ -79,12 +79,12 @@ export class ModelServer {
     return found;
   }
 
-  /** How often this address was asked for. */
+  /** The number of requests for this address. */
   asked(url: string): number {
     return this.#of(url).count;
   }
 
-  /** How many answers from this address have not ended. */
+  /** The number of answers from this address that have not ended. */
   underway(url: string): number {
     return this.#of(url).underway;
   }
@@ -149,7 +149,7 @@ export class ModelServer {
     }
     const status = BODILESS.get(way);
     if (status !== undefined) {
-      // A redirect leads to itself again.
+      // A redirect leads to its own address.
       response.writeHead(status, status === 302 ? { Location: url.href } : {}).end();
       return;
     }
@@ -167,7 +167,7 @@ export class ModelServer {
         response.end(Buffer.alloc(body.length, 'no model '));
         return;
       case 'broken': {
-        // A model from outside, something else from the middle on.
+        // It begins like a model; then other bytes follow.
         const half = body.length >> 1;
         response.end(
           Buffer.concat([body.subarray(0, 2000), Buffer.alloc(half, 0xff)], body.length),
@@ -175,7 +175,7 @@ export class ModelServer {
         return;
       }
       case 'short':
-        // Most of it, so that the header is there; then the connection breaks.
+        // The connection breaks after most of the file, so that the header has come.
         response.write(body.subarray(0, Math.floor(body.length * 0.7)), () => response.destroy());
         return;
       case 'stalled':
@@ -195,7 +195,7 @@ export class ModelServer {
   }
 }
 
-/** Ways to answer without a byte, and their statuses. */
+/** Ways to answer without a body, and their statuses. */
 const BODILESS = new Map([
   ['empty', 200],
   ['no-content', 204],

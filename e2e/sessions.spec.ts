@@ -1,4 +1,4 @@
-// Sessions of one model in the browser: side by side each has the text and the bits that it would have alone.
+// Sessions of one model in the browser: each has the same text and bits as alone.
 import { expect, test } from './fixtures';
 import { harness, type LibraryWindow } from './library';
 
@@ -33,7 +33,7 @@ for (const [flavour, threads] of [
         };
         const alone = [await write(engine.session(), 0), await write(engine.session(), 1)];
         const together = await Promise.all([write(engine, 0), write(engine.session(), 1)]);
-        // Prompts of the same length: some 50 ms of text each, in slices of 10.
+        // Both prompts have the same length. Each text takes about 50 ms, in slices of 10.
         order.length = 0;
         options.maxTokens = 400;
         await Promise.all([write(engine.session(), 1), write(engine.session(), 2)]);
@@ -46,7 +46,7 @@ for (const [flavour, threads] of [
     );
     expect(found.together).toEqual(found.alone);
     expect(found.together[0]).toHaveLength(200);
-    // Neither waits for the other's end.
+    // Neither session waits for the end of the other.
     expect(found.first).toBeLessThan(found.last);
   });
 }
@@ -77,7 +77,7 @@ test('a clone goes another way in the middle of a chunk; a session that is cut g
         collect(copy.generate([...known, 12], options)),
       ]);
       const reused = copy.stats.reusedTokens;
-      // One chunk of keys and values more, not two.
+      // The clone takes one more chunk of keys and values, not two.
       const grown = copy.stats.residentBytes - held;
       await copy.truncate(100);
       const cut = await collect(copy.generate([...known.slice(0, 100), 13], options));
@@ -132,6 +132,6 @@ test('a clone goes another way in the middle of a chunk; a session that is cut g
   expect(found.grown).toBeGreaterThan(0);
   expect(found.grown).toBeLessThan(2 * 327680);
   expect(found.codes).toEqual(['busy', 'busy', 'busy', 'aborted', 'invalid_argument']);
-  // Both sessions are gone: what is left is the engine's own.
+  // Both sessions are gone; only the engine's own is left.
   expect(found.after).toBeLessThan(found.held);
 });

@@ -1,5 +1,5 @@
-// What the tests ask of a browser that Playwright doesn't drive as people have it installed. One list of checks
-// (browsers.spec.ts) runs through this in each.
+// What browsers.spec.ts needs of a browser. Playwright drives only its own builds of Firefox and WebKit, not the
+// installed ones, so these have drivers of their own.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 
@@ -9,9 +9,9 @@ export interface Size {
 }
 
 export interface Browser {
-  /** As it calls itself, with its version. */
+  /** Its own name and version. */
   readonly name: string;
-  /** Opens an address in a tab whose page is seen in this size (CSS pixels), and waits until it is loaded. */
+  /** Opens an address in a tab whose viewport has this size (CSS pixels), and waits until it is loaded. */
   open(url: string, size: Size): Promise<Tab>;
   /** Ends the browser and everything that it started. */
   close(): Promise<void>;
@@ -19,40 +19,39 @@ export interface Browser {
 
 export interface Tab {
   /**
-   * What the console says, and errors that nobody caught, since the tab was opened; null in a browser that doesn't
-   * tell.
+   * The console's messages and the uncaught errors since the tab was opened; null if the browser doesn't report them.
    */
   readonly messages: readonly string[] | null;
-  /** Calls a function that stands on its own in the page; argument and result are JSON, promises are awaited. */
+  /** Calls a self-contained function in the page. Argument and result are JSON; promises are awaited. */
   evaluate<A, R>(body: (argument: A) => R | Promise<R>, argument: A): Promise<R>;
-  /** Presses the first element of a CSS selector, by the browser's own input. */
+  /** Clicks the first element of a CSS selector, through the browser's own input. */
   press(selector: string): Promise<void>;
-  /** Replaces what stands in a field. */
+  /** Replaces the text of a field. */
   fill(selector: string, text: string): Promise<void>;
   /** Chooses a file for an <input type=file>. */
   chooseFile(selector: string, file: string): Promise<void>;
-  /** What is seen, as a PNG. */
+  /** A screenshot of the viewport, as a PNG. */
   screenshot(): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
-/** How long a browser may take for anything that is asked of it. */
+/** Milliseconds that a browser may take for one command. */
 export const PATIENCE = 60_000;
 
-/** A program with all that it starts, in a process group of its own. */
+/** A program and all that it starts, in a process group of its own. */
 export class Group {
   readonly #guard: ChildProcess;
 
-  /** `pid`: the group's leader. The group ends with this process, too, however that goes. */
+  /** `pid`: the group's leader. The group also ends when this process ends, for whatever reason. */
   constructor(readonly pid: number) {
-    // Its standard input ends when this process does.
+    // The guard's standard input ends when this process does.
     this.#guard = spawn('sh', ['-c', `cat; kill -s KILL -- -${pid}`], {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
     });
   }
 
-  /** Ends all of it, now. */
+  /** Kills the whole group. */
   async kill(): Promise<void> {
     if (this.#guard.exitCode !== null) return;
     this.#guard.stdin?.end();
@@ -60,7 +59,7 @@ export class Group {
   }
 }
 
-/** What doesn't come to its end in time is an error that names it. */
+/** Waits for `promise`, for `ms` at most. Then it throws an error that names `what`. */
 export async function inTime<T>(what: string, promise: Promise<T>, ms = PATIENCE): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -3,15 +3,15 @@ import puppeteer, { type Browser as Handle, type Page } from 'puppeteer-core';
 import { which } from '../../scripts/lib.mjs';
 import { Group, PATIENCE, inTime, type Browser, type Size, type Tab } from './driver';
 
-/** What puppeteer's browser has besides its types: any command of WebDriver BiDi. */
+/** A part of puppeteer's browser that its types leave out: it sends any command of WebDriver BiDi. */
 interface Commands {
   connection: { send<R>(method: string, params: object): Promise<{ result: R }> };
 }
 
 /**
- * Firefox (153) listens for workers while it is driven. With any such listener a worker that makes a worker waits for it
- * to be listed, on a condition that wakes one thread where two wait: on a busy machine every thirtieth engine with threads
- * never came to be. In people's Firefox nobody listens, unless the developer tools are open; so here nobody does, either.
+ * Removes the listener for workers that Firefox (153) has while it is driven. With it, a worker that makes a worker waits
+ * until that one is listed, on a condition that wakes only one of two waiting threads. So on a busy machine one of thirty
+ * engines with threads never started. In ordinary use there is no such listener, unless the developer tools are open.
  */
 async function leaveWorkersAlone(handle: Handle): Promise<void> {
   const { connection } = handle as unknown as Commands;
@@ -43,7 +43,7 @@ export class Firefox implements Browser {
     this.#group = group;
   }
 
-  /** `profile`: a directory that doesn't matter. */
+  /** `profile`: a directory for the profile. */
   static async launch(profile: string): Promise<Firefox> {
     const executablePath = which('firefox-esr') ?? which('firefox');
     if (executablePath === null)
@@ -73,7 +73,7 @@ export class Firefox implements Browser {
   }
 
   async close(): Promise<void> {
-    // Asked first: it removes what it keeps of itself elsewhere.
+    // First asks it to close, so that it removes its temporary files.
     await inTime('closing Firefox', this.#handle.close(), 5000).catch(() => {});
     await this.#group.kill();
   }

@@ -1,4 +1,4 @@
-// The browsers that browsers.spec.ts runs in, and what each can't do yet.
+// The browsers that browsers.spec.ts runs in, and the flavours that each refuses.
 import type { Flavour } from '@sluice/engine';
 
 export interface Way {
@@ -9,7 +9,7 @@ export interface Way {
   sharedMemory?: boolean;
   /** The flavours that run there, from best to least. */
   runs: Flavour[];
-  /** Why the others are refused. One that runs some day fails the tests: then it moves up. */
+  /** The error of each other flavour. If one runs with a newer browser, the tests fail; then move it to `runs`. */
   refused: Partial<Record<Flavour, RegExp>>;
 }
 
@@ -38,7 +38,7 @@ export const WAYS: Record<string, Way> = {
     runs: ['simd-mt', 'simd'],
     refused: { 'relaxed-mt': NO_RELAXED, relaxed: NO_RELAXED },
   },
-  // As Debian ships it: isolated pages have no SharedArrayBuffer, either.
+  // Debian's default: even isolated pages have no SharedArrayBuffer.
   'webkit-plain': {
     browser: 'webkit',
     isolation: true,

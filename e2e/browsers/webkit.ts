@@ -1,4 +1,4 @@
-// WebKitGTK's own small browser, by the WebDriver that comes with it, on a display that nobody sees.
+// WebKitGTK's MiniBrowser, driven by WebKitWebDriver, on a virtual display.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import net from 'node:net';
@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { which } from '../../scripts/lib.mjs';
 import { Group, PATIENCE, inTime, type Browser, type Size, type Tab } from './driver';
 
-/** Starts a program in a process group of its own; gives what it has to be asked for by, and the group. */
+/** Starts a program in a process group of its own. Returns the process and the group. */
 function start(
   name: string,
   args: string[],
@@ -24,7 +24,7 @@ function start(
   return { child, group: new Group(child.pid) };
 }
 
-/** A port of this machine that nobody listens on. */
+/** A free port of this machine. */
 async function freePort(): Promise<number> {
   const server = net.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -34,7 +34,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** WebDriver's commands (https://www.w3.org/TR/webdriver2/), as they go over HTTP. */
+/** Sends WebDriver commands (https://www.w3.org/TR/webdriver2/) over HTTP. */
 class Session {
   constructor(readonly url: string) {}
 
@@ -63,7 +63,7 @@ export class WebKit implements Browser {
     this.#session = session;
   }
 
-  /** `sharedMemory`: with SharedArrayBuffer in isolated pages, which this browser leaves out unless told. */
+  /** `sharedMemory`: switches on SharedArrayBuffer in isolated pages, which is off by default. */
   static async launch(sharedMemory: boolean): Promise<WebKit> {
     const groups: Group[] = [];
     try {
@@ -73,7 +73,7 @@ export class WebKit implements Browser {
         DISPLAY: display,
         WAYLAND_DISPLAY: undefined,
         GDK_BACKEND: 'x11',
-        // Its sandbox doesn't work for root, which is who runs in a container.
+        // WebKit's sandbox doesn't work for root, the usual user in a container.
         ...(process.getuid?.() === 0 ? { WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1' } : {}),
         JSC_useSharedArrayBuffer: sharedMemory ? '1' : undefined,
       });
@@ -88,7 +88,7 @@ export class WebKit implements Browser {
   static async #begin(groups: Group[], url: string): Promise<WebKit> {
     await answering(url);
     const args = ['--automation', '--javascript-can-open-windows-automatically=true'];
-    // The driver starts the browser of its own package.
+    // Without a binary named here, the driver starts MiniBrowser.
     const capabilities = { alwaysMatch: { 'webkitgtk:browserOptions': { args } } };
     const { sessionId, capabilities: got } = await new Session(url).send<{
       sessionId: string;
@@ -100,8 +100,8 @@ export class WebKit implements Browser {
   }
 
   /**
-   * A window without bars, which can be as narrow as a phone. The driver's commands go to one window: the one that was
-   * opened last.
+   * Opens a window without bars, which can be as narrow as a phone. The driver's commands go to the window that was opened
+   * last.
    */
   async open(url: string, { width, height }: Size): Promise<Tab> {
     const session = this.#session;
@@ -124,7 +124,7 @@ export class WebKit implements Browser {
   }
 }
 
-/** Gives the display's name. */
+/** Starts a virtual display. Returns its name. */
 async function startDisplay(groups: Group[]): Promise<string> {
   const args = ['-displayfd', '3', '-screen', '0', '1920x1200x24', '-nolisten', 'tcp'];
   const { child, group } = start('Xvfb', args);
@@ -135,7 +135,7 @@ async function startDisplay(groups: Group[]): Promise<string> {
   return `:${number.toString().trim()}`;
 }
 
-/** Resolves when the driver takes commands. */
+/** Resolves when the driver accepts commands. */
 async function answering(url: string): Promise<void> {
   const signal = AbortSignal.timeout(PATIENCE);
   while (!signal.aborted) {
@@ -147,7 +147,7 @@ async function answering(url: string): Promise<void> {
 }
 
 class WebKitTab implements Tab {
-  /** WebDriver has no command for what the console says. */
+  /** WebDriver has no command for the console's messages. */
   readonly messages = null;
 
   constructor(readonly session: Session) {}
