@@ -33,7 +33,7 @@ export function uniqueName(): string {
   return `sluice-${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}-${serial}`;
 }
 
-/** The name of a worker's lock; '' where there are no locks. */
+/** The name of a worker's lock; '' if there are no locks. */
 export function lifelineName(): string {
   return globalThis.navigator?.locks === undefined ? '' : uniqueName();
 }
