@@ -8,7 +8,7 @@ import { serveOddly, type Answer, type Oddity } from './odd-site';
 
 declare const window: LibraryWindow;
 
-/** Loads and writes three tokens; gives the flavour and the notes, or the error. */
+/** Loads and writes three tokens. Returns the flavour and the notes, or the error. */
 function outcome(page: Page, options: Library.LoadOptions = {}): Promise<string> {
   return page.evaluate(async (options) => {
     try {
