@@ -1,6 +1,7 @@
 // Which builds of the engine this browser can run.
 import { SluiceError } from './errors.js';
 import { FLAVOURS, type Flavour } from './option-table.js';
+import { isThreaded } from './protocol.js';
 
 /** A module with one function () -> v128 of the given body. It is valid if the browser knows its instructions. */
 function probe(...body: number[]): Uint8Array<ArrayBuffer> {
@@ -66,10 +67,6 @@ export function detectAbilities(): Abilities {
     relaxed: wasm && WebAssembly.validate(RELAXED),
     noThreads: whyNoThreads(),
   };
-}
-
-export function isThreaded(flavour: Flavour): boolean {
-  return flavour.endsWith('-mt');
 }
 
 /** What the flavour needs and this page doesn't have, with the reason, in words; '' if nothing is missing. */

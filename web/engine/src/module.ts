@@ -2,10 +2,9 @@
 import type createModule from '../../../wasm/module.js';
 import type { ModuleOptions, SluiceModule } from '../../../wasm/module.js';
 import { SluiceError } from './errors.js';
-import { isThreaded } from './flavours.js';
 import { Refusals, compileFile, unlessForbidden, whyNotLoaded } from './own-files.js';
 import type { Pool } from './pool.js';
-import type { FlavourFiles } from './protocol.js';
+import { isThreaded, type FlavourFiles } from './protocol.js';
 import { trustedWorker } from './trusted.js';
 
 export interface OpenModule {

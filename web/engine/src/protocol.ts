@@ -20,6 +20,11 @@ export interface FlavourFiles {
   thread: string;
 }
 
+/** Whether a flavour runs with threads. */
+export function isThreaded(flavour: Flavour): boolean {
+  return flavour.endsWith('-mt');
+}
+
 /** The part of the stats that only the engine worker knows. */
 export type CoreStats = Omit<EngineStats, 'flavour' | 'loadMs' | 'finish' | 'notes'>;
 
