@@ -215,3 +215,33 @@ test('await using closes a session and an engine; a call by another name is told
     expect.stringMatching(/^invalid_argument: .*; it is called contextSize here$/),
   ]);
 });
+
+test('a probe says whether the model fits the budget that is given', async ({
+  page,
+  site,
+  models,
+}) => {
+  await harness(page, site);
+  const found = await page.evaluate(async (url) => {
+    const { Engine } = window.library;
+    const tight = await Engine.probe(url, { memoryBudget: 1000 });
+    const loaded = await Engine.load(url, { memoryBudget: 1000 }).catch(
+      (error: Library.SluiceError) => error.code,
+    );
+    const { memory, fits } = await Engine.probe(url, { memoryBudget: 1e9 });
+    return {
+      fits: tight.fits,
+      code: tight.error?.code,
+      loaded,
+      memory: memory !== null,
+      wide: fits,
+    };
+  }, models.good('stories.gguf'));
+  expect(found).toEqual({
+    fits: false,
+    code: 'budget_too_small',
+    loaded: 'budget_too_small',
+    memory: true,
+    wide: true,
+  });
+});

@@ -198,6 +198,7 @@ namespace {
 
 struct OptionFlags {
   const char* option;
+  const char* commands;  // with spaces between them
   const char* flags;
   const char* value;  // the word after the flag, in the help
   const char* group;
@@ -205,10 +206,12 @@ struct OptionFlags {
 };
 #include "option_flags.inc"
 
-// The flags of an option; null if the program doesn't have it.
-const OptionFlags* find_flags(const OptionRow& row) {
+// The flags of an option; null if the command doesn't have it.
+const OptionFlags* find_flags(const OptionRow& row, const std::string& command) {
   for (const OptionFlags& flags : kOptionFlags) {
-    if (row.name == flags.option) return &flags;
+    const std::string commands = concat(" ", flags.commands, " ");
+    if (row.name == flags.option && commands.find(concat(" ", command, " ")) != std::string::npos)
+      return &flags;
   }
   return nullptr;
 }
@@ -301,21 +304,15 @@ CLI::Option* add_row(CLI::App& app, const Flagged& option, std::vector<std::stri
 
 }  // namespace
 
-void add_options(CLI::App& app, LoadOptions& options,
-                 std::initializer_list<std::string_view> names) {
+template <typename Options>
+void add_options(CLI::App& app, Options& options) {
   each_option(options, [&](const OptionRow& row, auto& field) {
-    const OptionFlags* flags = find_flags(row);
-    const bool named = std::find(names.begin(), names.end(), row.name) != names.end();
-    if (flags != nullptr && named) add_row(app, {row, *flags}, field)->group(flags->group);
-  });
-}
-
-void add_options(CLI::App& app, GenerateOptions& options) {
-  each_option(options, [&](const OptionRow& row, auto& field) {
-    const OptionFlags* flags = find_flags(row);
+    const OptionFlags* flags = find_flags(row, app.get_name());
     if (flags != nullptr) add_row(app, {row, *flags}, field)->group(flags->group);
   });
 }
+template void add_options(CLI::App& app, LoadOptions& options);
+template void add_options(CLI::App& app, GenerateOptions& options);
 
 void add_json(CLI::App& app, bool& json, const std::string& description) {
   add_flag(app, "--json", json, description)->group("Output");

@@ -4,10 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "common.h"
@@ -44,10 +42,9 @@ void add_model(CLI::App& app, std::string& model);
 void add_model_and_prompt(CLI::App& app, std::string& model, Prompt& prompt);
 void add_prompt_file(CLI::App& app, Prompt& prompt);
 void add_prompt_tokens(CLI::App& app, Prompt& prompt);
-// Adds the options of the table (options.h) that have flags; of the load options only those named.
-void add_options(CLI::App& app, LoadOptions& options,
-                 std::initializer_list<std::string_view> names);
-void add_options(CLI::App& app, GenerateOptions& options);
+// The options of options.json that this command has: LoadOptions or GenerateOptions.
+template <typename Options>
+void add_options(CLI::App& app, Options& options);
 // Adds a flag. It takes no value, not even with "=".
 CLI::Option* add_flag(CLI::App& app, const std::string& name, bool& target,
                       const std::string& description);

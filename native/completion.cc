@@ -9,10 +9,11 @@ namespace sluice::cli {
 namespace {
 
 constexpr char kCompletionFooter[] =
-    R"(Prints the script that completes commands, options and their values.
+    R"(Prints the script that completes commands, options and their values. Put the
+first line into ~/.bashrc; the folders of the others must exist.
 
 Examples:
-  sluice completion bash > ~/.local/share/bash-completion/completions/sluice
+  source <(sluice completion bash)
   sluice completion zsh > ~/.zfunc/_sluice     with ~/.zfunc in $fpath
   sluice completion fish > ~/.config/fish/completions/sluice.fish)";
 

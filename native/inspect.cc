@@ -44,7 +44,7 @@ void add_inspect(CLI::App& program, int& status) {
   CLI::App* app = add_command(program, "inspect", "show what a model file holds", kInspectFooter);
   add_model(*app, options->model);
   add_json(*app, options->json, "everything as one JSON object");
-  add_options(*app, options->load, {"threads", "contextSize", "kvType"});
+  add_options(*app, options->load);
   app->callback([options, &status] { status = inspect(*options); });
 }
 

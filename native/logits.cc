@@ -123,7 +123,7 @@ void add_logits(CLI::App& program, int& status) {
       ->group("Output");
   add_flag(*app, "--hash", options->hash, "print the hash alone")->group("Output");
   add_json(*app, options->json, "every position as JSON");
-  add_options(*app, options->load, {"threads", "contextSize", "kvType", "memoryBudget"});
+  add_options(*app, options->load);
   add_integer(*app, "--batch", options->batch, 1, 1 << 20, "N",
               "tokens computed at once (default: all)")
       ->group("Model");

@@ -19,8 +19,9 @@ constexpr char kProgramFooter[] = R"(Examples:
   sluice inspect model.gguf                 what a file holds, what memory it needs
   sluice bench model.gguf -t 1,2,4          how fast it is here
 
-`sluice COMMAND --help` explains a command. Only text goes to standard
-output; figures and errors go to standard error.
+`sluice COMMAND --help` explains a command. Standard output has
+what was asked for: run's text, the others' tables. Notes, run's figures and
+errors go to standard error; with --json errors are on both.
 
 Exit status:
   0  done (also when the reader of the output goes away)

@@ -178,7 +178,7 @@ void add_run(CLI::App& program, int& status) {
   add_json(*app, options->json, "one JSON object a line instead of text");
   add_flag(*app, "-q,--quiet", options->quiet, "only the text: no figures, no notes")
       ->group("Output");
-  add_options(*app, options->load, {"threads", "contextSize", "kvType", "memoryBudget"});
+  add_options(*app, options->load);
   app->callback([options, &status] { status = run(*options); });
 }
 

@@ -8,9 +8,13 @@
 //   name         in JSON and in the library
 //   type         a C++ type, or a key of TYPES
 //   least, most  the limits of the number, or of a text's length in bytes
+//   count        of texts: how many at most
+//   choices, alias   of a choice: its values, and the name of their type in the library
+//   unit         of a number: its unit, for messages
 //   default      or `otherwise`: what happens without the option, in words
 //   help         the same text everywhere
-//   flags, value, group   in the program: the flags, the word after them in the help, the heading in the help
+//   commands, flags, value, group   in the program: the commands that have it, the flags, the word after them in the
+//                help, the heading in the help
 //   interface    the library's type that has the option; null: the library does not have it
 import fs from 'node:fs';
 import path from 'node:path';
@@ -65,7 +69,12 @@ function type_of(option) {
     };
   }
   const type = TYPES[option.type];
-  if (type === undefined) throw new Failure(`core/options.json: no type ${option.type}`);
+  if (type === undefined) {
+    throw new Failure(
+      `core/options.json, ${option.name}: the type ${option.type} is none of ${Object.keys(TYPES).join(', ')}, int32_t, ` +
+        'uint32_t, int64_t, uint64_t, std::optional<uint64_t>',
+    );
+  }
   return { ...type, ts: type.ts ?? option.alias };
 }
 
@@ -90,6 +99,43 @@ function default_of(option) {
 
 const joined = (...parts) => parts.filter((part) => part !== '').join('; ');
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
+
+/** Fails at the first row with a field that is missing or doesn't fit. */
+export function check_table(given = table) {
+  for (const [kind, options] of Object.entries(given)) {
+    const names = options.map((option) => option.name);
+    for (const option of options) {
+      const wrong = (what) => {
+        throw new Failure(
+          `core/options.json, ${kind}, ${option.name ?? 'a row without a name'}: ${what}`,
+        );
+      };
+      if (!/^[a-z][A-Za-z]*$/.test(option.name ?? '')) wrong('name must be a word in camelCase');
+      if (names.indexOf(option.name) !== names.lastIndexOf(option.name)) wrong('it is there twice');
+      if (!option.help) wrong('help is missing');
+      if (kind === 'load' && option.interface === undefined) wrong('interface is missing');
+      const type = type_of(option);
+      const number = ['whole', 'number'].includes(type.kind);
+      if (number || type.kind === 'texts') {
+        if (typeof option.least !== 'number' || typeof option.most !== 'number')
+          wrong('least and most are missing');
+      }
+      if (number && option.default !== undefined) {
+        if (!(option.default >= option.least && option.default <= option.most))
+          wrong('default is not between least and most');
+      }
+      if (number && option.default === undefined && option.otherwise === undefined)
+        wrong('default or otherwise is missing');
+      if (option.type === 'choice' && !(option.choices?.includes(option.default) && option.alias))
+        wrong('a choice has choices with the default among them, and an alias');
+      if (type.kind === 'boolean' && option.default !== false) wrong('a flag is false by default');
+      if (option.flags !== undefined && !(option.commands && option.group))
+        wrong('an option with flags has commands and a group');
+      if (option.flags !== undefined && type.kind !== 'boolean' && !option.value)
+        wrong('an option with flags has a value');
+    }
+  }
+}
 
 // --- C++ -----------------------------------------------------------------------------------------
 
@@ -166,7 +212,14 @@ function cpp_flags() {
     .map((option) => {
       const unset = default_of(option);
       const help = `${joined(option.help, limits_of(option))}${unset === '' ? '' : ` (default ${unset})`}`;
-      const texts = [option.name, option.flags, option.value, option.group, help].map(cpp_text);
+      const texts = [
+        option.name,
+        option.commands,
+        option.flags,
+        option.value,
+        option.group,
+        help,
+      ].map(cpp_text);
       return `    {${texts.join(', ')}},`;
     });
   return (
@@ -320,7 +373,12 @@ async function written() {
 
 if (is_program(import.meta.url)) {
   main(async () => {
-    const check = process.argv.includes('--check');
+    const given = process.argv.slice(2);
+    const unknown = given.find((argument) => argument !== '--check');
+    if (unknown !== undefined)
+      throw new Failure(`unknown option ${unknown}; there is --check alone`);
+    const check = given.includes('--check');
+    check_table();
     const stale = [];
     for (const [file, text] of await written()) {
       const at = path.join(ROOT, file);

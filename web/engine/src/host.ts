@@ -168,7 +168,7 @@ export class EngineHost {
       header.setFileSize(fileSize);
       await feed.readHeader(header, module, memory);
       const shown = opened.exact && opened.total > 0 ? opened.total : fileSize;
-      const info = this.#info(header.inspect(request.options, shown), maxBytes);
+      const info = this.#info(header.inspect(request.options, shown), maxBytes, request.options);
       checkLength(info, opened);
       this.post({ type: 'understood', info, notes: [], stats: null });
       return;
@@ -181,17 +181,26 @@ export class EngineHost {
     feed.drive(engine, memory, request.direct);
   }
 
-  #info(answer: Answer, maxBytes: number): ModelInfo {
+  /** `options`: of a probe, as the core takes them. A model that is loaded is within its budget. */
+  #info(answer: Answer, maxBytes: number, options = '{}'): ModelInfo {
     const info = parseAnswer<ModelInfo>(answer);
     info.bytes = info.fileBytes;
-    info.fits = info.supported && info.memory !== null && info.memory.total <= maxBytes;
+    const { memoryBudget = Infinity } = JSON.parse(options) as { memoryBudget?: number };
+    info.fits =
+      info.supported && (info.memory?.total ?? Infinity) <= Math.min(maxBytes, memoryBudget);
     if (info.supported && info.memory !== null && !info.fits) {
-      info.error = {
-        code: 'out_of_memory',
-        message:
-          `the model needs ${info.memory.total} bytes (weights, cache and activations), and this browser gives a page ` +
-          `${maxBytes} at most; use a smaller model or a smaller contextSize`,
-      };
+      const needs = `the model needs ${info.memory.total} bytes (weights, cache and activations), and`;
+      const todo = 'use a smaller model or a smaller contextSize';
+      info.error =
+        info.memory.total > maxBytes
+          ? {
+              code: 'out_of_memory',
+              message: `${needs} this browser gives a page ${maxBytes} at most; ${todo}`,
+            }
+          : {
+              code: 'budget_too_small',
+              message: `${needs} memoryBudget is ${memoryBudget}; give it more, or ${todo}`,
+            };
     }
     return info;
   }
