@@ -3,8 +3,6 @@
 //
 // nlohmann-json is used without exceptions: the type of a value is checked before it is read, and
 // bytes that are not UTF-8 are replaced when a text is written.
-#include <cfloat>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

@@ -1,33 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import {
-  Engine,
-  SluiceError,
-  type EngineStats,
-  type LoadProgress,
-  type ModelSource,
-  type Session,
-  type Token,
-} from '../src/index.js';
-import { FILE_BYTES, HEADER_BYTES, errorAnswer, makeFile } from './fake-module.js';
+import { describe, expect, it, vi } from 'vitest';
+import { Engine, type EngineStats, type LoadProgress, type ModelSource } from '../src/index.js';
+import { FILE_BYTES, HEADER_BYTES, errorAnswer } from './fake-module.js';
+import { MODEL, allEnded, collect, file } from './engine-setup.js';
 import { FakeWorker, piecesOf, streamOf, stubFetch, useFakes } from './fake-workers.js';
-
-const file = makeFile();
-const MODEL = 'https://models.example/m.gguf';
-
-beforeEach(() => {
-  stubFetch(
-    () =>
-      new Response(streamOf(piecesOf(file, 7777)), {
-        headers: { 'content-length': String(FILE_BYTES) },
-      }),
-  );
-});
-
-afterEach(() => {
-  for (const worker of FakeWorker.all) worker.terminate();
-  vi.useRealTimers();
-  vi.unstubAllGlobals();
-});
 
 /** Serves a model of which only the first `bytes` come until `more` is called. */
 function slowModel(bytes: number): { more(): void } {
@@ -48,19 +23,8 @@ function slowModel(bytes: number): { more(): void } {
   return { more };
 }
 
-/** Waits until all workers are ended: they first end their threads. */
-async function allEnded(): Promise<void> {
-  await vi.waitFor(() => expect(FakeWorker.all.every((w) => w.terminated)).toBe(true));
-}
-
 function code(expected: string): unknown {
   return expect.objectContaining({ code: expected });
-}
-
-async function collect(tokens: AsyncIterable<Token>): Promise<string> {
-  const words: string[] = [];
-  for await (const token of tokens) words.push(token.text);
-  return words.join(' ');
 }
 
 /** The file in the middle of other bytes. */
@@ -743,77 +707,5 @@ describe('a worker that dies', () => {
       },
     );
     await expect(Engine.load(MODEL)).rejects.toEqual(code('worker_died'));
-  });
-});
-
-describe('probe', () => {
-  it('reads the header and no more', async () => {
-    let asked = 0;
-    const pieces = piecesOf(file, 1000);
-    stubFetch(
-      () =>
-        new Response(
-          new ReadableStream(
-            {
-              pull(controller) {
-                const piece = pieces[asked++];
-                if (piece === undefined) controller.close();
-                else controller.enqueue(piece);
-              },
-            },
-            { highWaterMark: 0 },
-          ),
-        ),
-    );
-    useFakes();
-    const info = await Engine.probe(MODEL);
-    expect(info).toMatchObject({
-      architecture: 'llama',
-      bytes: FILE_BYTES,
-      fits: true,
-      supported: true,
-    });
-    expect(asked).toBeLessThan(100);
-    await allEnded();
-  });
-
-  it('refuses what is cut short within its header', async () => {
-    useFakes();
-    await expect(Engine.probe(new Blob([file.slice(0, 10)]))).rejects.toBeInstanceOf(SluiceError);
-  });
-});
-
-describe('what is not called so', () => {
-  it('is said of new Engine()', () => {
-    useFakes();
-    const Constructor = Engine as unknown as new (...given: unknown[]) => Engine;
-    for (const given of [[], [MODEL], [Symbol('Engine.load'), { flavour: 'simd', notes: [] }]]) {
-      expect(() => new Constructor(...given)).toThrow(
-        expect.objectContaining({
-          code: 'invalid_argument',
-          message: expect.stringContaining('call await Engine.load(source)') as string,
-        }),
-      );
-    }
-    expect(FakeWorker.all).toEqual([]);
-  });
-});
-
-describe('await using', () => {
-  it('closes engines and sessions at the end of their block', async () => {
-    useFakes();
-    let kept: [Engine, Session] | null = null;
-    {
-      await using engine = await Engine.load(MODEL);
-      {
-        await using session = engine.session();
-        kept = [engine, session];
-        expect(await collect(session.generate('a b', { maxTokens: 2 }))).toBe('a b');
-      }
-      await expect(kept[1].tokens()).rejects.toThrow('this session is closed');
-      expect(await engine.tokenize('a')).toEqual([97]);
-    }
-    await expect(kept[0].tokenize('a')).rejects.toThrow('this engine is closed');
-    await allEnded();
   });
 });
