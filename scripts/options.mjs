@@ -44,7 +44,17 @@ const TYPES = {
     expected: () => 'a string or a list of strings',
   },
   flavour: { ts: 'Flavour', kind: 'choice', expected: () => list_of(flavours) },
-  cache: { ts: "'none'", kind: 'choice', expected: () => "'none' (this version has no other)" },
+  cache: { ts: "'opfs' | 'none'", kind: 'choice', expected: () => "'opfs' or 'none'" },
+  hashes: {
+    ts: 'string | readonly string[]',
+    kind: 'texts',
+    expected: () => '64 hexadecimal digits, or a list of them',
+  },
+  fetch: {
+    ts: '((url: string, init: RequestInit) => Promise<Response>)',
+    kind: 'function',
+    expected: () => 'a function like fetch',
+  },
   headers: {
     ts: 'Record<string, string> | Headers',
     kind: 'object',

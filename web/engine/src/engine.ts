@@ -1,5 +1,6 @@
 // Engine: the page's side of a model. The work is done in workers (protocol.ts). The engine holds the promises, and
 // settles each of them whatever happens to a worker.
+import { askToPersist } from './cache.js';
 import { SluiceError, abortReason, fromErrorData } from './errors.js';
 import { chooseFlavour, detectAbilities } from './flavours.js';
 import { LOAD_RULES } from './option-table.js';
@@ -12,7 +13,8 @@ import {
   takeText,
   takeTokenizeOptions,
 } from './options.js';
-import type { CoreStats, FromEngine, ToEngine } from './protocol.js';
+import type { CoreStats, Course, FromEngine, ToEngine } from './protocol.js';
+import { Rate } from './rate.js';
 import { NO_RUN, Timeline, type TimelineHooks, type Value } from './timeline.js';
 import type {
   DetokenizeOptions,
@@ -111,6 +113,8 @@ export class Engine implements AsyncDisposable {
   readonly #notes: string[];
   readonly #onProgress: (progress: LoadProgress) => void;
   #progress: LoadProgress;
+  #course: Course = { fromNetwork: 0, fromCache: 0, waiting: '', verified: 0, notes: [] };
+  readonly #rate = new Rate();
   #nextId = 1;
   readonly #pending = new Map<number, Pending>();
 
@@ -141,6 +145,8 @@ export class Engine implements AsyncDisposable {
       total: 0,
       bytesPerSecond: 0,
       source,
+      cachedBytes: 0,
+      waiting: '',
       layersReady: 0,
       layersTotal: 0,
     };
@@ -169,9 +175,9 @@ export class Engine implements AsyncDisposable {
     const choice = chooseFlavour(options.flavour, options.threads, detectAbilities(), processors());
     if (probe) choice.threads = 1;
     if (signal?.aborted) throw abortReason(signal);
-    const resolved = await resolveSource(source, options.headers);
+    const resolved = await resolveSource(source, options);
     if (signal?.aborted) throw abortReason(signal);
-    const kinds = { url: 'network', response: 'network', blob: 'file', bytes: 'memory' } as const;
+    const kinds = { url: 'network', response: 'network', blobs: 'file', bytes: 'memory' } as const;
     const engine = new Engine(BY_LOAD, choice, options, kinds[resolved.kind]);
     engine.#workers = new Workers({
       source: resolved,
@@ -180,7 +186,12 @@ export class Engine implements AsyncDisposable {
       threads: choice.threads,
       // If the caller gave no number of threads, the core measures how many of these decode fastest.
       options: coreLoadOptions(options, choice.threads),
-      stallTimeout: options.stallTimeout ?? LOAD_RULES.stallTimeout.default,
+      patiences: {
+        stallTimeout: options.stallTimeout ?? LOAD_RULES.stallTimeout.default,
+        retryTimeout: options.retryTimeout ?? LOAD_RULES.retryTimeout.default,
+      },
+      onCourse: (course) => engine.#follow(course),
+      onKeeping: () => void askToPersist(),
       onMessage: (message) => engine.#receive(message),
       onDeath: (error) => engine.#end(error),
     });
@@ -213,7 +224,6 @@ export class Engine implements AsyncDisposable {
         break;
       case 'ready':
         this.#loadMs = performance.now() - this.#started;
-        this.#workers?.endLoader();
         this.#report({ ...this.#progress, phase: 'ready' });
         this.#ready.resolve();
         break;
@@ -232,19 +242,34 @@ export class Engine implements AsyncDisposable {
     }
   }
 
+  /** The loader's news. */
+  #follow(course: Course): void {
+    if (this.#over !== undefined) return;
+    this.#course = course;
+    this.#notes.push(...course.notes);
+    if (this.#progress.phase !== 'ready') this.#report(this.#progress);
+  }
+
   #report(
     now: Pick<LoadProgress, 'loaded' | 'total' | 'layersReady' | 'layersTotal'> & {
-      phase?: 'ready';
+      phase?: LoadProgress['phase'];
     },
   ): void {
-    const seconds = (performance.now() - this.#started) / 1000;
-    const loading = this.#progress.source === 'network' ? 'download' : 'load';
+    const { fromCache, fromNetwork, waiting, verified } = this.#course;
+    const before = this.#progress.source;
+    const remote = before === 'network' || before === 'cache';
+    // What came last decides where it comes from.
+    const source = !remote ? before : fromNetwork > 0 || fromCache === 0 ? 'network' : 'cache';
+    const usual = source === 'network' ? 'download' : 'load';
+    const known = this.#info === null ? 'header' : verified > 0 ? 'verify' : usual;
     this.#progress = {
-      phase: now.phase ?? (this.#info === null ? 'header' : loading),
+      phase: now.phase === 'ready' ? 'ready' : known,
       loaded: now.loaded,
       total: now.total,
-      bytesPerSecond: seconds > 0 ? now.loaded / seconds : 0,
-      source: this.#progress.source,
+      bytesPerSecond: this.#rate.perSecond(remote ? fromNetwork + fromCache : now.loaded),
+      source,
+      cachedBytes: fromCache,
+      waiting,
       layersReady: now.layersReady,
       layersTotal: now.layersTotal,
     };

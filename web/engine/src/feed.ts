@@ -11,11 +11,8 @@ export interface HostPort {
   onmessage: ((event: MessageEvent<LoaderToEngine>) => void) | null;
 }
 
-export interface Opened {
-  total: number;
-  exact: boolean;
-  network: boolean;
-}
+/** What the loader says of its source. */
+export type Opened = Omit<LoaderToEngine & { type: 'opened' }, 'type'>;
 
 /** What a loader sends when it is asked for bytes, or when there are no more. */
 type Delivery = Exclude<LoaderToEngine, { type: 'opened' | 'failed' }>;
@@ -27,7 +24,7 @@ export class Feed {
   onerror: (error: unknown) => void = () => {};
   readonly opened: Promise<Opened>;
 
-  #opened: Opened = { total: 0, exact: false, network: false };
+  #opened: Opened = { sizes: [0], exact: false, network: false };
   #stopped = false;
   /** Null until readHeader or drive; earlier messages wait in #early. */
   #take: ((message: Delivery) => void) | null = null;
@@ -38,7 +35,7 @@ export class Feed {
       port.onmessage = ({ data }) => {
         if (this.#stopped) return;
         if (data.type === 'opened') {
-          this.#opened = { total: data.total, exact: data.exact, network: data.network };
+          this.#opened = data;
           resolve(this.#opened);
         } else if (data.type === 'failed') {
           const error = fromErrorData(data.error);
@@ -75,14 +72,21 @@ export class Feed {
     }
   }
 
-  /** Tells the loader to stop. Messages are ignored from now on. */
-  stop(): void {
+  /** Tells the loader to stop. Messages are ignored from now on. `refused`: the file is no model that can be used. */
+  stop(refused = false): void {
     if (this.#stopped) return;
     this.#stopped = true;
-    this.port.postMessage({ type: 'stop' });
+    this.port.postMessage({ type: 'stop', refused });
   }
 
-  /** Reads only a header; resolves when it is complete. */
+  /** The engine has all. The loader may still have to keep bytes. */
+  enough(): void {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    this.port.postMessage({ type: 'enough' });
+  }
+
+  /** Reads only the headers; resolves when all are complete. */
   readHeader(
     header: HeaderHandle,
     module: SluiceModule,
@@ -93,6 +97,13 @@ export class Feed {
     if (ptr === 0) throw new SluiceError('out_of_memory', 'no memory for reading the header');
     return new Promise((resolve, reject) => {
       this.onerror = reject;
+      // Little at a time: bytes that are under way when the header is complete were fetched for nothing.
+      const ask = (): void => {
+        const wants = Float64Array.of(header.position(), 0, room);
+        const bases = basesOf(header);
+        this.port.postMessage({ type: 'want', memory: null, wants, bases, once: true });
+        this.port.postMessage({ type: 'sendMore', length: room });
+      };
       this.#takeWith((message) => {
         if (message.type === 'ended') {
           check(header.endOfFile());
@@ -103,74 +114,81 @@ export class Feed {
             new Uint8Array(memory.buffer, ptr, part.byteLength).set(part);
             check(header.push(ptr, part.byteLength));
           }
-          this.port.postMessage({ type: 'sendMore', length: bytes.byteLength });
         }
-        if (!header.done()) return;
+        if (!header.done()) return ask();
         this.stop();
         module.release(ptr);
         resolve();
       });
-      if (this.#stopped) return;
-      // Little at a time: bytes that are under way when the header is complete were fetched for nothing.
-      this.port.postMessage({ type: 'sendMore', length: room });
+      if (!this.#stopped) ask();
     });
   }
 
-  /** Loads an engine: the loader writes straight to the engine's places, or its chunks are copied there. */
+  /**
+   * Loads an engine: the loader writes straight to the engine's places, or its chunks are copied there. After the headers
+   * all places are known and granted at once, so the loader never waits for the engine again.
+   */
   drive(engine: EngineHandle, memory: WebAssembly.Memory, direct: boolean): void {
     const shared = direct && !(memory.buffer instanceof ArrayBuffer);
-    // The header's place is reused for each piece. After the header all places are known and granted at once, so the
-    // stream never waits for the engine again.
-    const wanted = (): Wants => inFileOrder(engine.wants(Number.MAX_SAFE_INTEGER));
-    const grant = (): void => {
+    let places = new Places(new Float64Array());
+    const ask = (): void => {
       if (this.#stopped || engine.loaded()) return;
-      const once = !engine.understood();
-      this.port.postMessage({ type: 'fill', memory, wants: wanted(), once });
+      const wants = inFileOrder(engine.wants(Number.MAX_SAFE_INTEGER));
+      if (wants.length === 0) return;
+      places = new Places(wants);
+      this.port.postMessage({
+        type: 'want',
+        memory: shared ? memory : null,
+        wants,
+        bases: basesOf(engine),
+        once: !engine.headerRead(),
+      });
     };
-    let at = 0;
-    let places: Places | null = null;
+    const filled = (offset: number, length: number): void => {
+      const header = !engine.headerRead();
+      check(engine.filled(offset, length));
+      if (!header) return;
+      // Before the engine's work, so that the next bytes come meanwhile.
+      ask();
+      if (engine.headerRead()) check(engine.buildVocabulary());
+    };
     this.#takeWith((message) => {
       if (message.type === 'ended') {
-        this.#end(engine, message.received);
+        this.#end(engine, message);
       } else if (message.type === 'filled') {
-        const header = !engine.understood();
-        check(engine.filled(message.offset, message.length));
-        // Before the engine's work, so that the next bytes come meanwhile.
-        if (header) grant();
+        filled(message.offset, message.length);
         this.ontaken();
       } else if (message.type === 'bytes') {
-        const { bytes } = message;
-        for (let done = 0; done < bytes.byteLength && !engine.loaded();) {
-          const header = !engine.understood();
-          places ??= new Places(memory, wanted());
-          const length = places.write(at, bytes.subarray(done));
-          if (header) places = null;
-          if (length === 0) break;
-          check(engine.filled(at, length));
-          at += length;
-          done += length;
-        }
+        const { offset, bytes } = message;
+        places.write(memory, offset, bytes);
+        filled(offset, bytes.byteLength);
         this.port.postMessage({ type: 'sendMore', length: bytes.byteLength });
         this.ontaken();
       }
     });
     if (this.#stopped) return;
-    if (shared) grant();
-    else this.port.postMessage({ type: 'sendMore', length: FEED_BYTES });
+    ask();
+    if (!shared) this.port.postMessage({ type: 'sendMore', length: FEED_BYTES });
   }
 
-  /** The stream has ended. Throws if the engine lacks bytes. */
-  #end(engine: EngineHandle, received: number): void {
+  /** A file has ended. Throws if the engine lacks bytes. */
+  #end(engine: EngineHandle, { file, received }: LoaderToEngine & { type: 'ended' }): void {
     if (engine.loaded()) return;
     const { total } = engine.progress();
-    if (this.#opened.network && engine.understood() && received < total) {
+    const base = basesOf(engine)[file] ?? 0;
+    if (this.#opened.network && engine.headerRead() && base + received < total) {
       throw new SluiceError(
         'download_failed',
-        `the download ended after ${received} of ${total} bytes, which the file's header names; ` +
+        `the download ended after ${base + received} of ${total} bytes, which the file's header names; ` +
           'try again, or see whether the file on the server is complete',
       );
     }
-    check(engine.endOfFile(received));
+    check(engine.endOfFile(base + received));
     this.ontaken();
   }
+}
+
+/** Where each file of the model begins, as far as its headers were read. */
+function basesOf(of: Pick<EngineHandle, 'files'>): number[] {
+  return Array.from(of.files().filter((_, i) => i % 2 === 0));
 }

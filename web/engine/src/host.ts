@@ -30,12 +30,13 @@ type StepEvent =
   | { event: 'done'; finish: Finish };
 
 /** Throws if the file is incomplete on the server. So it need not be downloaded to its end. */
-function checkLength(info: ModelInfo, opened: Opened): void {
+function checkLength(info: ModelInfo, { network, exact, sizes }: Opened): void {
+  const [size = 0] = sizes;
   const promised = info.dataOffset + info.dataBytes;
-  if (opened.network && opened.exact && opened.total > 0 && promised > opened.total) {
+  if (network && exact && sizes.length === 1 && size > 0 && promised > size) {
     throw new SluiceError(
       'download_failed',
-      `the server has ${opened.total} bytes of a file whose header names ${promised}: ` +
+      `the server has ${size} bytes of a file whose header names ${promised}: ` +
         'it is incomplete there; use another address, or upload it again',
     );
   }
@@ -43,6 +44,14 @@ function checkLength(info: ModelInfo, opened: Opened): void {
 
 function coreStats(engine: Pick<EngineHandle, 'stats'>): CoreStats {
   return JSON.parse(engine.stats()) as CoreStats;
+}
+
+/** Errors after which nothing is kept of a file that was just downloaded. */
+const USELESS: ReadonlySet<string> = new Set(['bad_file', 'unsupported_model', 'unsupported_type']);
+
+/** Bytes of all files; 0 if unknown. */
+function totalOf({ sizes }: Opened): number {
+  return sizes.includes(0) ? 0 : sizes.reduce((sum, size) => sum + size, 0);
 }
 
 interface Run {
@@ -142,7 +151,7 @@ export class EngineHost {
     if (this.#dead) return;
     this.#dead = true;
     this.#trapped = !(error instanceof SluiceError);
-    this.#feed?.stop();
+    this.#feed?.stop(error instanceof SluiceError && USELESS.has(error.code));
     this.post({ type: 'failed', error: toErrorData(stoppedWorking(error)) });
   }
 
@@ -162,12 +171,11 @@ export class EngineHost {
     if (this.#dead) return;
     // The parser doesn't get the length that a server names: it would call a download that is cut short a bad file.
     // The end of the stream decides.
-    const fileSize = opened.network ? 0 : opened.total;
+    const sizes = opened.network ? opened.sizes.map(() => 0) : opened.sizes;
     if (request.probe) {
-      const header = new module.Header();
-      header.setFileSize(fileSize);
+      const header = new module.Header(sizes);
       await feed.readHeader(header, module, memory);
-      const shown = opened.exact && opened.total > 0 ? opened.total : fileSize;
+      const shown = opened.exact ? totalOf(opened) : 0;
       const info = this.#info(header.inspect(request.options, shown), maxBytes, request.options);
       checkLength(info, opened);
       this.post({ type: 'understood', info, notes: [], stats: null });
@@ -176,7 +184,7 @@ export class EngineHost {
     const engine = new module.Engine();
     this.#opening = engine;
     this.#module = module;
-    check(engine.open(request.options, fileSize));
+    check(engine.open(request.options, sizes));
     feed.ontaken = () => this.#guard(() => this.#taken(engine, maxBytes, opened));
     feed.drive(engine, memory, request.direct);
   }
@@ -228,16 +236,16 @@ export class EngineHost {
     }
     const done = engine.loaded();
     if (done || performance.now() - this.#lastProgress >= PROGRESS_MS) {
-      this.#tellProgress(engine, opened.total);
+      this.#tellProgress(engine, totalOf(opened));
     } else {
       // If no more bytes come soon, these are reported later.
       this.#late ??= setTimeout(
-        () => this.#guard(() => this.#tellProgress(engine, opened.total)),
+        () => this.#guard(() => this.#tellProgress(engine, totalOf(opened))),
         PROGRESS_MS,
       );
     }
     if (done) {
-      this.#feed?.stop();
+      this.#feed?.enough();
       this.post({ type: 'ready', stats: this.#stats() });
     }
     if (this.#anyRuns()) this.#schedule();

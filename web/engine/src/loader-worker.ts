@@ -3,9 +3,9 @@ import { holdLifeline } from './lifeline.js';
 import { runLoader } from './loader.js';
 import type { FromLoader, ToLoader } from './protocol.js';
 
-const alive: FromLoader = { type: 'alive' };
+const post = (message: FromLoader): void => globalThis.postMessage(message);
 
 globalThis.addEventListener('message', ({ data }: MessageEvent<ToLoader>) => {
-  void holdLifeline(data.lifeline).then(() => globalThis.postMessage(alive));
-  void runLoader(data.source, data.stallTimeout, data.port);
+  void holdLifeline(data.lifeline).then(() => post({ type: 'alive' }));
+  void runLoader(data, data.port, post);
 });

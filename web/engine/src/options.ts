@@ -7,9 +7,11 @@ import {
   type Rule,
   type RuleKind,
 } from './option-table.js';
-import { checkStatus, hostOf } from './loader.js';
+import { MAX_PARTS, hubOf, parseAddress } from './net/addresses.js';
+import type { CustomFetch } from './net/page-fetch.js';
+import { checkStatus, hostOf } from './net/why.js';
 import type { Bytes } from './page-loader.js';
-import type { LoaderSource } from './protocol.js';
+import type { RemoteSource } from './protocol.js';
 import type {
   DetokenizeOptions,
   GenerateOptions,
@@ -261,7 +263,8 @@ export function takePrompt(prompt: unknown): string | number[] {
 
 /** What a loader worker reads, or what the page reads itself. */
 export type Resolved =
-  | LoaderSource
+  | { kind: 'blobs'; blobs: Blob[] }
+  | (Omit<RemoteSource, 'fetch'> & { custom: CustomFetch | null })
   | { kind: 'bytes'; bytes: Bytes }
   /** Its status is a success, and nobody has begun to read its body. */
   | { kind: 'response'; response: Response };
@@ -279,33 +282,34 @@ function isDetached(bytes: ArrayBuffer): boolean {
 /** Checks the source, as it is at this call, and converts it for a loader. */
 export async function resolveSource(
   source: ModelSource,
-  headers: SourceOptions['headers'],
+  options: LoadOptions,
 ): Promise<Resolved> {
-  return reading('the source', () => resolved(source, headers));
+  return reading('the source', () => resolved(source, options));
 }
 
-function resolved(
-  source: ModelSource,
-  headers: SourceOptions['headers'],
-): Resolved | Promise<Resolved> {
+function resolved(source: ModelSource, options: LoadOptions): Resolved | Promise<Resolved> {
   if (source instanceof ArrayBuffer) return bytesOf('the ArrayBuffer', source, source);
   if (source instanceof Uint8Array && source.buffer instanceof ArrayBuffer)
     return bytesOf('the Uint8Array', source.buffer, source);
   if (source instanceof Response) return { kind: 'response', response: takeResponse(source) };
-  if (source instanceof Blob) {
-    // Throws for a proxy of a Blob, which can't be posted.
-    void source.size;
-    return { kind: 'blob', blob: source };
-  }
-  if (typeof source === 'string' || source instanceof URL)
-    return { kind: 'url', ...request(source, headers) };
-  if (Array.isArray(source)) {
+  const isList = Array.isArray(source);
+  const list: unknown[] = isList ? Array.from(source as unknown[]) : [source];
+  if (list.length === 0 || list.length > MAX_PARTS) {
     throw invalid(
-      'a model split into several files is not available in this version; give one address or file',
+      `the source is a list of ${list.length}; give the addresses or the files of one model, ${MAX_PARTS} at most`,
     );
   }
-  if (typeof FileSystemFileHandle === 'function' && source instanceof FileSystemFileHandle) {
-    return fileOf(source.name, source.getFile());
+  if (list.every((one) => typeof one === 'string' || one instanceof URL)) {
+    return remoteOf(list as (string | URL)[], options);
+  }
+  if (list.every((one) => one instanceof Blob || isHandle(one))) {
+    const files = (list as (Blob | FileSystemFileHandle)[]).map(blobOf);
+    return Promise.all(files).then((blobs) => ({ kind: 'blobs', blobs }));
+  }
+  if (isList) {
+    throw invalid(
+      `the source is a list with ${show(list.find((one) => typeof one !== 'string'))}; give only addresses or only files`,
+    );
   }
   const memory: unknown = ArrayBuffer.isView(source) ? source.buffer : source;
   const hint =
@@ -349,20 +353,59 @@ function takeResponse(response: Response): Response {
   return response;
 }
 
-async function fileOf(name: string, file: Promise<File>): Promise<Resolved> {
+function isHandle(source: unknown): source is FileSystemFileHandle {
+  return typeof FileSystemFileHandle === 'function' && source instanceof FileSystemFileHandle;
+}
+
+async function blobOf(source: Blob | FileSystemFileHandle): Promise<Blob> {
+  if (source instanceof Blob) {
+    // Throws for a proxy of a Blob, which can't be posted.
+    void source.size;
+    return source;
+  }
   try {
-    return { kind: 'blob', blob: await file };
+    return await source.getFile();
   } catch (cause) {
-    throw new SluiceError('bad_file', `the file '${name}' can't be read; choose it again`, {
+    throw new SluiceError('bad_file', `the file '${source.name}' can't be read; choose it again`, {
       cause,
     });
   }
 }
 
-function request(
-  source: string | URL,
-  headers: SourceOptions['headers'],
-): { url: string; headers: [string, string][] } {
+const SHA256 = /^[0-9a-f]{64}$/i;
+
+/** The model at these addresses, and how it is fetched and kept. */
+function remoteOf(sources: (string | URL)[], options: LoadOptions): Resolved {
+  const { sha256 = [], hubUrl, cache, refresh = false, fetch: custom = null } = options;
+  const hub = hubOf(hubUrl === undefined ? undefined : takeAddress(hubUrl).href);
+  const addresses = sources.map((source) => {
+    const text = String(source);
+    const address = /^hf:/i.test(text) ? text.trim() : takeAddress(source).href;
+    // Wrong ones are refused here.
+    parseAddress(address, hub);
+    return address;
+  });
+  const hashes = typeof sha256 === 'string' ? [sha256] : reading('sha256', () => Array.from(sha256));
+  for (const hash of hashes as unknown[]) {
+    if (typeof hash !== 'string' || !SHA256.test(hash))
+      throw invalid(`sha256 holds ${show(hash)}; give 64 hexadecimal digits for each file`);
+  }
+  const direct = addresses.some((address) => /^(blob|data):/.test(address));
+  return {
+    kind: 'url',
+    addresses,
+    headers: takeHeaders(options.headers, addresses, hub),
+    hub,
+    sha256: hashes.map((hash) => hash.toLowerCase()),
+    cache: direct ? 'none' : (cache ?? 'opfs'),
+    asked: cache === 'opfs',
+    refresh,
+    custom: custom as CustomFetch | null,
+  };
+}
+
+/** An absolute address that can be fetched. */
+function takeAddress(source: string | URL): URL {
   let url: URL;
   try {
     if (String(source).trim() === '') throw new TypeError('nothing but blanks');
@@ -370,7 +413,7 @@ function request(
   } catch (cause) {
     throw new SluiceError(
       'invalid_argument',
-      `${showAddress(source)} is not an address; give one such as https://host/model.gguf`,
+      `${showAddress(source)} is not an address; give one such as https://host/model.gguf or hf:owner/repo:Q4_0`,
       { cause },
     );
   }
@@ -385,7 +428,7 @@ function request(
       `the address ${showAddress(url)} can't be fetched; give one with http or https, or choose the file itself`,
     );
   }
-  return { url: url.href, headers: takeHeaders(headers) };
+  return url;
 }
 
 /** The base of relative addresses: the page's, without user name and password. */
@@ -403,7 +446,11 @@ function showAddress(source: string | URL): string {
 }
 
 /** Messages don't contain the values, which may be secrets. */
-function takeHeaders(headers: SourceOptions['headers']): [string, string][] {
+function takeHeaders(
+  headers: SourceOptions['headers'],
+  addresses: string[],
+  hub: string,
+): [string, string][] {
   const given = reading('headers', () =>
     headers instanceof Headers ? [...headers.entries()] : Object.entries(headers ?? {}),
   );
@@ -419,6 +466,19 @@ function takeHeaders(headers: SourceOptions['headers']): [string, string][] {
         { cause },
       );
     }
+  }
+  const others = [...taken.keys()].filter((name) => name !== 'authorization');
+  const page = globalThis.location as Location | undefined;
+  const foreign = addresses.find((address) => {
+    const { origin } = new URL(/^hf:/i.test(address) ? hub : address);
+    return page !== undefined && origin !== page.origin;
+  });
+  // A redirect takes all other headers along, to whatever server it names.
+  if (others.length > 0 && foreign !== undefined) {
+    throw invalid(
+      `headers holds '${others[0]}' for another site (${showAddress(foreign)}), where only authorization may be given; ` +
+        'leave it out, or give your own fetch',
+    );
   }
   return [...taken.entries()];
 }

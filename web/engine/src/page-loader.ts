@@ -1,15 +1,11 @@
-// The loaders that run on the page: for bytes in its memory, and for Responses, which can't be posted to a worker.
+// The files that are read on the page: bytes in its memory, and Responses, which can't be posted to a worker.
 import { SluiceError } from './errors.js';
-import {
-  Outlet,
-  PIECE_BYTES,
-  emptyFile,
-  feed,
-  lengthOf,
-  tellOutcome,
-  type FeedPort,
-  type Opened,
-} from './loader.js';
+import { runFiles } from './loader.js';
+import { PIECE_BYTES } from './net/remote.js';
+import { emptyFile, lengthOf } from './net/why.js';
+import { Outlet, type FeedPort } from './outlet.js';
+import type { SourceFile } from './source-file.js';
+import { StreamFile } from './stream-file.js';
 
 /** The caller's bytes, as they were at the call. */
 export interface Bytes {
@@ -20,13 +16,37 @@ export interface Bytes {
   length: number;
 }
 
-async function feedBytes(bytes: Bytes, outlet: Outlet): Promise<number> {
-  const { name, buffer, offset, length } = bytes;
-  if (length === 0) throw emptyFile(name);
-  outlet.port.postMessage({ type: 'opened', total: length, exact: true, network: false });
-  for (let at = 0; at < length; at += PIECE_BYTES) {
-    await outlet.ready();
-    if (outlet.stopped) break;
+/** Sends copies of pieces as the engine asks for them. */
+class BytesFile implements SourceFile {
+  readonly exact = true;
+  readonly network = false;
+  readonly unproven = false;
+  #at = 0;
+
+  constructor(
+    readonly bytes: Bytes,
+    readonly outlet: Outlet,
+  ) {}
+
+  get total(): number {
+    return this.bytes.length;
+  }
+  get name(): string {
+    return this.bytes.name;
+  }
+  get received(): number {
+    return this.#at;
+  }
+
+  async open(): Promise<void> {
+    if (this.bytes.length === 0) throw emptyFile(this.name);
+  }
+  pause(): void {}
+  async close(): Promise<void> {}
+
+  #next(most: number): Uint8Array<ArrayBuffer> | null {
+    const { name, buffer, offset, length } = this.bytes;
+    if (this.#at === length) return null;
     if (buffer.byteLength < offset + length) {
       const left = Math.max(0, buffer.byteLength - offset);
       throw new SluiceError(
@@ -35,16 +55,31 @@ async function feedBytes(bytes: Bytes, outlet: Outlet): Promise<number> {
           'read; leave it as it is until the engine is ready, or give a copy',
       );
     }
-    const end = offset + Math.min(at + PIECE_BYTES, length);
-    await outlet.send(new Uint8Array(buffer.slice(offset + at, end)));
+    const begin = offset + this.#at;
+    this.#at = Math.min(this.#at + most, length);
+    return new Uint8Array(buffer.slice(begin, offset + this.#at));
   }
-  return length;
+
+  async head(_: number, most: number): Promise<Uint8Array<ArrayBuffer> | null> {
+    return this.#next(most);
+  }
+
+  async rest(): Promise<void> {
+    for (;;) {
+      await this.outlet.ready();
+      if (this.outlet.stopped.signal.aborted || this.outlet.sated) return;
+      const at = this.#at;
+      const bytes = this.#next(PIECE_BYTES);
+      if (bytes === null) return;
+      await this.outlet.send(at, bytes);
+    }
+  }
 }
 
-/** The loader for bytes: sends copies of pieces as the engine asks for them. Every outcome is reported through the port. */
+/** The loader for bytes. Every outcome is reported through the port. */
 export async function runBytesLoader(bytes: Bytes, port: FeedPort): Promise<void> {
   const outlet = new Outlet(port);
-  await tellOutcome(outlet, feedBytes(bytes, outlet), 'out_of_memory');
+  await runFiles([new BytesFile(bytes, outlet)], outlet, 'out_of_memory');
 }
 
 /** Checks and copies a body that a script has made: it may hold anything, and its arrays belong to the script. */
@@ -64,24 +99,27 @@ function copied(body: ReadableStream<unknown>): ReadableStream<Uint8Array<ArrayB
   );
 }
 
-function openResponse(response: Response): Opened {
-  const body = response.body as Opened['body'];
-  return {
-    body: body !== null && response.type === 'default' ? copied(body) : body,
-    // A script may have made this header: the length is a hint, and the file's own header decides.
-    total: lengthOf(response),
-    exact: false,
-    network: true,
-    least: 0,
-    contentType: response.headers.get('content-type') ?? '',
-    name: 'the Response',
-    broken: (got, cause) =>
-      new SluiceError(
-        'download_failed',
-        `the Response's body broke off after ${got} (${String(cause)}); give a fresh one`,
-        { cause },
-      ),
-  };
+function responseFile(response: Response, stallTimeout: number, outlet: Outlet): StreamFile {
+  const body = response.body as ReadableStream<Uint8Array<ArrayBuffer>> | null;
+  return new StreamFile(
+    {
+      body: body !== null && response.type === 'default' ? copied(body) : body,
+      // A script may have made this header: the length is a hint, and the file's own header decides.
+      total: lengthOf(response),
+      exact: false,
+      stallTimeout,
+      contentType: response.headers.get('content-type') ?? '',
+      name: 'the Response',
+      broken: (got, cause) =>
+        new SluiceError(
+          'download_failed',
+          `the Response's body broke off after ${got} (${String(cause)}); give a fresh one`,
+          { cause },
+        ),
+    },
+    0,
+    outlet,
+  );
 }
 
 /** The loader for a Response. It stops when `ended` fires. Every outcome is reported through the port. */
@@ -93,5 +131,5 @@ export async function runResponseLoader(
 ): Promise<void> {
   const outlet = new Outlet(port);
   ended.addEventListener('abort', () => outlet.stop());
-  await tellOutcome(outlet, feed(openResponse(response), stallTimeout, outlet), 'download_failed');
+  await runFiles([responseFile(response, stallTimeout, outlet)], outlet, 'download_failed');
 }

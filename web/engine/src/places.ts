@@ -15,15 +15,23 @@ export function inFileOrder(wants: Wants): Wants {
   return Float64Array.from(each.flatMap((want) => [...want]));
 }
 
-/** Writes a stream's bytes to their places; skips bytes that are not wanted. */
-export class Places {
-  /** The next want that may have room. */
-  #next = 0;
+/** Bytes of the file that are wanted together, or a gap between them. */
+export interface Stretch {
+  from: number;
+  to: number;
+  /** The address of their place; null for a gap. */
+  ptr: number | null;
+}
 
-  constructor(
-    readonly memory: WebAssembly.Memory,
-    readonly wants: Wants,
-  ) {}
+/** Finds the places of any bytes of the file. */
+export class Places {
+  /** `wants` in the file's order. */
+  constructor(readonly wants: Wants) {}
+
+  /** The offset in the file of the first wanted byte. */
+  get begin(): number {
+    return this.wants[0] ?? 0;
+  }
 
   /** The offset in the file after the last wanted byte. */
   get end(): number {
@@ -31,20 +39,44 @@ export class Places {
     return last < 0 ? 0 : (this.wants[last] ?? 0) + (this.wants[last + 2] ?? 0);
   }
 
-  /** Writes the bytes at `at` in the file; `at` never decreases. Returns how many are done with: all up to `end`. */
-  write(at: number, bytes: Uint8Array): number {
-    const end = Math.min(at + bytes.byteLength, this.end);
-    for (; this.#next < this.wants.length; this.#next += FIELDS) {
-      const [offset = 0, ptr = 0, length = 0] = this.wants.subarray(this.#next);
-      const from = Math.max(offset, at);
-      const to = Math.min(offset + length, end);
-      if (from < to) {
-        new Uint8Array(this.memory.buffer, ptr + (from - offset), to - from).set(
-          bytes.subarray(from - at, to - at),
-        );
-      }
-      if (offset + length > end) break;
+  /** The index of the first want that ends after `at`. */
+  #firstAfter(at: number): number {
+    let low = 0;
+    let high = this.wants.length / FIELDS;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const [offset = 0, , length = 0] = this.wants.subarray(FIELDS * middle);
+      if (offset + length > at) high = middle;
+      else low = middle + 1;
     }
-    return Math.max(end - at, 0);
+    return low * FIELDS;
+  }
+
+  /** The bytes from `from` to `to` in order: wanted ones with their places, and the gaps between them. */
+  stretches(from: number, to: number): Stretch[] {
+    const found: Stretch[] = [];
+    let at = from;
+    for (let i = this.#firstAfter(from); at < to && i < this.wants.length; i += FIELDS) {
+      const [offset = 0, ptr = 0, length = 0] = this.wants.subarray(i);
+      if (offset >= to) break;
+      if (offset > at) found.push({ from: at, to: offset, ptr: null });
+      at = Math.max(at, offset);
+      const end = Math.min(offset + length, to);
+      found.push({ from: at, to: end, ptr: ptr + (at - offset) });
+      at = end;
+    }
+    if (at < to) found.push({ from: at, to, ptr: null });
+    return found;
+  }
+
+  /** Writes the bytes at `at` in the file to their places. False if none of them is wanted. */
+  write(memory: WebAssembly.Memory, at: number, bytes: Uint8Array): boolean {
+    let any = false;
+    for (const { from, to, ptr } of this.stretches(at, at + bytes.byteLength)) {
+      if (ptr === null) continue;
+      new Uint8Array(memory.buffer, ptr, to - from).set(bytes.subarray(from - at, to - at));
+      any = true;
+    }
+    return any;
   }
 }

@@ -96,48 +96,102 @@ export type FromEngine =
   | { type: 'result'; id: number; value: string | number | number[] | Logits; stats: CoreStats }
   | { type: 'error'; id: number; error: ErrorData };
 
+/** A model at addresses. */
+export interface RemoteSource {
+  kind: 'url';
+  /** As parseAddress takes them; of a split model, all files in order, or any one. */
+  addresses: string[];
+  headers: [string, string][];
+  /** Origins to which all headers go; `authorization` also goes to others. */
+  hub: string;
+  /** Lower case; one for each file, or none. */
+  sha256: string[];
+  /** Whether it is kept on the device; `asked`: the caller said so. */
+  cache: 'opfs' | 'none';
+  asked: boolean;
+  /** Ask the server whether what is kept is still current. */
+  refresh: boolean;
+  /** The page fetches (PageFetch). */
+  fetch: MessagePort | null;
+}
+
 /** What a loader worker reads. */
-export type LoaderSource =
-  { kind: 'url'; url: string; headers: [string, string][] } | { kind: 'blob'; blob: Blob };
+export type LoaderSource = RemoteSource | { kind: 'blobs'; blobs: Blob[] };
+
+/** Times in milliseconds. */
+export interface Patiences {
+  /** Without a byte, a connection counts as lost. */
+  stallTimeout: number;
+  /** For so long lost connections are tried again. */
+  retryTimeout: number;
+}
 
 /** Page to loader worker. */
 export interface ToLoader {
   type: 'open';
   source: LoaderSource;
-  /** Milliseconds without a byte that count as a failure. */
-  stallTimeout: number;
+  patiences: Patiences;
+  /** Only the header is wanted. */
+  probe: boolean;
   lifeline: string;
   port: MessagePort;
 }
 
-/** Loader worker to page; all other messages go to the engine worker. */
-export interface FromLoader {
-  type: 'alive';
+/** How a download goes on. */
+export interface Course {
+  /** Bytes that came from the network, and from what this device keeps. */
+  fromNetwork: number;
+  fromCache: number;
+  /** What it waits for, a sentence; '' if it doesn't. */
+  waiting: string;
+  /** Bytes that the sha256 was computed of after the last byte had come; 0: it isn't. */
+  verified: number;
+  /** Sentences for the user, each once. */
+  notes: string[];
 }
 
-/** Loader to engine worker. Bytes come in the file's order. */
+/** Loader worker to page; all other messages go to the engine worker. */
+export type FromLoader =
+  | { type: 'alive' }
+  | ({ type: 'course' } & Course)
+  /** A download into the cache begins. */
+  | { type: 'keeping' }
+  /** The loader has done all; it can be terminated. */
+  | { type: 'over' };
+
+/** Loader to engine worker. Offsets are those of the whole model: its files end to end (`bases`). */
 export type LoaderToEngine =
-  /** `total`: bytes of the whole file, 0 if unknown; `exact`: `total` is certainly right. */
-  | { type: 'opened'; total: number; exact: boolean; network: boolean }
-  /** The next bytes of the file, in an array of their own. */
-  | { type: 'bytes'; bytes: Uint8Array<ArrayBuffer> }
-  /** The `length` bytes of the file from `offset` on are at their places. */
+  /** `sizes`: bytes of each file, 0 if unknown; `exact`: they are certainly right. */
+  | { type: 'opened'; sizes: number[]; exact: boolean; network: boolean }
+  /** The bytes at `offset`, in an array of their own. */
+  | { type: 'bytes'; offset: number; bytes: Uint8Array<ArrayBuffer> }
+  /** The `length` bytes from `offset` on are at their places. */
   | { type: 'filled'; offset: number; length: number }
-  /** Nothing more comes; `received`: bytes of the file that came. */
-  | { type: 'ended'; received: number }
+  /** Nothing more comes. File `file` ended after `received` bytes; so did those before it. */
+  | { type: 'ended'; file: number; received: number }
   | { type: 'failed'; error: ErrorData };
 
-/** Engine worker to loader. A loader gets either `fill` (if memory is shared) or `sendMore`, never both. */
+/** Engine worker to loader. */
 export type EngineToLoader =
   /**
-   * Write the wanted bytes of the file, in its order, to their places in the shared memory; answered with 'filled'. With
-   * `once` the places are good for one write, however short.
+   * Bring the wanted bytes (in the file's order): into the shared memory, answered with 'filled', or if `memory` is null as
+   * far as the credit goes, answered with 'bytes'. With `once` they are the next bytes of a header: bring any part of them
+   * from the first on. Without `once` all are wanted, in any order. `bases`: the offset at which each file begins, as far
+   * as the headers that were read say.
    */
-  | { type: 'fill'; memory: WebAssembly.Memory; wants: Wants; once: boolean }
-  /** Send up to `length` more bytes; answered with 'bytes'. The last message may exceed them. */
+  | {
+      type: 'want';
+      memory: WebAssembly.Memory | null;
+      wants: Wants;
+      bases: number[];
+      once: boolean;
+    }
+  /** Send up to `length` more bytes. The last message may exceed them. */
   | { type: 'sendMore'; length: number }
-  /** Send no more; answered with 'ended'. */
-  | { type: 'stop' };
+  /** The engine has all weights. */
+  | { type: 'enough' }
+  /** Send no more. `refused`: the file is no model that can be used. */
+  | { type: 'stop'; refused: boolean };
 
 /** Without shared memory, the most bytes that are sent and not yet taken, apart from the last message. */
 export const FEED_BYTES = 4 << 20;

@@ -15,25 +15,45 @@ export type {
 
 /**
  * Where a model comes from. Sources without a byte are `bad_file`.
- * - An address, which may be relative to the page's. It must not contain a user name or a password.
+ * - An address, which may be relative to the page's. It must not contain a user name or a password. `hf:owner/repo`,
+ *   `hf:owner/repo:Q4_0` or `hf:owner/repo:file.gguf`, each with `@revision` if need be, and pages of the hub name its
+ *   files. The address of one file of a split model (`-00001-of-00003.gguf`) stands for all of them.
  * - A file that the user chose: `File`, `Blob`, `FileSystemFileHandle`.
+ * - A list of addresses or of files: those of a split model, in order.
  * - Bytes in memory; of a `Uint8Array`, only the bytes that it shows. They are copied as they are needed. They belong to
  *   the caller, who must not change them until `ready`.
  * - A `Response`. Its body is consumed, also by `probe`. It is read on the page's thread; an address is read by a worker.
  *   Its length is a hint.
  */
 export type ModelSource =
-  string | URL | Blob | FileSystemFileHandle | ArrayBuffer | Uint8Array | Response;
+  | string
+  | URL
+  | Blob
+  | FileSystemFileHandle
+  | ArrayBuffer
+  | Uint8Array
+  | Response
+  | readonly (string | URL)[]
+  | readonly (Blob | FileSystemFileHandle)[];
 
 export interface LoadProgress {
-  /** 'header' until the header is read, then 'download' (network) or 'load' (local), at last 'ready'. */
-  phase: 'header' | 'download' | 'load' | 'ready';
-  /** Bytes of the file that have arrived. */
+  /**
+   * 'header' until the header is read, then 'download' (network) or 'load' (local), 'verify' while a sha256 is computed after
+   * the last byte, at last 'ready'.
+   */
+  phase: 'header' | 'download' | 'load' | 'verify' | 'ready';
+  /** Bytes of the model that have arrived. */
   loaded: number;
   /** Bytes of the whole file; 0 if unknown. */
   total: number;
+  /** Of the last few seconds. */
   bytesPerSecond: number;
-  source: 'network' | 'file' | 'memory';
+  /** 'cache': only what this device keeps was needed so far. */
+  source: 'network' | 'cache' | 'file' | 'memory';
+  /** Bytes that came from what this device keeps. */
+  cachedBytes: number;
+  /** What the download waits for, in words; '' while it goes on. */
+  waiting: string;
   layersReady: number;
   /** 0 until the header is read. */
   layersTotal: number;

@@ -5,7 +5,17 @@ import { compileEarly } from './module.js';
 import type { Resolved } from './options.js';
 import { Refusals, whyNotLoaded } from './own-files.js';
 import { runBytesLoader, runResponseLoader } from './page-loader.js';
-import type { FlavourFiles, FromEngine, FromLoader, ToEngine, ToLoader } from './protocol.js';
+import { serveFetch } from './net/page-fetch.js';
+import type {
+  Course,
+  FlavourFiles,
+  FromEngine,
+  FromLoader,
+  LoaderSource,
+  Patiences,
+  ToEngine,
+  ToLoader,
+} from './protocol.js';
 import { startWorker } from './trusted.js';
 import type { Flavour } from './types.js';
 
@@ -48,7 +58,11 @@ export interface OpenRequest {
   flavour: Flavour;
   threads: number;
   options: string;
-  stallTimeout: number;
+  patiences: Patiences;
+  /** How a download goes on. */
+  onCourse(course: Course): void;
+  /** A download begins that this device keeps. */
+  onKeeping(): void;
   onMessage(message: Exclude<FromEngine, { type: 'alive' | 'closed' }>): void;
   /** A worker is gone or could not be started. Called at most once, never after end(). */
   onDeath(error: SluiceError): void;
@@ -60,6 +74,8 @@ export class Workers {
   /** If the page itself is the loader: its port to the engine worker, and what ends its reading. */
   #pagePort: MessagePort | null = null;
   readonly #readingEnded = new AbortController();
+  /** Where the caller's own fetch is served; null without one. */
+  #fetchPort: MessagePort | null = null;
   /** The channel on which a thread of the pool reports a trap; null without threads, or if the browser refuses it. */
   readonly #traps: BroadcastChannel | null = null;
   readonly #ended = new AbortController();
@@ -103,19 +119,22 @@ export class Workers {
       options: request.options,
       lifeline,
       port: port1,
-      direct: request.source.kind === 'url' || request.source.kind === 'blob',
+      direct: request.source.kind === 'url' || request.source.kind === 'blobs',
     };
     this.#engine.postMessage(open, [port1]);
     void compileEarly(open.files.wasm).then((code) => this.post({ type: 'code', code }));
-    const { source, stallTimeout } = request;
+    const { source, patiences } = request;
     if (source.kind === 'bytes' || source.kind === 'response') {
       this.#pagePort = port2;
       if (source.kind === 'bytes') void runBytesLoader(source.bytes, port2);
-      else void runResponseLoader(source.response, stallTimeout, port2, this.#readingEnded.signal);
+      else {
+        const { signal } = this.#readingEnded;
+        void runResponseLoader(source.response, patiences.stallTimeout, port2, signal);
+      }
       return;
     }
     try {
-      this.#startLoader(source, stallTimeout, port2);
+      this.#startLoader(source, port2);
     } catch (error) {
       this.#traps?.close();
       this.#engine.terminate();
@@ -123,9 +142,11 @@ export class Workers {
     }
   }
 
-  #startLoader(source: ToLoader['source'], stallTimeout: number, port: MessagePort): void {
+  /** The loader ends itself: it may have bytes to keep when the engine has all. */
+  #startLoader(source: Exclude<Resolved, { kind: 'bytes' | 'response' }>, port: MessagePort): void {
     const lifeline = lifelineName();
-    this.#loader = this.#watch(
+    const { probe, patiences } = this.request;
+    const loader = this.#watch(
       'loader',
       () =>
         new Worker(new URL('./loader-worker.js', import.meta.url), {
@@ -133,13 +154,37 @@ export class Workers {
           name: 'sluice-loader',
         }),
     );
-    this.#loader.addEventListener('message', (_: MessageEvent<FromLoader>) => {
-      void lifelineCut(lifeline, this.#ended.signal).then(() => {
-        if (this.#loader !== null) this.#diedOf('loader', 'it is gone');
-      });
+    this.#loader = loader;
+    loader.addEventListener('message', ({ data }: MessageEvent<FromLoader>) => {
+      if (this.#loader !== loader) return;
+      if (data.type === 'alive') {
+        void lifelineCut(lifeline, this.#ended.signal).then(() => {
+          if (this.#loader === loader) this.#diedOf('loader', 'it is gone');
+        });
+      } else if (data.type === 'over') {
+        this.endLoader();
+      } else if (!this.#dead) {
+        if (data.type === 'keeping') this.request.onKeeping();
+        else this.request.onCourse(data);
+      }
     });
-    const open: ToLoader = { type: 'open', source, stallTimeout, lifeline, port };
-    this.#loader.postMessage(open, [port]);
+    const ports = [port];
+    let read: LoaderSource;
+    if (source.kind === 'blobs') {
+      read = source;
+    } else {
+      const { custom, ...rest } = source;
+      read = { ...rest, fetch: null };
+      if (custom !== null) {
+        const { port1, port2 } = new MessageChannel();
+        this.#fetchPort = port1;
+        serveFetch(port1, custom);
+        read.fetch = port2;
+        ports.push(port2);
+      }
+    }
+    const open: ToLoader = { type: 'open', source: read, patiences, probe, lifeline, port };
+    loader.postMessage(open, ports);
   }
 
   #hearTraps(): BroadcastChannel | null {
@@ -216,10 +261,12 @@ export class Workers {
     if (!this.#dead) this.#engine.postMessage(message);
   }
 
-  /** The file is loaded, so the loader is not needed any more. */
+  /** Ends the reading: everything has come, or nothing more is wanted. */
   endLoader(): void {
     this.#loader?.terminate();
     this.#loader = null;
+    this.#fetchPort?.close();
+    this.#fetchPort = null;
     this.#readingEnded.abort();
     this.#pagePort?.close();
     this.#pagePort = null;

@@ -1,0 +1,204 @@
+// The addresses of models: of any server, of a hub's files and pages, and `hf:owner/repo[:file or type][@revision]`.
+import { SluiceError } from '../errors.js';
+
+/** Where `hf:` leads unless the caller names another hub. */
+export const HUB = 'https://huggingface.co';
+/** Addresses of these hosts are the hub's, also where `hubUrl` names a mirror of it. */
+const HUB_HOSTS = new Set(['huggingface.co', 'www.huggingface.co', 'hf.co']);
+/** The most files of a split model. */
+export const MAX_PARTS = 999;
+
+/** A repository of the hub at one revision. */
+export interface Repo {
+  /** The hub's origin, without a slash at the end. */
+  hub: string;
+  /** owner/name */
+  repo: string;
+  /** A branch, a tag, a reference or a commit. */
+  revision: string;
+}
+
+/** What an address means. */
+export type Address =
+  /** A file at any address. */
+  | { kind: 'file'; url: string }
+  /** A file of the hub. `path`: in its repository. */
+  | { kind: 'hub file'; repo: Repo; path: string }
+  /** The file of the hub that `selector` chooses: a type, or '' for the usual one. `folder`: ends with '/', or ''. */
+  | { kind: 'hub choice'; repo: Repo; selector: string; folder: string };
+
+function invalid(message: string, cause?: unknown): SluiceError {
+  return new SluiceError('invalid_argument', message, { cause });
+}
+
+const NAME = /^[\w][\w.-]*$/;
+const SHORT = 'hf:owner/repo[:file or type][@revision]';
+
+function checkedRepo(hub: string, owner: string, name: string, revision: string): Repo {
+  if (!NAME.test(owner) || !NAME.test(name)) {
+    throw invalid(`'${owner}/${name}' is no repository of a hub; give ${SHORT}`);
+  }
+  const bad = /^$|^[/.]|\.\.|\/$|[\s\\]/;
+  if (revision.length > 200 || bad.test(revision))
+    throw invalid(`'${revision}' is no revision; give a branch, a tag or a commit`);
+  return { hub, repo: `${owner}/${name}`, revision };
+}
+
+function checkedPath(path: string): string {
+  const parts = path.split('/');
+  if (path.length > 1000 || parts.some((part) => ['', '.', '..'].includes(part)))
+    throw invalid(`'${path}' is no file in a repository; give its path, such as model-Q4_0.gguf`);
+  return path;
+}
+
+function parseShort(text: string, hub: string): Address {
+  const match = /^hf:(?:\/\/)?([^/:@]+)\/([^/:@]+)(?::([^@]*))?(?:@(.*))?$/i.exec(text);
+  if (match === null) throw invalid(`'${text}' is no address; give ${SHORT}`);
+  const [, owner = '', name = '', selector = '', revision = 'main'] = match;
+  const repo = checkedRepo(hub, owner, name, revision);
+  return /\.gguf$/i.test(selector)
+    ? { kind: 'hub file', repo, path: checkedPath(selector) }
+    : { kind: 'hub choice', repo, selector, folder: '' };
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch (cause) {
+    throw invalid(`the address holds '${segment}', which is wrongly encoded`, cause);
+  }
+}
+
+/** The meaning of a page of the hub; null if it is none about a model. */
+function parsePage(url: URL, hub: string): Address | null {
+  const [owner = '', name = '', view = '', revision = '', ...rest] = url.pathname
+    .split('/')
+    .slice(1)
+    .map(decoded);
+  const reserved = ['api', 'datasets', 'spaces', 'docs', 'models', 'collections', 'papers'];
+  if (reserved.includes(owner) || !NAME.test(owner) || !NAME.test(name)) return null;
+  if (view === '')
+    return { kind: 'hub choice', repo: checkedRepo(hub, owner, name, 'main'), selector: '', folder: '' };
+  if (!['tree', 'blob', 'resolve', 'raw'].includes(view) || revision === '') return null;
+  const repo = checkedRepo(hub, owner, name, revision);
+  const path = rest.filter((part) => part !== '').join('/');
+  if (view !== 'tree') return { kind: 'hub file', repo, path: checkedPath(path) };
+  return { kind: 'hub choice', repo, selector: '', folder: path === '' ? '' : `${checkedPath(path)}/` };
+}
+
+/** Reads `hubUrl`: its origin and path, without a slash at the end. */
+export function hubOf(hubUrl: string | undefined): string {
+  if (hubUrl === undefined) return HUB;
+  let url: URL;
+  try {
+    url = new URL(hubUrl);
+  } catch (cause) {
+    throw invalid(`hubUrl is '${hubUrl}'; give an address such as ${HUB}`, cause);
+  }
+  if (!['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '')
+    throw invalid(`hubUrl is an address that can't be used; give one such as ${HUB}`);
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+/**
+ * Reads an address. `text` is absolute, or begins with `hf:`; `hub` as hubOf gives it. Fails with invalid_argument if it
+ * begins like the hub's and goes on otherwise.
+ */
+export function parseAddress(text: string, hub: string): Address {
+  if (/^hf:/i.test(text)) return parseShort(text.trim(), hub);
+  const url = new URL(text);
+  url.hash = '';
+  const own = new URL(hub);
+  const onHub = url.origin === own.origin && url.pathname.startsWith(own.pathname);
+  if (HUB_HOSTS.has(url.hostname) || onHub) {
+    const path = onHub ? url.pathname.slice(own.pathname.replace(/\/$/, '').length) : url.pathname;
+    const page = parsePage(new URL(path, url.origin), hub);
+    if (page !== null) return page;
+  }
+  return { kind: 'file', url: url.href };
+}
+
+const encoded = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
+
+/** Where the hub has a file. */
+export function fileUrl({ hub, repo, revision }: Repo, path: string): string {
+  return `${hub}/${repo}/resolve/${encodeURIComponent(revision)}/${encoded(path)}`;
+}
+
+/** The address under which a file is kept; of a choice, the name that leads to one (Meta.names). */
+export function canonicalOf(address: Address): string {
+  if (address.kind === 'file') return address.url;
+  if (address.kind === 'hub file') return fileUrl(address.repo, address.path);
+  const { repo, selector, folder } = address;
+  return `${repo.hub}/${repo.repo}@${repo.revision}:${folder}${selector.toUpperCase()}`;
+}
+
+/** The commit that an address names; '' if it names none. */
+export function commitOf(address: Address): string {
+  const revision = address.kind === 'file' ? '' : address.repo.revision;
+  return /^[0-9a-f]{40}$/.test(revision) ? revision : '';
+}
+
+const PART = /-(\d{5})-of-(\d{5})(?=\.gguf$)/i;
+
+/** Of the name of a shard of a split model, the names of all shards in order; else null. */
+export function shardsOf(name: string): string[] | null {
+  const match = PART.exec(name);
+  const n_parts = Number(match?.[2]);
+  const part = Number(match?.[1]);
+  if (match === null || part < 1 || part > n_parts || n_parts > MAX_PARTS) return null;
+  return Array.from({ length: n_parts }, (_, i) =>
+    name.replace(PART, `-${String(i + 1).padStart(5, '0')}-of-${match[2]}`),
+  );
+}
+
+/** The same for an address: its path names the shard. */
+export function shardUrls(url: string): string[] | null {
+  const parsed = new URL(url);
+  if (!['http:', 'https:'].includes(parsed.protocol)) return null;
+  return (
+    shardsOf(parsed.pathname)?.map((pathname) => {
+      const shard = new URL(url);
+      shard.pathname = pathname;
+      return shard.href;
+    }) ?? null
+  );
+}
+
+/** The types that are taken if none is asked for, best first. */
+const USUAL = ['Q4_K_M', 'Q4_0', 'Q8_0'];
+
+/** The paths of a repository's models: of a split one the first shard. Sorted: fewer folders first, then by name. */
+function modelsOf(paths: readonly string[], folder: string): string[] {
+  const depth = (path: string): number => path.split('/').length;
+  return paths
+    .filter((path) => path.startsWith(folder) && /\.gguf$/i.test(path))
+    .filter((path) => !/^mmproj/i.test(path.split('/').at(-1) ?? ''))
+    .filter((path) => (shardsOf(path)?.[0] ?? path) === path)
+    .sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1));
+}
+
+/** The model of a repository that a selector chooses. Fails with invalid_argument, which lists what there is. */
+export function chooseModel(paths: readonly string[], selector: string, folder: string): string {
+  const models = modelsOf(paths, folder);
+  const ofType = (type: string): string | undefined => {
+    const end = new RegExp(`(^|[-._/])${type.replace(/[^\w-]/g, '\\$&')}$`, 'i');
+    return models.find((path) => end.test(path.replace(PART, '').replace(/\.gguf$/i, '')));
+  };
+  if (selector !== '') {
+    const found = ofType(selector);
+    if (found !== undefined) return found;
+  } else {
+    for (const type of USUAL) {
+      const found = ofType(type);
+      if (found !== undefined) return found;
+    }
+    if (models.length === 1) return models[0] as string;
+  }
+  const shown = models.slice(0, 20).join(', ') + (models.length > 20 ? ', ..' : '');
+  throw invalid(
+    models.length === 0
+      ? 'the repository has no GGUF model; give one that has (its name often ends with -GGUF)'
+      : `the repository has no model of ${selector === '' ? 'a usual type' : `the type '${selector}'`}; name one of its files: ${shown}`,
+  );
+}

@@ -1,0 +1,153 @@
+// A connection brings a range of a file, in order. When it is lost, it goes on where it stopped.
+import { SluiceError } from '../errors.js';
+import { Passing } from './patience.js';
+import { Changed, type Part, type Remote } from './remote.js';
+import { sleep } from './time.js';
+import { offline } from './why.js';
+
+/** Milliseconds that a server has for its first answer, tries together. */
+const FIRST_ANSWER_MS = 10_000;
+
+/** The bytes of a file from `at` on. */
+export interface Piece {
+  at: number;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+export class Connection {
+  /** The offset of the next byte. */
+  at: number;
+  contentType = '';
+  #part: Part | null = null;
+  /** The offset in the file of the part's next byte: less than `at` if the server sent the file from its beginning. */
+  #position = 0;
+  /** The furthest that a part was skipped since the last new byte. */
+  #skipped = 0;
+  readonly #tries = { failed: 0, waited: 0 };
+  readonly #began: number;
+
+  /** Brings the bytes from `at` to `to`. If the server doesn't send parts, `to` becomes the end of the file. */
+  constructor(
+    readonly remote: Remote,
+    at: number,
+    public to: number,
+  ) {
+    this.at = at;
+    this.#began = remote.net.patience.now();
+  }
+
+  /** Asks the server, unless it has. */
+  async open(): Promise<void> {
+    while (this.#part === null) {
+      await this.#patiently(async () => {
+        const part = await this.remote.open(this.at, this.to);
+        this.#part = part;
+        this.contentType = part.contentType;
+        this.#position = part.at;
+        // A server without ranges sends all.
+        if (this.remote.ranges === false) this.to = part.end;
+        const total = this.remote.facts?.total ?? 0;
+        if (total > 0) this.to = Math.min(this.to, total);
+      });
+    }
+  }
+
+  /** The next bytes, at least one; null if there are no more. With `again`, they are good until the next call. */
+  async next(again: boolean): Promise<Piece | null> {
+    for (;;) {
+      if (this.at >= this.to) return null;
+      await this.open();
+      let piece: Piece | null = null;
+      let ended = false;
+      await this.#patiently(async () => {
+        piece = await this.#read(again);
+        ended = piece === null && this.#part === null;
+      });
+      if (piece !== null) return piece;
+      // The file has no more bytes, though nobody knew its length.
+      if (ended && this.to === Infinity) {
+        this.to = this.at;
+        return null;
+      }
+    }
+  }
+
+  /** Null with a part: the bytes were skipped; null without one: the file has ended. */
+  async #read(again: boolean): Promise<Piece | null> {
+    const part = this.#part as Part;
+    let bytes = await part.read(again);
+    if (bytes === null) {
+      this.#part = null;
+      // All that was promised has come; a server may send less than was asked for.
+      if (this.to === Infinity || this.at >= this.to || this.#position === part.end) return null;
+      const { total } = this.remote.facts ?? { total: 0 };
+      const got = total > 0 ? `${this.at} of ${total} bytes` : `${this.at} bytes`;
+      const text = `the download ended after ${got}`;
+      throw new Passing(text, new SluiceError('download_failed', `${text}; try again`));
+    }
+    const skip = Math.min(this.at - this.#position, bytes.byteLength);
+    this.#position += bytes.byteLength;
+    if (this.#position > this.#skipped) {
+      this.#skipped = this.#position;
+      this.remote.renew();
+    }
+    bytes = bytes.subarray(Math.max(skip, 0)).subarray(0, this.to - this.at);
+    if (bytes.byteLength === 0) return null;
+    const { at } = this;
+    this.at += bytes.byteLength;
+    this.#tries.failed = this.#tries.waited = 0;
+    if (this.at >= this.to) this.close();
+    return { at, bytes };
+  }
+
+  /** Does `work`; if it fails for a passing reason, waits before the next try, or throws when that is enough. */
+  async #patiently(work: () => Promise<void>): Promise<void> {
+    const { net } = this.remote;
+    try {
+      await work();
+    } catch (cause) {
+      this.close();
+      net.signal.throwIfAborted();
+      if (cause instanceof SluiceError || cause instanceof Changed) throw cause;
+      const passing =
+        cause instanceof Passing ? cause : new Passing('the connection broke', this.#broken(cause));
+      const late =
+        !this.remote.begun && net.patience.now() - this.#began > FIRST_ANSWER_MS && passing.wait === null;
+      const pause = late ? null : net.patience.pause(this.#tries, passing.wait);
+      if (pause === null) throw this.#enough(passing);
+      const when = pause >= 1000 ? ` in ${Math.round(pause / 1000)} s` : '';
+      net.onwaiting(`${passing.problem}; trying again${when}`);
+      await sleep(pause, net.signal);
+      net.signal.throwIfAborted();
+      net.onwaiting('');
+    }
+  }
+
+  #broken(cause: unknown): SluiceError {
+    const { total } = this.remote.facts ?? { total: 0 };
+    const got = total > 0 ? `${this.at} of ${total} bytes` : `${this.at} bytes`;
+    return new SluiceError('download_failed', `the connection broke after ${got}; try again`, {
+      cause,
+    });
+  }
+
+  #enough({ error }: Passing): SluiceError {
+    if (offline()) {
+      return new SluiceError(
+        'offline',
+        `this device went offline after ${this.at} bytes; connect it and load the model again`,
+        { cause: error },
+      );
+    }
+    const { code, message, status } = error;
+    return new SluiceError(code, message, {
+      cause: error,
+      ...(status === undefined ? {} : { status }),
+    });
+  }
+
+  close(): void {
+    this.#part?.cancel();
+    this.#part = null;
+  }
+}

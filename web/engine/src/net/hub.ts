@@ -1,0 +1,204 @@
+// What a hub tells of its files: which there are, how large they are, and their sha256.
+import { SluiceError } from '../errors.js';
+import type { RemoteSource } from '../protocol.js';
+import {
+  type Address,
+  canonicalOf,
+  chooseModel,
+  commitOf,
+  fileUrl,
+  parseAddress,
+  type Repo,
+  shardUrls,
+  shardsOf,
+} from './addresses.js';
+import type { FileSpec } from './download.js';
+import { askedWait, isPassing, Passing } from './patience.js';
+import type { Net } from './remote.js';
+import { sleep, within } from './time.js';
+import { hostOf, networkError, offline } from './why.js';
+
+/** The most pages of a hub's list that are read. */
+const MOST_PAGES = 20;
+const SHA256 = /^[0-9a-f]{64}$/;
+
+/** A file of a repository. `sha256`: lower case, or ''. */
+interface Listed {
+  path: string;
+  size: number;
+  sha256: string;
+}
+
+/** Checks what a hub sent: any server may be one. */
+function readList(json: unknown): Listed[] {
+  if (!Array.isArray(json)) throw new TypeError('the list of files is no list');
+  return json.flatMap((item: unknown) => {
+    const { type, path, size, lfs } = (item ?? {}) as Record<string, unknown>;
+    if (type !== 'file' || typeof path !== 'string') return [];
+    const { oid } = (lfs ?? {}) as Record<string, unknown>;
+    const sha256 = typeof oid === 'string' && SHA256.test(oid.toLowerCase()) ? oid.toLowerCase() : '';
+    const known = typeof size === 'number' && Number.isSafeInteger(size) && size > 0;
+    return [{ path, size: known ? size : 0, sha256 }];
+  });
+}
+
+/** The address of the next page, from `Link: <..>; rel="next"` (RFC 8288); it must be the hub's own. */
+function nextPage(headers: Headers, hub: string): string | null {
+  const match = /<([^>]+)>\s*;[^,]*rel="?next"?/i.exec(headers.get('link') ?? '');
+  if (match?.[1] === undefined) return null;
+  const url = new URL(match[1], hub);
+  return url.origin === new URL(hub).origin ? url.href : null;
+}
+
+async function getPage(url: string, headers: [string, string][], net: Net): Promise<Response> {
+  const who = hostOf(url);
+  const tries = { failed: 0, waited: 0 };
+  for (;;) {
+    let problem: Passing;
+    try {
+      const asking = net.fetch(url, { headers, signal: net.signal, cache: 'no-store' });
+      const late = (): Passing => {
+        const text = `${who} did not answer`;
+        return new Passing(text, networkError(`${text}; try again`, undefined));
+      };
+      const answer = await within(asking, net.patiences.stallTimeout, late, () => {});
+      if (answer.ok) return answer as Response;
+      const { status } = answer;
+      const todo =
+        status === 404
+          ? 'there is no such repository or revision; check the address'
+          : status === 401 || status === 403
+            ? 'it asks for a token, or there is no such repository; give headers: { authorization: "Bearer .." }'
+            : 'try again later';
+      const error = new SluiceError('download_failed', `${who} answered ${status}: ${todo}`, { status });
+      if (!isPassing(status)) throw error;
+      problem = new Passing(`${who} answered ${status}`, error, askedWait(answer.headers, Date.now()));
+    } catch (cause) {
+      net.signal.throwIfAborted();
+      if (cause instanceof SluiceError) throw cause;
+      const text = `${who} can't be reached`;
+      problem =
+        cause instanceof Passing
+          ? cause
+          : new Passing(text, networkError(`${text}, or does not let this page read its list`, cause));
+      if (offline()) throw problem.error;
+      // A page that can't read the list never will, as far as it can know: two more tries.
+      if (tries.failed >= 2) throw problem.error;
+    }
+    const pause = net.patience.pause(tries, problem.wait);
+    if (pause === null) throw problem.error;
+    net.onwaiting(`${problem.problem}; trying again in ${Math.ceil(pause / 1000)} s`);
+    await sleep(pause, net.signal);
+    net.onwaiting('');
+  }
+}
+
+/** All files of a repository at a revision. */
+async function listFiles(repo: Repo, headers: [string, string][], net: Net): Promise<Listed[]> {
+  const revision = encodeURIComponent(repo.revision);
+  let url: string | null = `${repo.hub}/api/models/${repo.repo}/tree/${revision}?recursive=true`;
+  const files: Listed[] = [];
+  for (let page = 0; url !== null && page < MOST_PAGES; ++page) {
+    const answer = await getPage(url, headers, net);
+    try {
+      files.push(...readList(await answer.json()));
+    } catch (cause) {
+      net.signal.throwIfAborted();
+      throw new SluiceError(
+        'download_failed',
+        `${hostOf(url)} sent no list of files that can be read (${String(cause)}); check hubUrl`,
+        { cause },
+      );
+    }
+    url = nextPage(answer.headers, repo.hub);
+  }
+  return files;
+}
+
+/** Finds what is kept under a name; null if nothing is. */
+export type FindNamed = (name: string) => Promise<string | null>;
+/** Whether all of this address is kept. */
+export type IsKept = (address: string) => Promise<boolean>;
+
+function specOf(source: RemoteSource, url: string, commit: string): FileSpec {
+  return {
+    ...{ url, commit, total: 0, sha256: '', names: [], set: '', part: 0, parts: 1 },
+    headers: source.headers,
+  };
+}
+
+/** Numbers the files of a split model. */
+function asSet(specs: FileSpec[]): FileSpec[] {
+  if (specs.length === 1) return specs;
+  const set = specs[0]?.url ?? '';
+  return specs.map((spec, part) => ({ ...spec, set, part, parts: specs.length }));
+}
+
+/** The files of one address, as the hub lists them. */
+async function ofHub(
+  source: RemoteSource,
+  address: Exclude<Address, { kind: 'file' }>,
+  net: Net,
+  note: (text: string) => void,
+): Promise<FileSpec[]> {
+  const { repo } = address;
+  let listed: Listed[] = [];
+  try {
+    listed = await listFiles(repo, source.headers, net);
+  } catch (error) {
+    net.signal.throwIfAborted();
+    if (address.kind === 'hub choice' || (error as SluiceError).code === 'offline') throw error;
+    note(`The hub's list of files could not be read, so the sha256 of the model isn't known (${(error as Error).message}).`);
+  }
+  const paths = listed.map(({ path }) => path);
+  const path =
+    address.kind === 'hub file' ? address.path : chooseModel(paths, address.selector, address.folder);
+  return (shardsOf(path) ?? [path]).map((shard) => {
+    const known = listed.find((file) => file.path === shard);
+    return {
+      ...specOf(source, fileUrl(repo, shard), commitOf(address)),
+      names: address.kind === 'hub choice' ? [canonicalOf(address)] : [],
+      total: known?.size ?? 0,
+      sha256: known?.sha256 ?? '',
+    };
+  });
+}
+
+/**
+ * The files of a model at addresses. What is kept needs no network. `note`: tells the user. Fails with download_failed or
+ * invalid_argument if a hub has no such model.
+ */
+export async function resolveFiles(
+  source: RemoteSource,
+  net: Net,
+  findNamed: FindNamed,
+  isKept: IsKept,
+  note: (text: string) => void,
+): Promise<FileSpec[]> {
+  const files: FileSpec[] = [];
+  for (const text of source.addresses) {
+    const address = parseAddress(text, source.hub);
+    let found: FileSpec[];
+    if (address.kind === 'file') {
+      const urls = (source.addresses.length === 1 ? shardUrls(address.url) : null) ?? [address.url];
+      found = urls.map((url) => specOf(source, url, ''));
+    } else {
+      const name = canonicalOf(address);
+      const kept = address.kind === 'hub file' ? name : await findNamed(name);
+      const urls = kept === null ? [] : (shardUrls(kept) ?? [kept]);
+      const all = urls.length > 0 && !source.refresh && (await Promise.all(urls.map(isKept))).every(Boolean);
+      found = all
+        ? urls.map((url) => specOf(source, url, commitOf(address)))
+        : await ofHub(source, address, net, note);
+    }
+    files.push(...found);
+  }
+  const { sha256 } = source;
+  if (sha256.length > 0 && sha256.length !== files.length) {
+    throw new SluiceError(
+      'invalid_argument',
+      `sha256 has ${sha256.length} values, and the model ${files.length} files; give one for each`,
+    );
+  }
+  return asSet(files.map((file, i) => ({ ...file, sha256: sha256[i] ?? file.sha256 })));
+}

@@ -1,0 +1,128 @@
+// The caller's own fetch: it runs on the page, and hands the bodies over to the loader worker piece by piece.
+import type { Answer, Fetcher } from './remote.js';
+
+/** A function like fetch. */
+export type CustomFetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** Loader worker to page. */
+type ToPage =
+  | { type: 'fetch'; id: number; url: string; headers: [string, string][]; cache: RequestCache }
+  /** Send the next piece of the body. */
+  | { type: 'pull'; id: number }
+  | { type: 'cancel'; id: number };
+
+/** Page to loader worker. */
+type FromPage =
+  | ({
+      type: 'answer';
+      id: number;
+      kind: ResponseType;
+      headers: [string, string][];
+      hasBody: boolean;
+    } & Pick<Answer, 'status' | 'statusText' | 'url' | 'redirected'>)
+  /** Null: the end. */
+  | { type: 'piece'; id: number; bytes: Uint8Array<ArrayBuffer> | null }
+  | { type: 'error'; id: number; message: string };
+
+/** The fetch of the page at the other end of the port. */
+export function pageFetcher(port: MessagePort): Fetcher {
+  let nextId = 0;
+  const waiting = new Map<number, (message: FromPage) => void>();
+  port.onmessage = ({ data }: MessageEvent<FromPage>) => waiting.get(data.id)?.(data);
+  const post = (message: ToPage): void => port.postMessage(message);
+
+  return async (url, { headers, signal, cache }) => {
+    const id = nextId++;
+    const next = (message: ToPage): Promise<FromPage> =>
+      new Promise((resolve, reject) => {
+        const stop = (): void => reject(signal.reason as Error);
+        if (signal.aborted) return stop();
+        signal.addEventListener('abort', stop, { once: true });
+        waiting.set(id, (answer) => {
+          signal.removeEventListener('abort', stop);
+          if (answer.type === 'error') reject(new TypeError(answer.message));
+          else resolve(answer);
+        });
+        post(message);
+      });
+    const end = (): void => {
+      if (waiting.delete(id)) post({ type: 'cancel', id });
+    };
+    signal.addEventListener('abort', end, { once: true });
+    const answer = await next({ type: 'fetch', id, url, headers, cache });
+    if (answer.type !== 'answer') throw new TypeError('the page gave no answer');
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>(
+      {
+        async pull(out) {
+          const piece = await next({ type: 'pull', id });
+          if (piece.type === 'piece' && piece.bytes !== null) return out.enqueue(piece.bytes);
+          waiting.delete(id);
+          out.close();
+        },
+        cancel: end,
+      },
+      { highWaterMark: 0 },
+    );
+    const { status, statusText, redirected } = answer;
+    return {
+      ...{ status, statusText, redirected, url: answer.url, type: answer.kind },
+      ok: status >= 200 && status < 300,
+      headers: new Headers(answer.headers),
+      body: answer.hasBody ? body : null,
+    };
+  };
+}
+
+/** Serves the caller's fetch at the page's end of the port, until the port is closed. */
+export function serveFetch(port: MessagePort, custom: CustomFetch): void {
+  interface Open {
+    controller: AbortController;
+    reader: ReadableStreamDefaultReader<Uint8Array> | null;
+  }
+  const open = new Map<number, Open>();
+  const post = (message: FromPage, transfer: Transferable[] = []): void =>
+    port.postMessage(message, transfer);
+
+  const begin = async ({ id, url, headers, cache }: ToPage & { type: 'fetch' }): Promise<void> => {
+    const one: Open = { controller: new AbortController(), reader: null };
+    open.set(id, one);
+    const { signal } = one.controller;
+    const response: unknown = await custom(url, { headers, signal, cache });
+    if (!(response instanceof Response))
+      throw new TypeError('the fetch that was given returned no Response');
+    one.reader = response.body?.getReader() ?? null;
+    const { status, statusText, redirected, type } = response;
+    post({
+      ...{ type: 'answer', id, status, statusText, redirected, kind: type },
+      url: response.url === '' ? url : response.url,
+      headers: [...response.headers.entries()],
+      hasBody: response.body !== null,
+    });
+  };
+  const pull = async (id: number): Promise<void> => {
+    const piece = await open.get(id)?.reader?.read();
+    if (piece === undefined || piece.done) {
+      open.delete(id);
+      return post({ type: 'piece', id, bytes: null });
+    }
+    if (!((piece.value as unknown) instanceof Uint8Array))
+      throw new TypeError('the body of the Response brings something else than bytes');
+    // The array may belong to the caller.
+    const bytes = piece.value.slice();
+    post({ type: 'piece', id, bytes }, [bytes.buffer]);
+  };
+  const cancel = (id: number): void => {
+    const one = open.get(id);
+    open.delete(id);
+    one?.controller.abort();
+    void one?.reader?.cancel().catch(() => {});
+  };
+  port.onmessage = ({ data }: MessageEvent<ToPage>) => {
+    if (data.type === 'cancel') return cancel(data.id);
+    const work = data.type === 'fetch' ? begin(data) : pull(data.id);
+    work.catch((error: unknown) => {
+      open.delete(data.id);
+      post({ type: 'error', id: data.id, message: String(error) });
+    });
+  };
+}

@@ -1,0 +1,355 @@
+// One file on a server: asks for parts of it, and checks that the answers are parts of the same file.
+import { SluiceError } from '../errors.js';
+import { Refusals } from '../own-files.js';
+import type { Patiences } from '../protocol.js';
+import { Passing, Patience, askedWait, isPassing } from './patience.js';
+import { sleep, within } from './time.js';
+import { checkStatus, hostOf, lengthOf, networkError, offline, whyUnreadable } from './why.js';
+
+/** The part of a Response that is used. */
+export type Answer = Pick<
+  Response,
+  'ok' | 'status' | 'statusText' | 'url' | 'redirected' | 'type' | 'headers' | 'body'
+>;
+
+export interface Asked {
+  headers: [string, string][];
+  signal: AbortSignal;
+  cache: RequestCache;
+}
+
+/** fetch, in this worker or on the page. */
+export type Fetcher = (url: string, asked: Asked) => Promise<Answer>;
+
+/** What the downloads of a model share. */
+export interface Net {
+  fetch: Fetcher;
+  /** Ends everything; fail() does that, too. */
+  signal: AbortSignal;
+  fail(): void;
+  patiences: Patiences;
+  patience: Patience;
+  /** Tells the user what a connection waits for; '': it goes on. */
+  onwaiting(text: string): void;
+}
+
+/** What the server says of a file. */
+export interface Facts {
+  /** Bytes; 0 if unknown. */
+  total: number;
+  /** `total` is certainly right. */
+  exact: boolean;
+  etag: string;
+  lastModified: string;
+}
+
+/** The file is not the one that it was at the first answer. */
+export class Changed extends Error {}
+
+/** The bytes of an answer. */
+export interface Part {
+  /** The offsets in the file of its first byte and after its last one; Infinity if unknown. */
+  at: number;
+  end: number;
+  contentType: string;
+  /** Null at the end. With `again`, the bytes are good until the next call. */
+  read(again: boolean): Promise<Uint8Array<ArrayBuffer> | null>;
+  cancel(): void;
+}
+
+/** Bytes that are read at once. */
+export const PIECE_BYTES = 1 << 20;
+/** How often in a row an address is resolved anew without a new byte. */
+const MOST_ANEW = 3;
+/** Answers with which a signed address refuses when its time is over. */
+const GONE = [401, 403, 404, 410];
+
+/** Reads a body, into one buffer if it can and may: this takes a fifth less time. */
+export function readerOf(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  again: boolean,
+): { read(): Promise<Uint8Array<ArrayBuffer> | null>; cancel(): Promise<void> } {
+  if (again) {
+    try {
+      const reader = body.getReader({ mode: 'byob' });
+      let buffer = new ArrayBuffer(PIECE_BYTES);
+      const read = async (): Promise<Uint8Array<ArrayBuffer> | null> => {
+        const { done, value } = await reader.read(new Uint8Array(buffer));
+        if (value !== undefined) buffer = value.buffer;
+        return done || value === undefined ? null : value;
+      };
+      return { read, cancel: () => reader.cancel() };
+    } catch {
+      // The stream, or the browser, can't read into a given buffer.
+    }
+  }
+  const reader = body.getReader();
+  return { read: async () => (await reader.read()).value ?? null, cancel: () => reader.cancel() };
+}
+
+/** `"abc"` of `W/"abc"`: servers that compress mark the same file so. */
+function strong(etag: string): string {
+  return etag.replace(/^W\//, '');
+}
+
+function encodedOf({ headers }: Answer): boolean {
+  return (headers.get('content-encoding') ?? 'identity') !== 'identity';
+}
+
+export class Remote {
+  facts: Facts | null = null;
+  /** Whether the server sends parts; null until it has answered. */
+  ranges: boolean | null = null;
+  /** Whether a byte has come. */
+  begun = false;
+  /** Where a redirect led. */
+  #direct: string | null = null;
+  #anew = 0;
+  readonly #refusals: Refusals;
+  readonly who: string;
+
+  /** `cache`: of the requests. Only http addresses have parts. */
+  constructor(
+    readonly url: string,
+    readonly headers: [string, string][],
+    readonly cache: RequestCache,
+    readonly net: Net,
+  ) {
+    this.who = hostOf(url);
+    this.#refusals = new Refusals(net.signal);
+    if (!/^https?:/.test(url)) this.ranges = false;
+  }
+
+  /** Compares all answers with these facts from before. */
+  expect(facts: Facts): void {
+    this.facts = facts;
+  }
+
+  /** New bytes have come. */
+  renew(): void {
+    this.begun = true;
+    this.#anew = 0;
+    this.net.patience.renew();
+  }
+
+  /**
+   * Asks for the bytes from `from` to `to` (Infinity: the end), once. A server without ranges answers with the whole file.
+   * Throws Passing if it may work later, Changed, or the error that ends the download.
+   */
+  async open(from: number, to: number): Promise<Part> {
+    for (;;) {
+      const wait = this.net.patience.notBefore - this.net.patience.now();
+      if (wait > 0) await sleep(wait, this.net.signal);
+      const part = await this.#ask(from, to);
+      if (part !== null) return part;
+    }
+  }
+
+  /** Null: ask again at once. */
+  async #ask(from: number, to: number): Promise<Part | null> {
+    const { net } = this;
+    const url = this.#direct ?? this.url;
+    const headers = url === this.url ? [...this.headers] : [];
+    const ranged = this.ranges !== false;
+    if (ranged) headers.push(['range', `bytes=${from}-${to === Infinity ? '' : to - 1}`]);
+    const end = new AbortController();
+    const stop = (): void => end.abort();
+    net.signal.addEventListener('abort', stop, { once: true });
+    if (net.signal.aborted) stop();
+    let answer: Answer;
+    try {
+      const asking = net.fetch(url, { headers, signal: end.signal, cache: this.cache });
+      answer = await within(asking, net.patiences.stallTimeout, () => this.stalled(''), stop);
+    } catch (cause) {
+      net.signal.removeEventListener('abort', stop);
+      net.signal.throwIfAborted();
+      if (cause instanceof Passing || cause instanceof SluiceError) throw cause;
+      return await this.#unanswered(url, from, cause);
+    }
+    if (answer.redirected && /^https?:/.test(answer.url)) this.#direct = answer.url;
+    const drop = (): null => {
+      stop();
+      return null;
+    };
+    const { status } = answer;
+    try {
+      if (ranged && status === 416) {
+        if (from > 0) throw new Changed(`${this.who} has no bytes from ${from} on`);
+        this.ranges = false;
+        return drop();
+      }
+      if (GONE.includes(status) && url !== this.url && this.#anew < MOST_ANEW) {
+        ++this.#anew;
+        this.#direct = null;
+        return drop();
+      }
+      if (isPassing(status)) this.#refuse(answer);
+      checkStatus(answer, this.who);
+      if (ranged && status === 206 && !this.#isPart(answer)) {
+        this.ranges = false;
+        return drop();
+      }
+      const span =
+        ranged && status === 206 ? this.#checkPart(answer, from, to) : this.#checkWhole(answer);
+      if (this.ranges === true && this.facts?.total === 0 && !(await this.#learnTotal(url, headers))) {
+        this.ranges = false;
+        return drop();
+      }
+      return { ...span, ...this.#bodyOf(answer, stop) };
+    } catch (error) {
+      stop();
+      throw error;
+    }
+  }
+
+  /** Another origin may hide the range and so the file's size, but not the length of a whole answer. */
+  async #learnTotal(url: string, ranged: [string, string][]): Promise<boolean> {
+    const { signal } = this.net;
+    const headers = ranged.filter(([name]) => name !== 'range');
+    try {
+      const answer = await fetch(url, { method: 'HEAD', headers, signal, cache: this.cache });
+      const total = answer.ok ? lengthOf(answer) : 0;
+      if (total > 0 && this.facts !== null) this.facts = { ...this.facts, total, exact: true };
+      return total > 0;
+    } catch {
+      return false;
+    }
+  }
+
+  #refuse({ status, statusText, headers }: Answer): never {
+    const problem = `${this.who} answered ${status}${statusText === '' ? '' : ` (${statusText})`}`;
+    const wait = status === 429 || status === 503 ? askedWait(headers, Date.now()) : null;
+    const when =
+      wait === null ? '' : ` and asks to wait ${Math.ceil(wait / 1000)} s`;
+    const error = new SluiceError(
+      'download_failed',
+      `${problem} instead of the model${when}; try again later, or use another address`,
+      { status },
+    );
+    throw new Passing(`${problem}${when}`, error, wait);
+  }
+
+  /** The server, or the way to it, gave no answer that can be read. */
+  async #unanswered(url: string, from: number, cause: unknown): Promise<null> {
+    const { net } = this;
+    if (url !== this.url && this.#anew < MOST_ANEW) {
+      ++this.#anew;
+      this.#direct = null;
+      return null;
+    }
+    const direct = /^(blob|data):/.test(url);
+    if (offline() && !direct && !this.begun)
+      throw networkError(`${this.who} could not be read`, cause);
+    if (this.begun) {
+      const text = `the connection broke at byte ${from}`;
+      throw new Passing(text, networkError(text, cause));
+    }
+    const { text, passing } = await whyUnreadable(url, this.headers, net.signal, this.#refusals);
+    net.signal.throwIfAborted();
+    const error = networkError(`${this.who} could not be read: ${text}`, cause);
+    if (!passing) throw error;
+    throw new Passing(`${this.who} can't be reached`, error);
+  }
+
+  stalled(got: string): Passing {
+    const { stallTimeout } = this.net.patiences;
+    const text = `no byte came for ${stallTimeout / 1000} s${got === '' ? '' : ` (${got} came)`}`;
+    return new Passing(text, networkError(`${text}; try again`, undefined));
+  }
+
+  #compare(now: Facts): void {
+    const known = this.facts;
+    if (known === null) {
+      this.facts = now;
+      return;
+    }
+    const changed = (what: string, was: string, is: string): never => {
+      throw new Changed(`${what} was ${was} and is ${is} now`);
+    };
+    if (known.total > 0 && now.total > 0 && known.total !== now.total && known.exact && now.exact)
+      changed('its size', `${known.total} bytes`, `${now.total}`);
+    if (known.etag !== '' && now.etag !== '') {
+      if (strong(known.etag) !== strong(now.etag)) changed('its ETag', known.etag, now.etag);
+    } else if (known.lastModified !== '' && now.lastModified !== '') {
+      if (known.lastModified !== now.lastModified)
+        changed('its date', known.lastModified, now.lastModified);
+    }
+    const better = now.exact && now.total > 0 ? now : known;
+    this.facts = {
+      total: better.total,
+      exact: better.exact,
+      etag: now.etag || known.etag,
+      lastModified: now.lastModified || known.lastModified,
+    };
+  }
+
+  #factsOf(answer: Answer, total: number, exact: boolean): Facts {
+    const etag = answer.headers.get('etag') ?? '';
+    return { total, exact, etag, lastModified: answer.headers.get('last-modified') ?? '' };
+  }
+
+  /** False: the answer's range can't be known. */
+  #isPart(answer: Answer): boolean {
+    const { headers } = answer;
+    if (/^multipart\//i.test(headers.get('content-type') ?? '') || encodedOf(answer)) return false;
+    return headers.has('content-range') || headers.has('content-length');
+  }
+
+  #checkPart(answer: Answer, from: number, to: number): Pick<Part, 'at' | 'end'> {
+    const named = answer.headers.get('content-range');
+    const length = Number(answer.headers.get('content-length') ?? 0);
+    const wrong = (was: string): never => {
+      const text = `${this.who} sent ${was} where the bytes from ${from} to ${to - 1} were asked for`;
+      throw new Passing(text, new SluiceError('download_failed', `${text}; use another server`));
+    };
+    if (named === null) {
+      // Another origin may hide the range. A part of the length that was asked for is the right one; a shorter one at the
+      // beginning is the whole file.
+      const short = from === 0 && this.facts === null && length > 0 && length < to;
+      const total = this.facts?.total ?? 0;
+      const most = Math.min(to, total > 0 ? total : Infinity) - from;
+      if (!short && length !== most) wrong(`${length} bytes`);
+      this.#compare(this.#factsOf(answer, short ? length : 0, short));
+      this.ranges = true;
+      return { at: from, end: from + length };
+    }
+    const match = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(named.trim());
+    const [first, last, total] = [Number(match?.[1]), Number(match?.[2]), Number(match?.[3])];
+    const known = Number.isSafeInteger(total);
+    if (match === null || first !== from || last < first || last >= to) wrong(`'${named}'`);
+    if (known && last >= total) wrong(`'${named}'`);
+    this.#compare(this.#factsOf(answer, known ? total : 0, known));
+    this.ranges = true;
+    return { at: from, end: last + 1 };
+  }
+
+  #checkWhole(answer: Answer): Pick<Part, 'at' | 'end'> {
+    // It sent parts before: this answer is a fault.
+    if (this.ranges === true) {
+      const text = `${this.who} sent the whole file where a part was asked for`;
+      throw new Passing(text, new SluiceError('download_failed', `${text}; use another server`));
+    }
+    this.ranges = false;
+    const total = lengthOf(answer);
+    const exact = answer.type === 'basic' || answer.type === 'default';
+    this.#compare(this.#factsOf(answer, total, exact));
+    return { at: 0, end: total > 0 ? total : Infinity };
+  }
+
+  #bodyOf(answer: Answer, stop: () => void): Pick<Part, 'contentType' | 'read' | 'cancel'> {
+    const { net } = this;
+    const body = answer.body as ReadableStream<Uint8Array<ArrayBuffer>> | null;
+    let reader: ReturnType<typeof readerOf> | null = null;
+    const cancel = (): void => {
+      net.signal.removeEventListener('abort', stop);
+      void (reader ?? body)?.cancel().catch(() => {});
+      stop();
+    };
+    const read = async (again: boolean): Promise<Uint8Array<ArrayBuffer> | null> => {
+      if (body === null) return null;
+      reader ??= readerOf(body, again);
+      return within(reader.read(), net.patiences.stallTimeout, () => this.stalled(''), cancel);
+    };
+    return { contentType: answer.headers.get('content-type') ?? '', read, cancel };
+  }
+}

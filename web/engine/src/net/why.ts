@@ -1,0 +1,133 @@
+// Why bytes can't be had, in words: browsers tell scripts little.
+import { SluiceError } from '../errors.js';
+import { Refusals } from '../own-files.js';
+
+export function offline(): boolean {
+  return globalThis.navigator?.onLine === false;
+}
+
+export function hostOf(url: string): string {
+  const { protocol, host } = new URL(url);
+  return host || `the ${protocol} address`;
+}
+
+/** Whether the address answers with a redirect. A script can't see where it leads. */
+async function redirects(
+  url: string,
+  headers: [string, string][],
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    const response = await fetch(url, { headers, signal, redirect: 'manual' });
+    void response.body?.cancel().catch(() => {});
+    return response.type === 'opaqueredirect';
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the server answers at all; what it says can't be read. */
+async function answers(url: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    await fetch(url, { method: 'HEAD', mode: 'no-cors', cache: 'no-store', signal });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Finds out why a fetch failed without an answer: browsers give scripts the same error for all reasons. `passing`: it may
+ * work later.
+ */
+export async function whyUnreadable(
+  url: string,
+  headers: [string, string][],
+  signal: AbortSignal,
+  refusals: Refusals,
+): Promise<{ text: string; passing: boolean }> {
+  const lasting = (text: string): { text: string; passing: boolean } => ({ text, passing: false });
+  const { protocol, origin, hostname } = new URL(url);
+  const page: Location | undefined = globalThis.location;
+  if (protocol === 'blob:') {
+    return lasting('it was revoked, or another site made it; give the Blob or the File itself');
+  }
+  if (protocol === 'data:')
+    return lasting("its data can't be decoded; give a Blob or an ArrayBuffer");
+  const local = /^(localhost|127\..*|\[::1\]|.*\.localhost)$/.test(hostname);
+  if (protocol === 'http:' && page?.protocol === 'https:' && !local) {
+    return lasting('a page with https may not read http addresses; use one with https');
+  }
+  const refusal = await refusals.ofFailed(url);
+  if (refusal !== undefined) {
+    return lasting(`${refusal.policy} (${refusal.directive}) forbids it; ${refusal.remedy}`);
+  }
+  if (!offline() && (await redirects(url, headers, signal))) {
+    const text =
+      'it redirects to where the file can not be read: in a circle, to a server that did not answer, or to one that ' +
+      'does not allow other sites to read the file (CORS); use the address at which the redirects end';
+    return { text, passing: true };
+  }
+  const policy = "this page's Content-Security-Policy (connect-src) forbids it";
+  const text =
+    origin === page?.origin
+      ? `the server did not answer, or ${policy}; see that it runs and try again`
+      : `the server did not answer, it does not allow other sites to read the file (CORS), or ${policy}; ` +
+        'download the file and choose it here, or use a server that sends Access-Control-Allow-Origin';
+  // A server that answers, but not to this page, will hardly change its mind.
+  return { text, passing: origin === page?.origin || !(await answers(url, signal)) };
+}
+
+export function networkError(message: string, cause: unknown): SluiceError {
+  return offline()
+    ? new SluiceError('offline', `${message}: this device is offline; connect it and try again`, {
+        cause,
+      })
+    : new SluiceError('download_failed', message, { cause });
+}
+
+/** Throws download_failed if the answer of `who` is not a file. */
+export function checkStatus(
+  { ok, status, statusText }: Pick<Response, 'ok' | 'status' | 'statusText'>,
+  who: string,
+): void {
+  // 204 and 205 count as success and have no body.
+  const none = status === 204 || status === 205;
+  if (ok && !none) return;
+  const named = status === 404 ? 'there is no such file' : statusText;
+  const what = named || (none ? 'no content' : 'an error');
+  throw new SluiceError(
+    'download_failed',
+    `${who} answered ${status} (${what}) instead of the model; check the address`,
+    { status },
+  );
+}
+
+/** The file's length according to the headers; 0 if unknown. */
+export function lengthOf({ headers }: Pick<Response, 'headers'>): number {
+  // The length of a compressed answer is not the file's. (An answer from another origin may hide that it is compressed.)
+  const length = Number(headers.get('content-length') ?? 0);
+  const encoded = (headers.get('content-encoding') ?? 'identity') !== 'identity';
+  return encoded || !Number.isSafeInteger(length) || length < 0 ? 0 : length;
+}
+
+/** Throws if the first bytes are not those of a model, and the server calls them a web page. */
+export function refuseWebPage(bytes: Uint8Array, contentType: string): void {
+  const magic = [0x47, 0x47, 0x55, 0x46]; // GGUF
+  const isModel = magic.every((byte, i) => i >= bytes.length || bytes[i] === byte);
+  if (!isModel && /^(text\/html|application\/xhtml)/i.test(contentType)) {
+    throw new SluiceError(
+      'bad_file',
+      `the server sent a web page (${contentType.split(';')[0]}), not a GGUF model; ` +
+        'check that the address is that of the file itself, not of a page about it',
+    );
+  }
+}
+
+export function emptyFile(what: string): SluiceError {
+  return new SluiceError(
+    'bad_file',
+    `${what} is empty (0 bytes); a GGUF model was expected: give another file or address`,
+  );
+}
+

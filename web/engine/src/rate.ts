@@ -1,0 +1,23 @@
+// Bytes per second, of the last few seconds.
+
+/** Milliseconds that count. */
+const WINDOW_MS = 3000;
+
+export class Rate {
+  readonly #samples: { time: number; bytes: number }[] = [];
+
+  constructor(readonly now: () => number = () => performance.now()) {
+    this.#samples.push({ time: now(), bytes: 0 });
+  }
+
+  /** `bytes`: so far, all together. */
+  perSecond(bytes: number): number {
+    const time = this.now();
+    this.#samples.push({ time, bytes });
+    while (this.#samples.length > 2 && (this.#samples[1]?.time ?? time) < time - WINDOW_MS)
+      this.#samples.shift();
+    const [first] = this.#samples as [{ time: number; bytes: number }];
+    const seconds = (time - first.time) / 1000;
+    return seconds > 0 ? Math.max(0, bytes - first.bytes) / seconds : 0;
+  }
+}

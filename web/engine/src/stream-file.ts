@@ -1,0 +1,138 @@
+// A file whose bytes come in one stream, from its beginning: a Blob, or a Response of the caller.
+import { SluiceError } from './errors.js';
+import { readerOf } from './net/remote.js';
+import { within } from './net/time.js';
+import { emptyFile, networkError, refuseWebPage } from './net/why.js';
+import type { Outlet } from './outlet.js';
+import type { SourceFile } from './source-file.js';
+
+/** A body, ready to be read. */
+export interface Opened {
+  body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
+  /** See SourceFile. */
+  total: number;
+  exact: boolean;
+  /** Milliseconds without a byte that count as a failure; null: it may take any time. */
+  stallTimeout: number | null;
+  /** As the server sent it; '' for files. */
+  contentType: string;
+  /** What messages call it. */
+  name: string;
+  /** The error if reading fails after `got`, such as '5 of 9 bytes'. */
+  broken(got: string, cause: unknown): SluiceError;
+}
+
+export class StreamFile implements SourceFile {
+  readonly unproven = false;
+  #reader: ReturnType<typeof readerOf> | null = null;
+  #left: Uint8Array<ArrayBuffer> | null = null;
+  /** Offset of the next byte that is given out. */
+  #at = 0;
+  #received = 0;
+
+  /** `part`: which file of the model it is. */
+  constructor(
+    readonly opened: Opened,
+    readonly part: number,
+    readonly outlet: Outlet,
+  ) {
+    outlet.stopped.signal.addEventListener('abort', () => this.#cancel());
+  }
+
+  get total(): number {
+    return this.opened.total;
+  }
+  get exact(): boolean {
+    return this.opened.exact;
+  }
+  get network(): boolean {
+    return this.opened.stallTimeout !== null;
+  }
+  get name(): string {
+    return this.opened.name;
+  }
+  get received(): number {
+    return this.#received;
+  }
+
+  async open(): Promise<void> {}
+  pause(): void {}
+
+  #cancel(): void {
+    void (this.#reader ?? this.opened.body)?.cancel().catch(() => {});
+  }
+
+  /** Null at the end. The bytes are good until the next call. */
+  async #next(): Promise<Uint8Array<ArrayBuffer> | null> {
+    const { body, total, stallTimeout, contentType, broken } = this.opened;
+    if (body === null) return null;
+    const got = (): string => (total > 0 ? `${this.#received} of ${total} bytes` : `${this.#received} bytes`);
+    let bytes: Uint8Array<ArrayBuffer> | null;
+    try {
+      this.#reader ??= readerOf(body, this.outlet.copies);
+      const next = this.#reader.read();
+      const late = (): SluiceError =>
+        networkError(`no byte came for ${(stallTimeout ?? 0) / 1000} s (${got()} came); try again`, undefined);
+      bytes = await (stallTimeout === null
+        ? next
+        : within(next, stallTimeout, late, () => this.#cancel()));
+    } catch (cause) {
+      throw cause instanceof SluiceError ? cause : broken(got(), cause);
+    }
+    if (bytes === null) return null;
+    if (this.#received < 4) refuseWebPage(bytes, contentType);
+    this.#received += bytes.byteLength;
+    return bytes;
+  }
+
+  async head(_: number, most: number): Promise<Uint8Array<ArrayBuffer> | null> {
+    while (this.#left === null || this.#left.byteLength === 0) {
+      this.#left = await this.#next();
+      if (this.#left !== null) continue;
+      if (this.#received === 0 && !this.outlet.stopped.signal.aborted) throw emptyFile(this.name);
+      return null;
+    }
+    const bytes = this.#left.subarray(0, most);
+    this.#left = this.#left.subarray(bytes.byteLength);
+    this.#at += bytes.byteLength;
+    return bytes;
+  }
+
+  async rest(): Promise<void> {
+    const base = this.outlet.bases[this.part] ?? 0;
+    let bytes: Uint8Array<ArrayBuffer> | null = this.#left;
+    for (; bytes !== null; bytes = await this.#next()) {
+      const { byteLength } = bytes;
+      if (byteLength > 0) await this.outlet.send(base + this.#at, bytes);
+      this.#at += byteLength;
+      if (this.outlet.stopped.signal.aborted || this.outlet.sated) return;
+      await this.outlet.ready();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#cancel();
+  }
+}
+
+export function blobFile(blob: Blob, part: number, outlet: Outlet): StreamFile {
+  return new StreamFile(
+    {
+      body: blob.stream(),
+      total: blob.size,
+      exact: true,
+      stallTimeout: null,
+      contentType: '',
+      name: 'the file',
+      broken: (got, cause) =>
+        new SluiceError(
+          'bad_file',
+          `the file could be read no further than ${got}; choose it again`,
+          { cause },
+        ),
+    },
+    part,
+    outlet,
+  );
+}
+
