@@ -1,5 +1,5 @@
-// Builds the library into dist/: the TypeScript file by file (importable without a bundler), its public
-// types, and the wasm files beside it. The repository's LICENSE and NOTICE go into the package.
+// Builds the library into dist/: the TypeScript file by file (importable without a bundler), the code of hash-wasm, the
+// public types, and the wasm files beside it. The repository's LICENSE and NOTICE go into the package.
 //   SLUICE_WASM_DIR   where the wasm files are; default wasm/prebuilt/ of the checkout
 //   --missing         does nothing where dist/ has been built
 import { spawnSync } from 'node:child_process';
@@ -7,6 +7,7 @@ import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildSync } from 'esbuild';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const DIST = path.join(HERE, 'dist');
@@ -26,9 +27,23 @@ const { status } = spawnSync(
   { stdio: 'inherit' },
 );
 if (status !== 0) process.exit(1);
-for (const name of fs.readdirSync(DIST)) {
+for (const name of fs.readdirSync(DIST, { recursive: true })) {
   if (name.endsWith('.d.ts') && !PUBLIC_TYPES.has(name)) fs.rmSync(path.join(DIST, name));
 }
+
+// The only file that needs a package: its code goes into it.
+const hashes = path.join(DIST, 'store/hashes.js');
+buildSync({
+  entryPoints: [hashes],
+  outfile: hashes,
+  allowOverwrite: true,
+  bundle: true,
+  format: 'esm',
+  target: 'es2022',
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'inline',
+});
 
 // In front of the script that threads run. It is no module of its own there: names stay within a block.
 const guard_file = path.join(DIST, 'thread-guard.js');

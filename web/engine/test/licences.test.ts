@@ -29,6 +29,15 @@ test('the notices name what the wasm modules are made with', () => {
   }
 });
 
+test('the notices name what is bundled into the library, with its copyright', () => {
+  const require = createRequire(path.join(ROOT, 'web/engine/package.json'));
+  const dir = path.join(path.dirname(require.resolve('hash-wasm')), '..');
+  const licence = fs.readFileSync(path.join(dir, 'LICENSE'), 'utf8');
+  const copyright = /^Copyright \(c\) .*$/m.exec(licence)?.[0] ?? 'none';
+  expect(notice).toContain('- hash-wasm,');
+  expect(notice).toContain(copyright.trim());
+});
+
 test('the notices name everything that the page is built from, with its copyright', () => {
   const require = createRequire(path.join(ROOT, 'web/app/package.json'));
   const folder = (name: string, from = require): string => {

@@ -1,0 +1,629 @@
+// A file in the cache, block by block: for the one tab that writes it, and for those that read it meanwhile or later.
+//
+// The bytes of a block are written before its hash, but neither is forced onto the disk: what a crash of the whole device
+// leaves undone, the hash shows when the block is read.
+import { SluiceError } from '../errors.js';
+import { BlockWriter, type BlockTarget } from './block-writer.js';
+import { xxh64 } from './hashes.js';
+import { JournalHandle, writeAll } from './journal-handle.js';
+import { blockBytesFor, countBlocks, isTotal, tableHash, type Meta } from './journal.js';
+import {
+  USE_LOCK,
+  WRITE_LOCK,
+  fileHandle,
+  isNamed,
+  openToRead,
+  openToWrite,
+  readFile,
+  removeFiles,
+  sizeOf,
+  takeLock,
+  type Lock,
+  type SyncHandle,
+} from './opfs.js';
+import { estimate, makeRoom, noRoom, type Estimate } from './room.js';
+import { readRecord } from './shelf.js';
+
+/** What the server, or the hub, says of a file. */
+export interface Facts {
+  /** Bytes of the whole file; 0 if unknown. */
+  total: number;
+  etag: string;
+  lastModified: string;
+  commit: string;
+  /** '' if unknown. */
+  sha256: string;
+}
+
+/** What a BlockFile is opened with; it owns the locks. */
+export interface Opening {
+  folder: FileSystemDirectoryHandle;
+  key: string;
+  meta: Meta;
+  table: BigUint64Array;
+  use: Lock;
+  /** Null: somebody else writes, or the file is complete. */
+  write: Lock | null;
+}
+
+/** Milliseconds after which a follower looks at the journal, if nobody told it of a new block. */
+const LOOK_MS = 500;
+
+export class BlockFile {
+  readonly #folder: FileSystemDirectoryHandle;
+  readonly #key: string;
+  readonly #use: Lock;
+  #write: Lock | null;
+  #meta: Meta;
+  /** By block: the hash as in the journal, 0 if the block isn't there. With an unknown total it grows. */
+  #table: BigUint64Array;
+  /** The hashes of blocks that were found to be damaged, while they are in the journal. */
+  readonly #damaged = new Map<number, bigint>();
+  /** Of a verified file: the hashes of damaged blocks. The file is verified again when all of them are back. */
+  readonly #lost = new Map<number, bigint>();
+  /** The blocks whose hash was checked in this session, with that hash. */
+  readonly #checked = new Map<number, bigint>();
+  #journal: JournalHandle | null = null;
+  #data: SyncHandle | null = null;
+  /** What the browser granted when the file got its size. */
+  #room: Estimate | null = null;
+  /** For reading without a handle. */
+  #file: FileSystemFileHandle | null = null;
+  readonly #writers = new Map<number, BlockWriter>();
+  readonly #target: BlockTarget;
+  readonly #channel: BroadcastChannel | null;
+  /** Another tab writes, and its blocks are looked for. */
+  #following = false;
+  #closed = false;
+  readonly #closing = new AbortController();
+  /** The notes of a reader that are being written. */
+  #noting: Promise<void> = Promise.resolve();
+  /** The follower's next look at the journal. */
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #looking: Promise<void> | null = null;
+  #lookAgain = false;
+
+  /** Follower: a block is there now. */
+  onblock: (block: number) => void = () => {};
+
+  /** See openEntry. */
+  constructor({ folder, key, meta, table, use, write }: Opening) {
+    this.#folder = folder;
+    this.#key = key;
+    this.#meta = meta;
+    this.#table = table;
+    this.#use = use;
+    this.#write = write;
+    this.#channel = openChannel(key);
+    this.#target = {
+      sizeOf: (block) => this.sizeOf(block),
+      write: (block, offset, bytes) => this.#writeBytes(block, offset, bytes),
+      record: (block, hash) => this.#record(block, tableHash(hash)),
+      buffers: [],
+    };
+  }
+
+  get meta(): Meta {
+    return this.#meta;
+  }
+
+  /** Bytes of each block but the last. */
+  get blockBytes(): number {
+    return this.#meta.blockBytes;
+  }
+
+  /** Bytes of the whole file; 0 if unknown. */
+  get total(): number {
+    return this.#meta.totalBytes;
+  }
+
+  /** With an unknown total: up to the last block that is there. */
+  get n_blocks(): number {
+    return this.total > 0 ? countBlocks(this.#meta, 0) : this.#table.length;
+  }
+
+  /** Whether this worker may write blocks. Not so for readers and followers, and after close(). */
+  get writable(): boolean {
+    return this.#write !== null && !this.#closed;
+  }
+
+  /** Bytes of this block. */
+  sizeOf(block: number): number {
+    const end = this.total || Infinity;
+    return Math.max(0, Math.min(this.blockBytes, end - block * this.blockBytes));
+  }
+
+  has(block: number): boolean {
+    const hash = this.#table[block] ?? 0n;
+    return hash !== 0n && this.#damaged.get(block) !== hash;
+  }
+
+  get complete(): boolean {
+    return this.total > 0 && this.missing() === 0;
+  }
+
+  /** Blocks that are not there. */
+  missing(): number {
+    let count = 0;
+    for (let i = 0; i < this.n_blocks; ++i) if (!this.has(i)) count += 1;
+    return count;
+  }
+
+  /**
+   * For openEntry: opens the files of a writer, or those of a reader. `exists`: there is a journal that can be read. A new
+   * entry has no files before begin().
+   */
+  async open(exists: boolean): Promise<void> {
+    if (this.#write === null) {
+      this.#file = await fileHandle(this.#folder, `${this.#key}.gguf`);
+      if (this.#file !== null) this.#adopt(await openToRead(this.#file));
+    } else if (exists) {
+      await this.#openToWrite();
+    }
+  }
+
+  /** Keeps a handle, unless the file was closed while the handle was being opened. */
+  #adopt(handle: SyncHandle | null): void {
+    if (this.#closed) handle?.close();
+    else this.#data = handle;
+  }
+
+  /** Opens both files for writing, and takes what the journal says now. */
+  async #openToWrite(): Promise<void> {
+    const create = { create: true };
+    this.#file = await this.#folder.getFileHandle(`${this.#key}.gguf`, create);
+    const journal_file = await this.#folder.getFileHandle(`${this.#key}.journal`, create);
+    const { state, header, table } = await readRecord(this.#folder, this.#key);
+    if (state === 'newer') throw newerVersion();
+    this.#data?.close();
+    this.#data = null;
+    const data = await openToWrite(this.#file);
+    let journal: SyncHandle | null = null;
+    try {
+      journal = await openToWrite(journal_file);
+      this.#check();
+      const found = typeof header === 'string' ? null : header;
+      this.#journal = new JournalHandle(journal, found, this.#meta);
+      if (found === null) data.truncate(0);
+      this.#setTable(table);
+      this.#meta = this.#journal.meta;
+      this.#data = data;
+    } catch (error) {
+      this.#journal = null;
+      journal?.close();
+      data.close();
+      throw error;
+    }
+  }
+
+  /** Throws if the file is closed. */
+  #check(): void {
+    if (this.#closed) throw new SluiceError('aborted', 'the file in the cache was closed');
+  }
+
+  #setTable(table: BigUint64Array): void {
+    this.#table = table;
+    for (const [block, hash] of this.#damaged)
+      if (table[block] !== hash) this.#damaged.delete(block);
+  }
+
+  /**
+   * Writer, before the first byte, and when more is known of the file: keeps the blocks that are there if the total is
+   * the same, or was unknown. Asks the browser for room and sets the file's size. Throws storage_full with figures, or
+   * invalid_argument for an address that is too long.
+   */
+  async begin(facts: Facts): Promise<void> {
+    this.#mustWrite();
+    const { total, ...known } = facts;
+    if (!isTotal(total)) {
+      throw new SluiceError('bad_file', `the file can't have ${total} bytes; check the address`);
+    }
+    if (this.total !== total && !this.#fits(total)) this.reset();
+    const had = await sizeOf(await fileHandle(this.#folder, `${this.#key}.gguf`));
+    if (total > had) await makeRoom(this.#folder, total - had, this.#set());
+    if (this.#journal === null) await this.#openToWrite();
+    this.#room = await estimate();
+    this.#check();
+    if (total > 0) this.#resize(total);
+    const empty = !this.#table.some((hash) => hash !== 0n) && this.#writers.size === 0;
+    if (empty) this.#journal?.dropBlocks();
+    const blockBytes = empty ? blockBytesFor(total) : this.blockBytes;
+    this.#change({ ...known, totalBytes: total, blockBytes });
+    if (total > 0) this.#growTable(this.n_blocks);
+    this.#tell();
+    for (const writer of this.#writers.values()) writer.finish();
+  }
+
+  /** Whether the blocks that are there can be those of a file of `total` bytes. */
+  #fits(total: number): boolean {
+    return this.total === 0 && this.#table.length * this.blockBytes <= total;
+  }
+
+  #set(): string {
+    return this.#meta.set || this.#meta.address;
+  }
+
+  #resize(total: number): void {
+    const data = this.#data as SyncHandle;
+    const had = data.getSize();
+    if (had === total) return;
+    try {
+      data.truncate(total);
+    } catch (error) {
+      if (!isNamed(error, 'QuotaExceededError')) throw error;
+      throw noRoom(total - had, this.#room, error);
+    }
+  }
+
+  #growTable(length: number): void {
+    if (length === this.#table.length) return;
+    const table = new BigUint64Array(length);
+    table.set(this.#table.subarray(0, length));
+    this.#table = table;
+  }
+
+  #change(change: Partial<Meta>): void {
+    this.#journal?.change(change);
+    this.#meta = this.#journal?.meta ?? { ...this.#meta, ...change };
+  }
+
+  #mustWrite(): void {
+    this.#check();
+    if (!this.writable) throw new Error('another tab writes this file of the cache');
+  }
+
+  /** Writer: drops all blocks, because the file has changed. */
+  reset(): void {
+    this.#mustWrite();
+    for (const writer of this.#writers.values()) writer.end();
+    this.#writers.clear();
+    this.#table = new BigUint64Array(0);
+    this.#damaged.clear();
+    this.#lost.clear();
+    this.#checked.clear();
+    this.#journal?.dropBlocks();
+    const unknown = { totalBytes: 0, etag: '', lastModified: '', commit: '', sha256: '' };
+    this.#change({ ...unknown, verified: false });
+    this.#data?.truncate(0);
+    this.#tell();
+  }
+
+  /**
+   * Writer, after begin(): writes a block, from its first byte on. There may be several at once, one a block: an earlier
+   * writer of the same block ends.
+   */
+  block(index: number): BlockWriter {
+    this.#mustWrite();
+    if (this.#journal === null) throw new Error('begin() was not called');
+    if (!Number.isSafeInteger(index) || index < 0 || this.sizeOf(index) === 0)
+      throw new Error(`the file has no block ${index}`);
+    this.#writers.get(index)?.end();
+    // What is written now must not be taken for what the hash stands for.
+    if ((this.#table[index] ?? 0n) !== 0n) this.#clear(index);
+    const writer = new BlockWriter(index, this.#target);
+    this.#writers.set(index, writer);
+    return writer;
+  }
+
+  #writeBytes(block: number, offset: number, bytes: Uint8Array): void {
+    this.#mustWrite();
+    writeAll(this.#data as SyncHandle, bytes, block * this.blockBytes + offset, this.#room);
+  }
+
+  #record(block: number, hash: bigint): void {
+    this.#journal?.setHash(block, hash);
+    if (block >= this.#table.length) this.#growTable(block + 1);
+    this.#table[block] = hash;
+    this.#writers.delete(block);
+    // These bytes were never read back from the disk, so they are not checked.
+    this.#checked.delete(block);
+    if (this.#lost.get(block) === hash) {
+      this.#lost.delete(block);
+      if (this.#lost.size === 0) this.#change({ verified: true });
+    }
+    this.#tell();
+  }
+
+  /**
+   * Reads a block into the views, which cover it exactly; they may be in shared memory. Checks its hash at the first
+   * reading in this session. False: it is damaged, and not there any more. Then it can be fetched again, and written if
+   * the file is writable: a damaged complete file becomes so if no other tab uses it.
+   */
+  async read(block: number, views: Uint8Array[]): Promise<boolean> {
+    this.#check();
+    if (!this.has(block)) return false;
+    const hash = this.#table[block] as bigint;
+    let good: boolean;
+    try {
+      good = await this.#fill(block, views);
+    } catch {
+      good = false;
+    }
+    this.#check();
+    if (good && this.#checked.get(block) !== hash) {
+      good = tableHash(xxh64(views)) === hash;
+      if (good) this.#checked.set(block, hash);
+    }
+    if (!good) await this.#lose(block, hash);
+    return good;
+  }
+
+  /** False if the file is too short. */
+  async #fill(block: number, views: Uint8Array[]): Promise<boolean> {
+    let at = block * this.blockBytes;
+    if (this.#data !== null) {
+      for (const view of views) {
+        if (readInto(this.#data, view, at) !== view.length) return false;
+        at += view.length;
+      }
+      return true;
+    }
+    this.#file ??= await fileHandle(this.#folder, `${this.#key}.gguf`);
+    if (this.#file === null) return false;
+    const size = views.reduce((sum, { length }) => sum + length, 0);
+    const bytes = await readFile(this.#file, at, at + size);
+    if (bytes.length !== size) return false;
+    let from = 0;
+    for (const view of views) {
+      view.set(bytes.subarray(from, from + view.length));
+      from += view.length;
+    }
+    return true;
+  }
+
+  /** A block is damaged. The journal says so too, if the write lock is free or ours. */
+  async #lose(block: number, hash: bigint): Promise<void> {
+    if (this.#table[block] !== hash) return; // has changed meanwhile
+    this.#damaged.set(block, hash);
+    this.#checked.delete(block);
+    if (this.#journal !== null) return this.#clear(block);
+    if (this.#following || this.#closed) return;
+    const write = await takeLock(WRITE_LOCK + this.#key, { ifAvailable: true });
+    if (write === null) return;
+    if (this.#closed) return void write.release();
+    try {
+      await this.#clearAsReader(write, block, hash);
+    } catch {
+      // It stays in the journal: then the next session finds it.
+    }
+  }
+
+  /** Becomes the writer of a complete file with a damaged block; or only clears the block, if other tabs read the file. */
+  async #clearAsReader(write: Lock, block: number, hash: bigint): Promise<void> {
+    const had_handle = this.#data !== null;
+    this.#write = write;
+    try {
+      await this.#openToWrite();
+      if (this.#table[block] === hash) this.#clear(block);
+    } catch (error) {
+      this.#write = null;
+      if (had_handle && !this.#closed && this.#data === null && this.#file !== null)
+        this.#adopt(await openToRead(this.#file));
+      await this.#withJournal((journal) => {
+        journal.change({ verified: false });
+        journal.setHash(block, 0n);
+      });
+      await write.release();
+      throw error;
+    }
+  }
+
+  /** Opens the journal of a complete file for one change. The caller has the write lock. */
+  async #withJournal(change: (journal: JournalHandle) => void): Promise<void> {
+    const file = await fileHandle(this.#folder, `${this.#key}.journal`);
+    const { header } = await readRecord(this.#folder, this.#key);
+    if (file === null || typeof header === 'string') return;
+    const journal = new JournalHandle(await openToWrite(file), header, header.meta);
+    try {
+      change(journal);
+      this.#meta = journal.meta;
+    } finally {
+      journal.close();
+    }
+  }
+
+  /** Takes a block out of the journal. What was verified isn't so without it. */
+  #clear(block: number): void {
+    const hash = this.#table[block] ?? 0n;
+    if (this.#meta.verified || this.#lost.size > 0) this.#lost.set(block, hash);
+    if (this.#meta.verified) this.#change({ verified: false });
+    this.#journal?.setHash(block, 0n);
+    this.#table[block] = 0n;
+    this.#damaged.delete(block);
+    this.#checked.delete(block);
+    this.#tell();
+  }
+
+  /**
+   * Changes what the journal says of the file: a writer at once; a reader of a complete file if no other tab is writing
+   * the journal just then, or else not at all. Never rejects.
+   */
+  note(change: Partial<Meta>): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    if (this.#write !== null) {
+      try {
+        this.#change(change);
+      } catch {
+        // No room for it, or too long: what was noted before stays.
+      }
+      return Promise.resolve();
+    }
+    if (this.#following) return Promise.resolve();
+    this.#noting = this.#noting.then(() => this.#noteAsReader(change)).catch(() => {});
+    return this.#noting;
+  }
+
+  async #noteAsReader(change: Partial<Meta>): Promise<void> {
+    const write = await takeLock(WRITE_LOCK + this.#key, { ifAvailable: true });
+    if (write === null) return;
+    try {
+      await this.#withJournal((journal) => journal.change(change));
+    } finally {
+      await write.release();
+    }
+  }
+
+  /**
+   * For openEntry: looks for new blocks until the write lock is ours, and then becomes the writer. Resolves to null after
+   * close(). Rejects if the files can't be opened for writing.
+   */
+  async follow(): Promise<BlockFile | null> {
+    this.#following = true;
+    if (this.#channel !== null) this.#channel.onmessage = () => void this.#look();
+    this.#lookLater();
+    const { signal } = this.#closing;
+    const write = await takeLock(WRITE_LOCK + this.#key, { signal });
+    this.#following = false;
+    clearTimeout(this.#timer);
+    if (this.#channel !== null) this.#channel.onmessage = null;
+    await this.#looking;
+    if (write === null) return null;
+    if (this.#closed) {
+      await write.release();
+      return null;
+    }
+    this.#write = write;
+    const before = this.#table;
+    try {
+      await this.#openUnlessNew();
+    } catch (error) {
+      if (this.#closed) return null;
+      this.#write = null;
+      await write.release();
+      throw error;
+    }
+    this.#tellNew(before);
+    return this;
+  }
+
+  async #openUnlessNew(): Promise<void> {
+    const { state } = await readRecord(this.#folder, this.#key);
+    if (state === 'newer') throw newerVersion();
+    if (state === 'valid') return this.#openToWrite();
+    this.#setTable(new BigUint64Array(0));
+    this.#meta = { ...this.#meta, totalBytes: 0, verified: false };
+  }
+
+  #lookLater(): void {
+    clearTimeout(this.#timer);
+    if (this.#following && !this.#closed)
+      this.#timer = setTimeout(() => void this.#look(), LOOK_MS);
+  }
+
+  /** Reads the journal that another tab writes. One reading at a time: calls meanwhile lead to one more. */
+  #look(): void {
+    this.#lookAgain = true;
+    if (this.#looking !== null) return;
+    this.#looking = this.#lookOnce().finally(() => {
+      this.#looking = null;
+      this.#lookLater();
+    });
+  }
+
+  /** Never rejects. */
+  async #lookOnce(): Promise<void> {
+    while (this.#lookAgain && this.#following && !this.#closed) {
+      this.#lookAgain = false;
+      const before = this.#table;
+      try {
+        const { header, table } = await readRecord(this.#folder, this.#key);
+        if (typeof header === 'string' || this.#closed) continue;
+        this.#meta = header.meta;
+        this.#setTable(table);
+      } catch {
+        continue; // The next look may succeed.
+      }
+      this.#tellNew(before);
+    }
+  }
+
+  /** Calls onblock for the blocks that `before` didn't have. */
+  #tellNew(before: BigUint64Array): void {
+    this.#table.forEach((hash, block) => {
+      if (hash !== 0n && before[block] !== hash && !this.#closed) this.onblock(block);
+    });
+  }
+
+  /** Tells the followers that the journal has changed. */
+  #tell(): void {
+    this.#channel?.postMessage(null);
+  }
+
+  /** Closes the handles and releases the locks. A block that isn't whole is lost. May be called again. */
+  close(): void {
+    this.#release(this.#use, this.#write);
+  }
+
+  #release(...locks: (Lock | null)[]): void {
+    if (!this.#closed) {
+      this.#closed = true;
+      clearTimeout(this.#timer);
+      for (const writer of this.#writers.values()) writer.end();
+      this.#writers.clear();
+      this.#channel?.close();
+      this.#data?.close();
+      this.#journal?.close();
+      this.#data = this.#journal = null;
+      this.#closing.abort();
+    }
+    for (const lock of locks) lock?.release().catch(() => {});
+  }
+
+  /**
+   * Closes the file and deletes it. Where other tabs use it, it only loses its blocks. A follower only closes it.
+   */
+  async drop(): Promise<void> {
+    if (this.#closed) return;
+    const write = this.#write ?? (await takeLock(WRITE_LOCK + this.#key, { ifAvailable: true }));
+    this.#release();
+    await this.#use.release();
+    if (write === null) return;
+    try {
+      const use = await takeLock(USE_LOCK + this.#key, { ifAvailable: true });
+      if (use !== null) {
+        await removeFiles(this.#folder, this.#key).finally(() => use.release());
+      } else {
+        await this.#withJournal((journal) => {
+          journal.dropBlocks();
+          journal.change({ verified: false });
+        });
+      }
+    } finally {
+      await write.release();
+    }
+  }
+}
+
+/** Null if the browser refuses it: then followers only look at the journal from time to time. */
+function openChannel(key: string): BroadcastChannel | null {
+  try {
+    return new BroadcastChannel(`sluice-cache:${key}`);
+  } catch {
+    return null;
+  }
+}
+
+/** Whether handles read into shared memory: older browsers refuse it. */
+let reads_shared = true;
+
+function readInto(handle: SyncHandle, view: Uint8Array, at: number): number {
+  if (view.buffer instanceof ArrayBuffer || reads_shared) {
+    try {
+      return handle.read(view, { at });
+    } catch (error) {
+      if (view.buffer instanceof ArrayBuffer || !(error instanceof TypeError)) throw error;
+      reads_shared = false;
+    }
+  }
+  const copy = new Uint8Array(view.length);
+  const length = handle.read(copy, { at });
+  view.set(copy);
+  return length;
+}
+
+export function newerVersion(): SluiceError {
+  return new SluiceError(
+    'invalid_argument',
+    'a newer version of Sluice keeps this model in the cache, in a form that this version does not know',
+  );
+}

@@ -1,0 +1,131 @@
+// Opens the entries of the cache for the loader worker.
+import { BlockFile } from './block-file.js';
+import { loadHashes } from './hashes.js';
+import { blockBytesFor, type Meta } from './journal.js';
+import { USE_LOCK, WRITE_LOCK, keyOf, openFolder, takeLock, type Lock } from './opfs.js';
+import { groupItems, listItems, readRecord } from './shelf.js';
+
+export type Entry =
+  /** There is no cache, or the entry is of a newer version. `why`: a part of a sentence. */
+  | { kind: 'none'; why: string }
+  /** All blocks are there. */
+  | { kind: 'complete'; file: BlockFile }
+  /** This worker has the write lock and the only handle. */
+  | { kind: 'writer'; file: BlockFile }
+  /**
+   * Another tab writes. `turn`: the lock is ours now, and the same file is a writer (it may be complete by then); null
+   * after close(). It rejects if the files can't be opened for writing.
+   */
+  | { kind: 'follower'; file: BlockFile; turn: Promise<BlockFile | null> };
+
+/** What is noted of an entry. */
+export interface About {
+  /** What users typed that led here. */
+  names: string[];
+  set: string;
+  part: number;
+  parts: number;
+}
+
+function withNames(meta: Meta, names: string[]): string[] {
+  return [...meta.names.filter((name) => !names.includes(name)), ...names];
+}
+
+function newMeta(address: string, about: About): Meta {
+  return {
+    address,
+    ...about,
+    blockBytes: blockBytesFor(0),
+    totalBytes: 0,
+    etag: '',
+    lastModified: '',
+    commit: '',
+    sha256: '',
+    verified: false,
+    created: Date.now(),
+    used: Date.now(),
+    pinned: false,
+  };
+}
+
+/** Opens the entry of a canonical address. Never rejects: what can't be opened is 'none'. */
+export async function openEntry(address: string, about: About): Promise<Entry> {
+  const locks: Lock[] = [];
+  try {
+    const folder = await openFolder();
+    if ('why' in folder) return { kind: 'none', why: folder.why };
+    await loadHashes();
+    const key = await keyOf(address);
+    const entry = await openFrom(folder, key, address, about, locks);
+    if (entry.kind !== 'none') locks.length = 0; // the file's now
+    return entry;
+  } catch (error) {
+    return { kind: 'none', why: `its file in the cache can't be opened (${String(error)})` };
+  } finally {
+    for (const lock of locks) lock.release().catch(() => {});
+  }
+}
+
+/** Adds to `locks` what it takes. */
+async function openFrom(
+  folder: FileSystemDirectoryHandle,
+  key: string,
+  address: string,
+  about: About,
+  locks: Lock[],
+): Promise<Entry> {
+  const use = (await takeLock(USE_LOCK + key, { mode: 'shared' })) as Lock;
+  locks.push(use);
+  const write = await takeLock(WRITE_LOCK + key, { ifAvailable: true });
+  if (write !== null) locks.push(write);
+  const { state, header, table } = await readRecord(folder, key);
+  if (state === 'newer') return { kind: 'none', why: 'a newer version of Sluice keeps this model' };
+  const exists = typeof header !== 'string';
+  const meta = exists ? header.meta : newMeta(address, about);
+  const given = { folder, key, meta, table, use };
+  const { names, ...place } = about;
+  const used = { names: withNames(meta, names), used: Date.now() };
+  if (meta.totalBytes > 0 && !table.includes(0n)) {
+    await write?.release();
+    const file = new BlockFile({ ...given, write: null });
+    await opened(file, exists);
+    void file.note(used);
+    return { kind: 'complete', file };
+  }
+  if (write !== null) {
+    const file = new BlockFile({ ...given, write });
+    await opened(file, exists);
+    void file.note({ ...place, ...used });
+    return { kind: 'writer', file };
+  }
+  const file = new BlockFile({ ...given, write });
+  const turn = file.follow();
+  // Its rejection is for whoever waits for it, perhaps later.
+  turn.catch(() => {});
+  return { kind: 'follower', file, turn };
+}
+
+async function opened(file: BlockFile, exists: boolean): Promise<void> {
+  try {
+    await file.open(exists);
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+}
+
+/** The canonical address (of a split model: of its first file) of an entry that has this name; the last used one. */
+export async function findNamed(name: string): Promise<string | null> {
+  const folder = await openFolder();
+  if ('why' in folder) return null;
+  try {
+    await loadHashes();
+    for (const group of groupItems(await listItems(folder)).reverse()) {
+      const meta = group.find(({ meta }) => meta?.names.includes(name))?.meta;
+      if (meta) return meta.set || meta.address;
+    }
+  } catch {
+    // Then it isn't there.
+  }
+  return null;
+}

@@ -1,0 +1,61 @@
+// XXH64 and SHA-256 for the cache. The build puts the code of hash-wasm into this file.
+import { createSHA256, createXXHash64, type IHasher } from 'hash-wasm';
+
+let loading: Promise<IHasher> | null = null;
+let hasher: IHasher | null = null;
+
+/** Must have resolved before XXH64 is computed. Rejects where the page's policy allows no wasm. */
+export async function loadHashes(): Promise<void> {
+  loading ??= createXXHash64();
+  hasher = await loading;
+}
+
+function xxhash(): IHasher {
+  if (hasher === null) throw new Error('loadHashes() has not resolved');
+  return hasher;
+}
+
+function numberOf(digest: Uint8Array): bigint {
+  return new DataView(digest.buffer, digest.byteOffset).getBigUint64(0);
+}
+
+/** XXH64 with seed 0 of the pieces, one after the other. They may be in shared memory. */
+export function xxh64(pieces: readonly Uint8Array[]): bigint {
+  const all = xxhash().init();
+  for (const piece of pieces) all.update(piece);
+  return numberOf(all.digest('binary'));
+}
+
+/** XXH64 with seed 0 of bytes that come little by little. There may be any number of these at a time. */
+export class Xxh64 {
+  /** All use one instance of the wasm module in turn, and keep their state here: some 80 bytes. */
+  #state: Uint8Array | null = null;
+
+  #resumed(): IHasher {
+    return this.#state === null ? xxhash().init() : xxhash().load(this.#state);
+  }
+
+  update(bytes: Uint8Array): void {
+    this.#state = this.#resumed().update(bytes).save();
+  }
+
+  digest(): bigint {
+    return numberOf(this.#resumed().digest('binary'));
+  }
+}
+
+/** SHA-256 of bytes that come little by little. */
+export interface Sha256 {
+  /** The bytes may be in shared memory. */
+  update(bytes: Uint8Array): void;
+  /** 64 lower-case hexadecimal digits. No update may follow. */
+  hex(): string;
+}
+
+export async function makeSha256(): Promise<Sha256> {
+  const sha = await createSHA256();
+  return {
+    update: (bytes) => void sha.update(bytes),
+    hex: () => sha.digest('hex'),
+  };
+}

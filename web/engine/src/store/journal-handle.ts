@@ -1,0 +1,87 @@
+// The journal of an entry, open for writing. The caller has the entry's write lock.
+import { SluiceError } from '../errors.js';
+import {
+  JOURNAL_VERSION,
+  COPY_BYTES,
+  TABLE_AT,
+  writeHeader,
+  type Header,
+  type Meta,
+} from './journal.js';
+import { isNamed, type SyncHandle } from './opfs.js';
+import { noRoom, type Estimate } from './room.js';
+
+/** Writes all of `bytes`. Throws storage_full if there is no room; `room`: what was granted, for the message. */
+export function writeAll(
+  handle: SyncHandle,
+  bytes: Uint8Array,
+  at: number,
+  room: Estimate | null = null,
+): void {
+  try {
+    for (let done = 0; done < bytes.length;) {
+      const written = handle.write(bytes.subarray(done), { at: at + done });
+      if (!(written > 0)) throw new DOMException('nothing was written', 'QuotaExceededError');
+      done += written;
+    }
+  } catch (error) {
+    if (!isNamed(error, 'QuotaExceededError')) throw error;
+    throw noRoom(bytes.length, room && { ...room, usage: room.quota }, error);
+  }
+}
+
+export class JournalHandle {
+  #meta: Meta;
+  #sequence: bigint;
+  #copy: 0 | 1;
+
+  /** `header`: as it is in the file; null makes a new journal, with `meta` and no blocks. */
+  constructor(
+    readonly handle: SyncHandle,
+    header: Header | null,
+    meta: Meta,
+  ) {
+    this.#sequence = header?.sequence ?? 0n;
+    this.#copy = header?.copy ?? 1;
+    this.#meta = header?.meta ?? meta;
+    if (header !== null) return;
+    handle.truncate(0);
+    handle.truncate(TABLE_AT);
+    this.change({});
+  }
+
+  get meta(): Meta {
+    return this.#meta;
+  }
+
+  change(change: Partial<Meta>): void {
+    const meta = { ...this.#meta, ...change };
+    const header = writeHeader(meta, this.#sequence + 1n);
+    if (header === null) {
+      throw new SluiceError(
+        'invalid_argument',
+        `the address is too long to be kept in the cache (journal version ${JOURNAL_VERSION}); use a shorter one, or cache: 'none'`,
+      );
+    }
+    const copy = this.#copy === 0 ? 1 : 0;
+    writeAll(this.handle, header, copy * COPY_BYTES);
+    this.#copy = copy;
+    this.#sequence += 1n;
+    this.#meta = meta;
+  }
+
+  /** `hash`: as the table has it; 0: the block is not there. */
+  setHash(block: number, hash: bigint): void {
+    const bytes = new Uint8Array(8);
+    new DataView(bytes.buffer).setBigUint64(0, hash, true);
+    writeAll(this.handle, bytes, TABLE_AT + 8 * block);
+  }
+
+  dropBlocks(): void {
+    this.handle.truncate(TABLE_AT);
+  }
+
+  close(): void {
+    this.handle.close();
+  }
+}

@@ -1,0 +1,197 @@
+// The folder of the cache in the origin private file system, its files and their locks.
+import { makeSha256 } from './hashes.js';
+
+/** A FileSystemSyncAccessHandle: the types of TypeScript's DOM don't have it. */
+export interface SyncHandle {
+  read(to: Uint8Array, options: { at: number }): number;
+  write(from: Uint8Array, options: { at: number }): number;
+  truncate(size: number): void;
+  getSize(): number;
+  close(): void;
+}
+
+interface OpensSync {
+  createSyncAccessHandle(options?: { mode: 'readwrite' | 'read-only' }): Promise<SyncHandle>;
+}
+
+const FOLDER = 'sluice';
+
+/** Opens the folder of the cache, which is made if it isn't there. Or says why there can't be one. */
+export async function openFolder(): Promise<FileSystemDirectoryHandle | { why: string }> {
+  const { storage, locks } = globalThis.navigator ?? {};
+  if (globalThis.isSecureContext === false)
+    return { why: 'the page is not in a secure context (https), so browsers let it keep no files' };
+  if (typeof storage?.getDirectory !== 'function')
+    return { why: 'this browser has no private file system (OPFS) for pages' };
+  if (locks === undefined) return { why: 'this browser has no Web Locks, which the cache needs' };
+  try {
+    const root = await storage.getDirectory();
+    return await root.getDirectoryHandle(FOLDER, { create: true });
+  } catch (error) {
+    return {
+      why: `this browser lets the page keep no files (${String(error)}); it may be a private window, or storage is blocked for this site`,
+    };
+  }
+}
+
+/** The name of an entry's files, without their endings. */
+export async function keyOf(address: string): Promise<string> {
+  const sha = await makeSha256();
+  sha.update(new TextEncoder().encode(address));
+  return sha.hex().slice(0, 32);
+}
+
+export function isNamed(error: unknown, ...names: string[]): boolean {
+  return error instanceof DOMException && names.includes(error.name);
+}
+
+/** Null if there is no such file. */
+export async function fileHandle(
+  folder: FileSystemDirectoryHandle,
+  name: string,
+): Promise<FileSystemFileHandle | null> {
+  try {
+    return await folder.getFileHandle(name);
+  } catch (error) {
+    if (isNamed(error, 'NotFoundError', 'TypeMismatchError')) return null;
+    throw error;
+  }
+}
+
+/** How often a file that another tab is writing is read anew. */
+const READ_TRIES = 10;
+
+/**
+ * Reads bytes of a file, with no handle of its own: also while another tab writes it. Fewer bytes at the file's end;
+ * none if there is no such file.
+ */
+export async function readFile(
+  handle: FileSystemFileHandle,
+  from = 0,
+  to = Number.MAX_SAFE_INTEGER,
+): Promise<Uint8Array<ArrayBuffer>> {
+  for (let tries = 1; ; ++tries) {
+    try {
+      const file = await handle.getFile();
+      return new Uint8Array(await file.slice(from, Math.min(to, file.size)).arrayBuffer());
+    } catch (error) {
+      if (isNamed(error, 'NotFoundError')) return new Uint8Array(0);
+      // The file has changed since getFile().
+      if (!isNamed(error, 'NotReadableError') || tries === READ_TRIES) throw error;
+      await pause(5 * tries);
+    }
+  }
+}
+
+/** The bytes of a file; 0 if there is none. */
+export async function sizeOf(handle: FileSystemFileHandle | null): Promise<number> {
+  try {
+    return handle === null ? 0 : (await handle.getFile()).size;
+  } catch (error) {
+    if (isNamed(error, 'NotFoundError')) return 0;
+    throw error;
+  }
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Browsers close the handles of a killed worker a little after they release its locks. */
+const HANDLE_PATIENCE_MS = 3000;
+
+/** Opens a file for reading and writing. The caller has its write lock, so nobody else can have it for long. */
+export async function openToWrite(file: FileSystemFileHandle): Promise<SyncHandle> {
+  const until = Date.now() + HANDLE_PATIENCE_MS;
+  for (;;) {
+    try {
+      return await (file as unknown as OpensSync).createSyncAccessHandle();
+    } catch (error) {
+      if (!isNamed(error, 'NoModificationAllowedError') || Date.now() > until) throw error;
+      await pause(20);
+    }
+  }
+}
+
+/**
+ * Opens a file for reading. In Chromium any number of tabs can do that at a time. Other browsers have only exclusive
+ * handles: null if another tab has it.
+ */
+export async function openToRead(file: FileSystemFileHandle): Promise<SyncHandle | null> {
+  try {
+    return await (file as unknown as OpensSync).createSyncAccessHandle({ mode: 'read-only' });
+  } catch {
+    return null;
+  }
+}
+
+export interface Lock {
+  /** Resolves when the lock is free for others. May be called again. */
+  release(): Promise<void>;
+}
+
+/** Takes a Web Lock. Null if somebody has it (with `ifAvailable`), or if `signal` fired before it was free. */
+export function takeLock(
+  name: string,
+  options: { mode?: LockMode; ifAvailable?: boolean; signal?: AbortSignal },
+): Promise<Lock | null> {
+  return new Promise((resolve, reject) => {
+    const released: Promise<void> = navigator.locks
+      .request(name, options, (lock) => {
+        if (lock === null) return resolve(null);
+        return new Promise<void>((free) => {
+          const release = (): Promise<void> => {
+            free();
+            return released;
+          };
+          resolve({ release });
+        });
+      })
+      .catch((error: unknown) => (options.signal?.aborted ? resolve(null) : reject(error)));
+  });
+}
+
+export const WRITE_LOCK = 'sluice-write:';
+export const USE_LOCK = 'sluice-use:';
+
+/**
+ * Takes both locks of an entry for deleting it, runs `work`, and releases them. Null, and nothing is done, if somebody
+ * reads or writes the entry.
+ */
+export async function alone<T>(key: string, work: () => Promise<T>): Promise<T | null> {
+  const write = await takeLock(WRITE_LOCK + key, { ifAvailable: true });
+  if (write === null) return null;
+  try {
+    const use = await takeLock(USE_LOCK + key, { ifAvailable: true });
+    if (use === null) return null;
+    try {
+      return await work();
+    } finally {
+      await use.release();
+    }
+  } finally {
+    await write.release();
+  }
+}
+
+/** Deletes an entry's files. Returns the bytes that were freed. The caller has both locks. */
+export async function removeFiles(folder: FileSystemDirectoryHandle, key: string): Promise<number> {
+  let freed = 0;
+  // The journal goes last: while it is there, the entry is listed and can be deleted again.
+  for (const name of [`${key}.gguf`, `${key}.journal`]) {
+    const size = await sizeOf(await fileHandle(folder, name));
+    const until = Date.now() + HANDLE_PATIENCE_MS;
+    for (;;) {
+      try {
+        await folder.removeEntry(name);
+        freed += size;
+        break;
+      } catch (error) {
+        if (isNamed(error, 'NotFoundError')) break;
+        if (!isNamed(error, 'NoModificationAllowedError') || Date.now() > until) throw error;
+        await pause(20);
+      }
+    }
+  }
+  return freed;
+}

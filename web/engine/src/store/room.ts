@@ -1,0 +1,69 @@
+// Room in the cache: what the browser grants, and what goes to make room.
+import { SluiceError } from '../errors.js';
+import { groupItems, isEvictable, listItems, removeItems } from './shelf.js';
+
+export interface Estimate {
+  usage: number;
+  quota: number;
+}
+
+/** Null if the browser doesn't say. */
+export async function estimate(): Promise<Estimate | null> {
+  try {
+    const { usage, quota } = await navigator.storage.estimate();
+    return usage === undefined || quota === undefined ? null : { usage, quota };
+  } catch {
+    return null;
+  }
+}
+
+function sized(bytes: number): string {
+  const [unit, name] = bytes >= 1e9 ? [1e9, 'GB'] : bytes >= 1e6 ? [1e6, 'MB'] : [1, 'bytes'];
+  return `${Number((bytes / unit).toFixed(name === 'bytes' ? 0 : 2))} ${name}`;
+}
+
+/** The error storage_full. `needed`: bytes to be stored. `room`: null if the browser doesn't say. */
+export function noRoom(needed: number, room: Estimate | null, cause?: unknown): SluiceError {
+  const free = room === null ? 0 : Math.max(0, room.quota - room.usage);
+  const granted =
+    room === null
+      ? 'the disk or the room that the browser grants this site is full'
+      : `${sized(free)} are free of the ${sized(room.quota)} that the browser grants this site`;
+  return new SluiceError(
+    'storage_full',
+    `the cache needs ${sized(needed)} more, and ${granted}; remove models that you don't need (cache.delete, cache.pin ` +
+      "with false), free space on the disk, or load with cache: 'none'",
+    { cause },
+  );
+}
+
+/** Left free, for the journals and what the file system takes itself. */
+const MARGIN = 1 << 20;
+
+/**
+ * Makes room for `bytes` more: removes the least recently used models that are neither pinned nor in use, and not of
+ * `keep` (a model's address). Throws storage_full if that isn't enough; then nothing was removed.
+ */
+export async function makeRoom(
+  folder: FileSystemDirectoryHandle,
+  bytes: number,
+  keep: string,
+): Promise<void> {
+  const room = await estimate();
+  if (room === null || room.usage + bytes + MARGIN <= room.quota) return;
+  const groups = groupItems(await listItems(folder)).filter(
+    (group) =>
+      isEvictable(group) &&
+      !group.some(({ meta }) => meta !== null && (meta.set || meta.address) === keep),
+  );
+  const lacking = room.usage + bytes + MARGIN - room.quota;
+  const most = groups.flat().reduce((sum, { size }) => sum + size, 0);
+  if (most < lacking) throw noRoom(bytes, room);
+  let freed = 0;
+  for (const group of groups) {
+    if (freed >= lacking) return;
+    freed += (await removeItems(folder, group)).freed;
+  }
+  // Somebody has begun to use one of them.
+  if (freed < lacking) throw noRoom(bytes, { ...room, usage: room.usage - freed });
+}

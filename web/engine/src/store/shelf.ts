@@ -1,0 +1,133 @@
+// What is in the cache: its entries, their deletion.
+import { readHeader, readTable, TABLE_AT, type Meta } from './journal.js';
+import {
+  USE_LOCK,
+  WRITE_LOCK,
+  alone,
+  fileHandle,
+  keyOf,
+  readFile,
+  removeFiles,
+  sizeOf,
+} from './opfs.js';
+
+/** An entry's journal, and what of its file is there. */
+export interface Found {
+  /** 'absent': there is no journal, or nothing can be read from it. 'newer': of a newer version. */
+  state: 'valid' | 'absent' | 'newer';
+  header: ReturnType<typeof readHeader>;
+  table: BigUint64Array;
+  /** Bytes of KEY.gguf. */
+  size: number;
+}
+
+/** Reads an entry's journal. Any bytes in the files will do. */
+export async function readRecord(folder: FileSystemDirectoryHandle, key: string): Promise<Found> {
+  const journal = await fileHandle(folder, `${key}.journal`);
+  const size = await sizeOf(await fileHandle(folder, `${key}.gguf`));
+  const none = new BigUint64Array(0);
+  const head = journal === null ? new Uint8Array(0) : await readFile(journal, 0, TABLE_AT);
+  const header = readHeader(head);
+  if (header === 'newer') return { state: 'newer', header, table: none, size };
+  if (header === 'absent' || journal === null)
+    return { state: 'absent', header: 'absent', table: none, size };
+  const { meta } = header;
+  // The file has its full size before the journal names it.
+  if (meta.totalBytes > size || key !== (await keyOf(meta.address)))
+    return { state: 'absent', header: 'absent', table: none, size };
+  const end = TABLE_AT + 8 * Math.ceil(size / meta.blockBytes);
+  const bytes = await readFile(journal, 0, end);
+  // The header may have changed since: it is that of the second reading which counts.
+  const again = readHeader(bytes);
+  if (typeof again === 'string') return { state: again, header: again, table: none, size };
+  return { state: 'valid', header: again, table: readTable(bytes, again.meta, size), size };
+}
+
+/** Bytes of the blocks that a table has. */
+export function storedBytes(table: BigUint64Array, { blockBytes, totalBytes }: Meta): number {
+  let stored = 0;
+  table.forEach((hash, i) => {
+    if (hash !== 0n) stored += Math.min(blockBytes, (totalBytes || Infinity) - i * blockBytes);
+  });
+  return stored;
+}
+
+/** One file in the cache. */
+export interface Item {
+  key: string;
+  /** Null: the journal is of a newer version, or there is none that can be read. */
+  meta: Meta | null;
+  newer: boolean;
+  /** Bytes of its blocks. */
+  stored: number;
+  /** Bytes that it takes. */
+  size: number;
+  complete: boolean;
+  /** Somebody reads or writes it now. */
+  inUse: boolean;
+}
+
+async function namesInUse(): Promise<Set<string>> {
+  const { held = [] } = await navigator.locks.query();
+  return new Set(held.map(({ name }) => name ?? ''));
+}
+
+/** All entries, in no order; with those that are damaged or of a newer version. */
+export async function listItems(folder: FileSystemDirectoryHandle): Promise<Item[]> {
+  const keys = new Set<string>();
+  for await (const [name] of folder.entries()) {
+    const [, key] = /^([0-9a-f]{32})\.(gguf|journal)$/.exec(name) ?? [];
+    if (key !== undefined) keys.add(key);
+  }
+  const locks = await namesInUse();
+  const items: Item[] = [];
+  for (const key of keys) {
+    const { state, header, table, size } = await readRecord(folder, key);
+    const meta = typeof header === 'string' ? null : header.meta;
+    items.push({
+      key,
+      meta,
+      newer: state === 'newer',
+      stored: meta === null ? 0 : storedBytes(table, meta),
+      size,
+      complete: meta !== null && meta.totalBytes > 0 && !table.includes(0n),
+      inUse: locks.has(USE_LOCK + key) || locks.has(WRITE_LOCK + key),
+    });
+  }
+  return items;
+}
+
+/** The entries, those of a split model together, least recently used first; damaged ones come before all others. */
+export function groupItems(items: Item[]): Item[][] {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) {
+    const name = item.meta === null ? item.key : item.meta.set || item.meta.address;
+    groups.set(name, [...(groups.get(name) ?? []), item]);
+  }
+  return [...groups.values()].sort((a, b) => usedAt(a) - usedAt(b));
+}
+
+/** When a model was last used; 0 if its journal can't be read. */
+export function usedAt(group: Item[]): number {
+  return Math.max(...group.map(({ meta }) => meta?.used ?? 0));
+}
+
+/** Whether a model may be removed to make room. One of a newer version may be pinned: that can't be known. */
+export function isEvictable(group: Item[]): boolean {
+  return !group.some(({ meta, inUse, newer }) => inUse || newer || meta?.pinned === true);
+}
+
+/** Deletes the entries that nobody uses. Returns the bytes that were freed, and how many are left. */
+export async function removeItems(
+  folder: FileSystemDirectoryHandle,
+  group: Item[],
+): Promise<{ freed: number; left: number }> {
+  let freed = 0;
+  let left = 0;
+  for (const { key } of group) {
+    const bytes = await alone(key, () => removeFiles(folder, key));
+    if (bytes === null) left += 1;
+    else freed += bytes;
+  }
+  return { freed, left };
+}
