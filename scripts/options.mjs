@@ -45,6 +45,8 @@ const TYPES = {
   },
   flavour: { ts: 'Flavour', kind: 'choice', expected: () => list_of(flavours) },
   cache: { ts: "'opfs' | 'none'", kind: 'choice', expected: () => "'opfs' or 'none'" },
+  switch: { ts: 'boolean', kind: 'boolean', expected: () => 'true or false' },
+  address: { ts: 'string', kind: 'string', expected: () => 'an address' },
   hashes: {
     ts: 'string | readonly string[]',
     kind: 'texts',
@@ -120,7 +122,7 @@ export function check_table(given = table) {
           `core/options.json, ${kind}, ${option.name ?? 'a row without a name'}: ${what}`,
         );
       };
-      if (!/^[a-z][A-Za-z]*$/.test(option.name ?? '')) wrong('name must be a word in camelCase');
+      if (!/^[a-z][A-Za-z0-9]*$/.test(option.name ?? '')) wrong('name must be a word in camelCase');
       if (names.indexOf(option.name) !== names.lastIndexOf(option.name)) wrong('it is there twice');
       if (!option.help) wrong('help is missing');
       if (kind === 'load' && option.interface === undefined) wrong('interface is missing');
@@ -258,7 +260,7 @@ function ts_rule(option) {
   const most =
     option.most === undefined ? undefined : Math.min(option.most, Number.MAX_SAFE_INTEGER);
   const choices =
-    option.type === 'flavour' ? flavours : option.type === 'cache' ? ['none'] : option.choices;
+    option.type === 'flavour' ? flavours : option.type === 'cache' ? ['opfs', 'none'] : option.choices;
   return `  ${option.name}: ${JSON.stringify({
     kind: type.kind,
     expected: type.expected({ ...option, most }),

@@ -2,7 +2,7 @@
 import type { EngineHandle, HeaderHandle, SluiceModule } from '../../../wasm/module.js';
 import { check } from './answers.js';
 import { SluiceError, fromErrorData } from './errors.js';
-import { Places, inFileOrder, type Wants } from './places.js';
+import { Places, inFileOrder } from './places.js';
 import { FEED_BYTES, type LoaderToEngine, type EngineToLoader } from './protocol.js';
 
 /** The part of a MessagePort that is used; tests have their own. */

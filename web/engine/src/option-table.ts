@@ -12,10 +12,22 @@ export type KvType = 'f32' | 'f16' | 'q8_0';
 
 /** What concerns the fetching of a file. */
 export interface SourceOptions {
-  /** Request headers for a model at an address, such as Authorization. Default: none. */
+  /** Where a model at an address is kept: 'opfs', the page's own files on this device, or 'none'. Default: opfs; without room it goes on and keeps nothing. */
+  cache?: 'opfs' | 'none' | undefined;
+  /** The sha256 of the file, of a split model of each; text waits for the comparison when it is first downloaded; 64 to 64. Default: what the hub says. */
+  sha256?: string | readonly string[] | undefined;
+  /** Ask the server whether the model that is kept is still current, and replace it if not. */
+  refresh?: boolean | undefined;
+  /** The hub of `hf:` addresses. Default: https://huggingface.co. */
+  hubUrl?: string | undefined;
+  /** Called instead of fetch, on the page's thread; the bodies are handed to a worker. Default: the browser's. */
+  fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
+  /** Request headers for a model at an address; for another site only Authorization. They are never stored. Default: none. */
   headers?: Record<string, string> | Headers | undefined;
-  /** A download fails after so many milliseconds without a byte. Default: 30000. */
+  /** After so many milliseconds without a byte a connection counts as lost. Default: 30000. */
   stallTimeout?: number | undefined;
+  /** Lost connections go on by themselves, until so many milliseconds have passed without a new byte. Default: 60000. */
+  retryTimeout?: number | undefined;
   /** Aborts the loading; has no effect once `ready` is settled. */
   signal?: AbortSignal | undefined;
 }
@@ -37,9 +49,7 @@ export interface LoadOptions extends SourceOptions, MemoryOptions {
   flavour?: Flavour | undefined;
   /** Name of the kernels to use: in a browser 'wasm-simd', or 'wasm-relaxed' with a relaxed flavour. Default: the best that runs here. */
   kernels?: string | undefined;
-  /** Where the model is kept: only 'none' in this version; the browser's own HTTP cache is used. Default: none. */
-  cache?: 'none' | undefined;
-  /** Called with {phase, loaded, total, bytesPerSecond, source, layersReady, layersTotal}. */
+  /** Called with {phase, loaded, total, bytesPerSecond, source, cachedBytes, waiting, layersReady, layersTotal}. */
   onProgress?: ((progress: LoadProgress) => void) | undefined;
 }
 
@@ -73,7 +83,7 @@ export interface GenerateOptions {
 }
 
 export type RuleKind =
-  'boolean' | 'number' | 'string' | 'choice' | 'texts' | 'object' | 'signal' | 'function' | 'whole';
+  'boolean' | 'number' | 'string' | 'choice' | 'texts' | 'function' | 'object' | 'signal' | 'whole';
 
 /** What an option may be. */
 export interface Rule {
@@ -110,7 +120,17 @@ export const LOAD_RULES = {
     choices: ['relaxed-mt', 'simd-mt', 'relaxed', 'simd'],
   },
   kernels: { kind: 'string', expected: 'a string' },
-  cache: { kind: 'choice', expected: "'none' (this version has no other)", choices: ['none'] },
+  cache: { kind: 'choice', expected: "'opfs' or 'none'", choices: ['opfs', 'none'] },
+  sha256: {
+    kind: 'texts',
+    expected: '64 hexadecimal digits, or a list of them',
+    least: 64,
+    most: 64,
+    count: 999,
+  },
+  refresh: { kind: 'boolean', expected: 'true or false' },
+  hubUrl: { kind: 'string', expected: 'an address' },
+  fetch: { kind: 'function', expected: 'a function like fetch' },
   headers: { kind: 'object', expected: 'an object of names and values, or Headers' },
   stallTimeout: {
     kind: 'number',
@@ -118,6 +138,13 @@ export const LOAD_RULES = {
     least: 1,
     most: 2147483647,
     default: 30000,
+  },
+  retryTimeout: {
+    kind: 'number',
+    expected: 'milliseconds from 0 to 2147483647',
+    least: 0,
+    most: 2147483647,
+    default: 60000,
   },
   signal: { kind: 'signal', expected: 'an AbortSignal' },
   onProgress: { kind: 'function', expected: 'a function' },

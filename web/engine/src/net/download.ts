@@ -3,7 +3,9 @@
 import { SluiceError } from '../errors.js';
 import type { Outlet } from '../outlet.js';
 import type { SourceFile } from '../source-file.js';
-import type { BlockFile, BlockWriter, Entry } from '../store/entries.js';
+import type { BlockFile } from '../store/block-file.js';
+import type { BlockWriter } from '../store/block-writer.js';
+import type { Entry } from '../store/entries.js';
 import { makeSha256, type Sha256 } from '../store/hashes.js';
 import { Connection, type Piece } from './connection.js';
 import { Changed, type Facts, type Net, Remote } from './remote.js';
@@ -51,8 +53,6 @@ export class Download implements SourceFile {
   readonly #remote: Remote;
   /** Where bytes are kept; null: nowhere. */
   #file: BlockFile | null = null;
-  /** This worker downloads; else another tab does, or nothing is missing. */
-  #writes = false;
   #turn: Promise<BlockFile | null> | null = null;
   readonly #writers = new Map<number, BlockWriter>();
   /** The connection that begins with the file's first missing byte. */
@@ -65,6 +65,8 @@ export class Download implements SourceFile {
   /** The sha256 is of the bytes before this offset. */
   #shaAt = 0;
   #total = 0;
+  /** The total for which room was made; -1: none was. */
+  #kept = -1;
   #exact = false;
   /** Some bytes came from the network in this load. */
   #fetched = false;
@@ -89,6 +91,11 @@ export class Download implements SourceFile {
       openEntry === null ? 'default' : 'no-store',
       net,
     );
+  }
+
+  /** This worker keeps what it downloads; else another tab does, or nothing is missing. */
+  get #writes(): boolean {
+    return this.#file?.writable === true && !this.how.probe;
   }
 
   get total(): number {
@@ -134,7 +141,6 @@ export class Download implements SourceFile {
       return;
     }
     this.#file = entry.file;
-    this.#writes = entry.kind === 'writer' && !this.how.probe;
     if (entry.kind !== 'follower') return;
     this.#turn = entry.turn;
     entry.file.onblock = () => this.#wake();
@@ -142,7 +148,6 @@ export class Download implements SourceFile {
       this.#turn = null;
       if (mine !== null) {
         this.#file = mine;
-        this.#writes = !this.how.probe;
       }
       this.#wake();
     });
@@ -153,11 +158,13 @@ export class Download implements SourceFile {
   }
 
   /** Resolves at the next block that another tab has written, or when this one's turn has come. */
-  #change(): Promise<void> {
-    return new Promise((resolve) => {
+  async #change(): Promise<void> {
+    const { signal } = this.net;
+    await new Promise<void>((resolve) => {
       this.#news.push(resolve);
-      this.net.signal.addEventListener('abort', () => resolve(), { once: true });
-    }).then(() => this.net.signal.throwIfAborted());
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    signal.throwIfAborted();
   }
 
   #factsKept(file: BlockFile): Facts {
@@ -244,12 +251,13 @@ export class Download implements SourceFile {
   /** Makes room for the whole file, once its size and that it is a model are known. */
   async #beginKeeping(): Promise<void> {
     const file = this.#file;
-    if (file === null || !this.#writes || file.total > 0) return;
+    if (file === null || !this.#writes || this.#kept === this.#total) return;
+    this.#kept = this.#total;
     const { etag = '', lastModified = '' } = this.#remote.facts ?? {};
     const { sha256, commit } = this.spec;
     try {
       await file.begin({ total: this.#total, etag, lastModified, commit, sha256 });
-      this.report.keeping();
+      if (!this.#fetched) this.report.keeping();
     } catch (error) {
       await this.#giveUpKeeping(error);
     }
@@ -261,7 +269,6 @@ export class Download implements SourceFile {
     const file = this.#file;
     this.#writers.clear();
     this.#file = null;
-    this.#writes = false;
     await file?.drop();
     // Bytes that came in another order can't be compared with a sha256 any more.
     if (!full || this.how.strict || this.#sha !== null) throw error;
@@ -270,13 +277,13 @@ export class Download implements SourceFile {
 
   /** Keeps the bytes. */
   async #keep({ at, bytes }: Piece): Promise<void> {
-    this.#fetched = true;
     this.report.fromNetwork(bytes.byteLength);
     if (this.#file === null && this.#sha !== null && at === this.#shaAt) {
       this.#sha.update(bytes);
       this.#shaAt += bytes.byteLength;
     }
     await this.#beginKeeping();
+    this.#fetched = true;
     const file = this.#file;
     if (file === null || !this.#writes) return;
     try {
@@ -409,12 +416,21 @@ export class Download implements SourceFile {
       }
       this.#left = null;
       // A server that didn't name the size: the stream's end is the file's.
-      if (this.#total === 0) await this.#drain(this.#first ?? this.#connection(this.#at, Infinity));
+      if (this.#total === 0) await this.#toTheEnd();
       else await this.#allBlocks();
       await this.#prove();
     } catch (error) {
       throw await this.#mended(error);
     }
+  }
+
+  /** Of a server that didn't name the size. */
+  async #toTheEnd(): Promise<void> {
+    const stream = this.#first ?? this.#connection(this.#at, Infinity);
+    await this.#drain(stream);
+    if (this.#done || this.outlet.stopped.signal.aborted) return;
+    this.#know(stream.at, true);
+    await this.#beginKeeping();
   }
 
   /** Nothing more is wanted, neither by the engine nor for keeping. */
@@ -576,7 +592,7 @@ export class Download implements SourceFile {
     const found = this.#sha.hex();
     this.#sha = null;
     if (found === sha256) {
-      this.#file?.note({ verified: true, sha256 });
+      await this.#file?.note({ verified: true, sha256 });
       return;
     }
     const file = this.#file;

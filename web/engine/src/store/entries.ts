@@ -129,3 +129,16 @@ export async function findNamed(name: string): Promise<string | null> {
   }
   return null;
 }
+
+/** Whether all of a canonical address is kept. */
+export async function isKept(address: string): Promise<boolean> {
+  const folder = await openFolder();
+  if ('why' in folder) return false;
+  try {
+    await loadHashes();
+    const { header, table } = await readRecord(folder, await keyOf(address));
+    return typeof header !== 'string' && header.meta.totalBytes > 0 && !table.includes(0n);
+  } catch {
+    return false;
+  }
+}
