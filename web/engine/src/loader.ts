@@ -88,13 +88,18 @@ class Reporter implements Report {
     this.#course.notes = [];
   }
 
+  /** The first bytes are told at once: a small model may be ready before the next news. */
+  #came(from: 'fromNetwork' | 'fromCache', bytes: number): void {
+    const first = this.#course[from] === 0;
+    this.#course[from] += bytes;
+    if (first) this.flush();
+    else this.#later();
+  }
   fromNetwork(bytes: number): void {
-    this.#course.fromNetwork += bytes;
-    this.#later();
+    this.#came('fromNetwork', bytes);
   }
   fromCache(bytes: number): void {
-    this.#course.fromCache += bytes;
-    this.#later();
+    this.#came('fromCache', bytes);
   }
   verified(bytes: number): void {
     this.#course.verified = bytes;
