@@ -15,6 +15,8 @@ namespace sluice {
 namespace {
 
 constexpr size_t kStagingBytes = 256 * 1024;
+// Wanted at once of a split model's later headers, which are small: what is behind them is kept.
+constexpr size_t kLaterHeaderBytes = 16 * 1024;
 constexpr uint32_t kDefaultContext = 4096;
 constexpr int32_t kDefaultThreads = 8;
 constexpr int32_t kMaxHeadParts = 1024;
@@ -27,6 +29,16 @@ constexpr uint64_t kConstantBytes = 4u << 20;
 #else
 constexpr uint64_t kConstantBytes = 8u << 20;
 #endif
+
+// 0 if one is unknown (0), or if the sum is too large.
+uint64_t sum_of(const std::vector<uint64_t>& sizes) {
+  uint64_t sum = 0;
+  for (const uint64_t size : sizes) {
+    if (size == 0 || size > UINT64_MAX - sum) return 0;
+    sum += size;
+  }
+  return sum;
+}
 
 Status validate(const LoadOptions& options) {
   SLUICE_TRY(check_options(options));
@@ -132,14 +144,14 @@ Status Engine::State::prepare(const LoadOptions& load_options) {
   return {};
 }
 
-Result<std::unique_ptr<Engine>> Engine::create(const LoadOptions& options, uint64_t file_size,
-                                               Arrival arrival) {
+Result<std::unique_ptr<Engine>> Engine::create(const LoadOptions& options,
+                                               std::vector<uint64_t> file_sizes, Arrival arrival) {
   std::unique_ptr<Engine> engine(new Engine());
   State& s = *engine->state_;
   SLUICE_TRY(s.prepare(options));
-  s.file_size = file_size;
+  s.total_size = sum_of(file_sizes);
   s.arrival = arrival;
-  if (file_size > 0) s.parser.set_file_size(file_size);
+  s.parser = ModelParser(std::move(file_sizes));
   s.staging.resize(kStagingBytes);
   return engine;
 }
@@ -181,22 +193,27 @@ Status Engine::State::read_vocabulary() {
   return {};
 }
 
-// From now on any thread may bring weights.
 void Engine::State::become_ready() {
   session.reset(new Session(std::make_unique<Session::State>(*this)));
   header_ready = true;
   record_load_time();
 }
 
+std::span<uint8_t> Engine::State::header_place() {
+  const std::span<uint8_t> place = std::span(staging).subspan(staged);
+  if (parser.files().size() == 1) return place;
+  return place.first(std::min(place.size(), kLaterHeaderBytes));
+}
+
 std::vector<Want> Engine::wants(uint64_t bytes) {
   State& s = *state_;
-  if (s.header_ready) return s.weights->wants(bytes);
-  return {{s.taken, std::span(s.staging).subspan(s.staged), 1}};
+  if (s.header_read) return s.weights->wants(bytes);
+  return {{s.parser.position(), s.header_place(), 1}};
 }
 
 Status Engine::filled(uint64_t offset, uint64_t n) {
   State& s = *state_;
-  if (!s.header_ready) return s.take_header(offset, n);
+  if (!s.header_read) return s.take_header(offset, n);
   SLUICE_TRY(s.weights->filled(offset, n));
   s.taken += n;
   s.record_load_time();
@@ -204,48 +221,77 @@ Status Engine::filled(uint64_t offset, uint64_t n) {
 }
 
 Status Engine::State::take_header(uint64_t offset, uint64_t n) {
-  if (offset != taken || n > staging.size() - staged) {
-    return fail(Code::invalid_argument, "bytes from ", offset, " on were brought; those from ",
-                taken.load(), " on are wanted next");
+  const std::span<uint8_t> place = header_place();
+  if (offset != parser.position() || n > place.size()) {
+    return fail(Code::invalid_argument, n, " bytes from ", offset, " on were brought; up to ",
+                place.size(), " from ", parser.position(), " on are wanted next");
   }
-  const std::span<const uint8_t> bytes = std::span(staging).subspan(staged, static_cast<size_t>(n));
+  const std::span<const uint8_t> bytes = place.first(static_cast<size_t>(n));
+  const size_t file = parser.files().size() - 1;
   SLUICE_ASSIGN(const size_t used, parser.push(bytes));
-  taken += n;
-  staged = (staged + static_cast<size_t>(n)) % staging.size();
+  staged = (staged + bytes.size()) % staging.size();
+  uint64_t end = offset + n;
+  if (used < n) {
+    // The bytes behind the header are weights, up to the end of this file.
+    const FilePlace& of = parser.files()[file];
+    if (file + 1 < parser.files().size()) end = std::min(end, of.begin + of.bytes);
+    const auto weights_here = bytes.subspan(used, static_cast<size_t>(end - offset) - used);
+    early.push_back({offset + used, {weights_here.begin(), weights_here.end()}});
+  }
+  taken += end - offset;
   if (!parser.done()) return {};
   SLUICE_TRY(bind(parser.take()));
-  SLUICE_TRY(read_vocabulary());
-  // The bytes after the header are weights.
-  SLUICE_TRY(weights->offer(offset + used, bytes.subspan(used)));
+  for (const Early& weights_here : early) {
+    SLUICE_TRY(weights->offer(weights_here.offset, weights_here.bytes));
+  }
+  early = std::vector<Early>();
   staging = std::vector<uint8_t>();
-  become_ready();
+  header_read = true;
+  return {};
+}
+
+Status Engine::build_vocabulary() {
+  State& s = *state_;
+  if (!s.header_read || s.header_ready) {
+    return fail(Code::invalid_argument, "build_vocabulary() is called once, after header_read()");
+  }
+  SLUICE_TRY(s.read_vocabulary());
+  s.become_ready();
   return {};
 }
 
 Status Engine::end_of_file(uint64_t size) {
   State& s = *state_;
-  if (!s.header_ready) return s.parser.finish();
+  if (!s.header_read) return s.parser.finish();
   // With any_order, weights that aren't resident may be wanted later: only the size counts.
   const bool whole = s.arrival == Arrival::any_order && size >= s.header.file_bytes();
   if (whole || s.weights->resident()) return {};
-  return fail(Code::bad_file, "the file ends after ", counted(size, "byte"),
-              ", but its header promises ", s.header.file_bytes(),
-              "; it is cut short: get it again");
+  const bool split = s.header.files.size() > 1;
+  return fail(Code::bad_file, split ? "the model's files end after " : "the file ends after ",
+              counted(size, "byte"),
+              split ? ", but their headers promise " : ", but its header promises ",
+              s.header.file_bytes(),
+              split ? "; one is cut short: get them again" : "; it is cut short: get it again");
 }
 
 void Engine::State::record_load_time() {
   double unknown = 0;
-  if (weights->resident())
+  if (header_ready && weights->resident())
     load_ms.compare_exchange_strong(unknown, milliseconds(load_started, Clock::now()));
 }
 
+bool Engine::header_read() const { return state_->header_read; }
 bool Engine::header_ready() const { return state_->header_ready; }
 bool Engine::loaded() const { return state_->header_ready && state_->weights->resident(); }
 
+std::span<const FilePlace> Engine::files() const {
+  return state_->header_read ? state_->header.files : state_->parser.files();
+}
+
 LoadProgress Engine::progress() const {
   const State& s = *state_;
-  LoadProgress progress{s.taken, s.file_size, 0, 0};
-  if (!s.header_ready) return progress;
+  LoadProgress progress{s.taken, s.total_size, 0, 0};
+  if (!s.header_read) return progress;
   if (progress.total == 0) progress.total = s.header.file_bytes();
   if (s.weights->resident() || progress.loaded > progress.total) progress.loaded = progress.total;
   progress.layers_total = static_cast<int32_t>(s.n_layers());

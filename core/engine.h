@@ -22,9 +22,10 @@
 namespace sluice {
 
 // Types of the core; see engine_inside.h.
-class File;
+class ModelFiles;
 class Tokenizer;
 struct Config;
+struct FilePlace;
 struct Gguf;
 struct PhaseTime;
 struct Want;
@@ -157,30 +158,47 @@ class Session;
 class Engine {
  public:
   // --- loading -------------------------------------------------------------------------------
-  // Loads a file on disk and returns when all weights are in memory (native builds only). Fails
-  // with bad_file if the file can't be read or becomes shorter meanwhile, and as filled() does.
-  // `file` isn't needed afterwards.
+  // Loads a model on disk and returns when all weights are in memory (native builds only). `path`
+  // may be any file of a split model, NAME-0000I-of-0000N.gguf; the others must be beside it. Fails
+  // with bad_file if a file can't be read or becomes shorter meanwhile, and as filled() does.
+  // `files` aren't needed afterwards.
   static Result<std::unique_ptr<Engine>> open(const std::string& path, const LoadOptions& options);
-  static Result<std::unique_ptr<Engine>> open(const File& file, const LoadOptions& options);
-  // Makes an engine whose file the caller brings: see wants(). file_size 0: unknown. Fails with
-  // invalid_argument if an option is wrong.
-  static Result<std::unique_ptr<Engine>> create(const LoadOptions& options, uint64_t file_size,
+  static Result<std::unique_ptr<Engine>> open(const ModelFiles& files, const LoadOptions& options);
+  // Makes an engine whose file the caller brings: see wants(). `file_sizes` has the size of each
+  // file that the caller brings, 0 if unknown: one, or all files of a split model in their order.
+  // If it is empty, the first header says how many there are. Fails with invalid_argument if an
+  // option is wrong.
+  //
+  // The files of a split model lie end to end, as one: all offsets here are in that space, and
+  // files() tells where each begins.
+  static Result<std::unique_ptr<Engine>> create(const LoadOptions& options,
+                                                std::vector<uint64_t> file_sizes,
                                                 Arrival arrival = Arrival::file_order);
   ~Engine();
 
-  // The bytes of the file that are needed next, and where they go. Before header_ready() there is
+  // The bytes of the file that are needed next, and where they go. Before header_read() there is
   // one want, the next bytes of the header: fill any part of it from its beginning on, then ask
-  // again. After that come wants of weights, about `bytes` bytes, in the order of execution, each
-  // once. If there are none now, more may come later, until loaded().
+  // again. (After the header of a split model's first file comes that of the second, and so on.
+  // Bytes behind a header are taken as weights, up to the end of that file.) After that come wants
+  // of weights, about `bytes` bytes, in the order of execution, each once. If there are none now,
+  // more may come later, until loaded().
   std::vector<Want> wants(uint64_t bytes);
   // Call this when the n bytes from `offset` on are in place. Fails if they show that the file
-  // can't be used; the engine can't be used then, either. Once header_ready(), any thread may call
-  // wants() and filled(), also during step().
+  // can't be used; the engine can't be used then, either. Once header_read(), any thread may call
+  // wants() and filled(), also during build_vocabulary() and step().
   Status filled(uint64_t offset, uint64_t n);
-  // The file has only `size` bytes. Fails with bad_file if some are missing.
+  // The file has only `size` bytes. (Of a split model: one of its files ends at this offset.) Fails
+  // with bad_file if some are missing.
   Status end_of_file(uint64_t size);
-  bool header_ready() const;  // the header is read: all functions below work, start() too
-  bool loaded() const;        // all weights are resident
+  bool header_read() const;  // the weights have places, so wants() gives them
+  // Call this once, after header_read(). It takes 0.1 s for a large vocabulary, so let the weights
+  // come meanwhile. Fails with bad_file; the engine can't be used then.
+  Status build_vocabulary();
+  bool header_ready() const;  // the vocabulary is built: all functions below work, start() too
+  bool loaded() const;        // all weights are resident, too
+  // The files known so far, in their order; see create(). While a header is read, the last one is
+  // its file, with 0 bytes.
+  std::span<const FilePlace> files() const;
   LoadProgress progress() const;
 
   // --- the model -----------------------------------------------------------------------------

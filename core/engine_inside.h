@@ -8,17 +8,20 @@
 
 #include "engine.h"
 #include "gguf/gguf.h"
+#include "gguf/model_parser.h"
 #include "kernels/kernels.h"
 #include "models/config.h"
 #include "models/profile.h"
 #include "text/tokenizer.h"
+#include "weights/source_file.h"
 #include "weights/weights.h"
 
 namespace sluice {
 
-// Reads and checks the header of a file on disk, and nothing else of it (native builds only).
+// Reads and checks the header of a file on disk, or those of all files of a split model, and
+// nothing else of them (native builds only).
 Result<Gguf> read_header(const std::string& path);
-Result<Gguf> read_header(const File& file);
+Result<Gguf> read_header(const ModelFiles& files);
 // The memory that running this file takes. Fails as loading would (unsupported_type, ...), but
 // doesn't check the budget.
 Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options);

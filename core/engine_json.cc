@@ -278,6 +278,7 @@ std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_
   for (const TensorInfo& tensor : header.tensors) parameters += elements(tensor);
   append(out, "parameters", parameters);
   append(out, "version", header.version);
+  append(out, "files", header.files.size());
   append(out, "fileBytes", file_size != 0 ? file_size : header.file_bytes());
   append(out, "dataOffset", header.data_offset);
   append(out, "dataBytes", header.data_bytes);

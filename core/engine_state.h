@@ -12,6 +12,7 @@
 #include "base/threads.h"
 #include "engine.h"
 #include "gguf/gguf.h"
+#include "gguf/model_parser.h"
 #include "models/kv_cache.h"
 #include "models/pass.h"
 #include "models/registry.h"
@@ -91,14 +92,21 @@ struct Engine::State {
   Clock::time_point load_started;
 
   // Loading.
-  uint64_t file_size = 0;
+  uint64_t total_size = 0;  // of all files; 0: unknown
   Arrival arrival = Arrival::file_order;
   std::atomic<uint64_t> taken{0};  // bytes of the file that have arrived
-  GgufParser parser;
+  ModelParser parser;
   std::vector<uint8_t> staging;  // header bytes on their way to the parser
   size_t staged = 0;             // where the next bytes go in `staging`
+  // Weights that came behind headers, before they had a place.
+  struct Early {
+    uint64_t offset;
+    std::vector<uint8_t> bytes;
+  };
+  std::vector<Early> early;
 
-  // The model, set once header_ready.
+  // The model, set once header_read; tokenizer and session once header_ready.
+  std::atomic<bool> header_read{false};
   std::atomic<bool> header_ready{false};
   Gguf header;
   std::unique_ptr<const Model> model;
@@ -119,6 +127,7 @@ struct Engine::State {
   int64_t n_layers() const { return model->config().n_layers; }
   int64_t n_vocab() const { return model->config().n_vocab; }
   Status prepare(const LoadOptions& load_options);
+  std::span<uint8_t> header_place();
   Status take_header(uint64_t offset, uint64_t n);
   Status bind(Gguf&& gguf);
   Status read_vocabulary();

@@ -273,9 +273,13 @@ namespace {
 class Percentage {
  public:
   Percentage(const std::string& path, const std::atomic<uint64_t>& read) {
-    std::error_code error;
-    const uintmax_t size = fs::file_size(path, error);
-    if (error || size == 0) return;
+    uintmax_t size = 0;
+    for (const std::string& file : model_paths(path)) {
+      std::error_code error;
+      size += fs::file_size(file, error);
+      if (error) return;
+    }
+    if (size == 0) return;
     const auto show = [&read, size, name = printable(fs::path(path).filename().string(), 40)] {
       const uint64_t percent = std::min<uint64_t>(99, 100 * read / size);
       write_err(concat(kEraseLine, "loading ", name, " (", human_bytes(size), ") ", percent, "%"));

@@ -1,6 +1,4 @@
 // sluice inspect: shows the header of a file.
-#include <sys/stat.h>
-
 #include "arguments.h"
 #include "engine_inside.h"
 #include "inspect_text.h"
@@ -27,12 +25,11 @@ Examples:
 int inspect(const InspectOptions& options) {
   const auto path = find_model(options.model);
   if (!path) return report(path.error(), options.json);
-  const auto header = read_header(*path);
+  const auto files = ModelFiles::open(*path);
+  if (!files) return report(with_file_name(*path, files.error()), options.json);
+  const auto header = read_header(*files);
   if (!header) return report(with_file_name(*path, header.error()), options.json);
-  struct stat status = {};
-  const uint64_t bytes =
-      ::stat(path->c_str(), &status) == 0 ? static_cast<uint64_t>(status.st_size) : 0;
-  const std::string json = inspect_json(*header, options.load, bytes);
+  const std::string json = inspect_json(*header, options.load, files->size());
   write_out(options.json ? json + "\n" : inspect_text(*path, json));
   return kDone;
 }

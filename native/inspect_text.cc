@@ -211,9 +211,11 @@ std::string tensors(const Json& info) {
 
 std::string inspect_text(const std::string& path, const std::string& json) {
   const Json info = Json::parse(json, nullptr, false);
+  const uint64_t files = whole(info["files"]);
   return concat(printable(path, 200), ": GGUF version ", text_of(info["version"]), ", ",
-                human_bytes(whole(info["fileBytes"])), "\n\n", overview(info), memory(info),
-                notes(info), types(info), metadata(info), tensors(info));
+                human_bytes(whole(info["fileBytes"])),
+                files > 1 ? concat(" in ", files, " files") : std::string(), "\n\n", overview(info),
+                memory(info), notes(info), types(info), metadata(info), tensors(info));
 }
 
 }  // namespace sluice::cli

@@ -257,7 +257,7 @@ TEST(Errors, AbsurdLoadOptionsAreRefused) {
     SCOPED_TRACE(i);
     LoadOptions options;
     absurd[i](options);
-    const auto engine = Engine::create(options, 0);
+    const auto engine = Engine::create(options, {0});
     ASSERT_FALSE(engine.has_value());
     EXPECT_EQ(engine.error().code, Code::invalid_argument);
     EXPECT_LT(engine.error().message.size(), 400u);
@@ -277,7 +277,7 @@ TEST(Arriving, ThePromptIsComputedAsTheLayersCome) {
   const std::vector<TokenId> expected = generate(*whole, prompt, greedy(8)).ids();
 
   const std::string& bytes = tiny_bytes();
-  auto created = Engine::create(small(), bytes.size());
+  auto created = Engine::create(small(), {bytes.size()});
   ASSERT_TRUE(created.has_value());
   Engine& engine = **created;
   Stream stream(engine);
@@ -318,7 +318,7 @@ TEST(Arriving, ThePromptIsComputedAsTheLayersCome) {
 }
 
 TEST(Arriving, WhatWaitsCanBeCancelled) {
-  auto created = Engine::create(small(), 0);
+  auto created = Engine::create(small(), {0});
   ASSERT_TRUE(created.has_value());
   Engine& engine = **created;
   Stream stream(engine);
@@ -351,7 +351,7 @@ TEST(Arriving, BytesAfterTheDataAreIgnored) {
 TEST(Arriving, AFileThatIsCutShortSaysSo) {
   for (const size_t bytes :
        {size_t{0}, size_t{3}, size_t{100}, size_t{9000}, tiny_bytes().size() - 1}) {
-    auto engine = Engine::create(small(), 0);
+    auto engine = Engine::create(small(), {0});
     ASSERT_TRUE(engine.has_value());
     Stream stream(**engine);
     ASSERT_TRUE(stream.push(as_bytes(tiny_bytes()).first(bytes)).has_value());
@@ -414,7 +414,7 @@ TEST(Figures, SayWhatRan) {
 
 TEST(Figures, WaitingForWeightsIsNoComputing) {
   const std::string& bytes = tiny_bytes();
-  const auto created = Engine::create(small(), bytes.size());
+  const auto created = Engine::create(small(), {bytes.size()});
   ASSERT_TRUE(created.has_value());
   Engine& engine = **created;
   Stream stream(engine);
@@ -535,7 +535,7 @@ TEST(Memory, AContextBeyondTheLearnedPositionsIsRefused) {
   EXPECT_NE(refused.error().message.find("is 513, but the model knows only 512 positions"),
             std::string::npos)
       << refused.error().message;
-  const auto engine = Engine::create(small(513), bytes.size());
+  const auto engine = Engine::create(small(513), {bytes.size()});
   ASSERT_TRUE(engine.has_value());
   expect_error(Stream(**engine).push(as_bytes(bytes)), Code::invalid_argument);
 
@@ -546,7 +546,7 @@ TEST(Memory, AContextBeyondTheLearnedPositionsIsRefused) {
 
 TEST(Memory, WhatHasNotArrivedIsNotHeld) {
   const std::string& bytes = tiny_bytes();
-  const auto created = Engine::create(small(), bytes.size());
+  const auto created = Engine::create(small(), {bytes.size()});
   ASSERT_TRUE(created.has_value());
   Engine& engine = **created;
   Stream stream(engine);
@@ -570,7 +570,7 @@ TEST(Notes, TellOfAContextBeyondTheModels) {
                                  " that the model was trained for")),
             std::string::npos)
       << notes[0];
-  EXPECT_TRUE((*Engine::create(small(trained + 1), 0))->notes().empty());
+  EXPECT_TRUE((*Engine::create(small(trained + 1), {0}))->notes().empty());
 }
 
 TEST(Notes, TellOfThreadsThatCouldNotBeStarted) {
@@ -595,7 +595,7 @@ TEST(Memory, ABudgetIsKeptOrRefused) {
   options.memory_budget = need;
   EXPECT_NE(load_bytes(tiny_bytes(), options), nullptr);
   options.memory_budget = need - 1;
-  auto engine = Engine::create(options, tiny_bytes().size());
+  auto engine = Engine::create(options, {tiny_bytes().size()});
   ASSERT_TRUE(engine.has_value());
   expect_error(Stream(**engine).push(as_bytes(tiny_bytes())), Code::budget_too_small);
   const TemporaryFile file(tiny_bytes());

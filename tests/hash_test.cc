@@ -87,7 +87,7 @@ TEST_P(Hashes, DoNotDependOnHowFarAheadTheFileCame) {
   const std::vector<TokenId> ids = some_ids(9, whole->config().n_vocab);
   const auto file = as_bytes(bytes_);
   for (const size_t piece : {size_t{61}, size_t{7919}}) {
-    const auto engine = Engine::create(with("", 2), file.size());
+    const auto engine = Engine::create(with("", 2), {file.size()});
     ASSERT_TRUE(engine.has_value());
     Stream stream(**engine);
     while (!(*engine)->header_ready()) {

@@ -23,7 +23,7 @@ LoadOptions small_options() {
 }
 
 Result<std::unique_ptr<Engine>> load(std::string_view file, size_t piece, bool size_known) {
-  SLUICE_ASSIGN(auto engine, Engine::create(small_options(), size_known ? file.size() : 0));
+  SLUICE_ASSIGN(auto engine, Engine::create(small_options(), {size_known ? file.size() : 0}));
   Stream stream(*engine);
   for (size_t at = 0; at < file.size(); at += piece) {
     SLUICE_TRY(stream.push(as_bytes(file.substr(at, piece))));

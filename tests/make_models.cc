@@ -1,20 +1,25 @@
 // make_models OUTDIR                            writes the tests' tiny models
 // make_models OUTDIR --big SHAPE --type TYPE    writes random weights in the shape of a real model
+// With --split N behind it, each model is written in N files, NAME-0000I-of-0000N.gguf.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <vector>
 
+#include "split_models.h"
 #include "tiny_models.h"
 
 namespace {
 
 int usage() {
   std::fprintf(stderr,
-               "usage: make_models OUTDIR [--big SHAPE --type TYPE]\n"
+               "usage: make_models OUTDIR [--big SHAPE --type TYPE] [--split N]\n"
                "SHAPE: smollm2-135m, qwen3-0.6b or llama-3.2-1b\n"
-               "TYPE: %s or Q4_K_M\n",
+               "TYPE: %s or Q4_K_M\n"
+               "N: 1 to 999 files for each model\n",
                sluice::computed_type_names().c_str());
   return 2;
 }
@@ -31,7 +36,22 @@ bool write_file(const std::string& path, Write write) {
     std::perror(path.c_str());
     return false;
   }
-  std::puts(path.c_str());
+  return true;
+}
+
+// Splits the file into n_files, unless that is 0, and says what was written.
+bool finish(const std::string& path, size_t n_files) {
+  if (n_files == 0) {
+    std::puts(path.c_str());
+    return true;
+  }
+  std::vector<std::string> written;
+  if (!sluice::split_file(path, n_files, written)) {
+    std::perror(path.c_str());
+    return false;
+  }
+  std::filesystem::remove(path);
+  for (const std::string& part : written) std::puts(part.c_str());
   return true;
 }
 
@@ -40,7 +60,8 @@ const sluice::TypeTraits* traits_named(const std::string& name) {
   return found != std::end(sluice::kTypes) && found->computed ? found : nullptr;
 }
 
-int write_big(const std::string& dir, const std::string& shape, const std::string& type) {
+int write_big(const std::string& dir, const std::string& shape, const std::string& type,
+              size_t n_files) {
   const sluice::TinyModel* found = sluice::big_model(shape);
   if (found == nullptr) return usage();
   sluice::TinyModel model = *found;
@@ -49,16 +70,19 @@ int write_big(const std::string& dir, const std::string& shape, const std::strin
   if (traits == nullptr) return usage();
   model.type = traits->type;
   const std::string path = dir + "/" + shape + "-" + sluice::lower_case(type) + ".gguf";
-  return write_file(path, [&](std::FILE* out) { return write_big_model(model, out); }) ? 0 : 1;
+  const bool written =
+      write_file(path, [&](std::FILE* out) { return write_big_model(model, out); });
+  return written && finish(path, n_files) ? 0 : 1;
 }
 
-int write_tiny(const std::string& dir) {
+int write_tiny(const std::string& dir, size_t n_files) {
   for (const sluice::TinyModel& model : sluice::tiny_models()) {
     const std::string bytes = build_tiny_model(model);
-    const bool written = write_file(dir + "/" + model.name + ".gguf", [&](std::FILE* out) {
+    const std::string path = dir + "/" + model.name + ".gguf";
+    const bool written = write_file(path, [&](std::FILE* out) {
       return std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size();
     });
-    if (!written) return 1;
+    if (!written || !finish(path, n_files)) return 1;
   }
   return 0;
 }
@@ -66,11 +90,17 @@ int write_tiny(const std::string& dir) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  size_t n_files = 0;
+  if (argc > 3 && std::strcmp(argv[argc - 2], "--split") == 0) {
+    n_files = std::strtoul(argv[argc - 1], nullptr, 10);
+    if (n_files < 1 || n_files > 999) return usage();
+    argc -= 2;
+  }
   const bool big =
       argc == 6 && std::strcmp(argv[2], "--big") == 0 && std::strcmp(argv[4], "--type") == 0;
   if (argc != 2 && !big) return usage();
   if (std::strncmp(argv[1], "-", 1) == 0) return usage();
   std::error_code error;
   std::filesystem::create_directories(argv[1], error);
-  return big ? write_big(argv[1], argv[3], argv[5]) : write_tiny(argv[1]);
+  return big ? write_big(argv[1], argv[3], argv[5], n_files) : write_tiny(argv[1], n_files);
 }

@@ -22,7 +22,7 @@ namespace sluice {
 // that fails, the test fails and the result is null.
 inline std::unique_ptr<Engine> load_bytes(std::string_view file, const LoadOptions& options = {},
                                           size_t piece = 0) {
-  auto engine = Engine::create(options, file.size());
+  auto engine = Engine::create(options, {file.size()});
   if (!engine.has_value()) {
     ADD_FAILURE() << engine.error().message;
     return nullptr;

@@ -33,6 +33,7 @@ class Stream {
                     static_cast<size_t>(end - begin));
       }
       SLUICE_TRY(engine_.filled(at_, n));
+      if (header && engine_.header_read()) SLUICE_TRY(engine_.build_vocabulary());
       if (header) places_.clear();
       at_ += n;
       bytes = bytes.subspan(n);

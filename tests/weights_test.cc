@@ -35,7 +35,7 @@ Status by_file(const std::string& bytes, const LoadOptions& options) {
 }
 template <size_t kPiece>
 Status by_pieces(const std::string& bytes, const LoadOptions& options) {
-  SLUICE_ASSIGN(const auto engine, Engine::create(options, bytes.size()));
+  SLUICE_ASSIGN(const auto engine, Engine::create(options, {bytes.size()}));
   Stream stream(*engine);
   for (size_t at = 0; at < bytes.size(); at += kPiece) {
     SLUICE_TRY(stream.push(as_bytes(std::string_view(bytes).substr(at, kPiece))));
@@ -45,7 +45,7 @@ Status by_pieces(const std::string& bytes, const LoadOptions& options) {
 // All of the weights are at their places before the engine is told of any, as the library's loader
 // may do.
 Status by_places(const std::string& bytes, const LoadOptions& options) {
-  SLUICE_ASSIGN(const auto engine, Engine::create(options, bytes.size()));
+  SLUICE_ASSIGN(const auto engine, Engine::create(options, {bytes.size()}));
   Stream stream(*engine);
   while (!engine->header_ready()) {
     SLUICE_TRY(stream.push(as_bytes(std::string_view(bytes).substr(stream.at(), 1))));
@@ -348,15 +348,15 @@ TEST(Files, ThatAreCutShortWhileTheyAreReadAreRefused) {
     SCOPED_TRACE(left);
     for (const int32_t threads : {1, 3}) {
       const TemporaryFile temporary(bytes);
-      const auto file = File::open(temporary.path());
-      ASSERT_TRUE(file.has_value());
+      const auto files = ModelFiles::open(temporary.path());
+      ASSERT_TRUE(files.has_value());
       ASSERT_EQ(truncate(temporary.path().c_str(), static_cast<off_t>(left)), 0);
       LoadOptions options = small();
       options.threads = threads;
       const std::string says = concat(" has ", left, " bytes; expected ", bytes.size());
-      expect_bad_file(status_of(Engine::open(*file, options)), says);
+      expect_bad_file(status_of(Engine::open(*files, options)), says);
       // The last piece that is read of the header may go past its end.
-      if (left < header) expect_bad_file(status_of(read_header(*file)), says);
+      if (left < header) expect_bad_file(status_of(read_header(*files)), says);
     }
   }
 }

@@ -33,6 +33,24 @@ std::vector<TokenId> to_ids(const val& ids) {
   return emscripten::convertJSArrayToNumberVector<TokenId>(ids);
 }
 
+std::vector<uint64_t> to_sizes(const val& sizes) {
+  std::vector<uint64_t> numbers;
+  for (const double size : emscripten::convertJSArrayToNumberVector<double>(sizes))
+    numbers.push_back(to_u64(size));
+  return numbers;
+}
+
+// Two numbers for each file: where it begins, and its bytes.
+val file_places(std::span<const FilePlace> files) {
+  std::vector<double> numbers;
+  for (const FilePlace& file : files) {
+    numbers.push_back(static_cast<double>(file.begin));
+    numbers.push_back(static_cast<double>(file.bytes));
+  }
+  // A copy, because wasm memory moves when it grows.
+  return val(emscripten::typed_memory_view(numbers.size(), numbers.data())).call<val>("slice");
+}
+
 std::span<const uint8_t> bytes_at(uintptr_t ptr, uint32_t length) {
   return {reinterpret_cast<const uint8_t*>(ptr), length};
 }
@@ -47,12 +65,11 @@ struct Progress {
 // An Engine that JavaScript owns. Until open() succeeds, calls return invalid_argument or nothing.
 class EngineHandle {
  public:
-  std::string open(const std::string& options_json, double file_size) {
+  std::string open(const std::string& options_json, const val& file_sizes) {
     auto options = load_options_from_json(options_json);
     if (!options) return error_json(options.error());
     options_ = *options;
-    file_size_ = to_u64(file_size);
-    auto engine = Engine::create(options_, file_size_);
+    auto engine = Engine::create(options_, to_sizes(file_sizes));
     if (!engine) return error_json(engine.error());
     engine_ = std::move(*engine);
     return "";
@@ -76,6 +93,13 @@ class EngineHandle {
   std::string end_of_file(double size) {
     return engine_ ? answer(engine_->end_of_file(to_u64(size))) : not_open();
   }
+  bool header_read() const { return engine_ && engine_->header_read(); }
+  std::string build_vocabulary() {
+    return engine_ ? answer(engine_->build_vocabulary()) : not_open();
+  }
+  val files() const {
+    return file_places(engine_ ? engine_->files() : std::span<const FilePlace>());
+  }
   bool header_ready() const { return engine_ && engine_->header_ready(); }
   bool loaded() const { return engine_ && engine_->loaded(); }
   Progress progress() const {
@@ -86,7 +110,7 @@ class EngineHandle {
   }
 
   std::string inspect() const {
-    return header_ready() ? inspect_json(engine_->header(), options_, file_size_)
+    return header_ready() ? inspect_json(engine_->header(), options_, engine_->progress().total)
                           : header_missing();
   }
   std::string notes() const {
@@ -111,7 +135,6 @@ class EngineHandle {
 
   std::unique_ptr<Engine> engine_;
   LoadOptions options_;
-  uint64_t file_size_ = 0;
 };
 
 // A session that JavaScript owns. Its engine must be header_ready() and outlive it.
@@ -182,10 +205,11 @@ class EncodingHandle {
   Encoding encoding_;
 };
 
-// Reads the header of a file that isn't loaded.
+// Reads the header of a model that isn't loaded.
 class HeaderHandle {
  public:
-  void set_file_size(double bytes) { parser_.set_file_size(to_u64(bytes)); }
+  explicit HeaderHandle(const val& file_sizes) : parser_(to_sizes(file_sizes)) {}
+  double position() const { return static_cast<double>(parser_.position()); }
   std::string push(uintptr_t ptr, uint32_t length) {
     if (done_) return "";
     const Result<size_t> taken = parser_.push(bytes_at(ptr, length));
@@ -197,7 +221,8 @@ class HeaderHandle {
     return "";
   }
   bool done() const { return done_; }
-  std::string end_of_file() const { return done_ ? "" : answer(parser_.finish()); }
+  std::string end_of_file() const { return answer(parser_.finish()); }
+  val files() const { return file_places(parser_.files()); }
   std::string inspect(const std::string& options_json, double file_size) const {
     const auto options = load_options_from_json(options_json);
     if (!options) return error_json(options.error());
@@ -205,7 +230,7 @@ class HeaderHandle {
   }
 
  private:
-  GgufParser parser_;
+  ModelParser parser_;
   Gguf header_;
   bool done_ = false;
 };
@@ -233,6 +258,9 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("wants", &EngineHandle::wants)
       .function("filled", &EngineHandle::filled)
       .function("endOfFile", &EngineHandle::end_of_file)
+      .function("headerRead", &EngineHandle::header_read)
+      .function("buildVocabulary", &EngineHandle::build_vocabulary)
+      .function("files", &EngineHandle::files)
       .function("understood", &EngineHandle::header_ready)
       .function("loaded", &EngineHandle::loaded)
       .function("progress", &EngineHandle::progress)
@@ -258,11 +286,12 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("step", &EncodingHandle::step)
       .function("take", &EncodingHandle::take);
   emscripten::class_<HeaderHandle>("Header")
-      .constructor<>()
-      .function("setFileSize", &HeaderHandle::set_file_size)
+      .constructor<const val&>()
+      .function("position", &HeaderHandle::position)
       .function("push", &HeaderHandle::push)
       .function("done", &HeaderHandle::done)
       .function("endOfFile", &HeaderHandle::end_of_file)
+      .function("files", &HeaderHandle::files)
       .function("inspect", &HeaderHandle::inspect);
   emscripten::function("allocate", &allocate);
   emscripten::function("release", &release);

@@ -12,14 +12,24 @@ export interface Progress {
 
 /** core/engine.h's Engine; see there. Objects live until delete(). */
 export interface EngineHandle {
-  /** Must come first; `fileSize` 0: unknown. */
-  open(options: string, fileSize: number): Answer;
+  /**
+   * Must come first. `fileSizes`: of each file that the caller brings, 0 if unknown; empty: the first header says how
+   * many there are. The files of a split model lie end to end, as one: all offsets are in that space.
+   */
+  open(options: string, fileSizes: readonly number[]): Answer;
   /** What is wanted next, at most `bytes`: for each want its offset in the file, its place's address and its length. */
   wants(bytes: number): Float64Array;
   /** Says that `length` bytes of the file from `offset` on are at their places. */
   filled(offset: number, length: number): Answer;
   /** Says that the file has no more than `size` bytes. */
   endOfFile(size: number): Answer;
+  /** The header is read, and the weights have places: `wants` gives them. */
+  headerRead(): boolean;
+  /** Must be called once, after headerRead. It takes 0.1 s or more; weights can come meanwhile. */
+  buildVocabulary(): Answer;
+  /** Where each file begins and its bytes up to its last tensor, two numbers each; the last has 0 bytes while its header is read. */
+  files(): Float64Array;
+  /** The vocabulary is built, so that all below works. */
   understood(): boolean;
   loaded(): boolean;
   progress(): Progress;
@@ -63,13 +73,17 @@ export interface EncodingHandle {
   delete(): void;
 }
 
-/** Parses a header, for files that are not loaded. */
+/** Parses the header of a model that is not loaded; of a split one, those of all its files, one after the other. */
 export interface HeaderHandle {
-  setFileSize(bytes: number): void;
-  /** Takes bytes at an address in the memory. */
+  /** The offset of the byte that is needed next. After the header of one file it is the beginning of the next. */
+  position(): number;
+  /** Takes the bytes from position() on, all of one file, at an address in the memory. */
   push(ptr: number, length: number): Answer;
   done(): boolean;
+  /** Says that the file whose header is read has no more bytes. */
   endOfFile(): Answer;
+  /** As EngineHandle.files. */
+  files(): Float64Array;
   /** inspect_json, once done. Options as for EngineHandle.open. */
   inspect(options: string, fileSize: number): Answer;
   delete(): void;
@@ -78,7 +92,8 @@ export interface HeaderHandle {
 export interface SluiceModule {
   Engine: new () => EngineHandle;
   Session: new (engine: EngineHandle) => SessionHandle;
-  Header: new () => HeaderHandle;
+  /** `fileSizes` as for EngineHandle.open. */
+  Header: new (fileSizes: readonly number[]) => HeaderHandle;
   Encoding: new (engine: EngineHandle, text: string, special: boolean) => EncodingHandle;
   /** Allocates memory, to pass bytes in; 0 if there is no room. */
   allocate(bytes: number): number;

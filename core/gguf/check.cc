@@ -1,7 +1,6 @@
 #include "gguf/check.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,14 +43,6 @@ std::string_view recognize(std::string_view first) {
   return {};
 }
 
-// A text that occurs more than once. Found by sorting, because no choice of texts makes that slow.
-std::optional<std::string_view> find_duplicate(std::vector<std::string_view> texts) {
-  std::ranges::sort(texts);
-  const auto twice = std::ranges::adjacent_find(texts);
-  if (twice == texts.end()) return std::nullopt;
-  return *twice;
-}
-
 Status check_unique(const Gguf& gguf) {
   std::vector<std::string_view> keys;
   for (const auto& [key, value] : gguf.metadata) keys.push_back(key);
@@ -86,6 +77,14 @@ Status check_overlap(const Gguf& gguf) {
 }
 
 }  // namespace
+
+// By sorting, because no choice of texts makes that slow.
+std::optional<std::string_view> find_duplicate(std::vector<std::string_view> texts) {
+  std::ranges::sort(texts);
+  const auto twice = std::ranges::adjacent_find(texts);
+  if (twice == texts.end()) return std::nullopt;
+  return *twice;
+}
 
 Status check_directory(const Gguf& gguf) {
   SLUICE_TRY(check_unique(gguf));

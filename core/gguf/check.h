@@ -1,12 +1,19 @@
 // Checks of the GGUF parser that compare entries, and the error for files that aren't GGUF.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "gguf/gguf.h"
 
 namespace sluice {
+
+inline constexpr uint64_t kMaxEntries =
+    65536;  // of keys, and of tensors; real files have up to 3000
+inline constexpr uint64_t kMaxFile = 1ull << 53;  // bytes; JavaScript counts exactly up to here
 
 // The end of messages about a wrong header.
 inline constexpr std::string_view kDamaged = ". The file is damaged: download or convert it again";
@@ -14,6 +21,9 @@ inline constexpr std::string_view kDamaged = ". The file is damaged: download or
 // Fails with bad_file if keys or tensor names occur twice or if tensors overlap. The place of each
 // tensor must be checked already.
 Status check_directory(const Gguf& gguf);
+
+// A text that occurs more than once, or nothing.
+std::optional<std::string_view> find_duplicate(std::vector<std::string_view> texts);
 
 // bad_file for a file with these first bytes (24 are enough). The message shows them and says what
 // the file looks like: servers often send a page or an error message instead of a model.

@@ -68,14 +68,22 @@ struct TensorInfo {
   uint64_t bytes = 0;               // checked: no overflow
 };
 
+// One of the files of a model, which lie end to end (model_parser.h).
+struct FilePlace {
+  uint64_t begin = 0;
+  uint64_t bytes = 0;  // up to the end of its last tensor; the file may be longer
+};
+
 struct Gguf {
   uint32_t version = 0;
   uint64_t alignment = 32;
   // Where the data starts in the file, aligned; the header's end if there are no tensors.
   uint64_t data_offset = 0;
-  uint64_t data_bytes = 0;                              // up to the end of the last tensor
+  // Up to the end of the last tensor; of a split model, with the headers of the later files.
+  uint64_t data_bytes = 0;
   std::vector<std::pair<std::string, Value>> metadata;  // in the file's order, keys unique
   std::vector<TensorInfo> tensors;                      // in the file's order, names unique
+  std::vector<FilePlace> files;                         // more than one if the model is split
 
   const Value* find(std::string_view key) const;
   const TensorInfo* find_tensor(std::string_view name) const;
@@ -86,7 +94,8 @@ struct Gguf {
   Result<std::optional<bool>> get_bool(std::string_view key) const;
   Result<std::optional<std::string_view>> get_string(std::string_view key) const;
 
-  // File size that the header promises: data_offset + data_bytes.
+  // File size that the header promises: data_offset + data_bytes. Of a split model, that of all its
+  // files end to end.
   uint64_t file_bytes() const { return data_offset + data_bytes; }
 };
 

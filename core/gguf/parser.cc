@@ -17,13 +17,11 @@ namespace {
 constexpr uint64_t kPreambleBytes = 24;    // magic, version, n_tensors, n_kv
 constexpr uint64_t kMinEntryBytes = 14;    // a one-letter key with a one-byte value
 constexpr uint64_t kMinTensorBytes = 25;   // a one-letter name, no dimension
-constexpr uint64_t kMaxEntries = 65536;    // of keys, and of tensors; real files have up to 3000
 constexpr uint64_t kMaxHeader = 1u << 28;  // bytes; real headers have up to 30 MB
 constexpr uint64_t kMaxKey = 65535;        // as the format's description says
 constexpr uint64_t kMaxName = 63;          // ggml's names have 64 bytes with the final 0
 constexpr uint64_t kMaxDims = 4;
 constexpr uint64_t kMaxAlignment = 1u << 20;
-constexpr uint64_t kMaxFile = 1ull << 53;  // JavaScript counts exactly up to here
 
 template <typename T>
 T read_at(const uint8_t* bytes) {
@@ -429,6 +427,7 @@ Status GgufParser::State::end_header() {
                 ", but its header promises ", gguf.file_bytes(), ": ", missing,
                 missing == 1 ? " byte is" : " bytes are", " missing. Download it again");
   }
+  gguf.files = {{0, gguf.file_bytes()}};
   return expect(Stage::padding, gguf.data_offset - position);
 }
 

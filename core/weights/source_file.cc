@@ -81,9 +81,71 @@ File::~File() {
 
 namespace {
 
+// Five digits from text[at] on as a number; -1 if they are none.
+int five_digits(std::string_view text, size_t at) {
+  int number = 0;
+  for (const char c : text.substr(at, 5)) {
+    if (c < '0' || c > '9') return -1;
+    number = 10 * number + (c - '0');
+  }
+  return number;
+}
+
+}  // namespace
+
+std::vector<std::string> model_paths(const std::string& path) {
+  constexpr std::string_view kEnding = "-00001-of-00001.gguf";
+  if (path.size() < kEnding.size()) return {path};
+  const std::string_view ending = std::string_view(path).substr(path.size() - kEnding.size());
+  const int number = five_digits(ending, 1);
+  const int n_files = five_digits(ending, 10);
+  const bool split = ending[0] == '-' && ending.substr(6, 4) == "-of-" &&
+                     ending.substr(15) == ".gguf" && number >= 1 && number <= n_files &&
+                     n_files <= 999;
+  if (!split) return {path};
+  std::vector<std::string> paths;
+  for (int i = 1; i <= n_files; ++i) {
+    const std::string digits = std::to_string(i);
+    std::string& one = paths.emplace_back(path);
+    one.replace(path.size() - ending.size() + 1, 5, std::string(5 - digits.size(), '0') + digits);
+  }
+  return paths;
+}
+
+Result<ModelFiles> ModelFiles::open(const std::string& path) { return open(model_paths(path)); }
+
+Result<ModelFiles> ModelFiles::open(const std::vector<std::string>& paths) {
+  std::vector<File> files;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    auto file = File::open(paths[i]);
+    if (!file && paths.size() > 1) {
+      return fail(file.error().code, file.error().message, " (the model is split into ",
+                  paths.size(), " files; all of them are needed, in one folder)");
+    }
+    if (!file) return std::unexpected(file.error());
+    files.push_back(std::move(*file));
+  }
+  return ModelFiles(std::move(files));
+}
+
+std::vector<uint64_t> ModelFiles::sizes() const {
+  std::vector<uint64_t> sizes;
+  for (const File& file : files_) sizes.push_back(file.size());
+  return sizes;
+}
+
+uint64_t ModelFiles::size() const {
+  uint64_t sum = 0;
+  for (const File& file : files_) sum += file.size();
+  return sum;
+}
+
+namespace {
+
 // What read_weights() shares among the workers.
 struct ReadJob {
-  const File& file;
+  const ModelFiles& files;
+  std::span<const FilePlace> places;  // of the files
   Weights& weights;
   const std::function<void()>& meanwhile;
   std::atomic<uint64_t>* bytes_read;
@@ -98,11 +160,17 @@ struct ReadJob {
     read(worker, static_cast<size_t>(std::max<int64_t>(mine.begin, 1) - 1),
          static_cast<size_t>(std::max<int64_t>(mine.end, 1) - 1));
   }
+  // No piece lies in two files, because no tensor does.
+  Status read_from_file(const Want& piece) const {
+    const auto after = std::ranges::upper_bound(places, piece.offset, {}, &FilePlace::begin);
+    const auto index = static_cast<size_t>(after - places.begin()) - 1;
+    return files.file(index).read(piece.offset - places[index].begin, piece.place);
+  }
   void read(int worker, size_t first, size_t last) {
     for (size_t i = first; i < last; ++i) {
       if (i >= end.load(std::memory_order_relaxed)) return;
       const Want& piece = pieces[i];
-      Status status = file.read(piece.offset, piece.place);
+      Status status = read_from_file(piece);
       if (status && bytes_read != nullptr) {
         bytes_read->fetch_add(piece.place.size(), std::memory_order_relaxed);
       }
@@ -122,9 +190,10 @@ struct ReadJob {
 
 }  // namespace
 
-Status read_weights(const File& file, Weights& weights, Pool& pool,
-                    const std::function<void()>& meanwhile, std::atomic<uint64_t>* bytes_read) {
-  ReadJob job{file, weights, meanwhile, bytes_read, {}, {}, {}};
+Status read_weights(const ModelFiles& files, std::span<const FilePlace> places, Weights& weights,
+                    Pool& pool, const std::function<void()>& meanwhile,
+                    std::atomic<uint64_t>* bytes_read) {
+  ReadJob job{files, places, weights, meanwhile, bytes_read, {}, {}, {}};
   for (const Want& want : weights.wants(UINT64_MAX)) {
     // A piece is whole strips, so that the worker that reads it packs it.
     const uint64_t size = std::max<uint64_t>(kPieceBytes / want.unit, 1) * want.unit;

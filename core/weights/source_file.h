@@ -1,4 +1,4 @@
-// A file on disk, and reading weights from it.
+// The files of a model on disk, and reading weights from them.
 #pragma once
 
 #include <atomic>
@@ -6,6 +6,8 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "base/threads.h"
@@ -35,12 +37,33 @@ class File {
   uint64_t size_ = 0;
 };
 
-// Reads everything that the weights want now from `file`, in the file's order. All workers of the
+// The paths of all files of the model: `path`, or, if its name ends with -0000I-of-0000N.gguf,
+// those of the N files of a split model with that name.
+std::vector<std::string> model_paths(const std::string& path);
+
+// All files of a model, in their order: one, unless it is split.
+class ModelFiles {
+ public:
+  // The files of model_paths(path). Fails as File::open does.
+  static Result<ModelFiles> open(const std::string& path);
+  static Result<ModelFiles> open(const std::vector<std::string>& paths);  // at least one
+  explicit ModelFiles(std::vector<File> files) : files_(std::move(files)) {}
+
+  const File& file(size_t index) const { return files_[index]; }
+  std::vector<uint64_t> sizes() const;
+  uint64_t size() const;  // of all
+
+ private:
+  std::vector<File> files_;
+};
+
+// Reads everything that the weights want now from `files`, in the file's order. All workers of the
 // pool read and pack; one of them calls `meanwhile` first. Fails as File::read and Weights::filled
 // do; of several failures it returns the first one in the file. Adds the bytes read to
 // `bytes_read`, unless null.
-Status read_weights(const File& file, Weights& weights, Pool& pool,
-                    const std::function<void()>& meanwhile,
+// `places` says where each file begins.
+Status read_weights(const ModelFiles& files, std::span<const FilePlace> places, Weights& weights,
+                    Pool& pool, const std::function<void()>& meanwhile,
                     std::atomic<uint64_t>* bytes_read = nullptr);
 
 }  // namespace sluice

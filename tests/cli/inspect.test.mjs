@@ -34,6 +34,7 @@ describe('inspect', () => {
   it('--json has the documented shape', () => {
     const info = json('inspect', bundled);
     assert.equal(info.architecture, 'llama');
+    assert.equal(info.files, 1);
     assert.equal(info.fileBytes, statSync(bundled).size);
     assert.equal(info.supported, true);
     assert.equal(info.tokenizer.model, 'gpt2');

@@ -3,23 +3,15 @@
 // kernel table that the bytes choose and with the generic one: both must give the same bits or the
 // same error.
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <memory>
 #include <vector>
 
 #include "../stream.h"
-#include "base/format.h"
-#include "engine_inside.h"
-#include "gguf/gguf.h"
+#include "fuzz_support.h"
 
 namespace {
 
 using namespace sluice;
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
 
 Result<Gguf> parse_in_pieces(std::span<const uint8_t> file, size_t piece) {
   GgufParser parser;
@@ -31,10 +23,6 @@ Result<Gguf> parse_in_pieces(std::span<const uint8_t> file, size_t piece) {
   }
   SLUICE_TRY(parser.finish());
   return parser.take();
-}
-
-void check_error(const Error& error) {
-  require(!error.message.empty() && printable(error.message, 100000) == error.message);
 }
 
 void check_header(const Gguf& gguf, size_t file_size) {
@@ -64,19 +52,11 @@ Result<std::string> load_and_run(std::span<const uint8_t> file, const Kernels& k
   options.memory_budget = 64u << 20;
   options.kernels = kernels.name;
   options.kv_type = std::array{"f32", "f16", "q8_0"}[file.back() % 3];
-  SLUICE_ASSIGN(const auto engine, Engine::create(options, file.size()));
+  SLUICE_ASSIGN(const auto engine, Engine::create(options, {file.size()}));
   Stream stream(*engine);
   SLUICE_TRY(stream.push(file));
   SLUICE_TRY(stream.end());
-  engine->tokenizer().decode(engine->tokenizer().encode("The quick <s> \xff fox", true));
-  const TokenId prompt[] = {0, 0};
-  SLUICE_TRY(engine->start_logits(prompt, 0));
-  for (bool done = false; !done;) {
-    SLUICE_ASSIGN(const Event event, engine->step());
-    done = event.kind == Event::Kind::done;
-  }
-  for (const float logit : engine->logits()) require(std::isfinite(logit));
-  return logits_hash(engine->logits());
+  return run_tokens(*engine);
 }
 
 // One of the tables that this machine can run, chosen by the input's bytes.

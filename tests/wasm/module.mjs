@@ -30,10 +30,10 @@ export const MAKE_HAZARDS = path.join(TOOLS, 'make_hazards');
 export const MAKE_MODELS = path.join(TOOLS, 'make_models');
 
 /** Runs a tool that writes files into a temporary directory; returns the directory. */
-export function files_of(tool) {
+export function files_of(tool, ...args) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-wasm-'));
   process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
-  execFileSync(tool, [dir]);
+  execFileSync(tool, [dir, ...args]);
   return dir;
 }
 
@@ -80,7 +80,7 @@ export function parse(answer) {
 export function bring({ memory }, engine, bytes, size = bytes.length) {
   let wants = null; // of the weights: offset, address and length of each
   for (let at = 0; at < bytes.length && !engine.loaded();) {
-    const header = !engine.understood();
+    const header = !engine.headerRead();
     if (header || wants === null) wants = engine.wants(Number.MAX_SAFE_INTEGER);
     const end = Math.min(at + size, header ? at + wants[2] : bytes.length, bytes.length);
     for (let i = 0; i < wants.length; i += 3) {
@@ -91,6 +91,7 @@ export function bring({ memory }, engine, bytes, size = bytes.length) {
       place.set(bytes.subarray(from, to));
     }
     parse(engine.filled(at, end - at));
+    if (header && engine.headerRead()) parse(engine.buildVocabulary());
     if (header) wants = null;
     at = end;
   }
@@ -101,7 +102,7 @@ export function bring({ memory }, engine, bytes, size = bytes.length) {
 export function load(opened, bytes, options = {}, size = undefined) {
   const engine = new opened.module.Engine();
   try {
-    parse(engine.open(JSON.stringify(options), bytes.length));
+    parse(engine.open(JSON.stringify(options), [bytes.length]));
     bring(opened, engine, bytes, size);
   } catch (error) {
     engine.delete();

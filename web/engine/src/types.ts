@@ -208,7 +208,9 @@ export interface ModelInfo {
   version: number;
   /** The same as fileBytes. */
   bytes: number;
-  /** Bytes of the whole file. */
+  /** How many files the model is split into; 1 if it is whole. */
+  files: number;
+  /** Bytes of the whole file, or of all files. */
   fileBytes: number;
   dataOffset: number;
   dataBytes: number;

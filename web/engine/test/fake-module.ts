@@ -73,13 +73,14 @@ const PLACE_PTR = 1024;
 
 class FakeEngine implements EngineHandle {
   #wanted = false;
+  #understood = false;
 
   constructor(
     readonly control: Control,
     readonly memory: WebAssembly.Memory,
   ) {}
 
-  open(options: string, fileSize: number): Answer {
+  open(options: string, [fileSize = 0]: readonly number[]): Answer {
     this.control.opened.push({ options: JSON.parse(options), fileSize });
     return options.includes('nonsense')
       ? errorAnswer('invalid_argument', "unknown option 'nonsense'")
@@ -88,7 +89,7 @@ class FakeEngine implements EngineHandle {
   /** Like the real one: a buffer that is reused for the header, then fixed places, each given once. */
   wants(): Float64Array {
     const { taken, placeBytes } = this.control;
-    if (!this.understood()) return Float64Array.of(taken.length, PLACE_PTR, HEADER_BYTES);
+    if (!this.headerRead()) return Float64Array.of(taken.length, PLACE_PTR, HEADER_BYTES);
     const wants: number[] = [];
     for (let at = this.#wanted ? FILE_BYTES : taken.length; at < FILE_BYTES; at += placeBytes) {
       // Not in the file's order, and not in the header's place.
@@ -99,7 +100,7 @@ class FakeEngine implements EngineHandle {
   }
   filled(offset: number, length: number): Answer {
     const { taken } = this.control;
-    const ptr = PLACE_PTR + (this.understood() ? HEADER_BYTES + offset : 0);
+    const ptr = PLACE_PTR + (this.headerRead() ? HEADER_BYTES + offset : 0);
     if (offset !== taken.length) return errorAnswer('invalid_argument', 'bytes out of order');
     for (const byte of new Uint8Array(this.memory.buffer, ptr, length)) taken.push(byte);
     const magic = String.fromCharCode(...taken.slice(0, 4));
@@ -110,11 +111,21 @@ class FakeEngine implements EngineHandle {
   endOfFile(size: number): Answer {
     return this.loaded() ? '' : errorAnswer('bad_file', `the file ends after ${size} bytes`);
   }
-  understood(): boolean {
+  headerRead(): boolean {
     return this.control.taken.length >= HEADER_BYTES;
   }
+  buildVocabulary(): Answer {
+    this.#understood = true;
+    return this.headerRead() ? '' : errorAnswer('invalid_argument', 'the header is not read');
+  }
+  files(): Float64Array {
+    return Float64Array.of(0, this.headerRead() ? FILE_BYTES : 0);
+  }
+  understood(): boolean {
+    return this.#understood;
+  }
   loaded(): boolean {
-    return this.control.taken.length >= FILE_BYTES;
+    return this.#understood && this.control.taken.length >= FILE_BYTES;
   }
   progress() {
     return { loaded: this.control.taken.length, total: FILE_BYTES, layersReady: 0, layersTotal: 2 };
@@ -232,6 +243,7 @@ class FakeSession implements SessionHandle {
 function inspectAnswer(): Answer {
   return JSON.stringify({
     architecture: 'llama',
+    files: 1,
     fileBytes: FILE_BYTES,
     dataOffset: HEADER_BYTES,
     dataBytes: FILE_BYTES - HEADER_BYTES,
@@ -261,7 +273,12 @@ class FakeEncoding implements EncodingHandle {
 
 class FakeHeader implements HeaderHandle {
   #bytes = 0;
-  setFileSize(): void {}
+  position(): number {
+    return this.#bytes;
+  }
+  files(): Float64Array {
+    return Float64Array.of(0, this.done() ? FILE_BYTES : 0);
+  }
   push(_ptr: number, length: number): Answer {
     this.#bytes += length;
     return '';

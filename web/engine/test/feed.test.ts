@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Feed, type HostPort } from '../src/feed.js';
 import type { LoaderToEngine, EngineToLoader } from '../src/protocol.js';
-import { FILE_BYTES, fakeModule, makeControl, makeFile } from './fake-module.js';
+import { FILE_BYTES, HEADER_BYTES, fakeModule, makeControl, makeFile } from './fake-module.js';
 
 /** The port of a loader, which the test plays. */
 class Line implements HostPort {
@@ -18,6 +18,29 @@ class Line implements HostPort {
 }
 
 const OPENED: LoaderToEngine = { type: 'opened', total: 0, exact: false, network: false };
+
+describe('with shared memory', () => {
+  it('the places of the weights are granted before the vocabulary is built', () => {
+    const line = new Line();
+    const feed = new Feed(line);
+    line.say(OPENED);
+    const control = makeControl();
+    const { module, memory } = fakeModule(control, true);
+    const engine = new module.Engine();
+    const grants: (boolean | null)[] = [];
+    const post = line.postMessage.bind(line);
+    line.postMessage = (message) => {
+      grants.push(message.type === 'fill' ? engine.understood() : null);
+      post(message);
+    };
+    feed.drive(engine, memory, true);
+    new Uint8Array(memory.buffer, 1024, HEADER_BYTES).set(makeFile().subarray(0, HEADER_BYTES));
+    line.say({ type: 'filled', offset: 0, length: HEADER_BYTES });
+    expect(engine.understood()).toBe(true);
+    expect(line.heard.map((message) => 'once' in message && message.once)).toEqual([true, false]);
+    expect(grants).toEqual([false, false]);
+  });
+});
 
 describe('what a loader says before the engine is there', () => {
   it('is kept: the whole file', () => {
@@ -44,7 +67,7 @@ describe('what a loader says before the engine is there', () => {
       line.say({ type: 'ended', received: 0 });
       const { module, memory } = fakeModule(makeControl(), false);
       if (probe) {
-        const reading = feed.readHeader(new module.Header(), module, memory);
+        const reading = feed.readHeader(new module.Header([0]), module, memory);
         await expect(reading).rejects.toMatchObject({ code: 'bad_file' });
       } else {
         feed.drive(new module.Engine(), memory, false);
