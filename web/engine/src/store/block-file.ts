@@ -18,6 +18,7 @@ import {
   removeFiles,
   sizeOf,
   takeLock,
+  takeLockSoon,
   type Lock,
   type SyncHandle,
 } from './opfs.js';
@@ -378,7 +379,7 @@ export class BlockFile {
     this.#checked.delete(block);
     if (this.#journal !== null) return this.#clear(block);
     if (this.#following || this.#closed) return;
-    const write = await takeLock(WRITE_LOCK + this.#key, { ifAvailable: true });
+    const write = await takeLockSoon(WRITE_LOCK + this.#key);
     if (write === null) return;
     if (this.#closed) return void write.release();
     try {
@@ -454,7 +455,9 @@ export class BlockFile {
   }
 
   async #noteAsReader(change: Partial<Meta>): Promise<void> {
-    const write = await takeLock(WRITE_LOCK + this.#key, { ifAvailable: true });
+    // A damaged block has made it a writer meanwhile.
+    if (this.#write !== null) return this.#change(change);
+    const write = await takeLockSoon(WRITE_LOCK + this.#key);
     if (write === null) return;
     try {
       await this.#withJournal((journal) => journal.change(change));
@@ -574,8 +577,10 @@ export class BlockFile {
    */
   async drop(): Promise<void> {
     if (this.#closed) return;
-    const write = this.#write ?? (await takeLock(WRITE_LOCK + this.#key, { ifAvailable: true }));
+    const following = this.#following;
     this.#release();
+    await this.#noting;
+    const write = this.#write ?? (following ? null : await takeLockSoon(WRITE_LOCK + this.#key));
     await this.#use.release();
     if (write === null) return;
     try {

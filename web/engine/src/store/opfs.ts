@@ -151,6 +151,14 @@ export function takeLock(
   });
 }
 
+/** Milliseconds for which a tab keeps a write lock at most that it took for a note. */
+const NOTE_MS = 1000;
+
+/** Takes a lock that others may have, but only to note something. Null if somebody keeps it. */
+export function takeLockSoon(name: string): Promise<Lock | null> {
+  return takeLock(name, { signal: AbortSignal.timeout(NOTE_MS) });
+}
+
 export const WRITE_LOCK = 'sluice-write:';
 export const USE_LOCK = 'sluice-use:';
 
