@@ -268,7 +268,8 @@ export class Engine implements AsyncDisposable {
       total: now.total,
       bytesPerSecond: this.#rate.perSecond(remote ? fromNetwork + fromCache : now.loaded),
       source,
-      cachedBytes: fromCache,
+      // The last bytes may be told after the engine has them.
+      cachedBytes: now.phase === 'ready' && source === 'cache' ? now.loaded : fromCache,
       waiting,
       layersReady: now.layersReady,
       layersTotal: now.layersTotal,

@@ -180,7 +180,8 @@ export async function runLoader(
     await runFiles(files, outlet, 'download_failed');
   } catch (error) {
     if (!(error instanceof SluiceError)) throw error;
-    if (!outlet.stopped.signal.aborted) port.postMessage({ type: 'failed', error: toErrorData(error) });
+    if (!outlet.stopped.signal.aborted)
+      port.postMessage({ type: 'failed', error: toErrorData(error) });
   } finally {
     report.flush();
     post({ type: 'over' });

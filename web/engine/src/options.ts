@@ -280,10 +280,7 @@ function isDetached(bytes: ArrayBuffer): boolean {
 }
 
 /** Checks the source, as it is at this call, and converts it for a loader. */
-export async function resolveSource(
-  source: ModelSource,
-  options: LoadOptions,
-): Promise<Resolved> {
+export async function resolveSource(source: ModelSource, options: LoadOptions): Promise<Resolved> {
   return reading('the source', () => resolved(source, options));
 }
 
@@ -385,7 +382,8 @@ function remoteOf(sources: (string | URL)[], options: LoadOptions): Resolved {
     parseAddress(address, hub);
     return address;
   });
-  const hashes = typeof sha256 === 'string' ? [sha256] : reading('sha256', () => Array.from(sha256));
+  const hashes =
+    typeof sha256 === 'string' ? [sha256] : reading('sha256', () => Array.from(sha256));
   for (const hash of hashes as unknown[]) {
     if (typeof hash !== 'string' || !SHA256.test(hash))
       throw invalid(`sha256 holds ${show(hash)}; give 64 hexadecimal digits for each file`);

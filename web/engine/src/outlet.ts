@@ -104,8 +104,11 @@ export class Outlet {
    * is the whole of its buffer may be transferred away.
    */
   async send(offset: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    if (this.#over || !this.wants(offset, bytes.byteLength)) return;
+    // These bytes take the place of those that are held back; their credit may be needed.
+    this.#letGo();
     await this.ready();
-    if (this.#over || this.sated || !this.wants(offset, bytes.byteLength)) return;
+    if (this.#over || this.sated) return;
     if (this.#wish?.kind === 'header') this.#wish = null;
     const length = bytes.byteLength;
     if (this.#memory !== null) {
@@ -131,10 +134,14 @@ export class Outlet {
     this.#report(() => this.port.postMessage({ type: 'filled', offset, length }));
   }
 
-  #report(post: () => void): void {
+  #letGo(): void {
     const held = this.#held;
     this.#held = null;
     held?.();
+  }
+
+  #report(post: () => void): void {
+    this.#letGo();
     if (this.holding) this.#held = post;
     else post();
   }
@@ -142,7 +149,6 @@ export class Outlet {
   /** Reports what was held back. */
   release(): void {
     this.holding = false;
-    this.#held?.();
-    this.#held = null;
+    this.#letGo();
   }
 }

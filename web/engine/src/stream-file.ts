@@ -66,13 +66,17 @@ export class StreamFile implements SourceFile {
   async #next(): Promise<Uint8Array<ArrayBuffer> | null> {
     const { body, total, stallTimeout, contentType, broken } = this.opened;
     if (body === null) return null;
-    const got = (): string => (total > 0 ? `${this.#received} of ${total} bytes` : `${this.#received} bytes`);
+    const got = (): string =>
+      total > 0 ? `${this.#received} of ${total} bytes` : `${this.#received} bytes`;
     let bytes: Uint8Array<ArrayBuffer> | null;
     try {
       this.#reader ??= readerOf(body, this.outlet.copies);
       const next = this.#reader.read();
       const late = (): SluiceError =>
-        networkError(`no byte came for ${(stallTimeout ?? 0) / 1000} s (${got()} came); try again`, undefined);
+        networkError(
+          `no byte came for ${(stallTimeout ?? 0) / 1000} s (${got()} came); try again`,
+          undefined,
+        );
       bytes = await (stallTimeout === null
         ? next
         : within(next, stallTimeout, late, () => this.#cancel()));
@@ -135,4 +139,3 @@ export function blobFile(blob: Blob, part: number, outlet: Outlet): StreamFile {
     outlet,
   );
 }
-

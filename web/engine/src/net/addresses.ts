@@ -78,12 +78,22 @@ function parsePage(url: URL, hub: string): Address | null {
   const reserved = ['api', 'datasets', 'spaces', 'docs', 'models', 'collections', 'papers'];
   if (reserved.includes(owner) || !NAME.test(owner) || !NAME.test(name)) return null;
   if (view === '')
-    return { kind: 'hub choice', repo: checkedRepo(hub, owner, name, 'main'), selector: '', folder: '' };
+    return {
+      kind: 'hub choice',
+      repo: checkedRepo(hub, owner, name, 'main'),
+      selector: '',
+      folder: '',
+    };
   if (!['tree', 'blob', 'resolve', 'raw'].includes(view) || revision === '') return null;
   const repo = checkedRepo(hub, owner, name, revision);
   const path = rest.filter((part) => part !== '').join('/');
   if (view !== 'tree') return { kind: 'hub file', repo, path: checkedPath(path) };
-  return { kind: 'hub choice', repo, selector: '', folder: path === '' ? '' : `${checkedPath(path)}/` };
+  return {
+    kind: 'hub choice',
+    repo,
+    selector: '',
+    folder: path === '' ? '' : `${checkedPath(path)}/`,
+  };
 }
 
 /** Reads `hubUrl`: its origin and path, without a slash at the end. */

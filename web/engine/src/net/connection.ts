@@ -112,7 +112,9 @@ export class Connection {
       const passing =
         cause instanceof Passing ? cause : new Passing('the connection broke', this.#broken(cause));
       const late =
-        !this.remote.begun && net.patience.now() - this.#began > FIRST_ANSWER_MS && passing.wait === null;
+        !this.remote.begun &&
+        net.patience.now() - this.#began > FIRST_ANSWER_MS &&
+        passing.wait === null;
       const pause = late ? null : net.patience.pause(this.#tries, passing.wait);
       if (pause === null) throw this.#enough(passing);
       const when = pause >= 1000 ? ` in ${Math.round(pause / 1000)} s` : '';

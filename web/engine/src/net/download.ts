@@ -4,10 +4,9 @@ import { SluiceError } from '../errors.js';
 import type { Outlet } from '../outlet.js';
 import type { SourceFile } from '../source-file.js';
 import type { BlockFile } from '../store/block-file.js';
-import type { BlockWriter } from '../store/block-writer.js';
 import type { Entry } from '../store/entries.js';
-import { makeSha256, type Sha256 } from '../store/hashes.js';
 import { Connection, type Piece } from './connection.js';
+import { Keeper } from './keeper.js';
 import { Changed, type Facts, type Net, Remote } from './remote.js';
 import { emptyFile, refuseWebPage } from './why.js';
 
@@ -51,27 +50,15 @@ export function rangeBytes(total: number, block: number): number {
 
 export class Download implements SourceFile {
   readonly #remote: Remote;
-  /** Where bytes are kept; null: nowhere. */
-  #file: BlockFile | null = null;
-  #turn: Promise<BlockFile | null> | null = null;
-  readonly #writers = new Map<number, BlockWriter>();
+  readonly #keeper: Keeper;
   /** The connection that begins with the file's first missing byte. */
   #first: Connection | null = null;
   /** All bytes before this offset were given out. */
   #at = 0;
   /** Bytes from #at on that are here and not yet given out. */
   #left: Uint8Array<ArrayBuffer> | null = null;
-  #sha: Sha256 | null = null;
-  /** The sha256 is of the bytes before this offset. */
-  #shaAt = 0;
   #total = 0;
-  /** The total for which room was made; -1: none was. */
-  #kept = -1;
   #exact = false;
-  /** Some bytes came from the network in this load. */
-  #fetched = false;
-  /** Followers wait here for news of blocks. */
-  #news: (() => void)[] = [];
 
   /**
    * `openEntry`: opens what is kept, or null for nothing. `strict`: without room the load fails; `refresh`: ask whether what
@@ -85,17 +72,9 @@ export class Download implements SourceFile {
     readonly openEntry: (() => Promise<Entry>) | null,
     readonly how: { strict: boolean; refresh: boolean; probe: boolean },
   ) {
-    this.#remote = new Remote(
-      spec.url,
-      spec.headers,
-      openEntry === null ? 'default' : 'no-store',
-      net,
-    );
-  }
-
-  /** This worker keeps what it downloads; else another tab does, or nothing is missing. */
-  get #writes(): boolean {
-    return this.#file?.writable === true && !this.how.probe;
+    const { url, headers } = spec;
+    this.#remote = new Remote(url, headers, openEntry === null ? 'default' : 'no-store', net);
+    this.#keeper = new Keeper(spec, net, report, how);
   }
 
   get total(): number {
@@ -110,100 +89,58 @@ export class Download implements SourceFile {
   get name(): string {
     return `the file that ${this.#remote.who} sent`;
   }
-  /** Whether its sha256 is known and has yet to be compared. */
   get unproven(): boolean {
-    const { sha256 } = this.spec;
-    if (sha256 === '') return false;
-    const meta = this.#file?.meta;
-    return !(meta?.verified === true && meta.sha256 === sha256);
+    return this.#keeper.unproven;
+  }
+  /** How many bytes came, for a file that ended early. */
+  get received(): number {
+    return Math.max(this.#at, this.#first?.at ?? 0);
   }
 
   // --- opening -------------------------------------------------------------------------------------
 
   async open(): Promise<void> {
-    await this.#openEntry();
-    if (this.#file?.complete === true && !this.#writes && this.how.refresh) await this.#askIfCurrent();
-    const file = this.#file;
-    if (file !== null && (file.complete || this.#turn !== null)) {
-      while (file.total === 0 && this.#turn !== null) await this.#change();
-      this.#know(file.total, true);
-    } else {
-      await this.#connect();
-    }
-    if (this.unproven) this.#sha = await makeSha256();
-  }
-
-  async #openEntry(): Promise<void> {
-    const entry = await (this.openEntry?.() ?? null);
-    if (entry === null) return;
-    if (entry.kind === 'none') {
-      this.report.note(`The model isn't kept on this device: ${entry.why}.`);
-      return;
-    }
-    this.#file = entry.file;
-    if (entry.kind !== 'follower') return;
-    this.#turn = entry.turn;
-    entry.file.onblock = () => this.#wake();
-    void entry.turn.then((mine) => {
-      this.#turn = null;
-      if (mine !== null) {
-        this.#file = mine;
-      }
-      this.#wake();
-    });
-  }
-
-  #wake(): void {
-    for (const wake of this.#news.splice(0)) wake();
-  }
-
-  /** Resolves at the next block that another tab has written, or when this one's turn has come. */
-  async #change(): Promise<void> {
-    const { signal } = this.net;
-    await new Promise<void>((resolve) => {
-      this.#news.push(resolve);
-      signal.addEventListener('abort', () => resolve(), { once: true });
-    });
-    signal.throwIfAborted();
-  }
-
-  #factsKept(file: BlockFile): Facts {
-    const { etag, lastModified } = file.meta;
-    return { total: file.total, exact: true, etag, lastModified };
+    const keeper = this.#keeper;
+    await keeper.open(this.openEntry);
+    if (keeper.file?.complete === true && this.how.refresh) await this.#askIfCurrent();
+    while (keeper.follows && keeper.file?.total === 0) await keeper.change();
+    const kept = keeper.factsKept();
+    if (kept !== null) this.#remote.expect(kept);
+    if (kept !== null && (keeper.file?.complete === true || keeper.follows))
+      this.#know(kept.total, true);
+    else await this.#connect();
+    await keeper.beginHashing();
   }
 
   /** Asks for the first block, to compare. If the file has changed, what is kept is dropped. */
   async #askIfCurrent(): Promise<void> {
-    const file = this.#file as BlockFile;
-    const asked = new Remote(this.spec.url, this.spec.headers, 'no-store', this.net);
-    asked.expect(this.#factsKept(file));
-    const { sha256 } = file.meta;
+    const keeper = this.#keeper;
+    const { url, headers, sha256 } = this.spec;
+    const file = keeper.file as BlockFile;
+    const asked = new Remote(url, headers, 'no-store', this.net);
+    asked.expect(keeper.factsKept() as Facts);
     const first = new Connection(asked, 0, Math.min(file.blockBytes, file.total));
     try {
       await first.open();
-      if (sha256 === '' || this.spec.sha256 === '' || sha256 === this.spec.sha256) return;
+      if (file.meta.sha256 === '' || sha256 === '' || file.meta.sha256 === sha256) return;
     } catch (error) {
       if (!(error instanceof Changed)) throw error;
     } finally {
       first.close();
     }
-    await file.drop();
-    this.#file = null;
-    await this.#openEntry();
+    await keeper.drop();
+    await keeper.open(this.openEntry);
   }
 
   /** Asks for the first byte that isn't here. If the file isn't the one that is kept, that is dropped. */
   async #connect(): Promise<void> {
-    const file = this.#file;
-    const begun = file !== null && file.total > 0;
-    if (begun) this.#remote.expect(this.#factsKept(file));
-    const at = begun ? this.#firstMissing(file) : 0;
+    const { file } = this.#keeper;
     try {
-      const first = this.#connection(at, begun ? at + rangeBytes(file.total, file.blockBytes) : at + LEAST_RANGE);
-      await first.open();
-      this.#first = first;
+      this.#first = this.#missingFrom(file, 0);
+      await this.#first.open();
     } catch (error) {
       if (!(error instanceof Changed) || file === null) throw await this.#mended(error);
+      // Nothing was given out yet: begin anew.
       file.reset();
       this.#remote.facts = null;
       this.#first = this.#connection(0, LEAST_RANGE);
@@ -217,10 +154,16 @@ export class Download implements SourceFile {
     this.#know(total, exact);
   }
 
-  #firstMissing(file: BlockFile): number {
-    let block = 0;
+  /** A connection for the first bytes from `at` on that aren't kept. It brings none that are. */
+  #missingFrom(file: BlockFile | null, at: number): Connection {
+    if (file === null || file.total === 0) return this.#connection(at, at + LEAST_RANGE);
+    const size = file.blockBytes;
+    let block = Math.floor(at / size);
     while (block < file.n_blocks && file.has(block)) ++block;
-    return block * file.blockBytes;
+    const from = Math.max(at, block * size);
+    const most = from + rangeBytes(file.total, size);
+    while (block < file.n_blocks && !file.has(block) && block * size < most) ++block;
+    return this.#connection(from, Math.min(block * size, most));
   }
 
   #connection(from: number, to: number): Connection {
@@ -236,98 +179,12 @@ export class Download implements SourceFile {
   /** Errors as the user gets them. Of a file that has changed nothing is kept. */
   async #mended(error: unknown): Promise<unknown> {
     if (!(error instanceof Changed)) return error;
-    const file = this.#file;
-    this.#file = null;
-    await file?.drop();
+    await this.#keeper.drop();
     return new SluiceError(
       'download_failed',
       `the file on ${this.#remote.who} has changed while it was downloaded (${error.message}); load it again`,
       { cause: error },
     );
-  }
-
-  // --- what comes ----------------------------------------------------------------------------------
-
-  /** Makes room for the whole file, once its size and that it is a model are known. */
-  async #beginKeeping(): Promise<void> {
-    const file = this.#file;
-    if (file === null || !this.#writes || this.#kept === this.#total) return;
-    this.#kept = this.#total;
-    const { etag = '', lastModified = '' } = this.#remote.facts ?? {};
-    const { sha256, commit } = this.spec;
-    try {
-      await file.begin({ total: this.#total, etag, lastModified, commit, sha256 });
-      if (!this.#fetched) this.report.keeping();
-    } catch (error) {
-      await this.#giveUpKeeping(error);
-    }
-  }
-
-  /** There is no room. The load goes on without keeping the model, unless the caller asked for that. */
-  async #giveUpKeeping(error: unknown): Promise<void> {
-    const full = error instanceof SluiceError && error.code === 'storage_full';
-    const file = this.#file;
-    this.#writers.clear();
-    this.#file = null;
-    await file?.drop();
-    // Bytes that came in another order can't be compared with a sha256 any more.
-    if (!full || this.how.strict || this.#sha !== null) throw error;
-    this.report.note(`The model isn't kept on this device: ${error.message}.`);
-  }
-
-  /** Keeps the bytes. */
-  async #keep({ at, bytes }: Piece): Promise<void> {
-    this.report.fromNetwork(bytes.byteLength);
-    if (this.#file === null && this.#sha !== null && at === this.#shaAt) {
-      this.#sha.update(bytes);
-      this.#shaAt += bytes.byteLength;
-    }
-    await this.#beginKeeping();
-    this.#fetched = true;
-    const file = this.#file;
-    if (file === null || !this.#writes) return;
-    try {
-      for (let done = 0; done < bytes.byteLength;) {
-        const block = Math.floor((at + done) / file.blockBytes);
-        let writer = this.#writers.get(block);
-        if (writer === undefined) {
-          // The rest of a block that is here already
-          if (file.has(block) || at + done > block * file.blockBytes) {
-            done = Math.min((block + 1) * file.blockBytes - at, bytes.byteLength);
-            continue;
-          }
-          writer = file.block(block);
-          this.#writers.set(block, writer);
-        }
-        done += writer.push(bytes.subarray(done));
-        if (writer.full) {
-          this.#writers.delete(block);
-          if (this.#sha !== null && this.#shaAt === block * file.blockBytes) await this.#catchUp();
-        }
-      }
-    } catch (error) {
-      await this.#giveUpKeeping(error);
-    }
-  }
-
-  /** Computes the sha256 of the blocks that are here and follow. */
-  async #catchUp(): Promise<void> {
-    const file = this.#file;
-    if (file === null || this.#sha === null) return;
-    const buffer = new Uint8Array(file.blockBytes);
-    for (;;) {
-      const block = this.#shaAt / file.blockBytes;
-      if (block >= file.n_blocks || !file.has(block)) return;
-      const bytes = buffer.subarray(0, Math.min(file.blockBytes, file.total - this.#shaAt));
-      if (!(await file.read(block, [bytes]))) return;
-      this.#sha.update(bytes);
-      this.#shaAt += bytes.byteLength;
-      if (this.outlet.sated || this.#allGiven) this.report.verified(this.#shaAt);
-    }
-  }
-
-  get #allGiven(): boolean {
-    return this.#total > 0 && this.#at >= this.#total;
   }
 
   get #base(): number {
@@ -352,14 +209,14 @@ export class Download implements SourceFile {
   async #nextOfHead(): Promise<Uint8Array<ArrayBuffer> | null> {
     for (;;) {
       const at = this.#at;
-      const file = this.#file;
+      const { file, follows } = this.#keeper;
       if (this.#total > 0 && at >= this.#total) return null;
       const block = file === null ? 0 : Math.floor(at / file.blockBytes);
       if (file !== null && file.has(block)) {
         const bytes = await this.#readBlock(file, block);
         if (bytes !== null) return bytes.subarray(at - block * file.blockBytes);
-      } else if (this.#turn !== null && file !== null) {
-        await this.#change();
+      } else if (follows) {
+        await this.#keeper.change();
         continue;
       }
       const piece = await this.#fetchAt(at);
@@ -386,13 +243,12 @@ export class Download implements SourceFile {
     try {
       if (this.#first?.at !== at) {
         this.#first?.close();
-        const file = this.#file;
-        const known = this.#remote.facts === null && file !== null && file.total > 0;
-        if (known) this.#remote.expect(this.#factsKept(file));
-        // After a damaged block only that one is fetched.
-        const end = file?.has(Math.floor(at / file.blockBytes) + 1) === true;
-        const to = end && file !== null ? at + file.blockBytes - (at % file.blockBytes) : at + LEAST_RANGE;
-        this.#first = this.#connection(at, to);
+        const { file } = this.#keeper;
+        const block = file === null ? 0 : Math.floor(at / file.blockBytes);
+        const missing = file?.has(block) !== true;
+        this.#first = missing
+          ? this.#missingFrom(file, at)
+          : this.#connection(at, at + LEAST_RANGE);
       }
       const piece = await this.#first.next(this.outlet.copies);
       if (piece !== null) {
@@ -418,7 +274,8 @@ export class Download implements SourceFile {
       // A server that didn't name the size: the stream's end is the file's.
       if (this.#total === 0) await this.#toTheEnd();
       else await this.#allBlocks();
-      await this.#prove();
+      if (this.#keeper.follows) this.net.onwaiting('');
+      await this.#keeper.prove(this.#total);
     } catch (error) {
       throw await this.#mended(error);
     }
@@ -430,84 +287,98 @@ export class Download implements SourceFile {
     await this.#drain(stream);
     if (this.#done || this.outlet.stopped.signal.aborted) return;
     this.#know(stream.at, true);
-    await this.#beginKeeping();
+    await this.#keeper.begin({ ...(this.#remote.facts as Facts), total: stream.at });
   }
 
   /** Nothing more is wanted, neither by the engine nor for keeping. */
   get #done(): boolean {
-    return this.outlet.sated && !this.#writes && this.#sha === null;
+    return this.outlet.sated && !this.#keeper.writes && !this.unproven;
   }
 
   async #allBlocks(): Promise<void> {
+    const keeper = this.#keeper;
+    const size = keeper.file?.blockBytes ?? 4 << 20;
+    /** Blocks that were given out, or are about to be. */
     const given = new Set<number>();
-    for (let damaged: number[] = []; ;) {
-      const size = this.#blockSize;
+    for (let damaged: readonly number[] = []; ;) {
+      const { file, follows } = keeper;
+      if (file !== null && file.blockBytes !== size) throw new Changed('its blocks are others');
       const blocks: number[] = [];
-      // What #first brings begins within a block.
-      const begin = this.#first !== null && this.#first.at === this.#at ? this.#at : 0;
       for (let b = Math.floor(this.#at / size); b * size < this.#total; ++b)
         if (!given.has(b)) blocks.push(b);
       if (blocks.length === 0 || this.#done) return;
-      const file = this.#file;
-      const here = (b: number): boolean =>
-        file?.has(b) === true && !damaged.includes(b) && b * size >= begin;
-      const kept = blocks.filter(here);
+      // What #first brings may begin within a block.
+      const begin = this.#first !== null && this.#first.at === this.#at ? this.#at : 0;
+      const kept = blocks.filter(
+        (b) => file?.has(b) === true && !damaged.includes(b) && b * size >= begin,
+      );
       // Another tab brings the others.
-      const missing = this.#turn !== null ? damaged : blocks.filter((b) => !here(b));
-      if (kept.length + missing.length === 0 && file !== null) await this.#change();
+      const missing = follows ? damaged : blocks.filter((b) => !kept.includes(b));
+      if (kept.length + missing.length === 0) await keeper.change();
+      for (const block of kept) given.add(block);
       const bad: number[] = [];
-      await allOf(this.net, [this.#giveKept(kept, given, bad), this.#fetchBlocks(missing, given)]);
+      await allOf(this.net, [
+        this.#giveKept(kept, given, bad),
+        this.#fetchBlocks(missing, size, given),
+      ]);
       damaged = bad;
     }
   }
 
-  get #blockSize(): number {
-    return this.#file?.blockBytes ?? 4 << 20;
-  }
-
-  /** Gives out blocks that are kept; those that are damaged are added to `bad`. */
+  /** Gives out blocks that are kept. Those that can't be are taken from `given`; damaged ones are added to `bad`. */
   async #giveKept(blocks: readonly number[], given: Set<number>, bad: number[]): Promise<void> {
+    const { file } = this.#keeper;
     for (const block of blocks) {
-      const file = this.#file;
       this.net.signal.throwIfAborted();
-      if (file === null || this.#done) return;
-      const from = Math.max(block * file.blockBytes, this.#at);
-      const to = Math.min((block + 1) * file.blockBytes, file.total);
-      const spread =
-        from === block * file.blockBytes ? this.outlet.spread(this.#base + from, this.#base + to) : null;
-      if (spread === null) {
-        const bytes = await this.#readBlock(file, block);
-        if (bytes === null) bad.push(block);
-        else await this.outlet.send(this.#base + from, bytes.subarray(from - block * file.blockBytes));
-        if (bytes !== null) given.add(block);
-        continue;
+      if (this.#done) return;
+      let good = false;
+      try {
+        good = file !== null && this.#keeper.file === file && (await this.#giveBlock(file, block));
+      } catch (error) {
+        if (this.#keeper.file === file) throw error;
       }
-      const { memory, stretches } = spread;
-      const views = stretches.map(({ from: begin, to: end, ptr }) =>
-        ptr === null ? new Uint8Array(end - begin) : new Uint8Array(memory.buffer, ptr, end - begin),
-      );
-      if (await file.read(block, views)) {
-        this.report.fromCache(to - from);
-        this.outlet.filled(this.#base + from, to - from);
-        given.add(block);
-      } else {
-        bad.push(block);
-      }
+      if (good) continue;
+      given.delete(block);
+      // Else nothing is kept any more, because there is no room.
+      if (this.#keeper.file === file) bad.push(block);
     }
   }
 
+  /** False: the block is damaged. */
+  async #giveBlock(file: BlockFile, block: number): Promise<boolean> {
+    const begin = block * file.blockBytes;
+    const from = Math.max(begin, this.#at);
+    const to = Math.min(begin + file.blockBytes, file.total);
+    const spread = from > begin ? null : this.outlet.spread(this.#base + from, this.#base + to);
+    if (spread === null) {
+      const bytes = await this.#readBlock(file, block);
+      if (bytes !== null) await this.outlet.send(this.#base + from, bytes.subarray(from - begin));
+      return bytes !== null;
+    }
+    const { memory, stretches } = spread;
+    const views = stretches.map((stretch) => {
+      const length = stretch.to - stretch.from;
+      return stretch.ptr === null
+        ? new Uint8Array(length)
+        : new Uint8Array(memory.buffer, stretch.ptr, length);
+    });
+    if (!(await file.read(block, views))) return false;
+    this.report.fromCache(to - from);
+    this.outlet.filled(this.#base + from, to - from);
+    return true;
+  }
+
   /** Fetches these blocks, neighbours together, over several connections. */
-  async #fetchBlocks(blocks: readonly number[], given: Set<number>): Promise<void> {
+  async #fetchBlocks(blocks: readonly number[], size: number, given: Set<number>): Promise<void> {
     if (blocks.length === 0) return;
-    const size = this.#blockSize;
-    const ranges = this.#rangesOf(blocks);
+    const ranges = this.#rangesOf(blocks, size);
     const mark = (from: number, to: number): void => {
       for (let b = Math.floor(from / size); b * size < to; ++b) given.add(b);
     };
     const work = async (first: Connection | null): Promise<void> => {
       if (first !== null) {
         const { at } = first;
-        await this.#drain(first);
+        await this.#drain(first, size, given);
         mark(at, first.at);
       }
       for (let range = ranges.shift(); range !== undefined; range = ranges.shift()) {
@@ -515,7 +386,7 @@ export class Download implements SourceFile {
         // A server without ranges sends all from here on.
         const to = this.#remote.ranges === false ? this.#total : range.to;
         if (this.#remote.ranges === false) ranges.length = 0;
-        await this.#drain(this.#connection(range.from, to), given);
+        await this.#drain(this.#connection(range.from, to), size, given);
         mark(range.from, to);
       }
     };
@@ -528,7 +399,7 @@ export class Download implements SourceFile {
         else ranges[0].from = first.to;
       }
     }
-    const inOrder = this.#remote.ranges === false || (this.#file === null && this.#sha !== null);
+    const inOrder = this.#remote.ranges === false || this.#keeper.needsOrder;
     const n = inOrder ? 1 : Math.min(MOST_CONNECTIONS, ranges.length + (first === null ? 0 : 1));
     await allOf(
       this.net,
@@ -536,8 +407,7 @@ export class Download implements SourceFile {
     );
   }
 
-  #rangesOf(blocks: readonly number[]): { from: number; to: number }[] {
-    const size = this.#blockSize;
+  #rangesOf(blocks: readonly number[], size: number): { from: number; to: number }[] {
     const most = rangeBytes(this.#total, size);
     const ranges: { from: number; to: number }[] = [];
     for (const block of blocks) {
@@ -551,8 +421,11 @@ export class Download implements SourceFile {
   }
 
   /** Gives out and keeps what a connection brings, but no block that was given out before. */
-  async #drain(connection: Connection, given: ReadonlySet<number> = new Set()): Promise<void> {
-    const size = this.#blockSize;
+  async #drain(
+    connection: Connection,
+    size = 0,
+    given: ReadonlySet<number> = new Set(),
+  ): Promise<void> {
     try {
       for (;;) {
         if (this.#done || this.outlet.stopped.signal.aborted) return;
@@ -563,7 +436,9 @@ export class Download implements SourceFile {
         for (let done = 0; done < bytes.byteLength;) {
           const block = Math.floor((at + done) / size);
           const end =
-            given.size === 0 ? bytes.byteLength : Math.min((block + 1) * size - at, bytes.byteLength);
+            given.size === 0
+              ? bytes.byteLength
+              : Math.min((block + 1) * size - at, bytes.byteLength);
           if (!given.has(block))
             await this.outlet.send(this.#base + at + done, bytes.subarray(done, end));
           done = end;
@@ -575,49 +450,13 @@ export class Download implements SourceFile {
     }
   }
 
-  // --- the end -------------------------------------------------------------------------------------
-
-  /** Compares the sha256, if one is known; if it is wrong, what is kept is dropped. */
-  async #prove(): Promise<void> {
-    if (this.#sha === null) return;
-    const { sha256 } = this.spec;
-    this.#at = this.#total;
-    await this.#catchUp();
-    if (this.#shaAt !== this.#total) {
-      throw new SluiceError(
-        'download_corrupt',
-        `the file on this device could not be read to its end (${this.#shaAt} of ${this.#total} bytes); load it again`,
-      );
-    }
-    const found = this.#sha.hex();
-    this.#sha = null;
-    if (found === sha256) {
-      await this.#file?.note({ verified: true, sha256 });
-      return;
-    }
-    const file = this.#file;
-    this.#file = null;
-    await file?.drop();
-    throw new SluiceError(
-      'download_corrupt',
-      `the file has the sha256 ${found}; ${sha256} was expected: it was damaged on its way, or it is another file. ` +
-        'What came of it was deleted; load it again, or see whether the sha256 is right',
-    );
-  }
-
-  /** How many bytes came, for a file that ended early. */
-  get received(): number {
-    return Math.max(this.#at, this.#first?.at ?? 0);
+  async #keep(piece: Piece): Promise<void> {
+    await this.#keeper.keep(piece, this.#remote.facts as Facts);
   }
 
   async close(): Promise<void> {
     this.#first?.close();
-    const file = this.#file;
-    this.#file = null;
-    // Nothing came of it, or it is no model.
-    const empty = file?.total === 0 && this.#turn === null;
-    if (empty || (this.#writes && this.outlet.refused && this.#fetched)) await file?.drop();
-    else file?.close();
+    await this.#keeper.close(this.outlet.refused);
   }
 }
 

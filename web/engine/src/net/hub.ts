@@ -36,7 +36,8 @@ function readList(json: unknown): Listed[] {
     const { type, path, size, lfs } = (item ?? {}) as Record<string, unknown>;
     if (type !== 'file' || typeof path !== 'string') return [];
     const { oid } = (lfs ?? {}) as Record<string, unknown>;
-    const sha256 = typeof oid === 'string' && SHA256.test(oid.toLowerCase()) ? oid.toLowerCase() : '';
+    const sha256 =
+      typeof oid === 'string' && SHA256.test(oid.toLowerCase()) ? oid.toLowerCase() : '';
     const known = typeof size === 'number' && Number.isSafeInteger(size) && size > 0;
     return [{ path, size: known ? size : 0, sha256 }];
   });
@@ -70,9 +71,15 @@ async function getPage(url: string, headers: [string, string][], net: Net): Prom
           : status === 401 || status === 403
             ? 'it asks for a token, or there is no such repository; give headers: { authorization: "Bearer .." }'
             : 'try again later';
-      const error = new SluiceError('download_failed', `${who} answered ${status}: ${todo}`, { status });
+      const error = new SluiceError('download_failed', `${who} answered ${status}: ${todo}`, {
+        status,
+      });
       if (!isPassing(status)) throw error;
-      problem = new Passing(`${who} answered ${status}`, error, askedWait(answer.headers, Date.now()));
+      problem = new Passing(
+        `${who} answered ${status}`,
+        error,
+        askedWait(answer.headers, Date.now()),
+      );
     } catch (cause) {
       net.signal.throwIfAborted();
       if (cause instanceof SluiceError) throw cause;
@@ -80,7 +87,10 @@ async function getPage(url: string, headers: [string, string][], net: Net): Prom
       problem =
         cause instanceof Passing
           ? cause
-          : new Passing(text, networkError(`${text}, or does not let this page read its list`, cause));
+          : new Passing(
+              text,
+              networkError(`${text}, or does not let this page read its list`, cause),
+            );
       if (offline()) throw problem.error;
       // A page that can't read the list never will, as far as it can know: two more tries.
       if (tries.failed >= 2) throw problem.error;
@@ -148,11 +158,15 @@ async function ofHub(
   } catch (error) {
     net.signal.throwIfAborted();
     if (address.kind === 'hub choice' || (error as SluiceError).code === 'offline') throw error;
-    note(`The hub's list of files could not be read, so the sha256 of the model isn't known (${(error as Error).message}).`);
+    note(
+      `The hub's list of files could not be read, so the sha256 of the model isn't known (${(error as Error).message}).`,
+    );
   }
   const paths = listed.map(({ path }) => path);
   const path =
-    address.kind === 'hub file' ? address.path : chooseModel(paths, address.selector, address.folder);
+    address.kind === 'hub file'
+      ? address.path
+      : chooseModel(paths, address.selector, address.folder);
   return (shardsOf(path) ?? [path]).map((shard) => {
     const known = listed.find((file) => file.path === shard);
     return {
@@ -186,7 +200,8 @@ export async function resolveFiles(
       const name = canonicalOf(address);
       const kept = address.kind === 'hub file' ? name : await findNamed(name);
       const urls = kept === null ? [] : (shardUrls(kept) ?? [kept]);
-      const all = urls.length > 0 && !source.refresh && (await Promise.all(urls.map(isKept))).every(Boolean);
+      const all =
+        urls.length > 0 && !source.refresh && (await Promise.all(urls.map(isKept))).every(Boolean);
       found = all
         ? urls.map((url) => specOf(source, url, commitOf(address)))
         : await ofHub(source, address, net, note);

@@ -191,7 +191,11 @@ export class Remote {
       }
       const span =
         ranged && status === 206 ? this.#checkPart(answer, from, to) : this.#checkWhole(answer);
-      if (this.ranges === true && this.facts?.total === 0 && !(await this.#learnTotal(url, headers))) {
+      if (
+        this.ranges === true &&
+        this.facts?.total === 0 &&
+        !(await this.#learnTotal(url, headers))
+      ) {
         this.ranges = false;
         return drop();
       }
@@ -219,8 +223,7 @@ export class Remote {
   #refuse({ status, statusText, headers }: Answer): never {
     const problem = `${this.who} answered ${status}${statusText === '' ? '' : ` (${statusText})`}`;
     const wait = status === 429 || status === 503 ? askedWait(headers, Date.now()) : null;
-    const when =
-      wait === null ? '' : ` and asks to wait ${Math.ceil(wait / 1000)} s`;
+    const when = wait === null ? '' : ` and asks to wait ${Math.ceil(wait / 1000)} s`;
     const error = new SluiceError(
       'download_failed',
       `${problem} instead of the model${when}; try again later, or use another address`,

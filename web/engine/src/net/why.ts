@@ -130,4 +130,3 @@ export function emptyFile(what: string): SluiceError {
     `${what} is empty (0 bytes); a GGUF model was expected: give another file or address`,
   );
 }
-

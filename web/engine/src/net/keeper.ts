@@ -1,0 +1,256 @@
+// What this device keeps of one file: what was kept before, keeping what comes, and comparing its sha256.
+import { SluiceError } from '../errors.js';
+import type { BlockFile } from '../store/block-file.js';
+import type { BlockWriter } from '../store/block-writer.js';
+import type { Entry } from '../store/entries.js';
+import { makeSha256, type Sha256 } from '../store/hashes.js';
+import type { Piece } from './connection.js';
+import type { FileSpec, Report } from './download.js';
+import type { Facts, Net } from './remote.js';
+
+export class Keeper {
+  /** What is kept; null: nothing. */
+  file: BlockFile | null = null;
+  /** Another tab downloads the file: resolves when it is this one's turn, or with null at the end. */
+  #turn: Promise<BlockFile | null> | null = null;
+  /** Those who wait for news of blocks. */
+  readonly #news = new Set<() => void>();
+  readonly #writers = new Map<number, BlockWriter>();
+  #sha: Sha256 | null = null;
+  /** The sha256 is of the bytes before this offset. */
+  #shaAt = 0;
+  #hashing = false;
+  /** The total for which room was made; -1: none was. */
+  #room = -1;
+  /** Some bytes came from the network in this load. */
+  #fetched = false;
+  /** All has been given out: only the comparison is left. */
+  proving = false;
+
+  /** `how`: as for Download. */
+  constructor(
+    readonly spec: FileSpec,
+    readonly net: Net,
+    readonly report: Report,
+    readonly how: { strict: boolean; probe: boolean },
+  ) {}
+
+  /** Whether what comes is kept; else another tab does that, or nothing is missing. */
+  get writes(): boolean {
+    return this.file?.writable === true && !this.how.probe;
+  }
+
+  /** Another tab downloads the file. */
+  get follows(): boolean {
+    return this.#turn !== null;
+  }
+
+  /** Whether its sha256 is known and has yet to be compared. */
+  get unproven(): boolean {
+    const { sha256 } = this.spec;
+    const meta = this.file?.meta;
+    return sha256 !== '' && !(meta?.verified === true && meta.sha256 === sha256);
+  }
+
+  /** The sha256 is being computed, and of bytes in the file's order: nothing is kept that could be read later. */
+  get needsOrder(): boolean {
+    return this.#sha !== null && this.file === null;
+  }
+
+  async open(openEntry: (() => Promise<Entry>) | null): Promise<void> {
+    const entry = await (openEntry?.() ?? null);
+    if (entry === null) return;
+    if (entry.kind === 'none') {
+      this.report.note(`The model isn't kept on this device: ${entry.why}.`);
+      return;
+    }
+    this.file = entry.file;
+    if (entry.kind !== 'follower') return;
+    this.#turn = entry.turn;
+    entry.file.onblock = () => this.#tell();
+    const done = (mine: BlockFile | null): void => {
+      if (mine !== null && this.#turn !== null) this.file = mine;
+      this.#turn = null;
+      this.#tell();
+    };
+    entry.turn.then(done, () => done(null));
+  }
+
+  /** From now on its sha256 is computed, if it is known. */
+  async beginHashing(): Promise<void> {
+    if (this.unproven) this.#sha = await makeSha256();
+  }
+
+  #tell(): void {
+    for (const hear of this.#news) hear();
+    this.#news.clear();
+  }
+
+  /**
+   * Follower: resolves at the next block that the other tab has written, or when it is this one's turn. If there is no news
+   * for as long as lost connections are tried again, it follows no more.
+   */
+  async change(): Promise<void> {
+    const { signal, patiences, onwaiting } = this.net;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    await new Promise<void>((resolve) => {
+      timer = setTimeout(() => {
+        this.#turn = null;
+        resolve();
+      }, patiences.stallTimeout + patiences.retryTimeout);
+      this.#news.add(resolve);
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      onwaiting('another tab downloads this model, and this one follows it');
+    });
+    clearTimeout(timer);
+    if (this.#turn === null) onwaiting('');
+    signal.throwIfAborted();
+  }
+
+  factsKept(): Facts | null {
+    const { file } = this;
+    if (file === null || file.total === 0) return null;
+    const { etag, lastModified } = file.meta;
+    return { total: file.total, exact: true, etag, lastModified };
+  }
+
+  // --- keeping -------------------------------------------------------------------------------------
+
+  /** Makes room for the whole file, once it is known to be a model; again when its size is known. */
+  async begin({ total, etag, lastModified }: Facts): Promise<void> {
+    const { file } = this;
+    if (file === null || !this.writes || this.#room === total) return;
+    this.#room = total;
+    const { sha256, commit } = this.spec;
+    try {
+      await file.begin({ total, etag, lastModified, commit, sha256 });
+      if (!this.#fetched) this.report.keeping();
+    } catch (error) {
+      await this.#giveUp(error);
+    }
+  }
+
+  /** There is no room. The load goes on without keeping the model, unless the caller asked for that. */
+  async #giveUp(error: unknown): Promise<void> {
+    const { file } = this;
+    this.#writers.clear();
+    this.file = null;
+    // What came earlier may be of use when there is room.
+    if (file !== null && file.missing() < file.n_blocks) file.close();
+    else await file?.drop();
+    const full = error instanceof SluiceError && error.code === 'storage_full';
+    // Bytes that came in another order can't be compared with a sha256 any more.
+    const lost = this.#sha !== null && this.#fetched;
+    if (!full || this.how.strict || lost) throw error;
+    this.report.note(`The model isn't kept on this device: ${error.message}.`);
+  }
+
+  /** Keeps bytes that came from the network, as far as they are not here already. */
+  async keep(piece: Piece, facts: Facts): Promise<void> {
+    const { at, bytes } = piece;
+    this.report.fromNetwork(bytes.byteLength);
+    await this.begin(facts);
+    this.#fetched = true;
+    if (this.needsOrder && at === this.#shaAt) {
+      this.#sha?.update(bytes);
+      this.#shaAt += bytes.byteLength;
+    }
+    const { file } = this;
+    if (file === null || !this.writes) return;
+    try {
+      for (let done = 0; done < bytes.byteLength;)
+        done += await this.#push(file, at + done, bytes.subarray(done));
+    } catch (error) {
+      await this.#giveUp(error);
+    }
+  }
+
+  /** Writes what belongs to the block at `at`. Returns how many bytes are done with. */
+  async #push(file: BlockFile, at: number, bytes: Uint8Array): Promise<number> {
+    const block = Math.floor(at / file.blockBytes);
+    const begin = block * file.blockBytes;
+    let writer = this.#writers.get(block);
+    if (writer === undefined) {
+      const rest = Math.min(begin + file.blockBytes - at, bytes.byteLength);
+      if (file.has(block) || at > begin) return rest;
+      writer = file.block(block);
+      this.#writers.set(block, writer);
+    }
+    const done = writer.push(bytes);
+    if (writer.full) {
+      this.#writers.delete(block);
+      if (this.#shaAt === begin) await this.#catchUp();
+    }
+    return done;
+  }
+
+  // --- the sha256 ----------------------------------------------------------------------------------
+
+  /** Computes the sha256 of the kept blocks that follow. */
+  async #catchUp(): Promise<void> {
+    const { file } = this;
+    if (file === null || this.#sha === null || this.#hashing) return;
+    this.#hashing = true;
+    try {
+      const buffer = new Uint8Array(file.blockBytes);
+      for (;;) {
+        const block = this.#shaAt / file.blockBytes;
+        if (block >= file.n_blocks || !file.has(block)) return;
+        const bytes = buffer.subarray(0, file.sizeOf(block));
+        if (!(await file.read(block, [bytes]))) return;
+        this.net.signal.throwIfAborted();
+        this.#sha.update(bytes);
+        this.#shaAt += bytes.byteLength;
+        if (!this.proving) continue;
+        this.report.verified(this.#shaAt);
+        // Messages, such as that to stop, come in between.
+        await new Promise((resolve) => setTimeout(resolve));
+      }
+    } finally {
+      this.#hashing = false;
+    }
+  }
+
+  /** Compares the sha256, if one is known; if it is wrong, what is kept is dropped. */
+  async prove(total: number): Promise<void> {
+    if (this.#sha === null) return;
+    this.proving = true;
+    await this.#catchUp();
+    if (this.#shaAt !== total) {
+      throw new SluiceError(
+        'download_corrupt',
+        `the file on this device could not be read to its end (${this.#shaAt} of ${total} bytes); load it again`,
+      );
+    }
+    const { sha256 } = this.spec;
+    const found = this.#sha.hex();
+    this.#sha = null;
+    if (found === sha256) {
+      await this.file?.note({ verified: true, sha256 });
+      return;
+    }
+    await this.drop();
+    throw new SluiceError(
+      'download_corrupt',
+      `the file has the sha256 ${found}; ${sha256} was expected: it was damaged on its way, or it is another file. ` +
+        'What came of it was deleted; load it again, or see whether the sha256 is right',
+    );
+  }
+
+  // --- the end -------------------------------------------------------------------------------------
+
+  async drop(): Promise<void> {
+    const { file } = this;
+    this.file = null;
+    await file?.drop();
+  }
+
+  /** `refused`: the file is no model that can be used. */
+  async close(refused: boolean): Promise<void> {
+    const { file } = this;
+    this.file = null;
+    const empty = file?.total === 0 && !this.follows;
+    if (file !== null && (empty || (file.writable && refused && this.#fetched))) await file.drop();
+    else file?.close();
+  }
+}
