@@ -1,2 +1,179 @@
-// stub until the store part has it
-export async function askToPersist(): Promise<void> {}
+// The page's side of the cache: `cache`, whose calls a loader worker answers.
+import { SluiceError, abortReason, fromErrorData } from './errors.js';
+import { lifelineCut, lifelineName } from './lifeline.js';
+import { show, takeCacheOptions, takeModelAddress } from './options.js';
+import type { FromLoader } from './protocol.js';
+import type { CacheCall, FromCache, ToCache } from './store/calls.js';
+import { startWorker } from './trusted.js';
+import type {
+  CachedModel,
+  CacheOptions,
+  CacheRoom,
+  ModelCache,
+  Verification,
+  VerifyOptions,
+} from './types.js';
+
+/** Milliseconds for which the worker waits for another call. */
+const IDLE_MS = 2000;
+
+interface Pending {
+  resolve(value: unknown): void;
+  reject(error: SluiceError): void;
+  onProgress: (checked: number, total: number) => void;
+}
+
+/** A loader worker that answers calls of the cache. */
+class CacheWorker {
+  readonly #worker: Worker;
+  readonly #lifeline = lifelineName();
+  readonly #ended = new AbortController();
+  readonly #pending = new Map<number, Pending>();
+  #calls = 0;
+  #alive = false;
+  #idle: ReturnType<typeof setTimeout> | undefined;
+
+  /** `gone`: called when the worker has ended. */
+  constructor(readonly gone: () => void) {
+    this.#worker = startWorker(
+      () =>
+        new Worker(new URL('./loader-worker.js', import.meta.url), {
+          type: 'module',
+          name: 'sluice-cache',
+        }),
+    ).worker;
+    this.#worker.addEventListener('message', ({ data }: MessageEvent<FromCache | FromLoader>) => {
+      if ('id' in data) return this.#heard(data);
+      if (this.#alive) return;
+      this.#alive = true;
+      void lifelineCut(this.#lifeline, this.#ended.signal).then(() => this.#died('it is gone'));
+    });
+    this.#worker.addEventListener('error', (event) => {
+      event.preventDefault();
+      this.#died(event.message || 'its file could not be loaded or run');
+    });
+  }
+
+  #heard(message: FromCache): void {
+    const call = this.#pending.get(message.id);
+    if (message.type === 'cacheProgress') {
+      call?.onProgress(message.checked, message.total);
+      return;
+    }
+    this.#pending.delete(message.id);
+    if (this.#pending.size === 0) this.#idle = setTimeout(() => this.end(), IDLE_MS);
+    if (message.type === 'cacheResult') call?.resolve(message.value);
+    else call?.reject(fromErrorData(message.error));
+  }
+
+  #died(why: string): void {
+    const error = new SluiceError(
+      'worker_died',
+      `the worker of the cache ended unexpectedly (${why}); try again`,
+    );
+    this.end();
+    for (const { reject } of this.#pending.values()) reject(error);
+  }
+
+  /** May be called again. */
+  end(): void {
+    if (this.#ended.signal.aborted) return;
+    clearTimeout(this.#idle);
+    this.#ended.abort();
+    this.#worker.terminate();
+    this.gone();
+  }
+
+  call(call: CacheCall, onProgress: Pending['onProgress'] = () => {}): Promise<unknown> {
+    clearTimeout(this.#idle);
+    this.#calls += 1;
+    const id = this.#calls;
+    return new Promise((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject, onProgress });
+      const lifeline = id === 1 ? this.#lifeline : '';
+      this.#worker.postMessage({ type: 'cache', id, call, lifeline } satisfies ToCache);
+    });
+  }
+}
+
+let shared: CacheWorker | null = null;
+
+async function ask(call: CacheCall): Promise<unknown> {
+  shared ??= new CacheWorker(() => {
+    shared = null;
+  });
+  return shared.call(call);
+}
+
+/** The address as the worker takes it: absolute, or one that is no URL of a file. */
+function named(source: string | URL, { hubUrl }: CacheOptions): { source: string; hub: string } {
+  if (typeof source !== 'string' && !(source instanceof URL)) {
+    throw new SluiceError(
+      'invalid_argument',
+      `the source is ${show(source)}; the cache keeps models that come from an address: give that`,
+    );
+  }
+  if (String(source).startsWith('sluice-cache:')) return { source: String(source), hub: '' };
+  return takeModelAddress(source, hubUrl);
+}
+
+async function verify(source: string | URL, options: VerifyOptions = {}): Promise<Verification> {
+  const taken = takeCacheOptions(options, true);
+  const { signal, onProgress = () => {} } = taken;
+  const call = { name: 'verify' as const, ...named(source, taken) };
+  if (signal?.aborted) throw abortReason(signal);
+  // A worker of its own can be ended at any moment.
+  const worker = new CacheWorker(() => {});
+  const aborted = new Promise<never>((_, reject) => {
+    signal?.addEventListener('abort', () => reject(abortReason(signal)), { once: true });
+  });
+  try {
+    return (await Promise.race([worker.call(call, onProgress), aborted])) as Verification;
+  } finally {
+    worker.end();
+  }
+}
+
+async function room(bytes?: number): Promise<CacheRoom> {
+  if (bytes !== undefined && !(Number.isSafeInteger(bytes) && bytes >= 0)) {
+    throw new SluiceError(
+      'invalid_argument',
+      `bytes is ${show(bytes)}; give a whole number from 0 on, or leave it out`,
+    );
+  }
+  return (await ask({ name: 'room', bytes: bytes ?? null })) as CacheRoom;
+}
+
+/** Asks something of the model that `source` names. */
+async function askOf<T>(
+  call: { name: 'has' | 'delete' | 'export' } | { name: 'pin'; pinned: boolean },
+  source: string | URL,
+  options: CacheOptions = {},
+): Promise<T> {
+  const taken = takeCacheOptions(options, false);
+  return (await ask({ ...call, ...named(source, taken) })) as T;
+}
+
+export const cache: ModelCache = Object.freeze({
+  list: async () => (await ask({ name: 'list' })) as CachedModel[],
+  has: (source, options) => askOf({ name: 'has' }, source, options),
+  delete: (source, options) => askOf({ name: 'delete' }, source, options),
+  clear: async () => (await ask({ name: 'clear' })) as number,
+  verify,
+  export: (source, options) => askOf({ name: 'export' }, source, options),
+  pin: (source, pinned = true, options = {}) => askOf({ name: 'pin', pinned }, source, options),
+  room,
+} satisfies ModelCache);
+
+/**
+ * Asks the browser to keep what this site stores even if the disk is full. Some browsers ask the user. Only pages can do
+ * this. Resolves to whether it is kept.
+ */
+export async function askToPersist(): Promise<boolean> {
+  try {
+    const { storage } = navigator;
+    return (await storage.persisted()) || (await storage.persist());
+  } catch {
+    return false; // there is nothing to keep, or the browser refuses
+  }
+}

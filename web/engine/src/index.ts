@@ -1,7 +1,11 @@
+export { cache } from './cache.js';
 export { Engine } from './engine.js';
 export { SluiceError, type ErrorCode, type ErrorData } from './errors.js';
 export { GENERATE_RULES, LOAD_RULES, type Rule, type RuleKind } from './option-table.js';
 export type {
+  CachedModel,
+  CacheOptions,
+  CacheRoom,
   DetokenizeOptions,
   EngineStats,
   Finish,
@@ -15,6 +19,7 @@ export type {
   MemoryOptions,
   MemoryPlan,
   MetadataValue,
+  ModelCache,
   ModelInfo,
   ModelSource,
   ProbeOptions,
@@ -24,4 +29,6 @@ export type {
   TensorInfo,
   Token,
   TokenizeOptions,
+  Verification,
+  VerifyOptions,
 } from './types.js';

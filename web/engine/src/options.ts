@@ -13,6 +13,7 @@ import { checkStatus, hostOf } from './net/why.js';
 import type { Bytes } from './page-loader.js';
 import type { RemoteSource } from './protocol.js';
 import type {
+  CacheOptions,
   DetokenizeOptions,
   GenerateOptions,
   LoadOptions,
@@ -20,6 +21,7 @@ import type {
   ModelSource,
   SourceOptions,
   TokenizeOptions,
+  VerifyOptions,
 } from './types.js';
 
 function invalid(message: string): SluiceError {
@@ -139,6 +141,16 @@ function takeOptions<T extends object>(options: T, rules: Record<string, Rule>):
 /** Checks the options of load and probe. */
 export function takeLoadOptions(options: LoadOptions): LoadOptions {
   return takeOptions(options, LOAD_RULES);
+}
+
+const CACHE_RULES = {
+  hubUrl: { kind: 'string', expected: 'the address of a hub' },
+} as const satisfies Record<keyof CacheOptions, Rule>;
+
+/** Checks the options of the cache's calls; `verify`: of this one, which takes more. */
+export function takeCacheOptions(options: VerifyOptions, verify: boolean): VerifyOptions {
+  const { onProgress } = LOAD_RULES;
+  return takeOptions(options, verify ? { ...CACHE_RULES, signal, onProgress } : CACHE_RULES);
 }
 
 /** The core's options, as JSON. If the caller gave no number of threads, the core tunes it, up to `threads`. */
@@ -371,17 +383,25 @@ async function blobOf(source: Blob | FileSystemFileHandle): Promise<Blob> {
 
 const SHA256 = /^[0-9a-f]{64}$/i;
 
+/** An address as parseAddress takes it, and the hub as hubOf gives it. */
+export function takeModelAddress(
+  source: string | URL,
+  hubUrl: string | undefined,
+): { source: string; hub: string } {
+  const hub = hubOf(hubUrl === undefined ? undefined : takeAddress(hubUrl).href);
+  const text = String(source);
+  const address = /^\s*hf:/i.test(text) ? text.trim() : takeAddress(source).href;
+  // Wrong ones are refused here.
+  parseAddress(address, hub);
+  return { source: address, hub };
+}
+
 /** The model at these addresses, and how it is fetched and kept. */
 function remoteOf(sources: (string | URL)[], options: LoadOptions): Resolved {
   const { sha256 = [], hubUrl, cache, refresh = false, fetch: custom = null } = options;
-  const hub = hubOf(hubUrl === undefined ? undefined : takeAddress(hubUrl).href);
-  const addresses = sources.map((source) => {
-    const text = String(source);
-    const address = /^hf:/i.test(text) ? text.trim() : takeAddress(source).href;
-    // Wrong ones are refused here.
-    parseAddress(address, hub);
-    return address;
-  });
+  const taken = sources.map((source) => takeModelAddress(source, hubUrl));
+  const addresses = taken.map(({ source }) => source);
+  const { hub = '' } = taken[0] ?? {};
   const hashes =
     typeof sha256 === 'string' ? [sha256] : reading('sha256', () => Array.from(sha256));
   for (const hash of hashes as unknown[]) {

@@ -245,3 +245,92 @@ export interface ModelInfo {
   metadata: Record<string, MetadataValue>;
   tensors: TensorInfo[];
 }
+
+/** A model in the cache. A split model is one. */
+export interface CachedModel {
+  /** Its address; give it to Engine.load. */
+  source: string;
+  /** The file's name. */
+  name: string;
+  /** Bytes of the whole model; 0 if unknown. */
+  bytes: number;
+  /** Of these, the ones that are in the cache. */
+  stored: number;
+  /** Nothing is missing: it loads without a network. */
+  complete: boolean;
+  /** The sha256 was computed and is right. */
+  verified: boolean;
+  /** Hexadecimal; '' if unknown or the model is split. */
+  sha256: string;
+  etag: string;
+  commit: string;
+  pinned: boolean;
+  /** Milliseconds since 1970, as Date.now(). */
+  created: number;
+  used: number;
+  /** An engine reads it now, or a tab downloads it. */
+  inUse: boolean;
+  /** Files; 1 if it isn't split. */
+  parts: number;
+  /** Why it can't be loaded: a newer version of Sluice keeps it. It can be deleted. */
+  unreadable?: string;
+}
+
+export interface CacheOptions {
+  /** The address of the hub that `hf:` means. */
+  hubUrl?: string | undefined;
+}
+
+export interface VerifyOptions extends CacheOptions {
+  signal?: AbortSignal | undefined;
+  /** Bytes that were checked, of all that there are. */
+  onProgress?: ((checked: number, total: number) => void) | undefined;
+}
+
+export interface Verification {
+  /** No block is damaged, and the sha256 is right if one is known. */
+  ok: boolean;
+  /** Bytes that were checked. */
+  bytes: number;
+  /** The damaged blocks. They were removed: the next load fetches them again. */
+  damaged: number[];
+  /** Of the bytes as they are; '' if some are missing or damaged, or if the model is split. */
+  sha256: string;
+}
+
+export interface CacheRoom {
+  /** Bytes that this site stores, in the cache and elsewhere. */
+  usage: number;
+  /** Bytes that the browser grants it. */
+  quota: number;
+  /** Whether the browser keeps them if the disk is full. */
+  persisted: boolean;
+  /** Bytes of models that may be removed to make room: neither pinned nor in use. */
+  evictable: number;
+}
+
+/**
+ * The models that this site keeps on the device. A source is an address as Engine.load takes it. Where the browser has
+ * no private file system the cache is empty. Calls that need a model throw `invalid_argument` if it isn't there.
+ */
+export interface ModelCache {
+  /** The most recently used first. */
+  list(): Promise<CachedModel[]>;
+  /** Whether the whole model is there. */
+  has(source: string | URL, options?: CacheOptions): Promise<boolean>;
+  /** False if it wasn't there. `busy` while a tab uses it. */
+  delete(source: string | URL, options?: CacheOptions): Promise<boolean>;
+  /** Deletes all models that are neither pinned nor in use. Returns the bytes that were freed. */
+  clear(): Promise<number>;
+  /** Reads all that is there, and checks it. `busy` while another tab downloads the model. */
+  verify(source: string | URL, options?: VerifyOptions): Promise<Verification>;
+  /** The whole file. Of a split model, give the address of one of its files. */
+  export(source: string | URL, options?: CacheOptions): Promise<Blob>;
+  /** A pinned model is never removed to make room. `busy` while a tab downloads it. */
+  pin(source: string | URL, pinned?: boolean, options?: CacheOptions): Promise<void>;
+  /**
+   * How much room there is. With `bytes`, removes the least recently used models until so much is free, or throws
+   * `storage_full`.
+   */
+  room(bytes?: number): Promise<CacheRoom>;
+}

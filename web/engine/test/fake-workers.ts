@@ -3,6 +3,7 @@ import { vi } from 'vitest';
 import { EngineHost } from '../src/host.js';
 import { runLoader } from '../src/loader.js';
 import type { FromLoader, ToEngine, ToLoader } from '../src/protocol.js';
+import { runCacheCall, type ToCache } from '../src/store/calls.js';
 import { fakeModule, makeControl, type Control } from './fake-module.js';
 
 type Listener = (event: unknown) => void;
@@ -16,7 +17,7 @@ export class FakeWorker {
 
   readonly kind: string;
   /** What the page has posted. */
-  readonly heard: (ToEngine | ToLoader)[] = [];
+  readonly heard: (ToEngine | ToLoader | ToCache)[] = [];
   terminated = false;
   #listeners = new Map<string, Listener[]>();
   #host: EngineHost | null = null;
@@ -45,11 +46,13 @@ export class FakeWorker {
     });
   }
 
-  postMessage(message: ToEngine | ToLoader): void {
+  postMessage(message: ToEngine | ToLoader | ToCache): void {
     this.heard.push(message);
     if ('port' in message) this.#ports.push(message.port);
     queueMicrotask(() => {
       if (this.terminated) return;
+      if (message.type === 'cache')
+        return void runCacheCall(message, (data) => this.emit('message', { data }));
       if (!('source' in message)) return this.#host?.handle(message);
       this.emit('message', { data: { type: 'alive' } satisfies FromLoader });
       void runLoader(message.source, message.stallTimeout, message.port);

@@ -5,7 +5,7 @@
 import { SluiceError } from '../errors.js';
 import { BlockWriter, type BlockTarget } from './block-writer.js';
 import { xxh64 } from './hashes.js';
-import { JournalHandle, writeAll } from './journal-handle.js';
+import { JournalHandle, withJournal, writeAll } from './journal-handle.js';
 import { blockBytesFor, countBlocks, isTotal, tableHash, type Meta } from './journal.js';
 import {
   USE_LOCK,
@@ -409,18 +409,9 @@ export class BlockFile {
     }
   }
 
-  /** Opens the journal of a complete file for one change. The caller has the write lock. */
+  /** Opens the journal for one change. The caller has the write lock. */
   async #withJournal(change: (journal: JournalHandle) => void): Promise<void> {
-    const file = await fileHandle(this.#folder, `${this.#key}.journal`);
-    const { header } = await readRecord(this.#folder, this.#key);
-    if (file === null || typeof header === 'string') return;
-    const journal = new JournalHandle(await openToWrite(file), header, header.meta);
-    try {
-      change(journal);
-      this.#meta = journal.meta;
-    } finally {
-      journal.close();
-    }
+    this.#meta = (await withJournal(this.#folder, this.#key, change)) ?? this.#meta;
   }
 
   /** Takes a block out of the journal. What was verified isn't so without it. */

@@ -8,8 +8,9 @@ import {
   type Header,
   type Meta,
 } from './journal.js';
-import { isNamed, type SyncHandle } from './opfs.js';
+import { fileHandle, isNamed, openToWrite, type SyncHandle } from './opfs.js';
 import { noRoom, type Estimate } from './room.js';
+import { readRecord } from './shelf.js';
 
 /** Writes all of `bytes`. Throws storage_full if there is no room; `room`: what was granted, for the message. */
 export function writeAll(
@@ -83,5 +84,26 @@ export class JournalHandle {
 
   close(): void {
     this.handle.close();
+  }
+}
+
+/**
+ * Opens the journal of an entry for one change. Returns the meta after it; null if there is no journal that can be read.
+ * The caller has the write lock.
+ */
+export async function withJournal(
+  folder: FileSystemDirectoryHandle,
+  key: string,
+  change: (journal: JournalHandle) => void,
+): Promise<Meta | null> {
+  const file = await fileHandle(folder, `${key}.journal`);
+  const { header } = await readRecord(folder, key);
+  if (file === null || typeof header === 'string') return null;
+  const journal = new JournalHandle(await openToWrite(file), header, header.meta);
+  try {
+    change(journal);
+    return journal.meta;
+  } finally {
+    journal.close();
   }
 }

@@ -1,0 +1,343 @@
+// The calls of `cache`, as the loader worker answers them.
+import { SluiceError, toErrorData, type ErrorData } from '../errors.js';
+import { canonicalOf, parseAddress } from '../net/addresses.js';
+import type { CachedModel, CacheRoom, Verification } from '../types.js';
+import type { BlockFile } from './block-file.js';
+import { findNamed, openEntry } from './entries.js';
+import { loadHashes, makeSha256 } from './hashes.js';
+import { JournalHandle, withJournal } from './journal-handle.js';
+import type { Meta } from './journal.js';
+import { WRITE_LOCK, fileHandle, keyOf, openFolder, takeLockSoon } from './opfs.js';
+import { estimate, makeRoom } from './room.js';
+import { groupItems, isEvictable, listItems, removeItems, usedAt, type Item } from './shelf.js';
+
+/** What names a model: an address as Engine.load takes it, absolute. */
+interface Named {
+  source: string;
+  /** As hubOf gives it. */
+  hub: string;
+}
+
+export type CacheCall =
+  | { name: 'list' | 'clear' }
+  | ({ name: 'has' | 'delete' | 'verify' | 'export' } & Named)
+  | ({ name: 'pin'; pinned: boolean } & Named)
+  /** `bytes`: to be made free; null: only the figures are asked for. */
+  | { name: 'room'; bytes: number | null };
+
+/** Page to loader worker. */
+export interface ToCache {
+  type: 'cache';
+  id: number;
+  call: CacheCall;
+  lifeline: string;
+}
+
+/** Loader worker to page. */
+export type FromCache =
+  | { type: 'cacheResult'; id: number; value: unknown }
+  | { type: 'cacheError'; id: number; error: ErrorData }
+  | { type: 'cacheProgress'; id: number; checked: number; total: number };
+
+/** How an entry is named whose address can't be read. It also names one file of a split model. */
+const BY_KEY = 'sluice-cache:';
+
+/** The canonical address. */
+async function canonicalAddress({ source, hub }: Named): Promise<string> {
+  const address = parseAddress(source, hub);
+  const name = canonicalOf(address);
+  return address.kind === 'hub choice' ? ((await findNamed(name)) ?? name) : name;
+}
+
+interface Model {
+  /** The files of the model. */
+  group: Item[];
+  /** The one that was named; with an address of a split model's first file, this one. */
+  item: Item;
+}
+
+async function findModel(
+  folder: FileSystemDirectoryHandle,
+  named: Named,
+): Promise<Model | undefined> {
+  const byKey = named.source.startsWith(BY_KEY);
+  const key = byKey
+    ? named.source.slice(BY_KEY.length)
+    : await keyOf(await canonicalAddress(named));
+  for (const group of groupItems(await listItems(folder))) {
+    const item = group.find((item) => item.key === key);
+    if (item !== undefined && (item.meta !== null || item.newer)) return { group, item };
+  }
+  return undefined;
+}
+
+async function mustFind(folder: FileSystemDirectoryHandle | null, named: Named): Promise<Model> {
+  const found = folder === null ? undefined : await findModel(folder, named);
+  if (found !== undefined) return found;
+  throw new SluiceError(
+    'invalid_argument',
+    `'${named.source.slice(0, 200)}' is not in the cache; cache.list() names what is`,
+  );
+}
+
+function isWhole(group: Item[]): boolean {
+  const parts = Math.max(...group.map(({ meta }) => meta?.parts ?? 1));
+  return group.length >= parts && group.every(({ complete }) => complete);
+}
+
+function fileName(address: string): string {
+  const { pathname } = new URL(address);
+  const name = pathname.slice(pathname.lastIndexOf('/') + 1);
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+const NEWER =
+  'a newer version of Sluice keeps this model, in a form that this version does not know';
+
+/** Null for an entry that can't be read and is not of a newer version: it counts as absent. */
+function describe(group: Item[]): CachedModel | null {
+  const inUse = group.some((item) => item.inUse);
+  const metas = group.flatMap(({ meta }) => (meta === null ? [] : [meta]));
+  const first = metas.find((meta) => meta.address === meta.set) ?? metas[0];
+  const stored = group.reduce((sum, item) => sum + item.stored, 0);
+  if (first === undefined) {
+    const item = group[0];
+    if (item === undefined || !item.newer) return null;
+    return {
+      source: BY_KEY + item.key,
+      name: `${item.key}.gguf`,
+      bytes: item.size,
+      stored: item.size,
+      complete: false,
+      verified: false,
+      sha256: '',
+      etag: '',
+      commit: '',
+      pinned: false,
+      created: 0,
+      used: 0,
+      inUse,
+      parts: 1,
+      unreadable: NEWER,
+    };
+  }
+  const parts = Math.max(...metas.map((meta) => meta.parts));
+  const known = metas.length >= parts && metas.every(({ totalBytes }) => totalBytes > 0);
+  const single = parts === 1;
+  return {
+    source: first.set || first.address,
+    name: fileName(first.set || first.address),
+    bytes: known ? metas.reduce((sum, { totalBytes }) => sum + totalBytes, 0) : 0,
+    stored,
+    complete: isWhole(group),
+    verified: metas.length >= parts && metas.every(({ verified }) => verified),
+    sha256: single ? first.sha256 : '',
+    etag: single ? first.etag : '',
+    commit: first.commit,
+    pinned: metas.some(({ pinned }) => pinned),
+    created: Math.min(...metas.map(({ created }) => created)),
+    used: usedAt(group),
+    inUse,
+    parts,
+  };
+}
+
+async function list(folder: FileSystemDirectoryHandle): Promise<CachedModel[]> {
+  const groups = groupItems(await listItems(folder)).reverse();
+  return groups.flatMap((group) => describe(group) ?? []);
+}
+
+function inUse(named: Named): SluiceError {
+  return new SluiceError(
+    'busy',
+    `'${named.source.slice(0, 200)}' is in use; close its engines, in other tabs too, and try again`,
+  );
+}
+
+async function remove(folder: FileSystemDirectoryHandle, named: Named): Promise<boolean> {
+  const found = await findModel(folder, named);
+  if (found === undefined) return false;
+  if (found.group.some((item) => item.inUse)) throw inUse(named);
+  const { left } = await removeItems(folder, found.group);
+  if (left > 0) throw inUse(named);
+  return true;
+}
+
+async function clear(folder: FileSystemDirectoryHandle): Promise<number> {
+  let freed = 0;
+  for (const group of groupItems(await listItems(folder))) {
+    if (isEvictable(group)) freed += (await removeItems(folder, group)).freed;
+  }
+  return freed;
+}
+
+async function pin(
+  folder: FileSystemDirectoryHandle | null,
+  named: Named,
+  pinned: boolean,
+): Promise<void> {
+  const { group } = await mustFind(folder, named);
+  for (const { key, newer } of group) {
+    if (newer) throw new SluiceError('invalid_argument', NEWER);
+    const write = await takeLockSoon(WRITE_LOCK + key);
+    if (write === null) throw inUse(named);
+    try {
+      await withJournal(folder as FileSystemDirectoryHandle, key, (journal: JournalHandle) =>
+        journal.change({ pinned }),
+      );
+    } finally {
+      await write.release();
+    }
+  }
+}
+
+async function exported(folder: FileSystemDirectoryHandle | null, named: Named): Promise<Blob> {
+  const { group, item } = await mustFind(folder, named);
+  const { meta, complete, key } = item;
+  if (meta !== null && meta.address === meta.set && !named.source.startsWith(BY_KEY)) {
+    const others = group.flatMap(({ meta }) => meta?.address ?? []).filter((a) => a !== meta.set);
+    const first = [BY_KEY + key, ...others].join(', ');
+    throw new SluiceError(
+      'invalid_argument',
+      `the model is split into several files; give one of these: ${first}`,
+    );
+  }
+  const file = await fileHandle(folder as FileSystemDirectoryHandle, `${key}.gguf`);
+  if (meta === null || !complete || file === null) {
+    throw new SluiceError(
+      'invalid_argument',
+      meta === null ? NEWER : 'the model is not wholly in the cache; load it to its end first',
+    );
+  }
+  return file.getFile();
+}
+
+interface Progress {
+  (checked: number, total: number): void;
+}
+
+/** Opens a file of the cache for checking it. */
+async function openToCheck(meta: Meta, named: Named): Promise<BlockFile> {
+  const { address, set, part, parts } = meta;
+  const entry = await openEntry(address, { names: [], set, part, parts });
+  if (entry.kind === 'none') throw new SluiceError('busy', `${entry.why}; try again`);
+  if (entry.kind !== 'follower') return entry.file;
+  entry.file.close();
+  throw inUse(named);
+}
+
+/** Reads all blocks that are there. Returns the sha256 of a complete file without damage, otherwise ''. */
+async function checkBlocks(
+  file: BlockFile,
+  ondamage: (block: number) => void,
+  onbytes: (bytes: number) => void,
+): Promise<string> {
+  const sha = await makeSha256();
+  const buffer = new Uint8Array(file.blockBytes);
+  let whole = file.complete;
+  for (let block = 0; block < file.n_blocks; ++block) {
+    if (!file.has(block)) continue;
+    const bytes = buffer.subarray(0, file.sizeOf(block));
+    if (await file.read(block, [bytes])) {
+      sha.update(bytes);
+    } else {
+      ondamage(block);
+      whole = false;
+    }
+    onbytes(bytes.length);
+  }
+  return whole ? sha.hex() : '';
+}
+
+async function verify(
+  folder: FileSystemDirectoryHandle | null,
+  named: Named,
+  progress: Progress,
+): Promise<Verification> {
+  const { group } = await mustFind(folder, named);
+  const total = group.reduce((sum, { stored }) => sum + stored, 0);
+  const result: Verification = { ok: true, bytes: 0, damaged: [], sha256: '' };
+  let blocks = 0;
+  const parts = [...group].sort((a, b) => (a.meta?.part ?? 0) - (b.meta?.part ?? 0));
+  for (const { meta } of parts) {
+    if (meta === null) throw new SluiceError('invalid_argument', NEWER);
+    const file = await openToCheck(meta, named);
+    try {
+      const before = blocks;
+      const sha256 = await checkBlocks(
+        file,
+        (block) => result.damaged.push(before + block),
+        (bytes) => progress((result.bytes += bytes), total),
+      );
+      const known = file.meta.sha256;
+      const fits = sha256 !== '' && sha256 === known;
+      if (sha256 !== '' && known !== '' && fits !== file.meta.verified)
+        await file.note({ verified: fits });
+      if (sha256 !== '' && known !== '' && !fits) result.ok = false;
+      if (parts.length === 1) result.sha256 = sha256;
+      blocks += file.n_blocks;
+    } finally {
+      file.close();
+    }
+  }
+  if (result.damaged.length > 0) result.ok = false;
+  return result;
+}
+
+async function room(
+  folder: FileSystemDirectoryHandle | null,
+  bytes: number | null,
+): Promise<CacheRoom> {
+  if (folder !== null && bytes !== null) await makeRoom(folder, bytes, '');
+  const groups = folder === null ? [] : groupItems(await listItems(folder)).filter(isEvictable);
+  const { usage, quota } = (await estimate()) ?? { usage: 0, quota: 0 };
+  return {
+    usage,
+    quota,
+    persisted: (await navigator.storage?.persisted?.().catch(() => false)) ?? false,
+    evictable: groups.flat().reduce((sum, { size }) => sum + size, 0),
+  };
+}
+
+async function answer(call: CacheCall, progress: Progress): Promise<unknown> {
+  const opened = await openFolder();
+  const folder = 'why' in opened ? null : opened;
+  if (folder !== null) await loadHashes();
+  switch (call.name) {
+    case 'list':
+      return folder === null ? [] : list(folder);
+    case 'clear':
+      return folder === null ? 0 : clear(folder);
+    case 'has':
+      return folder !== null && isWhole((await findModel(folder, call))?.group ?? []);
+    case 'delete':
+      return folder !== null && remove(folder, call);
+    case 'verify':
+      return verify(folder, call, progress);
+    case 'export':
+      return exported(folder, call);
+    case 'pin':
+      return pin(folder, call, call.pinned);
+    case 'room':
+      return room(folder, call.bytes);
+  }
+}
+
+/** Answers one call. Never rejects. */
+export async function runCacheCall(
+  { id, call }: ToCache,
+  post: (message: FromCache) => void,
+): Promise<void> {
+  try {
+    const value = await answer(call, (checked, total) =>
+      post({ type: 'cacheProgress', id, checked, total }),
+    );
+    post({ type: 'cacheResult', id, value });
+  } catch (error) {
+    post({ type: 'cacheError', id, error: toErrorData(error, 'worker_died') });
+  }
+}
