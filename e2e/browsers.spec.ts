@@ -277,7 +277,7 @@ test('each server fault has its error, and the next load is good', async ({
       for (const url of addresses) {
         const stallTimeout = url.includes('/stalled/') ? 500 : 30_000;
         try {
-          const engine = await window.library.Engine.load(url, { stallTimeout });
+          const engine = await window.library.Engine.load(url, { stallTimeout, retryTimeout: 0 });
           await engine.ready;
           await engine.close();
           errors.push(['no error', '']);
@@ -367,10 +367,10 @@ test('the page opens a file and an address; a fault is told of, and the model st
   const { text } = await write(tab);
   expect(text).not.toBe('');
 
-  await tab.fill('#address', models.bad('short'));
+  await tab.fill('#address', models.bad('broken'));
   await tab.press('.by-address button');
-  const { problem } = await becomes(tab, { problem: { code: FAULTS.short.code }, loading: false });
-  expect(problem?.text).toMatch(FAULTS.short.message);
+  const { problem } = await becomes(tab, { problem: { code: FAULTS.broken.code }, loading: false });
+  expect(problem?.text).toMatch(FAULTS.broken.message);
   await ready(tab);
   expect((await write(tab)).text).toBe(text);
 });

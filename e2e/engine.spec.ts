@@ -56,7 +56,7 @@ test('a stalled body ends with download_failed, after the time that was given', 
   await harness(page, site);
   const error = await page.evaluate(async (url) => {
     // On a busy machine not even the header may come in this time; then load itself rejects.
-    const loading = window.library.Engine.load(url, { stallTimeout: 300 });
+    const loading = window.library.Engine.load(url, { stallTimeout: 300, retryTimeout: 0 });
     return loading
       .then((engine) => engine.ready)
       .then(
@@ -353,7 +353,7 @@ test('absurd settings are refused by name, and nothing is left of them', async (
       ['memoryBudget', { memoryBudget: () => 1 }],
       ['flavour', { flavour: 'fast' }],
       ['kernels', { kernels: 5 }],
-      ['cache', { cache: 'opfs' }],
+      ['cache', { cache: 'memory' }],
       ['sha256', { sha256: 'ab' }],
       ['headers', { headers: 7 }],
       ['a b', { headers: { 'a b': 'c' } }],

@@ -208,12 +208,10 @@ test('a link to a model that can’t be had says so', async ({ app, models, allo
 /** Chromium's own messages about each in the console. */
 const SAID: [Fault, RegExp[]][] = [
   ['missing', [/404 \(Not Found\)/]],
-  ['error', [/503 \(Service Unavailable\)/]],
   ['no-cors', [/CORS policy/, /net::ERR_FAILED/]],
   ['html', []],
   ['garbage', []],
   ['broken', []],
-  ['short', [/net::ERR_(CONTENT_LENGTH_MISMATCH|CONNECTION_RESET|INCOMPLETE_CHUNKED_ENCODING)/]],
 ];
 
 for (const [fault, said] of SAID) {

@@ -36,9 +36,11 @@ export async function servePage(
   });
 }
 
-/** Holds back a body after `bytes`. The rest is sent when the gate opens, or never if it is cut. */
+/** Holds back a body after `bytes`. The rest is sent when the gate opens, or never if it is cut. Then the file is gone, too. */
 interface Gate {
   whole: Promise<boolean>;
+  /** It was cut: the file isn't there any more. */
+  gone: boolean;
   open(): void;
   cut(): void;
 }
@@ -48,7 +50,16 @@ function makeGate(): Gate {
   const whole = new Promise<boolean>((resolve) => {
     settle = resolve;
   });
-  return { whole, open: () => settle(true), cut: () => settle(false) };
+  const gate: Gate = {
+    whole,
+    gone: false,
+    open: () => settle(true),
+    cut: () => {
+      gate.gone = true;
+      settle(false);
+    },
+  };
+  return gate;
 }
 
 export class ModelServer {
@@ -115,12 +126,13 @@ export class ModelServer {
     return `${this.url}${fault}/${name}`;
   }
 
-  /** A model whose body stops after `bytes` until `open` is called, or `cut`, which breaks the connection. */
+  /** A model whose body stops after `bytes` until `open` is called, or `cut`, which breaks the connection; then it is gone. */
   gated(name: string, bytes: number): { url: string; open(): void; cut(): void } {
     const key = `${++this.#serial}`;
     const gate = makeGate();
     this.#gates.set(key, gate);
-    return { url: `${this.url}gated/${name}?key=${key}&bytes=${bytes}`, ...gate };
+    const { open, cut } = gate;
+    return { url: `${this.url}gated/${name}?key=${key}&bytes=${bytes}`, open, cut };
   }
 
   async #answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
@@ -132,7 +144,8 @@ export class ModelServer {
     }
     response.setHeader('Cache-Control', 'no-store');
     const file = this.models.get(name);
-    if (way === 'missing' || file === undefined) {
+    const gone = this.#gates.get(url.searchParams.get('key') ?? '')?.gone === true;
+    if (way === 'missing' || file === undefined || gone) {
       response.writeHead(404, { 'Content-Type': 'text/plain' }).end('not found\n');
       return;
     }
