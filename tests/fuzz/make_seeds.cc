@@ -10,6 +10,7 @@
 #include "gguf_builder.h"
 #include "hazards.h"
 #include "quant/quantize.h"
+#include "split_models.h"
 #include "tiny_models.h"
 
 namespace {
@@ -139,6 +140,18 @@ int main(int argc, char** argv) {
   write(gguf, "entries", entries.build());
   for (const Hazard& hazard : all_hazards()) {
     if (hazard.bytes.size() <= 1024) write(gguf, hazard.name, hazard.bytes);
+  }
+
+  const fs::path split = folder / "fuzz_split";
+  for (const size_t n_files : {1, 2, 3, 5}) {
+    for (const bool first_empty : {false, true}) {
+      if (first_empty && n_files == 1) continue;
+      const auto files = split_model(small_model("llama"), n_files, first_empty);
+      std::string seed(1, static_cast<char>(n_files));
+      for (const std::string& file : files) seed += bytes_of(static_cast<uint32_t>(file.size()));
+      for (const std::string& file : files) seed += file;
+      write(split, std::to_string(n_files) + (first_empty ? "-empty" : ""), seed);
+    }
   }
 
   const fs::path json = folder / "fuzz_json";
