@@ -25,7 +25,14 @@ const browser_test = (...projects) => [
 /** How many steps run at a time. Each keeps about one core busy, and the machine may have only two. */
 const LANES = 2;
 /** The test programs that start threads. ThreadSanitizer can find nothing in the others. */
-const THREADED_TESTS = ['base_test', 'engine_test', 'hash_test', 'orders_test', 'session_test'];
+const THREADED_TESTS = [
+  'base_test',
+  'engine_test',
+  'hash_test',
+  'orders_test',
+  'session_test',
+  'split_test',
+];
 
 /** Two steps: the build of a preset (`targets`, by default all) and its tests. */
 function ctest_steps(

@@ -165,6 +165,33 @@ TEST(SplitModels, KeepWhatCameBehindTheHeaders) {
   EXPECT_LT(left, joined(files).size() - headers - 16384);
 }
 
+TEST(SplitModels, HaveTheMetadataOfTheFirstFile) {
+  std::vector<GgufBuilder> builders = split_builders(tiny_bytes(), 2);
+  builders[1].kv_string("general.architecture", "mamba").kv_u32("qwen2.block_count", 7);
+  const std::vector<std::string> files = {builders[0].build(), builders[1].build()};
+  const auto engine = engine_for(sizes_of(files), Arrival::any_order);
+  ASSERT_TRUE(bring_headers(*engine, files, 5000).has_value());
+  EXPECT_EQ(engine->header().get_string("general.architecture"), "qwen2");
+  ASSERT_TRUE(engine->build_vocabulary().has_value());
+  ASSERT_TRUE(bring_weights(*engine, files, true).has_value());
+  EXPECT_EQ(hash_of(*engine, kPrompt), whole_hash());
+}
+
+// A header that is larger than what is wanted at once.
+TEST(SplitModels, MayHaveLargeLaterHeaders) {
+  std::vector<GgufBuilder> builders = split_builders(tiny_bytes(), 2);
+  builders[1].kv_string("comment", std::string(600000, 'x'));
+  const std::vector<std::string> files = {builders[0].build(), builders[1].build()};
+  for (const size_t piece : {size_t{1000}, size_t{1} << 20}) {
+    const auto engine = engine_for(sizes_of(files), Arrival::file_order);
+    ASSERT_TRUE(bring_headers(*engine, files, piece).has_value());
+    ASSERT_TRUE(engine->build_vocabulary().has_value());
+    ASSERT_TRUE(bring_weights(*engine, files, false).has_value());
+    EXPECT_TRUE(engine->loaded());
+    EXPECT_EQ(hash_of(*engine, kPrompt), whole_hash());
+  }
+}
+
 // A file that gguf-split has merged.
 TEST(SplitModels, ThatAreMergedAreWhole) {
   GgufBuilder file = tiny_model_file(tiny_model_named("qwen2-q8_0"));
