@@ -1,4 +1,5 @@
 // What the tests of the cache share.
+import { createHash } from 'node:crypto';
 import type { BlockFile, Facts } from '../src/store/block-file.js';
 import { openEntry, type About, type Entry } from '../src/store/entries.js';
 
@@ -79,4 +80,8 @@ export async function readsRight(
   const at = block * file.blockBytes;
   const bytes = await readBlock(file, block);
   return bytes !== null && same(bytes, whole.subarray(at, at + file.blockBytes));
+}
+
+export function sha256Hex(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
 }

@@ -225,7 +225,12 @@ export class BlockFile {
     if (this.#journal === null) await this.#openToWrite();
     this.#room = await estimate();
     this.#check();
-    if (total > 0) this.#resize(total);
+    try {
+      if (total > 0) this.#resize(total);
+    } catch (error) {
+      if (!this.#table.some((hash) => hash !== 0n)) await this.#remove();
+      throw error;
+    }
     const empty = !this.#table.some((hash) => hash !== 0n) && this.#writers.size === 0;
     if (empty) this.#journal?.dropBlocks();
     const blockBytes = empty ? blockBytesFor(total) : this.blockBytes;
@@ -254,6 +259,14 @@ export class BlockFile {
       if (!isNamed(error, 'QuotaExceededError')) throw error;
       throw noRoom(total - had, this.#room, error);
     }
+  }
+
+  /** Deletes the files of an entry without blocks, which stays open. */
+  async #remove(): Promise<void> {
+    this.#data?.close();
+    this.#journal?.close();
+    this.#data = this.#journal = null;
+    await removeFiles(this.#folder, this.#key);
   }
 
   #growTable(length: number): void {
