@@ -14,7 +14,6 @@ import {
   isNamed,
   openToRead,
   openToWrite,
-  readFile,
   removeFiles,
   sizeOf,
   takeLock,
@@ -23,7 +22,9 @@ import {
   type SyncHandle,
 } from './opfs.js';
 import { estimate, makeRoom, noRoom, type Estimate } from './room.js';
-import { readRecord } from './shelf.js';
+import { readRecord, type Found } from './shelf.js';
+import { readViews, readViewsOf } from './views.js';
+import { JournalWatch } from './watch.js';
 
 /** What the server, or the hub, says of a file. */
 export interface Facts {
@@ -47,9 +48,6 @@ export interface Opening {
   write: Lock | null;
 }
 
-/** Milliseconds after which a follower looks at the journal, if nobody told it of a new block. */
-const LOOK_MS = 500;
-
 export class BlockFile {
   readonly #folder: FileSystemDirectoryHandle;
   readonly #key: string;
@@ -72,18 +70,12 @@ export class BlockFile {
   #file: FileSystemFileHandle | null = null;
   readonly #writers = new Map<number, BlockWriter>();
   readonly #target: BlockTarget;
-  readonly #channel: BroadcastChannel | null;
-  /** Another tab writes, and its blocks are looked for. */
-  #following = false;
+  /** Finds the blocks that another tab writes, and tells other tabs of ours. */
+  readonly #watch: JournalWatch;
   #closed = false;
   readonly #closing = new AbortController();
   /** The notes of a reader that are being written. */
   #noting: Promise<void> = Promise.resolve();
-  /** The follower's next look at the journal. */
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #looking: Promise<void> | null = null;
-  #lookAgain = false;
-
   /** Follower: a block is there now. */
   onblock: (block: number) => void = () => {};
 
@@ -95,7 +87,7 @@ export class BlockFile {
     this.#table = table;
     this.#use = use;
     this.#write = write;
-    this.#channel = openChannel(key);
+    this.#watch = new JournalWatch(folder, key, (found) => this.#found(found));
     this.#target = {
       sizeOf: (block) => this.sizeOf(block),
       write: (block, offset, bytes) => this.#writeBytes(block, offset, bytes),
@@ -236,7 +228,7 @@ export class BlockFile {
     const blockBytes = empty ? blockBytesFor(total) : this.blockBytes;
     this.#change({ ...known, totalBytes: total, blockBytes });
     if (total > 0) this.#growTable(this.n_blocks);
-    this.#tell();
+    this.#watch.tell();
     for (const writer of this.#writers.values()) writer.finish();
   }
 
@@ -299,7 +291,7 @@ export class BlockFile {
     const unknown = { totalBytes: 0, etag: '', lastModified: '', commit: '', sha256: '' };
     this.#change({ ...unknown, verified: false });
     this.#data?.truncate(0);
-    this.#tell();
+    this.#watch.tell();
   }
 
   /**
@@ -335,7 +327,7 @@ export class BlockFile {
       this.#lost.delete(block);
       if (this.#lost.size === 0) this.#change({ verified: true });
     }
-    this.#tell();
+    this.#watch.tell();
   }
 
   /**
@@ -349,7 +341,7 @@ export class BlockFile {
     const hash = this.#table[block] as bigint;
     let good: boolean;
     try {
-      good = await this.#fill(block, views);
+      good = await this.#fill(block * this.blockBytes, views);
     } catch {
       good = false;
     }
@@ -362,27 +354,10 @@ export class BlockFile {
     return good;
   }
 
-  /** False if the file is too short. */
-  async #fill(block: number, views: Uint8Array[]): Promise<boolean> {
-    let at = block * this.blockBytes;
-    if (this.#data !== null) {
-      for (const view of views) {
-        if (readInto(this.#data, view, at) !== view.length) return false;
-        at += view.length;
-      }
-      return true;
-    }
+  async #fill(at: number, views: Uint8Array[]): Promise<boolean> {
+    if (this.#data !== null) return readViews(this.#data, at, views);
     this.#file ??= await fileHandle(this.#folder, `${this.#key}.gguf`);
-    if (this.#file === null) return false;
-    const size = views.reduce((sum, { length }) => sum + length, 0);
-    const bytes = await readFile(this.#file, at, at + size);
-    if (bytes.length !== size) return false;
-    let from = 0;
-    for (const view of views) {
-      view.set(bytes.subarray(from, from + view.length));
-      from += view.length;
-    }
-    return true;
+    return this.#file !== null && readViewsOf(this.#file, at, views);
   }
 
   /** A block is damaged. The journal says so too, if the write lock is free or ours. */
@@ -391,7 +366,7 @@ export class BlockFile {
     this.#damaged.set(block, hash);
     this.#checked.delete(block);
     if (this.#journal !== null) return this.#clear(block);
-    if (this.#following || this.#closed) return;
+    if (this.#watch.active || this.#closed) return;
     const write = await takeLockSoon(WRITE_LOCK + this.#key);
     if (write === null) return;
     if (this.#closed) return void write.release();
@@ -436,7 +411,7 @@ export class BlockFile {
     this.#table[block] = 0n;
     this.#damaged.delete(block);
     this.#checked.delete(block);
-    this.#tell();
+    this.#watch.tell();
   }
 
   /**
@@ -453,7 +428,7 @@ export class BlockFile {
       }
       return Promise.resolve();
     }
-    if (this.#following) return Promise.resolve();
+    if (this.#watch.active) return Promise.resolve();
     this.#noting = this.#noting.then(() => this.#noteAsReader(change)).catch(() => {});
     return this.#noting;
   }
@@ -475,15 +450,10 @@ export class BlockFile {
    * close(). Rejects if the files can't be opened for writing.
    */
   async follow(): Promise<BlockFile | null> {
-    this.#following = true;
-    if (this.#channel !== null) this.#channel.onmessage = () => void this.#look();
-    this.#lookLater();
+    this.#watch.start();
     const { signal } = this.#closing;
     const write = await takeLock(WRITE_LOCK + this.#key, { signal });
-    this.#following = false;
-    clearTimeout(this.#timer);
-    if (this.#channel !== null) this.#channel.onmessage = null;
-    await this.#looking;
+    await this.#watch.stop();
     if (write === null) return null;
     if (this.#closed) {
       await write.release();
@@ -511,37 +481,12 @@ export class BlockFile {
     this.#meta = { ...this.#meta, totalBytes: 0, verified: false };
   }
 
-  #lookLater(): void {
-    clearTimeout(this.#timer);
-    if (this.#following && !this.#closed)
-      this.#timer = setTimeout(() => void this.#look(), LOOK_MS);
-  }
-
-  /** Reads the journal that another tab writes. One reading at a time: calls meanwhile lead to one more. */
-  #look(): void {
-    this.#lookAgain = true;
-    if (this.#looking !== null) return;
-    this.#looking = this.#lookOnce().finally(() => {
-      this.#looking = null;
-      this.#lookLater();
-    });
-  }
-
-  /** Never rejects. */
-  async #lookOnce(): Promise<void> {
-    while (this.#lookAgain && this.#following && !this.#closed) {
-      this.#lookAgain = false;
-      const before = this.#table;
-      try {
-        const { header, table } = await readRecord(this.#folder, this.#key);
-        if (typeof header === 'string' || this.#closed) continue;
-        this.#meta = header.meta;
-        this.#setTable(table);
-      } catch {
-        continue; // The next look may succeed.
-      }
-      this.#tellNew(before);
-    }
+  #found({ header, table }: Found): void {
+    if (typeof header === 'string' || this.#closed) return;
+    const before = this.#table;
+    this.#meta = header.meta;
+    this.#setTable(table);
+    this.#tellNew(before);
   }
 
   /** Calls onblock for the blocks that `before` didn't have. */
@@ -549,11 +494,6 @@ export class BlockFile {
     this.#table.forEach((hash, block) => {
       if (hash !== 0n && before[block] !== hash && !this.#closed) this.onblock(block);
     });
-  }
-
-  /** Tells the followers that the journal has changed. */
-  #tell(): void {
-    this.#channel?.postMessage(null);
   }
 
   /** Closes the handles and releases the locks. A block that isn't whole is lost. May be called again. */
@@ -564,10 +504,9 @@ export class BlockFile {
   #release(...locks: (Lock | null)[]): void {
     if (!this.#closed) {
       this.#closed = true;
-      clearTimeout(this.#timer);
       for (const writer of this.#writers.values()) writer.end();
       this.#writers.clear();
-      this.#channel?.close();
+      this.#watch.close();
       this.#data?.close();
       this.#journal?.close();
       this.#data = this.#journal = null;
@@ -581,7 +520,7 @@ export class BlockFile {
    */
   async drop(): Promise<void> {
     if (this.#closed) return;
-    const following = this.#following;
+    const following = this.#watch.active;
     this.#release();
     await this.#noting;
     const write = this.#write ?? (following ? null : await takeLockSoon(WRITE_LOCK + this.#key));
@@ -601,33 +540,6 @@ export class BlockFile {
       await write.release();
     }
   }
-}
-
-/** Null if the browser refuses it: then followers only look at the journal from time to time. */
-function openChannel(key: string): BroadcastChannel | null {
-  try {
-    return new BroadcastChannel(`sluice-cache:${key}`);
-  } catch {
-    return null;
-  }
-}
-
-/** Whether handles read into shared memory: older browsers refuse it. */
-let reads_shared = true;
-
-function readInto(handle: SyncHandle, view: Uint8Array, at: number): number {
-  if (view.buffer instanceof ArrayBuffer || reads_shared) {
-    try {
-      return handle.read(view, { at });
-    } catch (error) {
-      if (view.buffer instanceof ArrayBuffer || !(error instanceof TypeError)) throw error;
-      reads_shared = false;
-    }
-  }
-  const copy = new Uint8Array(view.length);
-  const length = handle.read(copy, { at });
-  view.set(copy);
-  return length;
 }
 
 export function newerVersion(): SluiceError {

@@ -1,0 +1,46 @@
+// Reads bytes of a file into several places in memory, which may be shared.
+import { readFile, type SyncHandle } from './opfs.js';
+
+/** Whether handles read into shared memory: older browsers refuse it. */
+let reads_shared = true;
+
+function readInto(handle: SyncHandle, view: Uint8Array, at: number): number {
+  if (view.buffer instanceof ArrayBuffer || reads_shared) {
+    try {
+      return handle.read(view, { at });
+    } catch (error) {
+      if (view.buffer instanceof ArrayBuffer || !(error instanceof TypeError)) throw error;
+      reads_shared = false;
+    }
+  }
+  const copy = new Uint8Array(view.length);
+  const length = handle.read(copy, { at });
+  view.set(copy);
+  return length;
+}
+
+/** Fills the views, one after the other. False if the file is too short. */
+export function readViews(handle: SyncHandle, at: number, views: Uint8Array[]): boolean {
+  for (const view of views) {
+    if (readInto(handle, view, at) !== view.length) return false;
+    at += view.length;
+  }
+  return true;
+}
+
+/** The same without a handle. */
+export async function readViewsOf(
+  file: FileSystemFileHandle,
+  at: number,
+  views: Uint8Array[],
+): Promise<boolean> {
+  const size = views.reduce((sum, { length }) => sum + length, 0);
+  const bytes = await readFile(file, at, at + size);
+  if (bytes.length !== size) return false;
+  let from = 0;
+  for (const view of views) {
+    view.set(bytes.subarray(from, from + view.length));
+    from += view.length;
+  }
+  return true;
+}
