@@ -1,0 +1,142 @@
+// @ts-check
+// Loads small models from a server that misbehaves at random, in Chromium and in the program, and kills downloads.
+//   npm run faults [-- --seed S] [--runs N] [--kills N] [--side page|program|both]
+// Each run follows from its seed; those of a round are S, S + 1, .. A run that ends as it must not is printed with its seed:
+// --seed S --runs 1 --kills 0 repeats a run of faults, --seed S --runs 0 --kills 1 one with a kill. The exit status is 1 if a
+// run fails, or if fewer than 95% of the loads whose server recovers get through.
+import { Failure, main } from '../../scripts/lib.mjs';
+import { Hub } from '../hub/server.mjs';
+import { run_in_page, run_program } from './fault-run.mjs';
+import { Tally, is_good } from './judge.mjs';
+import { kill_in_page, kill_program, words_of } from './kill-run.mjs';
+import { prepare } from './models.mjs';
+import { Browser, Sites } from './page.mjs';
+
+/** Runs of faults that go on at the same time. Most of their time is waiting. */
+const LANES = 4;
+
+/** @param {string[]} args */
+function read_args(args) {
+  const given = { seed: Date.now() % 1_000_000, runs: 500, kills: 200 };
+  let side = 'both';
+  for (let i = 0; i < args.length; i += 2) {
+    const name = (args[i] ?? '').slice(2);
+    const value = args[i + 1] ?? '';
+    if (name === 'side' && ['page', 'program', 'both'].includes(value)) side = value;
+    else if ((name === 'seed' || name === 'runs' || name === 'kills') && /^\d{1,9}$/.test(value)) {
+      given[name] = Number(value);
+    } else {
+      throw new Failure(
+        'usage: npm run faults [-- --seed S] [--runs N] [--kills N] [--side page|program|both]',
+      );
+    }
+  }
+  return { ...given, side };
+}
+
+/** Calls `body` for each number below `n`, some at the same time. @param {number} n @param {number} lanes @param {(i: number) => Promise<void>} body */
+async function in_lanes(n, lanes, body) {
+  let next = 0;
+  const lane = async () => {
+    while (next < n) await body(next++);
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+}
+
+/**
+ * @typedef {'page' | 'program'} Side
+ * @typedef {{seed: number, runs: number, kills: number}} Counts
+ */
+
+/** @param {Side} side @param {Counts} counts @param {Tally} tally */
+async function fault_runs(side, { seed, runs }, tally) {
+  if (runs === 0) return;
+  const hub = await Hub.start();
+  const sites = await Sites.open();
+  const browser = side === 'page' ? await Browser.start() : null;
+  try {
+    await in_lanes(runs, LANES, async (i) => {
+      const { plan, verdict } =
+        browser === null
+          ? await run_program(seed + i, { hub })
+          : await run_in_page(seed + i, { hub, browser, sites });
+      tally.add(verdict, plan.recovers);
+      const lost = plan.recovers && verdict.kind === 'right error';
+      if (is_good(verdict) && !lost) return;
+      const mark = lost ? 'not recovered' : `FAILED (${verdict.kind})`;
+      const { model, way, cache } = plan;
+      const where = side === 'page' ? `${side}, cache ${cache}` : side;
+      console.log(`${mark}: seed ${plan.seed}, ${where}, ${model} by ${way}: ${plan.words}`);
+      if (verdict.why !== '') console.log(`  ${verdict.why}`);
+    });
+  } finally {
+    await browser?.close();
+    await Promise.all([sites.close(), hub.close()]);
+  }
+}
+
+/** One after another, because they may kill the browser. @param {Side} side @param {Counts} counts @param {Tally} tally */
+async function kill_runs(side, { seed, kills }, tally) {
+  if (kills === 0) return;
+  const hub = await Hub.start();
+  const sites = await Sites.open();
+  let browser = side === 'page' ? await Browser.start() : null;
+  try {
+    for (let i = 0; i < kills; ++i) {
+      const { plan, verdict, served, ...now } =
+        browser === null
+          ? await kill_program(seed + i, { hub })
+          : await kill_in_page(seed + i, { hub, browser, sites });
+      browser = now.browser;
+      tally.add(verdict, false);
+      if (plan.ranges) tally.fetched_again(served.counts.again);
+      if (is_good(verdict)) continue;
+      console.log(`FAILED (${verdict.kind}): seed ${plan.seed}, kill, ${side}, ${words_of(plan)}`);
+      console.log(`  ${verdict.why}`);
+    }
+  } finally {
+    await browser?.close();
+    await Promise.all([sites.close(), hub.close()]);
+  }
+}
+
+/** @param {Side} side @param {Tally} faults @param {Tally} kills */
+function summarize(side, faults, kills) {
+  if (faults.runs > 0) {
+    const share = Math.round((1000 * faults.recovered) / Math.max(1, faults.recovering)) / 10;
+    console.log(
+      `${side}: ${faults.runs} runs of faults: ${faults.of('right hash')} right hash, ` +
+        `${faults.of('right error')} right error, ${faults.of('wrong text')} wrong text, ` +
+        `${faults.of('hanging')} hanging, ${faults.of('wrong error')} wrong error, ` +
+        `${faults.of('wrong state')} wrong state; of ${faults.recovering} whose server recovered ` +
+        `${faults.recovered} got through (${share}%, 95% are asked for)`,
+    );
+  }
+  if (kills.runs > 0) {
+    console.log(
+      `${side}: ${kills.runs} kills: ${kills.good} went on and verified; fetched again: ` +
+        `${kills.again} bytes in all, ${kills.most_again} at most`,
+    );
+  }
+}
+
+main(async () => {
+  const { side, ...counts } = read_args(process.argv.slice(2));
+  prepare();
+  const { seed, runs, kills } = counts;
+  console.log(
+    `seeds of faults ${seed} to ${seed + runs - 1}, of kills ${seed} to ${seed + kills - 1}`,
+  );
+  const total = { passed: 0, failed: 0 };
+  for (const one of /** @type {const} */ (['page', 'program'])) {
+    if (side !== 'both' && side !== one) continue;
+    const [faults, killed] = [new Tally(), new Tally()];
+    await Promise.all([fault_runs(one, counts, faults), kill_runs(one, counts, killed)]);
+    summarize(one, faults, killed);
+    total.passed += faults.good + killed.good;
+    total.failed += faults.runs + killed.runs - faults.good - killed.good;
+    if (!faults.enough_recovered) ++total.failed;
+  }
+  console.log(`${total.passed} passed, ${total.failed} failed`);
+  return total.failed === 0 ? 0 : 1;
+});
