@@ -88,7 +88,7 @@ async function check_cache(tab, hub, plan, { served, address, outcome, options }
  * @returns {Promise<FaultResult>}
  */
 export async function run_in_page(seed, { hub, browser, sites }) {
-  const plan = make_plan(seed, 'page');
+  const plan = make_plan(seed);
   const { served, address } = serve(hub, plan);
   const sha256 = sha256_of(plan, served);
   const options = {
@@ -123,7 +123,7 @@ export async function run_in_page(seed, { hub, browser, sites }) {
  * @returns {Promise<FaultResult>}
  */
 export async function run_program(seed, { hub }) {
-  const plan = make_plan(seed, 'program');
+  const plan = make_plan(seed);
   const { served, address } = serve(hub, plan);
   const sha256 = sha256_of(plan, served);
   const program = new Program();

@@ -30,7 +30,11 @@ import { Program } from './program.mjs';
  * @property {number} choice which worker, from 0 to 1
  */
 
-const MODELS = ['stories-q8_0.gguf', 'stories-q8_0.gguf', 'gemma3-wide-f32.gguf'];
+/** The last one is fetched by several connections. */
+const MODELS = [
+  ...['stories-q8_0.gguf', 'stories-q8_0.gguf', 'gemma3-wide-f32.gguf', 'llama-q6_k.gguf'],
+  'smollm2-135m-q4_0.gguf',
+];
 
 /** @param {number} seed @param {'page' | 'program'} side @returns {KillPlan} */
 export function make_kill(seed, side) {

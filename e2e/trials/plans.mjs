@@ -41,7 +41,6 @@ function natures(random, size) {
     ['hidden headers', { expose: '' }],
     ['no ETag', { etag: null }],
     ['no ETag, no date', { etag: null, modified: null }],
-    ['compressed', { gzip: true }],
     ['addresses for few uses', { signed: { uses: random.whole(2, 4) } }],
     ['addresses for a short time', { signed: { ms: random.whole(200, 900) } }],
     ['slow', { rate: (size * 10) / random.whole(2, 20) }],
@@ -140,6 +139,8 @@ function fatal(random, size) {
       serve: later({ contentRange }),
       codes: failed,
     },
+    // Who asks for a range accepts no compression, and a browser takes none then.
+    { words: 'compressed all the same', serve: later({ gzip: true }), codes: unread },
     { words: 'multipart', serve: later({ multipart: true }), codes: failed },
     {
       words: 'another file from the second request on',
@@ -180,13 +181,8 @@ function fatal(random, size) {
   ]);
 }
 
-/**
- * Draws a run from its seed.
- * @param {number} seed
- * @param {'page' | 'program'} side
- * @returns {FaultPlan}
- */
-export function make_plan(seed, side) {
+/** Draws a run from its seed. @param {number} seed @returns {FaultPlan} */
+export function make_plan(seed) {
   const random = new Random(seed, 1);
   const model = random.pick(MODELS);
   const size = size_of(model);
@@ -200,9 +196,6 @@ export function make_plan(seed, side) {
     words.push(named);
     Object.assign(nature, behaviour);
   }
-  // The program asks for no compression, and takes none.
-  if (side === 'program') delete nature.gzip;
-  const whole = nature.ignoreRange === true || nature.gzip === true;
   const troubles = Array.from({ length: random.whole(1, 3) }, () =>
     trouble(random, size, fate === 'lasts'),
   );
@@ -231,7 +224,7 @@ export function make_plan(seed, side) {
       '',
       {},
     ];
-    const lies = whole && (behaviour.lengthBy ?? 0) < 0;
+    const lies = nature.ignoreRange === true && (behaviour.lengthBy ?? 0) < 0;
     return { ...nature, ...(lies ? { cut: 1000 } : behaviour) };
   };
   return {
