@@ -1,4 +1,4 @@
-// Builds the library into dist/: the TypeScript file by file (importable without a bundler), the code of hash-wasm, the
+// Builds the library into dist/: one script for the page and one for each worker (importable without a bundler), the
 // public types, and the wasm files beside it. The repository's LICENSE and NOTICE go into the package.
 //   SLUICE_WASM_DIR   where the wasm files are; default wasm/prebuilt/ of the checkout
 //   --missing         does nothing where dist/ has been built
@@ -31,19 +31,24 @@ for (const name of fs.readdirSync(DIST, { recursive: true })) {
   if (name.endsWith('.d.ts') && !PUBLIC_TYPES.has(name)) fs.rmSync(path.join(DIST, name));
 }
 
-// The only file that needs a package: its code goes into it.
-const hashes = path.join(DIST, 'store/hashes.js');
-buildSync({
-  entryPoints: [hashes],
-  outfile: hashes,
-  allowOverwrite: true,
+// One file for each thread: a browser starts a worker as soon as it has one file, not twenty.
+const ENTRIES = ['index.js', 'engine-worker.js', 'loader-worker.js'];
+const bundle = buildSync({
+  entryPoints: ENTRIES.map((name) => path.join(DIST, name)),
+  outdir: DIST,
   bundle: true,
+  write: false,
   format: 'esm',
   target: 'es2022',
-  minifySyntax: true,
   minifyWhitespace: true,
+  minifySyntax: true,
   legalComments: 'inline',
 });
+for (const name of fs.readdirSync(DIST, { recursive: true })) {
+  if (name.endsWith('.js') && name !== 'thread-guard.js') fs.rmSync(path.join(DIST, name));
+}
+for (const name of ['net', 'store']) fs.rmSync(path.join(DIST, name), { recursive: true });
+for (const { path: file, contents } of bundle.outputFiles) fs.writeFileSync(file, contents);
 
 // In front of the script that threads run. It is no module of its own there: names stay within a block.
 const guard_file = path.join(DIST, 'thread-guard.js');
