@@ -178,6 +178,21 @@ test('a damaged block is noticed at its first reading, and fetched again alone',
   expect(same(opfs.only('.gguf').bytes, WHOLE)).toBe(true);
 });
 
+test('damaged blocks that are read at the same time are all cleared', async () => {
+  await fill(ADDRESS, WHOLE);
+  const { file } = await opened('complete');
+  opfs.only('.gguf').bytes.fill(0, 0, 3 * BLOCK);
+  const read = await Promise.all([0, 1, 2, 3].map((i) => readsRight(file, i, WHOLE)));
+  expect(read).toEqual([false, false, false, true]);
+  expect([file.missing(), file.writable]).toEqual([3, true]);
+  file.close();
+  await settle();
+  const { file: again } = await opened('writer');
+  expect(again.missing()).toBe(3);
+  again.close();
+  await settle();
+});
+
 test('a damaged block is cleared, but not written, while another tab reads the file', async () => {
   await fill(ADDRESS, WHOLE);
   opfs.only('.gguf').bytes[9]! ^= 1;

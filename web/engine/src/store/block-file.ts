@@ -48,6 +48,9 @@ export interface Opening {
   write: Lock | null;
 }
 
+/** Milliseconds for which a reader tries to become a writer: other tabs may be reading. */
+const BRIEFLY_MS = 200;
+
 export class BlockFile {
   readonly #folder: FileSystemDirectoryHandle;
   readonly #key: string;
@@ -74,6 +77,8 @@ export class BlockFile {
   readonly #watch: JournalWatch;
   #closed = false;
   readonly #closing = new AbortController();
+  /** The damaged blocks that are being taken out. */
+  #losing: Promise<void> = Promise.resolve();
   /** The notes of a reader that are being written. */
   #noting: Promise<void> = Promise.resolve();
   /** Follower: a block is there now. */
@@ -162,7 +167,7 @@ export class BlockFile {
   }
 
   /** Opens both files for writing, and takes what the journal says now. */
-  async #openToWrite(): Promise<void> {
+  async #openToWrite(patience?: number): Promise<void> {
     const create = { create: true };
     this.#file = await this.#folder.getFileHandle(`${this.#key}.gguf`, create);
     const journal_file = await this.#folder.getFileHandle(`${this.#key}.journal`, create);
@@ -170,10 +175,10 @@ export class BlockFile {
     if (state === 'newer') throw newerVersion();
     this.#data?.close();
     this.#data = null;
-    const data = await openToWrite(this.#file);
+    const data = await openToWrite(this.#file, patience);
     let journal: SyncHandle | null = null;
     try {
-      journal = await openToWrite(journal_file);
+      journal = await openToWrite(journal_file, patience);
       this.#check();
       const found = typeof header === 'string' ? null : header;
       this.#journal = new JournalHandle(journal, found, this.#meta);
@@ -361,10 +366,18 @@ export class BlockFile {
   }
 
   /** A block is damaged. The journal says so too, if the write lock is free or ours. */
-  async #lose(block: number, hash: bigint): Promise<void> {
-    if (this.#table[block] !== hash) return; // has changed meanwhile
-    this.#damaged.set(block, hash);
+  #lose(block: number, hash: bigint): Promise<void> {
+    if (this.#table[block] === hash) this.#damaged.set(block, hash);
     this.#checked.delete(block);
+    // One at a time: the first may make us the writer.
+    const losing = this.#losing.then(() => this.#loseNow(block, hash));
+    this.#losing = losing.catch(() => {});
+    return losing;
+  }
+
+  /** Never rejects, except if a writer's disk is full. */
+  async #loseNow(block: number, hash: bigint): Promise<void> {
+    if (this.#table[block] !== hash) return; // has changed meanwhile
     if (this.#journal !== null) return this.#clear(block);
     if (this.#watch.active || this.#closed) return;
     const write = await takeLockSoon(WRITE_LOCK + this.#key);
@@ -382,17 +395,20 @@ export class BlockFile {
     const had_handle = this.#data !== null;
     this.#write = write;
     try {
-      await this.#openToWrite();
+      await this.#openToWrite(BRIEFLY_MS);
       if (this.#table[block] === hash) this.#clear(block);
     } catch (error) {
       this.#write = null;
-      if (had_handle && !this.#closed && this.#data === null && this.#file !== null)
-        this.#adopt(await openToRead(this.#file));
-      await this.#withJournal((journal) => {
-        journal.change({ verified: false });
-        journal.setHash(block, 0n);
-      });
-      await write.release();
+      try {
+        if (had_handle && !this.#closed && this.#data === null && this.#file !== null)
+          this.#adopt(await openToRead(this.#file));
+        await this.#withJournal((journal) => {
+          journal.change({ verified: false });
+          journal.setHash(block, 0n);
+        });
+      } finally {
+        await write.release();
+      }
       throw error;
     }
   }

@@ -100,9 +100,15 @@ export function pause(ms: number): Promise<void> {
 /** Browsers close the handles of a killed worker a little after they release its locks. */
 const HANDLE_PATIENCE_MS = 3000;
 
-/** Opens a file for reading and writing. The caller has its write lock, so nobody else can have it for long. */
-export async function openToWrite(file: FileSystemFileHandle): Promise<SyncHandle> {
-  const until = Date.now() + HANDLE_PATIENCE_MS;
+/**
+ * Opens a file for reading and writing. The caller has its write lock, so only readers can have it for long. `patience`:
+ * milliseconds.
+ */
+export async function openToWrite(
+  file: FileSystemFileHandle,
+  patience = HANDLE_PATIENCE_MS,
+): Promise<SyncHandle> {
+  const until = Date.now() + patience;
   for (;;) {
     try {
       return await (file as unknown as OpensSync).createSyncAccessHandle();
