@@ -12,6 +12,7 @@
 //     --against DIR     instead: compares with another checkout that is built, in pairs; native and Chromium
 //     --first-token     instead: the time from opening the built page to the first token of its own model, cold and warm;
 //                       with --against, in turn with the other checkout's page
+//     --kept            instead: loads in Chromium without the cache, into it and from it, beside a plain read of the file
 //     --network a,b     with --first-token: of localhost, fast-4g, slow-4g
 //     --cpu N           with --first-token: slows the page's own thread N times
 //     --quick           one short round of the bundled model, to see that it runs; too short for a comparison
@@ -40,10 +41,18 @@ import {
 import { kv_bytes_per_token, llama_lacks, measure_llama, measure_native } from './programs.mjs';
 import { check_checkout, measure_against } from './against.mjs';
 import { NETWORKS, measure_first_token } from './first_token.mjs';
+import { measure_kept } from './kept.mjs';
 import { SIDES, describe_machine, median, summarize } from './figures.mjs';
-import { against_text, first_token_text, markdown_of, page_text, text_of } from './tables.mjs';
+import {
+  against_text,
+  first_token_text,
+  kept_text,
+  markdown_of,
+  page_text,
+  text_of,
+} from './tables.mjs';
 
-const FLAGS = ['--page', '--first-token', '--quick'];
+const FLAGS = ['--page', '--first-token', '--kept', '--quick'];
 const NUMBERS = { '-p': 'p', '-n': 'n', '-r': 'r', '--depth': 'depth', '--cpu': 'cpu' };
 const LISTS = {
   '-t': 'threads',
@@ -76,7 +85,8 @@ function options_of(args) {
       json: null,
       markdown: null,
     },
-    ...{ first_token: args.includes('--first-token'), against: null, cpu: 1 },
+    ...{ first_token: args.includes('--first-token'), kept: args.includes('--kept') },
+    ...{ against: null, cpu: 1 },
     networks: ['localhost'],
     models: quick || page ? ['bundled'] : ['bundled', ...SHAPES],
     files: [],
@@ -204,6 +214,16 @@ async function compare_first_tokens({ against, r, cpu, networks, json }) {
   if (json !== null) fs.writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`);
 }
 
+/** Measures what keeping each model on the device costs and gains. */
+async function measure_keeping(models, { r, json }) {
+  const report = { machine: describe_machine(), kept: [] };
+  for (const model of models) {
+    report.kept.push(await measure_kept(model, r));
+    console.log(kept_text(report.kept.at(-1)));
+  }
+  if (json !== null) fs.writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`);
+}
+
 /** Compares this checkout with another one on each model. */
 async function compare_checkouts(models, sides, { browser, options }) {
   const { against, threads, p, r, json } = options;
@@ -238,6 +258,7 @@ main(async () => {
   await build_web();
   const models = [...options.files];
   if (models.length === 0) models.push(...(await find_models(options.models, options.types)));
+  if (options.kept) return measure_keeping(models, options);
   const report = { machine: describe_machine(), versions: {}, models: [] };
   const in_browser = sides.some((side) => side === 'chromium' || side === 'wllama');
   const browser = in_browser ? await Browser.launch() : null;

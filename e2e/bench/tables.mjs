@@ -97,6 +97,30 @@ export function first_token_text({ network, cpu, rounds, rows }) {
   return `The page's own model over ${network}${slowed}; medians of ${rounds}\n\n${aligned(table)}\n`;
 }
 
+export function kept_text({
+  model,
+  bytes,
+  rounds,
+  first_to_none,
+  kept_to_plain,
+  kept_to_best,
+  ...ms
+}) {
+  const table = [
+    ['', 'ms', 'ratio'],
+    ['without the cache', fixed(ms.none, 0), ''],
+    ['into the cache', fixed(ms.first, 0), `${fixed(first_to_none, 2)} of without`],
+    ['plain read of the file', fixed(ms.plain, 0), ''],
+    [
+      'from the cache',
+      fixed(ms.kept, 0),
+      `${fixed(kept_to_plain, 2)} of the plain read, ${fixed(kept_to_best, 2)} of the fastest`,
+    ],
+  ];
+  const size = `${(bytes / 1e6).toFixed(0)} MB`;
+  return `${model}, ${size}: until ready; medians of ${rounds}\n\n${aligned(table)}\n`;
+}
+
 function markdown_table(rows) {
   const line = (cells) => `| ${cells.join(' | ')} |`;
   return [line(rows[0]), line(rows[0].map(() => '---')), ...rows.slice(1).map(line)].join('\n');

@@ -9,6 +9,7 @@ import { Outlet, type FeedPort } from './outlet.js';
 import type { Course, FromLoader, LoaderSource, RemoteSource, ToLoader } from './protocol.js';
 import type { SourceFile } from './source-file.js';
 import { findNamed, isKept, openEntry } from './store/entries.js';
+import { loadHashes } from './store/hashes.js';
 import { blobFile } from './stream-file.js';
 
 /** Brings the headers. Returns false if no more is wanted. */
@@ -126,6 +127,8 @@ async function downloadsOf(
   report: Report,
 ): Promise<Download[]> {
   const kept = source.cache === 'opfs';
+  // Needed soon, and compiled meanwhile. Whoever needs it hears of a failure.
+  if (kept) loadHashes().catch(() => {});
   const specs = await resolveFiles(
     source,
     net,

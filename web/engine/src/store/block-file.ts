@@ -23,7 +23,7 @@ import {
 } from './opfs.js';
 import { estimate, makeRoom, noRoom, type Estimate } from './room.js';
 import { readRecord, type Found } from './shelf.js';
-import { readViews, readViewsOf } from './views.js';
+import { readHashed, readViews, readViewsOf } from './views.js';
 import { JournalWatch } from './watch.js';
 
 /** What the server, or the hub, says of a file. */
@@ -344,25 +344,29 @@ export class BlockFile {
     this.#check();
     if (!this.has(block)) return false;
     const hash = this.#table[block] as bigint;
+    const checked = this.#checked.get(block) === hash;
     let good: boolean;
     try {
-      good = await this.#fill(block * this.blockBytes, views);
+      good = await this.#fill(block * this.blockBytes, views, checked ? null : hash);
     } catch {
       good = false;
     }
     this.#check();
-    if (good && this.#checked.get(block) !== hash) {
-      good = tableHash(xxh64(views)) === hash;
-      if (good) this.#checked.set(block, hash);
-    }
+    if (good) this.#checked.set(block, hash);
     if (!good) await this.#lose(block, hash);
     return good;
   }
 
-  async #fill(at: number, views: Uint8Array[]): Promise<boolean> {
-    if (this.#data !== null) return readViews(this.#data, at, views);
+  /** False: the bytes can't be read, or don't have this hash. (Null: any will do.) */
+  async #fill(at: number, views: Uint8Array[], hash: bigint | null): Promise<boolean> {
+    if (this.#data !== null) {
+      if (hash === null) return readViews(this.#data, at, views);
+      const found = readHashed(this.#data, at, views);
+      return found !== null && tableHash(found) === hash;
+    }
     this.#file ??= await fileHandle(this.#folder, `${this.#key}.gguf`);
-    return this.#file !== null && readViewsOf(this.#file, at, views);
+    if (this.#file === null || !(await readViewsOf(this.#file, at, views))) return false;
+    return hash === null || tableHash(xxh64(views)) === hash;
   }
 
   /** A block is damaged. The journal says so too, if the write lock is free or ours. */

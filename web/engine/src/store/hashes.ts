@@ -26,6 +26,12 @@ export function xxh64(pieces: readonly Uint8Array[]): bigint {
   return numberOf(all.digest('binary'));
 }
 
+/** The same of the pieces that `give` passes on; null if it returns false. */
+export function xxh64Of(give: (update: (piece: Uint8Array) => void) => boolean): bigint | null {
+  const all = xxhash().init();
+  return give((piece) => void all.update(piece)) ? numberOf(all.digest('binary')) : null;
+}
+
 /** XXH64 with seed 0 of bytes that come little by little. There may be any number of these at a time. */
 export class Xxh64 {
   /** All use one instance of the wasm module in turn, and keep their state here: some 80 bytes. */

@@ -1,4 +1,5 @@
 // Reads bytes of a file into several places in memory, which may be shared.
+import { xxh64Of } from './hashes.js';
 import { readFile, type SyncHandle } from './opfs.js';
 
 /** Whether handles read into shared memory: older browsers refuse it. */
@@ -17,6 +18,26 @@ function readInto(handle: SyncHandle, view: Uint8Array, at: number): number {
   const length = handle.read(copy, { at });
   view.set(copy);
   return length;
+}
+
+/** Bytes that are read before they are hashed: they are still in the processor's cache then. */
+const HASHED_BYTES = 1 << 18;
+
+/** Fills the views, one after the other. Returns their XXH64, or null if the file is too short. */
+export function readHashed(handle: SyncHandle, at: number, views: Uint8Array[]): bigint | null {
+  const pieces = views.flatMap((view) =>
+    Array.from({ length: Math.ceil(view.length / HASHED_BYTES) }, (_, i) =>
+      view.subarray(i * HASHED_BYTES, (i + 1) * HASHED_BYTES),
+    ),
+  );
+  return xxh64Of((update) => {
+    for (const piece of pieces) {
+      if (readInto(handle, piece, at) !== piece.length) return false;
+      update(piece);
+      at += piece.length;
+    }
+    return true;
+  });
 }
 
 /** Fills the views, one after the other. False if the file is too short. */
