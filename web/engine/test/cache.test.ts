@@ -73,6 +73,13 @@ describe('listing', () => {
     file.close();
   });
 
+  test('what was never kept is not there', async () => {
+    await fill(at('a'), WHOLE);
+    expect(await cache.has(at('a'))).toBe(true);
+    expect(await cache.has(at('b'))).toBe(false);
+    expect(await cache.delete(at('b'))).toBe(false);
+  });
+
   test('a model is described as it is', async () => {
     const { file } = await opened('writer', at('one two'.replace(' ', '%20')));
     await file.begin(facts(SIZE, { etag: '"x"', commit: 'c', sha256: 'ab'.repeat(32) }));

@@ -82,7 +82,7 @@ async function mustFind(folder: FileSystemDirectoryHandle | null, named: Named):
 
 function isWhole(group: Item[]): boolean {
   const parts = Math.max(...group.map(({ meta }) => meta?.parts ?? 1));
-  return group.length >= parts && group.every(({ complete }) => complete);
+  return group.length > 0 && group.length >= parts && group.every(({ complete }) => complete);
 }
 
 function fileName(address: string): string {
