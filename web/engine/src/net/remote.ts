@@ -105,6 +105,8 @@ export class Remote {
   /** Where a redirect led. */
   #direct: string | null = null;
   #anew = 0;
+  /** The last request failed without an answer, though the server answers others. */
+  #doubted = false;
   readonly #refusals: Refusals;
   readonly who: string;
 
@@ -250,7 +252,8 @@ export class Remote {
     const { text, passing } = await whyUnreadable(url, this.headers, net.signal, this.#refusals);
     net.signal.throwIfAborted();
     const error = networkError(`${this.who} could not be read: ${text}`, cause);
-    if (!passing) throw error;
+    if (passing === false || (passing === 'once' && this.#doubted)) throw error;
+    this.#doubted = passing === 'once';
     throw new Passing(`${this.who} can't be reached`, error);
   }
 

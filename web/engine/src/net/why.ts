@@ -36,17 +36,20 @@ async function answers(url: string, signal: AbortSignal): Promise<boolean> {
   }
 }
 
-/**
- * Finds out why a fetch failed without an answer: browsers give scripts the same error for all reasons. `passing`: it may
- * work later.
- */
+/** Why a fetch failed without an answer. `passing`: it may work later; 'once': one more try shows that. */
+export interface Unreadable {
+  text: string;
+  passing: boolean | 'once';
+}
+
+/** Finds out why a fetch failed without an answer: browsers give scripts the same error for all reasons. */
 export async function whyUnreadable(
   url: string,
   headers: [string, string][],
   signal: AbortSignal,
   refusals: Refusals,
-): Promise<{ text: string; passing: boolean }> {
-  const lasting = (text: string): { text: string; passing: boolean } => ({ text, passing: false });
+): Promise<Unreadable> {
+  const lasting = (text: string): Unreadable => ({ text, passing: false });
   const { protocol, origin, hostname } = new URL(url);
   const page: Location | undefined = globalThis.location;
   if (protocol === 'blob:') {
@@ -74,8 +77,9 @@ export async function whyUnreadable(
       ? `the server did not answer, or ${policy}; see that it runs and try again`
       : `the server did not answer, it does not allow other sites to read the file (CORS), or ${policy}; ` +
         'download the file and choose it here, or use a server that sends Access-Control-Allow-Origin';
-  // A server that answers, but not to this page, will hardly change its mind.
-  return { text, passing: origin === page?.origin || !(await answers(url, signal)) };
+  // A server that answers, but not to this page, will hardly change its mind. Or it has begun to answer just now.
+  if (origin === page?.origin || !(await answers(url, signal))) return { text, passing: true };
+  return { text, passing: 'once' };
 }
 
 export function networkError(message: string, cause: unknown): SluiceError {
