@@ -192,7 +192,7 @@ export class Browser {
   /** @param {string} url of the library's site */
   async open(url) {
     const page = await this.#context.newPage();
-    await page.goto(url);
+    await page.goto(url, { timeout: HANGING });
     return new Tab(page);
   }
 
