@@ -17,6 +17,13 @@ export type Opened = Omit<LoaderToEngine & { type: 'opened' }, 'type'>;
 /** What a loader sends when it is asked for bytes, or when there are no more. */
 type Delivery = Exclude<LoaderToEngine, { type: 'opened' | 'failed' }>;
 
+const USELESS: ReadonlySet<string> = new Set(['bad_file', 'unsupported_model', 'unsupported_type']);
+
+/** Whether it is an error after which nothing is kept of a file that was just downloaded. */
+export function isUseless(error: unknown): boolean {
+  return error instanceof SluiceError && USELESS.has(error.code);
+}
+
 export class Feed {
   /** Called after bytes were taken, or after the file ended without an error. */
   ontaken: () => void = () => {};
@@ -59,7 +66,7 @@ export class Feed {
     try {
       this.#take(message);
     } catch (error) {
-      this.stop();
+      this.stop(isUseless(error));
       this.onerror(error);
     }
   }

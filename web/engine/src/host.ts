@@ -11,7 +11,7 @@ import type {
 } from '../../../wasm/module.js';
 import { check, parseAnswer } from './answers.js';
 import { SluiceError, stoppedWorking, toErrorData } from './errors.js';
-import { Feed, type Opened } from './feed.js';
+import { Feed, isUseless, type Opened } from './feed.js';
 import { holdLifeline } from './lifeline.js';
 import type { OpenModule } from './module.js';
 import { Pool } from './pool.js';
@@ -45,9 +45,6 @@ function checkLength(info: ModelInfo, { network, exact, sizes }: Opened): void {
 function coreStats(engine: Pick<EngineHandle, 'stats'>): CoreStats {
   return JSON.parse(engine.stats()) as CoreStats;
 }
-
-/** Errors after which nothing is kept of a file that was just downloaded. */
-const USELESS: ReadonlySet<string> = new Set(['bad_file', 'unsupported_model', 'unsupported_type']);
 
 /** Bytes of all files; 0 if unknown. */
 function totalOf({ sizes }: Opened): number {
@@ -151,7 +148,7 @@ export class EngineHost {
     if (this.#dead) return;
     this.#dead = true;
     this.#trapped = !(error instanceof SluiceError);
-    this.#feed?.stop(error instanceof SluiceError && USELESS.has(error.code));
+    this.#feed?.stop(isUseless(error));
     this.post({ type: 'failed', error: toErrorData(stoppedWorking(error)) });
   }
 

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import type { EngineHandle } from '../../../wasm/module.js';
 import { Feed, type HostPort } from '../src/feed.js';
 import type { LoaderToEngine, EngineToLoader } from '../src/protocol.js';
-import { FILE_BYTES, HEADER_BYTES, fakeModule, makeControl, makeFile } from './fake-module.js';
+import {
+  FILE_BYTES,
+  HEADER_BYTES,
+  fakeModule,
+  makeControl,
+  makeFile,
+  type Control,
+} from './fake-module.js';
 
 /** The port of a loader, which the test plays. */
 class Line implements HostPort {
@@ -17,7 +25,7 @@ class Line implements HostPort {
   }
 }
 
-const OPENED: LoaderToEngine = { type: 'opened', total: 0, exact: false, network: false };
+const OPENED: LoaderToEngine = { type: 'opened', sizes: [0], exact: false, network: false };
 
 describe('with shared memory', () => {
   it('the places of the weights are granted before the vocabulary is built', () => {
@@ -30,7 +38,7 @@ describe('with shared memory', () => {
     const grants: (boolean | null)[] = [];
     const post = line.postMessage.bind(line);
     line.postMessage = (message) => {
-      grants.push(message.type === 'fill' ? engine.understood() : null);
+      grants.push(message.type === 'want' ? engine.understood() : null);
       post(message);
     };
     feed.drive(engine, memory, true);
@@ -42,21 +50,65 @@ describe('with shared memory', () => {
   });
 });
 
-describe('what a loader says before the engine is there', () => {
-  it('is kept: the whole file', () => {
-    const line = new Line();
-    const feed = new Feed(line);
-    line.say(OPENED);
-    line.say({ type: 'bytes', bytes: makeFile() });
-    line.say({ type: 'ended', received: FILE_BYTES });
-    const control = makeControl();
-    const { module, memory } = fakeModule(control, false);
-    const engine = new module.Engine();
-    feed.drive(engine, memory, false);
+/** An engine that is driven by what the test says. */
+function driven(network = false): {
+  line: Line;
+  engine: EngineHandle;
+  control: Control;
+  errors: unknown[];
+} {
+  const line = new Line();
+  const feed = new Feed(line);
+  const errors: unknown[] = [];
+  feed.onerror = (error) => errors.push(error);
+  line.say({ ...OPENED, network } as LoaderToEngine);
+  const control = makeControl();
+  const { module, memory } = fakeModule(control, false);
+  const engine = new module.Engine();
+  feed.drive(engine, memory, false);
+  return { line, engine, control, errors };
+}
+
+describe('by chunks', () => {
+  it('asks for the header, then for all weights, and gives credit for what it took', () => {
+    const { line, engine, control } = driven();
+    const file = makeFile();
+    expect(line.heard).toMatchObject([
+      { type: 'want', memory: null, bases: [0], once: true },
+      { type: 'sendMore' },
+    ]);
+    line.heard.length = 0;
+    line.say({ type: 'bytes', offset: 0, bytes: file.slice(0, HEADER_BYTES) });
+    expect(line.heard).toMatchObject([
+      { type: 'want', memory: null, bases: [0], once: false },
+      { type: 'sendMore', length: HEADER_BYTES },
+    ]);
+    line.say({ type: 'bytes', offset: HEADER_BYTES, bytes: file.slice(HEADER_BYTES) });
     expect(engine.loaded()).toBe(true);
-    expect(control.taken).toEqual([...makeFile()]);
+    expect(control.taken).toEqual([...file]);
   });
 
+  it.each([
+    [true, 'download_failed', `ended after 50 of ${FILE_BYTES} bytes`],
+    [false, 'bad_file', 'the file ends after 50 bytes'],
+  ])('says that the file ended too soon (network: %s)', (network, code, text) => {
+    const { line, errors } = driven(network);
+    line.say({ type: 'bytes', offset: 0, bytes: makeFile().slice(0, HEADER_BYTES) });
+    line.say({ type: 'ended', file: 0, received: 50 });
+    expect(errors).toMatchObject([{ code, message: expect.stringContaining(text) as string }]);
+  });
+});
+
+describe('a file that is no model', () => {
+  it('is refused: the loader is told to keep nothing of it', () => {
+    const { line, errors } = driven();
+    line.say({ type: 'bytes', offset: 0, bytes: new TextEncoder().encode('PK, a zip archive') });
+    expect(errors).toMatchObject([{ code: 'bad_file' }]);
+    expect(line.heard.at(-1)).toEqual({ type: 'stop', refused: true });
+  });
+});
+
+describe('what a loader says before the engine is there', () => {
   it('is kept: an end without a byte, for loading and for probing', async () => {
     for (const probe of [false, true]) {
       const line = new Line();
@@ -64,7 +116,7 @@ describe('what a loader says before the engine is there', () => {
       const errors: unknown[] = [];
       feed.onerror = (error) => errors.push(error);
       line.say(OPENED);
-      line.say({ type: 'ended', received: 0 });
+      line.say({ type: 'ended', file: 0, received: 0 });
       const { module, memory } = fakeModule(makeControl(), false);
       if (probe) {
         const reading = feed.readHeader(new module.Header([0]), module, memory);
@@ -74,7 +126,7 @@ describe('what a loader says before the engine is there', () => {
         expect(errors).toMatchObject([{ code: 'bad_file' }]);
       }
       // The loader gets only the message to stop.
-      expect(line.heard).toEqual([{ type: 'stop' }]);
+      expect(line.heard).toEqual([{ type: 'stop', refused: true }]);
     }
   });
 });
