@@ -104,7 +104,7 @@ export class StreamFile implements SourceFile {
 
   async rest(): Promise<void> {
     const base = this.outlet.bases[this.part] ?? 0;
-    let bytes: Uint8Array<ArrayBuffer> | null = this.#left;
+    let bytes = this.#left ?? (await this.#next());
     for (; bytes !== null; bytes = await this.#next()) {
       const { byteLength } = bytes;
       if (byteLength > 0) await this.outlet.send(base + this.#at, bytes);

@@ -49,13 +49,15 @@ export class FakeWorker {
   postMessage(message: ToEngine | ToLoader | ToCache): void {
     this.heard.push(message);
     if ('port' in message) this.#ports.push(message.port);
+    if ('source' in message && message.source.kind === 'url' && message.source.fetch !== null)
+      this.#ports.push(message.source.fetch);
     queueMicrotask(() => {
       if (this.terminated) return;
       if (message.type === 'cache')
         return void runCacheCall(message, (data) => this.emit('message', { data }));
       if (!('source' in message)) return this.#host?.handle(message);
       this.emit('message', { data: { type: 'alive' } satisfies FromLoader });
-      void runLoader(message.source, message.stallTimeout, message.port);
+      void runLoader(message, message.port, (data: FromLoader) => this.emit('message', { data }));
     });
   }
 

@@ -1,12 +1,26 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ErrorData } from '../src/errors.js';
-import { runLoader, type FeedPort } from '../src/loader.js';
+import { runLoader } from '../src/loader.js';
+import type { FeedPort } from '../src/outlet.js';
 import { runBytesLoader } from '../src/page-loader.js';
-import type { LoaderToEngine, LoaderSource, EngineToLoader } from '../src/protocol.js';
+import type {
+  EngineToLoader,
+  FromLoader,
+  LoaderSource,
+  LoaderToEngine,
+  RemoteSource,
+} from '../src/protocol.js';
 import { makeFile } from './fake-module.js';
 import { piecesOf, streamOf, stubFetch } from './fake-workers.js';
 
-const URL_SOURCE: LoaderSource = { kind: 'url', url: 'https://models.example/m.gguf', headers: [] };
+function remote(url: string): RemoteSource {
+  return {
+    ...{ kind: 'url', addresses: [url], headers: [], hub: 'https://hub.example', sha256: [] },
+    ...{ cache: 'none', asked: false, refresh: false, fetch: null },
+  };
+}
+
+const URL_SOURCE = remote('https://models.example/m.gguf');
 
 /** The port of an engine, which keeps what it is sent. */
 class Sink implements FeedPort {
@@ -35,11 +49,37 @@ class Sink implements FeedPort {
   }
 }
 
-/** Takes everything as it comes. */
+/** Asks for all bytes from `begin` to `end`: into the memory at 0, or as chunks. */
+function wantAll(memory: WebAssembly.Memory | null, begin = 0, end = 1 << 30): EngineToLoader {
+  const wants = Float64Array.of(begin, 0, end - begin);
+  return { type: 'want', memory, wants, bases: [0], once: false };
+}
+
+/** Takes everything as it comes, after a header of 4 bytes. */
 function greedy(): Sink {
+  let header = true;
   return new Sink((message, sink) => {
-    if (message.type === 'opened') sink.send({ type: 'sendMore', length: 1 << 30 });
+    if (message.type === 'opened') {
+      sink.send({ ...wantAll(null, 0, 4), once: true } as EngineToLoader);
+      sink.send({ type: 'sendMore', length: 1 << 30 });
+    }
+    if (message.type === 'bytes' && header) {
+      header = false;
+      sink.send(wantAll(null));
+    }
   });
+}
+
+/** Runs a loader. Without `retryTimeout` nothing is tried again. Returns what it told the page. */
+async function load(
+  source: LoaderSource,
+  sink: Sink,
+  { stallTimeout = 1000, retryTimeout = 0 } = {},
+): Promise<FromLoader[]> {
+  const told: FromLoader[] = [];
+  const patiences = { stallTimeout, retryTimeout };
+  await runLoader({ source, patiences, probe: false }, sink, (message) => told.push(message));
+  return told;
 }
 
 function bodyOf(bytes: Uint8Array, headers: Record<string, string> = {}): Response {
@@ -57,23 +97,23 @@ describe('runLoader, by chunks', () => {
   it('brings a download as it is, with its length', async () => {
     stubFetch(() => bodyOf(file, { 'content-length': '10000' }));
     const sink = greedy();
-    await runLoader(URL_SOURCE, 1000, sink);
-    expect(sink.messages[0]).toMatchObject({ type: 'opened', total: 10_000, network: true });
+    await load(URL_SOURCE, sink);
+    expect(sink.messages[0]).toMatchObject({ type: 'opened', sizes: [10_000], network: true });
     expect(sink.bytes).toEqual([...file]);
-    expect(sink.last).toEqual({ type: 'ended', received: 10_000 });
+    expect(sink.last).toEqual({ type: 'ended', file: 0, received: 10_000 });
   });
 
   it('takes no length from a body that was compressed on its way', async () => {
     stubFetch(() => bodyOf(file, { 'content-length': '77', 'content-encoding': 'gzip' }));
     const sink = greedy();
-    await runLoader(URL_SOURCE, 1000, sink);
-    expect(sink.messages[0]).toMatchObject({ type: 'opened', total: 0 });
-    expect(sink.last).toEqual({ type: 'ended', received: 10_000 });
+    await load(URL_SOURCE, sink);
+    expect(sink.messages[0]).toMatchObject({ type: 'opened', sizes: [0] });
+    expect(sink.last).toEqual({ type: 'ended', file: 0, received: 10_000 });
   });
 
   it('brings a Blob and bytes that the page holds', async () => {
     const sink = greedy();
-    await runLoader({ kind: 'blob', blob: new Blob([file]) }, 1000, sink);
+    await load({ kind: 'blobs', blobs: [new Blob([file])] }, sink);
     expect(sink.bytes).toEqual([...file]);
     const other = greedy();
     const { buffer, byteLength: length } = file;
@@ -87,7 +127,10 @@ describe('runLoader, by chunks', () => {
     let open = 0;
     let most = 0;
     const sink = new Sink((message, self) => {
-      if (message.type === 'opened') self.send({ type: 'sendMore', length: 2500 });
+      if (message.type === 'opened') {
+        self.send(wantAll(null));
+        self.send({ type: 'sendMore', length: 2500 });
+      }
       if (message.type !== 'bytes') return;
       const { length } = message.bytes;
       open += length;
@@ -97,7 +140,7 @@ describe('runLoader, by chunks', () => {
         self.send({ type: 'sendMore', length });
       });
     });
-    await runLoader(URL_SOURCE, 1000, sink);
+    await load(URL_SOURCE, sink);
     expect(sink.bytes).toEqual([...file]);
     expect(most).toBeLessThan(2500 + 1000);
   });
@@ -105,12 +148,15 @@ describe('runLoader, by chunks', () => {
   it('stops when nothing more is wanted', async () => {
     stubFetch(() => bodyOf(file));
     const sink = new Sink((message, self) => {
-      if (message.type === 'opened') self.send({ type: 'sendMore', length: 1 << 20 });
-      if (message.type === 'bytes') self.send({ type: 'stop' });
+      if (message.type === 'opened') {
+        self.send(wantAll(null));
+        self.send({ type: 'sendMore', length: 1 << 20 });
+      }
+      if (message.type === 'bytes') self.send({ type: 'stop', refused: false });
     });
-    await runLoader(URL_SOURCE, 1000, sink);
+    expect((await load(URL_SOURCE, sink)).at(-1)).toEqual({ type: 'over' });
     expect(sink.bytes.length).toBe(1000);
-    expect(sink.last?.type).toBe('ended');
+    expect(sink.last?.type).toBe('bytes');
   });
 });
 
@@ -130,10 +176,10 @@ describe('runLoader, into shared memory', () => {
       }
       if (message.type === 'opened' || message.type === 'filled') {
         const wants = Float64Array.of(seen.length, 64, size);
-        self.send({ type: 'fill', memory, wants, once: true });
+        self.send({ type: 'want', memory, wants, bases: [0], once: true });
       }
     });
-    await runLoader(URL_SOURCE, 1000, sink);
+    await load(URL_SOURCE, sink);
     expect(seen).toEqual([...file]);
   });
 
@@ -149,13 +195,14 @@ describe('runLoader, into shared memory', () => {
     const sink = new Sink((message, self) => {
       if (message.type === 'opened')
         self.send({
-          type: 'fill',
+          type: 'want',
           memory,
           wants: Float64Array.from(wants.flat()),
+          bases: [0],
           once: false,
         });
     });
-    await runLoader(URL_SOURCE, 1000, sink);
+    await load(URL_SOURCE, sink);
     for (const [at = 0, ptr, size = 0] of wants) {
       const part = file.subarray(at, at + size);
       expect([...new Uint8Array(memory.buffer, ptr, part.length)]).toEqual([...part]);
@@ -185,25 +232,28 @@ describe('runLoader, into shared memory', () => {
     const memory = shared();
     const sink = new Sink((message, self) => {
       if (message.type === 'opened')
-        self.send({ type: 'fill', memory, wants: Float64Array.of(0, 8, 20_000), once: false });
+        self.send({ ...wantAll(memory), wants: Float64Array.of(0, 8, 20_000) } as EngineToLoader);
     });
-    await runLoader(URL_SOURCE, 1000, sink);
+    await load(URL_SOURCE, sink);
     expect([...new Uint8Array(memory.buffer, 8, file.length)]).toEqual([...file]);
-    expect(sink.last).toEqual({ type: 'ended', received: file.length });
+    expect(sink.last).toEqual({ type: 'ended', file: 0, received: file.length });
     expect([...room]).toEqual([1 << 20]);
   });
 
-  it('leaves what no place is for to the engine, which stops it', async () => {
-    stubFetch(() => bodyOf(file));
+  it('leaves out what no place is for, and ends when the engine has all', async () => {
+    let asked = 0;
+    const pieces = piecesOf(file, 1000);
+    const pull = (controller: ReadableStreamDefaultController): void =>
+      asked < pieces.length ? controller.enqueue(pieces[asked++]) : controller.close();
+    stubFetch(() => new Response(new ReadableStream({ pull }, { highWaterMark: 0 })));
     const memory = shared();
     const sink = new Sink((message, self) => {
-      if (message.type === 'opened')
-        self.send({ type: 'fill', memory, wants: Float64Array.of(0, 0, 2500), once: false });
-      if (message.type === 'filled' && message.length < 1000) self.send({ type: 'stop' });
+      if (message.type === 'opened') self.send(wantAll(memory, 0, 2500));
+      if (message.type === 'filled' && message.offset === 2000) self.send({ type: 'enough' });
     });
-    await runLoader(URL_SOURCE, 1000, sink);
+    await load(URL_SOURCE, sink);
     expect([...new Uint8Array(memory.buffer, 0, 2501)]).toEqual([...file.subarray(0, 2500), 0]);
-    expect(sink.last?.type).toBe('ended');
+    expect(asked).toBe(3);
   });
 });
 
@@ -211,7 +261,7 @@ describe('what a server can do', () => {
   it.each([404, 500, 403])('answers %i', async (status) => {
     stubFetch(() => new Response('no', { status }));
     const sink = greedy();
-    await runLoader(URL_SOURCE, 1000, sink);
+    await load(URL_SOURCE, sink);
     expect(sink.error).toMatchObject({ code: 'download_failed', status });
     expect(sink.error?.message).toContain(`models.example answered ${status}`);
   });
@@ -222,7 +272,7 @@ describe('what a server can do', () => {
       () => new Response(html, { headers: { 'content-type': 'text/html; charset=utf-8' } }),
     );
     const sink = greedy();
-    await runLoader(URL_SOURCE, 1000, sink);
+    await load(URL_SOURCE, sink);
     expect(sink.error?.code).toBe('bad_file');
     expect(sink.error?.message).toMatch(/a web page \(text\/html\), not a GGUF model/);
   });
@@ -231,14 +281,14 @@ describe('what a server can do', () => {
     const file = makeFile(5000);
     stubFetch(() => bodyOf(file, { 'content-type': 'text/html' }));
     const sink = greedy();
-    await runLoader(URL_SOURCE, 1000, sink);
+    await load(URL_SOURCE, sink);
     expect(sink.bytes).toEqual([...file]);
   });
 
   it('cuts the body short', async () => {
     stubFetch(() => bodyOf(makeFile(3000), { 'content-length': '10000' }));
     const sink = greedy();
-    await runLoader(URL_SOURCE, 1000, sink);
+    await load(URL_SOURCE, sink);
     expect(sink.error).toMatchObject({ code: 'download_failed' });
     expect(sink.error?.message).toContain('3000 of 10000 bytes');
   });
@@ -247,7 +297,7 @@ describe('what a server can do', () => {
     const pieces = piecesOf(makeFile(3000), 1000);
     stubFetch(() => new Response(streamOf(pieces, new TypeError('network error'))));
     const sink = greedy();
-    await runLoader(URL_SOURCE, 1000, sink);
+    await load(URL_SOURCE, sink);
     expect(sink.error).toMatchObject({ code: 'download_failed' });
     expect(sink.error?.message).toContain('broke after 3000 bytes');
   });
@@ -255,7 +305,7 @@ describe('what a server can do', () => {
   it('cannot be reached, or does not allow it', async () => {
     stubFetch(() => Promise.reject(new TypeError('Failed to fetch')));
     const sink = greedy();
-    await runLoader(URL_SOURCE, 1000, sink);
+    await load(URL_SOURCE, sink);
     expect(sink.error?.code).toBe('download_failed');
     expect(sink.error?.message).toMatch(/CORS/);
   });
@@ -276,7 +326,7 @@ describe('what a server can do', () => {
         : Promise.reject(new TypeError('Failed to fetch')),
     );
     const sink = greedy();
-    await runLoader({ kind: 'url', url, headers: [] }, 1000, sink);
+    await load(remote(url), sink);
     expect(sink.error?.code).toBe('download_failed');
     expect(sink.error?.message).toMatch(message);
   });
@@ -286,7 +336,7 @@ describe('what a server can do', () => {
     stubFetch(() => Promise.reject(new TypeError('Failed to fetch')));
     const error = async (url: string): Promise<string | undefined> => {
       const sink = greedy();
-      await runLoader({ kind: 'url', url, headers: [] }, 1000, sink);
+      await load(remote(url), sink);
       return sink.error?.message;
     };
     expect(await error('http://a.example/m')).toMatch(/https may not read http addresses/);
@@ -298,7 +348,7 @@ describe('what a server can do', () => {
     vi.stubGlobal('navigator', { onLine: false });
     stubFetch(() => Promise.reject(new TypeError('Failed to fetch')));
     const sink = greedy();
-    await runLoader(URL_SOURCE, 1000, sink);
+    await load(URL_SOURCE, sink);
     expect(sink.error?.code).toBe('offline');
     expect(sink.error?.message).toMatch(/could not be read: this device is offline; connect it/);
   });
@@ -310,17 +360,17 @@ describe('what a server can do', () => {
       () => new Response(streamOf(pieces, 'hang'), { headers: { 'content-length': '9000' } }),
     );
     const sink = greedy();
-    const run = runLoader(URL_SOURCE, 30_000, sink);
+    const run = load(URL_SOURCE, sink, { stallTimeout: 30_000 });
     await vi.advanceTimersByTimeAsync(29_000);
     expect(sink.error).toBeUndefined();
     await vi.advanceTimersByTimeAsync(2000);
     await run;
     expect(sink.error?.code).toBe('download_failed');
-    expect(sink.error?.message).toContain('no byte came for 30 s (2000 of 9000 bytes came)');
+    expect(sink.error?.message).toContain('no byte came for 30 s');
 
     stubFetch(() => new Promise<Response>(() => {}));
     const silent = greedy();
-    const second = runLoader(URL_SOURCE, 5000, silent);
+    const second = load(URL_SOURCE, silent, { stallTimeout: 5000 });
     await vi.advanceTimersByTimeAsync(5001);
     await second;
     expect(silent.error?.message).toContain('no byte came for 5 s');
@@ -330,12 +380,13 @@ describe('what a server can do', () => {
     vi.useFakeTimers();
     stubFetch(() => bodyOf(makeFile(2000)));
     const sink = new Sink();
-    const run = runLoader(URL_SOURCE, 1000, sink);
+    const run = load(URL_SOURCE, sink);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(sink.error).toBeUndefined();
+    sink.send(wantAll(null));
     sink.send({ type: 'sendMore', length: 1 << 20 });
     await vi.advanceTimersByTimeAsync(10);
     await run;
-    expect(sink.last).toEqual({ type: 'ended', received: 2000 });
+    expect(sink.last).toEqual({ type: 'ended', file: 0, received: 2000 });
   });
 });

@@ -71,8 +71,7 @@ describe('options of load', () => {
   });
 
   it.each([
-    ['cache', { cache: 'opfs' }, "cache is 'opfs'; give 'none' (this version has no other)"],
-    ['sha256', { sha256: 'ab' }, "unknown option 'sha256'; the options are contextSize, "],
+    ['cache', { cache: 'disk' }, "cache is 'disk'; give"],
     ['flavour', { flavour: 'turbo' }, "flavour is 'turbo'; give relaxed-mt, simd-mt, "],
     ['threads', { threads: 0 }, 'threads is 0; give a whole number from 1 to 64'],
     ['threads', { threads: 1.5 }, 'threads is 1.5; give a whole number from 1 to 64'],
@@ -281,25 +280,33 @@ function opaque(): Response {
 describe('resolveSource', () => {
   it('knows what it is given', async () => {
     const blob = new Blob(['x']);
-    expect(await resolveSource(blob, undefined)).toEqual({ kind: 'blob', blob });
+    expect(await resolveSource(blob, {})).toEqual({ kind: 'blobs', blobs: [blob] });
     const bytes = new ArrayBuffer(4);
-    expect(await resolveSource(bytes, undefined)).toEqual({
+    expect(await resolveSource(bytes, {})).toEqual({
       kind: 'bytes',
       bytes: { name: 'the ArrayBuffer', buffer: bytes, offset: 0, length: 4 },
     });
-    expect(await resolveSource(new Uint8Array(bytes, 1, 2), undefined)).toEqual({
+    expect(await resolveSource(new Uint8Array(bytes, 1, 2), {})).toEqual({
       kind: 'bytes',
       bytes: { name: 'the Uint8Array', buffer: bytes, offset: 1, length: 2 },
     });
-    expect(await resolveSource(new ArrayBuffer(0), undefined)).toMatchObject({
+    expect(await resolveSource(new ArrayBuffer(0), {})).toMatchObject({
       bytes: { length: 0 },
     });
     const response = new Response('x');
-    expect(await resolveSource(response, undefined)).toEqual({ kind: 'response', response });
-    expect(await resolveSource(new URL('https://a.example/m.gguf'), { X: 'y' })).toEqual({
+    expect(await resolveSource(response, {})).toEqual({ kind: 'response', response });
+    expect(
+      await resolveSource(new URL('https://a.example/m.gguf'), { headers: { X: 'y' } }),
+    ).toEqual({
       kind: 'url',
-      url: 'https://a.example/m.gguf',
+      addresses: ['https://a.example/m.gguf'],
       headers: [['x', 'y']],
+      hub: 'https://huggingface.co',
+      sha256: [],
+      cache: 'opfs',
+      asked: false,
+      refresh: false,
+      custom: null,
     });
   });
 
@@ -308,7 +315,10 @@ describe('resolveSource', () => {
     ['', "'' is not an address"],
     ['ftp://a.example/m', "'ftp://a.example/m' can't be fetched"],
     ['file:///m.gguf', "can't be fetched"],
-    [['https://a.example/1', 'https://a.example/2'], 'split into several files'],
+    [[], 'the source is a list of 0; give the addresses or the files of one model, 999 at most'],
+    [['https://a.example/1', new Blob([])], 'the source is a list with [object Blob]; give only'],
+    ['hf:owner', "'hf:owner' is no address; give hf:owner/repo"],
+    ['hf:../x', "'../x' is no repository of a hub"],
     [
       7,
       'the source is 7; give an address, a File, a Blob, a FileSystemFileHandle, an ArrayBuffer, a',
@@ -320,7 +330,7 @@ describe('resolveSource', () => {
     [new Proxy(new Uint8Array(4), {}), "the source can't be read"],
     [REVOKED, "the source can't be read"],
   ])('refuses %#', async (source, message) => {
-    const refused = resolveSource(real(source), undefined);
+    const refused = resolveSource(real(source), {});
     await expect(refused).rejects.toEqual(REFUSED);
     for (const part of message.split(' .* ')) await expect(refused).rejects.toThrow(part);
   });
@@ -329,8 +339,8 @@ describe('resolveSource', () => {
     const bytes = new ArrayBuffer(4);
     const view = new Uint8Array(bytes, 1);
     structuredClone(bytes, { transfer: [bytes] });
-    await expect(resolveSource(bytes, undefined)).rejects.toThrow('the ArrayBuffer is detached');
-    await expect(resolveSource(view, undefined)).rejects.toThrow('the Uint8Array is detached');
+    await expect(resolveSource(bytes, {})).rejects.toThrow('the ArrayBuffer is detached');
+    await expect(resolveSource(view, {})).rejects.toThrow('the Uint8Array is detached');
   });
 
   it.each([
@@ -351,7 +361,7 @@ describe('resolveSource', () => {
       /the Response is opaque: scripts may not read it/,
     ],
   ])('refuses a Response: %s', async (_, make, expected, message) => {
-    const refused = resolveSource(await make(), undefined);
+    const refused = resolveSource(await make(), {});
     await expect(refused).rejects.toMatchObject({ code: expected });
     await expect(refused).rejects.toThrow(message);
   });
@@ -363,7 +373,7 @@ describe('resolveSource', () => {
     'https://reader:s3cret@a.example:99999/m',
     new URL('https://:s3cret@a.example/m'),
   ])('refuses credentials in an address and keeps them to itself: %#', async (source) => {
-    const error: unknown = await resolveSource(source, undefined).catch((e: unknown) => e);
+    const error: unknown = await resolveSource(source, {}).catch((e: unknown) => e);
     expect(error).toEqual(REFUSED);
     expect((error as Error).message).toContain('a.example');
     expect((error as Error).message).not.toMatch(/s3cret|reader/);
@@ -371,8 +381,8 @@ describe('resolveSource', () => {
 
   it('takes relative addresses on a page whose own address has credentials', async () => {
     vi.stubGlobal('location', { href: 'https://reader:s3cret@a.example/page/' });
-    expect(await resolveSource('m.gguf', undefined)).toMatchObject({
-      url: 'https://a.example/page/m.gguf',
+    expect(await resolveSource('m.gguf', {})).toMatchObject({
+      addresses: ['https://a.example/page/m.gguf'],
     });
     vi.unstubAllGlobals();
   });
@@ -384,10 +394,64 @@ describe('resolveSource', () => {
   ])(
     'refuses headers that HTTP does not allow, and shows no value: %#',
     async (headers, message) => {
-      const refused = resolveSource('https://a.example/m', headers as Record<string, string>);
+      const refused = resolveSource('https://a.example/m', {
+        headers: headers as Record<string, string>,
+      });
       await expect(refused).rejects.toEqual(REFUSED);
       await expect(refused).rejects.toThrow(message);
       await expect(refused).rejects.not.toThrow('s3cret');
     },
   );
+
+  it('takes lists of addresses and of files, and what is said of a download', async () => {
+    const blobs = [new Blob(['x']), new Blob(['y'])];
+    expect(await resolveSource(blobs, {})).toEqual({ kind: 'blobs', blobs });
+    const sha256 = 'AB'.repeat(32);
+    const custom = async (): Promise<Response> => new Response('x');
+    expect(
+      await resolveSource(['hf:owner/repo:Q4_0', 'https://a.example/m.gguf'], {
+        ...{ cache: 'opfs', sha256, hubUrl: 'https://mirror.example/hub/', refresh: true },
+        fetch: custom,
+      }),
+    ).toEqual({
+      kind: 'url',
+      addresses: ['hf:owner/repo:Q4_0', 'https://a.example/m.gguf'],
+      headers: [],
+      hub: 'https://mirror.example/hub',
+      sha256: [sha256.toLowerCase()],
+      cache: 'opfs',
+      asked: true,
+      refresh: true,
+      custom,
+    });
+    for (const address of ['data:,x', 'blob:https://a.example/1'])
+      expect(await resolveSource(address, {})).toMatchObject({ cache: 'none' });
+  });
+
+  it.each([
+    [{ sha256: 'ab' }, "sha256 holds 'ab'; give 64 hexadecimal digits for each file"],
+    [{ sha256: [7] }, 'sha256 holds 7; give 64'],
+    [{ hubUrl: 'ftp://h.example' }, "'ftp://h.example/' can't be fetched"],
+    [{ hubUrl: 'https://u:p@h.example' }, 'holds a user name or a password'],
+  ])('refuses %#: what is said of a download', async (options, message) => {
+    const refused = resolveSource('https://a.example/m', options as never);
+    await expect(refused).rejects.toEqual(REFUSED);
+    await expect(refused).rejects.toThrow(message);
+  });
+
+  it('gives other sites no header but authorization, for a redirect would take it along', async () => {
+    vi.stubGlobal('location', new URL('https://page.example/'));
+    const take = (address: string, headers: Record<string, string>): Promise<unknown> =>
+      resolveSource(address, { headers });
+    const given = { 'x-key': 's3cret' };
+    await expect(take('https://a.example/m', given)).rejects.toThrow(/'x-key' for another site/);
+    await expect(take('hf:owner/repo', given)).rejects.toThrow(/only authorization may be given/);
+    expect(await take('https://page.example/m', given)).toMatchObject({
+      headers: [['x-key', 's3cret']],
+    });
+    expect(await take('https://a.example/m', { Authorization: 'b' })).toMatchObject({
+      headers: [['authorization', 'b']],
+    });
+    vi.unstubAllGlobals();
+  });
 });

@@ -306,6 +306,7 @@ export class Download implements SourceFile {
       const blocks: number[] = [];
       for (let b = Math.floor(this.#at / size); b * size < this.#total; ++b)
         if (!given.has(b)) blocks.push(b);
+      if (blocks.length === 0) this.#at = this.#total;
       if (blocks.length === 0 || this.#done) return;
       // What #first brings may begin within a block.
       const begin = this.#first !== null && this.#first.at === this.#at ? this.#at : 0;
