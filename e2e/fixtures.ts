@@ -185,7 +185,11 @@ export const test = base.extend<Fixtures & Options, WorkerFixtures>({
 
   page: async ({ page, allowed }, use) => {
     const messages: string[] = [];
-    page.on('console', (message) => messages.push(describeMessage(message)));
+    page.on('console', (message) => {
+      // playwright.config.ts
+      if (!message.text().startsWith('Service Worker registration blocked by Playwright'))
+        messages.push(describeMessage(message));
+    });
     page.on('pageerror', (error) => messages.push(`uncaught: ${error.message}`));
     await use(page);
     const unexpected = messages.filter((text) => !allowed.some((pattern) => pattern.test(text)));

@@ -26,6 +26,8 @@ export default defineConfig<Options>({
   use: {
     browserName: 'chromium',
     headless: true,
+    // Requests that pass through a service worker can't be changed by a test. offline.spec.ts allows it.
+    serviceWorkers: 'block',
     launchOptions: {
       ...(executablePath === undefined ? {} : { executablePath }),
       // Hidden pages are slowed down, as in an ordinary browser.
@@ -45,7 +47,7 @@ export default defineConfig<Options>({
       ...CHROMIUM,
       name: 'plain',
       use: { isolation: false },
-      testMatch: ['page.spec.ts', 'models.spec.ts'],
+      testMatch: ['page.spec.ts', 'models.spec.ts', 'offline.spec.ts'],
     },
     ...Object.entries(WAYS).map(([name, { browser, isolation }]) => ({
       name,

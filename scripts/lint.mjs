@@ -20,9 +20,11 @@ main(async () => {
     ['prettier', bin('prettier'), [fix ? '--write' : '--check', '--log-level', 'warn', '.']],
   ];
   for (const workspace of read_json(path.join(ROOT, 'package.json')).workspaces) {
-    const project = path.join(workspace, 'tsconfig.json');
-    if (!fs.existsSync(path.join(ROOT, project))) continue;
-    checks.push([`types of ${workspace}`, bin('tsc'), ['--noEmit', '-p', project]]);
+    for (const name of ['tsconfig.json', 'tsconfig.worker.json']) {
+      const project = path.join(workspace, name);
+      if (!fs.existsSync(path.join(ROOT, project))) continue;
+      checks.push([`types: ${project}`, bin('tsc'), ['--noEmit', '-p', project]]);
+    }
   }
   const counts = { passed: 0, failed: 0 };
   for (const [name, command, args] of checks) {

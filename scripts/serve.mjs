@@ -228,10 +228,21 @@ function listen(server, port, host) {
  *   port       default 8080; if it is taken, the next free one; 0: any free one
  *   isolation  whether pages are cross-origin isolated, which threads need
  *   mounts     more directories: {'/prefix/': dir}
+ *   heard      called with {path, status, bytes} when an answer has been sent; bytes: of its body
  */
-export async function serve({ dir = PAGE, port = 8080, isolation = true, mounts = {} } = {}) {
+export async function serve({
+  dir = PAGE,
+  port = 8080,
+  isolation = true,
+  mounts = {},
+  heard = (_answer) => {},
+} = {}) {
   const places = [...Object.entries(mounts), ['/', dir]];
   const server = http.createServer((request, response) => {
+    response.on('finish', () => {
+      const bytes = Number(response.getHeader('content-length') ?? 0);
+      heard({ path: request.url, status: response.statusCode, bytes });
+    });
     answer(request, response, places, isolation).catch((error) => {
       // A browser may close the connection early. Any other error is this server's fault.
       if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') console.error(error);

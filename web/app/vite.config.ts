@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type HtmlTagDescriptor, type Plugin } from 'vite';
+import { serviceWorker } from './offline/plugin';
 
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
@@ -95,7 +96,7 @@ export default defineConfig({
   define: {
     __ABOUT__: JSON.stringify({ version, source: archive === null ? '' : `./${SOURCE}` }),
   },
-  plugins: [early(), licences()],
+  plugins: [early(), licences(), serviceWorker()],
   server: { headers },
   preview: { headers: { ...headers, 'Content-Security-Policy': policy } },
   // The library loads its workers and wasm files from beside its own files, so Vite must not bundle it.

@@ -1,5 +1,6 @@
 import { render } from 'preact';
 import { App } from './app';
+import { keepPage } from './offline';
 import { start } from './state';
 import '@fontsource-variable/figtree';
 import '@fontsource-variable/literata/wght.css';
@@ -29,3 +30,4 @@ async function draw(): Promise<void> {
 }
 
 void draw();
+keepPage();

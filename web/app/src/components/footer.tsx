@@ -1,4 +1,5 @@
 import { SOURCE, VERSION } from '../about';
+import { newer, useNewer } from '../offline';
 
 const SNIPPET = `<script type="module">
   import { Engine } from './node_modules/@sluice/engine/dist/index.js';
@@ -24,6 +25,16 @@ export function Footer() {
       </details>
       <ul>
         <li>Sluice {VERSION}</li>
+        {newer.value === 'here' && (
+          <li>
+            <button type="button" class="quiet" onClick={useNewer}>
+              Use the newer version of this page
+            </button>
+          </li>
+        )}
+        {newer.value === 'later' && (
+          <li>The newer version comes when the other tabs of this page are closed</li>
+        )}
         {SOURCE !== '' && (
           <li>
             <a href={SOURCE}>Source</a>
