@@ -164,7 +164,7 @@ describe('load', () => {
 
   it("shows the core's notes beside its own", async () => {
     useFakes({ control: { notes: ['the context is large', 'only 1 of 2 threads'] } });
-    const engine = await Engine.load(MODEL);
+    const engine = await Engine.load(MODEL, { cache: 'none' });
     expect(engine.stats.notes.slice(-2)).toEqual(['the context is large', 'only 1 of 2 threads']);
     expect(engine.stats.notes.length).toBe(3);
   });
