@@ -128,7 +128,7 @@ export function check_table(given = table) {
       if (kind === 'load' && option.interface === undefined) wrong('interface is missing');
       const type = type_of(option);
       const number = ['whole', 'number'].includes(type.kind);
-      if (number || type.kind === 'texts') {
+      if (number || option.type === 'texts') {
         if (typeof option.least !== 'number' || typeof option.most !== 'number')
           wrong('least and most are missing');
       }
