@@ -39,8 +39,14 @@ describe('an address', () => {
     ['https://hf.co/ow.ner/re-po?x=1#files', choice('')],
     ['https://huggingface.co/ow.ner/re-po/tree/main', choice('')],
     ['https://huggingface.co/ow.ner/re-po/tree/dev/a/b', choice('', 'dev', 'a/b/')],
-    ['https://huggingface.co/ow.ner/re-po/blob/main/a%20b/m.gguf?download=true', file('a b/m.gguf')],
-    ['https://www.huggingface.co/ow.ner/re-po/raw/refs%2Fpr%2F2/m.gguf', file('m.gguf', 'refs/pr/2')],
+    [
+      'https://huggingface.co/ow.ner/re-po/blob/main/a%20b/m.gguf?download=true',
+      file('a b/m.gguf'),
+    ],
+    [
+      'https://www.huggingface.co/ow.ner/re-po/raw/refs%2Fpr%2F2/m.gguf',
+      file('m.gguf', 'refs/pr/2'),
+    ],
     [`https://huggingface.co/ow.ner/re-po/resolve/${COMMIT}/m.gguf#x`, file('m.gguf', COMMIT)],
   ])('of a hub: %s', (text, meaning) => {
     expect(parseAddress(text, HUB)).toEqual(meaning);
@@ -135,7 +141,11 @@ describe('hubUrl', () => {
 
 describe('a split model', () => {
   it('is named by any of its files', () => {
-    const shards = ['a/m-00001-of-00003.gguf', 'a/m-00002-of-00003.gguf', 'a/m-00003-of-00003.gguf'];
+    const shards = [
+      'a/m-00001-of-00003.gguf',
+      'a/m-00002-of-00003.gguf',
+      'a/m-00003-of-00003.gguf',
+    ];
     for (const shard of shards) expect(shardsOf(shard)).toEqual(shards);
     expect(shardsOf('m-00999-of-00999.gguf')?.length).toBe(999);
   });
@@ -193,14 +203,20 @@ describe('the file that is chosen', () => {
   it('in a folder, or the only one there is', () => {
     expect(chooseModel(paths, '', 'sub/')).toBe('sub/m-Q4_0.gguf');
     expect(chooseModel(['a/odd.gguf', 'b.txt'], '', '')).toBe('a/odd.gguf');
-    expect(chooseModel(['m-Q8_0.gguf', 'm-Q4_0.gguf', 'm-Q4_K_M.gguf'], '', '')).toBe('m-Q4_K_M.gguf');
+    expect(chooseModel(['m-Q8_0.gguf', 'm-Q4_0.gguf', 'm-Q4_K_M.gguf'], '', '')).toBe(
+      'm-Q4_K_M.gguf',
+    );
   });
 
   it.each([
     [paths, 'Q5_0', "no model of the type 'Q5_0'; name one of its files: F16.gguf, m-IQ4_0.gguf"],
     [paths, '.*', "no model of the type '.*'"],
     [paths, '(', "no model of the type '('"],
-    [['a-x.gguf', 'b-y.gguf'], '', 'no model of a usual type; name one of its files: a-x.gguf, b-y.gguf'],
+    [
+      ['a-x.gguf', 'b-y.gguf'],
+      '',
+      'no model of a usual type; name one of its files: a-x.gguf, b-y.gguf',
+    ],
     [['README.md', 'mmproj-x.gguf'], '', 'the repository has no GGUF model'],
   ])('is none %#', (given, type, message) => {
     expect(() => chooseModel(given, type, '')).toThrow(

@@ -77,7 +77,7 @@ export class Connection {
     const part = this.#part as Part;
     let bytes = await part.read(again);
     if (bytes === null) {
-      this.#part = null;
+      this.close();
       // All that was promised has come; a server may send less than was asked for.
       if (this.to === Infinity || this.at >= this.to || this.#position === part.end) return null;
       const { total } = this.remote.facts ?? { total: 0 };
@@ -103,6 +103,7 @@ export class Connection {
   /** Does `work`; if it fails for a passing reason, waits before the next try, or throws when that is enough. */
   async #patiently(work: () => Promise<void>): Promise<void> {
     const { net } = this.remote;
+    const began = net.patience.now();
     try {
       await work();
     } catch (cause) {
@@ -115,6 +116,8 @@ export class Connection {
         !this.remote.begun &&
         net.patience.now() - this.#began > FIRST_ANSWER_MS &&
         passing.wait === null;
+      const { failed, waited } = this.#tries;
+      if (failed + waited === 0) net.patience.begin(began);
       const pause = late ? null : net.patience.pause(this.#tries, passing.wait);
       if (pause === null) throw this.#enough(passing);
       const when = pause >= 1000 ? ` in ${Math.round(pause / 1000)} s` : '';

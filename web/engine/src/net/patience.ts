@@ -68,6 +68,11 @@ export class Patience {
     this.#since = this.now();
   }
 
+  /** A connection that was fine is in trouble; it waits for bytes since `time`. Before that nobody may have asked for any. */
+  begin(time: number): void {
+    this.#since = Math.max(this.#since, time);
+  }
+
   /** Milliseconds to wait before the next try; null: no more. `asked`: by the server; this doesn't count. */
   pause(tries: Tries, asked: number | null): number | null {
     const left = this.limit - (this.now() - this.#since);

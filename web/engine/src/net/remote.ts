@@ -13,6 +13,7 @@ export type Answer = Pick<
 >;
 
 export interface Asked {
+  method?: 'HEAD';
   headers: [string, string][];
   signal: AbortSignal;
   cache: RequestCache;
@@ -96,6 +97,17 @@ function encodedOf({ headers }: Answer): boolean {
   return (headers.get('content-encoding') ?? 'identity') !== 'identity';
 }
 
+/** 4 TiB, far more than any model: what is done for each block must not be done without end. */
+const MOST_BYTES = 2 ** 42;
+
+function checkedTotal(total: number, who: string): number {
+  if (total <= MOST_BYTES) return total;
+  throw new SluiceError(
+    'download_failed',
+    `${who} names ${total} bytes for the file, and no model is so large; check the address`,
+  );
+}
+
 export class Remote {
   facts: Facts | null = null;
   /** Whether the server sends parts; null until it has answered. */
@@ -139,9 +151,13 @@ export class Remote {
    * Throws Passing if it may work later, Changed, or the error that ends the download.
    */
   async open(from: number, to: number): Promise<Part> {
+    const { patience, signal } = this.net;
     for (;;) {
-      const wait = this.net.patience.notBefore - this.net.patience.now();
-      if (wait > 0) await sleep(wait, this.net.signal);
+      // The sleep also ends when the device comes online.
+      while (patience.notBefore > patience.now()) {
+        await sleep(patience.notBefore - patience.now(), signal);
+        signal.throwIfAborted();
+      }
       const part = await this.#ask(from, to);
       if (part !== null) return part;
     }
@@ -151,19 +167,22 @@ export class Remote {
   async #ask(from: number, to: number): Promise<Part | null> {
     const { net } = this;
     const url = this.#direct ?? this.url;
-    const headers = url === this.url ? [...this.headers] : [];
+    const headers = new URL(url).origin === new URL(this.url).origin ? [...this.headers] : [];
     const ranged = this.ranges !== false;
     if (ranged) headers.push(['range', `bytes=${from}-${to === Infinity ? '' : to - 1}`]);
     const end = new AbortController();
-    const stop = (): void => end.abort();
-    net.signal.addEventListener('abort', stop, { once: true });
+    const stop = (): void => {
+      net.signal.removeEventListener('abort', stop);
+      end.abort();
+    };
+    net.signal.addEventListener('abort', stop);
     if (net.signal.aborted) stop();
     let answer: Answer;
     try {
       const asking = net.fetch(url, { headers, signal: end.signal, cache: this.cache });
       answer = await within(asking, net.patiences.stallTimeout, () => this.stalled(''), stop);
     } catch (cause) {
-      net.signal.removeEventListener('abort', stop);
+      stop();
       net.signal.throwIfAborted();
       if (cause instanceof Passing || cause instanceof SluiceError) throw cause;
       return await this.#unanswered(url, from, cause);
@@ -180,7 +199,8 @@ export class Remote {
         this.ranges = false;
         return drop();
       }
-      if (GONE.includes(status) && url !== this.url && this.#anew < MOST_ANEW) {
+      const redirected = url !== this.url || answer.redirected;
+      if (GONE.includes(status) && redirected && this.#anew < MOST_ANEW) {
         ++this.#anew;
         this.#direct = null;
         return drop();
@@ -210,15 +230,22 @@ export class Remote {
 
   /** Another origin may hide the range and so the file's size, but not the length of a whole answer. */
   async #learnTotal(url: string, ranged: [string, string][]): Promise<boolean> {
-    const { signal } = this.net;
+    const { net, cache } = this;
     const headers = ranged.filter(([name]) => name !== 'range');
+    const end = new AbortController();
+    const stop = (): void => end.abort();
+    net.signal.addEventListener('abort', stop);
     try {
-      const answer = await fetch(url, { method: 'HEAD', headers, signal, cache: this.cache });
-      const total = answer.ok ? lengthOf(answer) : 0;
+      const asking = net.fetch(url, { method: 'HEAD', headers, signal: end.signal, cache });
+      const { stallTimeout } = net.patiences;
+      const answer = await within(asking, stallTimeout, () => this.stalled(''), stop);
+      const total = answer.ok ? checkedTotal(lengthOf(answer), this.who) : 0;
       if (total > 0 && this.facts !== null) this.facts = { ...this.facts, total, exact: true };
       return total > 0;
     } catch {
       return false;
+    } finally {
+      net.signal.removeEventListener('abort', stop);
     }
   }
 
@@ -290,6 +317,7 @@ export class Remote {
   }
 
   #factsOf(answer: Answer, total: number, exact: boolean): Facts {
+    checkedTotal(total, this.who);
     const etag = answer.headers.get('etag') ?? '';
     return { total, exact, etag, lastModified: answer.headers.get('last-modified') ?? '' };
   }
@@ -347,7 +375,6 @@ export class Remote {
     const body = answer.body as ReadableStream<Uint8Array<ArrayBuffer>> | null;
     let reader: ReturnType<typeof readerOf> | null = null;
     const cancel = (): void => {
-      net.signal.removeEventListener('abort', stop);
       void (reader ?? body)?.cancel().catch(() => {});
       stop();
     };

@@ -1,6 +1,7 @@
 // Why bytes can't be had, in words: browsers tell scripts little.
 import { SluiceError } from '../errors.js';
 import { Refusals } from '../own-files.js';
+import { within } from './time.js';
 
 export function offline(): boolean {
   return globalThis.navigator?.onLine === false;
@@ -11,6 +12,22 @@ export function hostOf(url: string): string {
   return host || `the ${protocol} address`;
 }
 
+/** Milliseconds that a question about a failure may take. */
+const QUESTION_MS = 5000;
+
+/** Asks the server; throws if it gives no answer soon. */
+async function ask(url: string, init: RequestInit, signal: AbortSignal): Promise<Response> {
+  const end = new AbortController();
+  const stop = (): void => end.abort();
+  signal.addEventListener('abort', stop);
+  try {
+    const asking = fetch(url, { ...init, signal: end.signal });
+    return await within(asking, QUESTION_MS, () => new Error('no answer'), stop);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
 /** Whether the address answers with a redirect. A script can't see where it leads. */
 async function redirects(
   url: string,
@@ -18,7 +35,7 @@ async function redirects(
   signal: AbortSignal,
 ): Promise<boolean> {
   try {
-    const response = await fetch(url, { headers, signal, redirect: 'manual' });
+    const response = await ask(url, { headers, redirect: 'manual' }, signal);
     void response.body?.cancel().catch(() => {});
     return response.type === 'opaqueredirect';
   } catch {
@@ -29,7 +46,7 @@ async function redirects(
 /** Whether the server answers at all; what it says can't be read. */
 async function answers(url: string, signal: AbortSignal): Promise<boolean> {
   try {
-    await fetch(url, { method: 'HEAD', mode: 'no-cors', cache: 'no-store', signal });
+    await ask(url, { method: 'HEAD', mode: 'no-cors', cache: 'no-store' }, signal);
     return true;
   } catch {
     return false;
