@@ -123,6 +123,7 @@ describe('listing', () => {
     await fillSet([3]);
     expect(await cache.list()).toMatchObject([{ source, bytes: 3 * SIZE, complete: true }]);
     expect(await cache.has(source)).toBe(true);
+    expect(await cache.has(at('absent'))).toBe(false);
     expect(await findNamed('hub/big:Q4_0')).toBe(source);
     expect(await findNamed('hub/big:Q8_0')).toBeNull();
     expect(await cache.delete(source.replace('00001-of', '00002-of'))).toBe(true);

@@ -81,6 +81,7 @@ async function mustFind(folder: FileSystemDirectoryHandle | null, named: Named):
 }
 
 function isWhole(group: Item[]): boolean {
+  if (group.length === 0) return false;
   const parts = Math.max(...group.map(({ meta }) => meta?.parts ?? 1));
   return group.length > 0 && group.length >= parts && group.every(({ complete }) => complete);
 }
