@@ -276,6 +276,15 @@ describe('room', () => {
     expect(opfs.files.size).toBe(0);
   });
 
+  test('where the browser grants less than it says, the least recently used go until there is room', async () => {
+    for (const name of ['a', 'b', 'c']) await fill(at(name), WHOLE);
+    await cache.pin(at('a'));
+    opfs.disk_left = SIZE - 1;
+    await begin('more', SIZE);
+    expect(await names()).toEqual(expect.arrayContaining(['a.gguf', 'c.gguf', 'more.gguf']));
+    expect(await cache.has(at('b'))).toBe(false);
+  });
+
   test('what is there of a file counts', async () => {
     await begin('a', SIZE);
     opfs.quota = opfs.usage + 5;

@@ -267,6 +267,7 @@ export class FakeOpfs {
         if (disk.exclusive + disk.readers > 0) throw fault('NoModificationAllowedError');
         if (this.step(1) === 0) throw new Killed();
         this.files.delete(name);
+        this.disk_left += disk.bytes.length;
       },
       entries: () => this.#entries(),
     };

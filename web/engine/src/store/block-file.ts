@@ -5,13 +5,12 @@
 import { SluiceError } from '../errors.js';
 import { BlockWriter, type BlockTarget } from './block-writer.js';
 import { xxh64 } from './hashes.js';
-import { JournalHandle, withJournal, writeAll } from './journal-handle.js';
+import { JournalHandle, resize, withJournal, writeAll } from './journal-handle.js';
 import { blockBytesFor, countBlocks, isTotal, tableHash, type Meta } from './journal.js';
 import {
   USE_LOCK,
   WRITE_LOCK,
   fileHandle,
-  isNamed,
   openToRead,
   openToWrite,
   removeFiles,
@@ -21,7 +20,7 @@ import {
   type Lock,
   type SyncHandle,
 } from './opfs.js';
-import { estimate, makeRoom, noRoom, type Estimate } from './room.js';
+import { estimate, makeRoom, removeOldest, type Estimate } from './room.js';
 import { readRecord, type Found } from './shelf.js';
 import { readHashed, readViews, readViewsOf } from './views.js';
 import { JournalWatch } from './watch.js';
@@ -219,15 +218,8 @@ export class BlockFile {
     if (this.total !== total && !this.#fits(total)) this.reset();
     const had = await sizeOf(await fileHandle(this.#folder, `${this.#key}.gguf`));
     if (total > had) await makeRoom(this.#folder, total - had, this.#set());
-    if (this.#journal === null) await this.#openToWrite();
     this.#room = await estimate();
-    this.#check();
-    try {
-      if (total > 0) this.#resize(total);
-    } catch (error) {
-      if (!this.#table.some((hash) => hash !== 0n)) await this.#remove();
-      throw error;
-    }
+    await this.#allot(total);
     const empty = !this.#table.some((hash) => hash !== 0n) && this.#writers.size === 0;
     if (empty) this.#journal?.dropBlocks();
     const blockBytes = empty ? blockBytesFor(total) : this.blockBytes;
@@ -246,15 +238,23 @@ export class BlockFile {
     return this.#meta.set || this.#meta.address;
   }
 
-  #resize(total: number): void {
-    const data = this.#data as SyncHandle;
-    const had = data.getSize();
-    if (had === total) return;
-    try {
-      data.truncate(total);
-    } catch (error) {
-      if (!isNamed(error, 'QuotaExceededError')) throw error;
-      throw noRoom(total - had, this.#room, error);
+  /**
+   * Opens the files and gives the one of bytes its size. A browser may grant less than it says: then the least recently used
+   * models go, one by one, until it fits.
+   */
+  async #allot(total: number): Promise<void> {
+    for (;;) {
+      try {
+        if (this.#journal === null) await this.#openToWrite();
+        this.#check();
+        if (total > 0) resize(this.#data as SyncHandle, total, this.#room);
+        return;
+      } catch (error) {
+        if (!(error instanceof SluiceError) || error.code !== 'storage_full') throw error;
+        if (await removeOldest(this.#folder, this.#set())) continue;
+        if (!this.#table.some((hash) => hash !== 0n)) await this.#remove();
+        throw error;
+      }
     }
   }
 

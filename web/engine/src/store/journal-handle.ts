@@ -27,7 +27,19 @@ export function writeAll(
     }
   } catch (error) {
     if (!isNamed(error, 'QuotaExceededError')) throw error;
-    throw noRoom(bytes.length, room && { ...room, usage: room.quota }, error);
+    throw noRoom(bytes.length, room, error);
+  }
+}
+
+/** Gives a file this size. Throws storage_full if there is no room; `room` as above. */
+export function resize(handle: SyncHandle, size: number, room: Estimate | null = null): void {
+  const had = handle.getSize();
+  if (had === size) return;
+  try {
+    handle.truncate(size);
+  } catch (error) {
+    if (!isNamed(error, 'QuotaExceededError')) throw error;
+    throw noRoom(size - had, room, error);
   }
 }
 
@@ -47,7 +59,7 @@ export class JournalHandle {
     this.#meta = header?.meta ?? meta;
     if (header !== null) return;
     handle.truncate(0);
-    handle.truncate(TABLE_AT);
+    resize(handle, TABLE_AT);
     this.change({});
   }
 
