@@ -7,7 +7,9 @@ import { runCacheCall, type FromCache, type ToCache } from './store/calls.js';
 const post = (message: FromLoader | FromCache): void => globalThis.postMessage(message);
 
 globalThis.addEventListener('message', ({ data }: MessageEvent<ToLoader | ToCache>) => {
-  void holdLifeline(data.lifeline).then(() => post({ type: 'alive' }));
+  // Of the calls of the cache only the first one has a lifeline: the page must not hear of it before it is held.
+  if (data.type === 'open' || data.lifeline !== '')
+    void holdLifeline(data.lifeline).then(() => post({ type: 'alive' }));
   if (data.type === 'cache') void runCacheCall(data, post);
   else void runLoader(data, data.port, post);
 });
