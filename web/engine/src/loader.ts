@@ -74,6 +74,7 @@ const COURSE_MS = 100;
 /** Tells the page how the download goes on, ten times a second at most. */
 class Reporter implements Report {
   readonly #course: Course = { fromNetwork: 0, fromCache: 0, waiting: '', verified: 0, notes: [] };
+  readonly #noted = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(readonly post: (message: FromLoader) => void) {}
@@ -106,9 +107,12 @@ class Reporter implements Report {
     this.#course.verified = bytes;
     this.#later();
   }
+  /** Told at once: it shall be among the engine's notes when the model is ready. */
   note(text: string): void {
-    if (!this.#course.notes.includes(text)) this.#course.notes.push(text);
-    this.#later();
+    if (this.#noted.has(text)) return;
+    this.#noted.add(text);
+    this.#course.notes.push(text);
+    this.flush();
   }
   keeping(): void {
     this.post({ type: 'keeping' });
