@@ -251,6 +251,10 @@ export class Keeper {
     this.file = null;
     const empty = file?.total === 0 && !this.follows;
     if (file !== null && (empty || (file.writable && refused && this.#fetched))) await file.drop();
-    else file?.close();
+    else {
+      // Else the worker could end before them, and a model in use would count as one that was not used for long.
+      await file?.noted;
+      file?.close();
+    }
   }
 }

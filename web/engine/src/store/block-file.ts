@@ -453,6 +453,11 @@ export class BlockFile {
     return this.#noting;
   }
 
+  /** Resolves when the notes of a reader are written or given up. close() doesn't wait for them. */
+  get noted(): Promise<void> {
+    return this.#noting;
+  }
+
   async #noteAsReader(change: Partial<Meta>): Promise<void> {
     // A damaged block has made it a writer meanwhile.
     if (this.#write !== null) return this.#change(change);
