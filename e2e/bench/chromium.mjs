@@ -29,14 +29,19 @@ function find_chromium() {
   return which('chromium') ?? which('chromium-browser') ?? which('google-chrome');
 }
 
-/** Starts Chromium with its profile and caches in `dir`. Returns Playwright's BrowserContext; closing that ends it. */
-export async function launch_profile(dir) {
+/**
+ * Starts Chromium with its profile and caches in `dir`, and further flags. Returns Playwright's BrowserContext; closing that
+ * ends it.
+ * @param {string} dir
+ * @param {string[]} [flags]
+ */
+export async function launch_profile(dir, flags = []) {
   const executablePath = find_chromium();
   if (executablePath === null) throw new Failure(`Chromium is not there: ${chromium_lacks()}`);
   const { chromium } = await import('playwright-core');
   return chromium.launchPersistentContext(dir, {
     executablePath,
-    args: FLAGS,
+    args: [...FLAGS, ...flags],
     ignoreDefaultArgs: UNTHROTTLED,
   });
 }
