@@ -17,7 +17,13 @@ export type Opened = Omit<LoaderToEngine & { type: 'opened' }, 'type'>;
 /** What a loader sends when it is asked for bytes, or when there are no more. */
 type Delivery = Exclude<LoaderToEngine, { type: 'opened' | 'failed' }>;
 
-const USELESS: ReadonlySet<string> = new Set(['bad_file', 'unsupported_model', 'unsupported_type']);
+const USELESS: ReadonlySet<string> = new Set([
+  'bad_file',
+  'unsupported_model',
+  'unsupported_type',
+  // The engine's own: the file is shorter than its header says.
+  'download_failed',
+]);
 
 /** Whether it is an error after which nothing is kept of a file that was just downloaded. */
 export function isUseless(error: unknown): boolean {

@@ -43,13 +43,15 @@ async function bringFiles(files: readonly SourceFile[], outlet: Outlet): Promise
   const { exact, network } = first;
   const sizes = files.map((file) => file.total);
   outlet.port.postMessage({ type: 'opened', sizes, exact, network });
-  if (!(await bringHeaders(files, outlet))) return;
+  if (!(await bringHeaders(files, outlet))) return outlet.verdict();
   outlet.holding = files.some((file) => file.unproven);
   for (const file of files) await file.rest();
   outlet.release();
   if (outlet.stopped.signal.aborted) return;
   const received = files.at(-1)?.received ?? 0;
   outlet.port.postMessage({ type: 'ended', file: files.length - 1, received });
+  // The engine may still refuse what has come; then it isn't kept.
+  await outlet.verdict();
 }
 
 /** Brings the files of a model. Every outcome is reported through the port. `code`: for an error that is no SluiceError. */

@@ -93,6 +93,11 @@ export class Outlet {
     while (this.#credit <= 0 && !this.#over && !this.sated) await this.#news();
   }
 
+  /** Resolves when the engine has said that it has all, or that it wants nothing more. */
+  async verdict(): Promise<void> {
+    while (!this.sated && !this.#over) await this.#news();
+  }
+
   /** Whether the engine wants any of these bytes. */
   wants(offset: number, length: number): boolean {
     if (this.sated || this.#places === null) return false;

@@ -38,6 +38,8 @@ class Sink implements FeedPort {
     this.messages.push(message);
     if (message.type === 'bytes') this.bytes.push(...message.bytes);
     this.onFeed(message, this);
+    // As the engine does.
+    if (message.type === 'ended') queueMicrotask(() => this.send({ type: 'enough' }));
   }
 
   get last(): LoaderToEngine | undefined {
