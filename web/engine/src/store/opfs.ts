@@ -1,4 +1,5 @@
 // The folder of the cache in the origin private file system, its files and their locks.
+import { makeSha256 } from './hashes.js';
 
 /** A FileSystemSyncAccessHandle: the types of TypeScript's DOM don't have it. */
 export interface SyncHandle {
@@ -35,9 +36,9 @@ export async function openFolder(): Promise<FileSystemDirectoryHandle | { why: s
 
 /** The name of an entry's files, without their endings. */
 export async function keyOf(address: string): Promise<string> {
-  const sha = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(address));
-  const hex = Array.from(new Uint8Array(sha), (byte) => byte.toString(16).padStart(2, '0'));
-  return hex.join('').slice(0, 32);
+  const sha = await makeSha256();
+  sha.update(new TextEncoder().encode(address));
+  return sha.hex().slice(0, 32);
 }
 
 export function isNamed(error: unknown, ...names: string[]): boolean {
