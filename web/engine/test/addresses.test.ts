@@ -72,6 +72,7 @@ describe('an address', () => {
     'https://huggingface.co/ow.ner/re-po/discussions/1',
     'https://huggingface.co.example/ow.ner/re-po',
     'http://localhost:8080/hubbub/ow.ner/re-po',
+    'http://localhost:8080/hubbub/re-po',
     'http://localhost:8081/hub/ow.ner/re-po',
     'blob:https://huggingface.co/1234',
     'data:,GGUF',

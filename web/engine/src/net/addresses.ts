@@ -119,9 +119,10 @@ export function parseAddress(text: string, hub: string): Address {
   const url = new URL(text);
   url.hash = '';
   const own = new URL(hub);
-  const onHub = url.origin === own.origin && url.pathname.startsWith(own.pathname);
+  const prefix = own.pathname.replace(/\/$/, '');
+  const onHub = url.origin === own.origin && url.pathname.startsWith(`${prefix}/`);
   if (HUB_HOSTS.has(url.hostname) || onHub) {
-    const path = onHub ? url.pathname.slice(own.pathname.replace(/\/$/, '').length) : url.pathname;
+    const path = onHub ? url.pathname.slice(prefix.length) : url.pathname;
     const page = parsePage(new URL(path, url.origin), hub);
     if (page !== null) return page;
   }

@@ -241,18 +241,19 @@ export class Download implements SourceFile {
   /** The next bytes from the network, at `at`. */
   async #fetchAt(at: number): Promise<Piece | null> {
     try {
-      if (this.#first?.at !== at) {
-        this.#first?.close();
+      let first = this.#first;
+      // It may have brought its part, which isn't the end of the file.
+      if (first === null || first.at !== at || (first.at >= first.to && this.#total > 0)) {
+        first?.close();
         const { file } = this.#keeper;
         const block = file === null ? 0 : Math.floor(at / file.blockBytes);
         const missing = file?.has(block) !== true;
-        this.#first = missing
-          ? this.#missingFrom(file, at)
-          : this.#connection(at, at + LEAST_RANGE);
+        first = missing ? this.#missingFrom(file, at) : this.#connection(at, at + LEAST_RANGE);
+        this.#first = first;
       }
-      const piece = await this.#first.next(this.outlet.copies);
+      const piece = await first.next(this.outlet.copies);
       if (piece !== null) {
-        if (piece.at < 4) refuseWebPage(piece.bytes, this.#first.contentType);
+        if (piece.at < 4) refuseWebPage(piece.bytes, first.contentType);
         await this.#keep(piece);
       }
       return piece;
@@ -275,7 +276,7 @@ export class Download implements SourceFile {
       if (this.#total === 0) await this.#toTheEnd();
       else await this.#allBlocks();
       if (this.#keeper.follows) this.net.onwaiting('');
-      await this.#keeper.prove(this.#total);
+      if (this.#total > 0) await this.#keeper.prove(this.#total);
     } catch (error) {
       throw await this.#mended(error);
     }
@@ -286,6 +287,10 @@ export class Download implements SourceFile {
     const stream = this.#first ?? this.#connection(this.#at, Infinity);
     await this.#drain(stream);
     if (this.#done || this.outlet.stopped.signal.aborted) return;
+    const after = this.#base + stream.at;
+    const end = this.outlet.bases[this.spec.part + 1] ?? Infinity;
+    // The header names more bytes: what ended so isn't the whole file, and isn't kept as such.
+    if (this.outlet.wants(after, end - after)) return;
     this.#know(stream.at, true);
     await this.#keeper.begin({ ...(this.#remote.facts as Facts), total: stream.at });
   }
