@@ -5,7 +5,8 @@ import type { ErrorData } from '../src/errors.js';
 import { runLoader } from '../src/loader.js';
 import type { FeedPort } from '../src/outlet.js';
 import type { EngineToLoader, FromLoader, LoaderToEngine, RemoteSource } from '../src/protocol.js';
-import { loadHashes, makeSha256 } from '../src/store/hashes.js';
+import type * as Hashes from '../src/store/hashes.js';
+import { loadHashes } from '../src/store/hashes.js';
 import { FakeOpfs } from './fake-opfs.js';
 import { FakeServer, outcome, useFakeTime } from './fake-server.js';
 import { bytesOf, same } from './store-setup.js';
@@ -22,15 +23,30 @@ function modelOf(length: number, seed = 1): Uint8Array<ArrayBuffer> {
 const WHOLE = modelOf(10 * BLOCK + 1000);
 const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-// Compiling their wasm takes time that no fake clock knows.
+// Starting a wasm module takes time that no fake clock knows.
+vi.mock('../src/store/hashes.js', async (original) => ({
+  ...(await original<typeof Hashes>()),
+  makeSha256: async () => {
+    const sha = createHash('sha256');
+    return {
+      update: (bytes: Uint8Array) => void sha.update(Uint8Array.from(bytes)),
+      hex: () => sha.digest('hex'),
+    };
+  },
+}));
 beforeAll(loadHashes);
-beforeAll(makeSha256);
 
 let opfs: FakeOpfs;
 let server: FakeServer;
 beforeEach(() => {
   useFakeTime();
   opfs = new FakeOpfs().install();
+  // The real one works in a thread.
+  const digest = async (_: string, bytes: Uint8Array): Promise<ArrayBuffer> =>
+    Uint8Array.from(createHash('sha256').update(bytes).digest()).buffer;
+  vi.stubGlobal('crypto', { subtle: { digest } });
+  // Its messages take real time; without it, followers look at the journal now and then.
+  vi.stubGlobal('BroadcastChannel', undefined);
   server = new FakeServer(WHOLE).install();
 });
 afterEach(() => {
@@ -471,7 +487,7 @@ describe('two tabs', () => {
     const follower = begin();
     await vi.advanceTimersByTimeAsync(2000);
     follower.taker.send({ type: 'stop', refused: false });
-    await vi.advanceTimersByTimeAsync(10);
+    await settled();
     expect(await Promise.race([follower.work, 'late'])).not.toBe('late');
     writer.taker.send({ type: 'stop', refused: false });
     await outcome(writer.work);
