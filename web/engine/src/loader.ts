@@ -1,5 +1,5 @@
 // Reads a model's files for the engine worker: first the headers, file by file, then all weights.
-import { SluiceError, toErrorData, type ErrorCode } from './errors.js';
+import { toErrorData, type ErrorCode } from './errors.js';
 import { Download, type Report } from './net/download.js';
 import { resolveFiles } from './net/hub.js';
 import { pageFetcher } from './net/page-fetch.js';
@@ -188,9 +188,8 @@ export async function runLoader(
     const files = await filesOf(request.source, request, outlet, report);
     await runFiles(files, outlet, 'download_failed');
   } catch (error) {
-    if (!(error instanceof SluiceError)) throw error;
     if (!outlet.stopped.signal.aborted)
-      port.postMessage({ type: 'failed', error: toErrorData(error) });
+      port.postMessage({ type: 'failed', error: toErrorData(error, 'download_failed') });
   } finally {
     report.flush();
     post({ type: 'over' });

@@ -14,7 +14,7 @@ import {
 } from './addresses.js';
 import type { FileSpec } from './download.js';
 import { askedWait, isPassing, Passing } from './patience.js';
-import type { Net } from './remote.js';
+import type { Answer, Net } from './remote.js';
 import { sleep, within } from './time.js';
 import { hostOf, networkError, offline } from './why.js';
 
@@ -46,12 +46,12 @@ function readList(json: unknown): Listed[] {
 /** The address of the next page, from `Link: <..>; rel="next"` (RFC 8288); it must be the hub's own. */
 function nextPage(headers: Headers, hub: string): string | null {
   const match = /<([^>]+)>\s*;[^,]*rel="?next"?/i.exec(headers.get('link') ?? '');
-  if (match?.[1] === undefined) return null;
+  if (match?.[1] === undefined || !URL.canParse(match[1], hub)) return null;
   const url = new URL(match[1], hub);
   return url.origin === new URL(hub).origin ? url.href : null;
 }
 
-async function getPage(url: string, headers: [string, string][], net: Net): Promise<Response> {
+async function getPage(url: string, headers: [string, string][], net: Net): Promise<Answer> {
   const who = hostOf(url);
   const tries = { failed: 0, waited: 0 };
   for (;;) {
@@ -63,7 +63,7 @@ async function getPage(url: string, headers: [string, string][], net: Net): Prom
         return new Passing(text, networkError(`${text}; try again`, undefined));
       };
       const answer = await within(asking, net.patiences.stallTimeout, late, () => {});
-      if (answer.ok) return answer as Response;
+      if (answer.ok) return answer;
       const { status } = answer;
       const todo =
         status === 404
@@ -103,6 +103,11 @@ async function getPage(url: string, headers: [string, string][], net: Net): Prom
   }
 }
 
+/** The JSON of an answer, which need not be a Response. */
+function bodyOf({ body }: Answer): Promise<unknown> {
+  return new Response(body as BodyInit | null).json();
+}
+
 /** All files of a repository at a revision. */
 async function listFiles(repo: Repo, headers: [string, string][], net: Net): Promise<Listed[]> {
   const revision = encodeURIComponent(repo.revision);
@@ -111,7 +116,9 @@ async function listFiles(repo: Repo, headers: [string, string][], net: Net): Pro
   for (let page = 0; url !== null && page < MOST_PAGES; ++page) {
     const answer = await getPage(url, headers, net);
     try {
-      files.push(...readList(await answer.json()));
+      const late = (): Error => new Error('it came no further');
+      const { stallTimeout } = net.patiences;
+      files.push(...readList(await within(bodyOf(answer), stallTimeout, late, () => {})));
     } catch (cause) {
       net.signal.throwIfAborted();
       throw new SluiceError(

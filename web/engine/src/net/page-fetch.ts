@@ -6,7 +6,14 @@ export type CustomFetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** Loader worker to page. */
 type ToPage =
-  | { type: 'fetch'; id: number; url: string; headers: [string, string][]; cache: RequestCache }
+  | {
+      type: 'fetch';
+      id: number;
+      url: string;
+      method: 'GET' | 'HEAD';
+      headers: [string, string][];
+      cache: RequestCache;
+    }
   /** Send the next piece of the body. */
   | { type: 'pull'; id: number }
   | { type: 'cancel'; id: number };
@@ -31,7 +38,7 @@ export function pageFetcher(port: MessagePort): Fetcher {
   port.onmessage = ({ data }: MessageEvent<FromPage>) => waiting.get(data.id)?.(data);
   const post = (message: ToPage): void => port.postMessage(message);
 
-  return async (url, { headers, signal, cache }) => {
+  return async (url, { method = 'GET' as const, headers, signal, cache }) => {
     const id = nextId++;
     const next = (message: ToPage): Promise<FromPage> =>
       new Promise((resolve, reject) => {
@@ -49,7 +56,7 @@ export function pageFetcher(port: MessagePort): Fetcher {
       if (waiting.delete(id)) post({ type: 'cancel', id });
     };
     signal.addEventListener('abort', end, { once: true });
-    const answer = await next({ type: 'fetch', id, url, headers, cache });
+    const answer = await next({ type: 'fetch', id, url, method, headers, cache });
     if (answer.type !== 'answer') throw new TypeError('the page gave no answer');
     const body = new ReadableStream<Uint8Array<ArrayBuffer>>(
       {
@@ -83,13 +90,21 @@ export function serveFetch(port: MessagePort, custom: CustomFetch): void {
   const post = (message: FromPage, transfer: Transferable[] = []): void =>
     port.postMessage(message, transfer);
 
-  const begin = async ({ id, url, headers, cache }: ToPage & { type: 'fetch' }): Promise<void> => {
+  const begin = async ({
+    id,
+    url,
+    method,
+    headers,
+    cache,
+  }: ToPage & { type: 'fetch' }): Promise<void> => {
     const one: Open = { controller: new AbortController(), reader: null };
     open.set(id, one);
     const { signal } = one.controller;
-    const response: unknown = await custom(url, { headers, signal, cache });
+    const response: unknown = await custom(url, { method, headers, signal, cache });
     if (!(response instanceof Response))
       throw new TypeError('the fetch that was given returned no Response');
+    // It was cancelled meanwhile, and the caller's fetch doesn't hear the signal.
+    if (signal.aborted) return void response.body?.cancel().catch(() => {});
     one.reader = response.body?.getReader() ?? null;
     const { status, statusText, redirected, type } = response;
     post({
