@@ -2,7 +2,6 @@
 // a load takes and frees, and options that the page doesn't use.
 import fs from 'node:fs';
 import path from 'node:path';
-import type { CDPSession, Page } from '@playwright/test';
 import type * as Library from '@sluice/engine';
 import {
   BUNDLED,
@@ -16,6 +15,7 @@ import {
 import { FAULTS } from './faults';
 import { expect, test } from './fixtures';
 import { harness, hashes, type LibraryWindow } from './library';
+import { Renderer } from './renderer';
 import { ROOT, servePage } from './servers';
 
 const FLAVOURS = JSON.parse(
@@ -396,83 +396,6 @@ test('absurd settings are refused by name, and nothing is left of them', async (
   expect(results).toMatchObject({ same: true, tokens: 2 });
   await expect.poll(() => renderer.workers()).toBe(0);
 });
-
-/** The number of workers in a process, including those that workers have made. */
-function workersOf(pid: number): number {
-  const tasks = fs.readdirSync(`/proc/${pid}/task`);
-  return tasks.filter((id) => {
-    try {
-      return fs.readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8').startsWith('DedicatedWorker');
-    } catch {
-      return false; // it has ended
-    }
-  }).length;
-}
-
-/** The page's process: its workers, its private memory, and the most memory that it ever had. */
-class Renderer {
-  private constructor(
-    readonly session: CDPSession,
-    readonly pid: number,
-  ) {}
-
-  /** Finds the page's process: it is the one in which a worker appears and disappears. The page must have no workers yet. */
-  static async of(page: Page): Promise<Renderer> {
-    const browser = page.context().browser();
-    if (browser === null) throw new Error('the browser is gone');
-    const worker = await page.evaluateHandle(
-      () => new Worker('/engine/loader-worker.js', { type: 'module' }),
-    );
-    const whole = await browser.newBrowserCDPSession();
-    const { processInfo } = await whole.send('SystemInfo.getProcessInfo');
-    await whole.detach();
-    const hasWorker = ({ id }: { id: number }): boolean => {
-      try {
-        return workersOf(id) > 0;
-      } catch {
-        return false; // an earlier page's process, which has ended
-      }
-    };
-    let found: { id: number }[] = [];
-    const find = (): number =>
-      (found = processInfo.filter(({ type }) => type === 'renderer').filter(hasWorker)).length;
-    await expect.poll(find).toBe(1);
-    const renderer = new Renderer(await page.context().newCDPSession(page), found[0]?.id ?? 0);
-    expect(renderer.workers()).toBe(1);
-    await worker.evaluate((one) => one.terminate());
-    await expect.poll(() => renderer.workers()).toBe(0);
-    return renderer;
-  }
-
-  #bytes(file: string, field: string): number {
-    const text = fs.readFileSync(`/proc/${this.pid}/${file}`, 'utf8');
-    return 1024 * Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1]);
-  }
-
-  /** After garbage collection. */
-  async privateBytes(): Promise<number> {
-    await this.session.send('HeapProfiler.collectGarbage');
-    return this.#bytes('smaps_rollup', 'Private_Dirty');
-  }
-
-  /** Since `resetPeak`. */
-  peakBytes(): number {
-    return this.#bytes('status', 'VmHWM');
-  }
-
-  /** See proc(5), clear_refs. */
-  resetPeak(): void {
-    fs.writeFileSync(`/proc/${this.pid}/clear_refs`, '5');
-  }
-
-  residentBytes(): number {
-    return this.#bytes('status', 'VmRSS');
-  }
-
-  workers(): number {
-    return workersOf(this.pid);
-  }
-}
 
 const MB = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 

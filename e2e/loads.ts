@@ -21,12 +21,25 @@ interface Load {
   waited: string[];
   controller: AbortController;
   engine: Library.Engine | null;
+  /** Whether the promise of `load`, or `ready`, is settled. */
+  settled: boolean;
+  /** The end that began when the phase `endAt` was reached. */
+  ended: Promise<Ended> | null;
+}
+
+/** How a load ended that was to end. */
+export interface Ended {
+  /** Turns of the page's event loop until its promise was settled. */
+  turns: number;
+  /** Milliseconds until then. */
+  ms: number;
 }
 
 type LoadsWindow = LibraryWindow & {
   load: Load;
   /** Those that the library made and has not terminated, by their names. */
   running: Map<Worker, string>;
+  endLoad: (how: 'abort' | 'close') => Promise<Ended>;
 };
 declare const window: LoadsWindow;
 
@@ -40,6 +53,8 @@ export interface Begun {
   ids: number[];
   /** Whether the engine is closed only when nothing is read or written any more. */
   calm: boolean;
+  /** The phase at which the load is aborted. */
+  endAt?: Library.LoadProgress['phase'] | undefined;
 }
 
 /** Keeps the page's workers, so that one can be killed. Must run before the library starts one. */
@@ -65,7 +80,7 @@ export function killWorker(name: string): void {
 }
 
 /** Begins a load; `outcomeOf` waits for its end. */
-export function begin({ url, options, ids, calm }: Begun): void {
+export function begin({ url, options, ids, calm, endAt }: Begun): void {
   const controller = new AbortController();
   const load: Load = {
     outcome: Promise.resolve({} as Outcome),
@@ -73,10 +88,13 @@ export function begin({ url, options, ids, calm }: Begun): void {
     waited: [],
     controller,
     engine: null,
+    settled: false,
+    ended: null,
   };
   const onProgress = (progress: Library.LoadProgress): void => {
     load.progress = progress;
-    const { waiting } = progress;
+    const { phase, waiting } = progress;
+    if (phase === endAt) load.ended ??= window.endLoad('abort');
     if (waiting !== '' && load.waited.at(-1) !== waiting) load.waited.push(waiting);
   };
   const run = async (): Promise<Outcome> => {
@@ -93,12 +111,14 @@ export function begin({ url, options, ids, calm }: Begun): void {
       const engine = await window.library.Engine.load(url, { ...options, signal, onProgress });
       load.engine = engine;
       await engine.ready;
+      load.settled = true;
       outcome.hash = (await engine.logits(ids)).hash;
       outcome.notes = engine.stats.notes;
       while (calm && [...window.running.values()].includes('sluice-loader'))
         await new Promise((later) => setTimeout(later, 20));
       await engine.close();
     } catch (e) {
+      load.settled = true;
       const { code = 'no code', message } = e as Library.SluiceError;
       outcome.code = code;
       outcome.message = message;
@@ -120,9 +140,37 @@ export function progressOf(): Library.LoadProgress | null {
   return window.load.progress;
 }
 
-/** Ends the load that was begun. */
-export function abortLoad(): void {
-  window.load.controller.abort();
+/** Defines window.endLoad, which ends the load that was begun, by its signal or by close(). */
+export function defineEnd(): void {
+  window.endLoad = async (how): Promise<Ended> => {
+    const { load } = window;
+    const { port1, port2 } = new MessageChannel();
+    const turn = (): Promise<unknown> =>
+      new Promise((done) => {
+        port1.onmessage = done;
+        port2.postMessage(null);
+      });
+    const began = performance.now();
+    if (how === 'abort') load.controller.abort();
+    else void load.engine?.close();
+    // A turn later than that of the call its promise must be settled.
+    let turns = 0;
+    while (!load.settled) {
+      await turn();
+      ++turns;
+    }
+    port1.close();
+    return { turns, ms: performance.now() - began };
+  };
+}
+
+export function endLoad(how: 'abort' | 'close'): Promise<Ended> {
+  return window.endLoad(how);
+}
+
+/** The end that began by itself at a phase. */
+export function endedOf(): Promise<Ended> | null {
+  return window.load.ended;
 }
 
 /** The names of the cache's locks that are held or waited for. */

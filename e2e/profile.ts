@@ -6,14 +6,17 @@ import path from 'node:path';
 import type { BrowserContext, Page } from '@playwright/test';
 import type * as Library from '@sluice/engine';
 import { launch_profile } from './bench/chromium.mjs';
+import { inTime } from './browsers/driver';
 import { expect, test as base } from './fixtures';
 import type { Served, Source } from './hub/served.mjs';
 import { Hub } from './hub/server.mjs';
 import { harness } from './library';
 import {
-  abortLoad,
   begin,
+  defineEnd,
   deleteKept,
+  endLoad,
+  endedOf,
   keepWorkers,
   keptOf,
   killWorker,
@@ -22,6 +25,7 @@ import {
   pinKept,
   progressOf,
   verifyKept,
+  type Ended,
   type Options,
   type Outcome,
 } from './loads';
@@ -54,6 +58,7 @@ export class Tab {
   /** Opens the library in a page. */
   static async in(page: Page, site: { url: string }): Promise<Tab> {
     await page.addInitScript(keepWorkers);
+    await page.addInitScript(defineEnd);
     await harness(page, site);
     return new Tab(page);
   }
@@ -83,8 +88,26 @@ export class Tab {
       .toBeGreaterThanOrEqual(bytes);
   }
 
-  abort(): Promise<void> {
-    return this.page.evaluate(abortLoad);
+  /** Waits until the load says that it waits for something. */
+  async waits(reason: RegExp): Promise<void> {
+    await expect
+      .poll(async () => (await this.progress())?.waiting ?? '', { intervals: [20] })
+      .toMatch(reason);
+  }
+
+  /** Ends the load that was begun, by its signal or by close(). */
+  end(how: 'abort' | 'close' = 'abort'): Promise<Ended> {
+    return this.page.evaluate(endLoad, how);
+  }
+
+  /** Loads, and aborts that when a phase is reached. */
+  async endAt(phase: Library.LoadProgress['phase'], url: string, options: Options): Promise<Ended> {
+    const endAt = phase;
+    await this.page.evaluate(begin, { url, options, ids: IDS, calm: false, endAt });
+    await this.outcome();
+    const ended = await this.page.evaluate(endedOf);
+    if (ended === null) throw new Error(`the load never came to the phase ${phase}`);
+    return ended;
   }
 
   kept(url: string): Promise<Library.CachedModel | null> {
@@ -172,7 +195,8 @@ export class Profile {
   }
 
   async close(): Promise<void> {
-    await this.#context.close().catch(() => {});
+    // A browser under load may never answer.
+    await inTime('closing Chromium', this.#context.close(), 20_000).catch(() => this.kill());
     fs.rmSync(this.#dir, { recursive: true, force: true, maxRetries: 5 });
   }
 }

@@ -12,11 +12,11 @@ const PLACE = 4 * BLOCK + 100_000;
 const PATIENT = { stallTimeout: 120_000 };
 
 /** Ways in which a tab stops loading. */
-const ENDS: Record<string, (tab: Tab) => Promise<void>> = {
+const ENDS: Record<string, (tab: Tab) => Promise<unknown>> = {
   'is closed': (tab) => tab.close(),
   'has its process killed': (tab) => tab.crash(),
   'has its loader killed': (tab) => tab.killLoader(),
-  'aborts its load': (tab) => tab.abort(),
+  'aborts its load': (tab) => tab.end('abort'),
 };
 
 /** Two tabs in the middle of the file: the first downloads it, the second follows. */
