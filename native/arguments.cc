@@ -130,12 +130,15 @@ void take_argument(Prompt& prompt, const std::string& text) {
 void add_model(CLI::App& app, std::string& model,
                const std::function<void(const std::string&)>& other) {
   const auto name_model = [&model](const std::string& text) {
-    if (text.empty()) refuse("MODEL", "the path of a GGUF file", text);
+    if (text.empty()) refuse("MODEL", "the path of a GGUF file, or an address", text);
     model = text;
   };
   // Values are read in this order.
   add_value(app, "-m,--model", "FILE", "the same as MODEL", name_model)->group("Input");
-  add_value(app, "MODEL", "FILE", "a GGUF file; without one, the bundled model",
+  add_value(app, "MODEL", "FILE",
+            "a GGUF file: its path, an https: address, or hf:OWNER/REPO[:FILE or TYPE][@REVISION], "
+            "which the "
+            "cache keeps; without one, the bundled model",
             [=, &model](const std::string& text) {
               if (model.empty()) {
                 name_model(text);
@@ -182,6 +185,32 @@ void add_prompt_tokens(CLI::App& app, Prompt& prompt) {
               prompt.tokens.emplace(ids.begin(), ids.end());
             })
       ->group("Input");
+}
+
+void add_download_options(CLI::App& app, DownloadOptions& options) {
+  const auto take_sums = [&options](const std::string& text) {
+    for (size_t at = 0; at <= text.size();) {
+      const size_t comma = std::min(text.find(',', at), text.size());
+      options.sha256.push_back(text.substr(at, comma - at));
+      at = comma + 1;
+    }
+  };
+  constexpr int64_t kDay = 24 * 3600;
+  add_value(app, "--sha256", "HEX",
+            "the hash that a file at an address must have; of a split model one for each file, "
+            "with commas between them",
+            take_sums)
+      ->group("Download");
+  add_flag(app, "--refresh", options.refresh,
+           "ask the server whether the cached file is current (without it a cached model needs no "
+           "network)")
+      ->group("Download");
+  add_integer(app, "--retry-timeout", options.retry_timeout, 1, kDay, "SECONDS",
+              "give a download up after so long without a new byte (default 60)")
+      ->group("Download");
+  add_integer(app, "--stall-timeout", options.stall_timeout, 1, kDay, "SECONDS",
+              "a connection without a byte for so long is lost (default 30)")
+      ->group("Download");
 }
 
 CLI::Option* add_flag(CLI::App& app, const std::string& name, bool& target,

@@ -10,6 +10,7 @@
 
 #include "common.h"
 #include "help.h"
+#include "model.h"
 
 namespace sluice::cli {
 
@@ -42,6 +43,8 @@ void add_model(CLI::App& app, std::string& model);
 void add_model_and_prompt(CLI::App& app, std::string& model, Prompt& prompt);
 void add_prompt_file(CLI::App& app, Prompt& prompt);
 void add_prompt_tokens(CLI::App& app, Prompt& prompt);
+// How a model at an address is downloaded.
+void add_download_options(CLI::App& app, DownloadOptions& options);
 // The options of options.json that this command has: LoadOptions or GenerateOptions.
 template <typename Options>
 void add_options(CLI::App& app, Options& options);
@@ -60,6 +63,8 @@ void add_inspect(CLI::App& program, int& status);
 void add_tokenize(CLI::App& program, int& status);
 void add_logits(CLI::App& program, int& status);
 void add_bench(CLI::App& program, int& status);
+void add_pull(CLI::App& program, int& status);
+void add_cache(CLI::App& program, int& status);
 void add_completion(CLI::App& program, int& status);
 void add_manual(CLI::App& program, int& status);
 

@@ -2,24 +2,18 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
-#include <chrono>
-#include <condition_variable>
 #include <csignal>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <system_error>
-#include <thread>
 
 #include "base/format.h"
 #include "engine_inside.h"
@@ -27,10 +21,6 @@
 namespace sluice::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr char kBundledModel[] = "stories-q8_0.gguf";
-constexpr size_t kMaxPath = 300;  // bytes of a path in a message, as in the core's
 constexpr size_t kMaxQuoted = 80;
 constexpr int kPipeWaitMs = 2000;  // after this a note says that the program waits for a pipe
 constexpr char kEraseLine[] = "\r\033[K";
@@ -73,22 +63,6 @@ int write_all(int fd, std::string_view text) {
   return 0;
 }
 
-// Directories where the bundled model may be, in the order in which they are searched.
-std::vector<fs::path> model_directories() {
-  std::vector<fs::path> directories;
-  if (const char* named = std::getenv("SLUICE_MODEL_DIR"); named != nullptr && *named != '\0') {
-    directories.emplace_back(named);
-  }
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    const fs::path home = program.parent_path();
-    directories.push_back((home / "../../web/app/public/models").lexically_normal());
-    directories.push_back((home / "../share/sluice").lexically_normal());
-  }
-  return directories;
-}
-
 }  // namespace
 
 int exit_status(Code code) {
@@ -96,6 +70,7 @@ int exit_status(Code code) {
     case Code::bad_file:
     case Code::unsupported_model:
     case Code::unsupported_type:
+    case Code::download_corrupt:
       return kBadFile;
     case Code::out_of_memory:
     case Code::budget_too_small:
@@ -105,6 +80,9 @@ int exit_status(Code code) {
     case Code::context_full:
     case Code::busy:
     case Code::aborted:
+    case Code::download_failed:
+    case Code::offline:
+    case Code::storage_full:
       return kFailed;
   }
   return kFailed;
@@ -144,6 +122,21 @@ bool terminal_is_dumb() {
 
 void note(const std::string& text) {
   if (!quiet) write_err(concat("sluice: ", text, "\n"));
+}
+
+bool can_show_status() { return !quiet && isatty(STDERR_FILENO) == 1 && !terminal_is_dumb(); }
+
+void show_status(const std::string& text) {
+  winsize window = {};
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1;
+  line_shown = 1;
+  // A line that wraps can't be erased.
+  write_err(kEraseLine + printable(text, known ? window.ws_col - 1u : 79u));
+}
+
+void erase_status() {
+  if (line_shown != 0) write_err(kEraseLine);
+  line_shown = 0;
 }
 
 void warn(const std::vector<std::string>& notes) {
@@ -233,103 +226,12 @@ void defer_signals() { signals_deferred = 1; }
 
 int interrupted_by() { return caught_signal; }
 
-Result<std::string> find_model(const std::string& given, bool may_be_prompt) {
-  std::error_code error;
-  if (!given.empty()) {
-    const fs::file_status status = fs::status(given, error);
-    if (!fs::exists(status)) {
-      return fail(Code::bad_file, "can't open ", printable(given, kMaxPath), ": ",
-                  error ? error.message() : "No such file or directory",
-                  "; expected the path of a GGUF model",
-                  may_be_prompt ? " (a prompt goes behind it, or after -p)" : "");
-    }
-    if (fs::is_directory(status)) {
-      return fail(Code::bad_file, printable(given, kMaxPath),
-                  " is a directory; expected the path of a GGUF model");
-    }
-    return given;
-  }
-  std::string looked;
-  for (const fs::path& directory : model_directories()) {
-    const fs::path path = directory / kBundledModel;
-    if (fs::is_regular_file(path, error)) return path.string();
-    looked += concat("\n  ", path.string());
-  }
-  return fail(Code::bad_file, "no model was named and the bundled one isn't there; looked for",
-              looked, "\nName a GGUF file, or the bundled model's directory in SLUICE_MODEL_DIR");
-}
-
 Status check_kernels() {
   if (choose_kernels() != nullptr) return {};
   const char* name = std::getenv("SLUICE_KERNELS");
   return fail(Code::invalid_argument, "SLUICE_KERNELS is '", printable(name != nullptr ? name : ""),
               "', which names no kernels that run here; those that do are ",
               supported_kernel_names());
-}
-
-namespace {
-
-// Shows on stderr how much of a file is loaded, until it is destroyed.
-class Percentage {
- public:
-  Percentage(const std::string& path, const std::atomic<uint64_t>& read) {
-    uintmax_t size = 0;
-    for (const std::string& file : model_paths(path)) {
-      std::error_code error;
-      size += fs::file_size(file, error);
-      if (error) return;
-    }
-    if (size == 0) return;
-    const auto show = [&read, size, name = printable(fs::path(path).filename().string(), 40)] {
-      const uint64_t percent = std::min<uint64_t>(99, 100 * read / size);
-      write_err(concat(kEraseLine, "loading ", name, " (", human_bytes(size), ") ", percent, "%"));
-    };
-    line_shown = 1;
-    show();
-    try {
-      thread_ = std::jthread([show](const std::stop_token& stop) {
-        std::mutex mutex;
-        std::unique_lock lock(mutex);
-        std::condition_variable_any stopped;
-        while (!stopped.wait_for(lock, stop, std::chrono::milliseconds(100),
-                                 [&] { return stop.stop_requested(); })) {
-          show();
-        }
-      });
-    } catch (const std::system_error&) {  // without a thread it stays at 0%
-    }
-  }
-  ~Percentage() {
-    thread_.request_stop();
-    if (thread_.joinable()) thread_.join();
-    if (line_shown != 0) write_err(kEraseLine);
-    line_shown = 0;
-  }
-  Percentage(const Percentage&) = delete;
-  Percentage& operator=(const Percentage&) = delete;
-
- private:
-  std::jthread thread_;
-};
-
-}  // namespace
-
-Result<std::unique_ptr<Engine>> load(const std::string& path, LoadOptions options) {
-  std::atomic<uint64_t> read = 0;
-  std::optional<Percentage> percentage;
-  if (!quiet && isatty(STDERR_FILENO) == 1 && !terminal_is_dumb()) {
-    options.bytes_read = &read;
-    percentage.emplace(path, read);
-  }
-  return Engine::open(path, options);
-}
-
-Error with_file_name(const std::string& path, Error error) {
-  const std::string name = printable(path, kMaxPath);
-  if (exit_status(error.code) == kBadFile && error.message.find(name) == std::string::npos) {
-    error.message = concat(name, ": ", error.message);
-  }
-  return error;
 }
 
 namespace {
@@ -344,7 +246,8 @@ bool has_piped_input() {
 
 Result<std::string> read_prompt(const std::string& path) {
   const bool from_stdin = path == "-";
-  const std::string name = from_stdin ? std::string("standard input") : printable(path, kMaxPath);
+  const std::string name =
+      from_stdin ? std::string("standard input") : printable(path, kMaxShownPath);
   const int fd = from_stdin ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     return fail(Code::bad_file, "can't open the prompt's file ", name, ": ", std::strerror(errno));

@@ -1,4 +1,4 @@
-// What the commands share: exit status, output, signals, finding and loading a model, the prompt.
+// What the commands share: exit status, output, signals, the prompt.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,14 @@
 
 namespace sluice::cli {
 
+constexpr size_t kMaxShownPath = 300;  // bytes of a path in a message, as in the core's
+
 // The program's exit status; Ctrl-C gives 128 + the signal's number.
 enum Exit : int {
   kDone = 0,
-  kFailed = 1,    // while running: context_full, output that can't be written, ...
+  kFailed = 1,    // while running: context_full, download_failed, output that can't be written, ...
   kUsage = 2,     // invalid_argument
-  kBadFile = 3,   // bad_file, unsupported_model, unsupported_type
+  kBadFile = 3,   // bad_file, unsupported_model, unsupported_type, download_corrupt
   kNoMemory = 4,  // out_of_memory, budget_too_small
 };
 int exit_status(Code code);
@@ -34,7 +36,7 @@ void prepare_standard_streams();
 // has gone, else with an error and status 1.
 void write_out(std::string_view text);
 void write_err(std::string_view text);
-// From now on warn() and note() write nothing, and load() shows nothing.
+// From now on warn() and note() write nothing, and no status is shown.
 void be_quiet();
 // True if the terminal has no escape sequences (TERM=dumb).
 bool terminal_is_dumb();
@@ -43,6 +45,11 @@ void note(const std::string& text);
 // "sluice: warning: ..." on stderr for each.
 void warn(const std::vector<std::string>& notes);
 bool stdout_is_terminal();
+// A line on stderr that the next one replaces, for progress. It can be shown on a terminal, unless
+// be_quiet() was called.
+bool can_show_status();
+void show_status(const std::string& text);
+void erase_status();
 
 // printf into a string.
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
@@ -62,17 +69,10 @@ void defer_signals();
 // The signal that was caught, or 0.
 int interrupted_by();
 
-// --- the model -----------------------------------------------------------------------------------
+// --- the kernels ---------------------------------------------------------------------------------
 
-// The model file: `given` or, if that is empty, the bundled model. Fails with bad_file, which says
-// where it looked. With `may_be_prompt` the message also says how to give a prompt.
-Result<std::string> find_model(const std::string& given, bool may_be_prompt = false);
 // Fails with invalid_argument if SLUICE_KERNELS names kernels that don't run here.
 Status check_kernels();
-// Engine::open. Shows a percentage on stderr meanwhile if that is a terminal.
-Result<std::unique_ptr<Engine>> load(const std::string& path, LoadOptions options);
-// Puts the file's name before the message if the error is about a file and doesn't name it.
-Error with_file_name(const std::string& path, Error error);
 
 // --- the prompt ----------------------------------------------------------------------------------
 

@@ -39,6 +39,7 @@ std::vector<std::string> names_of(const CLI::Option& option) {
 // The values of an option, separated by spaces; "" if they can't be listed.
 std::string choices_of(const CLI::Option& option) {
   if (option.get_positional() && option.get_name(true) == "SHELL") return "bash fish zsh";
+  if (option.get_positional() && option.get_name(true) == "ACTION") return "delete list verify";
   const std::string type = option.get_type_name();  // TYPE:{f32,f16,q8_0}
   const size_t open = type.find('{');
   if (open == std::string::npos) return "";

@@ -2,12 +2,14 @@
 #include "arguments.h"
 #include "engine_inside.h"
 #include "inspect_text.h"
+#include "model.h"
 
 namespace sluice::cli {
 namespace {
 
 struct InspectOptions {
   std::string model;
+  DownloadOptions download;
   LoadOptions load;
   bool json = false;
 };
@@ -23,14 +25,12 @@ Examples:
   sluice inspect model.gguf --json)";
 
 int inspect(const InspectOptions& options) {
-  const auto path = find_model(options.model);
-  if (!path) return report(path.error(), options.json);
-  const auto files = ModelFiles::open(*path);
-  if (!files) return report(with_file_name(*path, files.error()), options.json);
-  const auto header = read_header(*files);
-  if (!header) return report(with_file_name(*path, header.error()), options.json);
-  const std::string json = inspect_json(*header, options.load, files->size());
-  write_out(options.json ? json + "\n" : inspect_text(*path, json));
+  auto model = find_model(options.model, options.download);
+  if (!model) return report(model.error(), options.json);
+  const auto header = read_header(*model);
+  if (!header) return report(with_file_name(*model, header.error()), options.json);
+  const std::string json = inspect_json(header->gguf, options.load, header->file_bytes);
+  write_out(options.json ? json + "\n" : inspect_text(model->name, json));
   return kDone;
 }
 
@@ -42,6 +42,7 @@ void add_inspect(CLI::App& program, int& status) {
   add_model(*app, options->model);
   add_json(*app, options->json, "everything as one JSON object");
   add_options(*app, options->load);
+  add_download_options(*app, options->download);
   app->callback([options, &status] { status = inspect(*options); });
 }
 

@@ -4,6 +4,7 @@
 #include "arguments.h"
 #include "base/format.h"
 #include "engine_inside.h"
+#include "model.h"
 
 namespace sluice::cli {
 namespace {
@@ -12,6 +13,7 @@ using Json = nlohmann::ordered_json;
 
 struct LogitsOptions {
   std::string model;
+  DownloadOptions download;
   Prompt prompt;
   LoadOptions load;
   int top = 10;
@@ -78,8 +80,8 @@ void print_text(const Engine& engine, size_t n_positions, const LogitsOptions& o
 int logits(const LogitsOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
   if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
-  const auto path = find_model(options.model, options.prompt.source.empty());
-  if (!path) return fail_with(path.error());
+  auto model = find_model(options.model, options.download, options.prompt.source.empty());
+  if (!model) return fail_with(model.error());
   const auto text = prompt_text(options.prompt);
   if (!text) return fail_with(text.error());
   if (!*text && !options.prompt.tokens) {
@@ -91,8 +93,8 @@ int logits(const LogitsOptions& options) {
     return fail_with({Code::invalid_argument, concat("the text is empty (", options.prompt.source,
                                                      "); at least one token is needed")});
   }
-  const auto engine = load(*path, options.load);
-  if (!engine) return fail_with(with_file_name(*path, engine.error()));
+  const auto engine = load(*model, options.load);
+  if (!engine) return fail_with(with_file_name(*model, engine.error()));
   warn((*engine)->notes());
   std::vector<TokenId> ids;
   if (options.prompt.tokens) {
@@ -102,7 +104,7 @@ int logits(const LogitsOptions& options) {
     add_prefix((*engine)->tokenizer(), ids);
   }
   if (const auto computed = compute(**engine, ids, options); !computed) {
-    return fail_with(with_file_name(*path, computed.error()));
+    return fail_with(with_file_name(*model, computed.error()));
   }
   if (options.json) {
     print_json(**engine, ids.size(), options);
@@ -127,6 +129,7 @@ void add_logits(CLI::App& program, int& status) {
   add_integer(*app, "--batch", options->batch, 1, 1 << 20, "N",
               "tokens computed at once (default: all)")
       ->group("Model");
+  add_download_options(*app, options->download);
   app->callback([options, &status] { status = logits(*options); });
 }
 

@@ -16,6 +16,7 @@ constexpr char kProgramFooter[] = R"(Examples:
   sluice run -p "Once upon a time" -n 100   goes on from a prompt
   sluice run model.gguf "Once upon a time"  another model
   sluice run model.gguf -f prompt.txt       a prompt from a file
+  sluice run hf:OWNER/REPO:Q4_0 -p "Once"    a model of a hub, which the cache keeps
   sluice inspect model.gguf                 what a file holds, what memory it needs
   sluice bench model.gguf -t 1,2,4          how fast it is here
 
@@ -25,16 +26,22 @@ errors go to standard error; with --json errors are on both.
 
 Exit status:
   0  done (also when the reader of the output goes away)
-  1  failed while running: the prompt doesn't fit, the output can't be written
+  1  failed while running: the prompt doesn't fit, the output can't be written,
+     a download failed, no room for it
   2  wrong usage: an unknown option, a value out of range, no prompt
-  3  a file can't be used: not there, not GGUF, damaged, not supported
+  3  a file can't be used: not there, not GGUF, damaged, not supported, not what
+     its sha256 promises
   4  not enough memory
   130, 143  ended by Ctrl-C or SIGTERM, after printing what was done
 
 Environment:
   SLUICE_KERNELS    the kernels to use instead of the best: generic, avx2, avxvnni,
                     avx512, neon or i8mm, where the machine has them
-  SLUICE_MODEL_DIR  where the bundled model stories-q8_0.gguf is looked for first)";
+  SLUICE_MODEL_DIR  where the bundled model stories-q8_0.gguf is looked for first
+  XDG_CACHE_HOME    downloaded models are in its folder sluice (default ~/.cache)
+  HF_ENDPOINT       the hub of hf:OWNER/REPO (default https://huggingface.co)
+  HF_TOKEN          a token for that hub, sent to no other server
+  https_proxy, http_proxy, no_proxy, SSL_CERT_FILE: as libcurl takes them)";
 
 bool has_argument(int argc, char** argv, std::string_view wanted) {
   for (int i = 1; i < argc; ++i) {
@@ -63,6 +70,10 @@ int run_program(int argc, char** argv) {
   add_tokenize(program, status);
   add_logits(program, status);
   add_bench(program, status);
+#ifdef SLUICE_PULL
+  add_pull(program, status);
+  add_cache(program, status);
+#endif
   add_completion(program, status);
   add_manual(program, status);
 

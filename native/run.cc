@@ -6,12 +6,14 @@
 #include "arguments.h"
 #include "base/format.h"
 #include "engine_inside.h"
+#include "model.h"
 
 namespace sluice::cli {
 namespace {
 
 struct RunOptions {
   std::string model;
+  DownloadOptions download;
   Prompt prompt;
   LoadOptions load;
   GenerateOptions generate;
@@ -96,7 +98,7 @@ void show_prompt(const std::string& text) {
 }
 
 // Runs to the end and prints the text or the events.
-int generate(Engine& engine, const std::string& path, const RunOptions& options, bool ends_line) {
+int generate(Engine& engine, const Model& model, const RunOptions& options, bool ends_line) {
   const bool terminal = stdout_is_terminal() && !options.json;
   bool cancelled = false;
   while (true) {
@@ -104,7 +106,7 @@ int generate(Engine& engine, const std::string& path, const RunOptions& options,
     const auto event = engine.step();
     if (!event) {
       if (terminal && !ends_line) write_out("\n");
-      return report(with_file_name(path, event.error()), options.json);
+      return report(with_file_name(model, event.error()), options.json);
     }
     const bool done = event->kind == Event::Kind::done;
     if (options.json) {
@@ -140,8 +142,8 @@ int run(const RunOptions& options) {
                       "--top-logprobs shows nothing without --json; add --json, or leave it out"});
   }
   if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
-  const auto path = find_model(options.model, options.prompt.source.empty());
-  if (!path) return fail_with(path.error());
+  auto model = find_model(options.model, options.download, options.prompt.source.empty());
+  if (!model) return fail_with(model.error());
   const auto text = prompt_text(options.prompt);
   if (!text) return fail_with(text.error());
   if (*text && (*text)->empty()) {
@@ -150,8 +152,8 @@ int run(const RunOptions& options) {
          concat("the prompt is empty (", options.prompt.source, "); give some text, or leave ",
                 options.prompt.source, " out to begin with the model's beginning-of-text token")});
   }
-  const auto engine = load(*path, options.load);
-  if (!engine) return fail_with(with_file_name(*path, engine.error()));
+  const auto engine = load(*model, options.load);
+  if (!engine) return fail_with(with_file_name(*model, engine.error()));
   warn((*engine)->notes());
   defer_signals();
   if (const auto started = start(**engine, options, *text); !started) {
@@ -163,7 +165,7 @@ int run(const RunOptions& options) {
     if (!shown.empty()) show_prompt(shown);
     ends_line = shown.empty() || shown.back() == '\n';
   }
-  return generate(**engine, *path, options, ends_line);
+  return generate(**engine, *model, options, ends_line);
 }
 
 }  // namespace
@@ -179,6 +181,7 @@ void add_run(CLI::App& program, int& status) {
   add_flag(*app, "-q,--quiet", options->quiet, "only the text: no figures, no notes")
       ->group("Output");
   add_options(*app, options->load);
+  add_download_options(*app, options->download);
   app->callback([options, &status] { status = run(*options); });
 }
 

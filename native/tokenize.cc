@@ -5,12 +5,14 @@
 #include "arguments.h"
 #include "base/format.h"
 #include "engine_inside.h"
+#include "model.h"
 
 namespace sluice::cli {
 namespace {
 
 struct TokenizeOptions {
   std::string model;
+  DownloadOptions download;
   Prompt prompt;
   bool bos = false;
   bool special = false;
@@ -81,18 +83,18 @@ void encode(const Tokenizer& tokenizer, std::string_view text, const TokenizeOpt
 
 int tokenize(const TokenizeOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
-  const auto path = find_model(options.model, options.prompt.source.empty());
-  if (!path) return fail_with(path.error());
+  auto model = find_model(options.model, options.download, options.prompt.source.empty());
+  if (!model) return fail_with(model.error());
   const auto text = prompt_text(options.prompt);
   if (!text) return fail_with(text.error());
   if (!*text) {
     return fail_with({Code::invalid_argument,
                       "no text; give one with -p or -f, behind the model, or on standard input"});
   }
-  const auto header = read_header(*path);
-  if (!header) return fail_with(with_file_name(*path, header.error()));
-  const auto tokenizer = Tokenizer::from_gguf(*header);
-  if (!tokenizer) return fail_with(with_file_name(*path, tokenizer.error()));
+  const auto header = read_header(*model);
+  if (!header) return fail_with(with_file_name(*model, header.error()));
+  const auto tokenizer = Tokenizer::from_gguf(header->gguf);
+  if (!tokenizer) return fail_with(with_file_name(*model, tokenizer.error()));
   warn(tokenizer->warnings());
   if (!options.lines) {
     encode(*tokenizer, **text, options);
@@ -126,6 +128,7 @@ void add_tokenize(CLI::App& program, int& status) {
            "print each id on its own line, with its text in quotes")
       ->group("Output");
   add_json(*app, options->json, "ids and pieces as JSON, one object a line");
+  add_download_options(*app, options->download);
   app->callback([options, &status] { status = tokenize(*options); });
 }
 

@@ -32,6 +32,11 @@ import {
 
 const program = (name) => () => which(name) !== null;
 const file = (name) => () => fs.existsSync(name);
+/** A header, in /usr/include or its folder that is named for the machine. */
+const header = (name) => () =>
+  ['', ...fs.readdirSync('/usr/include').filter((dir) => dir.endsWith('-linux-gnu'))].some((dir) =>
+    fs.existsSync(path.join('/usr/include', dir, name)),
+  );
 const fuzzer_runtime = () =>
   ['/usr/lib/llvm-19/lib/clang/19/lib/linux', '/usr/lib/clang/19/lib/linux'].some(
     (dir) => fs.existsSync(dir) && fs.readdirSync(dir).some((name) => name.includes('fuzzer')),
@@ -49,6 +54,10 @@ const PACKAGES = {
     ['libbenchmark-dev', file('/usr/include/benchmark/benchmark.h')],
     ['libcli11-dev', file('/usr/include/CLI/CLI.hpp')],
     ['nlohmann-json3-dev', file('/usr/include/nlohmann/json.hpp')],
+    // Downloads.
+    ['libcurl4-openssl-dev', header('curl/curl.h')],
+    ['libssl-dev', file('/usr/include/openssl/evp.h')],
+    ['libxxhash-dev', file('/usr/include/xxhash.h')],
   ],
   // To build for aarch64 and to run the result. On an aarch64 machine the native tools do both.
   arm:

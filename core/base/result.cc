@@ -22,6 +22,14 @@ std::string_view code_name(Code code) {
       return "busy";
     case Code::aborted:
       return "aborted";
+    case Code::download_failed:
+      return "download_failed";
+    case Code::download_corrupt:
+      return "download_corrupt";
+    case Code::offline:
+      return "offline";
+    case Code::storage_full:
+      return "storage_full";
   }
   return "invalid_argument";
 }

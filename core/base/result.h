@@ -10,7 +10,7 @@
 namespace sluice {
 
 // C++, the command line and JavaScript use the same codes with the same names. The TypeScript
-// library adds those that only occur in a browser (offline, worker_died, ...).
+// library adds those that only occur in a browser (worker_died, unsupported_browser).
 enum class Code {
   bad_file,
   unsupported_model,
@@ -21,6 +21,10 @@ enum class Code {
   invalid_argument,
   busy,
   aborted,
+  download_failed,   // native/ and the TypeScript library download, the core doesn't
+  download_corrupt,  // the bytes that came aren't those that were promised
+  offline,
+  storage_full,
 };
 
 // The name of a code as users and JSON see it: "bad_file", "unsupported_model", ...

@@ -1,7 +1,6 @@
 // sluice bench: prompt and decode rates, compared with what the machine can reach.
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -19,6 +18,7 @@ using Json = nlohmann::ordered_json;
 
 struct BenchOptions {
   std::string model;
+  DownloadOptions download;
   int64_t prompt = 256;
   int64_t tokens = 32;
   int64_t depth = 0;
@@ -137,14 +137,14 @@ uint64_t multiply_adds(const Gguf& header) {
 
 // One repetition with one number of threads. It has its own engine, so that only one model is in
 // memory at a time. With `profiled` it measures phases instead of rates.
-Status measure(const std::string& path, const BenchOptions& options, bool profiled, Rates& rates,
+Status measure(Model& model, const BenchOptions& options, bool profiled, Rates& rates,
                Subject& subject) {
   LoadOptions load_options;
   load_options.threads = rates.threads;
   load_options.context_size =
       static_cast<uint32_t>(std::max(options.prompt, options.depth + options.tokens + 2));
   load_options.profile = profiled;
-  SLUICE_ASSIGN(const auto engine, load(path, load_options));
+  SLUICE_ASSIGN(const auto engine, load(model, load_options));
   // If not all threads could be started, shows how many were measured. Warns only once.
   if (const int threads = engine->stats().threads; threads < rates.threads) {
     warn(engine->notes());
@@ -178,7 +178,7 @@ Status measure(const std::string& path, const BenchOptions& options, bool profil
   return {};
 }
 
-void print_rates_as_json(const BenchOptions& options, const std::string& path,
+void print_rates_as_json(const BenchOptions& options, const std::string& file,
                          const Subject& subject, const std::vector<Rates>& all,
                          uint64_t read_buffer, uint64_t memory_buffer) {
   Json runs = Json::array();
@@ -199,7 +199,7 @@ void print_rates_as_json(const BenchOptions& options, const std::string& path,
     memory[std::to_string(rates.threads)] = rates.memory_gbps;
     peak[std::to_string(rates.threads)] = rates.kernel_gmacs;
   }
-  const Json out = {{"model", std::filesystem::path(path).filename().string()},
+  const Json out = {{"model", file},
                     {"bytes", subject.bytes},
                     {"kernels", subject.kernels},
                     {"prompt_tokens", options.prompt},
@@ -216,13 +216,13 @@ void print_rates_as_json(const BenchOptions& options, const std::string& path,
   write_out(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-void print_rates(const BenchOptions& options, const std::string& path, const Subject& subject,
+void print_rates(const BenchOptions& options, const std::string& file, const Subject& subject,
                  const std::vector<Rates>& all, uint64_t read_buffer, uint64_t memory_buffer) {
-  write_out(concat(
-      printable(std::filesystem::path(path).filename().string()), ", ", subject.kernels,
-      " kernels\na prompt of ", counted(static_cast<uint64_t>(options.prompt), "token"), ", then ",
-      counted(static_cast<uint64_t>(options.tokens), "token"), " behind ", options.depth,
-      "; medians of ", options.repetitions, "\n\nthreads  prompt tokens/s  decode tokens/s\n"));
+  write_out(concat(printable(file), ", ", subject.kernels, " kernels\na prompt of ",
+                   counted(static_cast<uint64_t>(options.prompt), "token"), ", then ",
+                   counted(static_cast<uint64_t>(options.tokens), "token"), " behind ",
+                   options.depth, "; medians of ", options.repetitions,
+                   "\n\nthreads  prompt tokens/s  decode tokens/s\n"));
   for (const Rates& rates : all) {
     write_out(
         format("%7d  %15.1f  %15.1f\n", rates.threads, median(rates.prompt), median(rates.decode)));
@@ -248,22 +248,22 @@ void print_rates(const BenchOptions& options, const std::string& path, const Sub
 int bench(const BenchOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
   if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
-  const auto path = find_model(options.model);
-  if (!path) return fail_with(path.error());
+  auto model = find_model(options.model, options.download);
+  if (!model) return fail_with(model.error());
   std::vector<Rates> all;
   for (const int threads : options.threads) all.emplace_back().threads = threads;
   Subject subject;
   for (int i = 0; i < options.repetitions; ++i) {
     for (Rates& rates : all) {
-      if (const auto done = measure(*path, options, false, rates, subject); !done) {
-        return fail_with(with_file_name(*path, done.error()));
+      if (const auto done = measure(*model, options, false, rates, subject); !done) {
+        return fail_with(with_file_name(*model, done.error()));
       }
     }
   }
   for (Rates& rates : all) {
     if (!options.profile) break;
-    if (const auto done = measure(*path, options, true, rates, subject); !done) {
-      return fail_with(with_file_name(*path, done.error()));
+    if (const auto done = measure(*model, options, true, rates, subject); !done) {
+      return fail_with(with_file_name(*model, done.error()));
     }
   }
   const uint64_t read_buffer = std::min(subject.bytes, kMaxBuffer);
@@ -278,7 +278,7 @@ int bench(const BenchOptions& options) {
     }
   }
   const auto print = options.json ? print_rates_as_json : print_rates;
-  print(options, *path, subject, all, read_buffer, memory_buffer);
+  print(options, model->file, subject, all, read_buffer, memory_buffer);
   return kDone;
 }
 
@@ -312,6 +312,7 @@ void add_bench(CLI::App& program, int& status) {
       ->group("Work");
   add_flag(*app, "--profile", options->profile, "where the time goes, by phase")->group("Work");
   add_json(*app, options->json, "the figures as one JSON object");
+  add_download_options(*app, options->download);
   app->callback([options, &status] { status = bench(*options); });
 }
 

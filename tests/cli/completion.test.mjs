@@ -91,6 +91,7 @@ for (const [name, { first, command }] of Object.entries(SHELLS)) {
     completes('models', 'sluice run ti', /ny\\ model\.gguf/);
     completes('files', 'sluice run -f pro', /mpt\.txt/);
     completes('shells', 'sluice completion fi', /sh/);
+    completes('actions', 'sluice cache ver', /ify/);
   });
 }
 
@@ -113,13 +114,14 @@ describe('fish completes', { skip: lacks('fish') }, () => {
   it('models', () => assert.deepEqual(completed('sluice run ti'), ['tiny model.gguf']));
   it('files', () => assert.deepEqual(completed('sluice run -f pro'), ['prompt.txt']));
   it('shells', () => assert.deepEqual(completed('sluice completion '), ['bash', 'fish', 'zsh']));
+  it('actions', () => assert.deepEqual(completed('sluice cache '), ['delete', 'list', 'verify']));
 });
 
 describe('sluice completion and sluice man', () => {
   it('name every option of every command', () => {
     const texts = ['bash', 'zsh', 'fish'].map((name) => sluice(['completion', name]).out);
     const page = sluice(['man']).out.replaceAll('\\-', '-');
-    for (const command of ['run', 'inspect', 'tokenize', 'logits', 'bench']) {
+    for (const command of ['run', 'inspect', 'tokenize', 'logits', 'bench', 'pull', 'cache']) {
       const names = sluice([command, '--help']).out.matchAll(/^ {2}(?:-\w, )?--([\w-]+)/gm);
       for (const [, name] of names) {
         for (const text of [...texts, page]) assert.ok(text.includes(name), `${command} --${name}`);

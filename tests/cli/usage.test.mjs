@@ -31,7 +31,13 @@ const options = {
   tokenize: ['-m', '-p', '-f', '--json', '--bos', '--special', '--lines', '--pieces'],
   logits: ['-m', '-p', '--tokens', '--top', '--hash', '-t', '-c', '--batch', '--kv-type', '--json'],
   bench: ['-m', '-p', '-n', '-r', '-t', '--depth', '--profile', '--json'],
+  pull: ['ADDRESS', '--json'],
+  cache: ['ACTION', 'ADDRESS', '--all', '--json'],
 };
+for (const command of ['run', 'inspect', 'tokenize', 'logits', 'bench', 'pull'])
+  options[command].push('--sha256', '--refresh', '--retry-timeout', '--stall-timeout');
+/** The first argument of each command that takes no MODEL. */
+const first = { pull: 'ADDRESS', cache: 'ACTION' };
 
 describe('help', () => {
   it('of the program names every command, the exit status and the environment', () => {
@@ -44,6 +50,9 @@ describe('help', () => {
         'Exit status',
         'SLUICE_KERNELS',
         'SLUICE_MODEL_DIR',
+        'HF_ENDPOINT',
+        'HF_TOKEN',
+        'XDG_CACHE_HOME',
         'Examples',
       ]) {
         assert.ok(out.includes(word), word);
@@ -57,7 +66,9 @@ describe('help', () => {
       assert.equal(err, '');
       assert.match(
         out,
-        new RegExp(`^sluice ${command} - .+\n\nusage: sluice ${command} \\[MODEL\\]`),
+        new RegExp(
+          `^sluice ${command} - .+\n\nusage: sluice ${command} \\[${first[command] ?? 'MODEL'}\\]`,
+        ),
       );
       for (const name of names) assert.match(out, new RegExp(`^  ${name}\\b`, 'm'), name);
       for (const line of out.split('\n')) assert.ok(line.length <= 80, line);
@@ -85,7 +96,7 @@ const wrong = [
   [['inspect', bundled, 'more'], /'more' is one argument too many;/],
   [['inspect', bundled, '-m', bundled], /named twice/],
   [['bench', '-m', ''], /MODEL: expected the path/],
-  [['run', ''], /MODEL: expected the path of a GGUF file, found ''/],
+  [['run', ''], /MODEL: expected the path of a GGUF file, or an address, found ''/],
   [['run', '-f', ''], /-f: expected the path of a file, found ''/],
   [['run', '--json=5'], /--json: takes no value, found '5'/],
   [['run', '--ignore-eos=false'], /--ignore-eos: takes no value/],
@@ -150,6 +161,9 @@ const wrong = [
   [['bench', '-t', '1,0'], /-t: expected/],
   [['bench', '-r', '0'], /-r: expected/],
   [['bench', '--depth', '-1'], /--depth/],
+  [['run', '--retry-timeout', '0'], /--retry-timeout: expected a whole number from 1/],
+  [['run', 'hf:a/b', '--sha256', 'x'], /--sha256: expected 64 hexadecimal digits, found 'x'/],
+  [['inspect', 'hf:a'], /names no OWNER\/REPO/],
 ];
 
 describe('wrong usage is status 2 with a reason and no output', () => {

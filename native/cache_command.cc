@@ -1,0 +1,335 @@
+// sluice cache: shows, checks and removes the models that were downloaded.
+#include <algorithm>
+#include <ctime>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "arguments.h"
+#include "base/format.h"
+#include "downloads.h"
+#include "pull/block_file.h"
+#include "pull/cache.h"
+
+namespace sluice::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CacheOptions {
+  std::string action;
+  std::vector<std::string> addresses;
+  bool all = false;
+  bool json = false;
+};
+
+constexpr char kCacheFooter[] =
+    R"(list shows each model: name, size, state, last use, address. verify reads models
+and compares the hash of each block, and the file's sha256 if it is known;
+damaged blocks are removed, and the next use fetches them again. delete removes
+models. An ADDRESS is what run or pull was given, or what list shows. Without
+one, list and verify take all models; delete needs an ADDRESS or --all, which
+leaves pinned models and those in use.
+
+With --json each model is a line: list {"source","name","path","bytes","stored",
+"complete","verified","sha256","etag","commit","pinned","created","used",
+"inUse","parts"} (times in ms since 1970), verify {"source","ok","bytes",
+"damaged","sha256"}, delete {"source","deleted","bytes"}. If verify finds damage,
+the exit status is 3.
+
+Examples:
+  sluice cache list
+  sluice cache verify hf:OWNER/REPO:Q4_0
+  sluice cache delete --all)";
+
+// A model: one entry of the cache, or all parts of a split one.
+struct Kept {
+  std::string source;                 // its address; of an entry that can't be read, its key
+  std::vector<pull::Cached> entries;  // in the order of the parts
+
+  uint64_t sum(uint64_t pull::Cached::*member) const {
+    uint64_t bytes = 0;
+    for (const pull::Cached& entry : entries) bytes += entry.*member;
+    return bytes;
+  }
+  const pull::Meta& meta() const { return entries[0].meta; }
+  std::string unreadable() const { return entries[0].unreadable; }
+  uint64_t bytes() const {  // 0 while it is unknown
+    uint64_t total = 0;
+    for (const pull::Cached& entry : entries) {
+      if (entry.meta.total_bytes == 0) return 0;
+      total += entry.meta.total_bytes;
+    }
+    return entries.size() == static_cast<size_t>(meta().parts) ? total : 0;
+  }
+  uint64_t stored() const { return sum(&pull::Cached::stored); }
+  bool complete() const {
+    return entries.size() == static_cast<size_t>(meta().parts) &&
+           std::ranges::all_of(entries, &pull::Cached::complete);
+  }
+  bool verified() const {
+    return std::ranges::all_of(entries, [](const auto& e) { return e.meta.verified; });
+  }
+  bool pinned() const {
+    return std::ranges::any_of(entries, [](const auto& e) { return e.meta.pinned; });
+  }
+  bool in_use() const { return std::ranges::any_of(entries, &pull::Cached::in_use); }
+  int64_t used() const {
+    int64_t last = 0;
+    for (const pull::Cached& entry : entries) last = std::max(last, entry.meta.used);
+    return last;
+  }
+};
+
+// All models, the last used first.
+Result<std::vector<Kept>> kept_models(const std::string& directory) {
+  SLUICE_ASSIGN(const auto entries, pull::list_cache(directory));
+  std::vector<Kept> models;
+  std::map<std::string, size_t> of_set;
+  for (const pull::Cached& entry : entries) {
+    const pull::Meta& meta = entry.meta;
+    const std::string source = !entry.unreadable.empty() ? entry.key
+                               : meta.set.empty()        ? meta.address
+                                                         : meta.set;
+    const auto [found, fresh] = of_set.emplace(source, models.size());
+    if (fresh) models.push_back({source, {}});
+    models[found->second].entries.push_back(entry);
+  }
+  for (Kept& model : models)
+    std::ranges::sort(model.entries, {}, [](const auto& e) { return e.meta.part; });
+  return models;
+}
+
+// The models that the addresses name; all without any. Fails with invalid_argument if the cache
+// doesn't have one of them.
+Result<std::vector<Kept>> chosen(const CacheOptions& options, const pull::Settings& settings) {
+  SLUICE_ASSIGN(std::vector<Kept> models, kept_models(settings.directory));
+  if (options.addresses.empty()) return models;
+  std::vector<Kept> out;
+  for (const std::string& text : options.addresses) {
+    std::string source = text;  // the key of an entry that can't be read
+    if (pull::is_address(text)) {
+      SLUICE_ASSIGN(const pull::Address address, pull::parse_address(text, settings.client.hub));
+      source = address.url;
+      if (source.empty()) {
+        const std::string name = pull::hub_name(settings.client.hub, address);
+        source = pull::find_named(settings.directory, name).value_or("");
+      }
+    }
+    const auto is_it = [&](const Kept& model) {
+      return model.source == source ||
+             std::ranges::any_of(model.entries, [&](const pull::Cached& entry) {
+               return entry.meta.address == source || entry.key == source;
+             });
+    };
+    const auto found = std::ranges::find_if(models, is_it);
+    if (found == models.end()) {
+      return fail(Code::invalid_argument, "the cache has no model ", printable(text, 300),
+                  "; sluice cache list shows what it has");
+    }
+    out.push_back(*found);
+  }
+  return out;
+}
+
+std::string day(int64_t ms) {
+  const time_t seconds = ms / 1000;
+  tm parts = {};
+  char text[32] = "-";
+  if (ms > 0 && localtime_r(&seconds, &parts) != nullptr)
+    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts);
+  return text;
+}
+
+std::string state_of(const Kept& model) {
+  if (!model.unreadable().empty()) return model.unreadable();
+  std::string state =
+      model.verified() && model.complete() ? "complete, sha256 verified" : "complete";
+  if (!model.complete()) state = concat("partial: ", human_bytes(model.stored()), " are there");
+  if (model.meta().parts > 1) state += concat(", ", model.meta().parts, " files");
+  if (model.pinned()) state += ", pinned";
+  return model.in_use() ? state + ", in use" : state;
+}
+
+std::string name_of(const Kept& model) {
+  return model.unreadable().empty() ? pull::file_name(model.source) : model.source;
+}
+
+Json json_of(const Kept& model, const std::string& directory) {
+  const pull::Meta& meta = model.meta();
+  Json json = {{"source", model.source},
+               {"name", name_of(model)},
+               {"path", pull::EntryPaths(directory, model.entries[0].key).data},
+               {"bytes", model.bytes()},
+               {"stored", model.stored()},
+               {"complete", model.complete()},
+               {"verified", model.verified()},
+               {"sha256", meta.sha256},
+               {"etag", meta.etag},
+               {"commit", meta.commit},
+               {"pinned", model.pinned()},
+               {"created", meta.created},
+               {"used", model.used()},
+               {"inUse", model.in_use()},
+               {"parts", meta.parts}};
+  if (!model.unreadable().empty()) json["unreadable"] = model.unreadable();
+  return json;
+}
+
+void print_json(const Json& json) {
+  write_out(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+int list(const CacheOptions& options, const pull::Settings& settings,
+         const std::vector<Kept>& models) {
+  uint64_t stored = 0;
+  for (const Kept& model : models) {
+    stored += model.stored();
+    if (options.json) {
+      print_json(json_of(model, settings.directory));
+      continue;
+    }
+    const uint64_t bytes = model.bytes();
+    write_out(concat(printable(name_of(model), 200), "\n  ",
+                     bytes == 0 ? "size unknown" : human_bytes(bytes), ", ", state_of(model),
+                     ", last used ", day(model.used()), "\n  ", printable(model.source, 4096),
+                     "\n"));
+  }
+  if (!options.json) {
+    write_out(concat(counted(models.size(), "model"), ", ", human_bytes(stored), " in ",
+                     printable(settings.directory, 300), "\n"));
+  }
+  return kDone;
+}
+
+struct Verified {
+  uint64_t bytes = 0;
+  std::vector<uint64_t> damaged;  // blocks, of all files
+  bool sum_fits = true;
+  std::string sha256;
+};
+
+// Checks one file. A file that isn't complete is checked as far as it is there.
+Status verify_entry(const pull::Settings& settings, const pull::Cached& entry, Verified& verified) {
+  const pull::EntryPaths paths(settings.directory, entry.key);
+  SLUICE_ASSIGN(auto lock, pull::Lock::try_take(paths.lock, pull::Hold::exclusive));
+  if (!lock) {
+    return fail(Code::busy, "another process is using ", printable(entry.meta.address, 300),
+                "; try again when it has ended");
+  }
+  SLUICE_ASSIGN(pull::BlockFile file,
+                pull::BlockFile::open_to_write(settings.directory, entry.meta.address));
+  const bool whole = file.complete();
+  pull::PassingSum sum;
+  pull::Progress progress;
+  progress.name = pull::file_name(entry.meta.address);
+  progress.checking = true;
+  progress.total = file.total();
+  uint64_t shown = 0;
+  SLUICE_ASSIGN(const auto damaged, file.check(true, whole ? &sum : nullptr, [&](uint64_t read) {
+    if (read < shown + (64 << 20)) return;
+    shown = progress.loaded = std::min(read, file.total());
+    settings.progress(progress);
+  }));
+  verified.bytes += file.stored();
+  verified.damaged.insert(verified.damaged.end(), damaged.begin(), damaged.end());
+  if (!whole || !damaged.empty()) return {};
+  verified.sha256 = sum.hex();
+  pull::Meta meta = file.meta();
+  if (meta.sha256.empty()) return {};
+  verified.sum_fits = verified.sum_fits && meta.sha256 == verified.sha256;
+  meta.verified = meta.sha256 == verified.sha256;
+  return file.note(meta);
+}
+
+int verify(const CacheOptions& options, const pull::Settings& settings,
+           const std::vector<Kept>& models) {
+  int status = kDone;
+  for (const Kept& model : models) {
+    if (!model.unreadable().empty()) {
+      note(concat(model.source, " can't be read: ", model.unreadable()));
+      continue;
+    }
+    Verified verified;
+    for (const pull::Cached& entry : model.entries) {
+      if (const Status done = verify_entry(settings, entry, verified); !done)
+        return report(done.error(), options.json);
+    }
+    erase_status();
+    const bool good = verified.damaged.empty() && verified.sum_fits;
+    if (!good) status = exit_status(Code::download_corrupt);
+    if (options.json) {
+      print_json({{"source", model.source},
+                  {"ok", good},
+                  {"bytes", verified.bytes},
+                  {"damaged", verified.damaged},
+                  {"sha256", model.entries.size() == 1 ? verified.sha256 : ""}});
+      continue;
+    }
+    const std::string result =
+        !verified.damaged.empty() ? concat(counted(verified.damaged.size(), "damaged block"),
+                                           ", which the next use fetches again")
+        : !verified.sum_fits      ? concat("its sha256 is ", verified.sha256, ", expected ",
+                                           model.meta().sha256, "; delete it and download it again")
+                                  : concat("good, ", human_bytes(verified.bytes));
+    write_out(concat(printable(name_of(model), 200), ": ", result, "\n"));
+  }
+  return status;
+}
+
+int remove(const CacheOptions& options, const pull::Settings& settings,
+           const std::vector<Kept>& models) {
+  for (const Kept& model : models) {
+    if (options.all && (model.pinned() || model.in_use())) {
+      note(concat(printable(name_of(model), 200), " stays: it is ",
+                  model.pinned() ? "pinned" : "in use"));
+      continue;
+    }
+    for (const pull::Cached& entry : model.entries) {
+      if (const auto removed = pull::remove_entry(settings.directory, entry.key); !removed)
+        return report(removed.error(), options.json);
+    }
+    if (options.json) {
+      print_json({{"source", model.source}, {"deleted", true}, {"bytes", model.stored()}});
+    } else {
+      write_out(concat("deleted ", printable(name_of(model), 200), ", ",
+                       human_bytes(model.stored()), "\n"));
+    }
+  }
+  return kDone;
+}
+
+int cache(const CacheOptions& options) {
+  const auto fail_with = [&](const Error& error) { return report(error, options.json); };
+  if (options.action == "delete" && options.addresses.empty() != options.all) {
+    return fail_with(
+        {Code::invalid_argument, options.all ? "delete takes addresses or --all, not both"
+                                             : "delete needs the address of a model, or --all"});
+  }
+  if (options.all && options.action != "delete")
+    return fail_with({Code::invalid_argument, "--all is for delete; leave it out"});
+  const auto settings = download_settings({});
+  if (!settings) return fail_with(settings.error());
+  const auto models = chosen(options, *settings);
+  if (!models) return fail_with(models.error());
+  const auto act = options.action == "list" ? list : options.action == "verify" ? verify : remove;
+  return act(options, *settings, *models);
+}
+
+}  // namespace
+
+void add_cache(CLI::App& program, int& status) {
+  auto options = std::make_shared<CacheOptions>();
+  CLI::App* app =
+      add_command(program, "cache", "list, verify or delete downloaded models", kCacheFooter);
+  app->add_option("ACTION", options->action, "list, verify or delete")
+      ->type_name("ACTION")
+      ->required()
+      ->check(CLI::IsMember({"list", "verify", "delete"}));
+  app->add_option("ADDRESS", options->addresses, "the models, by address; without one, all")
+      ->type_name("ADDRESS");
+  add_flag(*app, "--all", options->all, "delete all models");
+  add_json(*app, options->json, "one JSON object a line for each model");
+  app->callback([options, &status] { status = cache(*options); });
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,227 @@
+#include "model.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "base/format.h"
+#include "common.h"
+#include "pull/address.h"
+#ifdef SLUICE_PULL
+#include "downloads.h"
+#endif
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kBundledModel[] = "stories-q8_0.gguf";
+
+// Directories where the bundled model may be, in the order in which they are searched.
+std::vector<fs::path> model_directories() {
+  std::vector<fs::path> directories;
+  if (const char* named = std::getenv("SLUICE_MODEL_DIR"); named != nullptr && *named != '\0') {
+    directories.emplace_back(named);
+  }
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    const fs::path home = program.parent_path();
+    directories.push_back((home / "../../web/app/public/models").lexically_normal());
+    directories.push_back((home / "../share/sluice").lexically_normal());
+  }
+  return directories;
+}
+
+Model local_model(const std::string& path) {
+  Model model;
+  model.name = path;
+  model.file = fs::path(path).filename().string();
+  model.paths = model_paths(path);
+  return model;
+}
+
+#ifdef SLUICE_PULL
+
+Status check_address(const Model& model) {
+  SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
+  SLUICE_TRY(wish_of(model.download, true));
+  SLUICE_TRY(pull::parse_address(model.name, settings.client.hub));
+  return {};
+}
+
+Status pull_model(Model& model) {
+  SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
+  SLUICE_ASSIGN(const pull::Wish wish, wish_of(model.download, true));
+  SLUICE_ASSIGN(pull::Located located, pull::locate(settings, model.name, wish.refresh));
+  model.file = pull::file_name(located.urls[0]);
+  SLUICE_ASSIGN(pull::Pulled pulled, pull::obtain(settings, std::move(located), wish));
+  for (const pull::PulledFile& file : pulled.files) model.paths.push_back(file.path);
+  model.hold = std::make_shared<std::vector<pull::Lock>>(std::move(pulled.locks));
+  return {};
+}
+
+// The header of a file at an address, and nothing else of it.
+Result<ModelHeader> read_remote_header(Model& model) {
+  SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
+  SLUICE_ASSIGN(const pull::Located located,
+                pull::locate(settings, model.name, model.download.refresh));
+  model.file = pull::file_name(located.urls[0]);
+  const size_t n_files = located.urls.size();
+  ModelParser parser(std::vector<uint64_t>(n_files, 0));
+  ModelHeader header;
+  for (size_t i = 0; i < n_files; ++i) {
+    Status parsed;
+    const auto wants_more = [&] { return !parser.done() && parser.files().size() == i + 1; };
+    SLUICE_ASSIGN(const uint64_t bytes,
+                  pull::read_beginning(settings, located, i, [&](std::span<const uint8_t> piece) {
+                    const auto taken = parser.push(piece);
+                    if (!taken) parsed = std::unexpected(taken.error());
+                    return parsed && wants_more();
+                  }));
+    SLUICE_TRY(parsed);
+    if (wants_more()) SLUICE_TRY(parser.finish());
+    header.file_bytes += bytes;
+  }
+  header.gguf = parser.take();
+  return header;
+}
+
+#else
+
+Status check_address(const Model&) {
+  return fail(Code::invalid_argument,
+              "this build of the program has no downloads; expected the path of a GGUF model");
+}
+Status pull_model(Model& model) { return check_address(model); }
+Result<ModelHeader> read_remote_header(Model& model) {
+  SLUICE_TRY(check_address(model));
+  return ModelHeader{};
+}
+
+#endif
+
+// Shows on stderr how much of a file is loaded, until it is destroyed.
+class Percentage {
+ public:
+  Percentage(const Model& model, const std::atomic<uint64_t>& read) {
+    uintmax_t size = 0;
+    for (const std::string& path : model.paths) {
+      std::error_code error;
+      size += fs::file_size(path, error);
+      if (error) return;
+    }
+    if (size == 0) return;
+    const auto show = [&read, size, name = printable(model.file, 40)] {
+      const uint64_t percent = std::min<uint64_t>(99, 100 * read / size);
+      show_status(concat("loading ", name, " (", human_bytes(size), ") ", percent, "%"));
+    };
+    show();
+    try {
+      thread_ = std::jthread([show](const std::stop_token& stop) {
+        std::mutex mutex;
+        std::unique_lock lock(mutex);
+        std::condition_variable_any stopped;
+        while (!stopped.wait_for(lock, stop, std::chrono::milliseconds(100),
+                                 [&] { return stop.stop_requested(); })) {
+          show();
+        }
+      });
+    } catch (const std::system_error&) {  // without a thread it stays at 0%
+    }
+  }
+  ~Percentage() {
+    thread_.request_stop();
+    if (thread_.joinable()) thread_.join();
+    erase_status();
+  }
+  Percentage(const Percentage&) = delete;
+  Percentage& operator=(const Percentage&) = delete;
+
+ private:
+  std::jthread thread_;
+};
+
+}  // namespace
+
+Result<Model> find_model(const std::string& given, const DownloadOptions& download,
+                         bool may_be_prompt) {
+  if (pull::is_address(given)) {
+    Model model;
+    model.name = given;
+    model.is_address = true;
+    model.download = download;
+    SLUICE_TRY(check_address(model));
+    return model;
+  }
+  if (!download.sha256.empty() || download.refresh) {
+    return fail(Code::invalid_argument, "--sha256 and --refresh are for models at addresses");
+  }
+  std::error_code error;
+  if (!given.empty()) {
+    const fs::file_status status = fs::status(given, error);
+    if (!fs::exists(status)) {
+      return fail(Code::bad_file, "can't open ", printable(given, kMaxShownPath), ": ",
+                  error ? error.message() : "No such file or directory",
+                  "; expected the path of a GGUF model, or an address",
+                  may_be_prompt ? " (a prompt goes behind it, or after -p)" : "");
+    }
+    if (fs::is_directory(status)) {
+      return fail(Code::bad_file, printable(given, kMaxShownPath),
+                  " is a directory; expected the path of a GGUF model");
+    }
+    return local_model(given);
+  }
+  std::string looked;
+  for (const fs::path& directory : model_directories()) {
+    const fs::path path = directory / kBundledModel;
+    if (fs::is_regular_file(path, error)) return local_model(path.string());
+    looked += concat("\n  ", path.string());
+  }
+  return fail(Code::bad_file, "no model was named and the bundled one isn't there; looked for",
+              looked, "\nName a GGUF file, or the bundled model's directory in SLUICE_MODEL_DIR");
+}
+
+Status bring(Model& model) {
+  if (!model.is_address || !model.paths.empty()) return {};
+  return pull_model(model);
+}
+
+Result<std::unique_ptr<Engine>> load(Model& model, LoadOptions options) {
+  SLUICE_TRY(bring(model));
+  std::atomic<uint64_t> read = 0;
+  std::optional<Percentage> percentage;
+  if (can_show_status()) {
+    options.bytes_read = &read;
+    percentage.emplace(model, read);
+  }
+  if (!model.is_address) return Engine::open(model.name, options);
+  // In the cache the files of a split model have other names.
+  SLUICE_ASSIGN(const ModelFiles files, ModelFiles::open(model.paths));
+  return Engine::open(files, options);
+}
+
+Result<ModelHeader> read_header(Model& model) {
+  if (model.is_address) return read_remote_header(model);
+  SLUICE_ASSIGN(const ModelFiles files, ModelFiles::open(model.name));
+  SLUICE_ASSIGN(Gguf header, sluice::read_header(files));
+  return ModelHeader{std::move(header), files.size()};
+}
+
+Error with_file_name(const Model& model, Error error) {
+  const std::string name = printable(model.name, kMaxShownPath);
+  if (exit_status(error.code) == kBadFile && error.message.find(name) == std::string::npos) {
+    error.message = concat(name, ": ", error.message);
+  }
+  return error;
+}
+
+}  // namespace sluice::cli

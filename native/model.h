@@ -1,0 +1,52 @@
+// MODEL: the path of a file, or an address whose file comes from the cache or the network.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine.h"
+#include "engine_inside.h"
+
+namespace sluice::cli {
+
+struct DownloadOptions {
+  std::vector<std::string> sha256;  // of each file, or none
+  bool refresh = false;
+  int64_t retry_timeout = 60;  // seconds without a new byte until a download is given up
+  int64_t stall_timeout = 30;  // seconds without a byte until a connection counts as lost
+};
+
+struct Model {
+  std::string name;  // the path or the address, for messages
+  std::string file;  // the file's name without folders
+  bool is_address = false;
+  DownloadOptions download;          // of an address
+  std::vector<std::string> paths;    // the files on the disk; of an address only after bring()
+  std::shared_ptr<const void> hold;  // keeps files in the cache from being removed
+};
+
+// The model that `given` names or, if it is empty, the bundled one. Of an address only its form is
+// checked. Fails with bad_file, which says where it looked, or invalid_argument. With
+// `may_be_prompt` the message also says how to give a prompt.
+Result<Model> find_model(const std::string& given, const DownloadOptions& download,
+                         bool may_be_prompt = false);
+// Sees to it that the model's files are on the disk. Shows on a terminal's stderr how far a
+// download is. Fails with download_failed, download_corrupt, offline or storage_full.
+Status bring(Model& model);
+// Engine::open, after bring(). Shows a percentage on stderr meanwhile if that is a terminal.
+Result<std::unique_ptr<Engine>> load(Model& model, LoadOptions options);
+
+struct ModelHeader {
+  Gguf gguf;
+  uint64_t file_bytes = 0;  // 0: unknown
+};
+// Reads the header and nothing else: of an address that the cache doesn't have, only its bytes
+// come.
+Result<ModelHeader> read_header(Model& model);
+
+// Puts the model's name before the message if the error is about a file and doesn't name it.
+Error with_file_name(const Model& model, Error error);
+
+}  // namespace sluice::cli

@@ -1,0 +1,107 @@
+// A cached file: KEY.gguf holds its bytes at their places, KEY.journal says which blocks are there.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "pull/journal.h"
+#include "pull/lock.h"
+#include "pull/sha256.h"
+
+namespace sluice::pull {
+
+// The first 32 hexadecimal digits of the SHA-256 of a canonical address.
+std::string key_of(std::string_view address);
+
+// The three files of an entry.
+struct EntryPaths {
+  std::string data, journal, lock;
+  EntryPaths(const std::string& directory, const std::string& key);
+};
+
+// Hashes a file while it arrives, as long as bytes come in the file's order.
+class PassingSum {
+ public:
+  void add(uint64_t at, std::span<const uint8_t> bytes);
+  uint64_t position() const { return position_; }  // the hash has the bytes up to here
+  std::string hex() { return sum_.hex(); }         // once, at the end
+
+ private:
+  Sha256 sum_;
+  uint64_t position_ = 0;
+};
+
+// Not for several threads. For writing, the caller holds the entry's lock exclusively; for reading,
+// shared.
+class BlockFile {
+ public:
+  // Opens the entry of an address. For writing it is made if there is none, or none that is valid.
+  // Fails with storage_full, or with download_failed if files can't be opened or are of a newer
+  // version (which is left alone).
+  static Result<BlockFile> open_to_write(const std::string& directory, const std::string& address);
+  // Nothing if there is no valid entry.
+  static Result<std::optional<BlockFile>> open_to_read(const std::string& directory,
+                                                       const std::string& address);
+  BlockFile(BlockFile&& other) noexcept;
+  BlockFile& operator=(BlockFile&& other) noexcept;
+  ~BlockFile();
+
+  const Meta& meta() const { return header_.meta; }
+  const std::string& path() const { return path_; }
+  uint64_t total() const { return meta().total_bytes; }  // 0: unknown
+  uint64_t block_bytes() const { return meta().block_bytes; }
+  uint64_t n_blocks() const { return table_.size(); }
+  bool has(uint64_t block) const { return block < table_.size() && table_[block] != 0; }
+  bool complete() const;
+  uint64_t stored() const;  // bytes of the blocks that are there
+
+  // --- for the writer ----------------------------------------------------------------------------
+  // Changes what is known of the file. The size of the file and of its blocks stays.
+  Status note(const Meta& change);
+  // Before the first byte: sets the sizes, and asks the disk for room. total 0: unknown. Fails with
+  // storage_full.
+  Status begin(const Meta& facts, uint64_t total);
+  // Before more bytes come of a file that was begun: storage_full if the rest has no room.
+  Status check_room() const;
+  // The file's size, which was unknown, is what has come.
+  Status end_at(uint64_t total);
+  // Forgets all blocks and what is known of the server's file.
+  Status reset();
+  // Writes bytes of a block; when it is whole, its hash.
+  Status write(uint64_t at, std::span<const uint8_t> bytes);
+  Status add_block(uint64_t block, uint64_t hash);
+
+  // Reads all blocks and compares their hashes, except those that this process wrote or read
+  // before; blocks that differ are returned, and forgotten if `clear`. `sum` gets all bytes that it
+  // hasn't had, unless null. Calls shown(bytes read) meanwhile.
+  Result<std::vector<uint64_t>> check(bool clear, PassingSum* sum,
+                                      const std::function<void(uint64_t)>& shown);
+  // Reads one block into `out`. False: it isn't there or its hash differs.
+  Result<bool> read(uint64_t block, std::vector<uint8_t>& out);
+
+ private:
+  BlockFile() = default;
+  Status write_header();
+  Status write_table(uint64_t block);
+  Error disk_error(std::string_view what, int error) const;
+  uint64_t size_of(uint64_t block) const;
+
+  std::string directory_, path_;
+  int data_ = -1;
+  int journal_ = -1;
+  Header header_;
+  std::vector<uint64_t> table_;
+  std::vector<bool> seen_;  // blocks whose hash is known to fit in this process
+};
+
+// "12.3 MB are needed in DIRECTORY, 1.2 MB are free ...": storage_full.
+Error no_room(const std::string& directory, uint64_t needed);
+int64_t now_ms();  // since 1970
+
+}  // namespace sluice::pull

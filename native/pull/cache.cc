@@ -1,0 +1,152 @@
+#include "pull/cache.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/format.h"
+#include "pull/block_file.h"
+#include "pull/lock.h"
+
+namespace sluice::pull {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxPath = 300;
+constexpr size_t kKeyDigits = 32;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool is_key(const std::string& text) {
+  return text.size() == kKeyDigits &&
+         text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+Result<Journal> load(const std::string& path) {
+  std::error_code error;
+  std::ifstream in(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  if (!in) return fail(Code::download_failed, "can't be read");
+  return read_journal({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+}
+
+Cached describe(const std::string& directory, const std::string& key) {
+  const EntryPaths paths(directory, key);
+  Cached entry;
+  entry.key = key;
+  std::error_code missing;
+  if (fs::exists(paths.lock, missing)) {
+    const auto lock = Lock::try_take(paths.lock, Hold::exclusive);
+    entry.in_use = lock && !*lock;
+  }
+  const auto journal = load(paths.journal);
+  if (!journal) {
+    entry.unreadable = journal.error().message;
+  } else if (journal->newer) {
+    entry.unreadable = "written by a newer version of Sluice";
+  } else if (!journal->header || key_of(journal->header->meta.address) != key) {
+    entry.unreadable = "damaged";
+  } else {
+    entry.meta = journal->header->meta;
+    const Meta& meta = entry.meta;
+    const auto& table = journal->table;
+    const auto there = static_cast<uint64_t>(
+        std::ranges::count_if(table, [](uint64_t hash) { return hash != 0; }));
+    entry.stored = there * meta.block_bytes;
+    if (!table.empty() && table.back() != 0)
+      entry.stored -= meta.n_blocks() * meta.block_bytes - meta.total_bytes;
+    std::error_code error;
+    const bool whole = fs::file_size(paths.data, error) == meta.total_bytes && !error;
+    entry.complete = meta.total_bytes > 0 && there == table.size() && whole;
+  }
+  return entry;
+}
+
+}  // namespace
+
+Result<std::string> cache_directory() {
+  const std::string named = environment("XDG_CACHE_HOME");
+  if (named.starts_with('/')) return named + "/sluice";  // a relative path counts as none
+  const std::string home = environment("HOME");
+  if (!home.empty()) return home + "/.cache/sluice";
+  return fail(Code::invalid_argument,
+              "there is no place for the cache: neither XDG_CACHE_HOME nor HOME is set");
+}
+
+Status make_cache_directory(const std::string& directory) {
+  std::error_code error;
+  if (fs::is_directory(directory, error)) return {};
+  const fs::path parent = fs::path(directory).parent_path();
+  fs::create_directories(parent, error);
+  if (::mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  const int why = errno;
+  if (why == ENOSPC || why == EDQUOT) return std::unexpected(no_room(parent.string(), 1 << 20));
+  return fail(Code::download_failed, "can't make the directory of the cache, ",
+              printable(directory, kMaxPath), ": ", std::strerror(why),
+              "; name another one in XDG_CACHE_HOME");
+}
+
+Result<std::vector<Cached>> list_cache(const std::string& directory) {
+  std::vector<Cached> entries;
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    const fs::path& path = at->path();
+    if (path.extension() == ".journal" && is_key(path.stem().string()))
+      entries.push_back(describe(directory, path.stem().string()));
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return fail(Code::download_failed, "can't list ", printable(directory, kMaxPath), ": ",
+                error.message());
+  }
+  std::ranges::stable_sort(entries, [](const Cached& a, const Cached& b) {
+    return a.meta.used != b.meta.used ? a.meta.used > b.meta.used : a.key < b.key;
+  });
+  return entries;
+}
+
+std::optional<std::string> find_named(const std::string& directory, const std::string& name) {
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    const fs::path& path = at->path();
+    if (path.extension() != ".journal" || !is_key(path.stem().string())) continue;
+    const auto journal = load(path.string());
+    if (!journal || journal->newer || !journal->header) continue;
+    const Meta& meta = journal->header->meta;
+    if (key_of(meta.address) != path.stem().string()) continue;
+    if (std::ranges::find(meta.names, name) != meta.names.end())
+      return meta.set.empty() ? meta.address : meta.set;
+  }
+  return std::nullopt;
+}
+
+Result<bool> remove_entry(const std::string& directory, const std::string& key) {
+  const EntryPaths paths(directory, key);
+  std::error_code error;
+  if (!fs::exists(paths.journal, error) && !fs::exists(paths.data, error)) return false;
+  SLUICE_ASSIGN(std::optional<Lock> lock, Lock::try_take(paths.lock, Hold::exclusive));
+  if (!lock) {
+    return fail(Code::busy, "another process is using the model ", key,
+                "; try again when it has ended");
+  }
+  // The journal goes first: without it the bytes count as absent.
+  for (const std::string& path : {paths.journal, paths.data}) {
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+      return fail(Code::download_failed, "can't remove ", printable(path, kMaxPath), ": ",
+                  std::strerror(errno));
+    }
+  }
+  lock->remove_file();
+  return true;
+}
+
+}  // namespace sluice::pull

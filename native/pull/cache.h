@@ -1,0 +1,35 @@
+// The directory of the cache: what is in it, and removing that.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "pull/journal.h"
+
+namespace sluice::pull {
+
+// $XDG_CACHE_HOME/sluice or ~/.cache/sluice. Fails with invalid_argument if neither is known.
+Result<std::string> cache_directory();
+// Makes the directory, for this user alone. Fails with download_failed or storage_full.
+Status make_cache_directory(const std::string& directory);
+
+struct Cached {
+  std::string key;
+  Meta meta;            // of an entry that can't be read: empty
+  uint64_t stored = 0;  // bytes that are there
+  bool complete = false;
+  bool in_use = false;     // another process reads or writes it
+  std::string unreadable;  // why, or ""
+};
+// All entries, the last used first. Of a split model each part is one.
+Result<std::vector<Cached>> list_cache(const std::string& directory);
+// The canonical address of the entry (of a split model the first part's) that this name led to.
+std::optional<std::string> find_named(const std::string& directory, const std::string& name);
+
+// Removes an entry: true, or false if there is none. Fails with busy if a process uses it.
+Result<bool> remove_entry(const std::string& directory, const std::string& key);
+
+}  // namespace sluice::pull

@@ -1,0 +1,504 @@
+#include "pull/download.h"
+
+#include <curl/curl.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <random>
+
+#include "base/format.h"
+#include "pull/address.h"
+
+namespace sluice::pull {
+namespace {
+
+constexpr size_t kConnections = 4;
+constexpr uint64_t kFirstRange = 16 << 20;
+constexpr uint64_t kLeastRange = 16 << 20;
+constexpr uint64_t kMostRange = 64 << 20;
+constexpr int kPollMs = 50;
+constexpr double kProgressSeconds = 0.1;
+
+bool is_commit(std::string_view text) {
+  return text.size() == 40 && std::ranges::all_of(text, [](char c) {
+           return std::isxdigit(static_cast<unsigned char>(c)) != 0;
+         });
+}
+
+// Hashes the blocks of a connection one after another.
+class BlockHash {
+ public:
+  BlockHash() : state_(XXH64_createState()) {
+    if (state_ == nullptr) throw std::bad_alloc();
+    begin();
+  }
+  BlockHash(const BlockHash&) = delete;
+  BlockHash& operator=(const BlockHash&) = delete;
+  ~BlockHash() { XXH64_freeState(state_); }
+  void begin() { XXH64_reset(state_, 0); }
+  void add(std::span<const uint8_t> bytes) { XXH64_update(state_, bytes.data(), bytes.size()); }
+  uint64_t value() const { return XXH64_digest(state_); }
+
+ private:
+  XXH64_state_t* state_;
+};
+
+// A part of the file that one connection brings, from a block's beginning on.
+struct Part {
+  uint64_t begin = 0;
+  uint64_t end = 0;  // exclusive; UINT64_MAX: to the file's end, which is unknown
+  uint64_t at = 0;   // bytes before it are on the disk
+  bool used = false;
+  bool ranged = true;  // by a range; else the whole file in its order
+  bool head_is_checked = false;
+  double not_before = 0;
+  BlockHash hash;  // of the block that `at` is in
+  Pauses pauses;
+  std::string trouble;    // why take() ended the request
+  bool hopeless = false;  // trying again is of no use
+  std::string url;        // of the request
+  std::unique_ptr<Transfer> transfer;
+};
+
+class Download {
+ public:
+  Download(const Client& client, BlockFile& file, uint64_t expected, PassingSum& sum,
+           const std::function<void(const Downloaded&)>& progress)
+      : client_(client),
+        file_(file),
+        expected_(expected),
+        sum_(sum),
+        progress_(progress),
+        patience_(client.retry_seconds, now_seconds()),
+        stored_(file.stored()),
+        multi_(curl_multi_init(), curl_multi_cleanup) {
+    if (multi_ == nullptr) throw std::bad_alloc();
+  }
+  ~Download() {
+    for (Part& part : parts_) stop(part);
+  }
+  Download(const Download&) = delete;
+  Download& operator=(const Download&) = delete;
+
+  Result<Outcome> run() {
+    while (!complete_) {
+      begin_requests();
+      client_.wait(reason_to_wait());
+      int running = 0;
+      curl_multi_perform(multi_.get(), &running);
+      if (!ranges_) end_ranges();
+      int left = 0;
+      while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
+        if (message->msg != CURLMSG_DONE) continue;
+        for (Part& part : parts_) {
+          if (part.transfer == nullptr || part.transfer->handle() != message->easy_handle) continue;
+          end_request(part, message->data.result);
+          break;
+        }
+        if (error_ || changed_ || complete_) break;
+      }
+      if (error_) return std::unexpected(std::move(*error_));
+      if (changed_) return Outcome::changed;
+      show();
+      if (!complete_) curl_multi_poll(multi_.get(), nullptr, 0, kPollMs, nullptr);
+    }
+    client_.wait("");
+    return Outcome::complete;
+  }
+
+ private:
+  uint64_t total() const { return file_.total(); }
+
+  // --- requests ----------------------------------------------------------------------------------
+
+  void begin_requests() {
+    const double now = now_seconds();
+    if (now < hold_until_) return;
+    if (total() == 0) {  // what is there and whether by ranges, the first answer says
+      if (!parts_[0].used) assign(parts_[0], 0, ranges_ ? kFirstRange : UINT64_MAX);
+    } else if (!ranges_) {
+      if (!parts_[0].used) assign(parts_[0], 0, total());
+    } else {
+      for (Part& part : parts_) {
+        if (!part.used) assign_missing(part);
+      }
+    }
+    bool any = false;
+    for (const Part& part : parts_) any = any || part.used;
+    if (!any && file_.complete()) complete_ = true;
+    for (Part& part : parts_) {
+      if (!part.used || part.transfer != nullptr || part.not_before > now) continue;
+      // The first answer says where the file really is; the others go there directly.
+      if (resolved_.empty() && requests_ > 0) break;
+      begin_request(part);
+    }
+  }
+
+  // Why nothing comes now; "" if something does.
+  std::string reason_to_wait() const {
+    const double now = now_seconds();
+    if (now < hold_until_) return concat("the server asks to wait ", duration(hold_until_ - now));
+    if (requests_ > 0 || cause_.empty()) return "";
+    return cause_ + "; trying again";
+  }
+
+  void assign(Part& part, uint64_t begin, uint64_t end) {
+    part.used = true;
+    part.ranged = ranges_;
+    part.begin = part.at = begin;
+    part.end = end;
+    part.hash.begin();
+    part.pauses.begin_again();
+    part.not_before = 0;
+  }
+
+  // Gives the part the next run of missing blocks that no other part has.
+  void assign_missing(Part& part) {
+    const uint64_t block = file_.block_bytes();
+    const uint64_t wanted = std::clamp(total() / 16, kLeastRange, kMostRange);
+    const uint64_t most = (wanted + block - 1) / block;
+    const auto is_free = [&](uint64_t i) {
+      if (i >= file_.n_blocks() || file_.has(i)) return false;
+      return std::ranges::none_of(parts_, [&](const Part& other) {
+        return other.used && i * block >= other.begin && i * block < other.end;
+      });
+    };
+    uint64_t first = 0;
+    while (first < file_.n_blocks() && !is_free(first)) ++first;
+    if (first == file_.n_blocks()) return;
+    uint64_t end = first + 1;
+    while (end - first < most && is_free(end)) ++end;
+    assign(part, first * block, std::min(end * block, total()));
+  }
+
+  void begin_request(Part& part) {
+    if (!part.ranged) {  // from the beginning again; what is there is skipped
+      part.at = 0;
+      part.hash.begin();
+    }
+    part.head_is_checked = false;
+    part.trouble.clear();
+    part.hopeless = false;
+    std::optional<Range> range;
+    if (part.ranged) range = Range{part.at, part.end - 1};
+    part.url = resolved_.empty() ? file_.meta().address : resolved_;
+    part.transfer = std::make_unique<Transfer>(
+        client_, part.url, range,
+        [this, &part](const Response& response, std::span<const uint8_t> bytes) {
+          return take(part, response, bytes);
+        });
+    curl_multi_add_handle(multi_.get(), part.transfer->handle());
+    ++requests_;
+  }
+
+  void stop(Part& part) {
+    if (part.transfer == nullptr) return;
+    curl_multi_remove_handle(multi_.get(), part.transfer->handle());
+    part.transfer = nullptr;
+    --requests_;
+  }
+
+  // The server turned out to have no ranges: one part brings the whole file.
+  void end_ranges() {
+    for (Part& part : parts_) {
+      if (!part.ranged) continue;
+      stop(part);
+      part.used = false;
+    }
+  }
+
+  // --- answers -----------------------------------------------------------------------------------
+
+  bool trouble(Part& part, std::string why, bool hopeless = false) {
+    part.trouble = std::move(why);
+    part.hopeless = hopeless;
+    return false;
+  }
+
+  // True if the answer is about the file that was begun.
+  bool is_same_file(const Response& response, uint64_t size) const {
+    const Meta& meta = file_.meta();
+    if (size != 0 && size != total()) return false;
+    if (!meta.etag.empty() && !response.etag.empty()) return meta.etag == response.etag;
+    return meta.last_modified.empty() || response.last_modified.empty() ||
+           meta.last_modified == response.last_modified;
+  }
+
+  bool begin_file(Part& part, const Response& response, uint64_t size) {
+    if (expected_ != 0 && size != 0 && size != expected_) {
+      return trouble(
+          part, concat("the hub lists a file of ", expected_, " bytes, but the server has ", size),
+          true);
+    }
+    Meta facts = file_.meta();
+    facts.etag = response.etag;
+    facts.last_modified = response.last_modified;
+    facts.commit = response.commit;
+    if (const Status begun = file_.begin(facts, size); !begun) {
+      error_ = begun.error();
+      return false;
+    }
+    return true;
+  }
+
+  // Before the first byte of a body: is it what was asked for?
+  bool check_head(Part& part, const Response& response) {
+    if (!response.encoding.empty() && response.encoding != "identity")
+      return trouble(
+          part, concat("the server sent the file encoded as ", printable(response.encoding, 20)),
+          true);
+    const std::string wanted = named_commit();
+    if (!wanted.empty() && is_commit(response.commit) && wanted != response.commit)
+      return trouble(part, concat("the server sent commit ", response.commit), true);
+    if (response.status == 206) {
+      if (!part.ranged) return trouble(part, "the server sent a part that nobody asked for");
+      if (!check_range(part, response)) return false;
+    } else if (!check_whole(part, response)) {
+      return false;
+    }
+    resolved_ = response.url;
+    part.head_is_checked = true;
+    return true;
+  }
+
+  bool check_range(Part& part, const Response& response) {
+    const auto& range = response.range;
+    const uint64_t known = range ? range->total : total();
+    if (known == 0) return trouble(part, "the server didn't tell the file's size");
+    if (total() == 0) {
+      if (range->first != 0) return trouble(part, "the server sent other bytes than asked for");
+      if (!begin_file(part, response, known)) return false;
+      part.end = std::min(part.end, known);
+    }
+    if (!is_same_file(response, known)) {
+      changed_ = true;
+      return false;
+    }
+    const bool fits = range ? range->first == part.at && range->last == part.end - 1
+                            : response.length == part.end - part.at;
+    if (!fits) return trouble(part, "the server sent other bytes than asked for");
+    return true;
+  }
+
+  // The server has no ranges: one stream in the file's order.
+  bool check_whole(Part& part, const Response& response) {
+    const uint64_t size = response.length.value_or(0);
+    if (response.length && size == 0) return trouble(part, "the server sent an empty file", true);
+    if (total() == 0) {
+      // Without a size the blocks that came before count for nothing.
+      stored_ = 0;
+      if (!begin_file(part, response, size)) return false;
+    } else if (!is_same_file(response, size)) {
+      changed_ = true;
+      return false;
+    }
+    ranges_ = false;  // run() ends the other parts: here libcurl is at work
+    part.ranged = false;
+    part.begin = part.at = 0;
+    part.end = total() == 0 ? UINT64_MAX : total();
+    part.hash.begin();
+    return true;
+  }
+
+  std::string named_commit() const {
+    const std::string& address = file_.meta().address;
+    const size_t at = address.find("/resolve/");
+    if (!address.starts_with(client_.hub + "/") || at == std::string::npos) return "";
+    const std::string revision = address.substr(at + 9, address.find('/', at + 9) - at - 9);
+    return is_commit(revision) ? revision : "";
+  }
+
+  // A piece of a body.
+  bool take(Part& part, const Response& response, std::span<const uint8_t> bytes) {
+    if (error_ || changed_ || (part.ranged && !ranges_)) return false;
+    if (!part.head_is_checked && !check_head(part, response)) return false;
+    while (!bytes.empty()) {
+      if (part.at >= part.end) return trouble(part, "the server sent more bytes than asked for");
+      const uint64_t size = file_.block_bytes();
+      const uint64_t block = part.at / size;
+      const uint64_t end = std::min({(block + 1) * size, part.end});
+      const auto n = static_cast<size_t>(std::min<uint64_t>(bytes.size(), end - part.at));
+      const auto piece = bytes.first(n);
+      if (!file_.has(block)) {
+        // What is on the disk is hashed, not what comes: a block that is written again is read
+        // later.
+        if (part.at % size == 0 && sum_.position() > part.at) sum_ = PassingSum();
+        sum_.add(part.at, piece);
+        if (const Status written = file_.write(part.at, piece); !written) {
+          error_ = written.error();
+          return false;
+        }
+        part.hash.add(piece);
+        stored_ += n;
+        note_new_bytes(part);
+      }
+      part.at += n;
+      bytes = bytes.subspan(n);
+      if (part.at == end && !end_block(part, block)) return false;
+    }
+    return true;
+  }
+
+  // Bytes that come again, from a server that cuts each stream at the same place, aren't new.
+  void note_new_bytes(Part& part) {
+    if (stored_ <= most_stored_) return;
+    most_stored_ = stored_;
+    patience_.renew(now_seconds());
+    part.pauses.begin_again();
+    cause_.clear();
+  }
+
+  bool end_block(Part& part, uint64_t block) {
+    if (!file_.has(block)) {
+      if (const Status added = file_.add_block(block, part.hash.value()); !added) {
+        error_ = added.error();
+        return false;
+      }
+    }
+    part.hash.begin();
+    return true;
+  }
+
+  // --- the end of a request ----------------------------------------------------------------------
+
+  void end_request(Part& part, CURLcode result) {
+    const std::unique_ptr<Transfer> transfer = std::move(part.transfer);
+    curl_multi_remove_handle(multi_.get(), transfer->handle());
+    --requests_;
+    transfer->ended(result);
+    if (error_ || changed_ || (part.ranged && !ranges_)) return;
+    const Response& response = transfer->response();
+    const bool good = response.status == 200 || response.status == 206;
+    auto failure = transfer->failure();
+    if (!part.trouble.empty()) {
+      failure.emplace();
+      failure->cause = part.trouble;
+      failure->final = part.hopeless;
+    } else if (!failure && !end_body(part)) {
+      failure.emplace();
+      failure->cause = "the server sent fewer bytes than it promised";
+    }
+    if (error_) return;
+    if (failure && !part.ranged) stored_ = file_.stored();  // of the block that was begun
+    if (!failure) {
+      part.used = false;
+      if (file_.complete()) complete_ = true;
+      return;
+    }
+    if (good) failure->status = 0;
+    fail_request(part, *failure);
+  }
+
+  // True if the body has all that was asked for.
+  bool end_body(Part& part) {
+    if (!part.head_is_checked) return false;
+    if (part.end != UINT64_MAX) return part.at == part.end;
+    if (part.at == 0) return false;
+    // The size was unknown: the file ends here, perhaps within a block.
+    if (part.at % file_.block_bytes() != 0 && !end_block(part, part.at / file_.block_bytes()))
+      return false;
+    if (const Status ended = file_.end_at(part.at); !ended) {
+      error_ = ended.error();
+      return false;
+    }
+    return true;
+  }
+
+  void fail_request(Part& part, const Failure& failure) {
+    const double now = now_seconds();
+    if (failure.status == 416) {
+      if (stored_ == 0 && total() == 0) {  // a server that has no such range of a small file
+        ranges_ = false;
+        part.used = false;
+      } else {
+        changed_ = true;
+      }
+      return;
+    }
+    const std::string& address = file_.meta().address;
+    if (is_expired(failure.status) && (part.url != address || failure.redirected)) {
+      // A signed address works for a while: ask the first one again. Other parts may have done so.
+      if (part.url != address && part.url != resolved_) return;
+      resolved_.clear();
+      if (!patience_.may_resolve()) give_up(failure, now);
+      return;
+    }
+    const double asked = failure.server_waits.value_or(0);
+    if (failure.final || asked > Patience::kLongestWait || (asked == 0 && patience_.is_over(now))) {
+      give_up(failure, now);
+      return;
+    }
+    if (asked > 0) {
+      const double until = now + with_jitter(asked, random_);
+      patience_.excuse(now, until);
+      hold_until_ = std::max(hold_until_, until);
+      return;
+    }
+    // Without any answer it may be the place that the redirect led to.
+    if (failure.status == 0 && !part.head_is_checked && part.trouble.empty()) resolved_.clear();
+    part.not_before = std::min(now + part.pauses.next(random_), patience_.end());
+    cause_ = failure.cause;
+  }
+
+  void give_up(const Failure& failure, double now) {
+    const std::string& url = file_.meta().address;
+    const bool offline = failure.status == 0 && device_is_offline();
+    const double asked = failure.server_waits.value_or(0);
+    std::string what = concat("can't download ", printable(url.substr(0, url.find('?')), 300), ": ",
+                              failure.cause);
+    if (asked > Patience::kLongestWait) {
+      what += concat(" and asks to wait ", duration(asked));
+    } else if (!failure.final && !is_expired(failure.status)) {
+      what += concat("; no new byte came for ", duration(patience_.waited(now)));
+    }
+    if (const uint64_t kept = file_.stored(); kept > 0) {
+      what += concat("; ", human_bytes(kept), total() == 0 ? "" : " of ",
+                     total() == 0 ? "" : human_bytes(total()),
+                     " are kept, and the next try goes on from there");
+    }
+    what += offline                          ? "; this device is offline: connect it and try again"
+            : asked > Patience::kLongestWait ? "; try again after that"
+                                             : concat("; ", advice(client_, url, failure));
+    error_ = Error{offline ? Code::offline : Code::download_failed, std::move(what)};
+  }
+
+  void show() {
+    const double now = now_seconds();
+    if (!complete_ && now < shown_ + kProgressSeconds) return;
+    shown_ = now;
+    progress_({stored_, total()});
+  }
+
+  const Client& client_;
+  BlockFile& file_;
+  const uint64_t expected_;
+  PassingSum& sum_;
+  const std::function<void(const Downloaded&)>& progress_;
+  Patience patience_;
+  std::mt19937 random_{std::random_device{}()};
+  std::array<Part, kConnections> parts_;
+  bool ranges_ = true;    // the server has them, as far as is known
+  std::string resolved_;  // where the address led; "" unknown
+  int requests_ = 0;      // that run now
+  double hold_until_ = 0;
+  uint64_t stored_;  // bytes on the disk
+  uint64_t most_stored_ = stored_;
+  std::string cause_;  // of the last failure since new bytes came
+  double shown_ = 0;
+  bool complete_ = false;
+  bool changed_ = false;
+  std::optional<Error> error_;
+  std::unique_ptr<CURLM, decltype(&curl_multi_cleanup)> multi_;
+};
+
+}  // namespace
+
+Result<Outcome> download(const Client& client, BlockFile& file, uint64_t expected, PassingSum& sum,
+                         const std::function<void(const Downloaded&)>& progress) {
+  return Download(client, file, expected, sum, progress).run();
+}
+
+}  // namespace sluice::pull

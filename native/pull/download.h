@@ -1,0 +1,32 @@
+// Downloads the missing blocks of one file, by several ranges at once where the server has them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "pull/block_file.h"
+#include "pull/http.h"
+
+namespace sluice::pull {
+
+struct Downloaded {
+  uint64_t bytes = 0;  // of the file that are there now
+  uint64_t total = 0;  // 0: unknown
+};
+
+// What a download ended with.
+enum class Outcome {
+  complete,
+  changed,  // the server has another file now than the one that was begun
+};
+
+// Fills `file`, whose lock the caller holds, from its address. expected: the size that the hub's
+// list gives, or 0. `sum` hashes what comes in the file's order. Calls `progress` about ten times a
+// second. The network waits while the disk is written. Fails with download_failed, offline or
+// storage_full; what has come stays.
+Result<Outcome> download(const Client& client, BlockFile& file, uint64_t expected, PassingSum& sum,
+                         const std::function<void(const Downloaded&)>& progress);
+
+}  // namespace sluice::pull

@@ -1,0 +1,310 @@
+#include "pull/http.h"
+
+#include <curl/curl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <ctime>
+#include <new>
+#include <thread>
+
+#include "base/format.h"
+#include "pull/address.h"
+
+namespace sluice::pull {
+namespace {
+
+constexpr long kMaxRedirects = 8;
+constexpr long kBufferBytes = 256 << 10;
+constexpr size_t kErrorBody = 64 << 10;  // of an answer that is an error
+constexpr size_t kMaxText = 512;         // bytes of a header that is kept
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return "";
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+// Takes a number without a sign from the beginning of `text`.
+std::optional<uint64_t> take_number(std::string_view& text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || value > uint64_t{1} << 53) return std::nullopt;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return value;
+}
+
+bool take_char(std::string_view& text, char c) {
+  if (!text.starts_with(c)) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+void init_curl() {
+  static const CURLcode done = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (done != CURLE_OK) throw std::bad_alloc();
+}
+
+// Results after which the same request can't succeed.
+bool is_final(int result) {
+  switch (result) {
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_URL_MALFORMAT:
+    case CURLE_TOO_MANY_REDIRECTS:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::optional<ContentRange> parse_content_range(std::string_view text) {
+  text = trimmed(text);
+  if (lower(text.substr(0, 6)) != "bytes ") return std::nullopt;
+  text = trimmed(text.substr(6));
+  const auto first = take_number(text);
+  if (!first || !take_char(text, '-')) return std::nullopt;
+  const auto last = take_number(text);
+  if (!last || !take_char(text, '/')) return std::nullopt;
+  const auto total = take_number(text);
+  if (!total || !text.empty() || *first > *last || *last >= *total) return std::nullopt;
+  return ContentRange{*first, *last, *total};
+}
+
+double now_seconds() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+bool device_is_offline() {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return false;
+  bool online = false;
+  for (const ifaddrs* each = list; each != nullptr; each = each->ifa_next) {
+    const bool ip = each->ifa_addr != nullptr &&
+                    (each->ifa_addr->sa_family == AF_INET || each->ifa_addr->sa_family == AF_INET6);
+    const unsigned flags = each->ifa_flags;
+    online = online || (ip && (flags & IFF_LOOPBACK) == 0 && (flags & IFF_UP) != 0 &&
+                        (flags & IFF_RUNNING) != 0);
+  }
+  ::freeifaddrs(list);
+  return !online;
+}
+
+Transfer::Transfer(const Client& client, const std::string& url, std::optional<Range> range,
+                   Body body)
+    : body_(std::move(body)) {
+  init_curl();
+  handle_ = curl_easy_init();
+  if (handle_ == nullptr) throw std::bad_alloc();
+  CURL* const h = handle_;
+  curl_easy_setopt(h, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https");
+  // A redirect doesn't lead from https to http.
+  curl_easy_setopt(h, CURLOPT_REDIR_PROTOCOLS_STR,
+                   lower(url.substr(0, 6)) == "https:" ? "https" : "http,https");
+  curl_easy_setopt(h, CURLOPT_FOLLOWLOCATION, 1L);
+  curl_easy_setopt(h, CURLOPT_MAXREDIRS, kMaxRedirects);
+  curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(h, CURLOPT_USERAGENT, "sluice");
+  curl_easy_setopt(h, CURLOPT_BUFFERSIZE, kBufferBytes);
+  curl_easy_setopt(h, CURLOPT_ERRORBUFFER, error_);
+  const auto stall = static_cast<long>(std::max(1.0, client.stall_seconds));
+  curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT, stall);
+  curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, 1L);
+  curl_easy_setopt(h, CURLOPT_LOW_SPEED_TIME, stall);
+  curl_easy_setopt(h, CURLOPT_HEADERFUNCTION, on_header);
+  curl_easy_setopt(h, CURLOPT_HEADERDATA, this);
+  curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, on_body);
+  curl_easy_setopt(h, CURLOPT_WRITEDATA, this);
+  if (range) {
+    const std::string text = range->last == UINT64_MAX ? concat(range->first, "-")
+                                                       : concat(range->first, "-", range->last);
+    curl_easy_setopt(h, CURLOPT_RANGE, text.c_str());
+  }
+  if (!client.token.empty() && origin_of(url) == client.hub) {
+    // libcurl leaves this header out when a redirect leads to another host, port or protocol.
+    headers_ = curl_slist_append(nullptr, ("Authorization: Bearer " + client.token).c_str());
+    curl_easy_setopt(h, CURLOPT_HTTPHEADER, headers_);
+  }
+}
+
+Transfer::~Transfer() {
+  curl_easy_cleanup(handle_);
+  curl_slist_free_all(headers_);
+}
+
+size_t Transfer::on_header(char* text, size_t, size_t n, void* self) {
+  static_cast<Transfer*>(self)->take_header({text, n});
+  return n;
+}
+
+void Transfer::take_header(std::string_view line) {
+  Response& r = response_;
+  if (line.starts_with("HTTP/")) {  // of each response, those of redirects too
+    const std::string commit = r.commit;
+    r = {};
+    r.commit = commit;
+    return;
+  }
+  const size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return;
+  const std::string name = lower(line.substr(0, colon));
+  const std::string_view value = trimmed(line.substr(colon + 1));
+  const auto keep = [&](std::string& to) {
+    if (value.size() <= kMaxText) to = value;
+  };
+  if (name == "content-range") r.range = parse_content_range(value);
+  if (name == "content-length") {
+    std::string_view rest = value;
+    r.length = take_number(rest);
+  }
+  if (name == "etag" && !value.starts_with("W/")) keep(r.etag);
+  if (name == "last-modified") keep(r.last_modified);
+  if (name == "content-encoding") keep(r.encoding);
+  if (name == "link" && value.size() <= 8 * kMaxText) r.link = value;
+  if (name == "x-repo-commit") keep(r.commit);
+  if (name == "retry-after") {
+    if (const auto wait = parse_retry_after(value, std::time(nullptr))) r.server_waits = wait;
+  }
+  if ((name == "ratelimit" || name == "ratelimit-reset") && !r.server_waits) {
+    r.server_waits = parse_rate_limit(value);
+  }
+}
+
+void Transfer::finish_head() {
+  curl_easy_getinfo(handle_, CURLINFO_RESPONSE_CODE, &response_.status);
+  const char* url = nullptr;
+  curl_easy_getinfo(handle_, CURLINFO_EFFECTIVE_URL, &url);
+  long redirects = 0;
+  curl_easy_getinfo(handle_, CURLINFO_REDIRECT_COUNT, &redirects);
+  response_.url = url == nullptr ? "" : url;
+  response_.redirected = redirects > 0;
+}
+
+size_t Transfer::on_body(char* bytes, size_t, size_t n, void* self) {
+  auto& t = *static_cast<Transfer*>(self);
+  if (t.response_.status == 0) t.finish_head();
+  const long status = t.response_.status;
+  if (status != 200 && status != 206) return n <= kErrorBody ? n : 0;
+  if (t.body_(t.response_, {reinterpret_cast<const uint8_t*>(bytes), n})) return n;
+  t.stopped_ = true;
+  return 0;
+}
+
+void Transfer::perform() { ended(curl_easy_perform(handle_)); }
+
+void Transfer::ended(int result) {
+  result_ = result;
+  finish_head();
+}
+
+std::optional<Failure> Transfer::failure() const {
+  const long status = response_.status;
+  const bool good = status == 200 || status == 206;
+  if (good && (result_ == CURLE_OK || stopped_)) return std::nullopt;
+  Failure failure;
+  failure.redirected = response_.redirected;
+  if (status < 400 && result_ != CURLE_OK) {
+    const char* const known = curl_easy_strerror(static_cast<CURLcode>(result_));
+    failure.cause = printable(error_[0] != '\0' ? error_ : known, 200);
+    failure.final = is_final(result_);
+    return failure;
+  }
+  failure.status = status;
+  failure.cause = concat("the server answered ", status);
+  if (status == 429 || status == 503) failure.server_waits = response_.server_waits;
+  failure.final = !is_passing(status);
+  return failure;
+}
+
+std::string advice(const Client& client, const std::string& url, const Failure& failure) {
+  const bool hub = origin_of(url) == client.hub;
+  if (failure.status == 401 || failure.status == 403) {
+    return hub ? "the model needs a token: put one that may read it into HF_TOKEN"
+               : "the server doesn't give this file to everyone; check the address";
+  }
+  if (failure.status == 404 || failure.status == 410) {
+    return hub ? "the model isn't there, or it needs a token in HF_TOKEN; check the address"
+               : "check the address";
+  }
+  if (failure.final && failure.status != 0) return "check the address";
+  return "try again later";
+}
+
+Result<Response> fetch(const Client& client, const std::string& url, std::optional<Range> range,
+                       const Transfer::Body& body, const std::function<void()>& again,
+                       long* status) {
+  std::mt19937 random(std::random_device{}());
+  Pauses pauses;
+  Patience patience(client.retry_seconds, now_seconds());
+  while (true) {
+    Transfer transfer(client, url, range, body);
+    transfer.perform();
+    const auto failure = transfer.failure();
+    client.wait("");
+    if (!failure) return transfer.response();
+    const double now = now_seconds();
+    const bool expired = failure->redirected && is_expired(failure->status);
+    const bool final = failure->final && !(expired && patience.may_resolve());
+    const double asked = failure->server_waits.value_or(0);
+    if (final || asked > Patience::kLongestWait || (asked == 0 && patience.is_over(now))) {
+      if (status != nullptr) *status = failure->status;
+      const bool offline = failure->status == 0 && device_is_offline();
+      return fail(offline ? Code::offline : Code::download_failed, "can't read ",
+                  printable(url.substr(0, url.find('?')), 300), ": ", failure->cause,
+                  offline ? "; this device is offline: connect it and try again"
+                  : asked > Patience::kLongestWait
+                      ? concat(" and asks to wait ", duration(asked), "; try again after that")
+                      : concat("; ", advice(client, url, *failure)));
+    }
+    double until = std::min(now + pauses.next(random), patience.end());
+    if (asked > 0) {
+      until = now + with_jitter(asked, random);
+      patience.excuse(now, until);
+    }
+    while (now_seconds() < until) {
+      client.wait(asked > 0 ? concat("the server asks to wait ", duration(until - now_seconds()))
+                            : concat(failure->cause, "; trying again"));
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    if (again) again();
+  }
+}
+
+Result<std::pair<Response, std::string>> fetch_text(const Client& client, const std::string& url,
+                                                    size_t limit, long* status) {
+  std::string text;
+  bool too_long = false;
+  const auto take = [&](const Response&, std::span<const uint8_t> bytes) {
+    too_long = text.size() + bytes.size() > limit;
+    if (!too_long) text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return !too_long;
+  };
+  SLUICE_ASSIGN(Response response,
+                fetch(
+                    client, url, std::nullopt, take, [&] { text.clear(); }, status));
+  if (too_long) {
+    return fail(Code::download_failed, "the answer of ", printable(url, 300), " is longer than ",
+                human_bytes(limit));
+  }
+  return std::pair(std::move(response), std::move(text));
+}
+
+}  // namespace sluice::pull

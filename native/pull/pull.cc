@@ -1,0 +1,408 @@
+#include "pull/pull.h"
+
+#include <algorithm>
+#include <cctype>
+#include <deque>
+#include <utility>
+
+#include "base/format.h"
+#include "pull/block_file.h"
+#include "pull/cache.h"
+#include "pull/download.h"
+
+namespace sluice::pull {
+namespace {
+
+constexpr size_t kMaxListPage = 32 << 20;
+constexpr int kMaxPages = 20;
+constexpr double kListPatience = 10;  // seconds; the file can be had without the list
+constexpr uint64_t kHeaderPiece = 4 << 20;
+constexpr int kMaxRounds = 4;  // of repairing blocks, or of files that change while they come
+constexpr double kRateSeconds = 5;
+
+// Keeps the client's and the download's reports together.
+class Reporter {
+ public:
+  Reporter(const Settings& settings, std::string name, int part, int parts) : settings_(settings) {
+    state_.name = std::move(name);
+    state_.part = part;
+    state_.parts = parts;
+  }
+  void loaded(uint64_t loaded, uint64_t total, bool checking) {
+    const double now = now_seconds();
+    if (checking != state_.checking) samples_.clear();
+    state_.checking = checking;
+    state_.loaded = loaded;
+    state_.total = total;
+    samples_.emplace_back(now, loaded);
+    while (samples_.size() > 2 && samples_.front().first < now - kRateSeconds) samples_.pop_front();
+    const double seconds = now - samples_.front().first;
+    const uint64_t before = samples_.front().second;
+    state_.rate =
+        seconds > 0.2 && loaded > before ? static_cast<double>(loaded - before) / seconds : 0;
+    show();
+  }
+  void waiting(const std::string& why) {
+    if (why == state_.waiting) return;
+    state_.waiting = why;
+    show();
+  }
+
+ private:
+  void show() {
+    if (settings_.progress) settings_.progress(state_);
+  }
+  const Settings& settings_;
+  Progress state_;
+  std::deque<std::pair<double, uint64_t>> samples_;
+};
+
+void say(const Settings& settings, const std::string& text) {
+  if (settings.note) settings.note(text);
+}
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// Waits for a lock, and says so.
+Result<Lock> take_lock(const Settings& settings, const std::string& path, Hold hold) {
+  bool said = false;
+  return Lock::take(path, hold, [&] {
+    if (!std::exchange(said, true))
+      say(settings, "another process is downloading this model; waiting for it");
+  });
+}
+
+// All pages of the hub's list.
+Result<std::vector<HubFile>> fetch_list(const Client& client, const Address& address,
+                                        long* status = nullptr) {
+  std::vector<HubFile> files;
+  std::string url = list_url(client.hub, address);
+  for (int page = 0; page < kMaxPages && !url.empty(); ++page) {
+    SLUICE_ASSIGN(const auto answer, fetch_text(client, url, kMaxListPage, status));
+    SLUICE_ASSIGN(std::vector<HubFile> more, read_list(answer.second));
+    files.insert(files.end(), std::make_move_iterator(more.begin()),
+                 std::make_move_iterator(more.end()));
+    url = next_page(answer.first.link);
+    // A page that leads elsewhere is none of the hub's.
+    if (!url.empty() && origin_of(url) != client.hub) break;
+  }
+  return files;
+}
+
+std::string without_query(const std::string& url) { return url.substr(0, url.find('?')); }
+
+// The addresses of all parts, if it is one of a split model.
+std::vector<std::string> all_parts(const std::string& url) {
+  const std::string path = without_query(url);
+  const auto split = split_of(path);
+  if (!split) return {url};
+  std::vector<std::string> urls;
+  for (int part = 1; part <= split->parts; ++part)
+    urls.push_back(shard(path, part) + url.substr(path.size()));
+  return urls;
+}
+
+// Downloads one file of a model.
+class Obtain {
+ public:
+  Obtain(const Settings& settings, Located& model, const Wish& wish, size_t index)
+      : model_(model),
+        wish_(wish),
+        url_(model.urls[index]),
+        index_(index),
+        sha256_(index < wish.sha256.size() ? lower(wish.sha256[index]) : ""),
+        settings_(settings),
+        reporter_(settings_, file_name(url_), static_cast<int>(index) + 1,
+                  static_cast<int>(model.urls.size())) {
+    settings_.client.waiting = [this](const std::string& why) { reporter_.waiting(why); };
+  }
+
+  Result<PulledFile> run(std::vector<Lock>& locks) {
+    const EntryPaths paths(settings_.directory, key_of(url_));
+    if (!wish_.refresh) {
+      SLUICE_ASSIGN(Lock lock, take_lock(settings_, paths.lock, Hold::shared));
+      SLUICE_ASSIGN(auto file, BlockFile::open_to_read(settings_.directory, url_));
+      SLUICE_ASSIGN(const bool good, is_good(file));
+      if (good) {
+        locks.push_back(std::move(lock));
+        return result(*file);
+      }
+    }
+    SLUICE_ASSIGN(Lock lock, take_lock(settings_, paths.lock, Hold::exclusive));
+    SLUICE_ASSIGN(BlockFile file, BlockFile::open_to_write(settings_.directory, url_));
+    if (wish_.refresh && file.complete()) {
+      SLUICE_ASSIGN(const bool current, is_current(file));
+      if (!current) {
+        say(settings_, concat(printable(file_name(url_)), " has changed on the server"));
+        SLUICE_TRY(file.reset());
+      }
+    }
+    SLUICE_TRY(fill(file, lock));
+    lock.share();
+    locks.push_back(std::move(lock));
+    return result(file);
+  }
+
+ private:
+  PulledFile result(const BlockFile& file) const {
+    return {file.path(), file.total(), file.meta().verified ? file.meta().sha256 : "", url_};
+  }
+
+  // True if the file is complete, has the hash that is asked for, and its blocks are as they were
+  // written. Notes that it was used.
+  Result<bool> is_good(std::optional<BlockFile>& file) {
+    if (!file || !file->complete() || needs_sum(*file)) return false;
+    if (wish_.check) {
+      SLUICE_ASSIGN(const auto damaged, check(*file, false, nullptr));
+      if (!damaged.empty()) return false;
+    }
+    note_use(*file);
+    return true;
+  }
+
+  void note_use(BlockFile& file) const {
+    Meta meta = file.meta();
+    meta.used = now_ms();
+    if (!model_.name.empty() && std::ranges::find(meta.names, model_.name) == meta.names.end())
+      meta.names.push_back(model_.name);
+    // A cache that can't be written to can still be read.
+    [[maybe_unused]] const Status written = file.note(meta);
+  }
+
+  std::string wanted_sum(const BlockFile& file) const {
+    return sha256_.empty() ? file.meta().sha256 : sha256_;
+  }
+  bool needs_sum(const BlockFile& file) const {
+    const std::string wanted = wanted_sum(file);
+    return !wanted.empty() && !(file.meta().verified && file.meta().sha256 == wanted);
+  }
+
+  Result<std::vector<uint64_t>> check(BlockFile& file, bool clear, PassingSum* sum) {
+    double shown = 0;
+    return file.check(clear, sum, [&](uint64_t read) {
+      const double now = now_seconds();
+      if (now < shown + 0.1) return;
+      shown = now;
+      reporter_.loaded(std::min(read, file.total()), file.total(), true);
+    });
+  }
+
+  // What the hub's list says of this file; nothing if it has no list.
+  Result<std::optional<HubFile>> listed() {
+    if (!model_.address.on_hub()) return std::nullopt;
+    if (model_.list.empty()) {
+      Client client = settings_.client;
+      client.retry_seconds = std::min(client.retry_seconds, kListPatience);
+      long status = 0;
+      auto list = fetch_list(client, model_.address, &status);
+      if (!list) {
+        if (status == 401 || status == 404) return std::unexpected(std::move(list).error());
+        say(settings_, concat("the hub's list can't be had, so the file's sha256 is unknown: ",
+                              list.error().message));
+        return std::nullopt;
+      }
+      model_.list = std::move(*list);
+    }
+    for (const HubFile& file : model_.list) {
+      if (hub_file(settings_.client.hub, model_.address, file.path) == url_) return file;
+    }
+    return std::nullopt;
+  }
+
+  // Asks the server whether the cached file is what it has now.
+  Result<bool> is_current(const BlockFile& file) {
+    const Meta& meta = file.meta();
+    if (model_.address.on_hub() && !meta.sha256.empty()) {
+      model_.list.clear();
+      SLUICE_ASSIGN(const auto now, listed());
+      if (now && !now->sha256.empty()) return now->sha256 == meta.sha256;
+    }
+    SLUICE_ASSIGN(const Response response, fetch(settings_.client, url_, Range{0, 0},
+                                                 [](const auto&, auto) { return false; }));
+    const uint64_t total = response.range ? response.range->total : response.length.value_or(0);
+    if (total != 0 && total != file.total()) return false;
+    if (!meta.etag.empty() && !response.etag.empty()) return meta.etag == response.etag;
+    return meta.last_modified.empty() || response.last_modified.empty() ||
+           meta.last_modified == response.last_modified;
+  }
+
+  // Writes down what is known before the first byte.
+  Status begin(BlockFile& file, uint64_t& expected) {
+    Meta meta = file.meta();
+    meta.set = model_.urls.size() > 1 ? model_.urls[0] : "";
+    meta.part = static_cast<int>(index_) + 1;
+    meta.parts = static_cast<int>(model_.urls.size());
+    if (file.stored() == 0 && sha256_.empty()) {
+      SLUICE_ASSIGN(const auto known, listed());
+      if (known) {
+        meta.sha256 = known->sha256;
+        expected = known->bytes;
+      }
+    }
+    if (!sha256_.empty()) meta.sha256 = sha256_;
+    meta.verified = false;
+    if (!model_.name.empty() && std::ranges::find(meta.names, model_.name) == meta.names.end())
+      meta.names.push_back(model_.name);
+    return file.note(meta);
+  }
+
+  Status fill(BlockFile& file, Lock& lock) {
+    for (int round = 0; round < kMaxRounds; ++round) {
+      PassingSum sum;
+      if (!file.complete()) {
+        SLUICE_ASSIGN(const bool same, download_missing(file, sum));
+        if (!same) continue;
+      }
+      const bool summing = needs_sum(file);
+      if (wish_.check || summing) {
+        SLUICE_ASSIGN(const auto damaged, check(file, true, summing ? &sum : nullptr));
+        if (!damaged.empty()) {
+          say(settings_, concat("the cache has ", counted(damaged.size(), "damaged block"), " of ",
+                                printable(file_name(url_)), "; fetching again"));
+          continue;
+        }
+      }
+      if (summing) SLUICE_TRY(compare(file, sum.hex(), lock));
+      note_use(file);
+      return {};
+    }
+    return fail(Code::download_failed, "can't download ", printable(without_query(url_), 300),
+                ": the file changes on the server or on the disk while it comes; try again later");
+  }
+
+  // False: the server's file has changed, and what came before is dropped.
+  Result<bool> download_missing(BlockFile& file, PassingSum& sum) {
+    uint64_t expected = 0;
+    SLUICE_TRY(begin(file, expected));
+    SLUICE_TRY(file.check_room());
+    SLUICE_ASSIGN(const Outcome outcome,
+                  download(settings_.client, file, expected, sum, [&](const Downloaded& state) {
+                    reporter_.loaded(state.bytes, state.total, false);
+                  }));
+    if (outcome == Outcome::complete) return true;
+    say(settings_, concat(printable(file_name(url_)),
+                          " has changed on the server since its download began; beginning again"));
+    model_.list.clear();
+    SLUICE_TRY(file.reset());
+    return false;
+  }
+
+  Status compare(BlockFile& file, const std::string& found, Lock& lock) {
+    const std::string wanted = wanted_sum(file);
+    Meta meta = file.meta();
+    if (found == wanted) {
+      meta.sha256 = wanted;
+      meta.verified = true;
+      return file.note(meta);
+    }
+    // A wrong --sha256 doesn't cost a file that is what the hub said.
+    const bool keeps = meta.verified && meta.sha256 == found;
+    if (!keeps) {
+      const EntryPaths paths(settings_.directory, key_of(url_));
+      for (const std::string& path : {paths.journal, paths.data}) std::remove(path.c_str());
+      lock.remove_file();
+    }
+    return fail(Code::download_corrupt, printable(without_query(url_), 300), " has the sha256 ",
+                found, ", expected ", wanted,
+                keeps ? "; the hub lists the former, so check --sha256"
+                      : "; the bytes were dropped. Try again, and if it happens again, check the "
+                        "address and --sha256");
+  }
+
+  Located& model_;
+  const Wish& wish_;
+  const std::string url_;
+  const size_t index_;
+  const std::string sha256_;  // that the user expects, or ""
+  Settings settings_;
+  Reporter reporter_;
+};
+
+}  // namespace
+
+Result<Located> locate(const Settings& settings, std::string_view text, bool refresh) {
+  const std::string& hub = settings.client.hub;
+  Located model;
+  SLUICE_ASSIGN(model.address, parse_address(text, hub));
+  if (model.address.on_hub()) model.name = hub_name(hub, model.address);
+  std::string url = model.address.url;
+  if (url.empty() && !refresh) url = find_named(settings.directory, model.name).value_or("");
+  if (url.empty()) {
+    SLUICE_ASSIGN(model.list, fetch_list(settings.client, model.address));
+    SLUICE_ASSIGN(const HubFile file, choose_file(model.list, model.address));
+    url = hub_file(hub, model.address, file.path);
+  }
+  model.urls = all_parts(url);
+  return model;
+}
+
+bool is_cached(const Settings& settings, const Located& model) {
+  return std::ranges::all_of(model.urls, [&](const std::string& url) {
+    const auto file = BlockFile::open_to_read(settings.directory, url);
+    return file && *file && (*file)->complete();
+  });
+}
+
+Result<Pulled> obtain(const Settings& settings, Located model, const Wish& wish) {
+  if (!wish.sha256.empty() && wish.sha256.size() != model.urls.size()) {
+    return fail(Code::invalid_argument, "--sha256 gives ", counted(wish.sha256.size(), "hash"),
+                ", but the model has ", counted(model.urls.size(), "file"),
+                "; give one for each, with commas between them");
+  }
+  SLUICE_TRY(make_cache_directory(settings.directory));
+  Pulled pulled;
+  for (size_t i = 0; i < model.urls.size(); ++i) {
+    SLUICE_ASSIGN(PulledFile file, Obtain(settings, model, wish, i).run(pulled.locks));
+    pulled.files.push_back(std::move(file));
+  }
+  return pulled;
+}
+
+Result<uint64_t> read_beginning(const Settings& settings, const Located& model, size_t index,
+                                const std::function<bool(std::span<const uint8_t>)>& take) {
+  const std::string& url = model.urls[index];
+  SLUICE_ASSIGN(auto file, BlockFile::open_to_read(settings.directory, url));
+  bool more = true;
+  uint64_t at = 0;
+  if (file && file->complete()) {
+    std::vector<uint8_t> bytes;
+    for (uint64_t block = 0; block < file->n_blocks() && more; ++block) {
+      SLUICE_ASSIGN(const bool good, file->read(block, bytes));
+      if (!good) break;  // the network has it
+      more = take(bytes);
+      at += bytes.size();
+    }
+    if (!more || at == file->total()) return file->total();
+  }
+  uint64_t total = 0;
+  while (more && (total == 0 || at < total)) {
+    // A cut connection begins again; what was given on already is left out.
+    uint64_t came = 0;
+    const uint64_t first = at;
+    const auto body = [&](const Response& response, std::span<const uint8_t> bytes) {
+      const bool whole = response.status == 200;
+      if (!whole && (!response.range || response.range->first != first)) return false;
+      total = whole ? response.length.value_or(0) : response.range->total;
+      const uint64_t place = (whole ? 0 : first) + came;
+      came += bytes.size();
+      const uint64_t known = std::min<uint64_t>(at > place ? at - place : 0, bytes.size());
+      const auto fresh = bytes.subspan(static_cast<size_t>(known));
+      at += fresh.size();
+      if (!fresh.empty()) more = take(fresh);
+      return more;
+    };
+    SLUICE_TRY(fetch(settings.client, url, Range{first, first + kHeaderPiece - 1}, body,
+                     [&] { came = 0; }));
+    if (at == first) {
+      return fail(Code::download_failed, "can't read the header of ",
+                  printable(without_query(url), 300),
+                  ": the server sent other bytes than asked for");
+    }
+  }
+  return total;
+}
+
+}  // namespace sluice::pull

@@ -1,0 +1,67 @@
+// When a request that failed is made again, and when a download is given up. Times are in seconds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace sluice::pull {
+
+// 408, 425, 429, 500, 502, 503, 504: the same request may succeed later.
+bool is_passing(long status);
+// 401, 403, 404, 410: a signed address has expired, if a redirect led to it.
+bool is_expired(long status);
+
+// What a server says that a client must wait, or nothing. Retry-After: a count of seconds or a
+// date; `now`: seconds since 1970.
+std::optional<double> parse_retry_after(std::string_view text, int64_t now);
+// RateLimit: "default";r=0;t=30, or limit=100, remaining=0, reset=30; RateLimit-Reset: 30.
+std::optional<double> parse_rate_limit(std::string_view text);
+
+// "1 s", "4 min", "2 h 5 min".
+std::string duration(double seconds);
+
+// A wait that a server asked for, and at random up to 10% and 1 s more, so that clients don't come
+// back all at once.
+double with_jitter(double seconds, std::mt19937& random);
+
+// The pauses of one connection: 0.25, 0.5, 1, 2, 4, 8, 8, ... times a random 0.5 to 1.5.
+class Pauses {
+ public:
+  double next(std::mt19937& random);
+  void begin_again() { failures_ = 0; }
+
+ private:
+  int failures_ = 0;
+};
+
+// How long a download goes on without a new byte.
+class Patience {
+ public:
+  static constexpr int kMaxResolves = 3;
+  static constexpr double kLongestWait = 300;
+
+  Patience(double seconds, double now) : seconds_(seconds), last_(now) {}
+  // New bytes have come.
+  void renew(double now);
+  bool is_over(double now) const { return now - last_ >= seconds_; }
+  double end() const { return last_ + seconds_; }
+  // How long no byte has come, without the waits that a server asked for.
+  double waited(double now) const { return now - last_; }
+  // The server asks to wait until `until`, which doesn't count.
+  void excuse(double now, double until);
+  // An address that a redirect led to doesn't work any more. False: too often without new bytes.
+  bool may_resolve() { return ++resolves_ <= kMaxResolves; }
+
+ private:
+  double seconds_;
+  double last_;
+  double excused_until_ = 0;
+  int resolves_ = 0;
+};
+
+}  // namespace sluice::pull

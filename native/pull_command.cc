@@ -1,0 +1,96 @@
+// sluice pull: downloads a model into the cache.
+#include <nlohmann/json.hpp>
+
+#include "arguments.h"
+#include "base/format.h"
+#include "downloads.h"
+
+namespace sluice::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct PullOptions {
+  std::string address;
+  DownloadOptions download;
+  bool json = false;
+};
+
+constexpr char kPullFooter[] =
+    R"help(Downloads a model into the cache, or goes on with a download that was broken
+off, and prints the file's path. Of a split model all files are downloaded.
+ADDRESS is an http: or https: address of a GGUF file, hf:OWNER/REPO with a file
+or a type like Q4_0, or an address of a page of the hub. The other commands take
+the same for MODEL and download what is missing; a model in the cache needs no
+network. With a known sha256 (--sha256, or the hub's list) the file is compared.
+Ctrl-C at any time leaves a cache that the next download goes on with.
+
+With --json: {"path","bytes","sha256","address"}; of a split model also "parts",
+a list with such an object for each file. sha256 is "" if it is not known. The
+cache is $XDG_CACHE_HOME/sluice, by default ~/.cache/sluice. HF_ENDPOINT names
+another hub; HF_TOKEN holds a token for it.
+
+Examples:
+  sluice pull hf:OWNER/REPO:Q4_0
+  sluice pull https://example.org/model.gguf --sha256 HEX
+  sluice run "$(sluice pull hf:OWNER/REPO)" -p "Once upon a time")help";
+
+Json describe(const pull::PulledFile& file) {
+  return {{"path", file.path},
+          {"bytes", file.bytes},
+          {"sha256", file.sha256},
+          {"address", file.address}};
+}
+
+int pull_address(const PullOptions& options) {
+  const auto fail_with = [&](const Error& error) { return report(error, options.json); };
+  if (!pull::is_address(options.address)) {
+    return fail_with(
+        {Code::invalid_argument,
+         concat("ADDRESS: expected an http: or https: address or hf:OWNER/REPO, found '",
+                printable(options.address), "'")});
+  }
+  const auto wish = wish_of(options.download, false);
+  if (!wish) return fail_with(wish.error());
+  auto pulled = [&]() -> Result<pull::Pulled> {
+    SLUICE_ASSIGN(const pull::Settings settings, download_settings(options.download));
+    SLUICE_ASSIGN(pull::Located model, pull::locate(settings, options.address, wish->refresh));
+    return pull::obtain(settings, std::move(model), *wish);
+  }();
+  if (!pulled) return fail_with(pulled.error());
+  const auto& files = pulled->files;
+  if (!options.json) {
+    for (const pull::PulledFile& file : files) write_out(file.path + "\n");
+    return kDone;
+  }
+  Json json = describe(files[0]);
+  if (files.size() > 1) {
+    uint64_t bytes = 0;
+    Json parts = Json::array();
+    for (const pull::PulledFile& file : files) {
+      bytes += file.bytes;
+      parts.push_back(describe(file));
+    }
+    json["bytes"] = bytes;
+    json["sha256"] = "";
+    json["parts"] = parts;
+  }
+  write_out(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  return kDone;
+}
+
+}  // namespace
+
+void add_pull(CLI::App& program, int& status) {
+  auto options = std::make_shared<PullOptions>();
+  CLI::App* app = add_command(program, "pull", "download a model into the cache", kPullFooter);
+  add_value(*app, "ADDRESS", "ADDRESS",
+            "an https: address, or hf:OWNER/REPO[:FILE or TYPE][@REVISION]",
+            [options](const std::string& text) { options->address = text; })
+      ->required();
+  add_json(*app, options->json, "what was downloaded as one JSON object");
+  add_download_options(*app, options->download);
+  app->callback([options, &status] { status = pull_address(*options); });
+}
+
+}  // namespace sluice::cli
