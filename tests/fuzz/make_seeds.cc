@@ -1,5 +1,5 @@
-// make_seeds DIR: writes the fuzz targets' first inputs into DIR/fuzz_gguf, DIR/fuzz_json and
-// DIR/fuzz_tokenizer.
+// make_seeds DIR: writes the fuzz targets' first inputs into DIR/fuzz_gguf, DIR/fuzz_json,
+// DIR/fuzz_pull and DIR/fuzz_tokenizer.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -9,6 +9,7 @@
 #include "blocks.h"
 #include "gguf_builder.h"
 #include "hazards.h"
+#include "pull/journal.h"
 #include "quant/quantize.h"
 #include "split_models.h"
 #include "tiny_models.h"
@@ -163,6 +164,22 @@ int main(int argc, char** argv) {
       json, "generate",
       R"({"maxTokens":10,"temperature":0.8,"topK":40,"topP":0.95,"minP":0.05,"repeatPenalty":1.1,)"
       R"("seed":1,"stop":["\n\n","end"],"ignoreEos":false,"special":true,"topLogprobs":5})");
+
+  const fs::path pull = folder / "fuzz_pull";
+  write(pull, "address", "hf:owner/repo:UD-Q4_K_XL@refs/pr/1");
+  write(pull, "page", "https://huggingface.co/o/r/blob/main/d/m-00001-of-00002.gguf?a=b#c");
+  write(pull, "list",
+        R"([{"type":"file","path":"m-Q4_0.gguf","size":7,"lfs":{"oid":")" + std::string(64, 'a') +
+            R"(","size":7}}])");
+  write(pull, "link", "<https://h/a?cursor=2>; rel=\"next\"");
+  write(pull, "range", "bytes 0-99/1234");
+  write(pull, "limit", "\"resolvers\";r=0;t=30");
+  sluice::pull::Meta meta;
+  meta.address = "https://e.org/m.gguf";
+  meta.block_bytes = 256 << 10;
+  meta.total_bytes = 1 << 20;
+  const std::string header = *sluice::pull::encode_header({1, meta});
+  write(pull, "journal", header + header + std::string(32, '\1'));
 
   const fs::path text = folder / "fuzz_tokenizer";
   write(text, "words", "Once upon a time, there was a little girl's dog.\n\n  It ran 1234 miles!");
