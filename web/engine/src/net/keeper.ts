@@ -92,17 +92,22 @@ export class Keeper {
    */
   async change(): Promise<void> {
     const { signal, patiences, onwaiting } = this.net;
+    signal.throwIfAborted();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let heard!: () => void;
     await new Promise<void>((resolve) => {
+      heard = resolve;
       timer = setTimeout(() => {
         this.#turn = null;
         resolve();
       }, patiences.stallTimeout + patiences.retryTimeout);
       this.#news.add(resolve);
-      signal.addEventListener('abort', () => resolve(), { once: true });
+      signal.addEventListener('abort', heard);
       onwaiting('another tab downloads this model, and this one follows it');
     });
     clearTimeout(timer);
+    signal.removeEventListener('abort', heard);
+    this.#news.delete(heard);
     if (this.#turn === null) onwaiting('');
     signal.throwIfAborted();
   }
@@ -170,7 +175,8 @@ export class Keeper {
     const block = Math.floor(at / file.blockBytes);
     const begin = block * file.blockBytes;
     let writer = this.#writers.get(block);
-    if (writer === undefined) {
+    // Two connections bring the same block if the server stops sending parts: each writer takes bytes from one place on.
+    if (writer === undefined || begin + writer.filled !== at) {
       const rest = Math.min(begin + file.blockBytes - at, bytes.byteLength);
       if (file.has(block) || at > begin) return rest;
       writer = file.block(block);
