@@ -9,7 +9,10 @@ import { serveOddly, type Answer, type Oddity } from './odd-site';
 declare const window: LibraryWindow;
 
 /** Loads and writes three tokens. Returns the flavour and the notes, or the error. */
-function outcome(page: Page, options: Library.LoadOptions = {}): Promise<string> {
+function outcome(
+  page: Page,
+  options: Pick<Library.LoadOptions, 'flavour' | 'threads'> = {},
+): Promise<string> {
   return page.evaluate(async (options) => {
     try {
       const engine = await window.library.Engine.load('/model.gguf', options);

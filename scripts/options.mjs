@@ -260,7 +260,11 @@ function ts_rule(option) {
   const most =
     option.most === undefined ? undefined : Math.min(option.most, Number.MAX_SAFE_INTEGER);
   const choices =
-    option.type === 'flavour' ? flavours : option.type === 'cache' ? ['opfs', 'none'] : option.choices;
+    option.type === 'flavour'
+      ? flavours
+      : option.type === 'cache'
+        ? ['opfs', 'none']
+        : option.choices;
   return `  ${option.name}: ${JSON.stringify({
     kind: type.kind,
     expected: type.expected({ ...option, most }),

@@ -101,6 +101,8 @@ class Taker implements FeedPort {
       this.#want();
       if (this.#memory === null) this.send({ type: 'sendMore', length: 4 << 20 });
     }
+    if (message.type === 'ended' && this.taken < this.total)
+      queueMicrotask(() => this.send({ type: 'stop', refused: true }));
     if (message.type !== 'bytes' && message.type !== 'filled') return;
     const { offset } = message;
     const length = message.type === 'bytes' ? message.bytes.length : message.length;
