@@ -167,6 +167,24 @@ function all_steps() {
       count: count_output,
     },
     {
+      name: 'faults',
+      what: 'downloads from a server that misbehaves, and kills',
+      needs: ['web', 'build-release'],
+      commands: [
+        [
+          process.execPath,
+          'e2e/trials/trials.mjs',
+          '--runs',
+          '30',
+          '--kills',
+          '10',
+          '--side',
+          'page',
+        ],
+      ],
+      count: count_output,
+    },
+    {
       name: 'firefox',
       what: 'library and page in Firefox',
       needs: ['web', 'build-release'],

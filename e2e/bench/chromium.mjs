@@ -31,11 +31,12 @@ function find_chromium() {
 
 /**
  * Starts Chromium with its profile and caches in `dir`, and further flags. Returns Playwright's BrowserContext; closing that
- * ends it.
+ * ends it. `timeout`: milliseconds until it must have started.
  * @param {string} dir
  * @param {string[]} [flags]
+ * @param {number} [timeout]
  */
-export async function launch_profile(dir, flags = []) {
+export async function launch_profile(dir, flags = [], timeout = 180_000) {
   const executablePath = find_chromium();
   if (executablePath === null) throw new Failure(`Chromium is not there: ${chromium_lacks()}`);
   const { chromium } = await import('playwright-core');
@@ -43,6 +44,7 @@ export async function launch_profile(dir, flags = []) {
     executablePath,
     args: [...FLAGS, ...flags],
     ignoreDefaultArgs: UNTHROTTLED,
+    timeout,
   });
 }
 

@@ -15,7 +15,7 @@ import { Program } from './program.mjs';
  * @typedef {import('./page.mjs').Sites} Sites
  */
 
-/** @typedef {{plan: KillPlan, verdict: Verdict, served: Served, browser: Browser | null}} KillResult */
+/** @typedef {{verdict: Verdict, again: number}} Result */
 
 /**
  * @typedef {object} KillPlan
@@ -98,12 +98,11 @@ function allowed({ model, ranges }, { counts }, on_its_way) {
 const wrong = (why) => ({ kind: 'wrong state', why });
 
 /**
- * @param {number} seed
+ * @param {KillPlan} plan
  * @param {{hub: Hub, browser: Browser, sites: Sites}} place
- * @returns {Promise<KillResult>} `browser`: the one to go on with
+ * @returns {Promise<Result>}
  */
-export async function kill_in_page(seed, { hub, browser, sites }) {
-  const plan = make_kill(seed, 'page');
+export async function kill_in_page(plan, { hub, browser, sites }) {
   const { served, get_well } = serve(hub, plan);
   const options = { cache: 'opfs', retryTimeout: 20_000, stallTimeout: 60_000, threads: 2 };
   const url = sites.url(plan.isolation);
@@ -117,17 +116,16 @@ export async function kill_in_page(seed, { hub, browser, sites }) {
     await new Promise((turn) => setTimeout(turn, 20));
     came = await tab.loaded();
   }
-  let now = browser;
   if (plan.victim === 'worker') await tab.kill_worker(plan.choice);
   if (plan.victim === 'tab') await tab.close();
   if (plan.victim === 'crash') await tab.crash();
-  if (plan.victim === 'browser') now = await browser.kill();
+  if (plan.victim === 'browser') await browser.kill();
   const on_its_way = Math.max(0, served.counts.bytes - came);
   get_well();
   // A tab without one of its workers may go on by itself, or tell that it can't.
   if (plan.victim === 'worker' || plan.victim === 'crash') await tab.close();
   hub.drop_connections();
-  const next = await now.open(url);
+  const next = await browser.open(url);
   try {
     const outcome = await next.load(served.url, { ...options, stallTimeout: STALL }, false);
     let verdict = judge(outcome, { codes: [], hashes: [right_hash(plan.model)] });
@@ -143,19 +141,18 @@ export async function kill_in_page(seed, { hub, browser, sites }) {
     if (gone !== true && verdict.kind === 'right hash') {
       verdict = wrong(`cache.delete: ${JSON.stringify(gone)}`);
     }
-    return { plan, verdict, served, browser: now };
+    return { verdict, again: served.counts.again };
   } finally {
     await next.close();
   }
 }
 
 /**
- * @param {number} seed
+ * @param {KillPlan} plan
  * @param {{hub: Hub}} place
- * @returns {Promise<KillResult>}
+ * @returns {Promise<Result>}
  */
-export async function kill_program(seed, { hub }) {
-  const plan = make_kill(seed, 'program');
+export async function kill_program(plan, { hub }) {
   const { served, get_well } = serve(hub, plan);
   const program = new Program();
   const load = { done: false };
@@ -178,7 +175,7 @@ export async function kill_program(seed, { hub }) {
         verdict = wrong(`${served.counts.again} bytes were fetched again, more than ${limit}`);
       }
     }
-    return { plan, verdict, served, browser: null };
+    return { verdict, again: served.counts.again };
   } finally {
     program.close();
   }

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { Failure, ROOT } from '../../scripts/lib.mjs';
 
-export const PROGRAM = path.join(ROOT, 'build/release/sluice');
+export const PROGRAM = process.env.SLUICE_BIN ?? path.join(ROOT, 'build/release/sluice');
 const MAKER = path.join(ROOT, 'build/release/tests/make_models');
 const MADE = path.join(ROOT, 'build/e2e-models');
 const BUNDLED = path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf');

@@ -96,15 +96,22 @@ async function call_cache({ name, address, options }) {
   return name === 'list' ? cache.list() : cache[name](address, options);
 }
 
-/** Resolves with `late` if the work takes too long. @template T @param {Promise<T>} work @param {T} late @returns {Promise<T>} */
-export async function within(work, late) {
+/**
+ * Resolves with `late` if the work takes longer than `limit` ms.
+ * @template T
+ * @param {Promise<T>} work
+ * @param {T} late
+ * @param {number} [limit]
+ * @returns {Promise<T>}
+ */
+export async function within(work, late, limit = HANGING) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
-  const limit = new Promise((/** @type {(late: T) => void} */ resolve) => {
-    timer = setTimeout(() => resolve(late), HANGING);
+  const end = new Promise((/** @type {(late: T) => void} */ resolve) => {
+    timer = setTimeout(() => resolve(late), limit);
   });
   try {
-    return await Promise.race([work, limit]);
+    return await Promise.race([work, end]);
   } finally {
     clearTimeout(timer);
   }
@@ -171,6 +178,23 @@ export class Tab {
   }
 }
 
+/** How often Chromium is started, if it doesn't start within LAUNCH ms: on a busy machine it sometimes never does. */
+const LAUNCHES = 3;
+const LAUNCH = 60_000;
+
+/** @param {string} dir */
+async function launch(dir) {
+  for (let i = 1; ; ++i) {
+    try {
+      const context = await launch_profile(dir, [], LAUNCH);
+      await context.addInitScript(keep_workers);
+      return context;
+    } catch (error) {
+      if (i === LAUNCHES) throw error;
+    }
+  }
+}
+
 export class Browser {
   /** @type {BrowserContext} */
   #context;
@@ -182,11 +206,10 @@ export class Browser {
     this.#dir = dir;
   }
 
-  /** `dir`: the profile; default: a new one. @param {string} [dir] */
-  static async start(dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-profile-'))) {
-    const context = await launch_profile(dir);
-    await context.addInitScript(keep_workers);
-    return new Browser(context, dir);
+  /** With a new profile. */
+  static async start() {
+    const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-profile-'));
+    return new Browser(await launch(dir), dir);
   }
 
   /** @param {string} url of the library's site */
@@ -196,7 +219,7 @@ export class Browser {
     return new Tab(page);
   }
 
-  /** Kills its process, as a crash or a power cut does, and starts another one with the same profile. */
+  /** Kills its process, as a crash does, and starts another one with the same profile. */
   async kill() {
     const session = await this.#context.browser()?.newBrowserCDPSession();
     const { processInfo } = (await session?.send('SystemInfo.getProcessInfo')) ?? {
@@ -207,7 +230,7 @@ export class Browser {
     const gone = new Promise((resolve) => this.#context.once('close', resolve));
     process.kill(own.id, 'SIGKILL');
     await gone;
-    return Browser.start(this.#dir);
+    this.#context = await launch(this.#dir);
   }
 
   async close() {

@@ -19,6 +19,7 @@ import { MODELS, size_of } from './models.mjs';
  * @property {boolean} early the logits are asked for before all weights are there
  * @property {'' | 'right' | 'wrong'} sha256 given with the load
  * @property {boolean} visit after a good end it is loaded again, and the server answers nothing
+ * @property {boolean} lies about the file's size, and nothing tells; then the model may not be kept
  * @property {string} words what goes wrong, for people
  * @property {boolean} recovers the server gets well, so that the load should get through
  * @property {string[]} codes errors with which the load may end, too
@@ -237,6 +238,7 @@ export function make_plan(seed) {
     early: random.chance(0.5),
     sha256: end?.sha256 ?? given,
     visit: random.chance(0.5),
+    lies: nature.ignoreRange === true && troubles.some(([, { lengthBy }]) => (lengthBy ?? 0) > 0),
     words: words.join('; '),
     recovers: fate === 'passes',
     codes: end?.codes ?? ['download_failed'],

@@ -8,9 +8,10 @@ import { Failure, main } from '../../scripts/lib.mjs';
 import { Hub } from '../hub/server.mjs';
 import { run_in_page, run_program } from './fault-run.mjs';
 import { Tally, is_good } from './judge.mjs';
-import { kill_in_page, kill_program, words_of } from './kill-run.mjs';
+import { kill_in_page, kill_program, make_kill, words_of } from './kill-run.mjs';
 import { prepare } from './models.mjs';
-import { Browser, Sites } from './page.mjs';
+import { Browser, HANGING, Sites, within } from './page.mjs';
+import { make_plan } from './plans.mjs';
 
 /** Runs of faults that go on at the same time. Most of their time is waiting. */
 const LANES = 4;
@@ -43,31 +44,53 @@ async function in_lanes(n, lanes, body) {
   await Promise.all(Array.from({ length: lanes }, lane));
 }
 
+/** Names a run that failed, as the ladder finds it. @param {import('./judge.mjs').Verdict} verdict @param {string} what */
+function tell({ kind, why }, what) {
+  console.log(`  ${why}\nnot ok  ${kind}: ${what}`);
+}
+
 /**
  * @typedef {'page' | 'program'} Side
  * @typedef {{seed: number, runs: number, kills: number}} Counts
+ * @typedef {{verdict: import('./judge.mjs').Verdict, again: number}} Result `again`: bytes that were fetched again
  */
+
+/**
+ * A run that throws counts as hanging, and so does one whose parts take too long together.
+ * @param {Promise<Result>} run
+ * @returns {Promise<Result>}
+ */
+function guarded(run) {
+  const hangs = (/** @type {string} */ why) => ({
+    verdict: /** @type {const} */ ({ kind: 'hanging', why }),
+    again: 0,
+  });
+  const work = run.catch((/** @type {Error} */ error) => hangs(error.stack ?? error.message));
+  return within(work, hangs('the run has no end'), 3 * HANGING);
+}
 
 /** @param {Side} side @param {Counts} counts @param {Tally} tally */
 async function fault_runs(side, { seed, runs }, tally) {
   if (runs === 0) return;
   const hub = await Hub.start();
   const sites = await Sites.open();
-  const browser = side === 'page' ? await Browser.start() : null;
+  let browser = null;
   try {
+    if (side === 'page') browser = await Browser.start();
+    const own = browser;
     await in_lanes(runs, LANES, async (i) => {
-      const { plan, verdict } =
-        browser === null
-          ? await run_program(seed + i, { hub })
-          : await run_in_page(seed + i, { hub, browser, sites });
+      const plan = make_plan(seed + i);
+      const { verdict } = await guarded(
+        own === null ? run_program(plan, { hub }) : run_in_page(plan, { hub, browser: own, sites }),
+      );
       tally.add(verdict, plan.recovers);
-      const lost = plan.recovers && verdict.kind === 'right error';
-      if (is_good(verdict) && !lost) return;
-      const mark = lost ? 'not recovered' : `FAILED (${verdict.kind})`;
       const { model, way, cache } = plan;
       const where = side === 'page' ? `${side}, cache ${cache}` : side;
-      console.log(`${mark}: seed ${plan.seed}, ${where}, ${model} by ${way}: ${plan.words}`);
-      if (verdict.why !== '') console.log(`  ${verdict.why}`);
+      const what = `seed ${plan.seed}, ${where}, ${model} by ${way}: ${plan.words}`;
+      if (!is_good(verdict)) tell(verdict, what);
+      else if (plan.recovers && verdict.kind === 'right error') {
+        console.log(`not recovered: ${what}\n  ${verdict.why}`);
+      }
     });
   } finally {
     await browser?.close();
@@ -80,19 +103,22 @@ async function kill_runs(side, { seed, kills }, tally) {
   if (kills === 0) return;
   const hub = await Hub.start();
   const sites = await Sites.open();
-  let browser = side === 'page' ? await Browser.start() : null;
+  let browser = null;
   try {
+    if (side === 'page') browser = await Browser.start();
     for (let i = 0; i < kills; ++i) {
-      const { plan, verdict, served, ...now } =
+      const plan = make_kill(seed + i, side);
+      const { verdict, again } = await guarded(
         browser === null
-          ? await kill_program(seed + i, { hub })
-          : await kill_in_page(seed + i, { hub, browser, sites });
-      browser = now.browser;
+          ? kill_program(plan, { hub })
+          : kill_in_page(plan, { hub, browser, sites }),
+      );
       tally.add(verdict, false);
-      if (plan.ranges) tally.fetched_again(served.counts.again);
+      if (plan.ranges) tally.fetched_again(again);
       if (is_good(verdict)) continue;
-      console.log(`FAILED (${verdict.kind}): seed ${plan.seed}, kill, ${side}, ${words_of(plan)}`);
-      console.log(`  ${verdict.why}`);
+      tell(verdict, `seed ${plan.seed}, ${side}, ${words_of(plan)}`);
+      // The next run has nothing to do with what is left of this one.
+      await browser?.kill();
     }
   } finally {
     await browser?.close();
@@ -135,7 +161,10 @@ main(async () => {
     summarize(one, faults, killed);
     total.passed += faults.good + killed.good;
     total.failed += faults.runs + killed.runs - faults.good - killed.good;
-    if (!faults.enough_recovered) ++total.failed;
+    if (!faults.enough_recovered) {
+      ++total.failed;
+      console.log(`not ok  ${one}: too few got through`);
+    }
   }
   console.log(`${total.passed} passed, ${total.failed} failed`);
   return total.failed === 0 ? 0 : 1;
