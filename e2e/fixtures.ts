@@ -6,6 +6,7 @@ import {
   type Locator,
   type Page,
 } from '@playwright/test';
+import { Hub } from './hub/server.mjs';
 import { makeModels, modelFiles } from './models';
 import { ModelServer, servePage, type Site } from './servers';
 
@@ -24,6 +25,7 @@ interface Fixtures {
   /** Messages that the console may hold, because the test provokes them. */
   allowed: RegExp[];
   app: AppPage;
+  hub: Hub;
 }
 
 export { expect };
@@ -194,6 +196,12 @@ export const test = base.extend<Fixtures & Options, WorkerFixtures>({
     await use(page);
     const unexpected = messages.filter((text) => !allowed.some((pattern) => pattern.test(text)));
     expect(unexpected, 'the console').toEqual([]);
+  },
+
+  hub: async ({}, use) => {
+    const hub = await Hub.start();
+    await use(hub);
+    await hub.close();
   },
 
   app: async ({ page, site }, use) => {

@@ -3,12 +3,13 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import { BUNDLED } from './models';
 import { expect, test, type AppPage } from './fixtures';
+import type { Hub } from './hub/server.mjs';
 import type { ModelServer } from './servers';
 
 interface State {
   name: string;
   allowed?: RegExp;
-  set(app: AppPage, models: ModelServer): Promise<void>;
+  set(app: AppPage, models: ModelServer, hub: Hub): Promise<void>;
 }
 
 const STATES: State[] = [
@@ -51,6 +52,14 @@ const STATES: State[] = [
     },
   },
   {
+    // Two models are kept, one of them in part; the question whether to remove one.
+    name: 'kept',
+    set: async (app, _, hub) => {
+      await app.open();
+      await setKept(app, hub);
+    },
+  },
+  {
     name: 'offer',
     set: async (app, models) => {
       await app.open(`#temperature=9&model=${encodeURIComponent(models.good('stories.gguf'))}`);
@@ -69,6 +78,24 @@ const STATES: State[] = [
   },
 ];
 
+async function setKept(app: AppPage, hub: Hub): Promise<void> {
+  const { page } = app;
+  const whole = hub.add('sluice-stories-instruct-q8_0.gguf', BUNDLED);
+  await app.loadAddress(whole.url);
+  await expect(app.fact('From')).toHaveText(new URL(hub.url).host);
+  await app.ready();
+  await page.getByRole('button', { name: /^Pin / }).click();
+  await expect(page.locator('.kept')).toContainText('pinned');
+  const part = hub.add('stories.gguf', BUNDLED, {
+    plan: ({ number }) => (number === 0 ? { stall: 1_400_000 } : {}),
+  });
+  await app.loadAddress(part.url);
+  await expect(app.loading).toContainText('1.40 MB of 2.58 MB');
+  await app.loading.getByRole('button', { name: 'Pause' }).click();
+  await expect(app.loading).toContainText('are on this device');
+  await page.getByRole('button', { name: 'Remove sluice-stories' }).click();
+}
+
 /** A text that goes on until the context is full. */
 const LONG = '#seed=90&temperature=2&length=4096';
 
@@ -81,15 +108,15 @@ const LOOKS = {
   contrast: { colorScheme: 'light', contrast: 'more' },
 } as const;
 /** Forced colours and more contrast change only colours, so the states that show everything are enough. */
-const ALL_LOOKS = new Set(['writing', 'problem']);
+const ALL_LOOKS = new Set(['writing', 'problem', 'kept']);
 
 for (const [width, height] of Object.entries(HEIGHTS)) {
   for (const state of STATES) {
-    test(`${state.name}, ${width} wide`, async ({ app, page, models, allowed }) => {
+    test(`${state.name}, ${width} wide`, async ({ app, page, models, hub, allowed }) => {
       if (state.allowed) allowed.push(state.allowed);
       await page.setViewportSize({ width: Number(width), height });
       await page.emulateMedia({ reducedMotion: 'reduce' });
-      await state.set(app, models);
+      await state.set(app, models, hub);
       await page.evaluate(() => document.fonts.ready);
       await page.mouse.move(0, 0);
       for (const [look, media] of Object.entries(LOOKS)) {
@@ -114,11 +141,12 @@ for (const [width, height] of Object.entries(HEIGHTS)) {
   }
 }
 
-test('what is touched is 44 px tall at least', async ({ app, page }) => {
+test('what is touched is 44 px tall at least', async ({ app, page, hub }) => {
   await page.setViewportSize({ width: 360, height: 740 });
   await app.open('#length=5');
   await app.openSettings();
   await app.write();
+  await setKept(app, hub);
   const small = await page.evaluate(() =>
     [...document.querySelectorAll<HTMLElement>('button, summary, select, input, textarea')]
       .map((element) => ({

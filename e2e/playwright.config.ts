@@ -47,7 +47,7 @@ export default defineConfig<Options>({
       ...CHROMIUM,
       name: 'plain',
       use: { isolation: false },
-      testMatch: ['page.spec.ts', 'models.spec.ts', 'offline.spec.ts'],
+      testMatch: ['page.spec.ts', 'models.spec.ts', 'kept.spec.ts', 'offline.spec.ts'],
     },
     ...Object.entries(WAYS).map(([name, { browser, isolation }]) => ({
       name,

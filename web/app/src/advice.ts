@@ -1,5 +1,6 @@
 // Explains each error code to the reader of the page: what it means, and what to do about it.
 import { SluiceError, type ErrorCode } from '@sluice/engine';
+import { hostOf } from './source';
 
 interface Advice {
   title: string;
@@ -40,15 +41,18 @@ const ADVICE: Readonly<Record<ErrorCode, Advice>> = {
   },
   download_corrupt: {
     title: 'What arrived isn’t the file that was promised',
-    advice: 'Try again. If it happens twice, the file on the server is damaged.',
+    advice:
+      'Nothing of it was kept. Try again; if it happens twice, the file on the server is damaged.',
   },
   offline: {
     title: 'There is no network',
-    advice: '',
+    advice:
+      'Connect this device and try again: what has come is kept. Models on this device open without a network.',
   },
   storage_full: {
-    title: 'This browser’s storage is full',
-    advice: 'Free some space on this device, then try again.',
+    title: 'There is no room to keep the model on this device',
+    advice:
+      'Remove models that you don’t need, or load this one without keeping it: then it has to be fetched again at the next visit.',
   },
   context_full: {
     title: 'The prompt is longer than the model can read',
@@ -89,7 +93,7 @@ function finding(text: string): string {
 
 /** Makes a sentence of a library message, which has no capital and no full stop. A host's name stays as it is. */
 function sentence(text: string, url?: string): string {
-  const named = url !== undefined && text.startsWith(new URL(url).host);
+  const named = url !== undefined && text.startsWith(hostOf(url));
   const first = named ? text : text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(first) ? first : `${first}.`;
 }

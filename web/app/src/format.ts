@@ -55,3 +55,14 @@ export function seconds(s: number): string {
   if (s < 5400) return `${Math.round(s / 60)} min`;
   return `${digits(s / 3600)} h`;
 }
+
+/** today, yesterday, 12 days ago, on 4 November 2026; both times in milliseconds since 1970. */
+export function daysAgo(then: number, now: number): string {
+  const midnight = (time: number): number => new Date(time).setHours(0, 0, 0, 0);
+  const days = Math.round((midnight(now) - midnight(then)) / 86_400_000);
+  if (days <= 0) return 'today';
+  if (days === 1) return 'yesterday';
+  if (days <= 60) return `${days} days ago`;
+  const date = { day: 'numeric', month: 'long', year: 'numeric' } as const;
+  return `on ${new Date(then).toLocaleDateString('en-GB', date)}`;
+}

@@ -8,7 +8,7 @@ const MAX_ADDRESS = 2_000;
 
 export interface PageState {
   prompt: string;
-  /** An absolute http(s) address, or null for the bundled model. */
+  /** An absolute address (http, https or hf), or null for the bundled model. */
   model: string | null;
   settings: Settings;
 }
@@ -18,12 +18,16 @@ export interface FragmentState extends PageState {
   ignored: string[];
 }
 
+/** A model on the hub: hf:owner/repo[:file or type][@revision]. */
+const ON_THE_HUB = /^hf:[\w.-]+\/[\w.-]+(:[^\s:@]+)?(@[^\s@]+)?$/i;
+
 /**
- * Parses the address of a model: http or https, without a user name or password. A relative address
+ * Parses the address of a model: http or https, without a user name or password, or hf:owner/repo. A relative address
  * is resolved against `base`, if that is given. Returns undefined for anything else.
  */
 export function parseModelAddress(text: string, base?: string): string | undefined {
   if (text === '' || text.length > MAX_ADDRESS) return undefined;
+  if (ON_THE_HUB.test(text)) return `hf:${text.slice('hf:'.length)}`;
   if (!URL.canParse(text, base)) return undefined;
   const url = new URL(text, base);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return undefined;
@@ -57,7 +61,7 @@ export function readFragment(fragment: string, base: string): FragmentState {
   if (model !== null) {
     const address = parseModelAddress(model, base);
     if (address === undefined) {
-      state.ignored.push('model: not an http or https address');
+      state.ignored.push('model: not an http, https or hf address');
     } else {
       state.model = address;
     }

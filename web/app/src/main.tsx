@@ -1,7 +1,8 @@
 import { render } from 'preact';
 import { App } from './app';
+import { keepList } from './kept';
+import { start } from './link';
 import { keepPage } from './offline';
-import { start } from './state';
 import '@fontsource-variable/figtree';
 import '@fontsource-variable/literata/wght.css';
 import './styles/base.css';
@@ -31,3 +32,4 @@ async function draw(): Promise<void> {
 
 void draw();
 keepPage();
+keepList();

@@ -1,10 +1,7 @@
-// Lets the page open without a network: registers the service worker (offline/service-worker.ts), once the first model
-// is there and the page has been at rest for a while, so that nothing waits for it.
-import { effect, signal } from '@preact/signals';
-import { busy, loading, model, stats } from './state';
-
-/** Milliseconds without a load or a text before the page's files are kept. */
-const REST_MS = 2000;
+// Lets the page open without a network: registers the service worker (offline/service-worker.ts).
+import { signal } from '@preact/signals';
+import { whenAtRest } from './rest';
+import { stats } from './state';
 
 /** A newer version of the page is kept and waits to be used: 'here'; 'later' if other tabs still show the old one. */
 export const newer = signal<'none' | 'here' | 'later'>('none');
@@ -49,14 +46,8 @@ async function register(flavour: string): Promise<void> {
 /** Registers the service worker when the page is at rest; in the dev server there is none. */
 export function keepPage(): void {
   if (!import.meta.env.PROD || !('serviceWorker' in navigator)) return;
-  const dispose = effect(() => {
+  whenAtRest(() => {
     const flavour = stats.value?.flavour;
-    if (flavour === undefined || model.value === null || loading.value !== null || busy.value)
-      return undefined;
-    const timer = setTimeout(() => {
-      dispose();
-      void register(flavour);
-    }, REST_MS);
-    return () => clearTimeout(timer);
+    if (flavour !== undefined) void register(flavour);
   });
 }

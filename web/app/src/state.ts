@@ -11,12 +11,10 @@ import {
 } from '@sluice/engine';
 import { explain, type Failure } from './advice';
 import { tokens } from './format';
+import { DEFAULT_PROMPT } from './fragment';
 import { bothFit } from './memory';
-import { DEFAULT_PROMPT, parseModelAddress, readFragment, writeFragment } from './fragment';
 import { DEFAULTS, type Settings } from './settings';
-
-export type Source =
-  { kind: 'bundled' } | { kind: 'address'; url: string } | { kind: 'file'; file: File };
+import { addressOf, cacheOf, inputOf, sourceName, type Source } from './source';
 
 interface Wanted {
   source: Source;
@@ -39,15 +37,16 @@ export interface Loading {
   understood: boolean;
   /** The previous model is being loaded again, after a load that failed or was cancelled. */
   back: boolean;
+  /** When it began, in milliseconds since 1970. */
+  since: number;
 }
 
-/** A model that a link names. Nothing is fetched from its server before the reader agrees. */
-export interface Offer {
-  url: string;
-  /** Whether the reader agreed that its header is fetched. */
-  asked: boolean;
-  info: ModelInfo | null;
-  failure: Failure | null;
+/** A load that the reader has paused. */
+export interface Paused {
+  source: Source;
+  place: Place;
+  /** When the load began, in milliseconds since 1970. */
+  since: number;
 }
 
 export interface Problem extends Failure {
@@ -59,24 +58,22 @@ export interface Problem extends Failure {
 
 export type Run = 'idle' | 'waiting' | 'reading' | 'writing' | 'stopping';
 
-const BUNDLED_URL = new URL('models/stories-q8_0.gguf', document.baseURI).href;
-export const BUNDLED: Source = { kind: 'bundled' };
-
 export const isolated = window.crossOriginIsolated;
 /** Whether threads can share memory. In some browsers they can't, even on isolated pages. */
 export const sharing = isolated && typeof SharedArrayBuffer === 'function';
 export const cores = Math.min(64, Math.max(1, navigator.hardwareConcurrency || 1));
 
+/** Whether this browser has a place for models. In private windows it may still refuse. */
+export const canKeep = typeof navigator.storage?.getDirectory === 'function';
+
 export const prompt = signal(DEFAULT_PROMPT);
 export const settings = signal<Settings>({ ...DEFAULTS });
 export const model = signal<Model | null>(null);
 export const loading = signal<Loading | null>(null);
-export const offer = signal<Offer | null>(null);
+export const paused = signal<Paused | null>(null);
 export const run = signal<Run>('idle');
 export const stats = signal<EngineStats | null>(null);
 export const problem = signal<Problem | null>(null);
-/** The parts of the address that could not be used. */
-export const ignored = signal<string[]>([]);
 
 export interface Written {
   prompt: string;
@@ -107,42 +104,15 @@ let engine: Engine | null = null;
 let before: { wanted: Wanted; model: Model | null; engine: Engine | null } | null = null;
 let loadAbort: AbortController | null = null;
 let runAbort: AbortController | null = null;
-let offerAbort: AbortController | null = null;
 /** Settles when the current load has ended, successful or not. */
 let loadEnd: Promise<void> = Promise.resolve();
 let runEnd: Promise<void> = Promise.resolve();
-
-/** Where a model is fetched from; undefined for a file. */
-function addressOf(source: Source): string | undefined {
-  if (source.kind === 'file') return undefined;
-  return source.kind === 'bundled' ? BUNDLED_URL : source.url;
-}
-
-function inputOf(source: Source): File | string {
-  return source.kind === 'file'
-    ? source.file
-    : source.kind === 'bundled'
-      ? BUNDLED_URL
-      : source.url;
-}
-
-export function sourceName(source: Source): string {
-  const input = inputOf(source);
-  if (typeof input !== 'string') return input.name;
-  const url = new URL(input);
-  const last = url.pathname.split('/').filter(Boolean).at(-1) ?? url.host;
-  try {
-    return decodeURIComponent(last);
-  } catch {
-    return last;
-  }
-}
 
 export function modelName(m: Model): string {
   return m.info.name || sourceName(m.source).replace(/\.gguf$/i, '');
 }
 
-function libraryError(data: { code: SluiceError['code']; message: string }): SluiceError {
+export function libraryError(data: { code: SluiceError['code']; message: string }): SluiceError {
   return new SluiceError(data.code, data.message);
 }
 
@@ -162,7 +132,8 @@ async function load(source: Source, place: Place, abort: AbortController): Promi
   } catch (error) {
     // Another load has taken over, and returns to the previous model if it must.
     if (loadAbort !== abort) return;
-    if (abort.signal.aborted) announcement.value = 'Loading was cancelled';
+    if (abort.signal.aborted)
+      announcement.value = paused.value === null ? 'Loading was cancelled' : 'Paused';
     else fail(error, source);
     current = loadAbort = new AbortController();
     await comeBack(place, current.signal);
@@ -180,18 +151,16 @@ async function replace(source: Source, place: Place, signal: AbortSignal): Promi
   const { threads } = settings.value;
   batch(() => {
     problem.value = null;
-    loading.value = { source, place, progress: null, understood: false, back: false };
+    paused.value = null;
+    loading.value = {
+      ...{ source, place, progress: null },
+      ...{ understood: false, back: false, since: Date.now() },
+    };
     announcement.value = `Loading ${sourceName(source)}`;
   });
   before ??= { wanted: { source, threads }, model: null, engine: null };
-  if (before.engine !== null) {
-    const info = await Engine.probe(inputOf(source), { signal, threads: threads ?? undefined });
-    if (info.error) throw libraryError(info.error);
-    await interrupt();
-    const held = before.engine?.stats.heapBytes ?? 0;
-    if (!bothFit(info.memory?.total ?? 0, held, deviceMemory())) await letGo();
-  }
   await bring({ source, threads }, signal);
+  paused.value = null;
 }
 
 /** In GiB, rounded; undefined in some browsers. */
@@ -202,17 +171,34 @@ function deviceMemory(): number | undefined {
 /** Loads a model completely. If that fails, shows the previous one again, if its engine is still there. */
 async function bring(wanted: Wanted, signal: AbortSignal): Promise<void> {
   let loaded: Engine | null = null;
-  try {
-    loaded = await Engine.load(inputOf(wanted.source), {
+  const begin = (): Promise<Engine> =>
+    Engine.load(inputOf(wanted.source), {
       signal,
       threads: wanted.threads ?? undefined,
+      cache: cacheOf(wanted.source),
       onProgress: (progress) => {
         if (signal.aborted || loading.value === null) return;
         loading.value = { ...loading.value, progress };
         if (engine !== null && engine === loaded) stats.value = engine.stats;
       },
     });
+  try {
+    try {
+      loaded = await begin();
+    } catch (error) {
+      // Perhaps there is enough memory without the previous model.
+      const full = error instanceof SluiceError && error.code === 'out_of_memory';
+      if (!full || engine === null || signal.aborted) throw error;
+      await interrupt();
+      await letGo();
+      loaded = await begin();
+    }
     const arrived: Model = { ...wanted, info: loaded.info };
+    if (engine !== null) {
+      await interrupt();
+      const { heapBytes } = engine.stats;
+      if (!bothFit(loaded.info.memory?.total ?? 0, heapBytes, deviceMemory())) await letGo();
+    }
     show(loaded, arrived);
     if (loading.value !== null) loading.value = { ...loading.value, understood: true };
     await loaded.ready;
@@ -257,7 +243,7 @@ async function comeBack(place: Place, signal: AbortSignal): Promise<void> {
   }
   loading.value = {
     ...{ source: wanted.source, place, progress: null },
-    ...{ understood: false, back: true },
+    ...{ understood: false, back: true, since: Date.now() },
   };
   try {
     await bring(wanted, signal);
@@ -279,12 +265,33 @@ export function cancelLoading(): void {
   if (loading.value?.back !== true) loadAbort?.abort();
 }
 
+/** The model that is shown is not kept on this device, for a reason that is in the notes. */
+export const unkept = computed(
+  () => stats.value?.notes.some((note) => note.startsWith("The model isn't kept")) ?? false,
+);
+
+/** Whether the present load can be paused: what has come stays on this device. */
+export const pausable = computed(() => {
+  const current = loading.value;
+  if (current === null || current.back || current.source.kind !== 'address') return false;
+  const shown = current.understood && unkept.value;
+  return current.source.keep && canKeep && !shown;
+});
+
+/** Ends the present load, and remembers it, so that it can go on. */
+export function pauseLoading(): void {
+  if (loading.value === null || !pausable.value) return;
+  const { source, place, since } = loading.value;
+  paused.value = { source, place, since };
+  loadAbort?.abort();
+}
+
 /** Shows an error. `source`: what to load again, if that may help. */
-function fail(error: unknown, source: Source | null): void {
+export function fail(error: unknown, source: Source | null): void {
   const failure = explain(error, source === null ? undefined : addressOf(source));
   const lasting =
     failure.code.startsWith('unsupported') ||
-    (failure.code === 'bad_file' && source?.kind === 'file');
+    (failure.code === 'bad_file' && source?.kind === 'files');
   batch(() => {
     problem.value = { ...failure, retry: lasting ? null : source, also: '' };
     announcement.value = '';
@@ -299,6 +306,8 @@ export function write(): void {
   const shown = written.value;
   batch(() => {
     problem.value = null;
+    // There the state of the text is shown now.
+    if (paused.value !== null) paused.value = { ...paused.value, place: 'panel' };
     run.value = 'waiting';
     written.value = {
       prompt: prompt.value,
@@ -431,122 +440,4 @@ export function stop(): void {
   if (runAbort === null) return;
   run.value = 'stopping';
   runAbort.abort();
-}
-
-/** Loads a model from an address that the reader typed. Returns false if it is not a full address. */
-export function openAddress(text: string): boolean {
-  const url = parseModelAddress(text.trim());
-  if (url === undefined) return false;
-  closeOffer();
-  void open({ kind: 'address', url }, 'panel');
-  return true;
-}
-
-export function openFile(file: File, place: Place): void {
-  closeOffer();
-  void open({ kind: 'file', file }, place);
-}
-
-/** Loads a model that a link names, if it is on this page's own server. Otherwise asks the reader first. */
-function openLinked(url: string): void {
-  closeOffer();
-  if (new URL(url).origin === location.origin) {
-    void open({ kind: 'address', url });
-    return;
-  }
-  offer.value = { url, asked: false, info: null, failure: null };
-}
-
-/** Fetches the header of the offered model: the reader has agreed. */
-export async function lookAtOffer(): Promise<void> {
-  const accepted = offer.value;
-  if (accepted === null || accepted.asked) return;
-  const { url } = accepted;
-  const { signal } = (offerAbort = new AbortController());
-  offer.value = { ...accepted, asked: true };
-  let info: ModelInfo | null = null;
-  let failure: Failure | null = null;
-  try {
-    info = await Engine.probe(url, { signal });
-    if (info.error) failure = explain(libraryError(info.error), url);
-  } catch (error) {
-    failure = explain(error, url);
-  }
-  if (!signal.aborted) offer.value = { url, asked: true, info, failure };
-}
-
-export function acceptOffer(): void {
-  const accepted = offer.value;
-  if (accepted === null) return;
-  closeOffer();
-  void open({ kind: 'address', url: accepted.url });
-}
-
-/** Removes the offer, and aborts the fetch of its header. */
-export function closeOffer(): void {
-  offerAbort?.abort();
-  offerAbort = null;
-  offer.value = null;
-}
-
-function applyFragment(): string | null {
-  const state = readFragment(location.hash, document.baseURI);
-  batch(() => {
-    prompt.value = state.prompt;
-    settings.value = state.settings;
-    ignored.value = state.ignored;
-  });
-  return state.model;
-}
-
-/** The model that the page's address should name: the one offered, being loaded or loaded. */
-function linkedModel(): string | null {
-  if (offer.value !== null) return offer.value.url;
-  const source = loading.value?.source ?? model.value?.source;
-  return source?.kind === 'address' ? source.url : null;
-}
-
-function keepFragment(): void {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  effect(() => {
-    const fragment = writeFragment({
-      prompt: prompt.value,
-      model: linkedModel(),
-      settings: settings.value,
-    });
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      if (fragment === location.hash.slice(1)) return;
-      try {
-        history.replaceState(
-          null,
-          '',
-          fragment === '' ? location.pathname + location.search : `#${fragment}`,
-        );
-      } catch {
-        // Some browsers refuse if this happens too often. The next change tries again.
-      }
-    }, 250);
-  });
-}
-
-/** Reads the address, loads the first model, and keeps the address up to date from then on. */
-export function start(): void {
-  const linked = applyFragment();
-  const own = linked !== null && new URL(linked).origin === location.origin;
-  if (!own) void open(BUNDLED);
-  if (linked !== null) openLinked(linked);
-  keepFragment();
-  window.addEventListener('hashchange', () => {
-    const next = applyFragment();
-    const current = linkedModel();
-    if (next === current) return;
-    if (next !== null) {
-      openLinked(next);
-      return;
-    }
-    closeOffer();
-    const source = loading.value?.source ?? model.value?.source;
-    if (source?.kind !== 'bundled') void open(BUNDLED);
-  });
 }

@@ -1,4 +1,4 @@
-import { SluiceError } from '@sluice/engine';
+import { SluiceError, type ErrorCode } from '@sluice/engine';
 import { expect, it } from 'vitest';
 import { explain } from '../src/advice';
 
@@ -24,4 +24,17 @@ it('leaves a host’s name as it is', () => {
     'localhost:8080 answered 404.',
   );
   expect(explain(error).message).toBe('Localhost:8080 answered 404.');
+});
+
+it('says what to do without a network, without room, and with a wrong file', () => {
+  const of = (code: ErrorCode, text: string) =>
+    explain(new SluiceError(code, text), 'hf:owner/repo');
+  const full = of('storage_full', 'the cache needs 2 GB more, and 1 GB are free; remove models');
+  expect(full.message).toBe('The cache needs 2 GB more, and 1 GB are free.');
+  expect(full.advice).toContain('Remove models');
+  expect(full.advice).toContain('without keeping');
+  expect(of('offline', 'this device is offline; connect it').advice).toContain(
+    'what has come is kept',
+  );
+  expect(of('download_corrupt', 'its sha256 is a1; b2 is expected').advice).toContain('Try again');
 });

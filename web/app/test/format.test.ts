@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { bytes, digits, milliseconds, parameters, seconds, tokens } from '../src/format';
+import { bytes, daysAgo, digits, milliseconds, parameters, seconds, tokens } from '../src/format';
 
 it('writes sizes as browsers show downloads', () => {
   expect(
@@ -53,4 +53,19 @@ it('one of something is no plural', () => {
   expect(tokens(0)).toBe('0 tokens');
   expect(tokens(1)).toBe('1 token');
   expect(tokens(1204)).toBe('1,204 tokens');
+});
+
+it('says when something was, by the calendar’s days', () => {
+  const now = new Date(2026, 10, 22, 0, 30).getTime();
+  const at = (day: number, hour: number): string =>
+    daysAgo(new Date(2026, 10, day, hour).getTime(), now);
+  expect([at(22, 0), at(21, 23), at(21, 1), at(20, 23), at(-40, 12)]).toEqual([
+    'today',
+    'yesterday',
+    'yesterday',
+    '2 days ago',
+    'on 21 September 2026',
+  ]);
+  // A clock that was set back
+  expect(at(30, 1)).toBe('today');
 });

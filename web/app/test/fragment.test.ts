@@ -97,6 +97,30 @@ describe('a model address', () => {
     for (const [text, url] of Object.entries(good)) expect(parseModelAddress(text, BASE)).toBe(url);
   });
 
+  it('may name a model on the hub', () => {
+    for (const text of [
+      'hf:owner/repo',
+      'hf:Qwen/Qwen3-0.6B-GGUF:Q8_0',
+      'hf:owner/repo:dir/model-00001-of-00002.gguf@refs/pr/1',
+      'hf:owner/re.po_1@0123456789abcdef0123456789abcdef01234567',
+    ]) {
+      expect(parseModelAddress(text)).toBe(text);
+      const fragment = writeFragment({ ...usual, model: text });
+      expect(readFragment(fragment, BASE)).toEqual({ ...usual, model: text, ignored: [] });
+    }
+    expect(parseModelAddress('HF:owner/repo')).toBe('hf:owner/repo');
+    for (const text of [
+      'hf:',
+      'hf:owner',
+      'hf:owner/',
+      'hf:/repo',
+      'hf:a/b/c',
+      'hf:a/b:',
+      'hf:a/b@',
+    ])
+      expect(parseModelAddress(text, BASE), text).toBeUndefined();
+  });
+
   it('is a full one where there is nothing to resolve it against', () => {
     expect(parseModelAddress('https://models.example/m.gguf')).toBe(
       'https://models.example/m.gguf',

@@ -6,16 +6,17 @@ import {
   loading,
   model,
   modelName,
+  paused,
   prompt,
   run,
   settings,
-  sourceName,
   stop,
   writable,
   write,
   written,
   type Written,
 } from '../state';
+import { sourceName } from '../source';
 import { LoadProgress } from './load-progress';
 import { SettingsPanel } from './settings-panel';
 
@@ -58,7 +59,11 @@ export function Composer() {
         >
           {busy.value ? 'Stop' : 'Write'}
         </button>
-        {loading.value?.place === 'composer' ? <LoadProgress place="composer" /> : <Status />}
+        {(loading.value ?? paused.value)?.place === 'composer' ? (
+          <LoadProgress place="composer" />
+        ) : (
+          <Status />
+        )}
       </div>
       <SettingsPanel />
     </form>

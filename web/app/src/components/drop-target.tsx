@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { openFile } from '../state';
+import { openFiles } from '../link';
 
 function hasFiles(event: DragEvent): boolean {
   return event.dataTransfer?.types.includes('Files') ?? false;
@@ -25,9 +25,7 @@ export function DropTarget() {
       if (!hasFiles(event)) return;
       event.preventDefault();
       over.value = false;
-      const files = [...(event.dataTransfer?.files ?? [])];
-      const file = files.find((f) => f.name.toLowerCase().endsWith('.gguf')) ?? files[0];
-      if (file !== undefined) openFile(file, 'composer');
+      openFiles([...(event.dataTransfer?.files ?? [])], 'composer');
     };
     window.addEventListener('dragover', onOver, { signal });
     window.addEventListener('dragleave', onLeave, { signal });

@@ -1,23 +1,35 @@
+import type { LoadProgress as Progress, CachedModel } from '@sluice/engine';
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { bytes, milliseconds, seconds } from '../format';
-import { cancelLoading, loading, sourceName, type Place } from '../state';
+import { interrupted } from '../kept';
+import { sourceName } from '../source';
+import {
+  cancelLoading,
+  loading,
+  open,
+  pausable,
+  pauseLoading,
+  paused,
+  type Paused,
+  type Place,
+} from '../state';
 
-/** The progress of the current load, shown only where the load was started. */
+/** The current load, or the one that is paused; shown only where it was started. */
 export function LoadProgress({ place }: { place: Place }) {
   const current = loading.value;
-  if (current === null || current.place !== place) return null;
-  const { source, progress, back } = current;
-  const { loaded = 0, total = 0, bytesPerSecond = 0 } = progress ?? {};
-  const known = total > 0;
-  const left = bytesPerSecond > 0 ? Math.max(0, total - loaded) / bytesPerSecond : 0;
-  const facts = [
-    known ? `${bytes(loaded)} of ${bytes(total)}` : 'Reading the header',
-    bytesPerSecond > 0 ? `${bytes(bytesPerSecond)}/s` : '',
-    known && bytesPerSecond > 0 && loaded < total
-      ? left < 1
-        ? `${milliseconds(left * 1000)} left`
-        : `${seconds(left)} left`
-      : '',
-  ].filter(Boolean);
+  if (current !== null) return current.place === place ? <Current {...current} /> : null;
+  return paused.value?.place === place ? <Rest {...paused.value} /> : null;
+}
+
+/** A button goes away with what it ends: this moves the focus. */
+function leave(): void {
+  document.querySelector<HTMLElement>('.primary')?.focus({ preventScroll: true });
+}
+
+function Current({ source, progress, back }: NonNullable<typeof loading.value>) {
+  const { loaded = 0, total = 0 } = progress ?? {};
+  const facts = factsOf(progress);
   return (
     <div class="loading">
       <div class="loading-text">
@@ -27,7 +39,7 @@ export function LoadProgress({ place }: { place: Place }) {
         </label>
         <span class="loading-facts">{facts.join(' · ')}</span>
       </div>
-      {known ? (
+      {total > 0 ? (
         <progress id="load-progress" max={total} value={loaded}>
           {facts.join(', ')}
         </progress>
@@ -35,18 +47,85 @@ export function LoadProgress({ place }: { place: Place }) {
         <progress id="load-progress">{facts.join(', ')}</progress>
       )}
       {!back && (
+        <div class="loading-buttons">
+          {pausable.value && (
+            <button type="button" class="quiet" onClick={pauseLoading}>
+              Pause
+            </button>
+          )}
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              cancelLoading();
+              leave();
+            }}
+          >
+            Cancel
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** How much has come, how fast and from where, how long it takes or what it waits for. */
+function factsOf(progress: Progress | null): string[] {
+  const { loaded = 0, total = 0, bytesPerSecond = 0, cachedBytes = 0 } = progress ?? {};
+  const { phase, source, waiting } = progress ?? {};
+  if (total === 0) return [waiting || 'Reading the header'];
+  const amount = `${bytes(loaded)} of ${bytes(total)}`;
+  if (waiting) return [amount, waiting];
+  if (phase === 'verify') return [amount, 'checking that it is the right file'];
+  const left = Math.max(0, total - loaded) / bytesPerSecond;
+  const facts = [amount];
+  if (bytesPerSecond > 0) {
+    facts.push(`${bytes(bytesPerSecond)}/s`);
+    if (loaded < total) facts.push(`${left < 1 ? milliseconds(left * 1000) : seconds(left)} left`);
+  }
+  if (source === 'cache') facts.push('from this device');
+  else if (cachedBytes > 0) facts.push(`${bytes(cachedBytes)} were here`);
+  return facts;
+}
+
+/** A load that was paused: what is kept of it, and how to go on. */
+function Rest({ source, place, since }: Paused) {
+  const part = useSignal<CachedModel | null | undefined>(undefined);
+  useEffect(() => {
+    void interrupted(since).then((found) => {
+      part.value = found;
+    });
+  }, [since]);
+  return (
+    <div class="loading">
+      <div class="loading-text">
+        <p class="loading-name">Paused: {sourceName(source)}</p>
+        <p class="loading-facts">{restOf(part.value)}</p>
+      </div>
+      <div class="loading-buttons">
+        <button type="button" class="quiet" onClick={() => void open(source, place)}>
+          Go on
+        </button>
         <button
           type="button"
           class="quiet"
           onClick={() => {
-            cancelLoading();
-            // This button goes away: move the focus.
-            document.querySelector<HTMLElement>('.primary')?.focus({ preventScroll: true });
+            paused.value = null;
+            leave();
           }}
         >
-          Cancel
+          Close
         </button>
-      )}
+      </div>
     </div>
   );
+}
+
+/** `part`: what is kept; null: nothing; undefined: not known yet. */
+function restOf(part: CachedModel | null | undefined): string {
+  if (part === undefined) return '';
+  if (part === null) return 'Nothing of it could be kept: it will begin anew.';
+  const amount =
+    part.bytes > 0 ? `${bytes(part.stored)} of ${bytes(part.bytes)}` : bytes(part.stored);
+  return `${amount} are on this device. You can close this tab, and go on another day.`;
 }

@@ -1,19 +1,10 @@
 import { useSignal } from '@preact/signals';
 import type { ModelInfo } from '@sluice/engine';
 import { bytes, count, parameters, tokens } from '../format';
-import {
-  BUNDLED,
-  loading,
-  model,
-  modelName,
-  open,
-  openAddress,
-  openFile,
-  problem,
-  sourceName,
-  stats,
-  type Source,
-} from '../state';
+import { address, openAddress, openFiles } from '../link';
+import { BUNDLED, hostOf, sourceName, type Source } from '../source';
+import { loading, model, modelName, open, paused, problem, stats, unkept } from '../state';
+import { KeptModels } from './kept-models';
 import { LoadProgress } from './load-progress';
 
 /** Every row is there from the beginning, so that nothing below moves when a model comes or goes. */
@@ -46,6 +37,7 @@ export function ModelPanel() {
           {note}
         </p>
       ))}
+      <KeptModels />
     </aside>
   );
 }
@@ -54,10 +46,12 @@ function whence(source: Source | undefined): string {
   switch (source?.kind) {
     case 'bundled':
       return 'Comes with this page. It writes simple children’s stories in English and knows nothing else.';
-    case 'file':
+    case 'files':
       return 'A file on this device. It is read here and sent nowhere.';
     case 'address':
-      return 'Fetched from its server into the memory of this page.';
+      return source.keep && !unkept.value
+        ? 'From its server, and kept on this device for the next time.'
+        : 'From its server into the memory of this page. It is not kept.';
     default:
       return '';
   }
@@ -99,10 +93,13 @@ function origin(source: Source): string {
   switch (source.kind) {
     case 'bundled':
       return 'this page';
-    case 'file':
-      return `${source.file.name}, this device`;
+    case 'files': {
+      const [first, ...others] = source.files;
+      const more = others.length === 0 ? '' : ` and ${others.length} more`;
+      return `${first.name}${more}, this device`;
+    }
     case 'address':
-      return new URL(source.url).host;
+      return hostOf(source.url);
   }
 }
 
@@ -117,11 +114,12 @@ function Choose() {
           id="file"
           type="file"
           accept=".gguf"
+          multiple
           onChange={(event) => {
-            const file = event.currentTarget.files?.[0];
+            const files = [...(event.currentTarget.files ?? [])];
             // The same file may be chosen again after a failure.
             event.currentTarget.value = '';
-            if (file !== undefined) openFile(file, 'panel');
+            openFiles(files, 'panel');
           }}
         />
         <label for="file" class="secondary">
@@ -134,8 +132,7 @@ function Choose() {
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          const input = new FormData(event.currentTarget).get('address');
-          wrong.value = typeof input !== 'string' || !openAddress(input);
+          wrong.value = !openAddress(address.value);
           if (wrong.value) problem.value = null; // of an earlier address
         }}
       >
@@ -148,10 +145,12 @@ function Choose() {
             inputMode="url"
             autocomplete="off"
             spellcheck={false}
-            placeholder="https://…/model.gguf"
+            placeholder="https://… or hf:…"
+            value={address}
             aria-invalid={wrong}
             aria-describedby={wrong.value ? 'address-wrong' : undefined}
-            onInput={() => {
+            onInput={(event) => {
+              address.value = event.currentTarget.value;
               wrong.value = false;
             }}
           />
@@ -161,17 +160,19 @@ function Choose() {
         </div>
         {wrong.value && (
           <p class="hint wrong" id="address-wrong" role="alert">
-            Give the full address of a file, with https:// or http:// before it.
+            Give the full address of a file, with https:// before it, or hf:owner/repo.
           </p>
         )}
       </form>
       <div class="panel-end">
         <LoadProgress place="panel" />
-        {loading.value === null && model.value?.source.kind !== 'bundled' && (
-          <button type="button" class="quiet" onClick={() => void open(BUNDLED, 'panel')}>
-            Back to the model of this page
-          </button>
-        )}
+        {loading.value === null &&
+          paused.value?.place !== 'panel' &&
+          model.value?.source.kind !== 'bundled' && (
+            <button type="button" class="quiet" onClick={() => void open(BUNDLED, 'panel')}>
+              Back to the model of this page
+            </button>
+          )}
       </div>
     </div>
   );

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { bytes, parameters } from '../format';
-import { acceptOffer, closeOffer, ignored, lookAtOffer, offer, open, problem } from '../state';
+import { acceptOffer, closeOffer, ignored, lookAtOffer, offer } from '../link';
+import { fromAddress, hostOf } from '../source';
+import { open, problem } from '../state';
 
 /** The messages to the reader. */
 export function Notices() {
@@ -17,11 +19,10 @@ function OfferNotice() {
   const current = offer.value;
   if (current === null) return null;
   const { url, asked, info, failure } = current;
-  const { host } = new URL(url);
   return (
     <section class="notice offer" aria-labelledby="offer-title">
       <h2 id="offer-title">
-        This link asks for a model from <span class="host">{host}</span>
+        This link asks for a model from <span class="host">{hostOf(url)}</span>
       </h2>
       <p role="status">
         {failure !== null
@@ -34,21 +35,20 @@ function OfferNotice() {
       </p>
       <p class="address">{url}</p>
       <div class="buttons">
-        {failure === null &&
-          (info === null ? (
-            <button
-              type="button"
-              class="secondary"
-              aria-disabled={asked}
-              onClick={() => void lookAtOffer()}
-            >
-              Look at the model
-            </button>
-          ) : (
-            <button type="button" class="secondary" onClick={acceptOffer}>
-              Download {bytes(info.bytes)}
-            </button>
-          ))}
+        {info !== null && failure === null ? (
+          <button type="button" class="secondary" onClick={acceptOffer}>
+            Download {bytes(info.bytes)}
+          </button>
+        ) : (
+          <button
+            type="button"
+            class="secondary"
+            aria-disabled={asked && failure === null}
+            onClick={() => void lookAtOffer()}
+          >
+            {failure === null ? 'Look at the model' : 'Look again'}
+          </button>
+        )}
         <button type="button" class="quiet" onClick={closeOffer}>
           {failure === null ? 'No, keep the model I have' : 'Close'}
         </button>
@@ -75,6 +75,20 @@ function ProblemNotice() {
               Try again
             </button>
           )}
+          {code === 'storage_full' && retry?.kind === 'address' && (
+            <>
+              <button
+                type="button"
+                class="secondary"
+                onClick={() => void open(fromAddress(retry.url, false))}
+              >
+                Load without keeping
+              </button>
+              <button type="button" class="quiet" onClick={toTheKept}>
+                Remove models
+              </button>
+            </>
+          )}
           <Dismiss>
             <code>{code}</code>
           </Dismiss>
@@ -82,6 +96,11 @@ function ProblemNotice() {
       </section>
     </div>
   );
+}
+
+/** Moves to the list of models that are kept. The message stays, for its buttons. */
+function toTheKept(): void {
+  document.getElementById('kept-heading')?.focus();
 }
 
 function Dismiss({ children }: { children: ComponentChildren }) {

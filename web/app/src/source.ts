@@ -1,0 +1,74 @@
+// Where a model comes from, as the page knows it: what to give the library, and what to call it.
+import type { LoadOptions, ModelSource } from '@sluice/engine';
+
+export type Source =
+  | { kind: 'bundled' }
+  /** `keep`: whether it is kept on this device. */
+  | { kind: 'address'; url: string; keep: boolean }
+  /** One file, or all shards of a split model in their order. */
+  | { kind: 'files'; files: [File, ...File[]] };
+
+export const BUNDLED: Source = { kind: 'bundled' };
+
+export function fromAddress(url: string, keep = true): Source {
+  return { kind: 'address', url, keep };
+}
+
+/** The address; undefined for files. */
+export function addressOf(source: Source): string | undefined {
+  if (source.kind === 'files') return undefined;
+  if (source.kind === 'address') return source.url;
+  return new URL('models/stories-q8_0.gguf', document.baseURI).href;
+}
+
+export function inputOf(source: Source): ModelSource {
+  if (source.kind !== 'files') return addressOf(source) ?? '';
+  const { files } = source;
+  return files.length === 1 ? files[0] : files;
+}
+
+/** The service worker keeps the page's own model. */
+export function cacheOf(source: Source): LoadOptions['cache'] {
+  if (source.kind === 'files') return undefined;
+  return source.kind === 'address' && source.keep ? 'opfs' : 'none';
+}
+
+/** The host that an address leads to, in words. */
+export function hostOf(url: string): string {
+  return url.startsWith('hf:') ? 'huggingface.co' : new URL(url).host;
+}
+
+const SHARD = /-(\d{5})-of-(\d{5})(?=\.gguf$)/i;
+
+/** A file's name without the number of its shard. */
+export function wholeName(name: string): string {
+  return name.replace(SHARD, '');
+}
+
+export function sourceName(source: Source): string {
+  if (source.kind === 'files') return wholeName(source.files[0].name);
+  const address = addressOf(source) ?? '';
+  if (address.startsWith('hf:')) return address.slice('hf:'.length);
+  const url = new URL(address);
+  const last = url.pathname.split('/').filter(Boolean).at(-1) ?? url.host;
+  try {
+    return wholeName(decodeURIComponent(last));
+  } catch {
+    return wholeName(last);
+  }
+}
+
+/**
+ * The model that chosen or dropped files are: a .gguf file, or all shards of one, in order. Null if they are several
+ * models. Files of other kinds count only if there is no .gguf file.
+ */
+export function oneModel(files: File[]): Source | null {
+  const models = files.filter(({ name }) => name.toLowerCase().endsWith('.gguf'));
+  const taken = models.length > 0 ? models : files.slice(0, 1);
+  taken.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const sets = new Set(taken.map(({ name }) => `${wholeName(name)} ${SHARD.exec(name)?.[2]}`));
+  const split = taken.every(({ name }) => SHARD.test(name));
+  const [first, ...others] = taken;
+  if (first === undefined || (others.length > 0 && !(split && sets.size === 1))) return null;
+  return { kind: 'files', files: [first, ...others] };
+}
