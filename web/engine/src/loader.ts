@@ -167,6 +167,7 @@ async function filesOf(
   const own: Fetcher = (url, asked) => fetch(url, asked);
   const net: Net = {
     fetch: source.fetch === null ? own : pageFetcher(source.fetch),
+    custom: source.fetch !== null,
     signal: end.signal,
     fail: () => end.abort(),
     patiences,

@@ -141,6 +141,7 @@ export function makeNet(
     fail: () => end.abort(),
     patiences: { stallTimeout, retryTimeout },
     patience: new Patience(retryTimeout, undefined, () => 0.5),
+    custom: false,
     onwaiting: (text) => void (text !== '' && waits.push(text)),
   };
 }

@@ -5,7 +5,7 @@ import { Changed, type Part, type Remote } from './remote.js';
 import { sleep } from './time.js';
 import { offline } from './why.js';
 
-/** Milliseconds that a server has for its first answer, tries together. */
+/** Milliseconds that a server of which nothing is known has for its first answer, tries together. */
 const FIRST_ANSWER_MS = 10_000;
 
 /** The bytes of a file from `at` on. */
@@ -114,6 +114,7 @@ export class Connection {
         cause instanceof Passing ? cause : new Passing('the connection broke', this.#broken(cause));
       const late =
         !this.remote.begun &&
+        this.remote.facts === null &&
         net.patience.now() - this.#began > FIRST_ANSWER_MS &&
         passing.wait === null;
       const { failed, waited } = this.#tries;

@@ -25,6 +25,8 @@ export type Fetcher = (url: string, asked: Asked) => Promise<Answer>;
 /** What the downloads of a model share. */
 export interface Net {
   fetch: Fetcher;
+  /** `fetch` is the caller's. */
+  custom: boolean;
   /** Ends everything; fail() does that, too. */
   signal: AbortSignal;
   fail(): void;
@@ -275,6 +277,10 @@ export class Remote {
     if (this.begun) {
       const text = `the connection broke at byte ${from}`;
       throw new Passing(text, networkError(text, cause));
+    }
+    if (net.custom) {
+      const said = `the fetch that was given failed (${cause instanceof Error ? cause.message : String(cause)})`;
+      throw new Passing(said, networkError(`${said}; see why, or leave it out`, cause));
     }
     const { text, passing } = await whyUnreadable(url, this.headers, net.signal, this.#refusals);
     net.signal.throwIfAborted();
