@@ -33,8 +33,8 @@ leaves pinned models and those in use.
 With --json each model is a line: list {"source","name","path","bytes","stored",
 "complete","verified","sha256","etag","commit","pinned","created","used",
 "inUse","parts"} (times in ms since 1970), verify {"source","ok","bytes",
-"damaged","sha256"}, delete {"source","deleted","bytes"}. If verify finds
-damage, the exit status is 3.
+"damaged","sha256"}, delete {"source","deleted","bytes"}. The exit status is 3
+if verify finds damage.
 
 Examples:
   sluice cache list

@@ -228,6 +228,18 @@ TEST(PullRetry, PatienceCountsFromTheLastNewByte) {
   patience.excuse(1062, 1095);
   EXPECT_FALSE(patience.is_over(1144));
   EXPECT_TRUE(patience.is_over(1145));
+  // A server that asks again and again is given up.
+  double now = 2000;
+  Patience asked(60, now);
+  for (int i = 0; i < Patience::kMaxWaits; ++i) {
+    EXPECT_TRUE(asked.excuse(now, now + 1));
+    EXPECT_TRUE(asked.excuse(now, now + 1));
+    now += 1.5;
+  }
+  EXPECT_FALSE(asked.excuse(now, now + 1));
+  asked.renew(now + 1);
+  EXPECT_TRUE(asked.excuse(now + 2, now + 302));
+  EXPECT_FALSE(asked.excuse(now + 303, now + 503));
   for (int i = 0; i < Patience::kMaxResolves; ++i) EXPECT_TRUE(patience.may_resolve());
   EXPECT_FALSE(patience.may_resolve());
   patience.renew(1200);

@@ -108,7 +108,7 @@ Result<std::vector<Cached>> list_cache(const std::string& directory) {
     return fail(Code::download_failed, "can't list ", printable(directory, kMaxPath), ": ",
                 error.message());
   }
-  std::ranges::stable_sort(entries, [](const Cached& a, const Cached& b) {
+  std::ranges::sort(entries, [](const Cached& a, const Cached& b) {
     return a.meta.used != b.meta.used ? a.meta.used > b.meta.used : a.key < b.key;
   });
   return entries;

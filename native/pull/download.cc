@@ -410,11 +410,13 @@ class Download {
   void fail_request(Part& part, const Failure& failure) {
     const double now = now_seconds();
     if (failure.status == 416) {
-      if (stored_ == 0 && total() == 0) {  // a server that has no such range of a small file
+      if (part.ranged && stored_ == 0 && total() == 0) {  // perhaps it takes no ranges
         ranges_ = false;
         part.used = false;
-      } else {
+      } else if (part.ranged) {
         changed_ = true;
+      } else {
+        give_up(failure, now);
       }
       return;
     }
@@ -433,7 +435,10 @@ class Download {
     }
     if (asked > 0) {
       const double until = now + with_jitter(asked, random_);
-      patience_.excuse(now, until);
+      if (!patience_.excuse(now, until)) {
+        give_up(failure, now);
+        return;
+      }
       hold_until_ = std::max(hold_until_, until);
       return;
     }
@@ -451,6 +456,8 @@ class Download {
                               failure.cause);
     if (asked > Patience::kLongestWait) {
       what += concat(" and asks to wait ", duration(asked));
+    } else if (asked > 0) {
+      what += " and asks to wait, again and again";
     } else if (!failure.final && !is_expired(failure.status)) {
       what += concat("; no new byte came for ", duration(patience_.waited(now)));
     }

@@ -224,7 +224,8 @@ std::optional<Failure> Transfer::failure() const {
   if (status < 400 && result_ != CURLE_OK) {
     const char* const known = curl_easy_strerror(static_cast<CURLcode>(result_));
     failure.cause = printable(error_[0] != '\0' ? error_ : known, 200);
-    failure.final = is_final(result_);
+    // What is no answer in HTTP may follow a wrong one on the same connection.
+    failure.final = is_final(result_) && !(result_ == CURLE_UNSUPPORTED_PROTOCOL && status == 0);
     return failure;
   }
   failure.status = status;
@@ -264,7 +265,10 @@ Result<Response> fetch(const Client& client, const std::string& url, std::option
     const bool expired = failure->redirected && is_expired(failure->status);
     const bool final = failure->final && !(expired && patience.may_resolve());
     const double asked = failure->server_waits.value_or(0);
-    if (final || asked > Patience::kLongestWait || (asked == 0 && patience.is_over(now))) {
+    const double asked_until = asked > 0 ? now + with_jitter(asked, random) : now;
+    const bool excused = asked > 0 && patience.excuse(now, asked_until);
+    if (final || asked > Patience::kLongestWait ||
+        (!excused && (asked > 0 || patience.is_over(now)))) {
       if (status != nullptr) *status = failure->status;
       const bool offline = failure->status == 0 && device_is_offline();
       return fail(offline ? Code::offline : Code::download_failed, "can't read ",
@@ -274,11 +278,8 @@ Result<Response> fetch(const Client& client, const std::string& url, std::option
                       ? concat(" and asks to wait ", duration(asked), "; try again after that")
                       : concat("; ", advice(client, url, *failure)));
     }
-    double until = std::min(now + pauses.next(random), patience.end());
-    if (asked > 0) {
-      until = now + with_jitter(asked, random);
-      patience.excuse(now, until);
-    }
+    const double until =
+        excused ? asked_until : std::min(now + pauses.next(random), patience.end());
     while (now_seconds() < until) {
       client.wait(asked > 0 ? concat("the server asks to wait ", duration(until - now_seconds()))
                             : concat(failure->cause, "; trying again"));

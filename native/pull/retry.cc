@@ -84,14 +84,19 @@ double Pauses::next(std::mt19937& random) {
 
 void Patience::renew(double now) {
   last_ = now;
-  resolves_ = 0;
+  resolves_ = waits_ = 0;
+  excused_ = 0;
 }
 
-void Patience::excuse(double now, double until) {
+bool Patience::excuse(double now, double until) {
+  if (now >= excused_until_) ++waits_;                // else another connection was told the same
   const double from = std::max(now, excused_until_);  // what is excused already counts once
-  if (until <= from) return;
-  last_ += until - from;
-  excused_until_ = until;
+  if (until > from) {
+    last_ += until - from;
+    excused_ += until - from;
+    excused_until_ = until;
+  }
+  return waits_ <= kMaxWaits && excused_ <= kLongestWait * 1.1 + 1;
 }
 
 }  // namespace sluice::pull

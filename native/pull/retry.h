@@ -43,7 +43,8 @@ class Pauses {
 class Patience {
  public:
   static constexpr int kMaxResolves = 3;
-  static constexpr double kLongestWait = 300;
+  static constexpr double kLongestWait = 300;  // also of all in a row
+  static constexpr int kMaxWaits = 8;
 
   Patience(double seconds, double now) : seconds_(seconds), last_(now) {}
   // New bytes have come.
@@ -52,8 +53,9 @@ class Patience {
   double end() const { return last_ + seconds_; }
   // How long no byte has come, without the waits that a server asked for.
   double waited(double now) const { return now - last_; }
-  // The server asks to wait until `until`, which doesn't count.
-  void excuse(double now, double until);
+  // The server asks to wait until `until`, which doesn't count. False: it has asked too often, or
+  // for too long, without a new byte between.
+  bool excuse(double now, double until);
   // An address that a redirect led to doesn't work any more. False: too often without new bytes.
   bool may_resolve() { return ++resolves_ <= kMaxResolves; }
 
@@ -61,6 +63,8 @@ class Patience {
   double seconds_;
   double last_;
   double excused_until_ = 0;
+  double excused_ = 0;  // since the last new byte
+  int waits_ = 0;
   int resolves_ = 0;
 };
 

@@ -159,6 +159,13 @@ describe('sluice pull', () => {
       assert.equal(gone.counts.requests, 1);
     }
   });
+  it('gives up a server that answers 416 to all, or asks to wait again and again', async () => {
+    const no_range = hub.add('m.gguf', model, { plan: () => ({ status: 416 }) });
+    await refused(no_range.url, fresh_cache(), 'download_failed', /answered 416/);
+    const waits = hub.add('m.gguf', model, { plan: () => ({ status: 503, retryAfter: 1 }) });
+    await refused(waits.url, fresh_cache(), 'download_failed', /asks to wait, again and again/);
+    assert.ok(waits.counts.requests <= 10);
+  });
   it('gives up when no new byte comes, and says what is kept', async () => {
     const file = hub.add('l.gguf', large, {
       plan: ({ number }) => (number === 0 ? { cut: 5 * MiB } : { close: true }),
