@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { CachedModel } from '@sluice/engine';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { bytes, daysAgo } from '../format';
 import { kept, keptName, pin, refused, remove, removeAll, room } from '../kept';
 import { fromAddress } from '../source';
@@ -128,7 +128,7 @@ function Removal({ label, of, question, remove, others }: RemovalProps) {
   const no = useRef<HTMLButtonElement>(null);
   const shown = useRef(false);
   // The button that was pressed has gone: the focus goes to the one that does no harm, and back.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (asking.value) no.current?.focus({ preventScroll: true });
     else if (shown.current) button.current?.focus({ preventScroll: true });
     shown.current = asking.value;
