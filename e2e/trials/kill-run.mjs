@@ -5,7 +5,7 @@ import { Random } from '../hub/random.mjs';
 import { block_bytes, judge } from './judge.mjs';
 import { path_of, right_hash, size_of } from './models.mjs';
 import { STALL } from './plans.mjs';
-import { Program } from './program.mjs';
+import { Program, bytes_in_sockets } from './program.mjs';
 
 /**
  * @typedef {import('../hub/served.mjs').Served} Served
@@ -35,6 +35,9 @@ const MODELS = [
   ...['stories-q8_0.gguf', 'stories-q8_0.gguf', 'gemma3-wide-f32.gguf', 'llama-q6_k.gguf'],
   'smollm2-135m-q4_0.gguf',
 ];
+
+/** Bytes that the program reads from a connection at once, at most (kBufferBytes in native/pull/http.cc). */
+const CURL_BUFFER = 256 << 10;
 
 /** @param {number} seed @param {'page' | 'program'} side @returns {KillPlan} */
 export function make_kill(seed, side) {
@@ -160,10 +163,13 @@ export async function kill_program(plan, { hub }) {
     const { kill, ended } = program.start(Program.logits(served.url, []));
     void ended.then(() => (load.done = true));
     await until(() => served.counts.bytes >= plan.place, load);
+    const sent = served.counts.bytes;
+    const held = bytes_in_sockets([hub.url, hub.cdn].map((url) => new URL(url).port));
     kill();
     await ended;
-    // It takes bytes as they come; what the connection held is unknown, but at most this.
-    const on_its_way = 256 << 10;
+    // What the system held, what was sent after that, and what libcurl had read but not handed on.
+    const buffers = served.counts.most * CURL_BUFFER;
+    const on_its_way = held + (served.counts.bytes - sent) + buffers;
     get_well();
     const outcome = await program.load(served.url, [], {});
     let verdict = judge(outcome, { codes: [], hashes: [right_hash(plan.model)] });

@@ -238,7 +238,9 @@ export function make_plan(seed) {
     early: random.chance(0.5),
     sha256: end?.sha256 ?? given,
     visit: random.chance(0.5),
-    lies: nature.ignoreRange === true && troubles.some(([, { lengthBy }]) => (lengthBy ?? 0) > 0),
+    lies:
+      (nature.ignoreRange === true || nature.expose === '') &&
+      troubles.some(([, { lengthBy }]) => (lengthBy ?? 0) > 0),
     words: words.join('; '),
     recovers: fate === 'passes',
     codes: end?.codes ?? ['download_failed'],

@@ -9,6 +9,22 @@ import { HANGING } from './page.mjs';
 
 /** @typedef {import('./judge.mjs').Outcome} Outcome */
 
+/**
+ * Bytes that the system holds for connections with these ports: sent, but not read by the other side yet.
+ * @param {string[]} ports
+ */
+export function bytes_in_sockets(ports) {
+  const wanted = new Set(ports.map((port) => Number(port).toString(16).toUpperCase()));
+  let bytes = 0;
+  for (const line of fs.readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1)) {
+    const [, from = '', to = '', , queues = ''] = line.trim().split(/\s+/);
+    if (![from, to].some((address) => wanted.has((address.split(':')[1] ?? '').replace(/^0+/, ''))))
+      continue;
+    for (const queue of queues.split(':')) bytes += Number.parseInt(queue, 16) || 0;
+  }
+  return bytes;
+}
+
 /** The program's runs that share a cache. */
 export class Program {
   #cache = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-cache-'));
