@@ -146,6 +146,9 @@ function summarize(side, faults, kills) {
   }
 }
 
+// Playwright would close the browser and let the runs go on without one; when the process exits it closes it, too.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit(130));
+
 main(async () => {
   const { side, ...counts } = read_args(process.argv.slice(2));
   prepare();
