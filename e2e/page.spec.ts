@@ -301,7 +301,7 @@ test('a hostile address is checked, and what was left out is named', async ({ ap
   await expect(
     page.getByRole('region', { name: 'Parts of this link were left out' }).locator('li'),
   ).toHaveText([
-    'model: not an http or https address',
+    'model: not an http, https or hf address',
     'temperature: not a number from 0 to 2',
     'topK: not a number from 0 to 1000',
     'threads: not a number from 1 to 64',

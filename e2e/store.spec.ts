@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { chromium, type BrowserContext, type Page } from '@playwright/test';
+import { buildSync } from 'esbuild';
 import { expect, test as base } from './fixtures';
 import { importLibrary, type LibraryWindow } from './library';
 import { ROOT, servePage, type Site } from './servers';
@@ -75,7 +76,14 @@ interface Fixtures {
 const test = base.extend<Fixtures>({
   browse: async ({ isolation, launchOptions }, use) => {
     const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-profile-'));
-    const site: Site = await servePage(isolation, { '/store/': path.join(ROOT, 'e2e/store') });
+    const built = path.join(profile, 'store');
+    buildSync({
+      entryPoints: [path.join(ROOT, 'e2e/store/store-worker.js')],
+      outdir: built,
+      bundle: true,
+      format: 'esm',
+    });
+    const site: Site = await servePage(isolation, { '/store/': built });
     const contexts: BrowserContext[] = [];
     await use(async () => {
       const context = await chromium.launchPersistentContext(profile, launchOptions);

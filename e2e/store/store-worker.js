@@ -1,5 +1,6 @@
 // A worker that does with the cache's files what a test tells it. It stands for the loader worker of one tab.
-import { openEntry } from '/engine/store/entries.js';
+// The spec bundles it.
+import { openEntry } from '../../web/engine/src/store/entries.ts';
 
 const ABOUT = { names: [], set: '', part: 1, parts: 1 };
 

@@ -253,8 +253,11 @@ class Obtain {
     for (int round = 0; round < kMaxRounds; ++round) {
       PassingSum sum;
       if (!file.complete()) {
-        SLUICE_ASSIGN(const bool same, download_missing(file, sum));
-        if (!same) continue;
+        const Result<bool> same = download_missing(file, sum);
+        // An address of which no byte came may be mistyped.
+        if (!same && file.stored() == 0) drop(lock);
+        if (!same) return std::unexpected(same.error());
+        if (!*same) continue;
       }
       const bool summing = needs_sum(file);
       if (wish_.check || summing) {
@@ -290,6 +293,13 @@ class Obtain {
     return false;
   }
 
+  // Removes the entry's files.
+  void drop(Lock& lock) {
+    const EntryPaths paths(settings_.directory, key_of(url_));
+    for (const std::string& path : {paths.journal, paths.data}) std::remove(path.c_str());
+    lock.remove_file();
+  }
+
   Status compare(BlockFile& file, const std::string& found, Lock& lock) {
     const std::string wanted = wanted_sum(file);
     Meta meta = file.meta();
@@ -300,11 +310,7 @@ class Obtain {
     }
     // A wrong --sha256 doesn't cost a file that is what the hub said.
     const bool keeps = meta.verified && meta.sha256 == found;
-    if (!keeps) {
-      const EntryPaths paths(settings_.directory, key_of(url_));
-      for (const std::string& path : {paths.journal, paths.data}) std::remove(path.c_str());
-      lock.remove_file();
-    }
+    if (!keeps) drop(lock);
     return fail(Code::download_corrupt, printable(without_query(url_), 300), " has the sha256 ",
                 found, ", expected ", wanted,
                 keeps ? "; the hub lists the former, so check --sha256"

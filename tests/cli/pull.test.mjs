@@ -155,8 +155,11 @@ describe('sluice pull', () => {
     await pulls(file.url, fresh_cache(), model);
     for (const status of [404, 410, 403, 401, 400]) {
       const gone = hub.add('m.gguf', model, { plan: () => ({ status }) });
-      await refused(gone.url, fresh_cache(), 'download_failed', new RegExp(`answered ${status}`));
+      const env = fresh_cache();
+      await refused(gone.url, env, 'download_failed', new RegExp(`answered ${status}`));
       assert.equal(gone.counts.requests, 1);
+      const kept = fs.readdirSync(path.join(env.XDG_CACHE_HOME, 'sluice'));
+      assert.deepEqual(kept, [], 'nothing stays of an address of which no byte came');
     }
   });
   it('gives up a server that answers 416 to all, or asks to wait again and again', async () => {
