@@ -44,7 +44,9 @@ function filesOf(flavour: Flavour, channel: string): FlavourFiles {
 
 /** Milliseconds that close() waits at most for the engine worker to end its threads; it may still be starting. */
 const GENTLE_MS = 2000;
-/** The same after a trap, when the worker may not answer. */
+/** The same for the loader worker to let go of what it keeps; it may be in the middle of a long step. */
+const LOADER_MS = 250;
+/** As GENTLE_MS, after a trap, when the worker may not answer. */
 const TRAPPED_MS = 250;
 /** Milliseconds that close() then waits at most for the worker to be gone. */
 const GONE_MS = 1000;
@@ -74,6 +76,9 @@ export class Workers {
   /** If the page itself is the loader: its port to the engine worker, and what ends its reading. */
   #pagePort: MessagePort | null = null;
   readonly #readingEnded = new AbortController();
+  /** Resolves when the loader worker has let go of everything. */
+  readonly #loaderOver: Promise<void>;
+  #tellOver!: () => void;
   /** Where the caller's own fetch is served; null without one. */
   #fetchPort: MessagePort | null = null;
   /** The channel on which a thread of the pool reports a trap; null without threads, or if the browser refuses it. */
@@ -87,6 +92,9 @@ export class Workers {
   #dead = false;
 
   constructor(readonly request: OpenRequest) {
+    this.#loaderOver = new Promise((over) => {
+      this.#tellOver = over;
+    });
     const { port1, port2 } = new MessageChannel();
     const lifeline = lifelineName();
     this.#engine = this.#watch(
@@ -163,6 +171,7 @@ export class Workers {
         });
       } else if (data.type === 'over') {
         this.endLoader();
+        this.#tellOver();
       } else if (!this.#dead) {
         if (data.type === 'keeping') this.request.onKeeping();
         else this.request.onCourse(data);
@@ -277,9 +286,14 @@ export class Workers {
     const patience = this.#dead ? TRAPPED_MS : GENTLE_MS;
     this.#dead = true;
     this.#traps?.close();
-    this.endLoader();
+    // A loader on the page ends at once; the worker hears from the engine worker that nothing more is wanted.
+    if (this.#loader === null) this.endLoader();
     this.#engine.postMessage({ type: 'close' } satisfies ToEngine);
-    await atMost(patience, Promise.race([this.#closed, ...this.#gone]));
+    await Promise.all([
+      atMost(patience, Promise.race([this.#closed, ...this.#gone])),
+      this.#loader === null ? null : atMost(LOADER_MS, this.#loaderOver),
+    ]);
+    this.endLoader();
     this.#engine.terminate();
     if (this.#gone.length > 0) await atMost(GONE_MS, Promise.race(this.#gone));
     this.#ended.abort();
