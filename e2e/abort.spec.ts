@@ -201,5 +201,5 @@ test('50 loads and closes leave nothing behind', async ({ profile, serving, site
   expect(late.length).toBe(10);
   expect(least(late, 'handles') - least(early.slice(5), 'handles')).toBeLessThan(20);
   expect(least(late, 'heap') - least(early.slice(5), 'heap')).toBeLessThan(1e6);
-  expect(least(late, 'memory') - least(early.slice(5), 'memory')).toBeLessThan(20e6);
+  expect(least(late, 'memory') - least(early.slice(5), 'memory')).toBeLessThan(10e6);
 });

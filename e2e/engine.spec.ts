@@ -468,35 +468,6 @@ test('a model of 80 MB is never held twice, by the engine or by the browser', as
   expect(peak).toBeLessThan(1.5 * bytes);
 });
 
-test('20 loads and closes leave nothing behind', async ({ page, site, models }) => {
-  await harness(page, site);
-  const renderer = await Renderer.of(page);
-  const sizes: number[] = [];
-  let heap = 0;
-  // The first loads fill the browser's caches: code, thread stacks, pools.
-  const warmUp = 14;
-  for (let i = 0; i < warmUp + 20; ++i) {
-    heap = await page.evaluate(async (url) => {
-      const engine = await window.library.Engine.load(url);
-      await engine.ready;
-      for await (const token of engine.generate('Once', { maxTokens: 4 })) void token;
-      const { heapBytes } = engine.stats;
-      await engine.close();
-      return heapBytes;
-    }, models.good('stories.gguf'));
-    sizes.push(await renderer.privateBytes());
-  }
-  const mean = (values: number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
-  const early = mean(sizes.slice(warmUp, warmUp + 5));
-  const late = mean(sizes.slice(-5));
-  console.log(
-    `heap of one engine ${MB(heap)}; private memory after each close: ${sizes.map(MB).join(', ')}`,
-  );
-  // There are fifteen loads between the two. If each leaked a third of its heap, this would fail.
-  expect(late - early).toBeLessThan((15 * heap) / 3);
-  await expect.poll(() => renderer.workers()).toBe(0);
-});
-
 test('the bundled model is the one whose card lies beside it', async () => {
   const card = JSON.parse(fs.readFileSync(BUNDLED.replace('-q8_0.gguf', '.card.json'), 'utf8')) as {
     files: Record<string, { bytes: number; sha256: string }>;

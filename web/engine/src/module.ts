@@ -37,13 +37,20 @@ export function makeMemory(shared: boolean): { memory: WebAssembly.Memory; maxBy
   );
 }
 
+/** On the page: the code of each flavour by its address. Chromium doesn't free all of what it compiles. */
+const compiled = new Map<string, WebAssembly.Module>();
+
 /**
- * On the page: compiles a flavour's code while its worker starts. Returns null if that fails; then the worker compiles
+ * On the page: compiles a flavour's code while its worker starts, once. Returns null if that fails; then the worker compiles
  * it and reports what is wrong.
  */
 export async function compileEarly(url: string): Promise<WebAssembly.Module | null> {
   try {
-    return await WebAssembly.compileStreaming(fetch(url));
+    const known = compiled.get(url);
+    if (known !== undefined) return known;
+    const code = await WebAssembly.compileStreaming(fetch(url));
+    compiled.set(url, code);
+    return code;
   } catch {
     return null;
   }
