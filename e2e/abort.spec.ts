@@ -6,6 +6,7 @@ import type { Ended, Options } from './loads';
 import { BUNDLED, NO_NATIVE, makeBigModel, nativeBuilt } from './models';
 import { BLOCK, bundledHash, expect, test, type Held, type Tab } from './profile';
 import { Renderer, openHandles } from './renderer';
+import { MORE } from './tags';
 
 test.skip(!nativeBuilt, NO_NATIVE);
 
@@ -80,33 +81,34 @@ const PHASES: Record<
 };
 
 for (const [phase, { plan, there }] of Object.entries(PHASES)) {
-  test(`a load that is aborted ${phase} is over at once, and nothing of it stays`, async ({
-    profile,
-    serving,
-    sites,
-  }) => {
-    for (const how of ['abort', 'close'] as const) {
-      // Before the header is read there is nothing that could be closed.
-      if (how === 'close' && !/%|go on/.test(phase)) continue;
-      let well = false;
-      const served = serving.hub.add('model.gguf', BUNDLED, {
-        plan: (asked) => (well ? {} : plan(asked)),
-      });
-      const held: Held = {
-        served,
-        release: () => {
-          well = true;
-          serving.hub.drop_connections();
-        },
-      };
-      const tab = await profile.open(sites.isolated);
-      await tab.begin(served.url, PATIENT);
-      await there(tab, held, serving.hub);
-      expectAtOnce(await tab.end(how));
-      await checkAfter(tab, held);
-      await tab.close();
-    }
-  });
+  const tag = /10%|90%|try again/.test(phase) ? MORE : [];
+  test(
+    `a load that is aborted ${phase} is over at once, and nothing of it stays`,
+    { tag },
+    async ({ profile, serving, sites }) => {
+      for (const how of ['abort', 'close'] as const) {
+        // Before the header is read there is nothing that could be closed.
+        if (how === 'close' && !/%|go on/.test(phase)) continue;
+        let well = false;
+        const served = serving.hub.add('model.gguf', BUNDLED, {
+          plan: (asked) => (well ? {} : plan(asked)),
+        });
+        const held: Held = {
+          served,
+          release: () => {
+            well = true;
+            serving.hub.drop_connections();
+          },
+        };
+        const tab = await profile.open(sites.isolated);
+        await tab.begin(served.url, PATIENT);
+        await there(tab, held, serving.hub);
+        expectAtOnce(await tab.end(how));
+        await checkAfter(tab, held);
+        await tab.close();
+      }
+    },
+  );
 }
 
 test('a load that is aborted while it follows another tab is over at once', async ({

@@ -3,12 +3,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type * as Library from '@sluice/engine';
-import type { Browser, Size, Tab } from './browsers/driver';
-import { Firefox } from './browsers/firefox';
-import { WAYS, type Way } from './browsers/ways';
-import { WebKit } from './browsers/webkit';
+import type { Size, Tab } from './browsers/driver';
+import { LAPTOP, expect, test } from './browsers/fixtures';
 import { FAULTS } from './faults';
-import { expect, test as base } from './fixtures';
 import {
   LONG,
   forgetEnd,
@@ -18,74 +15,16 @@ import {
   watchLengths,
   type Seen,
 } from './in-page';
-import { hashes, importLibrary, type LibraryWindow } from './library';
+import { hashes, type LibraryWindow } from './library';
 import { BUNDLED, IDS, KERNEL_MODELS, OTHER, modelFiles, programHash, sluice } from './models';
 import { ROOT, type Fault } from './servers';
 
 declare const window: LibraryWindow;
 
 const PHONE: Size = { width: 360, height: 740 };
-const LAPTOP: Size = { width: 1366, height: 768 };
 /** WebKit reports at least four processors. More threads than processors slow each other down. */
 const TWO_THREADS = '&threads=2';
 const SCREENSHOTS = path.join(ROOT, 'build/screenshots');
-
-interface Fixtures {
-  /** Opens an address of the site in a tab that is closed after the test. */
-  open: (address: string, size?: Size) => Promise<Tab>;
-  /** An empty page with the library. */
-  tab: Tab;
-}
-
-const test = base.extend<Fixtures, { way: Way; driven: Browser }>({
-  way: [
-    async ({}, use, { project }) => {
-      const way = WAYS[project.name];
-      if (way === undefined) throw new Error(`no such way: ${project.name}`);
-      await use(way);
-    },
-    { scope: 'worker' },
-  ],
-
-  driven: [
-    async ({ way }, use, { project, workerIndex }) => {
-      const driven =
-        way.browser === 'firefox'
-          ? await Firefox.launch(path.join(project.outputDir, `profile-${workerIndex}`))
-          : await WebKit.launch(way.sharedMemory === true);
-      await use(driven);
-      await driven.close();
-    },
-    { scope: 'worker', timeout: 120_000 },
-  ],
-
-  open: async ({ driven, site, allowed }, use, info) => {
-    const tabs: Tab[] = [];
-    await use(async (address, size = LAPTOP) => {
-      const tab = await driven.open(site.url + address, size);
-      tabs.push(tab);
-      return tab;
-    });
-    const messages = tabs.flatMap((tab) => tab.messages ?? []);
-    if (info.status !== info.expectedStatus) {
-      for (const [i, tab] of tabs.entries()) {
-        await tab.screenshot().then(
-          (png) => fs.promises.writeFile(info.outputPath(`tab-${i}.png`), png),
-          (error) => console.log(`no screenshot: ${error}`),
-        );
-      }
-    }
-    for (const tab of tabs) await tab.close();
-    const unexpected = messages.filter((text) => !allowed.some((pattern) => pattern.test(text)));
-    expect(unexpected, 'the console').toEqual([]);
-  },
-
-  tab: async ({ open }, use) => {
-    const tab = await open('harness/');
-    await tab.evaluate(importLibrary, undefined);
-    await use(tab);
-  },
-});
 
 /** Waits until the page looks like `expected`. */
 async function becomes(tab: Tab, expected: Record<string, unknown>): Promise<Seen> {

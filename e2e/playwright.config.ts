@@ -4,6 +4,7 @@ import { UNTHROTTLED } from './bench/tabs.mjs';
 import { PATIENCE } from './browsers/driver';
 import { WAYS } from './browsers/ways';
 import type { Options } from './fixtures';
+import { leftOut } from './tags';
 
 const executablePath = [
   '/usr/bin/chromium',
@@ -12,7 +13,11 @@ const executablePath = [
 ].find((path) => existsSync(path));
 
 /** Steps of the ladder may run at the same time, and each empties its output directory. */
-const CHROMIUM = { testIgnore: ['browsers.spec.ts'], outputDir: 'test-results/chromium' };
+const CHROMIUM = {
+  testIgnore: ['browsers*.spec.ts'],
+  grepInvert: leftOut(),
+  outputDir: 'test-results/chromium',
+};
 
 export default defineConfig<Options>({
   testDir: '.',
@@ -49,10 +54,11 @@ export default defineConfig<Options>({
       use: { isolation: false },
       testMatch: ['page.spec.ts', 'models.spec.ts', 'kept.spec.ts', 'offline.spec.ts'],
     },
-    ...Object.entries(WAYS).map(([name, { browser, isolation }]) => ({
+    ...Object.entries(WAYS).map(([name, { browser, isolation, keepsNothing }]) => ({
       name,
       use: { isolation },
-      testMatch: 'browsers.spec.ts',
+      testMatch: 'browsers*.spec.ts',
+      grepInvert: leftOut(name.endsWith('-plain'), keepsNothing === null),
       outputDir: `test-results/${browser}`,
       workers: 1,
       timeout: 120_000,

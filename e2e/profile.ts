@@ -215,7 +215,15 @@ export interface Serving {
 }
 
 /** Runs each test with a server and a browser of its worker. */
-export const test = base.extend<object, { profile: Profile; serving: Serving }>({
+export const test = base.extend<{ closing: void }, { profile: Profile; serving: Serving }>({
+  closing: [
+    async ({ profile }, use) => {
+      await use();
+      await profile.closeTabs();
+    },
+    { auto: true },
+  ],
+
   profile: [
     async ({}, use) => {
       const profile = await new Profile().start();
@@ -244,8 +252,4 @@ export const test = base.extend<object, { profile: Profile; serving: Serving }>(
     },
     { scope: 'worker' },
   ],
-});
-
-test.afterEach(async ({ profile }) => {
-  await profile.closeTabs();
 });

@@ -5,6 +5,7 @@ import type { Outcome } from './loads';
 import { BUNDLED, NO_NATIVE, nativeBuilt } from './models';
 import { Profile, Tab, bundledHash, expect, test } from './profile';
 import { servePage, type Site } from './servers';
+import { MORE } from './tags';
 
 test.skip(!nativeBuilt, NO_NATIVE);
 
@@ -35,26 +36,27 @@ function expectNote({ hash, code, notes }: Outcome, note: RegExp): void {
 }
 
 for (const quota of [1000, 2e6, SIZE]) {
-  test(`with a quota of ${quota} bytes a load goes on without the cache, or fails if it was asked for`, async ({
-    profile,
-    serving,
-  }) => {
-    const { tab, site } = await tabWithQuota(profile, quota);
-    const served = serving.hub.add('model.gguf', BUNDLED);
-    const { url, counts } = served;
-    // With 1000 bytes there is not even room for the journal.
-    const figures = quota > 1000 ? FIGURES : /the cache needs 16384 bytes more/;
-    expectNote(await tab.load(url), figures);
-    expect(counts.bytes, 'bytes sent').toBe(served.size);
-    await expect.poll(() => tab.locks()).toEqual([]);
-    expect(await tab.kept(url)).toBeNull();
-    const asked = await tab.load(url, { cache: 'opfs' });
-    expect(asked.code, asked.message).toBe('storage_full');
-    expect(asked.message).toMatch(figures);
-    await expect.poll(() => tab.locks()).toEqual([]);
-    expect(await tab.kept(url)).toBeNull();
-    await site.close();
-  });
+  test(
+    `with a quota of ${quota} bytes a load goes on without the cache, or fails if it was asked for`,
+    { tag: quota === 1000 ? MORE : [] },
+    async ({ profile, serving }) => {
+      const { tab, site } = await tabWithQuota(profile, quota);
+      const served = serving.hub.add('model.gguf', BUNDLED);
+      const { url, counts } = served;
+      // With 1000 bytes there is not even room for the journal.
+      const figures = quota > 1000 ? FIGURES : /the cache needs 16384 bytes more/;
+      expectNote(await tab.load(url), figures);
+      expect(counts.bytes, 'bytes sent').toBe(served.size);
+      await expect.poll(() => tab.locks()).toEqual([]);
+      expect(await tab.kept(url)).toBeNull();
+      const asked = await tab.load(url, { cache: 'opfs' });
+      expect(asked.code, asked.message).toBe('storage_full');
+      expect(asked.message).toMatch(figures);
+      await expect.poll(() => tab.locks()).toEqual([]);
+      expect(await tab.kept(url)).toBeNull();
+      await site.close();
+    },
+  );
 }
 
 test('the model that was not used for longest makes room, unless it is pinned', async ({
@@ -143,15 +145,19 @@ test('a page without a secure context keeps nothing, and says so', async ({ serv
   }
 });
 
-test('a site whose storage is blocked keeps nothing, and says so', async ({ serving, sites }) => {
-  const blocked = { profile: { default_content_setting_values: { cookies: 2 } } };
-  const profile = await new Profile().start({ preferences: blocked });
-  try {
-    const tab = await profile.open(sites.isolated);
-    const served = serving.hub.add('model.gguf', BUNDLED);
-    await loadsWithoutCache(tab, served.url, /isn't kept on this device: /);
-    expect(served.counts.bytes).toBe(3 * served.size);
-  } finally {
-    await profile.close();
-  }
-});
+test(
+  'a site whose storage is blocked keeps nothing, and says so',
+  { tag: MORE },
+  async ({ serving, sites }) => {
+    const blocked = { profile: { default_content_setting_values: { cookies: 2 } } };
+    const profile = await new Profile().start({ preferences: blocked });
+    try {
+      const tab = await profile.open(sites.isolated);
+      const served = serving.hub.add('model.gguf', BUNDLED);
+      await loadsWithoutCache(tab, served.url, /isn't kept on this device: /);
+      expect(served.counts.bytes).toBe(3 * served.size);
+    } finally {
+      await profile.close();
+    }
+  },
+);

@@ -1,6 +1,7 @@
 // Several tabs that load the same address, in every order of starting, closing and killing: the file is downloaded once,
 // and each tab that is left gets the right model.
 import { BUNDLED, NO_NATIVE, nativeBuilt } from './models';
+import { MORE } from './tags';
 import { BLOCK, bundledHash, expect, test, type Held, type Profile, type Tab } from './profile';
 import type { Site } from './servers';
 
@@ -53,34 +54,40 @@ async function checkKept(tab: Tab, { served }: Held, again: number): Promise<voi
 for (const isolated of [true, false]) {
   const where = isolated ? '' : ', without isolation';
   for (const [how, end] of Object.entries(ENDS)) {
-    test(`the tab that downloads ${how}: the other goes on${where}`, async ({
-      profile,
-      serving,
-      sites,
-    }) => {
-      const held = serving.hold(PLACE);
-      const site = isolated ? sites.isolated : sites.plain;
-      const { first, second } = await twoTabs(profile, site, held);
-      await end(first);
-      // The second asks for the rest; it is held back, too.
-      await expect.poll(() => held.served.counts.requests).toBe(2);
-      held.release();
-      expect(await second.outcome()).toMatchObject({ hash: bundledHash(), code: '' });
-      await checkKept(second, held, BLOCK);
-    });
+    const tag = isolated || /closed/.test(how) ? [] : MORE;
+    test(
+      `the tab that downloads ${how}: the other goes on${where}`,
+      { tag },
+      async ({ profile, serving, sites }) => {
+        const held = serving.hold(PLACE);
+        const site = isolated ? sites.isolated : sites.plain;
+        const { first, second } = await twoTabs(profile, site, held);
+        await end(first);
+        // The second asks for the rest; it is held back, too.
+        await expect.poll(() => held.served.counts.requests).toBe(2);
+        held.release();
+        expect(await second.outcome()).toMatchObject({ hash: bundledHash(), code: '' });
+        await checkKept(second, held, BLOCK);
+      },
+    );
   }
 }
 
 for (const [how, end] of Object.entries(ENDS)) {
-  test(`the tab that follows ${how}: the other goes on`, async ({ profile, serving, sites }) => {
-    const held = serving.hold(PLACE);
-    const { first, second } = await twoTabs(profile, sites.isolated, held);
-    await end(second);
-    held.release();
-    expect(await first.outcome()).toMatchObject({ hash: bundledHash(), code: '' });
-    expect(held.served.counts.requests).toBe(2); // the one that was cut, and the one that goes on
-    await checkKept(first, held, 0);
-  });
+  const tag = /process/.test(how) ? [] : MORE;
+  test(
+    `the tab that follows ${how}: the other goes on`,
+    { tag },
+    async ({ profile, serving, sites }) => {
+      const held = serving.hold(PLACE);
+      const { first, second } = await twoTabs(profile, sites.isolated, held);
+      await end(second);
+      held.release();
+      expect(await first.outcome()).toMatchObject({ hash: bundledHash(), code: '' });
+      expect(held.served.counts.requests).toBe(2); // the one that was cut, and the one that goes on
+      await checkKept(first, held, 0);
+    },
+  );
 }
 
 test('four tabs, of which the one that downloads is killed three times', async ({

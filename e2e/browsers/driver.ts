@@ -32,6 +32,7 @@ export interface Tab {
   chooseFile(selector: string, file: string): Promise<void>;
   /** A screenshot of the viewport, as a PNG. */
   screenshot(): Promise<Uint8Array>;
+  /** May be called again. */
   close(): Promise<void>;
 }
 

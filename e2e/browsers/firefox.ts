@@ -43,8 +43,8 @@ export class Firefox implements Browser {
     this.#group = group;
   }
 
-  /** `profile`: a directory for the profile. */
-  static async launch(profile: string): Promise<Firefox> {
+  /** `profile`: a directory for the profile. `isPrivate`: all its windows are private ones. */
+  static async launch(profile: string, isPrivate = false): Promise<Firefox> {
     const executablePath = which('firefox-esr') ?? which('firefox');
     if (executablePath === null)
       throw new Error('Firefox is not there: node scripts/setup.mjs firefox installs it');
@@ -53,6 +53,7 @@ export class Firefox implements Browser {
       executablePath,
       userDataDir: profile,
       args: ['--remote-allow-system-access'],
+      extraPrefsFirefox: { 'browser.privatebrowsing.autostart': isPrivate },
       headless: true,
       timeout: PATIENCE,
       protocolTimeout: PATIENCE,
@@ -70,6 +71,11 @@ export class Firefox implements Browser {
     await page.setViewport(size);
     await page.goto(url, { timeout: PATIENCE });
     return tab;
+  }
+
+  /** Kills it as a power cut does. */
+  kill(): Promise<void> {
+    return this.#group.kill();
   }
 
   async close(): Promise<void> {
@@ -111,7 +117,8 @@ class FirefoxTab implements Tab {
     return this.#page.screenshot();
   }
 
-  close(): Promise<void> {
-    return inTime('closing a tab', this.#page.close());
+  /** May be called again. */
+  async close(): Promise<void> {
+    if (!this.#page.isClosed()) await inTime('closing a tab', this.#page.close());
   }
 }

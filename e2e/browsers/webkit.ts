@@ -36,6 +36,9 @@ async function freePort(): Promise<number> {
 
 /** Sends WebDriver commands (https://www.w3.org/TR/webdriver2/) over HTTP. */
 class Session {
+  /** The window that the driver's commands go to. */
+  window = '';
+
   constructor(readonly url: string) {}
 
   async send<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<T> {
@@ -63,8 +66,11 @@ export class WebKit implements Browser {
     this.#session = session;
   }
 
-  /** `sharedMemory`: switches on SharedArrayBuffer in isolated pages, which is off by default. */
-  static async launch(sharedMemory: boolean): Promise<WebKit> {
+  /**
+   * `sharedMemory`: switches on SharedArrayBuffer in isolated pages, which is off by default. `features`: further ones that
+   * are, as MiniBrowser's option has them. Its windows are private ones: those that are driven always are.
+   */
+  static async launch(sharedMemory: boolean, features = ''): Promise<WebKit> {
     const groups: Group[] = [];
     try {
       const display = await startDisplay(groups);
@@ -78,16 +84,17 @@ export class WebKit implements Browser {
         JSC_useSharedArrayBuffer: sharedMemory ? '1' : undefined,
       });
       groups.push(group);
-      return await WebKit.#begin(groups, `http://127.0.0.1:${port}`);
+      return await WebKit.#begin(groups, `http://127.0.0.1:${port}`, features);
     } catch (error) {
       await Promise.all(groups.map((group) => group.kill()));
       throw error;
     }
   }
 
-  static async #begin(groups: Group[], url: string): Promise<WebKit> {
+  static async #begin(groups: Group[], url: string, features: string): Promise<WebKit> {
     await answering(url);
     const args = ['--automation', '--javascript-can-open-windows-automatically=true'];
+    if (features !== '') args.push(`--features=${features}`);
     // Without a binary named here, the driver starts MiniBrowser.
     const capabilities = { alwaysMatch: { 'webkitgtk:browserOptions': { args } } };
     const { sessionId, capabilities: got } = await new Session(url).send<{
@@ -99,23 +106,21 @@ export class WebKit implements Browser {
     return new WebKit(groups, session, `WebKitGTK/${got.browserVersion}`);
   }
 
-  /**
-   * Opens a window without bars, which can be as narrow as a phone. The driver's commands go to the window that was opened
-   * last.
-   */
+  /** Opens a window without bars, which can be as narrow as a phone. */
   async open(url: string, { width, height }: Size): Promise<Tab> {
     const session = this.#session;
     const handles = (): Promise<string[]> => session.send('GET', '/window/handles');
     const before = await handles();
+    session.window = '';
     await session.send('POST', '/window', { handle: before[0] });
     const features = `popup,width=${width},height=${height}`;
     const script = `window.open('about:blank', '', '${features}')`;
     await session.send('POST', '/execute/sync', { script, args: [] });
     const opened = (await handles()).find((one) => !before.includes(one));
     if (opened === undefined) throw new Error('WebKit opened no window');
-    await session.send('POST', '/window', { handle: opened });
-    await session.send('POST', '/url', { url });
-    return new WebKitTab(session);
+    const tab = new WebKitTab(session, opened);
+    await tab.send('POST', '/url', { url });
+    return tab;
   }
 
   async close(): Promise<void> {
@@ -149,14 +154,26 @@ async function answering(url: string): Promise<void> {
 class WebKitTab implements Tab {
   /** WebDriver has no command for the console's messages. */
   readonly messages = null;
+  #closed = false;
 
-  constructor(readonly session: Session) {}
+  constructor(
+    readonly session: Session,
+    readonly handle: string,
+  ) {}
+
+  /** Sends a command to this window. */
+  async send<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<T> {
+    const { session, handle } = this;
+    if (session.window !== handle) await session.send('POST', '/window', { handle });
+    session.window = handle;
+    return session.send(method, path, body);
+  }
 
   async evaluate<A, R>(body: (argument: A) => R | Promise<R>, argument: A): Promise<R> {
     const script = `const done = arguments[1];
       (async () => (${body})(arguments[0]))().then(
         (value) => done({ value }), (error) => done({ error: String(error) }));`;
-    const { value, error } = await this.session.send<{ value: R; error?: string }>(
+    const { value, error } = await this.send<{ value: R; error?: string }>(
       'POST',
       '/execute/async',
       { script, args: [argument] },
@@ -166,7 +183,7 @@ class WebKitTab implements Tab {
   }
 
   async #element(selector: string): Promise<string> {
-    const found = await this.session.send<Record<string, string>>('POST', '/element', {
+    const found = await this.send<Record<string, string>>('POST', '/element', {
       using: 'css selector',
       value: selector,
     });
@@ -174,24 +191,28 @@ class WebKitTab implements Tab {
   }
 
   async press(selector: string): Promise<void> {
-    await this.session.send('POST', `${await this.#element(selector)}/click`, {});
+    await this.send('POST', `${await this.#element(selector)}/click`, {});
   }
 
   async fill(selector: string, text: string): Promise<void> {
     const element = await this.#element(selector);
-    await this.session.send('POST', `${element}/clear`, {});
-    await this.session.send('POST', `${element}/value`, { text });
+    await this.send('POST', `${element}/clear`, {});
+    await this.send('POST', `${element}/value`, { text });
   }
 
   async chooseFile(selector: string, file: string): Promise<void> {
-    await this.session.send('POST', `${await this.#element(selector)}/value`, { text: file });
+    await this.send('POST', `${await this.#element(selector)}/value`, { text: file });
   }
 
   async screenshot(): Promise<Uint8Array> {
-    return Buffer.from(await this.session.send<string>('GET', '/screenshot'), 'base64');
+    return Buffer.from(await this.send<string>('GET', '/screenshot'), 'base64');
   }
 
+  /** May be called again. */
   async close(): Promise<void> {
-    await this.session.send('DELETE', '/window');
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.send('DELETE', '/window');
+    this.session.window = '';
   }
 }
