@@ -1,5 +1,6 @@
 // Several tabs that load the same address, in every order of starting, closing and killing: the file is downloaded once,
 // and each tab that is left gets the right model.
+import { Random } from './hub/random.mjs';
 import { BUNDLED, NO_NATIVE, nativeBuilt } from './models';
 import { MORE } from './tags';
 import { BLOCK, bundledHash, expect, test, type Held, type Profile, type Tab } from './profile';
@@ -163,3 +164,39 @@ test('what another tab loads is in use, and can be deleted afterwards', async ({
   expect(await third.delete(url)).toBe(false);
   expect(await third.kept(url)).toBeNull();
 });
+
+for (const seed of [1, 2, 3, 4, 5, 6]) {
+  test(
+    `tabs that start and end in a random order, seed ${seed}`,
+    { tag: MORE },
+    async ({ profile, serving, sites }) => {
+      const random = new Random(seed);
+      const site = random.chance(0.5) ? sites.isolated : sites.plain;
+      // Some three seconds for the whole file.
+      const served = serving.hub.add('model.gguf', BUNDLED, { plan: () => ({ rate: 900_000 }) });
+      const { url } = served;
+      let loading: Tab[] = [];
+      let ends = 0;
+      for (let step = 0; step < 12; ++step) {
+        if (loading.length === 0 || (loading.length < 3 && random.chance(0.5))) {
+          const tab = await profile.open(site);
+          await tab.begin(url);
+          loading.push(tab);
+        } else {
+          const tab = random.pick(loading);
+          loading = loading.filter((one) => one !== tab);
+          await random.pick(Object.values(ENDS))(tab);
+          ++ends;
+        }
+        await new Promise((later) => setTimeout(later, random.whole(0, 400)));
+      }
+      const last = await profile.open(site);
+      await last.begin(url);
+      for (const tab of [...loading, last]) {
+        expect(await tab.outcome()).toMatchObject({ hash: bundledHash(), code: '' });
+      }
+      // Of each download that ended: a part of a block, and what was on its way.
+      await checkKept(last, { served, release: () => {} }, 2 * BLOCK * ends);
+    },
+  );
+}
