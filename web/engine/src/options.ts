@@ -366,16 +366,18 @@ function isHandle(source: unknown): source is FileSystemFileHandle {
   return typeof FileSystemFileHandle === 'function' && source instanceof FileSystemFileHandle;
 }
 
-async function blobOf(source: Blob | FileSystemFileHandle): Promise<Blob> {
-  if (source instanceof Blob) {
-    // Throws for a proxy of a Blob, which can't be posted.
-    void source.size;
-    return source;
-  }
+function blobOf(source: Blob | FileSystemFileHandle): Blob | Promise<Blob> {
+  if (!(source instanceof Blob)) return fileOf(source);
+  // Throws for a proxy of a Blob, which can't be posted.
+  void source.size;
+  return source;
+}
+
+async function fileOf(handle: FileSystemFileHandle): Promise<Blob> {
   try {
-    return await source.getFile();
+    return await handle.getFile();
   } catch (cause) {
-    throw new SluiceError('bad_file', `the file '${source.name}' can't be read; choose it again`, {
+    throw new SluiceError('bad_file', `the file '${handle.name}' can't be read; choose it again`, {
       cause,
     });
   }
