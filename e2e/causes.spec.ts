@@ -112,7 +112,7 @@ const POLICIES: Case[] = [
 ];
 
 const FILES: Case[] = [
-  ...['engine-worker.js', 'loader-worker.js', 'host.js', GLUE, WASM].flatMap((name): Case[] => [
+  ...['engine-worker.js', 'loader-worker.js', GLUE, WASM].flatMap((name): Case[] => [
     [
       `${name} missing`,
       only(name, missing),
@@ -128,7 +128,7 @@ const FILES: Case[] = [
       ),
     ],
   ]),
-  ...['engine-worker.js', 'host.js', GLUE].map((name): Case => [
+  ...['engine-worker.js', GLUE].map((name): Case => [
     `${name} as text/plain`,
     only(name, typed('text/plain')),
     new RegExp(`^download_failed: .*${name}, .* came as text/plain, .* send it as text/javascript`),
