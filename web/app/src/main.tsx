@@ -6,6 +6,7 @@ import { keepPage } from './offline';
 import '@fontsource-variable/figtree';
 import '@fontsource-variable/literata/wght.css';
 import './styles/base.css';
+import './styles/kept.css';
 import './styles/page.css';
 
 // First of all, before the styles have arrived: the workers take longest to start.

@@ -1,8 +1,9 @@
 // The page's side of the cache: `cache`, whose calls a loader worker answers.
 import { SluiceError, abortReason, fromErrorData } from './errors.js';
 import { lifelineCut, lifelineName } from './lifeline.js';
-import { show, takeCacheOptions, takeModelAddress } from './options.js';
+import { show, takeCacheOptions } from './options.js';
 import type { FromLoader } from './protocol.js';
+import { takeModelAddress } from './sources.js';
 import type { CacheCall, FromCache, ToCache } from './store/calls.js';
 import { startWorker } from './trusted.js';
 import type {

@@ -6,7 +6,6 @@ import { chooseFlavour, detectAbilities } from './flavours.js';
 import { LOAD_RULES } from './option-table.js';
 import {
   coreLoadOptions,
-  resolveSource,
   takeDetokenizeOptions,
   takeIds,
   takeLoadOptions,
@@ -15,6 +14,7 @@ import {
 } from './options.js';
 import type { CoreStats, Course, FromEngine, ToEngine } from './protocol.js';
 import { Rate } from './rate.js';
+import { resolveSource } from './sources.js';
 import { NO_RUN, Timeline, type TimelineHooks, type Value } from './timeline.js';
 import type {
   DetokenizeOptions,

@@ -2,7 +2,6 @@
 import { SluiceError, stoppedWorking } from './errors.js';
 import { lifelineCut, lifelineName, uniqueName } from './lifeline.js';
 import { compileEarly } from './module.js';
-import type { Resolved } from './options.js';
 import { Refusals, whyNotLoaded } from './own-files.js';
 import { runBytesLoader, runResponseLoader } from './page-loader.js';
 import { serveFetch } from './net/page-fetch.js';
@@ -16,6 +15,7 @@ import type {
   ToEngine,
   ToLoader,
 } from './protocol.js';
+import type { Resolved } from './sources.js';
 import { startWorker } from './trusted.js';
 import type { Flavour } from './types.js';
 

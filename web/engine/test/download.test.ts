@@ -283,6 +283,32 @@ describe.each([false, true])('with shared memory: %s', (shared) => {
   });
 });
 
+describe('a small model, which the engine takes with its header', () => {
+  it.each([
+    ['opfs', false],
+    ['opfs', true],
+    ['none', false],
+    ['none', true],
+  ] as const)(
+    'is not given out whole before its sha256 is compared (%s, no length: %s)',
+    async (cache, unknown) => {
+      if (unknown) {
+        server.ranges = false;
+        server.plan = () => ({ headers: { 'content-length': null } });
+      }
+      const header = WHOLE.length;
+      const wrong = await load({ cache, header, sha256: ['b'.repeat(64)] });
+      expect(wrong.taker.error?.code).toBe('download_corrupt');
+      expect(wrong.taker.taken).toBeLessThan(WHOLE.length);
+      expect(opfs.files.size).toBe(0);
+      const right = await load({ cache, header, sha256: [sha256Of(WHOLE)] });
+      expect(right.taker.error).toBeUndefined();
+      expect(right.right).toBe(true);
+      expectReleased();
+    },
+  );
+});
+
 describe('a header that is longer than the first part', () => {
   it('is read to its end', async () => {
     server = new FakeServer(modelOf(18 << 20)).install();

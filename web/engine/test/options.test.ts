@@ -1,7 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import {
   coreLoadOptions,
-  resolveSource,
   show,
   takeGenerateOptions,
   takeIds,
@@ -10,6 +9,7 @@ import {
   takePrompt,
   takeText,
 } from '../src/options.js';
+import { resolveSource } from '../src/sources.js';
 import type { GenerateOptions } from '../src/types.js';
 
 const REFUSED = expect.objectContaining({ code: 'invalid_argument' });
