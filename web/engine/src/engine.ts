@@ -266,7 +266,8 @@ export class Engine implements AsyncDisposable {
       phase: now.phase === 'ready' ? 'ready' : known,
       loaded: now.loaded,
       total: now.total,
-      bytesPerSecond: this.#rate.perSecond(remote ? fromNetwork + fromCache : now.loaded),
+      // What was kept comes at once, and says nothing of the network.
+      bytesPerSecond: this.#rate.perSecond(fromNetwork > 0 ? fromNetwork : now.loaded),
       source,
       // The last bytes may be told after the engine has them.
       cachedBytes: now.phase === 'ready' && source === 'cache' ? now.loaded : fromCache,

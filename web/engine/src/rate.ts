@@ -10,14 +10,15 @@ export class Rate {
     this.#samples.push({ time: now(), bytes: 0 });
   }
 
-  /** `bytes`: so far, all together. */
+  /** `bytes`: so far, all together. With fewer than before, another count begins. */
   perSecond(bytes: number): number {
     const time = this.now();
+    if (bytes < (this.#samples.at(-1)?.bytes ?? 0)) this.#samples.length = 0;
     this.#samples.push({ time, bytes });
     while (this.#samples.length > 2 && (this.#samples[1]?.time ?? time) < time - WINDOW_MS)
       this.#samples.shift();
     const [first] = this.#samples as [{ time: number; bytes: number }];
     const seconds = (time - first.time) / 1000;
-    return seconds > 0 ? Math.max(0, bytes - first.bytes) / seconds : 0;
+    return seconds > 0 ? (bytes - first.bytes) / seconds : 0;
   }
 }

@@ -270,10 +270,28 @@ describe.each([false, true])('with shared memory: %s', (shared) => {
     },
   );
 
+  it('a wrong sha256 does not cost a file that was compared before', async () => {
+    await load({ shared, sha256: [sha256Of(WHOLE)] });
+    const before = requests();
+    const wrong = await load({ shared, sha256: ['1'.repeat(64)] });
+    expect(wrong.taker.error?.code).toBe('download_corrupt');
+    expect(wrong.taker.error?.message).toContain('It stays');
+    expect((await load({ shared, sha256: [sha256Of(WHOLE)] })).right).toBe(true);
+    expect(requests()).toBe(before);
+    expectReleased();
+  });
+
   it('a sha256 that is given later is computed from the cache', async () => {
     await load({ shared });
     const before = requests();
     expect((await load({ shared, sha256: [sha256Of(WHOLE)] })).right).toBe(true);
+    expect(requests()).toBe(before);
+    expectReleased();
+  });
+
+  it('a wrong sha256 drops what was never compared', async () => {
+    await load({ shared });
+    const before = requests();
     const wrong = await load({ shared, sha256: ['1'.repeat(64)] });
     expect(wrong.taker.error?.code).toBe('download_corrupt');
     expect(wrong.taker.taken).toBeLessThan(WHOLE.length);

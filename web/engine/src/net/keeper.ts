@@ -217,7 +217,10 @@ export class Keeper {
     }
   }
 
-  /** Compares the sha256, if one is known; if it is wrong, what is kept is dropped. */
+  /**
+   * Compares the sha256, if one is known. If it is another one, what is kept is dropped, unless it was compared before: then
+   * the caller's is wrong.
+   */
   async prove(total: number): Promise<void> {
     if (this.#sha === null) return;
     this.proving = true;
@@ -234,6 +237,14 @@ export class Keeper {
     if (found === sha256) {
       await this.file?.note({ verified: true, sha256 });
       return;
+    }
+    const meta = this.file?.meta;
+    if (meta?.verified === true && meta.sha256 === found) {
+      throw new SluiceError(
+        'download_corrupt',
+        `the file on this device has the sha256 ${found}, as it had when it was compared before; ${sha256} was expected. ` +
+          'It stays; see whether the sha256 is right, or delete the file and load it again',
+      );
     }
     await this.drop();
     throw new SluiceError(
