@@ -124,7 +124,7 @@ export class Download implements SourceFile {
       await first.open();
       if (file.meta.sha256 === '' || sha256 === '' || file.meta.sha256 === sha256) return;
     } catch (error) {
-      if (!(error instanceof Changed)) throw error;
+      if (!(error instanceof Changed)) throw asRefreshed(error);
     } finally {
       first.close();
     }
@@ -492,6 +492,16 @@ export class Download implements SourceFile {
     this.#first?.close();
     await this.#keeper.close(this.outlet.refused);
   }
+}
+
+/** The error of a server that can't be asked whether what is kept is current. */
+function asRefreshed(error: unknown): unknown {
+  if (!(error instanceof SluiceError)) return error;
+  const { code, message, status } = error;
+  return new SluiceError(code, `${message}. What is kept on this device loads without refresh`, {
+    cause: error,
+    ...(status === undefined ? {} : { status }),
+  });
 }
 
 /** Waits for all. The first error ends the others, and is thrown when they have ended. */
