@@ -184,7 +184,7 @@ test('sources without a model settle with an error that says why, and leave no w
             source = new SharedArrayBuffer(10) as unknown as ArrayBuffer;
           if (name === 'an empty Blob') source = new Blob([]);
           if (name === 'an empty File') source = new File([], 'empty.gguf');
-          const settled = window.library.Engine[call](source).then(
+          const settled = window.library.Engine[call](source, { retryTimeout: 0 }).then(
             () => 'no error',
             (e: Library.SluiceError) => `${e.code}: ${e.message}`,
           );

@@ -4,7 +4,7 @@ import { UNTHROTTLED } from './bench/tabs.mjs';
 import { PATIENCE } from './browsers/driver';
 import { WAYS } from './browsers/ways';
 import type { Options } from './fixtures';
-import { leftOut } from './tags';
+import { ALL, leftOut } from './tags';
 
 const executablePath = [
   '/usr/bin/chromium',
@@ -52,7 +52,12 @@ export default defineConfig<Options>({
       ...CHROMIUM,
       name: 'plain',
       use: { isolation: false },
-      testMatch: ['page.spec.ts', 'models.spec.ts', 'kept.spec.ts', 'offline.spec.ts'],
+      // What the page keeps doesn't depend on threads: SLUICE_ALL_TABS=1 runs it here, too.
+      testMatch: [
+        'page.spec.ts',
+        'models.spec.ts',
+        ...(ALL ? ['kept.spec.ts', 'offline.spec.ts'] : []),
+      ],
     },
     ...Object.entries(WAYS).map(([name, { browser, isolation, keepsNothing }]) => ({
       name,

@@ -7,7 +7,7 @@ export const ONCE = '@once';
 /** Only for browsers that keep models: those that don't are left out in any case. */
 export const KEEPS = '@keeps';
 
-const ALL = process.env['SLUICE_ALL_TABS'] === '1';
+export const ALL = process.env['SLUICE_ALL_TABS'] === '1';
 
 /** The tests that a run leaves out. `plain`: the second way of a browser. */
 export function leftOut(plain = false, keeps = true): RegExp {

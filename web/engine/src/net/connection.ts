@@ -6,7 +6,7 @@ import { sleep } from './time.js';
 import { offline } from './why.js';
 
 /** Milliseconds that a server of which nothing is known has for its first answer, tries together. */
-const FIRST_ANSWER_MS = 10_000;
+const FIRST_ANSWER_MS = 5000;
 
 /** The bytes of a file from `at` on. */
 export interface Piece {
