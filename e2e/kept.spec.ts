@@ -160,6 +160,31 @@ test('a paused load goes on where it is, or is put aside', async ({ app, page, h
   await expect(app.problem).toHaveCount(0);
 });
 
+test('a page loaded anew in the middle of a load says what is here, and asks before it goes on', async ({
+  app,
+  page,
+  hub,
+}) => {
+  const file = hub.add('stories.gguf', BUNDLED, { plan: stallsFirst(1_400_000) });
+  const { host } = new URL(hub.url);
+  await app.open('#length=20');
+  await app.loadAddress(file.url);
+  await expect(app.loading).toContainText('1.40 MB of 2.58 MB');
+  await app.loading.getByRole('button', { name: 'Pause' }).click();
+  await expect(app.loading).toContainText('are on this device');
+  await expect(page).toHaveURL(/model=http/);
+  const { requests } = file.counts;
+  await page.reload();
+  await app.ready();
+  await expect(app.offer).toContainText('1.31 MB of 2.58 MB are on this device already');
+  await expect(app.offer).toContainText(`Going on asks ${host} for the rest`);
+  expect(file.counts.requests).toBe(requests);
+  // Going on in the list answers the question too.
+  await row(page, 'stories.gguf').getByRole('button', { name: 'Go on with' }).click();
+  await expect(app.offer).toHaveCount(0);
+  await loaded(app, host);
+});
+
 test('what a load waits for is said', async ({ app, hub, allowed }) => {
   allowed.push(/503 \(Service Unavailable\)/);
   const file = hub.add('stories.gguf', BUNDLED, {

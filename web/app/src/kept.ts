@@ -42,6 +42,11 @@ export function keptName({ name, source }: CachedModel): string {
   return wholeName(name) || source;
 }
 
+/** How much of a model is kept: 1.31 MB of 2.58 MB. */
+export function amountOf({ stored, bytes: whole, complete }: CachedModel): string {
+  return complete || whole === 0 ? bytes(stored) : `${bytes(stored)} of ${bytes(whole)}`;
+}
+
 /** Does something with the list, and shows it anew. Returns whether it could be done. */
 async function change(source: string, work: () => Promise<string>): Promise<boolean> {
   refused.value = null;
@@ -87,6 +92,16 @@ export async function isKept(url: string): Promise<boolean> {
     return await cache.has(url);
   } catch {
     return false;
+  }
+}
+
+/** What is kept of the model from this address, if that is a part of it. */
+export async function partOf(url: string): Promise<CachedModel | null> {
+  try {
+    const models = await cache.list();
+    return models.find((m) => m.source === url && !m.complete && m.stored > 0) ?? null;
+  } catch {
+    return null;
   }
 }
 

@@ -1,9 +1,9 @@
 // What the page's address says, and what the reader opens: links, addresses, files.
 import { batch, effect, signal } from '@preact/signals';
-import { Engine, SluiceError, type ModelInfo } from '@sluice/engine';
+import { Engine, SluiceError, type CachedModel, type ModelInfo } from '@sluice/engine';
 import { explain, type Failure } from './advice';
 import { parseModelAddress, readFragment, writeFragment } from './fragment';
-import { isKept } from './kept';
+import { isKept, partOf } from './kept';
 import { BUNDLED, cacheOf, fromAddress, oneModel } from './source';
 import {
   fail,
@@ -24,6 +24,8 @@ export interface Offer {
   /** Whether the reader agreed that its header is fetched. */
   asked: boolean;
   info: ModelInfo | null;
+  /** What an earlier load left on this device, if that is not all. */
+  part: CachedModel | null;
   failure: Failure | null;
 }
 
@@ -66,8 +68,11 @@ async function openLinked(url: string): Promise<void> {
     return;
   }
   const { signal } = (offerAbort = new AbortController());
-  offer.value = { url, asked: false, info: null, failure: null };
-  if ((await isKept(url)) && !signal.aborted && offer.value?.asked === false) acceptOffer();
+  offer.value = { url, asked: false, info: null, part: null, failure: null };
+  const [whole, part] = await Promise.all([isKept(url), partOf(url)]);
+  if (signal.aborted || offer.value?.asked !== false) return;
+  if (whole) acceptOffer();
+  else offer.value = { ...offer.value, part };
 }
 
 function isOwn(url: string): boolean {
@@ -89,7 +94,7 @@ export async function lookAtOffer(): Promise<void> {
   } catch (error) {
     failure = explain(error, url);
   }
-  if (!signal.aborted) offer.value = { url, asked: true, info, failure };
+  if (!signal.aborted) offer.value = { ...accepted, asked: true, info, failure };
 }
 
 export function acceptOffer(): void {

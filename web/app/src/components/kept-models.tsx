@@ -3,7 +3,8 @@ import type { CachedModel } from '@sluice/engine';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { bytes, daysAgo } from '../format';
-import { kept, keptName, pin, refused, remove, removeAll, room } from '../kept';
+import { amountOf, kept, keptName, pin, refused, remove, removeAll, room } from '../kept';
+import { closeOffer } from '../link';
 import { fromAddress } from '../source';
 import { canKeep, loading, open } from '../state';
 
@@ -72,7 +73,10 @@ function Model({ model }: { model: CachedModel }) {
                   class="quiet"
                   aria-label={`${complete ? 'Open' : 'Go on with'} ${name}`}
                   disabled={loading.value !== null}
-                  onClick={() => void open(fromAddress(source), 'panel')}
+                  onClick={() => {
+                    closeOffer();
+                    void open(fromAddress(source), 'panel');
+                  }}
                 >
                   {complete ? 'Open' : 'Go on'}
                 </button>
@@ -100,9 +104,9 @@ function Model({ model }: { model: CachedModel }) {
 }
 
 function factsOf(model: CachedModel): string[] {
-  const { bytes: whole, stored, complete, verified, pinned, used, parts, inUse } = model;
+  const { stored, complete, verified, pinned, used, parts, inUse } = model;
   if (model.unreadable !== undefined) return [bytes(stored), model.unreadable];
-  const amount = complete || whole === 0 ? bytes(stored) : `${bytes(stored)} of ${bytes(whole)}`;
+  const amount = amountOf(model);
   return [
     parts > 1 ? `${amount} in ${parts} parts` : amount,
     inUse ? (complete ? 'in use' : 'on its way') : `used ${daysAgo(used, Date.now())}`,

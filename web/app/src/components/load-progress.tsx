@@ -2,7 +2,7 @@ import type { LoadProgress as Progress, CachedModel } from '@sluice/engine';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { bytes, milliseconds, seconds } from '../format';
-import { interrupted } from '../kept';
+import { amountOf, interrupted } from '../kept';
 import { sourceName } from '../source';
 import {
   cancelLoading,
@@ -125,7 +125,5 @@ function Rest({ source, place, since }: Paused) {
 function restOf(part: CachedModel | null | undefined): string {
   if (part === undefined) return '';
   if (part === null) return 'Nothing of it could be kept: it will begin anew.';
-  const amount =
-    part.bytes > 0 ? `${bytes(part.stored)} of ${bytes(part.bytes)}` : bytes(part.stored);
-  return `${amount} are on this device. You can close this tab, and go on another day.`;
+  return `${amountOf(part)} are on this device. You can close this tab, and go on another day.`;
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { bytes, parameters } from '../format';
+import { amountOf } from '../kept';
 import { acceptOffer, closeOffer, ignored, lookAtOffer, offer } from '../link';
 import { fromAddress, hostOf } from '../source';
 import { open, problem } from '../state';
@@ -18,7 +19,7 @@ export function Notices() {
 function OfferNotice() {
   const current = offer.value;
   if (current === null) return null;
-  const { url, asked, info, failure } = current;
+  const { url, asked, info, part, failure } = current;
   return (
     <section class="notice offer" aria-labelledby="offer-title">
       <h2 id="offer-title">
@@ -28,7 +29,9 @@ function OfferNotice() {
         {failure !== null
           ? `${failure.title}. ${failure.message} ${failure.advice}`
           : !asked
-            ? 'Nothing has been asked of that server yet. It learns your address when you look.'
+            ? part === null
+              ? 'Nothing has been asked of that server yet. It learns your address when you look.'
+              : `${amountOf(part)} are on this device already. Going on asks ${hostOf(url)} for the rest.`
             : info === null
               ? 'Asking the server about it…'
               : `${info.name || 'A model without a name'}: ${parameters(info.parameters)} parameters, ${bytes(info.bytes)} to download.`}
@@ -38,6 +41,10 @@ function OfferNotice() {
         {info !== null && failure === null ? (
           <button type="button" class="secondary" onClick={acceptOffer}>
             Download {bytes(info.bytes)}
+          </button>
+        ) : part !== null && !asked ? (
+          <button type="button" class="secondary" onClick={acceptOffer}>
+            Go on
           </button>
         ) : (
           <button
