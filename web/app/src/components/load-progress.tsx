@@ -1,7 +1,7 @@
 import type { LoadProgress as Progress, CachedModel } from '@sluice/engine';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { bytes, milliseconds, seconds } from '../format';
+import { bytes, seconds } from '../format';
 import { amountOf, interrupted } from '../kept';
 import { sourceName } from '../source';
 import {
@@ -81,7 +81,7 @@ function factsOf(progress: Progress | null): string[] {
   const facts = [amount];
   if (bytesPerSecond > 0) {
     facts.push(`${bytes(bytesPerSecond)}/s`);
-    if (loaded < total) facts.push(`${left < 1 ? milliseconds(left * 1000) : seconds(left)} left`);
+    if (loaded < total) facts.push(`${seconds(Math.max(1, left))} left`);
   }
   if (source === 'cache') facts.push('from this device');
   else if (cachedBytes > 0) facts.push(`${bytes(cachedBytes)} were here`);
