@@ -185,6 +185,25 @@ test('a page loaded anew in the middle of a load says what is here, and asks bef
   await loaded(app, host);
 });
 
+test('the list follows a load, and says why what is being fetched cannot be removed', async ({
+  app,
+  page,
+  hub,
+}) => {
+  const file = hub.add('stories.gguf', BUNDLED, { plan: stallsFirst(1_400_000) });
+  await app.open('#length=20');
+  await app.loadAddress(file.url);
+  await expect(app.loading).toContainText('1.40 MB of 2.58 MB');
+  await expect(row(page, 'stories.gguf')).toContainText('on its way');
+  const remove = row(page, 'stories.gguf').getByRole('button', { name: 'Remove' });
+  await remove.click();
+  await remove.click();
+  await expect(row(page, 'stories.gguf')).toContainText('Pause or cancel that first.');
+  await app.loading.getByRole('button', { name: 'Pause' }).click();
+  await expect(row(page, 'stories.gguf')).toContainText('used today');
+  await expect(section(page).getByRole('alert')).toHaveCount(0);
+});
+
 test('what a load waits for is said', async ({ app, hub, allowed }) => {
   allowed.push(/503 \(Service Unavailable\)/);
   const file = hub.add('stories.gguf', BUNDLED, {

@@ -1,5 +1,5 @@
 // The models that are kept on this device: the list, and what can be done with it.
-import { effect, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import { SluiceError, cache, type CachedModel } from '@sluice/engine';
 import { bytes } from './format';
 import { whenAtRest } from './rest';
@@ -13,6 +13,9 @@ export const room = signal<number | null>(null);
 /** Why something could not be done with a model; by the model's source, '' for all models. */
 export const refused = signal<{ source: string; why: string } | null>(null);
 
+/** Milliseconds between two looks at the list while a model is being loaded. */
+const LOADING_MS = 3000;
+
 /** Reads the list again. */
 export async function refresh(): Promise<void> {
   try {
@@ -25,16 +28,29 @@ export async function refresh(): Promise<void> {
   }
 }
 
-/** Reads the list when the page is at rest, and then whenever it may have changed. */
+/** Reads the list when the page is at rest or a model comes from an address, and then whenever it may have changed. */
 export function keepList(): void {
-  whenAtRest(() => {
+  let begun = false;
+  const begin = (): void => {
+    if (begun) return;
+    begun = true;
+    // Not with each step of a load's progress.
+    const since = computed(() => loading.value?.since);
     effect(() => {
-      if (loading.value === null) void refresh();
+      refused.value = null;
+      void refresh();
+      if (since.value === undefined) return undefined;
+      const timer = setInterval(() => void refresh(), LOADING_MS);
+      return () => clearInterval(timer);
     });
     // Other tabs may have changed it.
     document.addEventListener('visibilitychange', () => {
       if (document.visibilityState === 'visible') void refresh();
     });
+  };
+  whenAtRest(begin);
+  effect(() => {
+    if (loading.value?.source.kind === 'address') begin();
   });
 }
 
@@ -47,6 +63,12 @@ export function amountOf({ stored, bytes: whole, complete }: CachedModel): strin
   return complete || whole === 0 ? bytes(stored) : `${bytes(stored)} of ${bytes(whole)}`;
 }
 
+/** Whether this page is fetching the model. */
+function isComing(source: string): boolean {
+  const coming = loading.value?.source;
+  return coming?.kind === 'address' && coming.url === source;
+}
+
 /** Does something with the list, and shows it anew. Returns whether it could be done. */
 async function change(source: string, work: () => Promise<string>): Promise<boolean> {
   refused.value = null;
@@ -57,7 +79,9 @@ async function change(source: string, work: () => Promise<string>): Promise<bool
     done = false;
     const busy = error instanceof SluiceError && error.code === 'busy';
     const why = busy
-      ? 'It is in use here or in another tab. Open another model first, or close that tab.'
+      ? isComing(source)
+        ? 'It is being fetched here. Pause or cancel that first.'
+        : 'It is in use here or in another tab. Open another model first, or close that tab.'
       : error instanceof Error
         ? error.message
         : String(error);
