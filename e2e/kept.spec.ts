@@ -84,6 +84,13 @@ test('kept models are pinned and removed, from the keyboard', async ({ app, page
   await expect(row(page, OTHER)).toContainText('pinned');
   await expect(status).toHaveText(`${OTHER} is pinned`);
 
+  // That it is pinned is said before it is removed.
+  await row(page, OTHER)
+    .getByRole('button', { name: `Remove ${OTHER}` })
+    .press('Enter');
+  const pinned = page.getByRole('group', { name: `${OTHER} is pinned. Remove it?` });
+  await pinned.getByRole('button', { name: 'Keep it' }).press('Enter');
+
   // Asks first; the focus is on what does no harm.
   const remove = row(page, 'stories.gguf').getByRole('button', { name: 'Remove stories.gguf' });
   await remove.press('Enter');
@@ -153,8 +160,14 @@ test('a paused load goes on where it is, or is put aside', async ({ app, page, h
   file.plan = ({ number }) => (number === asked ? { stall: 300_000 } : {});
   await app.loadAddress(file.url);
   await expect(app.loading).toContainText('1.61 MB of 2.58 MB');
-  await app.loading.getByRole('button', { name: 'Pause' }).click();
-  await app.loading.getByRole('button', { name: 'Go on' }).click();
+  await app.loading.getByRole('button', { name: 'Pause' }).press('Enter');
+  const goOn = app.loading.getByRole('button', { name: 'Go on' });
+  await expect(goOn).toBeFocused();
+  const next = file.counts.requests;
+  file.plan = ({ number }) => (number === next ? { stall: 300_000 } : {});
+  await goOn.press('Enter');
+  await expect(app.loading.getByRole('button', { name: 'Pause' })).toBeFocused();
+  file.plan = () => ({});
   await loaded(app, new URL(hub.url).host);
   expect((await app.write()).length).toBeGreaterThan(0);
   await expect(app.problem).toHaveCount(0);

@@ -62,7 +62,7 @@ function Model({ model }: { model: CachedModel }) {
       <Removal
         label="Remove"
         of={name}
-        question={`Remove ${name}?`}
+        question={pinned ? `${name} is pinned. Remove it?` : `Remove ${name}?`}
         remove={() => remove(model)}
         others={
           unreadable === undefined && (

@@ -1,6 +1,7 @@
 import type { LoadProgress as Progress, CachedModel } from '@sluice/engine';
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { bytes, seconds } from '../format';
 import { amountOf, interrupted } from '../kept';
 import { sourceName } from '../source';
@@ -27,7 +28,25 @@ function leave(): void {
   document.querySelector<HTMLElement>('.primary')?.focus({ preventScroll: true });
 }
 
+/** The button that was pressed with the focus on it, and is about to go away. */
+let pressed: Element | null = null;
+
+function press(button: Element): void {
+  pressed = document.activeElement === button ? button : null;
+}
+
+/** The button that comes in place of the pressed one takes the focus, unless the reader moved it. */
+function useTakeOver(button: RefObject<HTMLButtonElement | null>): void {
+  useLayoutEffect(() => {
+    const lost = pressed !== null && document.activeElement === document.body;
+    pressed = null;
+    if (lost) button.current?.focus({ preventScroll: true });
+  }, []);
+}
+
 function Current({ source, progress, back }: NonNullable<typeof loading.value>) {
+  const pause = useRef<HTMLButtonElement>(null);
+  useTakeOver(pause);
   const { loaded = 0, total = 0 } = progress ?? {};
   const facts = factsOf(progress);
   return (
@@ -49,7 +68,15 @@ function Current({ source, progress, back }: NonNullable<typeof loading.value>) 
       {!back && (
         <div class="loading-buttons">
           {pausable.value && (
-            <button type="button" class="quiet" onClick={pauseLoading}>
+            <button
+              type="button"
+              class="quiet"
+              ref={pause}
+              onClick={(event) => {
+                press(event.currentTarget);
+                pauseLoading();
+              }}
+            >
               Pause
             </button>
           )}
@@ -90,6 +117,8 @@ function factsOf(progress: Progress | null): string[] {
 
 /** A load that was paused: what is kept of it, and how to go on. */
 function Rest({ source, place, since }: Paused) {
+  const goOn = useRef<HTMLButtonElement>(null);
+  useTakeOver(goOn);
   const part = useSignal<CachedModel | null | undefined>(undefined);
   useEffect(() => {
     void interrupted(since).then((found) => {
@@ -103,7 +132,15 @@ function Rest({ source, place, since }: Paused) {
         <p class="loading-facts">{restOf(part.value)}</p>
       </div>
       <div class="loading-buttons">
-        <button type="button" class="quiet" onClick={() => void open(source, place)}>
+        <button
+          type="button"
+          class="quiet"
+          ref={goOn}
+          onClick={(event) => {
+            press(event.currentTarget);
+            void open(source, place);
+          }}
+        >
           Go on
         </button>
         <button
