@@ -10,6 +10,7 @@
 #include <random>
 
 #include "base/format.h"
+#include "gguf/check.h"
 #include "pull/address.h"
 
 namespace sluice::pull {
@@ -21,6 +22,8 @@ constexpr uint64_t kLeastRange = 16 << 20;
 constexpr uint64_t kMostRange = 64 << 20;
 constexpr int kPollMs = 50;
 constexpr double kProgressSeconds = 0.1;
+constexpr std::string_view kMagic = "GGUF";
+constexpr size_t kBeginning = 24;  // bytes that tell what a file is
 
 bool is_commit(std::string_view text) {
   return text.size() == 40 && std::ranges::all_of(text, [](char c) {
@@ -322,6 +325,7 @@ class Download {
       const uint64_t end = std::min({(block + 1) * size, part.end});
       const auto n = static_cast<size_t>(std::min<uint64_t>(bytes.size(), end - part.at));
       const auto piece = bytes.first(n);
+      if (block == 0 && part.at < kBeginning && !check_beginning(part.at, piece)) return false;
       if (!file_.has(block)) {
         // What is on the disk is hashed, not what comes: a block that is written again is read
         // later.
@@ -342,6 +346,24 @@ class Download {
     return true;
   }
 
+  // A page or an error message instead of a model must not be kept, so the file's first bytes are
+  // looked at before its first block counts.
+  bool check_beginning(uint64_t at, std::span<const uint8_t> piece) {
+    beginning_.resize(static_cast<size_t>(at));
+    const size_t n = std::min(piece.size(), kBeginning - beginning_.size());
+    beginning_.append(reinterpret_cast<const char*>(piece.data()), n);
+    return beginning_.size() < kMagic.size() || is_gguf();
+  }
+
+  bool is_gguf() {
+    if (beginning_.starts_with(kMagic)) return true;
+    const std::string& url = file_.meta().address;
+    error_ = not_gguf(beginning_).error();
+    error_->message = concat(printable(url.substr(0, url.find('?')), 300), ": ", error_->message,
+                             "; nothing of it is kept");
+    return false;
+  }
+
   // Bytes that come again, from a server that cuts each stream at the same place, aren't new.
   void note_new_bytes(Part& part) {
     if (stored_ <= most_stored_) return;
@@ -353,6 +375,7 @@ class Download {
 
   bool end_block(Part& part, uint64_t block) {
     if (!file_.has(block)) {
+      if (block == 0 && !is_gguf()) return false;
       if (const Status added = file_.add_block(block, part.hash.value()); !added) {
         error_ = added.error();
         return false;
@@ -493,7 +516,8 @@ class Download {
   double hold_until_ = 0;
   uint64_t stored_;  // bytes on the disk
   uint64_t most_stored_ = stored_;
-  std::string cause_;  // of the last failure since new bytes came
+  std::string beginning_;  // the file's first bytes, as far as they came
+  std::string cause_;      // of the last failure since new bytes came
   double shown_ = 0;
   bool complete_ = false;
   bool changed_ = false;

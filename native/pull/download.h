@@ -25,7 +25,7 @@ enum class Outcome {
 // Fills `file`, whose lock the caller holds, from its address. expected: the size that the hub's
 // list gives, or 0. `sum` hashes what comes in the file's order. Calls `progress` about ten times a
 // second. The network waits while the disk is written. Fails with download_failed, offline or
-// storage_full; what has come stays.
+// storage_full, and what has come stays; with bad_file if it is no GGUF file.
 Result<Outcome> download(const Client& client, BlockFile& file, uint64_t expected, PassingSum& sum,
                          const std::function<void(const Downloaded&)>& progress);
 

@@ -109,7 +109,8 @@ bool device_is_offline() {
 
 Transfer::Transfer(const Client& client, const std::string& url, std::optional<Range> range,
                    Body body)
-    : body_(std::move(body)) {
+    : body_(std::move(body)),
+      stall_seconds_(static_cast<long>(std::max(1.0, client.stall_seconds))) {
   init_curl();
   handle_ = curl_easy_init();
   if (handle_ == nullptr) throw std::bad_alloc();
@@ -125,10 +126,9 @@ Transfer::Transfer(const Client& client, const std::string& url, std::optional<R
   curl_easy_setopt(h, CURLOPT_USERAGENT, "sluice");
   curl_easy_setopt(h, CURLOPT_BUFFERSIZE, kBufferBytes);
   curl_easy_setopt(h, CURLOPT_ERRORBUFFER, error_);
-  const auto stall = static_cast<long>(std::max(1.0, client.stall_seconds));
-  curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT, stall);
+  curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT, stall_seconds_);
   curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, 1L);
-  curl_easy_setopt(h, CURLOPT_LOW_SPEED_TIME, stall);
+  curl_easy_setopt(h, CURLOPT_LOW_SPEED_TIME, stall_seconds_);
   curl_easy_setopt(h, CURLOPT_HEADERFUNCTION, on_header);
   curl_easy_setopt(h, CURLOPT_HEADERDATA, this);
   curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, on_body);
@@ -222,6 +222,11 @@ std::optional<Failure> Transfer::failure() const {
   Failure failure;
   failure.redirected = response_.redirected;
   if (status < 400 && result_ != CURLE_OK) {
+    const std::string_view text = error_;
+    if (result_ == CURLE_OPERATION_TIMEDOUT && text.starts_with("Operation too slow")) {
+      failure.cause = concat("no byte came for ", duration(static_cast<double>(stall_seconds_)));
+      return failure;
+    }
     const char* const known = curl_easy_strerror(static_cast<CURLcode>(result_));
     failure.cause = printable(error_[0] != '\0' ? error_ : known, 200);
     // What is no answer in HTTP may follow a wrong one on the same connection.
@@ -238,7 +243,9 @@ std::optional<Failure> Transfer::failure() const {
 std::string advice(const Client& client, const std::string& url, const Failure& failure) {
   const bool hub = origin_of(url) == client.hub;
   if (failure.status == 401 || failure.status == 403) {
-    return hub ? "the model needs a token: put one that may read it into HF_TOKEN"
+    return hub ? "there is no such repository, or it needs a token: check the name, or put a token "
+                 "that "
+                 "may read it into HF_TOKEN"
                : "the server doesn't give this file to everyone; check the address";
   }
   if (failure.status == 404 || failure.status == 410) {

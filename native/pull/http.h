@@ -95,6 +95,7 @@ class Transfer {
   CURL* handle_;
   curl_slist* headers_ = nullptr;
   Body body_;
+  const long stall_seconds_;
   Response response_;
   std::string location_;  // of the redirect that is followed
   bool stopped_ = false;  // by body()

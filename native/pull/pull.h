@@ -67,7 +67,8 @@ Result<Located> locate(const Settings& settings, std::string_view text, bool ref
 // True if the cache has all of it.
 bool is_cached(const Settings& settings, const Located& model);
 // Makes sure that all files are in the cache and as they should be. Asks no network if they are.
-// Fails with download_failed, download_corrupt, offline, storage_full or invalid_argument.
+// Fails with download_failed, download_corrupt, bad_file (no GGUF file; nothing of it is kept),
+// offline, storage_full or invalid_argument.
 Result<Pulled> obtain(const Settings& settings, Located model, const Wish& wish);
 
 // Gives the bytes of one of the files from its beginning on to `take` until that returns false,

@@ -11,8 +11,10 @@ import { bundled, root, sluice, start, temporaryDirectory } from './helpers.mjs'
 const MiB = 1 << 20;
 const model = fs.readFileSync(bundled);
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
-/** A file of several ranges, no model: pull doesn't look into it. */
-const large = randomBytes(37 * MiB + 12345);
+/** No model, but it begins like one: pull doesn't look further. */
+const random_file = (length) => Buffer.concat([Buffer.from('GGUF'), randomBytes(length - 4)]);
+/** A file of several ranges. */
+const large = random_file(37 * MiB + 12345);
 
 let hub;
 before(async () => (hub = await Hub.start()));
@@ -48,7 +50,10 @@ async function pulls(address, env, bytes, ...more) {
 
 async function refused(address, env, code, reason, ...more) {
   const done = await pull(address, env, ...more);
-  assert.equal(done.status, code === 'download_corrupt' ? 3 : code === 'invalid_argument' ? 2 : 1);
+  assert.equal(
+    done.status,
+    ['download_corrupt', 'bad_file'].includes(code) ? 3 : code === 'invalid_argument' ? 2 : 1,
+  );
   assert.equal(done.code, code, done.err);
   assert.match(done.message, reason);
   return done;
@@ -180,10 +185,30 @@ describe('sluice pull', () => {
     await pulls(file.url, env, large);
     const silent = hub.add('m.gguf', model, { plan: () => ({ silent: true }) });
     const limits = ['--retry-timeout', '1', '--stall-timeout', '1'];
-    await refused(silent.url, fresh_cache(), 'download_failed', /./, ...limits);
+    const stalled = /: no byte came for 1 s; /;
+    await refused(silent.url, fresh_cache(), 'download_failed', stalled, ...limits);
+  });
+  it('keeps nothing of what is no GGUF file', async () => {
+    const page = hub.add('page.gguf', model, { plan: () => ({ html: true }) });
+    const text = hub.add('text.gguf', Buffer.from('just a text'));
+    const short = hub.add('short.gguf', Buffer.from('GG'));
+    const other = hub.add('other.gguf', randomBytes(37 * MiB).fill(0, 0, 4));
+    for (const [file, reason] of [
+      [page, /this is not a GGUF file.* looks like an HTML page/],
+      [text, /this is not a GGUF file.*just/],
+      [short, /this is not a GGUF file/],
+      [other, /this is not a GGUF file/],
+    ]) {
+      for (const ignoreRange of [false, true]) {
+        if (file !== page) file.plan = () => ({ ignoreRange });
+        const env = fresh_cache();
+        await refused(file.url, env, 'bad_file', reason);
+        assert.deepEqual(files_of(env), []);
+      }
+    }
   });
   it('begins anew when the file has changed', async () => {
-    const other = randomBytes(large.length);
+    const other = random_file(large.length);
     const file = hub.add('l.gguf', large, {
       versions: [other],
       plan: ({ number }) => (number === 0 ? { cut: 5 * MiB } : { version: 1 }),
@@ -238,7 +263,7 @@ describe('sluice pull', () => {
   });
   it('looks whether a file is current only with --refresh', async () => {
     const env = fresh_cache();
-    const other = randomBytes(3 * MiB);
+    const other = random_file(3 * MiB);
     const file = hub.add('m.gguf', model, { versions: [other] });
     await pulls(file.url, env, model);
     const { bytes } = file.counts;
@@ -355,7 +380,12 @@ describe('a hub', () => {
   it('gets the token; nobody else does, and it is kept nowhere', async () => {
     const secret = hub.add('s-Q4_0.gguf', model);
     hub.api.repository('owner/secret', { 's-Q4_0.gguf': secret }, { token: 'hf_secret' });
-    await refused('hf:owner/secret', fresh_cache(), 'download_failed', /HF_TOKEN/);
+    await refused(
+      'hf:owner/secret',
+      fresh_cache(),
+      'download_failed',
+      /no such repository, or it needs a token: check the name, .*HF_TOKEN/,
+    );
     const env = fresh_cache({ HF_TOKEN: 'hf_secret' });
     const { err } = await pulls('hf:owner/secret', env, model);
     assert.equal(secret.counts.leaked, 0);
