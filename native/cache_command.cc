@@ -9,6 +9,7 @@
 #include "downloads.h"
 #include "pull/block_file.h"
 #include "pull/cache.h"
+#include "usage.h"
 
 namespace sluice::cli {
 namespace {
@@ -28,7 +29,7 @@ and compares the hash of each block, and the file's sha256 if it is known;
 damaged blocks are removed, and the next use fetches them again. delete removes
 models. An ADDRESS is what run or pull was given, or what list shows. Without
 one, list and verify take all models; delete needs an ADDRESS or --all, which
-leaves pinned models and those in use.
+leaves models in use.
 
 With --json each model is a line: list {"source","name","path","bytes","stored",
 "complete","verified","sha256","etag","commit","pinned","created","used",
@@ -144,10 +145,17 @@ std::string state_of(const Kept& model) {
   if (!model.unreadable().empty()) return model.unreadable();
   std::string state =
       model.verified() && model.complete() ? "complete, sha256 verified" : "complete";
-  if (!model.complete()) state = concat("partial: ", human_bytes(model.stored()), " are there");
+  if (!model.complete()) state = "partial";
   if (model.meta().parts > 1) state += concat(", ", model.meta().parts, " files");
   if (model.pinned()) state += ", pinned";
   return model.in_use() ? state + ", in use" : state;
+}
+
+// What is there: "4.79 MB", or of a partial model "1.57 MB of 4.79 MB".
+std::string size_of(uint64_t stored, uint64_t bytes, bool complete) {
+  if (complete) return human_bytes(stored);
+  return concat(human_bytes(stored), bytes == 0 ? ", size unknown" : " of ",
+                bytes == 0 ? "" : human_bytes(bytes));
 }
 
 std::string name_of(const Kept& model) {
@@ -188,11 +196,10 @@ int list(const CacheOptions& options, const pull::Settings& settings,
       print_json(json_of(model, settings.directory));
       continue;
     }
-    const uint64_t bytes = model.bytes();
     write_out(concat(printable(name_of(model), 200), "\n  ",
-                     bytes == 0 ? "size unknown" : human_bytes(bytes), ", ", state_of(model),
-                     ", last used ", day(model.used()), "\n  ", printable(model.source, 4096),
-                     "\n"));
+                     size_of(model.stored(), model.bytes(), model.complete()), ", ",
+                     state_of(model), ", last used ", day(model.used()), "\n  ",
+                     printable(model.source, 4096), "\n"));
   }
   if (!options.json) {
     write_out(concat(counted(models.size(), "model"), ", ", human_bytes(stored), " in ",
@@ -270,7 +277,8 @@ int verify(const CacheOptions& options, const pull::Settings& settings,
                                            ", which the next use fetches again")
         : !verified.sum_fits      ? concat("its sha256 is ", verified.sha256, ", expected ",
                                            model.meta().sha256, "; delete it and download it again")
-                                  : concat("good, ", human_bytes(verified.bytes));
+                                  : concat(model.complete() ? "good, " : "good so far, ",
+                                      size_of(verified.bytes, model.bytes(), model.complete()));
     write_out(concat(printable(name_of(model), 200), ": ", result, "\n"));
   }
   return status;
@@ -285,8 +293,14 @@ int remove(const CacheOptions& options, const pull::Settings& settings,
       continue;
     }
     for (const pull::Cached& entry : model.entries) {
-      if (const auto removed = pull::remove_entry(settings.directory, entry.key); !removed)
-        return report(removed.error(), options.json);
+      const auto removed = pull::remove_entry(settings.directory, entry.key);
+      if (removed) continue;
+      Error error = removed.error();
+      if (error.code == Code::busy) {
+        error.message = concat("another process is using ", printable(name_of(model), 200),
+                               "; try again when it has ended");
+      }
+      return report(error, options.json);
     }
     if (options.json) {
       print_json({{"source", model.source}, {"deleted", true}, {"bytes", model.stored()}});
@@ -298,8 +312,18 @@ int remove(const CacheOptions& options, const pull::Settings& settings,
   return kDone;
 }
 
+const std::vector<std::string> kActions = {"list", "verify", "delete"};
+
 int cache(const CacheOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
+  if (std::ranges::find(kActions, options.action) == kActions.end()) {
+    const std::string meant = did_you_mean(options.action, kActions);
+    return fail_with(
+        {Code::invalid_argument,
+         concat("unknown action '", printable(options.action), "'",
+                meant.empty() ? "; the actions are list, verify, delete; see" : meant + " See",
+                " sluice cache --help")});
+  }
   if (options.action == "delete" && options.addresses.empty() != options.all) {
     return fail_with(
         {Code::invalid_argument, options.all ? "delete takes addresses or --all, not both"
@@ -311,6 +335,8 @@ int cache(const CacheOptions& options) {
   if (!settings) return fail_with(settings.error());
   const auto models = chosen(options, *settings);
   if (!models) return fail_with(models.error());
+  if (models->empty() && options.action != "list" && !options.json)
+    write_out("the cache is empty\n");
   const auto act = options.action == "list" ? list : options.action == "verify" ? verify : remove;
   return act(options, *settings, *models);
 }
@@ -319,12 +345,11 @@ int cache(const CacheOptions& options) {
 
 void add_cache(CLI::App& program, int& status) {
   auto options = std::make_shared<CacheOptions>();
-  CLI::App* app =
-      add_command(program, "cache", "list, verify or delete downloaded models", kCacheFooter);
+  CLI::App* app = add_command(program, "cache", "list, verify or delete downloaded models",
+                              kCacheFooter, Environment::cache);
   app->add_option("ACTION", options->action, "list, verify or delete")
       ->type_name("ACTION")
-      ->required()
-      ->check(CLI::IsMember({"list", "verify", "delete"}));
+      ->required();
   app->add_option("ADDRESS", options->addresses, "the models, by address; without one, all")
       ->type_name("ADDRESS");
   add_flag(*app, "--all", options->all, "delete all models");

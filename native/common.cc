@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
@@ -31,11 +32,19 @@ volatile std::sig_atomic_t caught_signal = 0;
 volatile std::sig_atomic_t line_shown = 0;  // on stderr, to be erased
 bool quiet = false;
 
+// The handler prints the one that `farewell` names while the other one is written.
+constexpr size_t kMaxFarewell = 300;
+char farewells[2][kMaxFarewell];
+size_t farewell_sizes[2] = {};
+volatile std::sig_atomic_t farewell = 0;
+
 void on_signal(int signal) {
   if (signals_deferred == 0 || caught_signal != 0) {
     if (line_shown != 0) {
       [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kEraseLine, sizeof kEraseLine - 1);
     }
+    [[maybe_unused]] const ssize_t n =
+        ::write(STDERR_FILENO, farewells[farewell], farewell_sizes[farewell]);
     _exit(128 + signal);
   }
   caught_signal = signal;
@@ -220,6 +229,13 @@ void install_signal_handlers() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+}
+
+void set_farewell(std::string_view text) {
+  const int other = 1 - farewell;
+  farewell_sizes[other] = text.copy(farewells[other], kMaxFarewell);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  farewell = other;
 }
 
 void defer_signals() { signals_deferred = 1; }

@@ -64,6 +64,9 @@ std::vector<std::string> wrapped(const std::string& text, size_t width);
 
 // Makes SIGINT and SIGTERM end the program at once, with status 128 + their number.
 void install_signal_handlers();
+// What a signal that ends the program prints on standard error; "" nothing. Longer than 300 bytes
+// it is cut. May be called again and again.
+void set_farewell(std::string_view text);
 // From now on the first signal only sets interrupted_by(). The second one ends the program.
 void defer_signals();
 // The signal that was caught, or 0.

@@ -17,8 +17,14 @@ constexpr char kStatus[] = R"(
 
 Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 a file can't be
 used, 4 not enough memory, 130 ended by Ctrl-C.
-Environment: SLUICE_KERNELS names the kernels to use, SLUICE_MODEL_DIR the
+)";
+constexpr char kModelEnvironment[] =
+    R"(Environment: SLUICE_KERNELS names the kernels to use, SLUICE_MODEL_DIR the
 directory of the bundled model; see sluice --help.)";
+constexpr char kCacheEnvironment[] =
+    R"(Environment: XDG_CACHE_HOME names the directory of the cache's folder sluice
+(default ~/.cache), HF_ENDPOINT the hub, HF_TOKEN holds a token for that hub;
+see sluice --help.)";
 
 // " name description", with the description wrapped in its own column.
 std::string help_row(const std::string& name, const std::string& description) {
@@ -121,7 +127,10 @@ std::string names_and_value(const CLI::Option& option) {
 std::vector<std::string> usage_words(const CLI::App& app) {
   std::vector<std::string> words;
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_positional()) words.push_back("[" + option->get_name(true) + "]");
+    if (!option->get_positional()) continue;
+    const std::string name = option->get_name(true);
+    words.push_back(concat(option->get_required() ? name : "[" + name + "]",
+                           option->get_items_expected_max() > 1 ? "..." : ""));
   }
   for (const CLI::Option* option : app.get_options()) {
     if (!option->nonpositional() || app.get_parent() == nullptr || option == app.get_help_ptr()) {
@@ -136,11 +145,12 @@ std::vector<std::string> usage_words(const CLI::App& app) {
 }
 
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& purpose,
-                      const std::string& footer) {
+                      const std::string& footer, Environment environment) {
   CLI::App* app = program.add_subcommand(name, concat("sluice ", name, " - ", purpose));
   app->group("Commands");
   app->get_help_ptr()->group(kHelpGroup);
-  app->footer(footer + kStatus);
+  app->footer(footer + kStatus +
+              (environment == Environment::cache ? kCacheEnvironment : kModelEnvironment));
   return app;
 }
 

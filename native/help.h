@@ -8,9 +8,12 @@
 
 namespace sluice::cli {
 
+// The variables that a command's help names.
+enum class Environment { model, cache };
+
 // Adds a command. Its help ends with `footer`, the exit status and the environment.
 CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& purpose,
-                      const std::string& footer);
+                      const std::string& footer, Environment environment = Environment::model);
 std::shared_ptr<CLI::Formatter> help_formatter();
 
 // The first name of an option: -p of -p, --prompt.
@@ -19,7 +22,7 @@ std::string first_name(const CLI::Option& option);
 std::string names_and_value(const CLI::Option& option);
 // The word for its value: "TEXT"; "" for a flag.
 std::string value_of(const CLI::Option& option);
-// The words of a usage line after the command's name: "[MODEL]", "[-n N]", ...
+// The words of a usage line after the command's name: "[MODEL]", "ADDRESS", "[-n N]", ...
 std::vector<std::string> usage_words(const CLI::App& app);
 
 }  // namespace sluice::cli

@@ -16,7 +16,7 @@ constexpr char kProgramFooter[] = R"(Examples:
   sluice run -p "Once upon a time" -n 100   goes on from a prompt
   sluice run model.gguf "Once upon a time"  another model
   sluice run model.gguf -f prompt.txt       a prompt from a file
-  sluice run hf:OWNER/REPO:Q4_0 -p "Once"    a model of a hub, which the cache keeps
+  sluice run hf:OWNER/REPO:Q4_0 -p "Once"   a model of a hub, which the cache keeps
   sluice inspect model.gguf                 what a file holds, what memory it needs
   sluice bench model.gguf -t 1,2,4          how fast it is here
 

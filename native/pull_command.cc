@@ -26,9 +26,7 @@ network. With a known sha256 (--sha256, or the hub's list) the file is compared.
 Ctrl-C at any time leaves a cache that the next download goes on with.
 
 With --json: {"path","bytes","sha256","address"}; of a split model also "parts",
-a list with such an object for each file. sha256 is "" if it is not known. The
-cache is $XDG_CACHE_HOME/sluice, by default ~/.cache/sluice. HF_ENDPOINT names
-another hub; HF_TOKEN holds a token for it.
+a list with such an object for each file. sha256 is "" if it is not known.
 
 Examples:
   sluice pull hf:OWNER/REPO:Q4_0
@@ -42,6 +40,15 @@ Json describe(const pull::PulledFile& file) {
           {"address", file.address}};
 }
 
+// What Ctrl-C prints.
+std::string stopped_text(const pull::Progress& p) {
+  if (p.kept == 0) return "sluice: stopped: nothing is kept yet\n";
+  return concat("sluice: stopped: ", human_bytes(p.kept), p.total == 0 ? "" : " of ",
+                p.total == 0 ? "" : human_bytes(p.total),
+                p.parts > 1 ? concat(" of file ", p.part, " of ", p.parts) : "",
+                " are kept; the same command goes on\n");
+}
+
 int pull_address(const PullOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
   if (!pull::is_address(options.address)) {
@@ -53,10 +60,17 @@ int pull_address(const PullOptions& options) {
   const auto wish = wish_of(options.download, false);
   if (!wish) return fail_with(wish.error());
   auto pulled = [&]() -> Result<pull::Pulled> {
-    SLUICE_ASSIGN(const pull::Settings settings, download_settings(options.download));
+    SLUICE_ASSIGN(pull::Settings settings, download_settings(options.download));
+    if (!options.json) {
+      settings.progress = [show = settings.progress](const pull::Progress& progress) {
+        set_farewell(stopped_text(progress));
+        show(progress);
+      };
+    }
     SLUICE_ASSIGN(pull::Located model, pull::locate(settings, options.address, wish->refresh));
     return pull::obtain(settings, std::move(model), *wish);
   }();
+  set_farewell("");
   if (!pulled) return fail_with(pulled.error());
   const auto& files = pulled->files;
   if (!options.json) {
@@ -83,7 +97,8 @@ int pull_address(const PullOptions& options) {
 
 void add_pull(CLI::App& program, int& status) {
   auto options = std::make_shared<PullOptions>();
-  CLI::App* app = add_command(program, "pull", "download a model into the cache", kPullFooter);
+  CLI::App* app = add_command(program, "pull", "download a model into the cache", kPullFooter,
+                              Environment::cache);
   add_value(*app, "ADDRESS", "ADDRESS",
             "an https: address, or hf:OWNER/REPO[:FILE or TYPE][@REVISION]",
             [options](const std::string& text) { options->address = text; })

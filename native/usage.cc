@@ -37,8 +37,17 @@ std::string_view without_dashes(std::string_view name) {
   return name.substr(std::min(name.find_first_not_of('-'), name.size()));
 }
 
-// "; did you mean --temp?" if one of `known` is near `name`: at most a third of the letters differ,
-// or it begins with `name`. Else "".
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+}  // namespace
+
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
   const std::string_view letters = without_dashes(name);
   if (letters.empty() || letters.size() > kLongestName) return "";
@@ -56,17 +65,6 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   }
   return nearest != nullptr ? concat("; did you mean ", *nearest, "?") : "";
 }
-
-std::vector<std::string> option_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  return names;
-}
-
-}  // namespace
 
 std::optional<std::string> check_first_argument(const CLI::App& program,
                                                 std::span<char* const> arguments) {
@@ -141,6 +139,12 @@ std::string describe_error(const CLI::ParseError& error, const CLI::App& app) {
       if (option->count() > 1)
         return concat(name, " is given ", option->count(), " times; give it once");
       return concat(name, " needs a value: ", name, " ", option->get_type_name());
+    }
+  }
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->get_required() && option->count() == 0)
+        return concat(option->get_name(true), " is required: ", option->get_description());
     }
   }
   return printable(error.what(), 400);

@@ -5,9 +5,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace sluice::cli {
 
+// "; did you mean --temp?" if one of `known` is near `name`: at most a third of the letters differ,
+// or it begins with `name`. Else "".
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& known);
 // The message if the first argument is neither a command nor an option of the program.
 std::optional<std::string> check_first_argument(const CLI::App& program,
                                                 std::span<char* const> arguments);

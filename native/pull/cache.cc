@@ -80,7 +80,7 @@ Result<std::string> cache_directory() {
   const std::string home = environment("HOME");
   if (!home.empty()) return home + "/.cache/sluice";
   return fail(Code::invalid_argument,
-              "there is no place for the cache: neither XDG_CACHE_HOME nor HOME is set");
+              "there is no place for the cache: neither XDG_CACHE_HOME nor HOME is set; set one");
 }
 
 Status make_cache_directory(const std::string& directory) {

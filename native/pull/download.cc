@@ -89,7 +89,12 @@ class Download {
   Result<Outcome> run() {
     while (!complete_) {
       begin_requests();
-      client_.wait(reason_to_wait());
+      const std::string why = reason_to_wait();
+      if (!why.empty()) {  // what is kept while it waits is exact
+        shown_ = 0;
+        show();
+      }
+      client_.wait(why);
       int running = 0;
       curl_multi_perform(multi_.get(), &running);
       if (!ranges_) end_ranges();
@@ -499,7 +504,7 @@ class Download {
     const double now = now_seconds();
     if (!complete_ && now < shown_ + kProgressSeconds) return;
     shown_ = now;
-    progress_({stored_, total()});
+    progress_({stored_, total(), file_.stored()});
   }
 
   const Client& client_;

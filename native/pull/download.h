@@ -14,6 +14,7 @@ namespace sluice::pull {
 struct Downloaded {
   uint64_t bytes = 0;  // of the file that are there now
   uint64_t total = 0;  // 0: unknown
+  uint64_t kept = 0;   // bytes that the next download needn't fetch
 };
 
 // What a download ended with.

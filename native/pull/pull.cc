@@ -28,12 +28,13 @@ class Reporter {
     state_.part = part;
     state_.parts = parts;
   }
-  void loaded(uint64_t loaded, uint64_t total, bool checking) {
+  void loaded(uint64_t loaded, uint64_t total, uint64_t kept, bool checking) {
     const double now = now_seconds();
     if (checking != state_.checking) samples_.clear();
     state_.checking = checking;
     state_.loaded = loaded;
     state_.total = total;
+    state_.kept = kept;
     samples_.emplace_back(now, loaded);
     while (samples_.size() > 2 && samples_.front().first < now - kRateSeconds) samples_.pop_front();
     const double seconds = now - samples_.front().first;
@@ -186,7 +187,7 @@ class Obtain {
       const double now = now_seconds();
       if (now < shown + 0.1) return;
       shown = now;
-      reporter_.loaded(std::min(read, file.total()), file.total(), true);
+      reporter_.loaded(std::min(read, file.total()), file.total(), file.stored(), true);
     });
   }
 
@@ -283,7 +284,7 @@ class Obtain {
     SLUICE_TRY(file.check_room());
     SLUICE_ASSIGN(const Outcome outcome,
                   download(settings_.client, file, expected, sum, [&](const Downloaded& state) {
-                    reporter_.loaded(state.bytes, state.total, false);
+                    reporter_.loaded(state.bytes, state.total, state.kept, false);
                   }));
     if (outcome == Outcome::complete) return true;
     say(settings_, concat(printable(file_name(url_)),

@@ -24,6 +24,7 @@ struct Progress {
   bool checking = false;  // blocks on the disk are read and compared; `loaded` of them
   uint64_t loaded = 0;
   uint64_t total = 0;   // 0: unknown
+  uint64_t kept = 0;    // bytes that stay if the program ends now
   double rate = 0;      // bytes a second in the last seconds; 0: unknown
   std::string waiting;  // what it waits for, or ""
 };

@@ -307,6 +307,28 @@ describe('sluice pull', () => {
     assert.match(second.err, /another process is downloading this model/);
     assert.equal(file.counts.again, 0);
   });
+  it('says at Ctrl-C what is kept, with --json nothing', async () => {
+    for (const more of [[], ['--json']]) {
+      const env = fresh_cache();
+      const file = hub.add('l.gguf', large, {
+        plan: ({ number }) => (number === 0 ? { cut: 5 * MiB } : { close: true }),
+      });
+      const { child, ended } = start(['pull', file.url, ...more], env);
+      let said = '';
+      child.stderr.on('data', (data) => (said += data));
+      while (!said.includes('trying again'))
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      child.kill('SIGINT');
+      const { err, status } = await ended;
+      assert.equal(status, 130);
+      if (more.length > 0) assert.doesNotMatch(err, /stopped/);
+      else
+        assert.match(
+          err,
+          /stopped: [3-5]\.\d+ MB of 38\.8 MB are kept; the same command goes on\n$/,
+        );
+    }
+  });
   it('says that there is no room, with figures', async () => {
     const size = 1e15;
     const read = (at, length) => Buffer.alloc(length);
@@ -485,7 +507,9 @@ describe('sluice cache', () => {
     assert.deepEqual([whole.name, whole.complete, whole.bytes], ['a.gguf', true, model.length]);
     const text = sluice(['cache', 'list'], { env }).out;
     assert.match(text, /a\.gguf\n {2}2\.58 MB, complete, last used 20/);
-    assert.match(text, /b\.gguf\n {2}38\.8 MB, partial: 3\.\d+ MB are there/);
+    assert.match(text, /b\.gguf\n {2}3\.\d+ MB of 38\.8 MB, partial, last/);
+    const so_far = /^b\.gguf: good so far, 3\.\d+ MB of 38\.8 MB\n$/;
+    assert.match(sluice(['cache', 'verify', b.url], { env }).out, so_far);
     const flip = fs.openSync(whole.path, 'r+');
     fs.writeSync(flip, Buffer.from([model[500_000] ^ 4]), 0, 1, 500_000);
     fs.closeSync(flip);
@@ -499,6 +523,21 @@ describe('sluice cache', () => {
     assert.equal(sluice(['cache', 'delete', a.url], { env }).status, 2);
     assert.equal(sluice(['cache', 'delete', '--all'], { env }).status, 0);
     assert.deepEqual(files_of(env), []);
+    for (const args of [['verify'], ['delete', '--all']]) {
+      const empty = sluice(['cache', ...args], { env });
+      assert.deepEqual([empty.out, empty.status], ['the cache is empty\n', 0]);
+    }
+  });
+  it('does not delete what is in use, and names it', async () => {
+    const env = fresh_cache();
+    const file = hub.add('used.gguf', large, { plan: () => ({ rate: 256 * 1024 }) });
+    const { child, ended } = start(['pull', file.url], env);
+    while (file.counts.bytes === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    const { err, status } = await run(['cache', 'delete', file.url], env);
+    child.kill('SIGKILL');
+    await ended;
+    assert.equal(status, 1);
+    assert.match(err, /another process is using used\.gguf; try again/);
   });
   it('leaves an entry of a newer version alone, except that it can be deleted', async () => {
     const env = fresh_cache();
@@ -525,8 +564,9 @@ describe('sluice cache', () => {
   });
   it('refuses wrong usage', () => {
     for (const [args, reason] of [
-      [['cache'], /ACTION is required/],
-      [['cache', 'lost'], /lost not in \{list,verify,delete\}/],
+      [['cache'], /ACTION is required: list, verify or delete/],
+      [['cache', 'verfy'], /unknown action 'verfy'; did you mean verify\?/],
+      [['cache', 'xyz'], /unknown action 'xyz'; the actions are list, verify, delete; see/],
       [['cache', 'delete'], /delete needs the address of a model, or --all/],
       [['cache', 'list', '--all'], /--all is for delete/],
       [['cache', 'verify', 'http://localhost/none.gguf'], /the cache has no model/],
