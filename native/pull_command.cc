@@ -22,7 +22,8 @@ off, and prints the file's path. Of a split model all files are downloaded.
 ADDRESS is an http: or https: address of a GGUF file, hf:OWNER/REPO with a file
 or a type like Q4_0, or an address of a page of the hub. The other commands take
 the same for MODEL and download what is missing; a model in the cache needs no
-network. With a known sha256 (--sha256, or the hub's list) the file is compared.
+network if it is named as before (another hf: name of the same file asks the
+hub). With a known sha256 (--sha256, or the hub's list) the file is compared.
 Ctrl-C at any time leaves a cache that the next download goes on with.
 
 With --json: {"path","bytes","sha256","address"}; of a split model also "parts",
