@@ -39,7 +39,8 @@ class Window {
 
   /** Counts a request. Returns the requests left, -1 if it is one too many, and the seconds to the window's end. */
   take() {
-    const now = performance.now();
+    // In whole milliseconds: fractions would add a second to the first answer's.
+    const now = Math.floor(performance.now());
     if (now >= this.#ends) {
       this.#count = 0;
       this.#ends = now + this.limit.seconds * 1000;
