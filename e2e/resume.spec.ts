@@ -132,7 +132,8 @@ test('a model that is kept needs no network', async ({ profile, serving }) => {
     } finally {
       await profile.context.setOffline(false);
       profile.context.removeAllListeners('request');
-      await profile.context.unroute(`${site.url}**`);
+      // A request that is under way is answered first.
+      await profile.context.unrouteAll({ behavior: 'wait' });
     }
     await tab.close();
     await site.close();
