@@ -39,6 +39,14 @@ Address parsed(std::string_view text, const std::string& hub = kHub) {
   return address ? *address : Address();
 }
 
+TEST(PullAddress, RefusesWhatIsTooLongWhenItIsEncoded) {
+  std::string path;
+  for (int i = 0; i < 1500; ++i) path += "\xc3";  // three bytes each in an address
+  const auto refused = parse_address("https://a.example/" + path, kHub);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::invalid_argument);
+}
+
 TEST(PullAddress, ReadsTheShortForm) {
   const Address plain = parsed("hf:owner/repo");
   EXPECT_EQ(plain.owner, "owner");

@@ -239,6 +239,11 @@ Result<Address> parse_address(std::string_view text, const std::string& hub) {
   }
   Address address;
   address.url = concat(url.origin(), url.path, url.query.empty() ? "" : "?", url.query);
+  // Bytes beyond ASCII have become three.
+  if (address.url.size() > kMaxAddress) {
+    return fail(Code::invalid_argument, "the address ", printable(text, 300), " is longer than ",
+                kMaxAddress, " bytes when it is encoded; use a shorter one");
+  }
   return address;
 }
 
