@@ -1,6 +1,7 @@
 // Models that the page keeps on this device: the list, pause and resume, no room, addresses that fail, the hub.
 import type { BrowserContext, Locator, Page } from '@playwright/test';
 import { AppPage, expect, test } from './fixtures';
+import type { Hub } from './hub/server.mjs';
 import type { Plan } from './hub/served.mjs';
 import { BUNDLED, OTHER, modelFiles, nativeBuilt, NO_NATIVE } from './models';
 
@@ -116,16 +117,22 @@ test('kept models are pinned and removed, from the keyboard', async ({ app, page
   await expect(row(page, OTHER)).toBeVisible();
 });
 
+/** Opens the page and loads a model whose server stops in the middle. */
+async function loadsHalf(app: AppPage, hub: Hub): Promise<ReturnType<Hub['add']>> {
+  const file = hub.add('stories.gguf', BUNDLED, { plan: stallsFirst(1_400_000) });
+  await app.open('#length=20');
+  await app.loadAddress(file.url);
+  await expect(app.loading).toContainText('1.40 MB of 2.58 MB');
+  return file;
+}
+
 test('a load is paused, its tab closed, and another tab goes on with what is there', async ({
   app,
   page,
   context,
   hub,
 }) => {
-  const file = hub.add('stories.gguf', BUNDLED, { plan: stallsFirst(1_400_000) });
-  await app.open('#length=20');
-  await app.loadAddress(file.url);
-  await expect(app.loading).toContainText('1.40 MB of 2.58 MB');
+  const file = await loadsHalf(app, hub);
   await app.loading.getByRole('button', { name: 'Pause' }).click();
   await expect(page.getByText('Paused: stories.gguf')).toBeVisible();
   // Whole blocks are kept.
@@ -147,10 +154,7 @@ test('a load is paused, its tab closed, and another tab goes on with what is the
 });
 
 test('a paused load goes on where it is, or is put aside', async ({ app, page, hub }) => {
-  const file = hub.add('stories.gguf', BUNDLED, { plan: stallsFirst(1_400_000) });
-  await app.open('#length=20');
-  await app.loadAddress(file.url);
-  await expect(app.loading).toContainText('1.40 MB of 2.58 MB');
+  const file = await loadsHalf(app, hub);
   await app.loading.getByRole('button', { name: 'Pause' }).click();
   await app.loading.getByRole('button', { name: 'Close' }).click();
   await expect(page.getByText('Paused: stories.gguf')).toHaveCount(0);
@@ -203,10 +207,7 @@ test('the list follows a load, and says why what is being fetched cannot be remo
   page,
   hub,
 }) => {
-  const file = hub.add('stories.gguf', BUNDLED, { plan: stallsFirst(1_400_000) });
-  await app.open('#length=20');
-  await app.loadAddress(file.url);
-  await expect(app.loading).toContainText('1.40 MB of 2.58 MB');
+  await loadsHalf(app, hub);
   await expect(row(page, 'stories.gguf')).toContainText('on its way');
   const remove = row(page, 'stories.gguf').getByRole('button', { name: 'Remove' });
   await remove.click();
