@@ -1,5 +1,5 @@
 // What the page's address says, and what the reader opens: links, addresses, files.
-import { batch, effect, signal } from '@preact/signals';
+import { batch, computed, effect, signal } from '@preact/signals';
 import { Engine, SluiceError, type CachedModel, type ModelInfo } from '@sluice/engine';
 import { explain, type Failure } from './advice';
 import { parseModelAddress, readFragment, writeFragment } from './fragment';
@@ -136,27 +136,35 @@ function linkedModel(): string | null {
   return source?.kind === 'address' ? source.url : null;
 }
 
+function writeAddress(fragment: string): void {
+  if (fragment === location.hash.slice(1)) return;
+  try {
+    history.replaceState(
+      null,
+      '',
+      fragment === '' ? location.pathname + location.search : `#${fragment}`,
+    );
+  } catch {
+    // Some browsers refuse if this happens too often. The next change tries again.
+  }
+}
+
+/** A new model is named at once, so that a reload finds it; what is typed, when the reader rests. */
 function keepFragment(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let named = readFragment(location.hash, document.baseURI).model;
+  const linked = computed(linkedModel);
+  const fragment = computed(() =>
+    writeFragment({ prompt: prompt.value, model: linked.value, settings: settings.value }),
+  );
   effect(() => {
-    const fragment = writeFragment({
-      prompt: prompt.value,
-      model: linkedModel(),
-      settings: settings.value,
-    });
+    const [text, url] = [fragment.value, linked.value];
+    const write = (): void => {
+      named = url;
+      writeAddress(text);
+    };
     clearTimeout(timer);
-    timer = setTimeout(() => {
-      if (fragment === location.hash.slice(1)) return;
-      try {
-        history.replaceState(
-          null,
-          '',
-          fragment === '' ? location.pathname + location.search : `#${fragment}`,
-        );
-      } catch {
-        // Some browsers refuse if this happens too often. The next change tries again.
-      }
-    }, 250);
+    timer = setTimeout(write, url === named ? 250 : 0);
   });
 }
 
