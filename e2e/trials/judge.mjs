@@ -79,9 +79,10 @@ export class Tally {
     this.most_again = Math.max(this.most_again, bytes);
   }
 
-  /** At least 95% of the loads whose server recovers get through. */
+  /** At least 95% of the loads whose server recovers get through; of fewer than 20, all but one: a share of 18 says little. */
   get enough_recovered() {
-    return this.recovered >= 0.95 * this.recovering;
+    const most = Math.max(0.05 * this.recovering, this.recovering < 20 ? 1 : 0);
+    return this.recovering - this.recovered <= most;
   }
 
   /** @param {string} kind */
