@@ -37,7 +37,7 @@ export class Feed {
   onerror: (error: unknown) => void = () => {};
   readonly opened: Promise<Opened>;
 
-  #opened: Opened = { sizes: [0], exact: false, network: false };
+  #opened: Opened = { sizes: [0], exact: false, network: false, arrival: 'stream' };
   #stopped = false;
   /** Null until readHeader or drive; earlier messages wait in #early. */
   #take: ((message: Delivery) => void) | null = null;
@@ -114,7 +114,14 @@ export class Feed {
       const ask = (): void => {
         const wants = Float64Array.of(header.position(), 0, room);
         const bases = basesOf(header);
-        this.port.postMessage({ type: 'want', memory: null, wants, bases, once: true });
+        this.port.postMessage({
+          type: 'want',
+          memory: null,
+          wants,
+          bases,
+          once: true,
+          rows: false,
+        });
         this.port.postMessage({ type: 'sendMore', length: room });
       };
       this.#takeWith((message) => {
@@ -155,6 +162,7 @@ export class Feed {
         wants,
         bases: basesOf(engine),
         once: !engine.headerRead(),
+        rows: false,
       });
     };
     const filled = (offset: number, length: number): void => {

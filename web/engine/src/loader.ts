@@ -42,7 +42,7 @@ async function bringFiles(files: readonly SourceFile[], outlet: Outlet): Promise
   await first.open();
   const { exact, network } = first;
   const sizes = files.map((file) => file.total);
-  outlet.port.postMessage({ type: 'opened', sizes, exact, network });
+  outlet.port.postMessage({ type: 'opened', sizes, exact, network, arrival: 'stream' });
   if (!(await bringHeaders(files, outlet))) return outlet.verdict();
   outlet.holding = files.some((file) => file.unproven);
   for (const file of files) await file.rest();

@@ -118,12 +118,14 @@ export class Outlet {
     const length = bytes.byteLength;
     if (this.#memory !== null) {
       this.#places?.write(this.#memory, offset, bytes);
-      return this.#report(() => this.port.postMessage({ type: 'filled', offset, length }));
+      return this.#report(() =>
+        this.port.postMessage({ type: 'filled', offset, length, rows: false }),
+      );
     }
     const whole = length === bytes.buffer.byteLength ? bytes : bytes.slice();
     this.#credit -= length;
     this.#report(() =>
-      this.port.postMessage({ type: 'bytes', offset, bytes: whole }, [whole.buffer]),
+      this.port.postMessage({ type: 'bytes', offset, bytes: whole, rows: false }, [whole.buffer]),
     );
   }
 
@@ -136,7 +138,7 @@ export class Outlet {
   /** The bytes are at their places in shared memory. */
   filled(offset: number, length: number): void {
     if (this.#over || this.sated || !this.wants(offset, length)) return;
-    this.#report(() => this.port.postMessage({ type: 'filled', offset, length }));
+    this.#report(() => this.port.postMessage({ type: 'filled', offset, length, rows: false }));
   }
 
   #letGo(): void {

@@ -159,25 +159,39 @@ export type FromLoader =
   /** The loader has done all; it can be terminated. */
   | { type: 'over' };
 
+/**
+ * How a loader can bring a model's bytes.
+ *   stream: each once, in the file's order
+ *   ranges: each once, in any order
+ *   again: any, as often as they are wanted. Only so can a model be larger than the memory that it gets.
+ */
+export type Arrival = 'stream' | 'ranges' | 'again';
+
 /** Loader to engine worker. Offsets are those of the whole model: its files end to end (`bases`). */
 export type LoaderToEngine =
   /** `sizes`: bytes of each file, 0 if unknown; `exact`: they are certainly right. */
-  | { type: 'opened'; sizes: number[]; exact: boolean; network: boolean }
-  /** The bytes at `offset`, in an array of their own. */
-  | { type: 'bytes'; offset: number; bytes: Uint8Array<ArrayBuffer> }
-  /** The `length` bytes from `offset` on are at their places. */
-  | { type: 'filled'; offset: number; length: number }
-  /** Nothing more comes. File `file` ended after `received` bytes; so did those before it. */
+  | { type: 'opened'; sizes: number[]; exact: boolean; network: boolean; arrival: Arrival }
+  /** The bytes at `offset`, in an array of their own. `rows`: as they were wanted. */
+  | { type: 'bytes'; offset: number; bytes: Uint8Array<ArrayBuffer>; rows: boolean }
+  /** The `length` bytes from `offset` on are at their places. `rows`: as they were wanted. */
+  | { type: 'filled'; offset: number; length: number; rows: boolean }
+  /**
+   * File `file` ended after `received` bytes; so did those before it. Nothing more comes by itself. With `again`, the whole
+   * file is known, and the loader goes on to serve wants.
+   */
   | { type: 'ended'; file: number; received: number }
   | { type: 'failed'; error: ErrorData };
 
 /** Engine worker to loader. */
 export type EngineToLoader =
   /**
-   * Bring the wanted bytes (in the file's order): into the shared memory, answered with 'filled', or if `memory` is null as
-   * far as the credit goes, answered with 'bytes'. With `once` they are the next bytes of a header: bring any part of them
-   * from the first on. Without `once` all are wanted, in any order. `bases`: the offset at which each file begins, as far
-   * as the headers that were read say.
+   * Bring the wanted bytes: into the shared memory, answered with 'filled', or if `memory` is null as far as the credit
+   * goes, answered with 'bytes'. `bases`: the offset at which each file begins, as far as the headers that were read say.
+   *   once: they are the next bytes of a header: bring any part of them from the first on.
+   *   rows: they are rows of the embedding, for which a prompt waits: bring them before all others. The same bytes may be
+   *     wanted as weights as well; each want is answered.
+   *   Otherwise they are weights, in the order of execution. They are wanted besides those that were wanted before and have
+   *     not come, and after them. Bytes that have come may be wanted again, at another place.
    */
   | {
       type: 'want';
@@ -185,10 +199,11 @@ export type EngineToLoader =
       wants: Wants;
       bases: number[];
       once: boolean;
+      rows: boolean;
     }
   /** Send up to `length` more bytes. The last message may exceed them. */
   | { type: 'sendMore'; length: number }
-  /** The engine has all weights. */
+  /** The engine has all weights, and will want nothing again. */
   | { type: 'enough' }
   /** Send no more. `refused`: the file is no model that can be used. */
   | { type: 'stop'; refused: boolean };

@@ -92,7 +92,7 @@ class Taker implements FeedPort {
     const once = this.#header < this.header;
     const end = once ? Math.min(this.#header + 100_000, this.header) : this.total;
     const wants = Float64Array.of(this.#header, this.#header, end - this.#header);
-    this.send({ type: 'want', memory: this.#memory, wants, bases: [0], once });
+    this.send({ type: 'want', memory: this.#memory, wants, bases: [0], once, rows: false });
   }
 
   postMessage(message: LoaderToEngine): void {

@@ -25,7 +25,13 @@ class Line implements HostPort {
   }
 }
 
-const OPENED: LoaderToEngine = { type: 'opened', sizes: [0], exact: false, network: false };
+const OPENED: LoaderToEngine = {
+  type: 'opened',
+  sizes: [0],
+  exact: false,
+  network: false,
+  arrival: 'stream',
+};
 
 describe('with shared memory', () => {
   it('the places of the weights are granted before the vocabulary is built', () => {
@@ -43,7 +49,7 @@ describe('with shared memory', () => {
     };
     feed.drive(engine, memory, true);
     new Uint8Array(memory.buffer, 1024, HEADER_BYTES).set(makeFile().subarray(0, HEADER_BYTES));
-    line.say({ type: 'filled', offset: 0, length: HEADER_BYTES });
+    line.say({ type: 'filled', offset: 0, length: HEADER_BYTES, rows: false });
     expect(engine.understood()).toBe(true);
     expect(line.heard.map((message) => 'once' in message && message.once)).toEqual([true, false]);
     expect(grants).toEqual([false, false]);
@@ -78,12 +84,12 @@ describe('by chunks', () => {
       { type: 'sendMore' },
     ]);
     line.heard.length = 0;
-    line.say({ type: 'bytes', offset: 0, bytes: file.slice(0, HEADER_BYTES) });
+    line.say({ type: 'bytes', offset: 0, bytes: file.slice(0, HEADER_BYTES), rows: false });
     expect(line.heard).toMatchObject([
       { type: 'want', memory: null, bases: [0], once: false },
       { type: 'sendMore', length: HEADER_BYTES },
     ]);
-    line.say({ type: 'bytes', offset: HEADER_BYTES, bytes: file.slice(HEADER_BYTES) });
+    line.say({ type: 'bytes', offset: HEADER_BYTES, bytes: file.slice(HEADER_BYTES), rows: false });
     expect(engine.loaded()).toBe(true);
     expect(control.taken).toEqual([...file]);
   });
@@ -93,7 +99,7 @@ describe('by chunks', () => {
     [false, 'bad_file', 'the file ends after 50 bytes'],
   ])('says that the file ended too soon (network: %s)', (network, code, text) => {
     const { line, errors } = driven(network);
-    line.say({ type: 'bytes', offset: 0, bytes: makeFile().slice(0, HEADER_BYTES) });
+    line.say({ type: 'bytes', offset: 0, bytes: makeFile().slice(0, HEADER_BYTES), rows: false });
     line.say({ type: 'ended', file: 0, received: 50 });
     expect(errors).toMatchObject([{ code, message: expect.stringContaining(text) as string }]);
   });
@@ -102,7 +108,12 @@ describe('by chunks', () => {
 describe('a file that is no model', () => {
   it('is refused: the loader is told to keep nothing of it', () => {
     const { line, errors } = driven();
-    line.say({ type: 'bytes', offset: 0, bytes: new TextEncoder().encode('PK, a zip archive') });
+    line.say({
+      type: 'bytes',
+      offset: 0,
+      bytes: new TextEncoder().encode('PK, a zip archive'),
+      rows: false,
+    });
     expect(errors).toMatchObject([{ code: 'bad_file' }]);
     expect(line.heard.at(-1)).toEqual({ type: 'stop', refused: true });
   });

@@ -54,7 +54,7 @@ class Sink implements FeedPort {
 /** Asks for all bytes from `begin` to `end`: into the memory at 0, or as chunks. */
 function wantAll(memory: WebAssembly.Memory | null, begin = 0, end = 1 << 30): EngineToLoader {
   const wants = Float64Array.of(begin, 0, end - begin);
-  return { type: 'want', memory, wants, bases: [0], once: false };
+  return { type: 'want', memory, wants, bases: [0], once: false, rows: false };
 }
 
 /** Takes everything as it comes, after a header of 4 bytes. */
@@ -178,7 +178,7 @@ describe('runLoader, into shared memory', () => {
       }
       if (message.type === 'opened' || message.type === 'filled') {
         const wants = Float64Array.of(seen.length, 64, size);
-        self.send({ type: 'want', memory, wants, bases: [0], once: true });
+        self.send({ type: 'want', memory, wants, bases: [0], once: true, rows: false });
       }
     });
     await load(URL_SOURCE, sink);
@@ -202,6 +202,7 @@ describe('runLoader, into shared memory', () => {
           wants: Float64Array.from(wants.flat()),
           bases: [0],
           once: false,
+          rows: false,
         });
     });
     await load(URL_SOURCE, sink);
@@ -211,7 +212,12 @@ describe('runLoader, into shared memory', () => {
     }
     const told = sink.messages.filter(({ type }) => type === 'filled');
     expect(told).toEqual(
-      Array.from({ length: 10 }, (_, i) => ({ type: 'filled', offset: 1000 * i, length: 1000 })),
+      Array.from({ length: 10 }, (_, i) => ({
+        type: 'filled',
+        offset: 1000 * i,
+        length: 1000,
+        rows: false,
+      })),
     );
   });
 
