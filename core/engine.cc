@@ -10,6 +10,7 @@
 #include "engine_inside.h"
 #include "engine_state.h"
 #include "options.h"
+#include "plan.h"
 
 namespace sluice {
 namespace {
@@ -17,18 +18,6 @@ namespace {
 constexpr size_t kStagingBytes = 256 * 1024;
 // Wanted at once of a split model's later headers, which are small: what is behind them is kept.
 constexpr size_t kLaterHeaderBytes = 16 * 1024;
-constexpr uint32_t kDefaultContext = 4096;
-constexpr int32_t kDefaultThreads = 8;
-constexpr int32_t kMaxHeadParts = 1024;
-// Each row needs a few hundred bytes besides its own.
-constexpr int64_t kMaxEmbeddingRows = 1 << 14;
-// The code, the stacks, and the tokenizer's tables beyond the size of the header. (A wasm module's
-// code is not in its memory.)
-#ifdef __EMSCRIPTEN__
-constexpr uint64_t kConstantBytes = 4u << 20;
-#else
-constexpr uint64_t kConstantBytes = 8u << 20;
-#endif
 
 // 0 if one is unknown (0), or if the sum is too large.
 uint64_t sum_of(const std::vector<uint64_t>& sizes) {
@@ -40,104 +29,13 @@ uint64_t sum_of(const std::vector<uint64_t>& sizes) {
   return sum;
 }
 
-Status validate(const LoadOptions& options) {
-  SLUICE_TRY(check_options(options));
-  if (options.layer_places < 0 || options.head_parts < 0 || options.head_parts > kMaxHeadParts ||
-      options.embedding_rows < 0 || options.embedding_rows > kMaxEmbeddingRows) {
-    return fail(Code::invalid_argument, "layer_places is ", options.layer_places,
-                ", head_parts is ", options.head_parts, ", embedding_rows is ",
-                options.embedding_rows, "; expected 0 or more, ", kMaxHeadParts, " parts and ",
-                kMaxEmbeddingRows, " rows at most");
-  }
-  if (choose_kernels(options.kernels) == nullptr) {
-    const char* forced = options.kernels.empty() ? std::getenv("SLUICE_KERNELS") : nullptr;
-    return fail(Code::invalid_argument, forced != nullptr ? "SLUICE_KERNELS" : "the option kernels",
-                " is '", printable(forced != nullptr ? forced : options.kernels),
-                "', which names no kernels that run here; those that do are ",
-                supported_kernel_names());
-  }
-  return {};
-}
-
-int32_t thread_count(const LoadOptions& options) {
-  if (options.threads > 0) return options.threads;
-  const auto cores = static_cast<int32_t>(std::thread::hardware_concurrency());
-  return std::clamp(cores, 1, kDefaultThreads);
-}
-
-uint32_t context_of(const Config& config, const LoadOptions& options) {
-  if (options.context_size > 0) return options.context_size;
-  return static_cast<uint32_t>(std::min<int64_t>(config.context_length, kDefaultContext));
-}
-
-Cut cut_of(const LoadOptions& options) {
-  return {std::max(options.head_parts, 1), options.embedding_rows > 0};
-}
-
-SharedPlaces shared_places_of(const Model& model, const LoadOptions& options) {
-  SharedPlaces shared{{}, options.layer_places};
-  for (int64_t l = 0; l < model.config().n_layers; ++l) shared.slots.push_back(model.layer_slot(l));
-  for (int part = 0; part < model.n_head_parts() && model.n_head_parts() > 1; ++part)
-    shared.slots.push_back(model.head_part_slot(part));
-  return shared;
-}
-
-SingleRows rows_of(const Model& model, const LoadOptions& options) {
-  if (options.embedding_rows == 0) return {};
-  return {model.token_table(), options.embedding_rows};
-}
-
-MemoryPlan plan_of(const Gguf& header, const Model& model, const LoadOptions& options) {
-  const int64_t context = context_of(model.config(), options);
-  MemoryPlan plan;
-  plan.weights =
-      Weights(model.needs(), shared_places_of(model, options), rows_of(model, options)).bytes();
-  plan.kv = KvCache(model.layers(), kv_type_named(options.kv_type)).bytes_for(context);
-  plan.activations = Pass::activation_bytes(model, context);
-  // The header is kept. The tokenizer that is made from it is about as large again.
-  plan.constant =
-      Pass::scratch_bytes(model, thread_count(options)) + 2 * header.data_offset + kConstantBytes;
-  return plan;
-}
-
-Status check_context(const Model& model, const LoadOptions& options) {
-  const int64_t context = context_of(model.config(), options);
-  if (model.max_positions() == 0 || context <= model.max_positions()) return {};
-  return fail(Code::invalid_argument, "the context size is ", context,
-              ", but the model knows only ", model.max_positions(), " positions; ask for no more");
-}
-
-Status check_plan(const MemoryPlan& plan, const LoadOptions& options) {
-  const std::string parts =
-      concat(human_bytes(plan.total()), " (weights ", human_bytes(plan.weights), ", KV cache ",
-             human_bytes(plan.kv), ", activations ", human_bytes(plan.activations), ", constant ",
-             human_bytes(plan.constant), ")");
-  if (options.memory_budget > 0 && plan.total() > options.memory_budget) {
-    return fail(Code::budget_too_small, "the model needs ", parts, ", but the budget is ",
-                human_bytes(options.memory_budget),
-                "; give it more, or a smaller context or model");
-  }
-  if (plan.total() > machine_memory()) {
-    return fail(Code::out_of_memory, "the model needs ", parts, ", but there are ",
-                human_bytes(machine_memory()), " at most; use a smaller context or model");
-  }
-  return {};
-}
-
 }  // namespace
-
-Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options) {
-  SLUICE_TRY(validate(options));
-  SLUICE_ASSIGN(const auto model, make_model(header, cut_of(options)));
-  SLUICE_TRY(check_context(*model, options));
-  return plan_of(header, *model, options);
-}
 
 Engine::Engine() : state_(std::make_unique<State>()) {}
 Engine::~Engine() = default;
 
 Status Engine::State::prepare(const LoadOptions& load_options) {
-  SLUICE_TRY(validate(load_options));
+  SLUICE_TRY(check_load_options(load_options));
   options = load_options;
   kernels = choose_kernels(options.kernels);
   load_started = Clock::now();
@@ -160,21 +58,14 @@ Result<std::unique_ptr<Engine>> Engine::create(const LoadOptions& options,
 // weights, before the first weight is read.
 Status Engine::State::bind(Gguf&& gguf) {
   header = std::move(gguf);
-  SLUICE_ASSIGN(model, make_model(header, cut_of(options)));
-  const SharedPlaces shared = shared_places_of(*model, options);
-  if ((shared.enabled() || model->single_rows()) && arrival == Arrival::file_order) {
-    return fail(Code::budget_too_small, "a stream brings each byte of the file once, so all ",
-                n_layers(),
-                " layers, the embedding and the head must be in memory; give it memory for all, or "
-                "a file that can be read again");
-  }
-  SLUICE_TRY(check_context(*model, options));
+  SLUICE_ASSIGN(Plan planned, plan_engine(header, options, arrival));
+  model = std::move(planned.model);
   context_size = context_of(model->config(), options);
-  plan = plan_of(header, *model, options);
-  SLUICE_TRY(check_plan(plan, options));
+  plan = planned.memory;
   pool = std::make_unique<Pool>(thread_count(options));
   tuner = ThreadTuner(pool->size(), options.threads == 0 || options.tune_threads);
-  weights.emplace(model->needs(), shared, rows_of(*model, options));
+  weights.emplace(model->needs(), planned.shared, planned.rows);
+  row_places = planned.rows.places;
   SLUICE_TRY(weights->allocate());
   pass.emplace(*model, *weights, *kernels, *pool, options.profile);
   return pass->prepare();
@@ -220,6 +111,15 @@ Status Engine::filled(uint64_t offset, uint64_t n) {
   return {};
 }
 
+std::vector<Want> Engine::row_wants() {
+  return state_->header_read ? state_->weights->row_wants() : std::vector<Want>();
+}
+
+Status Engine::rows_filled(uint64_t offset, uint64_t n) {
+  if (state_->header_read) return state_->weights->rows_filled(offset, n);
+  return fail(Code::invalid_argument, "rows were brought, but the header has not arrived yet");
+}
+
 Status Engine::State::take_header(uint64_t offset, uint64_t n) {
   const std::span<uint8_t> place = header_place();
   if (offset != parser.position() || n > place.size()) {
@@ -263,8 +163,8 @@ Status Engine::build_vocabulary() {
 Status Engine::end_of_file(uint64_t size) {
   State& s = *state_;
   if (!s.header_read) return s.parser.finish();
-  // With any_order, weights that aren't resident may be wanted later: only the size counts.
-  const bool whole = s.arrival == Arrival::any_order && size >= s.header.file_bytes();
+  // Weights that aren't resident may be wanted later: only the size counts.
+  const bool whole = s.arrival != Arrival::stream && size >= s.header.file_bytes();
   if (whole || s.weights->resident()) return {};
   const bool split = s.header.files.size() > 1;
   return fail(Code::bad_file, split ? "the model's files end after " : "the file ends after ",
@@ -276,12 +176,13 @@ Status Engine::end_of_file(uint64_t size) {
 
 void Engine::State::record_load_time() {
   double unknown = 0;
-  if (header_ready && weights->resident())
+  if (header_ready && weights->ready())
     load_ms.compare_exchange_strong(unknown, milliseconds(load_started, Clock::now()));
 }
 
 bool Engine::header_read() const { return state_->header_read; }
 bool Engine::header_ready() const { return state_->header_ready; }
+bool Engine::ready() const { return state_->header_ready && state_->weights->ready(); }
 bool Engine::loaded() const { return state_->header_ready && state_->weights->resident(); }
 
 std::span<const FilePlace> Engine::files() const {
@@ -300,6 +201,32 @@ LoadProgress Engine::progress() const {
       ++progress.layers_ready;
   }
   return progress;
+}
+
+std::vector<SlotView> Engine::slots() const {
+  std::vector<SlotView> views;
+  const State& s = *state_;
+  if (!s.header_read) return views;
+  std::vector<int> computing;
+  for (const Session::State* session : s.sessions) computing.push_back(session->slot_now());
+  const Model& model = *s.model;
+  for (int slot = 0; slot < model.n_slots(); ++slot) {
+    const Weights::SlotView weights = s.weights->view(slot);
+    SlotView& view = views.emplace_back();
+    view.kind = slot == model.embedding_slot() ? SlotView::Kind::embedding
+                : slot == model.table_slot()   ? SlotView::Kind::table
+                : slot < model.head_slot()     ? SlotView::Kind::layer
+                                               : SlotView::Kind::head;
+    view.bytes = weights.bytes;
+    view.arrived = weights.arrived;
+    view.state = weights.state == SlotState::absent     ? SlotView::State::absent
+                 : weights.state == SlotState::arriving ? SlotView::State::arriving
+                 : std::ranges::count(computing, slot)  ? SlotView::State::computing
+                                                        : SlotView::State::resident;
+    view.takes_turns = weights.shares_place;
+    view.fills = weights.fills;
+  }
+  return views;
 }
 
 const Gguf& Engine::header() const { return state_->header; }
@@ -325,6 +252,7 @@ void Engine::State::add_to(Stats& stats) const {
   stats.kernels = kernels->name;
   stats.load_ms = load_ms;
   stats.context_size = context_size;
+  stats.memory_budget = options.memory_budget;
   if (!header_ready) return;
   stats.threads = pool->size();
   stats.decode_threads = tuner.best();

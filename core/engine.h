@@ -32,9 +32,10 @@ struct Want;
 
 using TokenId = int32_t;  // an index into a model's vocabulary
 
-// How the caller brings the bytes of the file. file_order: a stream, which has each byte once, in
-// the file's order. any_order: any bytes, as often as they are wanted.
-enum class Arrival : uint8_t { file_order, any_order };
+// How the caller brings the bytes of the file. stream: each byte once, in the file's order. ranges:
+// each byte once, in any order. again: any bytes, as often as they are wanted; only then can a
+// model be larger than its memory.
+enum class Arrival : uint8_t { stream, ranges, again };
 
 struct LoadOptions {
   // The load options of options.json.
@@ -55,15 +56,11 @@ struct LoadOptions {
   std::string kernels;
   // (The end of the load options.)
 
-  // The next three can keep only a part of the model in memory. Then weights are wanted again and
-  // again, and loaded() stays false. A stream fails with budget_too_small, open() with
-  // invalid_argument.
-  int32_t layer_places = 0;  // places that the layers and the head's parts share. 0: one for each
-  int32_t head_parts = 0;    // parts that the head is divided into. 0: one
-  // Rows of the embedding in memory. 0: all. Required if the head is divided and uses the
-  // embedding's tensor.
-  int64_t embedding_rows = 0;
-  bool profile = false;  // measure the phases, for Engine::take_profile
+  // For tests: these say what stays in memory, whatever the budget. 0: it is chosen (plan.h).
+  int32_t layer_places = 0;    // places that the layers and the head's parts share
+  int32_t head_parts = 0;      // parts that the head is divided into
+  int64_t embedding_rows = 0;  // rows of the embedding in memory
+  bool profile = false;        // measure the phases, for Engine::take_profile
   // If set, Engine::open counts the bytes that it has read here. Another thread may show them.
   std::atomic<uint64_t>* bytes_read = nullptr;
 };
@@ -130,7 +127,8 @@ struct Stats {
   int64_t tokens = 0;            // generated
   double tps = 0;                // tokens generated per second, after the first one
   uint64_t resident_bytes = 0;   // memory held now: weights, scratch, activations, sessions
-  uint64_t streamed_bytes = 0;   // always 0 in this version
+  uint64_t streamed_bytes = 0;   // of weights that were read again since the last run began
+  uint64_t memory_budget = 0;    // 0: none
   uint64_t bytes_per_token = 0;  // weight bytes read to decode one token
   uint64_t seed = 0;
 };
@@ -142,12 +140,29 @@ struct LoadProgress {
   int32_t layers_total = 0;
 };
 
+// How a part of the model is doing: an embedding's vectors, a layer, (a part of) the head, or the
+// embedding's table where it comes last.
+struct SlotView {
+  enum class Kind : uint8_t { embedding, layer, head, table };
+  enum class State : uint8_t { absent, arriving, resident, computing };
+  Kind kind = Kind::layer;
+  State state = State::absent;
+  uint64_t bytes = 0;        // of the file
+  uint64_t arrived = 0;      // of these, since it last began to arrive
+  bool takes_turns = false;  // it shares places with others and is read again for every pass
+  uint32_t fills = 0;        // how often it has become resident
+};
+
 // Bytes that a model takes, computed from its header.
 struct MemoryPlan {
   uint64_t weights = 0;
   uint64_t kv = 0;           // for the whole context
   uint64_t activations = 0;  // for a prompt that fills the context
   uint64_t constant = 0;     // threads' scratch, header, tokenizer, code and stacks
+  uint64_t budget = 0;       // that was asked for; 0: none
+  uint64_t least = 0;        // the least budget that would do with this context
+  uint64_t all = 0;          // total() if all weights stayed in memory
+  uint64_t reread = 0;       // bytes that are read again for every pass
   uint64_t total() const { return weights + kv + activations + constant; }
   // Held before the first token; cache and activations grow with the text.
   uint64_t start() const { return weights + constant; }
@@ -173,7 +188,7 @@ class Engine {
   // files() tells where each begins.
   static Result<std::unique_ptr<Engine>> create(const LoadOptions& options,
                                                 std::vector<uint64_t> file_sizes,
-                                                Arrival arrival = Arrival::file_order);
+                                                Arrival arrival = Arrival::stream);
   ~Engine();
 
   // The bytes of the file that are needed next, and where they go. Before header_read() there is
@@ -181,12 +196,16 @@ class Engine {
   // again. (After the header of a split model's first file comes that of the second, and so on.
   // Bytes behind a header are taken as weights, up to the end of that file.) After that come wants
   // of weights, about `bytes` bytes, in the order of execution, each once. If there are none now,
-  // more may come later, until loaded().
+  // more may come later, until loaded(): ask again after filled(), step() and cancel().
   std::vector<Want> wants(uint64_t bytes);
   // Call this when the n bytes from `offset` on are in place. Fails if they show that the file
   // can't be used; the engine can't be used then, either. Once header_read(), any thread may call
   // wants() and filled(), also during build_vocabulary() and step().
   Status filled(uint64_t offset, uint64_t n);
+  // The same for rows of the embedding that a prompt waits for. They are needed before all wants()
+  // and may be a part of these, too. None while the header is read.
+  std::vector<Want> row_wants();
+  Status rows_filled(uint64_t offset, uint64_t n);
   // The file has only `size` bytes. (Of a split model: one of its files ends at this offset.) Fails
   // with bad_file if some are missing.
   Status end_of_file(uint64_t size);
@@ -195,11 +214,13 @@ class Engine {
   // come meanwhile. Fails with bad_file; the engine can't be used then.
   Status build_vocabulary();
   bool header_ready() const;  // the vocabulary is built: all functions below work, start() too
-  bool loaded() const;        // all weights are resident, too
+  bool ready() const;         // all weights that can stay in memory are there, too
+  bool loaded() const;        // all weights are: nothing more is wanted
   // The files known so far, in their order; see create(). While a header is read, the last one is
   // its file, with 0 bytes.
   std::span<const FilePlace> files() const;
   LoadProgress progress() const;
+  std::vector<SlotView> slots() const;  // in the order of execution; none before header_read()
 
   // --- the model -----------------------------------------------------------------------------
   const Gguf& header() const;

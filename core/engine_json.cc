@@ -180,7 +180,11 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options,
           {"activations", plan->activations},
           {"constant", plan->constant},
           {"start", plan->start()},
-          {"total", plan->total()}});
+          {"total", plan->total()},
+          {"all", plan->all},
+          {"least", plan->least},
+          {"budget", plan->budget},
+          {"rereadBytes", plan->reread}});
   append(out, "supported", true);
 }
 
@@ -224,6 +228,7 @@ Json stats_object(const Stats& stats) {
           {"tokensPerSecond", rounded(stats.tps)},
           {"residentBytes", stats.resident_bytes},
           {"streamedBytes", stats.streamed_bytes},
+          {"memoryBudget", stats.memory_budget},
           {"bytesPerToken", stats.bytes_per_token},
           {"heapBytes", heap_bytes()},
           {"seed", stats.seed}};

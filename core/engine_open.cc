@@ -43,12 +43,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const ModelFiles& files, const Load
   std::unique_ptr<Engine> engine(new Engine());
   State& s = *engine->state_;
   SLUICE_TRY(s.prepare(options));
-  // open() reads the file only once, so a discarded slot would never come back.
-  if (options.layer_places != 0 || options.embedding_rows != 0) {
-    return fail(Code::invalid_argument,
-                "layer_places and embedding_rows are for sources that go on serving wants");
-  }
-  s.arrival = Arrival::any_order;
+  s.arrival = Arrival::ranges;
   SLUICE_ASSIGN(Gguf header, read_header(files));
   SLUICE_TRY(s.bind(std::move(header)));
   s.header_read = true;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,7 +70,8 @@ struct Run {
   Clock::time_point last_token;
   double prompt_ms = 0;                            // without waited_ms
   double waited_ms = 0;                            // for weights
-  std::optional<Weights::Lease> lease;             // of the slot that is computed
+  std::unique_ptr<Weights::Cursor> cursor;         // while weights may be missing
+  uint64_t refilled_before = 0;                    // Weights::refilled_bytes() when it began
   std::optional<Clock::time_point> waiting_since;  // while it waits: waited_ms counts up to here
 
   // add_token() takes the event of a token, without its text; flush_text() ends the text. Both move
@@ -93,7 +95,7 @@ struct Engine::State {
 
   // Loading.
   uint64_t total_size = 0;  // of all files; 0: unknown
-  Arrival arrival = Arrival::file_order;
+  Arrival arrival = Arrival::stream;
   std::atomic<uint64_t> taken{0};  // bytes of the file that have arrived
   ModelParser parser;
   std::vector<uint8_t> staging;  // header bytes on their way to the parser
@@ -114,6 +116,8 @@ struct Engine::State {
   std::optional<Weights> weights;
   uint32_t context_size = 0;
   MemoryPlan plan;
+  int64_t row_places = 0;       // rows of the embedding that can be brought by themselves at a time
+  std::function<void()> moved;  // if set, called when more weights may be wanted
 
   // Running.
   std::optional<Pass> pass;
@@ -154,8 +158,10 @@ struct Session::State {
 
   int64_t n_vocab() const { return engine.n_vocab(); }
   uint64_t held_bytes() const { return cache.bytes() + pass.x.size() + logits.size(); }
-  bool lease_slot(int slot);
-  bool lease_rows(std::span<const TokenId> rows);
+  int slot_now() const;  // that a pass under way is at; -1: none
+  Weights::Cursor& cursor();
+  bool come_to_slot(int slot);
+  bool come_to_rows(std::span<const TokenId> rows);
   void record_waiting(bool waiting);
   Status check_room(const Encoding& encoding) const;
   Status encode_slice();

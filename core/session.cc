@@ -73,6 +73,7 @@ Stats Session::stats() const {
   const State& s = *state_;
   Stats stats = s.stats;
   s.engine.add_to(stats);
+  if (running()) stats.streamed_bytes = s.engine.weights->refilled_bytes() - s.run.refilled_before;
   return stats;
 }
 
@@ -183,6 +184,7 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
   run.tokens.assign(prompt.begin(), prompt.end());
   run.n_prompt = prompt.size();
   run.started = Clock::now();
+  run.refilled_before = engine.weights->refilled_bytes();
   // The last token of the prompt is always computed: its logits are needed.
   const size_t limit = std::min(cached.size(), prompt.size() - 1);
   while (run.pass_begin < limit && cached[run.pass_begin] == prompt[run.pass_begin])
@@ -220,6 +222,7 @@ Status Session::start_logits(std::span<const TokenId> ids, int64_t batch, bool a
   s.run.pass_end = s.run.batch;
   s.run.all_positions = all_positions;
   s.run.started = Clock::now();
+  s.run.refilled_before = s.engine.weights->refilled_bytes();
   s.stats.prompt_tokens = static_cast<int64_t>(ids.size());
   s.stats.reused_tokens = s.stats.tokens = 0;
   s.stats.ttft_ms = s.stats.waited_ms = s.stats.prompt_tps = s.stats.tps = 0;
@@ -295,24 +298,37 @@ void Run::add_waiting(bool go_on) {
   waiting_since = go_on ? std::optional(now) : std::nullopt;
 }
 
-// True if the slot is resident. It stays so until another slot is leased. If false, the slice ends.
-bool Session::State::lease_slot(int slot) {
-  // If all weights are resident, they stay so without leases, which would take a hundredth of a
+Weights::Cursor& Session::State::cursor() {
+  if (run.cursor == nullptr) run.cursor = std::make_unique<Weights::Cursor>(*engine.weights);
+  return *run.cursor;
+}
+
+// True if the slot is resident. It stays so until the run comes to another. If false, the slice
+// ends.
+bool Session::State::come_to_slot(int slot) {
+  // If all weights are resident, they stay so without cursors, which would take a hundredth of a
   // small model's time for a token.
   if (engine.weights->resident() && !run.waiting_since) return true;
-  if (!run.lease || run.lease->slot() != slot) {
-    run.lease.reset();
-    run.lease = engine.weights->lease(slot);
-  }
-  record_waiting(!run.lease.has_value());
-  return run.lease.has_value();
+  const bool moves = cursor().slot() != slot;
+  const bool here = cursor().at(slot);
+  if (moves && engine.moved) engine.moved();
+  record_waiting(!here);
+  return here;
 }
 
 // The same for rows of the embedding.
-bool Session::State::lease_rows(std::span<const TokenId> rows) {
-  const bool here = engine.weights->lease_rows(rows);
+bool Session::State::come_to_rows(std::span<const TokenId> rows) {
+  const bool here = cursor().rows(rows);
+  if (!here && engine.moved) engine.moved();
   record_waiting(!here);
   return here;
+}
+
+int Session::State::slot_now() const {
+  if (!run.pass_started) return -1;
+  const Model& model = *engine.model;
+  if (run.layer < engine.n_layers()) return model.layer_slot(run.layer);
+  return model.head_part_slot(std::min(run.head_part, model.n_head_parts() - 1));
 }
 
 void Session::State::record_waiting(bool waiting) {
@@ -335,14 +351,16 @@ Status Session::State::begin_pass() {
 // Embeds the tokens of the pass, at most as many at a time as rows are held. False: it waits for
 // rows.
 bool Session::State::embed() {
+  const bool by_rows = engine.model->single_rows() && !engine.weights->resident();
   while (run.embedded < pass.n_tokens) {
     int64_t n = pass.n_tokens - run.embedded;
-    if (engine.model->single_rows()) {
-      n = std::min(n, engine.options.embedding_rows);
+    if (by_rows) {
+      n = std::min(n, engine.row_places);
       const size_t first = run.pass_begin + static_cast<size_t>(run.embedded);
-      if (!lease_rows(std::span(run.tokens).subspan(first, static_cast<size_t>(n)))) return false;
+      if (!come_to_rows(std::span(run.tokens).subspan(first, static_cast<size_t>(n)))) return false;
     }
     engine.pass->embed(pass, run.embedded, n);
+    if (by_rows) cursor().rows_used();
     run.embedded += n;
   }
   return true;
@@ -352,7 +370,7 @@ bool Session::State::embed() {
 // for weights.
 Result<bool> Session::State::compute_slice() {
   if (!run.pass_started) {
-    if (!lease_slot(engine.model->embedding_slot())) return false;
+    if (!come_to_slot(engine.model->embedding_slot())) return false;
     SLUICE_TRY(begin_pass());
   }
   if (!embed()) return false;
@@ -362,7 +380,7 @@ Result<bool> Session::State::compute_slice() {
   const Stopwatch watch;
   engine.pool->limit(decoding ? engine.tuner.threads() : engine.pool->size());
   while (run.layer < engine.n_layers()) {
-    if (!lease_slot(engine.model->layer_slot(run.layer))) return false;
+    if (!come_to_slot(engine.model->layer_slot(run.layer))) return false;
     engine.pass->run_block(pass, run.layer, run.block);
     if (engine.pass->overflowed()) return overflow(concat("layer ", run.layer));
     if (++run.block == engine.pass->n_blocks(pass)) {
@@ -390,9 +408,11 @@ Result<bool> Session::State::run_head() {
                                                            : end;
   if (first == end) return true;
   for (; run.head_part < engine.model->n_head_parts(); ++run.head_part) {
-    // The norm is in the head's own slot, which has its own place.
-    if (run.head_part == 0 && !lease_slot(engine.model->head_slot())) return false;
-    if (!lease_slot(engine.model->head_part_slot(run.head_part))) return false;
+    // The norm is in the head's own slot. If that has parts, it stays once it is resident, and the
+    // run doesn't go back to it.
+    const int head = engine.model->head_slot();
+    if (engine.weights->state(head) != SlotState::resident && !come_to_slot(head)) return false;
+    if (!come_to_slot(engine.model->head_part_slot(run.head_part))) return false;
     for (size_t i = first; i < end; ++i) {
       float* out = logits.as<float>() + (run.all_positions ? i : 0) * logits_stride();
       engine.pass->run_head(pass, static_cast<int64_t>(i - run.pass_begin), run.head_part, out);
@@ -483,7 +503,12 @@ Status Session::State::sample_token() {
   return {};
 }
 
-void Session::State::end_run(Finish) { run = Run(); }
+void Session::State::end_run(Finish) {
+  stats.streamed_bytes = engine.weights->refilled_bytes() - run.refilled_before;
+  run = Run();
+  // Places may be free again.
+  if (engine.moved) engine.moved();
+}
 
 void Session::cancel() { state_->run.cancelled = true; }
 

@@ -89,7 +89,7 @@ class Split : public testing::TestWithParam<size_t> {};
 
 TEST_P(Split, GivesTheBitsOfTheWhole) {
   const std::vector<std::string> files = split_model(tiny_bytes(), GetParam());
-  for (const Arrival arrival : {Arrival::file_order, Arrival::any_order}) {
+  for (const Arrival arrival : {Arrival::stream, Arrival::again}) {
     for (const size_t piece : {size_t{1}, size_t{700}, size_t{1} << 20}) {
       for (const bool sizes_known : {true, false}) {
         SCOPED_TRACE(concat("pieces of ", piece));
@@ -98,7 +98,7 @@ TEST_P(Split, GivesTheBitsOfTheWhole) {
         ASSERT_TRUE(bring_headers(*engine, files, piece).has_value());
         ASSERT_TRUE(engine->build_vocabulary().has_value());
         ASSERT_EQ(engine->files().size(), files.size());
-        ASSERT_TRUE(bring_weights(*engine, files, arrival == Arrival::any_order).has_value());
+        ASSERT_TRUE(bring_weights(*engine, files, arrival == Arrival::again).has_value());
         EXPECT_TRUE(engine->loaded());
         EXPECT_TRUE(engine->end_of_file(joined(files).size()).has_value());
         const LoadProgress progress = engine->progress();
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(Into, Split, testing::Values(1, 2, 3, 5, 26));
 
 TEST(SplitModels, MayHaveNoTensorsInTheFirstFile) {
   const std::vector<std::string> files = split_model(tiny_bytes(), 3, true);
-  const auto engine = engine_for(sizes_of(files), Arrival::file_order);
+  const auto engine = engine_for(sizes_of(files), Arrival::stream);
   ASSERT_TRUE(bring_headers(*engine, files, 100000).has_value());
   ASSERT_TRUE(engine->build_vocabulary().has_value());
   ASSERT_TRUE(bring_weights(*engine, files, false).has_value());
@@ -139,7 +139,7 @@ TEST(SplitModels, MayHaveNoTensorsInTheFirstFile) {
 
 TEST(SplitModels, LieEndToEnd) {
   const std::vector<std::string> files = split_model(tiny_bytes(), 3);
-  const auto engine = engine_for(sizes_of(files), Arrival::any_order);
+  const auto engine = engine_for(sizes_of(files), Arrival::again);
   EXPECT_EQ(engine->files().size(), 1u);
   ASSERT_TRUE(bring_headers(*engine, files, 100).has_value());
   uint64_t begin = 0;
@@ -156,7 +156,7 @@ TEST(SplitModels, LieEndToEnd) {
 // What is behind a header came for nothing if it is not kept.
 TEST(SplitModels, KeepWhatCameBehindTheHeaders) {
   const std::vector<std::string> files = split_model(tiny_bytes(), 3);
-  const auto engine = engine_for(sizes_of(files), Arrival::file_order);
+  const auto engine = engine_for(sizes_of(files), Arrival::stream);
   ASSERT_TRUE(bring_headers(*engine, files, size_t{1} << 20).has_value());
   ASSERT_TRUE(engine->build_vocabulary().has_value());
   uint64_t headers = 0, left = 0;
@@ -169,7 +169,7 @@ TEST(SplitModels, HaveTheMetadataOfTheFirstFile) {
   std::vector<GgufBuilder> builders = split_builders(tiny_bytes(), 2);
   builders[1].kv_string("general.architecture", "mamba").kv_u32("qwen2.block_count", 7);
   const std::vector<std::string> files = {builders[0].build(), builders[1].build()};
-  const auto engine = engine_for(sizes_of(files), Arrival::any_order);
+  const auto engine = engine_for(sizes_of(files), Arrival::again);
   ASSERT_TRUE(bring_headers(*engine, files, 5000).has_value());
   EXPECT_EQ(engine->header().get_string("general.architecture"), "qwen2");
   ASSERT_TRUE(engine->build_vocabulary().has_value());
@@ -183,7 +183,7 @@ TEST(SplitModels, MayHaveLargeLaterHeaders) {
   builders[1].kv_string("comment", std::string(600000, 'x'));
   const std::vector<std::string> files = {builders[0].build(), builders[1].build()};
   for (const size_t piece : {size_t{1000}, size_t{1} << 20}) {
-    const auto engine = engine_for(sizes_of(files), Arrival::file_order);
+    const auto engine = engine_for(sizes_of(files), Arrival::stream);
     ASSERT_TRUE(bring_headers(*engine, files, piece).has_value());
     ASSERT_TRUE(engine->build_vocabulary().has_value());
     ASSERT_TRUE(bring_weights(*engine, files, false).has_value());
@@ -220,7 +220,7 @@ TEST(SplitModels, PathsOfAllTheirFiles) {
 
 // Why an engine refuses the files; "" if it takes them.
 std::string refusal(const std::vector<std::string>& files, const std::vector<uint64_t>& sizes) {
-  const auto engine = engine_for(sizes, Arrival::any_order);
+  const auto engine = engine_for(sizes, Arrival::again);
   const Status status = bring_headers(*engine, files, 5000);
   if (status) return "";
   EXPECT_EQ(code_name(status.error().code), code_name(Code::bad_file));
@@ -352,7 +352,7 @@ TEST(SplitHazards, FilesThatAreCutShort) {
       EXPECT_EQ(code_name(engine.error().code), code_name(Code::bad_file));
     }
   }
-  const auto engine = engine_for({}, Arrival::any_order);
+  const auto engine = engine_for({}, Arrival::again);
   ASSERT_TRUE(bring_headers(*engine, files, 100).has_value());
   const Status end = engine->end_of_file(engine->files()[1].begin + 100);
   ASSERT_FALSE(end.has_value());
@@ -378,7 +378,7 @@ TEST(SplitHazards, AFileThatIsMissing) {
 TEST(EarlyPlaces, TakeWeightsWhileTheVocabularyIsBuilt) {
   for (const size_t n_files : {1, 3}) {
     const std::vector<std::string> files = split_model(tiny_bytes(), n_files);
-    const auto engine = engine_for(sizes_of(files), Arrival::any_order);
+    const auto engine = engine_for(sizes_of(files), Arrival::again);
     EXPECT_FALSE(engine->build_vocabulary().has_value());
     ASSERT_TRUE(bring_headers(*engine, files, 100).has_value());
     EXPECT_FALSE(engine->header_ready());
@@ -398,7 +398,7 @@ TEST(EarlyPlaces, TakeWeightsWhileTheVocabularyIsBuilt) {
 
 TEST(EarlyPlaces, AllWeightsMayComeFirst) {
   const std::vector<std::string> files = {tiny_bytes()};
-  const auto engine = engine_for(sizes_of(files), Arrival::file_order);
+  const auto engine = engine_for(sizes_of(files), Arrival::stream);
   ASSERT_TRUE(bring_headers(*engine, files, 100).has_value());
   ASSERT_TRUE(bring_weights(*engine, files, false).has_value());
   EXPECT_FALSE(engine->loaded());
@@ -417,7 +417,7 @@ TEST(EarlyPlaces, ABadVocabularyIsRefused) {
   tokens.pop_back();
   file.kv_strings("tokenizer.ggml.tokens", tokens);
   const std::vector<std::string> files = {file.build()};
-  const auto engine = engine_for(sizes_of(files), Arrival::file_order);
+  const auto engine = engine_for(sizes_of(files), Arrival::stream);
   ASSERT_TRUE(bring_headers(*engine, files, 100).has_value());
   const Status status = engine->build_vocabulary();
   ASSERT_FALSE(status.has_value());

@@ -40,6 +40,11 @@ std::vector<uint64_t> to_sizes(const val& sizes) {
   return numbers;
 }
 
+// A copy, because wasm memory moves when it grows.
+val copy_of(const std::vector<double>& numbers) {
+  return val(emscripten::typed_memory_view(numbers.size(), numbers.data())).call<val>("slice");
+}
+
 // Two numbers for each file: where it begins, and its bytes.
 val file_places(std::span<const FilePlace> files) {
   std::vector<double> numbers;
@@ -47,12 +52,22 @@ val file_places(std::span<const FilePlace> files) {
     numbers.push_back(static_cast<double>(file.begin));
     numbers.push_back(static_cast<double>(file.bytes));
   }
-  // A copy, because wasm memory moves when it grows.
-  return val(emscripten::typed_memory_view(numbers.size(), numbers.data())).call<val>("slice");
+  return copy_of(numbers);
 }
 
 std::span<const uint8_t> bytes_at(uintptr_t ptr, uint32_t length) {
   return {reinterpret_cast<const uint8_t*>(ptr), length};
+}
+
+// Three numbers for each want.
+val numbers_of(const std::vector<Want>& wants) {
+  std::vector<double> numbers;
+  for (const Want& want : wants) {
+    numbers.push_back(static_cast<double>(want.offset));
+    numbers.push_back(static_cast<double>(reinterpret_cast<uintptr_t>(want.place.data())));
+    numbers.push_back(static_cast<double>(want.place.size()));
+  }
+  return copy_of(numbers);
 }
 
 struct Progress {
@@ -65,27 +80,37 @@ struct Progress {
 // An Engine that JavaScript owns. Until open() succeeds, calls return invalid_argument or nothing.
 class EngineHandle {
  public:
-  std::string open(const std::string& options_json, const val& file_sizes) {
+  // `arrival`: stream, ranges or again.
+  std::string open(const std::string& options_json, const val& file_sizes,
+                   const std::string& arrival) {
     auto options = load_options_from_json(options_json);
     if (!options) return error_json(options.error());
     options_ = *options;
-    auto engine = Engine::create(options_, to_sizes(file_sizes));
+    auto engine = Engine::create(options_, to_sizes(file_sizes),
+                                 arrival == "again"    ? Arrival::again
+                                 : arrival == "ranges" ? Arrival::ranges
+                                                       : Arrival::stream);
     if (!engine) return error_json(engine.error());
     engine_ = std::move(*engine);
     return "";
   }
 
-  // Three numbers for each want, as a copy, because wasm memory moves when it grows.
   val wants(double bytes) {
+    return numbers_of(engine_ ? engine_->wants(to_u64(bytes)) : std::vector<Want>());
+  }
+  val row_wants() { return numbers_of(engine_ ? engine_->row_wants() : std::vector<Want>()); }
+  std::string rows_filled(double offset, double length) {
+    return engine_ ? answer(engine_->rows_filled(to_u64(offset), to_u64(length))) : not_open();
+  }
+  // Six numbers for each slot.
+  val slots() const {
     std::vector<double> numbers;
-    if (engine_) {
-      for (const Want& want : engine_->wants(to_u64(bytes))) {
-        numbers.push_back(static_cast<double>(want.offset));
-        numbers.push_back(static_cast<double>(reinterpret_cast<uintptr_t>(want.place.data())));
-        numbers.push_back(static_cast<double>(want.place.size()));
-      }
-    }
-    return val(emscripten::typed_memory_view(numbers.size(), numbers.data())).call<val>("slice");
+    for (const SlotView& slot : engine_ ? engine_->slots() : std::vector<SlotView>())
+      numbers.insert(numbers.end(),
+                     {static_cast<double>(slot.kind), static_cast<double>(slot.bytes),
+                      static_cast<double>(slot.arrived), static_cast<double>(slot.state),
+                      slot.takes_turns ? 1.0 : 0.0, static_cast<double>(slot.fills)});
+    return copy_of(numbers);
   }
   std::string filled(double offset, double length) {
     return engine_ ? answer(engine_->filled(to_u64(offset), to_u64(length))) : not_open();
@@ -101,6 +126,7 @@ class EngineHandle {
     return file_places(engine_ ? engine_->files() : std::span<const FilePlace>());
   }
   bool header_ready() const { return engine_ && engine_->header_ready(); }
+  bool ready() const { return engine_ && engine_->ready(); }
   bool loaded() const { return engine_ && engine_->loaded(); }
   Progress progress() const {
     if (!engine_) return {};
@@ -262,7 +288,11 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("buildVocabulary", &EngineHandle::build_vocabulary)
       .function("files", &EngineHandle::files)
       .function("understood", &EngineHandle::header_ready)
+      .function("ready", &EngineHandle::ready)
       .function("loaded", &EngineHandle::loaded)
+      .function("rowWants", &EngineHandle::row_wants)
+      .function("rowsFilled", &EngineHandle::rows_filled)
+      .function("slots", &EngineHandle::slots)
       .function("progress", &EngineHandle::progress)
       .function("inspect", &EngineHandle::inspect)
       .function("notes", &EngineHandle::notes)

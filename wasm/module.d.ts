@@ -16,9 +16,21 @@ export interface EngineHandle {
    * Must come first. `fileSizes`: of each file that the caller brings, 0 if unknown; empty: the first header says how
    * many there are. The files of a split model lie end to end, as one: all offsets are in that space.
    */
-  open(options: string, fileSizes: readonly number[]): Answer;
-  /** What is wanted next, at most `bytes`: for each want its offset in the file, its place's address and its length. */
+  open(
+    options: string,
+    fileSizes: readonly number[],
+    /** Each byte once in the file's order; each once in any order; any bytes, as often as they are wanted. */
+    arrival: 'stream' | 'ranges' | 'again',
+  ): Answer;
+  /**
+   * What is wanted next, at most `bytes`, in the order of execution: for each want its offset in the file, its place's
+   * address and its length.
+   */
   wants(bytes: number): Float64Array;
+  /** The same for rows of the embedding that a prompt waits for: they come before all wants. */
+  rowWants(): Float64Array;
+  /** Says that bytes of rowWants are at their places. */
+  rowsFilled(offset: number, length: number): Answer;
   /** Says that `length` bytes of the file from `offset` on are at their places. */
   filled(offset: number, length: number): Answer;
   /** Says that the file has no more than `size` bytes. */
@@ -31,8 +43,17 @@ export interface EngineHandle {
   files(): Float64Array;
   /** The vocabulary is built, so that all below works. */
   understood(): boolean;
+  /** All weights that can stay in memory are there. */
+  ready(): boolean;
+  /** All weights are there: nothing more is wanted. */
   loaded(): boolean;
   progress(): Progress;
+  /**
+   * Six numbers for each part of the model, in the order of execution: its kind (0 embedding, 1 layer, 2 head or a part of
+   * it, 3 the embedding's table where it comes last), its bytes, how many have arrived, its state (0 absent, 1 arriving,
+   * 2 resident, 3 computing), whether it is read again for every pass (0 or 1), how often it has become resident.
+   */
+  slots(): Float64Array;
   /** inspect_json for this file. */
   inspect(): Answer;
   /** Engine::notes, a JSON list of strings. */

@@ -16,7 +16,9 @@ namespace sluice {
 // How a model is divided if not all of it is to be in memory at once.
 struct Cut {
   int head_parts = 1;        // the matrix of logits has up to so many parts, of whole strips
-  bool single_rows = false;  // single rows of the embedding are held, not the table
+  bool single_rows = false;  // the embedding's table is in no slot: single rows of it are held
+  // Besides, all of the table is in the last slot, or, if it is the head too, in the head.
+  bool late_table = false;
 };
 
 struct Config {

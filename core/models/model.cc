@@ -73,8 +73,17 @@ void Binder::token_table() {
   model_.token_table_ = table("token_embd.weight", config.n_vocab, config.n_embd);
 }
 
+// The table's own slot comes after all others, which have their numbers already.
+void Binder::late_table() {
+  if (!model_.config_.cut.late_table || !status_.has_value()) return;
+  const Config& config = model_.config_;
+  slot_ = model_.table_slot_ = model_.needs_.add_slot();
+  table("token_embd.weight", config.n_vocab, config.n_embd);
+}
+
 std::vector<int> Binder::logits() {
   const bool own = has("output.weight");
+  if (own) late_table();
   if (!own && !model_.single_rows()) {
     if (model_.n_head_parts() == 1) return {used(Phase::head, model_.token_table())};
     keep(fail(

@@ -83,8 +83,12 @@ class Model {
   int head_part_slot(int part) const { return head_slot() + (n_head_parts_ > 1 ? 1 + part : 0); }
   int64_t head_part_rows() const { return head_part_rows_; }  // the last may have fewer
 
-  // The embedding: one row for each token of the vocabulary. With single_rows only the rows that a
-  // pass needs are held.
+  // The slot of the table that comes last; -1 if there is none. See Cut::late_table.
+  int table_slot() const { return table_slot_; }
+  int n_slots() const { return needs_.n_slots(); }
+
+  // The embedding: one row for each token of the vocabulary. With single_rows the rows that a pass
+  // needs can be brought by themselves.
   int token_table() const { return token_table_; }
   bool single_rows() const { return config_.cut.single_rows; }
 
@@ -101,6 +105,7 @@ class Model {
   int64_t head_part_rows_;
   int n_head_parts_;
   int token_table_ = -1;
+  int table_slot_ = -1;
   Needs needs_;
   std::vector<Use> uses_;
   std::vector<LayerShape> layers_;
@@ -151,6 +156,7 @@ class Binder {
 
  private:
   void in(int slot, std::string prefix);
+  void late_table();
   int used(Phase phase, int matrix);
   int keep(Result<int> handle);
 

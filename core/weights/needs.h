@@ -58,6 +58,7 @@ class Needs {
   // the model may compute something else.
   Status check_no_others(const Gguf& gguf, std::string_view architecture) const;
 
+  int add_slot() { return n_slots_++; }  // after all others
   int n_slots() const { return n_slots_; }
   const std::vector<Piece>& pieces() const { return pieces_; }  // by handle
   const Piece& piece(int handle) const { return pieces_[static_cast<size_t>(handle)]; }

@@ -1,10 +1,10 @@
+// Weights: slots, their places, cursors and wants.
 #include "weights/weights.h"
 
 #include <algorithm>
-#include <cstring>
+#include <functional>
 
 #include "base/format.h"
-#include "quant/quant.h"
 
 namespace sluice {
 
@@ -45,8 +45,11 @@ Weights::Weights(const Needs& needs, const SharedPlaces& shared, const SingleRow
     bytes_ += shared_place_bytes_ * static_cast<uint64_t>(shared_.places);
   }
   for (const Slot& slot : slots_) {
-    if (!slot.shares_place) bytes_ += slot.bytes;
+    if (slot.shares_place) continue;
+    bytes_ += slot.bytes;
+    ++missing_own_;
   }
+  if (single_.table >= 0) find_table_parts();
 }
 
 // A vector of 16-bit floats needs memory for its f32 values and, after them, for the file's bytes.
@@ -58,21 +61,34 @@ uint64_t Weights::memory_of(const Part& part) {
 }
 
 Status Weights::allocate() {
-  SLUICE_ASSIGN(memory_, AlignedBuffer::allocate_uninitialized(bytes_, "the weights"));
-  uint8_t* memory = memory_.data();
+  // A 32-bit machine allocates less than 2 GiB at once.
+  constexpr uint64_t kMostAtOnce = uint64_t{1} << 30;
+  std::vector<std::pair<uint64_t, std::function<void(uint8_t*)>>> places;
   for (Slot& slot : slots_) {
-    if (slot.shares_place) continue;
-    slot.memory = memory;
-    memory += slot.bytes;
+    if (!slot.shares_place)
+      places.emplace_back(slot.bytes, [&slot](uint8_t* memory) { slot.memory = memory; });
   }
-  for (int i = 0; shared_.enabled() && i < shared_.places; ++i) {
-    free_places_.push_back(memory);
-    memory += shared_place_bytes_;
-  }
-  for (RowPlace& place : row_places_) {
-    place.part.place = memory;
-    place.part.matrix.data = memory;
-    memory += memory_of(place.part);
+  for (int i = 0; shared_.enabled() && i < shared_.places; ++i)
+    places.emplace_back(shared_place_bytes_,
+                        [this](uint8_t* memory) { free_places_.push_back(memory); });
+  for (RowPlace& place : row_places_)
+    places.emplace_back(memory_of(place.part), [&place](uint8_t* memory) {
+      place.part.place = memory;
+      place.part.matrix.data = memory;
+    });
+  for (size_t i = 0; i < places.size();) {
+    uint64_t bytes = 0;
+    size_t end = i;
+    for (; end < places.size() && (end == i || bytes + places[end].first <= kMostAtOnce); ++end)
+      bytes += places[end].first;
+    SLUICE_ASSIGN(AlignedBuffer buffer,
+                  AlignedBuffer::allocate_uninitialized(bytes, "the weights"));
+    uint8_t* memory = buffer.data();
+    for (; i < end; ++i) {
+      places[i].second(memory);
+      memory += places[i].first;
+    }
+    memory_.push_back(std::move(buffer));
   }
   return {};
 }
@@ -96,16 +112,15 @@ bool Weights::give_place(int index) {
   }
   slot.asking = 0;
   slot.missing = static_cast<int>(slot.parts.size());
-  if (slot.missing > 0) {
+  if (slot.missing > 0)
     slot.state = SlotState::arriving;
-  } else {
-    slot.state = SlotState::resident;
-    ++resident_slots_;
-  }
+  else
+    become_resident(slot);
   return true;
 }
 
-// Makes a slot absent and frees its place. It must be resident, or no byte of it wanted yet.
+// Makes a slot in a shared place absent and frees the place. It must be resident, or no byte of it
+// wanted yet.
 void Weights::clear_slot(int index) {
   Slot& slot = at(index);
   if (slot.state == SlotState::resident) --resident_slots_;
@@ -115,11 +130,11 @@ void Weights::clear_slot(int index) {
     part.place = nullptr;
     part.matrix.data = nullptr;
   }
-  if (slot.shares_place) free_places_.push_back(std::exchange(slot.memory, nullptr));
+  free_places_.push_back(std::exchange(slot.memory, nullptr));
 }
 
 // For an absent slot that is needed now: frees the place of the slot that is needed last, but of
-// none that is leased or that bytes are on their way to.
+// none that a cursor holds or that bytes are on their way to.
 void Weights::make_room(int index) {
   if (!at(index).shares_place || at(index).state != SlotState::absent || !free_places_.empty())
     return;
@@ -130,35 +145,76 @@ void Weights::make_room(int index) {
     const Slot& slot = at(other);
     const bool asked = std::ranges::any_of(
         slot.parts, [&](int part) { return parts_[static_cast<size_t>(part)].asked > 0; });
-    if (slot.leases == 0 &&
+    if (slot.holders == 0 &&
         (slot.state == SlotState::resident || (slot.state == SlotState::arriving && !asked))) {
       return clear_slot(other);
     }
   }
 }
 
-std::optional<Weights::Lease> Weights::lease(int slot) {
-  const std::lock_guard lock(mutex_);
-  position_ = slot;
-  if (at(slot).state != SlotState::resident) {
-    make_room(slot);
-    return std::nullopt;
+// --- cursors -------------------------------------------------------------------------------------
+
+Weights::Cursor::Cursor(Weights& weights) : weights_(weights) {
+  const std::lock_guard lock(weights_.mutex_);
+  weights_.cursors_.push_back(this);
+}
+
+Weights::Cursor::~Cursor() {
+  const std::lock_guard lock(weights_.mutex_);
+  weights_.leave(*this);
+  std::erase(weights_.cursors_, this);
+  if (weights_.rows_user_ == this) weights_.rows_user_ = nullptr;
+}
+
+bool Weights::Cursor::at(int slot) {
+  const std::lock_guard lock(weights_.mutex_);
+  if (slot != slot_) {
+    weights_.leave(*this);
+    slot_ = slot;
+    weights_.find_front();
   }
-  ++at(slot).leases;
-  return Lease(this, slot);
+  Slot& here = weights_.at(slot);
+  if (!holds_ && here.state == SlotState::resident) {
+    ++here.holders;
+    holds_ = true;
+  }
+  return holds_;
 }
 
-void Weights::release(int slot) {
-  const std::lock_guard lock(mutex_);
-  if (--at(slot).leases > 0 || !at(slot).shares_place) return;
-  clear_slot(slot);
-  // The slot has just run. Its place is for the next slots and not for itself again.
-  if (position_ == slot) position_ = (slot + 1) % static_cast<int>(slots_.size());
+bool Weights::Cursor::rows(std::span<const int32_t> rows) {
+  if (weights_.table_resident()) return true;
+  const std::lock_guard lock(weights_.mutex_);
+  return weights_.rows_here(*this, rows);
 }
 
-void Weights::discard(int slot) {
-  const std::lock_guard lock(mutex_);
-  if (at(slot).state == SlotState::resident && at(slot).leases == 0) clear_slot(slot);
+void Weights::Cursor::rows_used() {
+  if (weights_.table_resident()) return;
+  const std::lock_guard lock(weights_.mutex_);
+  if (weights_.rows_user_ == this) weights_.rows_user_ = nullptr;
+}
+
+// The cursor is no longer at its slot.
+void Weights::leave(Cursor& cursor) {
+  const int slot = std::exchange(cursor.slot_, -1);
+  if (slot < 0) return;
+  if (std::exchange(cursor.holds_, false)) --at(slot).holders;
+}
+
+// Moves the front to the first slot from it on that a cursor is at, and frees the shared places of
+// the slots that all have passed. So a run that begins waits until those under way come round to
+// its slot; then all go through the slots together.
+void Weights::find_front() {
+  const auto n_slots = static_cast<int>(slots_.size());
+  int nearest = n_slots;
+  for (const Cursor* cursor : cursors_) {
+    if (cursor->slot_ >= 0)
+      nearest = std::min(nearest, (cursor->slot_ - front_ + n_slots) % n_slots);
+  }
+  if (nearest == n_slots) return;
+  for (; nearest > 0; --nearest) {
+    if (at(front_).shares_place && at(front_).state == SlotState::resident) clear_slot(front_);
+    front_ = (front_ + 1) % n_slots;
+  }
 }
 
 // --- wants ---------------------------------------------------------------------------------------
@@ -166,10 +222,11 @@ void Weights::discard(int slot) {
 std::vector<Want> Weights::wants(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   std::vector<Want> wants;
-  if (!want_rows(bytes, wants)) return wants;
+  find_front();
+  make_room(front_);
   const auto n_slots = static_cast<int>(slots_.size());
   for (int ahead = 0; ahead < n_slots; ++ahead) {
-    const int index = (position_ + ahead) % n_slots;
+    const int index = (front_ + ahead) % n_slots;
     Slot& slot = at(index);
     if (slot.state == SlotState::absent && !give_place(index)) continue;
     if (slot.state != SlotState::arriving) continue;
@@ -180,7 +237,6 @@ std::vector<Want> Weights::wants(uint64_t bytes) {
       if (n > 0 && n > bytes && !wants.empty()) return wants;
       if (n > 0) {
         const uint64_t begin = part.piece.begin + part.asked;
-        if (!rows_on_the_way({begin, begin + n}).empty()) return wants;
         wants.push_back({begin, {part.place + part.asked, static_cast<size_t>(n)}, part.unit});
       }
       part.asked += n;
@@ -189,294 +245,6 @@ std::vector<Want> Weights::wants(uint64_t bytes) {
     }
   }
   return wants;
-}
-
-Status Weights::filled(uint64_t offset, uint64_t n) {
-  if (n == 0) return {};
-  if (n > UINT64_MAX - offset) {
-    return fail(Code::invalid_argument, n, " bytes from ", offset, " on are more than a file has");
-  }
-  std::vector<std::pair<RowPlace*, Range>> rows;
-  if (single_.table >= 0) {
-    const std::lock_guard lock(mutex_);
-    rows = rows_on_the_way({offset, offset + n});
-  }
-  uint64_t at = offset;
-  for (const auto& [place, range] : rows) {
-    const uint64_t begin = place->part.piece.begin;
-    SLUICE_TRY(receive_for_pieces({at, begin + range.begin}));
-    SLUICE_TRY(receive(place->part, range));
-    at = begin + range.end;
-  }
-  return receive_for_pieces({at, offset + n});
-}
-
-// The first of order_ that ends after byte `at`.
-std::vector<int>::const_iterator Weights::first_piece_ending_after(uint64_t at) const {
-  return std::ranges::upper_bound(order_, at, {}, [&](int handle) {
-    const Piece& piece = parts_[static_cast<size_t>(handle)].piece;
-    return piece.begin + piece.bytes;
-  });
-}
-
-// These bytes of the file have arrived, none of them for single rows.
-Status Weights::receive_for_pieces(Range bytes) {
-  if (bytes.begin == bytes.end) return {};
-  for (auto it = first_piece_ending_after(bytes.begin); it != order_.end(); ++it) {
-    Part& part = parts_[static_cast<size_t>(*it)];
-    const Piece& piece = part.piece;
-    if (piece.begin >= bytes.end) break;
-    SLUICE_TRY(receive(part, {std::max(bytes.begin, piece.begin) - piece.begin,
-                              std::min(bytes.end, piece.begin + piece.bytes) - piece.begin}));
-  }
-  return {};
-}
-
-Status Weights::offer(uint64_t offset, std::span<const uint8_t> bytes) {
-  for (int slot = 0; slot < static_cast<int>(slots_.size()); ++slot) {
-    const std::lock_guard lock(mutex_);
-    if (at(slot).state == SlotState::absent) give_place(slot);
-  }
-  for (const int handle : order_) {
-    Part& part = parts_[static_cast<size_t>(handle)];
-    const uint64_t begin = part.piece.begin;
-    if (begin < offset || begin >= offset + bytes.size()) continue;
-    const uint64_t n = std::min(part.piece.bytes, offset + bytes.size() - begin);
-    {
-      const std::lock_guard lock(mutex_);
-      if (part.place == nullptr || part.asked > 0) continue;
-      part.asked = n;
-    }
-    std::memcpy(part.place, bytes.data() + (begin - offset), static_cast<size_t>(n));
-    SLUICE_TRY(receive(part, {0, n}));
-  }
-  return {};
-}
-
-// --- single rows ---------------------------------------------------------------------------------
-//
-// The head may be the same tensor as the table, in pieces. A byte is never wanted for a row and for
-// a piece at the same time, so filled() knows where it is.
-
-// Makes the places, without rows. All rows have the same size.
-void Weights::make_row_places() {
-  const Piece& table = parts_[static_cast<size_t>(single_.table)].piece;
-  RowPlace place;
-  place.part.piece = table;
-  place.part.piece.slot = -1;
-  place.part.piece.rows = 1;
-  place.part.piece.bytes = table.bytes / static_cast<uint64_t>(table.rows);
-  place.part.unit = place.part.piece.bytes;
-  place.part.matrix = Matrix{table.type, 1, table.cols, nullptr, false};
-  row_places_.assign(static_cast<size_t>(std::min(single_.places, table.rows)), place);
-  bytes_ += memory_of(place.part) * row_places_.size();
-}
-
-// A place that has no row of the last request and that no bytes are on their way to; null if there
-// is none.
-Weights::RowPlace* Weights::place_for_row() {
-  for (size_t i = 0; i < row_places_.size(); ++i) {
-    RowPlace& place = row_places_[next_row_place_];
-    next_row_place_ = (next_row_place_ + 1) % row_places_.size();
-    if (place.request != row_requests_ && !place.on_the_way()) return &place;
-  }
-  return nullptr;
-}
-
-bool Weights::lease_rows(std::span<const int32_t> rows) {
-  const std::lock_guard lock(mutex_);
-  const Piece& table = parts_[static_cast<size_t>(single_.table)].piece;
-  ++row_requests_;
-  for (const int64_t row : rows) {
-    if (const auto known = place_of_row_.find(row); known != place_of_row_.end())
-      row_places_[known->second].request = row_requests_;
-  }
-  bool all = true;
-  for (const int64_t row : rows) {
-    if (const auto known = place_of_row_.find(row); known != place_of_row_.end()) {
-      const Part& part = row_places_[known->second].part;
-      all = all && part.done == part.piece.bytes;
-      continue;
-    }
-    all = false;
-    RowPlace* place = place_for_row();
-    if (place == nullptr) continue;
-    place_of_row_.erase(place->row);
-    place_of_row_[row] = static_cast<size_t>(place - row_places_.data());
-    place->row = row;
-    place->request = row_requests_;
-    Part& part = place->part;
-    part.piece.first_row = table.first_row + row;
-    part.piece.begin = table.begin + static_cast<uint64_t>(row) * part.piece.bytes;
-    part.asked = part.done = 0;
-    part.arrived.clear();
-  }
-  return all;
-}
-
-// Adds the wants of rows. False if `bytes` is too small for all.
-bool Weights::want_rows(uint64_t& bytes, std::vector<Want>& wants) {
-  for (RowPlace& place : row_places_) {
-    Part& part = place.part;
-    const Piece& row = part.piece;
-    if (place.row < 0 || place.request != row_requests_ || part.asked > 0) continue;
-    if (piece_on_the_way({row.begin, row.begin + row.bytes})) continue;
-    if (row.bytes > bytes && !wants.empty()) return false;
-    wants.push_back({row.begin, {part.place, static_cast<size_t>(row.bytes)}, part.unit});
-    part.asked = row.bytes;
-    bytes -= std::min(bytes, row.bytes);
-  }
-  return true;
-}
-
-// The rows that wait for any of these bytes of the file, in ascending order, each with the range of
-// its bytes.
-std::vector<std::pair<Weights::RowPlace*, Weights::Range>> Weights::rows_on_the_way(Range bytes) {
-  std::vector<std::pair<RowPlace*, Range>> rows;
-  if (row_places_.empty()) return rows;
-  const Piece& table = parts_[static_cast<size_t>(single_.table)].piece;
-  const uint64_t row_bytes = row_places_[0].part.piece.bytes;
-  const uint64_t begin = std::max(bytes.begin, table.begin);
-  const uint64_t end = std::min(bytes.end, table.begin + table.bytes);
-  for (uint64_t at = begin; at < end;) {
-    const uint64_t row = (at - table.begin) / row_bytes;
-    const uint64_t first = table.begin + row * row_bytes;
-    const uint64_t next = std::min(first + row_bytes, end);
-    const auto known = place_of_row_.find(static_cast<int64_t>(row));
-    if (known != place_of_row_.end() && row_places_[known->second].on_the_way())
-      rows.push_back({&row_places_[known->second], {at - first, next - first}});
-    at = next;
-  }
-  return rows;
-}
-
-// True if a piece waits for any of these bytes of the file.
-bool Weights::piece_on_the_way(Range bytes) const {
-  for (auto it = first_piece_ending_after(bytes.begin); it != order_.end(); ++it) {
-    const Part& part = parts_[static_cast<size_t>(*it)];
-    const Piece& piece = part.piece;
-    if (piece.begin >= bytes.end) break;
-    const Range range{std::max(bytes.begin, piece.begin) - piece.begin,
-                      std::min(bytes.end, piece.begin + piece.bytes) - piece.begin};
-    const bool here = std::ranges::any_of(part.arrived, [&](const Range& arrived) {
-      return arrived.begin <= range.begin && range.end <= arrived.end;
-    });
-    if (part.place != nullptr && part.asked > range.begin && !here) return true;
-  }
-  return false;
-}
-
-void Weights::read_row(int handle, int64_t row, float* out) const {
-  if (handle != single_.table) return sluice::read_row(matrix(handle), row, out);
-  const RowPlace& place = row_places_[place_of_row_.find(row)->second];
-  sluice::read_row(place.part.matrix, 0, out);
-}
-
-// --- packing -------------------------------------------------------------------------------------
-
-// Records that `range` of a part has arrived. Returns the strips that are complete now and weren't
-// before.
-Result<Weights::Complete> Weights::mark_arrived(Part& part, Range range) {
-  auto next = std::ranges::lower_bound(part.arrived, range.begin, {}, &Range::end);
-  const bool again =
-      next != part.arrived.end() && next->begin < range.end && next->end > range.begin;
-  const bool touches = next != part.arrived.end() && next->end == range.begin;
-  const bool behind = touches && next + 1 != part.arrived.end() && (next + 1)->begin < range.end;
-  if (range.end > part.asked || again || behind || part.place == nullptr) {
-    return fail(Code::invalid_argument, "bytes ", part.piece.begin + range.begin, " to ",
-                part.piece.begin + range.end, " of the file, in ", part.piece.tensor,
-                ", have arrived already or were not wanted");
-  }
-  Range all = range;
-  if (touches) {
-    all.begin = next->begin;
-    next = part.arrived.erase(next);
-  }
-  if (next != part.arrived.end() && next->begin == range.end) {
-    all.end = next->end;
-    next = part.arrived.erase(next);
-  }
-  part.arrived.insert(next, all);
-
-  // A strip that the range touches is complete now if all of it is in `all`.
-  Complete what;
-  const uint64_t unit = part.unit;
-  const uint64_t first = std::max(range.begin / unit, (all.begin + unit - 1) / unit);
-  const uint64_t end =
-      std::min({(range.end + unit - 1) / unit, all.end / unit, part.packed_bytes / unit});
-  what.first_strip = static_cast<int64_t>(first);
-  what.end_strip = static_cast<int64_t>(std::max(first, end));
-  what.rest = range.end > part.packed_bytes && all.begin <= part.packed_bytes &&
-              all.end == part.piece.bytes;
-  return what;
-}
-
-Status Weights::receive(Part& part, Range range) {
-  Complete what;
-  AlignedBuffer scratch;
-  {
-    const std::lock_guard lock(mutex_);
-    SLUICE_ASSIGN(what, mark_arrived(part, range));
-    if (what.first_strip == what.end_strip && !what.rest) return {};
-    if (!scratch_.empty()) {
-      scratch = std::move(scratch_.back());
-      scratch_.pop_back();
-    }
-  }
-  if (scratch.size() == 0 && what.first_strip < what.end_strip) {
-    SLUICE_ASSIGN(scratch,
-                  AlignedBuffer::allocate_uninitialized(longest_strip_, "packing the weights"));
-  }
-  SLUICE_TRY(pack(part, what, scratch.data()));
-  const std::lock_guard lock(mutex_);
-  if (scratch.size() > 0) scratch_.push_back(std::move(scratch));
-  part.done += static_cast<uint64_t>(what.end_strip - what.first_strip) * part.unit;
-  if (what.rest) part.done += part.piece.bytes - part.packed_bytes;
-  if (part.done == part.piece.bytes) finish_part(part);
-  return {};
-}
-
-Status Weights::pack(const Part& part, const Complete& what, uint8_t* scratch) const {
-  const Matrix& matrix = part.matrix;
-  for (int64_t s = what.first_strip; s < what.end_strip; ++s) {
-    uint8_t* strip = part.place + static_cast<uint64_t>(s) * part.unit;
-    std::memcpy(scratch, strip, static_cast<size_t>(part.unit));
-    if (!pack_strip(matrix.type, scratch, matrix.cols, strip)) {
-      return check_rows(part, s * kStripRows, scratch, kStripRows);
-    }
-  }
-  if (!what.rest) return {};
-  const auto row = static_cast<int64_t>(part.packed_bytes / matrix.bytes_per_row());
-  return check_rows(part, row, part.place + part.packed_bytes, matrix.rows - row);
-}
-
-// Fails with bad_file if a number of these n rows isn't finite. They are as in the file; `first` is
-// the part's row that they begin with.
-Status Weights::check_rows(const Part& part, int64_t first, const uint8_t* rows, int64_t n) {
-  const Matrix& matrix = part.matrix;
-  const int64_t row = first_not_finite(matrix.type, rows, n, matrix.cols);
-  if (row < 0) return {};
-  return fail(Code::bad_file, "tensor ", part.piece.tensor, " has a ",
-              traits(matrix.type).group == 0 ? "number" : "scale",
-              " that is NaN or infinite in row ", part.piece.first_row + first + row, " (of ",
-              part.piece.all_rows,
-              ", the first is row 0); expected finite numbers. The file is damaged: download it "
-              "again or take another file");
-}
-
-// All bytes of a part have arrived.
-void Weights::finish_part(Part& part) {
-  const Matrix& matrix = part.matrix;
-  if (part.piece.is_vector && part.place != matrix.data) {
-    // The f32 values are before the file's bytes, in memory that this object owns.
-    auto* widened = reinterpret_cast<float*>(const_cast<uint8_t*>(matrix.data));
-    traits(matrix.type).dequantize(part.place, matrix.cols, widened);
-  }
-  if (part.piece.slot < 0) return;  // a single row
-  Slot& slot = at(part.piece.slot);
-  if (--slot.missing > 0) return;
-  slot.state.store(SlotState::resident, std::memory_order_release);
-  ++resident_slots_;
 }
 
 uint64_t Weights::held_bytes() const {

@@ -7,9 +7,11 @@
 // where they are, strip by strip (quant/matrix.h). A weight, scale or min that is NaN or infinite
 // is an error, because its results would differ between instruction sets.
 //
-// If not all weights fit, slots can share places: a slot is discarded after it has run, and its
-// place goes to the next absent slot. And of the embedding only the rows can be held that a pass
-// needs.
+// A run has a Cursor, which says where its execution is. If not all weights fit, slots share
+// places: a slot is discarded when the cursors have passed it, and its place goes to the next
+// absent slot. Runs side by side go through the slots together, so one reading serves all.
+//
+// Of the embedding's table single rows can be brought before the table itself, or instead of it.
 #pragma once
 
 #include <atomic>
@@ -47,7 +49,9 @@ struct SharedPlaces {
   bool enabled() const { return places > 0 && static_cast<size_t>(places) < slots.size(); }
 };
 
-// Only `places` rows are held of the matrix with the handle `table` (-1: of none).
+// The matrix with the handle `table` (-1: none) belongs to no slot: `places` single rows of it are
+// held. If other pieces, in slots that have places of their own, have all of its bytes as well,
+// rows are read there as soon as they are resident.
 struct SingleRows {
   int table = -1;
   int64_t places = 0;
@@ -66,67 +70,79 @@ class Weights {
   Status allocate();
 
   // --- bringing them in: from any thread -------------------------------------------------------
-  // The bytes that are needed next: first the rows that lease_rows() asked for, then slots in the
-  // order of execution, from the last one that lease() asked for. At most `bytes` bytes, but at
-  // least one unit. Each want is given once; its place is valid until it is filled. If the result
-  // is empty, ask again after filled(), lease() and lease_rows(): more may be wanted then.
+  // The bytes that are needed next, slot by slot in the order of execution, from the slot on that
+  // the cursors are at. At most `bytes` bytes, but at least one unit. Each want is given once; its
+  // place is valid until it is filled. If the result is empty, ask again after filled() and when a
+  // cursor has moved or ended: more may be wanted then.
   std::vector<Want> wants(uint64_t bytes);
-  // Call this when the n bytes from `offset` on are in place. Bytes of no tensor, and of rows of
-  // the SingleRows table that weren't asked for, are ignored. Fails with bad_file, naming tensor
-  // and row, if a number isn't finite; the weights can't be used then. Fails with invalid_argument
-  // for bytes of a tensor that have arrived already or weren't wanted.
+  // Call this when the n bytes from `offset` on are in place. Bytes of no tensor are ignored. Fails
+  // with bad_file, naming tensor and row, if a number isn't finite; the weights can't be used then.
+  // Fails with invalid_argument for bytes of a tensor that have arrived already or weren't wanted.
   Status filled(uint64_t offset, uint64_t n);
+  // The same for rows of the embedding's table that a cursor waits for: they are needed before all
+  // else. A byte of the file can be wanted as part of a row and of a slot; it then has two places.
+  std::vector<Want> row_wants();
+  Status rows_filled(uint64_t offset, uint64_t n);
   // Takes bytes that came before they were wanted, and copies those that have a place to it. Fails
   // as filled() does. No thread may call wants() meanwhile.
   Status offer(uint64_t offset, std::span<const uint8_t> bytes);
 
   uint64_t held_bytes() const;  // of memory that holds weights now
+  // Bytes of the file that came for slots that had been resident before, and for single rows of a
+  // table that is never resident.
+  uint64_t refilled_bytes() const { return refilled_bytes_.load(std::memory_order_relaxed); }
   SlotState state(int slot) const {
     return slots_[static_cast<size_t>(slot)].state.load(std::memory_order_acquire);
   }
-  // All slots are resident, so nothing more is wanted.
+  // All slots and all rows of the table are resident, and stay so: nothing more is wanted.
   bool resident() const {
-    return single_.table < 0 && resident_slots_.load() == static_cast<int>(slots_.size());
+    return resident_slots_.load() == static_cast<int>(slots_.size()) && table_resident();
   }
+  // Every slot with a place of its own is resident.
+  bool ready() const { return missing_own_.load() == 0; }
+
+  // How a slot is doing, for those who look on.
+  struct SlotView {
+    uint64_t bytes = 0;    // of the file
+    uint64_t arrived = 0;  // of these
+    SlotState state = SlotState::absent;
+    bool shares_place = false;
+    uint32_t fills = 0;  // how often it has become resident
+  };
+  SlotView view(int slot) const;
+  uint64_t slot_memory(int slot) const { return slots_[static_cast<size_t>(slot)].bytes; }
 
   // --- using them ------------------------------------------------------------------------------
-  // Keeps a slot resident while it lives. A slot in a shared place is discarded when its last lease
-  // ends.
-  class Lease {
+  // Where a run is: it goes through the slots in ascending order, again and again. While other runs
+  // need a slot before it is discarded, they must go on, too. It must not outlive the weights. One
+  // thread at a time may use the cursors of some weights.
+  class Cursor {
    public:
-    Lease(Lease&& other) noexcept
-        : weights_(std::exchange(other.weights_, nullptr)), slot_(other.slot_) {}
-    Lease& operator=(Lease&& other) noexcept {
-      std::swap(weights_, other.weights_);
-      std::swap(slot_, other.slot_);
-      return *this;
-    }
-    ~Lease() {
-      if (weights_ != nullptr) weights_->release(slot_);
-    }
+    explicit Cursor(Weights& weights);
+    Cursor(const Cursor&) = delete;
+    Cursor& operator=(const Cursor&) = delete;
+    ~Cursor();
+    // Call this when execution comes to `slot`. True if it is resident: it stays so until the
+    // cursor moves to another slot or ends. Otherwise it is wanted.
+    bool at(int slot);
+    // Call this when execution comes to these rows of the table; at most as many different rows as
+    // there are places. True if all can be read: they stay until rows_used(). Otherwise they are
+    // wanted before all else, or another cursor uses the places now.
+    bool rows(std::span<const int32_t> rows);
+    void rows_used();
     int slot() const { return slot_; }
 
    private:
     friend class Weights;
-    Lease(Weights* weights, int slot) : weights_(weights), slot_(slot) {}
-    Weights* weights_;
-    int slot_;
+    Weights& weights_;
+    int slot_ = -1;
+    bool holds_ = false;  // the slot is resident and stays
   };
-  // Call this when execution comes to `slot`; wants() goes on from there. Returns nothing if the
-  // slot isn't resident. It then gets a place before all others.
-  std::optional<Lease> lease(int slot);
-  // Makes a resident slot absent, so that it is wanted again. Does nothing if the slot is leased or
-  // isn't resident. Don't call it during a pass: a pass takes no leases if all slots are resident.
-  void discard(int slot);
 
-  // Call this when execution comes to these rows of the SingleRows table; at most as many different
-  // rows as it has places. True if all have arrived; they stay until the next call. Otherwise they
-  // are wanted before all else.
-  bool lease_rows(std::span<const int32_t> rows);
-
-  // Writes row `row` of a matrix to out[cols] as f32. A row of the SingleRows table must be leased.
+  // Writes row `row` of a matrix to out[cols] as f32. For a row of the SingleRows table, rows()
+  // must have said that it can be read.
   void read_row(int handle, int64_t row, float* out) const;
-  // Valid while the slot is leased or, if it has its own place, until discard().
+  // Valid while a cursor holds the slot or, if it has its own place, once it is resident.
   const Matrix& matrix(int handle) const { return parts_[static_cast<size_t>(handle)].matrix; }
   const float* vector(int handle) const {
     return reinterpret_cast<const float*>(matrix(handle).data);
@@ -154,7 +170,8 @@ class Weights {
     uint64_t bytes = 0;         // of memory
     uint8_t* memory = nullptr;  // its place
     bool shares_place = false;
-    int leases = 0;
+    int holders = 0;         // cursors
+    uint32_t fills = 0;      // how often it became resident
     int missing = 0;         // parts not yet complete
     size_t asking = 0;       // index of the first of `parts` that isn't wholly wanted
     std::vector<int> parts;  // handles, in the order of Needs
@@ -174,42 +191,54 @@ class Weights {
 
   static uint64_t memory_of(const Part& part);
   Slot& at(int slot) { return slots_[static_cast<size_t>(slot)]; }
+  const Slot& at(int slot) const { return slots_[static_cast<size_t>(slot)]; }
   bool give_place(int slot);
   void make_room(int slot);
   void clear_slot(int slot);
-  void release(int slot);
+  void leave(Cursor& cursor);
+  void find_front();
   void finish_part(Part& part);
+  void become_resident(Slot& slot);
   Result<Complete> mark_arrived(Part& part, Range range);
+  bool is_refilled(const Part& part) const;
   Status receive(Part& part, Range range);
-  Status receive_for_pieces(Range bytes);
   std::vector<int>::const_iterator first_piece_ending_after(uint64_t at) const;
   void make_row_places();
+  void find_table_parts();
+  const Part* resident_part_with(int64_t row) const;
+  bool table_resident() const { return single_.table < 0 || missing_table_parts_.load() == 0; }
+  bool rows_here(const Cursor& cursor, std::span<const int32_t> rows);
   RowPlace* place_for_row();
-  bool want_rows(uint64_t& bytes, std::vector<Want>& wants);
-  std::vector<std::pair<RowPlace*, Range>> rows_on_the_way(Range bytes);
-  bool piece_on_the_way(Range bytes) const;
   Status pack(const Part& part, const Complete& what, uint8_t* scratch) const;
+  static Status check_bytes(uint64_t offset, uint64_t n);
   static Status check_rows(const Part& part, int64_t first, const uint8_t* rows, int64_t n);
 
   SharedPlaces shared_;
   SingleRows single_;
   std::vector<Part> parts_;  // by handle
   std::vector<int> order_;   // handles by their offset in the file, without the SingleRows table
+  std::vector<int> table_parts_;  // handles of the pieces that have the table's bytes as well
   uint64_t longest_strip_ = 0;
   uint64_t shared_place_bytes_ = 0;  // of each shared place
   uint64_t bytes_ = 0;
-  AlignedBuffer memory_;
+  std::vector<AlignedBuffer> memory_;
 
   mutable std::mutex mutex_;  // for all below, and for what changes in parts_
   std::vector<Slot> slots_;
-  int position_ = 0;
+  std::vector<Cursor*> cursors_;
+  int front_ = 0;  // the slot that wants() begins with
   std::vector<uint8_t*> free_places_;
   std::vector<RowPlace> row_places_;
-  std::unordered_map<int64_t, size_t> place_of_row_;  // only lease_rows() changes it
-  uint64_t row_requests_ = 0;                         // calls of lease_rows()
+  std::unordered_map<int64_t, size_t> place_of_row_;  // only rows_here() changes it
+  const Cursor* rows_user_ = nullptr;                 // has asked for rows and not yet used them
+  uint64_t row_requests_ = 0;                         // calls of rows_here()
   size_t next_row_place_ = 0;                         // where place_for_row() looks first
   std::vector<AlignedBuffer> scratch_;                // of one strip each, not in use
   std::atomic<int> resident_slots_{0};
+  std::atomic<int> missing_own_{0};  // slots with places of their own that aren't resident
+  // Of table_parts_, those that aren't resident; -1: they don't have the whole table.
+  std::atomic<int> missing_table_parts_{-1};
+  std::atomic<uint64_t> refilled_bytes_{0};
 };
 
 }  // namespace sluice

@@ -78,7 +78,7 @@ Result<std::string> load_and_run(const std::vector<Bytes>& files, std::vector<ui
   options.threads = 1;
   options.context_size = 16;
   options.memory_budget = 64u << 20;
-  SLUICE_ASSIGN(const auto engine, Engine::create(options, std::move(sizes), Arrival::any_order));
+  SLUICE_ASSIGN(const auto engine, Engine::create(options, std::move(sizes), Arrival::again));
   const auto bring = [&](const Want& want, Bytes bytes) {
     const size_t n = std::min({bytes.size(), want.place.size(), piece});
     std::memcpy(want.place.data(), bytes.data(), n);

@@ -102,7 +102,7 @@ export function bring({ memory }, engine, bytes, size = bytes.length) {
 export function load(opened, bytes, options = {}, size = undefined) {
   const engine = new opened.module.Engine();
   try {
-    parse(engine.open(JSON.stringify(options), [bytes.length]));
+    parse(engine.open(JSON.stringify(options), [bytes.length], 'stream'));
     bring(opened, engine, bytes, size);
   } catch (error) {
     engine.delete();

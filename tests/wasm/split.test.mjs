@@ -48,7 +48,7 @@ for (const flavour of NODE_FLAVOURS) {
       for (const sizes of [files.map((file) => file.length), files.map(() => 0), []]) {
         await t.test(`${n} files, sizes ${sizes}`, () => {
           const engine = new opened.module.Engine();
-          parse(engine.open('{"threads":1}', sizes));
+          parse(engine.open('{"threads":1}', sizes, 'stream'));
           while (!engine.headerRead()) fill(opened, engine, files, engine.wants(1), 3000);
           assert.equal(engine.understood(), false);
           assert.equal(engine.files().length, 2 * n);
@@ -83,7 +83,7 @@ for (const flavour of NODE_FLAVOURS) {
       });
       await t.test(`one of ${n} files alone`, () => {
         const engine = new opened.module.Engine();
-        parse(engine.open('{"threads":1}', [files[0].length]));
+        parse(engine.open('{"threads":1}', [files[0].length], 'stream'));
         const alone = () => {
           while (!engine.headerRead()) fill(opened, engine, files, engine.wants(1));
         };

@@ -181,7 +181,7 @@ export class EngineHost {
     const engine = new module.Engine();
     this.#opening = engine;
     this.#module = module;
-    check(engine.open(request.options, sizes));
+    check(engine.open(request.options, sizes, 'stream'));
     feed.ontaken = () => this.#guard(() => this.#taken(engine, maxBytes, opened));
     feed.drive(engine, memory, request.direct);
   }

@@ -1,0 +1,231 @@
+#include "plan.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <thread>
+
+#include "base/format.h"
+#include "engine_inside.h"
+#include "kernels/kernels.h"
+#include "models/kv_cache.h"
+#include "models/pass.h"
+#include "models/registry.h"
+#include "options.h"
+
+namespace sluice {
+namespace {
+
+constexpr uint32_t kDefaultContext = 4096;
+constexpr int32_t kDefaultThreads = 8;
+constexpr int32_t kMaxHeadParts = 1024;
+// Each row needs a few hundred bytes besides its own.
+constexpr int64_t kMaxEmbeddingRows = 1 << 14;
+// Rows of the embedding that are held by themselves: a block of a prompt, and more.
+constexpr int64_t kRowPlaces = 512;
+// Places that take turns: one is computed while the others are read.
+constexpr int kLeastPlaces = 2;
+// The code, the stacks, and the tokenizer's tables beyond the size of the header. (A wasm module's
+// code is not in its memory.)
+#ifdef __EMSCRIPTEN__
+constexpr uint64_t kConstantBytes = 4u << 20;
+#else
+constexpr uint64_t kConstantBytes = 8u << 20;
+#endif
+
+}  // namespace
+
+Status check_load_options(const LoadOptions& options) {
+  SLUICE_TRY(check_options(options));
+  if (options.layer_places < 0 || options.head_parts < 0 || options.head_parts > kMaxHeadParts ||
+      options.embedding_rows < 0 || options.embedding_rows > kMaxEmbeddingRows) {
+    return fail(Code::invalid_argument, "layer_places is ", options.layer_places,
+                ", head_parts is ", options.head_parts, ", embedding_rows is ",
+                options.embedding_rows, "; expected 0 or more, ", kMaxHeadParts, " parts and ",
+                kMaxEmbeddingRows, " rows at most");
+  }
+  if (choose_kernels(options.kernels) == nullptr) {
+    const char* forced = options.kernels.empty() ? std::getenv("SLUICE_KERNELS") : nullptr;
+    return fail(Code::invalid_argument, forced != nullptr ? "SLUICE_KERNELS" : "the option kernels",
+                " is '", printable(forced != nullptr ? forced : options.kernels),
+                "', which names no kernels that run here; those that do are ",
+                supported_kernel_names());
+  }
+  return {};
+}
+
+int32_t thread_count(const LoadOptions& options) {
+  if (options.threads > 0) return options.threads;
+  const auto cores = static_cast<int32_t>(std::thread::hardware_concurrency());
+  return std::clamp(cores, 1, kDefaultThreads);
+}
+
+uint32_t context_of(const Config& config, const LoadOptions& options) {
+  if (options.context_size > 0) return options.context_size;
+  return static_cast<uint32_t>(std::min<int64_t>(config.context_length, kDefaultContext));
+}
+
+namespace {
+
+Status check_context(const Model& model, const LoadOptions& options) {
+  const int64_t context = context_of(model.config(), options);
+  if (model.max_positions() == 0 || context <= model.max_positions()) return {};
+  return fail(Code::invalid_argument, "the context size is ", context,
+              ", but the model knows only ", model.max_positions(), " positions; ask for no more");
+}
+
+// A model's memory, and what of it stays.
+Plan plan_with(const Gguf& header, const LoadOptions& options, std::unique_ptr<Model> model,
+               SharedPlaces shared, int64_t row_places) {
+  Plan plan;
+  plan.shared = std::move(shared);
+  if (model->single_rows()) plan.rows = {model->token_table(), row_places};
+  const int64_t context = context_of(model->config(), options);
+  MemoryPlan& memory = plan.memory;
+  const Weights weights(model->needs(), plan.shared, plan.rows);
+  memory.weights = weights.bytes();
+  memory.kv = KvCache(model->layers(), kv_type_named(options.kv_type)).bytes_for(context);
+  memory.activations = Pass::activation_bytes(*model, context);
+  // The header is kept. The tokenizer that is made from it is about as large again.
+  memory.constant =
+      Pass::scratch_bytes(*model, thread_count(options)) + 2 * header.data_offset + kConstantBytes;
+  memory.budget = options.memory_budget;
+  memory.least = memory.total();
+  if (plan.shared.enabled()) {
+    for (const int slot : plan.shared.slots) memory.reread += weights.view(slot).bytes;
+  }
+  plan.model = std::move(model);
+  return plan;
+}
+
+// The slots that can take turns: the layers and the parts of the head.
+std::vector<int> slots_of(const Model& model) {
+  std::vector<int> slots;
+  for (int64_t l = 0; l < model.config().n_layers; ++l) slots.push_back(model.layer_slot(l));
+  for (int part = 0; part < model.n_head_parts(); ++part)
+    slots.push_back(model.head_part_slot(part));
+  return slots;
+}
+
+// Of n slots, every one but n_kept of them, which are spread evenly.
+SharedPlaces all_but(const std::vector<int>& slots, size_t n_kept) {
+  SharedPlaces shared{{}, kLeastPlaces};
+  const size_t n = slots.size();
+  for (size_t i = 0; i < n; ++i)
+    if ((i + 1) * n_kept / n == i * n_kept / n) shared.slots.push_back(slots[i]);
+  return shared;
+}
+
+// The most parts of the head that are useful: a part isn't larger than the largest layer.
+int head_parts_of(const Model& model) {
+  const Weights whole(model.needs(), {}, {model.token_table(), 1});
+  uint64_t layer = 1;
+  for (int64_t l = 0; l < model.config().n_layers; ++l)
+    layer = std::max(layer, whole.slot_memory(model.layer_slot(l)));
+  const uint64_t head = whole.slot_memory(model.head_slot());
+  return static_cast<int>(std::clamp<uint64_t>((head - 1) / layer + 1, 1, kMaxHeadParts));
+}
+
+// As much as possible stays within the limit. Otherwise as little as possible; `memory.least` is
+// then above the limit.
+Result<Plan> plan_turns(const Gguf& header, const LoadOptions& options, uint64_t limit) {
+  SLUICE_ASSIGN(auto undivided, make_model(header, {1, true, false}));
+  const Cut cut{head_parts_of(*undivided), true, false};
+  const auto with = [&](size_t n_kept) -> Result<Plan> {
+    SLUICE_ASSIGN(auto model, make_model(header, cut));
+    SharedPlaces shared = all_but(slots_of(*model), n_kept);
+    return plan_with(header, options, std::move(model), std::move(shared), kRowPlaces);
+  };
+  SLUICE_ASSIGN(Plan best, with(0));
+  const uint64_t least = best.memory.total();
+  if (least > limit) return best;
+  // More that stay need more memory, apart from differences between slots. So halve.
+  size_t low = 0, high = best.shared.slots.size() - 1;
+  while (low < high) {
+    const size_t middle = (low + high + 1) / 2;
+    SLUICE_ASSIGN(Plan plan, with(middle));
+    if (plan.memory.total() <= limit) {
+      low = middle;
+      best = std::move(plan);
+    } else {
+      high = middle - 1;
+    }
+  }
+  best.memory.least = least;
+  return best;
+}
+
+std::string parts_of(const MemoryPlan& plan) {
+  return concat(human_bytes(plan.total()), " (weights ", human_bytes(plan.weights), ", KV cache ",
+                human_bytes(plan.kv), ", activations ", human_bytes(plan.activations),
+                ", constant ", human_bytes(plan.constant), ")");
+}
+
+// `least`: with layers that take turns; 0 if they can't.
+std::unexpected<Error> too_small(const MemoryPlan& all, const LoadOptions& options, uint64_t least,
+                                 uint64_t limit) {
+  const std::string needs = concat("the model needs ", parts_of(all));
+  const std::string turns = least == 0
+                                ? ". All of it must be in memory, because its bytes come only once"
+                                : concat("; with layers that take turns in memory it needs ", least,
+                                         " bytes (", human_bytes(least), ") at least");
+  if (options.memory_budget > 0 && options.memory_budget <= limit) {
+    return fail(Code::budget_too_small, needs, ", but the budget is ",
+                human_bytes(options.memory_budget), turns,
+                "; give it more, or a smaller context or model");
+  }
+  return fail(Code::out_of_memory, needs, ", but there are ", human_bytes(limit), " at most", turns,
+              "; use a smaller context or model");
+}
+
+// The parts of the options, for tests.
+Result<Plan> plan_as_told(const Gguf& header, const LoadOptions& options) {
+  const Cut cut{std::max(options.head_parts, 1), options.embedding_rows > 0, false};
+  SLUICE_ASSIGN(auto model, make_model(header, cut));
+  SharedPlaces shared{{}, options.layer_places};
+  if (options.layer_places > 0) shared.slots = slots_of(*model);
+  return plan_with(header, options, std::move(model), std::move(shared), options.embedding_rows);
+}
+
+}  // namespace
+
+Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Arrival arrival) {
+  SLUICE_TRY(check_load_options(options));
+  const uint64_t limit = machine_memory();
+  const uint64_t budget = options.memory_budget > 0 ? options.memory_budget : limit;
+  const bool told =
+      options.layer_places > 0 || options.head_parts > 0 || options.embedding_rows > 0;
+  if (told && arrival == Arrival::again) return plan_as_told(header, options);
+  // A stream brings the table when it comes. Otherwise single rows come first and the table last.
+  const bool any_order = arrival != Arrival::stream;
+  SLUICE_ASSIGN(auto model, make_model(header, {1, any_order, any_order}));
+  SLUICE_TRY(check_context(*model, options));
+  Plan all = plan_with(header, options, std::move(model), {}, kRowPlaces);
+  const bool fits = all.memory.total() <= std::min(budget, limit);
+  all.memory.all = all.memory.total();
+  if (fits) return all;
+  if (arrival != Arrival::again) return too_small(all.memory, options, 0, limit);
+  SLUICE_ASSIGN(Plan turns, plan_turns(header, options, std::min(budget, limit)));
+  if (turns.memory.total() > std::min(budget, limit))
+    return too_small(all.memory, options, turns.memory.least, limit);
+  turns.memory.all = all.memory.total();
+  return turns;
+}
+
+Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options) {
+  SLUICE_TRY(check_load_options(options));
+  SLUICE_ASSIGN(auto model, make_model(header, {1, true, true}));
+  SLUICE_TRY(check_context(*model, options));
+  MemoryPlan all = plan_with(header, options, std::move(model), {}, kRowPlaces).memory;
+  all.all = all.total();
+  SLUICE_ASSIGN(const Plan turns, plan_turns(header, options, 0));
+  all.least = std::min(all.total(), turns.memory.least);
+  const uint64_t limit = options.memory_budget > 0 ? options.memory_budget : machine_memory();
+  if (all.total() <= limit || all.least > limit) return all;
+  SLUICE_ASSIGN(const Plan chosen, plan_turns(header, options, limit));
+  MemoryPlan memory = chosen.memory;
+  memory.all = all.all;
+  return memory;
+}
+
+}  // namespace sluice
