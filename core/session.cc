@@ -376,8 +376,10 @@ Result<bool> Session::State::compute_slice() {
   if (!embed()) return false;
   const bool whole = run.pass_end - run.pass_begin == 1;
   const bool decoding = whole && run.kind == Run::Kind::generate;
-  const bool timed = decoding && run.layer == 0;
-  const Stopwatch watch;
+  // With the time that it waits for layers that take turns. While weights are still arriving for
+  // the first time, it would say nothing.
+  if (decoding && run.layer == 0 && !run.pass_watch && engine.weights->ready())
+    run.pass_watch.emplace();
   engine.pool->limit(decoding ? engine.tuner.threads() : engine.pool->size());
   while (run.layer < engine.n_layers()) {
     if (!come_to_slot(engine.model->layer_slot(run.layer))) return false;
@@ -392,7 +394,8 @@ Result<bool> Session::State::compute_slice() {
   SLUICE_ASSIGN(const bool head_done, run_head());
   if (!head_done) return false;
   SLUICE_TRY(after_pass());
-  if (timed) engine.tuner.add(watch.seconds());
+  if (run.pass_watch) engine.tuner.add(run.pass_watch->seconds());
+  run.pass_watch.reset();
   return true;
 }
 

@@ -2,7 +2,6 @@
 #include "weights/weights.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "base/format.h"
 
@@ -63,19 +62,12 @@ uint64_t Weights::memory_of(const Part& part) {
 Status Weights::allocate() {
   // A 32-bit machine allocates less than 2 GiB at once.
   constexpr uint64_t kMostAtOnce = uint64_t{1} << 30;
-  std::vector<std::pair<uint64_t, std::function<void(uint8_t*)>>> places;
-  for (Slot& slot : slots_) {
-    if (!slot.shares_place)
-      places.emplace_back(slot.bytes, [&slot](uint8_t* memory) { slot.memory = memory; });
-  }
-  for (int i = 0; shared_.enabled() && i < shared_.places; ++i)
-    places.emplace_back(shared_place_bytes_,
-                        [this](uint8_t* memory) { free_places_.push_back(memory); });
-  for (RowPlace& place : row_places_)
-    places.emplace_back(memory_of(place.part), [&place](uint8_t* memory) {
-      place.part.place = memory;
-      place.part.matrix.data = memory;
-    });
+  std::vector<std::pair<uint64_t, uint8_t**>> places;
+  for (Slot& slot : slots_)
+    if (!slot.shares_place) places.emplace_back(slot.bytes, &slot.memory);
+  if (shared_.enabled()) free_places_.resize(static_cast<size_t>(shared_.places));
+  for (uint8_t*& place : free_places_) places.emplace_back(shared_place_bytes_, &place);
+  for (RowPlace& place : row_places_) places.emplace_back(memory_of(place.part), &place.part.place);
   for (size_t i = 0; i < places.size();) {
     uint64_t bytes = 0;
     size_t end = i;
@@ -84,12 +76,10 @@ Status Weights::allocate() {
     SLUICE_ASSIGN(AlignedBuffer buffer,
                   AlignedBuffer::allocate_uninitialized(bytes, "the weights"));
     uint8_t* memory = buffer.data();
-    for (; i < end; ++i) {
-      places[i].second(memory);
-      memory += places[i].first;
-    }
+    for (; i < end; ++i) memory = (*places[i].second = memory) + places[i].first;
     memory_.push_back(std::move(buffer));
   }
+  for (RowPlace& place : row_places_) place.part.matrix.data = place.part.place;
   return {};
 }
 
