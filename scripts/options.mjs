@@ -68,6 +68,11 @@ const TYPES = {
     kind: 'function',
     expected: () => 'a function',
   },
+  weights: {
+    ts: '((weights: WeightsView) => void)',
+    kind: 'function',
+    expected: () => 'a function',
+  },
 };
 
 const WHOLE = /^(std::optional<)?u?int\d+_t>?$/;
@@ -283,7 +288,7 @@ function ts_table() {
   const quoted = (names) => names.map((name) => `'${name}'`);
   const kv_type = table.load.find((option) => option.name === 'kvType');
   return `// Written by scripts/options.mjs from core/options.json and wasm/flavours.json.
-import type { LoadProgress } from './types.js';
+import type { LoadProgress, WeightsView } from './types.js';
 
 /** The four builds of the engine: with and without relaxed SIMD, with and without threads. */
 export type Flavour = ${quoted(flavours).join(' | ')};

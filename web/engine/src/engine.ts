@@ -31,7 +31,9 @@ import type {
   Session,
   Token,
   TokenizeOptions,
+  WeightsView,
 } from './types.js';
+import { rereadBytes, slotViews } from './weights-view.js';
 import { Workers } from './workers.js';
 
 const NO_STATS: CoreStats = {
@@ -42,10 +44,25 @@ const NO_STATS: CoreStats = {
   contextSize: 0,
   residentBytes: 0,
   streamedBytes: 0,
+  memoryBudget: 0,
   bytesPerToken: 0,
   heapBytes: 0,
   seed: 0,
 };
+
+/** Milliseconds for which bytes from the network say that the weights come from there. */
+const NETWORK_MS = 1000;
+
+/** Calls a function of the caller. Its error must not stop the work; it is reported as an uncaught error. */
+function callBack<T>(callback: (value: T) => void, value: T): void {
+  try {
+    callback(value);
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}
 
 interface Pending {
   resolve(value: Value): void;
@@ -90,7 +107,10 @@ export class Engine implements AsyncDisposable {
     return this.#info as ModelInfo;
   }
 
-  /** Resolves when all weights are loaded; rejects with the error that ended the loading. */
+  /**
+   * Resolves when all weights that stay in memory are there: all, unless the model is larger than its `memoryBudget`. Rejects
+   * with the error that ended the loading.
+   */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
@@ -115,6 +135,11 @@ export class Engine implements AsyncDisposable {
   #progress: LoadProgress;
   #course: Course = { fromNetwork: 0, fromCache: 0, waiting: '', verified: 0, notes: [] };
   readonly #rate = new Rate();
+  readonly #onWeights: (weights: WeightsView) => void;
+  /** When bytes last came from the network. */
+  #networkAt = -Infinity;
+  /** Of the last run that told its figures. */
+  #waitedMs = 0;
   #nextId = 1;
   readonly #pending = new Map<number, Pending>();
 
@@ -139,6 +164,7 @@ export class Engine implements AsyncDisposable {
     });
     this.#timelines.add(this.#own);
     this.#onProgress = options.onProgress ?? (() => {});
+    this.#onWeights = options.onWeights ?? (() => {});
     this.#progress = {
       phase: 'header',
       loaded: 0,
@@ -152,7 +178,7 @@ export class Engine implements AsyncDisposable {
     };
   }
 
-  /** Reads only the header: what the file is, and whether it fits. A download is stopped after the header. */
+  /** Reads only the header: what the file is, and whether it can run here. A download is stopped after the header. */
   static async probe(source: ModelSource, options: ProbeOptions = {}): Promise<ModelInfo> {
     const engine = await Engine.#open(source, options, true);
     const info = engine.info;
@@ -190,6 +216,7 @@ export class Engine implements AsyncDisposable {
         stallTimeout: options.stallTimeout ?? LOAD_RULES.stallTimeout.default,
         retryTimeout: options.retryTimeout ?? LOAD_RULES.retryTimeout.default,
       },
+      weights: options.onWeights !== undefined && !probe,
       onCourse: (course) => engine.#follow(course),
       onKeeping: () => void askToPersist(),
       onMessage: (message) => engine.#receive(message),
@@ -206,6 +233,8 @@ export class Engine implements AsyncDisposable {
   #receive(message: Exclude<FromEngine, { type: 'alive' | 'closed' }>): void {
     if (this.#over !== undefined) return;
     const timeline = 'id' in message ? this.#runs.get(message.id) : undefined;
+    if (timeline !== undefined && 'stats' in message && message.stats !== null)
+      this.#waitedMs = message.stats.waitedMs;
     if ('id' in message && timeline !== undefined) {
       timeline.receive(message);
       if (['done', 'error', 'result'].includes(message.type)) this.#runs.delete(message.id);
@@ -221,6 +250,9 @@ export class Engine implements AsyncDisposable {
         break;
       case 'progress':
         this.#report(message);
+        break;
+      case 'weights':
+        this.#tellWeights(message);
         break;
       case 'ready':
         this.#loadMs = performance.now() - this.#started;
@@ -245,6 +277,7 @@ export class Engine implements AsyncDisposable {
   /** The loader's news. */
   #follow(course: Course): void {
     if (this.#over !== undefined) return;
+    if (course.fromNetwork > this.#course.fromNetwork) this.#networkAt = performance.now();
     this.#course = course;
     this.#notes.push(...course.notes);
     if (this.#progress.phase !== 'ready') this.#report(this.#progress);
@@ -275,14 +308,22 @@ export class Engine implements AsyncDisposable {
       layersReady: now.layersReady,
       layersTotal: now.layersTotal,
     };
-    try {
-      this.#onProgress({ ...this.#progress });
-    } catch (error) {
-      // An error in the caller's function must not stop the load; it is reported as an uncaught error.
-      queueMicrotask(() => {
-        throw error;
-      });
-    }
+    callBack(this.#onProgress, { ...this.#progress });
+  }
+
+  #tellWeights({ slots: numbers, bytesPerSecond }: FromEngine & { type: 'weights' }): void {
+    const slots = slotViews(numbers);
+    const { phase, source } = this.#progress;
+    const remote = source === 'network' || source === 'cache';
+    // What is read again after a download comes from the cache.
+    const kept = remote && phase === 'ready' && performance.now() - this.#networkAt > NETWORK_MS;
+    callBack(this.#onWeights, {
+      slots,
+      bytesPerSecond,
+      source: kept ? 'cache' : source,
+      streamedBytes: rereadBytes(slots),
+      waitedMs: this.#waitedMs,
+    });
   }
 
   #take(id: number): Pending | undefined {

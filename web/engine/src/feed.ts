@@ -2,8 +2,9 @@
 import type { EngineHandle, HeaderHandle, SluiceModule } from '../../../wasm/module.js';
 import { check } from './answers.js';
 import { SluiceError, fromErrorData } from './errors.js';
-import { Places, inFileOrder } from './places.js';
+import type { Wants } from './places.js';
 import { FEED_BYTES, type LoaderToEngine, type EngineToLoader } from './protocol.js';
+import { Wanted } from './wanted.js';
 
 /** The part of a MessagePort that is used; tests have their own. */
 export interface HostPort {
@@ -39,6 +40,9 @@ export class Feed {
 
   #opened: Opened = { sizes: [0], exact: false, network: false, arrival: 'stream' };
   #stopped = false;
+  #brought = 0;
+  /** Set by drive. */
+  #ask: () => void = () => {};
   /** Null until readHeader or drive; earlier messages wait in #early. */
   #take: ((message: Delivery) => void) | null = null;
   readonly #early: Delivery[] = [];
@@ -92,7 +96,7 @@ export class Feed {
     this.port.postMessage({ type: 'stop', refused });
   }
 
-  /** The engine has all. The loader may still have to keep bytes. */
+  /** The engine has all, and wants nothing again. The loader may still have to keep bytes. */
   enough(): void {
     if (this.#stopped) return;
     this.#stopped = true;
@@ -145,51 +149,71 @@ export class Feed {
   }
 
   /**
-   * Loads an engine: the loader writes straight to the engine's places, or its chunks are copied there. After the headers
-   * all places are known and granted at once, so the loader never waits for the engine again.
+   * Loads an engine, and serves it while it wants weights again: the loader writes straight to the engine's places, or its
+   * chunks are copied there. All that the engine wants is asked for at once, so the loader never waits for the engine.
    */
   drive(engine: EngineHandle, memory: WebAssembly.Memory, direct: boolean): void {
     const shared = direct && !(memory.buffer instanceof ArrayBuffer);
-    let places = new Places(new Float64Array());
-    const ask = (): void => {
-      if (this.#stopped || engine.loaded()) return;
-      const wants = inFileOrder(engine.wants(Number.MAX_SAFE_INTEGER));
+    const places = { weights: new Wanted(), rows: new Wanted() };
+    const want = (wants: Wants, rows: boolean): void => {
       if (wants.length === 0) return;
-      places = new Places(wants);
-      this.port.postMessage({
-        type: 'want',
-        memory: shared ? memory : null,
-        wants,
-        bases: basesOf(engine),
-        once: !engine.headerRead(),
-        rows: false,
-      });
+      const once = !engine.headerRead();
+      if (!shared) {
+        // Only a part of what was wanted of the header may have come.
+        if (once) places.weights.clear();
+        (rows ? places.rows : places.weights).add(wants);
+      }
+      const bases = basesOf(engine);
+      const into = shared ? memory : null;
+      this.port.postMessage({ type: 'want', memory: into, wants, bases, once, rows });
     };
-    const filled = (offset: number, length: number): void => {
+    this.#ask = () => {
+      if (this.#stopped || engine.loaded()) return;
+      want(engine.rowWants(), true);
+      want(engine.wants(Number.MAX_SAFE_INTEGER), false);
+    };
+    const filled = (offset: number, length: number, rows: boolean): void => {
+      this.#brought += length;
+      if (rows) return check(engine.rowsFilled(offset, length));
       const header = !engine.headerRead();
       check(engine.filled(offset, length));
-      if (!header) return;
-      // Before the engine's work, so that the next bytes come meanwhile.
-      ask();
-      if (engine.headerRead()) check(engine.buildVocabulary());
+      // Of a header, before the engine's work, so that the next bytes come meanwhile.
+      this.#ask();
+      if (header && engine.headerRead()) check(engine.buildVocabulary());
     };
     this.#takeWith((message) => {
       if (message.type === 'ended') {
         this.#end(engine, message);
       } else if (message.type === 'filled') {
-        filled(message.offset, message.length);
+        filled(message.offset, message.length, message.rows);
         this.ontaken();
       } else if (message.type === 'bytes') {
-        const { offset, bytes } = message;
-        places.write(memory, offset, bytes);
-        filled(offset, bytes.byteLength);
+        const { offset, bytes, rows } = message;
+        const wanted = rows ? places.rows : places.weights;
+        for (const { from, to } of wanted.write(memory, offset, bytes))
+          filled(from, to - from, rows);
         this.port.postMessage({ type: 'sendMore', length: bytes.byteLength });
         this.ontaken();
       }
     });
     if (this.#stopped) return;
-    ask();
+    this.#ask();
     if (!shared) this.port.postMessage({ type: 'sendMore', length: FEED_BYTES });
+  }
+
+  /** Asks for what the engine wants now and didn't before: after a step, and when a session is cancelled or deleted. */
+  ask(): void {
+    this.#ask();
+  }
+
+  /** Bytes of weights and headers that came. */
+  get brought(): number {
+    return this.#brought;
+  }
+
+  /** More bytes may come. */
+  get open(): boolean {
+    return !this.#stopped;
   }
 
   /** A file has ended. Throws if the engine lacks bytes. */

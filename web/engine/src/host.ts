@@ -1,7 +1,8 @@
 // What the engine worker does: one module, one engine, its sessions, and the loop that runs them.
 //
 // The work is done in slices of about 10 ms. Between them the worker takes messages, such as a cancel or bytes. A posted
-// message starts the next slice, not a timer: browsers slow the timers of hidden pages.
+// message starts the next slice, not a timer: browsers slow the timers of hidden pages. While weights may still come, a slice
+// is one step, so that what has come is taken before the next one.
 import type {
   Answer,
   EncodingHandle,
@@ -10,13 +11,15 @@ import type {
   SluiceModule,
 } from '../../../wasm/module.js';
 import { check, parseAnswer } from './answers.js';
-import { SluiceError, stoppedWorking, toErrorData } from './errors.js';
+import { budgetNote, chooseBudget, type Budget } from './budget.js';
+import { SluiceError, stoppedWorking, toErrorData, type ErrorData } from './errors.js';
 import { Feed, isUseless, type Opened } from './feed.js';
 import { holdLifeline } from './lifeline.js';
 import type { OpenModule } from './module.js';
 import { Pool } from './pool.js';
 import type { CoreStats, FlavourFiles, FromEngine, ToEngine } from './protocol.js';
 import type { Finish, Logits, ModelInfo, Token } from './types.js';
+import { WeightsNews } from './weights-view.js';
 
 const SLICE_MS = 10;
 const PROGRESS_MS = 50;
@@ -51,6 +54,50 @@ function totalOf({ sizes }: Opened): number {
   return sizes.includes(0) ? 0 : sizes.reduce((sum, size) => sum + size, 0);
 }
 
+/** How much memory there is for a model. */
+interface Room {
+  /** What the module's memory can grow to. */
+  maxBytes: number;
+  /** Null if the model must stay in memory as a whole, because its bytes come only once. */
+  budget: Budget | null;
+  /** Load options as the core takes them, with the budget. */
+  options: string;
+}
+
+function roomFor(options: string, maxBytes: number, { arrival }: Opened): Room {
+  if (arrival !== 'again') return { maxBytes, budget: null, options };
+  const given = JSON.parse(options) as { memoryBudget?: number };
+  const { deviceMemory } = (globalThis.navigator ?? {}) as { deviceMemory?: number };
+  const budget = chooseBudget(given.memoryBudget, maxBytes, deviceMemory);
+  return { maxBytes, budget, options: JSON.stringify({ ...given, memoryBudget: budget.bytes }) };
+}
+
+/** Why the model can't run here; null if it can. */
+function tooLarge({ memory }: ModelInfo, { maxBytes, budget, options }: Room): ErrorData | null {
+  if (memory === null) return null;
+  const { memoryBudget = Infinity } = JSON.parse(options) as { memoryBudget?: number };
+  const needed = budget === null ? memory.all : memory.least;
+  if (needed <= Math.min(maxBytes, memoryBudget)) return null;
+  const needs = `the model needs ${needed} bytes${budget === null ? '' : ' at least'} (weights, cache and activations), and`;
+  const todo =
+    memory.least < needed
+      ? 'use a smaller model or a smaller contextSize, or a source that can be read again: a file, or an address if this ' +
+        'browser can keep the model'
+      : 'use a smaller model or a smaller contextSize';
+  const browser = needed > maxBytes || budget?.reason === 'browser';
+  return browser
+    ? {
+        code: 'out_of_memory',
+        message: `${needs} this browser gives a page ${Math.min(maxBytes, memoryBudget)} at most; ${todo}`,
+      }
+    : {
+        code: 'budget_too_small',
+        message: `${needs} memoryBudget is ${memoryBudget}${
+          budget?.reason === 'device' ? " by default, half of this device's memory" : ''
+        }; give it more, or ${todo}`,
+      };
+}
+
 interface Run {
   id: number;
   kind: 'generate' | 'logits';
@@ -80,6 +127,10 @@ export class EngineHost {
   #scheduled = false;
   #lastProgress = 0;
   #late: ReturnType<typeof setTimeout> | undefined;
+  /** The page was told that the model is ready. */
+  #ready = false;
+  /** Null if the page doesn't want them. */
+  #news: WeightsNews | null = null;
   /** The code that the page has compiled; it comes in a message of its own. */
   readonly #early: Promise<WebAssembly.Module | null>;
   #takeCode!: (code: WebAssembly.Module | null) => void;
@@ -119,6 +170,7 @@ export class EngineHost {
   /** Ends the loop and its channel, which would keep a Node process alive. */
   close(): void {
     this.#dead = true;
+    this.#news?.end();
     this.#ticks.port1.close();
   }
 
@@ -169,11 +221,12 @@ export class EngineHost {
     // The parser doesn't get the length that a server names: it would call a download that is cut short a bad file.
     // The end of the stream decides.
     const sizes = opened.network ? opened.sizes.map(() => 0) : opened.sizes;
+    const room = roomFor(request.options, maxBytes, opened);
     if (request.probe) {
       const header = new module.Header(sizes);
       await feed.readHeader(header, module, memory);
       const shown = opened.exact ? totalOf(opened) : 0;
-      const info = this.#info(header.inspect(request.options, shown), maxBytes, request.options);
+      const info = this.#info(header.inspect(room.options, shown), room);
       checkLength(info, opened);
       this.post({ type: 'understood', info, notes: [], stats: null });
       return;
@@ -181,32 +234,24 @@ export class EngineHost {
     const engine = new module.Engine();
     this.#opening = engine;
     this.#module = module;
-    check(engine.open(request.options, sizes, 'stream'));
-    feed.ontaken = () => this.#guard(() => this.#taken(engine, maxBytes, opened));
+    check(engine.open(room.options, sizes, opened.arrival));
+    if (request.weights) {
+      this.#news = new WeightsNews(
+        () => engine.slots(),
+        () => feed.brought,
+        (slots, bytesPerSecond) => this.post({ type: 'weights', slots, bytesPerSecond }),
+      );
+    }
+    feed.ontaken = () => this.#guard(() => this.#taken(engine, room, opened));
     feed.drive(engine, memory, request.direct);
   }
 
-  /** `options`: of a probe, as the core takes them. A model that is loaded is within its budget. */
-  #info(answer: Answer, maxBytes: number, options = '{}'): ModelInfo {
+  #info(answer: Answer, room: Room): ModelInfo {
     const info = parseAnswer<ModelInfo>(answer);
     info.bytes = info.fileBytes;
-    const { memoryBudget = Infinity } = JSON.parse(options) as { memoryBudget?: number };
-    info.fits =
-      info.supported && (info.memory?.total ?? Infinity) <= Math.min(maxBytes, memoryBudget);
-    if (info.supported && info.memory !== null && !info.fits) {
-      const needs = `the model needs ${info.memory.total} bytes (weights, cache and activations), and`;
-      const todo = 'use a smaller model or a smaller contextSize';
-      info.error =
-        info.memory.total > maxBytes
-          ? {
-              code: 'out_of_memory',
-              message: `${needs} this browser gives a page ${maxBytes} at most; ${todo}`,
-            }
-          : {
-              code: 'budget_too_small',
-              message: `${needs} memoryBudget is ${memoryBudget}; give it more, or ${todo}`,
-            };
-    }
+    const error = info.supported ? tooLarge(info, room) : null;
+    info.fits = info.supported && info.memory !== null && error === null;
+    if (error !== null) info.error = error;
     return info;
   }
 
@@ -220,31 +265,48 @@ export class EngineHost {
   }
 
   /** After bytes were taken: reports the progress, and continues the runs that may wait for them. */
-  #taken(engine: EngineHandle, maxBytes: number, opened: Opened): void {
-    if (this.#engine === null && engine.understood()) {
-      const info = this.#info(engine.inspect(), maxBytes);
-      checkLength(info, opened);
-      if (info.error !== undefined) throw new SluiceError(info.error.code, info.error.message);
-      this.#engine = engine;
-      const module = this.#module as SluiceModule;
-      this.#timelines.set(0, { handle: new module.Session(engine), run: null });
-      const notes = JSON.parse(engine.notes()) as string[];
-      this.post({ type: 'understood', info, notes, stats: this.#stats() });
-    }
-    const done = engine.loaded();
-    if (done || performance.now() - this.#lastProgress >= PROGRESS_MS) {
-      this.#tellProgress(engine, totalOf(opened));
+  #taken(engine: EngineHandle, room: Room, opened: Opened): void {
+    if (this.#engine === null && engine.understood()) this.#understand(engine, room, opened);
+    if (!this.#ready) this.#follow(engine, totalOf(opened));
+    if (engine.loaded()) this.#feed?.enough();
+    this.#news?.changed();
+    if (this.#anyRuns()) this.#schedule();
+  }
+
+  #understand(engine: EngineHandle, room: Room, opened: Opened): void {
+    const info = this.#info(engine.inspect(), room);
+    checkLength(info, opened);
+    if (info.error !== undefined) throw new SluiceError(info.error.code, info.error.message);
+    this.#engine = engine;
+    const module = this.#module as SluiceModule;
+    this.#timelines.set(0, { handle: new module.Session(engine), run: null });
+    const notes = JSON.parse(engine.notes()) as string[];
+    const streams =
+      info.memory === null || room.budget === null ? null : budgetNote(info.memory, room.budget);
+    if (streams !== null) notes.push(streams);
+    this.post({ type: 'understood', info, notes, stats: this.#stats() });
+  }
+
+  /** Tells the page how the loading goes on, and its end. */
+  #follow(engine: EngineHandle, announced: number): void {
+    this.#ready = engine.ready();
+    if (this.#ready || performance.now() - this.#lastProgress >= PROGRESS_MS) {
+      this.#tellProgress(engine, announced);
     } else {
       // If no more bytes come soon, these are reported later.
       this.#late ??= setTimeout(
-        () => this.#guard(() => this.#tellProgress(engine, totalOf(opened))),
+        () => this.#guard(() => this.#tellProgress(engine, announced)),
         PROGRESS_MS,
       );
     }
-    if (done) {
-      this.#feed?.enough();
-      this.post({ type: 'ready', stats: this.#stats() });
-    }
+    if (!this.#ready) return;
+    this.post({ type: 'ready', stats: this.#stats() });
+  }
+
+  /** A session has moved, or is no more: asks for the weights that are wanted now, and continues the runs. */
+  #moved(): void {
+    this.#feed?.ask();
+    this.#news?.changed();
     if (this.#anyRuns()) this.#schedule();
   }
 
@@ -309,7 +371,7 @@ export class EngineHost {
         case 'closeSession':
           this.#timelines.get(message.session)?.handle.delete();
           this.#timelines.delete(message.session);
-          return;
+          return this.#moved();
       }
     } catch (error) {
       if (!(error instanceof SluiceError) || !('id' in message)) throw error;
@@ -365,6 +427,7 @@ export class EngineHost {
       check(handle.step());
       timeline.run = null;
       this.post({ type: 'done', id, finish: 'aborted', stats: coreStats(handle) });
+      this.#moved();
     }
   }
 
@@ -384,8 +447,7 @@ export class EngineHost {
       if (timeline.run === null || !this.#runSlice(timeline, timeline.run)) continue;
       // Moves it to the end of the order.
       if (this.#timelines.delete(session)) this.#timelines.set(session, timeline);
-      if (this.#anyRuns()) this.#schedule();
-      return;
+      return this.#moved();
     }
   }
 
@@ -403,6 +465,8 @@ export class EngineHost {
     try {
       do {
         const event = parseAnswer<StepEvent>(handle.step());
+        // Also if it waits: what it waits for may be wanted only now.
+        this.#feed?.ask();
         if (event.event === 'waiting') {
           // The next bytes start the loop again.
           flush();
@@ -425,7 +489,8 @@ export class EngineHost {
           }
           return true;
         }
-      } while (performance.now() < until);
+        // While weights may come, they are taken between two steps.
+      } while (performance.now() < until && this.#feed?.open !== true);
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error;
       timeline.run = null;

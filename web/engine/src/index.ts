@@ -25,10 +25,12 @@ export type {
   ProbeOptions,
   Prompt,
   Session,
+  SlotView,
   SourceOptions,
   TensorInfo,
   Token,
   TokenizeOptions,
   Verification,
   VerifyOptions,
+  WeightsView,
 } from './types.js';

@@ -1,5 +1,5 @@
 // Written by scripts/options.mjs from core/options.json and wasm/flavours.json.
-import type { LoadProgress } from './types.js';
+import type { LoadProgress, WeightsView } from './types.js';
 
 /** The four builds of the engine: with and without relaxed SIMD, with and without threads. */
 export type Flavour = 'relaxed-mt' | 'simd-mt' | 'relaxed' | 'simd';
@@ -40,7 +40,7 @@ export interface MemoryOptions {
   threads?: number | undefined;
   /** Type of the numbers in the KV cache; f32, f16 or q8_0. Default: f16. */
   kvType?: KvType | undefined;
-  /** Most memory that the model may take; if it needs more, loading fails with budget_too_small. Default: what the machine has. */
+  /** Most memory that the model may take; weights for which there is no room are read again for every token. Default: what the machine has. */
   memoryBudget?: number | undefined;
 }
 
@@ -51,6 +51,8 @@ export interface LoadOptions extends SourceOptions, MemoryOptions {
   kernels?: string | undefined;
   /** Called with {phase, loaded, total, bytesPerSecond, source, cachedBytes, waiting, layersReady, layersTotal}. */
   onProgress?: ((progress: LoadProgress) => void) | undefined;
+  /** Called with {slots, bytesPerSecond, source, streamedBytes, waitedMs} while weights arrive or are computed. */
+  onWeights?: ((weights: WeightsView) => void) | undefined;
 }
 
 export interface ProbeOptions extends SourceOptions, MemoryOptions {}
@@ -142,6 +144,7 @@ export const LOAD_RULES = {
   },
   signal: { kind: 'signal', expected: 'an AbortSignal' },
   onProgress: { kind: 'function', expected: 'a function' },
+  onWeights: { kind: 'function', expected: 'a function' },
 } as const satisfies Record<keyof LoadOptions, Rule>;
 
 /** Those of them that the core takes. */

@@ -1,7 +1,7 @@
 // The loader's side of the connection to the engine worker: what is wanted, and giving the bytes. Straight into shared
 // memory if there is any, otherwise as chunks that are transferred. The engine's credit limits the bytes of chunks that
 // are under way.
-import { Places, type Stretch } from './places.js';
+import { Places, inFileOrder, type Stretch } from './places.js';
 import type { EngineToLoader, LoaderToEngine } from './protocol.js';
 
 /** The part of a MessagePort that is used; tests have their own. */
@@ -38,7 +38,7 @@ export class Outlet {
     port.onmessage = ({ data }) => {
       switch (data.type) {
         case 'want': {
-          this.#places = new Places(data.wants);
+          this.#places = new Places(inFileOrder(data.wants));
           this.#memory = data.memory;
           this.bases = data.bases;
           this.copies = data.memory !== null;

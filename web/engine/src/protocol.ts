@@ -44,6 +44,8 @@ export type ToEngine =
       port: MessagePort;
       /** Whether the loader can write into shared memory. */
       direct: boolean;
+      /** Whether the page wants to hear of the weights. */
+      weights: boolean;
     }
   /** The flavour's code, which the page compiled while the worker started; null if it could not. */
   | { type: 'code'; code: WebAssembly.Module | null }
@@ -87,6 +89,8 @@ export type FromEngine =
       stats: CoreStats;
     }
   | { type: 'ready'; stats: CoreStats }
+  /** `slots`: as EngineHandle.slots gives them. `bytesPerSecond`: with which weights arrive. */
+  | { type: 'weights'; slots: Float64Array; bytesPerSecond: number }
   /** The load failed or the module trapped: the worker can't be used any more. */
   | { type: 'failed'; error: ErrorData }
   /** A run has done its first slice, or has run for a while without a token. */

@@ -1,12 +1,15 @@
 // Bytes per second, of the last few seconds.
 
-/** Milliseconds that count. */
+/** Milliseconds that count, unless the caller says otherwise. */
 const WINDOW_MS = 3000;
 
 export class Rate {
   readonly #samples: { time: number; bytes: number }[] = [];
 
-  constructor(readonly now: () => number = () => performance.now()) {
+  constructor(
+    readonly now: () => number = () => performance.now(),
+    readonly windowMs = WINDOW_MS,
+  ) {
     this.#samples.push({ time: now(), bytes: 0 });
   }
 
@@ -15,7 +18,7 @@ export class Rate {
     const time = this.now();
     if (bytes < (this.#samples.at(-1)?.bytes ?? 0)) this.#samples.length = 0;
     this.#samples.push({ time, bytes });
-    while (this.#samples.length > 2 && (this.#samples[1]?.time ?? time) < time - WINDOW_MS)
+    while (this.#samples.length > 2 && (this.#samples[1]?.time ?? time) < time - this.windowMs)
       this.#samples.shift();
     const [first] = this.#samples as [{ time: number; bytes: number }];
     const seconds = (time - first.time) / 1000;

@@ -21,7 +21,8 @@ export type {
  * - A file that the user chose: `File`, `Blob`, `FileSystemFileHandle`.
  * - A list of addresses or of files: those of a split model, in order.
  * - Bytes in memory; of a `Uint8Array`, only the bytes that it shows. They are copied as they are needed. They belong to
- *   the caller, who must not change them until `ready`.
+ *   the caller, who must not change them until `ready`, or until the engine is closed if not all of the model stays in
+ *   memory (`engine.info.memory.rereadBytes`).
  * - A `Response`. Its body is consumed, also by `probe`. It is read on the page's thread; an address is read by a worker.
  *   Its length is a hint.
  */
@@ -137,7 +138,7 @@ export interface EngineStats {
   /** How many of them decode. Without the option `threads`, the number that was measured to be fastest. */
   decodeThreads: number;
   contextSize: number;
-  /** From the call of `load` until all weights were loaded; 0 before. */
+  /** From the call of `load` until `ready`; 0 before. */
   loadMs: number;
   /** From the start of the generation to its first token, without `waitedMs`. */
   ttftMs: number;
@@ -153,7 +154,10 @@ export interface EngineStats {
   tokensPerSecond: number;
   /** Bytes held now: weights that have arrived, scratch, activations, KV caches. */
   residentBytes: number;
+  /** Bytes of weights that were read again since the last run began, because not all stay in memory. */
   streamedBytes: number;
+  /** Bytes that the model may take: the option, or what was chosen. 0: no limit was set. */
+  memoryBudget: number;
   /** Weight bytes read to decode one token. */
   bytesPerToken: number;
   /** The size of the engine's whole memory. */
@@ -164,6 +168,34 @@ export interface EngineStats {
   finish: Finish | null;
   /** What a user should know: why there are fewer threads, a context longer than the model's own, and so on. */
   notes: string[];
+}
+
+/** A part of a model. */
+export interface SlotView {
+  /** 'embedding': its small tensors, and its table unless that comes last, as 'table'. The head may be in several parts. */
+  kind: 'embedding' | 'layer' | 'head' | 'table';
+  /** Bytes in the file, and how many of these have arrived since it last began to arrive. */
+  bytes: number;
+  arrived: number;
+  state: 'absent' | 'arriving' | 'resident' | 'computing';
+  /** It shares its place with others and is read again for each pass. */
+  streamed: boolean;
+  /** How often it became resident. */
+  fills: number;
+}
+
+/** How a model's weights are doing. */
+export interface WeightsView {
+  /** In the order of execution. */
+  slots: SlotView[];
+  /** With which weights arrive, from network or disk, over about the last second. */
+  bytesPerSecond: number;
+  /** Where they come from now. */
+  source: 'network' | 'cache' | 'file' | 'memory';
+  /** Bytes that were read again since the model was loaded. */
+  streamedBytes: number;
+  /** The milliseconds for which the last run has waited for weights. */
+  waitedMs: number;
 }
 
 /** Bytes that a model takes with the given options. */
@@ -180,6 +212,14 @@ export interface MemoryPlan {
   start: number;
   /** The most, with a full context. */
   total: number;
+  /** `total` if all weights stayed in memory. */
+  all: number;
+  /** The least `memoryBudget` that would do with this context, if the source can be read again. */
+  least: number;
+  /** The `memoryBudget`; 0: none. */
+  budget: number;
+  /** Bytes of weights that are read again for each token, and for each block of a prompt; 0: all stay in memory. */
+  rereadBytes: number;
 }
 
 /** A value in a file's metadata. For a list, only its first elements. */
@@ -236,7 +276,10 @@ export interface ModelInfo {
   memory: MemoryPlan | null;
   /** Whether Sluice computes this kind of model. */
   supported: boolean;
-  /** Whether `load` with the same options can work in this browser. */
+  /**
+   * Whether `load` with the same options can work in this browser: all of it stays in memory, or the source can be read
+   * again and `memory.least` is there.
+   */
   fits: boolean;
   /** Why it is not supported or doesn't fit. */
   error?: ErrorData;

@@ -61,6 +61,8 @@ export interface OpenRequest {
   threads: number;
   options: string;
   patiences: Patiences;
+  /** Whether the messages tell how the weights are doing. */
+  weights: boolean;
   /** How a download goes on. */
   onCourse(course: Course): void;
   /** A download begins that this device keeps. */
@@ -128,6 +130,7 @@ export class Workers {
       lifeline,
       port: port1,
       direct: request.source.kind === 'url' || request.source.kind === 'blobs',
+      weights: request.weights,
     };
     this.#engine.postMessage(open, [port1]);
     void compileEarly(open.files.wasm).then((code) => this.post({ type: 'code', code }));

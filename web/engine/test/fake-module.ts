@@ -1,5 +1,6 @@
 // A module without wasm, to test the code around the module. Its file is "GGUF" and then any bytes: the header has
 // HEADER_BYTES, the rest is weights. Its text is the prompt's words, again and again.
+// With Control.rereads, each token needs bytes of the file that are read again, and its text is made of them.
 import type {
   Answer,
   EncodingHandle,
@@ -9,6 +10,7 @@ import type {
   SluiceModule,
 } from '../../../wasm/module.js';
 import type { OpenModule } from '../src/module.js';
+import type { MemoryPlan } from '../src/types.js';
 
 export const HEADER_BYTES = 16;
 export const FILE_BYTES = 200_000;
@@ -19,6 +21,22 @@ export function makeFile(bytes = FILE_BYTES): Uint8Array<ArrayBuffer> {
   for (let i = 0; i < bytes; ++i) file[i] = (i * 31) & 255;
   file.set(new TextEncoder().encode('GGUF'));
   return file;
+}
+
+/** Bytes that a token needs, if not all stay in memory. */
+export const REREAD_BYTES = 100;
+
+/** Where the bytes are that a session needs for its token number `i`. Sessions need different ones. */
+export function rereadOffset(session: number, i: number, rows: boolean): number {
+  return 10_000 * session + (rows ? 1000 : 5000) + REREAD_BYTES * (i % 20);
+}
+
+/** Bytes that a fake session waits for. */
+export interface Reread {
+  offset: number;
+  ptr: number;
+  rows: boolean;
+  state: 'new' | 'wanted' | 'here';
 }
 
 /** What a fake engine has seen, and what it is to do. */
@@ -37,12 +55,24 @@ export interface Control {
   /** The size of the engine's places. */
   placeBytes: number;
   starts: { prompt: string | number[]; options: unknown }[];
-  opened: { options: unknown; fileSize: number }[];
+  opened: { options: unknown; fileSize: number; arrival: string }[];
   cancels: number;
   /** The core's notes about the model. */
   notes: string[];
   /** The number of sessions. */
   sessions: number;
+  /** Not all weights stay: loaded() is never true, and each token needs bytes that are read again. */
+  rereads: boolean;
+  /** What is needed now, of all sessions. */
+  pending: Set<Reread>;
+  /** The sessions, by number, in the order in which they computed tokens. */
+  computed: number[];
+  /** EngineHandle.slots. */
+  slots: number[];
+  /** How often slots() was called. */
+  looks: number;
+  /** What inspect() says of memory. */
+  memory: Partial<MemoryPlan>;
   /** The number of texts being tokenized; one that begins with 'endless' never ends. */
   encodings: number;
 }
@@ -61,6 +91,12 @@ export function makeControl(): Control {
     cancels: 0,
     notes: [],
     sessions: 0,
+    rereads: false,
+    pending: new Set(),
+    computed: [],
+    slots: [],
+    looks: 0,
+    memory: {},
     encodings: 0,
   };
 }
@@ -70,6 +106,8 @@ export function errorAnswer(code: string, message: string): Answer {
 }
 
 const PLACE_PTR = 1024;
+/** Of bytes that are read again. */
+const REREAD_PTR = PLACE_PTR + HEADER_BYTES + FILE_BYTES;
 
 class FakeEngine implements EngineHandle {
   #wanted = false;
@@ -80,14 +118,15 @@ class FakeEngine implements EngineHandle {
     readonly memory: WebAssembly.Memory,
   ) {}
 
-  open(options: string, [fileSize = 0]: readonly number[]): Answer {
-    this.control.opened.push({ options: JSON.parse(options), fileSize });
+  open(options: string, [fileSize = 0]: readonly number[], arrival: string): Answer {
+    this.control.opened.push({ options: JSON.parse(options), fileSize, arrival });
     return options.includes('nonsense')
       ? errorAnswer('invalid_argument', "unknown option 'nonsense'")
       : '';
   }
   /** Like the real one: a buffer that is reused for the header, then fixed places, each given once. */
   wants(): Float64Array {
+    if (this.ready()) return this.#rereads(false);
     const { taken, placeBytes } = this.control;
     if (!this.headerRead()) return Float64Array.of(taken.length, PLACE_PTR, HEADER_BYTES);
     const wants: number[] = [];
@@ -98,8 +137,33 @@ class FakeEngine implements EngineHandle {
     this.#wanted = true;
     return Float64Array.from(wants);
   }
+  #rereads(rows: boolean): Float64Array {
+    const wants: number[] = [];
+    for (const one of this.control.pending) {
+      if (one.state !== 'new' || one.rows !== rows) continue;
+      wants.push(one.offset, one.ptr, REREAD_BYTES);
+      one.state = 'wanted';
+    }
+    return Float64Array.from(wants);
+  }
+  #arrived(offset: number, length: number, rows: boolean): Answer {
+    const found = [...this.control.pending].filter(
+      (one) => one.state === 'wanted' && one.rows === rows && one.offset === offset,
+    );
+    if (length !== REREAD_BYTES || found.length === 0)
+      return errorAnswer('invalid_argument', `bytes ${offset} were not wanted`);
+    for (const one of found) one.state = 'here';
+    return '';
+  }
+  rowWants(): Float64Array {
+    return this.#rereads(true);
+  }
+  rowsFilled(offset: number, length: number): Answer {
+    return this.#arrived(offset, length, true);
+  }
   filled(offset: number, length: number): Answer {
     const { taken } = this.control;
+    if (this.ready()) return this.#arrived(offset, length, false);
     const ptr = PLACE_PTR + (this.headerRead() ? HEADER_BYTES + offset : 0);
     if (offset !== taken.length) return errorAnswer('invalid_argument', 'bytes out of order');
     for (const byte of new Uint8Array(this.memory.buffer, ptr, length)) taken.push(byte);
@@ -109,7 +173,7 @@ class FakeEngine implements EngineHandle {
       : errorAnswer('bad_file', `the file begins with '${magic}', not with GGUF`);
   }
   endOfFile(size: number): Answer {
-    return this.loaded() ? '' : errorAnswer('bad_file', `the file ends after ${size} bytes`);
+    return this.ready() ? '' : errorAnswer('bad_file', `the file ends after ${size} bytes`);
   }
   headerRead(): boolean {
     return this.control.taken.length >= HEADER_BYTES;
@@ -124,14 +188,21 @@ class FakeEngine implements EngineHandle {
   understood(): boolean {
     return this.#understood;
   }
-  loaded(): boolean {
+  ready(): boolean {
     return this.#understood && this.control.taken.length >= FILE_BYTES;
+  }
+  loaded(): boolean {
+    return this.ready() && !this.control.rereads;
+  }
+  slots(): Float64Array {
+    this.control.looks += 1;
+    return Float64Array.from(this.control.slots);
   }
   progress() {
     return { loaded: this.control.taken.length, total: FILE_BYTES, layersReady: 0, layersTotal: 2 };
   }
   inspect(): Answer {
-    return inspectAnswer();
+    return inspectAnswer(this.control);
   }
   notes(): string {
     return JSON.stringify(this.control.notes);
@@ -152,9 +223,42 @@ class FakeSession implements SessionHandle {
   #running = false;
   #logits = false;
   #tokens: number[] = [];
+  #needed: Reread | null = null;
+  /** The bytes of the next token's row, when they are there. */
+  #row: string | null = null;
+  readonly #number: number;
 
-  constructor(readonly control: Control) {
+  constructor(
+    readonly control: Control,
+    readonly memory: WebAssembly.Memory,
+  ) {
+    this.#number = control.sessions;
     control.sessions += 1;
+  }
+
+  /** The bytes of the file for the next token: its row, then its layer. Null while they are awaited. */
+  #reread(): string | null {
+    const { pending } = this.control;
+    const rows = this.#row === null;
+    if (this.#needed === null) {
+      const offset = rereadOffset(this.#number, this.#next, rows);
+      const ptr = REREAD_PTR + REREAD_BYTES * (2 * this.#number + Number(rows));
+      // A cancelled run may have wanted it.
+      const known = [...pending].find((one) => one.offset === offset && one.ptr === ptr);
+      this.#needed = known ?? { offset, ptr, rows, state: 'new' };
+      pending.add(this.#needed);
+    }
+    if (this.#needed.state !== 'here') return null;
+    const bytes = new Uint8Array(this.memory.buffer, this.#needed.ptr, REREAD_BYTES).join();
+    pending.delete(this.#needed);
+    this.#needed = null;
+    if (rows) {
+      this.#row = bytes;
+      return this.#reread();
+    }
+    const text = `${this.#row};${bytes}`;
+    this.#row = null;
+    return text;
   }
 
   startText(prompt: string, options: string): Answer {
@@ -192,18 +296,23 @@ class FakeSession implements SessionHandle {
       this.#running = false;
       return JSON.stringify({ event: 'done', finish: 'length' });
     }
+    const again = this.control.rereads ? this.#reread() : '';
+    if (again === null) return JSON.stringify({ event: 'waiting' });
+    this.control.computed.push(this.#number);
     const id = this.#next++;
     this.#tokens.push(id);
     return JSON.stringify({
       event: 'token',
       id,
-      text: this.#words[id % this.#words.length],
+      text: again || this.#words[id % this.#words.length],
       logprob: -1,
     });
   }
   cancel(): void {
     this.control.cancels += 1;
     this.#running = false;
+    this.#needed = null;
+    this.#row = null;
   }
   running(): boolean {
     return this.#running;
@@ -225,7 +334,7 @@ class FakeSession implements SessionHandle {
   }
   clone(): SessionHandle | null {
     if (this.#running) return null;
-    const copy = new FakeSession(this.control);
+    const copy = new FakeSession(this.control, this.memory);
     copy.#tokens = [...this.#tokens];
     return copy;
   }
@@ -240,7 +349,7 @@ class FakeSession implements SessionHandle {
   }
 }
 
-function inspectAnswer(): Answer {
+function inspectAnswer({ memory }: Control): Answer {
   return JSON.stringify({
     architecture: 'llama',
     files: 1,
@@ -248,7 +357,7 @@ function inspectAnswer(): Answer {
     dataOffset: HEADER_BYTES,
     dataBytes: FILE_BYTES - HEADER_BYTES,
     supported: true,
-    memory: { total: 2 * FILE_BYTES },
+    memory: { all: 2 * FILE_BYTES, least: FILE_BYTES, rereadBytes: 0, ...memory },
   });
 }
 
@@ -273,6 +382,9 @@ class FakeEncoding implements EncodingHandle {
 
 class FakeHeader implements HeaderHandle {
   #bytes = 0;
+
+  constructor(readonly control: Control) {}
+
   position(): number {
     return this.#bytes;
   }
@@ -290,7 +402,7 @@ class FakeHeader implements HeaderHandle {
     return this.done() ? '' : errorAnswer('bad_file', 'the file ends within its header');
   }
   inspect(): Answer {
-    return inspectAnswer();
+    return inspectAnswer(this.control);
   }
   delete(): void {}
 }
@@ -305,10 +417,14 @@ export function fakeModule(control: Control, shared: boolean): OpenModule {
     },
     Session: class extends FakeSession {
       constructor() {
+        super(control, memory);
+      }
+    },
+    Header: class extends FakeHeader {
+      constructor() {
         super(control);
       }
     },
-    Header: FakeHeader,
     Encoding: class extends FakeEncoding {
       constructor(_engine: EngineHandle, text: string) {
         super(control, text);

@@ -1,5 +1,6 @@
 // Room in the cache: what the browser grants, and what goes to make room.
 import { SluiceError } from '../errors.js';
+import { sized } from '../sized.js';
 import { groupItems, isEvictable, listItems, removeItems, type Item } from './shelf.js';
 
 export interface Estimate {
@@ -15,11 +16,6 @@ export async function estimate(): Promise<Estimate | null> {
   } catch {
     return null;
   }
-}
-
-function sized(bytes: number): string {
-  const [unit, name] = bytes >= 1e9 ? [1e9, 'GB'] : bytes >= 1e6 ? [1e6, 'MB'] : [1, 'bytes'];
-  return `${Number((bytes / unit).toFixed(name === 'bytes' ? 0 : 2))} ${name}`;
 }
 
 /** The error storage_full. `needed`: bytes to be stored. `room`: null if the browser doesn't say. */

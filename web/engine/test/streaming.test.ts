@@ -1,0 +1,357 @@
+// A model of which not all stays in memory: the engine worker's side of reading again, and what the page is told.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { EngineHost } from '../src/host.js';
+import type {
+  Arrival,
+  EngineToLoader,
+  FromEngine,
+  LoaderToEngine,
+  ToEngine,
+} from '../src/protocol.js';
+import {
+  FILE_BYTES,
+  HEADER_BYTES,
+  REREAD_BYTES,
+  fakeModule,
+  makeControl,
+  makeFile,
+  rereadOffset,
+  type Control,
+} from './fake-module.js';
+
+const file = makeFile();
+const FILES = { flavour: 'simd', glue: '', wasm: '', thread: '' } as const;
+
+/** An engine worker with a loader that the test plays: it brings what is wanted, unless it withholds it. */
+class Rig {
+  readonly control: Control;
+  readonly told: FromEngine[] = [];
+  readonly asked: EngineToLoader[] = [];
+  /** The wants that are withheld; null: none are. */
+  withheld: (EngineToLoader & { type: 'want' })[] | null = null;
+  readonly #host: EngineHost;
+  readonly #channel = new MessageChannel();
+  readonly #memory: WebAssembly.Memory;
+
+  constructor(
+    readonly shared: boolean,
+    control: Partial<Control> = {},
+    arrival: Arrival = 'again',
+    { options = {}, weights = false, probe = false } = {},
+  ) {
+    this.control = { ...makeControl(), rereads: true, placeBytes: FILE_BYTES, ...control };
+    const opened = fakeModule(this.control, shared);
+    this.#memory = opened.memory;
+    this.#host = new EngineHost(
+      (message) => this.told.push(structuredClone(message)),
+      async () => opened,
+    );
+    const { port1, port2 } = this.#channel;
+    port2.onmessage = ({ data }: MessageEvent<EngineToLoader>) => {
+      this.asked.push(data);
+      if (data.type !== 'want') return;
+      if (this.withheld === null) this.answer(data);
+      else this.withheld.push(data);
+    };
+    this.#host.handle({
+      type: 'open',
+      probe,
+      files: FILES,
+      threads: 1,
+      options: JSON.stringify(options),
+      lifeline: '',
+      port: port1,
+      direct: shared,
+      weights,
+    });
+    const sizes = [FILE_BYTES];
+    this.say({ type: 'opened', sizes, exact: true, network: false, arrival });
+  }
+
+  say(message: LoaderToEngine): void {
+    this.#channel.port2.postMessage(message);
+  }
+
+  /** Brings what is wanted. */
+  answer({ wants, rows, memory }: EngineToLoader & { type: 'want' }): void {
+    for (let i = 0; i < wants.length; i += 3) {
+      const [offset = 0, ptr = 0, length = 0] = wants.subarray(i, i + 3);
+      const bytes = file.slice(offset, offset + length);
+      if (memory === null) {
+        this.say({ type: 'bytes', offset, bytes, rows });
+      } else {
+        // Structured clones of a shared memory share it; here it is the same process.
+        new Uint8Array(this.#memory.buffer, ptr, length).set(bytes);
+        this.say({ type: 'filled', offset, length, rows });
+      }
+    }
+  }
+
+  post(message: ToEngine): void {
+    this.#host.handle(message);
+  }
+
+  generate(session: number, id: number, maxTokens: number): void {
+    const options = JSON.stringify({ maxTokens });
+    this.post({ type: 'generate', session, id, prompt: 'one two', options });
+  }
+
+  of<T extends FromEngine['type']>(type: T): (FromEngine & { type: T })[] {
+    return this.told.filter((one): one is FromEngine & { type: T } => one.type === type);
+  }
+
+  async until(type: FromEngine['type'], count = 1): Promise<void> {
+    await vi.waitFor(() => expect(this.of(type).length).toBeGreaterThanOrEqual(count), 20_000);
+  }
+
+  texts(id: number): string[] {
+    return this.of('tokens')
+      .filter((one) => one.id === id)
+      .flatMap(({ tokens }) => tokens.map(({ text }) => text));
+  }
+
+  end(): void {
+    this.#host.close();
+    this.#channel.port1.close();
+    this.#channel.port2.close();
+  }
+}
+
+const rigs: Rig[] = [];
+function rig(...given: ConstructorParameters<typeof Rig>): Rig {
+  const made = new Rig(...given);
+  rigs.push(made);
+  return made;
+}
+afterEach(() => {
+  for (const one of rigs.splice(0)) one.end();
+});
+
+/** The text of a token: the bytes of its row and of its layer. */
+function textOf(i: number, session = 0): string {
+  return [true, false]
+    .map((rows) => rereadOffset(session, i, rows))
+    .map((at) => file.slice(at, at + REREAD_BYTES).join())
+    .join(';');
+}
+
+describe.each([true, false])('weights that are read again (shared memory: %s)', (shared) => {
+  it('are asked for as each token needs them, rows as rows, and the text is right', async () => {
+    const it = rig(shared);
+    await it.until('ready');
+    it.generate(0, 1, 30);
+    await it.until('done');
+    expect(it.texts(1)).toEqual(Array.from({ length: 30 }, (_, i) => textOf(i)));
+    const wants = it.asked.filter((one) => one.type === 'want').slice(2);
+    expect(wants.map(({ rows }) => rows)).toEqual(
+      Array.from({ length: 60 }, (_, i) => i % 2 === 0),
+    );
+    expect(it.asked.some(({ type }) => type === 'enough' || type === 'stop')).toBe(false);
+    expect(it.control.opened[0]?.arrival).toBe('again');
+  });
+
+  it('serve sessions that run side by side in turn', async () => {
+    const it = rig(shared);
+    await it.until('ready');
+    it.post({ type: 'openSession', session: 1, from: null });
+    it.post({ type: 'openSession', session: 2, from: null });
+    for (const session of [0, 1, 2]) it.generate(session, session + 1, 40);
+    await it.until('done', 3);
+    for (const id of [1, 2, 3])
+      expect(it.texts(id)).toEqual(Array.from({ length: 40 }, (_, i) => textOf(i, id - 1)));
+    // At no time is one far ahead of another.
+    const computed = [0, 0, 0];
+    for (const session of it.control.computed) {
+      computed[session] = (computed[session] ?? 0) + 1;
+      if (Math.min(...computed) < 38)
+        expect(Math.max(...computed) - Math.min(...computed)).toBeLessThanOrEqual(2);
+    }
+  });
+
+  it('a run that waits is cancelled, and the next one gets what it needs', async () => {
+    const it = rig(shared);
+    await it.until('ready');
+    const withheld: (typeof it)['withheld'] = (it.withheld = []);
+    it.generate(0, 1, 5);
+    await vi.waitFor(() => expect(withheld.length).toBe(1));
+    it.post({ type: 'cancel', id: 1 });
+    await it.until('done');
+    expect(it.of('done')).toMatchObject([{ id: 1, finish: 'aborted' }]);
+    it.generate(0, 2, 5);
+    it.withheld = null;
+    for (const want of withheld) it.answer(want);
+    await it.until('done', 2);
+    expect(it.texts(2)).toEqual(Array.from({ length: 5 }, (_, i) => textOf(i)));
+  });
+
+  it('fail the runs that wait, and the engine, if they can not be read', async () => {
+    const it = rig(shared);
+    await it.until('ready');
+    it.withheld = [];
+    it.generate(0, 1, 5);
+    await vi.waitFor(() => expect(it.withheld?.length).toBe(1));
+    const error = { code: 'bad_file', message: 'the file has changed' } as const;
+    it.say({ type: 'failed', error });
+    await it.until('failed');
+    expect(it.of('failed')).toEqual([{ type: 'failed', error }]);
+  });
+
+  it('the end of the file is no error while all of it can be read again', async () => {
+    const it = rig(shared);
+    await it.until('ready');
+    it.say({ type: 'ended', file: 0, received: FILE_BYTES });
+    it.generate(0, 1, 3);
+    await it.until('done');
+    expect(it.texts(1)).toEqual([0, 1, 2].map((i) => textOf(i)));
+    expect(it.of('failed')).toEqual([]);
+    expect(it.of('ready').length).toBe(1);
+    // After `ready` nothing more is told of loading.
+    const types = it.told.map(({ type }) => type);
+    expect(types.lastIndexOf('progress')).toBeLessThan(types.indexOf('ready'));
+  });
+
+  it('bytes that were not wanted end the engine', async () => {
+    const it = rig(shared);
+    await it.until('ready');
+    it.say({ type: 'filled', offset: 7, length: REREAD_BYTES, rows: false });
+    await it.until('failed');
+    expect(it.of('failed')[0]?.error.code).toBe('invalid_argument');
+  });
+});
+
+describe('a model of which all stays', () => {
+  it('is given up by the engine when it is loaded', async () => {
+    const it = rig(true, { rereads: false });
+    await it.until('ready');
+    await vi.waitFor(() => expect(it.asked.at(-1)?.type).toBe('enough'));
+    expect(it.asked.filter(({ type }) => type === 'enough').length).toBe(1);
+  });
+});
+
+describe('the budget', () => {
+  const optionsOf = ({ control }: Rig): unknown => control.opened[0]?.options;
+
+  it('is chosen if the source can be read again, and not otherwise', async () => {
+    for (const [arrival, given, chosen] of [
+      ['again', {}, { memoryBudget: 960 * 2 ** 20 }],
+      ['again', { memoryBudget: 300_000 }, { memoryBudget: 300_000 }],
+      ['again', { memoryBudget: 9e9 }, { memoryBudget: 960 * 2 ** 20 }],
+      ['ranges', {}, {}],
+      ['stream', { memoryBudget: 500_000 }, { memoryBudget: 500_000 }],
+    ] as const) {
+      const it = rig(true, {}, arrival, { options: given });
+      await it.until('ready');
+      expect(optionsOf(it)).toEqual(chosen);
+    }
+  });
+
+  it('is half of the memory that the device tells', async () => {
+    vi.stubGlobal('navigator', { deviceMemory: 1.5 });
+    try {
+      // The fake browser gives 1 GiB, less a margin.
+      const it = rig(true);
+      await it.until('ready');
+      expect(optionsOf(it)).toEqual({ memoryBudget: 960 * 2 ** 20 });
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+
+  it('is told in the notes if weights are read again', async () => {
+    for (const [rereadBytes, notes] of [
+      [0, ['of the core']],
+      [
+        100_000,
+        ['of the core', expect.stringMatching(/^the model needs .*\(as memoryBudget says\)/)],
+      ],
+    ] as const) {
+      const memory = { rereadBytes };
+      const options = { memoryBudget: 300_000 };
+      const it = rig(true, { notes: ['of the core'], memory }, 'again', { options });
+      await it.until('understood');
+      expect(it.of('understood')[0]?.notes).toEqual(notes);
+    }
+  });
+
+  it.each([
+    // Arrival, option, whether it fits (all: 400000 bytes, least: 200000), or the error.
+    ['again', 200_000, null],
+    ['again', 199_999, /^budget_too_small: the model needs 200000 bytes at least .* is 199999/],
+    ['ranges', 400_000, null],
+    ['ranges', 399_999, /^budget_too_small: the model needs 400000 .* a source that can be read/],
+    ['stream', 200_000, /^budget_too_small: the model needs 400000 .* a source that can be read/],
+  ] as const)('decides what a probe says: %s, %s', async (arrival, memoryBudget, error) => {
+    const it = rig(true, {}, arrival, { options: { memoryBudget }, probe: true });
+    await it.until('understood');
+    const [{ info } = {}] = it.of('understood');
+    expect(info?.fits).toBe(error === null);
+    if (error === null) expect(info?.error).toBeUndefined();
+    else expect(`${info?.error?.code}: ${info?.error?.message}`).toMatch(error);
+  });
+
+  it("names the browser's limit, and the least that would do", async () => {
+    const memory = { all: 9e9, least: 2e9 };
+    for (const [arrival, least] of [
+      ['again', 2e9],
+      ['ranges', 9e9],
+    ] as const) {
+      const it = rig(true, { memory }, arrival, { probe: true });
+      await it.until('understood');
+      const error = it.of('understood')[0]?.info.error;
+      expect(error?.code).toBe('out_of_memory');
+      expect(error?.message).toMatch(`needs ${least} bytes`);
+    }
+  });
+});
+
+describe('the news of the weights', () => {
+  const slots = [0, 100, 100, 2, 0, 1];
+
+  it('come while something changes, and at the end', async () => {
+    const it = rig(true, { slots }, 'again', { weights: true });
+    await it.until('ready');
+    it.generate(0, 1, 200);
+    await it.until('done');
+    await vi.waitFor(() => expect(it.of('weights').at(-1)?.bytesPerSecond).toBe(0), 20_000);
+    const told = it.of('weights');
+    expect(told[0]?.slots).toEqual(Float64Array.from(slots));
+    expect(it.control.looks).toBe(told.length);
+    const last = it.told.findLastIndex(({ type }) => type === 'weights');
+    expect(last).toBeGreaterThan(it.told.findIndex(({ type }) => type === 'done'));
+  });
+
+  it('cost nothing if nobody wants them', async () => {
+    const it = rig(true, { slots });
+    await it.until('ready');
+    it.generate(0, 1, 20);
+    await it.until('done');
+    expect(it.control.looks).toBe(0);
+    expect(it.of('weights')).toEqual([]);
+  });
+});
+
+describe('what is wanted', () => {
+  beforeEach(
+    () =>
+      void vi.stubGlobal('setTimeout', () => {
+        throw new Error('a timer');
+      }),
+  );
+  afterEach(() => vi.unstubAllGlobals());
+
+  it('is asked for without timers, in the order of execution', async () => {
+    const it = rig(true, { placeBytes: 5000, rereads: false });
+    const wants = await new Promise<EngineToLoader & { type: 'want' }>((resolve) => {
+      const look = (): void => {
+        const found = it.asked.find((one) => one.type === 'want' && !one.once);
+        if (found?.type === 'want') resolve(found);
+        else setImmediate(look);
+      };
+      look();
+    });
+    // The fake engine gives its places from the last to the first.
+    const offsets = [...wants.wants].filter((_, i) => i % 3 === 0);
+    expect(offsets[0]).toBeGreaterThan(offsets.at(-1) ?? 0);
+    expect(offsets.at(-1)).toBe(HEADER_BYTES);
+  });
+});
