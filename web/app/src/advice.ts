@@ -33,7 +33,8 @@ const ADVICE: Readonly<Record<ErrorCode, Advice>> = {
   },
   budget_too_small: {
     title: 'The model needs more memory than it may take',
-    advice: 'Take a smaller model, or the same model in a smaller type.',
+    advice:
+      'Let it take more under Settings, Memory, or take a smaller model or a smaller type, such as Q4_0.',
   },
   download_failed: {
     title: 'The model couldn’t be fetched',

@@ -4,6 +4,7 @@ import { Engine, SluiceError, type CachedModel, type ModelInfo } from '@sluice/e
 import { explain, type Failure } from './advice';
 import { parseModelAddress, readFragment, writeFragment } from './fragment';
 import { isKept, partOf } from './kept';
+import { budgetOf } from './settings';
 import { BUNDLED, cacheOf, fromAddress, oneModel } from './source';
 import {
   fail,
@@ -89,7 +90,11 @@ export async function lookAtOffer(): Promise<void> {
   let info: ModelInfo | null = null;
   let failure: Failure | null = null;
   try {
-    info = await Engine.probe(url, { signal, cache: cacheOf(fromAddress(url)) });
+    info = await Engine.probe(url, {
+      signal,
+      cache: cacheOf(fromAddress(url)),
+      memoryBudget: budgetOf(settings.value),
+    });
     if (info.error) failure = explain(libraryError(info.error), url);
   } catch (error) {
     failure = explain(error, url);

@@ -11,6 +11,8 @@ export interface Settings {
   seed: number | null;
   /** null: as many as the machine has. A change counts when a model is next loaded. */
   threads: number | null;
+  /** Megabytes that a model may take; null: what this device allows. A change counts when a model is next loaded. */
+  memory: number | null;
 }
 
 export type SettingName = keyof Settings;
@@ -45,6 +47,8 @@ export const RANGES: Readonly<Record<SettingName, Range>> = {
     integer: true,
     optional: true,
   },
+  // No browser gives a page's module more than 4 GiB.
+  memory: { min: 1, max: 4294, step: 1, integer: true, optional: true },
 };
 
 export const DEFAULTS: Readonly<Settings> = {
@@ -54,6 +58,7 @@ export const DEFAULTS: Readonly<Settings> = {
   length: 256,
   seed: null,
   threads: null,
+  memory: null,
 };
 
 export const SETTING_NAMES = Object.keys(DEFAULTS) as SettingName[];
@@ -75,4 +80,9 @@ export function parseSetting(name: SettingName, text: string): number | undefine
   if (value < range.min || value > range.max) return undefined;
   if (range.integer && !Number.isSafeInteger(value)) return undefined;
   return value;
+}
+
+/** The setting `memory` in bytes, for the library. */
+export function budgetOf({ memory }: Pick<Settings, 'memory'>): number | undefined {
+  return memory === null ? undefined : memory * 1e6;
 }

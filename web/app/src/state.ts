@@ -13,13 +13,12 @@ import { explain, type Failure } from './advice';
 import { tokens } from './format';
 import { DEFAULT_PROMPT } from './fragment';
 import { bothFit } from './memory';
-import { DEFAULTS, type Settings } from './settings';
+import { DEFAULTS, budgetOf, type Settings } from './settings';
 import { addressOf, cacheOf, inputOf, sourceName, type Source } from './source';
 
-interface Wanted {
+interface Wanted extends Pick<Settings, 'threads' | 'memory'> {
+  // The settings are those of the time when it was loaded.
   source: Source;
-  /** The setting when it was loaded. */
-  threads: number | null;
 }
 
 export interface Model extends Wanted {
@@ -27,7 +26,7 @@ export interface Model extends Wanted {
 }
 
 /** Where a load was started, and so where its progress is shown. */
-export type Place = 'composer' | 'panel' | 'threads';
+export type Place = 'composer' | 'panel' | 'settings';
 
 export interface Loading {
   source: Source;
@@ -148,7 +147,8 @@ async function load(source: Source, place: Place, abort: AbortController): Promi
 async function replace(source: Source, place: Place, signal: AbortSignal): Promise<void> {
   // Cancelled while the load before it was ending
   signal.throwIfAborted();
-  const { threads } = settings.value;
+  const { threads, memory } = settings.value;
+  const wanted: Wanted = { source, threads, memory };
   batch(() => {
     problem.value = null;
     paused.value = null;
@@ -158,8 +158,8 @@ async function replace(source: Source, place: Place, signal: AbortSignal): Promi
     };
     announcement.value = `Loading ${sourceName(source)}`;
   });
-  before ??= { wanted: { source, threads }, model: null, engine: null };
-  await bring({ source, threads }, signal);
+  before ??= { wanted, model: null, engine: null };
+  await bring(wanted, signal);
   paused.value = null;
 }
 
@@ -175,6 +175,7 @@ async function bring(wanted: Wanted, signal: AbortSignal): Promise<void> {
     Engine.load(inputOf(wanted.source), {
       signal,
       threads: wanted.threads ?? undefined,
+      memoryBudget: budgetOf(wanted),
       cache: cacheOf(wanted.source),
       onProgress: (progress) => {
         if (signal.aborted || loading.value === null) return;
@@ -259,6 +260,14 @@ async function comeBack(place: Place, signal: AbortSignal): Promise<void> {
     problem.value = { ...problem.value, also: `${name} could not be loaded either. ${message}` };
   }
 }
+
+/** Whether the model that is shown was loaded with other settings than those of now. */
+export const stale = computed(() => {
+  const current = model.value;
+  if (current === null || loading.value !== null) return false;
+  const { threads, memory } = settings.value;
+  return (sharing && current.threads !== threads) || current.memory !== memory;
+});
 
 export function cancelLoading(): void {
   // The previous model can't be cancelled: there is no other, and a second press was meant for the first load.

@@ -27,7 +27,15 @@ describe('a fragment', () => {
       {
         prompt: 'x',
         model: 'http://localhost:8080/m.gguf',
-        settings: { temperature: 0, topK: 0, topP: 0.5, length: 4096, seed: 0, threads: 1 },
+        settings: {
+          temperature: 0,
+          topK: 0,
+          topP: 0.5,
+          length: 4096,
+          seed: 0,
+          threads: 1,
+          memory: 300,
+        },
       },
       { ...usual, settings: { ...DEFAULTS, seed: Number.MAX_SAFE_INTEGER } },
     ];
@@ -46,6 +54,7 @@ describe('a fragment', () => {
       length: ['0', '4097', '3.5'],
       seed: ['-1', '9007199254740992', '1.5', 'random'],
       threads: ['0', '65', '2.5'],
+      memory: ['0', '4295', '1.5', '300M'],
     };
     for (const [name, values] of Object.entries(hostile)) {
       for (const value of values) {

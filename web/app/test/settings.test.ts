@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nearestSetting } from '../src/settings';
+import { budgetOf, nearestSetting } from '../src/settings';
 
 it('takes the nearest number that is allowed', () => {
   expect(nearestSetting('length', '99999')).toBe(4096);
@@ -14,4 +14,9 @@ it('takes no number from what is none', () => {
   for (const text of ['', ' ', '-', 'abc', 'NaN']) {
     expect(nearestSetting('length', text)).toBeUndefined();
   }
+});
+
+it('gives the library the memory in bytes, or leaves it out', () => {
+  expect(budgetOf({ memory: 300 })).toBe(300_000_000);
+  expect(budgetOf({ memory: null })).toBeUndefined();
 });

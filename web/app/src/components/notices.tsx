@@ -3,7 +3,7 @@ import { bytes, parameters } from '../format';
 import { amountOf } from '../kept';
 import { acceptOffer, closeOffer, ignored, lookAtOffer, offer } from '../link';
 import { fromAddress, hostOf } from '../source';
-import { open, problem } from '../state';
+import { open, problem, settings } from '../state';
 
 /** The messages to the reader. */
 export function Notices() {
@@ -80,6 +80,18 @@ function ProblemNotice() {
           {retry !== null && (
             <button type="button" class="secondary" onClick={() => void open(retry)}>
               Try again
+            </button>
+          )}
+          {code === 'budget_too_small' && retry !== null && settings.value.memory !== null && (
+            <button
+              type="button"
+              class="secondary"
+              onClick={() => {
+                settings.value = { ...settings.value, memory: null };
+                void open(retry);
+              }}
+            >
+              Load without the limit
             </button>
           )}
           {code === 'storage_full' && retry?.kind === 'address' && (

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { count, tokens } from '../format';
 import { DEFAULTS, RANGES, nearestSetting, parseSetting, type SettingName } from '../settings';
-import { cores, loading, model, open, settings, sharing } from '../state';
+import { cores, model, open, settings, sharing, stale } from '../state';
 import { LoadProgress } from './load-progress';
 
 function set(name: SettingName, text: string): void {
@@ -49,6 +49,11 @@ export function SettingsPanel() {
           The same seed gives the same text
         </NumberField>
         <ThreadsField />
+        <NumberField name="memory" label="Memory" placeholder="automatic">
+          MB at most for a model, when it is loaded. What doesn’t fit is read again for each token,
+          which is slower
+        </NumberField>
+        <LoadAgain />
       </div>
       <button
         type="button"
@@ -148,8 +153,6 @@ function NumberField({
 
 function ThreadsField() {
   const { threads } = settings.value;
-  const current = model.value;
-  const stale = current !== null && current.threads !== threads && loading.value === null;
   const choices = new Set(Array.from({ length: cores }, (_, i) => i + 1));
   if (threads !== null) choices.add(threads);
   return (
@@ -175,12 +178,24 @@ function ThreadsField() {
           ? 'Takes effect when a model is loaded; writing uses fewer if that is faster'
           : 'This page can use only one thread'}
       </p>
-      {sharing && stale && (
-        <button type="button" class="quiet" onClick={() => void open(current.source, 'threads')}>
-          Load the model again
-        </button>
+    </div>
+  );
+}
+
+/** For settings that take effect when a model is loaded. */
+function LoadAgain() {
+  const current = model.value;
+  return (
+    <div class="field">
+      {stale.value && current !== null && (
+        <>
+          <p class="hint">The model was loaded with other threads or memory.</p>
+          <button type="button" class="quiet" onClick={() => void open(current.source, 'settings')}>
+            Load the model again
+          </button>
+        </>
       )}
-      <LoadProgress place="threads" />
+      <LoadProgress place="settings" />
     </div>
   );
 }
