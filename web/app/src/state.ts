@@ -12,6 +12,7 @@ import {
 import { explain, type Failure } from './advice';
 import { tokens } from './format';
 import { DEFAULT_PROMPT } from './fragment';
+import type { WeightsView } from './layers';
 import { bothFit } from './memory';
 import { DEFAULTS, budgetOf, type Settings } from './settings';
 import { addressOf, cacheOf, inputOf, sourceName, type Source } from './source';
@@ -73,6 +74,8 @@ export const paused = signal<Paused | null>(null);
 export const run = signal<Run>('idle');
 export const stats = signal<EngineStats | null>(null);
 export const problem = signal<Problem | null>(null);
+/** The weights of the model that is shown or being loaded, as they are in memory. */
+export const weights = signal<WeightsView | null>(null);
 
 export interface Written {
   prompt: string;

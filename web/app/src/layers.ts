@@ -1,0 +1,137 @@
+// The model as its layers: what each cell of the picture shows, and what is said of it in words.
+import { bytes, count } from './format';
+
+/** A part of the model's weights. */
+export interface SlotView {
+  kind: 'embedding' | 'layer' | 'head' | 'table';
+  bytes: number;
+  arrived: number;
+  state: 'absent' | 'arriving' | 'resident' | 'computing';
+  /** It shares its place with others and is read again for each pass. */
+  streamed: boolean;
+  fills: number;
+}
+
+export interface WeightsView {
+  /** In the order of execution. */
+  slots: SlotView[];
+  bytesPerSecond: number;
+  source: 'network' | 'cache' | 'file' | 'memory';
+  streamedBytes: number;
+  waitedMs: number;
+}
+
+/** The least width of a cell with the gap beside it, in pixels. */
+const LEAST_PITCH = 7;
+
+/** How many cells a row has, so that the fewest rows do and all are about equally long. */
+export function columnsFor(cells: number, width: number): number {
+  const most = Math.max(1, Math.floor(width / LEAST_PITCH));
+  const rows = Math.max(1, Math.ceil(cells / most));
+  return Math.max(1, Math.ceil(cells / rows));
+}
+
+/** How full a cell is, in percent. A part that arrives is neither empty nor full. */
+export function fillOf({ state, arrived, bytes }: SlotView): number {
+  if (state === 'absent') return 0;
+  if (state !== 'arriving' || bytes <= 0) return 100;
+  return Math.min(96, Math.max(8, Math.round((100 * arrived) / bytes)));
+}
+
+interface Summary {
+  layers: number;
+  /** Layers that are in memory and stay there. */
+  ready: number;
+  /** Parts that are read again for each pass, how many of them are layers, and their bytes. */
+  again: number;
+  layersAgain: number;
+  bytesAgain: number;
+  /** Whether all that can stay has arrived. */
+  settled: boolean;
+}
+
+function isHere({ state }: SlotView): boolean {
+  return state === 'resident' || state === 'computing';
+}
+
+export function summaryOf({ slots }: WeightsView): Summary {
+  const layers = slots.filter(({ kind }) => kind === 'layer');
+  const again = slots.filter(({ streamed }) => streamed);
+  return {
+    layers: layers.length,
+    ready: layers.filter((slot) => isHere(slot) && !slot.streamed).length,
+    again: again.length,
+    layersAgain: layers.filter(({ streamed }) => streamed).length,
+    bytesAgain: again.reduce((sum, slot) => sum + slot.bytes, 0),
+    settled: slots.every((slot) => slot.streamed || isHere(slot)),
+  };
+}
+
+function layersInWords(n: number): string {
+  return `${count(n)} ${n === 1 ? 'layer' : 'layers'}`;
+}
+
+/** What the cells are, from first to last: embedding, 30 layers, head in 4 parts. */
+export function partsOf({ slots }: WeightsView): string {
+  const many = (kind: SlotView['kind']): number => slots.filter((s) => s.kind === kind).length;
+  const heads = many('head');
+  return [
+    many('embedding') > 0 ? 'embedding' : '',
+    many('layer') > 0 ? layersInWords(many('layer')) : '',
+    heads > 1 ? `head in ${heads} parts` : heads > 0 ? 'head' : '',
+    many('table') > 0 ? 'rest of the embedding' : '',
+  ]
+    .filter(Boolean)
+    .join(', ');
+}
+
+const QUARTERS = ['', 'A quarter', 'Half', 'Three quarters'] as const;
+
+/**
+ * The picture in a sentence or two. It changes a few times in a load and not while a text is written, so that a screen
+ * reader can say each change.
+ */
+export function inWords(view: WeightsView): string {
+  const { layers, ready, again, layersAgain, bytesAgain, settled } = summaryOf(view);
+  if (layers === 0) return '';
+  const whole = layersInWords(layers);
+  if (again === 0) {
+    if (settled) return `The whole model is in memory: ${whole}.`;
+    const part = QUARTERS[Math.min(3, Math.floor((4 * ready) / layers))];
+    if (!part) return `The model’s ${whole} are on their way.`;
+    return `${part} of the model’s ${whole} are in memory; the rest is on its way.`;
+  }
+  const turns =
+    layersAgain > 0 ? layersInWords(layersAgain) : `${again} ${again === 1 ? 'part' : 'parts'}`;
+  const stay = settled
+    ? `${layers - layersAgain} of the model’s ${whole} stay in memory.`
+    : `${layers - layersAgain} of the model’s ${whole} will stay in memory, and are on their way.`;
+  return `${stay} ${turns} take turns: ${bytes(bytesAgain)} are read again for each token.`;
+}
+
+const NAMES = { embedding: 'Embedding', head: 'Head', table: 'Rest of the embedding' } as const;
+const STATES = {
+  absent: 'not here yet',
+  arriving: 'arriving',
+  resident: 'in memory',
+  computing: 'computing now',
+} as const;
+
+/** One cell: Layer 12: arriving, 4.10 MB of 21.3 MB. */
+export function slotInWords({ slots }: WeightsView, index: number): string {
+  const slot = slots[index];
+  if (slot === undefined) return '';
+  const { kind, state, streamed, arrived } = slot;
+  const alike = slots.filter((other) => other.kind === kind);
+  const number = alike.indexOf(slot) + 1;
+  const name =
+    kind === 'layer'
+      ? `Layer ${number}`
+      : alike.length > 1
+        ? `${NAMES[kind]}, part ${number} of ${alike.length}`
+        : NAMES[kind];
+  const amount =
+    state === 'arriving' ? `${bytes(arrived)} of ${bytes(slot.bytes)}` : bytes(slot.bytes);
+  const how = state === 'absent' && streamed ? 'not here now' : STATES[state];
+  return `${name}: ${how}, ${amount}${streamed ? ', read again for each token' : ''}`;
+}
