@@ -1,7 +1,7 @@
 // The page's looks and accessibility: axe checks and screenshots of every state, at three widths, light and dark. The
 // screenshots go to e2e/screenshots/, for people to look at.
 import { AxeBuilder } from '@axe-core/playwright';
-import { BUNDLED } from './models';
+import { BUNDLED, NO_NATIVE, makeBigModel, nativeBuilt } from './models';
 import { expect, test, type AppPage } from './fixtures';
 import type { Hub } from './hub/server.mjs';
 import type { ModelServer } from './servers';
@@ -9,6 +9,8 @@ import type { ModelServer } from './servers';
 interface State {
   name: string;
   allowed?: RegExp;
+  /** It needs a model that the native build makes. */
+  made?: boolean;
   set(app: AppPage, models: ModelServer, hub: Hub): Promise<void>;
 }
 
@@ -59,6 +61,30 @@ const STATES: State[] = [
       await setKept(app, hub);
     },
   },
+  // Four moments of a model of 30 layers: its first layers are there, half of them, all.
+  {
+    name: 'layers-begun',
+    made: true,
+    set: (app, models) => setComing(app, models, 32e6),
+  },
+  {
+    name: 'layers-half',
+    made: true,
+    set: (app, models) => setComing(app, models, 55e6),
+  },
+  {
+    name: 'layers-whole',
+    made: true,
+    set: async (app, models) => {
+      const { file, path } = makeBigModel();
+      models.models.set(file, path);
+      await app.open();
+      await app.loadAddress(models.good(file));
+      await app.ready('smollm2-135m');
+      await app.page.locator('.layers').scrollIntoViewIfNeeded();
+      await expect(app.page.locator('.layers-facts')).toContainText('30 of 30');
+    },
+  },
   {
     name: 'offer',
     set: async (app, models) => {
@@ -77,6 +103,19 @@ const STATES: State[] = [
     },
   },
 ];
+
+/** A model of 30 layers of which so many bytes have come, with a text that waits for the others. */
+async function setComing(app: AppPage, models: ModelServer, bytes: number): Promise<void> {
+  const { file, path } = makeBigModel();
+  models.models.set(file, path);
+  await app.open();
+  await app.loadAddress(models.gated(file, bytes).url);
+  await expect(app.modelName).toHaveText('smollm2-135m');
+  // It is drawn only where it is seen.
+  await app.page.locator('.layers').scrollIntoViewIfNeeded();
+  await expect(app.page.locator('.layers-facts')).toContainText(/Layers ready[1-9]\d? of 30/);
+  await app.button.click();
+}
 
 async function setKept(app: AppPage, hub: Hub): Promise<void> {
   const { page } = app;
@@ -108,11 +147,12 @@ const LOOKS = {
   contrast: { colorScheme: 'light', contrast: 'more' },
 } as const;
 /** Forced colours and more contrast change only colours, so the states that show everything are enough. */
-const ALL_LOOKS = new Set(['writing', 'problem', 'kept']);
+const ALL_LOOKS = new Set(['writing', 'problem', 'kept', 'layers-half']);
 
 for (const [width, height] of Object.entries(HEIGHTS)) {
   for (const state of STATES) {
     test(`${state.name}, ${width} wide`, async ({ app, page, models, hub, allowed }) => {
+      test.skip(state.made === true && !nativeBuilt, NO_NATIVE);
       if (state.allowed) allowed.push(state.allowed);
       await page.setViewportSize({ width: Number(width), height });
       await page.emulateMedia({ reducedMotion: 'reduce' });

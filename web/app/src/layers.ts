@@ -1,25 +1,6 @@
 // The model as its layers: what each cell of the picture shows, and what is said of it in words.
+import type { SlotView, WeightsView } from '@sluice/engine';
 import { bytes, count } from './format';
-
-/** A part of the model's weights. */
-export interface SlotView {
-  kind: 'embedding' | 'layer' | 'head' | 'table';
-  bytes: number;
-  arrived: number;
-  state: 'absent' | 'arriving' | 'resident' | 'computing';
-  /** It shares its place with others and is read again for each pass. */
-  streamed: boolean;
-  fills: number;
-}
-
-export interface WeightsView {
-  /** In the order of execution. */
-  slots: SlotView[];
-  bytesPerSecond: number;
-  source: 'network' | 'cache' | 'file' | 'memory';
-  streamedBytes: number;
-  waitedMs: number;
-}
 
 /** The least width of a cell with the gap beside it, in pixels. */
 const LEAST_PITCH = 7;
@@ -31,8 +12,28 @@ export function columnsFor(cells: number, width: number): number {
   return Math.max(1, Math.ceil(cells / rows));
 }
 
-/** How full a cell is, in percent. A part that arrives is neither empty nor full. */
-export function fillOf({ state, arrived, bytes }: SlotView): number {
+/** How a cell looks. */
+export interface Cell {
+  /** Its kind and state, for the style sheet: layer resident again. */
+  look: string;
+  /** How full it is, in percent. */
+  fill: number;
+}
+
+/** `writing`: whether a text is being written. */
+export function cellsOf({ slots }: WeightsView, writing: boolean): Cell[] {
+  // When all is in memory, a layer is computed sooner than it can be seen: then none is marked.
+  const calm = writing && slots.every((slot) => isHere(slot) && !slot.streamed);
+  return slots.map((slot) => ({
+    look: `${slot.kind} ${calm ? 'resident' : shownState(slot)}${slot.streamed ? ' again' : ''}`,
+    fill: fillOf(slot),
+  }));
+}
+
+/** A part that arrives looks neither empty nor full. */
+function fillOf(slot: SlotView): number {
+  const { arrived, bytes } = slot;
+  const state = shownState(slot);
   if (state === 'absent') return 0;
   if (state !== 'arriving' || bytes <= 0) return 100;
   return Math.min(96, Math.max(8, Math.round((100 * arrived) / bytes)));
@@ -48,6 +49,11 @@ interface Summary {
   bytesAgain: number;
   /** Whether all that can stay has arrived. */
   settled: boolean;
+}
+
+/** What a reader sees: a part that was asked for, and of which nothing has come, is still to come. */
+function shownState({ state, arrived }: SlotView): SlotView['state'] {
+  return state === 'arriving' && arrived === 0 ? 'absent' : state;
 }
 
 function isHere({ state }: SlotView): boolean {
@@ -121,7 +127,8 @@ const STATES = {
 export function slotInWords({ slots }: WeightsView, index: number): string {
   const slot = slots[index];
   if (slot === undefined) return '';
-  const { kind, state, streamed, arrived } = slot;
+  const { kind, streamed, arrived } = slot;
+  const state = shownState(slot);
   const alike = slots.filter((other) => other.kind === kind);
   const number = alike.indexOf(slot) + 1;
   const name =

@@ -8,6 +8,7 @@ import '@fontsource-variable/literata/wght.css';
 import './styles/base.css';
 import './styles/kept.css';
 import './styles/page.css';
+import './styles/layers.css';
 import './styles/foot.css';
 
 // First of all, before the styles have arrived: the workers take longest to start.

@@ -8,11 +8,11 @@ import {
   type Finish,
   type LoadProgress,
   type ModelInfo,
+  type WeightsView,
 } from '@sluice/engine';
 import { explain, type Failure } from './advice';
 import { tokens } from './format';
 import { DEFAULT_PROMPT } from './fragment';
-import type { WeightsView } from './layers';
 import { bothFit } from './memory';
 import { DEFAULTS, budgetOf, type Settings } from './settings';
 import { addressOf, cacheOf, inputOf, sourceName, type Source } from './source';
@@ -99,6 +99,8 @@ export const writable = computed(() => model.value !== null || loading.value !==
 
 /** The engine of the model that is shown. */
 let engine: Engine | null = null;
+/** What each engine last said of its weights. */
+const views = new WeakMap<Engine, WeightsView>();
 /**
  * What to return to if a load fails or is cancelled: the last model that was loaded completely, or else the first one
  * that was wanted. Without an engine it was closed, or has never been loaded.
@@ -174,6 +176,7 @@ function deviceMemory(): number | undefined {
 /** Loads a model completely. If that fails, shows the previous one again, if its engine is still there. */
 async function bring(wanted: Wanted, signal: AbortSignal): Promise<void> {
   let loaded: Engine | null = null;
+  let latest: WeightsView | null = null;
   const begin = (): Promise<Engine> =>
     Engine.load(inputOf(wanted.source), {
       signal,
@@ -184,6 +187,11 @@ async function bring(wanted: Wanted, signal: AbortSignal): Promise<void> {
         if (signal.aborted || loading.value === null) return;
         loading.value = { ...loading.value, progress };
         if (engine !== null && engine === loaded) stats.value = engine.stats;
+      },
+      onWeights: (view) => {
+        latest = view;
+        if (loaded !== null) views.set(loaded, view);
+        if (engine !== null && engine === loaded) weights.value = view;
       },
     });
   try {
@@ -197,6 +205,7 @@ async function bring(wanted: Wanted, signal: AbortSignal): Promise<void> {
       await letGo();
       loaded = await begin();
     }
+    if (latest !== null) views.set(loaded, latest);
     const arrived: Model = { ...wanted, info: loaded.info };
     if (engine !== null) {
       await interrupt();
@@ -225,6 +234,7 @@ function show(by: Engine | null, shown: Model | null): void {
     engine = by;
     model.value = by === null ? null : shown;
     stats.value = by?.stats ?? null;
+    weights.value = by === null ? null : (views.get(by) ?? null);
   });
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { columnsFor, fillOf, inWords, partsOf, slotInWords, summaryOf } from '../src/layers';
+import { cellsOf, columnsFor, inWords, partsOf, slotInWords, summaryOf } from '../src/layers';
 import { arrived, model, turning } from './story/views';
 
 describe('the cells', () => {
@@ -27,27 +27,51 @@ describe('the cells', () => {
     expect(columnsFor(5, 0)).toBe(1);
   });
 
-  it('are as full as the bytes that have arrived', () => {
-    const of = (state: 'absent' | 'arriving' | 'resident' | 'computing', share: number) =>
-      fillOf({
-        kind: 'layer',
-        bytes: 1000,
-        arrived: 1000 * share,
-        state,
-        streamed: false,
-        fills: 0,
-      });
-    expect(of('absent', 0)).toBe(0);
-    expect(of('arriving', 0.5)).toBe(50);
-    expect(of('resident', 1)).toBe(100);
-    expect(of('computing', 1)).toBe(100);
+  it('show the state of each part and how much of it has arrived', () => {
+    const cells = cellsOf(arrived(model({ layers: 4 }), 3.5, 1), false);
+    expect(cells).toEqual([
+      { look: 'embedding resident', fill: 100 },
+      { look: 'layer computing', fill: 100 },
+      { look: 'layer resident', fill: 100 },
+      { look: 'layer arriving', fill: 50 },
+      { look: 'layer absent', fill: 0 },
+      { look: 'head absent', fill: 0 },
+    ]);
   });
 
   it('that arrive look neither empty nor full', () => {
-    const of = (arrived: number) =>
-      fillOf({ kind: 'head', bytes: 1e9, arrived, state: 'arriving', streamed: false, fills: 0 });
-    expect(of(1)).toBeGreaterThan(0);
-    expect(of(1e9 - 1)).toBeLessThan(100);
+    const fill = (slots: number) => cellsOf(arrived(model({ layers: 1 }), slots), false)[1]?.fill;
+    expect(fill(1.0001)).toBeGreaterThan(0);
+    expect(fill(1.9999)).toBeLessThan(100);
+  });
+
+  it('show as to come what was asked for and has no byte yet', () => {
+    const view = model({ layers: 1 });
+    const asked = view.slots.map((slot) => ({ ...slot, state: 'arriving' as const }));
+    expect(cellsOf({ ...view, slots: asked }, false)[1]).toEqual({ look: 'layer absent', fill: 0 });
+    expect(slotInWords({ ...view, slots: asked }, 1)).toBe('Layer 1: not here yet, 20.0 MB');
+  });
+
+  it('show what is read again, whatever its state', () => {
+    const cells = cellsOf(turning(model({ layers: 6, turns: 3 }), 2), true);
+    expect(cells.map(({ look }) => look)).toEqual([
+      'embedding resident',
+      'layer resident',
+      'layer computing again',
+      'layer arriving again',
+      'layer resident',
+      'layer absent again',
+      'layer absent again',
+      'head absent again',
+    ]);
+  });
+
+  it('mark no layer while a model that is all in memory writes', () => {
+    const whole = arrived(model({ layers: 3 }), 9, 2);
+    expect(cellsOf(whole, false)[2]?.look).toBe('layer computing');
+    expect(cellsOf(whole, true)[2]?.look).toBe('layer resident');
+    const coming = arrived(model({ layers: 3 }), 3, 2);
+    expect(cellsOf(coming, true)[2]?.look).toBe('layer computing');
   });
 });
 

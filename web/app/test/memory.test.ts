@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { bothFit } from '../src/memory';
+import type { MemoryPlan } from '@sluice/engine';
+import { bothFit, noteInWords, planInWords } from '../src/memory';
 
 const MB = 1e6;
 
@@ -14,4 +15,26 @@ test('a device with less memory keeps less; one that names none counts as 4 GiB'
   expect(bothFit(300 * MB, 300 * MB, 4)).toBe(true);
   expect(bothFit(300 * MB, 300 * MB, undefined)).toBe(true);
   expect(bothFit(800 * MB, 300 * MB, undefined)).toBe(false);
+});
+
+const plan: MemoryPlan = {
+  ...{ contextSize: 4096, kvType: 'f16', weights: 700 * MB, kv: 60 * MB, activations: 30 * MB },
+  ...{ constant: 10 * MB, start: 710 * MB, total: 800 * MB, all: 800 * MB },
+  ...{ least: 120 * MB, budget: 0, rereadBytes: 0 },
+};
+
+test('an offer says what the model would take, and what would be read again', () => {
+  expect(planInWords(null)).toBe('');
+  expect(planInWords(plan)).toBe('It takes up to 800 MB of memory.');
+  const tight = { ...plan, total: 299 * MB, budget: 300 * MB, rereadBytes: 510 * MB };
+  expect(planInWords(tight)).toMatch(
+    /up to 800 MB of memory, which is more.*below 299 MB.*510 MB are read again .*for each token.*slower/,
+  );
+});
+
+test('notes name the settings as the page does', () => {
+  expect(noteInWords('the model gets 300 MB (as memoryBudget says): 1 MB again')).toBe(
+    'The model gets 300 MB (as it is set under Settings, Memory): 1 MB again.',
+  );
+  expect(noteInWords('One thread: no memory.')).toBe('One thread: no memory.');
 });

@@ -1,18 +1,12 @@
 import { effect, signal, untracked, useComputed, useSignal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
+import type { WeightsView } from '@sluice/engine';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { bytes, milliseconds } from '../format';
-import {
-  columnsFor,
-  fillOf,
-  inWords,
-  partsOf,
-  slotInWords,
-  summaryOf,
-  type WeightsView,
-} from '../layers';
-import { run, weights } from '../state';
+import { cellsOf, columnsFor, inWords, partsOf, slotInWords, summaryOf } from '../layers';
+import { Pacer } from '../pacer';
+import { run, stats, weights } from '../state';
 
 const still = window.matchMedia('(prefers-reduced-motion: reduce)');
 
@@ -24,7 +18,7 @@ function pace(): number {
 
 /** Milliseconds between two changes of the words: a screen reader says each to its end. */
 const WORDS_MS = 5000;
-/** A model that is loaded sooner is said only once. */
+/** What is over sooner is not said. */
 const FIRST_WORDS_MS = 1000;
 
 /** The view that is drawn: the newest, at the pace of the picture, while the picture is seen. */
@@ -32,34 +26,30 @@ const drawn = signal<WeightsView | null>(null);
 
 /** Keeps `drawn` up to date while `picture` is in view. */
 function keepDrawn(picture: Element): () => void {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let last = -Infinity;
   let inView = true;
-  const take = (): void => {
-    timer = undefined;
-    if (!inView || document.hidden) return;
-    last = performance.now();
-    drawn.value = weights.peek();
-  };
-  const want = (): void => {
-    if (timer !== undefined || !inView || document.hidden) return;
-    timer = setTimeout(take, Math.max(0, last + pace() - performance.now()));
-  };
+  const pacer = new Pacer(
+    () => {
+      drawn.value = weights.peek();
+    },
+    pace,
+    () => inView && !document.hidden,
+  );
+  const look = (): void => pacer.changed();
   const dispose = effect(() => {
     void weights.value;
-    want();
+    look();
   });
   const observer = new IntersectionObserver((entries) => {
     inView = entries.at(-1)?.isIntersecting ?? true;
-    want();
+    look();
   });
   observer.observe(picture);
-  document.addEventListener('visibilitychange', want);
+  document.addEventListener('visibilitychange', look);
   return () => {
-    clearTimeout(timer);
+    pacer.stop();
     dispose();
     observer.disconnect();
-    document.removeEventListener('visibilitychange', want);
+    document.removeEventListener('visibilitychange', look);
   };
 }
 
@@ -67,31 +57,26 @@ function keepDrawn(picture: Element): () => void {
  * Draws the cells. They are changed by hand, and only those that differ: nothing of that moves another, so the browser
  * has to paint a few cells and no more.
  */
-function drawCells(picture: HTMLElement, view: WeightsView | null): void {
-  const slots = view?.slots ?? [];
-  if (picture.childElementCount !== slots.length) {
+function drawCells(picture: HTMLElement, view: WeightsView | null, width: number): void {
+  const count = view?.slots.length ?? 0;
+  if (picture.childElementCount !== count) {
     picture.replaceChildren(
-      ...slots.map(() => {
+      ...Array.from({ length: count }, () => {
         const cell = document.createElement('i');
         cell.className = 'cell';
         return cell;
       }),
     );
-    arrange(picture, picture.clientWidth);
+    arrange(picture, width);
   }
   const cells = picture.children as HTMLCollectionOf<HTMLElement>;
-  // When all is in memory, the layer of the moment is gone before it is seen.
-  const calm =
-    view !== null && slots.every(({ state }) => state === 'resident' || state === 'computing');
-  slots.forEach((slot, i) => {
+  const writing = run.peek() === 'writing';
+  (view === null ? [] : cellsOf(view, writing)).forEach(({ look, fill }, i) => {
     const cell = cells[i];
     if (cell === undefined) return;
-    const { kind, streamed } = slot;
-    const state = calm && !streamed && run.peek() === 'writing' ? 'resident' : slot.state;
-    const look = `${kind} ${state}${streamed ? ' again' : ''}`;
     if (cell.dataset['look'] !== look) cell.dataset['look'] = look;
-    const fill = `${fillOf({ ...slot, state })}%`;
-    if (cell.style.getPropertyValue('--fill') !== fill) cell.style.setProperty('--fill', fill);
+    const height = `${fill}%`;
+    if (cell.style.getPropertyValue('--fill') !== height) cell.style.setProperty('--fill', height);
   });
 }
 
@@ -106,13 +91,15 @@ function Picture() {
   useEffect(() => {
     const element = picture.current;
     if (element === null) return undefined;
+    let width = 0;
     const stop = keepDrawn(element);
     const dispose = effect(() => {
       const view = drawn.value;
-      untracked(() => drawCells(element, view));
+      untracked(() => drawCells(element, view, width));
     });
     const observer = new ResizeObserver((entries) => {
-      arrange(element, entries.at(-1)?.contentRect.width ?? 0);
+      width = entries.at(-1)?.contentRect.width ?? 0;
+      arrange(element, width);
     });
     observer.observe(element);
     return () => {
@@ -140,20 +127,20 @@ function Picture() {
 function Words() {
   const words = useSignal('');
   useEffect(() => {
-    const newest = (): string => (weights.value === null ? '' : inWords(weights.value));
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let last = -Infinity;
+    const newest = (view: WeightsView | null): string => (view === null ? '' : inWords(view));
+    const pacer = new Pacer(
+      () => {
+        words.value = newest(weights.peek());
+      },
+      () => WORDS_MS,
+      () => true,
+      FIRST_WORDS_MS,
+    );
     const dispose = effect(() => {
-      if (newest() === words.peek() || timer !== undefined) return;
-      const wait = Math.max(FIRST_WORDS_MS, last + WORDS_MS - performance.now());
-      timer = setTimeout(() => {
-        timer = undefined;
-        last = performance.now();
-        words.value = untracked(newest);
-      }, wait);
+      if (newest(weights.value) !== words.peek()) pacer.changed();
     });
     return () => {
-      clearTimeout(timer);
+      pacer.stop();
       dispose();
     };
   }, []);
@@ -176,17 +163,19 @@ export function Layers() {
         <p class="layers-parts">{parts}</p>
       </div>
       <Words />
-      <div class="layers-picture">
-        <Picture />
-        <ul class="legend">
-          <Sample look="absent">To come</Sample>
-          <Sample look="arriving">Arriving</Sample>
-          <Sample look="resident">In memory</Sample>
-          <Sample look="resident again">Read again</Sample>
-          <Sample look="computing">Computing</Sample>
-        </ul>
+      <div class="layers-body">
+        <div>
+          <Picture />
+          <ul class="legend">
+            <Sample look="absent">To come</Sample>
+            <Sample look="arriving">Arriving</Sample>
+            <Sample look="resident">In memory</Sample>
+            <Sample look="resident again">Read again</Sample>
+            <Sample look="computing">Computing</Sample>
+          </ul>
+        </div>
+        <Facts />
       </div>
-      <Facts />
     </section>
   );
 }
@@ -204,8 +193,8 @@ const NONE = '–';
 
 /** What network and device give, and what it cost to wait for it. */
 function Facts() {
-  const rate = (wanted: boolean) => (view: WeightsView) =>
-    (view.source === 'network') === wanted && view.bytesPerSecond > 0
+  const rate = (network: boolean) => (view: WeightsView) =>
+    (view.source === 'network') === network && view.bytesPerSecond > 0
       ? `${bytes(view.bytesPerSecond)}/s`
       : NONE;
   return (
@@ -213,7 +202,7 @@ function Facts() {
       <Fact label="Network" of={rate(true)} />
       <Fact label="This device" of={rate(false)} />
       <Fact
-        label="Layers here"
+        label="Layers ready"
         of={(view) => {
           const { ready, layers } = summaryOf(view);
           return layers === 0 ? NONE : `${ready} of ${layers}`;
@@ -224,6 +213,13 @@ function Facts() {
         of={({ streamedBytes }) => (streamedBytes > 0 ? bytes(streamedBytes) : NONE)}
       />
       <Fact label="Waited" of={({ waitedMs }) => (waitedMs >= 1 ? milliseconds(waitedMs) : NONE)} />
+      <Fact
+        label="Memory limit"
+        of={() => {
+          const limit = stats.value?.memoryBudget ?? 0;
+          return limit > 0 ? bytes(limit) : NONE;
+        }}
+      />
     </dl>
   );
 }

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ModelInfo } from '@sluice/engine';
 import { bytes, count, parameters, tokens } from '../format';
+import { noteInWords } from '../memory';
 import { address, openAddress, openFiles } from '../link';
 import { BUNDLED, hostOf, sourceName, type Source } from '../source';
 import { loading, model, modelName, open, paused, problem, stats, unkept } from '../state';
@@ -34,7 +35,7 @@ export function ModelPanel() {
       <Choose />
       {notes.map((note) => (
         <p class="note" key={note}>
-          {note}
+          {noteInWords(note)}
         </p>
       ))}
       <KeptModels />
@@ -66,6 +67,7 @@ const FACTS = [
   'Context',
   'Vocabulary',
   'Size',
+  'Memory',
   'Licence',
   'From',
 ] as const;
@@ -84,6 +86,7 @@ function factsOf(info: ModelInfo, source: Source): Record<(typeof FACTS)[number]
     Context: info.contextLength === null ? null : tokens(info.contextLength),
     Vocabulary: tokens(info.vocab ?? info.tokenizer.tokens),
     Size: bytes(info.bytes),
+    Memory: info.memory === null ? null : `up to ${bytes(info.memory.total)}`,
     Licence: typeof licence === 'string' && licence !== '' ? licence.slice(0, 80) : null,
     From: origin(source),
   };

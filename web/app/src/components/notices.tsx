@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { bytes, parameters } from '../format';
 import { amountOf } from '../kept';
+import { planInWords } from '../memory';
 import { acceptOffer, closeOffer, ignored, lookAtOffer, offer } from '../link';
 import { fromAddress, hostOf } from '../source';
 import { open, problem, settings } from '../state';
@@ -34,7 +35,7 @@ function OfferNotice() {
               : `${amountOf(part)} are on this device already. Going on asks ${hostOf(url)} for the rest.`
             : info === null
               ? 'Asking the server about it…'
-              : `${info.name || 'A model without a name'}: ${parameters(info.parameters)} parameters, ${bytes(info.bytes)} to download.`}
+              : `${info.name || 'A model without a name'}: ${parameters(info.parameters)} parameters, ${bytes(info.bytes)} to download. ${planInWords(info.memory)}`}
       </p>
       <p class="address">{url}</p>
       <div class="buttons">

@@ -1,8 +1,8 @@
 // A page that shows the picture of the layers with made-up data: npm run dev -w web/app, then /test/story/layers.html.
 // `#name` shows one of the moments; `#run` plays a load and a text. It is not part of the built page.
+import type { WeightsView } from '@sluice/engine';
 import { render } from 'preact';
 import { Layers } from '../../src/components/layers';
-import type { WeightsView } from '../../src/layers';
 import { weights } from '../../src/state';
 import { arrived, model, turning } from './views';
 import '@fontsource-variable/figtree';

@@ -1,5 +1,5 @@
 // Made-up moments of loads, for the story page and the tests.
-import type { SlotView, WeightsView } from '../../src/layers';
+import type { SlotView, WeightsView } from '@sluice/engine';
 
 interface Shape {
   layers: number;

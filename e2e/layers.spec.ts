@@ -1,0 +1,126 @@
+// The picture of the layers: what it shows of a load, of a text, and of a model that is larger than its memory.
+import type { Page } from '@playwright/test';
+import { expect, test, type AppPage } from './fixtures';
+import { OTHER, makeBigModel, nativeBuilt, NO_NATIVE } from './models';
+
+/** What the cells show, in their order. */
+function looks(page: Page): Promise<string[]> {
+  return page
+    .locator('.cells .cell')
+    .evaluateAll((cells) => cells.map((cell) => (cell as HTMLElement).dataset['look'] ?? ''));
+}
+
+/** One of the figures beside the picture. */
+function figure(app: AppPage, label: string) {
+  const named = app.page.locator('dt', { hasText: label });
+  return app.page.locator('.layers-facts div').filter({ has: named }).locator('dd');
+}
+
+const WHOLE = [
+  'embedding resident',
+  ...Array.from({ length: 5 }, () => 'layer resident'),
+  'head resident',
+];
+
+test('the page’s own model is in memory, layer by layer', async ({ app, page }) => {
+  await app.open('#length=20');
+  await expect.poll(() => looks(page)).toEqual(WHOLE);
+  await expect(page.locator('.layers-parts')).toHaveText('embedding, 5 layers, head');
+  await expect(figure(app, 'Layers ready')).toHaveText('5 of 5');
+  await expect(figure(app, 'Read again')).toHaveText('–');
+  await expect(page.locator('.layers [aria-live]')).toHaveText(
+    'The whole model is in memory: 5 layers.',
+  );
+  await page.locator('.cells .cell').nth(2).hover();
+  await expect(page.locator('.cells .cell').nth(2)).toHaveAttribute(
+    'title',
+    /^Layer 2: in memory, [\d.]+ KB$/,
+  );
+  await app.write();
+  await expect.poll(() => looks(page)).toEqual(WHOLE);
+});
+
+test.describe('a model of 30 layers', () => {
+  test.skip(!nativeBuilt, NO_NATIVE);
+
+  test('comes in the order of its cells', async ({ app, page, models }) => {
+    const { file, path } = makeBigModel();
+    models.models.set(file, path);
+    await app.open();
+    const gate = models.gated(file, 50e6);
+    await app.loadAddress(gate.url);
+    await expect(figure(app, 'Layers ready')).toHaveText(/^[1-9]\d? of 30$/);
+    await expect
+      .poll(async () => new Set((await looks(page)).map((look) => look.split(' ')[1])))
+      .toContain('absent');
+    await expect.poll(async () => (await looks(page)).includes('layer resident')).toBe(true);
+    await expect(figure(app, 'Network')).toHaveText('–'); // nothing comes any more
+    await expect(page.locator('.layers [aria-live]')).toContainText('30 layers');
+    gate.open();
+    await expect(figure(app, 'Layers ready')).toHaveText('30 of 30');
+    await expect
+      .poll(async () => (await looks(page)).every((look) => look.endsWith('resident')))
+      .toBe(true);
+    await expect(page.locator('.layers [aria-live]')).toHaveText(
+      'The whole model is in memory: 30 layers.',
+    );
+  });
+});
+
+test('nothing is drawn while the page is hidden, and what came meanwhile when it is seen', async ({
+  app,
+  page,
+  models,
+}) => {
+  await app.open();
+  const gate = models.gated('stories.gguf', 1_400_000);
+  await app.loadAddress(gate.url);
+  await expect(figure(app, 'Layers ready')).toHaveText(/^[1-4] of 5$/);
+  const hide = (hidden: boolean) =>
+    page.evaluate((hidden) => {
+      Object.defineProperty(document, 'hidden', { configurable: true, value: hidden });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, hidden);
+  await hide(true);
+  const before = await looks(page);
+  gate.open();
+  await app.ready();
+  expect(await looks(page)).toEqual(before);
+  await hide(false);
+  await expect.poll(() => looks(page)).toEqual(WHOLE);
+});
+
+test('the picture moves nothing, and has no animation', async ({ app, page, models }) => {
+  for (const reducedMotion of ['no-preference', 'reduce'] as const) {
+    await page.emulateMedia({ reducedMotion });
+    await app.open();
+    const tall = await page.locator('.layers').evaluate((layers) => layers.clientHeight);
+    const gate = models.gated(OTHER, 20_000);
+    await app.loadAddress(gate.url);
+    gate.open();
+    await app.ready(/./);
+    await expect.poll(async () => (await looks(page)).length).not.toBe(WHOLE.length);
+    expect(
+      await page.locator('.layers').evaluate((layers) => ({
+        tall: layers.clientHeight,
+        animations: layers.getAnimations({ subtree: true }).length,
+      })),
+    ).toEqual({ tall, animations: 0 });
+  }
+});
+
+test('a limit that is too small says so, and can be taken away', async ({ app, page }) => {
+  await page.goto(`${app.site.url}#memory=1&length=10`);
+  await expect(app.problem).toHaveAttribute('data-code', 'budget_too_small');
+  await expect(app.problem).toContainText('Settings, Memory');
+  await app.problem.getByRole('button', { name: 'Load without the limit' }).click();
+  await app.ready();
+  await expect(page).toHaveURL(/#length=10$/);
+  expect((await app.write()).length).toBeGreaterThan(0);
+});
+
+test('an offer says what the model would take', async ({ app, models }) => {
+  await app.open(`#model=${encodeURIComponent(models.good('stories.gguf'))}`);
+  await app.offer.getByRole('button', { name: 'Look at the model' }).click();
+  await expect(app.offer).toContainText(/It takes up to [\d.]+ MB of memory\./);
+});
