@@ -1,6 +1,7 @@
 // make_models OUTDIR                            writes the tests' tiny models
 // make_models OUTDIR --big SHAPE --type TYPE    writes random weights in the shape of a real model
-// With --split N behind it, each model is written in N files, NAME-0000I-of-0000N.gguf.
+// With --reverse behind it, the last tensor comes first, and the files are named
+// NAME-reversed.gguf. With --split N, each model is written in N files, NAME-0000I-of-0000N.gguf.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -16,8 +17,8 @@ namespace {
 
 int usage() {
   std::fprintf(stderr,
-               "usage: make_models OUTDIR [--big SHAPE --type TYPE] [--split N]\n"
-               "SHAPE: smollm2-135m, qwen3-0.6b or llama-3.2-1b\n"
+               "usage: make_models OUTDIR [--big SHAPE --type TYPE] [--reverse] [--split N]\n"
+               "SHAPE: smollm2-135m, qwen3-0.6b, llama-3.2-1b or llama-3.1-8b\n"
                "TYPE: %s or Q4_K_M\n"
                "N: 1 to 999 files for each model\n",
                sluice::computed_type_names().c_str());
@@ -60,8 +61,16 @@ const sluice::TypeTraits* traits_named(const std::string& name) {
   return found != std::end(sluice::kTypes) && found->computed ? found : nullptr;
 }
 
-int write_big(const std::string& dir, const std::string& shape, const std::string& type,
-              size_t n_files) {
+struct How {
+  bool reversed = false;
+  size_t n_files = 0;  // 0: one, with its own name
+};
+
+std::string file_name(const std::string& name, const How& how) {
+  return name + (how.reversed ? "-reversed" : "") + ".gguf";
+}
+
+int write_big(const std::string& dir, const std::string& shape, const std::string& type, How how) {
   const sluice::TinyModel* found = sluice::big_model(shape);
   if (found == nullptr) return usage();
   sluice::TinyModel model = *found;
@@ -69,20 +78,22 @@ int write_big(const std::string& dir, const std::string& shape, const std::strin
   const sluice::TypeTraits* traits = traits_named(model.k_m ? "Q4_K" : type);
   if (traits == nullptr) return usage();
   model.type = traits->type;
-  const std::string path = dir + "/" + shape + "-" + sluice::lower_case(type) + ".gguf";
+  model.reversed = how.reversed;
+  const std::string path = dir + "/" + file_name(shape + "-" + sluice::lower_case(type), how);
   const bool written =
       write_file(path, [&](std::FILE* out) { return write_big_model(model, out); });
-  return written && finish(path, n_files) ? 0 : 1;
+  return written && finish(path, how.n_files) ? 0 : 1;
 }
 
-int write_tiny(const std::string& dir, size_t n_files) {
-  for (const sluice::TinyModel& model : sluice::tiny_models()) {
+int write_tiny(const std::string& dir, How how) {
+  for (sluice::TinyModel model : sluice::tiny_models()) {
+    model.reversed = how.reversed;
     const std::string bytes = build_tiny_model(model);
-    const std::string path = dir + "/" + model.name + ".gguf";
+    const std::string path = dir + "/" + file_name(model.name, how);
     const bool written = write_file(path, [&](std::FILE* out) {
       return std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size();
     });
-    if (!written || !finish(path, n_files)) return 1;
+    if (!written || !finish(path, how.n_files)) return 1;
   }
   return 0;
 }
@@ -90,11 +101,15 @@ int write_tiny(const std::string& dir, size_t n_files) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  size_t n_files = 0;
+  How how;
   if (argc > 3 && std::strcmp(argv[argc - 2], "--split") == 0) {
-    n_files = std::strtoul(argv[argc - 1], nullptr, 10);
-    if (n_files < 1 || n_files > 999) return usage();
+    how.n_files = std::strtoul(argv[argc - 1], nullptr, 10);
+    if (how.n_files < 1 || how.n_files > 999) return usage();
     argc -= 2;
+  }
+  if (argc > 2 && std::strcmp(argv[argc - 1], "--reverse") == 0) {
+    how.reversed = true;
+    --argc;
   }
   const bool big =
       argc == 6 && std::strcmp(argv[2], "--big") == 0 && std::strcmp(argv[4], "--type") == 0;
@@ -102,5 +117,5 @@ int main(int argc, char** argv) {
   if (std::strncmp(argv[1], "-", 1) == 0) return usage();
   std::error_code error;
   std::filesystem::create_directories(argv[1], error);
-  return big ? write_big(argv[1], argv[3], argv[5], n_files) : write_tiny(argv[1], n_files);
+  return big ? write_big(argv[1], argv[3], argv[5], how) : write_tiny(argv[1], how);
 }

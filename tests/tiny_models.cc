@@ -75,11 +75,12 @@ std::vector<Plan> plan_tensors(const TinyModel& m) {
     if (gpt2) vector(name + ".bias", m.n_embd, 0);
   };
   const Type better = m.k_m ? Type::Q6_K : m.type;
+  const Type head = m.q6_head ? Type::Q6_K : better;
   const uint64_t q_rows = uint64_t{m.n_heads} * m.head_dim;
   const uint64_t kv_rows = uint64_t{m.n_kv_heads} * m.head_dim;
 
-  if (!m.tied) matrix("output.weight", m.n_embd, m.n_vocab, better);
-  matrix("token_embd.weight", m.n_embd, m.n_vocab, m.tied ? better : m.type);
+  if (!m.tied) matrix("output.weight", m.n_embd, m.n_vocab, head);
+  matrix("token_embd.weight", m.n_embd, m.n_vocab, m.tied ? head : m.type);
   // The embedding is larger than what the layers add to it, as in trained models. But if it is also
   // the head, it has to be as small as the other matrices.
   if (!m.tied) plans.back().deviation = 0.7f;
@@ -421,7 +422,16 @@ std::vector<TinyModel> make_big_models() {
   llama.freq_base = 500000;
   llama.vocabulary = Vocabulary::llama_bpe;
   llama.rope_freqs = true;
-  return {smollm, qwen, llama};
+
+  TinyModel large = llama;
+  large.name = "llama-3.1-8b";
+  large.n_layers = 32;
+  large.n_embd = 4096;
+  large.head_dim = 128;
+  large.n_ff = 14336;
+  large.tied = false;
+  large.q6_head = true;
+  return {smollm, qwen, llama, large};
 }
 
 }  // namespace

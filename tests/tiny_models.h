@@ -23,6 +23,7 @@ struct TinyModel {
   Type type = Type::F32;
   bool k_m =
       false;  // the mix called Q4_K_M: Q6_K for the values, some down-projections and the head
+  bool q6_head = false;  // the head in Q6_K, as real files have it
   uint32_t n_vocab = 512;
   uint32_t n_layers = 2;
   uint32_t n_embd = 64;
@@ -54,8 +55,8 @@ const TinyModel& tiny_model_named(std::string_view name);
 GgufBuilder tiny_model_file(const TinyModel& model);
 std::string build_tiny_model(const TinyModel& model);
 
-// The shapes of real models for benches ("smollm2-135m", "qwen3-0.6b", "llama-3.2-1b"); null for
-// other names. Their weights repeat a short random pattern.
+// The shapes of real models for benches ("smollm2-135m", "qwen3-0.6b", "llama-3.2-1b",
+// "llama-3.1-8b"); null for other names. Their weights repeat a short random pattern.
 const TinyModel* big_model(std::string_view name);
 // Writes such a file piece by piece; returns false if writing fails.
 bool write_big_model(const TinyModel& model, std::FILE* out);

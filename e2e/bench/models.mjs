@@ -6,6 +6,7 @@ import { build_preset } from '../../scripts/build.mjs';
 import { Failure, ROOT, must_quietly } from '../../scripts/lib.mjs';
 
 export const BUNDLED = path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf');
+/** The shapes that are measured by default. */
 export const SHAPES = ['smollm2-135m', 'qwen3-0.6b', 'llama-3.2-1b'];
 /** The types that a shape can be written in: those that the core computes, whose rows have more than three numbers. */
 const ROWS = fs.readFileSync(path.join(ROOT, 'core/quant/types.inc'), 'utf8');
@@ -20,13 +21,15 @@ export function usual_tokens(model) {
   return fs.statSync(model).size < 50e6 ? 200 : 32;
 }
 
-async function make(shape, type) {
-  const file = path.join(MADE, `${shape}-${type.toLowerCase()}.gguf`);
+/** The path of a shape's file, which is written if it is missing. `reversed`: its last tensor comes first. */
+export async function made_model(shape, type, { reversed = false } = {}) {
+  const name = `${shape}-${type.toLowerCase()}${reversed ? '-reversed' : ''}.gguf`;
+  const file = path.join(MADE, name);
   if (fs.existsSync(file)) return file;
   await build_preset('release', ['tests/make_models'], must_quietly);
   console.error(`writing ${path.relative(ROOT, file)}`);
   const partial = path.join(MADE, 'partial');
-  const args = [partial, '--big', shape, '--type', type];
+  const args = [partial, '--big', shape, '--type', type, ...(reversed ? ['--reverse'] : [])];
   await must_quietly(path.join(ROOT, 'build/release/tests/make_models'), args);
   fs.renameSync(path.join(partial, path.basename(file)), file);
   fs.rmdirSync(partial);
@@ -40,7 +43,7 @@ export async function find_models(names, types) {
     if (name === 'bundled') files.push(BUNDLED);
     else if (!SHAPES.includes(name)) {
       throw new Failure(`no model is called ${name}; the models are bundled, ${SHAPES.join(', ')}`);
-    } else for (const type of types) files.push(await make(name, type));
+    } else for (const type of types) files.push(await made_model(name, type));
   }
   return files;
 }
