@@ -51,6 +51,8 @@ export class Counts {
   most = 0;
   /** Requests that brought Authorization to an address that must not see it. */
   leaked = 0;
+  /** When the last byte so far was sent, ms since 1970; 0: none was. */
+  lastByte = 0;
   /** How many answers had each status; 0: none, the connection was closed. @type {Record<number, number>} */
   statuses = {};
   /** The bytes of the file that were sent at least once. */
@@ -73,6 +75,7 @@ export class Counts {
   /** Counts bytes of the file. @param {number} first @param {number} length */
   file(first, length) {
     this.bytes += length;
+    this.lastByte = Date.now();
     this.again += this.sent.add(first, first + length);
   }
 }

@@ -2,6 +2,7 @@
 // The ways in which a server misbehaves, and how an answer is sent in such a way.
 import zlib from 'node:zlib';
 import { parse_range } from '../../scripts/serve.mjs';
+import { Link } from './link.mjs';
 
 /**
  * How one request is answered. {}: well. What comes first in this list is looked at first.
@@ -24,7 +25,8 @@ import { parse_range } from '../../scripts/serve.mjs';
  * @property {boolean} [gzip] the whole file, compressed
  * @property {number | null} [lengthBy] Content-Length is larger by this than the body; null: there is none
  * @property {number[]} [flips] places in the file at which one bit is flipped
- * @property {number | [number, number][]} [rate] bytes per second; a list: from so many ms on this rate
+ * @property {import('./link.mjs').Rate} [rate] of this answer alone
+ * @property {Link} [link] the line that it shares with other answers; `rate` is ignored
  * @property {number} [cut] after so many bytes of the body the connection is closed
  * @property {boolean} [reset] `cut` resets the connection: what is on the way is lost
  * @property {number} [stall] after so many bytes of the body nothing more is sent
@@ -44,9 +46,6 @@ import { parse_range } from '../../scripts/serve.mjs';
  * @typedef {import('node:http').IncomingMessage} Request
  * @typedef {import('node:http').ServerResponse} Response
  */
-
-/** The most that is sent at once, bytes. */
-const CHUNK = 1 << 17;
 
 /** Resolves after so many milliseconds, or when the answer is closed. @param {Response} response @param {number} ms */
 function pause(response, ms) {
@@ -80,15 +79,6 @@ export function allow_other_sites(response, { cors = true, expose = '*' }) {
   if (!cors) return;
   response.setHeader('Access-Control-Allow-Origin', '*');
   if (expose !== '') response.setHeader('Access-Control-Expose-Headers', expose);
-}
-
-/** The rate after so many ms, bytes per second. @param {NonNullable<Behaviour['rate']>} rate @param {number} ms */
-function rate_at(rate, ms) {
-  if (typeof rate === 'number') return rate;
-  return rate.reduce(
-    (found, [from, next]) => (ms >= from ? next : found),
-    rate[0]?.[1] ?? Infinity,
-  );
 }
 
 /**
@@ -155,21 +145,21 @@ function body_of_bytes(bytes) {
  * @param {Body} body
  * @param {Behaviour} behaviour
  */
-async function send_body(response, body, { rate = Infinity, cut, reset, stall, lengthBy }) {
+async function send_body(response, body, { rate, link, cut, reset, stall, lengthBy }) {
   const end = Math.min(body.length, cut ?? Infinity, stall ?? Infinity);
-  const started = performance.now();
-  let due = 0;
+  const line = link ?? new Link(rate ?? Infinity);
   response.flushHeaders();
-  for (let at = 0; at < end;) {
-    const speed = rate_at(rate, performance.now() - started);
-    // Some 50 pieces a second, so that a slow answer is not one that comes in jumps.
-    const most = Math.min(CHUNK, Math.max(1024, Math.ceil(speed / 50)));
-    const length = Math.min(most, end - at);
-    due += (length / speed) * 1000;
-    await pause(response, started + due - performance.now());
-    if (!(await write(response, body.read(at, length)))) return;
-    body.count(at, length);
-    at += length;
+  line.enter();
+  try {
+    for (let at = 0; at < end;) {
+      const { length, ms } = line.take(end - at);
+      await pause(response, ms);
+      if (!(await write(response, body.read(at, length)))) return;
+      body.count(at, length);
+      at += length;
+    }
+  } finally {
+    line.leave();
   }
   // A body that is complete ends well, whatever was planned for a place behind its end.
   if (stall !== undefined && stall <= end && end < body.length) return;

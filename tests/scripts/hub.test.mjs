@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import zlib from 'node:zlib';
 import { after, before, test } from 'node:test';
 import { ByteSet, Counts } from '../../e2e/hub/counting.mjs';
+import { Link } from '../../e2e/hub/link.mjs';
 import { Random } from '../../e2e/hub/random.mjs';
 import { Hub } from '../../e2e/hub/server.mjs';
 import { quiet, range, raw, request, some_bytes } from './hub-requests.mjs';
@@ -150,6 +151,17 @@ test('a rate holds, and one that jumps', async () => {
     [100, 1e9],
   ]);
   assert.ok(jumped >= 95);
+});
+
+test('answers over one line share its rate', async () => {
+  const served = file({ link: new Link(1_000_000) });
+  const started = performance.now();
+  const began = Date.now();
+  const asked = [0, 1, 2].map((i) => request(served.url, range(i * 100_000, i * 100_000 + 99_999)));
+  for (const { body } of await Promise.all(asked)) assert.equal(body.length, 100_000);
+  // Never faster; how much slower depends on the machine.
+  assert.ok(performance.now() - started >= 295);
+  assert.ok(served.counts.lastByte >= began + 290);
 });
 
 test('it lies about the length', async () => {
