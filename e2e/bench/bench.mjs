@@ -13,6 +13,9 @@
 //     --first-token     instead: the time from opening the built page to the first token of its own model, cold and warm;
 //                       with --against, in turn with the other checkout's page
 //     --kept            instead: loads in Chromium without the cache, into it and from it, beside a plain read of the file
+//     --streaming       instead: the first token of a model that is being downloaded at a given rate (one round; -r N)
+//     --budget          instead: a model of 700 MB under 300 MB, natively and in Chromium
+//     --beyond          instead: a model of 4.7 GB in Chromium, under 1.5 GB
 //     --network a,b     with --first-token: of localhost, fast-4g, slow-4g
 //     --cpu N           with --first-token: slows the page's own thread N times
 //     --quick           one short round of the bundled model, to see that it runs; too short for a comparison
@@ -42,6 +45,9 @@ import { kv_bytes_per_token, llama_lacks, measure_llama, measure_native } from '
 import { check_checkout, measure_against } from './against.mjs';
 import { NETWORKS, measure_first_token } from './first_token.mjs';
 import { measure_kept } from './kept.mjs';
+import { measure_streaming } from './streaming.mjs';
+import { measure_beyond, measure_budget } from './budget.mjs';
+import { beyond_text, budget_text, streaming_text } from './stream_tables.mjs';
 import { SIDES, describe_machine, median, summarize } from './figures.mjs';
 import {
   against_text,
@@ -52,7 +58,10 @@ import {
   text_of,
 } from './tables.mjs';
 
-const FLAGS = ['--page', '--first-token', '--kept', '--quick'];
+const FLAGS = [
+  ...['--page', '--first-token', '--kept', '--quick'],
+  ...['--streaming', '--budget', '--beyond'],
+];
 const NUMBERS = { '-p': 'p', '-n': 'n', '-r': 'r', '--depth': 'depth', '--cpu': 'cpu' };
 const LISTS = {
   '-t': 'threads',
@@ -77,7 +86,7 @@ function options_of(args) {
   const quick = args.includes('--quick');
   const page = args.includes('--page');
   const options = {
-    ...{ p: quick ? 16 : 256, n: quick ? 8 : null, r: quick ? 1 : 5, depth: 0, page },
+    ...{ p: quick ? 16 : 256, n: quick ? 8 : null, r: quick ? 1 : null, depth: 0, page, quick },
     ...{
       threads: [1, 2],
       types: USUAL_TYPES,
@@ -86,6 +95,8 @@ function options_of(args) {
       markdown: null,
     },
     ...{ first_token: args.includes('--first-token'), kept: args.includes('--kept') },
+    ...{ streaming: args.includes('--streaming'), budget: args.includes('--budget') },
+    beyond: args.includes('--beyond'),
     ...{ against: null, cpu: 1 },
     networks: ['localhost'],
     models: quick || page ? ['bundled'] : ['bundled', ...SHAPES],
@@ -110,6 +121,9 @@ function options_of(args) {
     else if (!arg.startsWith('-')) options.files.push(path.resolve(from, arg));
     else throw new Failure(`unknown option ${arg}; --help lists them`);
   }
+  // A round of these takes minutes.
+  const long = options.streaming || options.budget || options.beyond;
+  options.r ??= long ? 1 : 5;
   const lists = { types: TYPES, sides: Object.keys(SIDES), networks: Object.keys(NETWORKS) };
   for (const [name, known] of Object.entries(lists)) {
     const odd = options[name].find((one) => !known.includes(one));
@@ -214,6 +228,28 @@ async function compare_first_tokens({ against, r, cpu, networks, json }) {
   if (json !== null) fs.writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`);
 }
 
+/** Measures the time to the first token of a model that is being downloaded. */
+async function measure_streams(program, { quick, r, json }) {
+  const report = { machine: describe_machine(), streaming: [] };
+  const tell = (result) => {
+    report.streaming.push(result);
+    console.log(streaming_text(result));
+    if (json !== null) fs.writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`);
+  };
+  await measure_streaming({ program, quick, rounds: r, tell });
+}
+
+/** Measures a model under a memory budget. Returns the exit status: 1 if a side failed or computed something else. */
+async function measure_budgets(program, { quick, beyond, threads, json }) {
+  const report = { machine: describe_machine() };
+  if (beyond) report.beyond = await measure_beyond({ program, quick });
+  else report.budget = await measure_budget({ program, threads, quick });
+  console.log(beyond ? beyond_text(report.beyond) : budget_text(report.budget));
+  if (json !== null) fs.writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`);
+  const { rows } = report.beyond ?? report.budget;
+  return rows.every(({ same_hashes }) => same_hashes === true) ? 0 : 1;
+}
+
 /** Measures what keeping each model on the device costs and gains. */
 async function measure_keeping(models, { r, json }) {
   const report = { machine: describe_machine(), kept: [] };
@@ -253,9 +289,11 @@ main(async () => {
   const options = options_of(args);
   if (options.first_token) return compare_first_tokens(options);
   const ours = ['native', 'chromium'].filter((side) => options.sides.includes(side));
-  const sides = sides_of(options.page ? ['chromium'] : options.against ? ours : options.sides);
   const program = await build_program();
   await build_web();
+  if (options.streaming) return measure_streams(program, options);
+  if (options.budget || options.beyond) return measure_budgets(program, options);
+  const sides = sides_of(options.page ? ['chromium'] : options.against ? ours : options.sides);
   const models = [...options.files];
   if (models.length === 0) models.push(...(await find_models(options.models, options.types)));
   if (options.kept) return measure_keeping(models, options);

@@ -31,12 +31,13 @@ function find_chromium() {
 
 /**
  * Starts Chromium with its profile and caches in `dir`, and further flags. Returns Playwright's BrowserContext; closing that
- * ends it. `timeout`: milliseconds until it must have started.
+ * ends it. `timeout`: milliseconds until it must have started. `options`: of the context.
  * @param {string} dir
  * @param {string[]} [flags]
  * @param {number} [timeout]
+ * @param {import('playwright-core').BrowserContextOptions} [options]
  */
-export async function launch_profile(dir, flags = [], timeout = 180_000) {
+export async function launch_profile(dir, flags = [], timeout = 180_000, options = {}) {
   const executablePath = find_chromium();
   if (executablePath === null) throw new Failure(`Chromium is not there: ${chromium_lacks()}`);
   const { chromium } = await import('playwright-core');
@@ -45,6 +46,7 @@ export async function launch_profile(dir, flags = [], timeout = 180_000) {
     args: [...FLAGS, ...flags],
     ignoreDefaultArgs: UNTHROTTLED,
     timeout,
+    ...options,
   });
 }
 

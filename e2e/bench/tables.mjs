@@ -1,12 +1,13 @@
 // Writes the figures as tables, for a terminal and in Markdown.
 import { RATIOS, SIDES } from './figures.mjs';
 
-const fixed = (value, digits) => (Number.isFinite(value) ? value.toFixed(digits) : '');
+export const fixed = (value, digits) => (Number.isFinite(value) ? value.toFixed(digits) : '');
 const rate = (value) => fixed(value, value < 1000 ? 1 : 0);
-const percent = (value) => (Number.isFinite(value) ? `${(100 * value).toFixed(0)}%` : '');
+export const percent = (value) => (Number.isFinite(value) ? `${(100 * value).toFixed(0)}%` : '');
 const size = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
-function aligned(rows) {
+/** Rows of cells as a table, the first column to the left. */
+export function aligned(rows) {
   const widths = rows[0].map((_, i) => Math.max(...rows.map((cells) => cells[i].length)));
   const line = (cells) =>
     cells

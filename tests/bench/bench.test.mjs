@@ -18,10 +18,12 @@ function bench(...args) {
 
 function bench_json(...args) {
   const [json, markdown] = ['json', 'md'].map((end) => path.join(dir, `result.${end}`));
+  fs.rmSync(markdown, { force: true });
   const done = bench(...args, '--json', json, '--markdown', markdown);
   assert.equal(done.status, 0, done.stderr);
   const report = JSON.parse(fs.readFileSync(json, 'utf8'));
-  return { report, markdown: fs.readFileSync(markdown, 'utf8'), printed: done.stdout };
+  const written = fs.existsSync(markdown) ? fs.readFileSync(markdown, 'utf8') : '';
+  return { report, markdown: written, printed: done.stdout };
 }
 
 const near = (a, b) => Math.abs(a - b) <= 1e-9 * Math.abs(b);
@@ -90,10 +92,51 @@ test('sides, threads and depth can be chosen', () => {
   assert.deepEqual(model.ratios, []);
 });
 
+test('the first token of a download: its figures follow from the times', () => {
+  const { report, printed } = bench_json('--quick', '--streaming');
+  const [result] = report.streaming;
+  assert.equal(result.prompt_tokens, 100);
+  assert.ok(result.plain_ms > 900, `a plain fetch took ${result.plain_ms} ms instead of 1000`);
+  const sides = result.rows.map(({ side }) => side);
+  for (const side of ['overlap', 'in turn']) assert.ok(sides.includes(side), side);
+  for (const row of result.rows) {
+    assert.ok(near(row.last_to_plain, row.last_byte_ms / result.plain_ms));
+    assert.ok(near(row.after_last_ms, row.first_token_ms - row.last_byte_ms));
+    assert.ok(row.late_ms <= row.after_last_ms);
+    if (row.side !== 'overlap') assert.ok(row.first_token_ms >= row.ready_ms);
+  }
+  assert.match(printed, /Sluice, overlap turned off/);
+});
+
+test('a model under a budget: the hashes of resident weights, and shares of what reading allows', () => {
+  const { report } = bench_json('--quick', '--budget', '-t', '2');
+  const { budget, rows, plan, n } = report.budget;
+  assert.ok(plan.all > budget && plan.least <= budget);
+  assert.deepEqual(
+    rows.map(({ side, cold }) => [side, cold]),
+    [
+      ['native', false],
+      ['native', true],
+      ['opfs', false],
+      ['file', false],
+    ],
+  );
+  for (const row of rows) {
+    assert.deepEqual(row.hashes, row.right);
+    assert.equal(row.same_hashes, true);
+    assert.ok(near(row.read_rate, Math.max(...Object.values(row.reads))));
+    assert.ok(near(row.decode_share, row.decode_tps / row.decode_limit));
+    assert.ok(row.prompt_limit <= row.resident.prompt_tps);
+    // A part of the weights was read for each of the tokens.
+    assert.ok(row.streamed_bytes > 1e6 * n, `${row.side}: ${row.streamed_bytes}`);
+    assert.equal(row.peak_beyond, row.peak - budget);
+  }
+});
+
 test('--help lists the options and runs nothing', () => {
   const done = bench('--help');
   assert.equal(done.status, 0);
-  for (const option of ['--types a,b', '--depth N', '--markdown FILE'])
+  for (const option of ['--types a,b', '--depth N', '--markdown FILE', '--streaming'])
     assert.ok(done.stdout.includes(option), option);
   assert.equal(done.stderr, '');
 });

@@ -1,0 +1,100 @@
+// The program under a memory budget, beside itself with all weights resident: hashes, rates, the most memory. Warm, and
+// cold: then the file is taken out of the page cache before the program starts and after each token.
+import fs from 'node:fs';
+import { capture } from '../../scripts/lib.mjs';
+import { median } from './figures.mjs';
+import { drop_cache, read_rates, run_watched } from './process.mjs';
+
+/** Ids of a prompt. Different salts share no prefix. */
+export const ids_of = (length, salt = 0) =>
+  Array.from({ length }, (_, k) => 3 + ((k * 29 + salt * 7) % 200));
+
+/** Positions that are computed one at a time for the hash of decoding: each is a pass. */
+export const DECODED = 8;
+
+const under = (budget) => (budget === null ? [] : ['--memory-budget', budget]);
+
+/** The program's hashes after a prompt: computed at once, and DECODED ids one at a time. */
+export async function hashes_of(program, model, { budget, threads, prompt, contextSize }) {
+  const hash = async (ids, more) => {
+    const args = ['logits', model, '--tokens', ids.join(','), '--hash', '--json', '-t', threads];
+    args.push('-c', contextSize, ...more, ...under(budget));
+    const { lines } = await run_watched(program, args);
+    return JSON.parse(lines.at(-1).text).hash;
+  };
+  return {
+    prompt: await hash(ids_of(prompt), []),
+    decode: await hash(ids_of(DECODED), ['--batch', 1]),
+  };
+}
+
+/** A prompt and `n` tokens behind it: tokens per second, bytes that were read again, the most memory resident. */
+async function text_of(program, model, { budget, threads, prompt, n, contextSize, cold }) {
+  if (cold) drop_cache(model);
+  const args = ['run', model, '--tokens', ids_of(prompt).join(','), '-n', n + 1, '--ignore-eos'];
+  args.push('--temp', 0, '--json', '-t', threads, '-c', contextSize, ...under(budget));
+  const on_line = cold ? () => drop_cache(model) : undefined;
+  const { lines, peak } = await run_watched(program, args, on_line);
+  const { stats } = JSON.parse(lines.at(-1).text);
+  const tokens = lines.slice(0, -1);
+  return {
+    prompt_tps: (1000 * prompt) / (stats.ttftMs + stats.waitedMs),
+    decode_tps: (1000 * n) / (tokens.at(-1).at - tokens[0].at),
+    streamed_bytes: stats.streamedBytes,
+    waited_ms: stats.waitedMs,
+    peak,
+  };
+}
+
+/** What `inspect` says of the memory under the budget; null if it can't be had. */
+export function plan_of(program, model, { budget, contextSize }) {
+  const args = ['inspect', model, '--json', '-c', String(contextSize)];
+  for (const more of [under(budget).map(String), []]) {
+    const { status, stdout } = capture(program, [...args, ...more]);
+    if (status === 0) return JSON.parse(stdout).memory;
+  }
+  return null;
+}
+
+/** Runs of the program, of which the median counts. */
+const TEXTS = 3;
+
+/** The same as text_of, from several runs: the medians of the rates, and the highest peak. */
+async function texts_of(...how) {
+  const found = [];
+  for (let i = 0; i < TEXTS; ++i) found.push(await text_of(...how));
+  const of = (name) => found.map((one) => one[name]);
+  return {
+    ...found[0],
+    prompt_tps: median(of('prompt_tps')),
+    decode_tps: median(of('decode_tps')),
+    peak: Math.max(...of('peak')),
+    samples: found,
+  };
+}
+
+/** Rows for each number of threads, warm and cold. */
+export async function measure_native_budget(program, model, how) {
+  const { budget, threads, prompt, n, contextSize } = how;
+  const rows = [];
+  const bytes = fs.statSync(model).size;
+  for (const count of threads) {
+    console.error(`native, threads: ${count}`);
+    const same = { threads: count, prompt, n, contextSize };
+    const right = await hashes_of(program, model, { ...same, budget: null });
+    const resident = await texts_of(program, model, { ...same, budget: null, cold: false });
+    const row = { side: 'native', threads: count, right, resident };
+    try {
+      const hashes = await hashes_of(program, model, { ...same, budget });
+      for (const cold of [false, true]) {
+        const reads = read_rates(model, { cold });
+        const found = await texts_of(program, model, { ...same, budget, cold });
+        // The first pass after the start reads all weights.
+        rows.push({ ...row, cold, reads, hashes, ...found, prompt_bytes: bytes, heap: null });
+      }
+    } catch (error) {
+      rows.push({ ...row, error: error.message });
+    }
+  }
+  return rows;
+}
