@@ -1,0 +1,3 @@
+// The loader worker, with faults in its reads.
+import './read-faults.js';
+import '/engine/loader-worker.js';

@@ -1,0 +1,325 @@
+// Models larger than their memory budget, whose weights are read again for every pass: the same logits as with all weights
+// resident, the right text or the right error when reads go wrong, and nothing left behind by loads that are aborted.
+import type { Page } from '@playwright/test';
+import type * as Library from '@sluice/engine';
+import { Random } from './hub/random.mjs';
+import type { LibraryWindow } from './library';
+import { harness } from './library';
+import {
+  BUNDLED,
+  IDS,
+  KERNEL_MODELS,
+  NO_NATIVE,
+  makeBigModel,
+  modelFiles,
+  nativeBuilt,
+  programHash,
+} from './models';
+import { expect, test, type Tab } from './profile';
+import { Renderer, openHandles } from './renderer';
+import { ALL } from './tags';
+
+test.skip(!nativeBuilt, NO_NATIVE);
+
+interface Faults {
+  kind: 'late' | 'short' | 'failing';
+  seed: number;
+  spare: number;
+}
+
+type StreamedWindow = LibraryWindow & { faults: Faults | null };
+declare const window: StreamedWindow;
+
+/** How a model is loaded and asked for logits. */
+interface Asked {
+  /** Of the model. */
+  url: string;
+  /** 'file': the bytes are put into a File first. 'cache': at its address. */
+  source: 'file' | 'cache';
+  /** How many bytes the budget has beyond the least one. */
+  spare: number;
+  options: Library.MemoryOptions & { flavour?: Library.Flavour };
+  ids: number[];
+  /** Tokens at once; 0: all. */
+  batches: number[];
+  faults: Faults | null;
+}
+
+interface Answer {
+  hashes: string[];
+  /** '' if it went well. */
+  code: string;
+  message: string;
+  least: number;
+  /** All that the model would take. */
+  all: number;
+  rereadBytes: number;
+  streamedBytes: number;
+}
+
+/** Runs in the page: the hashes of the logits after the ids, under the least budget that will do. */
+async function underBudget(asked: Asked): Promise<Answer> {
+  const { url, source, spare, options, ids, batches, faults } = asked;
+  const { Engine } = window.library;
+  const answer: Answer = {
+    ...{ hashes: [], code: '', message: '' },
+    ...{ least: 0, all: 0, rereadBytes: 0, streamedBytes: 0 },
+  };
+  const from = source === 'cache' ? url : new File([await (await fetch(url)).blob()], 'model.gguf');
+  const { memory } = await Engine.probe(from, options);
+  if (memory === null) throw new Error('the header says nothing of the memory');
+  const memoryBudget = memory.least + spare;
+  answer.least = memory.least;
+  answer.all = memory.total;
+  window.faults = faults;
+  try {
+    const engine = await Engine.load(from, { ...options, memoryBudget });
+    try {
+      for (const batch of batches) {
+        answer.hashes.push((await engine.logits(ids, { batch })).hash);
+        answer.streamedBytes += engine.stats.streamedBytes;
+      }
+    } finally {
+      await engine.close();
+    }
+    answer.rereadBytes =
+      (await Engine.probe(from, { ...options, memoryBudget })).memory?.rereadBytes ?? 0;
+  } catch (e) {
+    const { code = 'no code', message } = e as Library.SluiceError;
+    answer.code = code;
+    answer.message = message;
+  } finally {
+    window.faults = null;
+  }
+  return answer;
+}
+
+/** Runs in the page before its scripts: from now on `window.faults` are those of a loader that is made. */
+function replaceLoader(): void {
+  const { Worker } = window;
+  window.faults = null;
+  window.Worker = class extends Worker {
+    constructor(url: string | URL, options?: WorkerOptions) {
+      const { faults } = window;
+      const { kind = '', seed = 0, spare = 0 } = faults ?? {};
+      const faulty = `/harness/faulty-loader.js?kind=${kind}&seed=${seed}&spare=${spare}`;
+      super(faults !== null && options?.name === 'sluice-loader' ? faulty : url, options);
+    }
+  };
+}
+
+const USUAL = { options: {}, ids: IDS, spare: 0, batches: [0], faults: null } as const;
+const ask = (page: Page, asked: Partial<Asked> & Pick<Asked, 'url' | 'source'>): Promise<Answer> =>
+  page.evaluate(underBudget, { ...USUAL, ids: [...IDS], batches: [0], ...asked });
+
+test('every small model computes the same under the least budget that will do', async ({
+  page,
+  site,
+  models,
+}) => {
+  await harness(page, site);
+  const names = [...modelFiles().keys()].filter((name) => name !== 'stories.gguf').sort();
+  expect(names.length).toBeGreaterThan(50);
+  const streamed: string[] = [];
+  for (const [i, name] of names.entries()) {
+    const url = models.good(name);
+    // Every third with one thread alone, in which the reads go between slices of work.
+    const options = i % 3 === 0 ? { flavour: 'relaxed' as const } : {};
+    const { hashes, message, least, all, streamedBytes } = await ask(page, {
+      ...{ url, source: 'file', options },
+      // Also a few positions one after another, as in decoding.
+      batches: [0, 16],
+    });
+    expect(message, name).toBe('');
+    const right = programHash(name);
+    expect(hashes, name).toEqual([right, right]);
+    expect(least, name).toBeLessThanOrEqual(all);
+    if (streamedBytes > 0) streamed.push(name);
+  }
+  // Of a model with a layer or two there may be nothing that has to be read again.
+  expect(streamed.length, 'models that were read again').toBeGreaterThan(names.length / 2);
+});
+
+test('one byte less than the least budget is refused, with the number of bytes that would do', async ({
+  page,
+  site,
+  models,
+}) => {
+  await harness(page, site);
+  for (const name of KERNEL_MODELS) {
+    const url = models.good(name);
+    const { code, message, least } = await ask(page, { url, source: 'file', spare: -1 });
+    expect(code, message).toBe('budget_too_small');
+    expect(least).toBeGreaterThan(0);
+  }
+});
+
+test('a model that is kept is read again from the cache, also while it is downloaded', async ({
+  profile,
+  serving,
+  sites,
+}) => {
+  const { page } = await profile.open(sites.isolated);
+  for (const [name, path] of [
+    ['stories.gguf', BUNDLED],
+    ['big.gguf', makeBigModel().path],
+  ] as const) {
+    const served = serving.hub.add(name, path);
+    const options = { contextSize: 64 };
+    const resident = await ask(page, {
+      ...{ url: served.url, source: 'file', options, spare: 1e9 },
+    });
+    const probed = served.counts.bytes;
+    await page.evaluate((url) => window.library.Engine.probe(url), served.url);
+    const seen = served.counts.bytes;
+    for (const load of ['first', 'second']) {
+      const answer = await ask(page, {
+        url: served.url,
+        source: 'cache',
+        options,
+        batches: [0, 8],
+      });
+      expect(answer.message, `${name}, ${load}`).toBe('');
+      expect(new Set(answer.hashes), `${name}, ${load}`).toEqual(new Set(resident.hashes));
+      expect(answer.streamedBytes, `${name}, ${load}`).toBeGreaterThan(0);
+      if (load === 'second') continue;
+      // The probe fetches the header; rows of the embedding may come twice, as they are needed first.
+      const most = 1.05 * served.size + (seen - probed) + 300_000;
+      expect(served.counts.bytes - seen, `${name}, bytes sent`).toBeLessThan(most);
+    }
+    const total = served.counts.bytes;
+    await ask(page, { url: served.url, source: 'cache', options });
+    expect(served.counts.bytes, 'bytes sent for a model that is kept').toBe(total);
+  }
+});
+
+const SEEDS = ALL ? 20 : 3;
+/** What a load may say whose reads fail or are short. */
+const SAID = ['bad_file', 'download_failed', 'download_corrupt'];
+
+for (const source of ['file', 'cache'] as const) {
+  test(`reads that are late, short or fail give the right logits or an error: ${source}`, async ({
+    profile,
+    serving,
+    sites,
+  }) => {
+    const { page } = await profile.open(sites.isolated);
+    await page.addInitScript(replaceLoader);
+    await harness(page, sites.isolated);
+    const served = serving.hub.add('model.gguf', BUNDLED);
+    const { url } = served;
+    const right = programHash('stories.gguf');
+    const first = await ask(page, { url, source });
+    expect(first).toMatchObject({ hashes: [right], message: '' });
+    const ends = { right: 0, error: 0 };
+    for (const kind of ['late', 'short', 'failing'] as const) {
+      for (let seed = 1; seed <= SEEDS; ++seed) {
+        const faults = { kind, seed, spare: 3 * seed };
+        const { hashes, code, message } = await ask(page, { url, source, batches: [0, 8], faults });
+        const what = `${kind}, seed ${seed}: ${code} ${message}`;
+        for (const hash of hashes) expect(hash, what).toBe(right);
+        if (kind === 'late') expect(code, what).toBe('');
+        else if (code !== '') expect(SAID, what).toContain(code);
+        ++ends[code === '' ? 'right' : 'error'];
+      }
+      // What went wrong stays behind with its load.
+      expect(await ask(page, { url, source })).toMatchObject({ hashes: [right], message: '' });
+    }
+    // The faults do reach the reads.
+    expect(ends.right).toBeGreaterThanOrEqual(SEEDS);
+    if (source === 'file') expect(ends.error).toBeGreaterThan(0);
+  });
+}
+
+/** Where a load is ended: so many ms after its beginning, or behind so many tokens of its text. */
+interface Moment {
+  ms: number;
+  tokens: number;
+  how: 'abort' | 'close' | 'return';
+}
+
+/** Runs in the page: loads under a budget, writes, and ends all of it at a moment. */
+async function endAt({
+  url,
+  memoryBudget,
+  contextSize,
+  moment: { ms, tokens, how },
+}: {
+  url: string;
+  memoryBudget: number;
+  contextSize: number;
+  moment: Moment;
+}): Promise<string> {
+  const controller = new AbortController();
+  const { signal } = controller;
+  let engine: Library.Engine | null = null;
+  let text: AsyncIterableIterator<Library.Token, undefined> | null = null;
+  const end = (): void => {
+    if (how === 'close' && engine !== null) void engine.close();
+    else if (how === 'return' && text !== null) void text.return?.();
+    else controller.abort();
+  };
+  const timer = setTimeout(end, ms);
+  try {
+    engine = await window.library.Engine.load(url, { memoryBudget, contextSize, signal });
+    text = engine.generate('Once upon a time', { ignoreEos: true, signal });
+    let count = 0;
+    for await (const token of text) if (token.id >= 0 && ++count === tokens) end();
+    return `ended as ${engine.stats.finish ?? 'null'}`;
+  } catch (e) {
+    return (e as Library.SluiceError).code;
+  } finally {
+    clearTimeout(timer);
+    await engine?.close();
+  }
+}
+
+test('20 loads that are aborted at random moments while weights are read again leave nothing behind', async ({
+  profile,
+  serving,
+  sites,
+}) => {
+  const served = serving.hub.add('model.gguf', BUNDLED);
+  const tab: Tab = await profile.open(sites.isolated);
+  const browser = profile.context.browser();
+  if (browser === null) throw new Error('the browser is gone');
+  const renderer = await Renderer.of(tab.page);
+  const contextSize = 1024;
+  const options = { contextSize };
+  const whole = await ask(tab.page, { url: served.url, source: 'cache', options });
+  expect(whole.message).toBe('');
+  expect(whole.rereadBytes).toBeGreaterThan(0);
+  const random = new Random(14);
+  const seen: { memory: number; heap: number; handles: number }[] = [];
+  const ends = new Set<string>();
+  for (let i = 0; i < 20; ++i) {
+    const how = random.pick(['abort', 'close', 'return'] as const);
+    // Half of them end while the first weights come, half while they are read again.
+    const [ms, tokens] = i % 2 === 0 ? [random.whole(0, 80), 0] : [60_000, random.whole(1, 60)];
+    const memoryBudget = whole.least;
+    const moment = { ms, tokens, how };
+    const about = { url: served.url, memoryBudget, contextSize, moment };
+    ends.add(await tab.page.evaluate(endAt, about));
+    await expect.poll(() => tab.locks()).toEqual([]);
+    await expect.poll(() => renderer.workers()).toBe(0);
+    const heap = await renderer.heapBytes();
+    const memory = await renderer.privateBytes();
+    seen.push({ memory, heap, handles: await openHandles(browser) });
+  }
+  console.log(`ends: ${[...ends].join(', ')}`);
+  console.log(
+    seen
+      .map(({ memory, heap, handles }) => `${memory >> 10} KB ${heap >> 10} KB ${handles}`)
+      .join(', '),
+  );
+  for (const end of ends) expect(end).toMatch(/^(aborted|ended as (aborted|context|null))$/);
+  const again = await ask(tab.page, { url: served.url, source: 'cache', options });
+  expect(again).toMatchObject({ hashes: whole.hashes, message: '' });
+  const least = (part: typeof seen, name: keyof (typeof seen)[0]): number =>
+    Math.min(...part.map((one) => one[name]));
+  // The first loads fill the browser's caches.
+  const [early, late] = [seen.slice(5, 10), seen.slice(15)];
+  expect(least(late, 'handles') - least(early, 'handles')).toBeLessThan(20);
+  expect(least(late, 'heap') - least(early, 'heap')).toBeLessThan(1e6);
+  expect(least(late, 'memory') - least(early, 'memory')).toBeLessThan(10e6);
+});
