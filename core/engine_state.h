@@ -56,7 +56,7 @@ struct Run {
   int64_t block = 0;
   int head_part = 0;
   std::optional<Stopwatch> pass_watch;  // of a decoding pass
-  std::optional<Finish> finish;  // once decided; `events` come first
+  std::optional<Finish> finish;         // once decided; `events` come first
   std::deque<Event> events;
 
   GenerateOptions options;
