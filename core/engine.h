@@ -49,7 +49,7 @@ struct LoadOptions {
   // Type of the numbers in the KV cache; f32, f16 or q8_0.
   std::string kv_type = "f16";
   // Most memory that the model may take; weights for which there is no room are read again for
-  // every token; 0: what the machine has.
+  // every token; 0: what the device allows.
   uint64_t memory_budget = 0;
   // Name of the kernels to use: in a browser 'wasm-simd', or 'wasm-relaxed' with a relaxed flavour;
   // "": the best that runs here.

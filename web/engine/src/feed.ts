@@ -155,14 +155,16 @@ export class Feed {
   drive(engine: EngineHandle, memory: WebAssembly.Memory, direct: boolean): void {
     const shared = direct && !(memory.buffer instanceof ArrayBuffer);
     const places = { weights: new Wanted(), rows: new Wanted() };
+    let header = true;
     const want = (wants: Wants, rows: boolean): void => {
       if (wants.length === 0) return;
       const once = !engine.headerRead();
       if (!shared) {
-        // Only a part of what was wanted of the header may have come.
-        if (once) places.weights.clear();
+        // Only a part of what was wanted of the header may have come, and its place is no more.
+        if (header) places.weights.clear();
         (rows ? places.rows : places.weights).add(wants);
       }
+      header = once;
       const bases = basesOf(engine);
       const into = shared ? memory : null;
       this.port.postMessage({ type: 'want', memory: into, wants, bases, once, rows });

@@ -40,7 +40,7 @@ export interface MemoryOptions {
   threads?: number | undefined;
   /** Type of the numbers in the KV cache; f32, f16 or q8_0. Default: f16. */
   kvType?: KvType | undefined;
-  /** Most memory that the model may take; weights for which there is no room are read again for every token. Default: what the machine has. */
+  /** Most memory that the model may take; weights for which there is no room are read again for every token. Default: what the device allows. */
   memoryBudget?: number | undefined;
 }
 

@@ -1,13 +1,6 @@
 // A model of which not all stays in memory: the engine worker's side of reading again, and what the page is told.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { EngineHost } from '../src/host.js';
-import type {
-  Arrival,
-  EngineToLoader,
-  FromEngine,
-  LoaderToEngine,
-  ToEngine,
-} from '../src/protocol.js';
+import type { Arrival } from '../src/protocol.js';
 import {
   FILE_BYTES,
   HEADER_BYTES,
@@ -18,114 +11,31 @@ import {
   rereadOffset,
   type Control,
 } from './fake-module.js';
+import { HostRig, endRigs, type Want } from './host-rig.js';
 
 const file = makeFile();
-const FILES = { flavour: 'simd', glue: '', wasm: '', thread: '' } as const;
 
-/** An engine worker with a loader that the test plays: it brings what is wanted, unless it withholds it. */
-class Rig {
+/** An engine worker with the fake module. */
+class Rig extends HostRig {
   readonly control: Control;
-  readonly told: FromEngine[] = [];
-  readonly asked: EngineToLoader[] = [];
-  /** The wants that are withheld; null: none are. */
-  withheld: (EngineToLoader & { type: 'want' })[] | null = null;
-  readonly #host: EngineHost;
-  readonly #channel = new MessageChannel();
-  readonly #memory: WebAssembly.Memory;
 
   constructor(
-    readonly shared: boolean,
+    shared: boolean,
     control: Partial<Control> = {},
     arrival: Arrival = 'again',
-    { options = {}, weights = false, probe = false } = {},
+    given: { options?: object; weights?: boolean; probe?: boolean } = {},
   ) {
-    this.control = { ...makeControl(), rereads: true, placeBytes: FILE_BYTES, ...control };
-    const opened = fakeModule(this.control, shared);
-    this.#memory = opened.memory;
-    this.#host = new EngineHost(
-      (message) => this.told.push(structuredClone(message)),
-      async () => opened,
-    );
-    const { port1, port2 } = this.#channel;
-    port2.onmessage = ({ data }: MessageEvent<EngineToLoader>) => {
-      this.asked.push(data);
-      if (data.type !== 'want') return;
-      if (this.withheld === null) this.answer(data);
-      else this.withheld.push(data);
-    };
-    this.#host.handle({
-      type: 'open',
-      probe,
-      files: FILES,
-      threads: 1,
-      options: JSON.stringify(options),
-      lifeline: '',
-      port: port1,
-      direct: shared,
-      weights,
-    });
-    const sizes = [FILE_BYTES];
-    this.say({ type: 'opened', sizes, exact: true, network: false, arrival });
-  }
-
-  say(message: LoaderToEngine): void {
-    this.#channel.port2.postMessage(message);
-  }
-
-  /** Brings what is wanted. */
-  answer({ wants, rows, memory }: EngineToLoader & { type: 'want' }): void {
-    for (let i = 0; i < wants.length; i += 3) {
-      const [offset = 0, ptr = 0, length = 0] = wants.subarray(i, i + 3);
-      const bytes = file.slice(offset, offset + length);
-      if (memory === null) {
-        this.say({ type: 'bytes', offset, bytes, rows });
-      } else {
-        // Structured clones of a shared memory share it; here it is the same process.
-        new Uint8Array(this.#memory.buffer, ptr, length).set(bytes);
-        this.say({ type: 'filled', offset, length, rows });
-      }
-    }
-  }
-
-  post(message: ToEngine): void {
-    this.#host.handle(message);
-  }
-
-  generate(session: number, id: number, maxTokens: number): void {
-    const options = JSON.stringify({ maxTokens });
-    this.post({ type: 'generate', session, id, prompt: 'one two', options });
-  }
-
-  of<T extends FromEngine['type']>(type: T): (FromEngine & { type: T })[] {
-    return this.told.filter((one): one is FromEngine & { type: T } => one.type === type);
-  }
-
-  async until(type: FromEngine['type'], count = 1): Promise<void> {
-    await vi.waitFor(() => expect(this.of(type).length).toBeGreaterThanOrEqual(count), 20_000);
-  }
-
-  texts(id: number): string[] {
-    return this.of('tokens')
-      .filter((one) => one.id === id)
-      .flatMap(({ tokens }) => tokens.map(({ text }) => text));
-  }
-
-  end(): void {
-    this.#host.close();
-    this.#channel.port1.close();
-    this.#channel.port2.close();
+    const whole = { ...makeControl(), rereads: true, placeBytes: FILE_BYTES, ...control };
+    super(fakeModule(whole, shared), file, { ...given, shared, arrival });
+    this.control = whole;
   }
 }
 
-const rigs: Rig[] = [];
 function rig(...given: ConstructorParameters<typeof Rig>): Rig {
-  const made = new Rig(...given);
-  rigs.push(made);
-  return made;
+  return new Rig(...given);
 }
-afterEach(() => {
-  for (const one of rigs.splice(0)) one.end();
-});
+
+afterEach(endRigs);
 
 /** The text of a token: the bytes of its row and of its layer. */
 function textOf(i: number, session = 0): string {
@@ -171,7 +81,7 @@ describe.each([true, false])('weights that are read again (shared memory: %s)', 
   it('a run that waits is cancelled, and the next one gets what it needs', async () => {
     const it = rig(shared);
     await it.until('ready');
-    const withheld: (typeof it)['withheld'] = (it.withheld = []);
+    const withheld: Want[] = (it.withheld = []);
     it.generate(0, 1, 5);
     await vi.waitFor(() => expect(withheld.length).toBe(1));
     it.post({ type: 'cancel', id: 1 });
@@ -341,7 +251,7 @@ describe('what is wanted', () => {
 
   it('is asked for without timers, in the order of execution', async () => {
     const it = rig(true, { placeBytes: 5000, rereads: false });
-    const wants = await new Promise<EngineToLoader & { type: 'want' }>((resolve) => {
+    const wants = await new Promise<Want>((resolve) => {
       const look = (): void => {
         const found = it.asked.find((one) => one.type === 'want' && !one.once);
         if (found?.type === 'want') resolve(found);

@@ -1,0 +1,166 @@
+// The engine worker with the real module, under the least budget: a loader that is slow, or brings bytes in pieces and in
+// any order, changes nothing of the text; one that fails ends it with its error.
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type createModule from '../../../wasm/module.js';
+import type { OpenModule } from '../src/module.js';
+import { HostRig, endRigs, type Want } from './host-rig.js';
+
+const ROOT = path.resolve(import.meta.dirname, '../../..');
+const built = path.join(ROOT, 'build/wasm');
+const WASM = fs.existsSync(path.join(built, 'sluice-simd.wasm'))
+  ? built
+  : path.join(ROOT, 'wasm/prebuilt');
+const file = new Uint8Array(
+  fs.readFileSync(path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf')),
+);
+const CONTEXT = { contextSize: 256, threads: 1 };
+const PROMPTS = ['Once upon a time', 'The cat', 'She opened the door and'];
+const TOKENS = 15;
+
+/** `shared`: with a flavour whose memory is shared, but without further threads. */
+async function openCore(shared: boolean): Promise<OpenModule> {
+  const maximum = 4096;
+  const memory = new WebAssembly.Memory({ initial: 64, maximum, shared });
+  const name = path.join(WASM, shared ? 'sluice-simd-mt' : 'sluice-simd');
+  const code = await WebAssembly.compile(fs.readFileSync(`${name}.wasm`));
+  const glue = (await import(`${name}.js`)) as {
+    default: typeof createModule;
+  };
+  const module = await glue.default({
+    wasmMemory: memory,
+    poolSize: 0,
+    instantiateWasm: (imports, done) => {
+      void WebAssembly.instantiate(code, imports).then((instance) => done(instance, code));
+      return {};
+    },
+  });
+  return { module, memory, maxBytes: maximum * 65536 };
+}
+
+async function open(options: object, shared = false, weights = false): Promise<HostRig> {
+  const given = { shared, arrival: 'again', options: { ...CONTEXT, ...options }, weights } as const;
+  return new HostRig(await openCore(shared), file, given);
+}
+
+afterEach(endRigs);
+
+/** The least budget, and the texts of a model of which all stays. */
+let least = 0;
+let expected: string[][] = [];
+
+async function textsOf(rig: HostRig, sessions: number): Promise<string[][]> {
+  for (let i = 0; i < sessions; ++i) {
+    if (i > 0) rig.post({ type: 'openSession', session: i, from: null });
+    rig.generate(i, i + 1, TOKENS, PROMPTS[i]);
+  }
+  await rig.until('done', sessions);
+  return Array.from({ length: sessions }, (_, i) => rig.texts(i + 1));
+}
+
+beforeAll(async () => {
+  const rig = await open({});
+  await rig.until('ready');
+  least = rig.of('understood')[0]?.info.memory?.least ?? 0;
+  expected = await textsOf(rig, 3);
+  expect(rig.asked.at(-1)?.type).toBe('enough');
+  endRigs();
+});
+
+/** Brings the wants that are withheld in pieces of random sizes in random order, some later than others. */
+function bringSomehow(rig: HostRig, seed: number): void {
+  let state = seed;
+  const random = (): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+  const pieces: (() => void)[] = [];
+  const take = ({ wants, rows, once, memory }: Want): void => {
+    const direct = memory !== null;
+    for (let i = 0; i < wants.length; i += 3) {
+      const [offset = 0, ptr = 0, length = 0] = wants.subarray(i, i + 3);
+      if (once) return rig.give(offset, ptr, Math.min(length, 3000), rows, direct);
+      for (let at = 0; at < length;) {
+        const from = at;
+        const size = Math.min(length - at, 1 + Math.floor(30_000 * random()));
+        at += size;
+        pieces.push(() => rig.give(offset + from, ptr + from, size, rows, direct));
+      }
+    }
+  };
+  const withheld: Want[] = (rig.withheld = []);
+  const loop = (): void => {
+    if (rig.withheld === null) return;
+    for (const want of withheld.splice(0)) take(want);
+    for (let n = Math.floor(4 * random()); n > 0 && pieces.length > 0; --n)
+      pieces.splice(Math.floor(random() * pieces.length), 1)[0]?.();
+    setImmediate(loop);
+  };
+  loop();
+}
+
+describe.each([false, true])('the real engine under its least budget (shared: %s)', (shared) => {
+  const underLeast = (): Promise<HostRig> => open({ memoryBudget: least }, shared);
+
+  it('writes the same text, and says what is read again', async () => {
+    const rig = await underLeast();
+    await rig.until('ready');
+    expect(await textsOf(rig, 1)).toEqual(expected.slice(0, 1));
+    const [understood] = rig.of('understood');
+    expect(understood?.info.fits).toBe(true);
+    expect(understood?.notes.at(-1)).toMatch(
+      /\(as memoryBudget says\): .* are read again for each/,
+    );
+    const { stats } = rig.of('done')[0] ?? {};
+    const reread = understood?.info.memory?.rereadBytes ?? 0;
+    expect(reread).toBeGreaterThan(0);
+    // Each token but the first is a pass over all that is read again.
+    expect(stats?.streamedBytes).toBeGreaterThan(reread * (TOKENS - 2));
+    expect(stats?.memoryBudget).toBe(least);
+    expect(rig.asked.some(({ type }) => type === 'enough' || type === 'stop')).toBe(false);
+  });
+
+  it.each([1, 2, 3])(
+    'the same from a loader that is slow and brings pieces in any order',
+    async (seed) => {
+      const rig = await underLeast();
+      bringSomehow(rig, seed);
+      await rig.until('ready');
+      expect(await textsOf(rig, 3)).toEqual(expected);
+      rig.withheld = null;
+    },
+  );
+
+  it('fails with the error of a reading that fails', async () => {
+    const rig = await underLeast();
+    await rig.until('ready');
+    rig.withheld = [];
+    rig.generate(0, 1, TOKENS, PROMPTS[0]);
+    await vi.waitFor(() => expect(rig.withheld?.length).toBeGreaterThan(0), 20_000);
+    const error = { code: 'bad_file', message: 'the file has changed; choose it again' } as const;
+    rig.say({ type: 'failed', error });
+    await rig.until('failed');
+    expect(rig.of('failed')).toEqual([{ type: 'failed', error }]);
+    expect(rig.texts(1).length).toBeLessThan(TOKENS);
+  });
+
+  it('refuses a byte less than the least, and names it', async () => {
+    const rig = await open({ memoryBudget: least - 1 }, shared);
+    await rig.until('failed');
+    const [{ error } = {}] = rig.of('failed');
+    expect(error?.code).toBe('budget_too_small');
+    expect(error?.message).toContain(`${least} bytes`);
+  });
+});
+
+it('the parts of a model are told in the order of execution', async () => {
+  const rig = await open({ memoryBudget: least }, false, true);
+  await rig.until('ready');
+  await textsOf(rig, 1);
+  await vi.waitFor(() => expect(rig.of('weights').at(-1)?.bytesPerSecond).toBe(0), 20_000);
+  const kinds = [...(rig.of('weights')[0]?.slots ?? [])].filter((_, i) => i % 6 === 0);
+  expect(kinds[0]).toBe(0);
+  expect(kinds).toEqual(kinds.toSorted());
+  expect(kinds.filter((kind) => kind === 1).length).toBe(rig.of('understood')[0]?.info.layers);
+});
