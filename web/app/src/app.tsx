@@ -4,7 +4,6 @@ import { Composer } from './components/composer';
 import { DropTarget } from './components/drop-target';
 import { Figures } from './components/figures';
 import { Footer } from './components/footer';
-import { Layers } from './components/layers';
 import { Mark } from './components/mark';
 import { ModelPanel } from './components/model-panel';
 import { Notices } from './components/notices';
@@ -43,7 +42,6 @@ export function App() {
         <div class="sheet">
           <Notices />
           <Composer />
-          <Layers />
           <Figures />
           <Text />
           <Bar />

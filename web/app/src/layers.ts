@@ -21,10 +21,10 @@ export interface Cell {
 }
 
 /** `writing`: whether a text is being written. */
-export function cellsOf({ slots }: WeightsView, writing: boolean): Cell[] {
+export function cellsOf(view: WeightsView, writing: boolean): Cell[] {
   // When all is in memory, a layer is computed sooner than it can be seen: then none is marked.
-  const calm = writing && slots.every((slot) => isHere(slot) && !slot.streamed);
-  return slots.map((slot) => ({
+  const calm = writing && isWhole(view);
+  return view.slots.map((slot) => ({
     look: `${slot.kind} ${calm ? 'resident' : shownState(slot)}${slot.streamed ? ' again' : ''}`,
     fill: fillOf(slot),
   }));
@@ -58,6 +58,11 @@ function shownState({ state, arrived }: SlotView): SlotView['state'] {
 
 function isHere({ state }: SlotView): boolean {
   return state === 'resident' || state === 'computing';
+}
+
+/** Whether all of the model is in memory. */
+export function isWhole({ slots }: WeightsView): boolean {
+  return slots.every((slot) => isHere(slot) && !slot.streamed);
 }
 
 export function summaryOf({ slots }: WeightsView): Summary {

@@ -3,10 +3,11 @@
 /** Calls `take` after changes, with time between the calls. What came in between is left out, the newest never. */
 export class Pacer {
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #due = Infinity;
   #last = -Infinity;
 
   /**
-   * `pace`: the least milliseconds between two calls. `wanted`: whether `take` is wanted now; when it is wanted again, call
+   * `pace`: the least milliseconds between two calls, asked at each change. `wanted`: whether `take` is wanted now; when it is wanted again, call
    * `changed`. `delay`: the least milliseconds from a change to its call.
    */
   constructor(
@@ -18,18 +19,22 @@ export class Pacer {
 
   /** Something has changed. */
   changed(): void {
-    if (this.#timer !== undefined || !this.wanted()) return;
-    const wait = this.#last + this.pace() - performance.now();
-    this.#timer = setTimeout(() => this.#call(), Math.max(this.delay, wait));
+    if (!this.wanted()) return;
+    const now = performance.now();
+    const due = Math.max(now + this.delay, this.#last + this.pace());
+    if (due >= this.#due) return;
+    this.stop();
+    this.#due = due;
+    this.#timer = setTimeout(() => this.#call(), due - now);
   }
 
   stop(): void {
     clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#due = Infinity;
   }
 
   #call(): void {
-    this.#timer = undefined;
+    this.#due = Infinity;
     if (!this.wanted()) return;
     this.#last = performance.now();
     this.take();

@@ -68,3 +68,21 @@ it('takes nothing after it was stopped', () => {
   vi.advanceTimersByTime(1000);
   expect(taken).toEqual([1]);
 });
+
+it('calls sooner if the pace becomes faster, also after a change', () => {
+  let pace = 1000;
+  const taken: number[] = [];
+  const pacer = new Pacer(
+    () => taken.push(performance.now()),
+    () => pace,
+  );
+  const start = performance.now();
+  pacer.changed();
+  vi.advanceTimersByTime(10);
+  pacer.changed();
+  vi.advanceTimersByTime(10);
+  pace = 0;
+  pacer.changed();
+  vi.advanceTimersByTime(2000);
+  expect(taken.map((at) => at - start)).toEqual([0, 20]);
+});

@@ -17,6 +17,7 @@ import {
   type Written,
 } from '../state';
 import { sourceName } from '../source';
+import { Layers } from './layers';
 import { LoadProgress } from './load-progress';
 import { SettingsPanel } from './settings-panel';
 
@@ -65,6 +66,7 @@ export function Composer() {
           <Status />
         )}
       </div>
+      <Layers />
       <SettingsPanel />
     </form>
   );

@@ -4,14 +4,20 @@ import type { WeightsView } from '@sluice/engine';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { bytes, milliseconds } from '../format';
-import { cellsOf, columnsFor, inWords, partsOf, slotInWords, summaryOf } from '../layers';
+import { cellsOf, columnsFor, inWords, isWhole, partsOf, slotInWords, summaryOf } from '../layers';
 import { Pacer } from '../pacer';
 import { run, stats, weights } from '../state';
 
 const still = window.matchMedia('(prefers-reduced-motion: reduce)');
 
+/** The view that is drawn: the newest, at the pace of the picture, while the picture is seen. */
+const drawn = signal<WeightsView | null>(null);
+
 /** Milliseconds between two updates of the picture. A text that is written needs the processor more. */
 function pace(): number {
+  const [before, now] = [drawn.peek(), weights.peek()];
+  // What a load begins with, and its end, are shown at once.
+  if (before === null || (now !== null && isWhole(now) && !isWhole(before))) return 0;
   if (still.matches) return 1000;
   return run.peek() === 'writing' ? 400 : 200;
 }
@@ -20,9 +26,6 @@ function pace(): number {
 const WORDS_MS = 5000;
 /** What is over sooner is not said. */
 const FIRST_WORDS_MS = 1000;
-
-/** The view that is drawn: the newest, at the pace of the picture, while the picture is seen. */
-const drawn = signal<WeightsView | null>(null);
 
 /** Keeps `drawn` up to date while `picture` is in view. */
 function keepDrawn(picture: Element): () => void {
@@ -39,10 +42,13 @@ function keepDrawn(picture: Element): () => void {
     void weights.value;
     look();
   });
-  const observer = new IntersectionObserver((entries) => {
-    inView = entries.at(-1)?.isIntersecting ?? true;
-    look();
-  });
+  const observer = new IntersectionObserver(
+    (entries) => {
+      inView = entries.at(-1)?.isIntersecting ?? true;
+      look();
+    },
+    { rootMargin: '100px' },
+  );
   observer.observe(picture);
   document.addEventListener('visibilitychange', look);
   return () => {

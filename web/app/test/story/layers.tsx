@@ -49,8 +49,10 @@ window.addEventListener('hashchange', show);
 show();
 render(
   <main>
-    <div class="sheet" style={{ paddingTop: '1rem' }}>
-      <Layers />
+    <div class="sheet">
+      <div class="composer">
+        <Layers />
+      </div>
     </div>
   </main>,
   document.getElementById('app') as HTMLElement,
