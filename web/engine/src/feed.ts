@@ -2,9 +2,8 @@
 import type { EngineHandle, HeaderHandle, SluiceModule } from '../../../wasm/module.js';
 import { check } from './answers.js';
 import { SluiceError, fromErrorData } from './errors.js';
-import type { Wants } from './places.js';
+import { Outstanding, joined, write, type Wants } from './outstanding.js';
 import { FEED_BYTES, type LoaderToEngine, type EngineToLoader } from './protocol.js';
-import { Wanted } from './wanted.js';
 
 /** The part of a MessagePort that is used; tests have their own. */
 export interface HostPort {
@@ -154,7 +153,7 @@ export class Feed {
    */
   drive(engine: EngineHandle, memory: WebAssembly.Memory, direct: boolean): void {
     const shared = direct && !(memory.buffer instanceof ArrayBuffer);
-    const places = { weights: new Wanted(), rows: new Wanted() };
+    const places = { weights: new Outstanding(), rows: new Outstanding() };
     let header = true;
     const want = (wants: Wants, rows: boolean): void => {
       if (wants.length === 0) return;
@@ -192,8 +191,9 @@ export class Feed {
       } else if (message.type === 'bytes') {
         const { offset, bytes, rows } = message;
         const wanted = rows ? places.rows : places.weights;
-        for (const { from, to } of wanted.write(memory, offset, bytes))
-          filled(from, to - from, rows);
+        const taken = wanted.take(offset, offset + bytes.byteLength);
+        write(memory, taken, offset, bytes);
+        for (const { from, to } of joined(taken)) filled(from, to - from, rows);
         this.port.postMessage({ type: 'sendMore', length: bytes.byteLength });
         this.ontaken();
       }

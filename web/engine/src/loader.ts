@@ -1,4 +1,5 @@
 // Reads a model's files for the engine worker: first the headers, file by file, then all weights.
+import { BlobFile } from './blob-file.js';
 import { toErrorData, type ErrorCode } from './errors.js';
 import { Download, type Report } from './net/download.js';
 import { resolveFiles } from './net/hub.js';
@@ -7,10 +8,10 @@ import { Patience } from './net/patience.js';
 import type { Fetcher, Net } from './net/remote.js';
 import { Outlet, type FeedPort } from './outlet.js';
 import type { Course, FromLoader, LoaderSource, RemoteSource, ToLoader } from './protocol.js';
+import { Server } from './server.js';
 import type { SourceFile } from './source-file.js';
 import { findNamed, isKept, openEntry } from './store/entries.js';
 import { loadHashes } from './store/hashes.js';
-import { blobFile } from './stream-file.js';
 
 /** Brings the headers. Returns false if no more is wanted. */
 async function bringHeaders(files: readonly SourceFile[], outlet: Outlet): Promise<boolean> {
@@ -37,21 +38,62 @@ async function bringHeaders(files: readonly SourceFile[], outlet: Outlet): Promi
   }
 }
 
-async function bringFiles(files: readonly SourceFile[], outlet: Outlet): Promise<void> {
-  const [first] = files as [SourceFile];
-  await first.open();
-  const { exact, network } = first;
-  const sizes = files.map((file) => file.total);
-  outlet.port.postMessage({ type: 'opened', sizes, exact, network, arrival: 'stream' });
-  if (!(await bringHeaders(files, outlet))) return outlet.verdict();
-  outlet.holding = files.some((file) => file.unproven);
-  for (const file of files) await file.rest();
+/** The file of these that has the bytes that are needed first. */
+function nextOf(files: readonly SourceFile[], all: readonly SourceFile[], outlet: Outlet): number {
+  const { bases, weights } = outlet;
+  for (const { from } of weights.ordered) {
+    const file = all[bases.findLastIndex((base) => base <= from)];
+    const index = files.findIndex((one) => one === file);
+    if (index >= 0) return index;
+  }
+  return 0;
+}
+
+/** Brings what comes by itself, and tells the engine when no more does. */
+async function bringWeights(
+  files: readonly SourceFile[],
+  outlet: Outlet,
+  server: Server,
+): Promise<void> {
+  for (const left = [...files]; left.length > 0 && !outlet.stopped.signal.aborted;) {
+    const [file] = left.splice(nextOf(left, files, outlet), 1);
+    await file?.rest();
+  }
   outlet.release();
+  await server.drained();
   if (outlet.stopped.signal.aborted) return;
   const received = files.at(-1)?.received ?? 0;
   outlet.port.postMessage({ type: 'ended', file: files.length - 1, received });
   // The engine may still refuse what has come; then it isn't kept.
   await outlet.verdict();
+}
+
+async function bringFiles(
+  files: readonly SourceFile[],
+  outlet: Outlet,
+  failed: (error: unknown) => void,
+): Promise<void> {
+  const [first] = files as [SourceFile];
+  await first.open();
+  const { exact, network, arrival } = first;
+  const sizes = files.map((file) => file.total);
+  outlet.port.postMessage({ type: 'opened', sizes, exact, network, arrival });
+  if (!(await bringHeaders(files, outlet))) return outlet.verdict();
+  if (files.some((file) => file.unproven)) outlet.hold();
+  const server = new Server(files, outlet);
+  await firstError([server.run(), bringWeights(files, outlet, server)], failed);
+}
+
+/** Waits for all. Passes the first error on at once, so that it ends the others. */
+async function firstError(
+  works: readonly Promise<void>[],
+  failed: (error: unknown) => void,
+): Promise<void> {
+  let errors = 0;
+  const hear = (error: unknown): void => {
+    if (errors++ === 0) failed(error);
+  };
+  await Promise.all(works.map((work) => work.catch(hear)));
 }
 
 /** Brings the files of a model. Every outcome is reported through the port. `code`: for an error that is no SluiceError. */
@@ -60,12 +102,15 @@ export async function runFiles(
   outlet: Outlet,
   code: ErrorCode,
 ): Promise<void> {
-  try {
-    await bringFiles(files, outlet);
-  } catch (error) {
+  const tell = (error: unknown): void => {
     // After that an error doesn't matter.
-    if (!outlet.stopped.signal.aborted && !outlet.sated)
-      outlet.port.postMessage({ type: 'failed', error: toErrorData(error, code) });
+    if (!outlet.over) outlet.port.postMessage({ type: 'failed', error: toErrorData(error, code) });
+    outlet.stop();
+  };
+  try {
+    await bringFiles(files, outlet, tell);
+  } catch (error) {
+    tell(error);
   } finally {
     await Promise.all(files.map((file) => file.close()));
   }
@@ -160,7 +205,7 @@ async function filesOf(
   outlet: Outlet,
   report: Reporter,
 ): Promise<SourceFile[]> {
-  if (source.kind === 'blobs') return source.blobs.map((blob, i) => blobFile(blob, i, outlet));
+  if (source.kind === 'blobs') return source.blobs.map((blob) => new BlobFile(blob));
   const end = new AbortController();
   const { signal } = outlet.stopped;
   signal.addEventListener('abort', () => end.abort());

@@ -1,7 +1,7 @@
 // The loader's side of the connection to the engine worker: what is wanted, and giving the bytes. Straight into shared
 // memory if there is any, otherwise as chunks that are transferred. The engine's credit limits the bytes of chunks that
 // are under way.
-import { Places, inFileOrder, type Stretch } from './places.js';
+import { Outstanding, joined, write, type Place, type Range } from './outstanding.js';
 import type { EngineToLoader, LoaderToEngine } from './protocol.js';
 
 /** The part of a MessagePort that is used; tests have their own. */
@@ -10,44 +10,49 @@ export interface FeedPort {
   onmessage: ((event: MessageEvent<EngineToLoader>) => void) | null;
 }
 
-/** What is wanted next: bytes of a header, from `offset` on, or all weights. Offsets are those of the whole model. */
+/** What is wanted next: bytes of a header, from `offset` on, or weights. Offsets are those of the whole model. */
 export type Wish = { kind: 'header'; offset: number; length: number } | { kind: 'weights' };
+
+/** Wanted bytes that somebody brings: nobody else does. */
+export interface Claim {
+  readonly rows: boolean;
+  readonly places: readonly Place[];
+}
+
+/** The most bytes that hold() keeps from the engine. */
+const KEYSTONE_BYTES = 64 << 10;
 
 export class Outlet {
   /** Nothing more is wanted, and the reading is to end. */
   readonly stopped = new AbortController();
   /** Whether what is kept of the file shall be dropped: it is no model that can be used. */
   refused = false;
-  /** The engine has all; what is kept on the device may still lack bytes. */
+  /** The engine has all, and wants nothing again; what is kept on the device may still lack bytes. */
   sated = false;
   /** Where each file of the model begins, as far as the engine knows. */
   bases: number[] = [0];
   /** Whether bytes are copied into shared memory, so that the buffer they came in can be reused. */
   copies = false;
-  /** Holds back the report of the last bytes, so that the engine can't be ready before release(). */
-  holding = false;
+  /** Weights that are wanted and have not come. */
+  readonly weights = new Outstanding();
+  /** Rows of the embedding, which are needed before all else. */
+  readonly rows = new Outstanding();
 
-  #places: Places | null = null;
   #memory: WebAssembly.Memory | null = null;
-  #wish: Wish | null = null;
+  #header: { offset: number; length: number; ptr: number } | null = null;
+  #begun = false;
   #credit = 0;
-  #held: (() => void) | null = null;
+  /** Of these bytes the engine doesn't hear before release(). */
+  #keystone: Range | null = null;
+  readonly #held: (() => void)[] = [];
   readonly #waiting: (() => void)[] = [];
 
   constructor(readonly port: FeedPort) {
     port.onmessage = ({ data }) => {
       switch (data.type) {
-        case 'want': {
-          this.#places = new Places(inFileOrder(data.wants));
-          this.#memory = data.memory;
-          this.bases = data.bases;
-          this.copies = data.memory !== null;
-          const { begin: offset, end } = this.#places;
-          this.#wish = data.once
-            ? { kind: 'header', offset, length: end - offset }
-            : { kind: 'weights' };
+        case 'want':
+          this.#want(data);
           break;
-        }
         case 'sendMore':
           this.#credit += data.length;
           break;
@@ -59,103 +64,199 @@ export class Outlet {
           this.stop();
           return;
       }
-      this.#wake();
+      this.wake();
     };
   }
 
-  #wake(): void {
+  #want({ wants, memory, bases, once, rows }: EngineToLoader & { type: 'want' }): void {
+    this.#memory = memory;
+    this.bases = bases;
+    this.copies = memory !== null;
+    if (once) {
+      const [offset = 0, ptr = 0, length = 0] = wants;
+      this.#header = { offset, ptr, length };
+      return;
+    }
+    this.#header = null;
+    this.#begun = true;
+    (rows ? this.rows : this.weights).add(wants);
+  }
+
+  // --- waiting -------------------------------------------------------------------------------------
+
+  /** Something has changed: those who wait for news() look again. */
+  wake(): void {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  #news(): Promise<void> {
+  /** Resolves at the next message from the engine, or wake(). */
+  news(): Promise<void> {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   /** No more bytes are wanted. */
   stop(): void {
     this.stopped.abort();
-    this.#wake();
+    this.wake();
   }
 
-  get #over(): boolean {
-    return this.stopped.signal.aborted;
+  /** Nothing more is to be given to the engine. */
+  get over(): boolean {
+    return this.stopped.signal.aborted || this.sated;
   }
 
   /** What is wanted next; null if nothing more is. */
   async wish(): Promise<Wish | null> {
-    while (this.#wish === null && !this.#over) await this.#news();
-    return this.#over ? null : this.#wish;
+    const { signal } = this.stopped;
+    while (this.#header === null && !this.#begun && !signal.aborted) await this.news();
+    if (signal.aborted) return null;
+    return this.#header === null ? { kind: 'weights' } : { kind: 'header', ...this.#header };
+  }
+
+  /** Whether weights may be sent. */
+  get admits(): boolean {
+    return this.copies || this.#credit > 0;
   }
 
   /** Resolves when bytes may be sent, or when no more are wanted. */
   async ready(): Promise<void> {
-    if (this.copies || this.sated) return;
-    while (this.#credit <= 0 && !this.#over && !this.sated) await this.#news();
+    while (!this.admits && !this.over) await this.news();
   }
 
   /** Resolves when the engine has said that it has all, or that it wants nothing more. */
   async verdict(): Promise<void> {
-    while (!this.sated && !this.#over) await this.#news();
+    while (!this.over) await this.news();
   }
 
-  /** Whether the engine wants any of these bytes. */
+  /** Whether the engine waits for any of these bytes. */
   wants(offset: number, length: number): boolean {
-    if (this.sated || this.#places === null) return false;
-    return this.#places.stretches(offset, offset + length).some(({ ptr }) => ptr !== null);
+    const end = offset + length;
+    return !this.over && (this.weights.any(offset, end) || this.rows.any(offset, end));
+  }
+
+  // --- giving bytes --------------------------------------------------------------------------------
+
+  /**
+   * Gives those of the bytes at `offset` of the model that are wanted. Of a header they must begin with the first byte that
+   * is wished for, and be no more. An array that is the whole of its buffer may be transferred away.
+   */
+  async send(offset: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    const end = offset + bytes.byteLength;
+    if (this.#header !== null) return this.#sendHeader(bytes);
+    if (this.over) return;
+    this.sendRows(offset, bytes);
+    if (!this.weights.any(offset, end)) return;
+    await this.ready();
+    if (this.over) return;
+    this.give({ rows: false, places: this.weights.take(offset, end) }, offset, bytes);
+  }
+
+  /** Gives the bytes only where they are wanted as rows. */
+  sendRows(offset: number, bytes: Uint8Array<ArrayBuffer>): void {
+    const end = offset + bytes.byteLength;
+    if (this.over || !this.rows.any(offset, end)) return;
+    const claim = { rows: true, places: this.rows.take(offset, end) };
+    // A copy: the bytes may be wanted as weights, too.
+    this.give(claim, offset, this.copies ? bytes : bytes.slice());
+  }
+
+  async #sendHeader(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    await this.ready();
+    const header = this.#header;
+    if (this.over || header === null) return;
+    this.#header = null;
+    const { offset, ptr } = header;
+    const place = { from: offset, to: offset + bytes.byteLength, ptr, order: 0 };
+    this.give({ rows: false, places: [place] }, offset, bytes);
+  }
+
+  /** Takes those of the bytes off the list that are wanted: the caller brings them. */
+  claim(from: number, to: number, rows: boolean): Claim {
+    return { rows, places: (rows ? this.rows : this.weights).take(from, to) };
+  }
+
+  /** The bytes of a claim can't be brought. */
+  putBack({ rows, places }: Claim): void {
+    (rows ? this.rows : this.weights).putBack(places);
+    this.wake();
+  }
+
+  /** Gives the bytes of a claim, which are among `bytes`, those at `offset`. */
+  give({ rows, places }: Claim, offset: number, bytes: Uint8Array<ArrayBuffer>): void {
+    const memory = this.#memory;
+    if (memory !== null) {
+      write(memory, places, offset, bytes);
+      return this.filled({ rows, places });
+    }
+    for (const { from, to } of joined(places)) {
+      const all = to - from === bytes.buffer.byteLength;
+      const part = all ? bytes : bytes.slice(from - offset, to - offset);
+      const message = { type: 'bytes', offset: from, bytes: part, rows } as const;
+      this.#report({ from, to }, rows, () => {
+        this.#credit -= to - from;
+        this.port.postMessage(message, [part.buffer]);
+      });
+    }
   }
 
   /**
-   * Gives the bytes at `offset` of the model. Bytes of a header must be those that are wished for, no more. An array that
-   * is the whole of its buffer may be transferred away.
+   * Where the bytes from `from` to `to` go in shared memory: the places of a claim, and `spare` for what is between them. It
+   * must be large enough. Null without shared memory.
    */
-  async send(offset: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
-    if (this.#over || !this.wants(offset, bytes.byteLength)) return;
-    // These bytes take the place of those that are held back; their credit may be needed.
-    this.#letGo();
-    await this.ready();
-    if (this.#over || this.sated) return;
-    if (this.#wish?.kind === 'header') this.#wish = null;
-    const length = bytes.byteLength;
-    if (this.#memory !== null) {
-      this.#places?.write(this.#memory, offset, bytes);
-      return this.#report(() =>
-        this.port.postMessage({ type: 'filled', offset, length, rows: false }),
-      );
+  views({ places }: Claim, from: number, to: number, spare: () => Uint8Array): Uint8Array[] | null {
+    if (this.#memory === null) return null;
+    const { buffer } = this.#memory;
+    const views: Uint8Array[] = [];
+    let at = from;
+    let used = 0;
+    const skip = (end: number): void => {
+      if (end > at) views.push(spare().subarray(used, used + (end - at)));
+      used += end - at;
+    };
+    for (const place of places) {
+      skip(place.from);
+      views.push(new Uint8Array(buffer, place.ptr, place.to - place.from));
+      at = place.to;
     }
-    const whole = length === bytes.buffer.byteLength ? bytes : bytes.slice();
-    this.#credit -= length;
-    this.#report(() =>
-      this.port.postMessage({ type: 'bytes', offset, bytes: whole, rows: false }, [whole.buffer]),
-    );
+    skip(to);
+    return views;
   }
 
-  /** Where the bytes from `from` to `to` go in shared memory; null if they must be sent. */
-  spread(from: number, to: number): { memory: WebAssembly.Memory; stretches: Stretch[] } | null {
-    if (this.#memory === null || this.#places === null || this.sated) return null;
-    return { memory: this.#memory, stretches: this.#places.stretches(from, to) };
+  /** The bytes of a claim are at their places in shared memory. */
+  filled({ rows, places }: Claim): void {
+    if (this.over) return;
+    for (const { from: offset, to } of joined(places)) {
+      const length = to - offset;
+      const message = { type: 'filled', offset, length, rows } as const;
+      this.#report({ from: offset, to }, rows, () => this.port.postMessage(message));
+    }
   }
 
-  /** The bytes are at their places in shared memory. */
-  filled(offset: number, length: number): void {
-    if (this.#over || this.sated || !this.wants(offset, length)) return;
-    this.#report(() => this.port.postMessage({ type: 'filled', offset, length, rows: false }));
+  // --- holding back --------------------------------------------------------------------------------
+
+  /**
+   * From now on the engine doesn't hear of some bytes that every pass needs, until release(): so there is no text before
+   * the file was compared, though the prompt is computed as far as it can be.
+   */
+  hold(): void {
+    const { ordered } = this.weights;
+    // In the last quarter in the order of execution, but not the last: that may be the embedding's table, of which single
+    // rows are enough.
+    const place = ordered[Math.floor(0.75 * (ordered.length - 1))];
+    if (place === undefined) return;
+    const { from, to } = place;
+    this.#keystone = { from: Math.max(from, to - KEYSTONE_BYTES), to };
   }
 
-  #letGo(): void {
-    const held = this.#held;
-    this.#held = null;
-    held?.();
-  }
-
-  #report(post: () => void): void {
-    this.#letGo();
-    if (this.holding) this.#held = post;
+  #report({ from, to }: Range, rows: boolean, post: () => void): void {
+    const key = this.#keystone;
+    if (key !== null && !rows && from < key.to && key.from < to) this.#held.push(post);
     else post();
   }
 
   /** Reports what was held back. */
   release(): void {
-    this.holding = false;
-    this.#letGo();
+    this.#keystone = null;
+    for (const post of this.#held.splice(0)) post();
   }
 }

@@ -1,9 +1,9 @@
 // The files that are read on the page: bytes in its memory, and Responses, which can't be posted to a worker.
 import { SluiceError } from './errors.js';
 import { runFiles } from './loader.js';
-import { PIECE_BYTES } from './net/remote.js';
 import { emptyFile, lengthOf } from './net/why.js';
 import { Outlet, type FeedPort } from './outlet.js';
+import type { Range } from './outstanding.js';
 import type { SourceFile } from './source-file.js';
 import { StreamFile } from './stream-file.js';
 
@@ -16,17 +16,14 @@ export interface Bytes {
   length: number;
 }
 
-/** Sends copies of pieces as the engine asks for them. */
+/** Gives copies of what the engine wants. */
 class BytesFile implements SourceFile {
   readonly exact = true;
   readonly network = false;
+  readonly arrival = 'again';
   readonly unproven = false;
-  #at = 0;
 
-  constructor(
-    readonly bytes: Bytes,
-    readonly outlet: Outlet,
-  ) {}
+  constructor(readonly bytes: Bytes) {}
 
   get total(): number {
     return this.bytes.length;
@@ -35,51 +32,55 @@ class BytesFile implements SourceFile {
     return this.bytes.name;
   }
   get received(): number {
-    return this.#at;
+    return this.bytes.length;
   }
 
   async open(): Promise<void> {
     if (this.bytes.length === 0) throw emptyFile(this.name);
   }
   pause(): void {}
+  async rest(): Promise<void> {}
+  async hurry(): Promise<void> {}
+  async mend(): Promise<void> {}
   async close(): Promise<void> {}
 
-  #next(most: number): Uint8Array<ArrayBuffer> | null {
+  /** The bytes themselves, not copied. */
+  #at(from: number, to: number): Uint8Array<ArrayBuffer> {
     const { name, buffer, offset, length } = this.bytes;
-    if (this.#at === length) return null;
     if (buffer.byteLength < offset + length) {
       const left = Math.max(0, buffer.byteLength - offset);
       throw new SluiceError(
         'invalid_argument',
         `${name} had ${length} bytes and has ${left} now: it was transferred or made smaller while the model was ` +
-          'read; leave it as it is until the engine is ready, or give a copy',
+          'in use; leave it as it is until the engine needs it no more, or give a copy',
       );
     }
-    const begin = offset + this.#at;
-    this.#at = Math.min(this.#at + most, length);
-    return new Uint8Array(buffer.slice(begin, offset + this.#at));
+    return new Uint8Array(buffer, offset + from, to - from);
   }
 
-  async head(_: number, most: number): Promise<Uint8Array<ArrayBuffer> | null> {
-    return this.#next(most);
+  async head(at: number, most: number): Promise<Uint8Array<ArrayBuffer> | null> {
+    const end = Math.min(at + most, this.total);
+    return at < end ? this.#at(at, end).slice() : null;
   }
 
-  async rest(): Promise<void> {
-    for (;;) {
-      await this.outlet.ready();
-      if (this.outlet.stopped.signal.aborted || this.outlet.sated) return;
-      const at = this.#at;
-      const bytes = this.#next(PIECE_BYTES);
-      if (bytes === null) return;
-      await this.outlet.send(at, bytes);
+  readable(from: number, to: number): Range | null {
+    const end = Math.min(to, this.total);
+    return from < end ? { from, to: end } : null;
+  }
+
+  async read(from: number, views: Uint8Array[]): Promise<boolean> {
+    for (const view of views) {
+      view.set(this.#at(from, from + view.length));
+      from += view.length;
     }
+    return true;
   }
 }
 
 /** The loader for bytes. Every outcome is reported through the port. */
 export async function runBytesLoader(bytes: Bytes, port: FeedPort): Promise<void> {
   const outlet = new Outlet(port);
-  await runFiles([new BytesFile(bytes, outlet)], outlet, 'out_of_memory');
+  await runFiles([new BytesFile(bytes)], outlet, 'out_of_memory');
 }
 
 /** Checks and copies a body that a script has made: it may hold anything, and its arrays belong to the script. */
@@ -117,7 +118,6 @@ function responseFile(response: Response, stallTimeout: number, outlet: Outlet):
           { cause },
         ),
     },
-    0,
     outlet,
   );
 }

@@ -4,7 +4,7 @@
 //   engine worker the wasm module, the sessions, the decode loop
 //   loader worker fetch and files; talks to the engine worker through a port of their own
 import type { ErrorData } from './errors.js';
-import type { Wants } from './places.js';
+import type { Wants } from './outstanding.js';
 import type { EngineStats, Finish, Flavour, Logits, ModelInfo, Token } from './types.js';
 
 /** Where the engine worker finds the files of a flavour. */

@@ -1,4 +1,6 @@
-// One file of a model, as a loader reads it.
+// One file of a model, as a loader reads it. Offsets are those of this file.
+import type { Range } from './outstanding.js';
+import type { Arrival } from './protocol.js';
 
 export interface SourceFile {
   /** Bytes; 0 if unknown. Known after open(). */
@@ -6,9 +8,11 @@ export interface SourceFile {
   /** `total` is certainly right. */
   readonly exact: boolean;
   readonly network: boolean;
+  /** Known after open(). */
+  readonly arrival: Arrival;
   /** What messages call it. */
   readonly name: string;
-  /** Its sha256 is known and is compared at the end of rest(); until then the engine must not be ready. */
+  /** Its sha256 is known and is compared at the end of rest(); until then the engine must not have all. */
   readonly unproven: boolean;
   /** How many bytes came. */
   readonly received: number;
@@ -17,8 +21,22 @@ export interface SourceFile {
   head(at: number, most: number): Promise<Uint8Array<ArrayBuffer> | null>;
   /** Another file's header is read next. */
   pause(): void;
-  /** Gives out all bytes after those of head(). */
+  /**
+   * Gives out the bytes after those of head() as they come, and keeps them. Resolves when no more come by themselves: what is
+   * wanted then can be read.
+   */
   rest(): Promise<void>;
+  /** The first of the bytes from `from` to `to` that can be read now, and all that is read with it; null if none can. */
+  readable(from: number, to: number): Range | null;
+  /**
+   * Reads bytes that readable() has named into views that cover them. False: they can't be read after all, and mend() must
+   * be called when they are wanted again.
+   */
+  read(from: number, views: Uint8Array[]): Promise<boolean>;
+  /** After a failed read(): brings what can't be read, unless rest() does that. */
+  mend(): Promise<void>;
+  /** A prompt waits for these bytes, which can't be read yet: they shall come before all others. */
+  hurry(rows: readonly Range[]): Promise<void>;
   /** Ends the reading. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// A file whose bytes come in one stream, from its beginning: a Blob, or a Response of the caller.
+// A file whose bytes come in one stream, from its beginning: a Response of the caller.
 import { SluiceError } from './errors.js';
 import { readerOf } from './net/remote.js';
 import { within } from './net/time.js';
@@ -12,9 +12,9 @@ export interface Opened {
   /** See SourceFile. */
   total: number;
   exact: boolean;
-  /** Milliseconds without a byte that count as a failure; null: it may take any time. */
-  stallTimeout: number | null;
-  /** As the server sent it; '' for files. */
+  /** Milliseconds without a byte that count as a failure. */
+  stallTimeout: number;
+  /** As the server sent it. */
   contentType: string;
   /** What messages call it. */
   name: string;
@@ -23,6 +23,8 @@ export interface Opened {
 }
 
 export class StreamFile implements SourceFile {
+  readonly network = true;
+  readonly arrival = 'stream';
   readonly unproven = false;
   #reader: ReturnType<typeof readerOf> | null = null;
   #left: Uint8Array<ArrayBuffer> | null = null;
@@ -30,10 +32,8 @@ export class StreamFile implements SourceFile {
   #at = 0;
   #received = 0;
 
-  /** `part`: which file of the model it is. */
   constructor(
     readonly opened: Opened,
-    readonly part: number,
     readonly outlet: Outlet,
   ) {
     outlet.stopped.signal.addEventListener('abort', () => this.#cancel());
@@ -44,9 +44,6 @@ export class StreamFile implements SourceFile {
   }
   get exact(): boolean {
     return this.opened.exact;
-  }
-  get network(): boolean {
-    return this.opened.stallTimeout !== null;
   }
   get name(): string {
     return this.opened.name;
@@ -74,12 +71,10 @@ export class StreamFile implements SourceFile {
       const next = this.#reader.read();
       const late = (): SluiceError =>
         networkError(
-          `no byte came for ${(stallTimeout ?? 0) / 1000} s (${got()} came); try again`,
+          `no byte came for ${stallTimeout / 1000} s (${got()} came); try again`,
           undefined,
         );
-      bytes = await (stallTimeout === null
-        ? next
-        : within(next, stallTimeout, late, () => this.#cancel()));
+      bytes = await within(next, stallTimeout, late, () => this.#cancel());
     } catch (cause) {
       throw cause instanceof SluiceError ? cause : broken(got(), cause);
     }
@@ -103,39 +98,26 @@ export class StreamFile implements SourceFile {
   }
 
   async rest(): Promise<void> {
-    const base = this.outlet.bases[this.part] ?? 0;
     let bytes = this.#left ?? (await this.#next());
     for (; bytes !== null; bytes = await this.#next()) {
       const { byteLength } = bytes;
-      if (byteLength > 0) await this.outlet.send(base + this.#at, bytes);
+      if (byteLength > 0) await this.outlet.send(this.#at, bytes);
       this.#at += byteLength;
-      if (this.outlet.stopped.signal.aborted || this.outlet.sated) return;
+      if (this.outlet.over) return;
       await this.outlet.ready();
     }
   }
 
+  readable(): null {
+    return null;
+  }
+  async read(): Promise<boolean> {
+    return false;
+  }
+  async hurry(): Promise<void> {}
+  async mend(): Promise<void> {}
+
   async close(): Promise<void> {
     this.#cancel();
   }
-}
-
-export function blobFile(blob: Blob, part: number, outlet: Outlet): StreamFile {
-  return new StreamFile(
-    {
-      body: blob.stream(),
-      total: blob.size,
-      exact: true,
-      stallTimeout: null,
-      contentType: '',
-      name: 'the file',
-      broken: (got, cause) =>
-        new SluiceError(
-          'bad_file',
-          `the file could be read no further than ${got}; choose it again`,
-          { cause },
-        ),
-    },
-    part,
-    outlet,
-  );
 }

@@ -347,7 +347,7 @@ describe('several connections', () => {
     const { right } = await load();
     expect(right).toBe(true);
     expect(server.sent).toBe(40 << 20);
-    expect(requests()).toBeLessThan(6);
+    expect(requests()).toBeLessThan(12);
     expectReleased();
   });
 

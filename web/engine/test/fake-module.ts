@@ -112,6 +112,8 @@ const REREAD_PTR = PLACE_PTR + HEADER_BYTES + FILE_BYTES;
 class FakeEngine implements EngineHandle {
   #wanted = false;
   #understood = false;
+  /** Bytes by their offset, which came before others of a smaller one. */
+  readonly #early = new Map<number, Uint8Array>();
 
   constructor(
     readonly control: Control,
@@ -165,8 +167,13 @@ class FakeEngine implements EngineHandle {
     const { taken } = this.control;
     if (this.ready()) return this.#arrived(offset, length, false);
     const ptr = PLACE_PTR + (this.headerRead() ? HEADER_BYTES + offset : 0);
-    if (offset !== taken.length) return errorAnswer('invalid_argument', 'bytes out of order');
-    for (const byte of new Uint8Array(this.memory.buffer, ptr, length)) taken.push(byte);
+    if (offset < taken.length || this.#early.has(offset))
+      return errorAnswer('invalid_argument', `the bytes at ${offset} came twice`);
+    this.#early.set(offset, new Uint8Array(this.memory.buffer, ptr, length).slice());
+    for (let at = taken.length; this.#early.has(at); at = taken.length) {
+      for (const byte of this.#early.get(at) ?? []) taken.push(byte);
+      this.#early.delete(at);
+    }
     const magic = String.fromCharCode(...taken.slice(0, 4));
     return 'GGUF'.startsWith(magic)
       ? ''

@@ -67,7 +67,7 @@ function greedy(): Sink {
     }
     if (message.type === 'bytes' && header) {
       header = false;
-      sink.send(wantAll(null));
+      sink.send(wantAll(null, 4));
     }
   });
 }
@@ -185,7 +185,7 @@ describe('runLoader, into shared memory', () => {
     expect(seen).toEqual([...file]);
   });
 
-  it('fills places one after another without asking, and tells once a piece', async () => {
+  it('fills places one after another without asking, and tells of what is wanted, once a piece', async () => {
     stubFetch(() => bodyOf(file));
     const memory = shared();
     // Smaller and larger than the pieces of 1000, not in the file's order in memory, and the last place is not filled up.
@@ -210,15 +210,16 @@ describe('runLoader, into shared memory', () => {
       const part = file.subarray(at, at + size);
       expect([...new Uint8Array(memory.buffer, ptr, part.length)]).toEqual([...part]);
     }
-    const told = sink.messages.filter(({ type }) => type === 'filled');
-    expect(told).toEqual(
-      Array.from({ length: 10 }, (_, i) => ({
-        type: 'filled',
-        offset: 1000 * i,
-        length: 1000,
-        rows: false,
-      })),
+    const told = sink.messages.flatMap((message) =>
+      message.type === 'filled' ? [[message.offset, message.length]] : [],
     );
+    const parts = Array.from({ length: 10 }, (_, i) => 1000 * i).flatMap((piece) =>
+      wants.map(([at = 0, , size = 0]) => {
+        const from = Math.max(at, piece);
+        return [from, Math.min(at + size, piece + 1000) - from];
+      }),
+    );
+    expect(told).toEqual(parts.filter(([, length = 0]) => length > 0));
   });
 
   it('reads a stream of bytes into a buffer of its own, which it uses again', async () => {

@@ -2,12 +2,17 @@
 // comes.
 import { SluiceError } from '../errors.js';
 import type { Outlet } from '../outlet.js';
+import type { Range } from '../outstanding.js';
+import type { Arrival } from '../protocol.js';
 import type { SourceFile } from '../source-file.js';
 import type { BlockFile } from '../store/block-file.js';
 import type { Entry } from '../store/entries.js';
+import { blockBytesFor } from '../store/journal.js';
 import { Connection, type Piece } from './connection.js';
 import { Keeper } from './keeper.js';
+import { FIRST_RANGE, nextBlocks } from './next-blocks.js';
 import { Changed, type Facts, type Net, Remote } from './remote.js';
+import { rangesOfRows } from './rows.js';
 import { emptyFile, refuseWebPage } from './why.js';
 
 /** A file to download. */
@@ -39,14 +44,12 @@ export interface Report {
 }
 
 const MOST_CONNECTIONS = 4;
-const LEAST_RANGE = 16 << 20;
-const MOST_RANGE = 64 << 20;
-
-/** Bytes that one request asks for, in whole blocks. */
-export function rangeBytes(total: number, block: number): number {
-  const usual = Math.min(Math.max(Math.ceil(total / 16), LEAST_RANGE), MOST_RANGE);
-  return Math.ceil(usual / block) * block;
-}
+/** The same near the end, so that the last bytes come nearly in order. */
+const LAST_CONNECTIONS = 2;
+/** What is left of the file then. */
+const END_SHARE = 0.1;
+/** The most of the file that is fetched for single rows of the embedding, and again later. */
+const ROWS_SHARE = 0.01;
 
 export class Download implements SourceFile {
   readonly #remote: Remote;
@@ -59,6 +62,22 @@ export class Download implements SourceFile {
   #left: Uint8Array<ArrayBuffer> | null = null;
   #total = 0;
   #exact = false;
+  /** Bytes of each block but the last, as they are fetched. */
+  #blockBytes = 0;
+  /** Blocks that connections are bringing, and those that came over the network. */
+  readonly #flying = new Set<number>();
+  readonly #fetched = new Set<number>();
+  /** Blocks that were counted as coming from what is kept. */
+  readonly #counted = new Set<number>();
+  /** Kept blocks that could not be read. */
+  readonly #damaged = new Set<number>();
+  /** Where fetching goes on if nothing that is lacking is wanted: a block. */
+  #cursor = 0;
+  #fetching = false;
+  /** Bytes that connections brought after the header. */
+  #brought = 0;
+  /** Bytes that were fetched for single rows. */
+  #rowBytes = 0;
 
   /**
    * `openEntry`: opens what is kept, or null for nothing. `strict`: without room the load fails; `refresh`: ask whether what
@@ -75,6 +94,7 @@ export class Download implements SourceFile {
     const { url, headers } = spec;
     this.#remote = new Remote(url, headers, openEntry === null ? 'default' : 'no-store', net);
     this.#keeper = new Keeper(spec, net, report, how);
+    this.#keeper.onnews = () => outlet.wake();
   }
 
   get total(): number {
@@ -85,6 +105,11 @@ export class Download implements SourceFile {
   }
   get network(): boolean {
     return true;
+  }
+  get arrival(): Arrival {
+    if (this.#keeper.file !== null) return 'again';
+    const once = this.#remote.ranges === true && this.#total > 0 && !this.unproven;
+    return once ? 'ranges' : 'stream';
   }
   get name(): string {
     return `the file that ${this.#remote.who} sent`;
@@ -110,6 +135,8 @@ export class Download implements SourceFile {
       this.#know(kept.total, true);
     else await this.#connect();
     await keeper.beginHashing();
+    // Only what is kept can be read again, so there must be room before anything is promised.
+    if (keeper.writes && keeper.file?.total === 0) this.#left = await this.#nextOfHead();
   }
 
   /** Asks for the first block, to compare. If the file has changed, what is kept is dropped. */
@@ -143,7 +170,7 @@ export class Download implements SourceFile {
       // Nothing was given out yet: begin anew.
       file.reset();
       this.#remote.facts = null;
-      this.#first = this.#connection(0, LEAST_RANGE);
+      this.#first = this.#connection(0, FIRST_RANGE);
       try {
         await this.#first.open();
       } catch (again) {
@@ -156,12 +183,12 @@ export class Download implements SourceFile {
 
   /** A connection for the first bytes from `at` on that aren't kept. It brings none that are. */
   #missingFrom(file: BlockFile | null, at: number): Connection {
-    if (file === null || file.total === 0) return this.#connection(at, at + LEAST_RANGE);
+    if (file === null || file.total === 0) return this.#connection(at, at + FIRST_RANGE);
     const size = file.blockBytes;
     let block = Math.floor(at / size);
     while (block < file.n_blocks && file.has(block)) ++block;
     const from = Math.max(at, block * size);
-    const most = from + rangeBytes(file.total, size);
+    const most = from + FIRST_RANGE;
     while (block < file.n_blocks && !file.has(block) && block * size < most) ++block;
     return this.#connection(from, Math.min(block * size, most));
   }
@@ -230,7 +257,7 @@ export class Download implements SourceFile {
       this.#know(end, true);
       await this.#keeper.begin({ ...(this.#remote.facts as Facts), total: end });
     }
-    await this.#keeper.prove(this.#total);
+    await this.#keeper.prove(this.#total, true);
     return bytes;
   }
 
@@ -262,8 +289,15 @@ export class Download implements SourceFile {
     const from = block * file.blockBytes;
     const bytes = new Uint8Array(Math.min(file.blockBytes, file.total - from));
     if (!(await file.read(block, [bytes]))) return null;
-    this.report.fromCache(bytes.byteLength);
+    this.#count(file, block);
     return bytes;
+  }
+
+  /** Counts a block that comes from what is kept, once. */
+  #count(file: BlockFile, block: number): void {
+    if (this.#counted.has(block) || this.#fetched.has(block)) return;
+    this.#counted.add(block);
+    this.report.fromCache(file.sizeOf(block));
   }
 
   /** The next bytes from the network, at `at`. */
@@ -276,7 +310,7 @@ export class Download implements SourceFile {
         const { file } = this.#keeper;
         const block = file === null ? 0 : Math.floor(at / file.blockBytes);
         const missing = file?.has(block) !== true;
-        first = missing ? this.#missingFrom(file, at) : this.#connection(at, at + LEAST_RANGE);
+        first = missing ? this.#missingFrom(file, at) : this.#connection(at, at + FIRST_RANGE);
         this.#first = first;
       }
       const piece = await first.next(this.outlet.copies);
@@ -292,7 +326,7 @@ export class Download implements SourceFile {
 
   // --- the weights ---------------------------------------------------------------------------------
 
-  /** Gives out all bytes that follow the header, and keeps all. Resolves when the sha256 is compared, if one is known. */
+  /** Fetches what is lacking, in the order in which it is wanted. Resolves when the sha256 is compared, if one is known. */
   async rest(): Promise<void> {
     try {
       if (this.#left !== null && this.#left.byteLength > 0) {
@@ -302,9 +336,11 @@ export class Download implements SourceFile {
       this.#left = null;
       // A server that didn't name the size: the stream's end is the file's.
       if (this.#total === 0) await this.#toTheEnd();
-      else await this.#allBlocks();
+      else await this.#fetchAll();
       if (this.#keeper.follows) this.net.onwaiting('');
-      if (this.#total > 0) await this.#keeper.prove(this.#total);
+      let last = false;
+      while (this.#total > 0 && !(await this.#keeper.prove(this.#total, last)))
+        last = !(await this.#fetchAll());
     } catch (error) {
       throw await this.#mended(error);
     }
@@ -328,159 +364,254 @@ export class Download implements SourceFile {
     return this.outlet.sated && !this.#keeper.writes && !this.unproven;
   }
 
-  async #allBlocks(): Promise<void> {
+  /** Whether this block has to be fetched. */
+  #lacks(block: number): boolean {
+    if (this.#flying.has(block)) return false;
+    const { file, follows, writes, needsOrder } = this.#keeper;
+    if (file?.has(block) === true) return false;
+    // Bytes that nothing keeps are fetched where they are needed.
+    if (file !== null && writes) return true;
+    if (file !== null && follows && !this.#damaged.has(block)) return false;
+    const end = Math.min((block + 1) * this.#blockBytes, this.#total);
+    if (needsOrder) return end > this.#keeper.hashedTo;
+    return this.#wanted(block);
+  }
+
+  #wanted(block: number): boolean {
+    const from = block * this.#blockBytes;
+    const length = Math.min(this.#blockBytes, this.#total - from);
+    return this.outlet.wants(this.#base + from, length);
+  }
+
+  /** What is needed first, in the file; null: the file's order is kept. */
+  #ordered(): Iterable<Range> | null {
+    // The text waits for the sha256 anyway, and it is computed in the file's order.
+    if (this.#remote.ranges === false || this.unproven) return null;
+    return this.#orderedOf();
+  }
+
+  *#orderedOf(): Generator<Range> {
+    const base = this.#base;
+    const end = base + this.#total;
+    const { rows, weights } = this.outlet;
+    for (const list of [rows.ordered, weights.ordered]) {
+      for (const place of list) {
+        if (place.from < end && place.to > base)
+          yield { from: Math.max(place.from - base, 0), to: Math.min(place.to, end) - base };
+      }
+    }
+  }
+
+  /** Fetches all that is lacking, over several connections. False if nothing was. */
+  async #fetchAll(): Promise<boolean> {
     const keeper = this.#keeper;
-    const size = keeper.file?.blockBytes ?? 4 << 20;
-    /** Blocks that were given out, or are about to be. */
-    const given = new Set<number>();
-    for (let damaged: readonly number[] = []; ;) {
-      const { file, follows } = keeper;
-      if (file !== null && file.blockBytes !== size) throw new Changed('its blocks are others');
-      const blocks: number[] = [];
-      for (let b = Math.floor(this.#at / size); b * size < this.#total; ++b)
-        if (!given.has(b)) blocks.push(b);
-      if (blocks.length === 0) this.#at = this.#total;
-      if (blocks.length === 0 || this.#done) return;
-      // What #first brings may begin within a block.
-      const begin = this.#first !== null && this.#first.at === this.#at ? this.#at : 0;
-      const kept = blocks.filter(
-        (b) => file?.has(b) === true && !damaged.includes(b) && b * size >= begin,
-      );
-      // Another tab brings the others.
-      const missing = follows ? damaged : blocks.filter((b) => !kept.includes(b));
-      if (kept.length + missing.length === 0) await keeper.change();
-      for (const block of kept) given.add(block);
-      const bad: number[] = [];
-      await allOf(this.net, [
-        this.#giveKept(kept, given, bad),
-        this.#fetchBlocks(missing, size, given),
-      ]);
-      damaged = bad;
-    }
-  }
-
-  /** Gives out blocks that are kept. Those that can't be are taken from `given`; damaged ones are added to `bad`. */
-  async #giveKept(blocks: readonly number[], given: Set<number>, bad: number[]): Promise<void> {
-    const { file } = this.#keeper;
-    for (const block of blocks) {
-      this.net.signal.throwIfAborted();
-      if (this.#done) return;
-      let good = false;
-      try {
-        good = file !== null && this.#keeper.file === file && (await this.#giveBlock(file, block));
-      } catch (error) {
-        if (this.#keeper.file === file) throw error;
-      }
-      if (good) continue;
-      given.delete(block);
-      // Else nothing is kept any more, because there is no room.
-      if (this.#keeper.file === file) bad.push(block);
-    }
-  }
-
-  /** False: the block is damaged. */
-  async #giveBlock(file: BlockFile, block: number): Promise<boolean> {
-    const begin = block * file.blockBytes;
-    const from = Math.max(begin, this.#at);
-    const to = Math.min(begin + file.blockBytes, file.total);
-    const spread = from > begin ? null : this.outlet.spread(this.#base + from, this.#base + to);
-    if (spread === null) {
-      const bytes = await this.#readBlock(file, block);
-      if (bytes !== null) await this.outlet.send(this.#base + from, bytes.subarray(from - begin));
-      return bytes !== null;
-    }
-    const { memory, stretches } = spread;
-    const views = stretches.map((stretch) => {
-      const length = stretch.to - stretch.from;
-      return stretch.ptr === null
-        ? new Uint8Array(length)
-        : new Uint8Array(memory.buffer, stretch.ptr, length);
-    });
-    if (!(await file.read(block, views))) return false;
-    this.report.fromCache(to - from);
-    this.outlet.filled(this.#base + from, to - from);
-    return true;
-  }
-
-  /** Fetches these blocks, neighbours together, over several connections. */
-  async #fetchBlocks(blocks: readonly number[], size: number, given: Set<number>): Promise<void> {
-    if (blocks.length === 0) return;
-    const ranges = this.#rangesOf(blocks, size);
-    const mark = (from: number, to: number): void => {
-      for (let b = Math.floor(from / size); b * size < to; ++b) given.add(b);
-    };
-    const work = async (first: Connection | null): Promise<void> => {
-      if (first !== null) {
-        const { at } = first;
-        await this.#drain(first, size, given);
-        mark(at, first.at);
-      }
-      for (let range = ranges.shift(); range !== undefined; range = ranges.shift()) {
-        if (this.#done) return;
-        // A server without ranges sends all from here on.
-        const to = this.#remote.ranges === false ? this.#total : range.to;
-        if (this.#remote.ranges === false) ranges.length = 0;
-        await this.#drain(this.#connection(range.from, to), size, given);
-        mark(range.from, to);
-      }
-    };
-    const first = this.#first;
-    this.#first = null;
-    if (first !== null) {
-      // It brings the beginning of the first range, or all.
-      while (ranges[0] !== undefined && ranges[0].from < first.to) {
-        if (ranges[0].to <= first.to) ranges.shift();
-        else ranges[0].from = first.to;
-      }
-    }
-    const inOrder = this.#remote.ranges === false || this.#keeper.needsOrder;
-    const n = inOrder ? 1 : Math.min(MOST_CONNECTIONS, ranges.length + (first === null ? 0 : 1));
-    await allOf(
-      this.net,
-      Array.from({ length: n }, (_, i) => work(i === 0 ? first : null)),
-    );
-  }
-
-  #rangesOf(blocks: readonly number[], size: number): { from: number; to: number }[] {
-    const most = rangeBytes(this.#total, size);
-    const ranges: { from: number; to: number }[] = [];
-    for (const block of blocks) {
-      const from = Math.max(block * size, this.#at);
-      const to = Math.min((block + 1) * size, this.#total);
-      const last = ranges.at(-1);
-      if (last !== undefined && last.to === from && to - last.from <= most) last.to = to;
-      else ranges.push({ from, to });
-    }
-    return ranges;
-  }
-
-  /** Gives out and keeps what a connection brings, but no block that was given out before. */
-  async #drain(
-    connection: Connection,
-    size = 0,
-    given: ReadonlySet<number> = new Set(),
-  ): Promise<void> {
+    this.#blockBytes ||= keeper.file?.blockBytes ?? blockBytesFor(this.#total);
+    this.#fetching = true;
+    let any = false;
     try {
+      for (;;) {
+        const { file } = keeper;
+        if (file !== null && file.blockBytes !== this.#blockBytes)
+          throw new Changed('its blocks are others');
+        if (this.#done || this.outlet.stopped.signal.aborted) return any;
+        const first = this.#first;
+        this.#first = null;
+        if (first === null && this.#next() === null) {
+          const complete = file === null || !keeper.follows || file.complete;
+          if (complete) break;
+          await keeper.change();
+          continue;
+        }
+        const before = this.#brought;
+        const n = keeper.needsOrder || this.#remote.ranges === false ? 1 : MOST_CONNECTIONS;
+        await allOf(
+          this.net,
+          Array.from({ length: n }, (_, i) => this.#work(i, i === 0 ? first : null)),
+        );
+        if (this.#brought > before) any = true;
+        else if (first === null && !this.#done && !this.outlet.stopped.signal.aborted)
+          throw new Error('nothing was fetched of what is lacking');
+      }
+      this.#at = this.#total;
+      return any;
+    } finally {
+      this.#fetching = false;
+    }
+  }
+
+  #next(): { first: number; end: number } | null {
+    return nextBlocks({
+      total: this.#total,
+      size: this.#blockBytes,
+      lacks: (block) => this.#lacks(block),
+      ordered: this.#ordered(),
+      cursor: this.#cursor,
+    });
+  }
+
+  /** One of several connections: fetches ranges until nothing is lacking. */
+  async #work(index: number, first: Connection | null): Promise<void> {
+    if (first !== null && first.at < first.to) await this.#drain(first);
+    first?.close();
+    for (;;) {
+      if (this.#done || this.outlet.stopped.signal.aborted) return;
+      if (index > 0 && this.#remote.ranges === false) return;
+      const next = this.#next();
+      if (next === null || (index >= LAST_CONNECTIONS && this.#nearEnd)) return;
+      const connection = this.#connectionFor(next);
+      if (connection.at >= connection.to) return;
+      await this.#drain(connection);
+    }
+  }
+
+  /** Little is left of a large file. */
+  get #nearEnd(): boolean {
+    let lacking = 0;
+    for (let b = 0; b * this.#blockBytes < this.#total; ++b) if (this.#lacks(b)) ++lacking;
+    return lacking * this.#blockBytes < END_SHARE * this.#total;
+  }
+
+  #connectionFor({ first, end }: { first: number; end: number }): Connection {
+    const size = this.#blockBytes;
+    let from = first * size;
+    // A server without ranges sends all from here on.
+    let to = this.#remote.ranges === false ? this.#total : Math.min(end * size, this.#total);
+    this.#cursor = end;
+    const { file, needsOrder } = this.#keeper;
+    if (file !== null) {
+      from = this.#keeper.writtenTo(first);
+    } else if (needsOrder) {
+      from = this.#keeper.hashedTo;
+    } else {
+      const wanted = this.#wantedWithin(from, to);
+      from = wanted.from;
+      if (this.#remote.ranges === true) to = wanted.to;
+    }
+    return this.#connection(from, to);
+  }
+
+  /** From the first to the last of these bytes that are wanted. */
+  #wantedWithin(from: number, to: number): Range {
+    const base = this.#base;
+    const { rows, weights } = this.outlet;
+    const all = [...rows.within(base + from, base + to), ...weights.within(base + from, base + to)];
+    return {
+      from: Math.max(from, Math.min(...all.map((place) => place.from - base))),
+      to: Math.min(to, Math.max(...all.map((place) => place.to - base))),
+    };
+  }
+
+  /** Gives out and keeps what a connection brings. */
+  async #drain(connection: Connection): Promise<void> {
+    const begin = connection.at;
+    const size = this.#blockBytes;
+    const flying: number[] = [];
+    // The blocks that it brings: more than were asked for, if the server sends all.
+    const mark = (): void => {
+      const { to } = connection;
+      let block = flying.length === 0 ? Math.floor(begin / size) : (flying.at(-1) as number) + 1;
+      for (; size > 0 && to < Infinity && block * size < to; ++block) {
+        flying.push(block);
+        this.#flying.add(block);
+      }
+    };
+    try {
+      mark();
       for (;;) {
         if (this.#done || this.outlet.stopped.signal.aborted) return;
         const piece = await connection.next(this.outlet.copies);
         if (piece === null) return;
+        mark();
+        this.#brought += piece.bytes.byteLength;
         await this.#keep(piece);
         const { at, bytes } = piece;
-        for (let done = 0; done < bytes.byteLength;) {
-          const block = Math.floor((at + done) / size);
-          const end =
-            given.size === 0
-              ? bytes.byteLength
-              : Math.min((block + 1) * size - at, bytes.byteLength);
-          if (!given.has(block))
-            await this.outlet.send(this.#base + at + done, bytes.subarray(done, end));
-          done = end;
-        }
+        await this.outlet.send(this.#base + at, bytes);
         if (this.#total === 0) this.#at = at + bytes.byteLength;
       }
     } finally {
+      for (const block of flying) {
+        this.#flying.delete(block);
+        if (Math.min((block + 1) * size, this.#total) <= connection.at) this.#fetched.add(block);
+      }
       connection.close();
+    }
+  }
+
+  // --- what is kept --------------------------------------------------------------------------------
+
+  readable(from: number, to: number): Range | null {
+    const { file } = this.#keeper;
+    if (file === null || file.total === 0) return null;
+    const size = file.blockBytes;
+    const end = Math.min(to, file.total);
+    for (let block = Math.floor(from / size); block * size < end; ++block) {
+      if (!file.has(block)) continue;
+      const begin = block * size;
+      const after = begin + file.sizeOf(block);
+      // At its first reading the whole block is read, for its hash.
+      if (!file.checked(block)) return { from: begin, to: after };
+      return { from: Math.max(from, begin), to: Math.min(end, after) };
+    }
+    return null;
+  }
+
+  async read(from: number, views: Uint8Array[]): Promise<boolean> {
+    const { file } = this.#keeper;
+    if (file === null) return false;
+    const block = Math.floor(from / file.blockBytes);
+    let good = false;
+    try {
+      good = file.checked(block) ? await file.readPart(from, views) : await file.read(block, views);
+    } catch (error) {
+      // Else nothing is kept any more, because there is no room.
+      if (this.#keeper.file === file) throw error;
+    }
+    if (good) this.#count(file, block);
+    else if (this.#keeper.file === file) this.#damaged.add(block);
+    return good;
+  }
+
+  async mend(): Promise<void> {
+    // Else it comes with what is lacking.
+    if (this.#fetching) return;
+    try {
+      await this.#fetchAll();
+    } catch (error) {
+      throw await this.#mended(error);
+    }
+  }
+
+  /** Fetches the rows alone if they are few; otherwise their blocks come first. */
+  async hurry(rows: readonly Range[]): Promise<void> {
+    const { file, follows } = this.#keeper;
+    if (this.#remote.ranges !== true || follows || this.unproven) return;
+    const size = this.#blockBytes;
+    const far = rows.filter(
+      ({ from }) => file === null || !this.#flying.has(Math.floor(from / size)),
+    );
+    const ranges = rangesOfRows(far);
+    const bytes = ranges.reduce((sum, { from, to }) => sum + to - from, 0);
+    if (file !== null && this.#rowBytes + bytes > ROWS_SHARE * this.#total) return;
+    this.#rowBytes += bytes;
+    const work = async (): Promise<void> => {
+      for (let range = ranges.shift(); range !== undefined; range = ranges.shift()) {
+        const connection = this.#connection(range.from, range.to);
+        try {
+          for (;;) {
+            const piece = await connection.next(this.outlet.copies);
+            if (piece === null) break;
+            this.report.fromNetwork(piece.bytes.byteLength);
+            this.outlet.sendRows(this.#base + piece.at, piece.bytes);
+          }
+        } finally {
+          connection.close();
+        }
+      }
+    };
+    try {
+      await allOf(this.net, Array.from({ length: MOST_CONNECTIONS }, work));
+    } catch (error) {
+      throw await this.#mended(error);
     }
   }
 

@@ -26,6 +26,8 @@ export class Keeper {
   #fetched = false;
   /** All has been given out: only the comparison is left. */
   proving = false;
+  /** Called when blocks are there that weren't, or when another tab's turn is over. */
+  onnews: () => void = () => {};
 
   /** `how`: as for Download. */
   constructor(
@@ -84,6 +86,7 @@ export class Keeper {
   #tell(): void {
     for (const hear of this.#news) hear();
     this.#news.clear();
+    this.onnews();
   }
 
   /**
@@ -185,9 +188,21 @@ export class Keeper {
     const done = writer.push(bytes);
     if (writer.full) {
       this.#writers.delete(block);
+      this.onnews();
       if (this.#shaAt === begin) await this.#catchUp();
     }
     return done;
+  }
+
+  /** The sha256 is of the bytes before this offset. */
+  get hashedTo(): number {
+    return this.#shaAt;
+  }
+
+  /** The offset of the first byte of a block that isn't written yet. */
+  writtenTo(block: number): number {
+    const begin = block * (this.file?.blockBytes ?? 0);
+    return begin + (this.#writers.get(block)?.filled ?? 0);
   }
 
   // --- the sha256 ----------------------------------------------------------------------------------
@@ -219,12 +234,13 @@ export class Keeper {
 
   /**
    * Compares the sha256, if one is known. If it is another one, what is kept is dropped, unless it was compared before: then
-   * the caller's is wrong.
+   * the caller's is wrong. False: a kept block is damaged and has to come again first. With `last`, that is an error.
    */
-  async prove(total: number): Promise<void> {
-    if (this.#sha === null) return;
+  async prove(total: number, last: boolean): Promise<boolean> {
+    if (this.#sha === null) return true;
     this.proving = true;
     await this.#catchUp();
+    if (this.#shaAt !== total && this.file?.complete === false && !last) return false;
     if (this.#shaAt !== total) {
       throw new SluiceError(
         'download_corrupt',
@@ -236,7 +252,7 @@ export class Keeper {
     this.#sha = null;
     if (found === sha256) {
       await this.file?.note({ verified: true, sha256 });
-      return;
+      return true;
     }
     const meta = this.file?.meta;
     if (meta?.verified === true && meta.sha256 === found) {

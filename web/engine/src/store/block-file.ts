@@ -357,6 +357,24 @@ export class BlockFile {
     return good;
   }
 
+  /** Whether the block's hash was checked in this session: parts of it can be read. */
+  checked(block: number): boolean {
+    const hash = this.#table[block] ?? 0n;
+    return this.has(block) && this.#checked.get(block) === hash;
+  }
+
+  /** Reads a part of a block that was checked, from the offset `at` in the file on, as read() does. */
+  async readPart(at: number, views: Uint8Array[]): Promise<boolean> {
+    this.#check();
+    const block = Math.floor(at / this.blockBytes);
+    if (!this.checked(block)) return false;
+    const hash = this.#table[block] as bigint;
+    const good = await this.#fill(at, views, null).catch(() => false);
+    this.#check();
+    if (!good) await this.#lose(block, hash);
+    return good;
+  }
+
   /** False: the bytes can't be read, or don't have this hash. (Null: any will do.) */
   async #fill(at: number, views: Uint8Array[], hash: bigint | null): Promise<boolean> {
     if (this.#data !== null) {

@@ -1,0 +1,151 @@
+// Serves what the engine wants from what can be read at random: files of the user, bytes, and what this device keeps. Rows of
+// the embedding come first, then weights in the order of execution, as often as they are wanted.
+import type { Outlet } from './outlet.js';
+import type { Place, Range } from './outstanding.js';
+import type { SourceFile } from './source-file.js';
+
+/** Readings at a time. Where reading is asynchronous, the next bytes come while these are copied. */
+const LANES = 3;
+/** The most bytes of a reading, into shared memory, and to be sent. What is kept is read a block at a time. */
+const MOST_BYTES = 4 << 20;
+const MOST_SENT = 1 << 20;
+
+interface Job {
+  file: SourceFile;
+  base: number;
+  /** In the file. */
+  range: Range;
+  rows: boolean;
+}
+
+export class Server {
+  #busy = 0;
+  readonly #ticks = new MessageChannel();
+  readonly #ticking: (() => void)[] = [];
+  /** Rows that a file was told to hurry with. */
+  readonly #hurried = new WeakSet<Place>();
+  #hurrying: Promise<void>[] = [];
+
+  constructor(
+    readonly files: readonly SourceFile[],
+    readonly outlet: Outlet,
+  ) {
+    this.#ticks.port1.onmessage = () => this.#ticking.shift()?.();
+  }
+
+  /** Serves until the engine wants nothing more. Rejects if something can't be read. */
+  async run(): Promise<void> {
+    try {
+      await Promise.all(Array.from({ length: LANES }, () => this.#lane()));
+      await Promise.all(this.#hurrying);
+    } finally {
+      this.#ticks.port1.close();
+    }
+  }
+
+  /** Resolves when all that is wanted and can be read was given, or when nothing more is wanted. */
+  async drained(): Promise<void> {
+    const { outlet } = this;
+    while (!outlet.over && (this.#busy > 0 || this.#next() !== null)) await outlet.news();
+  }
+
+  async #lane(): Promise<void> {
+    const { outlet } = this;
+    let spare: Uint8Array | null = null;
+    while (!outlet.over) {
+      const job = this.#next();
+      if (job === null) {
+        await Promise.race([outlet.news(), ...this.#hurrying]);
+        continue;
+      }
+      ++this.#busy;
+      try {
+        await this.#do(job, () => (spare ??= new Uint8Array(MOST_BYTES)));
+        // Messages come in between: rows that are needed at once, or that nothing more is.
+        await this.#tick();
+      } finally {
+        --this.#busy;
+      }
+      if (this.#busy === 0) outlet.wake();
+    }
+  }
+
+  #tick(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#ticking.push(resolve);
+      this.#ticks.port2.postMessage(null);
+    });
+  }
+
+  /** What to read next; null: nothing that is wanted can be read now. */
+  #next(): Job | null {
+    const { rows, weights } = this.outlet;
+    const late: Place[] = [];
+    for (const place of rows.ordered) {
+      const job = this.#jobFor(place, true);
+      if (job !== null) return job;
+      if (!this.#hurried.has(place)) late.push(place);
+    }
+    if (late.length > 0) this.#hurry(late);
+    if (!this.outlet.admits) return null;
+    for (const place of weights.ordered) {
+      const job = this.#jobFor({ from: place.from, to: weights.endOfRun(place.from) }, false);
+      if (job !== null) return job;
+    }
+    return null;
+  }
+
+  /** `bytes`: of the model, wanted without a gap; those of another file, or too many, are left out. */
+  #jobFor({ from, to }: Range, rows: boolean): Job | null {
+    const { bases, copies } = this.outlet;
+    const index = bases.findLastIndex((base) => base <= from);
+    const file = this.files[index];
+    if (file === undefined) return null;
+    const base = bases[index] ?? 0;
+    const end = Math.min(to, bases[index + 1] ?? Infinity) - base;
+    const range = file.readable(from - base, end);
+    if (range === null) return null;
+    const most = copies ? MOST_BYTES : MOST_SENT;
+    const whole = range.from < from - base || range.to > end;
+    if (!whole) range.to = Math.min(range.to, range.from + most);
+    return { file, base, range, rows };
+  }
+
+  async #do({ file, base, range, rows }: Job, spare: () => Uint8Array): Promise<void> {
+    const { outlet } = this;
+    const [from, to] = [base + range.from, base + range.to];
+    const claim = outlet.claim(from, to, rows);
+    const views = outlet.views(claim, from, to, spare);
+    const bytes = views === null ? new Uint8Array(to - from) : null;
+    let good = false;
+    try {
+      good = await file.read(range.from, views ?? [bytes as Uint8Array]);
+    } finally {
+      if (!good) outlet.putBack(claim);
+    }
+    if (!good) return file.mend();
+    if (outlet.over) return;
+    if (bytes === null) outlet.filled(claim);
+    else outlet.give(claim, from, bytes);
+  }
+
+  /** Tells the files of rows that are needed and can't be read yet. */
+  #hurry(late: readonly Place[]): void {
+    const { bases } = this.outlet;
+    for (const place of late) this.#hurried.add(place);
+    this.files.forEach((file, i) => {
+      const base = bases[i] ?? 0;
+      const end = bases[i + 1] ?? Infinity;
+      const mine = late
+        .filter(({ from }) => from >= base && from < end)
+        .map(({ from, to }) => ({ from: from - base, to: to - base }));
+      if (mine.length === 0) return;
+      const work = file.hurry(mine).then(() => {
+        this.#hurrying = this.#hurrying.filter((one) => one !== work);
+      });
+      // A lane, or run(), hears of a failure.
+      work.catch(() => this.outlet.wake());
+      this.#hurrying.push(work);
+    });
+  }
+}
