@@ -25,6 +25,7 @@ interface Faults {
   kind: 'late' | 'short' | 'failing';
   seed: number;
   spare: number;
+  most: number;
 }
 
 type StreamedWindow = LibraryWindow & { faults: Faults | null };
@@ -38,11 +39,15 @@ interface Asked {
   source: 'file' | 'cache';
   /** How many bytes the budget has beyond the least one. */
   spare: number;
+  /** The least budget, if it is known; null: it is asked for. */
+  least: number | null;
   options: Library.MemoryOptions & { flavour?: Library.Flavour };
   ids: number[];
   /** Tokens at once; 0: all. */
   batches: number[];
   faults: Faults | null;
+  /** Whether it goes on until all of the model is kept. */
+  kept: boolean;
 }
 
 interface Answer {
@@ -53,7 +58,7 @@ interface Answer {
   least: number;
   /** All that the model would take. */
   all: number;
-  rereadBytes: number;
+  /** Read again after the first pass. */
   streamedBytes: number;
 }
 
@@ -63,14 +68,17 @@ async function underBudget(asked: Asked): Promise<Answer> {
   const { Engine } = window.library;
   const answer: Answer = {
     ...{ hashes: [], code: '', message: '' },
-    ...{ least: 0, all: 0, rereadBytes: 0, streamedBytes: 0 },
+    ...{ least: 0, all: 0, streamedBytes: 0 },
   };
   const from = source === 'cache' ? url : new File([await (await fetch(url)).blob()], 'model.gguf');
-  const { memory } = await Engine.probe(from, options);
-  if (memory === null) throw new Error('the header says nothing of the memory');
-  const memoryBudget = memory.least + spare;
-  answer.least = memory.least;
-  answer.all = memory.total;
+  answer.least = asked.least ?? 0;
+  if (asked.least === null) {
+    const { memory } = await Engine.probe(from, options);
+    if (memory === null) throw new Error('the header says nothing of the memory');
+    answer.least = memory.least;
+    answer.all = memory.all;
+  }
+  const memoryBudget = answer.least + spare;
   window.faults = faults;
   try {
     const engine = await Engine.load(from, { ...options, memoryBudget });
@@ -79,11 +87,11 @@ async function underBudget(asked: Asked): Promise<Answer> {
         answer.hashes.push((await engine.logits(ids, { batch })).hash);
         answer.streamedBytes += engine.stats.streamedBytes;
       }
+      while (asked.kept && !(await window.library.cache.has(url)))
+        await new Promise((later) => setTimeout(later, 20));
     } finally {
       await engine.close();
     }
-    answer.rereadBytes =
-      (await Engine.probe(from, { ...options, memoryBudget })).memory?.rereadBytes ?? 0;
   } catch (e) {
     const { code = 'no code', message } = e as Library.SluiceError;
     answer.code = code;
@@ -101,31 +109,39 @@ function replaceLoader(): void {
   window.Worker = class extends Worker {
     constructor(url: string | URL, options?: WorkerOptions) {
       const { faults } = window;
-      const { kind = '', seed = 0, spare = 0 } = faults ?? {};
-      const faulty = `/harness/faulty-loader.js?kind=${kind}&seed=${seed}&spare=${spare}`;
-      super(faults !== null && options?.name === 'sluice-loader' ? faulty : url, options);
+      const asked = new URLSearchParams(Object.entries(faults ?? {}).map(([k, v]) => [k, `${v}`]));
+      const faulty = faults !== null && options?.name === 'sluice-loader';
+      super(faulty ? `/harness/faulty-loader.js?${asked}` : url, options);
     }
   };
 }
 
-const USUAL = { options: {}, ids: IDS, spare: 0, batches: [0], faults: null } as const;
+const USUAL = { options: {}, spare: 0, least: null, faults: null, kept: false };
 const ask = (page: Page, asked: Partial<Asked> & Pick<Asked, 'url' | 'source'>): Promise<Answer> =>
   page.evaluate(underBudget, { ...USUAL, ids: [...IDS], batches: [0], ...asked });
 
-test('every small model computes the same under the least budget that will do', async ({
+test('small models compute the same under the least budget that will do', async ({
   page,
   site,
   models,
 }) => {
   await harness(page, site);
-  const names = [...modelFiles().keys()].filter((name) => name !== 'stories.gguf').sort();
-  expect(names.length).toBeGreaterThan(50);
+  const all = [...modelFiles().keys()].filter((name) => name !== 'stories.gguf').sort();
+  expect(all.length).toBeGreaterThan(50);
+  // The tests of the wasm modules under Node take all of them; so does SLUICE_ALL_TABS=1.
+  const names = all.filter((_, i) => ALL || i % 3 === 0);
   const streamed: string[] = [];
   for (const [i, name] of names.entries()) {
     const url = models.good(name);
-    // Every third with one thread alone, in which the reads go between slices of work.
-    const options = i % 3 === 0 ? { flavour: 'relaxed' as const } : {};
-    const { hashes, message, least, all, streamedBytes } = await ask(page, {
+    // Every other with one thread alone, which reads between slices of work.
+    const options = i % 2 === 0 ? { flavour: 'relaxed' as const } : {};
+    const {
+      hashes,
+      message,
+      least,
+      all: most,
+      streamedBytes,
+    } = await ask(page, {
       ...{ url, source: 'file', options },
       // Also a few positions one after another, as in decoding.
       batches: [0, 16],
@@ -133,7 +149,7 @@ test('every small model computes the same under the least budget that will do', 
     expect(message, name).toBe('');
     const right = programHash(name);
     expect(hashes, name).toEqual([right, right]);
-    expect(least, name).toBeLessThanOrEqual(all);
+    expect(least, name).toBeLessThanOrEqual(most);
     if (streamedBytes > 0) streamed.push(name);
   }
   // Of a model with a layer or two there may be nothing that has to be read again.
@@ -169,31 +185,26 @@ test('a model that is kept is read again from the cache, also while it is downlo
     const resident = await ask(page, {
       ...{ url: served.url, source: 'file', options, spare: 1e9 },
     });
-    const probed = served.counts.bytes;
-    await page.evaluate((url) => window.library.Engine.probe(url), served.url);
+    const { least } = resident;
     const seen = served.counts.bytes;
     for (const load of ['first', 'second']) {
-      const answer = await ask(page, {
-        url: served.url,
-        source: 'cache',
-        options,
-        batches: [0, 8],
-      });
+      const about = { url: served.url, source: 'cache', options, least } as const;
+      const answer = await ask(page, { ...about, batches: [0, 8], kept: true });
       expect(answer.message, `${name}, ${load}`).toBe('');
       expect(new Set(answer.hashes), `${name}, ${load}`).toEqual(new Set(resident.hashes));
       expect(answer.streamedBytes, `${name}, ${load}`).toBeGreaterThan(0);
       if (load === 'second') continue;
-      // The probe fetches the header; rows of the embedding may come twice, as they are needed first.
-      const most = 1.05 * served.size + (seen - probed) + 300_000;
+      // Rows of the embedding may come twice, as they are needed first.
+      const most = 1.05 * served.size + 300_000;
       expect(served.counts.bytes - seen, `${name}, bytes sent`).toBeLessThan(most);
     }
     const total = served.counts.bytes;
-    await ask(page, { url: served.url, source: 'cache', options });
+    await ask(page, { url: served.url, source: 'cache', options, least });
     expect(served.counts.bytes, 'bytes sent for a model that is kept').toBe(total);
   }
 });
 
-const SEEDS = ALL ? 20 : 3;
+const SEEDS = ALL ? 20 : 2;
 /** What a load may say whose reads fail or are short. */
 const SAID = ['bad_file', 'download_failed', 'download_corrupt'];
 
@@ -214,7 +225,8 @@ for (const source of ['file', 'cache'] as const) {
     const ends = { right: 0, error: 0 };
     for (const kind of ['late', 'short', 'failing'] as const) {
       for (let seed = 1; seed <= SEEDS; ++seed) {
-        const faults = { kind, seed, spare: 3 * seed };
+        // Each block that can't be read is fetched again after a while.
+        const faults = { kind, seed, spare: 3 * seed, most: kind === 'late' ? 1000 : 2 };
         const { hashes, code, message } = await ask(page, { url, source, batches: [0, 8], faults });
         const what = `${kind}, seed ${seed}: ${code} ${message}`;
         for (const hash of hashes) expect(hash, what).toBe(right);
@@ -286,9 +298,10 @@ test('20 loads that are aborted at random moments while weights are read again l
   const renderer = await Renderer.of(tab.page);
   const contextSize = 1024;
   const options = { contextSize };
-  const whole = await ask(tab.page, { url: served.url, source: 'cache', options });
+  const about = { url: served.url, source: 'cache', options } as const;
+  const whole = await ask(tab.page, { ...about, batches: [0, 8], kept: true });
   expect(whole.message).toBe('');
-  expect(whole.rereadBytes).toBeGreaterThan(0);
+  expect(whole.streamedBytes).toBeGreaterThan(0);
   const random = new Random(14);
   const seen: { memory: number; heap: number; handles: number }[] = [];
   const ends = new Set<string>();
@@ -298,8 +311,8 @@ test('20 loads that are aborted at random moments while weights are read again l
     const [ms, tokens] = i % 2 === 0 ? [random.whole(0, 80), 0] : [60_000, random.whole(1, 60)];
     const memoryBudget = whole.least;
     const moment = { ms, tokens, how };
-    const about = { url: served.url, memoryBudget, contextSize, moment };
-    ends.add(await tab.page.evaluate(endAt, about));
+    const load = { url: served.url, memoryBudget, contextSize, moment };
+    ends.add(await tab.page.evaluate(endAt, load));
     await expect.poll(() => tab.locks()).toEqual([]);
     await expect.poll(() => renderer.workers()).toBe(0);
     const heap = await renderer.heapBytes();
@@ -313,7 +326,7 @@ test('20 loads that are aborted at random moments while weights are read again l
       .join(', '),
   );
   for (const end of ends) expect(end).toMatch(/^(aborted|ended as (aborted|context|null))$/);
-  const again = await ask(tab.page, { url: served.url, source: 'cache', options });
+  const again = await ask(tab.page, { ...about, batches: [0, 8] });
   expect(again).toMatchObject({ hashes: whole.hashes, message: '' });
   const least = (part: typeof seen, name: keyof (typeof seen)[0]): number =>
     Math.min(...part.map((one) => one[name]));

@@ -1,11 +1,13 @@
-// Faults in the reads of a worker. Its address says which: ?kind=late&seed=1&spare=3
+// Faults in the reads of a worker. Its address says which: ?kind=late&seed=1&spare=3&most=2
 //   kind    late: reads take their time, those of a File end in another order; short: they bring less than was asked for;
 //           failing: they throw as a file does that was changed or is gone
 //   spare   so many reads go well at first
+//   most    so many go wrong at most
 const asked = new URL(location.href).searchParams;
 const kind = asked.get('kind');
 let state = Number(asked.get('seed')) | 0;
 let spare = Number(asked.get('spare'));
+let most = Number(asked.get('most'));
 
 function random() {
   state = (Math.imul(state, 1664525) + 1013904223) | 0;
@@ -13,7 +15,7 @@ function random() {
 }
 
 /** Whether the next read goes wrong: half of them do. */
-const wrong = () => spare-- <= 0 && random() < 0.5;
+const wrong = () => spare-- <= 0 && random() < 0.5 && most-- > 0;
 const gone = () => new DOMException('The requested file could not be read', 'NotReadableError');
 const wait = (ms) => new Promise((later) => setTimeout(later, ms));
 
