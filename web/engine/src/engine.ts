@@ -199,6 +199,8 @@ export class Engine implements AsyncDisposable {
     const { signal } = options;
     // A probe uses the flavour that loading uses, so that its files are fetched only once. It starts no threads.
     const choice = chooseFlavour(options.flavour, options.threads, detectAbilities(), processors());
+    // Its plan of the memory is for the threads that loading starts.
+    const coreOptions = coreLoadOptions(options, choice.threads);
     if (probe) choice.threads = 1;
     if (signal?.aborted) throw abortReason(signal);
     const resolved = await resolveSource(source, options);
@@ -211,7 +213,7 @@ export class Engine implements AsyncDisposable {
       flavour: choice.flavour,
       threads: choice.threads,
       // If the caller gave no number of threads, the core measures how many of these decode fastest.
-      options: coreLoadOptions(options, choice.threads),
+      options: coreOptions,
       patiences: {
         stallTimeout: options.stallTimeout ?? LOAD_RULES.stallTimeout.default,
         retryTimeout: options.retryTimeout ?? LOAD_RULES.retryTimeout.default,
