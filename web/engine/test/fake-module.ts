@@ -69,6 +69,8 @@ export interface Control {
   computed: number[];
   /** EngineHandle.slots. */
   slots: number[];
+  /** What the stats of a session say. */
+  waitedMs: number;
   /** How often slots() was called. */
   looks: number;
   /** What inspect() says of memory. */
@@ -95,6 +97,7 @@ export function makeControl(): Control {
     pending: new Set(),
     computed: [],
     slots: [],
+    waitedMs: 0,
     looks: 0,
     memory: {},
     encodings: 0,
@@ -331,6 +334,8 @@ class FakeSession implements SessionHandle {
     return JSON.stringify({
       kernels: 'fake',
       threads: 1,
+      waitedMs: this.control.waitedMs,
+      memoryBudget: 0,
       promptTokens: this.#words.length,
       promptTokensPerSecond: this.control.promptTokensPerSecond,
       tokens: this.#next,

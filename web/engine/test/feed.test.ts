@@ -60,6 +60,7 @@ describe('with shared memory', () => {
 function driven(network = false): {
   line: Line;
   engine: EngineHandle;
+  memory: WebAssembly.Memory;
   control: Control;
   errors: unknown[];
 } {
@@ -72,7 +73,7 @@ function driven(network = false): {
   const { module, memory } = fakeModule(control, false);
   const engine = new module.Engine();
   feed.drive(engine, memory, false);
-  return { line, engine, control, errors };
+  return { line, engine, memory, control, errors };
 }
 
 describe('by chunks', () => {
@@ -92,6 +93,32 @@ describe('by chunks', () => {
     line.say({ type: 'bytes', offset: HEADER_BYTES, bytes: file.slice(HEADER_BYTES), rows: false });
     expect(engine.loaded()).toBe(true);
     expect(control.taken).toEqual([...file]);
+  });
+
+  it('forgets the place of a header when that is read, though more was wanted there', () => {
+    const { line, engine, memory } = driven();
+    const file = makeFile();
+    const wants = engine.wants.bind(engine);
+    // As the real engine, which wants as much as its buffer holds.
+    let wanted = 0;
+    engine.wants = (most) => {
+      const found = wants(most);
+      if (!engine.headerRead()) found[2] = 10 * HEADER_BYTES;
+      wanted += 1;
+      return found;
+    };
+    line.say({ type: 'bytes', offset: 0, bytes: file.slice(0, 8), rows: false });
+    line.say({ type: 'bytes', offset: 8, bytes: file.slice(8, HEADER_BYTES), rows: false });
+    expect(wanted).toBeGreaterThan(1);
+    expect(engine.headerRead()).toBe(true);
+    const [ptr, length] = [1024, 10 * HEADER_BYTES];
+    new Uint8Array(memory.buffer, ptr + HEADER_BYTES, length).fill(0);
+    const before = [...new Uint8Array(memory.buffer, ptr, HEADER_BYTES)];
+    // The weights' places are behind that of the header.
+    const bytes = file.slice(HEADER_BYTES, 2 * HEADER_BYTES);
+    line.say({ type: 'bytes', offset: HEADER_BYTES, bytes, rows: false });
+    expect([...new Uint8Array(memory.buffer, ptr, HEADER_BYTES)]).toEqual(before);
+    expect(engine.progress().loaded).toBe(2 * HEADER_BYTES);
   });
 
   it.each([
