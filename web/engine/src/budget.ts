@@ -1,6 +1,8 @@
 // The memory that a model may take, and what a page tells its user about it.
+import { SluiceError, type ErrorData } from './errors.js';
+import type { Arrival } from './protocol.js';
 import { sized } from './sized.js';
-import type { MemoryPlan } from './types.js';
+import type { MemoryPlan, ModelInfo } from './types.js';
 
 /** What decided it: the caller, the browser's limit for a page, or the device's memory. */
 export type BudgetReason = 'given' | 'browser' | 'device';
@@ -46,4 +48,63 @@ export function budgetNote(memory: MemoryPlan, { bytes, reason }: Budget): strin
     `the model needs ${sized(memory.all)} of memory and gets ${sized(bytes)} (${REASONS[reason]}): ` +
     `${sized(memory.rereadBytes)} of its weights are read again for each token, and for each block of a prompt`
   );
+}
+
+/** How much memory there is for a model. */
+export interface Room {
+  /** What the module's memory can grow to. */
+  maxBytes: number;
+  /** Null if the model must stay in memory as a whole, because its bytes come only once. */
+  budget: Budget | null;
+  /** Load options as the core takes them, with the budget. */
+  options: string;
+}
+
+/** `options`: as the core takes them. */
+export function roomFor(options: string, maxBytes: number, arrival: Arrival): Room {
+  if (arrival !== 'again') return { maxBytes, budget: null, options };
+  const given = JSON.parse(options) as { memoryBudget?: number };
+  const { deviceMemory } = (globalThis.navigator ?? {}) as { deviceMemory?: number };
+  const budget = chooseBudget(given.memoryBudget, maxBytes, deviceMemory);
+  return { maxBytes, budget, options: JSON.stringify({ ...given, memoryBudget: budget.bytes }) };
+}
+
+/** Why the model can't run here; null if it can. */
+export function tooLarge(
+  { memory }: ModelInfo,
+  { maxBytes, budget, options }: Room,
+): ErrorData | null {
+  if (memory === null) return null;
+  const { memoryBudget = Infinity } = JSON.parse(options) as { memoryBudget?: number };
+  const needed = budget === null ? memory.all : memory.least;
+  if (needed <= Math.min(maxBytes, memoryBudget)) return null;
+  const needs = `the model needs ${needed} bytes${budget === null ? '' : ' at least'} (weights, cache and activations), and`;
+  const todo =
+    memory.least < needed
+      ? 'use a smaller model or a smaller contextSize, or a source that can be read again: a file, or an address if this ' +
+        'browser can keep the model'
+      : 'use a smaller model or a smaller contextSize';
+  const browser = budget === null ? needed > maxBytes : budget.reason === 'browser';
+  const most = budget === null ? maxBytes : budget.bytes;
+  return browser
+    ? {
+        code: 'out_of_memory',
+        message: `${needs} this browser gives a page ${most} at most; ${todo}`,
+      }
+    : {
+        code: 'budget_too_small',
+        message: `${needs} memoryBudget is ${memoryBudget}${
+          budget?.reason === 'device' ? " by default, half of this device's memory" : ''
+        }; give it more, or ${todo}`,
+      };
+}
+
+/** The core's error, which can't know who chose the budget. */
+export function explained(error: unknown, { budget }: Room): unknown {
+  if (!(error instanceof SluiceError) || error.code !== 'budget_too_small') return error;
+  if (budget?.reason === 'browser')
+    return new SluiceError('out_of_memory', `${error.message}. This browser gives a page no more`);
+  if (budget?.reason !== 'device') return error;
+  const why = "By default it is half of this device's memory; the option memoryBudget sets another";
+  return new SluiceError(error.code, `${error.message}. ${why} limit`);
 }

@@ -11,8 +11,8 @@ import type {
   SluiceModule,
 } from '../../../wasm/module.js';
 import { check, parseAnswer } from './answers.js';
-import { budgetNote, chooseBudget, type Budget } from './budget.js';
-import { SluiceError, stoppedWorking, toErrorData, type ErrorData } from './errors.js';
+import { budgetNote, explained, roomFor, tooLarge, type Room } from './budget.js';
+import { SluiceError, stoppedWorking, toErrorData } from './errors.js';
 import { Feed, isUseless, type Opened } from './feed.js';
 import { holdLifeline } from './lifeline.js';
 import type { OpenModule } from './module.js';
@@ -52,50 +52,6 @@ function coreStats(engine: Pick<EngineHandle, 'stats'>): CoreStats {
 /** Bytes of all files; 0 if unknown. */
 function totalOf({ sizes }: Opened): number {
   return sizes.includes(0) ? 0 : sizes.reduce((sum, size) => sum + size, 0);
-}
-
-/** How much memory there is for a model. */
-interface Room {
-  /** What the module's memory can grow to. */
-  maxBytes: number;
-  /** Null if the model must stay in memory as a whole, because its bytes come only once. */
-  budget: Budget | null;
-  /** Load options as the core takes them, with the budget. */
-  options: string;
-}
-
-function roomFor(options: string, maxBytes: number, { arrival }: Opened): Room {
-  if (arrival !== 'again') return { maxBytes, budget: null, options };
-  const given = JSON.parse(options) as { memoryBudget?: number };
-  const { deviceMemory } = (globalThis.navigator ?? {}) as { deviceMemory?: number };
-  const budget = chooseBudget(given.memoryBudget, maxBytes, deviceMemory);
-  return { maxBytes, budget, options: JSON.stringify({ ...given, memoryBudget: budget.bytes }) };
-}
-
-/** Why the model can't run here; null if it can. */
-function tooLarge({ memory }: ModelInfo, { maxBytes, budget, options }: Room): ErrorData | null {
-  if (memory === null) return null;
-  const { memoryBudget = Infinity } = JSON.parse(options) as { memoryBudget?: number };
-  const needed = budget === null ? memory.all : memory.least;
-  if (needed <= Math.min(maxBytes, memoryBudget)) return null;
-  const needs = `the model needs ${needed} bytes${budget === null ? '' : ' at least'} (weights, cache and activations), and`;
-  const todo =
-    memory.least < needed
-      ? 'use a smaller model or a smaller contextSize, or a source that can be read again: a file, or an address if this ' +
-        'browser can keep the model'
-      : 'use a smaller model or a smaller contextSize';
-  const browser = needed > maxBytes || budget?.reason === 'browser';
-  return browser
-    ? {
-        code: 'out_of_memory',
-        message: `${needs} this browser gives a page ${Math.min(maxBytes, memoryBudget)} at most; ${todo}`,
-      }
-    : {
-        code: 'budget_too_small',
-        message: `${needs} memoryBudget is ${memoryBudget}${
-          budget?.reason === 'device' ? " by default, half of this device's memory" : ''
-        }; give it more, or ${todo}`,
-      };
 }
 
 interface Run {
@@ -221,7 +177,7 @@ export class EngineHost {
     // The parser doesn't get the length that a server names: it would call a download that is cut short a bad file.
     // The end of the stream decides.
     const sizes = opened.network ? opened.sizes.map(() => 0) : opened.sizes;
-    const room = roomFor(request.options, maxBytes, opened);
+    const room = roomFor(request.options, maxBytes, opened.arrival);
     if (request.probe) {
       const header = new module.Header(sizes);
       await feed.readHeader(header, module, memory);
@@ -234,6 +190,7 @@ export class EngineHost {
     const engine = new module.Engine();
     this.#opening = engine;
     this.#module = module;
+    feed.onerror = (error) => this.#fail(explained(error, room));
     check(engine.open(room.options, sizes, opened.arrival));
     if (request.weights) {
       this.#news = new WeightsNews(

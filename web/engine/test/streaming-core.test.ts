@@ -154,6 +154,21 @@ describe.each([false, true])('the real engine under its least budget (shared: %s
   });
 });
 
+it.each([
+  // 240 MiB, the memory of openCore without the margin.
+  [undefined, 'out_of_memory', 'This browser gives a page no more'],
+  [1e9, 'out_of_memory', 'This browser gives a page no more'],
+  [1e8, 'budget_too_small', 'give it more, or a smaller context or model'],
+])('says who chose a budget that is too small: %s', async (memoryBudget, code, end) => {
+  const contextSize = 1 << 20;
+  const rig = await open({ contextSize, memoryBudget });
+  await rig.until('failed');
+  const [{ error } = {}] = rig.of('failed');
+  expect(error?.code).toBe(code);
+  expect(error?.message).toMatch(/the budget is .*; with layers that take turns .* at least; /);
+  expect(error?.message.endsWith(end)).toBe(true);
+});
+
 it('the parts of a model are told in the order of execution', async () => {
   const rig = await open({ memoryBudget: least }, false, true);
   await rig.until('ready');
