@@ -180,6 +180,14 @@ void Engine::State::record_load_time() {
     load_ms.compare_exchange_strong(unknown, milliseconds(load_started, Clock::now()));
 }
 
+// Fails as reading has failed. Ends the source's threads when they have nothing more to do.
+Status Engine::State::check_source() {
+  if (source == nullptr) return {};
+  SLUICE_TRY(source->status());
+  if (weights->resident()) source.reset();
+  return {};
+}
+
 bool Engine::header_read() const { return state_->header_read; }
 bool Engine::header_ready() const { return state_->header_ready; }
 bool Engine::ready() const { return state_->header_ready && state_->weights->ready(); }
@@ -191,7 +199,7 @@ std::span<const FilePlace> Engine::files() const {
 
 LoadProgress Engine::progress() const {
   const State& s = *state_;
-  LoadProgress progress{s.taken, s.total_size, 0, 0};
+  LoadProgress progress{s.taken, s.total_size, s.taken, 0, 0};
   if (!s.header_read) return progress;
   if (progress.total == 0) progress.total = s.header.file_bytes();
   if (s.weights->resident() || progress.loaded > progress.total) progress.loaded = progress.total;

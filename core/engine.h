@@ -2,12 +2,11 @@
 //
 // An Engine is a model with its weights. A Session is a timeline of that model: its tokens, its KV
 // cache and its run. start() begins a run, each step() does a small piece of it and returns what
-// came of it, and cancel() ends it. Except Engine::open, no call blocks for long. Nothing throws or
-// calls back. Only one thread at a time may use an engine and its sessions, except for wants() and
-// filled(). The engine has worker threads of its own.
+// came of it, and cancel() ends it. Except open(), wait() and wait_ready(), no call blocks for
+// long. Nothing throws or calls back. Only one thread at a time may use an engine and its sessions,
+// except for wants(), filled(), ready() and progress(). The engine has worker threads of its own.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -61,8 +60,6 @@ struct LoadOptions {
   int32_t head_parts = 0;      // parts that the head is divided into
   int64_t embedding_rows = 0;  // rows of the embedding in memory
   bool profile = false;        // measure the phases, for Engine::take_profile
-  // If set, Engine::open counts the bytes that it has read here. Another thread may show them.
-  std::atomic<uint64_t>* bytes_read = nullptr;
 };
 
 struct GenerateOptions {
@@ -134,8 +131,9 @@ struct Stats {
 };
 
 struct LoadProgress {
-  uint64_t loaded = 0;  // bytes of the file that have arrived
-  uint64_t total = 0;   // 0 while unknown
+  uint64_t loaded = 0;   // bytes of the file that have arrived
+  uint64_t total = 0;    // 0 while unknown
+  uint64_t brought = 0;  // bytes that have arrived, those that came again as well
   int32_t layers_ready = 0;
   int32_t layers_total = 0;
 };
@@ -173,12 +171,19 @@ class Session;
 class Engine {
  public:
   // --- loading -------------------------------------------------------------------------------
-  // Loads a model on disk and returns when all weights are in memory (native builds only). `path`
-  // may be any file of a split model, NAME-0000I-of-0000N.gguf; the others must be beside it. Fails
-  // with bad_file if a file can't be read or becomes shorter meanwhile, and as filled() does.
-  // `files` aren't needed afterwards.
+  // Opens a model on disk (native builds only). Returns when its header and vocabulary are
+  // understood, so that start() and step() work; threads of the engine's own go on to read the
+  // weights, in the order of execution. `path` may be any file of a split model,
+  // NAME-0000I-of-0000N.gguf; the others must be beside it. Fails with bad_file if a file can't be
+  // read or becomes shorter meanwhile, and as filled() does; what fails later is returned by
+  // step(), wait() and wait_ready().
   static Result<std::unique_ptr<Engine>> open(const std::string& path, const LoadOptions& options);
-  static Result<std::unique_ptr<Engine>> open(const ModelFiles& files, const LoadOptions& options);
+  static Result<std::unique_ptr<Engine>> open(ModelFiles files, const LoadOptions& options);
+  // When step() has returned `waiting`: blocks until more weights have arrived, for 0.1 s at most.
+  // Then step() is worth another try. For an engine that was opened.
+  Status wait();
+  // Blocks until ready(). For an engine that was opened.
+  Status wait_ready();
   // Makes an engine whose file the caller brings: see wants(). `file_sizes` has the size of each
   // file that the caller brings, 0 if unknown: one, or all files of a split model in their order.
   // If it is empty, the first header says how many there are. Fails with invalid_argument if an

@@ -4,14 +4,14 @@
 #include "base/format.h"
 #include "engine_inside.h"
 #include "engine_state.h"
-#include "weights/source_file.h"
+#include "weights/file_reader.h"
 
 namespace sluice {
 namespace {
 
 constexpr size_t kHeaderPiece = 64 * 1024;
-// At least so many threads read and pack, even if fewer compute.
-constexpr int kReaders = 2;
+// At least so many reads are in flight, even if fewer threads compute.
+constexpr int kReaders = 4;
 
 }  // namespace
 
@@ -39,22 +39,22 @@ Result<Gguf> read_header(const std::string& path) {
   return read_header(files);
 }
 
-Result<std::unique_ptr<Engine>> Engine::open(const ModelFiles& files, const LoadOptions& options) {
+Result<std::unique_ptr<Engine>> Engine::open(ModelFiles files, const LoadOptions& options) {
   std::unique_ptr<Engine> engine(new Engine());
   State& s = *engine->state_;
   SLUICE_TRY(s.prepare(options));
-  s.arrival = Arrival::ranges;
+  s.arrival = Arrival::again;
+  s.total_size = files.size();
   SLUICE_ASSIGN(Gguf header, read_header(files));
+  s.taken = header.data_offset;
   SLUICE_TRY(s.bind(std::move(header)));
   s.header_read = true;
-  s.total_size = s.taken = files.size();
-  Status vocabulary;
-  Pool readers(std::max(kReaders, s.pool->size()));
-  const Status weights = read_weights(
-      files, s.header.files, *s.weights, readers, [&] { vocabulary = s.read_vocabulary(); },
-      options.bytes_read);
-  SLUICE_TRY(vocabulary);
-  SLUICE_TRY(weights);
+  s.source = std::make_unique<FileReader>(std::move(files), s.header.files, *s.weights,
+                                          std::max(kReaders, s.pool->size()), [&s](uint64_t bytes) {
+                                            s.taken += bytes;
+                                            s.record_load_time();
+                                          });
+  SLUICE_TRY(s.read_vocabulary());
   s.become_ready();
   return engine;
 }
@@ -62,8 +62,27 @@ Result<std::unique_ptr<Engine>> Engine::open(const ModelFiles& files, const Load
 Result<std::unique_ptr<Engine>> Engine::open(const std::string& path, const LoadOptions& options) {
   // Report bad options before looking for the file.
   SLUICE_TRY(State().prepare(options));
-  SLUICE_ASSIGN(const ModelFiles files, ModelFiles::open(path));
-  return open(files, options);
+  SLUICE_ASSIGN(ModelFiles files, ModelFiles::open(path));
+  return open(std::move(files), options);
+}
+
+Status Engine::wait() {
+  State& s = *state_;
+  if (s.source == nullptr) return {};
+  const uint64_t seen = s.seen.value_or(s.weights->arrivals());
+  s.seen.reset();
+  return s.source->wait(seen);
+}
+
+Status Engine::wait_ready() {
+  State& s = *state_;
+  while (s.source != nullptr && !ready()) {
+    const uint64_t seen = s.weights->arrivals();
+    if (ready()) break;
+    SLUICE_TRY(s.source->wait(seen));
+  }
+  s.record_load_time();  // the thread that brought the last weights may not have come to it yet
+  return s.check_source();
 }
 
 }  // namespace sluice

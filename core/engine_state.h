@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +20,7 @@
 #include "text/pending_text.h"
 #include "thread_tuner.h"
 #include "weights/weights.h"
+#include "weights/weights_source.h"
 
 namespace sluice {
 
@@ -117,8 +117,7 @@ struct Engine::State {
   std::optional<Weights> weights;
   uint32_t context_size = 0;
   MemoryPlan plan;
-  int64_t row_places = 0;       // rows of the embedding that can be brought by themselves at a time
-  std::function<void()> moved;  // if set, called when more weights may be wanted
+  int64_t row_places = 0;  // rows of the embedding that can be brought by themselves at a time
 
   // Running.
   std::optional<Pass> pass;
@@ -126,6 +125,11 @@ struct Engine::State {
   ThreadTuner tuner{1, false};
   std::vector<const Session::State*> sessions;  // all of this engine
   std::unique_ptr<Session> session;             // the engine's own, once header_ready
+
+  // Of an engine that was opened, until all weights are resident. `seen`: the arrivals before the
+  // first step() since wait().
+  std::unique_ptr<WeightsSource> source;
+  std::optional<uint64_t> seen;
 
   std::unique_ptr<Pool> pool;  // last, so that its threads end before the data that they read
 
@@ -138,6 +142,7 @@ struct Engine::State {
   Status read_vocabulary();
   void become_ready();
   void record_load_time();
+  Status check_source();
   void add_to(Stats& stats) const;  // the fields that aren't a session's
 };
 

@@ -242,7 +242,12 @@ Result<Event> Session::step() {
     event.finish = Finish::aborted;
     return event;
   }
+  if (const Status source = s.engine.check_source(); !source) {
+    s.end_run(Finish::aborted);
+    return std::unexpected(source.error());
+  }
   if (run.events.empty() && !run.finish.has_value()) {
+    if (s.engine.source != nullptr && !s.engine.seen) s.engine.seen = s.engine.weights->arrivals();
     const Result<bool> worked = s.slice();
     if (!worked.has_value()) {
       s.end_run(Finish::aborted);
@@ -311,7 +316,7 @@ bool Session::State::come_to_slot(int slot) {
   if (engine.weights->resident() && !run.waiting_since) return true;
   const bool moves = cursor().slot() != slot;
   const bool here = cursor().at(slot);
-  if (moves && engine.moved) engine.moved();
+  if (moves && engine.source != nullptr) engine.source->wake();
   record_waiting(!here);
   return here;
 }
@@ -319,7 +324,7 @@ bool Session::State::come_to_slot(int slot) {
 // The same for rows of the embedding.
 bool Session::State::come_to_rows(std::span<const TokenId> rows) {
   const bool here = cursor().rows(rows);
-  if (!here && engine.moved) engine.moved();
+  if (!here && engine.source != nullptr) engine.source->wake();
   record_waiting(!here);
   return here;
 }
@@ -510,7 +515,7 @@ void Session::State::end_run(Finish) {
   stats.streamed_bytes = engine.weights->refilled_bytes() - run.refilled_before;
   run = Run();
   // Places may be free again.
-  if (engine.moved) engine.moved();
+  if (engine.source != nullptr) engine.source->wake();
 }
 
 void Session::cancel() { state_->run.cancelled = true; }

@@ -33,9 +33,9 @@ struct Unit {
   double bytes;
 };
 constexpr Unit kUnits[] = {
-    {"", 1},       {"B", 1},        {"K", 0x1p10},   {"KiB", 0x1p10}, {"KB", 1e3},
-    {"M", 0x1p20}, {"MiB", 0x1p20}, {"MB", 1e6},     {"G", 0x1p30},   {"GiB", 0x1p30},
-    {"GB", 1e9},   {"T", 0x1p40},   {"TiB", 0x1p40}, {"TB", 1e12},
+    {"", 1},         {"B", 1},    {"K", 1e3},      {"KB", 1e3},     {"KiB", 0x1p10},
+    {"M", 1e6},      {"MB", 1e6}, {"MiB", 0x1p20}, {"G", 1e9},      {"GB", 1e9},
+    {"GiB", 0x1p30}, {"T", 1e12}, {"TB", 1e12},    {"TiB", 0x1p40},
 };
 
 uint64_t read_bytes(const std::string& name, const std::string& text) {
@@ -44,9 +44,9 @@ uint64_t read_bytes(const std::string& name, const std::string& text) {
   for (const Unit& unit : kUnits) {
     if (!value || rest != unit.name) continue;
     const double bytes = *value * unit.bytes;
-    if (bytes >= 1 && bytes <= 0x1p53) return static_cast<uint64_t>(bytes);
+    if (bytes >= 1 && bytes < 0x1p53) return static_cast<uint64_t>(bytes);
   }
-  refuse(name, "a size like 1500000, 512M, 2G or 1.5GiB", text);
+  refuse(name, "a size like 1500000, 300M, 2G or 1.5GiB", text);
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ bool terminal_is_dumb() {
 }
 
 void note(const std::string& text) {
-  if (!quiet) write_err(concat("sluice: ", text, "\n"));
+  if (!quiet) write_err(concat(line_shown != 0 ? kEraseLine : "", "sluice: ", text, "\n"));
 }
 
 bool can_show_status() { return !quiet && isatty(STDERR_FILENO) == 1 && !terminal_is_dumb(); }

@@ -16,12 +16,15 @@ struct InspectOptions {
 
 constexpr char kInspectFooter[] =
     R"(Shows name, architecture, sizes, tokenizer, metadata, the tensors by layer, and
-the memory that running it needs: at the start, and with a full context. A valid
-file that can't be run here is shown as well, with the reason.
+the memory that running it needs: at the start, with a full context, and the
+least --memory-budget that does. With --memory-budget it shows what is read
+again for each token. A valid file that can't be run here is shown as well, with
+the reason.
 
 Examples:
   sluice inspect model.gguf
   sluice inspect model.gguf -c 8192 --kv-type q8_0
+  sluice inspect model.gguf --memory-budget 300M
   sluice inspect model.gguf --json)";
 
 int inspect(const InspectOptions& options) {

@@ -87,6 +87,15 @@ std::string memory(const Json& info) {
                     kKvChunk, " tokens"));
   memory_row("activations", whole(memory["activations"]), "of the longest prompt");
   memory_row("at most", whole(memory["total"]), "with the context full");
+  const uint64_t least = whole(memory["least"]), budget = whole(memory["budget"]);
+  const uint64_t reread = whole(memory["rereadBytes"]);
+  memory_row("least budget", least,
+             budget != 0 && budget < least ? "more than the budget: it can't be run"
+                                           : "--memory-budget; then layers are read again");
+  if (reread > 0) {
+    memory_row("read again", reread,
+               concat("for each token, under the budget of ", human_bytes(budget)));
+  }
   return out;
 }
 

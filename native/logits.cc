@@ -41,7 +41,7 @@ Examples:
 Status compute(Engine& engine, const std::vector<TokenId>& ids, const LogitsOptions& options) {
   SLUICE_TRY(engine.start_logits(ids, options.batch, options.json));
   while (true) {
-    SLUICE_ASSIGN(const Event event, engine.step());
+    SLUICE_ASSIGN(const Event event, next_event(engine));
     if (event.kind == Event::Kind::done) return {};
   }
 }

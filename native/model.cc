@@ -1,18 +1,14 @@
 #include "model.h"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
-#include <mutex>
-#include <optional>
 #include <system_error>
-#include <thread>
+#include <utility>
 
 #include "base/format.h"
 #include "common.h"
+#include "memory.h"
 #include "pull/address.h"
 #ifdef SLUICE_PULL
 #include "downloads.h"
@@ -109,46 +105,15 @@ Result<ModelHeader> read_remote_header(Model& model) {
 
 #endif
 
-// Shows on stderr how much of a file is loaded, until it is destroyed.
-class Percentage {
- public:
-  Percentage(const Model& model, const std::atomic<uint64_t>& read) {
-    uintmax_t size = 0;
-    for (const std::string& path : model.paths) {
-      std::error_code error;
-      size += fs::file_size(path, error);
-      if (error) return;
-    }
-    if (size == 0) return;
-    const auto show = [&read, size, name = printable(model.file, 40)] {
-      const uint64_t percent = std::min<uint64_t>(99, 100 * read / size);
-      show_status(concat("loading ", name, " (", human_bytes(size), ") ", percent, "%"));
-    };
-    show();
-    try {
-      thread_ = std::jthread([show](const std::stop_token& stop) {
-        std::mutex mutex;
-        std::unique_lock lock(mutex);
-        std::condition_variable_any stopped;
-        while (!stopped.wait_for(lock, stop, std::chrono::milliseconds(100),
-                                 [&] { return stop.stop_requested(); })) {
-          show();
-        }
-      });
-    } catch (const std::system_error&) {  // without a thread it stays at 0%
-    }
-  }
-  ~Percentage() {
-    thread_.request_stop();
-    if (thread_.joinable()) thread_.join();
-    erase_status();
-  }
-  Percentage(const Percentage&) = delete;
-  Percentage& operator=(const Percentage&) = delete;
-
- private:
-  std::jthread thread_;
-};
+// Says what doesn't stay in memory, and why.
+void note_budget(const MemoryPlan& plan, bool by_default) {
+  if (plan.reread == 0) return;
+  note(concat("the model needs ", human_bytes(plan.all), ", ",
+              by_default ? "but of the memory here it takes " : "but the budget is ",
+              human_bytes(plan.budget),
+              by_default ? ", what is free (--memory-budget sets it): " : ": ",
+              human_bytes(plan.reread), " of its weights are read again for each token"));
+}
 
 }  // namespace
 
@@ -195,18 +160,39 @@ Status bring(Model& model) {
   return pull_model(model);
 }
 
-Result<std::unique_ptr<Engine>> load(Model& model, LoadOptions options) {
+Result<Opened> open(Model& model, LoadOptions options) {
   SLUICE_TRY(bring(model));
-  std::atomic<uint64_t> read = 0;
-  std::optional<Percentage> percentage;
-  if (can_show_status()) {
-    options.bytes_read = &read;
-    percentage.emplace(model, read);
+  const bool by_default = options.memory_budget == 0;
+  if (by_default) options.memory_budget = default_budget(available_memory());
+  SLUICE_ASSIGN(ModelFiles files, ModelFiles::open(model.paths));
+  Opened opened;
+  if (can_show_status()) opened.line = std::make_unique<LoadLine>(model.file, files.size());
+  auto engine = Engine::open(std::move(files), options);
+  if (!engine) {
+    opened.line.reset();
+    Error error = engine.error();
+    if (by_default && error.code == Code::budget_too_small)
+      error.message += ". (The budget is the memory that is free here; --memory-budget sets it)";
+    return std::unexpected(std::move(error));
   }
-  if (!model.is_address) return Engine::open(model.name, options);
-  // In the cache the files of a split model have other names.
-  SLUICE_ASSIGN(const ModelFiles files, ModelFiles::open(model.paths));
-  return Engine::open(files, options);
+  opened.engine = std::move(*engine);
+  note_budget(opened.engine->memory_plan(), by_default);
+  if (opened.line != nullptr) opened.line->follow(*opened.engine);
+  return opened;
+}
+
+Result<std::unique_ptr<Engine>> load(Model& model, const LoadOptions& options) {
+  SLUICE_ASSIGN(Opened opened, open(model, options));
+  SLUICE_TRY(opened.engine->wait_ready());
+  return std::move(opened.engine);
+}
+
+Result<Event> next_event(Engine& engine) {
+  while (true) {
+    SLUICE_ASSIGN(Event event, engine.step());
+    if (event.kind != Event::Kind::waiting) return event;
+    SLUICE_TRY(engine.wait());
+  }
 }
 
 Result<ModelHeader> read_header(Model& model) {

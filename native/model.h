@@ -8,6 +8,7 @@
 
 #include "engine.h"
 #include "engine_inside.h"
+#include "load_line.h"
 
 namespace sluice::cli {
 
@@ -35,8 +36,18 @@ Result<Model> find_model(const std::string& given, const DownloadOptions& downlo
 // Sees to it that the model's files are on the disk. Shows on a terminal's stderr how far a
 // download is. Fails with download_failed, download_corrupt, offline or storage_full.
 Status bring(Model& model);
-// Engine::open, after bring(). Shows a percentage on stderr meanwhile if that is a terminal.
-Result<std::unique_ptr<Engine>> load(Model& model, LoadOptions options);
+
+struct Opened {
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<LoadLine> line;  // null: it can't be shown
+};
+// Engine::open, after bring(). Without a budget among the options it is the memory that is free
+// here. The line on stderr, if that is a terminal, shows how far the weights are.
+Result<Opened> open(Model& model, LoadOptions options);
+// The same, and waits for Engine::ready(). Without a line then.
+Result<std::unique_ptr<Engine>> load(Model& model, const LoadOptions& options);
+// The engine's next event that isn't `waiting`.
+Result<Event> next_event(Engine& engine);
 
 struct ModelHeader {
   Gguf gguf;

@@ -29,6 +29,11 @@ new text is printed; a terminal shows the prompt before it, dimmed. The same
 options and seed give the same text on every machine. Ctrl-C ends the text (exit
 status 130).
 
+The prompt is computed while the file is read. A model may be larger than the
+memory: of what --memory-budget (like 300M, 2G or 1.5GiB; by default most of
+what is free) has no room for, the weights are read again for each token, which
+is as slow as the disk. The text is the same.
+
 With --json each token is a line {"event":"token","id","text","logprob","top"};
 the last line is {"event":"done","finish","stats"} or
 {"event":"error","code","message"}. finish is eos, length, stop, context or
@@ -38,6 +43,7 @@ Examples:
   sluice run -p "The little dog" -n 60 --temp 0
   sluice run model.gguf "Once upon a time" -q
   sluice run model.gguf -f question.txt --stop "User:" --seed 7
+  sluice run large.gguf "Once upon a time" --memory-budget 4G
   echo -n "Once" | sluice run --json)";
 
 constexpr size_t kShownPrompt = 2000;  // bytes, the last ones, that a terminal shows
@@ -60,7 +66,11 @@ std::string figures(const Stats& s, Finish finish) {
                 "; finish: ", finish_name(finish), "\nsluice: ", s.kernels, " kernels, ",
                 threads_text(s), ", context ", s.context_size, ", seed ", s.seed, ", ",
                 human_bytes(s.resident_bytes), " of memory held, ",
-                format("loaded in %.1f ms\n", s.load_ms));
+                format("loaded in %.1f ms\n", s.load_ms),
+                s.streamed_bytes == 0
+                    ? ""
+                    : concat("sluice: ", human_bytes(s.streamed_bytes), " of weights read again, ",
+                             format("waited %.1f ms for weights\n", s.waited_ms)));
 }
 
 // Starts with the prompt that was given, or with the tokenizer's prefix (BOS) alone.
@@ -97,18 +107,45 @@ void show_prompt(const std::string& text) {
   write_out(dimmed ? concat("\033[2m", shown, "\033[0m") : shown);
 }
 
-// Runs to the end and prints the text or the events.
-int generate(Engine& engine, const Model& model, const RunOptions& options, bool ends_line) {
+// Runs to the end and prints the text or the events. The prompt is computed while the weights are
+// read. But the first token waits until all that stays in memory is there: a damaged file gives no
+// text.
+int generate(Opened opened, const Model& model, const RunOptions& options,
+             const std::string& prompt) {
+  Engine& engine = *opened.engine;
   const bool terminal = stdout_is_terminal() && !options.json;
   bool cancelled = false;
+  bool ready = false;
+  bool begun = false;
+  bool ends_line = true;
+  // The text and the line of progress may not be on one terminal at the same time.
+  const auto begin = [&] {
+    if (std::exchange(begun, true)) return;
+    if (stdout_is_terminal() || engine.loaded()) opened.line.reset();
+    if (!terminal || options.quiet || prompt.empty()) return;
+    show_prompt(prompt);
+    ends_line = prompt.back() == '\n';
+  };
+  const auto fail_with = [&](const Error& error) {
+    opened.line.reset();
+    begin();
+    if (terminal && !ends_line) write_out("\n");
+    return report(with_file_name(model, error), options.json);
+  };
   while (true) {
     if (interrupted_by() != 0 && !std::exchange(cancelled, true)) engine.cancel();
+    if (opened.line == nullptr || engine.ready()) begin();
     const auto event = engine.step();
-    if (!event) {
-      if (terminal && !ends_line) write_out("\n");
-      return report(with_file_name(model, event.error()), options.json);
-    }
+    if (!event) return fail_with(event.error());
     const bool done = event->kind == Event::Kind::done;
+    if ((done || event->kind == Event::Kind::token) && !cancelled && !std::exchange(ready, true)) {
+      if (const auto waited = engine.wait_ready(); !waited) return fail_with(waited.error());
+    }
+    if (event->kind == Event::Kind::waiting) {
+      if (const auto waited = engine.wait(); !waited) return fail_with(waited.error());
+    }
+    if (done || event->kind == Event::Kind::token) begin();
+    if (done) opened.line.reset();
     if (options.json) {
       if (done || event->kind == Event::Kind::token) {
         write_out(event_json(*event, engine.stats()) + "\n");
@@ -152,20 +189,17 @@ int run(const RunOptions& options) {
          concat("the prompt is empty (", options.prompt.source, "); give some text, or leave ",
                 options.prompt.source, " out to begin with the model's beginning-of-text token")});
   }
-  const auto engine = load(*model, options.load);
-  if (!engine) return fail_with(with_file_name(*model, engine.error()));
-  warn((*engine)->notes());
+  auto opened = open(*model, options.load);
+  if (!opened) return fail_with(with_file_name(*model, opened.error()));
+  Engine& engine = *opened->engine;
+  warn(engine.notes());
   defer_signals();
-  if (const auto started = start(**engine, options, *text); !started) {
+  if (const auto started = start(engine, options, *text); !started) {
+    opened->line.reset();
     return fail_with(started.error());
   }
-  bool ends_line = true;
-  if (stdout_is_terminal() && !options.json && !options.quiet) {
-    const std::string shown = shown_prompt(**engine, options, *text);
-    if (!shown.empty()) show_prompt(shown);
-    ends_line = shown.empty() || shown.back() == '\n';
-  }
-  return generate(**engine, *model, options, ends_line);
+  const std::string prompt = shown_prompt(engine, options, *text);
+  return generate(std::move(*opened), *model, options, prompt);
 }
 
 }  // namespace

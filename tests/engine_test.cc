@@ -599,23 +599,6 @@ TEST(Memory, ABudgetIsKeptOrRefused) {
   auto engine = Engine::create(options, {tiny_bytes().size()});
   ASSERT_TRUE(engine.has_value());
   expect_error(Stream(**engine).push(as_bytes(tiny_bytes())), Code::budget_too_small);
-  const TemporaryFile file(tiny_bytes());
-  const auto opened = Engine::open(file.path(), options);
-  ASSERT_FALSE(opened.has_value());
-  EXPECT_EQ(opened.error().code, Code::budget_too_small);
-}
-
-TEST(Memory, OpeningCountsTheBytesRead) {
-  const auto header = parse_gguf(as_bytes(tiny_bytes()), tiny_bytes().size());
-  ASSERT_TRUE(header.has_value());
-  uint64_t tensors = 0;
-  for (const TensorInfo& tensor : header->tensors) tensors += tensor.bytes;
-  std::atomic<uint64_t> read = 0;
-  LoadOptions options = small();
-  options.bytes_read = &read;
-  const TemporaryFile file(tiny_bytes());
-  ASSERT_TRUE(Engine::open(file.path(), options).has_value());
-  EXPECT_EQ(read, tensors);
 }
 
 TEST(Memory, OpeningWhatIsNoModelSaysSo) {

@@ -108,7 +108,7 @@ TEST(Hazards, FilesOnDiskAreRefusedAlike) {
   for (const Hazard& hazard : all_hazards()) {
     SCOPED_TRACE(hazard.name);
     const TemporaryFile file(hazard.bytes);
-    const auto engine = Engine::open(file.path(), small_options());
+    const auto engine = open_ready(file.path(), small_options());
     ASSERT_FALSE(engine);
     EXPECT_EQ(engine.error().code, hazard.code) << engine.error().message;
     EXPECT_NE(engine.error().message.find(hazard.says), std::string::npos)

@@ -43,8 +43,16 @@ inline std::unique_ptr<Engine> load_bytes(std::string_view file, const LoadOptio
   return std::move(*engine);
 }
 
+// Opens a file and waits until all is in memory that stays there.
+inline Result<std::unique_ptr<Engine>> open_ready(const std::string& path,
+                                                  const LoadOptions& options) {
+  SLUICE_ASSIGN(auto engine, Engine::open(path, options));
+  SLUICE_TRY(engine->wait_ready());
+  return engine;
+}
+
 inline std::unique_ptr<Engine> open_file(const std::string& path, const LoadOptions& options = {}) {
-  auto engine = Engine::open(path, options);
+  auto engine = open_ready(path, options);
   if (!engine.has_value()) {
     ADD_FAILURE() << path << ": " << engine.error().message;
     return nullptr;

@@ -347,7 +347,7 @@ TEST(SplitHazards, FilesThatAreCutShort) {
       if (size < header && i > 0) says_place(refusal(cut, {}));
       if (size < header) says_place(refusal(cut, {0, 0, 0}));
       const Folder folder(cut);
-      const auto engine = Engine::open(folder.path(0, 3), small());
+      const auto engine = open_ready(folder.path(0, 3), small());
       ASSERT_FALSE(engine.has_value());
       EXPECT_EQ(code_name(engine.error().code), code_name(Code::bad_file));
     }

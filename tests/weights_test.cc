@@ -30,7 +30,7 @@ using Load = Status (*)(const std::string& bytes, const LoadOptions& options);
 
 Status by_file(const std::string& bytes, const LoadOptions& options) {
   const TemporaryFile file(bytes);
-  SLUICE_TRY(Engine::open(file.path(), options));
+  SLUICE_TRY(open_ready(file.path(), options));
   return {};
 }
 template <size_t kPiece>
@@ -348,15 +348,16 @@ TEST(Files, ThatAreCutShortWhileTheyAreReadAreRefused) {
     SCOPED_TRACE(left);
     for (const int32_t threads : {1, 3}) {
       const TemporaryFile temporary(bytes);
-      const auto files = ModelFiles::open(temporary.path());
+      auto files = ModelFiles::open(temporary.path());
       ASSERT_TRUE(files.has_value());
       ASSERT_EQ(truncate(temporary.path().c_str(), static_cast<off_t>(left)), 0);
       LoadOptions options = small();
       options.threads = threads;
       const std::string says = concat(" has ", left, " bytes; expected ", bytes.size());
-      expect_bad_file(status_of(Engine::open(*files, options)), says);
       // The last piece that is read of the header may go past its end.
       if (left < header) expect_bad_file(status_of(read_header(*files)), says);
+      const auto engine = Engine::open(std::move(*files), options);
+      expect_bad_file(engine.has_value() ? (*engine)->wait_ready() : status_of(engine), says);
     }
   }
 }
@@ -379,14 +380,14 @@ TEST(Files, ThatAreCutShortAtAnyMomentEndNothing) {
       EXPECT_EQ(truncate(path, round % 2 == 0 ? 0 : 5000), 0);
     });
     begun.store(1);
-    const Status status = status_of(Engine::open(temporary.path(), options));
+    const Status status = status_of(open_ready(temporary.path(), options));
     cutter.join();
     if (status.has_value()) continue;
     EXPECT_EQ(code_name(status.error().code), code_name(Code::bad_file));
     ++refused;
   }
   // A file that was too short from the beginning is refused in any case.
-  expect_bad_file(status_of(Engine::open(temporary.path(), options)), "5000 bytes");
+  expect_bad_file(status_of(open_ready(temporary.path(), options)), "5000 bytes");
   RecordProperty("refused", refused);
 }
 

@@ -160,7 +160,10 @@ void Weights::finish_part(Part& part) {
     auto* widened = reinterpret_cast<float*>(const_cast<uint8_t*>(matrix.data));
     traits(matrix.type).dequantize(part.place, matrix.cols, widened);
   }
-  if (part.piece.slot < 0) return;  // a single row
+  if (part.piece.slot < 0) {  // a single row
+    ++arrivals_;
+    return;
+  }
   Slot& slot = at(part.piece.slot);
   if (--slot.missing == 0) become_resident(slot);
 }
@@ -169,6 +172,7 @@ void Weights::become_resident(Slot& slot) {
   slot.state.store(SlotState::resident, std::memory_order_release);
   ++slot.fills;
   ++resident_slots_;
+  ++arrivals_;
   if (slot.shares_place) return;
   --missing_own_;
   if (missing_table_parts_ <= 0) return;

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -16,7 +15,6 @@
 namespace sluice {
 namespace {
 
-constexpr size_t kPieceBytes = 128 * 1024;    // read at once by a worker: stays in its cache
 constexpr size_t kMaxPath = 300;              // bytes of a path in a message
 constexpr size_t kMaxRead = size_t{1} << 30;  // Linux reads 2 GB at most, macOS refuses more
 
@@ -138,82 +136,6 @@ uint64_t ModelFiles::size() const {
   uint64_t sum = 0;
   for (const File& file : files_) sum += file.size();
   return sum;
-}
-
-namespace {
-
-// What read_weights() shares among the workers.
-struct ReadJob {
-  const ModelFiles& files;
-  std::span<const FilePlace> places;  // of the files
-  Weights& weights;
-  const std::function<void()>& meanwhile;
-  std::atomic<uint64_t>* bytes_read;
-  std::vector<Want> pieces;           // in the file's order
-  std::vector<Status> failures;       // the first failure of each worker
-  std::vector<size_t> failed;         // its piece, or SIZE_MAX
-  std::atomic<size_t> end{SIZE_MAX};  // pieces from here on aren't read any more
-
-  // Item 0 is the call of meanwhile(), item i + 1 is piece i.
-  void work(int worker, Share mine) {
-    if (mine.begin == 0) meanwhile();
-    read(worker, static_cast<size_t>(std::max<int64_t>(mine.begin, 1) - 1),
-         static_cast<size_t>(std::max<int64_t>(mine.end, 1) - 1));
-  }
-  // No piece lies in two files, because no tensor does.
-  Status read_from_file(const Want& piece) const {
-    const auto after = std::ranges::upper_bound(places, piece.offset, {}, &FilePlace::begin);
-    const auto index = static_cast<size_t>(after - places.begin()) - 1;
-    return files.file(index).read(piece.offset - places[index].begin, piece.place);
-  }
-  void read(int worker, size_t first, size_t last) {
-    for (size_t i = first; i < last; ++i) {
-      if (i >= end.load(std::memory_order_relaxed)) return;
-      const Want& piece = pieces[i];
-      Status status = read_from_file(piece);
-      if (status && bytes_read != nullptr) {
-        bytes_read->fetch_add(piece.place.size(), std::memory_order_relaxed);
-      }
-      if (status) status = weights.filled(piece.offset, piece.place.size());
-      if (status) continue;
-      const auto at = static_cast<size_t>(worker);
-      if (i >= failed[at]) return;
-      failed[at] = i;
-      failures[at] = std::move(status);
-      size_t known = end.load(std::memory_order_relaxed);
-      while (known > i && !end.compare_exchange_weak(known, i)) {
-      }
-      return;
-    }
-  }
-};
-
-}  // namespace
-
-Status read_weights(const ModelFiles& files, std::span<const FilePlace> places, Weights& weights,
-                    Pool& pool, const std::function<void()>& meanwhile,
-                    std::atomic<uint64_t>* bytes_read) {
-  ReadJob job{files, places, weights, meanwhile, bytes_read, {}, {}, {}};
-  for (const Want& want : weights.wants(UINT64_MAX)) {
-    // A piece is whole strips, so that the worker that reads it packs it.
-    const uint64_t size = std::max<uint64_t>(kPieceBytes / want.unit, 1) * want.unit;
-    for (uint64_t at = 0; at < want.place.size(); at += size) {
-      const auto n = static_cast<size_t>(std::min<uint64_t>(size, want.place.size() - at));
-      job.pieces.push_back(
-          {want.offset + at, want.place.subspan(static_cast<size_t>(at), n), want.unit});
-    }
-  }
-  std::ranges::sort(job.pieces, {}, &Want::offset);
-  job.failures.resize(static_cast<size_t>(pool.size()));
-  job.failed.resize(static_cast<size_t>(pool.size()), SIZE_MAX);
-  ReadJob* const shared = &job;
-  Pool* const workers = &pool;
-  const auto n_items = static_cast<int64_t>(job.pieces.size()) + 1;
-  workers->run([shared, workers, n_items](int worker) {
-    workers->parallel_for(worker, n_items, [&](Share mine) { shared->work(worker, mine); });
-  });
-  const auto first = std::ranges::min_element(job.failed);
-  return std::move(job.failures[static_cast<size_t>(first - job.failed.begin())]);
 }
 
 }  // namespace sluice

@@ -1,17 +1,13 @@
-// The files of a model on disk, and reading weights from them.
+// The files of a model on disk.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
-#include "base/threads.h"
-#include "weights/weights.h"
 
 namespace sluice {
 
@@ -56,14 +52,5 @@ class ModelFiles {
  private:
   std::vector<File> files_;
 };
-
-// Reads everything that the weights want now from `files`, in the file's order. All workers of the
-// pool read and pack; one of them calls `meanwhile` first. Fails as File::read and Weights::filled
-// do; of several failures it returns the first one in the file. Adds the bytes read to
-// `bytes_read`, unless null.
-// `places` says where each file begins.
-Status read_weights(const ModelFiles& files, std::span<const FilePlace> places, Weights& weights,
-                    Pool& pool, const std::function<void()>& meanwhile,
-                    std::atomic<uint64_t>* bytes_read = nullptr);
 
 }  // namespace sluice

@@ -87,6 +87,8 @@ class Weights {
   // as filled() does. No thread may call wants() meanwhile.
   Status offer(uint64_t offset, std::span<const uint8_t> bytes);
 
+  // Counts the slots and the single rows that have become resident.
+  uint64_t arrivals() const { return arrivals_.load(std::memory_order_acquire); }
   uint64_t held_bytes() const;  // of memory that holds weights now
   // Bytes of the file that came for slots that had been resident before, and for single rows of a
   // table that is never resident.
@@ -235,6 +237,7 @@ class Weights {
   size_t next_row_place_ = 0;                         // where place_for_row() looks first
   std::vector<AlignedBuffer> scratch_;                // of one strip each, not in use
   std::atomic<int> resident_slots_{0};
+  std::atomic<uint64_t> arrivals_{0};
   std::atomic<int> missing_own_{0};  // slots with places of their own that aren't resident
   // Of table_parts_, those that aren't resident; -1: they don't have the whole table.
   std::atomic<int> missing_table_parts_{-1};

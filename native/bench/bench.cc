@@ -19,6 +19,7 @@ using Json = nlohmann::ordered_json;
 struct BenchOptions {
   std::string model;
   DownloadOptions download;
+  LoadOptions load;
   int64_t prompt = 256;
   int64_t tokens = 32;
   int64_t depth = 0;
@@ -93,7 +94,7 @@ Result<double> prompt_rate(Engine& engine, std::span<const TokenId> ids) {
   const auto start = Clock::now();
   SLUICE_TRY(engine.start_logits(ids, 0));
   while (true) {
-    SLUICE_ASSIGN(const Event event, engine.step());
+    SLUICE_ASSIGN(const Event event, next_event(engine));
     if (event.kind == Event::Kind::done) break;
   }
   return static_cast<double>(ids.size()) / seconds_since(start);
@@ -111,7 +112,7 @@ Result<double> decode_rate(Engine& engine, std::span<const TokenId> ids, int64_t
   int64_t tokens = 0;
   double seconds = 0;
   while (true) {
-    SLUICE_ASSIGN(const Event event, engine.step());
+    SLUICE_ASSIGN(const Event event, next_event(engine));
     if (event.kind == Event::Kind::done) break;
     if (event.kind != Event::Kind::token) continue;
     if (++tokens == 1) {
@@ -139,7 +140,7 @@ uint64_t multiply_adds(const Gguf& header) {
 // memory at a time. With `profiled` it measures phases instead of rates.
 Status measure(Model& model, const BenchOptions& options, bool profiled, Rates& rates,
                Subject& subject) {
-  LoadOptions load_options;
+  LoadOptions load_options = options.load;
   load_options.threads = rates.threads;
   load_options.context_size =
       static_cast<uint32_t>(std::max(options.prompt, options.depth + options.tokens + 2));
@@ -312,6 +313,7 @@ void add_bench(CLI::App& program, int& status) {
       ->group("Work");
   add_flag(*app, "--profile", options->profile, "where the time goes, by phase")->group("Work");
   add_json(*app, options->json, "the figures as one JSON object");
+  add_options(*app, options->load);
   add_download_options(*app, options->download);
   app->callback([options, &status] { status = bench(*options); });
 }

@@ -59,11 +59,30 @@ describe('on a terminal', { skip }, () => {
     const errors = temporary('errors.txt');
     const { out } = on_terminal(`${run} -p Once >${temporary('text.txt')}`);
     assert.match(out, /^\r\u001b\[Kloading stories-q8_0\.gguf \(2\.\d+ MB\) 0%/);
-    assert.match(out, /%\r\u001b\[Ksluice: prompt of /);
+    assert.match(out, /\r\u001b\[Kloading [^\r]* \d+%, \d of 5 layers/);
+    assert.match(out, /\r\u001b\[Ksluice: prompt of /);
     assert.equal(readFileSync(temporary('text.txt'), 'utf8'), text('-p', 'Once'));
     on_terminal(`${run} -p Once 2>${errors}`);
     assert.doesNotMatch(readFileSync(errors, 'utf8'), /loading /);
     assert.doesNotMatch(on_terminal(`${run} -q -p Once`).out, /loading/);
+  });
+  it('reading again shows layers and rate, but not where the text stands', () => {
+    const file = temporary('streamed.txt');
+    const long = '"$SLUICE" run --temp 0 --ignore-eos -n 2000 -c 2048 -t 1';
+    const { memory } = JSON.parse(sluice(['inspect', '-c', '2048', '-t', '1', '--json']).out);
+    const budget = `--memory-budget ${memory.least}`;
+    const { status, out } = on_terminal(`${long} ${budget} -p Once >${file}`);
+    assert.equal(status, 0, out);
+    assert.match(out, /\r\u001b\[Ksluice: the model needs .* read again for each token\n/);
+    assert.match(
+      out,
+      /\r\u001b\[Kreading stories-q8_0\.gguf \(2\.\d+ MB\) again, [\d.]+ [kMG]B\/s, \d of 5 layers/,
+    );
+    assert.match(
+      out,
+      /\r\u001b\[Ksluice: prompt of .*\n.*\nsluice: .* read again, waited .* ms for weights\n$/,
+    );
+    assert.doesNotMatch(on_terminal(`${run} ${budget} -p Once`).out, /reading/);
   });
   it('no standard input is waited for', () => {
     assert.equal(on_terminal(`${run} ${bundled} -q`).out, `${text()}\n`);
