@@ -65,7 +65,7 @@ async function bringWeights(
   const received = files.at(-1)?.received ?? 0;
   outlet.port.postMessage({ type: 'ended', file: files.length - 1, received });
   // The engine may still refuse what has come; then it isn't kept.
-  await outlet.verdict();
+  await server.mendAll();
 }
 
 async function bringFiles(

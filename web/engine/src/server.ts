@@ -49,6 +49,35 @@ export class Server {
     while (!outlet.over && (this.#busy > 0 || this.#next() !== null)) await outlet.news();
   }
 
+  /** After all files' rest(): has what is wanted and can't be read brought all the same, until nothing more is wanted. */
+  async mendAll(): Promise<void> {
+    const { outlet } = this;
+    let tried: Place | null = null;
+    while (!outlet.over) {
+      await this.drained();
+      if (outlet.over) return;
+      const stuck = [...outlet.rows.ordered, ...outlet.weights.ordered].find(
+        ({ from }) => this.#whereIs(from) !== null,
+      );
+      if (stuck !== undefined && stuck !== tried) {
+        tried = stuck;
+        await this.#whereIs(stuck.from)?.file.mend();
+      } else {
+        await outlet.news();
+      }
+    }
+  }
+
+  /** The file with this byte of the model; null if none has it. */
+  #whereIs(at: number): { file: SourceFile; base: number; end: number } | null {
+    const { bases } = this.outlet;
+    const index = bases.findLastIndex((base) => base <= at);
+    const file = this.files[index];
+    const base = bases[index] ?? 0;
+    if (file === undefined || at >= base + file.total) return null;
+    return { file, base, end: bases[index + 1] ?? Infinity };
+  }
+
   async #lane(): Promise<void> {
     const { outlet } = this;
     let spare: Uint8Array | null = null;
@@ -97,15 +126,13 @@ export class Server {
 
   /** `bytes`: of the model, wanted without a gap; those of another file, or too many, are left out. */
   #jobFor({ from, to }: Range, rows: boolean): Job | null {
-    const { bases, copies } = this.outlet;
-    const index = bases.findLastIndex((base) => base <= from);
-    const file = this.files[index];
-    if (file === undefined) return null;
-    const base = bases[index] ?? 0;
-    const end = Math.min(to, bases[index + 1] ?? Infinity) - base;
+    const where = this.#whereIs(from);
+    if (where === null) return null;
+    const { file, base } = where;
+    const end = Math.min(to, where.end) - base;
     const range = file.readable(from - base, end);
     if (range === null) return null;
-    const most = copies ? MOST_BYTES : MOST_SENT;
+    const most = this.outlet.copies ? MOST_BYTES : MOST_SENT;
     const whole = range.from < from - base || range.to > end;
     if (!whole) range.to = Math.min(range.to, range.from + most);
     return { file, base, range, rows };

@@ -7,12 +7,11 @@ import type { Arrival } from '../protocol.js';
 import type { SourceFile } from '../source-file.js';
 import type { BlockFile } from '../store/block-file.js';
 import type { Entry } from '../store/entries.js';
-import { blockBytesFor } from '../store/journal.js';
+import { BlockFetch } from './block-fetch.js';
 import { Connection, type Piece } from './connection.js';
 import { Keeper } from './keeper.js';
-import { FIRST_RANGE, nextBlocks } from './next-blocks.js';
+import { FIRST_RANGE } from './next-blocks.js';
 import { Changed, type Facts, type Net, Remote } from './remote.js';
-import { rangesOfRows } from './rows.js';
 import { emptyFile, refuseWebPage } from './why.js';
 
 /** A file to download. */
@@ -43,14 +42,6 @@ export interface Report {
   keeping(): void;
 }
 
-const MOST_CONNECTIONS = 4;
-/** The same near the end, so that the last bytes come nearly in order. */
-const LAST_CONNECTIONS = 2;
-/** What is left of the file then. */
-const END_SHARE = 0.1;
-/** The most of the file that is fetched for single rows of the embedding, and again later. */
-const ROWS_SHARE = 0.01;
-
 export class Download implements SourceFile {
   readonly #remote: Remote;
   readonly #keeper: Keeper;
@@ -62,22 +53,11 @@ export class Download implements SourceFile {
   #left: Uint8Array<ArrayBuffer> | null = null;
   #total = 0;
   #exact = false;
-  /** Bytes of each block but the last, as they are fetched. */
-  #blockBytes = 0;
-  /** Blocks that connections are bringing, and those that came over the network. */
-  readonly #flying = new Set<number>();
-  readonly #fetched = new Set<number>();
   /** Blocks that were counted as coming from what is kept. */
   readonly #counted = new Set<number>();
-  /** Kept blocks that could not be read. */
-  readonly #damaged = new Set<number>();
-  /** Where fetching goes on if nothing that is lacking is wanted: a block. */
-  #cursor = 0;
-  #fetching = false;
-  /** Bytes that connections brought after the header. */
-  #brought = 0;
-  /** Bytes that were fetched for single rows. */
-  #rowBytes = 0;
+  #fetch: BlockFetch | null = null;
+  /** The engine was told that bytes can be read again. */
+  #promised = false;
 
   /**
    * `openEntry`: opens what is kept, or null for nothing. `strict`: without room the load fails; `refresh`: ask whether what
@@ -137,6 +117,7 @@ export class Download implements SourceFile {
     await keeper.beginHashing();
     // Only what is kept can be read again, so there must be room before anything is promised.
     if (keeper.writes && keeper.file?.total === 0) this.#left = await this.#nextOfHead();
+    this.#promised = this.arrival === 'again';
   }
 
   /** Asks for the first block, to compare. If the file has changed, what is kept is dropped. */
@@ -295,7 +276,7 @@ export class Download implements SourceFile {
 
   /** Counts a block that comes from what is kept, once. */
   #count(file: BlockFile, block: number): void {
-    if (this.#counted.has(block) || this.#fetched.has(block)) return;
+    if (this.#counted.has(block) || this.#fetch?.fetched.has(block) === true) return;
     this.#counted.add(block);
     this.report.fromCache(file.sizeOf(block));
   }
@@ -336,20 +317,51 @@ export class Download implements SourceFile {
       this.#left = null;
       // A server that didn't name the size: the stream's end is the file's.
       if (this.#total === 0) await this.#toTheEnd();
-      else await this.#fetchAll();
+      else await this.#blocks.fetchAll(this.#takeFirst());
       if (this.#keeper.follows) this.net.onwaiting('');
+      if (this.#total > 0) this.#at = this.#total;
       let last = false;
       while (this.#total > 0 && !(await this.#keeper.prove(this.#total, last)))
-        last = !(await this.#fetchAll());
+        last = !(await this.#blocks.fetchAll(null));
     } catch (error) {
       throw await this.#mended(error);
     }
   }
 
+  get #blocks(): BlockFetch {
+    this.#fetch ??= new BlockFetch({
+      total: this.#total,
+      base: this.#base,
+      remote: this.#remote,
+      keeper: this.#keeper,
+      outlet: this.outlet,
+      keep: (piece) => this.#keep(piece),
+    });
+    return this.#fetch;
+  }
+
+  #takeFirst(): Connection | null {
+    const first = this.#first;
+    this.#first = null;
+    return first;
+  }
+
   /** Of a server that didn't name the size. */
   async #toTheEnd(): Promise<void> {
     const stream = this.#first ?? this.#connection(this.#at, Infinity);
-    await this.#drain(stream);
+    try {
+      for (;;) {
+        if (this.#done || this.outlet.stopped.signal.aborted) return;
+        const piece = await stream.next(this.outlet.copies);
+        if (piece === null) break;
+        await this.#keep(piece);
+        const { at, bytes } = piece;
+        await this.outlet.send(this.#base + at, bytes);
+        this.#at = at + bytes.byteLength;
+      }
+    } finally {
+      stream.close();
+    }
     if (this.#done || this.outlet.stopped.signal.aborted) return;
     const after = this.#base + stream.at;
     const end = this.outlet.bases[this.spec.part + 1] ?? Infinity;
@@ -362,179 +374,6 @@ export class Download implements SourceFile {
   /** Nothing more is wanted, neither by the engine nor for keeping. */
   get #done(): boolean {
     return this.outlet.sated && !this.#keeper.writes && !this.unproven;
-  }
-
-  /** Whether this block has to be fetched. */
-  #lacks(block: number): boolean {
-    if (this.#flying.has(block)) return false;
-    const { file, follows, writes, needsOrder } = this.#keeper;
-    if (file?.has(block) === true) return false;
-    // Bytes that nothing keeps are fetched where they are needed.
-    if (file !== null && writes) return true;
-    if (file !== null && follows && !this.#damaged.has(block)) return false;
-    const end = Math.min((block + 1) * this.#blockBytes, this.#total);
-    if (needsOrder) return end > this.#keeper.hashedTo;
-    return this.#wanted(block);
-  }
-
-  #wanted(block: number): boolean {
-    const from = block * this.#blockBytes;
-    const length = Math.min(this.#blockBytes, this.#total - from);
-    return this.outlet.wants(this.#base + from, length);
-  }
-
-  /** What is needed first, in the file; null: the file's order is kept. */
-  #ordered(): Iterable<Range> | null {
-    // The text waits for the sha256 anyway, and it is computed in the file's order.
-    if (this.#remote.ranges === false || this.unproven) return null;
-    return this.#orderedOf();
-  }
-
-  *#orderedOf(): Generator<Range> {
-    const base = this.#base;
-    const end = base + this.#total;
-    const { rows, weights } = this.outlet;
-    for (const list of [rows.ordered, weights.ordered]) {
-      for (const place of list) {
-        if (place.from < end && place.to > base)
-          yield { from: Math.max(place.from - base, 0), to: Math.min(place.to, end) - base };
-      }
-    }
-  }
-
-  /** Fetches all that is lacking, over several connections. False if nothing was. */
-  async #fetchAll(): Promise<boolean> {
-    const keeper = this.#keeper;
-    this.#blockBytes ||= keeper.file?.blockBytes ?? blockBytesFor(this.#total);
-    this.#fetching = true;
-    let any = false;
-    try {
-      for (;;) {
-        const { file } = keeper;
-        if (file !== null && file.blockBytes !== this.#blockBytes)
-          throw new Changed('its blocks are others');
-        if (this.#done || this.outlet.stopped.signal.aborted) return any;
-        const first = this.#first;
-        this.#first = null;
-        if (first === null && this.#next() === null) {
-          const complete = file === null || !keeper.follows || file.complete;
-          if (complete) break;
-          await keeper.change();
-          continue;
-        }
-        const before = this.#brought;
-        const n = keeper.needsOrder || this.#remote.ranges === false ? 1 : MOST_CONNECTIONS;
-        await allOf(
-          this.net,
-          Array.from({ length: n }, (_, i) => this.#work(i, i === 0 ? first : null)),
-        );
-        if (this.#brought > before) any = true;
-        else if (first === null && !this.#done && !this.outlet.stopped.signal.aborted)
-          throw new Error('nothing was fetched of what is lacking');
-      }
-      this.#at = this.#total;
-      return any;
-    } finally {
-      this.#fetching = false;
-    }
-  }
-
-  #next(): { first: number; end: number } | null {
-    return nextBlocks({
-      total: this.#total,
-      size: this.#blockBytes,
-      lacks: (block) => this.#lacks(block),
-      ordered: this.#ordered(),
-      cursor: this.#cursor,
-    });
-  }
-
-  /** One of several connections: fetches ranges until nothing is lacking. */
-  async #work(index: number, first: Connection | null): Promise<void> {
-    if (first !== null && first.at < first.to) await this.#drain(first);
-    first?.close();
-    for (;;) {
-      if (this.#done || this.outlet.stopped.signal.aborted) return;
-      if (index > 0 && this.#remote.ranges === false) return;
-      const next = this.#next();
-      if (next === null || (index >= LAST_CONNECTIONS && this.#nearEnd)) return;
-      const connection = this.#connectionFor(next);
-      if (connection.at >= connection.to) return;
-      await this.#drain(connection);
-    }
-  }
-
-  /** Little is left of a large file. */
-  get #nearEnd(): boolean {
-    let lacking = 0;
-    for (let b = 0; b * this.#blockBytes < this.#total; ++b) if (this.#lacks(b)) ++lacking;
-    return lacking * this.#blockBytes < END_SHARE * this.#total;
-  }
-
-  #connectionFor({ first, end }: { first: number; end: number }): Connection {
-    const size = this.#blockBytes;
-    let from = first * size;
-    // A server without ranges sends all from here on.
-    let to = this.#remote.ranges === false ? this.#total : Math.min(end * size, this.#total);
-    this.#cursor = end;
-    const { file, needsOrder } = this.#keeper;
-    if (file !== null) {
-      from = this.#keeper.writtenTo(first);
-    } else if (needsOrder) {
-      from = this.#keeper.hashedTo;
-    } else {
-      const wanted = this.#wantedWithin(from, to);
-      from = wanted.from;
-      if (this.#remote.ranges === true) to = wanted.to;
-    }
-    return this.#connection(from, to);
-  }
-
-  /** From the first to the last of these bytes that are wanted. */
-  #wantedWithin(from: number, to: number): Range {
-    const base = this.#base;
-    const { rows, weights } = this.outlet;
-    const all = [...rows.within(base + from, base + to), ...weights.within(base + from, base + to)];
-    return {
-      from: Math.max(from, Math.min(...all.map((place) => place.from - base))),
-      to: Math.min(to, Math.max(...all.map((place) => place.to - base))),
-    };
-  }
-
-  /** Gives out and keeps what a connection brings. */
-  async #drain(connection: Connection): Promise<void> {
-    const begin = connection.at;
-    const size = this.#blockBytes;
-    const flying: number[] = [];
-    // The blocks that it brings: more than were asked for, if the server sends all.
-    const mark = (): void => {
-      const { to } = connection;
-      let block = flying.length === 0 ? Math.floor(begin / size) : (flying.at(-1) as number) + 1;
-      for (; size > 0 && to < Infinity && block * size < to; ++block) {
-        flying.push(block);
-        this.#flying.add(block);
-      }
-    };
-    try {
-      mark();
-      for (;;) {
-        if (this.#done || this.outlet.stopped.signal.aborted) return;
-        const piece = await connection.next(this.outlet.copies);
-        if (piece === null) return;
-        mark();
-        this.#brought += piece.bytes.byteLength;
-        await this.#keep(piece);
-        const { at, bytes } = piece;
-        await this.outlet.send(this.#base + at, bytes);
-        if (this.#total === 0) this.#at = at + bytes.byteLength;
-      }
-    } finally {
-      for (const block of flying) {
-        this.#flying.delete(block);
-        if (Math.min((block + 1) * size, this.#total) <= connection.at) this.#fetched.add(block);
-      }
-      connection.close();
-    }
   }
 
   // --- what is kept --------------------------------------------------------------------------------
@@ -567,49 +406,29 @@ export class Download implements SourceFile {
       if (this.#keeper.file === file) throw error;
     }
     if (good) this.#count(file, block);
-    else if (this.#keeper.file === file) this.#damaged.add(block);
+    else if (this.#keeper.file === file) this.#blocks.damaged.add(block);
     return good;
   }
 
   async mend(): Promise<void> {
-    // Else it comes with what is lacking.
-    if (this.#fetching) return;
-    try {
-      await this.#fetchAll();
-    } catch (error) {
-      throw await this.#mended(error);
+    if (this.#keeper.file === null && this.#promised) {
+      throw new SluiceError(
+        'storage_full',
+        'there was no room left for all of the model on this device, and it does not fit in the memory that it was given; ' +
+          'free space on the disk, or remove models that you do not need, and load it again',
+      );
     }
+    // Else it comes with what is lacking.
+    if (!this.#blocks.busy) await this.#orMended(this.#blocks.fetchAll(null));
   }
 
-  /** Fetches the rows alone if they are few; otherwise their blocks come first. */
   async hurry(rows: readonly Range[]): Promise<void> {
-    const { file, follows } = this.#keeper;
-    if (this.#remote.ranges !== true || follows || this.unproven) return;
-    const size = this.#blockBytes;
-    const far = rows.filter(
-      ({ from }) => file === null || !this.#flying.has(Math.floor(from / size)),
-    );
-    const ranges = rangesOfRows(far);
-    const bytes = ranges.reduce((sum, { from, to }) => sum + to - from, 0);
-    if (file !== null && this.#rowBytes + bytes > ROWS_SHARE * this.#total) return;
-    this.#rowBytes += bytes;
-    const work = async (): Promise<void> => {
-      for (let range = ranges.shift(); range !== undefined; range = ranges.shift()) {
-        const connection = this.#connection(range.from, range.to);
-        try {
-          for (;;) {
-            const piece = await connection.next(this.outlet.copies);
-            if (piece === null) break;
-            this.report.fromNetwork(piece.bytes.byteLength);
-            this.outlet.sendRows(this.#base + piece.at, piece.bytes);
-          }
-        } finally {
-          connection.close();
-        }
-      }
-    };
+    if (this.#total > 0) await this.#orMended(this.#blocks.hurry(rows));
+  }
+
+  async #orMended(work: Promise<unknown>): Promise<void> {
     try {
-      await allOf(this.net, Array.from({ length: MOST_CONNECTIONS }, work));
+      await work;
     } catch (error) {
       throw await this.#mended(error);
     }
@@ -633,17 +452,4 @@ function asRefreshed(error: unknown): unknown {
     cause: error,
     ...(status === undefined ? {} : { status }),
   });
-}
-
-/** Waits for all. The first error ends the others, and is thrown when they have ended. */
-async function allOf(net: Net, works: Promise<void>[]): Promise<void> {
-  const errors: unknown[] = [];
-  const watched = works.map((work) =>
-    work.catch((error: unknown) => {
-      errors.push(error);
-      net.fail();
-    }),
-  );
-  await Promise.all(watched);
-  if (errors.length > 0) throw errors[0];
 }
