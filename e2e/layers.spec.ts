@@ -16,6 +16,13 @@ function figure(app: AppPage, label: string) {
   return app.page.locator('.layers-facts div').filter({ has: named }).locator('dd');
 }
 
+/** Sets the limit in the settings and loads the model again. */
+async function limit(app: AppPage, megabytes: number): Promise<void> {
+  await app.openSettings();
+  await app.page.getByLabel('Memory').fill(String(megabytes));
+  await app.page.getByRole('button', { name: 'Load the model again' }).click();
+}
+
 const WHOLE = [
   'embedding resident',
   ...Array.from({ length: 5 }, () => 'layer resident'),
@@ -64,6 +71,30 @@ test.describe('a model of 30 layers', () => {
     await expect(page.locator('.layers [aria-live]')).toHaveText(
       'The whole model is in memory: 30 layers.',
     );
+  });
+
+  test('writes the same text under a memory limit, and says what is read again', async ({
+    app,
+    page,
+  }) => {
+    const { path } = makeBigModel();
+    await app.open('#seed=5&length=12&temperature=0.5');
+    await page.getByLabel('Choose a .gguf file').setInputFiles(path);
+    await expect(app.fact('Layers')).toHaveText('30');
+    await app.ready(/./);
+    const text = await app.write();
+    await limit(app, 150);
+    await app.ready(/./);
+    await expect
+      .poll(async () => (await looks(page)).filter((look) => look.endsWith('again')).length)
+      .toBeGreaterThan(1);
+    await expect(figure(app, 'Memory limit')).toHaveText('150 MB');
+    await expect(page.locator('.model')).toContainText(/read again for each token/);
+    await expect(page.locator('.model')).toContainText(/Settings, Memory/);
+    await expect(page.locator('.layers [aria-live]')).toContainText('take turns');
+    expect(await app.write()).toBe(text);
+    await expect(figure(app, 'Read again')).toHaveText(/^[\d.]+ [MG]B$/);
+    await expect(page.getByRole('button', { name: 'Load the model again' })).toHaveCount(0);
   });
 });
 

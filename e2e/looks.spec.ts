@@ -61,7 +61,7 @@ const STATES: State[] = [
       await setKept(app, hub);
     },
   },
-  // Four moments of a model of 30 layers: its first layers are there, half of them, all.
+  // Four moments of a model of 30 layers: its first layers are there, half of them, all, and layers that take turns.
   {
     name: 'layers-begun',
     made: true,
@@ -83,6 +83,21 @@ const STATES: State[] = [
       await app.ready('smollm2-135m');
       await app.page.locator('.layers').scrollIntoViewIfNeeded();
       await expect(app.page.locator('.layers-facts')).toContainText('30 of 30');
+    },
+  },
+  {
+    // In the middle of its text
+    name: 'layers-again',
+    made: true,
+    set: async (app) => {
+      await app.holdTextAfter(6);
+      await app.open('#memory=150&seed=1&length=200');
+      await app.page.getByLabel('Choose a .gguf file').setInputFiles(makeBigModel().path);
+      await app.ready('smollm2-135m');
+      await app.button.click();
+      await app.textIsHeld();
+      await app.page.locator('.layers').scrollIntoViewIfNeeded();
+      await expect(app.page.locator('.layers-facts')).toContainText('150 MB');
     },
   },
   {
@@ -147,7 +162,7 @@ const LOOKS = {
   contrast: { colorScheme: 'light', contrast: 'more' },
 } as const;
 /** Forced colours and more contrast change only colours, so the states that show everything are enough. */
-const ALL_LOOKS = new Set(['writing', 'problem', 'kept', 'layers-half']);
+const ALL_LOOKS = new Set(['writing', 'problem', 'kept', 'layers-half', 'layers-again']);
 
 for (const [width, height] of Object.entries(HEIGHTS)) {
   for (const state of STATES) {
@@ -164,7 +179,7 @@ for (const [width, height] of Object.entries(HEIGHTS)) {
         await page.emulateMedia({ forcedColors: 'none', contrast: 'no-preference', ...media });
         await page.screenshot({
           path: `screenshots/${state.name}-${width}-${look}.png`,
-          fullPage: state.name !== 'writing',
+          fullPage: !['writing', 'layers-again'].includes(state.name),
         });
         const overflow = await page.evaluate(
           () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
