@@ -5,6 +5,47 @@ import { emptyFile, refuseWebPage } from './net/why.js';
 import type { Range } from './outstanding.js';
 import type { SourceFile } from './source-file.js';
 
+/** Less is read by itself, more from a stream, which brings the next bytes while these are copied. */
+const LEAST_STREAMED = 256 << 10;
+/** Bytes of one stream: what follows is likely to be wanted next. */
+const STREAM_BYTES = 64 << 20;
+const BUFFER_BYTES = 1 << 20;
+
+/** Reads a part of a blob from its beginning on, always into the same buffer. */
+class BlobStream {
+  readonly #reader: ReadableStreamBYOBReader;
+  #buffer = new ArrayBuffer(BUFFER_BYTES);
+
+  /** Nothing has come yet. */
+  fresh = true;
+
+  /** `at`: the next byte. Throws a TypeError where blobs have no byte streams. */
+  constructor(
+    blob: Blob,
+    public at: number,
+  ) {
+    this.#reader = blob
+      .slice(at, at + STREAM_BYTES)
+      .stream()
+      .getReader({ mode: 'byob' });
+  }
+
+  /** The next bytes, at most `most`, good until the next call; none at the end. */
+  async next(most: number): Promise<Uint8Array> {
+    const into = new Uint8Array(this.#buffer, 0, Math.min(most, BUFFER_BYTES));
+    const { value } = await this.#reader.read(into);
+    if (value === undefined) return new Uint8Array(0);
+    this.#buffer = value.buffer;
+    this.at += value.length;
+    if (value.length > 0) this.fresh = false;
+    return value;
+  }
+
+  cancel(): void {
+    this.#reader.cancel().catch(() => {});
+  }
+}
+
 export class BlobFile implements SourceFile {
   readonly exact = true;
   readonly network = false;
@@ -14,6 +55,10 @@ export class BlobFile implements SourceFile {
   /** Bytes from #at on that were read and not yet given out. */
   #left = new Uint8Array(0);
   #at = 0;
+  /** The stream that is open; undefined where there are none. */
+  #stream: BlobStream | null | undefined = null;
+  /** The last reading of a stream: one at a time. */
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(readonly blob: Blob) {}
 
@@ -31,7 +76,10 @@ export class BlobFile implements SourceFile {
   async rest(): Promise<void> {}
   async hurry(): Promise<void> {}
   async mend(): Promise<void> {}
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.#stream?.cancel();
+    this.#stream = undefined;
+  }
 
   async head(at: number, most: number): Promise<Uint8Array<ArrayBuffer> | null> {
     if (at !== this.#at || this.#left.length === 0) {
@@ -51,6 +99,11 @@ export class BlobFile implements SourceFile {
 
   async read(from: number, views: Uint8Array[]): Promise<boolean> {
     const length = views.reduce((sum, view) => sum + view.length, 0);
+    if (length >= LEAST_STREAMED) {
+      const turn = this.#turn.then(() => this.#readStream(from, views));
+      this.#turn = turn.catch(() => {});
+      if (await turn) return true;
+    }
     const bytes = await this.#bytes(from, from + length);
     let at = 0;
     for (const view of views) {
@@ -58,6 +111,45 @@ export class BlobFile implements SourceFile {
       at += view.length;
     }
     return true;
+  }
+
+  /** False: there are no streams here, or it has ended before the views were full. */
+  async #readStream(from: number, views: Uint8Array[]): Promise<boolean> {
+    let at = from;
+    try {
+      for (const view of views) {
+        for (let done = 0; done < view.length;) {
+          const stream = this.#streamAt(at);
+          if (stream === undefined) return false;
+          const bytes = await stream.next(view.length - done);
+          if (bytes.length === 0) {
+            this.#stream = null;
+            // Its part of the file is over; or, if nothing came of it, the file has changed: #bytes() says so.
+            if (stream.fresh) return false;
+            continue;
+          }
+          view.set(bytes, done);
+          done += bytes.length;
+          at += bytes.length;
+        }
+      }
+      return true;
+    } catch {
+      this.#stream = null;
+      return false;
+    }
+  }
+
+  /** The stream whose next byte is at `at`. */
+  #streamAt(at: number): BlobStream | undefined {
+    if (this.#stream === undefined || this.#stream?.at === at) return this.#stream;
+    this.#stream?.cancel();
+    try {
+      this.#stream = new BlobStream(this.blob, at);
+    } catch {
+      this.#stream = undefined;
+    }
+    return this.#stream;
   }
 
   /** Throws bad_file if the file was changed, moved or deleted since the user chose it. */
