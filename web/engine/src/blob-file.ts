@@ -92,8 +92,8 @@ export class BlobFile implements SourceFile {
     return bytes.length === 0 ? null : bytes;
   }
 
-  readable(from: number, to: number): Range | null {
-    const end = Math.min(to, this.total);
+  readable(from: number, to: number, most: number): Range | null {
+    const end = Math.min(to, this.total, from + most);
     return from < end ? { from, to: end } : null;
   }
 

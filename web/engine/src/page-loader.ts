@@ -63,8 +63,8 @@ class BytesFile implements SourceFile {
     return at < end ? this.#at(at, end).slice() : null;
   }
 
-  readable(from: number, to: number): Range | null {
-    const end = Math.min(to, this.total);
+  readable(from: number, to: number, most: number): Range | null {
+    const end = Math.min(to, this.total, from + most);
     return from < end ? { from, to: end } : null;
   }
 

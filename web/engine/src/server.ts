@@ -130,12 +130,8 @@ export class Server {
     if (where === null) return null;
     const { file, base } = where;
     const end = Math.min(to, where.end) - base;
-    const range = file.readable(from - base, end);
-    if (range === null) return null;
-    const most = this.outlet.copies ? MOST_BYTES : MOST_SENT;
-    const whole = range.from < from - base || range.to > end;
-    if (!whole) range.to = Math.min(range.to, range.from + most);
-    return { file, base, range, rows };
+    const range = file.readable(from - base, end, this.outlet.copies ? MOST_BYTES : MOST_SENT);
+    return range === null ? null : { file, base, range, rows };
   }
 
   async #do({ file, base, range, rows }: Job, spare: () => Uint8Array): Promise<void> {

@@ -26,8 +26,11 @@ export interface SourceFile {
    * wanted then can be read.
    */
   rest(): Promise<void>;
-  /** The first of the bytes from `from` to `to` that can be read now, and all that is read with it; null if none can. */
-  readable(from: number, to: number): Range | null;
+  /**
+   * The first of the bytes from `from` to `to` that can be read now; null if none can. At most `most`, and all that must be
+   * read with them.
+   */
+  readable(from: number, to: number, most: number): Range | null;
   /**
    * Reads bytes that readable() has named into views that cover them. False: they can't be read after all, and mend() must
    * be called when they are wanted again.

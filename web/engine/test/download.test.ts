@@ -468,6 +468,19 @@ describe('without a place to keep files', () => {
   });
 });
 
+describe('blocks that are larger than what is sent at once', () => {
+  it.each([false, true])('are read whole at first (shared memory: %s)', async (shared) => {
+    server = new FakeServer(modelOf(65 << 20)).install();
+    server.piece = 1 << 20;
+    expect((await load({ shared })).right).toBe(true);
+    expect(server.sent).toBe(server.bytes.length);
+    const before = requests();
+    expect((await load({ shared })).right).toBe(true);
+    expect(requests()).toBe(before);
+    expectReleased();
+  });
+});
+
 describe('what is no model', () => {
   it('leaves nothing behind', async () => {
     server.plan = () => ({ cut: 3 * BLOCK, after: 'hang' });

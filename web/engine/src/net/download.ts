@@ -378,7 +378,7 @@ export class Download implements SourceFile {
 
   // --- what is kept --------------------------------------------------------------------------------
 
-  readable(from: number, to: number): Range | null {
+  readable(from: number, to: number, most: number): Range | null {
     const { file } = this.#keeper;
     if (file === null || file.total === 0) return null;
     const size = file.blockBytes;
@@ -389,7 +389,8 @@ export class Download implements SourceFile {
       const after = begin + file.sizeOf(block);
       // At its first reading the whole block is read, for its hash.
       if (!file.checked(block)) return { from: begin, to: after };
-      return { from: Math.max(from, begin), to: Math.min(end, after) };
+      const first = Math.max(from, begin);
+      return { from: first, to: Math.min(end, after, first + most) };
     }
     return null;
   }
