@@ -145,10 +145,14 @@ export class Outlet {
     if (this.#header !== null) return this.#sendHeader(bytes);
     if (this.over) return;
     this.sendRows(offset, bytes);
-    if (!this.weights.any(offset, end)) return;
+    await this.sendClaimed(this.claim(offset, end, false), offset, bytes);
+  }
+
+  /** Gives the bytes of a claim as soon as they may be sent. */
+  async sendClaimed(claim: Claim, offset: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    if (claim.places.length === 0) return;
     await this.ready();
-    if (this.over) return;
-    this.give({ rows: false, places: this.weights.take(offset, end) }, offset, bytes);
+    if (!this.over) this.give(claim, offset, bytes);
   }
 
   /** Gives the bytes only where they are wanted as rows. */

@@ -205,6 +205,11 @@ describe.each([false, true])('with shared memory: %s', (shared) => {
     expect(first.taker.error).toBeUndefined();
     expect(same(opfs.only('.gguf').bytes, WHOLE)).toBe(true);
     expect(server.sent).toBe(WHOLE.length);
+    expect(first.told.findLast(({ type }) => type === 'course')).toMatchObject({
+      fromNetwork: WHOLE.length,
+      fromCache: 0,
+    });
+    expect(opfs.read_bytes, 'bytes read back').toBeLessThan(BLOCK);
     expect(first.told.filter(({ type }) => type === 'keeping').length).toBe(1);
     expect(first.told.at(-1)).toEqual({ type: 'over' });
     expectReleased();

@@ -39,6 +39,7 @@ class FakeHandle {
     this.#check();
     const bytes = this.disk.bytes.subarray(at, at + to.length);
     to.set(bytes);
+    this.opfs.read_bytes += bytes.length;
     return bytes.length;
   }
 
@@ -194,6 +195,8 @@ export class FakeOpfs {
   /** The next readings of files that fail as those of a file that has changed. */
   unreadable = 0;
   file_reads = 0;
+  /** Bytes that were read through handles. */
+  read_bytes = 0;
   session = 0;
   /** Bytes, and changes of other kinds, until the process is killed. */
   #life = Infinity;

@@ -29,8 +29,6 @@ export interface Fetched {
 }
 
 export class BlockFetch {
-  /** Blocks that came over the network. */
-  readonly fetched = new Set<number>();
   /** Kept blocks that could not be read. */
   readonly damaged = new Set<number>();
   /** Lacking blocks are being fetched. */
@@ -214,16 +212,18 @@ export class BlockFetch {
         const piece = await connection.next(this.of.outlet.copies);
         if (piece === null) return;
         mark();
-        this.#brought += piece.bytes.byteLength;
+        const { bytes } = piece;
+        this.#brought += bytes.byteLength;
+        const { outlet } = this.of;
+        const offset = this.of.base + piece.at;
+        outlet.sendRows(offset, bytes);
+        // Before they are kept: or else they could be read back and given at the same time.
+        const claim = outlet.claim(offset, offset + bytes.byteLength, false);
         await this.of.keep(piece);
-        const { at, bytes } = piece;
-        await this.of.outlet.send(this.of.base + at, bytes);
+        await outlet.sendClaimed(claim, offset, bytes);
       }
     } finally {
-      for (const block of flying) {
-        this.#flying.delete(block);
-        if (Math.min((block + 1) * size, this.of.total) <= connection.at) this.fetched.add(block);
-      }
+      for (const block of flying) this.#flying.delete(block);
       connection.close();
     }
   }

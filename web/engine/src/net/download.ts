@@ -53,7 +53,7 @@ export class Download implements SourceFile {
   #left: Uint8Array<ArrayBuffer> | null = null;
   #total = 0;
   #exact = false;
-  /** Blocks that were counted as coming from what is kept. */
+  /** Blocks that were counted: they came over the network, or from what was kept before. */
   readonly #counted = new Set<number>();
   #fetch: BlockFetch | null = null;
   /** The engine was told that bytes can be read again. */
@@ -276,7 +276,7 @@ export class Download implements SourceFile {
 
   /** Counts a block that comes from what is kept, once. */
   #count(file: BlockFile, block: number): void {
-    if (this.#counted.has(block) || this.#fetch?.fetched.has(block) === true) return;
+    if (this.#counted.has(block)) return;
     this.#counted.add(block);
     this.report.fromCache(file.sizeOf(block));
   }
@@ -437,6 +437,12 @@ export class Download implements SourceFile {
 
   async #keep(piece: Piece): Promise<void> {
     await this.#keeper.keep(piece, this.#remote.facts as Facts);
+    const { file } = this.#keeper;
+    if (file === null) return;
+    const size = file.blockBytes;
+    const end = piece.at + piece.bytes.byteLength;
+    for (let block = Math.floor(piece.at / size); block * size < end; ++block)
+      this.#counted.add(block);
   }
 
   async close(): Promise<void> {
