@@ -68,7 +68,7 @@ export class StreamFile implements SourceFile {
     let bytes: Uint8Array<ArrayBuffer> | null;
     try {
       this.#reader ??= readerOf(body, this.outlet.copies);
-      const next = this.#reader.read();
+      const next = this.#reader.read(this.outlet.copies);
       const late = (): SluiceError =>
         networkError(
           `no byte came for ${stallTimeout / 1000} s (${got()} came); try again`,

@@ -486,6 +486,46 @@ describe('blocks that are larger than what is sent at once', () => {
   });
 });
 
+describe('a stream of bytes', () => {
+  /** Answers as the server does, with streams of bytes. Calls `own` for each reading without a buffer of the loader's. */
+  function answerBytes(own: () => void): void {
+    vi.stubGlobal('fetch', async (...asked: Parameters<FakeServer['fetch']>) => {
+      const answer = await server.fetch(...asked);
+      const reader = answer.body?.getReader();
+      const pull = async (controller: ReadableByteStreamController): Promise<void> => {
+        const { value } = (await reader?.read()) ?? {};
+        const view = controller.byobRequest?.view;
+        if (view === undefined || view === null) own();
+        if (value === undefined) {
+          controller.close();
+          controller.byobRequest?.respond(0);
+        } else if (view === undefined || view === null) {
+          controller.enqueue(value);
+        } else {
+          new Uint8Array(view.buffer, view.byteOffset, view.byteLength).set(value);
+          controller.byobRequest?.respond(value.length);
+        }
+      };
+      return new Response(new ReadableStream({ type: 'bytes', pull }), answer);
+    });
+  }
+
+  it.each([true, false])('is read into one buffer from the first byte on (%s)', async (shared) => {
+    server.piece = 1 << 20;
+    let own = 0;
+    answerBytes(() => ++own);
+    for (const header of [HEADER, 2 * BLOCK + 5]) {
+      const { right, taker } = await load({ shared, header });
+      expect(taker.error).toBeUndefined();
+      expect(right).toBe(true);
+      expect(same(opfs.only('.gguf').bytes, WHOLE)).toBe(true);
+      opfs.files.clear();
+    }
+    expect(own).toBe(0);
+    expectReleased();
+  });
+});
+
 describe('what is no model', () => {
   it('leaves nothing behind', async () => {
     server.plan = () => ({ cut: 3 * BLOCK, after: 'hang' });

@@ -116,7 +116,8 @@ export class Download implements SourceFile {
     else await this.#connect();
     await keeper.beginHashing();
     // Only what is kept can be read again, so there must be room before anything is promised.
-    if (keeper.writes && keeper.file?.total === 0) this.#left = await this.#nextOfHead();
+    if (keeper.writes && keeper.file?.total === 0)
+      this.#left = (await this.#nextOfHead(true))?.slice() ?? null;
     this.#promised = this.arrival === 'again';
   }
 
@@ -242,7 +243,7 @@ export class Download implements SourceFile {
     return bytes;
   }
 
-  async #nextOfHead(): Promise<Uint8Array<ArrayBuffer> | null> {
+  async #nextOfHead(again = this.outlet.copies): Promise<Uint8Array<ArrayBuffer> | null> {
     for (;;) {
       const at = this.#at;
       const { file, follows } = this.#keeper;
@@ -255,7 +256,7 @@ export class Download implements SourceFile {
         await this.#keeper.change();
         continue;
       }
-      const piece = await this.#fetchAt(at);
+      const piece = await this.#fetchAt(at, again);
       return piece?.bytes ?? null;
     }
   }
@@ -282,7 +283,7 @@ export class Download implements SourceFile {
   }
 
   /** The next bytes from the network, at `at`. */
-  async #fetchAt(at: number): Promise<Piece | null> {
+  async #fetchAt(at: number, again: boolean): Promise<Piece | null> {
     try {
       let first = this.#first;
       // It may have brought its part, which isn't the end of the file.
@@ -294,7 +295,7 @@ export class Download implements SourceFile {
         first = missing ? this.#missingFrom(file, at) : this.#connection(at, at + FIRST_RANGE);
         this.#first = first;
       }
-      const piece = await first.next(this.outlet.copies);
+      const piece = await first.next(again);
       if (piece !== null) {
         if (piece.at < 4) refuseWebPage(piece.bytes, first.contentType);
         await this.#keep(piece);

@@ -67,19 +67,23 @@ const MOST_ANEW = 3;
 /** Answers with which a signed address refuses when its time is over. */
 const GONE = [401, 403, 404, 410];
 
-/** Reads a body, into one buffer if it can and may: this takes a fifth less time. */
+/**
+ * Reads a body, into one buffer if it can and may: this takes a fifth less time. What is read with `again` is good until the
+ * next call.
+ */
 export function readerOf(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   again: boolean,
-): { read(): Promise<Uint8Array<ArrayBuffer> | null>; cancel(): Promise<void> } {
+): { read(again: boolean): Promise<Uint8Array<ArrayBuffer> | null>; cancel(): Promise<void> } {
   if (again) {
     try {
       const reader = body.getReader({ mode: 'byob' });
       let buffer = new ArrayBuffer(PIECE_BYTES);
-      const read = async (): Promise<Uint8Array<ArrayBuffer> | null> => {
+      const read = async (again: boolean): Promise<Uint8Array<ArrayBuffer> | null> => {
         const { done, value } = await reader.read(new Uint8Array(buffer));
         if (value !== undefined) buffer = value.buffer;
-        return done || value === undefined ? null : value;
+        if (done || value === undefined) return null;
+        return again ? value : value.slice();
       };
       return { read, cancel: () => reader.cancel() };
     } catch {
@@ -387,7 +391,7 @@ export class Remote {
     const read = async (again: boolean): Promise<Uint8Array<ArrayBuffer> | null> => {
       if (body === null) return null;
       reader ??= readerOf(body, again);
-      return within(reader.read(), net.patiences.stallTimeout, () => this.stalled(''), cancel);
+      return within(reader.read(again), net.patiences.stallTimeout, () => this.stalled(''), cancel);
     };
     return { contentType: answer.headers.get('content-type') ?? '', read, cancel };
   }
