@@ -64,16 +64,18 @@ test('a killed tab with several connections: at most one block each comes again'
   sites,
 }) => {
   let released = false;
+  // A block and a half, and less than any request asks for.
+  const each = 3_000_001;
   const model = makeBigModel().path;
   const served = serving.hub.add('model.gguf', model, {
-    plan: () => (released ? {} : { stall: 10_000_001 }),
+    plan: () => (released ? {} : { stall: each }),
   });
   const { url, counts, size } = served;
   const options = { ...PATIENT, contextSize: 256 };
   const tab = await profile.open(sites.isolated);
   await tab.begin(url, options);
   const connections = 4;
-  await tab.has(connections * 10_000_001);
+  await tab.has(connections * each);
   expect(counts.most, 'connections at a time').toBe(connections);
   await tab.crash();
   released = true;
