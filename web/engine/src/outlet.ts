@@ -78,7 +78,8 @@ export class Outlet {
       return;
     }
     this.#header = null;
-    this.#begun = true;
+    // Rows that come first say nothing of the weights, of which hold() picks some.
+    if (!rows) this.#begun = true;
     (rows ? this.rows : this.weights).add(wants);
   }
 
@@ -244,10 +245,12 @@ export class Outlet {
    */
   hold(): void {
     const { ordered } = this.weights;
-    // In the last quarter in the order of execution, but not the last: that may be the embedding's table, of which single
+    // Not the last bytes of the file that are wanted one after the other: they may be the embedding's table, of which single
     // rows are enough.
-    const place = ordered[Math.floor(0.75 * (ordered.length - 1))];
-    if (place === undefined) return;
+    let end = ordered.length - 1;
+    while (end > 0 && ordered[end - 1]?.to === ordered[end]?.from) --end;
+    const place = ordered[Math.floor(0.75 * end)];
+    if (place === undefined) throw new Error('nothing is wanted that could be held back');
     const { from, to } = place;
     this.#keystone = { from: Math.max(from, to - KEYSTONE_BYTES), to };
   }

@@ -47,6 +47,7 @@ class FakeHandle {
     this.#check();
     if (this.only_read) throw fault('NoModificationAllowedError');
     const end = at + from.length;
+    if (this.opfs.failWrites) throw fault('QuotaExceededError');
     this.opfs.grow(Math.max(0, end - this.disk.bytes.length));
     const length = this.opfs.step(from.length);
     this.#put(from.subarray(0, length), at);
@@ -195,6 +196,8 @@ export class FakeOpfs {
   /** The next readings of files that fail as those of a file that has changed. */
   unreadable = 0;
   file_reads = 0;
+  /** All writing fails, as on a full disk. */
+  failWrites = false;
   /** Bytes that were read through handles. */
   read_bytes = 0;
   session = 0;

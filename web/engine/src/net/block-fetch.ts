@@ -26,6 +26,8 @@ export interface Fetched {
   keeper: Keeper;
   outlet: Outlet;
   keep(piece: Piece): Promise<void>;
+  /** Called when bytes are wanted that have come before. Throws if they should have been kept. */
+  checkKept(): void;
 }
 
 export class BlockFetch {
@@ -35,6 +37,8 @@ export class BlockFetch {
   busy = false;
   /** Bytes of each block but the last. */
   readonly #size: number;
+  /** Blocks that have come. */
+  readonly #came = new Set<number>();
   /** Blocks that connections are bringing. */
   readonly #flying = new Set<number>();
   /** Where fetching goes on if nothing that is lacking is wanted: a block. */
@@ -76,6 +80,11 @@ export class BlockFetch {
     const from = block * this.#size;
     const length = Math.min(this.#size, this.of.total - from);
     return this.of.outlet.wants(this.of.base + from, length);
+  }
+
+  #wantsWeights(block: number): boolean {
+    const from = this.of.base + block * this.#size;
+    return this.of.outlet.weights.any(from, from + this.#size);
   }
 
   /** What is needed first, in the file; null: the file's order is kept. */
@@ -167,6 +176,8 @@ export class BlockFetch {
     // A server without ranges sends all from here on.
     let to = this.of.remote.ranges === false ? this.of.total : Math.min(end * size, this.of.total);
     this.#cursor = end;
+    for (let block = first; block < end; ++block)
+      if (this.#came.has(block) && this.#wantsWeights(block)) this.of.checkKept();
     const { file, needsOrder } = this.of.keeper;
     if (file !== null) {
       from = this.of.keeper.writtenTo(first);
@@ -223,7 +234,10 @@ export class BlockFetch {
         await outlet.sendClaimed(claim, offset, bytes);
       }
     } finally {
-      for (const block of flying) this.#flying.delete(block);
+      for (const block of flying) {
+        this.#flying.delete(block);
+        if (Math.min((block + 1) * size, this.of.total) <= connection.at) this.#came.add(block);
+      }
       connection.close();
     }
   }

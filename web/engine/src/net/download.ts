@@ -337,6 +337,7 @@ export class Download implements SourceFile {
       keeper: this.#keeper,
       outlet: this.outlet,
       keep: (piece) => this.#keep(piece),
+      checkKept: () => this.#checkKept(),
     });
     return this.#fetch;
   }
@@ -412,14 +413,18 @@ export class Download implements SourceFile {
     return good;
   }
 
+  /** Bytes that have come are wanted, and can't be read. Throws storage_full if the engine was told that they can. */
+  #checkKept(): void {
+    if (this.#keeper.file !== null || !this.#promised) return;
+    throw new SluiceError(
+      'storage_full',
+      'there was no room left for all of the model on this device, and it does not fit in the memory that it was given; ' +
+        'free space on the disk, or remove models that you do not need, and load it again',
+    );
+  }
+
   async mend(): Promise<void> {
-    if (this.#keeper.file === null && this.#promised) {
-      throw new SluiceError(
-        'storage_full',
-        'there was no room left for all of the model on this device, and it does not fit in the memory that it was given; ' +
-          'free space on the disk, or remove models that you do not need, and load it again',
-      );
-    }
+    this.#checkKept();
     // Else it comes with what is lacking.
     if (!this.#blocks.busy) await this.#orMended(this.#blocks.fetchAll(null));
   }

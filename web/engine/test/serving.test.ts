@@ -1,0 +1,356 @@
+// What an engine wants, through a whole loader: in which order it comes, again and again, before and after a sha256 is proven,
+// and when the source fails or the load ends.
+import { createHash } from 'node:crypto';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ErrorData } from '../src/errors.js';
+import { runLoader } from '../src/loader.js';
+import type { Range } from '../src/outstanding.js';
+import type { FeedPort } from '../src/outlet.js';
+import type { EngineToLoader, LoaderSource, LoaderToEngine } from '../src/protocol.js';
+import type * as Hashes from '../src/store/hashes.js';
+import { loadHashes } from '../src/store/hashes.js';
+import { FakeOpfs } from './fake-opfs.js';
+import { FakeServer, outcome, useFakeTime } from './fake-server.js';
+import { bytesOf, same, sha256Hex } from './store-setup.js';
+
+const MODEL = 'https://models.example/m.gguf';
+const HEADER = 300_000;
+const TENSOR = 1 << 20;
+const COUNT = 40;
+
+function modelOf(length: number): Uint8Array<ArrayBuffer> {
+  const bytes = bytesOf(length);
+  bytes.set(new TextEncoder().encode('GGUF'));
+  return bytes;
+}
+const WHOLE = modelOf(HEADER + COUNT * TENSOR);
+const tensor = (i: number): Range => ({
+  from: HEADER + i * TENSOR,
+  to: HEADER + (i + 1) * TENSOR,
+});
+const TENSORS = Array.from({ length: COUNT }, (_, i) => tensor(i));
+
+// Starting a wasm module takes time that no fake clock knows.
+vi.mock('../src/store/hashes.js', async (original) => ({
+  ...(await original<typeof Hashes>()),
+  makeSha256: async () => {
+    const sha = createHash('sha256');
+    return {
+      update: (bytes: Uint8Array) => void sha.update(Uint8Array.from(bytes)),
+      hex: () => sha.digest('hex'),
+    };
+  },
+}));
+beforeAll(loadHashes);
+
+let opfs: FakeOpfs;
+let server: FakeServer;
+beforeEach(() => {
+  useFakeTime();
+  opfs = new FakeOpfs().install();
+  const digest = async (_: string, bytes: Uint8Array): Promise<ArrayBuffer> =>
+    Uint8Array.from(createHash('sha256').update(bytes).digest()).buffer;
+  vi.stubGlobal('crypto', { subtle: { digest } });
+  vi.stubGlobal('BroadcastChannel', undefined);
+  server = new FakeServer(WHOLE).install();
+  server.piece = 1 << 18;
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+function expectReleased(): void {
+  expect(opfs.handles.size).toBe(0);
+  expect(opfs.locks.held).toEqual([]);
+}
+
+/** Wants that come together; the next ones come when all of these are there. */
+interface Step {
+  weights?: Range[];
+  rows?: Range[];
+}
+
+/** An engine without wasm: its places have the addresses that the bytes have in the file. Checks all bytes that come. */
+class Steps implements FeedPort {
+  onmessage: ((event: MessageEvent<EngineToLoader>) => void) | null = null;
+  error: ErrorData | null = null;
+  /** What came, in its order. */
+  readonly came: (Range & { rows: boolean })[] = [];
+  /** Called for each message of the loader. */
+  onnews: (message: LoaderToEngine) => void = () => {};
+  wrong = 0;
+  over = false;
+  readonly #memory: WebAssembly.Memory | null;
+  readonly #left: Step[];
+  #missing = 0;
+  #header = 0;
+
+  constructor(
+    readonly whole: Uint8Array,
+    shared: boolean,
+    steps: readonly Step[],
+  ) {
+    const pages = Math.ceil(whole.length / 65536);
+    this.#memory = shared
+      ? new WebAssembly.Memory({ initial: pages, maximum: pages, shared })
+      : null;
+    this.#left = [...steps];
+  }
+
+  send(data: EngineToLoader): void {
+    this.onmessage?.({ data } as MessageEvent<EngineToLoader>);
+  }
+
+  #want(ranges: readonly Range[], rows: boolean, once = false): void {
+    if (ranges.length === 0) return;
+    const memory = this.#memory;
+    for (const { from, to } of ranges)
+      if (memory !== null) new Uint8Array(memory.buffer, from, to - from).fill(0);
+    const wants = Float64Array.from(ranges.flatMap(({ from, to }) => [from, from, to - from]));
+    this.send({ type: 'want', memory, wants, bases: [0], once, rows });
+  }
+
+  #next(): void {
+    if (this.#header < HEADER) {
+      const to = Math.min(this.#header + 100_000, HEADER);
+      return this.#want([{ from: this.#header, to }], false, true);
+    }
+    const step = this.#left.shift();
+    if (step === undefined) {
+      this.over = true;
+      return this.send({ type: 'enough' });
+    }
+    const { weights = [], rows = [] } = step;
+    this.#missing = [...weights, ...rows].reduce((sum, { from, to }) => sum + to - from, 0);
+    this.#want(rows, true);
+    this.#want(weights, false);
+  }
+
+  postMessage(message: LoaderToEngine): void {
+    this.onnews(message);
+    if (message.type === 'failed') this.error = message.error;
+    if (message.type === 'opened') {
+      if (this.#memory === null) this.send({ type: 'sendMore', length: 4 << 20 });
+      queueMicrotask(() => this.#next());
+    }
+    if (message.type !== 'bytes' && message.type !== 'filled') return;
+    const { offset: from, rows } = message;
+    const length = message.type === 'bytes' ? message.bytes.length : message.length;
+    const bytes =
+      message.type === 'bytes'
+        ? message.bytes
+        : new Uint8Array((this.#memory as WebAssembly.Memory).buffer, from, length);
+    if (!same(bytes, this.whole.subarray(from, from + length))) ++this.wrong;
+    if (message.type === 'bytes') queueMicrotask(() => this.send({ type: 'sendMore', length }));
+    if (this.#header < HEADER) this.#header += length;
+    else {
+      this.came.push({ from, to: from + length, rows });
+      this.#missing -= length;
+    }
+    if (this.#header < HEADER || this.#missing === 0) queueMicrotask(() => this.#next());
+  }
+}
+
+type How = { shared?: boolean; cache?: 'opfs' | 'none'; sha256?: string; asked?: boolean };
+
+function run(steps: readonly Step[], how: How = {}, source?: LoaderSource) {
+  const { shared = true, cache = 'opfs', sha256, asked = false } = how;
+  const engine = new Steps(server.bytes, shared, steps);
+  const remote: LoaderSource = {
+    ...{ kind: 'url', addresses: [MODEL], headers: [], hub: 'https://hub.example' },
+    ...{ sha256: sha256 === undefined ? [] : [sha256], cache, asked, refresh: false, fetch: null },
+  };
+  const patiences = { stallTimeout: 30_000, retryTimeout: 60_000 };
+  const request = { source: source ?? remote, patiences, probe: false };
+  return { engine, work: runLoader(request, engine, () => {}) };
+}
+
+async function ended(...given: Parameters<typeof run>): Promise<Steps> {
+  const { engine, work } = run(...given);
+  await outcome(work);
+  for (let i = 0; i < 10; ++i) await vi.advanceTimersByTimeAsync(10);
+  return engine;
+}
+
+function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** The tensors by turns, three at a time, a few times over, with rows of the first in between: as under a budget. */
+const TURNS: Step[] = Array.from({ length: 30 }, (_, i) => ({
+  weights: [0, 1, 2].map((j) => tensor((i * 3 + j) % COUNT)),
+  rows: i % 3 === 0 ? [{ from: HEADER + i * 2000, to: HEADER + i * 2000 + 1000 }] : [],
+}));
+
+describe.each([true, false])('what is wanted (shared memory: %s)', (shared) => {
+  it.each(['opfs', 'none'] as const)(
+    'in reverse order of the file is asked of the server so (cache: %s)',
+    async (cache) => {
+      const engine = await ended([{ weights: TENSORS.toReversed() }], { shared, cache });
+      expect(engine.error).toBeNull();
+      expect(engine.wrong).toBe(0);
+      expect(engine.over).toBe(true);
+      // The first request is for the header.
+      const asked = server.asked.slice(1).map((range) => range?.[0] ?? 0);
+      expect(asked[0]).toBeGreaterThan(0.75 * WHOLE.length);
+      expect(asked).toEqual(asked.toSorted((a, b) => b - a));
+      expect(server.sent).toBe(WHOLE.length);
+      expectReleased();
+    },
+  );
+
+  it.each(['opfs', 'none'] as const)('rows come first, and few bytes twice (%s)', async (cache) => {
+    const rows = Array.from({ length: 20 }, (_, i) => ({
+      from: HEADER + 35 * TENSOR + i * 5000,
+      to: HEADER + 35 * TENSOR + i * 5000 + 1000,
+    }));
+    const engine = await ended([{ rows, weights: TENSORS }], { shared, cache });
+    expect(engine.error).toBeNull();
+    expect(engine.wrong).toBe(0);
+    expect(engine.over).toBe(true);
+    expect(server.sent - WHOLE.length).toBeGreaterThan(0);
+    expect(server.sent - WHOLE.length).toBeLessThanOrEqual(0.01 * WHOLE.length);
+    const last = engine.came.findLastIndex((one) => one.rows);
+    const before = engine.came.slice(0, last).filter((one) => !one.rows);
+    expect(before.reduce((sum, { from, to }) => sum + to - from, 0)).toBeLessThan(
+      0.5 * WHOLE.length,
+    );
+    expectReleased();
+  });
+
+  it('again and again, while the file is downloaded and from what is kept', async () => {
+    for (const visit of [1, 2]) {
+      const engine = await ended(TURNS, { shared });
+      expect(engine.error).toBeNull();
+      expect(engine.wrong).toBe(0);
+      expect(engine.over, `visit ${visit}`).toBe(true);
+      expect(server.sent).toBeLessThanOrEqual(1.01 * WHOLE.length);
+      expectReleased();
+    }
+  });
+
+  it('comes right from a disk that fails now and then', async () => {
+    await ended([{ weights: TENSORS }], { shared });
+    const data = opfs.only('.gguf').bytes;
+    for (const at of [5, 20 * TENSOR, 39 * TENSOR]) data[at] = (data[at] ?? 0) ^ 1;
+    const before = server.sent;
+    const engine = await ended(TURNS, { shared });
+    expect(engine.error).toBeNull();
+    expect(engine.wrong).toBe(0);
+    expect(engine.over).toBe(true);
+    // A block for each, and rows of the first one.
+    expect(server.sent - before).toBeGreaterThanOrEqual(3 << 20);
+    expect(server.sent - before).toBeLessThanOrEqual((3 << 20) + 10_000);
+    expectReleased();
+  });
+
+  it.each(Array.from({ length: 12 }, (_, i) => i + 1))(
+    'leaves nothing open if the load is aborted: seed %i',
+    async (seed) => {
+      const random = randomFrom(seed);
+      const { engine, work } = run(TURNS, {
+        shared,
+        cache: random() < 0.7 ? 'opfs' : 'none',
+        ...(random() < 0.3 ? { sha256: sha256Hex(WHOLE) } : {}),
+      });
+      let left = Math.floor(random() * 150);
+      engine.onnews = () => {
+        if (left-- === 0) queueMicrotask(() => engine.send({ type: 'stop', refused: false }));
+      };
+      await outcome(work);
+      for (let i = 0; i < 10; ++i) await vi.advanceTimersByTimeAsync(10);
+      expect(engine.wrong).toBe(0);
+      expect(engine.error).toBeNull();
+      expectReleased();
+    },
+  );
+});
+
+describe.each([true, false])('a file of the user (shared memory: %s)', (shared) => {
+  /** A Blob whose readings go through `read`. */
+  function blobOf(read: (bytes: Uint8Array<ArrayBuffer>, n: number) => Promise<Uint8Array>): Blob {
+    let n = 0;
+    const slice = (from: number, to: number): object => ({
+      arrayBuffer: async () => Uint8Array.from(await read(WHOLE.slice(from, to), n++)).buffer,
+    });
+    return { size: WHOLE.length, slice } as unknown as Blob;
+  }
+  const served = (blob: Blob): Promise<Steps> =>
+    ended(TURNS, { shared }, { kind: 'blobs', blobs: [blob] });
+
+  it('is right if it is read late and in another order', async () => {
+    const random = randomFrom(7);
+    const engine = await served(
+      blobOf(async (bytes) => {
+        await new Promise((resolve) => setTimeout(resolve, random() * 50));
+        return bytes;
+      }),
+    );
+    expect(engine.error).toBeNull();
+    expect(engine.wrong).toBe(0);
+    expect(engine.over).toBe(true);
+  });
+
+  it.each([
+    ['short', async (bytes: Uint8Array) => bytes.subarray(1)],
+    ['failing', () => Promise.reject(new DOMException('gone', 'NotReadableError'))],
+  ])('that changes while it is served is bad_file (%s)', async (_, fault) => {
+    const engine = await served(blobOf(async (bytes, n) => (n < 40 ? bytes : fault(bytes))));
+    expect(engine.wrong).toBe(0);
+    expect(engine.over).toBe(false);
+    expect(engine.error).toMatchObject({ code: 'bad_file' });
+    expect(engine.error?.message).toContain('choose it again');
+  });
+});
+
+describe('when the room ends', () => {
+  it('what is wanted and was not kept is storage_full', async () => {
+    const { engine, work } = run(TURNS);
+    // Room for the file is made at once; then a writing fails.
+    engine.onnews = ({ type }) => {
+      if (type === 'opened') opfs.failWrites = true;
+    };
+    await outcome(work);
+    expect(engine.wrong).toBe(0);
+    expect(engine.error).toMatchObject({ code: 'storage_full' });
+    expect(engine.error?.message).toContain('free space on the disk');
+    expect(server.sent, 'bytes sent').toBeLessThanOrEqual(1.05 * WHOLE.length);
+    expectReleased();
+  });
+});
+
+describe('a sha256 that is known', () => {
+  /** The table is most of the model, in pieces; the layers are three tensors before it in the order of execution. */
+  const layers = [tensor(37), tensor(38), tensor(39)];
+  const orders: [string, Range[]][] = [
+    ['in the order of the file', TENSORS],
+    ['in reverse', TENSORS.toReversed()],
+    ['with a table that is most of it', [...layers, ...TENSORS.slice(0, 37)]],
+    ['with one tensor', [{ from: HEADER, to: WHOLE.length }]],
+  ];
+  it.each(orders)('keeps a part of the layers back until it is proven, %s', async (name, order) => {
+    for (const cache of ['opfs', 'none'] as const) {
+      const needed = name.includes('table') ? layers : order;
+      const lacking = (engine: Steps): number =>
+        needed.reduce((sum, { from, to }) => {
+          const parts = engine.came.filter((one) => one.from < to && one.to > from);
+          const got = parts.reduce((s, p) => s + Math.min(to, p.to) - Math.max(from, p.from), 0);
+          return sum + to - from - got;
+        }, 0);
+      const wrong = await ended([{ weights: order }], { cache, sha256: 'a'.repeat(64) });
+      expect(wrong.error).toMatchObject({ code: 'download_corrupt' });
+      expect(lacking(wrong)).toBeGreaterThan(0);
+      const right = await ended([{ weights: order }], { cache, sha256: sha256Hex(WHOLE) });
+      expect(right.error).toBeNull();
+      expect(right.over).toBe(true);
+      expect(right.wrong).toBe(0);
+      opfs.files.clear();
+      expectReleased();
+    }
+  });
+});
