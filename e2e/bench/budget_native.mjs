@@ -31,14 +31,22 @@ export async function hashes_of(program, model, { budget, threads, prompt, conte
 /** A prompt and `n` tokens behind it: tokens per second, bytes that were read again, the most memory resident. */
 async function text_of(program, model, { budget, threads, prompt, n, contextSize, cold }) {
   if (cold) drop_cache(model);
-  const args = ['run', model, '--tokens', ids_of(prompt).join(','), '-n', n + 1, '--ignore-eos'];
-  args.push('--temp', 0, '--json', '-t', threads, '-c', contextSize, ...under(budget));
   const on_line = cold ? () => drop_cache(model) : undefined;
-  const { lines, peak } = await run_watched(program, args, on_line);
-  const { stats } = JSON.parse(lines.at(-1).text);
+  const run = async (tokens) => {
+    const args = ['run', model, '--tokens', ids_of(prompt).join(','), '-n', tokens];
+    args.push('--ignore-eos', '--temp', 0, '--json', '-t', threads, '-c', contextSize);
+    return run_watched(program, [...args, ...under(budget)], on_line);
+  };
+  const stats_of = ({ lines }) => JSON.parse(lines.at(-1).text).stats;
+  // By itself, because waitedMs counts for a whole run.
+  const first = stats_of(await run(1));
+  if (cold) drop_cache(model);
+  const whole = await run(n + 1);
+  const { lines, peak } = whole;
+  const stats = stats_of(whole);
   const tokens = lines.slice(0, -1);
   return {
-    prompt_tps: (1000 * prompt) / (stats.ttftMs + stats.waitedMs),
+    prompt_tps: (1000 * prompt) / (first.ttftMs + first.waitedMs),
     decode_tps: (1000 * n) / (tokens.at(-1).at - tokens[0].at),
     streamed_bytes: stats.streamedBytes,
     waited_ms: stats.waitedMs,
