@@ -240,10 +240,10 @@ async function measure_streams(program, { quick, r, json }) {
 }
 
 /** Measures a model under a memory budget. Returns the exit status: 1 if a side failed or computed something else. */
-async function measure_budgets(program, { quick, beyond, threads, json }) {
+async function measure_budgets(program, { quick, beyond, threads, sides, json }) {
   const report = { machine: describe_machine() };
   if (beyond) report.beyond = await measure_beyond({ program, quick });
-  else report.budget = await measure_budget({ program, threads, quick });
+  else report.budget = await measure_budget({ program, threads, quick, sides });
   console.log(beyond ? beyond_text(report.beyond) : budget_text(report.budget));
   if (json !== null) fs.writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`);
   const { rows } = report.beyond ?? report.budget;

@@ -30,7 +30,7 @@ function judge(row, { budget, prompt, n, reread }) {
 }
 
 /** --budget. Returns {model, budget, rows}. */
-export async function measure_budget({ program, threads, quick }) {
+export async function measure_budget({ program, threads, quick, sides }) {
   if (chromium_lacks() !== '') throw new Failure(`Chromium is not there: ${chromium_lacks()}`);
   const model = await made_model(quick ? 'smollm2-135m' : 'llama-3.2-1b', 'Q4_0');
   const [prompt, n] = quick ? [32, 4] : [256, 32];
@@ -38,9 +38,11 @@ export async function measure_budget({ program, threads, quick }) {
   const budget = quick ? 60_000_000 : 300_000_000;
   const how = { budget, threads, prompt, n, contextSize };
   const plan = plan_of(program, model, { budget, contextSize });
-  const native = await measure_native_budget(program, model, how);
-  const { right } = native[0];
-  const rows = [...native, ...(await measure_page_budget(model, { ...how, right }))];
+  const right = await hashes_of(program, model, { ...how, budget: null, threads: 1 });
+  const rows = [];
+  if (sides.includes('native')) rows.push(...(await measure_native_budget(program, model, how)));
+  if (sides.includes('chromium'))
+    rows.push(...(await measure_page_budget(model, { ...how, right })));
   const judged = rows.map((row) => {
     const reread = row.memory?.rereadBytes ?? plan.rereadBytes ?? NaN;
     return judge(row, { budget, prompt, n, reread });
