@@ -16,7 +16,6 @@ namespace sluice {
 namespace {
 
 constexpr size_t kStagingBytes = 256 * 1024;
-constexpr uint64_t kShare = 128 * 1024;  // of bytes that several threads pack
 // Wanted at once of a split model's later headers, which are small: what is behind them is kept.
 constexpr size_t kLaterHeaderBytes = 16 * 1024;
 
@@ -107,28 +106,6 @@ Status Engine::filled(uint64_t offset, uint64_t n) {
   State& s = *state_;
   if (!s.header_read) return s.take_header(offset, n);
   SLUICE_TRY(s.weights->filled(offset, n));
-  s.taken += n;
-  s.record_load_time();
-  return {};
-}
-
-Status Engine::filled_by_all(uint64_t offset, uint64_t n) {
-  State& s = *state_;
-  if (!s.header_read || n < 2 * kShare || n > s.header.file_bytes() || s.pool->size() == 1)
-    return filled(offset, n);
-  const auto n_shares = static_cast<int64_t>((n - 1) / kShare + 1);
-  std::vector<Status> done(static_cast<size_t>(n_shares));
-  s.pool->limit(s.pool->size());
-  s.pool->run([pool = s.pool.get(), weights = &*s.weights, results = done.data(), offset, n,
-               n_shares](int worker) {
-    pool->parallel_for(worker, n_shares, [&](Share mine) {
-      for (int64_t i = mine.begin; i < mine.end; ++i) {
-        const uint64_t from = static_cast<uint64_t>(i) * kShare;
-        results[i] = weights->filled(offset + from, std::min(kShare, n - from));
-      }
-    });
-  });
-  for (Status& one : done) SLUICE_TRY(one);
   s.taken += n;
   s.record_load_time();
   return {};

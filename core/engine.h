@@ -207,11 +207,8 @@ class Engine {
   // can't be used; the engine can't be used then, either. Once header_read(), any thread may call
   // wants() and filled(), also during build_vocabulary() and step().
   Status filled(uint64_t offset, uint64_t n);
-  // The same, and all of the engine's threads pack the bytes. Only the thread that calls step() may
-  // call it.
-  Status filled_by_all(uint64_t offset, uint64_t n);
-  // As filled(), for rows of the embedding that a prompt waits for. They are needed before all
-  // wants() and may be a part of these, too. None while the header is read.
+  // The same for rows of the embedding that a prompt waits for. They are needed before all wants()
+  // and may be a part of these, too. None while the header is read.
   std::vector<Want> row_wants();
   Status rows_filled(uint64_t offset, uint64_t n);
   // The file has only `size` bytes. (Of a split model: one of its files ends at this offset.) Fails

@@ -296,32 +296,6 @@ TEST(OrdersOfWants, AWholeFileIsWholeThoughItsLayersTakeTurns) {
   EXPECT_EQ(code_name(cut.error().code), code_name(Code::bad_file));
 }
 
-TEST(OrdersOfWants, ManyBytesArePackedByAllThreads) {
-  std::string file = reversed_file("gemma3-f16");
-  ASSERT_GT(file.size(), size_t{1} << 18);
-  LoadOptions options = small();
-  const auto whole = load_bytes(file, options);
-  ASSERT_NE(whole, nullptr);
-  options.threads = 3;
-  const std::vector<TokenId> ids = some_ids(9, whole->config().n_vocab);
-  for (const bool damaged : {false, true}) {
-    auto engine = Engine::create(options, {file.size()}, Arrival::again);
-    ASSERT_TRUE(engine.has_value());
-    bring_header(**engine, file, 1);
-    const uint64_t begin = (*engine)->header().data_offset;
-    // The last tensor's last number becomes a NaN.
-    if (damaged) file.replace(file.size() - 2, 2, "\xff\x7f");
-    for (const Want& want : (*engine)->wants(UINT64_MAX))
-      std::memcpy(want.place.data(), file.data() + want.offset, want.place.size());
-    const Status status = (*engine)->filled_by_all(begin, file.size() - begin);
-    EXPECT_EQ(status.has_value(), !damaged);
-    if (damaged)
-      EXPECT_EQ(code_name(status.error().code), code_name(Code::bad_file));
-    else
-      EXPECT_EQ(hash_of(**engine, ids), hash_of(*whole, ids));
-  }
-}
-
 TEST(OrdersOfWants, BytesThatNobodyAskedForAreRefused) {
   const std::string file = reversed_file("llama-q8_0");
   auto engine = Engine::create(small(), {file.size()}, Arrival::again);

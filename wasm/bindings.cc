@@ -113,7 +113,7 @@ class EngineHandle {
     return copy_of(numbers);
   }
   std::string filled(double offset, double length) {
-    return engine_ ? answer(engine_->filled_by_all(to_u64(offset), to_u64(length))) : not_open();
+    return engine_ ? answer(engine_->filled(to_u64(offset), to_u64(length))) : not_open();
   }
   std::string end_of_file(double size) {
     return engine_ ? answer(engine_->end_of_file(to_u64(size))) : not_open();
