@@ -202,7 +202,7 @@ LoadProgress Engine::progress() const {
   LoadProgress progress{s.taken, s.total_size, s.taken, 0, 0};
   if (!s.header_read) return progress;
   if (progress.total == 0) progress.total = s.header.file_bytes();
-  if (s.weights->resident() || progress.loaded > progress.total) progress.loaded = progress.total;
+  if (s.weights->ready() || progress.loaded > progress.total) progress.loaded = progress.total;
   progress.layers_total = static_cast<int32_t>(s.n_layers());
   for (int64_t layer = 0; layer < s.n_layers(); ++layer) {
     if (s.weights->state(s.model->layer_slot(layer)) == SlotState::resident)

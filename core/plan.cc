@@ -165,10 +165,11 @@ std::string parts_of(const MemoryPlan& plan) {
 std::unexpected<Error> too_small(const MemoryPlan& all, const LoadOptions& options, uint64_t least,
                                  uint64_t limit) {
   const std::string needs = concat("the model needs ", parts_of(all));
-  const std::string turns = least == 0
-                                ? ". All of it must be in memory, because its bytes come only once"
-                                : concat("; with layers that take turns in memory it needs ", least,
-                                         " bytes (", human_bytes(least), ") at least");
+  const std::string turns =
+      least == 0 ? ". All of it must be in memory, because its bytes come only once: a file, or a "
+                   "model that is kept on the device, can be read again"
+                 : concat("; with layers that take turns in memory it needs ", least, " bytes (",
+                          human_bytes(least, true), ") at least");
   if (options.memory_budget > 0 && options.memory_budget <= limit) {
     return fail(Code::budget_too_small, needs, ", but the budget is ",
                 human_bytes(options.memory_budget), turns,

@@ -33,20 +33,25 @@ struct Unit {
   double bytes;
 };
 constexpr Unit kUnits[] = {
-    {"", 1},         {"B", 1},    {"K", 1e3},      {"KB", 1e3},     {"KiB", 0x1p10},
-    {"M", 1e6},      {"MB", 1e6}, {"MiB", 0x1p20}, {"G", 1e9},      {"GB", 1e9},
-    {"GiB", 0x1p30}, {"T", 1e12}, {"TB", 1e12},    {"TiB", 0x1p40},
+    {"", 1},         {"b", 1},    {"k", 1e3},      {"kb", 1e3},     {"kib", 0x1p10},
+    {"m", 1e6},      {"mb", 1e6}, {"mib", 0x1p20}, {"g", 1e9},      {"gb", 1e9},
+    {"gib", 0x1p30}, {"t", 1e12}, {"tb", 1e12},    {"tib", 0x1p40},
 };
 
 uint64_t read_bytes(const std::string& name, const std::string& text) {
   std::string_view rest = text;
   const auto value = take_number(rest);
+  std::string name_of_unit(rest);
+  for (char& c : name_of_unit)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   for (const Unit& unit : kUnits) {
-    if (!value || rest != unit.name) continue;
+    if (!value || name_of_unit != unit.name) continue;
     const double bytes = *value * unit.bytes;
+    // A part of a byte is a unit that was forgotten.
+    if (unit.bytes == 1 && bytes != std::floor(bytes)) break;
     if (bytes >= 1 && bytes < 0x1p53) return static_cast<uint64_t>(bytes);
   }
-  refuse(name, "a size like 1500000, 300M, 2G or 1.5GiB", text);
+  refuse(name, "a size from 1 byte on, like 1500000, 300M, 2G or 1.5GiB", text);
 }
 
 }  // namespace

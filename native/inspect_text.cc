@@ -73,8 +73,10 @@ std::string memory(const Json& info) {
   std::string out =
       heading(concat("Memory to run it with a context of ", text_of(memory["contextSize"]),
                      " (KV cache in ", text_of(memory["kvType"]), ")"));
-  const auto memory_row = [&](const std::string& name, uint64_t bytes, const std::string& remark) {
-    out += format("  %-18s %12s  %s", name.c_str(), human_bytes(bytes).c_str(), remark.c_str());
+  const auto memory_row = [&](const std::string& name, uint64_t bytes, const std::string& remark,
+                              bool at_least = false) {
+    out += format("  %-18s %12s  %s", name.c_str(), human_bytes(bytes, at_least).c_str(),
+                  remark.c_str());
     out.erase(out.find_last_not_of(' ') + 1);
     out += "\n";
   };
@@ -89,9 +91,11 @@ std::string memory(const Json& info) {
   memory_row("at most", whole(memory["total"]), "with the context full");
   const uint64_t least = whole(memory["least"]), budget = whole(memory["budget"]);
   const uint64_t reread = whole(memory["rereadBytes"]);
+  // Rounded up, so that it does when it is given as it stands here.
   memory_row("least budget", least,
              budget != 0 && budget < least ? "more than the budget: it can't be run"
-                                           : "--memory-budget; then layers are read again");
+                                           : "--memory-budget; then layers are read again",
+             true);
   if (reread > 0) {
     memory_row("read again", reread,
                concat("for each token, under the budget of ", human_bytes(budget)));

@@ -60,17 +60,17 @@ std::string threads_text(const Stats& s) {
 
 std::string figures(const Stats& s, Finish finish) {
   const auto rate = [](double tps) { return tps > 0 ? format(" at %.1f tokens/s", tps) : ""; };
-  return concat("sluice: prompt of ", counted(static_cast<uint64_t>(s.prompt_tokens), "token"),
-                rate(s.prompt_tps), format(", first token after %.1f ms; ", s.ttft_ms),
-                counted(static_cast<uint64_t>(s.tokens), "token"), rate(s.tps),
-                "; finish: ", finish_name(finish), "\nsluice: ", s.kernels, " kernels, ",
-                threads_text(s), ", context ", s.context_size, ", seed ", s.seed, ", ",
-                human_bytes(s.resident_bytes), " of memory held, ",
-                format("loaded in %.1f ms\n", s.load_ms),
-                s.streamed_bytes == 0
-                    ? ""
-                    : concat("sluice: ", human_bytes(s.streamed_bytes), " of weights read again, ",
-                             format("waited %.1f ms for weights\n", s.waited_ms)));
+  return concat(
+      "sluice: prompt of ", counted(static_cast<uint64_t>(s.prompt_tokens), "token"),
+      rate(s.prompt_tps), s.tokens > 0 ? format(", first token after %.1f ms; ", s.ttft_ms) : "; ",
+      counted(static_cast<uint64_t>(s.tokens), "token"), rate(s.tps),
+      "; finish: ", finish_name(finish), "\nsluice: ", s.kernels, " kernels, ", threads_text(s),
+      ", context ", s.context_size, ", seed ", s.seed, ", ", human_bytes(s.resident_bytes),
+      " of memory held, ", format("loaded in %.1f ms\n", s.load_ms),
+      s.streamed_bytes == 0
+          ? ""
+          : concat("sluice: ", human_bytes(s.streamed_bytes), " of weights read again, ",
+                   format("waited %.1f ms for weights\n", s.waited_ms)));
 }
 
 // Starts with the prompt that was given, or with the tokenizer's prefix (BOS) alone.

@@ -125,6 +125,9 @@ TEST(Result, TextsAreSafeAndReadable) {
   EXPECT_EQ(counted(2, "thread"), "2 threads");
   EXPECT_EQ(human_bytes(999), "999 B");
   EXPECT_EQ(human_bytes(2578944), "2.58 MB");
+  EXPECT_EQ(human_bytes(120427136, true), "121 MB");
+  EXPECT_EQ(human_bytes(13240000, true), "13.3 MB");
+  EXPECT_EQ(human_bytes(2580000, true), "2.58 MB");
 }
 
 TEST(Aligned, RefusesWhatDoesNotFit) {

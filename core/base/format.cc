@@ -1,6 +1,7 @@
 #include "base/format.h"
 
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 
 #include "base/utf8.h"
@@ -82,7 +83,7 @@ std::string counted(uint64_t n, std::string_view noun) {
   return concat(n, " ", noun, n == 1 ? "" : "s");
 }
 
-std::string human_bytes(uint64_t bytes) {
+std::string human_bytes(uint64_t bytes, bool at_least) {
   static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   double value = static_cast<double>(bytes);
   int unit = 0;
@@ -92,6 +93,10 @@ std::string human_bytes(uint64_t bytes) {
   }
   char digits[32];
   const int precision = unit == 0 ? 0 : value < 10 ? 2 : value < 100 ? 1 : 0;
+  if (at_least) {
+    const double scale = precision == 0 ? 1 : precision == 1 ? 10 : 100;
+    value = std::ceil(value * scale) / scale;
+  }
   auto [end, error] =
       std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed, precision);
   return std::string(digits, end) + " " + kUnits[unit];

@@ -61,7 +61,8 @@ std::string printable(std::string_view text, size_t max_bytes = 80);
 // "1 thread", "2 threads": a count with its noun.
 std::string counted(uint64_t n, std::string_view noun);
 
-// A count of bytes for people: "2.58 MB" (decimal units).
-std::string human_bytes(uint64_t bytes);
+// A count of bytes for people: "2.58 MB" (decimal units). `at_least`: rounded up, so that it is
+// enough.
+std::string human_bytes(uint64_t bytes, bool at_least = false);
 
 }  // namespace sluice

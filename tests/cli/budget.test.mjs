@@ -25,6 +25,8 @@ describe('--memory-budget', () => {
       ['2G', 2e9],
       ['2GB', 2e9],
       ['1.5GiB', 1.5 * 2 ** 30],
+      ['300m', 300e6],
+      ['2gb', 2e9],
       ['1e9', 1e9],
       ['9007199254740991', 2 ** 53 - 1],
       ['1T', 1e12],
@@ -49,7 +51,7 @@ describe('--memory-budget', () => {
       '1e400',
       '1e20',
     ];
-    wrong.push('nan', 'inf', '0.5', '9007199254740992', '9T T', '1,5G', '5m', '5\u00a0M');
+    wrong.push('nan', 'inf', '0.5', '9007199254740992', '9T T', '1,5G', '1.5', '5\u00a0M');
     for (const command of ['run', 'logits', 'inspect', 'bench']) {
       for (const text of command === 'run' ? wrong : wrong.slice(0, 6)) {
         const { status, out, err } = sluice([command, '--memory-budget', text]);
@@ -77,6 +79,12 @@ describe('--memory-budget', () => {
       const done = sluice([...args, '--memory-budget', needed]);
       assert.equal(done.status, 0, done.err);
     }
+  });
+  it('the least that inspect shows is enough', () => {
+    const [, size, unit] =
+      /least budget +([\d.]+) (\w+)/.exec(sluice(['inspect', bundled]).out) ?? [];
+    const { status, err } = sluice(['run', '-n', '1', '--memory-budget', `${size}${unit}`]);
+    assert.equal(status, 0, err);
   });
   it('inspect tells the least, and what is read again', () => {
     const whole = memory_of(bundled);
