@@ -37,9 +37,12 @@ export class Keeper {
     readonly how: { strict: boolean; probe: boolean },
   ) {}
 
-  /** Whether what comes is kept; else another tab does that, or nothing is missing. */
+  /**
+   * Whether what comes is kept; else another tab does that, or nothing is missing. Not before the file knows what the other
+   * tab has written: it may write a little earlier.
+   */
   get writes(): boolean {
-    return this.file?.writable === true && !this.how.probe;
+    return this.file?.writable === true && !this.follows && !this.how.probe;
   }
 
   /** Another tab downloads the file. */
