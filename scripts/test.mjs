@@ -28,6 +28,7 @@ const LANES = 2;
 const THREADED_TESTS = [
   'base_test',
   'engine_test',
+  'file_reader_test',
   'hash_test',
   'orders_test',
   'session_test',
