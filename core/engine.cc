@@ -65,6 +65,8 @@ Status Engine::State::bind(Gguf&& gguf) {
   pool = std::make_unique<Pool>(thread_count(options));
   tuner = ThreadTuner(pool->size(), options.threads == 0 || options.tune_threads);
   weights.emplace(model->needs(), planned.shared, planned.rows);
+  weights->keep_packed(packed_keeper);
+  identity.emplace(header, model->needs());
   row_places = planned.rows.places;
   SLUICE_TRY(weights->allocate());
   pass.emplace(*model, *weights, *kernels, *pool, options.profile);
@@ -104,11 +106,24 @@ std::vector<Want> Engine::wants(uint64_t bytes) {
 
 Status Engine::filled(uint64_t offset, uint64_t n) {
   State& s = *state_;
-  if (!s.header_read) return s.take_header(offset, n);
-  SLUICE_TRY(s.weights->filled(offset, n));
-  s.taken += n;
-  s.record_load_time();
+  return s.header_read ? s.take_weights(offset, n, Form::file) : s.take_header(offset, n);
+}
+
+Status Engine::filled_packed(uint64_t offset, uint64_t n) {
+  if (state_->header_read) return state_->take_weights(offset, n, Form::packed);
+  return fail(Code::invalid_argument, "packed bytes were brought, but the header isn't here yet");
+}
+
+Status Engine::State::take_weights(uint64_t offset, uint64_t n, Form form) {
+  SLUICE_TRY(weights->filled(offset, n, form));
+  taken += n;
+  record_load_time();
   return {};
+}
+
+void Engine::keep_packed(PackedKeeper* keeper) {
+  state_->packed_keeper = keeper;
+  if (state_->header_read) state_->weights->keep_packed(keeper);
 }
 
 std::vector<Want> Engine::row_wants() {
@@ -193,6 +208,54 @@ bool Engine::header_ready() const { return state_->header_ready; }
 bool Engine::ready() const { return state_->header_ready && state_->weights->ready(); }
 bool Engine::loaded() const { return state_->header_ready && state_->weights->resident(); }
 
+// False: it waits for weights. What stays in memory is taken as it comes, the rest by a cursor that
+// goes through the slots as a run does.
+bool Engine::State::take_identity() {
+  const auto at = [&](int slot) {
+    if (identifying == nullptr) identifying = std::make_unique<Weights::Cursor>(*weights);
+    return identifying->at(slot);
+  };
+  for (int slot = 0; slot < model->n_slots(); ++slot) {
+    if (!identity->lacks(slot)) continue;
+    const bool here = weights->stays(slot) && weights->state(slot) == SlotState::resident;
+    if (!here && !at(slot)) return false;
+    identity->take(*weights, slot);
+  }
+  // It holds no slot while it waits for rows.
+  if (identifying != nullptr && identifying->slot() >= 0) identifying.reset();
+  while (!identity->known()) {
+    // Of a table in no slot. Its rows have places, but not for all at once.
+    const auto rows = identity->missing_rows(model->token_table(), static_cast<size_t>(row_places));
+    if (rows.empty()) {
+      identity->end();
+      break;
+    }
+    if (!identifying) identifying = std::make_unique<Weights::Cursor>(*weights);
+    if (!identifying->rows(rows)) return false;
+    for (const TokenId row : rows) identity->take_row(*weights, model->token_table(), row);
+    identifying->rows_used();
+  }
+  return true;
+}
+
+Result<bool> Engine::identify() {
+  State& s = *state_;
+  if (!s.header_ready)
+    return fail(Code::invalid_argument, "the model's header has not arrived yet");
+  if (s.identity->known()) return true;
+  SLUICE_TRY(s.check_source());
+  if (s.source != nullptr && !s.seen) s.seen = s.weights->arrivals();
+  const bool known = s.take_identity();
+  if (known) s.identifying.reset();
+  if (s.source != nullptr) s.source->wake();
+  return known;
+}
+
+void Engine::stop_identifying() {
+  state_->identifying.reset();
+  if (state_->source != nullptr) state_->source->wake();
+}
+
 std::span<const FilePlace> Engine::files() const {
   return state_->header_read ? state_->header.files : state_->parser.files();
 }
@@ -264,7 +327,7 @@ void Engine::State::add_to(Stats& stats) const {
   if (!header_ready) return;
   stats.threads = pool->size();
   stats.decode_threads = tuner.best();
-  stats.bytes_per_token = model->weight_bytes_per_token();
+  stats.bytes_per_token = plan.per_token;
   stats.resident_bytes = weights->held_bytes() + Pass::scratch_bytes(*model, pool->size()) +
                          pass->held_activation_bytes();
   for (const Session::State* one : sessions) stats.resident_bytes += one->held_bytes();

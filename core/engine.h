@@ -3,8 +3,9 @@
 // An Engine is a model with its weights. A Session is a timeline of that model: its tokens, its KV
 // cache and its run. start() begins a run, each step() does a small piece of it and returns what
 // came of it, and cancel() ends it. Except open(), wait() and wait_ready(), no call blocks for
-// long. Nothing throws or calls back. Only one thread at a time may use an engine and its sessions,
-// except for wants(), filled(), ready() and progress(). The engine has worker threads of its own.
+// long. Nothing throws, or calls back but to a PackedKeeper. Only one thread at a time may use
+// an engine and its sessions, except for wants(), filled(), ready() and progress(). The engine has
+// worker threads of its own.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +23,13 @@ namespace sluice {
 
 // Types of the core; see engine_inside.h.
 class ModelFiles;
+class PackedKeeper;
 class Tokenizer;
 struct Config;
 struct FilePlace;
 struct Gguf;
 struct PhaseTime;
+struct ReplyFormat;
 struct Want;
 
 using TokenId = int32_t;  // an index into a model's vocabulary
@@ -64,7 +67,7 @@ struct LoadOptions {
 
 struct GenerateOptions {
   // The generate options of options.json.
-  // Tokens to write at most; -1: until the text or the context ends.
+  // Tokens to write at most; 0: the prompt is computed; -1: until the text or the context ends.
   int64_t max_tokens = -1;
   // Higher is more random; 0 always takes the likeliest token; 0 to 100.
   float temperature = 0.8f;
@@ -106,7 +109,10 @@ struct Event {
   std::string text;
   float logprob = 0;                           // of the raw logits
   std::vector<std::pair<TokenId, float>> top;  // the top_logprobs likeliest, best first
-  Finish finish = Finish::eos;                 // of done
+  // Of a token of a reply: it belongs to the reasoning. The marks around that do as well, and have
+  // no text.
+  bool reasoning = false;
+  Finish finish = Finish::eos;  // of done
 };
 
 // In JSON the fields have the library's names: kernels, threads, loadMs, ttftMs, ...
@@ -122,12 +128,24 @@ struct Stats {
   int64_t reused_tokens = 0;     // prompt tokens that the cache had already
   double prompt_tps = 0;         // prompt tokens computed per second, without waited_ms
   int64_t tokens = 0;            // generated
+  int64_t reasoning_tokens = 0;  // of these, the ones of a reply's reasoning
   double tps = 0;                // tokens generated per second, after the first one
   uint64_t resident_bytes = 0;   // memory held now: weights, scratch, activations, sessions
   uint64_t streamed_bytes = 0;   // of weights that were read again since the last run began
   uint64_t memory_budget = 0;    // 0: none
   uint64_t bytes_per_token = 0;  // weight bytes read to decode one token
   uint64_t seed = 0;
+};
+
+// How far the prompt of a run is.
+struct PromptProgress {
+  // Tokens, with those that were reused: the share of the pass that is computed, of its tokens (a
+  // pass takes all of them through one layer after the other). It never falls, and becomes `total`.
+  int64_t computed = 0;
+  int64_t total = 0;                   // 0 until the prompt's text is encoded
+  int64_t reused = 0;                  // that the cache had already
+  std::optional<double> seconds_left;  // at the rate so far; none before a layer was computed
+  bool waiting = false;                // for weights that have not arrived yet
 };
 
 struct LoadProgress {
@@ -161,12 +179,14 @@ struct MemoryPlan {
   uint64_t least = 0;        // the least budget that would do with this context
   uint64_t all = 0;          // total() if all weights stayed in memory
   uint64_t reread = 0;       // bytes that are read again for every pass
+  uint64_t per_token = 0;    // weight bytes read to decode one token
   uint64_t total() const { return weights + kv + activations + constant; }
   // Held before the first token; cache and activations grow with the text.
   uint64_t start() const { return weights + constant; }
 };
 
 class Session;
+class SessionWriter;
 
 class Engine {
  public:
@@ -211,6 +231,12 @@ class Engine {
   // and may be a part of these, too. None while the header is read.
   std::vector<Want> row_wants();
   Status rows_filled(uint64_t offset, uint64_t n);
+  // Weights that are read again needn't be packed again: filled() gives `keeper` (null: nobody)
+  // chunks that can be kept, and brought with filled_packed() when they are wanted again
+  // (Weights::keep_packed). No thread may call filled() meanwhile.
+  void keep_packed(PackedKeeper* keeper);
+  // As filled(), for what a PackedKeeper was given by a core with the same kPackedLayout.
+  Status filled_packed(uint64_t offset, uint64_t n);
   // The file has only `size` bytes. (Of a split model: one of its files ends at this offset.) Fails
   // with bad_file if some are missing.
   Status end_of_file(uint64_t size);
@@ -225,6 +251,12 @@ class Engine {
   // its file, with 0 bytes.
   std::span<const FilePlace> files() const;
   LoadProgress progress() const;
+  // What tells this model from others in a session's file (weights/identity.h). True: it is known.
+  // False: it waits for weights, as a step() that returns `waiting` does, then call it again. If
+  // weights are read again for every token, this may read all of them once. While it is false, the
+  // engine's sessions wait for it, too: go on, or give up with stop_identifying().
+  Result<bool> identify();
+  void stop_identifying();
   std::vector<SlotView> slots() const;  // in the order of execution; none before header_read()
 
   // --- the model -----------------------------------------------------------------------------
@@ -255,6 +287,8 @@ class Engine {
 
  private:
   friend class Session;
+  friend class SessionReader;
+  friend class SessionWriter;
   Engine();
   struct State;
   std::unique_ptr<State> state_;
@@ -280,10 +314,19 @@ class Session {
   // The first calls of step() encode a long text and may fail in the same ways.
   Status start(std::span<const TokenId> prompt, const GenerateOptions& options);
   Status start(std::string_view prompt, const GenerateOptions& options);
+  // As start(), for a reply to a chat. `format` (chat/reply.h finds it) says what ends the reply
+  // and what of it is reasoning. Reasoning of more than `thinking_tokens` is ended by writing its
+  // end mark; 0: at once, -1: never. Stop texts are looked for in the content alone.
+  Status start_reply(std::span<const TokenId> prompt, const GenerateOptions& options,
+                     const ReplyFormat& format, int64_t thinking_tokens = -1);
   // Begins to compute the logits [n_vocab] of the last of `ids`, or of each with all_positions.
   // Each pass computes `batch` tokens (0: all). All ids are computed; they are the session's tokens
   // afterwards. Fails as start() does, or with out_of_memory.
   Status start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions = false);
+  // Begins to generate after all that the session has, where its last run ended: the last token
+  // that was written is the next to be computed. Without a seed the random numbers go on as well,
+  // as if that run had not ended. Fails as start() does, with invalid_argument if there is nothing.
+  Status resume(const GenerateOptions& options);
   // Does a slice of the work: encodes a part of the prompt's text, computes one layer of one block
   // of tokens, or computes one token. Returns done if there is no run.
   Result<Event> step();
@@ -301,17 +344,72 @@ class Session {
   // The tokens whose state the session has. A run adds to them. Valid until the next call that
   // isn't const.
   std::span<const TokenId> tokens() const;
+  // tokens(), and the token that was written last, whose state it doesn't have yet.
+  std::vector<TokenId> written() const;
   // Keeps the first n tokens. A run ends without another event.
   void truncate(size_t n);
+  // The session as a file, from which SessionReader makes it again. Fails with busy during a run,
+  // or with invalid_argument unless the engine is identified (Engine::identify).
+  Result<std::unique_ptr<SessionWriter>> save() const;
+  // For a store that keeps the session while it grows: the session in pieces of 256 positions, from
+  // which SessionReader makes it again, one after the other. Each is a file of its own. A piece
+  // that is not the last never changes unless tokens do. Fails as save() does, and with
+  // invalid_argument unless there are more than `piece` pieces.
+  Result<std::unique_ptr<SessionWriter>> save_piece(size_t piece) const;
+  size_t pieces() const;
+  uint64_t piece_bytes() const;  // the most bytes that a piece can have
   // Figures of the last run and of the engine.
   Stats stats() const;
+  // Of the run; nothing if there is none.
+  PromptProgress prompt_progress() const;
   // Bytes of memory. What n sessions share counts 1 / n in each.
   uint64_t held_bytes() const;
 
  private:
   friend class Engine;
+  friend class SessionReader;
+  friend class SessionWriter;
   struct State;
   explicit Session(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// The bytes of a saved session, piece by piece; session_file.h describes them. The session may go
+// on meanwhile: the two share its past as clones do. The engine must outlive it.
+class SessionWriter {
+ public:
+  ~SessionWriter();
+  uint64_t bytes() const;  // of the whole file
+  // Writes the next bytes to `out`, as many as fit; 0: there are no more.
+  size_t next(std::span<uint8_t> out);
+
+ private:
+  friend class Session;
+  struct State;
+  explicit SessionWriter(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// Makes a session from the bytes of such a file, which may be hostile. It may have been written
+// with other kernels, threads or options, but for the same model and type of the KV cache. Memory
+// is taken as bytes come. The engine must be identified, and outlive this.
+class SessionReader {
+ public:
+  // `file_bytes`: 0 if unknown. The engine must be header_ready(). With `onto`, the file is the
+  // piece that follows the tokens of that session, which must outlive this.
+  explicit SessionReader(Engine& engine, uint64_t file_bytes = 0, Session* onto = nullptr);
+  ~SessionReader();
+  // Takes the next bytes. Fails with bad_file if they are damaged; with invalid_argument if they
+  // belong to another model, were computed in another way, or are of a newer version; with
+  // context_full if the session is longer than the engine's context; with out_of_memory. All later
+  // calls then fail in the same way.
+  Status push(std::span<const uint8_t> bytes);
+  // The session, once all bytes were taken; call it once. Fails with bad_file if some are missing.
+  // Of a piece: null, and the session has its tokens only now.
+  Result<std::unique_ptr<Session>> finish();
+
+ private:
+  struct State;
   std::unique_ptr<State> state_;
 };
 

@@ -1,11 +1,13 @@
-// What bench, bindings, inspect, tokenize and the tests need beyond engine.h: the types that
-// Engine's accessors return, and functions on a file's header. Not a public interface: it may
+// What bench, bindings, inspect, template, tokenize and the tests need beyond engine.h: the types
+// that Engine's accessors return, and functions on a file's header. Not a public interface: it may
 // change at any time.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "chat/chat_template.h"
+#include "chat/reuse.h"
 #include "engine.h"
 #include "gguf/gguf.h"
 #include "gguf/model_parser.h"
@@ -29,5 +31,19 @@ Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options);
 // tokenizer, metadata (of an array, its length and first elements), tensors, the memory plan or the
 // reason why the file can't run, notes.
 std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size);
+
+// How fast this machine reads memory: bytes per second that so many threads together read, the
+// best of several passes over 64 MiB, more than most caches hold. Takes about `seconds`, and the
+// time to write that memory once. 0 if there is no memory for it. A decoded token reads
+// MemoryPlan::per_token of weights, so this tells about how many a second can have.
+double read_rate(int threads, double seconds);
+
+// {"text":..,"tokens":[..],"template":..,"warnings":[..]}; without `tokens` if they weren't wanted.
+std::string chat_prompt_json(const ChatPrompt& prompt, bool tokens);
+// {"tokens":n,"dropped":n,"template":..,"reasoning":..,"warnings":[..]}; `reasoning`: the model has
+// marks for it.
+std::string reply_prompt_json(const ChatPrompt& prompt);
+// [[byte,..],..]: the bytes that each token stands for, of a control token its name.
+std::string token_bytes_json(const Tokenizer& tokenizer, std::span<const TokenId> ids);
 
 }  // namespace sluice

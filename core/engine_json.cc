@@ -184,7 +184,8 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options,
           {"all", plan->all},
           {"least", plan->least},
           {"budget", plan->budget},
-          {"rereadBytes", plan->reread}});
+          {"rereadBytes", plan->reread},
+          {"bytesPerToken", plan->per_token}});
   append(out, "supported", true);
 }
 
@@ -225,6 +226,7 @@ Json stats_object(const Stats& stats) {
           {"reusedTokens", stats.reused_tokens},
           {"promptTokensPerSecond", rounded(stats.prompt_tps)},
           {"tokens", stats.tokens},
+          {"reasoningTokens", stats.reasoning_tokens},
           {"tokensPerSecond", rounded(stats.tps)},
           {"residentBytes", stats.resident_bytes},
           {"streamedBytes", stats.streamed_bytes},
@@ -253,9 +255,8 @@ std::string event_json(const Event& event, const Stats& stats) {
               {"id", event.id},
               {"text", event.text},
               {"logprob", shortest(event.logprob)}};
-  if (!event.top.empty()) {
-    append(out, "top", top_json(event.top));
-  }
+  if (event.reasoning) append(out, "reasoning", true);
+  if (!event.top.empty()) append(out, "top", top_json(event.top));
   return dump(out);
 }
 
@@ -272,6 +273,34 @@ std::string stats_json(const Stats& stats) { return dump(stats_object(stats)); }
 
 std::string error_json(const Error& error) {
   return dump({{"event", "error"}, {"code", code_name(error.code)}, {"message", error.message}});
+}
+
+std::string chat_prompt_json(const ChatPrompt& prompt, bool tokens) {
+  Json out = {{"text", prompt.text}};
+  if (tokens) append(out, "tokens", prompt.tokens);
+  append(out, "template", prompt.source);
+  append(out, "warnings", prompt.warnings);
+  return dump(out);
+}
+
+std::string reply_prompt_json(const ChatPrompt& prompt) {
+  return dump({{"tokens", prompt.tokens.size()},
+               {"dropped", prompt.dropped_messages},
+               {"template", prompt.source},
+               {"reasoning", prompt.reply.has_reasoning()},
+               {"warnings", prompt.warnings}});
+}
+
+std::string token_bytes_json(const Tokenizer& tokenizer, std::span<const TokenId> ids) {
+  Json out = Json::array();
+  for (const TokenId id : ids) {
+    const std::string_view piece = tokenizer.piece(id);
+    Json bytes = Json::array();
+    for (const char c : piece.empty() ? tokenizer.raw_token(id) : piece)
+      bytes.push_back(static_cast<uint8_t>(c));
+    out.push_back(std::move(bytes));
+  }
+  return dump(out);
 }
 
 std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size) {

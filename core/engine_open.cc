@@ -49,6 +49,7 @@ Result<std::unique_ptr<Engine>> Engine::open(ModelFiles files, const LoadOptions
   s.taken = header.data_offset;
   SLUICE_TRY(s.bind(std::move(header)));
   s.header_read = true;
+  if (s.plan.reread > 0) files.make_copies(s.plan.reread);
   s.source = std::make_unique<FileReader>(std::move(files), s.header.files, *s.weights,
                                           std::max(kReaders, s.pool->size()), [&s](uint64_t bytes) {
                                             s.taken += bytes;

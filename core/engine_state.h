@@ -19,6 +19,7 @@
 #include "sample/sampler.h"
 #include "text/pending_text.h"
 #include "thread_tuner.h"
+#include "weights/identity.h"
 #include "weights/weights.h"
 #include "weights/weights_source.h"
 
@@ -55,6 +56,12 @@ struct Run {
   int64_t layer = 0;
   int64_t block = 0;
   int head_part = 0;
+  struct Mark {  // from where the rate of the prompt is measured
+    Clock::time_point at;
+    double blocks;
+    bool arriving;  // weights arrived for the first time
+  };
+  std::optional<Mark> mark;
   std::optional<Stopwatch> pass_watch;  // of a decoding pass
   std::optional<Finish> finish;         // once decided; `events` come first
   std::deque<Event> events;
@@ -63,7 +70,12 @@ struct Run {
   std::optional<Sampler> sampler;
   PendingText text;
   std::deque<Event> undecided;  // tokens whose text is not certain yet
-  size_t batch = 0;             // of a logits run: tokens per pass
+  // Of a reply.
+  std::vector<TokenId> end_tokens;
+  std::string think_close;
+  int64_t thinking_tokens = -1;  // of reasoning, at most; -1: any number
+  std::deque<TokenId> dictated;  // they are written next, whatever is likely
+  size_t batch = 0;              // of a logits run: tokens per pass
   bool all_positions = false;
 
   Clock::time_point started;
@@ -79,13 +91,15 @@ struct Run {
   // the events whose text is certain now to `events`. True: a stop text was found.
   bool add_token(Event event);
   bool flush_text();
-  void release(const std::vector<std::string>& texts);
+  void release(std::vector<ReplyText>& texts);
   // Adds the time of waiting up to now to waited_ms. `go_on`: the run still waits.
   void add_waiting(bool go_on);
   // From start() to `end`, without waited_ms.
   double worked_ms(Clock::time_point end) const { return milliseconds(started, end) - waited_ms; }
 };
 
+// log(sum(exp(logits))). A logit minus this is its log-probability.
+double log_sum_exp(const Kernels& kernels, std::span<const float> logits);
 // The warning that a context is longer than the one that the model was trained for; "" if it isn't.
 std::string context_note(uint64_t context, uint64_t trained);
 
@@ -107,6 +121,7 @@ struct Engine::State {
     std::vector<uint8_t> bytes;
   };
   std::vector<Early> early;
+  PackedKeeper* packed_keeper = nullptr;
 
   // The model, set once header_read; tokenizer and session once header_ready.
   std::atomic<bool> header_read{false};
@@ -115,6 +130,8 @@ struct Engine::State {
   std::unique_ptr<const Model> model;
   std::optional<Tokenizer> tokenizer;
   std::optional<Weights> weights;
+  std::optional<Identity> identity;
+  std::unique_ptr<Weights::Cursor> identifying;  // while identify() waits for weights
   uint32_t context_size = 0;
   MemoryPlan plan;
   int64_t row_places = 0;  // rows of the embedding that can be brought by themselves at a time
@@ -138,12 +155,21 @@ struct Engine::State {
   Status prepare(const LoadOptions& load_options);
   std::span<uint8_t> header_place();
   Status take_header(uint64_t offset, uint64_t n);
+  Status take_weights(uint64_t offset, uint64_t n, Form form);
   Status bind(Gguf&& gguf);
   Status read_vocabulary();
   void become_ready();
   void record_load_time();
   Status check_source();
+  bool take_identity();
   void add_to(Stats& stats) const;  // the fields that aren't a session's
+};
+
+// What a run leaves behind for one that goes on after it (Session::resume).
+struct Left {
+  std::optional<TokenId> last;   // the last token that was written; it isn't computed yet
+  std::optional<uint64_t> seed;  // of the last run that generated
+  uint64_t draws = 0;            // of that seed's random numbers
 };
 
 struct Session::State {
@@ -156,6 +182,7 @@ struct Session::State {
   // The cache has the keys and values of these tokens, and perhaps of more.
   KvCache cache;
   std::vector<TokenId> cached;
+  Left left;
   PassState pass;
   Run run;
   AlignedBuffer logits;
@@ -171,9 +198,11 @@ struct Session::State {
   void record_waiting(bool waiting);
   Status check_room(const Encoding& encoding) const;
   Status encode_slice();
-  Status begin(std::span<const TokenId> prompt, const GenerateOptions& how);
+  Status begin(std::span<const TokenId> prompt, const GenerateOptions& how, uint64_t draws = 0);
   Result<bool> slice();
   Result<bool> compute_slice();
+  double blocks_done() const;
+  void mark_progress();
   Status begin_pass();
   bool embed();
   Result<bool> run_head();
@@ -181,8 +210,11 @@ struct Session::State {
   Status make_room_for_logits(size_t rows);
   void compact_logits();
   Status after_pass();
+  TokenId next_token(std::span<const float> all);
+  bool ends_run(TokenId id) const;
   Status sample_token();
   void end_run(Finish finish);
+  Result<std::unique_ptr<SessionWriter>> write(bool piece, size_t first) const;
 };
 
 }  // namespace sluice

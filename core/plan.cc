@@ -90,6 +90,7 @@ Plan plan_with(const Gguf& header, const LoadOptions& options, std::unique_ptr<M
   memory.constant =
       Pass::scratch_bytes(*model, thread_count(options)) + 2 * header.data_offset + kConstantBytes;
   memory.budget = options.memory_budget;
+  memory.per_token = model->weight_bytes_per_token();
   memory.least = memory.total();
   if (plan.shared.enabled()) {
     for (const int slot : plan.shared.slots) memory.reread += weights.view(slot).bytes;

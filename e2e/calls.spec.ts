@@ -161,6 +161,7 @@ test('an isolated page in a browser without shared memory says so, and runs on o
     refused: expect.stringMatching(/needs threads, and this browser has no SharedArrayBuffer/),
   });
   await app.open();
+  await app.openFigures();
   await expect(page.getByText('One thread.')).toHaveCount(1);
   await expect(page.getByText('This browser has no memory that threads could')).toBeVisible();
   await expect(app.figure('Threads')).toHaveText('1');

@@ -37,9 +37,18 @@ export class AppPage {
   readonly button: Locator;
   /** What the model has written, without the prompt. */
   readonly text: Locator;
+  /** What is going on, beside the button. */
+  readonly state: Locator;
+  /** How the text ended, below it. */
+  readonly ending: Locator;
+  /** On the chip: the model in use. */
   readonly modelName: Locator;
+  readonly chip: Locator;
+  /** The sheet of models, if it is open. */
+  readonly sheet: Locator;
   readonly problem: Locator;
   readonly offer: Locator;
+  /** The line about the present load, or the one that is paused, beside the field. */
   readonly loading: Locator;
 
   constructor(
@@ -47,9 +56,13 @@ export class AppPage {
     readonly site: Site,
   ) {
     this.prompt = page.getByLabel('Prompt', { exact: true });
-    this.button = page.locator('button.primary');
+    this.button = page.locator('.composer button.primary');
     this.text = page.locator('#written');
-    this.modelName = page.locator('.model-name');
+    this.state = page.locator('.composer .state');
+    this.ending = page.locator('.how');
+    this.chip = page.locator('.chip');
+    this.modelName = page.locator('.chip-name');
+    this.sheet = page.locator('dialog[open]').filter({ has: page.locator('.model') });
     this.problem = page.locator('.notice.wrong');
     this.offer = page.getByRole('region', { name: /This link asks/ });
     this.loading = page.locator('.loading');
@@ -76,7 +89,7 @@ export class AppPage {
 
   /** Waits for the end of a text and returns it. */
   async written(): Promise<string> {
-    await expect(this.page.getByRole('button', { name: 'Copy' })).toBeVisible();
+    await expect(this.ending).toBeVisible();
     await expect(this.button).toHaveText('Write');
     // Words are shown with the next frame; the button may change before that.
     await this.page.evaluate(() => new Promise((shown) => requestAnimationFrame(shown)));
@@ -87,6 +100,7 @@ export class AppPage {
   async holdTextAfter(tokens: number): Promise<void> {
     await this.page.addInitScript((tokens) => {
       const held: (() => void)[] = [];
+      const passed = new WeakSet<Event>();
       let came = 0;
       const release = (): void => {
         came = -Infinity;
@@ -101,13 +115,21 @@ export class AppPage {
       ) {
         if (type !== 'message' || typeof listener !== 'function')
           return add.call(this, type, listener);
+        let holds = false;
         add.call(this, type, (event) => {
           const { data } = event as MessageEvent<{ type: string; tokens?: unknown[] }>;
-          if (held.length > 0 || (data.type === 'tokens' && came >= tokens)) {
+          // Only of the engine that writes: another one may be loading.
+          const full = data.type === 'tokens' && came >= tokens && !passed.has(event);
+          if ((holds && held.length > 0) || full) {
+            holds = true;
             held.push(() => listener(event));
             return;
           }
-          came = data.type === 'done' ? 0 : came + (data.tokens?.length ?? 0);
+          // A worker may have several listeners: each message counts once.
+          if (!passed.has(event)) {
+            passed.add(event);
+            came = data.type === 'done' ? 0 : came + (data.tokens?.length ?? 0);
+          }
           listener(event);
         });
       };
@@ -128,26 +150,106 @@ export class AppPage {
     await this.page.evaluate(() => (window as unknown as { release: () => void }).release());
   }
 
+  /** A button below the text that has ended. */
+  afterwards(name: string): Locator {
+    return this.page.locator('.ending').getByRole('button', { name, exact: true });
+  }
+
+  /** Opens the settings, with all samplers. */
   async openSettings(): Promise<void> {
-    await this.page.locator('.settings summary').click();
-    await expect(this.page.getByLabel('Seed')).toBeVisible();
+    await this.page.locator('.settings-button').click();
+    const samplers = this.page.locator('.settings details');
+    await expect(samplers).toBeVisible();
+    if ((await samplers.getAttribute('open')) === null) await samplers.locator('summary').click();
+    await expect(this.page.getByLabel('Temperature')).toBeVisible();
+  }
+
+  /** In the settings: loads the model with them, waits for it and closes the settings. */
+  async loadAgain(): Promise<void> {
+    const again = this.page.getByRole('button', { name: 'Load the model again' });
+    await again.click();
+    await expect(this.page.locator('.load-again')).toHaveText(/is loaded with these/);
+    await this.closeDialog();
+    await this.ready();
+  }
+
+  /** Opens the details of the figures. */
+  async openFigures(): Promise<void> {
+    await this.page.locator('.figures-more').click();
+    await expect(this.page.locator('.figures-details')).toBeVisible();
+  }
+
+  /** Closes the dialog that is open. */
+  async closeDialog(): Promise<void> {
+    await this.page.locator('dialog[open] .dialog-head button').click();
+    await expect(this.page.locator('dialog[open]')).toHaveCount(0);
+  }
+
+  /** Opens the sheet of models, if it isn't open. */
+  async openSheet(): Promise<Locator> {
+    if (!(await this.sheet.isVisible())) await this.chip.click();
+    await expect(this.sheet).toBeVisible();
+    return this.sheet;
+  }
+
+  async closeSheet(): Promise<void> {
+    if (await this.sheet.isVisible()) {
+      await this.sheet.locator('.dialog-head').getByRole('button', { name: 'Close' }).click();
+    }
+    await expect(this.sheet).toHaveCount(0);
+  }
+
+  /** Opens what is folded in the sheet, which must be open. */
+  async unfold(title: 'Layers' | 'More about this model'): Promise<void> {
+    const summary = this.sheet.locator('summary').filter({ hasText: new RegExp(`^${title}`) });
+    const open = await summary.evaluate(({ parentElement }) => parentElement?.hasAttribute('open'));
+    if (open !== true) await summary.click();
+  }
+
+  /** Opens the picture of the layers, in the sheet. */
+  async openLayers(): Promise<void> {
+    await this.openSheet();
+    await this.unfold('Layers');
+    await this.page.locator('.layers').scrollIntoViewIfNeeded();
   }
 
   async loadAddress(address: string): Promise<void> {
-    await this.page.getByLabel('Address').fill(address);
-    await this.page.getByRole('button', { name: 'Load', exact: true }).click();
+    await this.openSheet();
+    await this.sheet.getByLabel('Address').fill(address);
+    await this.sheet.getByRole('button', { name: 'Load', exact: true }).click();
   }
 
+  async chooseFile(files: Parameters<Locator['setInputFiles']>[0]): Promise<void> {
+    await this.openSheet();
+    await this.sheet.getByLabel('Choose a .gguf file').setInputFiles(files);
+  }
+
+  /** Goes back to the bundled model. */
+  async goBack(): Promise<void> {
+    await this.openSheet();
+    await this.sheet.getByRole('button', { name: 'Back to the model of this page' }).click();
+  }
+
+  /** One of the figures, whose details must be open. */
   figure(label: string): Locator {
-    const named = this.page.locator('dt', { hasText: label });
-    return this.page.locator('.figure').filter({ has: named }).locator('dd');
+    const named = this.page.locator('dt', { hasText: new RegExp(`^${label}$`) });
+    return this.page.locator('.figure').filter({ has: named }).locator('dd').first();
   }
 
+  /** A fact about the model in use, in the sheet, which must be open. */
   fact(label: string): Locator {
-    return this.page
-      .locator('.facts div')
+    return this.sheet
+      .locator('.current .four > div, .current .facts > div')
       .filter({ has: this.page.getByText(label, { exact: true }) })
       .locator('dd');
+  }
+
+  /** Opens the sheet, waits for the fact about the model in use, and closes the sheet again. */
+  async hasFact(label: string, fact: string | RegExp): Promise<void> {
+    await this.openSheet();
+    await this.unfold('More about this model');
+    await expect(this.fact(label)).toHaveText(fact);
+    await this.closeSheet();
   }
 }
 

@@ -28,7 +28,7 @@ export function stopAtFirstWords(): void {
   const observer = new MutationObserver(() => {
     if (target.textContent === '') return;
     observer.disconnect();
-    document.querySelector<HTMLButtonElement>('button.primary')?.click();
+    document.querySelector<HTMLButtonElement>('.composer button.primary')?.click();
   });
   observer.observe(target, { childList: true, subtree: true });
 }
@@ -49,9 +49,29 @@ export interface Seen {
   overflow: number;
 }
 
-/** Marks the button that shows the end of a text, so that the end of the next text can be told from it. */
+/** Opens what is folded in the sheet of models. */
+export function unfoldSheet(): void {
+  for (const fold of document.querySelectorAll<HTMLDetailsElement>('dialog[open] details'))
+    fold.open = true;
+}
+
+/** Closes the dialog that is open. (WebKitGTK's driver takes nothing in a wide window's dialog for interactable.) */
+export function closeDialog(): void {
+  document.querySelector<HTMLDialogElement>('dialog[open]')?.close();
+}
+
+/** Loads a model from an address, in the sheet, which must be open. */
+export function submitAddress(address: string): void {
+  const field = document.querySelector<HTMLInputElement>('dialog[open] #address');
+  if (field === null) throw new Error('the sheet is not open');
+  field.value = address;
+  field.dispatchEvent(new Event('input', { bubbles: true }));
+  document.querySelector<HTMLButtonElement>('dialog[open] button[value=load]')?.click();
+}
+
+/** Marks what shows the end of a text, so that the end of the next text can be told from it. */
 export function forgetEnd(): void {
-  document.querySelector('.text-head button')?.setAttribute('data-old', '');
+  document.querySelector('.ending')?.setAttribute('data-old', '');
 }
 
 export async function look(): Promise<Seen> {
@@ -64,12 +84,12 @@ export async function look(): Promise<Seen> {
   ]);
   const problem = document.querySelector<HTMLElement>('.notice.wrong');
   return {
-    model: text('.model-name'),
+    model: text('.chip-name'),
     loading: document.querySelector('.loading') !== null,
-    button: text('button.primary'),
-    written: document.querySelector('.text-head button:not([data-old])') !== null,
+    button: text('.composer button.primary'),
+    written: document.querySelector('.ending:not([data-old])') !== null,
     text: text('#written'),
-    state: text('.state'),
+    state: text('.how') || text('.composer .state'),
     values: Object.fromEntries(values) as Record<string, string>,
     problem:
       problem === null

@@ -26,7 +26,7 @@ async function secondTab(context: BrowserContext, app: AppPage): Promise<AppPage
 }
 
 async function loaded(app: AppPage, host: string): Promise<void> {
-  await expect(app.fact('From')).toHaveText(host);
+  await app.hasFact('From', host);
   await app.ready();
 }
 
@@ -38,11 +38,14 @@ test('a model from an address is kept, and opens again without its server', asyn
   const file = hub.add('stories.gguf', BUNDLED);
   const { host } = new URL(hub.url);
   await app.open('#length=20&seed=5');
+  await app.openSheet();
   await expect(section(page)).toContainText('Models from an address are kept here');
   await app.loadAddress(file.url);
   await loaded(app, host);
   const text = await app.write();
+  await app.openSheet();
   await expect(row(page, 'stories.gguf')).toContainText('2.58 MB');
+  await expect(row(page, 'stories.gguf')).toContainText('fits');
   await expect(section(page)).toContainText(
     /2\.58 MB are kept\. There is room for [\d.]+ [GT]B more/,
   );
@@ -57,8 +60,9 @@ test('a model from an address is kept, and opens again without its server', asyn
   expect(file.counts.requests).toBe(requests);
 
   await page.goto(`${app.site.url}?anew#length=20&seed=5`);
-  await expect(app.fact('From')).toHaveText('this page');
+  await app.hasFact('From', 'this page');
   await app.ready();
+  await app.openSheet();
   await row(page, 'stories.gguf').getByRole('button', { name: 'Open stories.gguf' }).click();
   await loaded(app, host);
   expect(await app.write()).toBe(text);
@@ -72,11 +76,13 @@ test('kept models are pinned and removed, from the keyboard', async ({ app, page
   await app.loadAddress(stories.url);
   await loaded(app, new URL(hub.url).host);
   await app.loadAddress(other.url);
-  await expect(app.fact('Architecture')).toHaveText('qwen2');
+  await app.hasFact('Architecture', 'qwen2');
   await expect(app.loading).toHaveCount(0);
+  await app.openSheet();
   await expect(section(page).getByRole('listitem')).toHaveCount(2);
-  await page.getByRole('button', { name: 'Back to the model of this page' }).click();
+  await app.goBack();
   await app.ready();
+  await app.openSheet();
 
   const status = page.getByRole('status');
   await row(page, OTHER)
@@ -108,8 +114,9 @@ test('kept models are pinned and removed, from the keyboard', async ({ app, page
 
   await app.loadAddress(stories.url);
   await loaded(app, new URL(hub.url).host);
-  await page.getByRole('button', { name: 'Back to the model of this page' }).click();
+  await app.goBack();
   await app.ready();
+  await app.openSheet();
   await section(page).getByRole('button', { name: 'Remove all' }).click();
   await section(page).getByRole('group').getByRole('button', { name: 'Remove all' }).click();
   await expect(status).toHaveText(/^2\.\d\d MB are free again$/);
@@ -134,22 +141,26 @@ test('a load is paused, its tab closed, and another tab goes on with what is the
 }) => {
   const file = await loadsHalf(app, hub);
   await app.loading.getByRole('button', { name: 'Pause' }).click();
-  await expect(page.getByText('Paused: stories.gguf')).toBeVisible();
+  await expect(app.loading).toContainText('Paused: stories.gguf');
   // Whole blocks are kept.
   await expect(app.loading).toContainText('1.31 MB of 2.58 MB are on this device');
-  await expect(app.loading).toContainText('You can close this tab');
+  await app.openSheet();
+  await expect(app.sheet).toContainText('You can close this tab');
+  await app.closeSheet();
   await expect.poll(() => file.counts.underway).toBe(0);
   expect((await app.write()).length).toBeGreaterThan(0);
   await expect(page).toHaveURL(/#model=http.*stories\.gguf/);
 
   const other = await secondTab(context, app);
   await page.close();
+  await other.openSheet();
   await row(other.page, 'stories.gguf')
     .getByRole('button', { name: 'Go on with stories.gguf' })
     .click();
   await loaded(other, new URL(hub.url).host);
   expect((await other.write()).length).toBeGreaterThan(0);
   expect(file.counts.again).toBeLessThanOrEqual(BLOCK);
+  await other.openSheet();
   await expect(row(other.page, 'stories.gguf')).toContainText('2.58 MB');
 });
 
@@ -197,6 +208,7 @@ test('a page loaded anew in the middle of a load says what is here, and asks bef
   await expect(app.offer).toContainText(`Going on asks ${host} for the rest`);
   expect(file.counts.requests).toBe(requests);
   // Going on in the list answers the question too.
+  await app.openSheet();
   await row(page, 'stories.gguf').getByRole('button', { name: 'Go on with' }).click();
   await expect(app.offer).toHaveCount(0);
   await loaded(app, host);
@@ -208,14 +220,34 @@ test('the list follows a load, and says why what is being fetched cannot be remo
   hub,
 }) => {
   await loadsHalf(app, hub);
+  await app.openSheet();
   await expect(row(page, 'stories.gguf')).toContainText('on its way');
   const remove = row(page, 'stories.gguf').getByRole('button', { name: 'Remove' });
   await remove.click();
-  await remove.click();
   await expect(row(page, 'stories.gguf')).toContainText('Pause or cancel that first.');
-  await app.loading.getByRole('button', { name: 'Pause' }).click();
+  await expect(row(page, 'stories.gguf').getByRole('group')).toHaveCount(0);
+  await expect(row(page, 'stories.gguf')).toContainText('1.31 MB of 2.58 MB');
+  await app.sheet.getByRole('button', { name: 'Pause' }).click();
   await expect(row(page, 'stories.gguf')).toContainText('used today');
   await expect(section(page).getByRole('alert')).toHaveCount(0);
+});
+
+test('the list says soon that a model is no longer in use', async ({ app, page, hub }) => {
+  const file = hub.add('stories.gguf', BUNDLED);
+  await app.open('#length=20');
+  await app.openSettings();
+  await page.getByLabel('Memory (MB)').fill('1');
+  await app.closeDialog();
+  await app.loadAddress(file.url);
+  await expect(app.problem).toHaveAttribute('data-code', 'budget_too_small');
+  // Of a model that was refused nothing stays.
+  await app.openSheet();
+  await expect(row(page, 'stories.gguf')).toHaveCount(0);
+  await app.closeSheet();
+  await app.problem.getByRole('button', { name: 'Load without the limit' }).click();
+  await loaded(app, new URL(hub.url).host);
+  await app.openSheet();
+  await expect(row(page, 'stories.gguf')).toContainText('used today');
 });
 
 test('what a load waits for is said', async ({ app, hub, allowed }) => {
@@ -228,7 +260,7 @@ test('what a load waits for is said', async ({ app, hub, allowed }) => {
   await expect(app.loading).toContainText(/503 .* asks to wait 120 s/);
   await app.loading.getByRole('button', { name: 'Cancel' }).click();
   await app.ready();
-  await expect(app.fact('From')).toHaveText('this page');
+  await app.hasFact('From', 'this page');
 });
 
 test.describe('in a browser of its own', () => {
@@ -267,9 +299,11 @@ test.describe('in a browser of its own', () => {
       await app.problem.getByRole('button', { name: 'Load without keeping' }).click();
       await loaded(app, new URL(hub.url).host);
       await expect(app.problem).toHaveCount(0);
-      await expect(page.getByText('It is not kept.')).toBeVisible();
-      expect((await app.write()).length).toBeGreaterThan(0);
+      await app.openSheet();
+      await expect(app.sheet.getByText('It is not kept.')).toBeVisible();
       await expect(section(page).getByRole('listitem')).toHaveCount(0);
+      await app.closeSheet();
+      expect((await app.write()).length).toBeGreaterThan(0);
     },
   );
 
@@ -280,12 +314,16 @@ test.describe('in a browser of its own', () => {
       const app = new AppPage(page, { ...sites.plain, url });
       const file = hub.add('stories.gguf', BUNDLED, { plan: stallsFirst(1_400_000) });
       await app.open('#length=20');
+      await app.openSheet();
       await expect(section(page)).toContainText('This browser lets the page keep no models');
       await app.loadAddress(file.url);
       await expect(app.loading).toContainText('1.40 MB of 2.58 MB');
-      await expect(app.loading.getByRole('button')).toHaveText('Cancel');
-      await expect(page.getByText("The model isn't kept on this device")).toContainText('https');
-      await expect(page.getByText('It is not kept.')).toBeVisible();
+      await expect(app.loading.getByRole('button')).toHaveAccessibleName('Cancel');
+      await app.openSheet();
+      await expect(app.sheet.getByText("The model isn't kept on this device")).toContainText(
+        'https',
+      );
+      await app.closeSheet();
       await app.loading.getByRole('button', { name: 'Cancel' }).click();
       await app.ready();
       await expect(app.problem).toHaveCount(0);
@@ -300,7 +338,9 @@ test('an address that failed stays, to be tried again', async ({ app, page, hub,
   await app.open(`#length=20&model=${encodeURIComponent(file.url)}`);
   await app.offer.getByRole('button', { name: 'Look at the model' }).click();
   await expect(app.offer).toContainText('404');
-  await expect(page.getByLabel('Address')).toHaveValue(file.url);
+  await app.openSheet();
+  await expect(app.sheet.getByLabel('Address')).toHaveValue(file.url);
+  await app.closeSheet();
   await expect(page).toHaveURL(/model=http/);
   file.plan = () => ({});
   await app.offer.getByRole('button', { name: 'Look again' }).click();
@@ -311,7 +351,9 @@ test('an address that failed stays, to be tried again', async ({ app, page, hub,
   await expect(app.problem).toHaveAttribute('data-code', 'download_failed');
   await app.ready();
   await expect(page).toHaveURL(/model=http/);
-  await expect(page.getByLabel('Address')).toHaveValue(file.url);
+  await app.openSheet();
+  await expect(app.sheet.getByLabel('Address')).toHaveValue(file.url);
+  await app.closeSheet();
   file.plan = () => ({});
   await app.problem.getByRole('button', { name: 'Try again' }).click();
   await loaded(app, new URL(hub.url).host);
@@ -329,25 +371,27 @@ test('a model is named by its repository on the hub', async ({ app, page, contex
   await app.loadAddress('hf:owner/stories:Q8_0');
   await loaded(app, 'huggingface.co');
   await expect(page).toHaveURL(/#model=hf/);
+  await app.openSheet();
   await expect(row(page, 'stories-Q8_0.gguf')).toContainText('verified');
-  await page.getByRole('button', { name: 'Back to the model of this page' }).click();
+  await app.goBack();
   await app.ready();
   // The page of the repository, as people copy it: it is the same file.
   const { resolvers } = hub.api.counts;
   await app.loadAddress('https://huggingface.co/owner/stories/blob/main/stories-Q8_0.gguf');
   await loaded(app, 'huggingface.co');
   expect(hub.api.counts.resolvers).toBe(resolvers);
+  await app.openSheet();
   await expect(section(page).getByRole('listitem')).toHaveCount(1);
 });
 
-test('several files that are not one model are refused', async ({ app, page }) => {
+test('several files that are not one model are refused', async ({ app }) => {
   await app.open('#length=20');
   const files = ['a.gguf', 'b.gguf'].map((name) => ({
     name,
     mimeType: '',
     buffer: Buffer.from('GGUF'),
   }));
-  await page.getByLabel('Choose a .gguf file').setInputFiles(files);
+  await app.chooseFile(files);
   await expect(app.problem).toHaveAttribute('data-code', 'invalid_argument');
   await expect(app.problem).toContainText('choose one file, or all the parts of one split model');
   await app.ready();

@@ -18,9 +18,11 @@ function figure(app: AppPage, label: string) {
 
 /** Sets the limit in the settings and loads the model again. */
 async function limit(app: AppPage, megabytes: number): Promise<void> {
+  await app.closeSheet();
   await app.openSettings();
   await app.page.getByLabel('Memory').fill(String(megabytes));
   await app.page.getByRole('button', { name: 'Load the model again' }).click();
+  await app.closeDialog();
 }
 
 const WHOLE = [
@@ -31,6 +33,7 @@ const WHOLE = [
 
 test('the page’s own model is in memory, layer by layer', async ({ app, page }) => {
   await app.open('#length=20');
+  await app.openLayers();
   await expect.poll(() => looks(page)).toEqual(WHOLE);
   await expect(page.locator('.layers-parts')).toHaveText('embedding, 5 layers, head');
   await expect(figure(app, 'Layers ready')).toHaveText('5 of 5');
@@ -43,8 +46,28 @@ test('the page’s own model is in memory, layer by layer', async ({ app, page }
     'title',
     /^Layer 2: in memory, [\d.]+ KB$/,
   );
+  await app.closeSheet();
   await app.write();
+  await app.openLayers();
   await expect.poll(() => looks(page)).toEqual(WHOLE);
+});
+
+test('while it is folded nothing is drawn, and what came meanwhile when it is seen', async ({
+  app,
+  page,
+  models,
+}) => {
+  await app.open();
+  await app.openLayers();
+  await expect.poll(() => looks(page)).toEqual(WHOLE);
+  await app.sheet.locator('summary').filter({ hasText: 'Layers' }).click();
+  const gate = models.gated(OTHER, 20_000);
+  await app.loadAddress(gate.url);
+  gate.open();
+  await app.ready(/./);
+  await app.openSheet();
+  await app.openLayers();
+  await expect.poll(async () => (await looks(page)).length).not.toBe(WHOLE.length);
 });
 
 test.describe('a model of 30 layers', () => {
@@ -56,6 +79,7 @@ test.describe('a model of 30 layers', () => {
     await app.open();
     const gate = models.gated(file, 50e6);
     await app.loadAddress(gate.url);
+    await app.openLayers();
     await expect(figure(app, 'Layers ready')).toHaveText(/^[1-9]\d? of 30$/);
     await expect
       .poll(async () => new Set((await looks(page)).map((look) => look.split(' ')[1])))
@@ -73,27 +97,66 @@ test.describe('a model of 30 layers', () => {
     );
   });
 
+  test('can be used under a limit before it is here; until then its progress and Pause stay', async ({
+    app,
+    page,
+    hub,
+  }) => {
+    const { file, path } = makeBigModel();
+    const model = hub.add(file, path, {
+      plan: ({ sent }) => (sent > 50e6 ? { stall: 0 } : {}),
+    });
+    await app.open('#memory=125&length=8&seed=5');
+    await app.loadAddress(model.url);
+    await expect(app.loading).toContainText('Ready; downloading the rest of');
+    await expect(app.modelName).not.toHaveText('Sluice Stories');
+    await expect(app.loading).toContainText(/[\d.]+ MB of 7[\d.]+ MB/);
+    await expect(page.getByRole('status')).toContainText(
+      'the rest of it is still being downloaded',
+    );
+    await app.openLayers();
+    await expect.poll(async () => (await looks(page)).includes('layer absent')).toBe(true);
+    await app.closeSheet();
+    await app.button.click();
+    await expect(app.loading).toContainText('Writing waits for the rest of');
+    await app.button.click();
+    await app.loading.getByRole('button', { name: 'Pause' }).click();
+    await expect(app.loading).toContainText(/[\d.]+ MB of 7[\d.]+ MB are on this device/);
+    await expect(app.modelName).toHaveText('Sluice Stories');
+
+    const kept = model.counts.bytes;
+    model.plan = () => ({});
+    await app.loading.getByRole('button', { name: 'Go on' }).click();
+    await app.ready(/smollm2/);
+    expect((await app.write()).length).toBeGreaterThan(0);
+    expect(model.counts.bytes - kept).toBeLessThan(40e6);
+  });
+
   test('writes the same text under a memory limit, and says what is read again', async ({
     app,
     page,
   }) => {
     const { path } = makeBigModel();
     await app.open('#seed=5&length=12&temperature=0.5');
-    await page.getByLabel('Choose a .gguf file').setInputFiles(path);
-    await expect(app.fact('Layers')).toHaveText('30');
+    await app.chooseFile(path);
+    await app.hasFact('Layers', '30');
     await app.ready(/./);
     const text = await app.write();
     await limit(app, 150);
     await app.ready(/./);
+    await app.openLayers();
     await expect
       .poll(async () => (await looks(page)).filter((look) => look.endsWith('again')).length)
       .toBeGreaterThan(1);
     await expect(figure(app, 'Memory limit')).toHaveText('150 MB');
-    await expect(page.locator('.model')).toContainText(/read again for each token/);
-    await expect(page.locator('.model')).toContainText(/Settings, Memory/);
+    await expect(app.sheet).toContainText(/read again for each token/);
+    await expect(app.sheet).toContainText(/Settings, Memory/);
     await expect(page.locator('.layers [aria-live]')).toContainText('take turns');
+    await app.closeSheet();
     expect(await app.write()).toBe(text);
+    await app.openLayers();
     await expect(figure(app, 'Read again')).toHaveText(/^[\d.]+ [MG]B$/);
+    await app.closeSheet();
     await expect(page.getByRole('button', { name: 'Load the model again' })).toHaveCount(0);
   });
 });
@@ -106,6 +169,7 @@ test('nothing is drawn while the page is hidden, and what came meanwhile when it
   await app.open();
   const gate = models.gated('stories.gguf', 1_400_000);
   await app.loadAddress(gate.url);
+  await app.openLayers();
   await expect(figure(app, 'Layers ready')).toHaveText(/^[1-4] of 5$/);
   const hide = (hidden: boolean) =>
     page.evaluate((hidden) => {
@@ -125,11 +189,13 @@ test('the picture moves nothing, and has no animation', async ({ app, page, mode
   for (const reducedMotion of ['no-preference', 'reduce'] as const) {
     await page.emulateMedia({ reducedMotion });
     await app.open();
+    await app.openLayers();
     const tall = await page.locator('.layers').evaluate((layers) => layers.clientHeight);
     const gate = models.gated(OTHER, 20_000);
     await app.loadAddress(gate.url);
     gate.open();
     await app.ready(/./);
+    await app.openLayers();
     await expect.poll(async () => (await looks(page)).length).not.toBe(WHOLE.length);
     expect(
       await page.locator('.layers').evaluate((layers) => ({

@@ -30,6 +30,19 @@ const STATES: State[] = [
     },
   },
   {
+    // One of several texts, beside a long prompt that is not written yet.
+    name: 'earlier',
+    set: async (app) => {
+      await app.open('#seed=4&temperature=0.6&length=140');
+      await app.write();
+      await app.prompt.fill('A dog');
+      await app.write();
+      await app.prompt.fill('The dog went home.\n'.repeat(12));
+      await app.page.getByRole('button', { name: 'Earlier text' }).click();
+      await app.page.getByRole('button', { name: 'Later text' }).click();
+    },
+  },
+  {
     // It stays in the middle of its text.
     name: 'writing',
     set: async (app) => {
@@ -40,18 +53,12 @@ const STATES: State[] = [
     },
   },
   {
-    name: 'settings',
-    set: async (app) => {
-      await app.open();
-      await app.openSettings();
-    },
-  },
-  {
     name: 'loading',
     set: async (app, models) => {
       await app.open();
       await app.loadAddress(models.gated('stories.gguf', 1_400_000).url);
-      await expect(app.loading).toContainText(/[KM]B of 2\.58 MB/);
+      await app.closeSheet();
+      await expect(app.loading).toBeVisible();
     },
   },
   {
@@ -82,7 +89,7 @@ const STATES: State[] = [
       await app.open();
       await app.loadAddress(models.good(file));
       await app.ready('smollm2-135m');
-      await app.page.locator('.layers').scrollIntoViewIfNeeded();
+      await app.openLayers();
       await expect(app.page.locator('.layers-facts')).toContainText('30 of 30');
     },
   },
@@ -93,11 +100,12 @@ const STATES: State[] = [
     set: async (app) => {
       await app.holdTextAfter(6);
       await app.open('#memory=150&seed=1&length=200');
-      await app.page.getByLabel('Choose a .gguf file').setInputFiles(makeBigModel().path);
+      await app.chooseFile(makeBigModel().path);
+      await app.closeSheet();
       await app.ready('smollm2-135m');
       await app.button.click();
       await app.textIsHeld();
-      await app.page.locator('.layers').scrollIntoViewIfNeeded();
+      await app.openLayers();
       await expect(app.page.locator('.layers-facts')).toContainText('150 MB');
     },
   },
@@ -120,34 +128,34 @@ const STATES: State[] = [
   },
 ];
 
-/** A model of 30 layers of which so many bytes have come, with a text that waits for the others. */
+/** A model of 30 layers of which so many bytes have come. */
 async function setComing(app: AppPage, models: ModelServer, bytes: number): Promise<void> {
   const { file, path } = makeBigModel();
   models.models.set(file, path);
   await app.open();
   await app.loadAddress(models.gated(file, bytes).url);
-  await expect(app.modelName).toHaveText('smollm2-135m');
-  // It is drawn only where it is seen.
-  await app.page.locator('.layers').scrollIntoViewIfNeeded();
+  await app.openLayers();
   await expect(app.page.locator('.layers-facts')).toContainText(/Layers ready[1-9]\d? of 30/);
-  await app.button.click();
 }
 
 async function setKept(app: AppPage, hub: Hub): Promise<void> {
   const { page } = app;
   const whole = hub.add('sluice-stories-instruct-q8_0.gguf', BUNDLED);
   await app.loadAddress(whole.url);
-  await expect(app.fact('From')).toHaveText(new URL(hub.url).host);
+  await app.hasFact('From', new URL(hub.url).host);
   await app.ready();
+  await app.openSheet();
   await page.getByRole('button', { name: /^Pin / }).click();
   await expect(page.locator('.kept')).toContainText('pinned');
   const part = hub.add('stories.gguf', BUNDLED, {
     plan: ({ number }) => (number === 0 ? { stall: 1_400_000 } : {}),
   });
   await app.loadAddress(part.url);
+  await app.closeSheet();
   await expect(app.loading).toContainText('1.40 MB of 2.58 MB');
   await app.loading.getByRole('button', { name: 'Pause' }).click();
   await expect(app.loading).toContainText('are on this device');
+  await app.openSheet();
   await page.getByRole('button', { name: 'Remove sluice-stories' }).click();
 }
 
@@ -165,10 +173,12 @@ const LOOKS = {
 /** Forced colours and more contrast change only colours, so the states that show everything are enough. */
 const ALL_LOOKS = new Set(['writing', 'problem', 'kept', 'layers-half', 'layers-again']);
 
-for (const [width, height] of Object.entries(HEIGHTS)) {
-  for (const state of STATES) {
-    // The picture of the layers differs little between 768 and 1280, and its moments take long.
-    const tag = state.name.startsWith('layers-') && width === '768' ? MORE : [];
+/** What everybody sees is looked at everywhere; in the ladder, each of the other states at one width, in turn. */
+const EVERYWHERE = new Set(['opened', 'written']);
+
+for (const [turn, [width, height]] of Object.entries(HEIGHTS).entries()) {
+  for (const [i, state] of STATES.entries()) {
+    const tag = EVERYWHERE.has(state.name) || i % 3 === turn ? [] : MORE;
     test(`${state.name}, ${width} wide`, { tag }, async ({ app, page, models, hub, allowed }) => {
       test.skip(state.made === true && !nativeBuilt, NO_NATIVE);
       if (state.allowed) allowed.push(state.allowed);
@@ -202,11 +212,11 @@ for (const [width, height] of Object.entries(HEIGHTS)) {
 test('what is touched is 44 px tall at least', async ({ app, page, hub }) => {
   await page.setViewportSize({ width: 360, height: 740 });
   await app.open('#length=5');
-  await app.openSettings();
   await app.write();
   await setKept(app, hub);
   const small = await page.evaluate(() =>
     [...document.querySelectorAll<HTMLElement>('button, summary, select, input, textarea')]
+      .filter((element) => element.checkVisibility())
       .map((element) => ({
         name: element.id || element.textContent,
         box: element.getBoundingClientRect(),
@@ -254,6 +264,6 @@ test('states are said to screen readers', async ({ app, page }) => {
   await expect(status).toHaveText('Sluice Stories is ready');
   await app.write();
   await expect(status).toHaveText(/^Done: \d+ tokens$/);
-  await page.getByLabel('Choose a .gguf file').setInputFiles(BUNDLED);
+  await app.chooseFile(BUNDLED);
   await expect(status).toHaveText('Sluice Stories is ready');
 });

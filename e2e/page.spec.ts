@@ -10,28 +10,34 @@ test('opens with what it is, a prompt, one button and the model ready', async ({
   isolation,
 }) => {
   await app.open();
-  await expect(page.getByRole('heading', { level: 1 })).toContainText('Language models');
+  await expect(page.getByRole('heading', { level: 1 })).toContainText('Sluice');
   await expect(app.prompt).toHaveValue('Once upon a time');
   await expect(app.button).toHaveCount(1);
   await expect(app.button).toBeEnabled();
+  await app.openSheet();
+  await app.unfold('More about this model');
   for (const [label, value] of [
     ['Architecture', 'llama'],
-    ['Parameters', '2.36 million'],
     ['Types', 'Q8_0, F32'],
     ['Layers', '5'],
     ['Context', '512 tokens'],
     ['Vocabulary', '2,048 tokens'],
-    ['Size', '2.58 MB'],
     ['From', 'this page'],
   ] as const) {
     await expect(app.fact(label)).toHaveText(value);
   }
+  await app.closeSheet();
   expect(await page.evaluate(() => crossOriginIsolated)).toBe(isolation);
+  await expect(page.locator('.figures-more')).toHaveText(
+    isolation ? 'Details' : 'One thread: why?',
+  );
+  await app.openFigures();
   await expect(app.figure('Flavour')).toHaveText(
     isolation ? /^(relaxed|simd)-mt$/ : /^(relaxed|simd)$/,
   );
   await expect(page.getByText('One thread.')).toHaveCount(isolation ? 0 : 1);
   if (!isolation) await expect(app.figure('Threads')).toHaveText('1');
+  await expect(app.figure('First token')).toHaveText('–');
   expect(page.url()).toBe(app.site.url);
 });
 
@@ -45,33 +51,86 @@ test('text streams in, and the figures stand there afterwards', async ({ app, pa
   expect(growing).toEqual([...growing].sort((a, b) => a - b));
   expect(growing.at(-1)).toBe(text.length);
   await expect(page.locator('#text')).toContainText(`Once upon a time${text.slice(0, 40)}`);
+  await expect(app.ending).toHaveText(/\d+ tokens, seed 90/);
+  await app.openFigures();
   await expect(app.figure('First token')).toHaveText(/^[\d.,]+ m?s$/);
   await expect(app.figure('Prompt')).toHaveText(/^[\d.,]+ tokens\/s$/);
   await expect(app.figure('Writing')).toHaveText(/^[\d.,]+ tokens\/s$/);
-  await expect(app.figure('Memory')).toHaveText(/^[\d.]+ MB$/);
-  await expect(page.locator('.state')).toHaveText(/\d+ tokens, seed 90/);
+  await expect(app.figure('In memory')).toHaveText(/^[\d.]+ MB$/);
+});
+
+test('a prompt that waits for layers shows how far it is, and moves nothing', async ({
+  app,
+  page,
+  models,
+}) => {
+  // The page's own model: another one would be used only when it is whole.
+  const gate = models.gated('stories.gguf', 1_400_000);
+  await page.route('**/stories-q8_0.gguf', (route) =>
+    route.fulfill({ status: 302, headers: { location: gate.url } }),
+  );
+  await page.goto(`${app.site.url}#length=5`);
+  await app.openLayers();
+  await expect(page.locator('.layers-facts')).toContainText(/[1-4] of 5/);
+  await app.closeSheet();
+  await app.prompt.fill('Once there was a dog. '.repeat(30));
+  const heights = async (): Promise<number[]> => {
+    const found: number[] = [];
+    for (const width of [360, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      found.push(await page.locator('.actions').evaluate((actions) => actions.clientHeight));
+    }
+    return found;
+  };
+  const before = await heights();
+  await app.button.click();
+  const progress = page.getByRole('progressbar', { name: 'Reading the prompt' });
+  await expect(progress).toBeVisible();
+  await expect(app.state).toHaveText(/^Reading the prompt\d+ of \d+ tokens · waiting for layers/);
+  expect(await progress.getAttribute('max')).toMatch(/^\d{3}$/);
+  expect(await heights()).toEqual(before);
+  // The bar, where the composer's line is out of view.
+  await page.setViewportSize({ width: 1280, height: 400 });
+  await page.evaluate(() => window.scrollTo(0, 0));
+  await expect(page.locator('.bar-state')).toHaveText(
+    /^Prompt: \d+ of \d+ tokens · waiting for layers$/,
+  );
+  gate.open();
+  await app.written();
+  await expect(progress).toHaveCount(0);
+  await expect(app.ending).toContainText('5 tokens');
 });
 
 test('stops in the middle, and writes again', async ({ app, page }) => {
   await app.open(LONG);
   await page.evaluate(stopAtFirstWords);
   const part = await app.write();
-  await expect(page.locator('.state')).toContainText('Stopped');
+  await expect(app.ending).toContainText('Stopped');
   const whole = await app.write();
   expect(whole.length).toBeGreaterThan(part.length);
   expect(whole.startsWith(part)).toBe(true);
 });
 
-test('the figures are there while the text is written', async ({ app }) => {
+/** The figures on one line */
+const IN_SHORT = /^[\d.,]+ tokens\/s · first token [\d.,]+ m?s · [\d,]+ tokens$/;
+
+test('the figures are there while the text is written', async ({ app, page }) => {
   await app.holdTextAfter(100);
   await app.open(LONG);
-  await expect(app.figure('First token')).toHaveText('–');
+  const line = page.locator('.figures-text');
+  await expect(line).toHaveText('');
   await app.button.click();
   await app.textIsHeld();
   await expect(app.button).toHaveText('Stop');
+  await expect(line).toHaveText(IN_SHORT);
+  await app.openFigures();
   await expect(app.figure('First token')).toHaveText(/^[\d.,]+ m?s$/);
   await expect(app.figure('Prompt')).toHaveText(/^[\d.,]+ tokens\/s$/);
   await expect(app.figure('Writing')).toHaveText(/^[\d.,]+ tokens\/s$/);
+  // Escape closes the details, and doesn't stop the text.
+  await page.keyboard.press('Escape');
+  await expect(page.locator('dialog[open]')).toHaveCount(0);
+  await expect(app.button).toHaveText('Stop');
   await app.releaseText();
   await app.written();
 });
@@ -168,7 +227,7 @@ test('a reader who scrolled away comes back to the end, and stops there', async 
   await expect(bar.getByRole('button', { name: 'To the end' })).toHaveCount(0);
   expect(await aboveTheEdge(page)).toBeGreaterThan(0);
   await bar.getByRole('button', { name: 'Stop' }).press('Enter');
-  await expect(page.locator('.state')).toContainText('Stopped');
+  await expect(app.ending).toContainText('Stopped');
   await expect(bar).toHaveCount(0);
   await expect(page.getByRole('heading', { name: 'Text', exact: true })).toBeFocused();
 });
@@ -180,16 +239,17 @@ test('what has the focus is not left under the bar', async ({ app, page }) => {
   await app.button.click();
   await app.textIsHeld();
   const bar = page.getByRole('region', { name: 'Writing' });
-  for (const label of ['Address', 'Choose a .gguf file']) {
+  for (const name of ['Source', 'Licence: Apache-2.0']) {
+    const link = page.getByRole('link', { name });
     await page.evaluate(() => scrollTo(0, 0));
-    await page.getByLabel(label).focus();
+    await link.focus();
     await expect(async () => {
-      const [field, top] = await Promise.all([
-        page.getByLabel(label).boundingBox(),
+      const [shown, top] = await Promise.all([
+        link.boundingBox(),
         bar.boundingBox({ timeout: 1000 }),
       ]);
-      if (field === null || top === null) throw new Error('not in view yet');
-      expect(field.y + field.height).toBeLessThanOrEqual(top.y);
+      if (shown === null || top === null) throw new Error('not in view yet');
+      expect(shown.y + shown.height).toBeLessThanOrEqual(top.y);
     }).toPass({ timeout: 60_000 });
   }
 });
@@ -219,10 +279,13 @@ test('settings are respected: the same seed gives the same text, and that of the
   await page.getByLabel('Top-k').fill('30');
   await page.getByLabel('Length').fill('60');
   await page.getByLabel('Seed').fill('12345');
+  await app.closeDialog();
   const first = await app.write();
-  await expect(page.locator('.state')).toContainText('60 tokens, seed 12345');
+  await expect(app.ending).toContainText('60 tokens, seed 12345');
   expect(await app.write()).toBe(first);
+  await app.openSettings();
   await page.getByLabel('Seed').fill('12346');
+  await app.closeDialog();
   expect(await app.write()).not.toBe(first);
   test.skip(!nativeBuilt, NO_NATIVE);
   const program = sluice(
@@ -236,7 +299,7 @@ test('a random seed is named and can be kept', async ({ app, page }) => {
   await app.open('#length=40');
   const first = await app.write();
   await page.getByRole('button', { name: 'Keep this seed' }).click();
-  await expect(page.locator('.settings summary')).toBeFocused();
+  await expect(app.afterwards('Again')).toBeFocused();
   await expect(page.locator('.summary-text')).toContainText('seed');
   expect(await app.write()).toBe(first);
 });
@@ -244,12 +307,15 @@ test('a random seed is named and can be kept', async ({ app, page }) => {
 test('works from the keyboard', async ({ app, page }) => {
   await app.open(LONG);
   const order = [
+    page.locator('.skip'),
+    ...(await page.locator('.head button').all()),
+    app.chip,
     app.prompt,
     app.button,
-    page.locator('.settings summary'),
-    page.getByLabel('Choose a .gguf file'),
-    page.getByLabel('Address'),
-    page.getByRole('button', { name: 'Load', exact: true }),
+    page.locator('.settings-button'),
+    ...(await page.locator('.opening').all()),
+    page.getByRole('button', { name: 'Open a chat model' }),
+    page.locator('.figures-more'),
   ];
   for (const element of order) {
     await page.keyboard.press('Tab');
@@ -268,7 +334,7 @@ test('works from the keyboard', async ({ app, page }) => {
     observer.observe(target, { childList: true, subtree: true });
   });
   await page.keyboard.press('Control+Enter');
-  await expect(page.locator('.state')).toContainText('Stopped');
+  await expect(app.ending).toContainText('Stopped');
   await expect(app.button).toHaveText('Write');
   await app.button.focus();
   await page.keyboard.press('Enter');
@@ -281,6 +347,7 @@ test('the address keeps prompt and settings', async ({ app, page }) => {
   await app.openSettings();
   await page.getByLabel('Seed').fill('9');
   await page.getByLabel('Length').fill('30');
+  await app.closeDialog();
   await expect(page).toHaveURL(/#prompt=.*length=30&seed=9$/);
   const text = await app.write();
   await page.reload();
@@ -291,7 +358,7 @@ test('the address keeps prompt and settings', async ({ app, page }) => {
     location.hash = '#prompt=Another%20one';
   });
   await expect(app.prompt).toHaveValue('Another one');
-  await expect(page.locator('.summary-text')).toHaveText('temperature 0.8, up to 256 tokens');
+  await expect(page.locator('.summary-text')).toHaveText('Balanced, up to 256 tokens');
 });
 
 test('a hostile address is checked, and what was left out is named', async ({ app, page }) => {
@@ -321,7 +388,7 @@ test('what is out of range is marked, and gives way to the nearest that can be u
   for (const [label, text, range, nearest] of [
     ['Length', '99999', 'A whole number from 1 to 4,096', '4096'],
     ['Top-k', '-3', 'A whole number from 0 to 1,000', '0'],
-    ['Length', '', 'A whole number from 1 to 4,096', '4096'],
+    ['Top-k', '', 'A whole number from 0 to 1,000', '0'],
   ] as const) {
     const field = page.getByLabel(label);
     await field.fill(text);
@@ -334,6 +401,29 @@ test('what is out of range is marked, and gives way to the nearest that can be u
     await expect(page.getByText(range)).toHaveCount(0);
   }
   await expect(page).toHaveURL(/#topK=0&length=4096$/);
+});
+
+test('a memory limit that cannot be used stays as it is typed, and is not used', async ({
+  app,
+  page,
+}) => {
+  await app.open();
+  await app.openSettings();
+  const field = page.getByLabel('Memory (MB)');
+  for (const text of ['1.5', '1.5G', '0', '-5', 'abc', '99999']) {
+    await field.fill('');
+    await field.pressSequentially(text);
+    await field.press('Tab');
+    await expect(field).toHaveValue(text);
+    await expect(field).toHaveAttribute('aria-invalid', 'true');
+    await expect(field).toHaveAccessibleDescription(/whole number of MB from 1 to 4,294/);
+    await expect(page.getByRole('button', { name: 'Load the model again' })).toHaveCount(0);
+  }
+  await field.fill('');
+  await expect(field).toHaveAttribute('aria-invalid', 'false');
+  await field.pressSequentially('300');
+  await expect(page.locator('.summary-text')).toContainText('memory up to 300 MB');
+  await expect(page).toHaveURL(/#memory=300$/);
 });
 
 test('a prompt longer than the context is refused with advice; a shorter one works', async ({
@@ -376,8 +466,9 @@ test('threads can be chosen, and don’t change the text', async ({ app, page, i
     return;
   }
   await page.getByLabel('Threads').selectOption('1');
-  await page.getByRole('button', { name: 'Load the model again' }).click();
+  await app.loadAgain();
+  await app.openFigures();
   await expect(app.figure('Threads')).toHaveText('1');
-  await app.ready();
+  await app.closeDialog();
   expect(await app.write()).toBe(before);
 });

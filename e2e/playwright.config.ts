@@ -52,11 +52,10 @@ export default defineConfig<Options>({
       ...CHROMIUM,
       name: 'plain',
       use: { isolation: false },
-      // What the page keeps doesn't depend on threads: SLUICE_ALL_TABS=1 runs it here, too.
+      // Where models come from and what the page keeps don't depend on threads: SLUICE_ALL_TABS=1 runs that here, too.
       testMatch: [
         'page.spec.ts',
-        'models.spec.ts',
-        ...(ALL ? ['kept.spec.ts', 'offline.spec.ts'] : []),
+        ...(ALL ? ['models.spec.ts', 'kept.spec.ts', 'offline.spec.ts'] : []),
       ],
     },
     ...Object.entries(WAYS).map(([name, { browser, isolation, keepsNothing }]) => ({

@@ -204,6 +204,109 @@ test('a model that is kept is read again from the cache, also while it is downlo
   }
 });
 
+/** Runs in the page: the records of the only packed copy, begin and end of a chunk each, in the order in which they were written. */
+async function packedChunks(): Promise<[number, number][]> {
+  const root = await navigator.storage.getDirectory();
+  const folder = await root.getDirectoryHandle('sluice');
+  for await (const [name, handle] of folder.entries()) {
+    if (!name.endsWith('.index')) continue;
+    const file = await (handle as FileSystemFileHandle).getFile();
+    const view = new DataView(await file.arrayBuffer());
+    return Array.from({ length: (view.byteLength - 40) / 24 }, (_, i) => [
+      Number(view.getBigUint64(40 + 24 * i, true)),
+      Number(view.getBigUint64(48 + 24 * i, true)),
+    ]);
+  }
+  return [];
+}
+
+/** Runs in the page: the bytes of the packed copy at these places. */
+async function packedBytes(offsets: number[]): Promise<(number | undefined)[]> {
+  const root = await navigator.storage.getDirectory();
+  const folder = await root.getDirectoryHandle('sluice');
+  for await (const [name, handle] of folder.entries()) {
+    if (!name.endsWith('.packed')) continue;
+    const bytes = new Uint8Array(
+      await (await (handle as FileSystemFileHandle).getFile()).arrayBuffer(),
+    );
+    return offsets.map((at) => bytes[at]);
+  }
+  return [];
+}
+
+/** Runs in the page: changes the bytes at these offsets of the only packed copy. */
+async function damagePacked(offsets: number[]): Promise<void> {
+  const root = await navigator.storage.getDirectory();
+  const folder = await root.getDirectoryHandle('sluice');
+  for await (const [name, handle] of folder.entries()) {
+    if (!name.endsWith('.packed')) continue;
+    const file = handle as FileSystemFileHandle;
+    const bytes = new Uint8Array(await (await file.getFile()).arrayBuffer());
+    const writable = await file.createWritable({ keepExistingData: true });
+    for (const position of offsets) {
+      const data = Uint8Array.of((bytes[position] ?? 0) ^ 1);
+      await writable.write({ type: 'write', position, data });
+    }
+    await writable.close();
+  }
+}
+
+test('weights that are read again are kept packed, and come from there the next time', async ({
+  profile,
+  serving,
+  sites,
+}) => {
+  const { page } = await profile.open(sites.isolated);
+  // The profile may hold models of other tests, with copies of their own.
+  await expect(async () => {
+    const left = await page.evaluate(async () => {
+      await window.library.cache.clear();
+      return (await window.library.cache.list()).length;
+    });
+    expect(left).toBe(0);
+  }).toPass({ timeout: 60_000 });
+  const { url } = serving.hub.add('stories.gguf', BUNDLED);
+  const options = { contextSize: 64 };
+  const resident = await ask(page, { url, source: 'file', options, spare: 1e9 });
+  const right = new Set(resident.hashes);
+  const load = async (): Promise<void> => {
+    // The load before has let the copy go.
+    await page.waitForFunction(async () => {
+      const { held } = await navigator.locks.query();
+      return held?.some(({ name }) => name?.startsWith('sluice-pack:')) !== true;
+    });
+    const about = { url, source: 'cache', options, least: resident.least } as const;
+    const answer = await ask(page, { ...about, batches: [0, 8, 8], kept: true });
+    expect(answer.message).toBe('');
+    expect(new Set(answer.hashes)).toEqual(right);
+  };
+  // The copy is opened beside the first passes: a load may end before all of it went by.
+  let chunks: [number, number][] = [];
+  await expect(async () => {
+    const before = chunks;
+    await load();
+    chunks = await page.evaluate(packedChunks);
+    expect(chunks.length).toBeGreaterThan(0);
+    // All of them were there: nothing is packed anew.
+    expect(chunks).toEqual(before);
+  }).toPass({ timeout: 60_000 });
+  const [model] = await page.evaluate(() => window.library.cache.list());
+  expect(model?.packed).toBeGreaterThanOrEqual(Math.max(...chunks.map(([, end]) => end)));
+
+  // A chunk that has changed is found by its hash, comes from the file, and is kept again. So the copy is read.
+  const changed = chunks.filter((_, i) => i % 3 === 0).map(([begin]) => begin);
+  const whole = await page.evaluate(packedBytes, changed);
+  // In a page that is closed then: Chromium may keep the lock of a writable for a while, and with it the copy can't be opened.
+  const other = await profile.open(sites.isolated);
+  await other.page.evaluate(damagePacked, changed);
+  await other.page.close();
+  expect(await page.evaluate(packedBytes, changed)).not.toEqual(whole);
+  await expect(async () => {
+    await load();
+    expect(await page.evaluate(packedBytes, changed)).toEqual(whole);
+  }).toPass({ timeout: 60_000 });
+});
+
 const SEEDS = ALL ? 20 : 2;
 /** What a load may say whose reads fail or are short. */
 const SAID = ['bad_file', 'download_failed', 'download_corrupt'];

@@ -38,8 +38,8 @@ constexpr Unit kUnits[] = {
     {"gib", 0x1p30}, {"t", 1e12}, {"tb", 1e12},    {"tib", 0x1p40},
 };
 
-uint64_t read_bytes(const std::string& name, const std::string& text) {
-  std::string_view rest = text;
+// Nothing if it is no size.
+std::optional<uint64_t> bytes_in(std::string_view rest) {
   const auto value = take_number(rest);
   std::string name_of_unit(rest);
   for (char& c : name_of_unit)
@@ -51,10 +51,26 @@ uint64_t read_bytes(const std::string& name, const std::string& text) {
     if (unit.bytes == 1 && bytes != std::floor(bytes)) break;
     if (bytes >= 1 && bytes < 0x1p53) return static_cast<uint64_t>(bytes);
   }
-  refuse(name, "a size from 1 byte on, like 1500000, 300M, 2G or 1.5GiB", text);
+  return std::nullopt;
+}
+
+uint64_t read_bytes(const std::string& name, const std::string& text) {
+  if (const auto bytes = bytes_in(text)) return *bytes;
+  std::string close = text;
+  std::erase(close, ' ');
+  std::ranges::replace(close, ',', '.');
+  refuse(name,
+         concat("a size from 1 byte on, like 1500000, 300M, 2G or 1.5GiB (units: B, k, M, G, T, or "
+                "KiB, MiB, GiB, TiB",
+                bytes_in(close) ? concat("; without spaces, and with a point: ", printable(close))
+                                : "",
+                ")"),
+         text);
 }
 
 }  // namespace
+
+bool is_size(std::string_view text) { return bytes_in(text).has_value(); }
 
 CLI::Option* add_value(CLI::App& app, const std::string& name, const std::string& type,
                        const std::string& description,
@@ -347,6 +363,65 @@ void add_options(CLI::App& app, Options& options) {
 }
 template void add_options(CLI::App& app, LoadOptions& options);
 template void add_options(CLI::App& app, GenerateOptions& options);
+
+namespace {
+
+// The names of an option's flags without dashes: {"temp", "temperature"}.
+std::vector<std::string> bare_names(const OptionFlags& flags) {
+  std::vector<std::string> names;
+  std::istringstream words(flags.flags);
+  for (std::string word; std::getline(words, word, ',');)
+    names.push_back(word.substr(word.find_first_not_of('-')));
+  return names;
+}
+
+bool has_name(const OptionFlags& flags, const std::string& name) {
+  const std::vector<std::string> names = bare_names(flags);
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::string value_text(bool value) { return value ? "on" : "off"; }
+std::string value_text(const std::optional<uint64_t>& value) {
+  return value ? concat(*value) : "random";
+}
+std::string value_text(const std::vector<std::string>& values) {
+  std::string text;
+  for (const std::string& value : values) {
+    text += concat(text.empty() ? "'" : ", '", printable(value), "'");
+  }
+  return values.empty() ? "none" : text;
+}
+template <typename Number>
+requires std::is_arithmetic_v<Number> std::string value_text(Number value) { return concat(value); }
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> option_values(const std::string& command,
+                                                               const GenerateOptions& options) {
+  std::vector<std::pair<std::string, std::string>> values;
+  each_option(options, [&](const OptionRow& row, const auto& field) {
+    if (const OptionFlags* flags = find_flags(row, command); flags != nullptr)
+      values.emplace_back(bare_names(*flags).front(), value_text(field));
+  });
+  return values;
+}
+
+bool copy_option(const std::string& command, const std::string& flag, const GenerateOptions& from,
+                 GenerateOptions& to) {
+  bool found = false;
+  each_option(to, [&](const OptionRow& row, auto& field) {
+    const OptionFlags* flags = find_flags(row, command);
+    if (flags == nullptr || !has_name(*flags, flag)) return;
+    each_option(from, [&](const OptionRow& other, const auto& value) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>,
+                                   std::remove_cvref_t<decltype(field)>>) {
+        if (other.name == row.name) field = value;
+      }
+    });
+    found = true;
+  });
+  return found;
+}
 
 void add_json(CLI::App& app, bool& json, const std::string& description) {
   add_flag(app, "--json", json, description)->group("Output");

@@ -6,6 +6,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common.h"
@@ -19,6 +21,8 @@ namespace sluice::cli {
 // range.
 
 int64_t read_integer(const std::string& name, const std::string& text, int64_t low, int64_t high);
+// True of a size as --memory-budget takes it.
+bool is_size(std::string_view text);
 // 1,2,3
 std::vector<int64_t> read_integers(const std::string& name, const std::string& text, int64_t low,
                                    int64_t high);
@@ -48,6 +52,13 @@ void add_download_options(CLI::App& app, DownloadOptions& options);
 // The options of options.json that this command has: LoadOptions or GenerateOptions.
 template <typename Options>
 void add_options(CLI::App& app, Options& options);
+// The options of the table that a command has, as text: the flag's name without dashes, the value.
+std::vector<std::pair<std::string, std::string>> option_values(const std::string& command,
+                                                               const GenerateOptions& options);
+// Gives one of them, by its flag without dashes, the value that it has in `from`. False: there is
+// none of this name.
+bool copy_option(const std::string& command, const std::string& flag, const GenerateOptions& from,
+                 GenerateOptions& to);
 // Adds a flag. It takes no value, not even with "=".
 CLI::Option* add_flag(CLI::App& app, const std::string& name, bool& target,
                       const std::string& description);
@@ -59,8 +70,10 @@ void add_json(CLI::App& app, bool& json, const std::string& description);
 std::string too_many_arguments(const std::string& argument, bool prompt);
 // Each adds one command, which writes its exit status to `status`.
 void add_run(CLI::App& program, int& status);
+void add_chat(CLI::App& program, int& status);
 void add_inspect(CLI::App& program, int& status);
 void add_tokenize(CLI::App& program, int& status);
+void add_template(CLI::App& program, int& status);
 void add_logits(CLI::App& program, int& status);
 void add_bench(CLI::App& program, int& status);
 void add_pull(CLI::App& program, int& status);

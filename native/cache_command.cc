@@ -9,6 +9,7 @@
 #include "downloads.h"
 #include "pull/block_file.h"
 #include "pull/cache.h"
+#include "pull/packed_copy.h"
 #include "usage.h"
 
 namespace sluice::cli {
@@ -27,15 +28,19 @@ constexpr char kCacheFooter[] =
     R"(list shows each model: name, size, state, last use, address. verify reads models
 and compares the hash of each block, and the file's sha256 if it is known;
 damaged blocks are removed, and the next use fetches them again. delete removes
-models. An ADDRESS is what run or pull was given, or what list shows. Without
-one, list and verify take all models; delete needs an ADDRESS or --all, which
-leaves models in use.
+models. An ADDRESS is what run or pull was given, or what list shows: an
+address, or a file name that only one model has. Without one, list and verify
+take all models; delete needs an ADDRESS or --all, which leaves models in use.
+A model that was larger than its memory budget has a packed copy of what was
+read again; it counts and goes with the model. verify drops damaged chunks of
+it, which are packed again when they are needed.
 
 With --json each model is a line: list {"source","name","path","bytes","stored",
-"complete","verified","sha256","etag","commit","pinned","created","used",
-"inUse","parts"} (times in ms since 1970), verify {"source","ok","bytes",
-"damaged","sha256"}, delete {"source","deleted","bytes"}. The exit status is 3
-if verify finds damage.
+"packed","packedFits","complete","verified","sha256","etag","commit","pinned",
+"created","used","inUse","parts"} (times in ms since 1970), verify {"source",
+"ok","bytes","damaged","sha256","packed","packedDamaged"} or, of a model in use,
+{"source","inUse"}, delete {"source","deleted","bytes"}. The exit status is 3 if
+verify finds damage of a model, 1 if one was in use.
 
 Examples:
   sluice cache list
@@ -63,6 +68,11 @@ struct Kept {
     return entries.size() == static_cast<size_t>(meta().parts) ? total : 0;
   }
   uint64_t stored() const { return sum(&pull::Cached::stored); }
+  uint64_t packed() const { return sum(&pull::Cached::packed); }
+  bool packed_fits() const {
+    return std::ranges::all_of(entries,
+                               [](const auto& e) { return e.packed == 0 || e.packed_fits; });
+  }
   bool complete() const {
     return entries.size() == static_cast<size_t>(meta().parts) &&
            std::ranges::all_of(entries, &pull::Cached::complete);
@@ -100,8 +110,26 @@ Result<std::vector<Kept>> kept_models(const std::string& directory) {
   return models;
 }
 
-// The models that the addresses name; all without any. Fails with invalid_argument if the cache
-// doesn't have one of them.
+// The model that has a file of this name. Fails with invalid_argument if several have one.
+Result<const Kept*> with_file(const std::vector<Kept>& models, const std::string& name) {
+  std::vector<const Kept*> found;
+  for (const Kept& model : models) {
+    if (std::ranges::any_of(model.entries, [&](const pull::Cached& entry) {
+          return entry.unreadable.empty() && pull::file_name(entry.meta.address) == name;
+        }))
+      found.push_back(&model);
+  }
+  if (found.size() > 1) {
+    std::string sources;
+    for (const Kept* model : found) sources += "\n  " + printable(model->source, 4096);
+    return fail(Code::invalid_argument, counted(found.size(), "model"), " have a file ",
+                printable(name, 300), "; name one by its address:", sources);
+  }
+  return found.empty() ? nullptr : found[0];
+}
+
+// The models that the addresses or names mean; all without any. Fails with invalid_argument if the
+// cache doesn't have one of them.
 Result<std::vector<Kept>> chosen(const CacheOptions& options, const pull::Settings& settings) {
   SLUICE_ASSIGN(std::vector<Kept> models, kept_models(settings.directory));
   if (options.addresses.empty()) return models;
@@ -122,10 +150,15 @@ Result<std::vector<Kept>> chosen(const CacheOptions& options, const pull::Settin
                return entry.meta.address == source || entry.key == source;
              });
     };
-    const auto found = std::ranges::find_if(models, is_it);
-    if (found == models.end()) {
+    const auto at = std::ranges::find_if(models, is_it);
+    const Kept* found = at == models.end() ? nullptr : &*at;
+    if (found == nullptr) {
+      SLUICE_ASSIGN(found, with_file(models, text));
+    }
+    if (found == nullptr) {
       return fail(Code::invalid_argument, "the cache has no model ", printable(text, 300),
-                  "; sluice cache list shows what it has");
+                  "; expected the address or the file name of one that sluice cache list shows, or "
+                  "what it was downloaded by");
     }
     out.push_back(*found);
   }
@@ -147,6 +180,10 @@ std::string state_of(const Kept& model) {
       model.verified() && model.complete() ? "complete, sha256 verified" : "complete";
   if (!model.complete()) state = "partial";
   if (model.meta().parts > 1) state += concat(", ", model.meta().parts, " files");
+  if (model.packed() > 0) {
+    state += concat(model.packed_fits() ? ", packed copy " : ", unusable packed copy ",
+                    human_bytes(model.packed()));
+  }
   if (model.pinned()) state += ", pinned";
   return model.in_use() ? state + ", in use" : state;
 }
@@ -169,6 +206,8 @@ Json json_of(const Kept& model, const std::string& directory) {
                {"path", pull::EntryPaths(directory, model.entries[0].key).data},
                {"bytes", model.bytes()},
                {"stored", model.stored()},
+               {"packed", model.packed()},
+               {"packedFits", model.packed() > 0 && model.packed_fits()},
                {"complete", model.complete()},
                {"verified", model.verified()},
                {"sha256", meta.sha256},
@@ -191,7 +230,7 @@ int list(const CacheOptions& options, const pull::Settings& settings,
          const std::vector<Kept>& models) {
   uint64_t stored = 0;
   for (const Kept& model : models) {
-    stored += model.stored();
+    stored += model.stored() + model.packed();
     if (options.json) {
       print_json(json_of(model, settings.directory));
       continue;
@@ -213,19 +252,27 @@ struct Verified {
   std::vector<uint64_t> damaged;  // blocks, of all files
   bool sum_fits = true;
   std::string sha256;
+  pull::CopyCheck copy;  // of all files
 };
 
-// Checks one file. A file that isn't complete is checked as far as it is there.
+// Checks one file and its packed copy. A file that isn't complete is checked as far as it is there.
+// Fails with busy if another process uses it.
 Status verify_entry(const pull::Settings& settings, const pull::Cached& entry, Verified& verified) {
   const pull::EntryPaths paths(settings.directory, entry.key);
   SLUICE_ASSIGN(auto lock, pull::Lock::try_take(paths.lock, pull::Hold::exclusive));
   if (!lock) {
-    return fail(Code::busy, "another process is using ", printable(entry.meta.address, 300),
-                "; try again when it has ended");
+    return fail(Code::busy, "another process is using ", printable(entry.meta.address, 300));
   }
   SLUICE_ASSIGN(pull::BlockFile file,
                 pull::BlockFile::open_to_write(settings.directory, entry.meta.address));
   const bool whole = file.complete();
+  // The copy is of the table before damaged blocks are forgotten.
+  if (const auto copy =
+          pull::check_copy(settings.directory, entry.key, file.table(), file.total())) {
+    verified.copy.bytes += copy->bytes;
+    verified.copy.damaged += copy->damaged;
+    verified.copy.removed = verified.copy.removed || copy->removed;
+  }
   pull::PassingSum sum;
   pull::Progress progress;
   progress.name = pull::file_name(entry.meta.address);
@@ -248,6 +295,18 @@ Status verify_entry(const pull::Settings& settings, const pull::Cached& entry, V
   return file.note(meta);
 }
 
+// What verify tells of packed copies, behind what it tells of the model.
+std::string copy_text(const pull::CopyCheck& copy) {
+  if (copy.damaged > 0) {
+    const bool one = copy.damaged == 1;
+    return concat("; packed copy: ", counted(copy.damaged, "damaged chunk"),
+                  one ? " was dropped; it is" : " were dropped; they are",
+                  one ? " packed again when it is needed" : " packed again when they are needed");
+  }
+  if (copy.removed) return "; packed copy: it wasn't of this file and was removed";
+  return copy.bytes == 0 ? "" : concat(", packed copy ", human_bytes(copy.bytes));
+}
+
 int verify(const CacheOptions& options, const pull::Settings& settings,
            const std::vector<Kept>& models) {
   int status = kDone;
@@ -257,11 +316,20 @@ int verify(const CacheOptions& options, const pull::Settings& settings,
       continue;
     }
     Verified verified;
+    Status done;
     for (const pull::Cached& entry : model.entries) {
-      if (const Status done = verify_entry(settings, entry, verified); !done)
-        return report(done.error(), options.json);
+      done = verify_entry(settings, entry, verified);
+      if (!done) break;
     }
     erase_status();
+    if (!done && done.error().code != Code::busy) return report(done.error(), options.json);
+    if (!done) {
+      if (status == kDone) status = kFailed;
+      if (options.json) print_json({{"source", model.source}, {"inUse", true}});
+      note(concat(printable(name_of(model), 200),
+                  " isn't checked: another process is using it; try again when it has ended"));
+      continue;
+    }
     const bool good = verified.damaged.empty() && verified.sum_fits;
     if (!good) status = exit_status(Code::download_corrupt);
     if (options.json) {
@@ -269,7 +337,9 @@ int verify(const CacheOptions& options, const pull::Settings& settings,
                   {"ok", good},
                   {"bytes", verified.bytes},
                   {"damaged", verified.damaged},
-                  {"sha256", model.entries.size() == 1 ? verified.sha256 : ""}});
+                  {"sha256", model.entries.size() == 1 ? verified.sha256 : ""},
+                  {"packed", verified.copy.bytes},
+                  {"packedDamaged", verified.copy.damaged}});
       continue;
     }
     const std::string result =
@@ -279,7 +349,7 @@ int verify(const CacheOptions& options, const pull::Settings& settings,
                                            model.meta().sha256, "; delete it and download it again")
                                   : concat(model.complete() ? "good, " : "good so far, ",
                                       size_of(verified.bytes, model.bytes(), model.complete()));
-    write_out(concat(printable(name_of(model), 200), ": ", result, "\n"));
+    write_out(concat(printable(name_of(model), 200), ": ", result, copy_text(verified.copy), "\n"));
   }
   return status;
 }
@@ -303,10 +373,12 @@ int remove(const CacheOptions& options, const pull::Settings& settings,
       return report(error, options.json);
     }
     if (options.json) {
-      print_json({{"source", model.source}, {"deleted", true}, {"bytes", model.stored()}});
+      print_json({{"source", model.source},
+                  {"deleted", true},
+                  {"bytes", model.stored() + model.packed()}});
     } else {
       write_out(concat("deleted ", printable(name_of(model), 200), ", ",
-                       human_bytes(model.stored()), "\n"));
+                       human_bytes(model.stored() + model.packed()), "\n"));
     }
   }
   return kDone;
@@ -350,7 +422,8 @@ void add_cache(CLI::App& program, int& status) {
   app->add_option("ACTION", options->action, "list, verify or delete")
       ->type_name("ACTION")
       ->required();
-  app->add_option("ADDRESS", options->addresses, "the models, by address; without one, all")
+  app->add_option("ADDRESS", options->addresses,
+                  "the models, by address or file name; without one, all")
       ->type_name("ADDRESS");
   add_flag(*app, "--all", options->all, "delete all models");
   add_json(*app, options->json, "one JSON object a line for each model");

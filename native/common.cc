@@ -61,18 +61,17 @@ bool try_again(int fd, short direction) {
   return errno == EINTR;
 }
 
-// Writes all of `text`. Returns the errno of the failure, or 0.
-int write_all(int fd, std::string_view text) {
+}  // namespace
+
+int write_to(int descriptor, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && try_again(fd, POLLOUT)) continue;
+    const ssize_t n = ::write(descriptor, text.data(), text.size());
+    if (n < 0 && try_again(descriptor, POLLOUT)) continue;
     if (n < 0) return errno;
     text.remove_prefix(static_cast<size_t>(n));
   }
   return 0;
 }
-
-}  // namespace
 
 int exit_status(Code code) {
   switch (code) {
@@ -105,6 +104,7 @@ int report(const Error& error, bool json) {
 
 void prepare_standard_streams() {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that grows beyond "ulimit -f": the write fails instead
   for (int fd = 0; fd < 3; ++fd) {
     if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
     // Opened for the other direction, so that using it still fails.
@@ -113,14 +113,14 @@ void prepare_standard_streams() {
 }
 
 void write_out(std::string_view text) {
-  const int error = write_all(STDOUT_FILENO, text);
+  const int error = write_to(STDOUT_FILENO, text);
   if (error == 0) return;
   if (error == EPIPE) _exit(kDone);
   write_err(concat("sluice: error: can't write to standard output: ", std::strerror(error), "\n"));
   _exit(kFailed);
 }
 
-void write_err(std::string_view text) { write_all(STDERR_FILENO, text); }
+void write_err(std::string_view text) { write_to(STDERR_FILENO, text); }
 
 void be_quiet() { quiet = true; }
 
@@ -260,13 +260,15 @@ bool has_piped_input() {
          (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode));
 }
 
-Result<std::string> read_prompt(const std::string& path) {
+}  // namespace
+
+Result<std::string> read_text(const std::string& path, std::string_view what) {
   const bool from_stdin = path == "-";
-  const std::string name =
-      from_stdin ? std::string("standard input") : printable(path, kMaxShownPath);
+  const std::string name = from_stdin ? std::string("standard input")
+                                      : concat("the ", what, " ", printable(path, kMaxShownPath));
   const int fd = from_stdin ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
-    return fail(Code::bad_file, "can't open the prompt's file ", name, ": ", std::strerror(errno));
+    return fail(Code::bad_file, "can't open ", name, ": ", std::strerror(errno));
   }
   std::string text;
   char block[64 << 10];
@@ -280,35 +282,27 @@ Result<std::string> read_prompt(const std::string& path) {
   }
   if (!from_stdin) ::close(fd);
   if (error != 0) {
-    return fail(Code::bad_file, "can't read the prompt from ", name, ": ", std::strerror(error));
+    return fail(Code::bad_file, "can't read ", name, ": ", std::strerror(error));
   }
   if (text.size() > kMaxPromptBytes) {
     return fail(Code::bad_file, name, " is longer than ", human_bytes(kMaxPromptBytes),
-                ", the most that a prompt may have");
+                ", the most that it may have");
   }
   return text;
 }
 
-}  // namespace
-
 Result<std::optional<std::string>> prompt_text(const Prompt& prompt) {
   if (prompt.tokens) return std::nullopt;
   if (prompt.text) return prompt.text;
-  if (prompt.file) return read_prompt(*prompt.file);
+  if (prompt.file) return read_text(*prompt.file, "prompt's file");
   if (!has_piped_input()) return std::nullopt;
   pollfd ready = {STDIN_FILENO, POLLIN, 0};
   if (::poll(&ready, 1, kPipeWaitMs) == 0) {
     note("reading the prompt from standard input, which is a pipe (</dev/null: no prompt)");
   }
-  SLUICE_ASSIGN(std::string text, read_prompt("-"));
+  SLUICE_ASSIGN(std::string text, read_text("-", "prompt"));
   if (text.empty()) return std::nullopt;
   return text;
-}
-
-void add_prefix(const Tokenizer& tokenizer, std::vector<TokenId>& ids) {
-  const auto prefix = tokenizer.prefix();
-  const bool has_prefix = !prefix.empty() && !ids.empty() && ids.front() == prefix.back();
-  if (!has_prefix) ids.insert(ids.begin(), prefix.begin(), prefix.end());
 }
 
 }  // namespace sluice::cli

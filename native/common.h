@@ -36,6 +36,8 @@ void prepare_standard_streams();
 // has gone, else with an error and status 1.
 void write_out(std::string_view text);
 void write_err(std::string_view text);
+// Writes all of the text to a descriptor. Returns the errno of the failure, or 0.
+int write_to(int descriptor, std::string_view text);
 // From now on warn() and note() write nothing, and no status is shown.
 void be_quiet();
 // True if the terminal has no escape sequences (TERM=dumb).
@@ -85,10 +87,10 @@ struct Prompt {
   std::optional<std::vector<TokenId>> tokens;  // --tokens
   std::string source;                          // which of them was given; "": none
 };
+// The bytes of a file; "-" is standard input. `what` it is, for messages. Fails with bad_file.
+Result<std::string> read_text(const std::string& path, std::string_view what);
 // The text that was given, or the bytes of the file that was given. If nothing was given, what is
 // piped in, unless empty. Else nothing. Fails with bad_file if it can't be read.
 Result<std::optional<std::string>> prompt_text(const Prompt& prompt);
-// Puts the tokenizer's prefix (BOS) before a text's ids, unless the text itself begins with it.
-void add_prefix(const Tokenizer& tokenizer, std::vector<TokenId>& ids);
 
 }  // namespace sluice::cli

@@ -26,7 +26,7 @@ std::string text_of(const pull::Progress& p) {
     text += concat(", ", human_bytes(static_cast<uint64_t>(p.rate)), "/s");
     if (p.total > p.loaded && !p.checking)
       text +=
-          concat(", ", pull::duration(static_cast<double>(p.total - p.loaded) / p.rate), " left");
+          concat(", ", human_duration(static_cast<double>(p.total - p.loaded) / p.rate), " left");
   }
   return p.waiting.empty() ? text : concat(text, "; ", p.waiting);
 }

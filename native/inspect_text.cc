@@ -88,17 +88,18 @@ std::string memory(const Json& info) {
              concat("grows to this, ", human_bytes(whole(memory["kv"]) / chunks), " for each ",
                     kKvChunk, " tokens"));
   memory_row("activations", whole(memory["activations"]), "of the longest prompt");
-  memory_row("at most", whole(memory["total"]), "with the context full");
+  // Rounded up, so that it is enough when it is given as it stands here, and none of these seems to
+  // be more than the budget that is.
+  memory_row("at most", whole(memory["total"]), "with the context full", true);
   const uint64_t least = whole(memory["least"]), budget = whole(memory["budget"]);
   const uint64_t reread = whole(memory["rereadBytes"]);
-  // Rounded up, so that it does when it is given as it stands here.
   memory_row("least budget", least,
              budget != 0 && budget < least ? "more than the budget: it can't be run"
                                            : "--memory-budget; then layers are read again",
              true);
   if (reread > 0) {
     memory_row("read again", reread,
-               concat("for each token, under the budget of ", human_bytes(budget)));
+               concat("for each token, under the budget of ", human_bytes(budget, true)));
   }
   return out;
 }

@@ -100,8 +100,8 @@ int logits(const LogitsOptions& options) {
   if (options.prompt.tokens) {
     ids = *options.prompt.tokens;
   } else {
-    ids = (*engine)->tokenizer().encode(**text);
-    add_prefix((*engine)->tokenizer(), ids);
+    const Tokenizer& tokenizer = (*engine)->tokenizer();
+    ids = tokenizer.with_prefix(tokenizer.encode(**text));
   }
   if (const auto computed = compute(**engine, ids, options); !computed) {
     return fail_with(with_file_name(*model, computed.error()));

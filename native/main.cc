@@ -17,6 +17,7 @@ constexpr char kProgramFooter[] = R"(Examples:
   sluice run model.gguf "Once upon a time"  another model
   sluice run model.gguf -f prompt.txt       a prompt from a file
   sluice run hf:OWNER/REPO:Q4_0 -p "Once"   a model of a hub, which the cache keeps
+  sluice chat model.gguf                    a conversation
   sluice inspect model.gguf                 what a file holds, what memory it needs
   sluice bench model.gguf -t 1,2,4          how fast it is here
 
@@ -39,6 +40,8 @@ Environment:
                     avx512, neon or i8mm, where the machine has them
   SLUICE_MODEL_DIR  where the bundled model stories-q8_0.gguf is looked for first
   XDG_CACHE_HOME    downloaded models are in its folder sluice (default ~/.cache)
+  XDG_STATE_HOME    the history of chats is in its folder sluice (default
+                    ~/.local/state)
   HF_ENDPOINT       the hub of hf:OWNER/REPO (default https://huggingface.co)
   HF_TOKEN          a token for that hub, sent to no other server
   https_proxy, http_proxy, no_proxy, SSL_CERT_FILE: as libcurl takes them)";
@@ -66,8 +69,10 @@ int run_program(int argc, char** argv) {
   program.require_subcommand(1);
   int status = kDone;
   add_run(program, status);
+  add_chat(program, status);
   add_inspect(program, status);
   add_tokenize(program, status);
+  add_template(program, status);
   add_logits(program, status);
   add_bench(program, status);
 #ifdef SLUICE_PULL

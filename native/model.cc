@@ -9,9 +9,12 @@
 #include "base/format.h"
 #include "common.h"
 #include "memory.h"
+#include "plan.h"
 #include "pull/address.h"
 #ifdef SLUICE_PULL
 #include "downloads.h"
+#include "pull/cache.h"
+#include "pull/packed_copy.h"
 #endif
 
 namespace sluice::cli {
@@ -54,23 +57,38 @@ Status check_address(const Model& model) {
   return {};
 }
 
-Status pull_model(Model& model) {
-  SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
-  SLUICE_ASSIGN(const pull::Wish wish, wish_of(model.download, true));
-  SLUICE_ASSIGN(pull::Located located, pull::locate(settings, model.name, wish.refresh));
-  model.file = pull::file_name(located.urls[0]);
-  SLUICE_ASSIGN(pull::Pulled pulled, pull::obtain(settings, std::move(located), wish));
-  for (const pull::PulledFile& file : pulled.files) model.paths.push_back(file.path);
-  model.hold = std::make_shared<std::vector<pull::Lock>>(std::move(pulled.locks));
-  return {};
+// Weights that are read again are kept packed beside a file that is in the cache. Where that can't
+// be done it costs time only. Returns Opened::copy_news.
+std::function<std::string()> add_copies(const Model& model, ModelFiles& files) {
+  if (model.cached.empty()) return [] { return std::string(); };
+  const auto copies = std::make_shared<std::vector<std::shared_ptr<pull::PackedFile>>>();
+  files.set_copy_maker([cached = model.cached, copies](size_t index, uint64_t bytes) {
+    std::shared_ptr<PackedCopy> none;
+    const auto directory = pull::cache_directory();
+    if (!directory) return none;
+    const std::string& address = cached[index];
+    const auto file = pull::BlockFile::open_to_read(*directory, address);
+    if (!file || !*file || !(*file)->complete()) return none;
+    copies->push_back(std::make_shared<pull::PackedFile>(
+        *directory, pull::key_of(address), (*file)->table(), (*file)->total(), bytes));
+    return std::shared_ptr<PackedCopy>(copies->back());
+  });
+  return [copies] {
+    std::string made;
+    for (const auto& copy : *copies) {
+      const pull::CopyNews news = copy->news();
+      if (news == pull::CopyNews::no_room) {
+        return concat("; there is no room for their packed copy (", human_bytes(copy->expected()),
+                      ", and as much must stay free)");
+      }
+      if (news == pull::CopyNews::made) made = "; their packed copy was made for the next runs";
+    }
+    return made;
+  };
 }
 
-// The header of a file at an address, and nothing else of it.
-Result<ModelHeader> read_remote_header(Model& model) {
-  SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
-  SLUICE_ASSIGN(const pull::Located located,
-                pull::locate(settings, model.name, model.download.refresh));
-  model.file = pull::file_name(located.urls[0]);
+// The headers of the files at an address, and nothing else of them.
+Result<ModelHeader> read_headers(const pull::Settings& settings, const pull::Located& located) {
   const size_t n_files = located.urls.size();
   ModelParser parser(std::vector<uint64_t>(n_files, 0));
   ModelHeader header;
@@ -91,13 +109,58 @@ Result<ModelHeader> read_remote_header(Model& model) {
   return header;
 }
 
+Result<ModelHeader> read_remote_header(Model& model) {
+  SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
+  SLUICE_ASSIGN(const pull::Located located,
+                pull::locate(settings, model.name, model.download.refresh));
+  model.file = pull::file_name(located.urls[0]);
+  return read_headers(settings, located);
+}
+
+// The header is enough to tell that a model can't run in its memory or context. If it can't be
+// read, the download tells why; that has the patience, too.
+Status check_before_download(pull::Settings settings, const pull::Located& located,
+                             const LoadOptions& options) {
+  settings.client.retry_seconds = std::min(settings.client.retry_seconds, 1.0);
+  settings.client.stall_seconds = std::min(settings.client.stall_seconds, 10.0);
+  settings.client.waiting = [&](const std::string& why) {
+    pull::Progress progress;
+    progress.name = pull::file_name(located.urls[0]);
+    progress.waiting = why;
+    if (!why.empty()) settings.progress(progress);
+  };
+  const auto header = read_headers(settings, located);
+  if (!header) return {};
+  SLUICE_TRY(plan_engine(header->gguf, options, Arrival::again));
+  return {};
+}
+
+Status pull_model(Model& model, const LoadOptions& options) {
+  SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
+  SLUICE_ASSIGN(const pull::Wish wish, wish_of(model.download, true));
+  SLUICE_ASSIGN(pull::Located located, pull::locate(settings, model.name, wish.refresh));
+  model.file = pull::file_name(located.urls[0]);
+  if (!pull::is_cached(settings, located))
+    SLUICE_TRY(check_before_download(settings, located, options));
+  SLUICE_ASSIGN(pull::Pulled pulled, pull::obtain(settings, std::move(located), wish));
+  for (const pull::PulledFile& file : pulled.files) {
+    model.paths.push_back(file.path);
+    model.cached.push_back(file.address);
+  }
+  model.hold = std::make_shared<std::vector<pull::Lock>>(std::move(pulled.locks));
+  return {};
+}
+
 #else
 
 Status check_address(const Model&) {
   return fail(Code::invalid_argument,
               "this build of the program has no downloads; expected the path of a GGUF model");
 }
-Status pull_model(Model& model) { return check_address(model); }
+Status pull_model(Model& model, const LoadOptions&) { return check_address(model); }
+std::function<std::string()> add_copies(const Model&, ModelFiles&) {
+  return [] { return std::string(); };
+}
 Result<ModelHeader> read_remote_header(Model& model) {
   SLUICE_TRY(check_address(model));
   return ModelHeader{};
@@ -108,11 +171,23 @@ Result<ModelHeader> read_remote_header(Model& model) {
 // Says what doesn't stay in memory, and why.
 void note_budget(const MemoryPlan& plan, bool by_default) {
   if (plan.reread == 0) return;
-  note(concat("the model needs ", human_bytes(plan.all), ", ",
-              by_default ? "but of the memory here it takes " : "but the budget is ",
-              human_bytes(plan.budget),
+  std::string needed = human_bytes(plan.all, true), budget = human_bytes(plan.budget);
+  if (needed == budget) {  // the budget is less, so that must be seen
+    needed = concat(plan.all, " bytes");
+    budget = concat(plan.budget, " bytes");
+  }
+  note(concat("the model needs ", needed, ", ",
+              by_default ? "but of the memory here it takes " : "but the budget is ", budget,
               by_default ? ", what is free (--memory-budget sets it): " : ": ",
               human_bytes(plan.reread), " of its weights are read again for each token"));
+}
+
+// Sees to it that the model's files are on the disk. Shows on a terminal's stderr how far a
+// download is. Fails with download_failed, download_corrupt, offline or storage_full; before a
+// download also as Engine::open would.
+Status bring(Model& model, const LoadOptions& options) {
+  if (!model.is_address || !model.paths.empty()) return {};
+  return pull_model(model, options);
 }
 
 }  // namespace
@@ -155,25 +230,27 @@ Result<Model> find_model(const std::string& given, const DownloadOptions& downlo
               looked, "\nName a GGUF file, or the bundled model's directory in SLUICE_MODEL_DIR");
 }
 
-Status bring(Model& model) {
-  if (!model.is_address || !model.paths.empty()) return {};
-  return pull_model(model);
-}
-
 Result<Opened> open(Model& model, LoadOptions options) {
-  SLUICE_TRY(bring(model));
   const bool by_default = options.memory_budget == 0;
-  if (by_default) options.memory_budget = default_budget(available_memory());
+  const auto choose_budget = [&] {
+    if (by_default) options.memory_budget = default_budget(available_memory());
+  };
+  const auto explained = [by_default](Error error) {
+    if (by_default && error.code == Code::budget_too_small)
+      error.message += ". (The budget is the memory that is free here; --memory-budget sets it)";
+    return std::unexpected(std::move(error));
+  };
+  choose_budget();
+  if (const auto there = bring(model, options); !there) return explained(there.error());
+  choose_budget();  // a download takes time
   SLUICE_ASSIGN(ModelFiles files, ModelFiles::open(model.paths));
   Opened opened;
+  opened.copy_news = add_copies(model, files);
   if (can_show_status()) opened.line = std::make_unique<LoadLine>(model.file, files.size());
   auto engine = Engine::open(std::move(files), options);
   if (!engine) {
     opened.line.reset();
-    Error error = engine.error();
-    if (by_default && error.code == Code::budget_too_small)
-      error.message += ". (The budget is the memory that is free here; --memory-budget sets it)";
-    return std::unexpected(std::move(error));
+    return explained(engine.error());
   }
   opened.engine = std::move(*engine);
   note_budget(opened.engine->memory_plan(), by_default);

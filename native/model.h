@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,7 +25,8 @@ struct Model {
   std::string file;  // the file's name without folders
   bool is_address = false;
   DownloadOptions download;          // of an address
-  std::vector<std::string> paths;    // the files on the disk; of an address only after bring()
+  std::vector<std::string> paths;    // the files on the disk; of an address only after open()
+  std::vector<std::string> cached;   // the address of each of them in the cache, or none
   std::shared_ptr<const void> hold;  // keeps files in the cache from being removed
 };
 
@@ -33,16 +35,16 @@ struct Model {
 // `may_be_prompt` the message also says how to give a prompt.
 Result<Model> find_model(const std::string& given, const DownloadOptions& download,
                          bool may_be_prompt = false);
-// Sees to it that the model's files are on the disk. Shows on a terminal's stderr how far a
-// download is. Fails with download_failed, download_corrupt, offline or storage_full.
-Status bring(Model& model);
-
 struct Opened {
   std::unique_ptr<Engine> engine;
   std::unique_ptr<LoadLine> line;  // null: it can't be shown
+  // What a run has done to the packed copy, for its figures; "": nothing that is new.
+  std::function<std::string()> copy_news;
 };
-// Engine::open, after bring(). Without a budget among the options it is the memory that is free
-// here. The line on stderr, if that is a terminal, shows how far the weights are.
+// Engine::open, after the download of what isn't on the disk: a model that its header tells can't
+// run with the options isn't downloaded. Without a budget among them it is the memory that is free
+// here. A terminal's stderr shows how far the download and the weights are. Fails also with
+// download_failed, download_corrupt, offline or storage_full.
 Result<Opened> open(Model& model, LoadOptions options);
 // The same, and waits for Engine::ready(). Without a line then.
 Result<std::unique_ptr<Engine>> load(Model& model, const LoadOptions& options);

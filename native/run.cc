@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "engine_inside.h"
 #include "model.h"
+#include "session_path.h"
 
 namespace sluice::cli {
 namespace {
@@ -17,6 +18,7 @@ struct RunOptions {
   Prompt prompt;
   LoadOptions load;
   GenerateOptions generate;
+  std::string session;  // its file; "": none
   bool json = false;
   bool quiet = false;
 };
@@ -34,6 +36,11 @@ memory: of what --memory-budget (like 300M, 2G or 1.5GiB; by default most of
 what is free) has no room for, the weights are read again for each token, which
 is as slow as the disk. The text is the same.
 
+With --session FILE the text goes on where the session in FILE has ended, with
+its seed; a prompt, which is the whole text, reuses what the session has of it.
+FILE is written at the end, if it doesn't exist as well; it belongs to the model
+and the KV type. -n 0 prepares a prompt without an answer.
+
 With --json each token is a line {"event":"token","id","text","logprob","top"};
 the last line is {"event":"done","finish","stats"} or
 {"event":"error","code","message"}. finish is eos, length, stop, context or
@@ -44,6 +51,8 @@ Examples:
   sluice run model.gguf "Once upon a time" -q
   sluice run model.gguf -f question.txt --stop "User:" --seed 7
   sluice run large.gguf "Once upon a time" --memory-budget 4G
+  sluice run -p "Once upon a time" -n 50 --session story.sluice
+  sluice run -n 50 --session story.sluice
   echo -n "Once" | sluice run --json)";
 
 constexpr size_t kShownPrompt = 2000;  // bytes, the last ones, that a terminal shows
@@ -58,7 +67,7 @@ std::string threads_text(const Stats& s) {
   return text;
 }
 
-std::string figures(const Stats& s, Finish finish) {
+std::string figures(const Stats& s, Finish finish, const std::string& copy_news) {
   const auto rate = [](double tps) { return tps > 0 ? format(" at %.1f tokens/s", tps) : ""; };
   return concat(
       "sluice: prompt of ", counted(static_cast<uint64_t>(s.prompt_tokens), "token"),
@@ -70,13 +79,22 @@ std::string figures(const Stats& s, Finish finish) {
       s.streamed_bytes == 0
           ? ""
           : concat("sluice: ", human_bytes(s.streamed_bytes), " of weights read again, ",
-                   format("waited %.1f ms for weights\n", s.waited_ms)));
+                   format("waited %.1f ms for weights", s.waited_ms), copy_news, "\n"));
 }
 
-// Starts with the prompt that was given, or with the tokenizer's prefix (BOS) alone.
-Status start(Engine& engine, const RunOptions& options, const std::optional<std::string>& text) {
-  if (options.prompt.tokens) return engine.start(*options.prompt.tokens, options.generate);
-  if (text) return engine.start(*text, options.generate);
+// A session that is restored from a file and saved to it, or the engine's own.
+struct RunSession {
+  std::unique_ptr<Session> restored;
+  size_t n_restored = 0;  // tokens
+};
+
+// Starts with the prompt that was given, where a restored session ended, or with the tokenizer's
+// prefix (BOS) alone.
+Status start(const Engine& engine, Session& session, const RunOptions& options,
+             const std::optional<std::string>& text) {
+  if (options.prompt.tokens) return session.start(*options.prompt.tokens, options.generate);
+  if (text) return session.start(*text, options.generate);
+  if (!session.tokens().empty()) return session.resume(options.generate);
   const auto prefix = engine.tokenizer().prefix();
   if (prefix.empty()) {
     return fail(
@@ -84,7 +102,15 @@ Status start(Engine& engine, const RunOptions& options, const std::optional<std:
         "this model has no beginning-of-text token to begin from; give a prompt with -p, -f "
         "or --tokens, or on standard input");
   }
-  return engine.start(prefix, options.generate);
+  return session.start(prefix, options.generate);
+}
+
+std::string session_figures(const RunSession& own, const Session& session, uint64_t saved_bytes) {
+  const std::string restored = concat("sluice: session: ", counted(own.n_restored, "token"),
+                                      " restored, ", session.stats().reused_tokens, " reused; ");
+  if (saved_bytes == 0) return restored + "not saved, because the weights weren't all here yet\n";
+  return concat(restored, counted(session.tokens().size(), "token"), " saved (",
+                human_bytes(saved_bytes), ")\n");
 }
 
 // Shows the end of the prompt before the text on a terminal, dimmed. Control characters in it are
@@ -110,15 +136,17 @@ void show_prompt(const std::string& text) {
 // Runs to the end and prints the text or the events. The prompt is computed while the weights are
 // read. But the first token waits until all that stays in memory is there: a damaged file gives no
 // text.
-int generate(Opened opened, const Model& model, const RunOptions& options,
+int generate(Opened& opened, const RunSession& own, const Model& model, const RunOptions& options,
              const std::string& prompt) {
   Engine& engine = *opened.engine;
+  Session& session = own.restored ? *own.restored : engine.session();
   const bool terminal = stdout_is_terminal() && !options.json;
   bool cancelled = false;
   bool ready = false;
   bool begun = false;
   bool ends_line = true;
-  // The text and the line of progress may not be on one terminal at the same time.
+  // The text and the line of progress may not be on one terminal at the same time. So the prompt is
+  // shown when it is computed; without a line at once.
   const auto begin = [&] {
     if (std::exchange(begun, true)) return;
     if (stdout_is_terminal() || engine.loaded()) opened.line.reset();
@@ -126,17 +154,21 @@ int generate(Opened opened, const Model& model, const RunOptions& options,
     show_prompt(prompt);
     ends_line = prompt.back() == '\n';
   };
-  const auto fail_with = [&](const Error& error) {
+  const auto report_last = [&](const Error& error) {
     opened.line.reset();
     begin();
     if (terminal && !ends_line) write_out("\n");
-    return report(with_file_name(model, error), options.json);
+    return report(error, options.json);
   };
+  const auto fail_with = [&](const Error& error) {
+    return report_last(with_file_name(model, error));
+  };
+  if (opened.line == nullptr) begin();
   while (true) {
-    if (interrupted_by() != 0 && !std::exchange(cancelled, true)) engine.cancel();
-    if (opened.line == nullptr || engine.ready()) begin();
-    const auto event = engine.step();
+    if (interrupted_by() != 0 && !std::exchange(cancelled, true)) session.cancel();
+    const auto event = session.step();
     if (!event) return fail_with(event.error());
+    if (opened.line != nullptr) opened.line->set_prompt(session.prompt_progress());
     const bool done = event->kind == Event::Kind::done;
     if ((done || event->kind == Event::Kind::token) && !cancelled && !std::exchange(ready, true)) {
       if (const auto waited = engine.wait_ready(); !waited) return fail_with(waited.error());
@@ -146,9 +178,15 @@ int generate(Opened opened, const Model& model, const RunOptions& options,
     }
     if (done || event->kind == Event::Kind::token) begin();
     if (done) opened.line.reset();
+    uint64_t saved_bytes = 0;
+    if (done && !options.session.empty()) {
+      const auto saved = save_session(engine, session, options.session);
+      if (!saved) return report_last(saved.error());
+      saved_bytes = *saved;
+    }
     if (options.json) {
       if (done || event->kind == Event::Kind::token) {
-        write_out(event_json(*event, engine.stats()) + "\n");
+        write_out(event_json(*event, session.stats()) + "\n");
       }
     } else if (!event->text.empty()) {
       write_out(event->text);
@@ -158,7 +196,8 @@ int generate(Opened opened, const Model& model, const RunOptions& options,
     if (terminal && !ends_line) write_out("\n");
     if (!options.json && !options.quiet) {
       if (terminal) write_out("\n");
-      write_err(figures(engine.stats(), event->finish));
+      write_err(figures(session.stats(), event->finish, opened.copy_news()));
+      if (!options.session.empty()) write_err(session_figures(own, session, saved_bytes));
     }
     return interrupted_by() != 0 ? 128 + interrupted_by() : kDone;
   }
@@ -178,6 +217,10 @@ int run(const RunOptions& options) {
     return fail_with({Code::invalid_argument,
                       "--top-logprobs shows nothing without --json; add --json, or leave it out"});
   }
+  if (!options.session.empty()) {
+    if (const auto usable = check_session_path(options.session); !usable)
+      return fail_with(usable.error());
+  }
   if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
   auto model = find_model(options.model, options.download, options.prompt.source.empty());
   if (!model) return fail_with(model.error());
@@ -194,12 +237,24 @@ int run(const RunOptions& options) {
   Engine& engine = *opened->engine;
   warn(engine.notes());
   defer_signals();
-  if (const auto started = start(engine, options, *text); !started) {
+  RunSession own;
+  if (!options.session.empty()) {
+    auto restored = restore_session(engine, options.session);
+    if (!restored) {
+      opened->line.reset();
+      if (interrupted_by() != 0) return 128 + interrupted_by();
+      return fail_with(restored.error());
+    }
+    own.restored = std::move(*restored);
+    if (own.restored) own.n_restored = own.restored->tokens().size();
+  }
+  Session& session = own.restored ? *own.restored : engine.session();
+  if (const auto started = start(engine, session, options, *text); !started) {
     opened->line.reset();
     return fail_with(started.error());
   }
   const std::string prompt = shown_prompt(engine, options, *text);
-  return generate(std::move(*opened), *model, options, prompt);
+  return generate(*opened, own, *model, options, prompt);
 }
 
 }  // namespace
@@ -210,6 +265,13 @@ void add_run(CLI::App& program, int& status) {
   add_model_and_prompt(*app, options->model, options->prompt);
   add_prompt_file(*app, options->prompt);
   add_prompt_tokens(*app, options->prompt);
+  add_value(*app, "--session", "FILE",
+            "go on from the session in this file, if it exists, and save it there at the end",
+            [options](const std::string& text) {
+              if (text.empty()) throw CLI::ValidationError("--session: expected a path");
+              options->session = text;
+            })
+      ->group("Input");
   add_options(*app, options->generate);
   add_json(*app, options->json, "one JSON object a line instead of text");
   add_flag(*app, "-q,--quiet", options->quiet, "only the text: no figures, no notes")

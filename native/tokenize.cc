@@ -57,7 +57,8 @@ void encode(const Tokenizer& tokenizer, std::string_view text, const TokenizeOpt
   for (bool more = true; more;) {
     more = encoding.step();
     std::vector<TokenId> ids = encoding.take();
-    if (options.bos && first && (!ids.empty() || !more)) add_prefix(tokenizer, ids);
+    if (options.bos && first && (!ids.empty() || !more))
+      ids = tokenizer.with_prefix(std::move(ids));
     for (const TokenId id : ids) {
       const bool leads = std::exchange(first, false);
       put(pieces ? format("%8d  ", id) + readable(tokenizer, id) + "\n"

@@ -46,6 +46,10 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
+std::string unknown_option(const std::string& name, const CLI::App& app) {
+  return concat("unknown option '", printable(name), "'", did_you_mean(name, option_names(app)));
+}
+
 }  // namespace
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
@@ -100,21 +104,35 @@ std::optional<std::string> check_first_argument(const CLI::App& program,
 std::optional<std::string> check_arguments(const CLI::App& command,
                                            std::span<char* const> arguments) {
   bool is_value = false;  // this argument is the value of the option before
-  for (const char* const given : arguments) {
-    const std::string argument = given;
-    if (std::exchange(is_value, false) || !argument.starts_with('-')) continue;
+  std::string unknown;    // said before what follows from it: its value taken for a prompt
+  bool help = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string argument = arguments[i];
+    if (std::exchange(is_value, false) || !argument.starts_with('-') || argument == "-") continue;
     if (argument == "--") break;
     const std::string name = argument.substr(0, argument.find('='));
+    help = help || name == "-h" || name == "--help";
     if (const CLI::Option* option = command.get_option_no_throw(name)) {
       const bool takes_value = option->get_items_expected_min() > 0;
       is_value = takes_value && name.size() == argument.size();
+      if (is_value && i + 2 < arguments.size() && option->get_type_name() == "SIZE") {
+        const std::string number = arguments[i + 1], unit = arguments[i + 2];
+        std::error_code error;
+        if (is_size(number) && !is_size(unit) && is_size(number + unit) &&
+            !std::filesystem::exists(unit, error))
+          return concat(name, ": write ", number, unit, " without a space");
+      }
       if (takes_value && argument == name + "=" && name.starts_with("--")) {
         return concat(name, ": nothing stands behind the =");
       }
     } else if (!name.starts_with("--") && command.get_option_no_throw("-" + name) != nullptr) {
       return concat("unknown option '", printable(name), "'; did you mean -", printable(name), "?");
+    } else if (unknown.empty() && (name.starts_with("--") ||
+                                   command.get_option_no_throw(name.substr(0, 2)) == nullptr)) {
+      unknown = name;
     }
   }
+  if (!unknown.empty() && !help) return unknown_option(unknown, command);
   return std::nullopt;
 }
 
@@ -123,11 +141,7 @@ std::string describe_error(const CLI::ParseError& error, const CLI::App& app) {
     std::string extra;
     for (const std::string& argument : app.remaining()) {
       const bool option = argument.starts_with('-') && argument != "-" && argument != "--";
-      if (option) {
-        const std::string name = argument.substr(0, argument.find('='));
-        return concat("unknown option '", printable(name), "'",
-                      did_you_mean(name, option_names(app)));
-      }
+      if (option) return unknown_option(argument.substr(0, argument.find('=')), app);
       if (extra.empty()) extra = argument;
     }
     return too_many_arguments(extra, app.get_option_no_throw("PROMPT") != nullptr);
@@ -144,7 +158,8 @@ std::string describe_error(const CLI::ParseError& error, const CLI::App& app) {
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     for (const CLI::Option* option : app.get_options()) {
       if (option->get_required() && option->count() == 0)
-        return concat(option->get_name(true), " is required: ", option->get_description());
+        return concat(option->get_positional() ? option->get_name(true) : first_name(*option),
+                      " is required: ", option->get_description());
     }
   }
   return printable(error.what(), 400);

@@ -35,6 +35,7 @@ const TYPES = {
     kind: 'number',
     expected: (o) => `${o.unit ?? 'a number'} ${range_of(o)}`,
   },
+  count: { ts: 'number', kind: 'whole', expected: (o) => `a whole number ${range_of(o)}` },
   string: { cpp: 'std::string', ts: 'string', kind: 'string', expected: () => 'a string' },
   choice: { cpp: 'std::string', kind: 'choice', expected: (o) => list_of(o.choices) },
   texts: {
@@ -65,6 +66,11 @@ const TYPES = {
   signal: { ts: 'AbortSignal', kind: 'signal', expected: () => 'an AbortSignal' },
   progress: {
     ts: '((progress: LoadProgress) => void)',
+    kind: 'function',
+    expected: () => 'a function',
+  },
+  promptProgress: {
+    ts: '((progress: PromptProgress) => void)',
     kind: 'function',
     expected: () => 'a function',
   },
@@ -288,7 +294,7 @@ function ts_table() {
   const quoted = (names) => names.map((name) => `'${name}'`);
   const kv_type = table.load.find((option) => option.name === 'kvType');
   return `// Written by scripts/options.mjs from core/options.json and wasm/flavours.json.
-import type { LoadProgress, WeightsView } from './types.js';
+import type { LoadProgress, PromptProgress, WeightsView } from './types.js';
 
 /** The four builds of the engine: with and without relaxed SIMD, with and without threads. */
 export type Flavour = ${quoted(flavours).join(' | ')};

@@ -54,10 +54,14 @@ const PACKAGES = {
     ['libbenchmark-dev', file('/usr/include/benchmark/benchmark.h')],
     ['libcli11-dev', file('/usr/include/CLI/CLI.hpp')],
     ['nlohmann-json3-dev', file('/usr/include/nlohmann/json.hpp')],
+    // The reference for chat templates.
+    ['python3-jinja2', file('/usr/lib/python3/dist-packages/jinja2/__init__.py')],
     // Downloads.
     ['libcurl4-openssl-dev', header('curl/curl.h')],
     ['libssl-dev', file('/usr/include/openssl/evp.h')],
     ['libxxhash-dev', file('/usr/include/xxhash.h')],
+    // Line editing in chats.
+    ['libedit-dev', file('/usr/include/histedit.h')],
   ],
   // To build for aarch64 and to run the result. On an aarch64 machine the native tools do both.
   arm:

@@ -27,10 +27,14 @@ const LANES = 2;
 /** The test programs that start threads. ThreadSanitizer can find nothing in the others. */
 const THREADED_TESTS = [
   'base_test',
+  'chat_program_test',
   'engine_test',
   'file_reader_test',
   'hash_test',
   'orders_test',
+  'packed_file_test',
+  'packed_test',
+  'session_file_test',
   'session_test',
   'split_test',
 ];
@@ -77,7 +81,7 @@ function all_steps() {
     files_under(dir).filter(
       (name) => name.endsWith('.test.mjs') && !name.includes('/node_modules/'),
     );
-  const fuzz_seconds = '30';
+  const fuzz_seconds = '20';
   const node_step = (name, what, dir, needs, more = {}) => ({
     name,
     what,

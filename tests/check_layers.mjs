@@ -15,21 +15,51 @@ const allowed = {
   ops: ['base', 'quant', 'kernels'],
   text: ['base', 'gguf'],
   sample: ['base'],
+  jinja: ['base'],
+  chat: ['base', 'gguf', 'text', 'jinja'],
   models: ['base', 'quant', 'gguf', 'kernels', 'weights', 'ops'],
-  '.': ['base', 'quant', 'gguf', 'kernels', 'weights', 'ops', 'text', 'sample', 'models'],
+  '.': [
+    'base',
+    'quant',
+    'gguf',
+    'kernels',
+    'weights',
+    'ops',
+    'text',
+    'sample',
+    'jinja',
+    'chat',
+    'models',
+  ],
 };
 // native/ and wasm/ may include only these headers of the core, and their own files.
 const faces = ['engine.h', 'engine_inside.h'];
 const outside = {
   native: [
     ...[...faces, 'options.h', 'base/format.h'],
+    // Says of a header alone that a model can't run, before its download.
+    'plan.h',
     // What pull/ shows to the commands. (Includes of the system's libraries stay within it.)
-    ...['address', 'block_file', 'cache', 'pull', 'retry'].map((name) => `pull/${name}.h`),
+    ...['address', 'block_file', 'cache', 'packed_copy', 'pull', 'retry'].map(
+      (name) => `pull/${name}.h`,
+    ),
+    // What chat/ shows to its command.
+    ...['answer', 'history', 'line_reader', 'options', 'signals', 'talk'].map(
+      (name) => `chat/${name}.h`,
+    ),
+  ],
+  'native/chat': [
+    ...[...faces, 'base/result.h', 'base/format.h', 'base/utf8.h'],
+    ...['arguments', 'common', 'model', 'template_input', 'usage'].map((name) => `${name}.h`),
   ],
   'native/bench': [...faces, 'base/format.h', 'arguments.h', 'common.h'],
   // Knows neither the engine nor the commands.
   // check.h says what a file is that doesn't begin like a model.
-  'native/pull': ['base/result.h', 'base/format.h', 'gguf/check.h'],
+  // packed_copy.h is what the copy is to the reader, matrix.h has the number of its layout.
+  'native/pull': [
+    ...['base/result.h', 'base/format.h', 'gguf/check.h'],
+    ...['weights/packed_copy.h', 'quant/matrix.h'],
+  ],
   wasm: faces,
 };
 
@@ -80,7 +110,9 @@ for (const file of sources('core/kernels')) {
   }
 }
 // A family has only its numbers, its weights and the order of its steps. It includes only two headers and has none itself.
-const shared = 'config kv_cache layer_state model pass profile registry shapes steps'.split(' ');
+const shared = 'config kv_cache kv_rows layer_state model pass profile registry shapes steps'.split(
+  ' ',
+);
 const families = sources('core/models').filter(
   (file) => !shared.includes(/([^/]+)\.\w+$/.exec(file)[1]),
 );

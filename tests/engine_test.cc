@@ -614,5 +614,10 @@ TEST(Memory, OpeningWhatIsNoModelSaysSo) {
   EXPECT_EQ(nothing.error().code, Code::bad_file);
 }
 
+// No rate is expected here: it is of the machine.
+TEST(ReadRate, IsMeasuredWithAnyNumberOfThreads) {
+  for (const int threads : {1, 2, 3}) EXPECT_GT(read_rate(threads, 0.001), 0) << threads;
+}
+
 }  // namespace
 }  // namespace sluice

@@ -524,6 +524,9 @@ TEST(Profile, CountsEveryMatrixOfEveryFamily) {
     const auto engine = load_bytes(build_tiny_model(tiny), options);
     ASSERT_NE(engine, nullptr);
     EXPECT_EQ(engine->stats().bytes_per_token, matrices) << name;
+    const auto plan = plan_memory(engine->header(), options);
+    ASSERT_TRUE(plan.has_value());
+    EXPECT_EQ(plan->per_token, matrices) << name;
     generate(*engine, some_ids(20, tiny.n_vocab), greedy(3));
     uint64_t counted = 0;
     for (const PhaseTime& phase : engine->take_profile()) {

@@ -252,9 +252,6 @@ TEST(PullRetry, PatienceCountsFromTheLastNewByte) {
   EXPECT_FALSE(patience.may_resolve());
   patience.renew(1200);
   EXPECT_TRUE(patience.may_resolve());
-  EXPECT_EQ(duration(0.2), "1 s");
-  EXPECT_EQ(duration(61), "2 min");
-  EXPECT_EQ(duration(3600), "1 h 0 min");
 }
 
 TEST(PullHttp, ReadsContentRange) {

@@ -5,6 +5,7 @@
 #include <emscripten/bind.h>
 #include <emscripten/val.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -77,8 +78,16 @@ struct Progress {
   int32_t layers_total = 0;
 };
 
+struct PromptCounts {
+  double computed = 0;
+  double total = 0;
+  double reused = 0;
+  double seconds_left = -1;
+  bool waiting = false;
+};
+
 // An Engine that JavaScript owns. Until open() succeeds, calls return invalid_argument or nothing.
-class EngineHandle {
+class EngineHandle : private PackedKeeper {
  public:
   // `arrival`: stream, ranges or again.
   std::string open(const std::string& options_json, const val& file_sizes,
@@ -112,9 +121,16 @@ class EngineHandle {
                       slot.takes_turns ? 1.0 : 0.0, static_cast<double>(slot.fills)});
     return copy_of(numbers);
   }
-  std::string filled(double offset, double length) {
-    return engine_ ? answer(engine_->filled(to_u64(offset), to_u64(length))) : not_open();
+  std::string filled(double offset, double length, bool packed) {
+    if (!engine_) return not_open();
+    packed_.clear();
+    return answer(packed ? engine_->filled_packed(to_u64(offset), to_u64(length))
+                         : engine_->filled(to_u64(offset), to_u64(length)));
   }
+  void keeps_packed(bool keeps) {
+    if (engine_) engine_->keep_packed(keeps ? this : nullptr);
+  }
+  val take_packed() { return copy_of(std::exchange(packed_, {})); }
   std::string end_of_file(double size) {
     return engine_ ? answer(engine_->end_of_file(to_u64(size))) : not_open();
   }
@@ -124,6 +140,18 @@ class EngineHandle {
   }
   val files() const {
     return file_places(engine_ ? engine_->files() : std::span<const FilePlace>());
+  }
+  // "" once the model is identified; {"event":"waiting"} while that waits for weights.
+  std::string identify() {
+    if (!engine_) return not_open();
+    const Result<bool> known = engine_->identify();
+    if (!known) return error_json(known.error());
+    Event waiting;
+    waiting.kind = Event::Kind::waiting;
+    return *known ? "" : event_json(waiting, Stats{});
+  }
+  void stop_identifying() {
+    if (engine_) engine_->stop_identifying();
   }
   bool header_ready() const { return engine_ && engine_->header_ready(); }
   bool ready() const { return engine_ && engine_->ready(); }
@@ -147,11 +175,37 @@ class EngineHandle {
   std::string detokenize(const val& ids) const {
     return header_ready() ? engine_->tokenizer().decode(to_ids(ids)) : "";
   }
+  // `chat_template`: "" for the file's own. The time is that of strftime_now.
+  std::string apply_template(const std::string& messages, const std::string& kwargs,
+                             const std::string& chat_template, bool adapt_contents, bool tokens,
+                             double now, int32_t utc_offset_seconds) const {
+    if (!header_ready()) return header_missing();
+    ChatRequest request;
+    request.messages = messages;
+    request.kwargs = kwargs;
+    if (!chat_template.empty()) request.chat_template = chat_template;
+    request.adapt_contents = adapt_contents;
+    request.encode = tokens;
+    request.time = {static_cast<int64_t>(to_u64(now)), utc_offset_seconds};
+    const auto prompt = apply_chat_template({&engine_->header(), &engine_->tokenizer()}, request);
+    return prompt ? chat_prompt_json(*prompt, tokens) : error_json(prompt.error());
+  }
+
+  // The bytes of each token, those of a control token's name: [[byte,..],..].
+  std::string token_bytes(const val& ids) const {
+    return header_ready() ? token_bytes_json(engine_->tokenizer(), to_ids(ids)) : header_missing();
+  }
 
   std::string stats() const { return stats_json(engine_ ? engine_->stats() : Stats{}); }
   Engine& engine() const { return *engine_; }  // only once header_ready()
 
  private:
+  void keep(uint64_t offset, std::span<const uint8_t> bytes) override {
+    const double address = static_cast<double>(reinterpret_cast<uintptr_t>(bytes.data()));
+    for (const double number :
+         {static_cast<double>(offset), address, static_cast<double>(bytes.size())})
+      packed_.push_back(number);
+  }
   static std::string not_open() {
     return error_json({Code::invalid_argument, "no file has been opened"});
   }
@@ -161,6 +215,61 @@ class EngineHandle {
 
   std::unique_ptr<Engine> engine_;
   LoadOptions options_;
+  std::vector<double> packed_;  // three numbers for each chunk that the last filled() has packed
+};
+
+class SessionHandle;
+
+// What a reply follows. The engine must be header_ready() and outlive this.
+class PromptHandle {
+ public:
+  explicit PromptHandle(const EngineHandle& engine) : engine_(&engine.engine()) {}
+
+  // `thinking`: 0 off, 1 on, -1 as the template likes. The others as for apply_template().
+  std::string open_chat(const std::string& messages, const std::string& kwargs,
+                        const std::string& chat_template, uint32_t most_tokens, int32_t thinking,
+                        double now, int32_t utc_offset_seconds) {
+    ChatRequest request;
+    request.messages = messages;
+    request.kwargs = kwargs;
+    if (!chat_template.empty()) request.chat_template = chat_template;
+    request.adapt_contents = true;
+    request.most_tokens = most_tokens;
+    if (thinking >= 0) request.thinking = thinking == 1;
+    request.time = {static_cast<int64_t>(to_u64(now)), utc_offset_seconds};
+    auto prompt = apply_chat_template({&engine_->header(), &engine_->tokenizer()}, request);
+    if (!prompt) return error_json(prompt.error());
+    prompt_ = std::move(*prompt);
+    return reply_prompt_json(prompt_);
+  }
+  std::string open_text(const std::string& text) {
+    prompt_ = ChatPrompt();
+    const Tokenizer& tokenizer = engine_->tokenizer();
+    prompt_.tokens = tokenizer.with_prefix(tokenizer.encode(text));
+    return reply_prompt_json(prompt_);
+  }
+  std::string open_ids(const val& ids) {
+    prompt_ = ChatPrompt();
+    prompt_.tokens = to_ids(ids);
+    return reply_prompt_json(prompt_);
+  }
+  // As they are given to a session.
+  std::vector<TokenId> tokens_for(const Session& session) const {
+    return reuse_tokens(engine_->tokenizer(), session.written(), prompt_.tokens);
+  }
+  // How many tokens at the beginning the session has.
+  uint32_t shared(const SessionHandle& session) const;
+  // The same of a session that has written these.
+  uint32_t shared_written(const val& ids) const {
+    const std::vector<TokenId> written = to_ids(ids);
+    const std::vector<TokenId> tokens = reuse_tokens(engine_->tokenizer(), written, prompt_.tokens);
+    return static_cast<uint32_t>(std::ranges::mismatch(tokens, written).in1 - tokens.begin());
+  }
+  const ReplyFormat& format() const { return prompt_.reply; }
+
+ private:
+  const Engine* engine_;
+  ChatPrompt prompt_;
 };
 
 // A session that JavaScript owns. Its engine must be header_ready() and outlive it.
@@ -175,6 +284,20 @@ class SessionHandle {
   std::string start_ids(const val& prompt, const std::string& options_json) {
     return start(std::span<const TokenId>(to_ids(prompt)), options_json);
   }
+  // A reply to the prompt; see Session::start_reply.
+  std::string start_reply(const PromptHandle& prompt, const std::string& options_json,
+                          double thinking_tokens) {
+    const auto options = generate_options_from_json(options_json);
+    if (!options) return error_json(options.error());
+    const int64_t most =
+        thinking_tokens >= 0 ? static_cast<int64_t>(to_u64(thinking_tokens)) : int64_t{-1};
+    return answer(
+        session_->start_reply(prompt.tokens_for(*session_), *options, prompt.format(), most));
+  }
+  std::string resume(const std::string& options_json) {
+    const auto options = generate_options_from_json(options_json);
+    return options ? answer(session_->resume(*options)) : error_json(options.error());
+  }
   std::string start_logits(const val& ids, double batch) {
     return answer(session_->start_logits(to_ids(ids), static_cast<int64_t>(to_u64(batch))));
   }
@@ -188,6 +311,11 @@ class SessionHandle {
   bool running() const { return session_->running(); }
   std::string logits(int32_t top) const { return logits_json(session_->logits(), top, true); }
   std::string stats() const { return stats_json(session_->stats()); }
+  PromptCounts prompt_progress() const {
+    const PromptProgress p = session_->prompt_progress();
+    return {static_cast<double>(p.computed), static_cast<double>(p.total),
+            static_cast<double>(p.reused), p.seconds_left.value_or(-1), p.waiting};
+  }
 
   SessionHandle* clone() const {
     auto copy = session_->clone();
@@ -199,15 +327,72 @@ class SessionHandle {
     return val(emscripten::typed_memory_view(ids.size(), ids.data())).call<val>("slice");
   }
 
- private:
-  explicit SessionHandle(std::unique_ptr<Session> session) : session_(std::move(session)) {}
+  uint32_t pieces() const { return static_cast<uint32_t>(session_->pieces()); }
+  double piece_bytes() const { return static_cast<double>(session_->piece_bytes()); }
 
+  explicit SessionHandle(std::unique_ptr<Session> session) : session_(std::move(session)) {}
+  const Session& session() const { return *session_; }
+  Session* pointer() { return session_.get(); }
+
+ private:
   template <typename Prompt>
   std::string start(Prompt prompt, const std::string& options_json) {
     const auto options = generate_options_from_json(options_json);
     if (!options) return error_json(options.error());
     return answer(session_->start(prompt, *options));
   }
+  std::unique_ptr<Session> session_;
+};
+
+uint32_t PromptHandle::shared(const SessionHandle& session) const {
+  const std::vector<TokenId> tokens = tokens_for(session.session());
+  const auto [end, _] = std::ranges::mismatch(tokens, session.session().tokens());
+  return static_cast<uint32_t>(end - tokens.begin());
+}
+
+// The bytes of a session's file.
+class WriterHandle {
+ public:
+  std::string open(const SessionHandle& session) { return take(session.session().save()); }
+  std::string open_piece(const SessionHandle& session, uint32_t piece) {
+    return take(session.session().save_piece(piece));
+  }
+  double bytes() const { return writer_ ? static_cast<double>(writer_->bytes()) : 0; }
+  uint32_t next(uintptr_t ptr, uint32_t length) {
+    const std::span<uint8_t> place(reinterpret_cast<uint8_t*>(ptr), length);
+    return writer_ ? static_cast<uint32_t>(writer_->next(place)) : 0;
+  }
+
+ private:
+  std::string take(Result<std::unique_ptr<SessionWriter>> writer) {
+    if (!writer) return error_json(writer.error());
+    writer_ = std::move(*writer);
+    return "";
+  }
+
+  std::unique_ptr<SessionWriter> writer_;
+};
+
+// Makes a session from the bytes of such a file, or gives `onto` a piece. Its engine must be
+// identified and outlive it, and so must that session.
+class ReaderHandle {
+ public:
+  ReaderHandle(const EngineHandle& engine, double file_bytes, SessionHandle* onto)
+      : reader_(engine.engine(), to_u64(file_bytes), onto != nullptr ? onto->pointer() : nullptr) {}
+
+  std::string push(uintptr_t ptr, uint32_t length) {
+    return answer(reader_.push(bytes_at(ptr, length)));
+  }
+  std::string finish() {
+    auto session = reader_.finish();
+    if (!session) return error_json(session.error());
+    session_ = std::move(*session);
+    return "";
+  }
+  SessionHandle* take() { return session_ ? new SessionHandle(std::move(session_)) : nullptr; }
+
+ private:
+  SessionReader reader_;
   std::unique_ptr<Session> session_;
 };
 
@@ -261,6 +446,8 @@ class HeaderHandle {
   bool done_ = false;
 };
 
+double read_rate_of(int32_t threads) { return read_rate(threads, 0.05); }
+uint32_t packed_layout() { return kPackedLayout; }
 uintptr_t allocate(uint32_t bytes) { return reinterpret_cast<uintptr_t>(std::malloc(bytes)); }
 void release(uintptr_t ptr) { std::free(reinterpret_cast<void*>(ptr)); }
 
@@ -278,15 +465,25 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .field("total", &Progress::total)
       .field("layersReady", &Progress::layers_ready)
       .field("layersTotal", &Progress::layers_total);
+  emscripten::value_object<PromptCounts>("PromptProgress")
+      .field("computed", &PromptCounts::computed)
+      .field("total", &PromptCounts::total)
+      .field("reused", &PromptCounts::reused)
+      .field("secondsLeft", &PromptCounts::seconds_left)
+      .field("waiting", &PromptCounts::waiting);
   emscripten::class_<EngineHandle>("Engine")
       .constructor<>()
       .function("open", &EngineHandle::open)
       .function("wants", &EngineHandle::wants)
       .function("filled", &EngineHandle::filled)
+      .function("keepsPacked", &EngineHandle::keeps_packed)
+      .function("takePacked", &EngineHandle::take_packed)
       .function("endOfFile", &EngineHandle::end_of_file)
       .function("headerRead", &EngineHandle::header_read)
       .function("buildVocabulary", &EngineHandle::build_vocabulary)
       .function("files", &EngineHandle::files)
+      .function("identify", &EngineHandle::identify)
+      .function("stopIdentifying", &EngineHandle::stop_identifying)
       .function("understood", &EngineHandle::header_ready)
       .function("ready", &EngineHandle::ready)
       .function("loaded", &EngineHandle::loaded)
@@ -297,20 +494,45 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("inspect", &EngineHandle::inspect)
       .function("notes", &EngineHandle::notes)
       .function("detokenize", &EngineHandle::detokenize)
+      .function("applyTemplate", &EngineHandle::apply_template)
+      .function("tokenBytes", &EngineHandle::token_bytes)
       .function("stats", &EngineHandle::stats);
+  emscripten::class_<PromptHandle>("Prompt")
+      .constructor<const EngineHandle&>()
+      .function("openChat", &PromptHandle::open_chat)
+      .function("openText", &PromptHandle::open_text)
+      .function("openIds", &PromptHandle::open_ids)
+      .function("shared", &PromptHandle::shared)
+      .function("sharedWritten", &PromptHandle::shared_written);
   emscripten::class_<SessionHandle>("Session")
       .constructor<const EngineHandle&>()
       .function("startText", &SessionHandle::start_text)
       .function("startIds", &SessionHandle::start_ids)
+      .function("startReply", &SessionHandle::start_reply)
+      .function("resume", &SessionHandle::resume)
       .function("startLogits", &SessionHandle::start_logits)
       .function("step", &SessionHandle::step)
       .function("cancel", &SessionHandle::cancel)
       .function("running", &SessionHandle::running)
       .function("logits", &SessionHandle::logits)
       .function("stats", &SessionHandle::stats)
+      .function("promptProgress", &SessionHandle::prompt_progress)
       .function("clone", &SessionHandle::clone, emscripten::allow_raw_pointers())
       .function("truncate", &SessionHandle::truncate)
-      .function("tokens", &SessionHandle::tokens);
+      .function("tokens", &SessionHandle::tokens)
+      .function("pieces", &SessionHandle::pieces)
+      .function("pieceBytes", &SessionHandle::piece_bytes);
+  emscripten::class_<WriterHandle>("SessionWriter")
+      .constructor<>()
+      .function("open", &WriterHandle::open)
+      .function("openPiece", &WriterHandle::open_piece)
+      .function("bytes", &WriterHandle::bytes)
+      .function("next", &WriterHandle::next);
+  emscripten::class_<ReaderHandle>("SessionReader")
+      .constructor<const EngineHandle&, double, SessionHandle*>(emscripten::allow_raw_pointers())
+      .function("push", &ReaderHandle::push)
+      .function("finish", &ReaderHandle::finish)
+      .function("take", &ReaderHandle::take, emscripten::allow_raw_pointers());
   emscripten::class_<EncodingHandle>("Encoding")
       .constructor<const EngineHandle&, std::string, bool>()
       .function("step", &EncodingHandle::step)
@@ -325,6 +547,8 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("inspect", &HeaderHandle::inspect);
   emscripten::function("allocate", &allocate);
   emscripten::function("release", &release);
+  emscripten::function("packedLayout", &packed_layout);
+  emscripten::function("readRate", &read_rate_of);
 }
 
 }  // namespace sluice

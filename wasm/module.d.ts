@@ -10,6 +10,16 @@ export interface Progress {
   layersTotal: number;
 }
 
+/** core/engine.h's PromptProgress; see there. */
+export interface PromptProgress {
+  computed: number;
+  total: number;
+  reused: number;
+  /** -1: unknown. */
+  secondsLeft: number;
+  waiting: boolean;
+}
+
 /** core/engine.h's Engine; see there. Objects live until delete(). */
 export interface EngineHandle {
   /**
@@ -31,8 +41,18 @@ export interface EngineHandle {
   rowWants(): Float64Array;
   /** Says that bytes of rowWants are at their places. */
   rowsFilled(offset: number, length: number): Answer;
-  /** Says that `length` bytes of the file from `offset` on are at their places. */
-  filled(offset: number, length: number): Answer;
+  /**
+   * Says that `length` bytes of the file from `offset` on are at their places. `packed`: whole chunks that takePacked() has
+   * told of, in a module with the same packedLayout().
+   */
+  filled(offset: number, length: number, packed: boolean): Answer;
+  /** Whether takePacked() shall tell of chunks. At first it doesn't. */
+  keepsPacked(keeps: boolean): void;
+  /**
+   * Three numbers for each chunk that the last filled() has packed and that will be wanted again: its offset in the file, its
+   * address, its bytes. They are good until the next call of filled() or step().
+   */
+  takePacked(): Float64Array;
   /** Says that the file has no more than `size` bytes. */
   endOfFile(size: number): Answer;
   /** The header is read, and the weights have places: `wants` gives them. */
@@ -41,6 +61,12 @@ export interface EngineHandle {
   buildVocabulary(): Answer;
   /** Where each file begins and its bytes up to its last tensor, two numbers each; the last has 0 bytes while its header is read. */
   files(): Float64Array;
+  /**
+   * '' once the model is identified, as saved sessions need it; {"event":"waiting"} while that waits for weights, as a run
+   * does: then call it again, or stopIdentifying().
+   */
+  identify(): Answer;
+  stopIdentifying(): void;
   /** The vocabulary is built, so that all below works. */
   understood(): boolean;
   /** All weights that can stay in memory are there. */
@@ -60,8 +86,53 @@ export interface EngineHandle {
   notes(): string;
   /** The text of ids; invalid UTF-8 becomes U+FFFD. */
   detokenize(ids: ArrayLike<number>): string;
+  /**
+   * What the model is given for a chat: {"text":..,"tokens":[..],"template":..,"warnings":[..]}, see
+   * core/chat/chat_template.h. `tokens`: they are wanted. `now`, in seconds since 1970, and how far the local time is ahead
+   * of UTC are for templates that tell the date.
+   */
+  applyTemplate(
+    messages: string,
+    /** '' for none. */
+    kwargs: string,
+    /** '' for the file's own. */
+    chatTemplate: string,
+    adaptContents: boolean,
+    tokens: boolean,
+    now: number,
+    utcOffsetSeconds: number,
+  ): Answer;
+  /** [[byte,..],..]: the bytes that each token stands for, of a control token its name. */
+  tokenBytes(ids: ArrayLike<number>): Answer;
   /** stats_json. */
   stats(): string;
+  delete(): void;
+}
+
+/** What a reply follows. One of the open functions must come first. */
+export interface PromptHandle {
+  /**
+   * {"tokens":n,"dropped":n,"template":..,"reasoning":..,"warnings":[..]}: the length of the prompt, the messages that were
+   * dropped so that it has at most `mostTokens` (0: none are), and whether the model has marks for reasoning. The others as
+   * for EngineHandle.applyTemplate.
+   */
+  openChat(
+    messages: string,
+    kwargs: string,
+    chatTemplate: string,
+    mostTokens: number,
+    /** Whether the model thinks before it answers: 0 no, 1 yes, -1 as the template likes. */
+    thinking: number,
+    now: number,
+    utcOffsetSeconds: number,
+  ): Answer;
+  /** A text, with the tokens that the model wants before it. */
+  openText(text: string): Answer;
+  openIds(ids: ArrayLike<number>): Answer;
+  /** How many tokens at its beginning the session has. */
+  shared(session: SessionHandle): number;
+  /** The same of a session that would have written these. */
+  sharedWritten(ids: ArrayLike<number>): number;
   delete(): void;
 }
 
@@ -69,7 +140,11 @@ export interface EngineHandle {
 export interface SessionHandle {
   startText(prompt: string, options: string): Answer;
   startIds(prompt: ArrayLike<number>, options: string): Answer;
+  /** Replies to the prompt. Reasoning is ended after `thinkingTokens`; -1: it is not. See Session::start_reply. */
+  startReply(prompt: PromptHandle, options: string, thinkingTokens: number): Answer;
   startLogits(ids: ArrayLike<number>, batch: number): Answer;
+  /** Goes on where the last run ended. */
+  resume(options: string): Answer;
   /** event_json, or an error. */
   step(): Answer;
   cancel(): void;
@@ -78,10 +153,38 @@ export interface SessionHandle {
   logits(top: number): Answer;
   /** stats_json. */
   stats(): string;
+  promptProgress(): PromptProgress;
   /** null while it runs. */
   clone(): SessionHandle | null;
   truncate(length: number): void;
   tokens(): Int32Array;
+  /** The files that keep it in pieces of 256 positions, and the most bytes that one has; see Session::save_piece. */
+  pieces(): number;
+  pieceBytes(): number;
+  delete(): void;
+}
+
+/** core/engine.h's SessionWriter. The engine must outlive it. */
+export interface SessionWriterHandle {
+  /** Must come first. The session may go on afterwards. */
+  open(session: SessionHandle): Answer;
+  /** In its place: the file is a piece of the session. */
+  openPiece(session: SessionHandle, piece: number): Answer;
+  /** Of the whole file. */
+  bytes(): number;
+  /** Writes the next bytes to an address in the memory; returns how many, fewer than `length` only at the end. */
+  next(ptr: number, length: number): number;
+  delete(): void;
+}
+
+/** core/engine.h's SessionReader. The engine must be identified, and must outlive it. */
+export interface SessionReaderHandle {
+  /** Takes the next bytes, which are at an address in the memory. */
+  push(ptr: number, length: number): Answer;
+  /** Must come last. */
+  finish(): Answer;
+  /** The session, once finish() has succeeded; null for a piece. */
+  take(): SessionHandle | null;
   delete(): void;
 }
 
@@ -112,13 +215,25 @@ export interface HeaderHandle {
 
 export interface SluiceModule {
   Engine: new () => EngineHandle;
+  Prompt: new (engine: EngineHandle) => PromptHandle;
   Session: new (engine: EngineHandle) => SessionHandle;
+  SessionWriter: new () => SessionWriterHandle;
+  /** `bytes`: of the file; 0: unknown. `onto`: the session that gets a piece, which must outlive it; null: the file is a whole session. */
+  SessionReader: new (
+    engine: EngineHandle,
+    bytes: number,
+    onto: SessionHandle | null,
+  ) => SessionReaderHandle;
   /** `fileSizes` as for EngineHandle.open. */
   Header: new (fileSizes: readonly number[]) => HeaderHandle;
   Encoding: new (engine: EngineHandle, text: string, special: boolean) => EncodingHandle;
   /** Allocates memory, to pass bytes in; 0 if there is no room. */
   allocate(bytes: number): number;
   release(ptr: number): void;
+  /** The number of the packed layout: with another one, what was kept packed is of no use. */
+  packedLayout(): number;
+  /** Bytes per second that so many threads read from memory, measured for some 50 ms; 0: there is no memory to measure. */
+  readRate(threads: number): number;
 }
 
 export interface ModuleOptions {

@@ -1,5 +1,6 @@
 #include "base/format.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -100,6 +101,14 @@ std::string human_bytes(uint64_t bytes, bool at_least) {
   auto [end, error] =
       std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed, precision);
   return std::string(digits, end) + " " + kUnits[unit];
+}
+
+std::string human_duration(double seconds) {
+  const auto s = static_cast<int64_t>(std::ceil(std::min(std::max(seconds, 0.0), 1e9)));
+  if (s < 60) return concat(s, " s");
+  const int64_t minutes = (s + 59) / 60;
+  if (minutes < 60) return concat(minutes, " min");
+  return concat(minutes / 60, " h ", minutes % 60, " min");
 }
 
 }  // namespace sluice

@@ -84,6 +84,7 @@ struct Gguf {
   std::vector<std::pair<std::string, Value>> metadata;  // in the file's order, keys unique
   std::vector<TensorInfo> tensors;                      // in the file's order, names unique
   std::vector<FilePlace> files;                         // more than one if the model is split
+  uint64_t header_hash = 0;  // XXH64 of the headers' bytes, with the padding before the data
 
   const Value* find(std::string_view key) const;
   const TensorInfo* find_tensor(std::string_view name) const;

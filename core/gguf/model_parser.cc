@@ -38,6 +38,7 @@ Result<size_t> ModelParser::push_to_file(std::span<const uint8_t> bytes) {
   const Result<size_t> taken = parser_.push(bytes);
   if (!taken) return in_this_file(taken.error());
   taken_ += *taken;
+  hash_.update(bytes.first(*taken));
   if (parser_.done()) SLUICE_TRY(end_file(parser_.take()));
   return *taken;
 }
@@ -50,7 +51,10 @@ Status ModelParser::finish() const {
   return {};
 }
 
-Gguf ModelParser::take() { return std::move(model_); }
+Gguf ModelParser::take() {
+  model_.header_hash = hash_.value();
+  return std::move(model_);
+}
 
 // Says which file of a split model the error is about.
 std::unexpected<Error> ModelParser::in_this_file(const Error& error) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/xxh64.h"
 #include "gguf/gguf.h"
 
 namespace sluice {
@@ -55,6 +56,7 @@ class ModelParser {
   uint64_t taken_ = 0;      // bytes of that file
   std::vector<FilePlace> files_{FilePlace()};
   Gguf model_;
+  Xxh64 hash_;  // of the headers' bytes
   std::optional<Error> error_;
 };
 

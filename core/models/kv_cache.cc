@@ -12,11 +12,10 @@ KvType kv_type_named(std::string_view name) {
 }
 
 KvCache::KvCache(std::span<const LayerShape> layers, KvType type) : type_(type) {
-  const int64_t element = type == KvType::f32 ? 4 : type == KvType::f16 ? 2 : 1;
+  const int64_t element = element_bytes();
   for (size_t l = 0; l < layers.size(); ++l) {
     const int64_t head_dim = layers[l].head_dim;
-    const int64_t n_scales =
-        type == KvType::q8_0 ? (head_dim + kKvScaleBlock - 1) / kKvScaleBlock : 0;
+    const int64_t n_scales = scales_of(head_dim);
     Layout at;
     at.head_dim = head_dim;
     at.begin = chunk_bytes_;

@@ -47,6 +47,16 @@ class KvCache {
   void store(const Kernels& kernels, int64_t layer, int64_t head, int64_t position, const float* k,
              const float* v);
 
+  // The same for a session's file (session_file.h): a row has one position's keys or values of a
+  // head, first the elements in their order, then their scales.
+  enum class Half : uint8_t { keys, values };
+  size_t row_bytes(int64_t layer) const;
+  void read_row(const Kernels& kernels, int64_t layer, int64_t head, int64_t position, Half half,
+                uint8_t* row) const;
+  // Returns false if a number isn't finite, or a scale is below 0.
+  bool write_row(const Kernels& kernels, int64_t layer, int64_t head, int64_t position, Half half,
+                 const uint8_t* row);
+
  private:
   // Byte offsets of a head's part in a chunk: k | k_scales | v | v_scales.
   struct Layout {
@@ -55,6 +65,13 @@ class KvCache {
     int64_t k_scales = 0, v = 0, v_scales = 0, bytes = 0;
   };
   uint8_t* head_at(int64_t layer, int64_t head, int64_t c) const;
+  int64_t element_bytes() const { return type_ == KvType::f32 ? 4 : type_ == KvType::f16 ? 2 : 1; }
+  int64_t scales_of(int64_t head_dim) const {
+    return type_ == KvType::q8_0 ? (head_dim + kKvScaleBlock - 1) / kKvScaleBlock : 0;
+  }
+  template <typename Visit>
+  void visit_row(const Kernels& kernels, int64_t layer, int64_t head, int64_t position, Half half,
+                 const Visit& visit) const;
   const Layout& layout(int64_t layer) const { return layouts_[static_cast<size_t>(layer)]; }
   size_t used_chunks() const { return static_cast<size_t>((positions_ + kKvChunk - 1) / kKvChunk); }
   using Chunk = std::shared_ptr<AlignedBuffer>;

@@ -69,7 +69,8 @@ class Pass {
   Status begin(PassState& pass, KvCache& cache, std::span<const int32_t> tokens);
   int64_t n_blocks(const PassState& pass) const { return (pass.n_tokens - 1) / block_tokens_ + 1; }
   // Embeds the pass's n tokens from `first` on. All tokens must be embedded before the first layer
-  // runs. The embedding slot must be resident or, with single_rows, the tokens' rows leased.
+  // runs. The embedding slot must be resident or, with single_rows, the tokens' rows held by a
+  // cursor.
   void embed(PassState& pass, int64_t first, int64_t n);
   // Runs one block through one layer. Layers ascend; within a layer, blocks do.
   void run_block(PassState& pass, int64_t layer, int64_t block);

@@ -276,6 +276,26 @@ void read_row(const Matrix& matrix, int64_t row, float* out) {
   }
 }
 
+void read_file_row(const Matrix& matrix, int64_t row, uint8_t* out) {
+  const TypeTraits& t = traits(matrix.type);
+  const int64_t s = row / kRows;
+  const int64_t r = row % kRows;
+  const uint8_t* strip = matrix.strip(s);
+  if (!matrix.strip_packed(s)) {
+    const size_t bytes = matrix.bytes_per_row();
+    std::memcpy(out, strip + static_cast<size_t>(r) * bytes, bytes);
+    return;
+  }
+  // A float is a block of one column.
+  for (int64_t b = 0; b < matrix.cols / t.block; ++b, out += t.block_bytes) {
+    if (t.group == 0) {
+      std::memcpy(out, strip + (b * kRows + r) * t.block_bytes, t.block_bytes);
+    } else {
+      unpack_block(t, strip + b * t.block_bytes * kRows, r, out);
+    }
+  }
+}
+
 void describe_panel(Type type, Panel& panel) {
   const TypeTraits& t = traits(type);
   panel.group = t.group;

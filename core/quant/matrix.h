@@ -22,6 +22,9 @@
 namespace sluice {
 
 inline constexpr int kStripRows = 16;
+// The number of this layout. Packed weights are kept on disk with it: another layout needs another
+// number.
+inline constexpr uint32_t kPackedLayout = 1;
 
 struct Matrix {
   Type type = Type::F32;
@@ -51,6 +54,9 @@ int64_t first_not_finite(Type type, const uint8_t* rows, int64_t n_rows, int64_t
 
 // Writes a row of a matrix, packed or not, as out[cols]. For embeddings.
 void read_row(const Matrix& matrix, int64_t row, float* out);
+
+// Writes a row of a matrix, packed or not, as it is in the file: out[bytes_per_row()].
+void read_file_row(const Matrix& matrix, int64_t row, uint8_t* out);
 
 // An unpacked strip, in one form for all integer types; Kernels::gemm reads it. The caller owns the
 // arrays (a worker's scratch), which are 64-byte aligned. Unpacking fills them for `cols` columns

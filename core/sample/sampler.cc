@@ -107,11 +107,10 @@ void cut_tail(std::vector<Candidate>& candidates, float max, float top_p, float 
   std::reverse(candidates.begin(), candidates.end());
 }
 
-// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). Returns a
-// number in [0, 1).
-double random_unit(uint64_t& state) {
-  state += 0x9e3779b97f4a7c15u;
-  uint64_t z = state;
+// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). Returns
+// the n-th number of a seed, from 1 on, in [0, 1).
+double random_unit(uint64_t seed, uint64_t n) {
+  uint64_t z = seed + n * 0x9e3779b97f4a7c15u;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
   z = (z ^ z >> 27) * 0x94d049bb133111ebu;
   z ^= z >> 31;
@@ -120,7 +119,7 @@ double random_unit(uint64_t& state) {
 
 }  // namespace
 
-Sampler::Sampler(const SamplerOptions& options) : options_(options), state_(options.seed) {}
+Sampler::Sampler(const SamplerOptions& options) : options_(options) {}
 
 void Sampler::penalize(std::span<const float> logits, std::span<const int32_t> recent) {
   penalized_.clear();
@@ -161,7 +160,7 @@ int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> 
     c.first = exp_f32((c.first - best.first) / options_.temperature);
     total += static_cast<double>(c.first);
   }
-  double left = random_unit(state_) * total;
+  double left = random_unit(options_.seed, ++options_.draws) * total;
   for (const Candidate& c : candidates_) {
     left -= static_cast<double>(c.first);
     if (left < 0) return c.second;

@@ -17,6 +17,7 @@ struct SamplerOptions {
   float min_p = 0;
   float repeat_penalty = 1;
   uint64_t seed = 0;
+  uint64_t draws = 0;  // random numbers that were drawn from this seed before
 };
 
 class Sampler {
@@ -26,12 +27,12 @@ class Sampler {
   // penalty. The order is llama.cpp's: penalty, top-k, top-p, min-p, temperature. The options must
   // be valid. Never fails: a logit of NaN counts as -infinity, one of +infinity as FLT_MAX.
   int32_t sample(std::span<const float> logits, std::span<const int32_t> recent);
+  uint64_t draws() const { return options_.draws; }  // from the seed, those before included
 
  private:
   void penalize(std::span<const float> logits, std::span<const int32_t> recent);
 
   SamplerOptions options_;
-  uint64_t state_;  // of the random numbers
   // Kept between calls, so that a token needs no allocation.
   std::vector<std::pair<float, int32_t>> candidates_;  // logit, id
   std::vector<std::pair<int32_t, float>> penalized_;   // id, new logit; ids ascending

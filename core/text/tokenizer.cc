@@ -217,10 +217,20 @@ size_t Tokenizer::State::max_bytes_per_id() const {
   return all ? vocabulary.longest_text() : 0;
 }
 
-std::vector<TokenId> Tokenizer::encode(std::string_view text, bool parse_special) const {
-  Encoding encoding(*this, text, parse_special);
+std::vector<TokenId> Tokenizer::encode(std::string_view text, bool parse_special,
+                                       std::vector<TextSpan> literal) const {
+  Encoding encoding(*this, text, parse_special, Encoding::kSlice, std::move(literal));
   while (encoding.step()) continue;
   return encoding.take();
+}
+
+std::vector<TextSpan> Tokenizer::find_control(std::string_view text) const {
+  std::vector<TextSpan> spans;
+  for (const SpecialTokens::Match& match : state_->all_special.find(text)) {
+    if (state_->vocabulary.type(match.id) == TokenType::user_defined) continue;
+    spans.push_back({match.begin, size_t{match.begin} + match.size});
+  }
+  return spans;
 }
 
 // Encodes the text piece by piece: in a piece, the plain text before each special token, then the
@@ -230,9 +240,11 @@ struct Encoding::State {
   const SpecialTokens& special;
   size_t slice;           // bytes of text
   std::string_view rest;  // the text after the piece
+  std::vector<TextSpan> literal;
   std::string_view piece = {};
-  size_t at = 0;       // piece[at..] is neither encoded nor in `plain`
-  size_t scanned = 0;  // special tokens that begin in piece[..scanned] are found
+  size_t piece_begin = 0;  // in the text
+  size_t at = 0;           // piece[at..] is neither encoded nor in `plain`
+  size_t scanned = 0;      // special tokens that begin in piece[..scanned] are found
   std::vector<SpecialTokens::Match> matches = {};
   size_t next_match = 0;
   std::variant<std::monostate, SpmEncoder::Work, BpeEncoder::Work> plain = {};
@@ -242,11 +254,34 @@ struct Encoding::State {
   uint64_t taken = 0;
 
   bool advance(size_t& budget);
+  std::vector<SpecialTokens::Match> find(size_t begin, std::string_view seen) const;
   void scan(size_t& budget);
   void begin_plain(size_t end);
   bool encode_plain(size_t& budget);
   uint64_t bytes_left() const;
 };
+
+// The special tokens in a part of the piece that begins at `begin`. The literal spans divide it.
+std::vector<SpecialTokens::Match> Encoding::State::find(size_t begin, std::string_view seen) const {
+  if (literal.empty()) return special.find(seen);
+  begin += piece_begin;
+  std::vector<SpecialTokens::Match> found;
+  size_t from = 0;
+  const auto find_before = [&](size_t end) {
+    for (SpecialTokens::Match match : special.find(seen.substr(from, end - from))) {
+      match.begin += static_cast<uint32_t>(from);
+      found.push_back(match);
+    }
+  };
+  auto span = std::partition_point(literal.begin(), literal.end(),
+                                   [&](const TextSpan& each) { return each.end <= begin; });
+  for (; span != literal.end() && span->begin < begin + seen.size(); ++span) {
+    find_before(std::max(span->begin, begin) - begin);
+    from = std::min(span->end - begin, seen.size());
+  }
+  find_before(seen.size());
+  return found;
+}
 
 // Looks for special tokens in the next part of the piece.
 void Encoding::State::scan(size_t& budget) {
@@ -258,7 +293,7 @@ void Encoding::State::scan(size_t& budget) {
   }
   const size_t part = std::max(4 * slice, special.reach());
   const std::string_view seen = piece.substr(scanned, part + special.reach());
-  matches = special.find(seen);
+  matches = find(scanned, seen);
   const bool whole = scanned + seen.size() == piece.size();
   if (!whole) std::erase_if(matches, [&](const auto& match) { return match.begin >= part; });
   size_t end = whole ? seen.size() : part;
@@ -310,6 +345,7 @@ bool Encoding::State::advance(size_t& budget) {
   } else if (at < piece.size()) {
     begin_plain(piece.size());
   } else if (!rest.empty()) {
+    piece_begin += piece.size();
     piece = first_piece(rest);
     rest.remove_prefix(piece.size());
     at = scanned = 0;
@@ -327,11 +363,11 @@ uint64_t Encoding::State::bytes_left() const {
 }
 
 Encoding::Encoding(const Tokenizer& tokenizer, std::string_view text, bool parse_special,
-                   size_t slice)
+                   size_t slice, std::vector<TextSpan> literal)
     : state_(
           new State{*tokenizer.state_,
                     parse_special ? tokenizer.state_->all_special : tokenizer.state_->user_defined,
-                    slice, text}) {}
+                    slice, text, std::move(literal)}) {}
 Encoding::Encoding(Encoding&&) noexcept = default;
 Encoding& Encoding::operator=(Encoding&&) noexcept = default;
 Encoding::~Encoding() = default;
@@ -363,6 +399,8 @@ std::string_view Tokenizer::raw_token(TokenId id) const {
   return state_->vocabulary.contains(id) ? state_->vocabulary.text(id) : std::string_view();
 }
 
+TokenId Tokenizer::find_raw(std::string_view raw) const { return state_->vocabulary.find(raw); }
+
 std::string_view Tokenizer::text_of(TokenId id, bool& after_special) const {
   std::string_view bytes = piece(id);
   if (is_special(id)) {
@@ -383,6 +421,13 @@ std::string Tokenizer::decode(std::span<const TokenId> ids) const {
 
 int64_t Tokenizer::vocab_size() const { return state_->vocabulary.size(); }
 std::span<const TokenId> Tokenizer::prefix() const { return state_->prefix; }
+
+std::vector<TokenId> Tokenizer::with_prefix(std::vector<TokenId> text) const {
+  const auto before = prefix();
+  const bool has_it = !before.empty() && !text.empty() && text.front() == before.back();
+  if (!has_it) text.insert(text.begin(), before.begin(), before.end());
+  return text;
+}
 TokenId Tokenizer::bos() const { return state_->bos; }
 TokenId Tokenizer::eos() const { return state_->eos; }
 

@@ -15,6 +15,12 @@
 
 namespace sluice {
 
+// The bytes from `begin` to before `end` of a text.
+struct TextSpan {
+  size_t begin;
+  size_t end;
+};
+
 class Tokenizer {
  public:
   // Builds it from tokenizer.ggml.*. Fails with bad_file if the vocabulary is inconsistent
@@ -30,8 +36,13 @@ class Tokenizer {
   // out in it are recognized, with parse_special also control tokens. For an SPM vocabulary a space
   // is added before the text and after each special token, as in llama.cpp. Never fails. Takes O(n
   // log n) for n bytes, without recursion. More than 64 MiB are encoded in pieces of that size. For
-  // long texts use an Encoding.
-  std::vector<TokenId> encode(std::string_view text, bool parse_special = false) const;
+  // long texts use an Encoding. No special token is found that has a byte of `literal`: spans in
+  // order, without overlaps.
+  std::vector<TokenId> encode(std::string_view text, bool parse_special = false,
+                              std::vector<TextSpan> literal = {}) const;
+  // Where parse_special finds tokens that it wouldn't find without: control tokens. In order. The
+  // text must have less than 2^32 bytes.
+  std::vector<TextSpan> find_control(std::string_view text) const;
 
   // The bytes that a token stands for: "" for control tokens and ids out of range, the byte for
   // <0xNN>.
@@ -44,10 +55,14 @@ class Tokenizer {
   std::string_view text_of(TokenId id, bool& after_special) const;
   // The token as it is written in the vocabulary ("▁the", "<|im_start|>", "Ġa").
   std::string_view raw_token(TokenId id) const;
+  // The token that is written so in the vocabulary, or kNoToken.
+  TokenId find_raw(std::string_view raw) const;
 
   int64_t vocab_size() const;
   // Ids to put before a prompt (BOS, if the file asks for it); may be empty.
   std::span<const TokenId> prefix() const;
+  // The ids of a text with the prefix. A text that begins with BOS itself gets no second one.
+  std::vector<TokenId> with_prefix(std::vector<TokenId> text) const;
   TokenId bos() const;  // kNoToken if there is none
   TokenId eos() const;
   // True if the token ends a text: eos, eot, eom and other end tokens of the file.
@@ -75,8 +90,9 @@ class Encoding {
  public:
   static constexpr size_t kSlice = 64 << 10;
   // The tokenizer and the text must outlive this. A step encodes about `slice` bytes (1 or more).
+  // `literal` as for encode().
   Encoding(const Tokenizer& tokenizer, std::string_view text, bool parse_special = false,
-           size_t slice = kSlice);
+           size_t slice = kSlice, std::vector<TextSpan> literal = {});
   Encoding(Encoding&&) noexcept;
   Encoding& operator=(Encoding&&) noexcept;
   ~Encoding();

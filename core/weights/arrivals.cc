@@ -13,15 +13,16 @@ Status Weights::check_bytes(uint64_t offset, uint64_t n) {
   return fail(Code::invalid_argument, n, " bytes from ", offset, " on are more than a file has");
 }
 
-Status Weights::filled(uint64_t offset, uint64_t n) {
+Status Weights::filled(uint64_t offset, uint64_t n, Form form) {
   if (n == 0) return {};
   SLUICE_TRY(check_bytes(offset, n));
   for (auto it = first_piece_ending_after(offset); it != order_.end(); ++it) {
     Part& part = parts_[static_cast<size_t>(*it)];
     const Piece& piece = part.piece;
     if (piece.begin >= offset + n) break;
-    SLUICE_TRY(receive(part, {std::max(offset, piece.begin) - piece.begin,
-                              std::min(offset + n, piece.begin + piece.bytes) - piece.begin}));
+    const Range range{std::max(offset, piece.begin) - piece.begin,
+                      std::min(offset + n, piece.begin + piece.bytes) - piece.begin};
+    SLUICE_TRY(receive(part, range, form));
   }
   return {};
 }
@@ -50,7 +51,7 @@ Status Weights::offer(uint64_t offset, std::span<const uint8_t> bytes) {
       part.asked = n;
     }
     std::memcpy(part.place, bytes.data() + (begin - offset), static_cast<size_t>(n));
-    SLUICE_TRY(receive(part, {0, n}));
+    SLUICE_TRY(receive(part, {0, n}, Form::file));
   }
   return {};
 }
@@ -98,7 +99,14 @@ bool Weights::is_refilled(const Part& part) const {
   return part.piece.slot < 0 ? missing_table_parts_ < 0 : at(part.piece.slot).fills > 0;
 }
 
-Status Weights::receive(Part& part, Range range) {
+Status Weights::receive(Part& part, Range range, Form form) {
+  const bool whole =
+      range.begin % part.unit == 0 && (range.end % part.unit == 0 || range.end == part.piece.bytes);
+  if (form == Form::packed && !whole) {
+    return fail(Code::invalid_argument, "bytes ", part.piece.begin + range.begin, " to ",
+                part.piece.begin + range.end, " of the file, in ", part.piece.tensor,
+                ", came packed and are not whole strips");
+  }
   Complete what;
   AlignedBuffer scratch;
   {
@@ -106,22 +114,36 @@ Status Weights::receive(Part& part, Range range) {
     SLUICE_ASSIGN(what, mark_arrived(part, range));
     if (is_refilled(part)) refilled_bytes_ += range.end - range.begin;
     if (what.first_strip == what.end_strip && !what.rest) return {};
-    if (!scratch_.empty()) {
+    if (form == Form::file && !scratch_.empty()) {
       scratch = std::move(scratch_.back());
       scratch_.pop_back();
     }
   }
-  if (scratch.size() == 0 && what.first_strip < what.end_strip) {
+  if (form == Form::file && scratch.size() == 0 && what.first_strip < what.end_strip) {
     SLUICE_ASSIGN(scratch,
                   AlignedBuffer::allocate_uninitialized(longest_strip_, "packing the weights"));
   }
-  SLUICE_TRY(pack(part, what, scratch.data()));
+  if (form == Form::file) {
+    SLUICE_TRY(pack(part, what, scratch.data()));
+    if (packed_keeper_ != nullptr && part.piece.slot >= 0 && at(part.piece.slot).shares_place)
+      give_packed(part, range);
+  }
   const std::lock_guard lock(mutex_);
   if (scratch.size() > 0) scratch_.push_back(std::move(scratch));
   part.done += static_cast<uint64_t>(what.end_strip - what.first_strip) * part.unit;
   if (what.rest) part.done += part.piece.bytes - part.packed_bytes;
   if (part.done == part.piece.bytes) finish_part(part);
   return {};
+}
+
+// Gives the chunks that lie wholly in a range: this thread has packed all of their strips.
+void Weights::give_packed(const Part& part, Range range) const {
+  const uint64_t end =
+      range.end == part.piece.bytes ? range.end : range.end / part.chunk * part.chunk;
+  for (uint64_t at = round_up(range.begin, part.chunk); at < end; at += part.chunk) {
+    const auto n = static_cast<size_t>(std::min(part.chunk, end - at));
+    packed_keeper_->keep(part.piece.begin + at, {part.place + at, n});
+  }
 }
 
 Status Weights::pack(const Part& part, const Complete& what, uint8_t* scratch) const {

@@ -7,10 +7,12 @@
 namespace sluice {
 namespace {
 
-constexpr uint64_t kPieceBytes = 256 * 1024;  // read at once: stays in the thread's cache
 // Asked for at once. The order of execution may change (a prompt comes), so it isn't much.
 constexpr uint64_t kWantedBytes = 4 << 20;
 constexpr std::chrono::milliseconds kLongestWait(100);
+// The system gives memory in pages of so many bytes, cleared by the thread that touches one first.
+// Two threads that touch one at a time both clear one.
+constexpr uintptr_t kPageBytes = 2 << 20;
 
 }  // namespace
 
@@ -20,6 +22,7 @@ FileReader::FileReader(ModelFiles files, std::span<const FilePlace> places, Weig
       places_(places.begin(), places.end()),
       weights_(weights),
       brought_(std::move(brought)) {
+  if (files_.has_copies()) weights_.keep_packed(this);
   for (int i = 0; i < n_threads; ++i) {
     pthread_t thread = {};
     if (pthread_create(&thread, nullptr, enter, this) != 0) break;
@@ -34,6 +37,7 @@ FileReader::~FileReader() {
   }
   work_.notify_all();
   for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
+  weights_.keep_packed(nullptr);
 }
 
 void* FileReader::enter(void* reader) {
@@ -42,9 +46,10 @@ void* FileReader::enter(void* reader) {
 }
 
 void FileReader::work() {
+  std::deque<Want> mine;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    if (!serve(lock)) work_.wait(lock);
+    if (!serve(lock, mine)) work_.wait(lock);
   }
 }
 
@@ -64,6 +69,7 @@ Status FileReader::status() {
 
 Status FileReader::wait(uint64_t seen) {
   const auto end = std::chrono::steady_clock::now() + kLongestWait;
+  std::deque<Want> mine;
   std::unique_lock lock(mutex_);
   asked_ = false;
   work_.notify_one();
@@ -71,17 +77,22 @@ Status FileReader::wait(uint64_t seen) {
     if (!threads_.empty()) {
       if (news_.wait_until(lock, end) == std::cv_status::timeout) break;
     } else {
-      serve(lock);
+      serve(lock, mine);
     }
   }
+  // Without threads: the rest is for the next call.
+  taken_ -= mine.size();
+  pieces_.insert(pieces_.begin(), mine.begin(), mine.end());
   lock.unlock();
   return status();
 }
 
-// Reads the next piece. False if there is none.
-bool FileReader::serve(std::unique_lock<std::mutex>& lock) {
+// Reads the next piece: a row, one of `mine`, or the first of those that it moves there. False if
+// there is none.
+bool FileReader::serve(std::unique_lock<std::mutex>& lock, std::deque<Want>& mine) {
   if (!asked_) ask();
-  if (rows_.empty() && pieces_.empty()) {
+  if (rows_.empty() && mine.empty()) take_pieces(mine);
+  if (rows_.empty() && mine.empty()) {
     if (idle()) {
       failed_.store(failure_.has_value(), std::memory_order_release);
       news_.notify_all();
@@ -89,23 +100,38 @@ bool FileReader::serve(std::unique_lock<std::mutex>& lock) {
     return false;
   }
   const bool is_row = !rows_.empty();
-  std::deque<Want>& queue = is_row ? rows_ : pieces_;
+  std::deque<Want>& queue = is_row ? rows_ : mine;
   const Want piece = queue.front();
   queue.pop_front();
+  if (is_row) ++taken_;
   // After a failure only what is before it in the file is read, to find the first one.
-  if (failure_ && piece.offset > failure_->offset) return true;
-  ++reading_;
+  if (failure_ && piece.offset > failure_->offset) {
+    --taken_;
+    return true;
+  }
   work_.notify_one();  // the next thread takes the next piece, or asks for more
   const uint64_t arrivals = weights_.arrivals();
   lock.unlock();
   const Status done = read(piece, is_row);
   lock.lock();
-  --reading_;
+  --taken_;
   asked_ = false;  // a place may be free now
   if (!done && (!failure_ || piece.offset < failure_->offset))
     failure_ = Failure{piece.offset, done.error()};
   if (weights_.arrivals() != arrivals) news_.notify_all();
   return true;
+}
+
+// Takes the next pieces, as far as their places are on one page of memory.
+void FileReader::take_pieces(std::deque<Want>& mine) {
+  const auto page = [](const Want& piece) {
+    return reinterpret_cast<uintptr_t>(piece.place.data()) / kPageBytes;
+  };
+  while (!pieces_.empty() && (mine.empty() || page(mine.front()) == page(pieces_.front()))) {
+    mine.push_back(pieces_.front());
+    pieces_.pop_front();
+    ++taken_;
+  }
 }
 
 // Asks what is wanted: rows in any case, more of the rest when there is no piece left.
@@ -116,24 +142,39 @@ void FileReader::ask() {
   asked_ = pieces_.empty() && rows_.empty();
 }
 
-// Divides a want into pieces of whole strips, so that the thread that reads one packs it.
+// Divides a want into chunks, so that the thread that reads one packs it.
 void FileReader::add_pieces(const Want& want) {
-  const uint64_t size = std::max<uint64_t>(kPieceBytes / want.unit, 1) * want.unit;
-  for (uint64_t at = 0; at < want.place.size(); at += size) {
-    const auto n = static_cast<size_t>(std::min<uint64_t>(size, want.place.size() - at));
+  for (uint64_t at = 0; at < want.place.size(); at += want.unit) {
+    const auto n = static_cast<size_t>(std::min<uint64_t>(want.unit, want.place.size() - at));
     pieces_.push_back(
         {want.offset + at, want.place.subspan(static_cast<size_t>(at), n), want.unit});
   }
 }
 
+// The file of these bytes: none lies in two, because no tensor does.
+size_t FileReader::file_with(uint64_t offset) const {
+  const auto after = std::ranges::upper_bound(places_, offset, {}, &FilePlace::begin);
+  return static_cast<size_t>(after - places_.begin()) - 1;
+}
+
+void FileReader::keep(uint64_t offset, std::span<const uint8_t> bytes) {
+  const size_t index = file_with(offset);
+  PackedCopy* copy = files_.copy(index);
+  if (copy != nullptr) copy->keep(offset - places_[index].begin, bytes);
+}
+
 Status FileReader::read(const Want& piece, bool is_row) {
-  // No piece lies in two files, because no tensor does.
-  const auto after = std::ranges::upper_bound(places_, piece.offset, {}, &FilePlace::begin);
-  const auto index = static_cast<size_t>(after - places_.begin()) - 1;
-  SLUICE_TRY(files_.file(index).read(piece.offset - places_[index].begin, piece.place));
-  SLUICE_TRY(is_row ? weights_.rows_filled(piece.offset, piece.place.size())
-                    : weights_.filled(piece.offset, piece.place.size()));
-  brought_(piece.place.size());
+  const size_t index = file_with(piece.offset);
+  const uint64_t at = piece.offset - places_[index].begin;
+  const size_t n = piece.place.size();
+  PackedCopy* copy = is_row ? nullptr : files_.copy(index);
+  if (copy != nullptr && copy->read(at, piece.place)) {
+    SLUICE_TRY(weights_.filled(piece.offset, n, Form::packed));
+  } else {
+    SLUICE_TRY(files_.file(index).read(at, piece.place));
+    SLUICE_TRY(is_row ? weights_.rows_filled(piece.offset, n) : weights_.filled(piece.offset, n));
+  }
+  brought_(n);
   return {};
 }
 

@@ -22,7 +22,7 @@
 
 namespace sluice {
 
-class FileReader final : public WeightsSource {
+class FileReader final : public WeightsSource, private PackedKeeper {
  public:
   // Starts n_threads threads, or fewer if the system allows no more; without any, wait() reads.
   // `places` says where each of `files` begins. `weights` must outlive the reader. A thread that
@@ -46,11 +46,14 @@ class FileReader final : public WeightsSource {
 
   static void* enter(void* reader);
   void work();
-  bool serve(std::unique_lock<std::mutex>& lock);
+  bool serve(std::unique_lock<std::mutex>& lock, std::deque<Want>& mine);
+  void take_pieces(std::deque<Want>& mine);
   void ask();
   void add_pieces(const Want& want);
+  size_t file_with(uint64_t offset) const;
+  void keep(uint64_t offset, std::span<const uint8_t> bytes) override;  // in the file's copy
   Status read(const Want& piece, bool is_row);
-  bool idle() const { return asked_ && rows_.empty() && pieces_.empty() && reading_ == 0; }
+  bool idle() const { return asked_ && rows_.empty() && pieces_.empty() && taken_ == 0; }
 
   const ModelFiles files_;
   const std::vector<FilePlace> places_;
@@ -62,7 +65,7 @@ class FileReader final : public WeightsSource {
   std::deque<Want> rows_;    // single rows: to be read first
   std::deque<Want> pieces_;  // to be read next
   bool asked_ = false;       // nothing more was wanted when the weights were asked last
-  int reading_ = 0;          // pieces on their way
+  size_t taken_ = 0;         // pieces that threads have taken and not yet brought
   bool stopping_ = false;
   std::optional<Failure> failure_;  // of several the first in the file
   std::atomic<bool> failed_{false};

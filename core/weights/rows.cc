@@ -1,5 +1,6 @@
 // Weights: single rows of the embedding.
 #include <algorithm>
+#include <cstring>
 
 #include "quant/quant.h"
 #include "weights/weights.h"
@@ -120,18 +121,34 @@ Status Weights::rows_filled(uint64_t offset, uint64_t n) {
         place = &row_places_[known->second];
     }
     // Rows between those that are wanted may come along.
-    if (place != nullptr) SLUICE_TRY(receive(place->part, {at - first, next - first}));
+    if (place != nullptr) SLUICE_TRY(receive(place->part, {at - first, next - first}, Form::file));
     at = next;
   }
   return {};
 }
 
 void Weights::read_row(int handle, int64_t row, float* out) const {
-  if (handle != single_.table) return sluice::read_row(matrix(handle), row, out);
+  const auto [matrix, at] = matrix_with(handle, row);
+  sluice::read_row(*matrix, at, out);
+}
+
+void Weights::read_file_row(int handle, int64_t row, uint8_t* out) const {
+  const Part& part = parts_[static_cast<size_t>(handle)];
+  if (part.piece.is_vector) {
+    // Its matrix has the f32 values.
+    std::memcpy(out, part.place, static_cast<size_t>(part.piece.bytes));
+    return;
+  }
+  const auto [matrix, at] = matrix_with(handle, row);
+  sluice::read_file_row(*matrix, at, out);
+}
+
+// Where a row is in memory.
+std::pair<const Matrix*, int64_t> Weights::matrix_with(int handle, int64_t row) const {
+  if (handle != single_.table) return {&matrix(handle), row};
   if (const Part* part = resident_part_with(row); part != nullptr)
-    return sluice::read_row(part->matrix, row - part->piece.first_row, out);
-  const RowPlace& place = row_places_[place_of_row_.find(row)->second];
-  sluice::read_row(place.part.matrix, 0, out);
+    return {&part->matrix, row - part->piece.first_row};
+  return {&row_places_[place_of_row_.find(row)->second].part.matrix, 0};
 }
 
 }  // namespace sluice

@@ -132,6 +132,11 @@ std::vector<uint64_t> ModelFiles::sizes() const {
   return sizes;
 }
 
+void ModelFiles::make_copies(uint64_t bytes) {
+  if (!copy_maker_) return;
+  for (size_t i = 0; i < files_.size(); ++i) copies_.push_back(copy_maker_(i, bytes));
+}
+
 uint64_t ModelFiles::size() const {
   uint64_t sum = 0;
   for (const File& file : files_) sum += file.size();

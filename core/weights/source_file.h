@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "weights/packed_copy.h"
 
 namespace sluice {
 
@@ -46,11 +49,23 @@ class ModelFiles {
   explicit ModelFiles(std::vector<File> files) : files_(std::move(files)) {}
 
   const File& file(size_t index) const { return files_[index]; }
+  // `maker` opens or makes the packed copy of a file, or returns null; about `bytes` of all files
+  // will be read again and again.
+  using CopyMaker = std::function<std::shared_ptr<PackedCopy>(size_t index, uint64_t bytes)>;
+  void set_copy_maker(CopyMaker maker) { copy_maker_ = std::move(maker); }
+  void make_copies(uint64_t bytes);
+  // The packed copy of a file; null: there is none.
+  PackedCopy* copy(size_t index) const {
+    return index < copies_.size() ? copies_[index].get() : nullptr;
+  }
+  bool has_copies() const { return !copies_.empty(); }
   std::vector<uint64_t> sizes() const;
   uint64_t size() const;  // of all
 
  private:
   std::vector<File> files_;
+  CopyMaker copy_maker_;
+  std::vector<std::shared_ptr<PackedCopy>> copies_;  // by file; empty: none has one
 };
 
 }  // namespace sluice

@@ -6,6 +6,12 @@
 #include "base/format.h"
 
 namespace sluice {
+namespace {
+
+// Of a chunk: its strips are read and packed while they are in a core's own cache.
+constexpr uint64_t kChunkBytes = 256 * 1024;
+
+}  // namespace
 
 // --- places --------------------------------------------------------------------------------------
 
@@ -27,6 +33,7 @@ Weights::Weights(const Needs& needs, const SharedPlaces& shared, const SingleRow
       part.packed_bytes = piece.bytes / part.unit * part.unit;
       if (part.packed_bytes > 0) longest_strip_ = std::max(longest_strip_, part.unit);
     }
+    part.chunk = std::max<uint64_t>(kChunkBytes / part.unit, 1) * part.unit;
     Slot& slot = at(piece.slot);
     slot.bytes += memory_of(part);
     slot.parts.push_back(static_cast<int>(parts_.size()));
@@ -211,6 +218,7 @@ void Weights::find_front() {
 
 std::vector<Want> Weights::wants(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
+  const uint64_t all = bytes;
   std::vector<Want> wants;
   find_front();
   make_room(front_);
@@ -222,12 +230,13 @@ std::vector<Want> Weights::wants(uint64_t bytes) {
     if (slot.state != SlotState::arriving) continue;
     for (; slot.asking < slot.parts.size(); ++slot.asking) {
       Part& part = parts_[static_cast<size_t>(slot.parts[slot.asking])];
+      const uint64_t unit = all < part.chunk ? part.unit : part.chunk;
       uint64_t n = part.piece.bytes - part.asked;
-      if (n > bytes) n = std::min(n, std::max(bytes / part.unit, uint64_t{1}) * part.unit);
+      if (n > bytes) n = std::min(n, std::max(bytes / unit, uint64_t{1}) * unit);
       if (n > 0 && n > bytes && !wants.empty()) return wants;
       if (n > 0) {
         const uint64_t begin = part.piece.begin + part.asked;
-        wants.push_back({begin, {part.place + part.asked, static_cast<size_t>(n)}, part.unit});
+        wants.push_back({begin, {part.place + part.asked, static_cast<size_t>(n)}, unit});
       }
       part.asked += n;
       bytes -= std::min(bytes, n);

@@ -12,6 +12,9 @@
 // absent slot. Runs side by side go through the slots together, so one reading serves all.
 //
 // Of the embedding's table single rows can be brought before the table itself, or instead of it.
+//
+// A piece is divided into chunks of whole strips. Chunks that were packed can be kept somewhere,
+// and brought packed when they are wanted again (packed_copy.h).
 #pragma once
 
 #include <atomic>
@@ -28,6 +31,7 @@
 #include "base/result.h"
 #include "quant/matrix.h"
 #include "weights/needs.h"
+#include "weights/packed_copy.h"
 
 namespace sluice {
 
@@ -39,6 +43,9 @@ struct Want {
   std::span<uint8_t> place;
   uint64_t unit = 1;  // bytes that are packed together; divide a want between units
 };
+
+// What bytes that are brought look like: as in the file, or packed already.
+enum class Form : uint8_t { file, packed };
 
 // `slots`, in ascending order, share `places` places. Each has a place of its own if `places` is 0
 // or enough for all.
@@ -71,14 +78,21 @@ class Weights {
 
   // --- bringing them in: from any thread -------------------------------------------------------
   // The bytes that are needed next, slot by slot in the order of execution, from the slot on that
-  // the cursors are at. At most `bytes` bytes, but at least one unit. Each want is given once; its
-  // place is valid until it is filled. If the result is empty, ask again after filled() and when a
-  // cursor has moved or ended: more may be wanted then.
+  // the cursors are at. At most `bytes` bytes, but at least one unit: a chunk, or if `bytes` is
+  // less a strip. Each want is given once; its place is valid until it is filled. If the result is
+  // empty, ask again after filled() and when a cursor has moved or ended: more may be wanted then.
   std::vector<Want> wants(uint64_t bytes);
   // Call this when the n bytes from `offset` on are in place. Bytes of no tensor are ignored. Fails
   // with bad_file, naming tensor and row, if a number isn't finite; the weights can't be used then.
-  // Fails with invalid_argument for bytes of a tensor that have arrived already or weren't wanted.
-  Status filled(uint64_t offset, uint64_t n);
+  // Fails with invalid_argument for bytes of a tensor that have arrived already or weren't wanted,
+  // and for packed ones that aren't whole strips. (Packed numbers aren't looked at: bring only what
+  // a PackedKeeper was given. The head may have been divided into other parts then: all are of
+  // whole strips.)
+  Status filled(uint64_t offset, uint64_t n, Form form = Form::file);
+  // From now on filled() gives `keeper` each chunk of a slot in a shared place that it gets as a
+  // whole, from the file, once that is packed and before it counts as arrived. null: nobody. No
+  // thread may call filled() meanwhile.
+  void keep_packed(PackedKeeper* keeper) { packed_keeper_ = keeper; }
   // The same for rows of the embedding's table that a cursor waits for: they are needed before all
   // else. A byte of the file can be wanted as part of a row and of a slot; it then has two places.
   std::vector<Want> row_wants();
@@ -100,6 +114,10 @@ class Weights {
   bool resident() const {
     return resident_slots_.load() == static_cast<int>(slots_.size()) && table_resident();
   }
+  // The slot has a place of its own: once it is resident, it stays so.
+  bool stays(int slot) const { return !slots_[static_cast<size_t>(slot)].shares_place; }
+  // The matrix is held as single rows, in no slot.
+  bool by_rows(int handle) const { return handle == single_.table; }
   // Every slot with a place of its own is resident.
   bool ready() const { return missing_own_.load() == 0; }
 
@@ -144,6 +162,8 @@ class Weights {
   // Writes row `row` of a matrix to out[cols] as f32. For a row of the SingleRows table, rows()
   // must have said that it can be read.
   void read_row(int handle, int64_t row, float* out) const;
+  // The same as the row is in the file. Of a vector, which is one row, all of it.
+  void read_file_row(int handle, int64_t row, uint8_t* out) const;
   // Valid while a cursor holds the slot or, if it has its own place, once it is resident.
   const Matrix& matrix(int handle) const { return parts_[static_cast<size_t>(handle)].matrix; }
   const float* vector(int handle) const {
@@ -160,6 +180,7 @@ class Weights {
   struct Part {
     Piece piece;
     uint64_t unit = 1;           // bytes of a strip, or of a whole vector
+    uint64_t chunk = 1;          // bytes of a chunk: whole units
     uint64_t packed_bytes = 0;   // of all whole strips; the rows after them are not packed
     Matrix matrix;               // matrix.data is set while the slot has a place
     uint8_t* place = nullptr;    // where the file's bytes go
@@ -203,11 +224,13 @@ class Weights {
   void become_resident(Slot& slot);
   Result<Complete> mark_arrived(Part& part, Range range);
   bool is_refilled(const Part& part) const;
-  Status receive(Part& part, Range range);
+  Status receive(Part& part, Range range, Form form);
+  void give_packed(const Part& part, Range range) const;
   std::vector<int>::const_iterator first_piece_ending_after(uint64_t at) const;
   void make_row_places();
   void find_table_parts();
   const Part* resident_part_with(int64_t row) const;
+  std::pair<const Matrix*, int64_t> matrix_with(int handle, int64_t row) const;
   bool table_resident() const { return single_.table < 0 || missing_table_parts_.load() == 0; }
   bool rows_here(const Cursor& cursor, std::span<const int32_t> rows);
   RowPlace* place_for_row();
@@ -220,6 +243,7 @@ class Weights {
   std::vector<Part> parts_;  // by handle
   std::vector<int> order_;   // handles by their offset in the file, without the SingleRows table
   std::vector<int> table_parts_;  // handles of the pieces that have the table's bytes as well
+  PackedKeeper* packed_keeper_ = nullptr;
   uint64_t longest_strip_ = 0;
   uint64_t shared_place_bytes_ = 0;  // of each shared place
   uint64_t bytes_ = 0;

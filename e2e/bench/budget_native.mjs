@@ -1,6 +1,10 @@
 // The program under a memory budget, beside itself with all weights resident: hashes, rates, the most memory. Warm, and
-// cold: then the file is taken out of the page cache before the program starts and after each token.
+// cold: then the file is taken out of the page cache before the program starts and after each token. And for a model that
+// the program keeps in its cache, with the packed copy beside it.
 import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { Hub } from '../hub/server.mjs';
 import { capture } from '../../scripts/lib.mjs';
 import { median } from './figures.mjs';
 import { drop_cache, read_rates, run_watched } from './process.mjs';
@@ -81,7 +85,23 @@ async function texts_of(...how) {
   };
 }
 
-/** Rows for each number of threads, warm and cold. */
+/** Runs `work` with the address of the model, which the program then has in a cache of its own. */
+async function with_kept(model, work) {
+  const hub = await Hub.start();
+  const before = process.env.XDG_CACHE_HOME;
+  const cache = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-kept-'));
+  process.env.XDG_CACHE_HOME = cache;
+  try {
+    return await work(hub.add(path.basename(model), model).url);
+  } finally {
+    if (before === undefined) delete process.env.XDG_CACHE_HOME;
+    else process.env.XDG_CACHE_HOME = before;
+    await hub.close();
+    fs.rmSync(cache, { recursive: true, force: true });
+  }
+}
+
+/** Rows for each number of threads, warm and cold, and of a model in the cache. */
 export async function measure_native_budget(program, model, how) {
   const { budget, threads, prompt, n, contextSize } = how;
   const rows = [];
@@ -100,6 +120,13 @@ export async function measure_native_budget(program, model, how) {
         // The first pass after the start reads all weights.
         rows.push({ ...row, cold, reads, hashes, ...found, prompt_bytes: bytes, heap: null });
       }
+      await with_kept(model, async (url) => {
+        const kept_hashes = await hashes_of(program, url, { ...same, budget });
+        const reads = read_rates(model, { cold: false });
+        const found = await texts_of(program, url, { ...same, budget, cold: false });
+        const figures = { reads, hashes: kept_hashes, ...found, prompt_bytes: bytes, heap: null };
+        rows.push({ ...row, side: 'kept', cold: false, ...figures });
+      });
     } catch (error) {
       rows.push({ ...row, error: error.message });
     }

@@ -25,7 +25,7 @@ export function wllama_lacks() {
   return fs.existsSync(path.join(WLLAMA, 'esm/wasm/wllama.wasm')) ? '' : 'npm ci installs it';
 }
 
-function find_chromium() {
+export function find_chromium() {
   return which('chromium') ?? which('chromium-browser') ?? which('google-chrome');
 }
 

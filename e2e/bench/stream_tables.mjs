@@ -40,7 +40,12 @@ export function streaming_text(result) {
   ].join('\n');
 }
 
-const NAMES = { native: 'native', opfs: 'Chromium, cache', file: 'Chromium, File' };
+const NAMES = {
+  native: 'native',
+  kept: 'native, kept',
+  opfs: 'Chromium, cache',
+  file: 'Chromium, File',
+};
 const gigabytes = (rate) => `${fixed(rate / 1e9, 2)} GB/s`;
 const same = (row) => (row.same_hashes ? 'the same' : 'OTHER');
 

@@ -47,6 +47,9 @@ function right_of({ codes, model, other, become }) {
 /** @param {string} why @returns {Verdict} */
 const wrong = (why) => ({ kind: 'wrong state', why });
 
+/** Milliseconds within which what was loaded must be kept. */
+const WRITTEN_MS = 30_000;
+
 /**
  * What must hold after a load with the cache; null if it does.
  * @param {Tab} tab
@@ -57,7 +60,13 @@ const wrong = (why) => ({ kind: 'wrong state', why });
  */
 async function check_cache(tab, hub, plan, { served, address, outcome, options }) {
   const where = { hubUrl: hub.url };
-  const has = await tab.cache('has', address, where);
+  let has = await tab.cache('has', address, where);
+  // On a busy machine the last bytes are still being written.
+  const end = Date.now() + WRITTEN_MS;
+  while (has === false && outcome.hash !== undefined && !plan.lies && Date.now() < end) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    has = await tab.cache('has', address, where);
+  }
   if (typeof has !== 'boolean') return wrong(`cache.has: ${has.error}`);
   if (outcome.code !== undefined && has) return wrong(`after ${outcome.code} the cache has it`);
   if (outcome.hash !== undefined && (has || !plan.lies)) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "pull/text.h"
 
 namespace sluice::pull {
 namespace {
@@ -17,13 +18,6 @@ constexpr char kDefaultHub[] = "https://huggingface.co";
 constexpr size_t kMaxAddress = 4096;  // bytes; a journal has room for it
 constexpr size_t kShown = 300;        // bytes of an address in a message
 constexpr size_t kSplitSuffix = 20;   // -00001-of-00003.gguf
-constexpr int kMaxParts = 999;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 

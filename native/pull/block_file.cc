@@ -2,9 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,48 +11,14 @@
 #include <utility>
 
 #include "base/format.h"
+#include "pull/disk.h"
+#include "pull/packed_copy.h"
+#include "pull/text.h"
 
 namespace sluice::pull {
 namespace {
 
-constexpr size_t kMaxPath = 300;
 constexpr uint64_t kMostJournal = kTableOffset + 8 * kMaxBlocks;
-
-// Writes all; 0 or an errno.
-int write_at(int fd, uint64_t at, std::span<const uint8_t> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    at += static_cast<uint64_t>(n);
-    bytes = bytes.subspan(static_cast<size_t>(n));
-  }
-  return 0;
-}
-
-// Reads up to the end of the file: the number of bytes, or -1 with errno.
-ssize_t read_at(int fd, uint64_t at, std::span<uint8_t> out) {
-  size_t got = 0;
-  while (got < out.size()) {
-    const ssize_t n = ::pread(fd, out.data() + got, out.size() - got, static_cast<off_t>(at + got));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return -1;
-    if (n == 0) break;
-    got += static_cast<size_t>(n);
-  }
-  return static_cast<ssize_t>(got);
-}
-
-uint64_t hash_of(std::span<const uint8_t> bytes) {
-  const uint64_t hash = XXH64(bytes.data(), bytes.size(), 0);
-  return hash == 0 ? 1 : hash;
-}
-
-uint64_t free_bytes(const std::string& directory) {
-  struct statvfs info;
-  if (::statvfs(directory.c_str(), &info) != 0) return UINT64_MAX;
-  return static_cast<uint64_t>(info.f_bavail) * info.f_frsize;
-}
 
 Result<Journal> load_journal(int fd, const std::string& path) {
   struct stat info;
@@ -79,6 +43,13 @@ Result<Journal> load_journal(int fd, const std::string& path) {
   return journal;
 }
 
+// Packed copies are the first to go. False: there isn't so much room.
+bool make_room(const std::string& directory, uint64_t bytes) {
+  if (bytes <= free_bytes(directory)) return true;
+  remove_copies(directory);
+  return bytes <= free_bytes(directory);
+}
+
 }  // namespace
 
 int64_t now_ms() {
@@ -91,7 +62,9 @@ std::string key_of(std::string_view address) { return sha256_of(address).substr(
 EntryPaths::EntryPaths(const std::string& directory, const std::string& key)
     : data(concat(directory, "/", key, ".gguf")),
       journal(concat(directory, "/", key, ".journal")),
-      lock(concat(directory, "/", key, ".lock")) {}
+      lock(concat(directory, "/", key, ".lock")),
+      packed(concat(directory, "/", key, ".packed")),
+      index(concat(directory, "/", key, ".index")) {}
 
 void PassingSum::add(uint64_t at, std::span<const uint8_t> bytes) {
   if (at > position_ || at + bytes.size() <= position_) return;
@@ -219,7 +192,7 @@ Status BlockFile::note(const Meta& change) {
 }
 
 Status BlockFile::begin(const Meta& facts, uint64_t total) {
-  if (total > free_bytes(directory_)) return std::unexpected(no_room(directory_, total));
+  if (!make_room(directory_, total)) return std::unexpected(no_room(directory_, total));
   header_.meta = facts;
   header_.meta.total_bytes = total;
   header_.meta.block_bytes = block_bytes_for(total);
@@ -239,7 +212,7 @@ Status BlockFile::begin(const Meta& facts, uint64_t total) {
 
 Status BlockFile::check_room() const {
   const uint64_t missing = total() > stored() ? total() - stored() : 0;
-  if (missing > free_bytes(directory_)) return std::unexpected(no_room(directory_, missing));
+  if (!make_room(directory_, missing)) return std::unexpected(no_room(directory_, missing));
   return {};
 }
 

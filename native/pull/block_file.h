@@ -19,9 +19,9 @@ namespace sluice::pull {
 // The first 32 hexadecimal digits of the SHA-256 of a canonical address.
 std::string key_of(std::string_view address);
 
-// The three files of an entry.
+// The files of an entry: the last two are its packed copy (packed_copy.h).
 struct EntryPaths {
-  std::string data, journal, lock;
+  std::string data, journal, lock, packed, index;
   EntryPaths(const std::string& directory, const std::string& key);
 };
 
@@ -57,6 +57,8 @@ class BlockFile {
   uint64_t total() const { return meta().total_bytes; }  // 0: unknown
   uint64_t block_bytes() const { return meta().block_bytes; }
   uint64_t n_blocks() const { return table_.size(); }
+  // The journal's: the hash of each block, 0 without it.
+  std::span<const uint64_t> table() const { return table_; }
   bool has(uint64_t block) const { return block < table_.size() && table_[block] != 0; }
   bool complete() const;
   uint64_t stored() const;  // bytes of the blocks that are there

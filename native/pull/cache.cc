@@ -13,23 +13,19 @@
 #include "base/format.h"
 #include "pull/block_file.h"
 #include "pull/lock.h"
+#include "pull/packed_copy.h"
+#include "pull/text.h"
 
 namespace sluice::pull {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMaxPath = 300;
 constexpr size_t kKeyDigits = 32;
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-bool is_key(const std::string& text) {
-  return text.size() == kKeyDigits &&
-         text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 Result<Journal> load(const std::string& path) {
@@ -44,6 +40,7 @@ Cached describe(const std::string& directory, const std::string& key) {
   const EntryPaths paths(directory, key);
   Cached entry;
   entry.key = key;
+  entry.packed = packed_bytes(paths);
   std::error_code missing;
   if (fs::exists(paths.lock, missing)) {
     const auto lock = Lock::try_take(paths.lock, Hold::exclusive);
@@ -67,12 +64,18 @@ Cached describe(const std::string& directory, const std::string& key) {
       entry.stored -= meta.n_blocks() * meta.block_bytes - meta.total_bytes;
     std::error_code error;
     const bool whole = fs::file_size(paths.data, error) == meta.total_bytes && !error;
+    entry.packed_fits = is_copy_of(paths, table, meta.total_bytes);
     entry.complete = meta.total_bytes > 0 && there == table.size() && whole;
   }
   return entry;
 }
 
 }  // namespace
+
+bool is_key(const std::string& text) {
+  return text.size() == kKeyDigits &&
+         text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
 
 Result<std::string> cache_directory() {
   const std::string named = environment("XDG_CACHE_HOME");
@@ -139,7 +142,7 @@ Result<bool> remove_entry(const std::string& directory, const std::string& key) 
                 "; try again when it has ended");
   }
   // The journal goes first: without it the bytes count as absent.
-  for (const std::string& path : {paths.journal, paths.data}) {
+  for (const std::string& path : {paths.journal, paths.data, paths.index, paths.packed}) {
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
       return fail(Code::download_failed, "can't remove ", printable(path, kMaxPath), ": ",
                   std::strerror(errno));

@@ -18,8 +18,10 @@ Status make_cache_directory(const std::string& directory);
 
 struct Cached {
   std::string key;
-  Meta meta;            // of an entry that can't be read: empty
-  uint64_t stored = 0;  // bytes that are there
+  Meta meta;                 // of an entry that can't be read: empty
+  uint64_t stored = 0;       // bytes that are there
+  uint64_t packed = 0;       // bytes of its packed copy
+  bool packed_fits = false;  // the copy is of this file
   bool complete = false;
   bool in_use = false;     // another process reads or writes it
   std::string unreadable;  // why, or ""
@@ -29,7 +31,10 @@ Result<std::vector<Cached>> list_cache(const std::string& directory);
 // The canonical address of the entry (of a split model the first part's) that this name led to.
 std::optional<std::string> find_named(const std::string& directory, const std::string& name);
 
-// Removes an entry: true, or false if there is none. Fails with busy if a process uses it.
+// True of the part of a name that entries' files have in common.
+bool is_key(const std::string& text);
+// Removes an entry with its packed copy: true, or false if there is none. Fails with busy if a
+// process uses it.
 Result<bool> remove_entry(const std::string& directory, const std::string& key);
 
 }  // namespace sluice::pull

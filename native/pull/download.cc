@@ -22,7 +22,7 @@ constexpr uint64_t kLeastRange = 16 << 20;
 constexpr uint64_t kMostRange = 64 << 20;
 constexpr int kPollMs = 50;
 constexpr double kProgressSeconds = 0.1;
-constexpr std::string_view kMagic = "GGUF";
+constexpr std::string_view kModelMagic = "GGUF";
 constexpr size_t kBeginning = 24;  // bytes that tell what a file is
 
 bool is_commit(std::string_view text) {
@@ -148,7 +148,8 @@ class Download {
   // Why nothing comes now; "" if something does.
   std::string reason_to_wait() const {
     const double now = now_seconds();
-    if (now < hold_until_) return concat("the server asks to wait ", duration(hold_until_ - now));
+    if (now < hold_until_)
+      return concat("the server asks to wait ", human_duration(hold_until_ - now));
     if (requests_ > 0 || cause_.empty()) return "";
     return cause_ + "; trying again";
   }
@@ -357,11 +358,11 @@ class Download {
     beginning_.resize(static_cast<size_t>(at));
     const size_t n = std::min(piece.size(), kBeginning - beginning_.size());
     beginning_.append(reinterpret_cast<const char*>(piece.data()), n);
-    return beginning_.size() < kMagic.size() || is_gguf();
+    return beginning_.size() < kModelMagic.size() || is_gguf();
   }
 
   bool is_gguf() {
-    if (beginning_.starts_with(kMagic)) return true;
+    if (beginning_.starts_with(kModelMagic)) return true;
     const std::string& url = file_.meta().address;
     error_ = not_gguf(beginning_).error();
     error_->message = concat(printable(url.substr(0, url.find('?')), 300), ": ", error_->message,
@@ -483,11 +484,11 @@ class Download {
     std::string what = concat("can't download ", printable(url.substr(0, url.find('?')), 300), ": ",
                               failure.cause);
     if (asked > Patience::kLongestWait) {
-      what += concat(" and asks to wait ", duration(asked));
+      what += concat(" and asks to wait ", human_duration(asked));
     } else if (asked > 0) {
       what += " and asks to wait, again and again";
     } else if (!failure.final && !is_expired(failure.status)) {
-      what += concat("; no new byte came for ", duration(patience_.waited(now)));
+      what += concat("; no new byte came for ", human_duration(patience_.waited(now)));
     }
     if (const uint64_t kept = file_.stored(); kept > 0) {
       what += concat("; ", human_bytes(kept), total() == 0 ? "" : " of ",

@@ -14,6 +14,7 @@
 
 #include "base/format.h"
 #include "pull/address.h"
+#include "pull/text.h"
 
 namespace sluice::pull {
 namespace {
@@ -22,18 +23,6 @@ constexpr long kMaxRedirects = 8;
 constexpr long kBufferBytes = 256 << 10;
 constexpr size_t kErrorBody = 64 << 10;  // of an answer that is an error
 constexpr size_t kMaxText = 512;         // bytes of a header that is kept
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
 
 // Takes a number without a sign from the beginning of `text`.
 std::optional<uint64_t> take_number(std::string_view& text) {
@@ -224,7 +213,8 @@ std::optional<Failure> Transfer::failure() const {
   if (status < 400 && result_ != CURLE_OK) {
     const std::string_view text = error_;
     if (result_ == CURLE_OPERATION_TIMEDOUT && text.starts_with("Operation too slow")) {
-      failure.cause = concat("no byte came for ", duration(static_cast<double>(stall_seconds_)));
+      failure.cause =
+          concat("no byte came for ", human_duration(static_cast<double>(stall_seconds_)));
       return failure;
     }
     const char* const known = curl_easy_strerror(static_cast<CURLcode>(result_));
@@ -278,18 +268,20 @@ Result<Response> fetch(const Client& client, const std::string& url, std::option
         (!excused && (asked > 0 || patience.is_over(now)))) {
       if (status != nullptr) *status = failure->status;
       const bool offline = failure->status == 0 && device_is_offline();
-      return fail(offline ? Code::offline : Code::download_failed, "can't read ",
-                  printable(url.substr(0, url.find('?')), 300), ": ", failure->cause,
-                  offline ? "; this device is offline: connect it and try again"
-                  : asked > Patience::kLongestWait
-                      ? concat(" and asks to wait ", duration(asked), "; try again after that")
-                      : concat("; ", advice(client, url, *failure)));
+      return fail(
+          offline ? Code::offline : Code::download_failed, "can't read ",
+          printable(url.substr(0, url.find('?')), 300), ": ", failure->cause,
+          offline ? "; this device is offline: connect it and try again"
+          : asked > Patience::kLongestWait
+              ? concat(" and asks to wait ", human_duration(asked), "; try again after that")
+              : concat("; ", advice(client, url, *failure)));
     }
     const double until =
         excused ? asked_until : std::min(now + pauses.next(random), patience.end());
     while (now_seconds() < until) {
-      client.wait(asked > 0 ? concat("the server asks to wait ", duration(until - now_seconds()))
-                            : concat(failure->cause, "; trying again"));
+      client.wait(asked > 0
+                      ? concat("the server asks to wait ", human_duration(until - now_seconds()))
+                      : concat(failure->cause, "; trying again"));
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
     if (again) again();

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "pull/text.h"
 
 namespace sluice::pull {
 namespace {
@@ -15,12 +16,6 @@ using Json = nlohmann::json;
 constexpr size_t kMaxFiles = 100000;
 constexpr size_t kListed = 20;  // files in a message
 constexpr std::array kUsualTypes = {"Q4_K_M", "Q4_0", "Q8_0"};
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 std::string text_at(const Json& object, const char* key) {
   const auto found = object.find(key);

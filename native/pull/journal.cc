@@ -8,20 +8,20 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "pull/text.h"
 
 namespace sluice::pull {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::string_view kMagic = "SLUICEJ\n";
+constexpr std::string_view kJournalMagic = "SLUICEJ\n";
 constexpr size_t kMetaOffset = 32;
 constexpr size_t kMaxMeta = kHeaderBytes - kMetaOffset;
 constexpr uint64_t kLeastBlock = 4096;
 constexpr uint64_t kMostBlock = 64 << 20;
 constexpr uint64_t kMaxTotal = uint64_t{1} << 53;
 constexpr size_t kMaxNames = 16;
-constexpr int kMaxParts = 999;
 
 static_assert(std::endian::native == std::endian::little, "journals are little-endian");
 
@@ -172,7 +172,7 @@ Result<std::string> encode_header(const Header& header) {
                 " bytes with what is known of the file; at most ", kMaxMeta, ")");
   }
   std::string copy(kHeaderBytes, '\0');
-  kMagic.copy(copy.data(), kMagic.size());
+  kJournalMagic.copy(copy.data(), kJournalMagic.size());
   put(copy, 8, kJournalVersion);
   put(copy, 12, static_cast<uint32_t>(text.size()));
   put(copy, 16, header.sequence);
@@ -182,7 +182,8 @@ Result<std::string> encode_header(const Header& header) {
 }
 
 uint32_t header_version(std::span<const uint8_t> copy) {
-  if (copy.size() < kMetaOffset || std::memcmp(copy.data(), kMagic.data(), kMagic.size()) != 0)
+  if (copy.size() < kMetaOffset ||
+      std::memcmp(copy.data(), kJournalMagic.data(), kJournalMagic.size()) != 0)
     return 0;
   return number_at<uint32_t>(copy, 8);
 }

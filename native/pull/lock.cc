@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "base/format.h"
+#include "pull/text.h"
 
 namespace sluice::pull {
 namespace {
 
-constexpr size_t kMaxPath = 300;
 constexpr auto kBetweenTries = std::chrono::milliseconds(100);
 
 }  // namespace

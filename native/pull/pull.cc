@@ -9,6 +9,7 @@
 #include "pull/block_file.h"
 #include "pull/cache.h"
 #include "pull/download.h"
+#include "pull/text.h"
 
 namespace sluice::pull {
 namespace {
@@ -60,11 +61,6 @@ class Reporter {
 
 void say(const Settings& settings, const std::string& text) {
   if (settings.note) settings.note(text);
-}
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
 }
 
 // Waits for a lock, and says so.
@@ -297,7 +293,8 @@ class Obtain {
   // Removes the entry's files.
   void drop(Lock& lock) {
     const EntryPaths paths(settings_.directory, key_of(url_));
-    for (const std::string& path : {paths.journal, paths.data}) std::remove(path.c_str());
+    for (const std::string& path : {paths.journal, paths.data, paths.index, paths.packed})
+      std::remove(path.c_str());
     lock.remove_file();
   }
 

@@ -7,19 +7,13 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/format.h"
+#include "pull/text.h"
 
 namespace sluice::pull {
 namespace {
 
 constexpr double kFirstPause = 0.25;
 constexpr double kLongestPause = 8;
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 // A count of seconds without a sign; a huge one counts as a year.
 std::optional<double> seconds_of(std::string_view text) {
@@ -62,14 +56,6 @@ std::optional<double> parse_rate_limit(std::string_view text) {
     at = end + 1;
   }
   return std::nullopt;
-}
-
-std::string duration(double seconds) {
-  const auto s = static_cast<int64_t>(std::ceil(std::min(std::max(seconds, 0.0), 1e9)));
-  if (s < 60) return concat(s, " s");
-  const int64_t minutes = (s + 59) / 60;
-  if (minutes < 60) return concat(minutes, " min");
-  return concat(minutes / 60, " h ", minutes % 60, " min");
 }
 
 double with_jitter(double seconds, std::mt19937& random) {

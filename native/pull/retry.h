@@ -22,9 +22,6 @@ std::optional<double> parse_retry_after(std::string_view text, int64_t now);
 // RateLimit: "default";r=0;t=30, or limit=100, remaining=0, reset=30; RateLimit-Reset: 30.
 std::optional<double> parse_rate_limit(std::string_view text);
 
-// "1 s", "4 min", "2 h 5 min".
-std::string duration(double seconds);
-
 // A wait that a server asked for, and at random up to 10% and 1 s more, so that clients don't come
 // back all at once.
 double with_jitter(double seconds, std::mt19937& random);

@@ -117,6 +117,7 @@ test('a model under a budget: the hashes of resident weights, and shares of what
     [
       ['native', false],
       ['native', true],
+      ['kept', false],
       ['opfs', false],
       ['file', false],
     ],

@@ -86,6 +86,32 @@ describe('--memory-budget', () => {
     const { status, err } = sluice(['run', '-n', '1', '--memory-budget', `${size}${unit}`]);
     assert.equal(status, 0, err);
   });
+  it('the most that inspect shows is enough for all', () => {
+    const [, size, unit] = /at most +([\d.]+) (\w+)/.exec(sluice(['inspect', bundled]).out) ?? [];
+    assert.equal(memory_of(bundled, '--memory-budget', `${size}${unit}`).rereadBytes, 0);
+  });
+  it('figures beside it agree after rounding', () => {
+    const { total, least } = memory_of(bundled, '-t', '1');
+    const bytes = { B: 1, kB: 1e3, MB: 1e6 };
+    const size = (text) => {
+      const [number, unit] = text.split(' ');
+      return Number(number) * (bytes[unit] ?? 1);
+    };
+    for (let budget = total - 1; budget >= least; budget -= 77_777) {
+      const args = ['-t', '1', '--memory-budget', String(budget)];
+      const shown = sluice(['inspect', bundled, ...args]).out;
+      const most = size(/at most +([\d.]+ \w+)/.exec(shown)[1]);
+      const given = size(/under the budget of ([\d.]+ \w+)/.exec(shown)[1]);
+      assert.ok(size(/least budget +([\d.]+ \w+)/.exec(shown)[1]) <= most, shown);
+      assert.ok(most <= given, shown);
+    }
+    for (const budget of [total - 1, least]) {
+      const args = ['-n', '1', '-t', '1', '--memory-budget', String(budget)];
+      const { err } = sluice(['run', ...args]);
+      const [, needed, given] = /needs ([\d.]+ \w+), but the budget is ([\d.]+ \w+):/.exec(err);
+      assert.ok(size(needed) > size(given), err);
+    }
+  });
   it('inspect tells the least, and what is read again', () => {
     const whole = memory_of(bundled);
     assert.ok(whole.least < whole.total);

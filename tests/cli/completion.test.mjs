@@ -121,7 +121,16 @@ describe('sluice completion and sluice man', () => {
   it('name every option of every command', () => {
     const texts = ['bash', 'zsh', 'fish'].map((name) => sluice(['completion', name]).out);
     const page = sluice(['man']).out.replaceAll('\\-', '-');
-    for (const command of ['run', 'inspect', 'tokenize', 'logits', 'bench', 'pull', 'cache']) {
+    for (const command of [
+      'run',
+      'inspect',
+      'tokenize',
+      'template',
+      'logits',
+      'bench',
+      'pull',
+      'cache',
+    ]) {
       const names = sluice([command, '--help']).out.matchAll(/^ {2}(?:-\w, )?--([\w-]+)/gm);
       for (const [, name] of names) {
         for (const text of [...texts, page]) assert.ok(text.includes(name), `${command} --${name}`);

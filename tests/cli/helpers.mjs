@@ -15,7 +15,7 @@ if (!existsSync(program)) {
   throw new Error(`there is no ${program}; build it with npm run build, or set SLUICE_BIN`);
 }
 
-const environment = {
+export const environment = {
   ...process.env,
   SLUICE_MODEL_DIR: dirname(bundled),
   SLUICE_KERNELS: '',

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Hub } from '../../e2e/hub/server.mjs';
-import { bundled, root, sluice, start, temporaryDirectory } from './helpers.mjs';
+import { bundled, root, sluice, start, temporary, temporaryDirectory } from './helpers.mjs';
 
 const MiB = 1 << 20;
 const model = fs.readFileSync(bundled);
@@ -465,6 +465,42 @@ describe('MODEL as an address', () => {
     assert.ok(file.counts.bytes < 10 * MiB, String(file.counts.bytes));
     assert.deepEqual(files_of(env), []);
   });
+  it('a budget or context that cannot be is refused before the download', async () => {
+    const big = Buffer.concat([model, Buffer.alloc(40 * MiB)]);
+    const here = temporary('big.gguf', big);
+    for (const args of [
+      ['run', ...greedy, '--memory-budget', '3M'],
+      ['logits', '-p', 'Once', '--memory-budget', '3M'],
+      ['run', ...greedy, '-c', '1048576', '--memory-budget', '20M'],
+    ]) {
+      const env = fresh_cache();
+      const file = hub.add('m.gguf', big);
+      const [command, ...rest] = args;
+      const { out, err, status } = await run([command, file.url, ...rest, '--json'], env);
+      assert.equal(status, 4, err);
+      const told = JSON.parse(out);
+      assert.equal(told.code, 'budget_too_small');
+      const after = JSON.parse(sluice([command, here, ...rest, '--json']).out);
+      assert.equal(told.message, after.message);
+      assert.ok(file.counts.bytes < 10 * MiB, String(file.counts.bytes));
+      assert.equal(file.counts.requests, 1);
+      assert.deepEqual(files_of(env), []);
+      // In the cache it is refused without the network.
+      await pulls(file.url, env, big);
+      const { requests } = file.counts;
+      assert.equal((await run([command, file.url, ...rest], env)).status, 4);
+      assert.equal(file.counts.requests, requests);
+    }
+  });
+  it('a header that cannot be read before the download leaves it to the download', async () => {
+    const file = hub.add('m.gguf', model, {
+      plan: ({ number }) => (number === 0 ? { status: 404 } : {}),
+    });
+    const { out, err, status } = await run(['run', file.url, ...greedy], fresh_cache());
+    assert.equal(status, 0, err);
+    assert.equal(out, sluice(['run', ...greedy]).out);
+    assert.equal(err.includes('404'), false, err);
+  });
   it('a damaged block is fetched again, alone', async () => {
     const env = fresh_cache();
     const file = hub.add('m.gguf', model);
@@ -527,6 +563,54 @@ describe('sluice cache', () => {
       const empty = sluice(['cache', ...args], { env });
       assert.deepEqual([empty.out, empty.status], ['the cache is empty\n', 0]);
     }
+  });
+  it('takes the name of a file that one model has', async () => {
+    const env = fresh_cache();
+    const a = hub.add('same.gguf', model);
+    const b = hub.add('same.gguf', model);
+    await pulls(a.url, env, model);
+    assert.match(
+      sluice(['cache', 'verify', 'same.gguf'], { env }).out,
+      /^same\.gguf: good, 2\.58 MB\n$/,
+    );
+    await pulls(b.url, env, model);
+    const several = sluice(['cache', 'delete', 'same.gguf'], { env });
+    assert.equal(several.status, 2);
+    assert.match(several.err, /2 models have a file same\.gguf; name one by its address:/);
+    for (const { url } of [a, b]) assert.ok(several.err.includes(`\n  ${url}`), several.err);
+    assert.equal(entries(env).length, 2);
+    assert.equal(sluice(['cache', 'delete', a.url], { env }).status, 0);
+    const { status, out } = sluice(['cache', 'delete', 'same.gguf'], { env });
+    assert.equal(status, 0);
+    assert.match(out, /^deleted same\.gguf, 2\.58 MB\n$/);
+    assert.deepEqual(files_of(env), []);
+    const none = sluice(['cache', 'delete', 'same.gguf'], { env });
+    assert.equal(none.status, 2);
+    assert.match(none.err, /has no model same\.gguf; expected the address or the file name/);
+  });
+  it('verify goes on behind a model that is in use', async () => {
+    const env = fresh_cache();
+    const good = hub.add('good.gguf', model);
+    await pulls(good.url, env, model);
+    const used = hub.add('used.gguf', large, { plan: () => ({ rate: 256 * 1024 }) });
+    const { child, ended } = start(['pull', used.url], env);
+    while (used.counts.bytes === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    const text = await run(['cache', 'verify'], env);
+    const json = await run(['cache', 'verify', '--json'], env);
+    child.kill('SIGKILL');
+    await ended;
+    assert.deepEqual([text.status, json.status], [1, 1]);
+    assert.equal(text.out, 'good.gguf: good, 2.58 MB\n');
+    assert.match(text.err, /used\.gguf isn't checked: another process is using it; try again/);
+    const lines = json.out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.equal(lines.find(({ source }) => source === good.url).ok, true);
+    assert.deepEqual(
+      lines.find(({ source }) => source === used.url),
+      { source: used.url, inUse: true },
+    );
   });
   it('does not delete what is in use, and names it', async () => {
     const env = fresh_cache();

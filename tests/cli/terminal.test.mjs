@@ -66,6 +66,34 @@ describe('on a terminal', { skip }, () => {
     assert.doesNotMatch(readFileSync(errors, 'utf8'), /loading /);
     assert.doesNotMatch(on_terminal(`${run} -q -p Once`).out, /loading/);
   });
+  it('a long prompt shows how far it is, and nothing stays of it', () => {
+    const file = temporary('long-prompt.txt', 'The little dog ran home. '.repeat(400));
+    // The slowest kernels: the prompt takes far more than the 0.2 s before which nothing is shown.
+    const long = `SLUICE_KERNELS=generic "$SLUICE" run -n 3 --temp 0 -t 1 -c 8192 -f ${file}`;
+    const shown = temporary('text-of-long.txt');
+    const { status, out } = on_terminal(`${long} >${shown}`);
+    assert.equal(status, 0, out);
+    const lines = [...out.matchAll(/\r\u001b\[Kprompt (\d+) of (\d+) tokens(, \d+ \w+ left)?/g)];
+    assert.ok(lines.length > 2, out);
+    assert.ok(
+      lines.some(([, , , left]) => left !== undefined),
+      out,
+    );
+    const computed = lines.map(([, tokens]) => Number(tokens));
+    assert.deepEqual(
+      computed,
+      [...computed].sort((a, b) => a - b),
+    );
+    assert.match(out, /\r\u001b\[Ksluice: prompt of /);
+    // On the terminal of the text, the line goes before the prompt is shown.
+    const both = on_terminal(long).out;
+    assert.match(both, /\r\u001b\[Kprompt [^\r]*\r\u001b\[K\u001b\[2m\.\.\./);
+    assert.ok(both.includes(`\u001b[0m${readFileSync(shown, 'utf8')}\n`), both);
+    assert.doesNotMatch(on_terminal(`${long} -q`).out, /prompt/);
+    const errors = temporary('errors-of-long.txt');
+    on_terminal(`${long} 2>${errors}`);
+    assert.doesNotMatch(readFileSync(errors, 'utf8'), /tokens,|left/);
+  });
   it('reading again shows layers and rate, but not where the text stands', () => {
     const file = temporary('streamed.txt');
     const long = '"$SLUICE" run --temp 0 --ignore-eos -n 2000 -c 2048 -t 1';

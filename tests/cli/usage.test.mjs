@@ -27,6 +27,24 @@ const options = {
     '--json',
     '-q',
   ],
+  chat: [
+    ...[
+      '-m',
+      '-p',
+      '-f',
+      '-n',
+      '-t',
+      '-c',
+      '--temp',
+      '--seed',
+      '--stop',
+      '--kv-type',
+      '--json',
+      '-q',
+    ],
+    ...['--system', '--session', '--chat-template', '--kwargs', '--no-history', '--think'],
+    ...['--no-think', '--think-tokens', '--context-full'],
+  ],
   inspect: ['-m', '--json', '-c', '--memory-budget'],
   tokenize: ['-m', '-p', '-f', '--json', '--bos', '--special', '--lines', '--pieces'],
   logits: [
@@ -46,7 +64,7 @@ const options = {
   pull: ['ADDRESS', '--json'],
   cache: ['ACTION', 'ADDRESS', '--all', '--json'],
 };
-for (const command of ['run', 'inspect', 'tokenize', 'logits', 'bench', 'pull'])
+for (const command of ['run', 'chat', 'inspect', 'tokenize', 'logits', 'bench', 'pull'])
   options[command].push('--sha256', '--refresh', '--retry-timeout', '--stall-timeout');
 /** The first arguments of each command that takes no MODEL. */
 const first = { pull: 'ADDRESS \\[', cache: 'ACTION \\[ADDRESS\\]\\.\\.\\. ' };
@@ -155,6 +173,13 @@ const wrong = [
   [['run', '--stop', ''], /--stop/],
   [['run', '--kv-type', 'f64'], /--kv-type: f64 not in \{f32,f16,q8_0\}/],
   [['run', '--memory-budget', '5 apples'], /--memory-budget/],
+  [
+    ['run', '--memory-budget', '300 M'],
+    /a size .* like 1500000, 300M.*units: B, k, M.*without spaces.*: 300M\), found '300 M'/,
+  ],
+  [['run', '--memory-budget', '300', 'M'], /--memory-budget: write 300M without a space;/],
+  [['run', '--memory-budget', '1,5G'], /with a point: 1\.5G\), found '1,5G'/],
+  [['run', '--memory-budget', '5X'], /or KiB, MiB, GiB, TiB\), found '5X'/],
   [['run', '--memory-budget', '0'], /--memory-budget/],
   [['run', '--memory-budget', '-1G'], /--memory-budget/],
   [['run', '--tokens', ''], /--tokens/],
@@ -229,12 +254,15 @@ const near = [
   [['run', '--x'], ''],
   [['run', '--max-tokens', '3'], ''],
   [['run', '--frobnicate'], ''],
+  [['tokenize', bundled, '-p', 'Hello', '--memory-budget', '3M'], ''],
+  [['inspect', '--kv-type', 'f16', bundled, '-p', 'a', 'b'], ''],
+  [['run', bundled, 'a', '--tepm', '0.5'], '--temp'],
   [['frob'], ''],
 ];
 
 describe('an unknown name is answered with the nearest', () => {
   for (const [args, name] of near) {
-    it(`sluice ${args.join(' ')}`, () => {
+    it(`sluice ${args.join(' ').replace(bundled, 'MODEL')}`, () => {
       const { status, err } = sluice(args);
       assert.equal(status, 2);
       assert.match(err, /^sluice: error: unknown (option|command) '/);
@@ -248,7 +276,11 @@ describe('an unknown name is answered with the nearest', () => {
     assert.equal(status, 2);
     assert.match(err, /command is missing in front of --temp, like sluice run --temp;/);
   });
+  it('help is given beside it', () => {
+    assert.equal(sluice(['run', '--frob', '--help']).status, 0);
+  });
   it('a value that looks like an option is none', () => {
+    assert.equal(sluice(['run', '-p', '--frob', '-n1', '-q']).status, 0);
     assert.equal(sluice(['run', '-p', '-temp', '-n', '1']).status, 0);
     assert.equal(sluice(['run', '-n', '1', '--', bundled, '-temp']).status, 0);
   });

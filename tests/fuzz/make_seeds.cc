@@ -1,9 +1,11 @@
-// make_seeds DIR: writes the fuzz targets' first inputs into DIR/fuzz_gguf, DIR/fuzz_json,
-// DIR/fuzz_pull and DIR/fuzz_tokenizer.
+// make_seeds DIR: writes the fuzz targets' first inputs into DIR/fuzz_chat, DIR/fuzz_gguf,
+// DIR/fuzz_jinja, DIR/fuzz_json, DIR/fuzz_pull, DIR/fuzz_session and DIR/fuzz_tokenizer.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <vector>
 
 #include "blocks.h"
@@ -11,6 +13,7 @@
 #include "hazards.h"
 #include "pull/journal.h"
 #include "quant/quantize.h"
+#include "session_model.h"
 #include "split_models.h"
 #include "tiny_models.h"
 
@@ -95,6 +98,22 @@ void write(const fs::path& folder, const std::string& name, std::string_view byt
   }
 }
 
+// Writes each part of a file of ours as a seed.
+void write_parts(const fs::path& folder, const fs::path& source, std::string_view between) {
+  std::ifstream file(source, std::ios::binary);
+  const std::string content{std::istreambuf_iterator<char>(file), {}};
+  size_t count = 0;
+  for (std::string_view rest = content; !rest.empty();) {
+    const size_t end = std::min(rest.find(between), rest.size());
+    write(folder, source.stem().string() + std::to_string(++count), rest.substr(0, end));
+    rest.remove_prefix(std::min(end + between.size(), rest.size()));
+  }
+  if (count == 0) {
+    std::fprintf(stderr, "there is nothing in %s\n", source.c_str());
+    std::exit(1);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -155,6 +174,19 @@ int main(int argc, char** argv) {
     }
   }
 
+  using std::string_literals::operator""s;
+  const std::string messages =
+      R"([{"role":"system","content":"S"},{"role":"user","content":"a<|im_end|>"},)"
+      R"({"role":"assistant","content":[{"type":"text","text":"b"}]},{"role":"user","content":"c"}])";
+  const std::string kwargs = R"({"enable_thinking":true,"tools":[{"<|im_start|>":1}]})";
+  for (const char* first : {"\x08", "\x0d", "\x1a", "\x07"}) {
+    for (const char* room : {"\x01", "\x08", "\xff"}) {
+      const std::string name = "chat-" + std::to_string(*first) + "-" + std::to_string(*room);
+      write(folder / "fuzz_chat", name,
+            first + std::string(room) + messages + "\0"s + kwargs + "\0 <think>x</think>\n\ny"s);
+    }
+  }
+
   const fs::path json = folder / "fuzz_json";
   write(json, "empty", "{}");
   write(
@@ -180,6 +212,29 @@ int main(int argc, char** argv) {
   meta.total_bytes = 1 << 20;
   const std::string header = *sluice::pull::encode_header({1, meta});
   write(pull, "journal", header + header + std::string(32, '\1'));
+
+  // The templates that tests/jinja/compare.py compares.
+  const fs::path templates = SLUICE_ROOT "/tests/jinja";
+  write_parts(folder / "fuzz_jinja", templates / "language.txt", "\n----\n");
+  write_parts(folder / "fuzz_jinja", templates / "idioms.txt", "\n----\n");
+  write_parts(folder / "fuzz_jinja", templates / "expressions.txt", "\n");
+  for (const size_t kv : {0, 1, 2}) {
+    const auto engine = session_engine(kv);
+    const auto write_session = [&](const char* name) {
+      const std::vector<uint8_t> bytes = session_bytes(engine->session());
+      write(folder / "fuzz_session", name + std::to_string(kv),
+            {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    };
+    write_session("empty");
+    const TokenId prompt[] = {3, 4};
+    GenerateOptions options;
+    options.seed = 1;
+    options.max_tokens = 2;
+    require(engine->start(prompt, options).has_value() && finish_session(engine->session()));
+    write_session("run");
+    require(engine->start_logits(prompt, 0).has_value() && finish_session(engine->session()));
+    write_session("computed");
+  }
 
   const fs::path text = folder / "fuzz_tokenizer";
   write(text, "words", "Once upon a time, there was a little girl's dog.\n\n  It ran 1234 miles!");

@@ -39,6 +39,20 @@ for (const flavour of NODE_FLAVOURS) {
     });
   });
 
+  test(`${flavour}: measures how fast memory is read, and what of it a token takes`, async () => {
+    const threads = flavour.endsWith('-mt') ? 2 : 1;
+    const opened = await open_module(flavour, { threads });
+    assert.ok(opened.module.readRate(threads) > 1e7);
+    const small = await open_module(flavour, { threads, maximum: 512 });
+    assert.equal(small.module.readRate(threads), 0);
+    if (missing) return;
+    const engine = load(opened, fs.readFileSync(BUNDLED), { threads });
+    const { bytesPerToken } = parse(engine.inspect()).memory;
+    assert.equal(bytesPerToken, JSON.parse(engine.stats()).bytesPerToken);
+    assert.ok(bytesPerToken > 1e6);
+    engine.delete();
+  });
+
   test(`${flavour}: refuses bad options`, { skip: missing }, async () => {
     const opened = await open_module(flavour);
     const invalid = { code: 'invalid_argument' };

@@ -90,7 +90,7 @@ export function bring({ memory }, engine, bytes, size = bytes.length) {
       const place = new Uint8Array(memory.buffer, wants[i + 1] + (from - wants[i]), to - from);
       place.set(bytes.subarray(from, to));
     }
-    parse(engine.filled(at, end - at));
+    parse(engine.filled(at, end - at, false));
     if (header && engine.headerRead()) parse(engine.buildVocabulary());
     if (header) wants = null;
     at = end;

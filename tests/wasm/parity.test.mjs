@@ -1,6 +1,7 @@
 // Tests that every flavour gives the native program's bits, with any number of threads, batch and pieces of the file.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import {
@@ -87,6 +88,66 @@ for (const flavour of NODE_FLAVOURS) {
     engine.delete();
   });
 }
+
+const TEMPLATES = path.join(ROOT, '../shared/data/templates');
+
+test('chats as the program shows them', { skip: missing }, async () => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-chats-'));
+  process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
+  const content = 'Grüße <|im_end|> </s> 日本 🎉';
+  const chat = {
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content },
+      { role: 'assistant', content: '<think>\nHm.\n</think>\n\nYes.' },
+      { role: 'user', content: [{ type: 'text', text: 'And?' }] },
+    ],
+    tools: [{ type: 'function', function: { name: 'f', description: 'é', parameters: {} } }],
+  };
+  const messages = JSON.stringify(chat);
+  const file = path.join(dir, 'messages.json');
+  fs.writeFileSync(file, messages);
+  const own = path.join(dir, 'date.jinja');
+  fs.writeFileSync(own, "{{ strftime_now('%d %B %Y %H:%M') }} {{ messages | tojson(indent=2) }}");
+  const others = fs.existsSync(TEMPLATES)
+    ? fs.readdirSync(TEMPLATES).filter((name) => name.endsWith('.jinja'))
+    : [];
+  const now = 1753920305;
+  process.env.SOURCE_DATE_EPOCH = String(now);
+  for (const flavour of NODE_FLAVOURS) {
+    const opened = await open_module(flavour);
+    const engine = load(opened, fs.readFileSync(BUNDLED), { threads: 1 });
+    for (const name of [own, '', ...others.map((each) => path.join(TEMPLATES, each))]) {
+      const template = name === '' ? '' : fs.readFileSync(name, 'utf8');
+      const args = name === '' ? [] : ['--chat-template', name];
+      const kwargs = '{"enable_thinking":false}';
+      for (const adapts of [false, true]) {
+        const more = adapts ? ['--adapt-contents'] : [];
+        const answer = engine.applyTemplate(messages, kwargs, template, adapts, true, now, 0);
+        let told;
+        try {
+          [told] = native(
+            'template',
+            BUNDLED,
+            '-f',
+            file,
+            ...args,
+            '--kwargs',
+            kwargs,
+            '--json',
+            ...more,
+          );
+        } catch (error) {
+          told = JSON.parse(error.stdout);
+        }
+        assert.deepEqual(JSON.parse(answer), told, `${flavour}, ${name}`);
+      }
+    }
+    const [text] = native('template', BUNDLED, '-f', file, '--chat-template', own, '--json');
+    assert.match(text.text, /^31 July 2025 00:05 \[/);
+    engine.delete();
+  }
+});
 
 test('recorded logits of other models', { skip: lacks(MAKE_MODELS) }, async (t) => {
   const dir = files_of(MAKE_MODELS);

@@ -21,30 +21,35 @@ const list_of = (wants, rows) =>
 export class Source {
   /** Wanted and not yet brought. */
   queue = [];
-  /** Bytes that were brought. */
+  /** Bytes that were brought, and those of them that came packed. */
   brought = 0;
+  packed = 0;
 
   /**
    * `piece`: the most bytes that come at once. `shuffled`: in any order, otherwise as they are wanted. `late`: the share of
-   * calls of serve() that bring nothing. `read(offset, length)`: the bytes of the file.
+   * calls of serve() that bring nothing. `read(offset, length)`: the bytes of the file. `kept`: a Map of packed chunks by their
+   * offset, which come from there, and to which those are added that come from the file.
    */
   constructor(
     opened,
     engine,
     read,
-    { piece = Infinity, shuffled = false, late = 0, random = random_from(1) } = {},
+    { piece = Infinity, shuffled = false, late = 0, random = random_from(1), kept = null } = {},
   ) {
-    Object.assign(this, { opened, engine, read, piece, shuffled, late, random });
+    Object.assign(this, { opened, engine, read, piece, shuffled, late, random, kept });
+    engine.keepsPacked(kept !== null);
   }
 
   /** Takes what is wanted now. */
   ask() {
     this.queue.unshift(...list_of(this.engine.rowWants(), true));
     for (const want of list_of(this.engine.wants(Number.MAX_SAFE_INTEGER), false)) {
-      const { piece } = this;
-      for (let at = 0; at < want.length; at += piece) {
-        const length = Math.min(piece, want.length - at);
-        this.queue.push({ ...want, offset: want.offset + at, ptr: want.ptr + at, length });
+      for (let at = 0; at < want.length;) {
+        const offset = want.offset + at;
+        const chunk = this.kept?.get(offset);
+        const length = chunk?.length ?? Math.min(this.piece, want.length - at);
+        this.queue.push({ ...want, offset, ptr: want.ptr + at, length, chunk });
+        at += length;
       }
     }
   }
@@ -55,10 +60,15 @@ export class Source {
     if (this.queue.length === 0) return false;
     if (this.random() < this.late) return true;
     const chosen = this.shuffled ? Math.floor(this.random() * this.queue.length) : 0;
-    const [{ offset, ptr, length, rows }] = this.queue.splice(chosen, 1);
-    new Uint8Array(this.opened.memory.buffer, ptr, length).set(this.read(offset, length));
+    const [{ offset, ptr, length, rows, chunk }] = this.queue.splice(chosen, 1);
+    const { memory } = this.opened;
+    new Uint8Array(memory.buffer, ptr, length).set(chunk ?? this.read(offset, length));
     this.brought += length;
-    parse(rows ? this.engine.rowsFilled(offset, length) : this.engine.filled(offset, length));
+    this.packed += chunk?.length ?? 0;
+    const { engine } = this;
+    parse(rows ? engine.rowsFilled(offset, length) : engine.filled(offset, length, !!chunk));
+    for (const heard of list_of(engine.takePacked(), false))
+      this.kept.set(heard.offset, new Uint8Array(memory.buffer, heard.ptr, heard.length).slice());
     return true;
   }
 }
@@ -69,7 +79,7 @@ export function bring_header({ memory }, engine, bytes) {
     const [offset, ptr, length] = engine.wants(1);
     const part = bytes.subarray(offset, offset + length);
     new Uint8Array(memory.buffer, ptr, part.length).set(part);
-    parse(engine.filled(offset, part.length));
+    parse(engine.filled(offset, part.length, false));
   }
   parse(engine.buildVocabulary());
 }

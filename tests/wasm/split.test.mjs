@@ -32,7 +32,7 @@ function fill({ memory }, engine, files, wants, most = Infinity) {
     const at = wants[i] - begins[file];
     const part = files[file].subarray(at, at + Math.min(wants[i + 2], most));
     new Uint8Array(memory.buffer, wants[i + 1], part.length).set(part);
-    parse(engine.filled(wants[i], part.length));
+    parse(engine.filled(wants[i], part.length, false));
   }
 }
 

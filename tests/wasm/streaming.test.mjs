@@ -89,6 +89,36 @@ for (const flavour of NODE_FLAVOURS) {
     assert.ok(streamed > names.length / 2);
   });
 
+  test(`${flavour}: what is kept packed comes packed the next time`, each, async () => {
+    const opened = await open_module(flavour, { threads });
+    assert.equal(opened.module.packedLayout(), 1);
+    for (const name of ['llama-q4_0', 'qwen2-q8_0', 'llama-q4_k_m', 'gpt2-f16']) {
+      const bytes = fs.readFileSync(path.join(files_of(MAKE_MODELS), `${name}.gguf`));
+      const resident = load(opened, bytes, options);
+      const expected = logits(resident, IDS);
+      resident.delete();
+      const under = { ...options, memoryBudget: least_of(opened, bytes, options) };
+      const kept = new Map();
+      const packed = [];
+      for (let run = 0; run < 2; ++run) {
+        const { engine, source } = load_under(opened, bytes, under, { kept });
+        const session = new opened.module.Session(engine);
+        assert.deepEqual(logits_with(source, session, IDS), expected, name);
+        packed.push(source.packed);
+        session.delete();
+        engine.delete();
+      }
+      assert.ok(packed[1] > packed[0], name);
+      // It is really these chunks that are computed with.
+      for (const chunk of kept.values()) chunk.fill(0);
+      const { engine, source } = load_under(opened, bytes, under, { kept });
+      const session = new opened.module.Session(engine);
+      assert.notEqual(logits_with(source, session, IDS).hash, expected.hash, name);
+      session.delete();
+      engine.delete();
+    }
+  });
+
   const bundled = { skip: lacks(BUNDLED) };
   const TEXT = '{"seed":7,"maxTokens":12,"ignoreEos":true}';
   const prompts = [IDS, [9, 8, 7], Array.from({ length: 100 }, (_, i) => 3 + ((i * 5) % 90))];
@@ -176,7 +206,7 @@ for (const flavour of NODE_FLAVOURS) {
     const { engine, source } = load_under(opened, bytes, { ...options, memoryBudget });
     while (source.serve());
     const { dataOffset, dataBytes } = parse(engine.inspect());
-    assert.throws(() => parse(engine.filled(dataOffset, dataBytes)), {
+    assert.throws(() => parse(engine.filled(dataOffset, dataBytes, false)), {
       code: 'invalid_argument',
     });
     engine.delete();

@@ -75,6 +75,18 @@ function early(): Plugin {
   };
 }
 
+/** KaTeX names each font in three formats; every browser that runs the page reads woff2. */
+function fontsOfFormulas(): Plugin {
+  return {
+    name: 'fonts-of-formulas',
+    enforce: 'pre',
+    transform(code, id) {
+      if (!/katex.*\.css$/.test(id)) return undefined;
+      return code.replace(/,\s*url\([^)]*\.(?:woff|ttf)\)\s*format\([^)]*\)/g, '');
+    },
+  };
+}
+
 /** Puts LICENSE, NOTICE and the source archive beside the page. */
 function licences(): Plugin {
   return {
@@ -96,7 +108,7 @@ export default defineConfig({
   define: {
     __ABOUT__: JSON.stringify({ version, source: archive === null ? '' : `./${SOURCE}` }),
   },
-  plugins: [early(), licences(), serviceWorker()],
+  plugins: [early(), fontsOfFormulas(), licences(), serviceWorker()],
   server: { headers },
   preview: { headers: { ...headers, 'Content-Security-Policy': policy } },
   // The library loads its workers and wasm files from beside its own files, so Vite must not bundle it.

@@ -13,7 +13,10 @@ const HERE = path.dirname(fileURLToPath(import.meta.url));
 const DIST = path.join(HERE, 'dist');
 const FLAVOURS = JSON.parse(fs.readFileSync(path.join(HERE, '../../wasm/flavours.json'), 'utf8'));
 const PUBLIC_TYPES = new Set(
-  ['cache', 'index', 'engine', 'errors', 'option-table', 'types'].map((name) => `${name}.d.ts`),
+  [
+    ...['cache', 'index', 'engine', 'errors', 'option-table', 'states', 'types'],
+    ...['chat/openai-fetch', 'chat/types'],
+  ].map((name) => `${name}.d.ts`),
 );
 
 if (process.argv.includes('--missing') && fs.existsSync(path.join(DIST, 'index.js')))

@@ -17,6 +17,8 @@ function when(file: string): string | undefined {
   const flavour = /^assets\/sluice-(\w+(?:-mt)?)-[\w-]{8}\.(?:js|wasm)$/.exec(file);
   if (flavour !== null) return flavour[1];
   if (/\.(woff2|txt)$/.test(file)) return /-latin-wght-/.test(file) ? 'always' : 'used';
+  // What shows formulas, which few conversations have.
+  if (/^assets\/katex-[\w-]{8}\.(?:js|css)$/.test(file)) return 'used';
   return 'always';
 }
 

@@ -1,17 +1,27 @@
 import { render } from 'preact';
-import { App } from './app';
-import { keepList } from './kept';
-import { start } from './link';
-import { keepPage } from './offline';
+import { App } from './page/app';
+import { keepList } from './model/kept';
+import { keepLearning } from './model/learn';
+import { start } from './page/link';
+import { startTalk } from './talk/start';
+import { keepPage } from './page/offline';
+import { startPersonal } from './settings/personal';
 import '@fontsource-variable/figtree';
 import '@fontsource-variable/literata/wght.css';
 import './styles/base.css';
+import './styles/dialog.css';
+import './styles/shell.css';
+import './styles/talk.css';
+import './styles/markdown.css';
 import './styles/kept.css';
-import './styles/page.css';
+import './styles/writing.css';
 import './styles/layers.css';
+import './styles/settings.css';
+import './styles/model.css';
 import './styles/foot.css';
 
 // First of all, before the styles have arrived: the workers take longest to start.
+startPersonal();
 start();
 
 function happened(target: EventTarget, ...events: string[]): Promise<void> {
@@ -35,4 +45,6 @@ async function draw(): Promise<void> {
 
 void draw();
 keepPage();
+void startTalk();
 keepList();
+keepLearning();

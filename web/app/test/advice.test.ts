@@ -1,6 +1,6 @@
 import { SluiceError, type ErrorCode } from '@sluice/engine';
 import { expect, it } from 'vitest';
-import { explain } from '../src/advice';
+import { explain } from '../src/model/advice';
 
 it('says once what to do', () => {
   const full = explain(

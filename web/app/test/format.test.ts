@@ -1,5 +1,23 @@
-import { expect, it } from 'vitest';
-import { bytes, daysAgo, digits, milliseconds, parameters, seconds, tokens } from '../src/format';
+import { afterEach, expect, it } from 'vitest';
+import {
+  bytes,
+  daysAgo,
+  digits,
+  exact,
+  milliseconds,
+  parameters,
+  readingFacts,
+  seconds,
+  steady,
+  timeLeft,
+  tokenRate,
+  tokens,
+} from '../src/format';
+import { chosenLanguage } from '../src/texts';
+
+afterEach(() => {
+  chosenLanguage.value = 'en';
+});
 
 it('writes sizes as browsers show downloads', () => {
   expect(
@@ -68,4 +86,48 @@ it('says when something was, by the calendar’s days', () => {
   ]);
   // A clock that was set back
   expect(at(30, 1)).toBe('today');
+});
+
+it('writes how far a prompt is', () => {
+  const facts = (secondsLeft: number | null, waiting: boolean) =>
+    readingFacts({ computed: 512, total: 4000, cached: 0, secondsLeft, waiting });
+  expect(facts(2.1, false)).toEqual(['512 of 4,000 tokens', '3 s left']);
+  expect(facts(0.01, false)).toEqual(['512 of 4,000 tokens', '1 s left']);
+  expect(facts(null, false)).toEqual(['512 of 4,000 tokens']);
+  expect(facts(null, true)).toEqual(['512 of 4,000 tokens', 'waiting for layers']);
+});
+
+it('follows the page’s language', () => {
+  chosenLanguage.value = 'de';
+  expect([999, 2_578_944, 1.93e9].map(bytes)).toEqual(['999 B', '2,58 MB', '1,93 GB']);
+  expect([0.934, 37.44, 1204.4, 1e7].map(digits)).toEqual(['0,93', '37,4', '1.204', '10.000.000']);
+  expect([1, 1204].map(tokens)).toEqual(['1 Token', '1.204 Token']);
+  expect([3.21, 1234].map(milliseconds)).toEqual(['3,2 ms', '1,2 s']);
+  expect([260_032, 2_361_408, 1_235_814_400].map(parameters)).toEqual([
+    '260 Tausend',
+    '2,36 Mio.',
+    '1,24 Mrd.',
+  ]);
+  expect(timeLeft(4)).toBe('noch 4 s');
+  expect(tokenRate(23.4)).toBe('23,4 Token/s');
+  const now = new Date(2026, 10, 22, 12).getTime();
+  const at = (day: number): string => daysAgo(new Date(2026, 10, day, 12).getTime(), now);
+  expect([at(22), at(21), at(10), at(-40)]).toEqual([
+    'heute',
+    'gestern',
+    'vor 12 Tagen',
+    'am 21. September 2026',
+  ]);
+  const reading = { computed: 512, total: 4000, cached: 0, secondsLeft: 3, waiting: false };
+  expect(readingFacts(reading)).toEqual(['512 von 4.000 Token', 'noch 3 s']);
+});
+
+it('writes a live number with as many digits, and a setting with all of its own', () => {
+  expect([0, 9, 23.04, 99.94, 100, 1204.4].map(steady)).toEqual([
+    ...['0.0', '9.0', '23.0', '99.9', '100', '1,204'],
+  ]);
+  expect([0.05, 0.8, 40, 1].map(exact)).toEqual(['0.05', '0.8', '40', '1']);
+  chosenLanguage.value = 'de';
+  expect([23.04, 1204.4].map(steady)).toEqual(['23,0', '1.204']);
+  expect(exact(0.05)).toBe('0,05');
 });

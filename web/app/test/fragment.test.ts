@@ -6,11 +6,14 @@ import {
   readFragment,
   writeFragment,
   type PageState,
-} from '../src/fragment';
-import { DEFAULTS } from '../src/settings';
+} from '../src/page/fragment';
+import { DEFAULTS } from '../src/settings/settings';
 
 const BASE = 'https://sluice.example/app/';
-const usual: PageState = { prompt: DEFAULT_PROMPT, model: null, settings: { ...DEFAULTS } };
+const usual: PageState = {
+  ...{ prompt: DEFAULT_PROMPT, model: null, view: null },
+  settings: { ...DEFAULTS },
+};
 
 describe('a fragment', () => {
   it('that is empty means the defaults', () => {
@@ -24,15 +27,24 @@ describe('a fragment', () => {
       { ...usual, prompt: '' },
       { ...usual, prompt: 'a+b & c=d #e %41\n\t“ü” 🙂' },
       { ...usual, model: 'https://models.example/a/b%20c.gguf?download=true&x=1+1' },
+      { ...usual, view: 'talk' },
       {
         prompt: 'x',
         model: 'http://localhost:8080/m.gguf',
+        view: 'write',
         settings: {
           temperature: 0,
           topK: 0,
           topP: 0.5,
+          minP: 0,
+          repeatPenalty: 1.15,
           length: 4096,
           seed: 0,
+          stop: ['\n\n', 'a|b\\', 'User:\t', '“ü” & 🙂=#'],
+          reasoning: 'off',
+          reasoningBudget: 0,
+          context: 2048,
+          kvType: 'q8_0',
           threads: 1,
           memory: 300,
         },
@@ -51,8 +63,15 @@ describe('a fragment', () => {
       temperature: ['', '-1', '2.01', '1e1', 'NaN', 'Infinity', '0x1', ' 1', '1 ', '１'],
       topK: ['1001', '1.5', '-0', '99999999999999999999'],
       topP: ['0', '1.01', '.5'],
+      minP: ['-0.1', '0.51', '1'],
+      repeatPenalty: ['0', '2.1', 'NaN'],
       length: ['0', '4097', '3.5'],
       seed: ['-1', '9007199254740992', '1.5', 'random'],
+      stop: ['', '|', 'a|', '|a', 'a||b', 'a|b|c|d|e', 'x'.repeat(101), '\u0000', '\u001b[31m'],
+      reasoning: ['', 'ON', 'yes', 'true', '__proto__'],
+      reasoningBudget: ['-1', '100001', '1.5'],
+      context: ['0', '15', '1048577', '4k'],
+      kvType: ['', 'F16', 'q4_0', 'constructor'],
       threads: ['0', '65', '2.5'],
       memory: ['0', '4295', '1.5', '300M'],
     };
@@ -82,6 +101,15 @@ describe('a fragment', () => {
       expect(readFragment(fragment, BASE).settings).toEqual(DEFAULTS);
     }
     expect(Object.prototype).not.toHaveProperty('1');
+  });
+
+  it('names a view that there is not', () => {
+    for (const view of ['', 'Talk', 'chat', '__proto__']) {
+      const state = readFragment(`#view=${view}&prompt=kept`, BASE);
+      expect(state).toMatchObject({ view: null, prompt: 'kept' });
+      expect(state.ignored).toHaveLength(1);
+      expect(state.ignored[0]).toContain('view:');
+    }
   });
 
   it('holds a prompt without control characters and of bounded length', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cellsOf, columnsFor, inWords, partsOf, slotInWords, summaryOf } from '../src/layers';
+import { cellsOf, columnsFor, inWords, partsOf, slotInWords, summaryOf } from '../src/model/cells';
 import { arrived, model, turning } from './story/views';
 
 describe('the cells', () => {
@@ -66,6 +66,22 @@ describe('the cells', () => {
     ]);
   });
 
+  it('show as to come what is read again and was never here, while the model is downloaded', () => {
+    const view = turning(model({ layers: 6, turns: 3 }), 2);
+    const slots = view.slots.map((slot, i) => ({ ...slot, fills: i < 5 ? 1 : 0 }));
+    const looks = (coming: boolean) =>
+      cellsOf({ ...view, slots }, true, coming).map(({ look }) => look);
+    expect(looks(true).slice(2)).toEqual([
+      'layer computing again',
+      'layer arriving again',
+      'layer resident',
+      'layer absent',
+      'layer absent',
+      'head absent',
+    ]);
+    expect(looks(false).at(-1)).toBe('head absent again');
+  });
+
   it('mark no layer while a model that is all in memory writes', () => {
     const whole = arrived(model({ layers: 3 }), 9, 2);
     expect(cellsOf(whole, false)[2]?.look).toBe('layer computing');
@@ -103,6 +119,43 @@ describe('the picture in words', () => {
     expect([...said]).toEqual([
       '8 of the model’s 32 layers stay in memory. 24 layers take turns: 3.64 GB are read again for each token.',
     ]);
+  });
+
+  it('says that the rest is still being downloaded', () => {
+    expect(inWords(turning(large, 2), true)).toMatch(
+      /each token\. The rest of the model is still being downloaded\.$/,
+    );
+    expect(inWords(turning(large, 2))).not.toContain('downloaded');
+  });
+
+  it.each([
+    [0, 'None of the model’s 16 layers', 'will stay in memory.', 'stays in memory.'],
+    [
+      1,
+      '1 of the model’s 16 layers',
+      'will stay in memory, and is on its way.',
+      'stays in memory.',
+    ],
+    [
+      2,
+      '2 of the model’s 16 layers',
+      'will stay in memory, and are on their way.',
+      'stay in memory.',
+    ],
+  ])('counts %i layers that stay', (stay, whose, before, after) => {
+    const { slots, ...view } = model({ layers: 16, turns: 2 });
+    let layer = 0;
+    const some = slots.map((slot) => ({
+      ...slot,
+      streamed: slot.kind === 'layer' && ++layer > stay,
+    }));
+    const here = some.map((slot) => ({ ...slot, state: 'resident' as const }));
+    expect(inWords({ ...view, slots: some })).toContain(
+      `${whose} ${before} ${16 - stay} layers take turns`,
+    );
+    expect(inWords({ ...view, slots: here })).toContain(
+      `${whose} ${after} ${16 - stay} layers take turns`,
+    );
   });
 
   it('says nothing of a model without layers', () => {

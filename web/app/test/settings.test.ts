@@ -1,5 +1,28 @@
 import { expect, it } from 'vitest';
-import { budgetOf, nearestSetting } from '../src/settings';
+import { contextOf, kvBytes } from '../src/settings/context';
+import {
+  chosenPreset,
+  choosePreset,
+  own,
+  preset,
+  presetOf,
+  PRESETS,
+} from '../src/settings/presets';
+import {
+  DEFAULTS,
+  SETTING_NAMES,
+  TEXT_LENGTH,
+  budgetOf,
+  change,
+  formatSetting,
+  nearestSetting,
+  parseMemory,
+  parseSetting,
+  settings,
+  type Settings,
+} from '../src/settings/settings';
+import { MAX_STOP, isStop, joinStops, readStop, showStop, splitStops } from '../src/settings/stops';
+import { chatSampling, loadOptions, loadSettings, sameLoad, sampling } from '../src/settings/use';
 
 it('takes the nearest number that is allowed', () => {
   expect(nearestSetting('length', '99999')).toBe(4096);
@@ -16,7 +39,172 @@ it('takes no number from what is none', () => {
   }
 });
 
+it('takes whole megabytes as they are typed, and nothing else', () => {
+  expect(parseMemory('300')).toBe(300);
+  expect(parseMemory(' 4294 ')).toBe(4294);
+  expect(parseMemory('  ')).toBeNull();
+  for (const text of [
+    '0',
+    '-5',
+    '1.',
+    '1.5',
+    '1.5G',
+    '300 MB',
+    'abc',
+    '4295',
+    '1e3',
+    '9'.repeat(30),
+  ])
+    expect(parseMemory(text), text).toBeUndefined();
+});
+
 it('gives the library the memory in bytes, or leaves it out', () => {
   expect(budgetOf({ memory: 300 })).toBe(300_000_000);
   expect(budgetOf({ memory: null })).toBeUndefined();
+});
+
+it('says nothing of a default, and reads back all else', () => {
+  for (const name of SETTING_NAMES) expect(formatSetting(name, DEFAULTS), name).toBeNull();
+  const other: Settings = {
+    temperature: 0,
+    topK: 1000,
+    topP: 0.05,
+    minP: 0.5,
+    repeatPenalty: 0.8,
+    length: 1,
+    seed: 0,
+    stop: ['\n'],
+    reasoning: 'on',
+    reasoningBudget: 100_000,
+    context: 16,
+    kvType: 'f32',
+    threads: 64,
+    memory: 4294,
+  };
+  for (const name of SETTING_NAMES) {
+    const text = formatSetting(name, other);
+    expect(text, name).not.toBeNull();
+    expect(parseSetting(name, text ?? ''), name).toEqual(other[name]);
+  }
+});
+
+it('writes stop texts on one line, and reads them back', () => {
+  expect(showStop('a\n\tb\\n')).toBe('a\\n\\tb\\\\n');
+  for (const text of ['\n', '\\', '\\n', '\\\n', 'a|b', '\\|', '|', 'x\\', '\t\t', 'C:\\new', '🙂'])
+    expect(readStop(showStop(text)), text).toBe(text);
+  // Only what has a meaning is taken as written out.
+  expect(readStop('\\d \\x')).toBe('\\d \\x');
+});
+
+it('joins stop texts, whatever they are', () => {
+  for (const stops of [
+    ['|'],
+    ['\\'],
+    ['\\', '|'],
+    ['\\|', '|\\'],
+    ['a', '\n|\n', '\\\\'],
+    ['|', '|', '|', '|'],
+  ])
+    expect(splitStops(joinStops(stops)), JSON.stringify(stops)).toEqual(stops);
+});
+
+it('refuses what can be no stop text', () => {
+  for (const text of ['', 'x'.repeat(MAX_STOP + 1), '\r', '\u0000', '\u007f', '\ud800', 'a\udc00'])
+    expect(isStop(text), JSON.stringify(text)).toBe(false);
+  expect(isStop('x'.repeat(MAX_STOP))).toBe(true);
+  for (const text of ['', '|', 'a|', 'a|b|c|d|e', 'x'.repeat(1_000_000), '\\'.repeat(1_000_000)])
+    expect(splitStops(text), text.slice(0, 20)).toBeUndefined();
+});
+
+it('knows a preset by its samplers', () => {
+  expect(presetOf(DEFAULTS)).toBe('balanced');
+  expect(presetOf({ ...DEFAULTS, ...PRESETS.precise, seed: 3, length: 9 } as Settings)).toBe(
+    'precise',
+  );
+  expect(presetOf({ ...DEFAULTS, minP: 0.04 })).toBe('own');
+});
+
+it('goes from a preset to own samplers and back', () => {
+  settings.value = { ...DEFAULTS, seed: 7 };
+  choosePreset('own'); // there are none yet
+  expect(settings.value).toEqual({ ...DEFAULTS, seed: 7 });
+  choosePreset('wild');
+  expect(settings.value).toEqual({ ...DEFAULTS, ...PRESETS.wild, seed: 7 });
+  expect(chosenPreset.value).toBe('wild');
+  change({ temperature: 1.5 });
+  expect(preset.value).toBe('own');
+  choosePreset('balanced');
+  expect(settings.value).toEqual({ ...DEFAULTS, seed: 7 });
+  expect(own.value).toEqual({ ...PRESETS.wild, temperature: 1.5 });
+  expect(chosenPreset.value).toBeNull();
+  choosePreset('own');
+  expect(settings.value).toEqual({ ...DEFAULTS, ...PRESETS.wild, temperature: 1.5, seed: 7 });
+  settings.value = { ...DEFAULTS };
+});
+
+it('gives the library the samplers', () => {
+  expect(sampling(DEFAULTS)).toEqual({
+    ...PRESETS.balanced,
+    maxTokens: TEXT_LENGTH,
+    seed: undefined,
+    stop: undefined,
+  });
+  const some: Settings = { ...DEFAULTS, length: 9, seed: 0, stop: ['\n'], reasoningBudget: 50 };
+  expect(sampling(some)).toMatchObject({ maxTokens: 9, seed: 0, stop: ['\n'] });
+  expect(chatSampling(DEFAULTS)).toEqual({
+    temperature: 0.8,
+    top_k: 40,
+    top_p: 0.95,
+    min_p: 0.05,
+    repetition_penalty: 1,
+    max_tokens: null,
+    seed: null,
+    stop: null,
+    reasoning: { enabled: null, max_tokens: null },
+  });
+  expect(chatSampling(some)).toMatchObject({
+    max_tokens: 9,
+    seed: 0,
+    stop: ['\n'],
+    reasoning: { enabled: null, max_tokens: 50 },
+  });
+  expect(chatSampling({ ...some, reasoning: 'on' }).reasoning).toEqual({
+    enabled: true,
+    max_tokens: 50,
+  });
+  // A budget would have no meaning.
+  expect(chatSampling({ ...some, reasoning: 'off' }).reasoning).toEqual({
+    enabled: false,
+    max_tokens: null,
+  });
+});
+
+it('knows what a load would change', () => {
+  const some: Settings = { ...DEFAULTS, context: 1000, kvType: 'q8_0', threads: 2, memory: 5 };
+  expect(loadOptions(DEFAULTS)).toEqual({ kvType: 'f16' });
+  expect(loadOptions(some)).toEqual({
+    ...{ contextSize: 1000, kvType: 'q8_0', threads: 2, memoryBudget: 5_000_000 },
+  });
+  const loaded = loadSettings(some);
+  const hotter: Settings = { ...some, temperature: 2 };
+  expect(sameLoad(loaded, hotter, true)).toBe(true);
+  for (const other of [{ context: null }, { kvType: 'f16' }, { memory: 6 }] as const)
+    expect(sameLoad(loaded, { ...some, ...other }, true), JSON.stringify(other)).toBe(false);
+  expect(sameLoad(loaded, { ...some, threads: 3 }, true)).toBe(false);
+  // Where there is one thread, their number changes nothing.
+  expect(sameLoad(loaded, { ...some, threads: 3 }, false)).toBe(true);
+});
+
+it('reckons the memory of a context from that of another', () => {
+  const plan = { kv: 512_000, contextSize: 512, kvType: 'f16' } as const;
+  expect(kvBytes(plan, 512, 'f16')).toBe(512_000);
+  expect(kvBytes(plan, 513, 'f16')).toBe(768_000); // the engine takes 256 positions at a time
+  expect(kvBytes(plan, 1, 'f16')).toBe(256_000);
+  expect(kvBytes(plan, 4096, 'f32')).toBe(8_192_000);
+  expect(kvBytes(plan, 512, 'q8_0')).toBe(288_000);
+  expect(kvBytes({ ...plan, kvType: 'q8_0', kv: 288_000 }, 512, 'f16')).toBe(512_000);
+  expect(contextOf({ context: null }, 131_072)).toBe(4096);
+  expect(contextOf({ context: null }, 512)).toBe(512);
+  expect(contextOf({ context: 9000 }, 512)).toBe(9000);
+  expect(contextOf({ context: null }, null)).toBeNull();
 });

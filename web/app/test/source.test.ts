@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { cacheOf, fromAddress, hostOf, inputOf, oneModel, sourceName } from '../src/source';
+import { cacheOf, fromAddress, hostOf, inputOf, oneModel, sourceName } from '../src/model/source';
 
 const file = (name: string): File => new File(['x'], name);
 const named = (...names: string[]): string[] | null => {

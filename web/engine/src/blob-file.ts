@@ -52,6 +52,7 @@ export class BlobFile implements SourceFile {
   readonly arrival = 'again';
   readonly name = 'the file';
   readonly unproven = false;
+  readonly copy = null;
   /** Bytes from #at on that were read and not yet given out. */
   #left = new Uint8Array(0);
   #at = 0;
@@ -76,6 +77,10 @@ export class BlobFile implements SourceFile {
   async rest(): Promise<void> {}
   async hurry(): Promise<void> {}
   async mend(): Promise<void> {}
+  async openCopy(): Promise<void> {}
+  readCopy(): boolean {
+    return false;
+  }
   async close(): Promise<void> {
     this.#stream?.cancel();
     this.#stream = undefined;

@@ -99,7 +99,8 @@ class CacheWorker {
 
 let shared: CacheWorker | null = null;
 
-async function ask(call: CacheCall): Promise<unknown> {
+/** Asks the worker that all calls share. */
+export async function ask(call: CacheCall): Promise<unknown> {
   shared ??= new CacheWorker(() => {
     shared = null;
   });

@@ -1,40 +1,56 @@
 // Engine: the page's side of a model. The work is done in workers (protocol.ts). The engine holds the promises, and
 // settles each of them whatever happens to a worker.
 import { askToPersist } from './cache.js';
+import { Chat } from './chat/chat.js';
+import type { ChatHooks, RunOwner } from './chat/reply.js';
+import type { ChatCompletions, Completions } from './chat/types.js';
 import { SluiceError, abortReason, fromErrorData } from './errors.js';
 import { chooseFlavour, detectAbilities } from './flavours.js';
+import { LoadView } from './load-view.js';
 import { LOAD_RULES } from './option-table.js';
 import {
   coreLoadOptions,
   takeDetokenizeOptions,
   takeIds,
   takeLoadOptions,
+  takeMeasureOptions,
+  takeSaveOptions,
+  takeSessionFile,
+  takeSessionOptions,
+  takeTemplateOptions,
   takeText,
   takeTokenizeOptions,
 } from './options.js';
+import { fetchPrefix } from './prefix.js';
+import { deferred, onAbort } from './promises.js';
 import type { CoreStats, Course, FromEngine, ToEngine } from './protocol.js';
-import { Rate } from './rate.js';
 import { resolveSource } from './sources.js';
 import { NO_RUN, Timeline, type TimelineHooks, type Value } from './timeline.js';
 import type {
+  ChatMessage,
+  Completion,
   DetokenizeOptions,
   EngineStats,
+  Flavour,
   GenerateOptions,
   LoadOptions,
   LoadProgress,
   Logits,
   LogitsOptions,
+  MeasureOptions,
+  MemoryRate,
   ModelInfo,
   ModelSource,
   ProbeOptions,
   Prompt,
+  RestoreOptions,
   Session,
+  SessionOptions,
+  TemplateOptions,
   Token,
   TokenizeOptions,
-  WeightsView,
 } from './types.js';
-import { rereadBytes, slotViews } from './weights-view.js';
-import { Workers } from './workers.js';
+import { Workers, type OpenRequest, type StartRequest } from './workers.js';
 
 const NO_STATS: CoreStats = {
   ...NO_RUN,
@@ -50,55 +66,45 @@ const NO_STATS: CoreStats = {
   seed: 0,
 };
 
-/** Milliseconds for which bytes from the network say that the weights come from there. */
-const NETWORK_MS = 1000;
-
-/** Calls a function of the caller. Its error must not stop the work; it is reported as an uncaught error. */
-function callBack<T>(callback: (value: T) => void, value: T): void {
-  try {
-    callback(value);
-  } catch (error) {
-    queueMicrotask(() => {
-      throw error;
-    });
-  }
-}
-
 interface Pending {
   resolve(value: Value): void;
   reject(error: unknown): void;
-}
-
-/** A promise with its functions. If nobody listens, its rejection is not reported. */
-function deferred(): {
-  promise: Promise<void>;
-  resolve: () => void;
-  reject: (error: unknown) => void;
-} {
-  let resolve!: () => void;
-  let reject!: (error: unknown) => void;
-  const promise = new Promise<void>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  promise.catch(() => {});
-  return { promise, resolve, reject };
 }
 
 function processors(): number {
   return globalThis.navigator?.hardwareConcurrency ?? 1;
 }
 
-/** Calls back with the error to throw when the signal fires. The returned function ends that. */
-function onAbort(signal: AbortSignal | undefined, callback: (reason: unknown) => void): () => void {
-  if (signal === undefined) return () => {};
-  const heard = (): void => callback(abortReason(signal));
-  signal.addEventListener('abort', heard, { once: true });
-  return () => signal.removeEventListener('abort', heard);
-}
-
 /** The constructor's first argument. Nobody outside has it, so only load and probe make engines. */
 const BY_LOAD = Symbol('Engine.load');
+
+/** The engines that have not ended. */
+const engines = new Set<Engine>();
+/** Resolves when the last measurement has ended. */
+let measuring: Promise<void> = Promise.resolve();
+
+/** Starts the module without a model, for as long as it measures. */
+async function measureRate(
+  flavour: Flavour,
+  threads: number,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  let workers: Workers | undefined;
+  let release = (): void => {};
+  try {
+    return await new Promise<number>((resolve, reject) => {
+      release = onAbort(signal, reject);
+      const onMessage: StartRequest['onMessage'] = (message) => {
+        if (message.type === 'measured') resolve(message.bytesPerSecond);
+        if (message.type === 'failed') reject(fromErrorData(message.error));
+      };
+      workers = new Workers({ flavour, threads, onMessage, onDeath: reject }, null);
+    });
+  } finally {
+    release();
+    await workers?.end();
+  }
+}
 
 /** A model that is loaded or loading. Made by Engine.load; close() frees everything. */
 export class Engine implements AsyncDisposable {
@@ -115,31 +121,33 @@ export class Engine implements AsyncDisposable {
     return this.#ready.promise;
   }
 
+  /**
+   * Resolves when all of the model has come. It is `ready`, unless the model is larger than its `memoryBudget` and is
+   * downloaded: then what is read again for each token may come later. Rejects with the error that ended the engine before.
+   */
+  get arrived(): Promise<void> {
+    return this.#arrived.promise;
+  }
+
   #info: ModelInfo | null = null;
   #workers: Workers | null = null;
   readonly #understood = deferred();
   readonly #ready = deferred();
+  readonly #arrived = deferred();
   /** What ended the engine; undefined until then. */
   #over: unknown;
   readonly #started = performance.now();
   #loadMs = 0;
   /** The engine's own session. */
   readonly #own: Timeline;
-  /** The open sessions, and the session of each run until the worker reports the run's end. */
+  /** The open sessions, and what has each run until the worker reports the run's end. */
   readonly #timelines = new Set<Timeline>();
-  readonly #runs = new Map<number, Timeline>();
+  readonly #runs = new Map<number, RunOwner>();
+  readonly #chat: Chat;
   #nextSession = 1;
   readonly #flavour: EngineStats['flavour'];
   readonly #notes: string[];
-  readonly #onProgress: (progress: LoadProgress) => void;
-  #progress: LoadProgress;
-  #course: Course = { fromNetwork: 0, fromCache: 0, waiting: '', verified: 0, notes: [] };
-  readonly #rate = new Rate();
-  readonly #onWeights: (weights: WeightsView) => void;
-  /** When bytes last came from the network. */
-  #networkAt = -Infinity;
-  /** Of the last run that told its figures. */
-  #waitedMs = 0;
+  readonly #view: LoadView;
   #nextId = 1;
   readonly #pending = new Map<number, Pending>();
 
@@ -163,19 +171,10 @@ export class Engine implements AsyncDisposable {
       decodeThreads: choice.threads,
     });
     this.#timelines.add(this.#own);
-    this.#onProgress = options.onProgress ?? (() => {});
-    this.#onWeights = options.onWeights ?? (() => {});
-    this.#progress = {
-      phase: 'header',
-      loaded: 0,
-      total: 0,
-      bytesPerSecond: 0,
-      source,
-      cachedBytes: 0,
-      waiting: '',
-      layersReady: 0,
-      layersTotal: 0,
-    };
+    const info = (): ModelInfo => this.info;
+    const note = (notes: readonly string[]): void => this.#note(notes);
+    this.#chat = new Chat({ ...this.#runHooks(), note, info }, options.queueLimit ?? Infinity);
+    this.#view = new LoadView(options, source);
   }
 
   /** Reads only the header: what the file is, and whether it can run here. A download is stopped after the header. */
@@ -194,6 +193,41 @@ export class Engine implements AsyncDisposable {
     return Engine.#open(source, options, false);
   }
 
+  /**
+   * Measures for about 50 ms how fast an engine in this browser can read memory. A model decodes about `bytesPerSecond /
+   * info.memory.bytesPerToken` tokens per second, fewer if `info.memory.rereadBytes` are read again for each. A worker of its own
+   * does it, and its memory is given back. `busy` while an engine of this page loads or computes, which it would disturb.
+   */
+  static async measure(options: MeasureOptions = {}): Promise<MemoryRate> {
+    const { signal } = takeMeasureOptions(options);
+    const { flavour, threads } = chooseFlavour(
+      undefined,
+      undefined,
+      detectAbilities(),
+      processors(),
+    );
+    // One after the other.
+    const before = measuring;
+    const done = deferred();
+    measuring = done.promise;
+    try {
+      await before;
+      if (signal?.aborted) throw abortReason(signal);
+      if ([...engines].some((engine) => engine.#busy))
+        throw new SluiceError(
+          'busy',
+          'an engine of this page loads or computes; measure before or after that',
+        );
+      return { bytesPerSecond: await measureRate(flavour, threads, signal), threads };
+    } finally {
+      done.resolve();
+    }
+  }
+
+  get #busy(): boolean {
+    return this.#loadMs === 0 || this.#runs.size > 0 || this.#pending.size > 0;
+  }
+
   static async #open(source: ModelSource, given: LoadOptions, probe: boolean): Promise<Engine> {
     const options = takeLoadOptions(given);
     const { signal } = options;
@@ -207,7 +241,7 @@ export class Engine implements AsyncDisposable {
     if (signal?.aborted) throw abortReason(signal);
     const kinds = { url: 'network', response: 'network', blobs: 'file', bytes: 'memory' } as const;
     const engine = new Engine(BY_LOAD, choice, options, kinds[resolved.kind]);
-    engine.#workers = new Workers({
+    const request: OpenRequest = {
       source: resolved,
       probe,
       flavour: choice.flavour,
@@ -223,7 +257,9 @@ export class Engine implements AsyncDisposable {
       onKeeping: () => void askToPersist(),
       onMessage: (message) => engine.#receive(message),
       onDeath: (error) => engine.#end(error),
-    });
+    };
+    engine.#workers = new Workers(request, request);
+    if (!probe) engines.add(engine);
     const release = onAbort(signal, (reason) => engine.#end(reason));
     engine.#ready.promise.then(release, release);
     await engine.#understood.promise;
@@ -236,7 +272,7 @@ export class Engine implements AsyncDisposable {
     if (this.#over !== undefined) return;
     const timeline = 'id' in message ? this.#runs.get(message.id) : undefined;
     if (timeline !== undefined && 'stats' in message && message.stats !== null)
-      this.#waitedMs = message.stats.waitedMs;
+      this.#view.waitedMs = message.stats.waitedMs;
     if ('id' in message && timeline !== undefined) {
       timeline.receive(message);
       if (['done', 'error', 'result'].includes(message.type)) this.#runs.delete(message.id);
@@ -247,19 +283,24 @@ export class Engine implements AsyncDisposable {
     switch (message.type) {
       case 'understood':
         this.#info = message.info;
+        this.#view.understood(message.info);
         this.#notes.push(...message.notes);
         this.#understood.resolve();
         break;
+      case 'notes':
+        this.#note(message.notes);
+        break;
       case 'progress':
-        this.#report(message);
+        this.#view.report(message);
         break;
       case 'weights':
-        this.#tellWeights(message);
+        this.#view.tellWeights(message);
         break;
       case 'ready':
         this.#loadMs = performance.now() - this.#started;
-        this.#report({ ...this.#progress, phase: 'ready' });
+        this.#view.ready();
         this.#ready.resolve();
+        if (this.#view.hasArrived) this.#arrived.resolve();
         break;
       case 'failed':
         this.#end(fromErrorData(message.error));
@@ -271,6 +312,7 @@ export class Engine implements AsyncDisposable {
         break;
       }
       case 'result':
+        this.#note(message.notes ?? []);
         this.#take(message.id)?.resolve(message.value);
         break;
     }
@@ -279,53 +321,14 @@ export class Engine implements AsyncDisposable {
   /** The loader's news. */
   #follow(course: Course): void {
     if (this.#over !== undefined) return;
-    if (course.fromNetwork > this.#course.fromNetwork) this.#networkAt = performance.now();
-    this.#course = course;
     this.#notes.push(...course.notes);
-    if (this.#progress.phase !== 'ready') this.#report(this.#progress);
+    this.#view.follow(course);
+    if (this.#view.hasArrived) this.#arrived.resolve();
   }
 
-  #report(
-    now: Pick<LoadProgress, 'loaded' | 'total' | 'layersReady' | 'layersTotal'> & {
-      phase?: LoadProgress['phase'];
-    },
-  ): void {
-    const { fromCache, fromNetwork, waiting, verified } = this.#course;
-    const before = this.#progress.source;
-    const remote = before === 'network' || before === 'cache';
-    // What came last decides where it comes from.
-    const source = !remote ? before : fromNetwork > 0 || fromCache === 0 ? 'network' : 'cache';
-    const usual = source === 'network' ? 'download' : 'load';
-    const known = this.#info === null ? 'header' : verified > 0 ? 'verify' : usual;
-    this.#progress = {
-      phase: now.phase === 'ready' ? 'ready' : known,
-      loaded: now.loaded,
-      total: now.total,
-      // What was kept comes at once, and says nothing of the network.
-      bytesPerSecond: this.#rate.perSecond(fromNetwork > 0 ? fromNetwork : now.loaded),
-      source,
-      // The last bytes may be told after the engine has them.
-      cachedBytes: now.phase === 'ready' && source === 'cache' ? now.loaded : fromCache,
-      waiting,
-      layersReady: now.layersReady,
-      layersTotal: now.layersTotal,
-    };
-    callBack(this.#onProgress, { ...this.#progress });
-  }
-
-  #tellWeights({ slots: numbers, bytesPerSecond }: FromEngine & { type: 'weights' }): void {
-    const slots = slotViews(numbers);
-    const { phase, source } = this.#progress;
-    const remote = source === 'network' || source === 'cache';
-    // What is read again after a download comes from the cache.
-    const kept = remote && phase === 'ready' && performance.now() - this.#networkAt > NETWORK_MS;
-    callBack(this.#onWeights, {
-      slots,
-      bytesPerSecond,
-      source: kept ? 'cache' : source,
-      streamedBytes: rereadBytes(slots),
-      waitedMs: this.#waitedMs,
-    });
+  /** Adds notes, each once. */
+  #note(notes: readonly string[]): void {
+    for (const note of notes) if (!this.#notes.includes(note)) this.#notes.push(note);
   }
 
   #take(id: number): Pending | undefined {
@@ -338,9 +341,12 @@ export class Engine implements AsyncDisposable {
   #end(error: unknown): Promise<void> {
     if (this.#over !== undefined) return Promise.resolve();
     this.#over = error;
+    engines.delete(this);
     this.#understood.reject(error);
     this.#ready.reject(error);
+    this.#arrived.reject(error);
     for (const timeline of this.#timelines) timeline.end(null, error);
+    this.#chat.end(error);
     for (const pending of this.#pending.values()) pending.reject(error);
     this.#pending.clear();
     return this.#workers?.end() ?? Promise.resolve();
@@ -384,7 +390,7 @@ export class Engine implements AsyncDisposable {
     });
   }
 
-  #hooks(): TimelineHooks {
+  #runHooks(): Pick<ChatHooks, 'admit' | 'beginRun' | 'post'> {
     return {
       admit: () => this.#admit(),
       beginRun: (of) => {
@@ -393,6 +399,12 @@ export class Engine implements AsyncDisposable {
         return id;
       },
       post: (message) => this.#workers?.post(message),
+    };
+  }
+
+  #hooks(): TimelineHooks {
+    return {
+      ...this.#runHooks(),
       request: (message, signal, of) => this.#request(message, signal, of),
       openTimeline: (from) => this.#openTimeline(from),
       forget: (timeline) => {
@@ -409,12 +421,14 @@ export class Engine implements AsyncDisposable {
     };
   }
 
-  #openTimeline(from: Timeline | null): Timeline {
-    const timeline = new Timeline(this.#nextSession++, this.#hooks(), {
-      ...this.#own.core,
-      ...NO_RUN,
-    });
+  #addTimeline(session: number): Timeline {
+    const timeline = new Timeline(session, this.#hooks(), { ...this.#own.core, ...NO_RUN });
     this.#timelines.add(timeline);
+    return timeline;
+  }
+
+  #openTimeline(from: Timeline | null): Timeline {
+    const timeline = this.#addTimeline(this.#nextSession++);
     this.#workers?.post({
       type: 'openSession',
       session: timeline.session,
@@ -424,9 +438,39 @@ export class Engine implements AsyncDisposable {
   }
 
   /** A new session, without tokens. There may be any number. The engine's own methods use a session of their own. */
-  session(): Session {
+  session(): Session;
+  /** A new session that begins with the tokens of a saved one, as `restore` makes it. */
+  session(options: SessionOptions): Promise<Session>;
+  session(options?: SessionOptions): Session | Promise<Session> {
+    if (options !== undefined) return this.#prepared(options);
     this.#admit();
     return this.#openTimeline(null);
+  }
+
+  async #prepared(options: SessionOptions): Promise<Session> {
+    const { prefix, signal } = takeSessionOptions(options);
+    this.#admit();
+    const file = prefix instanceof Blob ? prefix : await fetchPrefix(prefix, this.info, signal);
+    return this.restore(file, { signal });
+  }
+
+  /**
+   * A new session from the file of a saved one (`Session.save`, or `sluice run --session`), of the same model and `kvType`.
+   * Waits until all weights have arrived. `bad_file` if the file is damaged; `invalid_argument` if it belongs to another model
+   * or was computed in another way, or if a newer version wrote it; `context_full` if the context can't hold it.
+   */
+  async restore(session: Blob, options: RestoreOptions = {}): Promise<Session> {
+    const file = takeSessionFile(session);
+    const { signal } = takeSaveOptions(options);
+    const number = this.#nextSession++;
+    try {
+      await this.#request((id) => ({ type: 'restore', session: number, id, file }), signal);
+    } catch (error) {
+      // It may have been restored before the worker heard of the abort.
+      if (this.#over === undefined) this.#workers?.post({ type: 'closeSession', session: number });
+      throw error;
+    }
+    return this.#addTimeline(number);
   }
 
   /**
@@ -437,6 +481,24 @@ export class Engine implements AsyncDisposable {
     return this.#own.generate(prompt, options);
   }
 
+  /** Continues `prompt` to the end of the text, and resolves with all of it. `options` as for generate. */
+  complete(prompt: Prompt, options: GenerateOptions = {}): Promise<Completion> {
+    return this.#own.complete(prompt, options);
+  }
+
+  /**
+   * Chats, as OpenAI's client has them: `engine.chat.completions.create({ messages })`. The worker has sessions of its own for
+   * these, and for `completions`: a conversation that goes on computes only what is new.
+   */
+  get chat(): { readonly completions: ChatCompletions } {
+    return this.#chat.chat;
+  }
+
+  /** Texts, as OpenAI's older API has them: `engine.completions.create({ prompt })`. */
+  get completions(): Completions {
+    return this.#chat.completions;
+  }
+
   /** The token ids of the text, without those that the model wants before a prompt. */
   async tokenize(text: string, options: TokenizeOptions = {}): Promise<number[]> {
     const taken = takeText(text, 'text');
@@ -445,6 +507,22 @@ export class Engine implements AsyncDisposable {
       (id) => ({ type: 'tokenize', id, text: taken, special }),
       signal,
     )) as number[];
+  }
+
+  /**
+   * The text that the model is given for a chat, as its template writes it: the file's own, or one for the family that the file
+   * seems to belong to, which `stats.notes` names. Give it to `generate` with `{ special: true }`. Then special tokens written
+   * out in a message count as such.
+   */
+  async applyTemplate(
+    messages: readonly ChatMessage[],
+    options: TemplateOptions = {},
+  ): Promise<string> {
+    const { signal, ...taken } = takeTemplateOptions(messages, options);
+    return (await this.#request(
+      (id) => ({ type: 'applyTemplate', id, ...taken }),
+      signal,
+    )) as string;
   }
 
   /** The text of the ids; invalid UTF-8 becomes U+FFFD. */

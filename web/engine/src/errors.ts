@@ -52,16 +52,19 @@ export class SluiceError extends Error {
   readonly code: ErrorCode;
   /** The HTTP status of a download that failed, if the server answered. */
   readonly status?: number;
+  /** The field of a request's body that is wrong. */
+  readonly param?: string;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { status?: number; cause?: unknown } = {},
+    options: { status?: number; param?: string; cause?: unknown } = {},
   ) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.name = code === 'aborted' ? 'AbortError' : 'SluiceError';
     this.code = code;
     if (options.status !== undefined) this.status = options.status;
+    if (options.param !== undefined) this.param = options.param;
   }
 }
 

@@ -3,11 +3,12 @@ import type { EngineHandle, HeaderHandle, SluiceModule } from '../../../wasm/mod
 import { check } from './answers.js';
 import { SluiceError, fromErrorData } from './errors.js';
 import { Outstanding, joined, write, type Wants } from './outstanding.js';
-import { FEED_BYTES, type LoaderToEngine, type EngineToLoader } from './protocol.js';
+import { FEED_BYTES, PACKED_BYTES } from './protocol.js';
+import type { EngineToLoader, LoaderToEngine, Refusal } from './protocol.js';
 
 /** The part of a MessagePort that is used; tests have their own. */
 export interface HostPort {
-  postMessage(message: EngineToLoader): void;
+  postMessage(message: EngineToLoader, transfer?: Transferable[]): void;
   onmessage: ((event: MessageEvent<LoaderToEngine>) => void) | null;
 }
 
@@ -25,9 +26,11 @@ const USELESS: ReadonlySet<string> = new Set([
   'download_failed',
 ]);
 
-/** Whether it is an error after which nothing is kept of a file that was just downloaded. */
-export function isUseless(error: unknown): boolean {
-  return error instanceof SluiceError && USELESS.has(error.code);
+/** What an error says of the file: of a useless one nothing is kept, of an unfit one only what was there before. */
+export function refusalOf(error: unknown): Refusal {
+  if (!(error instanceof SluiceError)) return 'no';
+  if (USELESS.has(error.code)) return 'useless';
+  return error.code === 'budget_too_small' ? 'unfit' : 'no';
 }
 
 export class Feed {
@@ -75,7 +78,7 @@ export class Feed {
     try {
       this.#take(message);
     } catch (error) {
-      this.stop(isUseless(error));
+      this.stop(refusalOf(error));
       this.onerror(error);
     }
   }
@@ -88,8 +91,8 @@ export class Feed {
     }
   }
 
-  /** Tells the loader to stop. Messages are ignored from now on. `refused`: the file is no model that can be used. */
-  stop(refused = false): void {
+  /** Tells the loader to stop. Messages are ignored from now on. `refused`: why, if that lies in the file. */
+  stop(refused: Refusal = 'no'): void {
     if (this.#stopped) return;
     this.#stopped = true;
     this.port.postMessage({ type: 'stop', refused });
@@ -124,6 +127,7 @@ export class Feed {
           bases,
           once: true,
           rows: false,
+          layout: 0,
         });
         this.port.postMessage({ type: 'sendMore', length: room });
       };
@@ -150,11 +154,13 @@ export class Feed {
   /**
    * Loads an engine, and serves it while it wants weights again: the loader writes straight to the engine's places, or its
    * chunks are copied there. All that the engine wants is asked for at once, so the loader never waits for the engine.
+   * `packing`: the number of the packing's layout.
    */
-  drive(engine: EngineHandle, memory: WebAssembly.Memory, direct: boolean): void {
+  drive(engine: EngineHandle, memory: WebAssembly.Memory, direct: boolean, packing: number): void {
     const shared = direct && !(memory.buffer instanceof ArrayBuffer);
     const places = { weights: new Outstanding(), rows: new Outstanding() };
     let header = true;
+    let layout: number | null = null;
     const want = (wants: Wants, rows: boolean): void => {
       if (wants.length === 0) return;
       const once = !engine.headerRead();
@@ -166,18 +172,32 @@ export class Feed {
       header = once;
       const bases = basesOf(engine);
       const into = shared ? memory : null;
-      this.port.postMessage({ type: 'want', memory: into, wants, bases, once, rows });
+      if (!once) layout ??= this.#opened.arrival === 'again' && takesTurns(engine) ? packing : 0;
+      this.port.postMessage({
+        type: 'want',
+        memory: into,
+        wants,
+        bases,
+        once,
+        rows,
+        layout: layout ?? 0,
+      });
     };
     this.#ask = () => {
       if (this.#stopped || engine.loaded()) return;
       want(engine.rowWants(), true);
       want(engine.wants(Number.MAX_SAFE_INTEGER), false);
     };
-    const filled = (offset: number, length: number, rows: boolean): void => {
+    let keeps = false;
+    let room = PACKED_BYTES;
+    const filled = (offset: number, length: number, rows: boolean, packed: boolean): void => {
       this.#brought += length;
       if (rows) return check(engine.rowsFilled(offset, length));
       const header = !engine.headerRead();
-      check(engine.filled(offset, length));
+      const answer = engine.filled(offset, length, packed);
+      if (packed && answer !== '') this.port.postMessage({ type: 'packedRefused' });
+      check(answer);
+      if (keeps) room -= this.#passOn(engine.takePacked(), memory, room);
       // Of a header, before the engine's work, so that the next bytes come meanwhile.
       this.#ask();
       if (header && engine.headerRead()) check(engine.buildVocabulary());
@@ -186,14 +206,19 @@ export class Feed {
       if (message.type === 'ended') {
         this.#end(engine, message);
       } else if (message.type === 'filled') {
-        filled(message.offset, message.length, message.rows);
+        filled(message.offset, message.length, message.rows, message.packed);
         this.ontaken();
+      } else if (message.type === 'keepsPacked') {
+        keeps = message.keeps;
+        engine.keepsPacked(keeps);
+      } else if (message.type === 'tookPacked') {
+        room += message.length;
       } else if (message.type === 'bytes') {
-        const { offset, bytes, rows } = message;
+        const { offset, bytes, rows, packed } = message;
         const wanted = rows ? places.rows : places.weights;
         const taken = wanted.take(offset, offset + bytes.byteLength);
         write(memory, taken, offset, bytes);
-        for (const { from, to } of joined(taken)) filled(from, to - from, rows);
+        for (const { from, to } of joined(taken)) filled(from, to - from, rows, packed);
         this.port.postMessage({ type: 'sendMore', length: bytes.byteLength });
         this.ontaken();
       }
@@ -201,6 +226,23 @@ export class Feed {
     if (this.#stopped) return;
     this.#ask();
     if (!shared) this.port.postMessage({ type: 'sendMore', length: FEED_BYTES });
+  }
+
+  /**
+   * Passes packed chunks on, as many as `most` bytes allow; the others may come again with a later pass. `chunks`: as of
+   * EngineHandle.takePacked. Returns their bytes.
+   */
+  #passOn(chunks: Float64Array, memory: WebAssembly.Memory, most: number): number {
+    let sum = 0;
+    for (let i = 0; i < chunks.length; i += 3) {
+      const [offset = 0, ptr = 0, length = 0] = chunks.subarray(i, i + 3);
+      if (sum + length > most) continue;
+      sum += length;
+      const bytes = new Uint8Array(length);
+      bytes.set(new Uint8Array(memory.buffer, ptr, length));
+      this.port.postMessage({ type: 'packed', offset, bytes }, [bytes.buffer]);
+    }
+    return sum;
   }
 
   /** Asks for what the engine wants now and didn't before: after a step, and when a session is cancelled or deleted. */
@@ -233,6 +275,11 @@ export class Feed {
     check(engine.endOfFile(base + received));
     this.ontaken();
   }
+}
+
+/** Whether some of the weights are read again for every pass. */
+function takesTurns(engine: EngineHandle): boolean {
+  return engine.slots().some((field, i) => i % 6 === 4 && field === 1);
 }
 
 /** Where each file of the model begins, as far as its headers were read. */

@@ -1,6 +1,6 @@
 // The page's side of a generation: an async iterator over the tokens that come from the engine worker.
 import { abortReason } from './errors.js';
-import type { Token } from './types.js';
+import type { Completion, Token } from './types.js';
 
 /** What a generation asks of its engine. */
 export interface GenerationHooks {
@@ -20,6 +20,8 @@ export class Generation implements AsyncIterableIterator<Token, undefined> {
   #state: 'new' | 'running' | 'ended' = 'new';
   #tokens: Token[] = [];
   #waiters: Waiter[] = [];
+  /** How it ended; null if it hasn't, or failed. */
+  ending: Pick<Completion, 'finish' | 'stats'> | null = null;
   /** The error that next() has still to throw; undefined: none. */
   #error: unknown;
   readonly #onAbort = (): void => this.#leave(abortReason(this.signal as AbortSignal));

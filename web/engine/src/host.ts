@@ -7,30 +7,29 @@ import type {
   Answer,
   EncodingHandle,
   EngineHandle,
-  SessionHandle,
+  PromptHandle,
   SluiceModule,
 } from '../../../wasm/module.js';
 import { check, parseAnswer } from './answers.js';
 import { budgetNote, explained, roomFor, tooLarge, type Room } from './budget.js';
+import { CHAT_SESSION, ChatSessions } from './chat-sessions.js';
 import { SluiceError, stoppedWorking, toErrorData } from './errors.js';
-import { Feed, isUseless, type Opened } from './feed.js';
+import { Feed, refusalOf, type Opened } from './feed.js';
+import { KeptStates, type Hold } from './kept-states.js';
 import { holdLifeline } from './lifeline.js';
 import type { OpenModule } from './module.js';
 import { Pool } from './pool.js';
-import type { CoreStats, FlavourFiles, FromEngine, ToEngine } from './protocol.js';
-import type { Finish, Logits, ModelInfo, Token } from './types.js';
+import type { CoreStats, FlavourFiles, FromEngine, StateRequest, ToEngine } from './protocol.js';
+import { Runs, SLICE_MS, coreStats, type NewRun, type Timeline } from './runs.js';
+import { SessionFiles } from './session-files.js';
+import type { ModelInfo } from './types.js';
 import { WeightsNews } from './weights-view.js';
 
-const SLICE_MS = 10;
 const PROGRESS_MS = 50;
-/** How often a run sends its figures while it has no tokens to send. */
-const STATS_MS = 100;
 
-/** What step() answers. */
-type StepEvent =
-  | { event: 'working' | 'waiting' }
-  | { event: 'token'; id: number; text: string; logprob: number; top?: [number, number][] }
-  | { event: 'done'; finish: Finish };
+type ChatMessage = ToEngine & { type: 'chat' };
+/** What the module's start needs. */
+type Start = Pick<ToEngine & { type: 'open' }, 'lifeline' | 'files' | 'threads'>;
 
 /** Throws if the file is incomplete on the server. So it need not be downloaded to its end. */
 function checkLength(info: ModelInfo, { network, exact, sizes }: Opened): void {
@@ -45,26 +44,9 @@ function checkLength(info: ModelInfo, { network, exact, sizes }: Opened): void {
   }
 }
 
-function coreStats(engine: Pick<EngineHandle, 'stats'>): CoreStats {
-  return JSON.parse(engine.stats()) as CoreStats;
-}
-
 /** Bytes of all files; 0 if unknown. */
 function totalOf({ sizes }: Opened): number {
   return sizes.includes(0) ? 0 : sizes.reduce((sum, size) => sum + size, 0);
-}
-
-interface Run {
-  id: number;
-  kind: 'generate' | 'logits';
-  top: number;
-  /** When the page last got its figures. */
-  lastStats: number;
-}
-
-interface Timeline {
-  readonly handle: SessionHandle;
-  run: Run | null;
 }
 
 export class EngineHost {
@@ -73,10 +55,14 @@ export class EngineHost {
   #engine: EngineHandle | null = null;
   #module: SluiceModule | null = null;
   #feed: Feed | null = null;
-  /** By session number. Those that run take turns, in this order. */
-  readonly #timelines = new Map<number, Timeline>();
+  readonly #runs: Runs;
+  #chats: ChatSessions | null = null;
   /** Texts to tokenize, one after the other. */
   readonly #encodings: { id: number; encoding: EncodingHandle; ids: number[] }[] = [];
+  #files: SessionFiles | null = null;
+  #kept: KeptStates | null = null;
+  /** The chat whose state is being restored. */
+  #starting: { id: number } | null = null;
   #pool = new Pool(0, '');
   #dead = false;
   #trapped = false;
@@ -100,6 +86,11 @@ export class EngineHost {
       early: Promise<WebAssembly.Module | null>,
     ) => Promise<OpenModule>,
   ) {
+    this.#runs = new Runs({
+      post,
+      ask: () => this.#feed?.ask(),
+      loading: () => this.#feed?.open === true,
+    });
     this.#early = new Promise((resolve) => {
       this.#takeCode = resolve;
     });
@@ -112,6 +103,8 @@ export class EngineHost {
   handle(message: ToEngine): void {
     if (message.type === 'open') {
       void this.#open(message).catch((error: unknown) => this.#fail(error));
+    } else if (message.type === 'measure') {
+      void this.#measure(message).catch((error: unknown) => this.#fail(error));
     } else if (message.type === 'code') {
       this.#takeCode(message.code);
     } else if (message.type === 'cancel') {
@@ -126,6 +119,8 @@ export class EngineHost {
   /** Ends the loop and its channel, which would keep a Node process alive. */
   close(): void {
     this.#dead = true;
+    this.#runs.stop();
+    this.#kept?.stop();
     this.#news?.end();
     this.#ticks.port1.close();
   }
@@ -135,7 +130,11 @@ export class EngineHost {
     this.#feed?.stop();
     // After a trap no destructor may run.
     if (!this.#trapped) {
-      for (const { handle } of this.#timelines.values()) handle.delete();
+      this.#files?.end();
+      this.#kept?.end();
+      this.#runs.remove(CHAT_SESSION);
+      this.#chats?.end();
+      this.#runs.end();
       this.#opening?.delete();
     }
     this.close();
@@ -155,25 +154,40 @@ export class EngineHost {
   #fail(error: unknown): void {
     if (this.#dead) return;
     this.#dead = true;
+    this.#runs.stop();
+    this.#kept?.stop();
     this.#trapped = !(error instanceof SluiceError);
-    this.#feed?.stop(isUseless(error));
+    this.#feed?.stop(refusalOf(error));
     this.post({ type: 'failed', error: toErrorData(stoppedWorking(error)) });
   }
 
   // --- loading -------------------------------------------------------------------------------------
 
+  /** Starts the module's threads. */
+  #startModule({ lifeline, files, threads }: Start): Promise<OpenModule> {
+    void holdLifeline(lifeline).then(() => this.post({ type: 'alive' }));
+    const { thread } = files;
+    this.#pool = new Pool(threads - 1, thread.slice(thread.indexOf('#') + 1));
+    return this.openModule(files, this.#pool, this.#early);
+  }
+
+  async #measure(request: ToEngine & { type: 'measure' }): Promise<void> {
+    const { module } = await this.#startModule(request);
+    if (this.#dead) return;
+    const bytesPerSecond = module.readRate(request.threads);
+    if (bytesPerSecond === 0)
+      throw new SluiceError('out_of_memory', 'there is no memory left to measure how fast it is');
+    this.post({ type: 'measured', bytesPerSecond });
+  }
+
   async #open(request: ToEngine & { type: 'open' }): Promise<void> {
-    void holdLifeline(request.lifeline).then(() => this.post({ type: 'alive' }));
-    const { thread } = request.files;
-    this.#pool = new Pool(request.threads - 1, thread.slice(thread.indexOf('#') + 1));
+    const starting = this.#startModule(request);
     const feed = new Feed(request.port);
     this.#feed = feed;
     feed.onerror = (error) => this.#fail(error);
-    const [opened, { module, memory, maxBytes }] = await Promise.all([
-      feed.opened,
-      this.openModule(request.files, this.#pool, this.#early),
-    ]);
+    const [opened, openModule] = await Promise.all([feed.opened, starting]);
     if (this.#dead) return;
+    const { module, memory, maxBytes } = openModule;
     // The parser doesn't get the length that a server names: it would call a download that is cut short a bad file.
     // The end of the stream decides.
     const sizes = opened.network ? opened.sizes.map(() => 0) : opened.sizes;
@@ -192,6 +206,13 @@ export class EngineHost {
     this.#module = module;
     feed.onerror = (error) => this.#fail(explained(error, room));
     check(engine.open(room.options, sizes, opened.arrival));
+    this.#files = this.#makeFiles(openModule, engine);
+    this.#kept = new KeptStates(openModule, engine, {
+      note: (text) => this.post({ type: 'notes', notes: [text] }),
+      wake: () => this.#guard(() => this.#schedule()),
+      ask: () => this.#feed?.ask(),
+      broken: (error) => this.#fail(error),
+    });
     if (request.weights) {
       this.#news = new WeightsNews(
         () => engine.slots(),
@@ -200,7 +221,7 @@ export class EngineHost {
       );
     }
     feed.ontaken = () => this.#guard(() => this.#taken(engine, room, opened));
-    feed.drive(engine, memory, request.direct);
+    feed.drive(engine, memory, request.direct, module.packedLayout());
   }
 
   #info(answer: Answer, room: Room): ModelInfo {
@@ -227,7 +248,7 @@ export class EngineHost {
     if (!this.#ready) this.#follow(engine, totalOf(opened));
     if (engine.loaded()) this.#feed?.enough();
     this.#news?.changed();
-    if (this.#anyRuns()) this.#schedule();
+    this.#scheduleAny();
   }
 
   #understand(engine: EngineHandle, room: Room, opened: Opened): void {
@@ -236,7 +257,8 @@ export class EngineHost {
     if (info.error !== undefined) throw new SluiceError(info.error.code, info.error.message);
     this.#engine = engine;
     const module = this.#module as SluiceModule;
-    this.#timelines.set(0, { handle: new module.Session(engine), run: null });
+    this.#runs.add(0, new module.Session(engine));
+    this.#chats = new ChatSessions(module, engine, info.memory);
     const notes = JSON.parse(engine.notes()) as string[];
     const streams =
       info.memory === null || room.budget === null ? null : budgetNote(info.memory, room.budget);
@@ -264,29 +286,36 @@ export class EngineHost {
   #moved(): void {
     this.#feed?.ask();
     this.#news?.changed();
-    if (this.#anyRuns()) this.#schedule();
+    this.#scheduleAny();
   }
 
   // --- running -------------------------------------------------------------------------------------
 
   /** The stats of the engine's own session. */
   #stats(): CoreStats {
-    return coreStats((this.#timelines.get(0) as Timeline).handle);
+    return coreStats(this.#runs.get(0).handle);
   }
 
-  #anyRuns(): boolean {
-    for (const { run } of this.#timelines.values()) if (run !== null) return true;
-    return false;
+  /** Goes on with what may have waited. */
+  #scheduleAny(): void {
+    if (this.#runs.any || this.#files?.busy === true || this.#kept?.busy === true) this.#schedule();
   }
 
-  #timeline(session: number): Timeline {
-    const timeline = this.#timelines.get(session);
-    if (timeline === undefined)
-      throw new SluiceError('invalid_argument', 'there is no such session; take a new one');
-    return timeline;
+  #makeFiles(opened: OpenModule, engine: EngineHandle): SessionFiles {
+    return new SessionFiles(opened, engine, {
+      saved: (id, file) => this.#result(id, file),
+      restored: (id, session, handle) => {
+        this.#runs.add(session, handle);
+        this.#result(id, handle.tokens().length);
+      },
+      failed: (id, error) => this.post({ type: 'error', id, error: toErrorData(error) }),
+      wake: () => this.#guard(() => this.#schedule()),
+    });
   }
 
-  #request(message: Exclude<ToEngine, { type: 'open' | 'code' | 'cancel' | 'close' }>): void {
+  #request(
+    message: Exclude<ToEngine, { type: 'open' | 'measure' | 'code' | 'cancel' | 'close' }>,
+  ): void {
     const engine = this.#engine;
     try {
       if (engine === null) throw new SluiceError('invalid_argument', 'the model is not loaded');
@@ -295,40 +324,53 @@ export class EngineHost {
           return this.#tokenize(engine, message);
         case 'detokenize':
           return this.#result(message.id, engine.detokenize(message.ids));
+        case 'applyTemplate':
+          return this.#applyTemplate(engine, message);
         case 'generate': {
           const { session, id, prompt, options } = message;
-          const timeline = this.#timeline(session);
+          const timeline = this.#runs.get(session);
           check(
             typeof prompt === 'string'
               ? timeline.handle.startText(prompt, options)
               : timeline.handle.startIds(prompt, options),
           );
-          return this.#begin(timeline, { id, kind: 'generate', top: 0 });
+          return this.#begin(timeline, { id, kind: 'generate' }, message.progress);
         }
+        case 'resume': {
+          const timeline = this.#runs.get(message.session);
+          check(timeline.handle.resume(message.options));
+          return this.#begin(timeline, { id: message.id, kind: 'generate' }, false);
+        }
+        case 'save':
+          return this.#files?.save(message.id, this.#runs.get(message.session).handle);
+        case 'restore':
+          return this.#files?.restore(message.id, message.session, message.file);
+        case 'chat':
+          return this.#chat(message);
         case 'logits': {
           const { session, id, ids, batch, top } = message;
-          const timeline = this.#timeline(session);
+          const timeline = this.#runs.get(session);
           check(timeline.handle.startLogits(ids, batch));
-          return this.#begin(timeline, { id, kind: 'logits', top });
+          return this.#begin(timeline, { id, kind: 'logits', top }, false);
         }
         case 'openSession': {
           const module = this.#module as SluiceModule;
-          const from = message.from === null ? null : this.#timelines.get(message.from);
+          const from = message.from === null ? null : this.#runs.find(message.from);
           const handle = from?.handle.clone() ?? new module.Session(engine);
-          this.#timelines.set(message.session, { handle, run: null });
+          this.#runs.add(message.session, handle);
           return;
         }
         case 'truncate': {
-          const { handle } = this.#timeline(message.session);
+          const { handle } = this.#runs.get(message.session);
           handle.truncate(message.length);
           return this.#result(message.id, handle.tokens().length);
         }
         case 'tokensOf':
-          return this.#result(message.id, [...this.#timeline(message.session).handle.tokens()]);
-        case 'closeSession':
-          this.#timelines.get(message.session)?.handle.delete();
-          this.#timelines.delete(message.session);
+          return this.#result(message.id, [...this.#runs.get(message.session).handle.tokens()]);
+        case 'closeSession': {
+          this.#runs.remove(message.session)?.delete();
           return this.#moved();
+        }
       }
     } catch (error) {
       if (!(error instanceof SluiceError) || !('id' in message)) throw error;
@@ -336,21 +378,88 @@ export class EngineHost {
     }
   }
 
-  #begin(timeline: Timeline, run: Omit<Run, 'lastStats'>): void {
-    // Its figures are sent with its tokens, or after its first slice. A message now would keep the page's thread, and so
-    // a core, busy for a good part of a short prompt.
-    timeline.run = { ...run, lastStats: -Infinity };
+  #begin(timeline: Timeline, begun: NewRun, progress: boolean): void {
+    this.#runs.begin(timeline, begun, progress);
     this.#schedule();
   }
 
-  #tellStatsIfDue(run: Run, handle: SessionHandle): void {
-    if (performance.now() - run.lastStats < STATS_MS) return;
-    run.lastStats = performance.now();
-    this.post({ type: 'stats', id: run.id, stats: coreStats(handle) });
+  #chat(message: ChatMessage): void {
+    if (this.#runs.find(CHAT_SESSION)?.run != null || this.#starting !== null)
+      throw new SluiceError('busy', 'this engine answers another request; wait for its end');
+    // Its handle may be freed now.
+    this.#runs.remove(CHAT_SESSION);
+    const prompt = (this.#chats as ChatSessions).open(message);
+    if (message.state === null) return this.#answer(message, null);
+    void this.#restore(message, message.state, prompt).catch((error: unknown) => this.#fail(error));
   }
 
-  #result(id: number, value: string | number | number[]): void {
-    this.post({ type: 'result', id, value, stats: this.#stats() });
+  /** Answers with what the device keeps of the conversation, if it has more than the sessions here. */
+  async #restore(message: ChatMessage, state: StateRequest, prompt: PromptHandle): Promise<void> {
+    const { id } = message;
+    const starting = { id };
+    this.#starting = starting;
+    const live = (): boolean => this.#starting === starting && !this.#dead;
+    const kept = this.#kept as KeptStates;
+    const chats = this.#chats as ChatSessions;
+    const hold = await kept.hold(state);
+    if (hold !== null && live()) {
+      const session = await kept.restore(
+        hold,
+        prompt,
+        () => chats.shared,
+        live,
+        () => chats.makeRoom(),
+      );
+      if (live() && session !== null) chats.adopt(session);
+      else session?.delete();
+    }
+    if (!live()) {
+      if (hold !== null) kept.release(hold);
+      return;
+    }
+    this.#starting = null;
+    try {
+      this.#answer(message, hold);
+    } catch (error) {
+      if (hold !== null) kept.release(hold);
+      if (!(error instanceof SluiceError)) throw error;
+      this.post({ type: 'error', id, error: toErrorData(error) });
+    }
+  }
+
+  /** Starts the answer. `hold`: what it leaves is kept there. */
+  #answer(message: ChatMessage, hold: Hold | null): void {
+    const { id, progress } = message;
+    const { handle, begun, dress, again } = (this.#chats as ChatSessions).start(message);
+    this.post({ type: 'chatBegun', id, ...begun });
+    const timeline = this.#runs.add(CHAT_SESSION, handle);
+    const ended = (normally: boolean): void => {
+      if (hold === null) return;
+      const copy = normally ? handle.clone() : null;
+      if (copy === null) this.#kept?.release(hold);
+      else this.#kept?.keep(hold, copy);
+    };
+    this.#begin(timeline, { id, kind: 'chat', dress, again, ended }, progress);
+  }
+
+  #result(id: number, value: string | number | number[] | Blob, notes: string[] = []): void {
+    this.post({ type: 'result', id, value, stats: this.#stats(), notes });
+  }
+
+  #applyTemplate(engine: EngineHandle, message: ToEngine & { type: 'applyTemplate' }): void {
+    const { id, messages, kwargs, chatTemplate, adaptContents } = message;
+    const now = new Date();
+    const answer = engine.applyTemplate(
+      messages,
+      kwargs,
+      chatTemplate,
+      adaptContents,
+      false,
+      Math.floor(now.getTime() / 1000),
+      -60 * now.getTimezoneOffset(),
+    );
+    const { text, warnings } = parseAnswer<{ text: string; warnings: string[] }>(answer);
+    this.#result(id, text, warnings);
   }
 
   /** Does the first slice at once if no other text waits: enough for a short text. */
@@ -373,19 +482,17 @@ export class EngineHost {
     this.#result(first.id, first.ids);
   }
 
-  /** The page already ignores `id`. A new run of the same session may be the next message. */
+  /** The page already ignores `id`. */
   #cancel(id: number): void {
     const text = this.#encodings.findIndex((one) => one.id === id);
     for (const { encoding } of text < 0 ? [] : this.#encodings.splice(text, 1)) encoding.delete();
-    for (const timeline of this.#timelines.values()) {
-      const { handle, run } = timeline;
-      if (run?.id !== id) continue;
-      handle.cancel();
-      check(handle.step());
-      timeline.run = null;
-      this.post({ type: 'done', id, finish: 'aborted', stats: coreStats(handle) });
-      this.#moved();
+    this.#files?.cancel(id);
+    if (this.#starting?.id === id) {
+      this.#starting = null;
+      this.post({ type: 'done', id, finish: 'aborted', stats: this.#stats() });
+      this.#schedule();
     }
+    if (this.#runs.cancel(id)) this.#moved();
   }
 
   #schedule(): void {
@@ -398,66 +505,14 @@ export class EngineHost {
     if (this.#engine === null) return;
     const until = performance.now() + SLICE_MS;
     do this.#encode();
-    while (this.#encodings.length > 0 && performance.now() < until && !this.#anyRuns());
+    while (this.#encodings.length > 0 && performance.now() < until && !this.#runs.any);
     if (this.#encodings.length > 0) this.#schedule();
-    for (const [session, timeline] of [...this.#timelines]) {
-      if (timeline.run === null || !this.#runSlice(timeline, timeline.run)) continue;
-      // Moves it to the end of the order.
-      if (this.#timelines.delete(session)) this.#timelines.set(session, timeline);
-      return this.#moved();
+    if (this.#files?.busy === true) {
+      if (this.#files.slice()) this.#schedule();
+      // Weights that the model's identity lacks may be wanted only now.
+      this.#feed?.ask();
     }
-  }
-
-  /** Does a slice of a session's run. Returns false if it only waited for weights. */
-  #runSlice(timeline: Timeline, run: Run): boolean {
-    const { handle } = timeline;
-    const until = performance.now() + SLICE_MS;
-    const tokens: Token[] = [];
-    let worked = false;
-    const flush = (): void => {
-      if (tokens.length === 0) return;
-      run.lastStats = performance.now();
-      this.post({ type: 'tokens', id: run.id, tokens: tokens.splice(0), stats: coreStats(handle) });
-    };
-    try {
-      do {
-        const event = parseAnswer<StepEvent>(handle.step());
-        // Also if it waits: what it waits for may be wanted only now.
-        this.#feed?.ask();
-        if (event.event === 'waiting') {
-          // The next bytes start the loop again.
-          flush();
-          this.#tellStatsIfDue(run, handle);
-          return worked;
-        }
-        worked = true;
-        if (event.event === 'token') {
-          const { id, text, logprob, top } = event;
-          tokens.push(top === undefined ? { id, text, logprob } : { id, text, logprob, top });
-        } else if (event.event === 'done') {
-          flush();
-          timeline.run = null;
-          const stats = coreStats(handle);
-          if (run.kind === 'logits') {
-            const value = parseAnswer<Logits>(handle.logits(run.top));
-            this.post({ type: 'result', id: run.id, value, stats });
-          } else {
-            this.post({ type: 'done', id: run.id, finish: event.finish, stats });
-          }
-          return true;
-        }
-        // While weights may come, they are taken between two steps.
-      } while (performance.now() < until && this.#feed?.open !== true);
-    } catch (error) {
-      if (!(error instanceof SluiceError)) throw error;
-      timeline.run = null;
-      handle.cancel();
-      handle.step();
-      this.post({ type: 'error', id: run.id, error: toErrorData(error) });
-      return true;
-    }
-    flush();
-    this.#tellStatsIfDue(run, handle);
-    return true;
+    this.#kept?.slice();
+    if (this.#runs.slice()) this.#moved();
   }
 }

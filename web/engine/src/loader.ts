@@ -54,11 +54,14 @@ async function bringWeights(
   files: readonly SourceFile[],
   outlet: Outlet,
   server: Server,
+  arrived: () => void,
 ): Promise<void> {
   for (const left = [...files]; left.length > 0 && !outlet.stopped.signal.aborted;) {
     const [file] = left.splice(nextOf(left, files, outlet), 1);
     await file?.rest();
+    await server.openCopies();
   }
+  if (!outlet.stopped.signal.aborted) arrived();
   outlet.release();
   await server.drained();
   if (outlet.stopped.signal.aborted) return;
@@ -71,6 +74,7 @@ async function bringWeights(
 async function bringFiles(
   files: readonly SourceFile[],
   outlet: Outlet,
+  arrived: () => void,
   failed: (error: unknown) => void,
 ): Promise<void> {
   const [first] = files as [SourceFile];
@@ -81,7 +85,8 @@ async function bringFiles(
   if (!(await bringHeaders(files, outlet))) return outlet.verdict();
   if (files.some((file) => file.unproven)) outlet.hold();
   const server = new Server(files, outlet);
-  await firstError([server.run(), bringWeights(files, outlet, server)], failed);
+  await server.openCopies();
+  await firstError([server.run(), bringWeights(files, outlet, server, arrived)], failed);
 }
 
 /** Waits for all. Passes the first error on at once, so that it ends the others. */
@@ -96,11 +101,15 @@ async function firstError(
   await Promise.all(works.map((work) => work.catch(hear)));
 }
 
-/** Brings the files of a model. Every outcome is reported through the port. `code`: for an error that is no SluiceError. */
+/**
+ * Brings the files of a model. Every outcome is reported through the port. `code`: for an error that is no SluiceError.
+ * `arrived` is called when all of them have come.
+ */
 export async function runFiles(
   files: readonly SourceFile[],
   outlet: Outlet,
   code: ErrorCode,
+  arrived: () => void = () => {},
 ): Promise<void> {
   const tell = (error: unknown): void => {
     // After that an error doesn't matter.
@@ -108,7 +117,7 @@ export async function runFiles(
     outlet.stop();
   };
   try {
-    await bringFiles(files, outlet, tell);
+    await bringFiles(files, outlet, arrived, tell);
   } catch (error) {
     tell(error);
   } finally {
@@ -120,7 +129,12 @@ const COURSE_MS = 100;
 
 /** Tells the page how the download goes on, ten times a second at most. */
 class Reporter implements Report {
-  readonly #course: Course = { fromNetwork: 0, fromCache: 0, waiting: '', verified: 0, notes: [] };
+  /** Bytes that this device keeps now. */
+  kept: () => number = () => 0;
+  readonly #course: Course = {
+    ...{ fromNetwork: 0, fromCache: 0, kept: 0, arrived: false },
+    ...{ waiting: '', verified: 0, notes: [] },
+  };
   readonly #noted = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -133,6 +147,8 @@ class Reporter implements Report {
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    // Later the files are closed.
+    if (!this.#course.arrived) this.#course.kept = this.kept();
     this.post({ type: 'course', ...this.#course });
     this.#course.notes = [];
   }
@@ -161,6 +177,11 @@ class Reporter implements Report {
     this.#course.notes.push(text);
     this.flush();
   }
+  arrived(): void {
+    this.#course.kept = this.kept();
+    this.#course.arrived = true;
+    this.flush();
+  }
   keeping(): void {
     this.post({ type: 'keeping' });
   }
@@ -175,7 +196,7 @@ async function downloadsOf(
   net: Net,
   probe: boolean,
   outlet: Outlet,
-  report: Report,
+  report: Reporter,
 ): Promise<Download[]> {
   const kept = source.cache === 'opfs';
   // Needed soon, and compiled meanwhile. Whoever needs it hears of a failure.
@@ -187,7 +208,7 @@ async function downloadsOf(
     async (address) => kept && isKept(address),
     (text) => report.note(text),
   );
-  return specs.map((spec) => {
+  const downloads = specs.map((spec) => {
     const { names, set, part, parts, url } = spec;
     const keeps = kept && /^https?:/.test(url);
     const open = keeps ? () => openEntry(url, { names, set, part, parts }) : null;
@@ -197,6 +218,8 @@ async function downloadsOf(
       probe,
     });
   });
+  report.kept = () => downloads.reduce((sum, { kept }) => sum + kept, 0);
+  return downloads;
 }
 
 async function filesOf(
@@ -232,7 +255,7 @@ export async function runLoader(
   const report = new Reporter(post);
   try {
     const files = await filesOf(request.source, request, outlet, report);
-    await runFiles(files, outlet, 'download_failed');
+    await runFiles(files, outlet, 'download_failed', () => report.arrived());
   } catch (error) {
     if (!outlet.stopped.signal.aborted)
       port.postMessage({ type: 'failed', error: toErrorData(error, 'download_failed') });

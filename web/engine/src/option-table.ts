@@ -1,5 +1,5 @@
 // Written by scripts/options.mjs from core/options.json and wasm/flavours.json.
-import type { LoadProgress, WeightsView } from './types.js';
+import type { LoadProgress, PromptProgress, WeightsView } from './types.js';
 
 /** The four builds of the engine: with and without relaxed SIMD, with and without threads. */
 export type Flavour = 'relaxed-mt' | 'simd-mt' | 'relaxed' | 'simd';
@@ -49,6 +49,8 @@ export interface LoadOptions extends SourceOptions, MemoryOptions {
   flavour?: Flavour | undefined;
   /** Name of the kernels to use: in a browser 'wasm-simd', or 'wasm-relaxed' with a relaxed flavour. Default: the best that runs here. */
   kernels?: string | undefined;
+  /** Chats and completions that may wait while one is answered; one more fails with `busy`. Default: any number. */
+  queueLimit?: number | undefined;
   /** Called with {phase, loaded, total, bytesPerSecond, source, cachedBytes, waiting, layersReady, layersTotal}. */
   onProgress?: ((progress: LoadProgress) => void) | undefined;
   /** Called with {slots, bytesPerSecond, source, streamedBytes, waitedMs} while weights arrive or are computed. */
@@ -58,7 +60,7 @@ export interface LoadOptions extends SourceOptions, MemoryOptions {
 export interface ProbeOptions extends SourceOptions, MemoryOptions {}
 
 export interface GenerateOptions {
-  /** Tokens to write at most; -1: until the text or the context ends. Default: -1. */
+  /** Tokens to write at most; 0: the prompt is computed; -1: until the text or the context ends. Default: -1. */
   maxTokens?: number | undefined;
   /** Higher is more random; 0 always takes the likeliest token; 0 to 100. Default: 0.8. */
   temperature?: number | undefined;
@@ -82,10 +84,12 @@ export interface GenerateOptions {
   topLogprobs?: number | undefined;
   /** Ends the text. */
   signal?: AbortSignal | undefined;
+  /** Called with {computed, total, cached, secondsLeft, waiting} at most ten times a second, from 200 ms on, while the prompt is computed. */
+  onPromptProgress?: ((progress: PromptProgress) => void) | undefined;
 }
 
 export type RuleKind =
-  'boolean' | 'number' | 'string' | 'choice' | 'texts' | 'function' | 'object' | 'signal' | 'whole';
+  'boolean' | 'number' | 'whole' | 'string' | 'choice' | 'texts' | 'function' | 'object' | 'signal';
 
 /** What an option may be. */
 export interface Rule {
@@ -141,6 +145,12 @@ export const LOAD_RULES = {
     least: 0,
     most: 2147483647,
     default: 60000,
+  },
+  queueLimit: {
+    kind: 'whole',
+    expected: 'a whole number from 0 to 9007199254740991',
+    least: 0,
+    most: 9007199254740991,
   },
   signal: { kind: 'signal', expected: 'an AbortSignal' },
   onProgress: { kind: 'function', expected: 'a function' },
@@ -210,4 +220,5 @@ export const GENERATE_RULES = {
     default: 0,
   },
   signal: { kind: 'signal', expected: 'an AbortSignal' },
+  onPromptProgress: { kind: 'function', expected: 'a function' },
 } as const satisfies Record<keyof GenerateOptions, Rule>;

@@ -13,6 +13,10 @@ import type {
   GenerateOptions,
   LoadOptions,
   LogitsOptions,
+  MeasureOptions,
+  SaveOptions,
+  SessionOptions,
+  TemplateOptions,
   TokenizeOptions,
   VerifyOptions,
 } from './types.js';
@@ -61,6 +65,11 @@ const TAKES: Record<RuleKind, (rule: Rule, value: unknown) => boolean> = {
   signal: (_, value) => value instanceof AbortSignal && typeof value.aborted === 'boolean',
 };
 
+/** Whether a value keeps a rule. Reading it may call the caller's code. */
+export function takes(rule: Rule, value: unknown): boolean {
+  return TAKES[rule.kind](rule, value);
+}
+
 function inRange({ least, most }: Rule, value: number): boolean {
   return value >= (least ?? -Infinity) && value <= (most ?? Infinity);
 }
@@ -68,12 +77,26 @@ function inRange({ least, most }: Rule, value: number): boolean {
 const { special, signal } = GENERATE_RULES;
 const TOKENIZE_RULES = { special, signal };
 const DETOKENIZE_RULES = { signal };
+const SESSION_RULES = {
+  prefix: { kind: 'object', expected: "the address of a session's file, or a Blob" },
+  signal,
+} as const satisfies Record<keyof SessionOptions, Rule>;
 const LOGITS_RULES = {
   top: { kind: 'whole', expected: 'a whole number from 0 to 1000', least: 0, most: 1000 },
   batch: { kind: 'whole', expected: 'a whole number from 0 to 1048576', least: 0, most: 1 << 20 },
   signal,
 } as const satisfies Record<keyof LogitsOptions, Rule>;
 
+const switchRule = { kind: 'boolean', expected: 'true or false' } as const;
+const TEMPLATE_RULES = {
+  tools: { kind: 'object', expected: 'an array of tools' },
+  addGenerationPrompt: switchRule,
+  continueFinalMessage: switchRule,
+  kwargs: { kind: 'object', expected: 'an object' },
+  chatTemplate: { kind: 'string', expected: 'a template, or the name of one that the file has' },
+  adaptContents: switchRule,
+  signal,
+} as const satisfies Record<keyof TemplateOptions, Rule>;
 /** The names of options in other libraries and programs, as lower-case letters, and our names for them. */
 const ELSEWHERE = new Map([
   ...['nctx', 'numctx', 'ctxsize', 'contextlength', 'contextwindow', 'maxseqlen'].map(
@@ -123,7 +146,7 @@ function takeOptions<T extends object>(options: T, rules: Record<string, Rule>):
   for (const [name, rule] of Object.entries(rules)) {
     const value = reading(name, () => given[name]);
     if (value === undefined) continue;
-    if (!reading(name, () => TAKES[rule.kind](rule, value))) {
+    if (!reading(name, () => takes(rule, value))) {
       throw invalid(`${name} is ${show(value)}; give ${rule.expected}, or leave it out`);
     }
     taken[name] = value;
@@ -156,7 +179,7 @@ const { count: MAX_STOPS, most: MAX_STOP_BYTES } = GENERATE_RULES.stop;
 /** The most bytes of all stop strings together, as JSON: the core takes 64 KiB of options. */
 const MAX_STOPS_BYTES = 60 << 10;
 
-function takeStops(stop: string | readonly string[]): string[] {
+export function takeStops(stop: string | readonly string[]): string[] {
   const count = reading('stop', () => stop.length);
   if (typeof stop !== 'string' && count > MAX_STOPS) {
     throw invalid(`stop holds ${count} strings; give ${MAX_STOPS} at most`);
@@ -187,26 +210,96 @@ function takeStops(stop: string | readonly string[]): string[] {
 }
 
 /**
- * Checks the options of generate and converts them for the core. Without a seed it draws one, so that the stats can
- * name it.
+ * Checks the options of generate and converts them for the core. With `draws` and without a seed it draws one, so that the
+ * stats can name it.
  */
-export function takeGenerateOptions(options: GenerateOptions): {
+export function takeGenerateOptions(
+  options: GenerateOptions,
+  draws: boolean,
+): {
   json: string;
-  seed: number;
+  seed: number | undefined;
   signal: AbortSignal | undefined;
+  onPromptProgress: GenerateOptions['onPromptProgress'];
 } {
-  const { signal, stop, ...taken } = takeOptions(options, GENERATE_RULES);
-  const seed = taken.seed ?? (crypto.getRandomValues(new Uint32Array(1))[0] as number);
+  const { signal, stop, onPromptProgress, ...taken } = takeOptions(options, GENERATE_RULES);
+  const seed = taken.seed ?? (draws ? crypto.getRandomValues(new Uint32Array(1))[0] : undefined);
   const stops = stop === undefined ? undefined : takeStops(stop);
-  return { json: JSON.stringify({ ...taken, seed, stop: stops }), seed, signal };
+  const json = JSON.stringify({ ...taken, seed, stop: stops });
+  return { json, seed, signal, onPromptProgress };
 }
 
 export function takeTokenizeOptions(options: TokenizeOptions): TokenizeOptions {
   return takeOptions(options, TOKENIZE_RULES);
 }
 
+/** JSON without lone surrogates, which the core would refuse. */
+export function toJson(value: unknown, name: string): string {
+  const json = reading(name, () =>
+    JSON.stringify(value, (_, each: unknown) =>
+      typeof each === 'string' ? wellFormed(each) : each,
+    ),
+  ) as string | undefined;
+  if (json === undefined) throw invalid(`${name} is ${show(value)}; it can't be written as JSON`);
+  return json;
+}
+
+/** Checks the messages and options of applyTemplate, and converts them for the core. */
+export function takeTemplateOptions(
+  messages: unknown,
+  options: TemplateOptions,
+): {
+  messages: string;
+  kwargs: string;
+  chatTemplate: string;
+  adaptContents: boolean;
+  signal: AbortSignal | undefined;
+} {
+  if (!reading('messages', () => Array.isArray(messages))) {
+    throw invalid(
+      `messages is ${show(messages)}; give an array of messages: [{ role: 'user', content: 'Hello' }]`,
+    );
+  }
+  const taken = takeOptions(options, TEMPLATE_RULES);
+  const kwargs = {
+    tools: taken.tools,
+    add_generation_prompt: taken.addGenerationPrompt,
+    continue_final_message: taken.continueFinalMessage,
+    ...reading('kwargs', () => ({ ...taken.kwargs })),
+  };
+  return {
+    messages: toJson(messages, 'messages'),
+    kwargs: toJson(kwargs, 'tools or kwargs'),
+    chatTemplate: taken.chatTemplate ?? '',
+    adaptContents: taken.adaptContents ?? false,
+    signal: taken.signal,
+  };
+}
+
 export function takeDetokenizeOptions(options: DetokenizeOptions): DetokenizeOptions {
   return takeOptions(options, DETOKENIZE_RULES);
+}
+
+export function takeMeasureOptions(options: MeasureOptions): MeasureOptions {
+  return takeOptions(options, DETOKENIZE_RULES);
+}
+
+export function takeSaveOptions(options: SaveOptions): SaveOptions {
+  return takeOptions(options, DETOKENIZE_RULES);
+}
+
+/** The prefix, and the signal. */
+export function takeSessionOptions(options: SessionOptions): SessionOptions {
+  const { prefix, ...rest } = reading('the options object', () => ({ ...options }));
+  const { signal } = takeOptions<Omit<SessionOptions, 'prefix'>>(rest, SESSION_RULES);
+  if (typeof prefix === 'string' || prefix instanceof URL || prefix instanceof Blob)
+    return { prefix, signal };
+  throw invalid(`prefix is ${show(prefix)}; give the address of a session's file, or a Blob`);
+}
+
+export function takeSessionFile(file: unknown): Blob {
+  if (file instanceof Blob) return file;
+  throw invalid(`the session is ${show(file)}; give the Blob or the File of a saved session`);
 }
 
 export function takeLogitsOptions(options: LogitsOptions): LogitsOptions {
@@ -240,6 +333,10 @@ const LONE_SURROGATES = /\p{Surrogate}/u;
 /** Lone surrogates become U+FFFD, as everywhere in browsers when text is converted to UTF-8. */
 export function takeText(text: unknown, name: string): string {
   if (typeof text !== 'string') throw invalid(`${name} is ${show(text)}; give a string`);
+  return wellFormed(text);
+}
+
+function wellFormed(text: string): string {
   return LONE_SURROGATES.test(text) ? text.replace(/\p{Surrogate}/gu, '\ufffd') : text;
 }
 
@@ -253,8 +350,8 @@ export function takePrompt(prompt: unknown): string | number[] {
   if (typeof prompt === 'string') return takeText(prompt, 'prompt');
   if (reading('prompt', () => isChat(prompt))) {
     throw invalid(
-      'prompt is a list of chat messages, and generate writes on after one text; put them into one as the model was ' +
-        "trained to see them (engine.info.metadata['tokenizer.chat_template']), and give it with { special: true }",
+      'prompt is a list of chat messages, and generate writes on after one text; ' +
+        'give it await engine.applyTemplate(messages), with { special: true }',
     );
   }
   if (!reading('prompt', () => Array.isArray(prompt))) {

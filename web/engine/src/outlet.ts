@@ -2,7 +2,7 @@
 // memory if there is any, otherwise as chunks that are transferred. The engine's credit limits the bytes of chunks that
 // are under way.
 import { Outstanding, joined, write, type Place, type Range } from './outstanding.js';
-import type { EngineToLoader, LoaderToEngine } from './protocol.js';
+import type { EngineToLoader, LoaderToEngine, Refusal } from './protocol.js';
 
 /** The part of a MessagePort that is used; tests have their own. */
 export interface FeedPort {
@@ -16,6 +16,8 @@ export type Wish = { kind: 'header'; offset: number; length: number } | { kind: 
 /** Wanted bytes that somebody brings: nobody else does. */
 export interface Claim {
   readonly rows: boolean;
+  /** They are whole chunks, as the engine packs them. */
+  readonly packed: boolean;
   readonly places: readonly Place[];
 }
 
@@ -26,7 +28,7 @@ export class Outlet {
   /** Nothing more is wanted, and the reading is to end. */
   readonly stopped = new AbortController();
   /** Whether what is kept of the file shall be dropped: it is no model that can be used. */
-  refused = false;
+  refused: Refusal = 'no';
   /** The engine has all, and wants nothing again; what is kept on the device may still lack bytes. */
   sated = false;
   /** Where each file of the model begins, as far as the engine knows. */
@@ -37,6 +39,12 @@ export class Outlet {
   readonly weights = new Outstanding();
   /** Rows of the embedding, which are needed before all else. */
   readonly rows = new Outstanding();
+  /** The layout of packed chunks; 0: nothing is read again for every pass. */
+  layout = 0;
+  /** Called with a chunk that the engine has packed. */
+  onpacked: (offset: number, bytes: Uint8Array) => void = () => {};
+  /** Called when the engine has refused packed chunks. */
+  onrefused: () => void = () => {};
 
   #memory: WebAssembly.Memory | null = null;
   #header: { offset: number; length: number; ptr: number } | null = null;
@@ -56,6 +64,13 @@ export class Outlet {
         case 'sendMore':
           this.#credit += data.length;
           break;
+        case 'packed':
+          this.onpacked(data.offset, data.bytes);
+          if (!this.over) port.postMessage({ type: 'tookPacked', length: data.bytes.length });
+          return;
+        case 'packedRefused':
+          this.onrefused();
+          return;
         case 'enough':
           this.sated = true;
           break;
@@ -68,7 +83,7 @@ export class Outlet {
     };
   }
 
-  #want({ wants, memory, bases, once, rows }: EngineToLoader & { type: 'want' }): void {
+  #want({ wants, memory, bases, once, rows, layout }: EngineToLoader & { type: 'want' }): void {
     this.#memory = memory;
     this.bases = bases;
     this.copies = memory !== null;
@@ -78,6 +93,7 @@ export class Outlet {
       return;
     }
     this.#header = null;
+    this.layout = layout;
     // Rows that come first say nothing of the weights, of which hold() picks some.
     if (!rows) this.#begun = true;
     (rows ? this.rows : this.weights).add(wants);
@@ -108,9 +124,9 @@ export class Outlet {
 
   /** What is wanted next; null if nothing more is. */
   async wish(): Promise<Wish | null> {
-    const { signal } = this.stopped;
-    while (this.#header === null && !this.#begun && !signal.aborted) await this.news();
-    if (signal.aborted) return null;
+    // A small model may have come with its header: then nothing is wished for any more.
+    while (this.#header === null && !this.#begun && !this.over) await this.news();
+    if (this.stopped.signal.aborted) return null;
     return this.#header === null ? { kind: 'weights' } : { kind: 'header', ...this.#header };
   }
 
@@ -160,7 +176,7 @@ export class Outlet {
   sendRows(offset: number, bytes: Uint8Array<ArrayBuffer>): void {
     const end = offset + bytes.byteLength;
     if (this.over || !this.rows.any(offset, end)) return;
-    const claim = { rows: true, places: this.rows.take(offset, end) };
+    const claim = { rows: true, packed: false, places: this.rows.take(offset, end) };
     // A copy: the bytes may be wanted as weights, too.
     this.give(claim, offset, this.copies ? bytes : bytes.slice());
   }
@@ -172,12 +188,12 @@ export class Outlet {
     this.#header = null;
     const { offset, ptr } = header;
     const place = { from: offset, to: offset + bytes.byteLength, ptr, order: 0 };
-    this.give({ rows: false, places: [place] }, offset, bytes);
+    this.give({ rows: false, packed: false, places: [place] }, offset, bytes);
   }
 
   /** Takes those of the bytes off the list that are wanted: the caller brings them. */
-  claim(from: number, to: number, rows: boolean): Claim {
-    return { rows, places: (rows ? this.rows : this.weights).take(from, to) };
+  claim(from: number, to: number, rows: boolean, packed = false): Claim {
+    return { rows, packed, places: (rows ? this.rows : this.weights).take(from, to) };
   }
 
   /** The bytes of a claim can't be brought. */
@@ -187,16 +203,16 @@ export class Outlet {
   }
 
   /** Gives the bytes of a claim, which are among `bytes`, those at `offset`. */
-  give({ rows, places }: Claim, offset: number, bytes: Uint8Array<ArrayBuffer>): void {
+  give({ rows, packed, places }: Claim, offset: number, bytes: Uint8Array<ArrayBuffer>): void {
     const memory = this.#memory;
     if (memory !== null) {
       write(memory, places, offset, bytes);
-      return this.filled({ rows, places });
+      return this.filled({ rows, packed, places });
     }
     for (const { from, to } of joined(places)) {
       const all = to - from === bytes.buffer.byteLength;
       const part = all ? bytes : bytes.slice(from - offset, to - offset);
-      const message = { type: 'bytes', offset: from, bytes: part, rows } as const;
+      const message = { type: 'bytes', offset: from, bytes: part, rows, packed } as const;
       this.#report({ from, to }, rows, () => {
         this.#credit -= to - from;
         this.port.postMessage(message, [part.buffer]);
@@ -228,11 +244,11 @@ export class Outlet {
   }
 
   /** The bytes of a claim are at their places in shared memory. */
-  filled({ rows, places }: Claim): void {
+  filled({ rows, packed, places }: Claim): void {
     if (this.over) return;
     for (const { from: offset, to } of joined(places)) {
       const length = to - offset;
-      const message = { type: 'filled', offset, length, rows } as const;
+      const message = { type: 'filled', offset, length, rows, packed } as const;
       this.#report({ from: offset, to }, rows, () => this.port.postMessage(message));
     }
   }

@@ -22,6 +22,7 @@ class BytesFile implements SourceFile {
   readonly network = false;
   readonly arrival = 'again';
   readonly unproven = false;
+  readonly copy = null;
 
   constructor(readonly bytes: Bytes) {}
 
@@ -42,6 +43,10 @@ class BytesFile implements SourceFile {
   async rest(): Promise<void> {}
   async hurry(): Promise<void> {}
   async mend(): Promise<void> {}
+  async openCopy(): Promise<void> {}
+  readCopy(): boolean {
+    return false;
+  }
   async close(): Promise<void> {}
 
   /** The bytes themselves, not copied. */

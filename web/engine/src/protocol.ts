@@ -5,7 +5,15 @@
 //   loader worker fetch and files; talks to the engine worker through a port of their own
 import type { ErrorData } from './errors.js';
 import type { Wants } from './outstanding.js';
-import type { EngineStats, Finish, Flavour, Logits, ModelInfo, Token } from './types.js';
+import type {
+  EngineStats,
+  Finish,
+  Flavour,
+  Logits,
+  ModelInfo,
+  PromptProgress,
+  Token,
+} from './types.js';
 
 /** Where the engine worker finds the files of a flavour. */
 export interface FlavourFiles {
@@ -28,6 +36,39 @@ export function isThreaded(flavour: Flavour): boolean {
 /** The part of the stats that only the engine worker knows. */
 export type CoreStats = Omit<EngineStats, 'flavour' | 'loadMs' | 'finish' | 'notes'>;
 
+/** What a chat or another request of its kind is answered to. */
+export type ChatPrompt =
+  | {
+      kind: 'chat';
+      /** JSON. */
+      messages: string;
+      /** JSON; '' for none. */
+      kwargs: string;
+      /** '' for the file's own. */
+      chatTemplate: string;
+      /** Drops the oldest turns if the prompt leaves no room for an answer. */
+      truncate: boolean;
+      /** -1 as the template likes, 0 off, 1 on. */
+      thinking: -1 | 0 | 1;
+    }
+  | { kind: 'text'; text: string }
+  | { kind: 'ids'; ids: readonly number[] };
+
+/** The state of a conversation that the device keeps. */
+export interface StateRequest {
+  id: string;
+  /** Bytes that all states may take. */
+  limit: number;
+}
+
+/** A token of an answer. */
+export interface ChatToken extends Token {
+  reasoning?: boolean;
+  /** What it stands for, and each of `top`, if the request wants `bytes`. */
+  bytes?: number[];
+  topBytes?: number[][];
+}
+
 /** Page to engine worker. */
 export type ToEngine =
   | {
@@ -47,6 +88,8 @@ export type ToEngine =
       /** Whether the page wants to hear of the weights. */
       weights: boolean;
     }
+  /** In place of 'open': measures how fast the threads read memory; answered with 'measured'. */
+  | { type: 'measure'; files: FlavourFiles; threads: number; lifeline: string }
   /** The flavour's code, which the page compiled while the worker started; null if it could not. */
   | { type: 'code'; code: WebAssembly.Module | null }
   | {
@@ -55,6 +98,8 @@ export type ToEngine =
       id: number;
       prompt: string | readonly number[];
       options: string;
+      /** Whether the page wants to hear how far the prompt is. */
+      progress: boolean;
     }
   | {
       type: 'logits';
@@ -68,12 +113,50 @@ export type ToEngine =
   | { type: 'openSession'; session: number; from: number | null }
   | { type: 'truncate'; session: number; id: number; length: number }
   | { type: 'tokensOf'; session: number; id: number }
+  /** Goes on where the session's last run ended. */
+  | { type: 'resume'; session: number; id: number; options: string }
+  | { type: 'save'; session: number; id: number }
+  /** Opens a session with this number from a file. */
+  | { type: 'restore'; session: number; id: number; file: Blob }
   | { type: 'closeSession'; session: number }
   | { type: 'tokenize'; id: number; text: string; special: boolean }
   | { type: 'detokenize'; id: number; ids: readonly number[] }
+  /** The strings are JSON, or '' for none; `chatTemplate` is a template, '' for the file's own. */
+  | {
+      type: 'applyTemplate';
+      id: number;
+      messages: string;
+      kwargs: string;
+      chatTemplate: string;
+      adaptContents: boolean;
+    }
+  /** Answers on a session that the worker chooses. One at a time. */
+  | {
+      type: 'chat';
+      id: number;
+      prompt: ChatPrompt;
+      /** Generate options as the core takes them, JSON. */
+      options: string;
+      /** As in the options; null: no limit. */
+      maxTokens: number | null;
+      /** Reasoning is ended after so many tokens; -1: no limit. */
+      thinkingTokens: number;
+      bytes: boolean;
+      progress: boolean;
+      state: StateRequest | null;
+    }
   | { type: 'cancel'; id: number }
   /** Ends the sessions and the threads; answered with 'closed'. Then the worker can be terminated. */
   | { type: 'close' };
+
+/** What the engine says of a prompt. */
+export interface ChatBegun {
+  promptTokens: number;
+  dropped: number;
+  reasoning: boolean;
+  /** Sentences for the user. */
+  warnings: string[];
+}
 
 /** Engine worker to page. Messages contain `stats` if these may have changed. */
 export type FromEngine =
@@ -91,13 +174,27 @@ export type FromEngine =
   | { type: 'ready'; stats: CoreStats }
   /** `slots`: as EngineHandle.slots gives them. `bytesPerSecond`: with which weights arrive. */
   | { type: 'weights'; slots: Float64Array; bytesPerSecond: number }
+  | { type: 'measured'; bytesPerSecond: number }
+  /** Sentences for the user. */
+  | { type: 'notes'; notes: string[] }
   /** The load failed or the module trapped: the worker can't be used any more. */
   | { type: 'failed'; error: ErrorData }
   /** A run has done its first slice, or has run for a while without a token. */
   | { type: 'stats'; id: number; stats: CoreStats }
-  | { type: 'tokens'; id: number; tokens: Token[]; stats: CoreStats }
+  /** Of a prompt that takes long, before its first token. */
+  | { type: 'prompt'; id: number; progress: PromptProgress }
+  | { type: 'tokens'; id: number; tokens: ChatToken[]; stats: CoreStats }
+  /** A request of the type 'chat' is being computed. `dropped`: messages. `reasoning`: the model has marks for it. */
+  | ({ type: 'chatBegun'; id: number } & ChatBegun)
   | { type: 'done'; id: number; finish: Finish; stats: CoreStats }
-  | { type: 'result'; id: number; value: string | number | number[] | Logits; stats: CoreStats }
+  /** `notes`: sentences for the user. */
+  | {
+      type: 'result';
+      id: number;
+      value: string | number | number[] | Blob | Logits;
+      stats: CoreStats;
+      notes?: string[];
+    }
   | { type: 'error'; id: number; error: ErrorData };
 
 /** A model at addresses. */
@@ -148,6 +245,10 @@ export interface Course {
   fromCache: number;
   /** What it waits for, a sentence; '' if it doesn't. */
   waiting: string;
+  /** Bytes of the model that this device keeps; 0 before their number is known, or if it keeps none. */
+  kept: number;
+  /** All files have come, and are proven. */
+  arrived: boolean;
   /** Bytes that the sha256 was computed of after the last byte had come; 0: it isn't. */
   verified: number;
   /** Sentences for the user, each once. */
@@ -175,10 +276,23 @@ export type Arrival = 'stream' | 'ranges' | 'again';
 export type LoaderToEngine =
   /** `sizes`: bytes of each file, 0 if unknown; `exact`: they are certainly right. */
   | { type: 'opened'; sizes: number[]; exact: boolean; network: boolean; arrival: Arrival }
-  /** The bytes at `offset`, in an array of their own. `rows`: as they were wanted. */
-  | { type: 'bytes'; offset: number; bytes: Uint8Array<ArrayBuffer>; rows: boolean }
-  /** The `length` bytes from `offset` on are at their places. `rows`: as they were wanted. */
-  | { type: 'filled'; offset: number; length: number; rows: boolean }
+  /**
+   * The bytes at `offset`, in an array of their own. `rows`: as they were wanted. `packed`: whole chunks, as the engine packs
+   * them.
+   */
+  | {
+      type: 'bytes';
+      offset: number;
+      bytes: Uint8Array<ArrayBuffer>;
+      rows: boolean;
+      packed: boolean;
+    }
+  /** The `length` bytes from `offset` on are at their places. `rows`, `packed`: as above. */
+  | { type: 'filled'; offset: number; length: number; rows: boolean; packed: boolean }
+  /** Whether chunks are kept that the engine has packed. Before this message none are. */
+  | { type: 'keepsPacked'; keeps: boolean }
+  /** So many bytes of packed chunks were taken. */
+  | { type: 'tookPacked'; length: number }
   /**
    * File `file` ended after `received` bytes; so did those before it. Nothing more comes by itself. With `again`, the whole
    * file is known, and the loader goes on to serve wants.
@@ -196,6 +310,7 @@ export type EngineToLoader =
    *     wanted as weights as well; each want is answered.
    *   Otherwise they are weights, in the order of execution. They are wanted besides those that were wanted before and have
    *     not come, and after them. Bytes that have come may be wanted again, at another place.
+   * `layout`: the number of the packing's layout, if weights are read again for every pass; 0: they aren't.
    */
   | {
       type: 'want';
@@ -204,13 +319,23 @@ export type EngineToLoader =
       bases: number[];
       once: boolean;
       rows: boolean;
+      layout: number;
     }
+  /** A chunk that the engine has packed, for keeping. At most PACKED_BYTES of them are under way. */
+  | { type: 'packed'; offset: number; bytes: Uint8Array<ArrayBuffer> }
+  /** Packed bytes came that can't be chunks of this model: nothing of the packed copies is to be used again. */
+  | { type: 'packedRefused' }
   /** Send up to `length` more bytes. The last message may exceed them. */
   | { type: 'sendMore'; length: number }
   /** The engine has all weights, and will want nothing again. */
   | { type: 'enough' }
-  /** Send no more. `refused`: the file is no model that can be used. */
-  | { type: 'stop'; refused: boolean };
+  /** Send no more. */
+  | { type: 'stop'; refused: Refusal };
+
+/** Why the engine wants nothing of a file: 'useless': it is no model that can be used; 'unfit': not with this budget. */
+export type Refusal = 'no' | 'unfit' | 'useless';
 
 /** Without shared memory, the most bytes that are sent and not yet taken, apart from the last message. */
 export const FEED_BYTES = 4 << 20;
+/** The most bytes of packed chunks that are under way to the loader. */
+export const PACKED_BYTES = 16 << 20;

@@ -9,13 +9,20 @@ const LANES = 3;
 /** The most bytes of a reading, into shared memory, and to be sent. What is kept is read a block at a time. */
 const MOST_BYTES = 4 << 20;
 const MOST_SENT = 1 << 20;
+/** How often a packed copy is tried again that somebody else has, and the pause before. */
+const COPY_TRIES = 20;
+const COPY_PAUSE_MS = 250;
 
 interface Job {
   file: SourceFile;
   base: number;
-  /** In the file. */
+  /** What is read, in the file. */
   range: Range;
+  /** What is given of it, in the file. */
+  given: Range;
   rows: boolean;
+  /** From the file's packed copy. */
+  packed: boolean;
 }
 
 export class Server {
@@ -25,12 +32,40 @@ export class Server {
   /** Rows that a file was told to hurry with. */
   readonly #hurried = new WeakSet<Place>();
   #hurrying: Promise<void>[] = [];
+  /** The engine knows that packed chunks are kept. */
+  #keeps = false;
 
   constructor(
     readonly files: readonly SourceFile[],
     readonly outlet: Outlet,
   ) {
     this.#ticks.port1.onmessage = () => this.#ticking.shift()?.();
+    outlet.onpacked = (offset, bytes) => {
+      const where = this.#whereIs(offset);
+      where?.file.copy?.keep(offset - where.base, bytes);
+      this.#tellKeeps();
+    };
+    outlet.onrefused = () => {
+      for (const { copy } of this.files) copy?.discard();
+    };
+  }
+
+  /** Opens the packed copies of files that are whole, if weights are read again for every pass. */
+  async openCopies(tries = COPY_TRIES): Promise<void> {
+    const { layout, over } = this.outlet;
+    if (layout === 0 || over) return;
+    await Promise.all(this.files.map((file) => file.openCopy(layout)));
+    this.#tellKeeps();
+    // A load that has just ended may still have it.
+    if (tries > 0 && this.files.some(({ network, copy }) => network && copy === null))
+      setTimeout(() => void this.openCopies(tries - 1), COPY_PAUSE_MS);
+  }
+
+  #tellKeeps(): void {
+    const keeps = this.files.some(({ copy }) => copy?.keeps === true);
+    if (keeps === this.#keeps) return;
+    this.#keeps = keeps;
+    this.outlet.port.postMessage({ type: 'keepsPacked', keeps });
   }
 
   /** Serves until the engine wants nothing more. Rejects if something can't be read. */
@@ -130,23 +165,38 @@ export class Server {
     if (where === null) return null;
     const { file, base } = where;
     const end = Math.min(to, where.end) - base;
-    const range = file.readable(from - base, end, this.outlet.copies ? MOST_BYTES : MOST_SENT);
-    return range === null ? null : { file, base, range, rows };
+    const most = this.outlet.copies ? MOST_BYTES : MOST_SENT;
+    const at = from - base;
+    const copy = rows ? null : file.copy;
+    const chunks = copy?.readable(at, end, most) ?? null;
+    if (chunks !== null) return { file, base, range: chunks, given: chunks, rows, packed: true };
+    // What isn't in the copy ends where a chunk begins that is: no part of that comes from the file.
+    const last = copy?.after(at, end) ?? end;
+    const range = file.readable(at, last, most);
+    if (range === null) return null;
+    const given =
+      copy === null ? range : { from: Math.max(at, range.from), to: Math.min(last, range.to) };
+    return { file, base, range, given, rows, packed: false };
   }
 
-  async #do({ file, base, range, rows }: Job, spare: () => Uint8Array): Promise<void> {
+  async #do(
+    { file, base, range, given, rows, packed }: Job,
+    spare: () => Uint8Array,
+  ): Promise<void> {
     const { outlet } = this;
     const [from, to] = [base + range.from, base + range.to];
-    const claim = outlet.claim(from, to, rows);
+    const claim = outlet.claim(base + given.from, base + given.to, rows, packed);
     const views = outlet.views(claim, from, to, spare);
     const bytes = views === null ? new Uint8Array(to - from) : null;
     let good = false;
     try {
-      good = await file.read(range.from, views ?? [bytes as Uint8Array]);
+      const into = views ?? [bytes as Uint8Array];
+      good = packed ? file.readCopy(range.from, into) : await file.read(range.from, into);
     } finally {
       if (!good) outlet.putBack(claim);
     }
-    if (!good) return file.mend();
+    // A chunk that can't be read isn't in the copy any more.
+    if (!good) return packed ? undefined : file.mend();
     if (outlet.over) return;
     if (bytes === null) outlet.filled(claim);
     else outlet.give(claim, from, bytes);

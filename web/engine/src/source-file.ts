@@ -1,6 +1,7 @@
 // One file of a model, as a loader reads it. Offsets are those of this file.
 import type { Range } from './outstanding.js';
 import type { Arrival } from './protocol.js';
+import type { PackedCopy } from './store/packed-copy.js';
 
 export interface SourceFile {
   /** Bytes; 0 if unknown. Known after open(). */
@@ -16,6 +17,8 @@ export interface SourceFile {
   readonly unproven: boolean;
   /** How many bytes came. */
   readonly received: number;
+  /** What is kept of its weights as the engine packs them; null: nothing. */
+  readonly copy: PackedCopy | null;
   open(): Promise<void>;
   /** The next bytes of its header, from `at` on, at most `most`; null at the file's end. They are good until the next call. */
   head(at: number, most: number): Promise<Uint8Array<ArrayBuffer> | null>;
@@ -38,6 +41,10 @@ export interface SourceFile {
   read(from: number, views: Uint8Array[]): Promise<boolean>;
   /** After a failed read(): brings what can't be read, unless rest() does that. */
   mend(): Promise<void>;
+  /** Opens `copy`, once all of the file is kept and proven. */
+  openCopy(layout: number): Promise<void>;
+  /** Reads chunks that copy.readable() has named, as read() does. False: they must be read from the file. */
+  readCopy(from: number, views: Uint8Array[]): boolean;
   /** A prompt waits for these bytes, which can't be read yet: they shall come before all others. */
   hurry(rows: readonly Range[]): Promise<void>;
   /** Ends the reading. */

@@ -26,6 +26,7 @@ export class StreamFile implements SourceFile {
   readonly network = true;
   readonly arrival = 'stream';
   readonly unproven = false;
+  readonly copy = null;
   #reader: ReturnType<typeof readerOf> | null = null;
   #left: Uint8Array<ArrayBuffer> | null = null;
   /** Offset of the next byte that is given out. */
@@ -116,6 +117,10 @@ export class StreamFile implements SourceFile {
   }
   async hurry(): Promise<void> {}
   async mend(): Promise<void> {}
+  async openCopy(): Promise<void> {}
+  readCopy(): boolean {
+    return false;
+  }
 
   async close(): Promise<void> {
     this.#cancel();

@@ -1,4 +1,5 @@
 // The page's side of a session: its number in the engine worker, and its current run.
+import { callBack } from './promises.js';
 import { SluiceError, abortReason } from './errors.js';
 import { Generation } from './generation.js';
 import {
@@ -7,17 +8,20 @@ import {
   takeLength,
   takeLogitsOptions,
   takePrompt,
+  takeSaveOptions,
 } from './options.js';
 import type { CoreStats, FromEngine, ToEngine } from './protocol.js';
 import type {
+  Completion,
   EngineStats,
   Finish,
   GenerateOptions,
   Logits,
   LogitsOptions,
   Prompt,
+  PromptProgress,
+  SaveOptions,
   Session,
-  Token,
 } from './types.js';
 
 /** The figures at the beginning of a run. */
@@ -29,9 +33,10 @@ export const NO_RUN = {
   promptTokensPerSecond: 0,
   tokens: 0,
   tokensPerSecond: 0,
+  reasoningTokens: 0,
 };
 
-export type Value = string | number | number[] | Logits;
+export type Value = string | number | number[] | Blob | Logits;
 
 /** What a timeline asks of its engine. */
 export interface TimelineHooks {
@@ -55,7 +60,11 @@ export interface TimelineHooks {
 
 export class Timeline implements Session {
   #finish: Finish | null = null;
-  #running: { id: number; generation: Generation | null } | null = null;
+  #running: {
+    id: number;
+    generation: Generation | null;
+    onPromptProgress: ((progress: PromptProgress) => void) | undefined;
+  } | null = null;
   #closed = false;
 
   /** `session`: its number in the worker. */
@@ -83,6 +92,8 @@ export class Timeline implements Session {
       this.core = message.stats;
     if (!mine) return;
     if (message.type === 'tokens') this.#running?.generation?.push(message.tokens);
+    else if (message.type === 'prompt')
+      callBack(this.#running?.onPromptProgress ?? (() => {}), message.progress);
     else if (message.type === 'done') this.end(message.finish);
     else if (message.type === 'result') this.#running = null;
   }
@@ -91,7 +102,10 @@ export class Timeline implements Session {
   end(finish: Finish | null, error?: unknown): void {
     const generation = this.#running?.generation;
     this.#running = null;
-    if (finish !== null) this.#finish = finish;
+    if (finish !== null) {
+      this.#finish = finish;
+      if (generation) generation.ending = { finish, stats: this.stats };
+    }
     generation?.end(error);
   }
 
@@ -106,8 +120,13 @@ export class Timeline implements Session {
   }
 
   /** Run `id` has begun, with these figures. */
-  began(id: number, generation: Generation | null, figures: Partial<CoreStats> = {}): void {
-    this.#running = { id, generation };
+  began(
+    id: number,
+    generation: Generation | null,
+    figures: Partial<CoreStats> = {},
+    onPromptProgress?: (progress: PromptProgress) => void,
+  ): void {
+    this.#running = { id, generation, onPromptProgress };
     this.core = { ...this.core, ...NO_RUN, ...figures };
   }
 
@@ -123,26 +142,58 @@ export class Timeline implements Session {
     }
   }
 
-  generate(prompt: Prompt, options: GenerateOptions = {}): AsyncIterableIterator<Token, undefined> {
-    let taken: ReturnType<typeof takeGenerateOptions> & { prompt: string | number[] };
+  generate(prompt: Prompt, options: GenerateOptions = {}): Generation {
+    const { session } = this;
+    return this.#generation(() => {
+      const taken = takePrompt(prompt);
+      const { json, seed, signal, onPromptProgress } = takeGenerateOptions(options, true);
+      const message = (id: number): ToEngine => ({
+        type: 'generate',
+        session,
+        id,
+        prompt: taken,
+        options: json,
+        progress: onPromptProgress !== undefined,
+      });
+      return { message, signal, figures: { seed: seed as number }, onPromptProgress };
+    });
+  }
+
+  resume(options: GenerateOptions = {}): Generation {
+    const { session } = this;
+    return this.#generation(() => {
+      const { json, signal } = takeGenerateOptions(options, false);
+      const message = (id: number): ToEngine => ({ type: 'resume', session, id, options: json });
+      return { message, signal, figures: {}, onPromptProgress: undefined };
+    });
+  }
+
+  /** `take` checks the arguments; its errors are thrown when the first token is asked for. */
+  #generation(
+    take: () => {
+      message: (id: number) => ToEngine;
+      signal: AbortSignal | undefined;
+      figures: Partial<CoreStats>;
+      onPromptProgress: GenerateOptions['onPromptProgress'];
+    },
+  ): Generation {
+    let taken: ReturnType<typeof take>;
     try {
-      taken = { prompt: takePrompt(prompt), ...takeGenerateOptions(options) };
+      taken = take();
     } catch (error) {
       const refuse = (): never => {
         throw error;
       };
       return new Generation({ start: refuse, cancel: () => {} }, undefined);
     }
-    const { session } = this;
     return new Generation(
       {
         start: (generation) => {
           this.#admit(true);
           const id = this.hooks.beginRun(this);
-          this.began(id, generation, { seed: taken.seed });
+          this.began(id, generation, taken.figures, taken.onPromptProgress);
           this.#finish = null;
-          const { prompt, json } = taken;
-          this.hooks.post({ type: 'generate', session, id, prompt, options: json });
+          this.hooks.post(taken.message(id));
         },
         cancel: (generation) => {
           if (this.#running?.generation !== generation) return;
@@ -154,6 +205,19 @@ export class Timeline implements Session {
       },
       taken.signal,
     );
+  }
+
+  async complete(prompt: Prompt, options: GenerateOptions = {}): Promise<Completion> {
+    const generation = this.generate(prompt, options);
+    const tokens: number[] = [];
+    let text = '';
+    for await (const token of generation) {
+      tokens.push(token.id);
+      text += token.text;
+    }
+    // It has not failed, so it has this.
+    const ending = generation.ending as Pick<Completion, 'finish' | 'stats'>;
+    return { text, tokens, ...ending };
   }
 
   async logits(ids: readonly number[], options: LogitsOptions = {}): Promise<Logits> {
@@ -188,6 +252,14 @@ export class Timeline implements Session {
       (id) => ({ type: 'tokensOf', session, id }),
       undefined,
     )) as number[];
+  }
+
+  async save(options: SaveOptions = {}): Promise<Blob> {
+    const { signal } = takeSaveOptions(options);
+    if (signal?.aborted) throw abortReason(signal);
+    this.#admit(true);
+    const { session } = this;
+    return (await this.hooks.request((id) => ({ type: 'save', session, id }), signal)) as Blob;
   }
 
   async close(): Promise<void> {

@@ -40,10 +40,10 @@ export type ModelSource =
 export interface LoadProgress {
   /**
    * 'header' until the header is read, then 'download' (network) or 'load' (local), 'verify' while a sha256 is computed after
-   * the last byte, at last 'ready'.
+   * the last byte, at last 'ready'. Under a `memoryBudget` a download may go on after Engine.ready: until Engine.arrived.
    */
   phase: 'header' | 'download' | 'load' | 'verify' | 'ready';
-  /** Bytes of the model that have arrived. */
+  /** Bytes of the model that have arrived; after Engine.ready, those that this device keeps. */
   loaded: number;
   /** Bytes of the whole file; 0 if unknown. */
   total: number;
@@ -66,6 +66,23 @@ export interface LoadProgress {
  */
 export type Prompt = string | readonly number[];
 
+/** How far a prompt is computed. */
+export interface PromptProgress {
+  /**
+   * Tokens, with the cached ones. All tokens go through one layer after the other: this is the share of the work that is
+   * done, of the tokens. It never falls.
+   */
+  computed: number;
+  /** Tokens of the prompt. */
+  total: number;
+  /** Of these, the ones whose state the session had already. */
+  cached: number;
+  /** At the rate so far; null until that is known. */
+  secondsLeft: number | null;
+  /** It waits for weights that have not arrived yet. */
+  waiting: boolean;
+}
+
 export interface Token {
   id: number;
   /** Never half a character, never part of a stop string; may be ''. */
@@ -86,11 +103,24 @@ export interface Session extends AsyncDisposable {
    * not computed again.
    */
   generate(prompt: Prompt, options?: GenerateOptions): AsyncIterableIterator<Token, undefined>;
+  /** Like Engine.complete; see `generate`. */
+  complete(prompt: Prompt, options?: GenerateOptions): Promise<Completion>;
   /**
    * Another session with the same tokens. The two share the state of these, and each continues on its own. `busy` while
    * this session generates.
    */
   clone(): Session;
+  /**
+   * Goes on where the last run of this session ended, also if it was saved and restored since. Without a `seed` the random
+   * numbers go on as well, so that the text is the same as if that run had not ended. `invalid_argument` without tokens.
+   */
+  resume(options?: GenerateOptions): AsyncIterableIterator<Token, undefined>;
+  /**
+   * The session as a file, for `Engine.restore` and for `sluice run --session`: its tokens, their state, its random numbers.
+   * It is as large as the state. The session may go on at once. Waits until all weights have arrived, because the file names
+   * the model. `busy` while this session generates.
+   */
+  save(options?: SaveOptions): Promise<Blob>;
   /** Forgets all but the first `length` tokens. `busy` while this session generates. */
   truncate(length: number): Promise<void>;
   /** The ids whose state it has: prompts and the text that followed, without the last token. */
@@ -104,9 +134,64 @@ export interface Session extends AsyncDisposable {
 /** How a generation ended. */
 export type Finish = 'eos' | 'length' | 'stop' | 'aborted' | 'context';
 
+/** A whole text. */
+export interface Completion {
+  text: string;
+  /** The ids of its tokens. (`generate` gives them with their log-probabilities.) */
+  tokens: number[];
+  finish: Finish;
+  /** As engine.stats at its end. */
+  stats: EngineStats;
+}
+
+/** A part of a message's content. Models of text take those of the type 'text'. */
+export interface ChatPart {
+  type: string;
+  text?: string;
+  [more: string]: unknown;
+}
+
+/** A message as OpenAI's API has it. A template may know more members, such as `tool_calls` or `reasoning_content`. */
+export interface ChatMessage {
+  /** 'system', 'user', 'assistant', 'tool' or what else the template knows. */
+  role: string;
+  content?: string | null | readonly ChatPart[];
+  [more: string]: unknown;
+}
+
+export interface TemplateOptions {
+  /** The tools that the model may call, as OpenAI's API has them. */
+  tools?: readonly object[] | undefined;
+  /** Ends with the beginning of the assistant's next message. Default true, unless `continueFinalMessage`. */
+  addGenerationPrompt?: boolean | undefined;
+  /** Ends in the text of the last message, the assistant's, which the model goes on with. */
+  continueFinalMessage?: boolean | undefined;
+  /** More that the template knows (`chat_template_kwargs`), such as `{ enable_thinking: false }`. */
+  kwargs?: Readonly<Record<string, unknown>> | undefined;
+  /** A Jinja template in place of the file's own, or the name of one that the file has besides. */
+  chatTemplate?: string | undefined;
+  /** Joins the texts of a content in parts if the template knows only text. Without it such a content is given as it is. */
+  adaptContents?: boolean | undefined;
+  signal?: AbortSignal | undefined;
+}
+
 export interface TokenizeOptions {
   /** Recognizes special tokens that are written out in the text. */
   special?: boolean | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface SaveOptions {
+  signal?: AbortSignal | undefined;
+}
+
+export interface RestoreOptions {
+  signal?: AbortSignal | undefined;
+}
+
+export interface SessionOptions {
+  /** The session begins with the tokens of this one: the address of its file, or the file. */
+  prefix: string | URL | Blob;
   signal?: AbortSignal | undefined;
 }
 
@@ -152,6 +237,8 @@ export interface EngineStats {
   /** Generated. */
   tokens: number;
   tokensPerSecond: number;
+  /** Of the generated ones, those of reasoning. (Only chats have them.) */
+  reasoningTokens: number;
   /** Bytes held now: weights that have arrived, scratch, activations, KV caches. */
   residentBytes: number;
   /** Bytes of weights that were read again since the last run began, because not all stay in memory. */
@@ -220,6 +307,19 @@ export interface MemoryPlan {
   budget: number;
   /** Bytes of weights that are read again for each token, and for each block of a prompt; 0: all stay in memory. */
   rereadBytes: number;
+  /** Weight bytes read to decode one token. `Engine.measure` tells how many of them a second has. */
+  bytesPerToken: number;
+}
+
+export interface MeasureOptions {
+  signal?: AbortSignal | undefined;
+}
+
+/** How fast an engine in this browser can read memory. */
+export interface MemoryRate {
+  bytesPerSecond: number;
+  /** That read it: as many as an engine would have without the option `threads`. */
+  threads: number;
 }
 
 /** A value in a file's metadata. For a list, only its first elements. */
@@ -299,6 +399,8 @@ export interface CachedModel {
   bytes: number;
   /** Of these, the ones that are in the cache. */
   stored: number;
+  /** Bytes of the copy that is kept besides, because some weights are read again and again; 0: there is none. */
+  packed: number;
   /** Nothing is missing: it loads without a network. */
   complete: boolean;
   /** The sha256 was computed and is right. */
@@ -348,7 +450,7 @@ export interface CacheRoom {
   quota: number;
   /** Whether the browser keeps them if the disk is full. */
   persisted: boolean;
-  /** Bytes of models that may be removed to make room: neither pinned nor in use. */
+  /** Bytes that may be removed to make room: models that are neither pinned nor in use, and packed copies not in use. */
   evictable: number;
 }
 
@@ -376,4 +478,33 @@ export interface ModelCache {
    * `storage_full`.
    */
   room(bytes?: number): Promise<CacheRoom>;
+}
+
+/** The state of a conversation that this device keeps. */
+export interface KeptState {
+  /** The request field `state`. */
+  id: string;
+  bytes: number;
+  /** Tokens whose state it has. */
+  tokens: number;
+  /** Milliseconds since 1970, as Date.now(). */
+  used: number;
+}
+
+/**
+ * The states of conversations (the request field `state`) that this site keeps on the device, in all tabs. They can be computed
+ * again from the messages. Where the browser has no private file system there are none.
+ */
+export interface StateStore {
+  /** The most recently used first. */
+  list(): Promise<KeptState[]>;
+  /** False if there was none. `busy` while an answer with it is being written. */
+  delete(id: string): Promise<boolean>;
+  /** Deletes all that are not in use. Returns the bytes that were freed. */
+  clear(): Promise<number>;
+  /**
+   * The bytes that all states may take from now on, as far as this page writes them; 512,000,000 at first. The least recently
+   * used go, at once and when room is needed; one that is larger is not kept. Returns the bytes that were freed.
+   */
+  limit(bytes: number): Promise<number>;
 }

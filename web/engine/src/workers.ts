@@ -42,10 +42,13 @@ function filesOf(flavour: Flavour, channel: string): FlavourFiles {
   return { flavour, glue: glue.href, wasm: wasm.href, thread: `${glue.href}#${channel}` };
 }
 
-/** Milliseconds that close() waits at most for the engine worker to end its threads; it may still be starting. */
+/**
+ * Milliseconds that close() waits at most for the engine worker to end its threads, as it may still be starting, and for the
+ * loader worker to let go of what it keeps: on a busy machine that takes a while, and what was refused would stay.
+ */
 const GENTLE_MS = 2000;
-/** The same for the loader worker to let go of what it keeps; it may be in the middle of a long step. */
-const LOADER_MS = 250;
+/** Milliseconds that a loader worker has in all to let go, when nobody waits any more: what was refused must not stay. */
+const LEAVE_MS = 30_000;
 /** As GENTLE_MS, after a trap, when the worker may not answer. */
 const TRAPPED_MS = 250;
 /** Milliseconds that close() then waits at most for the worker to be gone. */
@@ -54,11 +57,18 @@ const GONE_MS = 1000;
 /** Milliseconds after which the files of a worker that has sent nothing are examined. */
 const SILENCE_MS = 5000;
 
-export interface OpenRequest {
-  source: Resolved;
-  probe: boolean;
+/** What every engine worker is asked. */
+export interface StartRequest {
   flavour: Flavour;
   threads: number;
+  onMessage(message: Exclude<FromEngine, { type: 'alive' | 'closed' }>): void;
+  /** A worker is gone or could not be started. Called at most once, never after end(). */
+  onDeath(error: SluiceError): void;
+}
+
+export interface OpenRequest extends StartRequest {
+  source: Resolved;
+  probe: boolean;
   options: string;
   patiences: Patiences;
   /** Whether the messages tell how the weights are doing. */
@@ -67,9 +77,6 @@ export interface OpenRequest {
   onCourse(course: Course): void;
   /** A download begins that this device keeps. */
   onKeeping(): void;
-  onMessage(message: Exclude<FromEngine, { type: 'alive' | 'closed' }>): void;
-  /** A worker is gone or could not be started. Called at most once, never after end(). */
-  onDeath(error: SluiceError): void;
 }
 
 export class Workers {
@@ -93,11 +100,14 @@ export class Workers {
   readonly #gone: Promise<void>[] = [];
   #dead = false;
 
-  constructor(readonly request: OpenRequest) {
+  /** `open`: the model; null: the memory's rate is measured, without one. */
+  constructor(
+    readonly request: StartRequest,
+    readonly open: OpenRequest | null,
+  ) {
     this.#loaderOver = new Promise((over) => {
       this.#tellOver = over;
     });
-    const { port1, port2 } = new MessageChannel();
     const lifeline = lifelineName();
     this.#engine = this.#watch(
       'engine',
@@ -121,20 +131,25 @@ export class Workers {
       });
     });
     if (request.threads > 1) this.#traps = this.#hearTraps();
-    const open: ToEngine = {
-      type: 'open',
-      probe: request.probe,
-      files: filesOf(request.flavour, this.#traps?.name ?? ''),
-      threads: request.threads,
-      options: request.options,
-      lifeline,
-      port: port1,
-      direct: request.source.kind === 'url' || request.source.kind === 'blobs',
-      weights: request.weights,
+    const { threads } = request;
+    const files = filesOf(request.flavour, this.#traps?.name ?? '');
+    if (open === null) {
+      this.#engine.postMessage({ type: 'measure', files, threads, lifeline } satisfies ToEngine);
+    } else {
+      this.#openModel(open, files, lifeline);
+    }
+    void compileEarly(files.wasm).then((code) => this.post({ type: 'code', code }));
+  }
+
+  /** Tells the engine worker what to open, and starts what reads it. */
+  #openModel(open: OpenRequest, files: FlavourFiles, lifeline: string): void {
+    const { source, patiences, probe, threads, options, weights } = open;
+    const { port1, port2 } = new MessageChannel();
+    const message: ToEngine = {
+      ...{ type: 'open', probe, files, threads, options, lifeline, weights, port: port1 },
+      direct: source.kind === 'url' || source.kind === 'blobs',
     };
-    this.#engine.postMessage(open, [port1]);
-    void compileEarly(open.files.wasm).then((code) => this.post({ type: 'code', code }));
-    const { source, patiences } = request;
+    this.#engine.postMessage(message, [port1]);
     if (source.kind === 'bytes' || source.kind === 'response') {
       this.#pagePort = port2;
       if (source.kind === 'bytes') void runBytesLoader(source.bytes, port2);
@@ -145,7 +160,7 @@ export class Workers {
       return;
     }
     try {
-      this.#startLoader(source, port2);
+      this.#startLoader(open, source, port2);
     } catch (error) {
       this.#traps?.close();
       this.#engine.terminate();
@@ -154,9 +169,12 @@ export class Workers {
   }
 
   /** The loader ends itself: it may have bytes to keep when the engine has all. */
-  #startLoader(source: Exclude<Resolved, { kind: 'bytes' | 'response' }>, port: MessagePort): void {
+  #startLoader(
+    { probe, patiences, onKeeping, onCourse }: OpenRequest,
+    source: Exclude<Resolved, { kind: 'bytes' | 'response' }>,
+    port: MessagePort,
+  ): void {
     const lifeline = lifelineName();
-    const { probe, patiences } = this.request;
     const loader = this.#watch(
       'loader',
       () =>
@@ -176,8 +194,8 @@ export class Workers {
         this.endLoader();
         this.#tellOver();
       } else if (!this.#dead) {
-        if (data.type === 'keeping') this.request.onKeeping();
-        else this.request.onCourse(data);
+        if (data.type === 'keeping') onKeeping();
+        else onCourse(data);
       }
     });
     const ports = [port];
@@ -292,11 +310,20 @@ export class Workers {
     // A loader on the page ends at once; the worker hears from the engine worker that nothing more is wanted.
     if (this.#loader === null) this.endLoader();
     this.#engine.postMessage({ type: 'close' } satisfies ToEngine);
+    let told = false;
+    const closed = this.#closed.then(() => {
+      told = true;
+    });
     await Promise.all([
-      atMost(patience, Promise.race([this.#closed, ...this.#gone])),
-      this.#loader === null ? null : atMost(LOADER_MS, this.#loaderOver),
+      atMost(patience, Promise.race([closed, ...this.#gone])),
+      this.#loader === null ? null : atMost(patience, this.#loaderOver),
     ]);
-    this.endLoader();
+    // Told by the engine worker, a loader that is not done yet ends by itself.
+    if (told && this.#loader !== null) {
+      void atMost(LEAVE_MS, this.#loaderOver).then(() => this.endLoader());
+    } else {
+      this.endLoader();
+    }
     this.#engine.terminate();
     if (this.#gone.length > 0) await atMost(GONE_MS, Promise.race(this.#gone));
     this.#ended.abort();

@@ -93,6 +93,7 @@ describe('listing', () => {
         name: 'one two.gguf',
         bytes: SIZE,
         stored: 10,
+        packed: 0,
         complete: false,
         verified: false,
         sha256: 'ab'.repeat(32),

@@ -1,14 +1,14 @@
 // Whole loads through the cache: what is fetched, what is kept, what comes out.
 import { createHash } from 'node:crypto';
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ErrorData } from '../src/errors.js';
 import { runLoader } from '../src/loader.js';
 import type { FeedPort } from '../src/outlet.js';
 import type { EngineToLoader, FromLoader, LoaderToEngine, RemoteSource } from '../src/protocol.js';
 import type * as Hashes from '../src/store/hashes.js';
-import { loadHashes } from '../src/store/hashes.js';
-import { FakeOpfs } from './fake-opfs.js';
-import { FakeServer, outcome, useFakeTime } from './fake-server.js';
+import type { FakeOpfs } from './fake-opfs.js';
+import { FakeServer, outcome } from './fake-server.js';
+import { useLoaderFakes } from './loader-fakes.js';
 import { bytesOf, same } from './store-setup.js';
 
 const MODEL = 'https://models.example/m.gguf';
@@ -23,42 +23,15 @@ function modelOf(length: number, seed = 1): Uint8Array<ArrayBuffer> {
 const WHOLE = modelOf(10 * BLOCK + 1000);
 const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-// Starting a wasm module takes time that no fake clock knows.
-vi.mock('../src/store/hashes.js', async (original) => ({
-  ...(await original<typeof Hashes>()),
-  makeSha256: async () => {
-    const sha = createHash('sha256');
-    return {
-      update: (bytes: Uint8Array) => void sha.update(Uint8Array.from(bytes)),
-      hex: () => sha.digest('hex'),
-    };
-  },
-}));
-beforeAll(loadHashes);
+vi.mock('../src/store/hashes.js', async (original) =>
+  (await import('./quick-hashes.js')).quickHashes(await original<typeof Hashes>()),
+);
 
+const fakes = useLoaderFakes(WHOLE);
 let opfs: FakeOpfs;
 let server: FakeServer;
-beforeEach(() => {
-  useFakeTime();
-  opfs = new FakeOpfs().install();
-  // The real one works in a thread.
-  const digest = async (_: string, bytes: Uint8Array): Promise<ArrayBuffer> =>
-    Uint8Array.from(createHash('sha256').update(bytes).digest()).buffer;
-  vi.stubGlobal('crypto', { subtle: { digest } });
-  // Its messages take real time; without it, followers look at the journal now and then.
-  vi.stubGlobal('BroadcastChannel', undefined);
-  server = new FakeServer(WHOLE).install();
-});
-afterEach(() => {
-  vi.useRealTimers();
-  vi.unstubAllGlobals();
-});
-
-/** Nothing stays open or locked. */
-function expectReleased(): void {
-  expect(opfs.handles.size).toBe(0);
-  expect(opfs.locks.held).toEqual([]);
-}
+beforeEach(() => ({ opfs, server } = fakes));
+const { expectReleased } = fakes;
 
 /** An engine without wasm: asks for the header little by little, then for all, and keeps what comes. */
 class Taker implements FeedPort {
@@ -92,7 +65,15 @@ class Taker implements FeedPort {
     const once = this.#header < this.header;
     const end = once ? Math.min(this.#header + 100_000, this.header) : this.total;
     const wants = Float64Array.of(this.#header, this.#header, end - this.#header);
-    this.send({ type: 'want', memory: this.#memory, wants, bases: [0], once, rows: false });
+    this.send({
+      type: 'want',
+      memory: this.#memory,
+      wants,
+      bases: [0],
+      once,
+      rows: false,
+      layout: 0,
+    });
   }
 
   postMessage(message: LoaderToEngine): void {
@@ -102,7 +83,7 @@ class Taker implements FeedPort {
       if (this.#memory === null) this.send({ type: 'sendMore', length: 4 << 20 });
     }
     if (message.type === 'ended' && this.taken < this.total)
-      queueMicrotask(() => this.send({ type: 'stop', refused: true }));
+      queueMicrotask(() => this.send({ type: 'stop', refused: 'useless' }));
     if (message.type !== 'bytes' && message.type !== 'filled') return;
     const { offset } = message;
     const length = message.type === 'bytes' ? message.bytes.length : message.length;
@@ -208,7 +189,11 @@ describe.each([false, true])('with shared memory: %s', (shared) => {
     expect(first.told.findLast(({ type }) => type === 'course')).toMatchObject({
       fromNetwork: WHOLE.length,
       fromCache: 0,
+      kept: WHOLE.length,
+      arrived: true,
     });
+    const course = first.told.filter((news) => news.type === 'course');
+    expect(course[0]).toMatchObject({ kept: 0, arrived: false });
     expect(opfs.read_bytes, 'bytes read back').toBeLessThan(BLOCK);
     expect(first.told.filter(({ type }) => type === 'keeping').length).toBe(1);
     expect(first.told.at(-1)).toEqual({ type: 'over' });
@@ -532,10 +517,32 @@ describe('what is no model', () => {
     const { taker, work } = begin();
     await until(() => taker.taken >= HEADER);
     expect(opfs.files.size).toBe(2);
-    taker.send({ type: 'stop', refused: true });
+    taker.send({ type: 'stop', refused: 'useless' });
     await outcome(work);
     await settled();
     expect(opfs.files.size).toBe(0);
+    expectReleased();
+  });
+
+  it('leaves what an earlier load has brought, if it only does not fit', async () => {
+    for (const earlier of [false, true]) {
+      server.plan = () => ({ cut: 3 * BLOCK, after: 'hang' });
+      if (earlier) {
+        const { taker, work } = begin();
+        await until(() => taker.taken >= 2 * BLOCK);
+        taker.send({ type: 'stop', refused: 'no' });
+        await outcome(work);
+        await settled();
+        expect(opfs.files.size).toBe(2);
+      }
+      const { taker, work } = begin();
+      await until(() => taker.taken >= HEADER);
+      taker.send({ type: 'stop', refused: 'unfit' });
+      await outcome(work);
+      await settled();
+      expect(opfs.files.size).toBe(earlier ? 2 : 0);
+      opfs.files.clear();
+    }
     expectReleased();
   });
 
@@ -572,7 +579,7 @@ describe('two tabs', () => {
       await vi.advanceTimersByTimeAsync(100);
       const follower = begin();
       await vi.advanceTimersByTimeAsync(2000);
-      writer.taker.send({ type: 'stop', refused: false });
+      writer.taker.send({ type: 'stop', refused: 'no' });
       await outcome(writer.work);
       const { right, taker } = await outcome(follower.work);
       await settled();
@@ -590,10 +597,10 @@ describe('two tabs', () => {
     await vi.advanceTimersByTimeAsync(100);
     const follower = begin();
     await vi.advanceTimersByTimeAsync(2000);
-    follower.taker.send({ type: 'stop', refused: false });
+    follower.taker.send({ type: 'stop', refused: 'no' });
     await settled();
     expect(await Promise.race([follower.work, 'late'])).not.toBe('late');
-    writer.taker.send({ type: 'stop', refused: false });
+    writer.taker.send({ type: 'stop', refused: 'no' });
     await outcome(writer.work);
     await settled();
     expectReleased();

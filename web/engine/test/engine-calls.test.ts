@@ -76,3 +76,66 @@ describe('await using', () => {
     await allEnded();
   });
 });
+
+describe('applyTemplate', () => {
+  const messages = [{ role: 'user', content: 'Hi \ud800' }];
+
+  it('gives the core JSON, and its warnings to the notes, each once', async () => {
+    const control = useFakes();
+    const engine = await Engine.load(MODEL);
+    expect(await engine.applyTemplate(messages)).toBe('[{"role":"user","content":"Hi \ufffd"}]!');
+    await engine.applyTemplate(messages, {
+      tools: [{ name: 'f' }],
+      addGenerationPrompt: false,
+      continueFinalMessage: true,
+      kwargs: { enable_thinking: false, add_generation_prompt: true },
+      chatTemplate: '{{ x }}',
+      adaptContents: true,
+    });
+    expect(control.templates.map(([, ...rest]) => rest)).toEqual([
+      ['{}', '', false],
+      [
+        JSON.stringify({
+          tools: [{ name: 'f' }],
+          add_generation_prompt: true,
+          continue_final_message: true,
+          enable_thinking: false,
+        }),
+        '{{ x }}',
+        true,
+      ],
+    ]);
+    expect(engine.stats.notes.filter((note) => note === 'guessed')).toHaveLength(1);
+    await engine.close();
+  });
+
+  it('refuses what is not a chat, and tells what the template says', async () => {
+    useFakes();
+    const engine = await Engine.load(MODEL);
+    const circle: { role: string; self?: unknown } = { role: 'user' };
+    circle.self = circle;
+    const wrong: [unknown, object, string][] = [
+      ['Hi', {}, "messages is 'Hi'; give an array of messages"],
+      [[circle], {}, "messages can't be read"],
+      [messages, { kwargs: { x: 1n } }, "tools or kwargs can't be read"],
+      [messages, { kwargs: 3 }, 'kwargs is 3; give an object'],
+      [messages, { tools: 'f' }, "tools is 'f'; give an array of tools"],
+      [messages, { chatTemplate: 1 }, 'chatTemplate is 1; give a template'],
+      [messages, { addGenerationPrompt: 1 }, 'addGenerationPrompt is 1; give true or false'],
+      [messages, { template: '' }, "unknown option 'template'; the options are tools, "],
+      [messages, { chatTemplate: 'wrong' }, 'line 1 of the template'],
+    ];
+    for (const [given, options, says] of wrong) {
+      await expect(engine.applyTemplate(given as typeof messages, options)).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: expect.stringContaining(says) as string,
+      });
+    }
+    const signal = AbortSignal.abort();
+    await expect(engine.applyTemplate(messages, { signal })).rejects.toMatchObject({
+      code: 'aborted',
+    });
+    await engine.close();
+    await expect(engine.applyTemplate(messages)).rejects.toThrow('this engine is closed');
+  });
+});

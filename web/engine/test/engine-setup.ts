@@ -24,7 +24,8 @@ afterEach(() => {
 
 /** Waits until all workers are ended: they first end their threads. */
 export async function allEnded(): Promise<void> {
-  await vi.waitFor(() => expect(FakeWorker.all.every((w) => w.terminated)).toBe(true));
+  const ended = (): void => expect(FakeWorker.all.every((w) => w.terminated)).toBe(true);
+  await vi.waitFor(ended, { timeout: 10_000 });
 }
 
 export async function collect(tokens: AsyncIterable<Token>): Promise<string> {

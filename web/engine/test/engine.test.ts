@@ -5,12 +5,12 @@ import { MODEL, allEnded, collect, file } from './engine-setup.js';
 import { FakeWorker, piecesOf, streamOf, stubFetch, useFakes } from './fake-workers.js';
 
 /** Serves a model of which only the first `bytes` come until `more` is called. */
-function slowModel(bytes: number): { more(): void } {
+function slowModel(bytes: number, model = file): { more(): void } {
   let more!: () => void;
   const gate = new Promise<void>((resolve) => {
     more = resolve;
   });
-  const pieces = [file.slice(0, bytes), file.slice(bytes)];
+  const pieces = [model.slice(0, bytes), model.slice(bytes)];
   const stream = new ReadableStream<Uint8Array>({
     async pull(controller) {
       if (pieces.length === 1) await gate;
@@ -64,6 +64,41 @@ describe('load', () => {
       await engine.close();
     },
   );
+
+  it.each([
+    ['goes on after ready while what is read again is still to come', 10_000, 'download'],
+    ['is over when all stays in memory', 0, 'ready'],
+  ])('%s', async (_, rereadBytes, phase) => {
+    useFakes({ control: { rereads: rereadBytes > 0, memory: { rereadBytes } } });
+    // The engine is ready before the file's end.
+    const longer = new Uint8Array(FILE_BYTES + 10_000);
+    longer.set(file);
+    const slow = slowModel(FILE_BYTES, longer);
+    const seen: LoadProgress[] = [];
+    const engine = await Engine.load(MODEL, { onProgress: (p) => seen.push(p) });
+    await engine.ready;
+    let arrived = false;
+    void engine.arrived.then(() => {
+      arrived = true;
+    });
+    await vi.waitFor(() => expect(seen.at(-1)).toMatchObject({ phase }));
+    expect(arrived).toBe(phase === 'ready');
+    slow.more();
+    await engine.arrived;
+    expect(seen.at(-1)).toMatchObject({ phase: 'ready' });
+    await engine.close();
+  });
+
+  it('rejects arrived when it is closed in the middle of the download', async () => {
+    useFakes({ control: { rereads: true, memory: { rereadBytes: 10_000 } } });
+    const longer = new Uint8Array(FILE_BYTES + 10_000);
+    longer.set(file);
+    slowModel(FILE_BYTES, longer);
+    const engine = await Engine.load(MODEL);
+    await engine.ready;
+    await engine.close();
+    await expect(engine.arrived).rejects.toMatchObject({ code: 'aborted' });
+  });
 
   it.each([
     ['a Blob', () => new Blob([file])],

@@ -6,11 +6,27 @@ import type {
   EncodingHandle,
   EngineHandle,
   HeaderHandle,
+  PromptHandle,
+  PromptProgress,
   SessionHandle,
+  SessionReaderHandle,
+  SessionWriterHandle,
   SluiceModule,
 } from '../../../wasm/module.js';
 import type { OpenModule } from '../src/module.js';
 import type { MemoryPlan } from '../src/types.js';
+import {
+  FakePrompt,
+  beginReply,
+  errorAnswer,
+  fakeBytes,
+  makeChatControl,
+  type ChatControl,
+  type FakeReply,
+  type ReplyOptions,
+} from './fake-chat.js';
+
+export { errorAnswer };
 
 export const HEADER_BYTES = 16;
 export const FILE_BYTES = 200_000;
@@ -40,7 +56,7 @@ export interface Reread {
 }
 
 /** What a fake engine has seen, and what it is to do. */
-export interface Control {
+export interface Control extends ChatControl {
   /** The bytes of the file as they came. */
   taken: number[];
   /** step() throws this, like a module that traps. */
@@ -50,6 +66,8 @@ export interface Control {
   /** While this returns true, step() answers that it works on the prompt. */
   working: () => boolean;
   promptTokensPerSecond: number;
+  /** What a session says of its prompt. */
+  prompt: () => PromptProgress;
   /** Bytes that the first token needs. */
   needed: number;
   /** The size of the engine's places. */
@@ -57,6 +75,8 @@ export interface Control {
   starts: { prompt: string | number[]; options: unknown }[];
   opened: { options: unknown; fileSize: number; arrival: string }[];
   cancels: number;
+  /** The arguments of applyTemplate, of each call. */
+  templates: unknown[][];
   /** The core's notes about the model. */
   notes: string[];
   /** The number of sessions. */
@@ -71,10 +91,27 @@ export interface Control {
   slots: number[];
   /** What the stats of a session say. */
   waitedMs: number;
+  /** What takePacked() gives next: it empties it. */
+  packed: number[];
+  /** keepsPacked() said so. */
+  keepsPacked: boolean;
+  /** The ranges of filled() that were packed, offset and length each. */
+  tookPacked: [number, number][];
+  /** filled() refuses what is packed. */
+  refusesPacked: boolean;
   /** How often slots() was called. */
   looks: number;
   /** What inspect() says of memory. */
   memory: Partial<MemoryPlan>;
+  /** Whether the model can be identified. */
+  identified: () => boolean;
+  readRate: (threads: number) => number;
+  /** Of the model, as pieces name it. */
+  identity: number;
+  /** How often stopIdentifying() was called. */
+  stops: number;
+  /** The session files that are being written or read. */
+  files: number;
   /** The number of texts being tokenized; one that begins with 'endless' never ends. */
   encodings: number;
 }
@@ -86,11 +123,13 @@ export function makeControl(): Control {
     fail: null,
     working: () => false,
     promptTokensPerSecond: 0,
+    prompt: () => ({ computed: 0, total: 0, reused: 0, secondsLeft: -1, waiting: false }),
     needed: FILE_BYTES,
     placeBytes: 5000,
     starts: [],
     opened: [],
     cancels: 0,
+    templates: [],
     notes: [],
     sessions: 0,
     rereads: false,
@@ -98,14 +137,20 @@ export function makeControl(): Control {
     computed: [],
     slots: [],
     waitedMs: 0,
+    packed: [],
+    keepsPacked: false,
+    tookPacked: [],
+    refusesPacked: false,
     looks: 0,
     memory: {},
+    readRate: (threads) => threads * 1e9,
+    identity: 1,
+    identified: () => true,
+    stops: 0,
+    files: 0,
     encodings: 0,
+    ...makeChatControl(),
   };
-}
-
-export function errorAnswer(code: string, message: string): Answer {
-  return JSON.stringify({ event: 'error', code, message });
 }
 
 const PLACE_PTR = 1024;
@@ -166,8 +211,17 @@ class FakeEngine implements EngineHandle {
   rowsFilled(offset: number, length: number): Answer {
     return this.#arrived(offset, length, true);
   }
-  filled(offset: number, length: number): Answer {
-    const { taken } = this.control;
+  keepsPacked(keeps: boolean): void {
+    this.control.keepsPacked = keeps;
+  }
+  takePacked(): Float64Array {
+    return Float64Array.from(this.control.packed.splice(0));
+  }
+  filled(offset: number, length: number, packed: boolean): Answer {
+    const { taken, tookPacked } = this.control;
+    if (packed && this.control.refusesPacked)
+      return errorAnswer('invalid_argument', 'not whole chunks');
+    if (packed) tookPacked.push([offset, length]);
     if (this.ready()) return this.#arrived(offset, length, false);
     const ptr = PLACE_PTR + (this.headerRead() ? HEADER_BYTES + offset : 0);
     if (offset < taken.length || this.#early.has(offset))
@@ -204,6 +258,12 @@ class FakeEngine implements EngineHandle {
   loaded(): boolean {
     return this.ready() && !this.control.rereads;
   }
+  identify(): Answer {
+    return this.control.identified() ? '' : JSON.stringify({ event: 'waiting' });
+  }
+  stopIdentifying(): void {
+    this.control.stops += 1;
+  }
   slots(): Float64Array {
     this.control.looks += 1;
     return Float64Array.from(this.control.slots);
@@ -217,16 +277,26 @@ class FakeEngine implements EngineHandle {
   notes(): string {
     return JSON.stringify(this.control.notes);
   }
+  applyTemplate(messages: string, kwargs: string, chatTemplate: string, adapt: boolean): Answer {
+    this.control.templates.push([messages, kwargs, chatTemplate, adapt]);
+    if (chatTemplate === 'wrong') return errorAnswer('invalid_argument', 'line 1 of the template');
+    return JSON.stringify({ text: `${messages}!`, template: 'given', warnings: ['guessed'] });
+  }
   detokenize(ids: ArrayLike<number>): string {
     return String.fromCharCode(...Array.from(ids));
   }
+  tokenBytes(ids: ArrayLike<number>): Answer {
+    return JSON.stringify(Array.from(ids, (id) => [...fakeBytes(id)]));
+  }
   stats(): string {
-    return JSON.stringify({ kernels: 'fake', threads: 1, heapBytes: 65536, residentBytes: 1000 });
+    const { contextSize } = this.control;
+    return JSON.stringify({ kernels: 'fake', threads: 1, contextSize, heapBytes: 65536 });
   }
   delete(): void {}
 }
 
 class FakeSession implements SessionHandle {
+  #reply: FakeReply | null = null;
   #words: string[] = [];
   #next = 0;
   #max = Infinity;
@@ -283,6 +353,7 @@ class FakeSession implements SessionHandle {
     if (words.length > 100)
       return errorAnswer('context_full', 'the prompt has 101 tokens; the context takes 100');
     if (this.#running) return errorAnswer('busy', 'a generation runs');
+    this.#reply = null;
     this.#words = words;
     this.#next = 0;
     this.#max = parsed.maxTokens ?? Infinity;
@@ -290,7 +361,24 @@ class FakeSession implements SessionHandle {
     this.#running = true;
     return '';
   }
+  resume(options: string): Answer {
+    if (this.#tokens.length === 0) return errorAnswer('invalid_argument', 'there are no tokens');
+    return this.#start(this.#tokens, this.#tokens.map(String), options);
+  }
+  startReply(prompt: PromptHandle, options: string, thinkingTokens: number): Answer {
+    if (this.#running) return errorAnswer('busy', 'a generation runs');
+    const begun = beginReply(this.control, this.#number, this, prompt as FakePrompt, {
+      options: JSON.parse(options) as ReplyOptions,
+      thinkingTokens,
+    });
+    if (typeof begun === 'string') return begun;
+    this.#reply = begun;
+    this.#tokens = [...(prompt as FakePrompt).ids];
+    this.#running = true;
+    return '';
+  }
   startLogits(): Answer {
+    this.#reply = null;
     this.#running = true;
     this.#logits = true;
     return '';
@@ -302,6 +390,12 @@ class FakeSession implements SessionHandle {
     if (this.control.taken.length < this.control.needed)
       return JSON.stringify({ event: 'waiting' });
     if (this.control.working()) return JSON.stringify({ event: 'working' });
+    if (this.#reply !== null) {
+      const { answer, over, tokens } = this.#reply.step();
+      this.#running = !over;
+      this.#tokens.push(...tokens);
+      return answer;
+    }
     if (this.#logits || this.#next >= this.#max) {
       this.#running = false;
       return JSON.stringify({ event: 'done', finish: 'length' });
@@ -336,13 +430,19 @@ class FakeSession implements SessionHandle {
       threads: 1,
       waitedMs: this.control.waitedMs,
       memoryBudget: 0,
+      contextSize: this.control.contextSize,
       promptTokens: this.#words.length,
       promptTokensPerSecond: this.control.promptTokensPerSecond,
       tokens: this.#next,
+      reasoningTokens: 0,
       heapBytes: 65536,
       residentBytes: 1000,
       seed: 1,
+      ...this.#reply?.stats,
     });
+  }
+  promptProgress(): PromptProgress {
+    return this.control.prompt();
   }
   clone(): SessionHandle | null {
     if (this.#running) return null;
@@ -350,16 +450,62 @@ class FakeSession implements SessionHandle {
     copy.#tokens = [...this.#tokens];
     return copy;
   }
+  /** As if it had computed these. */
+  become(tokens: readonly number[]): this {
+    this.#tokens = [...tokens];
+    return this;
+  }
   truncate(length: number): void {
     this.#tokens.length = Math.min(this.#tokens.length, length);
   }
   tokens(): Int32Array {
     return Int32Array.from(this.#tokens);
   }
+  pieces(): number {
+    return Math.ceil(this.#tokens.length / POSITIONS);
+  }
+  pieceBytes(): number {
+    return fakePiece(
+      this.control,
+      Array.from({ length: POSITIONS }, () => 0),
+      0,
+    ).length;
+  }
   delete(): void {
     this.control.sessions -= 1;
   }
 }
+
+const POSITIONS = 256;
+const PIECE_HEADER = 88;
+
+/** A piece as the core writes it, as far as its store looks into it: of each position the state is its token again. */
+function fakePiece(control: Control, all: number[], piece: number): Uint8Array<ArrayBuffer> {
+  const tokens = all.slice(piece * POSITIONS, (piece + 1) * POSITIONS);
+  const bytes = new Uint8Array(PIECE_HEADER + 8 * tokens.length + 8);
+  const view = new DataView(bytes.buffer);
+  bytes.set(new TextEncoder().encode('SLUICEPC'));
+  view.setUint32(24, control.identity, true);
+  view.setUint32(48, tokens.length, true);
+  view.setUint32(52, tokens.length, true);
+  view.setUint32(60, piece * POSITIONS, true);
+  view.setUint32(64, sumOf(all.slice(0, piece * POSITIONS)), true);
+  for (const [i, token] of tokens.entries()) {
+    view.setInt32(PIECE_HEADER + 4 * i, token, true);
+    view.setInt32(PIECE_HEADER + 4 * (tokens.length + i), token, true);
+  }
+  view.setUint32(bytes.length - 8, sumOf([...bytes.subarray(0, -8)]), true);
+  return bytes;
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, one, i) => (sum + (i + 1) * one) >>> 0, 0);
+}
+
+const PLAN = {
+  ...{ all: 2 * FILE_BYTES, least: FILE_BYTES, total: FILE_BYTES, kv: 1000 },
+  ...{ budget: 0, rereadBytes: 0, bytesPerToken: 1000 },
+};
 
 function inspectAnswer({ memory }: Control): Answer {
   return JSON.stringify({
@@ -369,8 +515,91 @@ function inspectAnswer({ memory }: Control): Answer {
     dataOffset: HEADER_BYTES,
     dataBytes: FILE_BYTES - HEADER_BYTES,
     supported: true,
-    memory: { all: 2 * FILE_BYTES, least: FILE_BYTES, rereadBytes: 0, ...memory },
+    memory: { ...PLAN, ...memory },
   });
+}
+
+/** Saved sessions are these and a byte for each token. */
+export const SESSION_MAGIC = 'SESSION';
+/** The most bytes of a piece. */
+const WRITTEN = 1000;
+
+class FakeWriter implements SessionWriterHandle {
+  #bytes = new Uint8Array();
+  #at = 0;
+
+  constructor(
+    readonly control: Control,
+    readonly memory: WebAssembly.Memory,
+  ) {
+    control.files += 1;
+  }
+  open(session: SessionHandle): Answer {
+    if (session.running()) return errorAnswer('busy', 'a generation runs');
+    this.#bytes = Uint8Array.of(
+      ...new TextEncoder().encode(SESSION_MAGIC),
+      ...Array.from(session.tokens()),
+    );
+    return '';
+  }
+  openPiece(session: SessionHandle, piece: number): Answer {
+    this.#bytes = fakePiece(this.control, Array.from(session.tokens()), piece);
+    return '';
+  }
+  bytes(): number {
+    return this.#bytes.length;
+  }
+  next(ptr: number, length: number): number {
+    const part = this.#bytes.subarray(this.#at, this.#at + Math.min(length, WRITTEN));
+    new Uint8Array(this.memory.buffer, ptr, part.length).set(part);
+    this.#at += part.length;
+    return part.length;
+  }
+  delete(): void {
+    this.control.files -= 1;
+  }
+}
+
+class FakeReader implements SessionReaderHandle {
+  readonly #bytes: number[] = [];
+
+  constructor(
+    readonly control: Control,
+    readonly memory: WebAssembly.Memory,
+    readonly size: number,
+    readonly onto: FakeSession | null,
+  ) {
+    control.files += 1;
+  }
+  push(ptr: number, length: number): Answer {
+    for (const byte of new Uint8Array(this.memory.buffer, ptr, length)) this.#bytes.push(byte);
+    if (this.onto !== null) return '';
+    const magic = String.fromCharCode(...this.#bytes.slice(0, SESSION_MAGIC.length));
+    return SESSION_MAGIC.startsWith(magic) ? '' : errorAnswer('bad_file', 'this is no session');
+  }
+  finish(): Answer {
+    if (this.onto !== null) return this.#finishPiece(this.onto);
+    const whole = this.#bytes.length === this.size && this.size >= SESSION_MAGIC.length;
+    return whole ? '' : errorAnswer('bad_file', 'the session is cut short');
+  }
+  #finishPiece(onto: FakeSession): Answer {
+    const bytes = Uint8Array.from(this.#bytes);
+    const view = new DataView(bytes.buffer);
+    const before = Array.from(onto.tokens());
+    const n = bytes.length < PIECE_HEADER ? 0 : view.getUint32(48, true);
+    const tokens = Array.from({ length: n }, (_, i) => view.getInt32(PIECE_HEADER + 4 * i, true));
+    const right = fakePiece(this.control, [...before, ...tokens], before.length / POSITIONS);
+    if (Buffer.compare(right, bytes) !== 0) return errorAnswer('bad_file', 'the piece is damaged');
+    onto.become([...before, ...tokens]);
+    return '';
+  }
+  take(): SessionHandle {
+    const tokens = this.#bytes.slice(SESSION_MAGIC.length);
+    return new FakeSession(this.control, this.memory).become(tokens);
+  }
+  delete(): void {
+    this.control.files -= 1;
+  }
 }
 
 class FakeEncoding implements EncodingHandle {
@@ -420,7 +649,7 @@ class FakeHeader implements HeaderHandle {
 }
 
 export function fakeModule(control: Control, shared: boolean): OpenModule {
-  const memory = new WebAssembly.Memory({ initial: 4, maximum: 4, shared });
+  const memory = new WebAssembly.Memory({ initial: 8, maximum: 8, shared });
   const module: SluiceModule = {
     Engine: class extends FakeEngine {
       constructor() {
@@ -437,6 +666,21 @@ export function fakeModule(control: Control, shared: boolean): OpenModule {
         super(control);
       }
     },
+    Prompt: class extends FakePrompt {
+      constructor() {
+        super(control);
+      }
+    },
+    SessionWriter: class extends FakeWriter {
+      constructor() {
+        super(control, memory);
+      }
+    },
+    SessionReader: class extends FakeReader {
+      constructor(_engine: EngineHandle, size: number, onto: SessionHandle | null) {
+        super(control, memory, size, onto as FakeSession | null);
+      }
+    },
     Encoding: class extends FakeEncoding {
       constructor(_engine: EngineHandle, text: string) {
         super(control, text);
@@ -444,6 +688,8 @@ export function fakeModule(control: Control, shared: boolean): OpenModule {
     },
     allocate: () => PLACE_PTR,
     release: () => {},
+    packedLayout: () => 7,
+    readRate: (threads) => control.readRate(threads),
   };
   return { module, memory, maxBytes: 1 << 30 };
 }

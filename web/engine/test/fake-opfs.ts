@@ -37,7 +37,8 @@ class FakeHandle {
 
   read(to: Uint8Array, { at }: { at: number }): number {
     this.#check();
-    const bytes = this.disk.bytes.subarray(at, at + to.length);
+    const length = this.opfs.readFault(this.disk, to.length);
+    const bytes = this.disk.bytes.subarray(at, at + length);
     to.set(bytes);
     this.opfs.read_bytes += bytes.length;
     return bytes.length;
@@ -51,6 +52,7 @@ class FakeHandle {
     this.opfs.grow(Math.max(0, end - this.disk.bytes.length));
     const length = this.opfs.step(from.length);
     this.#put(from.subarray(0, length), at);
+    this.opfs.written_bytes += length;
     if (length < from.length) throw new Killed();
     return length;
   }
@@ -62,10 +64,17 @@ class FakeHandle {
     this.opfs.touch(this.disk);
   }
 
+  /** With space behind the end, for files that grow little by little. */
   #resize(size: number): void {
-    const bytes = new Uint8Array(size);
-    bytes.set(this.disk.bytes.subarray(0, size));
-    this.disk.bytes = bytes;
+    const { bytes } = this.disk;
+    if (size <= bytes.buffer.byteLength) {
+      this.disk.bytes = new Uint8Array(bytes.buffer, 0, size);
+      this.disk.bytes.fill(0, bytes.length);
+      return;
+    }
+    const larger = new Uint8Array(new ArrayBuffer(Math.max(size, 2 * bytes.length)), 0, size);
+    larger.set(bytes);
+    this.disk.bytes = larger;
   }
 
   truncate(size: number): void {
@@ -75,6 +84,11 @@ class FakeHandle {
     if (this.opfs.step(1) === 0) throw new Killed();
     this.#resize(size);
     this.opfs.touch(this.disk);
+  }
+
+  flush(): void {
+    this.#check();
+    this.opfs.flushes += 1;
   }
 
   getSize(): number {
@@ -94,12 +108,14 @@ class FakeHandle {
 class FakeFile {
   readonly #changed: number;
   readonly size: number;
+  readonly lastModified: number;
 
   constructor(
     readonly opfs: FakeOpfs,
     readonly disk: Disk,
   ) {
     this.#changed = disk.changed;
+    this.lastModified = disk.changed;
     this.size = disk.bytes.length;
   }
 
@@ -191,6 +207,8 @@ export class FakeOpfs {
   quota = 1e12;
   /** Bytes that the disk has left, whatever the quota. */
   disk_left = Infinity;
+  /** There are none, as in older browsers. */
+  no_handles = false;
   /** Whether handles for reading are exclusive, as in Firefox and WebKit. */
   exclusive_reads = false;
   /** The next readings of files that fail as those of a file that has changed. */
@@ -200,7 +218,12 @@ export class FakeOpfs {
   failWrites = false;
   /** Bytes that were read through handles. */
   read_bytes = 0;
+  /** Bytes that were written through handles. */
+  written_bytes = 0;
+  flushes = 0;
   session = 0;
+  /** How many bytes a reading brings; it may throw. */
+  readFault: (disk: Disk, length: number) => number = (_, length) => length;
   /** Bytes, and changes of other kinds, until the process is killed. */
   #life = Infinity;
   #clock = 0;
@@ -247,6 +270,7 @@ export class FakeOpfs {
         return new FakeFile(this, disk);
       },
       createSyncAccessHandle: async ({ mode = 'readwrite' } = {}) => {
+        if (this.no_handles) throw new TypeError('fake: not a function');
         const only_read = mode === 'read-only' && !this.exclusive_reads;
         if (disk.exclusive > 0 || (disk.readers > 0 && !only_read))
           throw fault('NoModificationAllowedError');
@@ -294,6 +318,13 @@ export class FakeOpfs {
       },
     });
     return this;
+  }
+
+  /** Makes a file with these bytes. */
+  put(name: string, bytes: Uint8Array): void {
+    const disk = new Disk();
+    disk.bytes = Uint8Array.from(bytes);
+    this.files.set(name, disk);
   }
 
   /** The bytes of the only file whose name ends so. */

@@ -111,6 +111,39 @@ export function piecesOf(bytes: Uint8Array, size: number): Uint8Array[] {
   return pieces;
 }
 
+/** A stream that fills the reader's own buffers. */
+function isByteStream(stream: ReadableStream): boolean {
+  try {
+    stream.getReader({ mode: 'byob' }).releaseLock();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The response, whose body fails when the request is aborted, as a browser's does. */
+function endedBy(signal: AbortSignal | undefined, response: Response): Response {
+  const { body, status, headers } = response;
+  if (signal === undefined || body === null || isByteStream(body)) return response;
+  const reader = body.getReader();
+  const ended = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError')));
+  });
+  ended.catch(() => {});
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await Promise.race([reader.read(), ended]);
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(stream, { status, headers });
+}
+
 /** Answers every fetch. */
 export function stubFetch(answer: () => Response | Promise<Response>): void {
   vi.stubGlobal(
@@ -120,7 +153,7 @@ export function stubFetch(answer: () => Response | Promise<Response>): void {
         // compileEarly's fetch: there is no wasm here.
         if (url.endsWith('.wasm')) return reject(new TypeError('not served'));
         signal?.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError')));
-        Promise.resolve(answer()).then(resolve, reject);
+        Promise.resolve(answer()).then((response) => resolve(endedBy(signal, response)), reject);
       }),
   );
 }

@@ -86,9 +86,9 @@ export class HostRig {
   /** Brings these bytes: to their place, or in a message. */
   give(offset: number, ptr: number, length: number, rows: boolean, direct: boolean): void {
     const bytes = this.file.slice(offset, offset + length);
-    if (!direct) return this.say({ type: 'bytes', offset, bytes, rows });
+    if (!direct) return this.say({ type: 'bytes', offset, bytes, rows, packed: false });
     new Uint8Array(this.opened.memory.buffer, ptr, bytes.length).set(bytes);
-    this.say({ type: 'filled', offset, length: bytes.length, rows });
+    this.say({ type: 'filled', offset, length: bytes.length, rows, packed: false });
   }
 
   /** A message of the page. */
@@ -98,7 +98,7 @@ export class HostRig {
 
   generate(session: number, id: number, maxTokens: number, prompt = 'one two'): void {
     const options = JSON.stringify({ maxTokens, temperature: 0, ignoreEos: true });
-    this.post({ type: 'generate', session, id, prompt, options });
+    this.post({ type: 'generate', session, id, prompt, options, progress: true });
   }
 
   of<T extends FromEngine['type']>(type: T): (FromEngine & { type: T })[] {

@@ -54,7 +54,7 @@ class Sink implements FeedPort {
 /** Asks for all bytes from `begin` to `end`: into the memory at 0, or as chunks. */
 function wantAll(memory: WebAssembly.Memory | null, begin = 0, end = 1 << 30): EngineToLoader {
   const wants = Float64Array.of(begin, 0, end - begin);
-  return { type: 'want', memory, wants, bases: [0], once: false, rows: false };
+  return { type: 'want', memory, wants, bases: [0], once: false, rows: false, layout: 0 };
 }
 
 /** Takes everything as it comes, after a header of 4 bytes. */
@@ -154,11 +154,28 @@ describe('runLoader, by chunks', () => {
         self.send(wantAll(null));
         self.send({ type: 'sendMore', length: 1 << 20 });
       }
-      if (message.type === 'bytes') self.send({ type: 'stop', refused: false });
+      if (message.type === 'bytes') self.send({ type: 'stop', refused: 'no' });
     });
     expect((await load(URL_SOURCE, sink)).at(-1)).toEqual({ type: 'over' });
     expect(sink.bytes.length).toBe(1000);
     expect(sink.last?.type).toBe('bytes');
+  });
+
+  it('ends when all of a small model has come with its header', async () => {
+    stubFetch(() => bodyOf(file));
+    let came = 0;
+    const sink = new Sink((message, self) => {
+      if (message.type === 'opened') {
+        self.send({ ...wantAll(null, 0, file.length), once: true } as EngineToLoader);
+        self.send({ type: 'sendMore', length: 1 << 20 });
+      }
+      if (message.type !== 'bytes') return;
+      came += message.bytes.length;
+      const rest = { ...wantAll(null, came, file.length), once: true } as EngineToLoader;
+      self.send(came < file.length ? rest : { type: 'enough' });
+    });
+    expect((await load(URL_SOURCE, sink)).at(-1)).toEqual({ type: 'over' });
+    expect(sink.bytes).toEqual([...file]);
   });
 });
 
@@ -178,7 +195,7 @@ describe('runLoader, into shared memory', () => {
       }
       if (message.type === 'opened' || message.type === 'filled') {
         const wants = Float64Array.of(seen.length, 64, size);
-        self.send({ type: 'want', memory, wants, bases: [0], once: true, rows: false });
+        self.send({ type: 'want', memory, wants, bases: [0], once: true, rows: false, layout: 0 });
       }
     });
     await load(URL_SOURCE, sink);
@@ -203,6 +220,7 @@ describe('runLoader, into shared memory', () => {
           bases: [0],
           once: false,
           rows: false,
+          layout: 0,
         });
     });
     await load(URL_SOURCE, sink);

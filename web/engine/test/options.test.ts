@@ -114,7 +114,8 @@ describe('options of load', () => {
     ['generate', 'n_ctx', 'contextSize is an option of Engine.load'],
     ['generate', 'messages', 'the options are maxTokens, temperature, '],
   ])('says what an option is called, or whose it is: %s, %s', (call, name, message) => {
-    const take = call === 'load' ? takeLoadOptions : takeGenerateOptions;
+    const take =
+      call === 'load' ? takeLoadOptions : (options: object) => takeGenerateOptions(options, true);
     const error = thrown(() => take({ [name]: 1 }));
     expect(error).toEqual(REFUSED);
     expect((error as Error).message).toContain(`unknown option '${name}'; ${message}`);
@@ -122,7 +123,7 @@ describe('options of load', () => {
 
   it('refuses what can not be read', () => {
     expect(() => takeLoadOptions({ signal: real(REVOKED) })).toThrow("signal can't be read");
-    expect(() => takeGenerateOptions({ stop: real(REVOKED) })).toThrow("stop can't be read");
+    expect(() => takeGenerateOptions({ stop: real(REVOKED) }, true)).toThrow("stop can't be read");
   });
 
   it('reads each once', () => {
@@ -138,9 +139,9 @@ describe('options of load', () => {
 
 describe('options of generate', () => {
   it('draws a seed where there is none', () => {
-    const { seed } = JSON.parse(takeGenerateOptions({}).json) as { seed: number };
+    const { seed } = JSON.parse(takeGenerateOptions({}, true).json) as { seed: number };
     expect(Number.isSafeInteger(seed)).toBe(true);
-    expect(JSON.parse(takeGenerateOptions({ seed: 5, stop: 'x', topK: 3 }).json)).toEqual({
+    expect(JSON.parse(takeGenerateOptions({ seed: 5, stop: 'x', topK: 3 }, true).json)).toEqual({
       seed: 5,
       stop: ['x'],
       topK: 3,
@@ -174,7 +175,7 @@ describe('options of generate', () => {
     [{ stop: Array.from({ length: 65 }, () => 'x') }, 'stop holds 65 strings; give 64 at most'],
     [{ stop: Array.from({ length: 64 }, () => 'x'.repeat(1024)) }, 'the texts of stop have 65729'],
   ])('refuses a wrong one by its name: $1', (options, message) => {
-    const error = thrown(() => takeGenerateOptions(options as unknown as GenerateOptions));
+    const error = thrown(() => takeGenerateOptions(options as unknown as GenerateOptions, true));
     expect(error).toEqual(REFUSED);
     expect((error as Error).message).toContain(message);
   });
@@ -225,7 +226,9 @@ describe('arguments', () => {
     for (const chat of [[{ role: 'user', content: 'Hi' }], [{ content: [] }]]) {
       const error = thrown(() => takePrompt(chat));
       expect(error).toEqual(REFUSED);
-      expect((error as Error).message).toMatch(/^prompt is a list of chat messages, .*chat_templ/);
+      expect((error as Error).message).toMatch(
+        /^prompt is a list of chat messages, .*applyTemplate/,
+      );
     }
     expect(thrown(() => takePrompt([{ id: 1 }]))).toMatchObject({
       message: 'prompt holds [object Object]; token ids are whole numbers from 0 on',

@@ -22,7 +22,7 @@ class Counter implements FeedPort {
     const once = this.taken < HEADER;
     const length = once ? Math.min(1 << 20, HEADER - this.taken) : TOTAL - this.taken;
     const wants = Float64Array.of(this.taken, 0, length);
-    this.send({ type: 'want', memory: null, wants, bases: [0], once, rows: false });
+    this.send({ type: 'want', memory: null, wants, bases: [0], once, rows: false, layout: 0 });
   }
 
   postMessage(message: LoaderToEngine): void {

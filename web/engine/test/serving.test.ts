@@ -1,191 +1,34 @@
 // What an engine wants, through a whole loader: in which order it comes, again and again, before and after a sha256 is proven,
 // and when the source fails or the load ends.
-import { createHash } from 'node:crypto';
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ErrorData } from '../src/errors.js';
-import { runLoader } from '../src/loader.js';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Range } from '../src/outstanding.js';
-import type { FeedPort } from '../src/outlet.js';
-import type { EngineToLoader, LoaderSource, LoaderToEngine } from '../src/protocol.js';
 import type * as Hashes from '../src/store/hashes.js';
-import { loadHashes } from '../src/store/hashes.js';
-import { FakeOpfs } from './fake-opfs.js';
-import { FakeServer, outcome, useFakeTime } from './fake-server.js';
-import { bytesOf, same, sha256Hex } from './store-setup.js';
+import type { FakeOpfs } from './fake-opfs.js';
+import { type FakeServer, outcome } from './fake-server.js';
+import { useLoaderFakes } from './loader-fakes.js';
+import {
+  HEADER,
+  TENSOR,
+  TENSORS,
+  TURNS,
+  WHOLE,
+  ended,
+  randomFrom,
+  run,
+  tensor,
+  type Steps,
+} from './steps.js';
+import { sha256Hex } from './store-setup.js';
 
-const MODEL = 'https://models.example/m.gguf';
-const HEADER = 300_000;
-const TENSOR = 1 << 20;
-const COUNT = 40;
+vi.mock('../src/store/hashes.js', async (original) =>
+  (await import('./quick-hashes.js')).quickHashes(await original<typeof Hashes>()),
+);
 
-function modelOf(length: number): Uint8Array<ArrayBuffer> {
-  const bytes = bytesOf(length);
-  bytes.set(new TextEncoder().encode('GGUF'));
-  return bytes;
-}
-const WHOLE = modelOf(HEADER + COUNT * TENSOR);
-const tensor = (i: number): Range => ({
-  from: HEADER + i * TENSOR,
-  to: HEADER + (i + 1) * TENSOR,
-});
-const TENSORS = Array.from({ length: COUNT }, (_, i) => tensor(i));
-
-// Starting a wasm module takes time that no fake clock knows.
-vi.mock('../src/store/hashes.js', async (original) => ({
-  ...(await original<typeof Hashes>()),
-  makeSha256: async () => {
-    const sha = createHash('sha256');
-    return {
-      update: (bytes: Uint8Array) => void sha.update(Uint8Array.from(bytes)),
-      hex: () => sha.digest('hex'),
-    };
-  },
-}));
-beforeAll(loadHashes);
-
+const fakes = useLoaderFakes(WHOLE, 1 << 18);
 let opfs: FakeOpfs;
 let server: FakeServer;
-beforeEach(() => {
-  useFakeTime();
-  opfs = new FakeOpfs().install();
-  const digest = async (_: string, bytes: Uint8Array): Promise<ArrayBuffer> =>
-    Uint8Array.from(createHash('sha256').update(bytes).digest()).buffer;
-  vi.stubGlobal('crypto', { subtle: { digest } });
-  vi.stubGlobal('BroadcastChannel', undefined);
-  server = new FakeServer(WHOLE).install();
-  server.piece = 1 << 18;
-});
-afterEach(() => {
-  vi.useRealTimers();
-  vi.unstubAllGlobals();
-});
-
-function expectReleased(): void {
-  expect(opfs.handles.size).toBe(0);
-  expect(opfs.locks.held).toEqual([]);
-}
-
-/** Wants that come together; the next ones come when all of these are there. */
-interface Step {
-  weights?: Range[];
-  rows?: Range[];
-}
-
-/** An engine without wasm: its places have the addresses that the bytes have in the file. Checks all bytes that come. */
-class Steps implements FeedPort {
-  onmessage: ((event: MessageEvent<EngineToLoader>) => void) | null = null;
-  error: ErrorData | null = null;
-  /** What came, in its order. */
-  readonly came: (Range & { rows: boolean })[] = [];
-  /** Called for each message of the loader. */
-  onnews: (message: LoaderToEngine) => void = () => {};
-  wrong = 0;
-  over = false;
-  readonly #memory: WebAssembly.Memory | null;
-  readonly #left: Step[];
-  #missing = 0;
-  #header = 0;
-
-  constructor(
-    readonly whole: Uint8Array,
-    shared: boolean,
-    steps: readonly Step[],
-  ) {
-    const pages = Math.ceil(whole.length / 65536);
-    this.#memory = shared
-      ? new WebAssembly.Memory({ initial: pages, maximum: pages, shared })
-      : null;
-    this.#left = [...steps];
-  }
-
-  send(data: EngineToLoader): void {
-    this.onmessage?.({ data } as MessageEvent<EngineToLoader>);
-  }
-
-  #want(ranges: readonly Range[], rows: boolean, once = false): void {
-    if (ranges.length === 0) return;
-    const memory = this.#memory;
-    for (const { from, to } of ranges)
-      if (memory !== null) new Uint8Array(memory.buffer, from, to - from).fill(0);
-    const wants = Float64Array.from(ranges.flatMap(({ from, to }) => [from, from, to - from]));
-    this.send({ type: 'want', memory, wants, bases: [0], once, rows });
-  }
-
-  #next(): void {
-    if (this.#header < HEADER) {
-      const to = Math.min(this.#header + 100_000, HEADER);
-      return this.#want([{ from: this.#header, to }], false, true);
-    }
-    const step = this.#left.shift();
-    if (step === undefined) {
-      this.over = true;
-      return this.send({ type: 'enough' });
-    }
-    const { weights = [], rows = [] } = step;
-    this.#missing = [...weights, ...rows].reduce((sum, { from, to }) => sum + to - from, 0);
-    this.#want(rows, true);
-    this.#want(weights, false);
-  }
-
-  postMessage(message: LoaderToEngine): void {
-    this.onnews(message);
-    if (message.type === 'failed') this.error = message.error;
-    if (message.type === 'opened') {
-      if (this.#memory === null) this.send({ type: 'sendMore', length: 4 << 20 });
-      queueMicrotask(() => this.#next());
-    }
-    if (message.type !== 'bytes' && message.type !== 'filled') return;
-    const { offset: from, rows } = message;
-    const length = message.type === 'bytes' ? message.bytes.length : message.length;
-    const bytes =
-      message.type === 'bytes'
-        ? message.bytes
-        : new Uint8Array((this.#memory as WebAssembly.Memory).buffer, from, length);
-    if (!same(bytes, this.whole.subarray(from, from + length))) ++this.wrong;
-    if (message.type === 'bytes') queueMicrotask(() => this.send({ type: 'sendMore', length }));
-    if (this.#header < HEADER) this.#header += length;
-    else {
-      this.came.push({ from, to: from + length, rows });
-      this.#missing -= length;
-    }
-    if (this.#header < HEADER || this.#missing === 0) queueMicrotask(() => this.#next());
-  }
-}
-
-type How = { shared?: boolean; cache?: 'opfs' | 'none'; sha256?: string; asked?: boolean };
-
-function run(steps: readonly Step[], how: How = {}, source?: LoaderSource) {
-  const { shared = true, cache = 'opfs', sha256, asked = false } = how;
-  const engine = new Steps(server.bytes, shared, steps);
-  const remote: LoaderSource = {
-    ...{ kind: 'url', addresses: [MODEL], headers: [], hub: 'https://hub.example' },
-    ...{ sha256: sha256 === undefined ? [] : [sha256], cache, asked, refresh: false, fetch: null },
-  };
-  const patiences = { stallTimeout: 30_000, retryTimeout: 60_000 };
-  const request = { source: source ?? remote, patiences, probe: false };
-  return { engine, work: runLoader(request, engine, () => {}) };
-}
-
-async function ended(...given: Parameters<typeof run>): Promise<Steps> {
-  const { engine, work } = run(...given);
-  await outcome(work);
-  for (let i = 0; i < 10; ++i) await vi.advanceTimersByTimeAsync(10);
-  return engine;
-}
-
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
-/** The tensors by turns, three at a time, a few times over, with rows of the first in between: as under a budget. */
-const TURNS: Step[] = Array.from({ length: 30 }, (_, i) => ({
-  weights: [0, 1, 2].map((j) => tensor((i * 3 + j) % COUNT)),
-  rows: i % 3 === 0 ? [{ from: HEADER + i * 2000, to: HEADER + i * 2000 + 1000 }] : [],
-}));
+beforeEach(() => ({ opfs, server } = fakes));
+const { expectReleased } = fakes;
 
 describe.each([true, false])('what is wanted (shared memory: %s)', (shared) => {
   it.each(['opfs', 'none'] as const)(
@@ -260,7 +103,7 @@ describe.each([true, false])('what is wanted (shared memory: %s)', (shared) => {
       });
       let left = Math.floor(random() * 150);
       engine.onnews = () => {
-        if (left-- === 0) queueMicrotask(() => engine.send({ type: 'stop', refused: false }));
+        if (left-- === 0) queueMicrotask(() => engine.send({ type: 'stop', refused: 'no' }));
       };
       await outcome(work);
       for (let i = 0; i < 10; ++i) await vi.advanceTimersByTimeAsync(10);

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type createModule from '../../../wasm/module.js';
 import type { OpenModule } from '../src/module.js';
+import type { FromEngine } from '../src/protocol.js';
 import { HostRig, endRigs, type Want } from './host-rig.js';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
@@ -100,6 +101,21 @@ function bringSomehow(rig: HostRig, seed: number): void {
   loop();
 }
 
+function resume(rig: HostRig, session: number, id: number): void {
+  const options = JSON.stringify({ maxTokens: 9, temperature: 0, ignoreEos: true });
+  rig.post({ type: 'resume', session, id, options });
+}
+
+async function savedBy(rig: HostRig, session: number, id: number): Promise<Blob> {
+  rig.post({ type: 'save', session, id });
+  await vi.waitFor(() => expect(rig.of('result').some((one) => one.id === id)).toBe(true), 20_000);
+  return rig.of('result').find((one) => one.id === id)?.value as Blob;
+}
+
+async function bytesOf(file: Blob): Promise<Uint8Array> {
+  return new Uint8Array(await file.arrayBuffer());
+}
+
 describe.each([false, true])('the real engine under its least budget (shared: %s)', (shared) => {
   const underLeast = (): Promise<HostRig> => open({ memoryBudget: least }, shared);
 
@@ -131,6 +147,48 @@ describe.each([false, true])('the real engine under its least budget (shared: %s
       rig.withheld = null;
     },
   );
+
+  it('restores and saves a session while another writes, and both have the same text', async () => {
+    const whole = await open({}, shared);
+    await whole.until('ready');
+    whole.generate(0, 1, 6, PROMPTS[1]);
+    await whole.until('done');
+    const saved = await savedBy(whole, 0, 2);
+    resume(whole, 0, 3);
+    await whole.until('done', 2);
+    const after = await savedBy(whole, 0, 4);
+
+    const rig = await underLeast();
+    bringSomehow(rig, 4);
+    await rig.until('understood');
+    // The model isn't identified yet: layers that take turns have not been there.
+    rig.post({ type: 'restore', session: 5, id: 1, file: saved });
+    rig.generate(0, 2, TOKENS, PROMPTS[0]);
+    await rig.until('result');
+    resume(rig, 5, 3);
+    await rig.until('done', 2);
+    expect(rig.texts(2)).toEqual(expected[0]);
+    expect(rig.texts(3)).toEqual(whole.texts(3));
+    const bytes = await bytesOf(await savedBy(rig, 5, 4));
+    expect(Buffer.compare(bytes, await bytesOf(after))).toBe(0);
+    rig.withheld = null;
+  });
+
+  it('gives a restoring up that waits for weights, and goes on', async () => {
+    const rig = await underLeast();
+    await rig.until('ready');
+    rig.withheld = [];
+    rig.post({ type: 'restore', session: 5, id: 1, file: new Blob(['x']) });
+    await vi.waitFor(() => expect(rig.withheld?.length).toBeGreaterThan(0), 20_000);
+    rig.post({ type: 'cancel', id: 1 });
+    for (const want of rig.withheld.splice(0)) rig.answer(want);
+    rig.withheld = null;
+    expect(await textsOf(rig, 1)).toEqual(expected.slice(0, 1));
+    expect(rig.of('result')).toEqual([]);
+    rig.post({ type: 'restore', session: 5, id: 9, file: new Blob(['no session at all']) });
+    await rig.until('error');
+    expect(rig.of('error')[0]?.error.code).toBe('bad_file');
+  });
 
   it('fails with the error of a reading that fails', async () => {
     const rig = await underLeast();
@@ -178,4 +236,24 @@ it('the parts of a model are told in the order of execution', async () => {
   expect(kinds[0]).toBe(0);
   expect(kinds).toEqual(kinds.toSorted());
   expect(kinds.filter((kind) => kind === 1).length).toBe(rig.of('understood')[0]?.info.layers);
+});
+
+it('a prompt that waits for a layer is told of, and then as a whole', async () => {
+  const rig = await open({ memoryBudget: least });
+  await rig.until('ready');
+  rig.withheld = [];
+  rig.generate(0, 1, 3, PROMPTS[2]);
+  await rig.until('prompt');
+  const { progress } = rig.of('prompt')[0] as FromEngine & { type: 'prompt' };
+  expect(progress).toMatchObject({ cached: 0, waiting: false });
+  expect(progress.computed).toBeLessThan(progress.total);
+  const { withheld } = rig;
+  rig.withheld = null;
+  for (const want of withheld) rig.answer(want);
+  await rig.until('done');
+  const last = rig.of('prompt').at(-1)?.progress;
+  expect(last).toMatchObject({ computed: progress.total, total: progress.total });
+  expect(rig.texts(1)).toEqual(expected[2]?.slice(0, 3));
+  const types = rig.told.map(({ type }) => type);
+  expect(types.lastIndexOf('prompt')).toBeLessThan(types.indexOf('tokens'));
 });

@@ -2,8 +2,8 @@
 // `#name` shows one of the moments; `#run` plays a load and a text. It is not part of the built page.
 import type { WeightsView } from '@sluice/engine';
 import { render } from 'preact';
-import { Layers } from '../../src/components/layers';
-import { weights } from '../../src/state';
+import { Layers } from '../../src/model/layers';
+import { weights } from '../../src/model/state';
 import { arrived, model, turning } from './views';
 import '@fontsource-variable/figtree';
 import '@fontsource-variable/literata/wght.css';

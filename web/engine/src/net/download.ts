@@ -7,12 +7,14 @@ import type { Arrival } from '../protocol.js';
 import type { SourceFile } from '../source-file.js';
 import type { BlockFile } from '../store/block-file.js';
 import type { Entry } from '../store/entries.js';
+import type { PackedCopy } from '../store/packed-copy.js';
+import { cutViews } from '../store/views.js';
 import { BlockFetch } from './block-fetch.js';
 import { Connection, type Piece } from './connection.js';
 import { Keeper } from './keeper.js';
 import { FIRST_RANGE } from './next-blocks.js';
 import { Changed, type Facts, type Net, Remote } from './remote.js';
-import { emptyFile, refuseWebPage } from './why.js';
+import { asRefreshed, emptyFile, refuseWebPage } from './why.js';
 
 /** A file to download. */
 export interface FileSpec {
@@ -96,6 +98,13 @@ export class Download implements SourceFile {
   }
   get unproven(): boolean {
     return this.#keeper.unproven;
+  }
+  get copy(): PackedCopy | null {
+    return this.#keeper.copy;
+  }
+  /** Bytes of it that this device keeps. */
+  get kept(): number {
+    return this.#keeper.file?.stored() ?? 0;
   }
   /** How many bytes came, for a file that ended early. */
   get received(): number {
@@ -311,7 +320,8 @@ export class Download implements SourceFile {
   /** Fetches what is lacking, in the order in which it is wanted. Resolves when the sha256 is compared, if one is known. */
   async rest(): Promise<void> {
     try {
-      if (this.#left !== null && this.#left.byteLength > 0) {
+      // With a packed copy nothing must come that isn't asked for: it might be a part of a chunk.
+      if (this.#left !== null && this.#left.byteLength > 0 && this.copy === null) {
         await this.outlet.send(this.#base + this.#at, this.#left);
         this.#at += this.#left.byteLength;
       }
@@ -392,7 +402,11 @@ export class Download implements SourceFile {
       // At its first reading the whole block is read, for its hash.
       if (!file.checked(block)) return { from: begin, to: after };
       const first = Math.max(from, begin);
-      return { from: first, to: Math.min(end, after, first + most) };
+      const last = Math.min(end, first + most);
+      // Over the blocks' borders, so that the engine gets whole chunks, which can be kept as it packs them.
+      let to = after;
+      while (to < last && file.checked(to / size)) to += file.sizeOf(to / size);
+      return { from: first, to: Math.min(to, last) };
     }
     return null;
   }
@@ -400,6 +414,18 @@ export class Download implements SourceFile {
   async read(from: number, views: Uint8Array[]): Promise<boolean> {
     const { file } = this.#keeper;
     if (file === null) return false;
+    const size = file.blockBytes;
+    const to = from + views.reduce((sum, { length }) => sum + length, 0);
+    for (let at = from; at < to;) {
+      const end = Math.min(to, (Math.floor(at / size) + 1) * size);
+      if (!(await this.#readIn(file, at, cutViews(views, at - from, end - from)))) return false;
+      at = end;
+    }
+    return true;
+  }
+
+  /** Reads bytes of one block. */
+  async #readIn(file: BlockFile, from: number, views: Uint8Array[]): Promise<boolean> {
     const block = Math.floor(from / file.blockBytes);
     let good = false;
     try {
@@ -411,6 +437,19 @@ export class Download implements SourceFile {
     if (good) this.#count(file, block);
     else if (this.#keeper.file === file) this.#blocks.damaged.add(block);
     return good;
+  }
+
+  async openCopy(layout: number): Promise<void> {
+    await this.#keeper.openCopy(layout);
+  }
+
+  readCopy(from: number, views: Uint8Array[]): boolean {
+    const { file, copy } = this.#keeper;
+    if (file === null || copy === null || !copy.read(from, views)) return false;
+    const to = from + views.reduce((sum, { length }) => sum + length, 0);
+    const size = file.blockBytes;
+    for (let block = Math.floor(from / size); block * size < to; ++block) this.#count(file, block);
+    return true;
   }
 
   /** Bytes that have come are wanted, and can't be read. Throws storage_full if the engine was told that they can. */
@@ -455,14 +494,4 @@ export class Download implements SourceFile {
     this.#first?.close();
     await this.#keeper.close(this.outlet.refused);
   }
-}
-
-/** The error of a server that can't be asked whether what is kept is current. */
-function asRefreshed(error: unknown): unknown {
-  if (!(error instanceof SluiceError)) return error;
-  const { code, message, status } = error;
-  return new SluiceError(code, `${message}. What is kept on this device loads without refresh`, {
-    cause: error,
-    ...(status === undefined ? {} : { status }),
-  });
 }

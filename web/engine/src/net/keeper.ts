@@ -1,9 +1,11 @@
 // What this device keeps of one file: what was kept before, keeping what comes, and comparing its sha256.
 import { SluiceError } from '../errors.js';
+import type { Refusal } from '../protocol.js';
 import type { BlockFile } from '../store/block-file.js';
 import type { BlockWriter } from '../store/block-writer.js';
 import type { Entry } from '../store/entries.js';
 import { makeSha256, type Sha256 } from '../store/hashes.js';
+import type { PackedCopy } from '../store/packed-copy.js';
 import type { Piece } from './connection.js';
 import type { FileSpec, Report } from './download.js';
 import type { Facts, Net } from './remote.js';
@@ -11,6 +13,8 @@ import type { Facts, Net } from './remote.js';
 export class Keeper {
   /** What is kept; null: nothing. */
   file: BlockFile | null = null;
+  /** What is kept of the weights as the engine packs them; null: nothing. */
+  copy: PackedCopy | null = null;
   /** Another tab downloads the file: resolves when it is this one's turn, or with null at the end. */
   #turn: Promise<BlockFile | null> | null = null;
   /** Those who wait for news of blocks. */
@@ -24,6 +28,8 @@ export class Keeper {
   #room = -1;
   /** Some bytes came from the network in this load. */
   #fetched = false;
+  /** An earlier load has brought bytes. */
+  #hadSome = false;
   /** All has been given out: only the comparison is left. */
   proving = false;
   /** Called when blocks are there that weren't, or when another tab's turn is over. */
@@ -133,6 +139,7 @@ export class Keeper {
     if (file === null || !this.writes || this.#room === total) return;
     this.#room = total;
     const { sha256, commit } = this.spec;
+    this.#hadSome ||= !this.#fetched && file.stored() > 0;
     try {
       await file.begin({ total, etag, lastModified, commit, sha256 });
       if (!this.#fetched) this.report.keeping();
@@ -145,6 +152,7 @@ export class Keeper {
   async #giveUp(error: unknown): Promise<void> {
     const { file } = this;
     this.#writers.clear();
+    this.#closeCopy();
     this.file = null;
     // What came earlier may be of use when there is room.
     if (file !== null && file.missing() < file.n_blocks) file.close();
@@ -273,21 +281,42 @@ export class Keeper {
     );
   }
 
+  // --- the packed copy -----------------------------------------------------------------------------
+
+  /** Opens the copy of a file that is whole and proven. */
+  async openCopy(layout: number): Promise<void> {
+    const { file } = this;
+    if (file === null || this.copy !== null || this.unproven || this.how.probe) return;
+    const copy = await file.openCopy(layout);
+    if (this.file === file && this.copy === null) this.copy = copy;
+    else copy?.close();
+  }
+
+  #closeCopy(): void {
+    this.copy?.close();
+    this.copy = null;
+  }
+
   // --- the end -------------------------------------------------------------------------------------
 
   async drop(): Promise<void> {
     const { file } = this;
+    this.#closeCopy();
     this.file = null;
     await file?.drop();
   }
 
-  /** `refused`: the file is no model that can be used. */
-  async close(refused: boolean): Promise<void> {
+  /** `refused`: of a useless file nothing stays; of one that doesn't fit, what an earlier load has brought. */
+  async close(refused: Refusal): Promise<void> {
     const { file } = this;
+    this.#closeCopy();
     this.file = null;
-    const empty = file?.total === 0 && !this.follows;
-    if (file !== null && (empty || (file.writable && refused && this.#fetched))) await file.drop();
-    else {
+    const nothing = file?.total === 0 || (file?.writable === true && file.stored() === 0);
+    const empty = nothing && !this.follows;
+    const unwanted = refused === 'useless' || (refused === 'unfit' && !this.#hadSome);
+    if (file !== null && (empty || (file.writable && unwanted && this.#fetched))) {
+      await file.drop();
+    } else {
       // Else the worker could end before them, and a model in use would count as one that was not used for long.
       await file?.noted;
       file?.close();

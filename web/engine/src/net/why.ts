@@ -152,3 +152,13 @@ export function emptyFile(what: string): SluiceError {
     `${what} is empty (0 bytes); a GGUF model was expected: give another file or address`,
   );
 }
+
+/** The error of a server that can't be asked whether what is kept is current. */
+export function asRefreshed(error: unknown): unknown {
+  if (!(error instanceof SluiceError)) return error;
+  const { code, message, status } = error;
+  return new SluiceError(code, `${message}. What is kept on this device loads without refresh`, {
+    cause: error,
+    ...(status === undefined ? {} : { status }),
+  });
+}

@@ -3,6 +3,7 @@
 // The bytes of a block are written before its hash, but neither is forced onto the disk: what a crash of the whole device
 // leaves undone, the hash shows when the block is read.
 import { SluiceError } from '../errors.js';
+import { BlockTable } from './block-table.js';
 import { BlockWriter, type BlockTarget } from './block-writer.js';
 import { xxh64 } from './hashes.js';
 import { JournalHandle, resize, withJournal, writeAll } from './journal-handle.js';
@@ -14,12 +15,14 @@ import {
   openToRead,
   openToWrite,
   removeFiles,
+  removeIdleCopy,
   sizeOf,
   takeLock,
   takeLockSoon,
   type Lock,
   type SyncHandle,
 } from './opfs.js';
+import { openPackedCopy, type PackedCopy } from './packed-copy.js';
 import { estimate, makeRoom, removeOldest, type Estimate } from './room.js';
 import { readRecord, type Found } from './shelf.js';
 import { readHashed, readViews, readViewsOf } from './views.js';
@@ -56,14 +59,7 @@ export class BlockFile {
   readonly #use: Lock;
   #write: Lock | null;
   #meta: Meta;
-  /** By block: the hash as in the journal, 0 if the block isn't there. With an unknown total it grows. */
-  #table: BigUint64Array;
-  /** The hashes of blocks that were found to be damaged, while they are in the journal. */
-  readonly #damaged = new Map<number, bigint>();
-  /** Of a verified file: the hashes of damaged blocks. The file is verified again when all of them are back. */
-  readonly #lost = new Map<number, bigint>();
-  /** The blocks whose hash was checked in this session, with that hash. */
-  readonly #checked = new Map<number, bigint>();
+  readonly #table: BlockTable;
   #journal: JournalHandle | null = null;
   #data: SyncHandle | null = null;
   /** What the browser granted when the file got its size. */
@@ -88,7 +84,7 @@ export class BlockFile {
     this.#folder = folder;
     this.#key = key;
     this.#meta = meta;
-    this.#table = table;
+    this.#table = new BlockTable(table);
     this.#use = use;
     this.#write = write;
     this.#watch = new JournalWatch(folder, key, (found) => this.#found(found));
@@ -131,8 +127,7 @@ export class BlockFile {
   }
 
   has(block: number): boolean {
-    const hash = this.#table[block] ?? 0n;
-    return hash !== 0n && this.#damaged.get(block) !== hash;
+    return this.#table.has(block);
   }
 
   get complete(): boolean {
@@ -144,6 +139,14 @@ export class BlockFile {
     let count = 0;
     for (let i = 0; i < this.n_blocks; ++i) if (!this.has(i)) count += 1;
     return count;
+  }
+
+  /** Bytes of the blocks that are there; 0 while the file's size is unknown. */
+  stored(): number {
+    if (this.total === 0) return 0;
+    let sum = 0;
+    for (let i = 0; i < this.n_blocks; ++i) if (this.has(i)) sum += this.sizeOf(i);
+    return sum;
   }
 
   /**
@@ -182,7 +185,7 @@ export class BlockFile {
       const found = typeof header === 'string' ? null : header;
       this.#journal = new JournalHandle(journal, found, this.#meta);
       if (found === null) data.truncate(0);
-      this.#setTable(table);
+      this.#table.replace(table);
       this.#meta = this.#journal.meta;
       this.#data = data;
     } catch (error) {
@@ -198,12 +201,6 @@ export class BlockFile {
     if (this.#closed) throw new SluiceError('aborted', 'the file in the cache was closed');
   }
 
-  #setTable(table: BigUint64Array): void {
-    this.#table = table;
-    for (const [block, hash] of this.#damaged)
-      if (table[block] !== hash) this.#damaged.delete(block);
-  }
-
   /**
    * Writer, before the first byte, and when more is known of the file: keeps the blocks that are there if the total is
    * the same, or was unknown. Asks the browser for room and sets the file's size. Throws storage_full with figures, or
@@ -216,15 +213,17 @@ export class BlockFile {
       throw new SluiceError('bad_file', `the file can't have ${total} bytes; check the address`);
     }
     if (this.total !== total && !this.#fits(total)) this.reset();
+    // A packed copy can only be of another file.
+    if (this.#table.empty) await removeIdleCopy(this.#folder, this.#key);
     const had = await sizeOf(await fileHandle(this.#folder, `${this.#key}.gguf`));
     if (total > had) await makeRoom(this.#folder, total - had, this.#set());
     this.#room = await estimate();
     await this.#allot(total);
-    const empty = !this.#table.some((hash) => hash !== 0n) && this.#writers.size === 0;
+    const empty = this.#table.empty && this.#writers.size === 0;
     if (empty) this.#journal?.dropBlocks();
     const blockBytes = empty ? blockBytesFor(total) : this.blockBytes;
     this.#change({ ...known, totalBytes: total, blockBytes });
-    if (total > 0) this.#growTable(this.n_blocks);
+    if (total > 0) this.#table.resize(this.n_blocks);
     this.#watch.tell();
     for (const writer of this.#writers.values()) writer.finish();
   }
@@ -252,7 +251,7 @@ export class BlockFile {
       } catch (error) {
         if (!(error instanceof SluiceError) || error.code !== 'storage_full') throw error;
         if (await removeOldest(this.#folder, this.#set())) continue;
-        if (!this.#table.some((hash) => hash !== 0n)) await this.#remove();
+        if (this.#table.empty) await this.#remove();
         throw error;
       }
     }
@@ -264,13 +263,6 @@ export class BlockFile {
     this.#journal?.close();
     this.#data = this.#journal = null;
     await removeFiles(this.#folder, this.#key);
-  }
-
-  #growTable(length: number): void {
-    if (length === this.#table.length) return;
-    const table = new BigUint64Array(length);
-    table.set(this.#table.subarray(0, length));
-    this.#table = table;
   }
 
   #change(change: Partial<Meta>): void {
@@ -288,10 +280,7 @@ export class BlockFile {
     this.#mustWrite();
     for (const writer of this.#writers.values()) writer.end();
     this.#writers.clear();
-    this.#table = new BigUint64Array(0);
-    this.#damaged.clear();
-    this.#lost.clear();
-    this.#checked.clear();
+    this.#table.reset();
     this.#journal?.dropBlocks();
     const unknown = { totalBytes: 0, etag: '', lastModified: '', commit: '', sha256: '' };
     this.#change({ ...unknown, verified: false });
@@ -310,7 +299,7 @@ export class BlockFile {
       throw new Error(`the file has no block ${index}`);
     this.#writers.get(index)?.end();
     // What is written now must not be taken for what the hash stands for.
-    if ((this.#table[index] ?? 0n) !== 0n) this.#clear(index);
+    if (this.#table.hash(index) !== 0n) this.#clear(index);
     const writer = new BlockWriter(index, this.#target);
     this.#writers.set(index, writer);
     return writer;
@@ -323,15 +312,8 @@ export class BlockFile {
 
   #record(block: number, hash: bigint): void {
     this.#journal?.setHash(block, hash);
-    if (block >= this.#table.length) this.#growTable(block + 1);
-    this.#table[block] = hash;
     this.#writers.delete(block);
-    // These bytes were never read back from the disk, so they are not checked.
-    this.#checked.delete(block);
-    if (this.#lost.get(block) === hash) {
-      this.#lost.delete(block);
-      if (this.#lost.size === 0) this.#change({ verified: true });
-    }
+    if (this.#table.record(block, hash)) this.#change({ verified: true });
     this.#watch.tell();
   }
 
@@ -343,8 +325,8 @@ export class BlockFile {
   async read(block: number, views: Uint8Array[]): Promise<boolean> {
     this.#check();
     if (!this.has(block)) return false;
-    const hash = this.#table[block] as bigint;
-    const checked = this.#checked.get(block) === hash;
+    const hash = this.#table.hash(block);
+    const checked = this.#table.checked(block);
     let good: boolean;
     try {
       good = await this.#fill(block * this.blockBytes, views, checked ? null : hash);
@@ -352,15 +334,14 @@ export class BlockFile {
       good = false;
     }
     this.#check();
-    if (good) this.#checked.set(block, hash);
+    if (good) this.#table.check(block, hash);
     if (!good) await this.#lose(block, hash);
     return good;
   }
 
   /** Whether the block's hash was checked in this session: parts of it can be read. */
   checked(block: number): boolean {
-    const hash = this.#table[block] ?? 0n;
-    return this.has(block) && this.#checked.get(block) === hash;
+    return this.#table.checked(block);
   }
 
   /** Reads a part of a block that was checked, from the offset `at` in the file on, as read() does. */
@@ -368,7 +349,7 @@ export class BlockFile {
     this.#check();
     const block = Math.floor(at / this.blockBytes);
     if (!this.checked(block)) return false;
-    const hash = this.#table[block] as bigint;
+    const hash = this.#table.hash(block);
     const good = await this.#fill(at, views, null).catch(() => false);
     this.#check();
     if (!good) await this.#lose(block, hash);
@@ -387,10 +368,17 @@ export class BlockFile {
     return hash === null || tableHash(xxh64(views)) === hash;
   }
 
+  /** Opens the packed copy, of a complete file. Null: there is none. */
+  async openCopy(layout: number): Promise<PackedCopy | null> {
+    if (this.#closed || !this.complete) return null;
+    const { total } = this;
+    const original = { layout, total, table: this.#table.hashes };
+    return openPackedCopy(this.#folder, this.#key, original);
+  }
+
   /** A block is damaged. The journal says so too, if the write lock is free or ours. */
   #lose(block: number, hash: bigint): Promise<void> {
-    if (this.#table[block] === hash) this.#damaged.set(block, hash);
-    this.#checked.delete(block);
+    this.#table.damage(block, hash);
     // One at a time: the first may make us the writer.
     const losing = this.#losing.then(() => this.#loseNow(block, hash));
     this.#losing = losing.catch(() => {});
@@ -399,7 +387,7 @@ export class BlockFile {
 
   /** Never rejects, except if a writer's disk is full. */
   async #loseNow(block: number, hash: bigint): Promise<void> {
-    if (this.#table[block] !== hash) return; // has changed meanwhile
+    if (this.#table.hash(block) !== hash) return; // has changed meanwhile
     if (this.#journal !== null) return this.#clear(block);
     if (this.#watch.active || this.#closed) return;
     const write = await takeLockSoon(WRITE_LOCK + this.#key);
@@ -418,7 +406,7 @@ export class BlockFile {
     this.#write = write;
     try {
       await this.#openToWrite(BRIEFLY_MS);
-      if (this.#table[block] === hash) this.#clear(block);
+      if (this.#table.hash(block) === hash) this.#clear(block);
     } catch (error) {
       this.#write = null;
       try {
@@ -442,13 +430,10 @@ export class BlockFile {
 
   /** Takes a block out of the journal. What was verified isn't so without it. */
   #clear(block: number): void {
-    const hash = this.#table[block] ?? 0n;
-    if (this.#meta.verified || this.#lost.size > 0) this.#lost.set(block, hash);
-    if (this.#meta.verified) this.#change({ verified: false });
+    const { verified } = this.#meta;
+    if (verified) this.#change({ verified: false });
     this.#journal?.setHash(block, 0n);
-    this.#table[block] = 0n;
-    this.#damaged.delete(block);
-    this.#checked.delete(block);
+    this.#table.clear(block, verified);
     this.#watch.tell();
   }
 
@@ -503,7 +488,7 @@ export class BlockFile {
       return null;
     }
     this.#write = write;
-    const before = this.#table;
+    const before = this.#table.hashes;
     try {
       await this.#openUnlessNew();
     } catch (error) {
@@ -520,21 +505,21 @@ export class BlockFile {
     const { state } = await readRecord(this.#folder, this.#key);
     if (state === 'newer') throw newerVersion();
     if (state === 'valid') return this.#openToWrite();
-    this.#setTable(new BigUint64Array(0));
+    this.#table.replace(new BigUint64Array(0));
     this.#meta = { ...this.#meta, totalBytes: 0, verified: false };
   }
 
   #found({ header, table }: Found): void {
     if (typeof header === 'string' || this.#closed) return;
-    const before = this.#table;
+    const before = this.#table.hashes;
     this.#meta = header.meta;
-    this.#setTable(table);
+    this.#table.replace(table);
     this.#tellNew(before);
   }
 
   /** Calls onblock for the blocks that `before` didn't have. */
   #tellNew(before: BigUint64Array): void {
-    this.#table.forEach((hash, block) => {
+    this.#table.hashes.forEach((hash, block) => {
       if (hash !== 0n && before[block] !== hash && !this.#closed) this.onblock(block);
     });
   }
@@ -574,6 +559,7 @@ export class BlockFile {
       if (use !== null) {
         await removeFiles(this.#folder, this.#key).finally(() => use.release());
       } else {
+        await removeIdleCopy(this.#folder, this.#key);
         await this.#withJournal((journal) => {
           journal.dropBlocks();
           journal.change({ verified: false });

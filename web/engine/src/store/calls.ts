@@ -8,8 +8,9 @@ import { loadHashes, makeSha256 } from './hashes.js';
 import { JournalHandle, withJournal } from './journal-handle.js';
 import type { Meta } from './journal.js';
 import { WRITE_LOCK, fileHandle, keyOf, openFolder, takeLockSoon } from './opfs.js';
-import { estimate, makeRoom } from './room.js';
+import { estimate, freeable, makeRoom } from './room.js';
 import { groupItems, isEvictable, listItems, removeItems, usedAt, type Item } from './shelf.js';
+import { deleteState, listStates, shrinkStates } from './states.js';
 
 /** What names a model: an address as Engine.load takes it, absolute. */
 interface Named {
@@ -23,7 +24,11 @@ export type CacheCall =
   | ({ name: 'has' | 'delete' | 'verify' | 'export' } & Named)
   | ({ name: 'pin'; pinned: boolean } & Named)
   /** `bytes`: to be made free; null: only the figures are asked for. */
-  | { name: 'room'; bytes: number | null };
+  | { name: 'room'; bytes: number | null }
+  | { name: 'listStates' }
+  | { name: 'deleteState'; id: string }
+  /** The least recently used go, until the others have `bytes` at most. */
+  | { name: 'shrinkStates'; bytes: number };
 
 /** Page to loader worker. */
 export interface ToCache {
@@ -105,6 +110,7 @@ function describe(group: Item[]): CachedModel | null {
   const metas = group.flatMap(({ meta }) => (meta === null ? [] : [meta]));
   const first = metas.find((meta) => meta.address === meta.set) ?? metas[0];
   const stored = group.reduce((sum, item) => sum + item.stored, 0);
+  const packed = group.reduce((sum, item) => sum + item.packed, 0);
   if (first === undefined) {
     const item = group[0];
     if (item === undefined || !item.newer) return null;
@@ -113,6 +119,7 @@ function describe(group: Item[]): CachedModel | null {
       name: `${item.key}.gguf`,
       bytes: item.size,
       stored: item.size,
+      packed,
       complete: false,
       verified: false,
       sha256: '',
@@ -134,6 +141,7 @@ function describe(group: Item[]): CachedModel | null {
     name: fileName(first.set || first.address),
     bytes: known ? metas.reduce((sum, { totalBytes }) => sum + totalBytes, 0) : 0,
     stored,
+    packed,
     complete: isWhole(group),
     verified: metas.length >= parts && metas.every(({ verified }) => verified),
     sha256: single ? first.sha256 : '',
@@ -294,13 +302,13 @@ async function room(
   bytes: number | null,
 ): Promise<CacheRoom> {
   if (folder !== null && bytes !== null) await makeRoom(folder, bytes, '');
-  const groups = folder === null ? [] : groupItems(await listItems(folder)).filter(isEvictable);
+  const groups = folder === null ? [] : groupItems(await listItems(folder));
   const { usage, quota } = (await estimate()) ?? { usage: 0, quota: 0 };
   return {
     usage,
     quota,
     persisted: (await navigator.storage?.persisted?.().catch(() => false)) ?? false,
-    evictable: groups.flat().reduce((sum, { size }) => sum + size, 0),
+    evictable: freeable(groups),
   };
 }
 
@@ -325,6 +333,12 @@ async function answer(call: CacheCall, progress: Progress): Promise<unknown> {
       return pin(folder, call, call.pinned);
     case 'room':
       return room(folder, call.bytes);
+    case 'listStates':
+      return folder === null ? [] : listStates(folder);
+    case 'deleteState':
+      return folder !== null && deleteState(folder, call.id);
+    case 'shrinkStates':
+      return folder === null ? 0 : shrinkStates(folder, call.bytes);
   }
 }
 

@@ -6,6 +6,7 @@ export interface SyncHandle {
   read(to: Uint8Array, options: { at: number }): number;
   write(from: Uint8Array, options: { at: number }): number;
   truncate(size: number): void;
+  flush(): void;
   getSize(): number;
   close(): void;
 }
@@ -167,6 +168,7 @@ export function takeLockSoon(name: string): Promise<Lock | null> {
 
 export const WRITE_LOCK = 'sluice-write:';
 export const USE_LOCK = 'sluice-use:';
+export const PACK_LOCK = 'sluice-pack:';
 
 /**
  * Takes both locks of an entry for deleting it, runs `work`, and releases them. Null, and nothing is done, if somebody
@@ -190,22 +192,46 @@ export async function alone<T>(key: string, work: () => Promise<T>): Promise<T |
 
 /** Deletes an entry's files. Returns the bytes that were freed. The caller has both locks. */
 export async function removeFiles(folder: FileSystemDirectoryHandle, key: string): Promise<number> {
-  let freed = 0;
   // The journal goes last: while it is there, the entry is listed and can be deleted again.
-  for (const name of [`${key}.gguf`, `${key}.journal`]) {
-    const size = await sizeOf(await fileHandle(folder, name));
-    const until = Date.now() + HANDLE_PATIENCE_MS;
-    for (;;) {
-      try {
-        await folder.removeEntry(name);
-        freed += size;
-        break;
-      } catch (error) {
-        if (isNamed(error, 'NotFoundError')) break;
-        if (!isNamed(error, 'NoModificationAllowedError') || Date.now() > until) throw error;
-        await pause(20);
-      }
+  let freed = await removeCopy(folder, key);
+  for (const ending of ['gguf', 'journal']) freed += await removeFile(folder, `${key}.${ending}`);
+  return freed;
+}
+
+/** Deletes an entry's packed copy. Returns the bytes that were freed. Nobody else may use it. */
+export async function removeCopy(folder: FileSystemDirectoryHandle, key: string): Promise<number> {
+  const freed = await removeFile(folder, `${key}.index`);
+  return freed + (await removeFile(folder, `${key}.packed`));
+}
+
+/** Removes a file that may be there. Returns the bytes that were freed. */
+export async function removeFile(folder: FileSystemDirectoryHandle, name: string): Promise<number> {
+  const size = await sizeOf(await fileHandle(folder, name));
+  const until = Date.now() + HANDLE_PATIENCE_MS;
+  for (;;) {
+    try {
+      await folder.removeEntry(name);
+      return size;
+    } catch (error) {
+      if (isNamed(error, 'NotFoundError')) return 0;
+      if (!isNamed(error, 'NoModificationAllowedError') || Date.now() > until) throw error;
+      await pause(20);
     }
   }
-  return freed;
+}
+
+/** The same as removeCopy(), unless somebody uses it or it can't be deleted: then nothing is freed. */
+export async function removeIdleCopy(
+  folder: FileSystemDirectoryHandle,
+  key: string,
+): Promise<number> {
+  const lock = await takeLock(PACK_LOCK + key, { ifAvailable: true });
+  if (lock === null) return 0;
+  try {
+    return await removeCopy(folder, key);
+  } catch {
+    return 0;
+  } finally {
+    await lock.release();
+  }
 }

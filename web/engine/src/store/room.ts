@@ -1,6 +1,7 @@
 // Room in the cache: what the browser grants, and what goes to make room.
 import { SluiceError } from '../errors.js';
 import { sized } from '../sized.js';
+import { removeIdleCopy } from './opfs.js';
 import { groupItems, isEvictable, listItems, removeItems, type Item } from './shelf.js';
 
 export interface Estimate {
@@ -46,26 +47,47 @@ function removable(groups: Item[][], keep: string): Item[][] {
   );
 }
 
+/** The files whose packed copies can be removed, the least recently used first; also of models that stay. */
+function idleCopies(groups: Item[][]): Item[] {
+  return groups.flat().filter(({ packed, inUse, newer }) => packed > 0 && !inUse && !newer);
+}
+
+/** Bytes that can be freed: of models that may be removed, and of the others' packed copies. */
+export function freeable(groups: Item[][], models = groups.filter(isEvictable)): number {
+  const bytes = models.flat().reduce((sum, { size }) => sum + size, 0);
+  return idleCopies(groups).reduce((sum, { packed }) => sum + packed, bytes);
+}
+
 /**
- * Removes the least recently used model that is neither pinned nor in use, and not `keep`. False if there is none. For
- * browsers that grant less than they say.
+ * Removes the least recently used packed copy that isn't in use, or else such a model that is not pinned, and not `keep`.
+ * False if there is none. For browsers that grant less than they say.
  */
 export async function removeOldest(
   folder: FileSystemDirectoryHandle,
   keep: string,
 ): Promise<boolean> {
-  for (const group of removable(groupItems(await listItems(folder)), keep)) {
+  const groups = groupItems(await listItems(folder));
+  for (const { key } of idleCopies(groups))
+    if ((await removeIdleCopy(folder, key)) > 0) return true;
+  for (const group of removable(groups, keep)) {
     if ((await removeItems(folder, group)).freed > 0) return true;
   }
   return false;
+}
+
+/** Whether there is room for `bytes` more without removing anything, and for as many again that stay free. */
+export async function hasRoomTwice(bytes: number): Promise<boolean> {
+  const room = await estimate();
+  return room !== null && room.usage + 2 * bytes + MARGIN <= room.quota;
 }
 
 /** Left free, for the journals and what the file system takes itself. */
 const MARGIN = 1 << 20;
 
 /**
- * Makes room for `bytes` more: removes the least recently used models that are neither pinned nor in use, and not of
- * `keep` (a model's address). Throws storage_full if that isn't enough; then nothing was removed.
+ * Makes room for `bytes` more: removes packed copies that are not in use, and then the least recently used models that are
+ * neither pinned nor in use, and not of `keep` (a model's address). Throws storage_full if that isn't enough; then nothing
+ * was removed.
  */
 export async function makeRoom(
   folder: FileSystemDirectoryHandle,
@@ -74,12 +96,16 @@ export async function makeRoom(
 ): Promise<void> {
   const room = await estimate();
   if (room === null || room.usage + bytes + MARGIN <= room.quota) return;
-  const groups = removable(groupItems(await listItems(folder)), keep);
+  const groups = groupItems(await listItems(folder));
+  const models = removable(groups, keep);
   const lacking = room.usage + bytes + MARGIN - room.quota;
-  const most = groups.flat().reduce((sum, { size }) => sum + size, 0);
-  if (most < lacking) throw noRoom(bytes, room);
+  if (freeable(groups, models) < lacking) throw noRoom(bytes, room);
   let freed = 0;
-  for (const group of groups) {
+  for (const { key } of idleCopies(groups)) {
+    if (freed >= lacking) return;
+    freed += await removeIdleCopy(folder, key);
+  }
+  for (const group of models) {
     if (freed >= lacking) return;
     freed += (await removeItems(folder, group)).freed;
   }

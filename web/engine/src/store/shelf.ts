@@ -60,8 +60,10 @@ export interface Item {
   newer: boolean;
   /** Bytes of its blocks. */
   stored: number;
-  /** Bytes that it takes. */
+  /** Bytes that its file takes. */
   size: number;
+  /** Bytes that its packed copy takes. */
+  packed: number;
   complete: boolean;
   /** Somebody reads or writes it now. */
   inUse: boolean;
@@ -76,7 +78,7 @@ async function namesInUse(): Promise<Set<string>> {
 export async function listItems(folder: FileSystemDirectoryHandle): Promise<Item[]> {
   const keys = new Set<string>();
   for await (const [name] of folder.entries()) {
-    const [, key] = /^([0-9a-f]{32})\.(gguf|journal)$/.exec(name) ?? [];
+    const [, key] = /^([0-9a-f]{32})\.(gguf|journal|packed|index)$/.exec(name) ?? [];
     if (key !== undefined) keys.add(key);
   }
   const locks = await namesInUse();
@@ -90,11 +92,17 @@ export async function listItems(folder: FileSystemDirectoryHandle): Promise<Item
       newer: state === 'newer',
       stored: meta === null ? 0 : storedBytes(table, meta),
       size,
+      packed: await copyBytes(folder, key),
       complete: meta !== null && meta.totalBytes > 0 && !table.includes(0n),
       inUse: locks.has(USE_LOCK + key) || locks.has(WRITE_LOCK + key),
     });
   }
   return items;
+}
+
+async function copyBytes(folder: FileSystemDirectoryHandle, key: string): Promise<number> {
+  const packed = await sizeOf(await fileHandle(folder, `${key}.packed`));
+  return packed + (await sizeOf(await fileHandle(folder, `${key}.index`)));
 }
 
 /** The entries, those of a split model together, least recently used first; damaged ones come before all others. */

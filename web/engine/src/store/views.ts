@@ -65,3 +65,15 @@ export async function readViewsOf(
   }
   return true;
 }
+
+/** The parts of the views from `from` to `to`, counted over all of them. */
+export function cutViews(views: readonly Uint8Array[], from: number, to: number): Uint8Array[] {
+  const parts: Uint8Array[] = [];
+  let at = 0;
+  for (const view of views) {
+    const part = view.subarray(Math.max(0, from - at), Math.max(0, to - at));
+    if (part.length > 0) parts.push(part);
+    at += view.length;
+  }
+  return parts;
+}

@@ -1,0 +1,113 @@
+#include "chat/json.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/format.h"
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using jinja::Entry;
+using jinja::Value;
+
+constexpr size_t kMaxDepth = 64;
+
+// Builds the value while the parser reads. So no tree of the JSON is made, which would be searched
+// for every member of an object.
+class Builder : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return add(Value::none()); }
+  bool boolean(bool value) override { return add(Value::boolean(value)); }
+  bool number_integer(number_integer_t value) override { return add(Value::integer(value)); }
+  bool number_unsigned(number_unsigned_t value) override {
+    return add(value <= INT64_MAX ? Value::integer(static_cast<int64_t>(value))
+                                  : Value::number(static_cast<double>(value)));
+  }
+  bool number_float(number_float_t value, const string_t&) override {
+    return add(Value::number(value));
+  }
+  bool string(string_t& value) override { return add(Value::text(std::move(value))); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(size_t) override { return open(); }
+  bool start_array(size_t) override { return open(); }
+  bool key(string_t& value) override {
+    open_.back().key = Value::text(std::move(value));
+    return true;
+  }
+  bool end_object() override {
+    Level level = std::move(open_.back());
+    open_.pop_back();
+    return add(Value::dict(std::move(level.entries)));
+  }
+  bool end_array() override {
+    Level level = std::move(open_.back());
+    open_.pop_back();
+    return add(Value::list(std::move(level.items)));
+  }
+  bool parse_error(size_t position, const std::string&,
+                   const nlohmann::detail::exception&) override {
+    error_at = position;
+    return false;
+  }
+
+  Value result;
+  size_t error_at = 0;
+  bool too_deep = false;
+
+ private:
+  // An object or an array that is not complete.
+  struct Level {
+    Value key;
+    std::vector<Entry> entries;
+    std::vector<Value> items;
+  };
+
+  bool open() {
+    too_deep = open_.size() >= kMaxDepth;
+    if (!too_deep) open_.emplace_back();
+    return !too_deep;
+  }
+
+  bool add(Value value) {
+    if (open_.empty()) {
+      result = std::move(value);
+      return true;
+    }
+    Level& level = open_.back();
+    if (level.key.is_missing()) {
+      level.items.push_back(std::move(value));
+      return true;
+    }
+    // Few members have the same name, and those of long objects are not looked for.
+    constexpr size_t kSearched = 256;
+    if (level.entries.size() < kSearched) {
+      for (Entry& entry : level.entries) {
+        if (entry.first.as_text() != level.key.as_text()) continue;
+        entry.second = std::move(value);
+        level.key = Value();
+        return true;
+      }
+    }
+    level.entries.emplace_back(std::exchange(level.key, Value()), std::move(value));
+    return true;
+  }
+
+  std::vector<Level> open_;
+};
+
+}  // namespace
+
+Result<Value> value_from_json(std::string_view json) {
+  Builder builder;
+  if (Json::sax_parse(json.begin(), json.end(), &builder)) return std::move(builder.result);
+  if (builder.too_deep) {
+    return fail(Code::invalid_argument, "the JSON nests deeper than ", kMaxDepth, " levels");
+  }
+  return fail(Code::invalid_argument, "this is not valid JSON, at byte ", builder.error_at);
+}
+
+}  // namespace sluice

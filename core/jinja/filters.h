@@ -1,0 +1,17 @@
+// The parts of the table of filters, for filters.cc.
+#pragma once
+
+#include <span>
+
+#include "jinja/interpreter.h"
+
+namespace sluice::jinja {
+
+std::span<const Builtin> text_filters();    // text_filters.cc
+std::span<const Builtin> choice_filters();  // choice_filters.cc
+
+// What sorting and comparing use of a value: texts in small letters unless the case matters.
+Value sort_key(Interpreter& run, const Value& value, bool case_sensitive);
+bool is_given(const Arguments& arguments, size_t i);  // and true
+
+}  // namespace sluice::jinja

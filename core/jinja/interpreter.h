@@ -1,0 +1,272 @@
+// Runs a template. One Interpreter renders once.
+//
+// What fails says so with fail() and returns a missing value; callers look at ok() or is_missing()
+// and return. The first error counts. Only errors make missing values.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/format.h"
+#include "jinja/ast.h"
+#include "jinja/template.h"
+#include "jinja/value.h"
+
+namespace sluice::jinja {
+
+class Interpreter;
+
+// The arguments of a call. After bind() the list has one value for each parameter.
+struct Arguments {
+  std::vector<Value> list;
+  std::vector<Entry> named;  // the keys are texts
+
+  const Value& operator[](size_t i) const { return list[i]; }
+  bool has(size_t i) const { return i < list.size() && !list[i].is_missing(); }
+};
+
+// Goes through the items of a value.
+struct Cursor {
+  Value source;
+  size_t at = 0;
+  // False at the end and after an error.
+  bool next(Interpreter& run, Value& item);
+};
+
+// The names that a body sees: its own, then those of the bodies around it.
+struct Scope {
+  Scope* parent = nullptr;
+  bool captured = false;  // a macro or a loop that may live longer refers to it
+  std::vector<std::pair<Symbol, Value>> names;
+  void set(Symbol symbol, Value value);
+};
+
+// An iterator gives its items once. Iterators of filters compute an item when it is asked for.
+struct Iterator : Object {
+  Iterator() : Object(Kind::iterator) {}
+  virtual bool next(Interpreter& run, Value& item);
+  std::vector<Value> items;
+  size_t at = 0;
+};
+
+struct Macro : Object {
+  Macro() : Object(Kind::macro) {}
+  const Stmt* stmt = nullptr;  // a macro or a call block
+  Scope* scope = nullptr;      // where it was made
+};
+
+// A method and its object.
+struct Method : Object {
+  Method(Value object, int index);
+  Value self;
+  int method;
+};
+
+struct Loop : Object {
+  Loop() : Object(Kind::loop) {}
+  bool next(Interpreter& run, Value& item);
+  bool peek(Interpreter& run);  // whether there is another item, which is then in `after`
+  int64_t count(Interpreter& run);
+
+  const Stmt* stmt = nullptr;
+  Scope* scope = nullptr;  // around the loop
+  bool over = false;
+  bool filtered = false;  // what is to come has passed the loop's test
+  Cursor source;
+  int64_t depth0 = 0, index0 = -1, length = -1;
+  Value before, current, after;
+  std::vector<Value> changed;
+  bool has_changed = false;
+
+ private:
+  bool pull(Interpreter& run, Value& item);
+};
+
+struct Cycler : Object {
+  explicit Cycler(std::vector<Value> values);
+  std::vector<Value> items;
+  size_t at = 0;
+};
+
+struct Joiner : Object {
+  explicit Joiner(std::string text) : Object(Kind::joiner), separator(std::move(text)) {}
+  std::string separator;
+  bool used = false;
+};
+
+class Interpreter {
+ public:
+  Interpreter(const Program& program, const Limits& limits, const Value& context,
+              const RenderOptions& options);
+  ~Interpreter();
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
+  Result<std::string> run();
+
+  // --- errors and limits ---
+  template <typename... Parts>
+  [[gnu::always_inline]] Value fail(const Parts&... parts) {
+    return fail_with({detail::Part(parts)...});
+  }
+  Value fail(const char* message);
+  // "$" in the pattern stands for the name of the value's type. An undefined value fails with its
+  // own message.
+  Value refuse(const Value& value, const char* pattern);
+  // False after an error, and when the budget is spent.
+  bool ok();
+  // Counts work in proportion to bytes or items.
+  void work(size_t amount) { budget.steps += amount; }
+  // Whether there is memory for so many bytes more; else it fails.
+  bool room(uint64_t bytes);
+
+  // --- values ---
+  Value text(std::string&& text);
+  Value text(std::string_view text);
+  Value list(std::vector<Value> items);
+  Value tuple(std::vector<Value> items);
+  Value dict(std::vector<Entry> entries);
+  Value iterator(std::vector<Value> items);
+  Value undefined(std::string message);
+  // A new object, with the depth of what it holds.
+  Value adopt(Object* object, size_t bytes, size_t inner_depth = 0);
+
+  // --- Python (lookup.cc, operators.cc, print.cc) ---
+  // Both fail if the value can't be iterated.
+  bool start(const Value& value, Cursor& cursor);
+  bool collect(const Value& value, std::vector<Value>& items);
+  Value attribute(const Value& object, const Value& name);
+  Value item(const Value& object, const Value& index);
+  Value slice(const Value& object, const Value& begin, const Value& end, const Value& step);
+  Value binary(TokenType op, const Value& a, const Value& b);
+  Value negative(const Value& value);
+  // -1, 0 or 1; fails for values without an order. NaN is like equal.
+  int order(const Value& a, const Value& b);
+  bool less(TokenType op, const Value& a, const Value& b);  // lt, le, gt, ge
+  bool contains(const Value& container, const Value& item);
+  bool same(const Value& a, const Value& b) { return equal(a, b, budget); }
+  std::string str(const Value& value);
+  std::string repr(const Value& value);
+  // An argument as this type; a missing one is `fallback`. They fail for other types.
+  int64_t integer_of(const Value& value, int64_t fallback);
+  std::string text_of(const Value& value, std::string_view fallback = {});
+  // "a.b.0" of an item, as the filters' `attribute` means it.
+  Value path(const Value& item, const Value& attribute, const Value& fallback = {});
+  // A stable sort by the keys.
+  void sort(std::vector<Value>& items, const std::vector<Value>& keys, bool reverse);
+
+  // --- calls (calls.cc) ---
+  Value call(const Value& callee, Arguments& arguments);
+  Value call_filter(std::string_view name, const Value& input, Arguments& arguments);
+  Value call_test(std::string_view name, const Value& input, Arguments& arguments);
+  // Puts the arguments in the order of the parameters, whose names have spaces between them. "/" in
+  // front: they can't be given by name.
+  bool bind(Arguments& arguments, std::string_view function, std::string_view parameters,
+            size_t required);
+  // Keeps a value that can hold others to the end, so that no circle of values stays behind.
+  void keep(const Value& value);
+
+  Budget budget;  // outlives all values
+  const Program& program;
+  const Limits& limits;
+  const RenderOptions& options;
+
+ private:
+  friend struct Loop;
+  enum class Flow : uint8_t { on, leave, next };
+
+  // Statements (statements.cc).
+  Flow run_body(const Body& body, Scope* scope);
+  Flow run_stmt(const Stmt& stmt, Scope* scope);
+  Flow run_branch(const Stmt& stmt, Scope* scope);
+  void run_output(const Stmt& stmt, Scope* scope);
+  Flow run_loop(const Stmt& stmt, const Value& source, Scope* scope, int64_t depth0);
+  void run_with(const Stmt& stmt, Scope* scope);
+  void run_call_block(const Stmt& stmt, Scope* scope);
+  Flow run_captured(const Stmt& stmt, Scope* scope);
+  void assign(const Expr& target, const Value& value, Scope* scope);
+  void write(std::string_view text);
+  Value call_macro(const Macro& macro, Arguments& arguments);
+  Value call_loop(const Loop& loop, Arguments& arguments);
+  Value make_macro(const Stmt& stmt, Scope* scope);
+  Scope* open_scope(Scope* parent);
+  void close_scope(Scope* scope);
+  void capture(Scope* scope);
+  void set(Symbol symbol, Value value, Scope* scope);
+  Value load(Symbol symbol, const Scope* scope);
+
+  // Expressions (expressions.cc).
+  Value eval(const Expr& expr, Scope* scope);
+  Value eval_inner(const Expr& expr, Scope* scope);
+  Value eval_display(const Expr& expr, Scope* scope);
+  Value eval_chain(const Expr& expr, Scope* scope);
+  Value eval_concat(const Expr& expr, Scope* scope);
+  Value eval_compare(const Expr& expr, Scope* scope);
+  Value eval_slice(const Expr& expr, Scope* scope);
+  Value eval_call(const Expr& expr, Scope* scope, const Value* caller);
+  Value eval_filter(const Expr& expr, Scope* scope, const Value* input);
+  bool eval_arguments(const Expr& expr, Scope* scope, Arguments& arguments);
+
+  Value fail_with(std::initializer_list<detail::Part> parts);
+
+  // Where the text goes that is written: to the result, or to what captures it.
+  struct Capture;
+
+  Value context_;
+  std::vector<Value> root_;  // the names of the top level, by symbol
+  std::vector<std::unique_ptr<Scope>> scopes_;
+  std::vector<Scope*> free_scopes_;
+  std::vector<Value> kept_;
+  std::string* out_ = nullptr;
+  size_t level_ = 0;
+  uint32_t line_ = 1;
+  bool failed_ = false;
+  std::string error_;
+};
+
+// --- the tables of what has a name ---
+
+using Run = Value (*)(Interpreter& run, const Value& self, Arguments& arguments);
+struct Builtin {
+  const char* name;
+  Run run;
+  const char* parameters;  // as for bind(); "*": takes the arguments as they are
+  uint8_t required;
+};
+
+// One row of a table for a function that does several: it gets which one as its last argument.
+template <auto function, auto which>
+Value variant(Interpreter& run, const Value& self, Arguments& arguments) {
+  return function(run, self, arguments, which);
+}
+
+const Builtin* find_filter(std::string_view name);  // filters.cc
+const Builtin* find_test(std::string_view name);    // tests.cc
+// The index of a global function, or -1.
+int find_function(std::string_view name);  // functions.cc
+const Builtin& function_at(int index);
+// The index of a method of this value, or -1.
+int find_method(const Value& self, std::string_view name);  // methods.cc
+const Builtin& method_at(int index);
+// Whether Python has a method of this name that changes the value; the sandbox forbids it.
+bool changes_value(const Value& self, std::string_view name);
+
+// Python's "..." % values and "...".format(...) (formatting.cc).
+Value format_percent(Interpreter& run, const Value& format, const Value& values);
+Value format_braces(Interpreter& run, const Value& format, const Arguments& arguments);
+// The text of json.dumps(); a missing indent is none (print.cc).
+struct JsonStyle {
+  bool ascii = false;
+  bool sorted = false;
+  bool lines = false;
+  std::string indent;
+  std::string item_separator = ", ";
+  std::string key_separator = ": ";
+};
+Value to_json(Interpreter& run, const Value& value, const JsonStyle& style);
+// C's strftime for the time of the options (strftime.cc).
+std::string format_time(std::string_view format, const RenderOptions& options);
+
+}  // namespace sluice::jinja

@@ -1,0 +1,300 @@
+// Attributes, items and slices, as jinja2's sandbox finds them; and going through a value.
+#include <algorithm>
+
+#include "jinja/interpreter.h"
+#include "jinja/number.h"
+#include "jinja/text.h"
+
+namespace sluice::jinja {
+namespace {
+
+Value loop_member(Interpreter& run, Loop& loop, std::string_view name) {
+  const auto count = [&] {
+    const int64_t n = loop.count(run);
+    if (n < 0) run.fail("the loop's length is not known");
+    return n;
+  };
+  if (name == "index") return Value::integer(loop.index0 + 1);
+  if (name == "index0") return Value::integer(loop.index0);
+  if (name == "first") return Value::boolean(loop.index0 == 0);
+  if (name == "depth") return Value::integer(loop.depth0 + 1);
+  if (name == "depth0") return Value::integer(loop.depth0);
+  Value result;
+  if (name == "last") {
+    result = Value::boolean(!loop.peek(run));
+  } else if (name == "length") {
+    result = Value::integer(count());
+  } else if (name == "revindex") {
+    result = Value::integer(count() - loop.index0);
+  } else if (name == "revindex0") {
+    result = Value::integer(count() - loop.index0 - 1);
+  } else if (name == "previtem") {
+    result = loop.index0 == 0 ? run.undefined("there is no previous item") : loop.before;
+  } else if (name == "nextitem") {
+    result = loop.peek(run) ? loop.after : run.undefined("there is no next item");
+  }
+  return run.ok() ? result : Value();
+}
+
+Value macro_member(Interpreter& run, const Macro& macro, std::string_view name) {
+  const Stmt& stmt = *macro.stmt;
+  if (name == "name") {
+    return stmt.type == Stmt::Type::macro ? run.program.names[stmt.symbol] : Value::none();
+  }
+  if (name == "catch_kwargs") return Value::boolean(stmt.takes_kwargs);
+  if (name == "catch_varargs") return Value::boolean(stmt.takes_varargs);
+  if (name == "caller") return Value::boolean(stmt.takes_caller);
+  if (name != "arguments") return {};
+  std::vector<Value> names;
+  for (const Parameter& parameter : stmt.parameters)
+    names.push_back(run.program.names[parameter.name]);
+  return run.tuple(std::move(names));
+}
+
+// What Python's getattr() finds. Missing if there is nothing, or after an error.
+Value member(Interpreter& run, const Value& object, std::string_view name) {
+  if (name.starts_with("__") || changes_value(object, name)) {
+    if (object.is(Kind::dict) && !name.ends_with("__") && name.starts_with("__")) return {};
+    return run.undefined(
+        concat("access to attribute '", name, "' of '", type_name(object), "' object is unsafe."));
+  }
+  Value found;
+  switch (object.kind()) {
+    case Kind::space:
+      if (const Value* value = find(object.as<Namespace>().entries, name)) return *value;
+      break;
+    case Kind::loop:
+      found = loop_member(run, object.as<Loop>(), name);
+      break;
+    case Kind::macro:
+      found = macro_member(run, object.as<Macro>(), name);
+      break;
+    case Kind::cycler:
+      if (name == "current") return object.as<Cycler>().items[object.as<Cycler>().at];
+      break;
+    case Kind::tuple:
+      if (object.as<Sequence>().group && name == "grouper") return object.items()[0];
+      if (object.as<Sequence>().group && name == "list") return object.items()[1];
+      break;
+    case Kind::range:
+      if (name == "start") return Value::integer(object.as<Range>().start);
+      if (name == "stop") return Value::integer(object.as<Range>().stop);
+      if (name == "step") return Value::integer(object.as<Range>().step);
+      break;
+    default:
+      break;
+  }
+  if (!found.is_missing() || !run.ok()) return found;
+  const int method = find_method(object, name);
+  if (method < 0) return {};
+  return run.adopt(new Method(object, method), sizeof(Method));
+}
+
+std::string described(const Value& object) {
+  return object.is(Kind::none) ? "None" : concat(type_name(object), " object");
+}
+
+// The place of a Python index in a sequence, or -1.
+int64_t place(int64_t index, int64_t length) {
+  if (index < 0) index += length;
+  return index >= 0 && index < length ? index : -1;
+}
+
+}  // namespace
+
+Value Interpreter::attribute(const Value& object, const Value& name_text) {
+  const std::string_view name = name_text.as_text();
+  if (object.is(Kind::undefined)) return refuse(object, "");
+  Value found = member(*this, object, name);
+  if (!found.is_missing() || !ok()) return found;
+  if (object.is(Kind::dict)) {
+    if (const Value* value = find(object.entries(), name)) return *value;
+  }
+  return undefined(concat("'", described(object), "' has no attribute '", name, "'"));
+}
+
+Value Interpreter::item(const Value& object, const Value& index) {
+  if (object.is(Kind::undefined)) return refuse(object, "");
+  const int64_t length = length_of(object);
+  if (object.is(Kind::dict)) {
+    const Value* value = is_hashable(index) ? find(object.entries(), index, budget) : nullptr;
+    if (value != nullptr) return *value;
+  } else if (index.is_integer() && length >= 0) {
+    const int64_t at = place(index.as_integer(), length);
+    if (at >= 0 && object.is_sequence()) return object.items()[static_cast<size_t>(at)];
+    if (at >= 0 && object.is(Kind::range)) return Value::integer(object.as<Range>().at(at));
+    if (at >= 0 && object.is_text()) {
+      const auto i = static_cast<size_t>(at);
+      const size_t chars = object.as<Text>().chars;
+      if (chars != object.as_text().size()) work(i / 16);
+      return text(sub_chars(object.as_text(), chars, i, i + 1));
+    }
+  }
+  if (index.is_text()) {
+    Value found = member(*this, object, index.as_text());
+    if (!found.is_missing() || !ok()) return found;
+  }
+  return undefined(concat(described(object), " has no element ", repr(index)));
+}
+
+Value Interpreter::slice(const Value& object, const Value& begin, const Value& end,
+                         const Value& by) {
+  if (object.is(Kind::undefined)) return refuse(object, "");
+  for (const Value* part : {&begin, &end, &by}) {
+    if (part->is(Kind::undefined) || (!part->is(Kind::none) && !part->is_integer())) {
+      return refuse(*part, "slice indices must be integers or None, not $");
+    }
+  }
+  if (!object.is_text() && !object.is_sequence() && !object.is(Kind::range)) {
+    return refuse(object, "'$' object can't be sliced");
+  }
+  const int64_t length = length_of(object);
+  const int64_t step = by.is(Kind::none) ? 1 : std::max(by.as_integer(), -INT64_MAX);
+  if (step == 0) return fail("slice step cannot be zero");
+  const int64_t least = step > 0 ? 0 : -1;
+  const int64_t most = step > 0 ? length : length - 1;
+  const auto bound = [&](const Value& value, int64_t otherwise) {
+    if (value.is(Kind::none)) return otherwise;
+    const int64_t at = value.as_integer();
+    return std::clamp(at < 0 ? std::max(at, -length - 1) + length : at, least, most);
+  };
+  const int64_t from = bound(begin, step > 0 ? 0 : length - 1);
+  const int64_t to = bound(end, step > 0 ? length : -1);
+  const Range places(from, to, step);
+  work(static_cast<size_t>(places.length) / 4);
+  if (object.is(Kind::range)) {
+    const auto& range = object.as<Range>();
+    const int64_t stride = places.length > 1 ? range.step * step : 1;
+    const int64_t first = places.length > 0 ? range.at(from) : 0;
+    const int64_t past = places.length > 1
+                             ? range.at(places.at(places.length - 1)) + (stride > 0 ? 1 : -1)
+                         : places.length == 1 ? first + 1
+                                              : first;
+    return adopt(new Range(first, past, stride), 0);
+  }
+  if (object.is_text()) {
+    const std::string_view all = object.as_text();
+    const size_t chars = object.as<Text>().chars;
+    if (step == 1) {
+      return text(places.length == 0
+                      ? std::string_view()
+                      : sub_chars(all, chars, static_cast<size_t>(from), static_cast<size_t>(to)));
+    }
+    if (!room(all.size() + uint64_t{chars} * sizeof(uint32_t))) return {};
+    std::vector<uint32_t> starts;
+    for (size_t at = 0; at < all.size(); at += char_bytes(all.substr(at)))
+      starts.push_back(static_cast<uint32_t>(at));
+    std::string out;
+    for (int64_t i = 0; i < places.length; ++i) {
+      const size_t start_at = starts[static_cast<size_t>(places.at(i))];
+      out += all.substr(start_at, char_bytes(all.substr(start_at)));
+    }
+    work(all.size() / 4);
+    return text(std::move(out));
+  }
+  std::vector<Value> out;
+  for (int64_t i = 0; i < places.length; ++i)
+    out.push_back(object.items()[static_cast<size_t>(places.at(i))]);
+  return object.is(Kind::list) ? list(std::move(out)) : tuple(std::move(out));
+}
+
+// --- going through a value ---
+
+bool Interpreter::start(const Value& value, Cursor& cursor) {
+  const bool iterable = length_of(value) >= 0 || value.is(Kind::iterator);
+  if (!iterable) refuse(value, "'$' object is not iterable");
+  cursor = {value, 0};
+  return iterable;
+}
+
+bool Cursor::next(Interpreter& run, Value& item) {
+  switch (source.kind()) {
+    case Kind::list:
+    case Kind::tuple:
+      if (at >= source.items().size()) return false;
+      item = source.items()[at++];
+      return true;
+    case Kind::text: {
+      const std::string_view rest = source.as_text().substr(at);
+      if (rest.empty()) return false;
+      const size_t n = char_bytes(rest);
+      item = run.text(rest.substr(0, n));
+      at += n;
+      return true;
+    }
+    case Kind::dict:
+    case Kind::view: {
+      const bool view = source.is(Kind::view);
+      const auto& entries = (view ? source.as<View>().dict : source).entries();
+      if (at >= entries.size()) return false;
+      const Entry& entry = entries[at++];
+      const auto what = view ? source.as<View>().what : View::What::keys;
+      if (what == View::What::items) {
+        item = run.tuple({entry.first, entry.second});
+      } else {
+        item = what == View::What::keys ? entry.first : entry.second;
+      }
+      return !item.is_missing();
+    }
+    case Kind::range:
+      if (static_cast<int64_t>(at) >= source.as<Range>().length) return false;
+      item = Value::integer(source.as<Range>().at(static_cast<int64_t>(at++)));
+      return true;
+    case Kind::iterator:
+      return source.as<Iterator>().next(run, item);
+    case Kind::missing:
+    case Kind::undefined:
+      return false;
+    default:
+      run.start(source, *this);  // fails
+      return false;
+  }
+}
+
+bool Interpreter::collect(const Value& value, std::vector<Value>& items) {
+  Cursor cursor;
+  if (!start(value, cursor)) return false;
+  Value item;
+  while (ok() && cursor.next(*this, item)) {
+    items.push_back(item);
+    ++budget.steps;
+    if (items.size() > limits.max_items) fail("a list has more than ", limits.max_items, " items");
+  }
+  return ok();
+}
+
+Value Interpreter::path(const Value& from, const Value& attribute, const Value& fallback) {
+  if (attribute.is_missing() || attribute.is(Kind::none)) return from;
+  const bool has_fallback = !fallback.is_missing() && !fallback.is(Kind::none);
+  if (!attribute.is_text()) {
+    const Value found = item(from, attribute);
+    return found.is(Kind::undefined) && has_fallback ? fallback : found;
+  }
+  Value at = from;
+  std::string_view rest = attribute.as_text();
+  for (bool more = true; more && !at.is_missing();) {
+    const size_t dot = rest.find('.');
+    const std::string_view part = rest.substr(0, dot);
+    more = dot != std::string_view::npos;
+    if (more) rest.remove_prefix(dot + 1);
+    const bool digits =
+        !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+    const auto number = digits ? parse_int(part, 10) : std::nullopt;
+    at = item(at, number ? Value::integer(*number) : text(part));
+    if (at.is(Kind::undefined) && has_fallback) at = fallback;
+  }
+  return at;
+}
+
+int64_t Interpreter::integer_of(const Value& value, int64_t fallback) {
+  if (value.is_missing()) return fallback;
+  if (value.is_integer()) return value.as_integer();
+  refuse(value, "'$' object cannot be interpreted as an integer");
+  return fallback;
+}
+
+std::string Interpreter::text_of(const Value& value, std::string_view fallback) {
+  return value.is_missing() ? std::string(fallback) : str(value);
+}
+
+}  // namespace sluice::jinja

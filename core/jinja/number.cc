@@ -1,0 +1,124 @@
+#include "jinja/number.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "jinja/text.h"
+
+namespace sluice::jinja {
+namespace {
+
+// Without "_" between digits; nothing if one is elsewhere.
+std::optional<std::string> without_underscores(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '_') {
+      out += text[i];
+    } else if (i == 0 || i + 1 == text.size() || text[i - 1] == '_') {
+      return std::nullopt;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string float_text(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  char text[40];
+  for (int digits = 0; digits <= 16; ++digits) {
+    std::snprintf(text, sizeof text, "%.*e", digits, value);
+    if (std::strtod(text, nullptr) == value) break;
+  }
+  // "-1.25e+02": its digits and its exponent.
+  const std::string_view written = text;
+  const size_t e = written.find('e');
+  const int exponent = std::atoi(text + e + 1);
+  std::string digits;
+  for (const char c : written.substr(0, e)) {
+    if (is_digit(c)) digits += c;
+  }
+  std::string out = std::signbit(value) ? "-" : "";
+  const auto count = static_cast<int>(digits.size());
+  if (exponent < -4 || exponent >= 16) {
+    out += digits[0];
+    if (count > 1) out.append(".").append(digits, 1);
+    out += exponent < 0 ? "e-" : "e+";
+    if (std::abs(exponent) < 10) out += '0';
+    return out + std::to_string(std::abs(exponent));
+  }
+  if (exponent < 0)
+    return out + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
+  if (exponent + 1 >= count) {
+    return out + digits + std::string(static_cast<size_t>(exponent + 1 - count), '0') + ".0";
+  }
+  const auto whole = static_cast<size_t>(exponent + 1);
+  return out + digits.substr(0, whole) + "." + digits.substr(whole);
+}
+
+std::string fixed_text(double value, char style, int precision) {
+  const char format[] = {'%', '.', '*', style, '\0'};
+  std::string out(400 + static_cast<size_t>(std::clamp(precision, 0, 1000)), '\0');
+  const int n =
+      std::snprintf(out.data(), out.size(), format, std::clamp(precision, 0, 1000), value);
+  out.resize(n < 0 ? 0 : std::min(static_cast<size_t>(n), out.size() - 1));
+  return out;
+}
+
+std::optional<int64_t> parse_int(std::string_view text, int base) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.empty() || text.starts_with("+")) return std::nullopt;
+  int64_t value = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value, base);
+  if (error != std::errc() || end != last) return std::nullopt;
+  return value;
+}
+
+std::optional<double> parse_float(std::string_view text) {
+  std::string copy(text);
+  if (copy.empty()) return std::nullopt;
+  // strtod also takes white space in front, hexadecimal numbers and "nan(...)".
+  std::string word = copy[0] == '+' || copy[0] == '-' ? copy.substr(1) : copy;
+  if (word.empty() || word[0] == '+' || word[0] == '-') return std::nullopt;
+  if (!is_digit(word[0]) && word[0] != '.') {
+    word = change_case(word, Case::lower);
+    if (word != "inf" && word != "infinity" && word != "nan") return std::nullopt;
+  } else if (word.find_first_not_of("0123456789.eE+-") != std::string::npos) {
+    return std::nullopt;
+  }
+  char* end = nullptr;
+  const double value = std::strtod(copy.c_str(), &end);
+  if (end != copy.c_str() + copy.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<double> float_of(std::string_view text) {
+  const auto plain = without_underscores(strip(text, true, true));
+  return plain ? parse_float(*plain) : std::nullopt;
+}
+
+std::optional<int64_t> int_of(std::string_view text, int base) {
+  const auto plain = without_underscores(strip(text, true, true));
+  if (!plain || (base != 0 && (base < 2 || base > 36))) return std::nullopt;
+  std::string digits = *plain;
+  const size_t sign = !digits.empty() && (digits[0] == '-' || digits[0] == '+') ? 1 : 0;
+  if (digits.size() > sign + 1 && digits[sign] == '0') {
+    const char mark = static_cast<char>(digits[sign + 1] | 32);
+    const int marked = mark == 'x' ? 16 : mark == 'o' ? 8 : mark == 'b' ? 2 : 0;
+    if (marked != 0 && (base == 0 || base == marked)) {
+      digits.erase(sign, 2);
+      base = marked;
+    } else if (base == 0 && digits.find_first_not_of('0', sign) != std::string::npos) {
+      return std::nullopt;
+    }
+  }
+  if (digits.size() <= sign || digits[sign] == '-' || digits[sign] == '+') return std::nullopt;
+  return parse_int(digits, base == 0 ? 10 : base);
+}
+
+}  // namespace sluice::jinja

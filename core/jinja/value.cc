@@ -1,0 +1,308 @@
+#include "jinja/value.h"
+
+#include <algorithm>
+
+#include "jinja/text.h"
+
+namespace sluice::jinja {
+namespace {
+
+constexpr size_t kObjectBytes = 64;  // about what an object takes besides its contents
+
+uint16_t depth_with(size_t inner) {
+  return static_cast<uint16_t>(std::min<size_t>(inner + 1, UINT16_MAX));
+}
+
+template <typename Items>
+size_t deepest(const Items& items) {
+  size_t depth = 0;
+  for (const Value& item : items) depth = std::max(depth, item.depth());
+  return depth;
+}
+
+}  // namespace
+
+Object::~Object() {
+  if (budget != nullptr) budget->bytes -= bytes;
+}
+
+void Object::charge(Budget* owner, size_t size) {
+  if (owner == nullptr) return;
+  budget = owner;
+  bytes = size + kObjectBytes;
+  owner->bytes += bytes;
+}
+
+Value::Value() : integer_(0) {}
+
+[[gnu::noinline]] Value::Value(const Value& other) : kind_(other.kind_), integer_(other.integer_) {
+  if (kind_ >= Kind::undefined) object_->refs.fetch_add(1, std::memory_order_relaxed);
+}
+
+[[gnu::noinline]] Value::~Value() {
+  if (kind_ < Kind::undefined) return;
+  if (object_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete object_;
+}
+
+Value& Value::operator=(const Value& other) {
+  Value copy(other);
+  return *this = std::move(copy);
+}
+
+Value& Value::operator=(Value&& other) noexcept {
+  std::swap(kind_, other.kind_);
+  std::swap(integer_, other.integer_);
+  return *this;
+}
+
+Value Value::none() {
+  Value value;
+  value.kind_ = Kind::none;
+  return value;
+}
+
+Value Value::boolean(bool truth) {
+  Value value;
+  value.kind_ = Kind::boolean;
+  value.integer_ = truth ? 1 : 0;
+  return value;
+}
+
+Value Value::integer(int64_t number) {
+  Value value;
+  value.kind_ = Kind::integer;
+  value.integer_ = number;
+  return value;
+}
+
+Value Value::number(double number) {
+  Value value;
+  value.kind_ = Kind::number;
+  value.number_ = number;
+  return value;
+}
+
+Value Value::function(int index) {
+  Value value = integer(index);
+  value.kind_ = Kind::function;
+  return value;
+}
+
+Value Value::object(Object* object) {
+  Value value;
+  value.kind_ = object->kind;
+  value.object_ = object;
+  object->refs.fetch_add(1, std::memory_order_relaxed);
+  return value;
+}
+
+Value Value::text(std::string text, Budget* budget) {
+  auto* const made = new Text(std::move(text));
+  made->charge(budget, made->text.size());
+  return object(made);
+}
+
+Value Value::list(std::vector<Value> items, Budget* budget) {
+  auto* const made = new Sequence(Kind::list, std::move(items));
+  made->charge(budget, made->items.size() * sizeof(Value));
+  return object(made);
+}
+
+Value Value::tuple(std::vector<Value> items, Budget* budget) {
+  auto* const made = new Sequence(Kind::tuple, std::move(items));
+  made->charge(budget, made->items.size() * sizeof(Value));
+  return object(made);
+}
+
+Value Value::dict(std::vector<Entry> entries, Budget* budget) {
+  auto* const made = new Dict(std::move(entries));
+  made->charge(budget, made->entries.size() * sizeof(Entry));
+  return object(made);
+}
+
+double Value::as_double() const {
+  return kind_ == Kind::number ? number_ : static_cast<double>(integer_);
+}
+std::string_view Value::as_text() const { return as<Text>().text; }
+const std::vector<Value>& Value::items() const { return as<Sequence>().items; }
+const std::vector<Entry>& Value::entries() const { return as<Dict>().entries; }
+
+Text::Text(std::string content)
+    : Object(Kind::text), text(std::move(content)), chars(count_chars(text)) {}
+
+Sequence::Sequence(Kind kind_of, std::vector<Value> content)
+    : Object(kind_of), items(std::move(content)) {
+  depth = depth_with(deepest(items));
+}
+
+Dict::Dict(std::vector<Entry> content) : Object(Kind::dict), entries(std::move(content)) {
+  size_t inner = 0;
+  for (const auto& [key, value] : entries) inner = std::max({inner, key.depth(), value.depth()});
+  depth = depth_with(inner);
+}
+
+Range::Range(int64_t from, int64_t end, int64_t by)
+    : Object(Kind::range), start(from), stop(end), step(by) {
+  // As unsigned numbers, because the difference may not fit.
+  const uint64_t span = by > 0 ? static_cast<uint64_t>(end) - static_cast<uint64_t>(from)
+                               : static_cast<uint64_t>(from) - static_cast<uint64_t>(end);
+  const uint64_t stride = by > 0 ? static_cast<uint64_t>(by) : 0 - static_cast<uint64_t>(by);
+  const bool empty = by > 0 ? from >= end : from <= end;
+  const uint64_t count = empty ? 0 : (span - 1) / stride + 1;
+  length = static_cast<int64_t>(std::min<uint64_t>(count, INT64_MAX));
+}
+
+View::View(Value of, What which) : Object(Kind::view), dict(std::move(of)), what(which) {
+  depth = depth_with(dict.depth());
+}
+
+const char* type_name(const Value& value) {
+  switch (value.kind()) {
+    case Kind::missing:
+    case Kind::none:
+      return "NoneType";
+    case Kind::boolean:
+      return "bool";
+    case Kind::integer:
+      return "int";
+    case Kind::number:
+      return "float";
+    case Kind::function:
+      return "function";
+    case Kind::undefined:
+      return "Undefined";
+    case Kind::text:
+      return value.as<Text>().escaped ? "Markup" : "str";
+    case Kind::list:
+      return "list";
+    case Kind::tuple:
+      return "tuple";
+    case Kind::dict:
+      return "dict";
+    case Kind::range:
+      return "range";
+    case Kind::view:
+      return "dict_items";
+    case Kind::iterator:
+      return "generator";
+    case Kind::space:
+      return "Namespace";
+    case Kind::macro:
+      return "Macro";
+    case Kind::method:
+      return "builtin_function_or_method";
+    case Kind::loop:
+      return "LoopContext";
+    case Kind::cycler:
+      return "Cycler";
+    case Kind::joiner:
+      return "Joiner";
+  }
+  return "object";
+}
+
+const Value* find(const std::vector<Entry>& entries, const Value& key, Budget& budget) {
+  budget.steps += entries.size() / 8;
+  for (const Entry& entry : entries) {
+    if (equal(entry.first, key, budget)) return &entry.second;
+  }
+  return nullptr;
+}
+
+const Value* find(const std::vector<Entry>& entries, std::string_view key) {
+  for (const Entry& entry : entries) {
+    if (entry.first.is_text() && entry.first.as_text() == key) return &entry.second;
+  }
+  return nullptr;
+}
+
+void put(std::vector<Entry>& entries, Value key, Value value, Budget& budget) {
+  if (const Value* place = find(entries, key, budget)) {
+    *const_cast<Value*>(place) = std::move(value);
+  } else {
+    entries.emplace_back(std::move(key), std::move(value));
+  }
+}
+
+bool is_hashable(const Value& value) {
+  if (value.is(Kind::tuple)) {
+    return std::all_of(value.items().begin(), value.items().end(), is_hashable);
+  }
+  return !value.is(Kind::list) && !value.is(Kind::dict) && !value.is(Kind::view);
+}
+
+bool equal(const Value& a, const Value& b, Budget& budget) {
+  if (a.is_text() && b.is_text()) {
+    budget.steps += a.as_text().size() / 64;
+    return a.as_text() == b.as_text();
+  }
+  if (a.is_number() && b.is_number()) {
+    if (a.is_integer() && b.is_integer()) return a.as_integer() == b.as_integer();
+    return a.as_double() == b.as_double();
+  }
+  if (a.kind() != b.kind()) return false;
+  // A value that is compared over and over may be large by sharing, so every comparison counts.
+  if (++budget.steps > budget.max_steps) return false;
+  if (a.same(b) || a.is(Kind::undefined)) return true;
+  if (a.is_sequence()) {
+    const auto& x = a.items();
+    const auto& y = b.items();
+    if (x.size() != y.size()) return false;
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (!equal(x[i], y[i], budget)) return false;
+    }
+    return true;
+  }
+  if (a.is(Kind::dict)) {
+    if (a.entries().size() != b.entries().size()) return false;
+    for (const auto& [key, value] : a.entries()) {
+      const Value* other = find(b.entries(), key, budget);
+      if (other == nullptr || !equal(value, *other, budget)) return false;
+    }
+    return true;
+  }
+  if (a.is(Kind::range)) {
+    const auto& x = a.as<Range>();
+    const auto& y = b.as<Range>();
+    return x.length == y.length &&
+           (x.length == 0 || (x.start == y.start && (x.length == 1 || x.step == y.step)));
+  }
+  return false;
+}
+
+int64_t length_of(const Value& value) {
+  switch (value.kind()) {
+    case Kind::undefined:
+      return 0;
+    case Kind::text:
+      return static_cast<int64_t>(value.as<Text>().chars);
+    case Kind::list:
+    case Kind::tuple:
+      return static_cast<int64_t>(value.items().size());
+    case Kind::dict:
+      return static_cast<int64_t>(value.entries().size());
+    case Kind::view:
+      return length_of(value.as<View>().dict);
+    case Kind::range:
+      return value.as<Range>().length;
+    default:
+      return -1;
+  }
+}
+
+bool is_true(const Value& value) {
+  switch (value.kind()) {
+    case Kind::missing:
+    case Kind::none:
+      return false;
+    case Kind::boolean:
+    case Kind::integer:
+      return value.as_integer() != 0;
+    case Kind::number:
+      return value.as_double() != 0;
+    default:
+      return length_of(value) != 0;
+  }
+}
+
+}  // namespace sluice::jinja

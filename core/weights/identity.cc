@@ -1,0 +1,135 @@
+#include "weights/identity.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/xxh64.h"
+#include "weights/weights.h"
+
+namespace sluice {
+
+Identity::Identity(const Gguf& header, const Needs& needs)
+    : needs_(needs),
+      header_hash_(header.header_hash),
+      taken_(static_cast<size_t>(needs.n_slots())) {
+  for (const TensorInfo& info : header.tensors) {
+    Tensor tensor;
+    tensor.begin = header.data_offset + info.offset;
+    tensor.bytes = info.bytes;
+    tensor.missing = bytes_of_ends(tensor);
+    if (tensor.missing > 0) ++missing_;
+    if (tensor.missing == 0) tensor.hash = xxh64({});
+    tensors_.push_back(std::move(tensor));
+  }
+  // The pieces of a tensor follow each other, as a rule.
+  size_t at = 0;
+  for (const Piece& piece : needs.pieces()) {
+    if (header.tensors[at].name != piece.tensor)
+      at = static_cast<size_t>(header.find_tensor(piece.tensor) - header.tensors.data());
+    tensor_of_.push_back(at);
+  }
+}
+
+uint64_t Identity::bytes_of_ends(const Tensor& tensor) { return std::min(tensor.bytes, 2 * kEnd); }
+
+std::pair<Identity::Range, Identity::Range> Identity::ranges_of(const Tensor& tensor) {
+  if (tensor.bytes <= 2 * kEnd) return {{0, tensor.bytes, 0}, {}};
+  return {{0, kEnd, 0}, {tensor.bytes - kEnd, tensor.bytes, kEnd}};
+}
+
+void Identity::take(const Weights& weights, int slot) {
+  for (size_t handle = 0; handle < needs_.pieces().size(); ++handle) {
+    const int piece = static_cast<int>(handle);
+    if (needs_.piece(piece).slot != slot || weights.by_rows(piece)) continue;
+    for (const int32_t row : missing_rows(piece, SIZE_MAX)) take_row(weights, piece, row);
+  }
+  taken_[static_cast<size_t>(slot)] = 1;
+}
+
+// Whether a byte from `begin` to `end` of a tensor, which are in `range`, hasn't been taken.
+bool Identity::lacks(const Tensor& tensor, const Range& range, uint64_t begin, uint64_t end) {
+  if (tensor.have.empty()) return true;
+  const uint8_t* have = tensor.have.data() + (range.at + (begin - range.begin));
+  return std::memchr(have, 0, static_cast<size_t>(end - begin)) != nullptr;
+}
+
+std::vector<int32_t> Identity::missing_rows(int handle, size_t most) const {
+  std::vector<int32_t> rows;
+  const Piece& piece = needs_.piece(handle);
+  const Tensor& tensor = tensor_of(handle);
+  if (tensor.missing == 0 || piece.rows == 0 || piece.bytes == 0) return rows;
+  const uint64_t row_bytes = piece.bytes / static_cast<uint64_t>(piece.rows);
+  const uint64_t first = piece.begin - tensor.begin;  // of the piece, in the tensor
+  const auto [head, tail] = ranges_of(tensor);
+  for (const Range& range : {head, tail}) {
+    const uint64_t begin = std::max(range.begin, first);
+    const uint64_t end = std::min(range.end, first + piece.bytes);
+    for (uint64_t at = begin; at < end;) {
+      const uint64_t row = (at - first) / row_bytes;
+      const uint64_t next = std::min(first + (row + 1) * row_bytes, end);
+      const auto id = static_cast<int32_t>(row);
+      if (lacks(tensor, range, at, next) && (rows.empty() || rows.back() != id)) {
+        if (rows.size() == most) return rows;
+        rows.push_back(id);
+      }
+      at = next;
+    }
+  }
+  return rows;
+}
+
+void Identity::take_row(const Weights& weights, int handle, int64_t row) {
+  const Piece& piece = needs_.piece(handle);
+  Tensor& tensor = tensors_[tensor_of_[static_cast<size_t>(handle)]];
+  if (tensor.missing == 0) return;
+  if (tensor.ends.empty()) {
+    tensor.ends.resize(static_cast<size_t>(bytes_of_ends(tensor)));
+    tensor.have.resize(tensor.ends.size());
+  }
+  const uint64_t row_bytes = piece.bytes / static_cast<uint64_t>(piece.rows);
+  std::vector<uint8_t> bytes(static_cast<size_t>(row_bytes));
+  weights.read_file_row(handle, row, bytes.data());
+  const uint64_t first = piece.begin - tensor.begin + static_cast<uint64_t>(row) * row_bytes;
+  const auto [head, tail] = ranges_of(tensor);
+  for (const Range& range : {head, tail}) {
+    const uint64_t begin = std::max(range.begin, first);
+    const uint64_t end = std::min(range.end, first + row_bytes);
+    // Two pieces may have the same bytes.
+    if (begin >= end || !lacks(tensor, range, begin, end)) continue;
+    const auto n = static_cast<size_t>(end - begin);
+    const auto at = static_cast<size_t>(range.at + (begin - range.begin));
+    uint8_t* const have = tensor.have.data() + at;
+    tensor.missing -= static_cast<uint64_t>(std::count(have, have + n, 0));
+    std::memset(have, 1, n);
+    std::memcpy(tensor.ends.data() + at, bytes.data() + (begin - first), n);
+  }
+  if (tensor.missing == 0) finish(tensor);
+}
+
+void Identity::finish(Tensor& tensor) {
+  tensor.ends.resize(static_cast<size_t>(bytes_of_ends(tensor)));
+  tensor.hash = xxh64(tensor.ends);
+  tensor.missing = 0;
+  tensor.ends = {};
+  tensor.have = {};
+  --missing_;
+}
+
+void Identity::end() {
+  for (Tensor& tensor : tensors_)
+    if (tensor.missing > 0) finish(tensor);
+}
+
+uint64_t Identity::value() const {
+  Xxh64 all;
+  const auto add = [&](uint64_t hash) {
+    uint8_t bytes[8];
+    std::memcpy(bytes, &hash, sizeof bytes);
+    all.update(bytes);
+  };
+  add(header_hash_);
+  for (const Tensor& tensor : tensors_) add(tensor.hash);
+  return all.value();
+}
+
+}  // namespace sluice

@@ -1,0 +1,71 @@
+// What tells a model from others: XXH64 over its headers and over the ends of each tensor, which
+// are its first and last 4 KiB in the file, or all of it if it has no more than 8 KiB. It doesn't
+// depend on how the weights came, because packing can be undone. It is no protection: whoever
+// wants two models with one identity can make them.
+//
+//   XXH64 of: XXH64 of the file's bytes up to the data (of a split model, of all files' headers),
+//             then for each tensor, in the header's order, XXH64 of its ends
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "gguf/gguf.h"
+#include "weights/needs.h"
+
+namespace sluice {
+
+class Weights;
+
+class Identity {
+ public:
+  static constexpr uint64_t kEnd = 4096;  // bytes of an end
+
+  // The arguments must outlive it.
+  Identity(const Gguf& header, const Needs& needs);
+  // All ends have been taken.
+  bool known() const { return missing_ == 0; }
+  uint64_t value() const;  // only if known()
+
+  // Whether take() was not yet called for the slot.
+  bool lacks(int slot) const { return taken_[static_cast<size_t>(slot)] == 0; }
+  // Takes the ends that are in a slot, which must be resident and stay so meanwhile.
+  void take(const Weights& weights, int slot);
+  // The rows of a matrix that have bytes which are in no end taken so far, at most `most` of them.
+  std::vector<int32_t> missing_rows(int handle, size_t most) const;
+  // Takes such a row; weights must be able to read it.
+  void take_row(const Weights& weights, int handle, int64_t row);
+  // What is missing now is in no piece, and counts as 0.
+  void end();
+
+ private:
+  struct Tensor {
+    uint64_t begin = 0;  // in the file
+    uint64_t bytes = 0;
+    uint64_t missing = 0;       // bytes of the ends
+    std::vector<uint8_t> ends;  // while some are missing
+    std::vector<uint8_t> have;  // of `ends`
+    uint64_t hash = 0;          // once none is missing
+  };
+  struct Range {
+    uint64_t begin = 0, end = 0;  // in the tensor
+    uint64_t at = 0;              // where they go in `ends`
+  };
+  static bool lacks(const Tensor& tensor, const Range& range, uint64_t begin, uint64_t end);
+  static uint64_t bytes_of_ends(const Tensor& tensor);
+  static std::pair<Range, Range> ranges_of(const Tensor& tensor);
+  void finish(Tensor& tensor);
+  const Tensor& tensor_of(int handle) const {
+    return tensors_[tensor_of_[static_cast<size_t>(handle)]];
+  }
+
+  const Needs& needs_;
+  uint64_t header_hash_;
+  std::vector<Tensor> tensors_;    // in the header's order
+  std::vector<size_t> tensor_of_;  // by the piece's handle
+  size_t missing_ = 0;             // tensors
+  std::vector<uint8_t> taken_;     // slots
+};
+
+}  // namespace sluice

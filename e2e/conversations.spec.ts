@@ -1,0 +1,172 @@
+// Conversations that are kept: the list and what can be done with it, reloads, several tabs.
+import { ANSWERS, Talk, downloaded, expect, test } from './talk';
+
+test('the list: open another while an answer is written, search, rename, delete', async ({
+  talk,
+  page,
+}) => {
+  await talk.holdTextAfter(30);
+  await talk.open();
+  await expect(talk.list).toContainText('kept on this device, and nowhere else');
+  await talk.begin('About lakes: 3');
+  await talk.textIsHeld();
+  // The answer goes on while another conversation is shown.
+  await page.getByRole('button', { name: 'New conversation' }).first().click();
+  await expect(talk.mine).toHaveCount(0);
+  await talk.field.fill('A draft of mine');
+  await expect(talk.facts).toContainText('Another conversation is being answered.');
+  await expect(talk.items).toHaveText(['About lakes: 3']);
+  await talk.releaseText();
+  await expect(talk.send).toHaveAttribute('aria-label', 'Send');
+  await talk.items.first().locator('.item-open').click();
+  await expect(talk.answers).toContainText(['Line 119 of the long answer.']);
+  await expect(talk.field).toHaveValue('');
+  await page.getByRole('button', { name: 'New conversation' }).first().click();
+  await expect(talk.field).toHaveValue('A draft of mine');
+  await talk.say('About seas: 4');
+  await expect(talk.items).toHaveText(['About seas: 4', 'About lakes: 3']);
+  await expect(talk.list.getByRole('heading', { level: 3 })).toHaveText(['Today']);
+
+  await page.getByLabel('Search').fill('quite short');
+  await expect(talk.items).toHaveText([/About seas: 4.*Quite short/]);
+  await expect(talk.list).toContainText('1 conversation found');
+  await page.getByLabel('Search').fill('no such words');
+  await expect(talk.list).toContainText('Nothing found');
+  await page.getByLabel('Search').fill('');
+  await expect(talk.items).toHaveCount(2);
+
+  await talk.chooseFor('About lakes: 3', 'Rename');
+  const title = page.getByLabel('Title of the conversation');
+  await expect(title).toBeFocused();
+  await title.fill('Of lakes');
+  await title.press('Enter');
+  const renamed = talk.items.filter({ hasText: 'Of lakes' }).locator('.item-open');
+  await expect(renamed).toBeFocused();
+
+  await talk.chooseFor('Of lakes', 'Delete');
+  const question = page.getByRole('alertdialog');
+  await expect(question).toContainText('Delete “Of lakes”?');
+  await expect(question.getByRole('button', { name: 'Keep' })).toBeFocused();
+  await page.keyboard.press('Escape');
+  await expect(question).toHaveCount(0);
+  await expect(talk.items).toHaveCount(2);
+  await talk.chooseFor('Of lakes', 'Delete');
+  await question.getByRole('button', { name: 'Delete' }).click();
+  await expect(talk.items).toHaveText(['About seas: 4']);
+  await expect(talk.status).toHaveText('Of lakes was deleted');
+  await page.reload();
+  await expect(talk.items).toHaveText(['About seas: 4']);
+});
+
+test('a conversation that is deleted while it is written stays away; delete all', async ({
+  talk,
+  page,
+}) => {
+  await talk.holdTextAfter(20);
+  await talk.open();
+  await talk.begin('About rain: 3');
+  await talk.textIsHeld();
+  await talk.chooseFor('About rain: 3', 'Delete');
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await talk.releaseText();
+  await expect(talk.items).toHaveCount(0);
+  await expect(talk.mine).toHaveCount(0);
+  for (const text of ['First: 4', 'Second: 4']) {
+    await page.getByRole('button', { name: 'New conversation' }).first().click();
+    await talk.say(text);
+  }
+  await expect(talk.items).toHaveText(['Second: 4', 'First: 4']);
+  await talk.choose('More', 'Delete all');
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete all' }).click();
+  await expect(talk.items).toHaveCount(0);
+  await expect(talk.mine).toHaveCount(0);
+  await page.reload();
+  await talk.ready();
+  await expect(talk.items).toHaveCount(0);
+});
+
+test('export and import; a hostile file is refused in words', async ({ talk, page }) => {
+  await talk.open();
+  await talk.say('About snow: 4');
+  const json = await downloaded(page, () => talk.chooseFor('About snow: 4', 'Save as JSON'));
+  expect(json.name).toMatch(/\.json$/);
+  const markdown = await downloaded(page, () =>
+    talk.chooseFor('About snow: 4', 'Save as Markdown'),
+  );
+  expect(markdown.text).toContain('## Answer\n\nQuite short.');
+  const all = await downloaded(page, () => talk.choose('More', 'Save all as JSON'));
+  expect(JSON.parse(all.text)).toEqual(JSON.parse(json.text));
+
+  const file = async (text: string): Promise<void> => {
+    const chooser = page.waitForEvent('filechooser');
+    await talk.choose('More', 'Import');
+    const buffer = Buffer.from(text);
+    await (await chooser).setFiles({ name: 'one.json', mimeType: 'application/json', buffer });
+  };
+  const alert = talk.list.getByRole('alert');
+  const hostile = json.text.replace('"role":"user"', '"role":"__proto__"');
+  expect(hostile).not.toBe(json.text);
+  await file(hostile);
+  await expect(alert).toContainText(/role: user, assistant or tool is expected here\. Nothing/);
+  await file('{');
+  await expect(alert).toHaveText('The file is not JSON. Nothing was imported.');
+  await expect(talk.items).toHaveCount(1);
+  await file(json.text);
+  await expect(alert).toHaveCount(0);
+  await expect(talk.status).toHaveText('1 conversation was imported');
+  await expect(talk.items).toHaveCount(2);
+  await talk.items
+    .filter({ hasNot: page.locator('[aria-current]') })
+    .first()
+    .click();
+  await expect(talk.answers).toContainText([ANSWERS.short]);
+});
+
+test('a reload keeps what was written, also in the middle of an answer', async ({ talk, page }) => {
+  await talk.holdTextAfter(60);
+  await talk.open();
+  await talk.begin('About wind: 3');
+  await talk.textIsHeld();
+  await expect(talk.answers).toContainText(['Line 0 of the long answer.']);
+  await page.reload();
+  await expect(talk.mine).toHaveText([/About wind: 3/]);
+  await expect(talk.answers).toContainText(['Line 0 of the long answer.']);
+  await expect(talk.answers).toContainText(['Stopped']);
+  await talk.ready();
+  await talk.releaseText();
+  await talk.say('And now: 4');
+  await expect(talk.answers.last()).toContainText(ANSWERS.short);
+  await page.reload();
+  await expect(talk.answers.last()).toContainText(ANSWERS.short);
+  await expect(talk.answers).toHaveCount(2);
+});
+
+test('two tabs: one writes, the other reads and can take over', async ({
+  talk,
+  page,
+  context,
+  talkSites,
+}) => {
+  await talk.open();
+  await talk.say('About fog: 4');
+  const second = await context.newPage();
+  const other = new Talk(second, talkSites.scripted);
+  await other.open();
+  await other.items.first().locator('.item-open').click();
+  await expect(second.getByText('is being written in another tab')).toBeVisible();
+  await expect(other.field).toHaveCount(0);
+  await expect(other.answers).toContainText([ANSWERS.short]);
+  // What is said in the first one shows here.
+  await talk.say('And hail: 4');
+  await expect(other.mine).toHaveCount(2);
+  await second.getByRole('button', { name: 'Write here' }).click();
+  await expect(other.field).toBeFocused();
+  await expect(page.getByText('is being written in another tab')).toBeVisible();
+  await other.say('And ice: 4');
+  await expect(talk.mine).toHaveCount(3);
+  await second.close();
+  // The first tab may write again.
+  await expect(talk.field).toBeVisible();
+  await talk.say('And dew: 4');
+  await expect(talk.mine).toHaveCount(4);
+});

@@ -1,0 +1,124 @@
+// Sessions as files: what the program has saved goes on in the page, and the other way, with the same bits.
+import fs from 'node:fs';
+import { expect, test } from './fixtures';
+import { harness, type LibraryWindow } from './library';
+import { BUNDLED, NO_NATIVE, nativeBuilt, sluice } from './models';
+import { base64, goOn, OPTIONS, program, PROMPT, TOKENS } from './saved';
+
+declare const window: LibraryWindow;
+
+test.skip(!nativeBuilt, NO_NATIVE);
+
+for (const [flavour, threads, kvType] of [
+  ['simd', 1, 'f16'],
+  ['relaxed-mt', 2, 'q8_0'],
+  ['relaxed', 1, 'f32'],
+] as const) {
+  test(`${flavour}, ${kvType}: a session goes to the page and back`, async ({
+    page,
+    site,
+    models,
+  }, info) => {
+    const file = info.outputPath('a.sluice');
+    program(kvType, file, '-p', PROMPT, '--seed', '11');
+    const begun = base64(file);
+    const expected = [program(kvType, file)];
+    const after = base64(file);
+    expected.push(program(kvType, file));
+    await harness(page, site);
+    const found = await page.evaluate(goOn, {
+      url: models.good('stories.gguf'),
+      load: { flavour, threads, kvType },
+      begun,
+      options: OPTIONS,
+      prompt: PROMPT,
+    });
+    expect(found.unchanged).toBe(true);
+    expect(found.written).toEqual(expected);
+    expect(found.reusedTokens).toBeGreaterThan(TOKENS);
+    expect(found.saved).toBe(after);
+    expect(found.refused).toEqual(['bad_file', 'bad_file', 'bad_file']);
+    fs.writeFileSync(file, Buffer.from(found.ours, 'base64'));
+    expect(program(kvType, file)).toEqual(found.next);
+    expect(found.next).toHaveLength(TOKENS);
+  });
+}
+
+test('a prefix is fetched, and costs no computing', async ({
+  page,
+  site,
+  models,
+  allowed,
+}, info) => {
+  allowed.push(/status of 404/);
+  const file = info.outputPath('a.sluice');
+  const prepare = ['run', '-m', BUNDLED, '-p', PROMPT, '-n', '0', '--session', file, '-q'];
+  expect(sluice(...prepare)).toBe('');
+  const asked: string[] = [];
+  await page.route('**/prepared/*', (route) => {
+    asked.push(route.request().url());
+    return route.request().url().endsWith('/a.sluice')
+      ? route.fulfill({ body: fs.readFileSync(file) })
+      : route.fulfill({ status: 404, body: 'no' });
+  });
+  await harness(page, site);
+  const found = await page.evaluate(
+    async ({ url, prompt }) => {
+      const engine = await window.library.Engine.load(url, { threads: 1 });
+      const session = await engine.session({ prefix: '/prepared/a.sluice' });
+      const write = async (of: { generate: typeof engine.generate }): Promise<string> => {
+        let text = '';
+        for await (const token of of.generate(`${prompt} She`, { maxTokens: 10, temperature: 0 }))
+          text += token.text;
+        return text;
+      };
+      const tokens = (await session.tokens()).length;
+      const texts = [await write(session), await write(engine)];
+      const { reusedTokens, promptTokens } = session.stats;
+      const refused = await engine.session({ prefix: '/prepared/none' }).then(
+        () => null,
+        ({ code, status }: { code: string; status: number }) => ({ code, status }),
+      );
+      await engine.close();
+      return { tokens, texts, reusedTokens, promptTokens, refused };
+    },
+    { url: models.good('stories.gguf'), prompt: PROMPT },
+  );
+  expect(found.texts[0]).toBe(found.texts[1]);
+  expect(found.texts[0]).not.toBe('');
+  expect(found.reusedTokens).toBe(found.tokens);
+  expect(found.promptTokens).toBe(found.tokens + 1);
+  expect(found.refused).toEqual({ code: 'download_failed', status: 404 });
+  expect(asked).toHaveLength(2);
+});
+
+test('a session of another KV type, model or context is refused by name', async ({
+  page,
+  site,
+  models,
+}, info) => {
+  const file = info.outputPath('a.sluice');
+  program('q8_0', file, '-p', PROMPT);
+  await harness(page, site);
+  const found = await page.evaluate(
+    async ({ url, bytes }) => {
+      const file = new Blob([Uint8Array.from(atob(bytes), (c) => c.charCodeAt(0))]);
+      const attempt = async (load: object): Promise<unknown> => {
+        const engine = await window.library.Engine.load(url, load);
+        const refused = await engine.restore(file).then(
+          () => 'restored',
+          (error: { code: unknown }) => error.code,
+        );
+        await engine.close();
+        return refused;
+      };
+      return [
+        await attempt({}),
+        await attempt({ kvType: 'q8_0' }),
+        await attempt({ kvType: 'q8_0', contextSize: 20 }),
+      ];
+    },
+    { url: models.good('stories.gguf'), bytes: base64(file) },
+  );
+  expect(found).toEqual(['invalid_argument', 'restored', 'context_full']);
+});

@@ -1,0 +1,89 @@
+// A page with much in it keeps its memory and its place. (How long things take is measured by bench/page.mjs.)
+import { code, conversations, long_talk, markdown } from './bench/page_texts.mjs';
+import { expect, test } from './fixtures';
+
+declare global {
+  interface Window {
+    shifted: number;
+  }
+}
+
+const json = (name: string, text: string): { name: string; mimeType: string; buffer: Buffer } => ({
+  ...{ name, mimeType: 'application/json', buffer: Buffer.from(text) },
+});
+
+test('memory stays flat while conversations are switched, and nothing shifts', async ({
+  page,
+  site,
+}) => {
+  await page.addInitScript(() => {
+    window.shifted = 0;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) {
+        const { value, hadRecentInput } = entry as unknown as {
+          value: number;
+          hadRecentInput: boolean;
+        };
+        if (!hadRecentInput) window.shifted += value;
+      }
+    }).observe({ type: 'layout-shift', buffered: true });
+  });
+  await page.goto(`${site.url}#view=talk`);
+  await expect(page.locator('.chip-name')).toHaveText('Sluice Stories');
+  const input = page.locator('.list input[type=file]');
+  const item = (title: string) => page.locator('.item-open').filter({ hasText: title });
+  const other = [
+    { role: 'user', content: 'Other' },
+    { role: 'assistant', content: code(20) },
+  ];
+  await input.setInputFiles(json('long.json', long_talk()));
+  await expect(item('Long')).toBeVisible();
+  const more = { title: 'Other', messages: [...other, { role: 'tool', content: markdown(2000) }] };
+  await input.setInputFiles(json('other.json', JSON.stringify(more)));
+  await expect(item('Other')).toBeVisible();
+
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send('Performance.enable');
+  const counts = async (): Promise<{ nodes: number; listeners: number; heap: number }> => {
+    await cdp.send('HeapProfiler.collectGarbage');
+    const { metrics } = await cdp.send('Performance.getMetrics');
+    const of = (name: string): number => metrics.find((one) => one.name === name)?.value ?? NaN;
+    return { nodes: of('Nodes'), listeners: of('JSEventListeners'), heap: of('JSHeapUsedSize') };
+  };
+  const after: Awaited<ReturnType<typeof counts>>[] = [];
+  for (let i = 0; i < 10; ++i) {
+    await item('Long').click();
+    await expect(page.locator('.message')).toHaveCount(200);
+    // All of it is drawn, the beginning last.
+    await expect(page.locator('.message .markdown:empty')).toHaveCount(0);
+    await expect(page.locator('.message').last()).toBeInViewport();
+    await item('Other').click();
+    await expect(page.locator('.message')).toHaveCount(3);
+    after.push(await counts());
+  }
+  const [, second] = after;
+  const last = after.at(-1);
+  if (second === undefined || last === undefined) throw new Error('nothing was counted');
+  // A conversation that was kept would be 25,000 nodes.
+  expect(last.nodes).toBeLessThan(second.nodes + 500);
+  expect(last.listeners).toBeLessThan(second.listeners + 20);
+  expect(last.heap).toBeLessThan(second.heap + 4e6);
+  expect(await page.evaluate(() => window.shifted)).toBeLessThan(0.01);
+});
+
+test('of 1,000 conversations a hundred are drawn at first', async ({ page, site }) => {
+  await page.goto(`${site.url}#view=talk`);
+  await expect(page.locator('.chip-name')).toHaveText('Sluice Stories');
+  await page
+    .locator('.list input[type=file]')
+    .setInputFiles(json('many.json', conversations(1000)));
+  await expect(page.locator('.item-title').first()).toHaveText('Talk 999');
+  await expect(page.locator('.item')).toHaveCount(100);
+  await page.getByRole('button', { name: 'Show more (900 left)' }).click();
+  await expect(page.locator('.item')).toHaveCount(200);
+  await page.locator('#search').fill('talk quote');
+  await expect(page.locator('.list .label')).toHaveText('1000 conversations found');
+  await expect(page.locator('.item')).toHaveCount(100);
+  await page.locator('#search').fill('nowhere');
+  await expect(page.locator('.list .label')).toHaveText('Nothing found');
+});

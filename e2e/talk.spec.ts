@@ -1,0 +1,419 @@
+// Conversations: what is sent, how answers are drawn, branches, files, the context, keys.
+import { scriptedModel } from './scripted-model';
+import { ANSWERS, MODEL, Talk, downloaded, expect, test } from './talk';
+
+test('Enter and the button send; answers are drawn as Markdown', async ({ talk, page }) => {
+  await talk.open();
+  await expect(page.getByRole('button', { name: 'Talk' })).toHaveAttribute('aria-pressed', 'true');
+  await expect(page.getByRole('heading', { name: /would you like to know/ })).toBeVisible();
+  await expect(talk.send).toBeDisabled();
+  await talk.field.fill('Line one');
+  await talk.field.press('Shift+Enter');
+  await talk.field.pressSequentially('Line two');
+  await expect(talk.field).toHaveValue('Line one\nLine two');
+  await talk.send.click();
+  const first = await talk.answered();
+  await expect(talk.mine.locator('.mine-text')).toHaveText('Line one\nLine two', {
+    useInnerText: true,
+  });
+  await expect(first.locator('.markdown')).toHaveText(ANSWERS.hello);
+  await expect(talk.field).toBeFocused();
+  await expect(talk.field).toHaveValue('');
+
+  const second = await talk.say('Markdown, please: 1');
+  await expect(second.getByRole('heading', { name: 'Rivers' })).toBeVisible();
+  await expect(second.getByRole('row')).toHaveText([/River.*Length/, /Elbe.*1094 km/]);
+  await expect(second.locator('pre')).toContainText('const river = "Elbe";');
+  await expect(second.getByRole('listitem')).toHaveText(['one bank', 'another bank']);
+  await expect(second.locator('math')).toHaveCount(1);
+  await expect(second.locator('img')).toHaveCount(0);
+  await expect(second).toContainText('<img src=x onerror=alert(1)>');
+  await expect(second.locator('.message-figures')).toHaveText(/Scripted · \d+ tokens · /);
+});
+
+test('a chat model leads to the conversation, another model to the text; nothing is lost', async ({
+  app,
+  talk,
+  models,
+  page,
+}) => {
+  models.models.set('scripted-talk.gguf', scriptedModel(MODEL));
+  await app.open();
+  await expect(page.getByRole('button', { name: 'Write', exact: true }).first()).toBeVisible();
+  await talk.loadAddress(models.good('scripted-talk.gguf'));
+  await talk.ready();
+  await talk.closeSheet();
+  await talk.say('Remember this');
+  await talk.field.fill('A draft');
+  const views = page.getByRole('group', { name: 'View' });
+  await views.getByRole('button', { name: 'Write' }).click();
+  await expect(app.prompt).toBeVisible();
+  await views.getByRole('button', { name: 'Talk' }).click();
+  await expect(talk.field).toHaveValue('A draft');
+  await expect(talk.answers).toHaveCount(1);
+  await talk.goBack();
+  await expect(app.modelName).toHaveText('Sluice Stories');
+  await talk.closeSheet();
+  // The reader chose this view.
+  await expect(talk.answers).toHaveText(new RegExp(ANSWERS.hello));
+  await expect(talk.field).toHaveValue('A draft');
+});
+
+test('thinking is folded and apart, Stop keeps what came', async ({ talk, page }) => {
+  await talk.holdTextAfter(9);
+  await talk.open();
+  await talk.begin('Think: 2');
+  await talk.textIsHeld();
+  const first = talk.answers.first();
+  await expect(first.locator('.thinking summary')).toHaveText('Thinking');
+  await talk.releaseText();
+  await talk.answered();
+  await expect(first.locator('.thinking summary')).toHaveText(/^Thought/);
+  await expect(first.getByText('First I count')).toBeHidden();
+  await first.locator('.thinking summary').click();
+  await expect(first.getByText('First I count the stones.')).toBeVisible();
+  await expect(first.locator('> .markdown')).toHaveText('There are seven stones.');
+
+  await talk.holdAgain();
+  await talk.begin('Long: 3');
+  await talk.textIsHeld();
+  const second = talk.answers.nth(1);
+  await expect(second).toContainText('Line 0');
+  await talk.send.click();
+  await talk.releaseText();
+  await talk.answered();
+  await expect(second).toContainText('Line 0');
+  await expect(second).not.toContainText('Line 119');
+  await expect(second.locator('.message-note')).toHaveText('Stopped');
+  // Escape stops as well.
+  await talk.holdAgain();
+  await talk.begin('Long again: 3');
+  await talk.textIsHeld();
+  await page.keyboard.press('Escape');
+  await talk.releaseText();
+  await talk.answered();
+  await expect(talk.answers.nth(2).locator('.message-note')).toHaveText('Stopped');
+  await expect(await talk.say('Go on: 4')).toContainText(ANSWERS.short);
+});
+
+test('another answer and another question are branches', async ({ talk, page }) => {
+  await talk.open();
+  const first = await talk.say('Ask: 4');
+  await talk.press(first, 'Another answer');
+  await talk.answered();
+  const branches = talk.answers.first().locator('.branches');
+  await expect(branches).toContainText('2/2');
+  await branches.getByRole('button', { name: 'Previous branch' }).click();
+  await expect(branches).toContainText('1/2');
+  // The focus goes along: the same button can't be pressed again, so it is on the other.
+  await expect(branches.getByRole('button', { name: 'Next branch' })).toBeFocused();
+  await page.keyboard.press('Enter');
+  await expect(branches).toContainText('2/2');
+
+  await talk.press(talk.mine.first(), 'Edit and go on from here');
+  await expect(talk.field).toBeFocused();
+  await expect(talk.field).toHaveValue('Ask: 4');
+  await page.keyboard.press('Escape');
+  await expect(talk.field).toHaveValue('');
+  await expect(page.getByText('You are editing a message')).toHaveCount(0);
+  // The same by the keyboard.
+  await talk.field.press('ArrowUp');
+  await expect(talk.field).toHaveValue('Ask: 4');
+  await talk.field.fill('Ask otherwise');
+  await talk.field.press('Enter');
+  const other = await talk.answered();
+  await expect(other).toContainText(ANSWERS.hello);
+  await expect(talk.mine).toHaveText([/Ask otherwise/]);
+  await talk.press(talk.mine.first(), 'Previous branch');
+  await expect(talk.mine).toHaveText([/Ask: 4/]);
+  await expect(talk.answers).toHaveText([/Quite short/]);
+  await expect(talk.answers.first().locator('.branches')).toContainText('2/2');
+});
+
+test('a message, and all, can be copied and saved', async ({ talk, page, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await talk.open();
+  const answer = await talk.say('Markdown: 1');
+  const clipboard = (): Promise<string> => page.evaluate(() => navigator.clipboard.readText());
+  await talk.press(answer, 'Copy this message');
+  await expect(talk.status).toHaveText('Copied');
+  expect(await clipboard()).toBe(ANSWERS.markdown);
+  await talk.press(talk.mine.first(), 'Copy this message');
+  await expect.poll(clipboard).toBe('Markdown: 1');
+  await talk.choose('More for this conversation', 'Copy all');
+  const whole = `# Markdown: 1\n\n## You\n\nMarkdown: 1\n\n## Answer\n\n${ANSWERS.markdown}\n`;
+  await expect.poll(clipboard).toBe(whole);
+  const saved = await downloaded(page, () =>
+    talk.choose('More for this conversation', 'Save as Markdown'),
+  );
+  expect(saved.name).toMatch(/^Markdown.*\.md$/);
+  expect(saved.text).toBe(whole);
+});
+
+/** The tokens of the conversation so far, as they stand beside the field. */
+async function tokens(talk: Talk): Promise<number> {
+  await expect(talk.facts).toHaveText(/of [\d,]+ tokens$/);
+  const text = (await talk.facts.textContent()) ?? '';
+  return Number(/(\d[\d,]*) of/.exec(text)?.[1]?.replaceAll(',', ''));
+}
+
+test('the system prompt reaches the model; files go with a message', async ({ talk, page }) => {
+  await talk.open();
+  await talk.say('Ask: 4');
+  const without = await tokens(talk);
+  await page.getByRole('button', { name: 'New conversation' }).first().click();
+  await page.locator('.system summary').click();
+  await page.getByRole('textbox', { name: 'System prompt' }).fill('x'.repeat(200));
+  await talk.say('Ask: 4');
+  const withPrompt = await tokens(talk);
+  expect(withPrompt - without).toBeGreaterThanOrEqual(200);
+  expect(withPrompt - without).toBeLessThan(260);
+
+  const chooser = page.waitForEvent('filechooser');
+  await page.getByRole('button', { name: 'Attach a text file' }).click();
+  const notes = 'Überall `Notizen`\n```\nx\n```\n';
+  await (
+    await chooser
+  ).setFiles([
+    { name: 'notes.md', mimeType: 'text/markdown', buffer: Buffer.from(notes) },
+    { name: 'picture.png', mimeType: 'image/png', buffer: Buffer.from([0x89, 0x50, 0xff, 0, 1]) },
+    { name: 'huge.txt', mimeType: 'text/plain', buffer: Buffer.alloc(1_000_001, 'a') },
+  ]);
+  await expect(page.getByRole('alert').filter({ hasText: 'huge.txt' })).toContainText(
+    'picture.png is not a text file',
+  );
+  await expect(page.locator('.attachments li')).toHaveText([/notes\.md, 28 characters/]);
+  // A second one is dropped, and removed again.
+  await page.evaluate(() => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(['dropped'], 'dropped.txt'));
+    window.dispatchEvent(new DragEvent('drop', { dataTransfer, cancelable: true }));
+  });
+  await expect(page.locator('.attachments li')).toHaveCount(2);
+  await page.getByRole('button', { name: 'Remove dropped.txt' }).click();
+  await expect(page.locator('.attachments li')).toHaveCount(1);
+  await expect(talk.field).toBeFocused();
+  // What is in the field counts, when the reader rests.
+  await expect.poll(() => tokens(talk)).toBeGreaterThan(withPrompt + 28);
+  await talk.say('Ask: 4');
+  await expect(page.locator('.attachments li')).toHaveCount(0);
+  const attached = talk.mine.last().locator('details');
+  await attached.locator('summary').click();
+  await expect(attached.locator('pre')).toHaveText(notes);
+  expect(await tokens(talk)).toBeGreaterThan(withPrompt + 28);
+});
+
+test('the reader is warned before the context is full, and told what was left out', async ({
+  page,
+  talkSites,
+}) => {
+  const talk = new Talk(page, talkSites.small);
+  await talk.open();
+  const warning = page.getByText('The context is nearly full');
+  await talk.say(`${'a'.repeat(200)} 4`);
+  await expect(warning).toHaveCount(0);
+  await talk.field.fill('b'.repeat(140));
+  await expect(warning).toBeVisible();
+  await talk.field.fill(`${'b'.repeat(140)} 4`);
+  await talk.field.press('Enter');
+  await expect(talk.answers).toHaveCount(2);
+  const last = await talk.answered();
+  await expect(last.locator('.message-note')).toHaveText(/oldest messages? (was|were) left out/);
+});
+
+test('finished sentences are read out, and the end is followed until the reader scrolls', async ({
+  talk,
+  page,
+}) => {
+  await talk.holdTextAfter(400);
+  await talk.open();
+  const log = page.getByRole('log');
+  await talk.begin('Long: 3');
+  await talk.textIsHeld();
+  await expect(log).toContainText(/of the long answer\.$/);
+  const atEnd = (): Promise<boolean> =>
+    page.evaluate(() => {
+      const { scrollHeight, clientHeight } = document.documentElement;
+      return scrollHeight > clientHeight && scrollHeight - clientHeight - window.scrollY < 2;
+    });
+  await expect.poll(atEnd).toBe(true);
+  const toTheEnd = page.getByRole('button', { name: 'To the end' });
+  await expect(toTheEnd).toHaveCount(0);
+  await page.mouse.move(700, 300);
+  await page.mouse.wheel(0, -200);
+  await expect(toTheEnd).toBeVisible();
+  const place = await page.evaluate(() => window.scrollY);
+  await talk.releaseText();
+  await talk.answered();
+  expect(await page.evaluate(() => window.scrollY)).toBe(place);
+  await expect(log).toContainText('Line 119 of the long answer.');
+  await toTheEnd.click();
+  await expect.poll(atEnd).toBe(true);
+  await expect(toTheEnd).toHaveCount(0);
+});
+
+test('a worker that dies keeps what was written, and the next answer works', async ({
+  talk,
+  page,
+}) => {
+  await talk.holdTextAfter(20);
+  await talk.open();
+  await talk.begin('Long: 3');
+  await talk.textIsHeld();
+  const engine = page.workers().find((worker) => worker.url().includes('engine-worker'));
+  await engine?.evaluate(() => {
+    setTimeout(() => self.close());
+  });
+  await talk.releaseText();
+  await expect(talk.problem).toHaveAttribute('data-code', 'worker_died');
+  await expect(talk.answers.first()).toContainText('Line 0 of the');
+  await expect(talk.answers.first()).toContainText('This answer ended with an error');
+  await talk.problem.getByRole('button', { name: 'Try again' }).click();
+  await talk.ready();
+  await expect(await talk.say('Again: 4')).toContainText(ANSWERS.short);
+  await expect(talk.problem).toHaveCount(0);
+});
+
+test('shortcuts, and the way of the keyboard', async ({ talk, page }) => {
+  await talk.open();
+  await talk.say('Ask: 4');
+  await page.keyboard.press('Control+/');
+  const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+  await expect(dialog.locator('dd')).toHaveCount(10);
+  await page.keyboard.press('Escape');
+  await expect(dialog).toHaveCount(0);
+  await expect(talk.field).toBeFocused();
+  await page.keyboard.press('Control+Shift+O');
+  await expect(talk.mine).toHaveCount(0);
+  await expect(talk.field).toBeFocused();
+  await page.keyboard.press('Control+k');
+  await expect(page.getByLabel('Search')).toBeFocused();
+  await page.keyboard.press('Control+m');
+  await expect(talk.sheet).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(talk.sheet).toHaveCount(0);
+  await page.keyboard.press('Control+,');
+  await expect(page.getByRole('dialog', { name: 'Settings' })).toBeVisible();
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'New conversation' }).first().focus();
+  await page.keyboard.press('?');
+  await expect(dialog).toBeVisible();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('/');
+  await expect(talk.field).toBeFocused();
+  // In a text they are characters.
+  await page.keyboard.type('?/');
+  await expect(talk.field).toHaveValue('?/');
+  // The list by the keyboard alone: to the first conversation, and its menu.
+  await page.keyboard.press('Control+k');
+  await expect(page.getByLabel('Search')).toBeFocused();
+  await page.keyboard.press('Tab');
+  await expect(talk.items.first().locator('.item-open')).toBeFocused();
+  await page.keyboard.press('Enter');
+  await expect(talk.mine).toHaveCount(1);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  const items = page.getByRole('menuitem');
+  await expect(items.first()).toBeFocused();
+  await page.keyboard.press('ArrowUp');
+  await expect(items.last()).toBeFocused();
+  await page.keyboard.press('Escape');
+  await expect(page.getByRole('button', { name: 'More for Ask: 4' })).toBeFocused();
+  await expect(items).toHaveCount(0);
+});
+
+test.describe('in German', () => {
+  test.use({ locale: 'de-DE' });
+  test('all of it speaks German', async ({ talk, page }) => {
+    await talk.open();
+    await expect(page.getByRole('heading', { name: 'Was möchtest du wissen?' })).toBeVisible();
+    const field = page.getByLabel('Nachricht', { exact: true });
+    await field.fill('Frage: 4');
+    await field.press('Enter');
+    await talk.answered();
+    await expect(talk.answers).toContainText([ANSWERS.short]);
+    await expect(page.getByRole('button', { name: 'Eine andere Antwort' })).toBeVisible();
+    await expect(talk.facts).toHaveText(/von 4\.096 Token$/);
+    await expect(page.getByRole('navigation', { name: 'Gespräche' })).toContainText('Heute');
+    await page.getByRole('button', { name: 'Mehr zu diesem Gespräch' }).click();
+    await expect(page.getByRole('menuitem')).toHaveText([
+      'Alles kopieren',
+      'Als Markdown sichern',
+      'Als JSON sichern',
+    ]);
+  });
+});
+
+test.describe('on a phone', () => {
+  test.use({ viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true });
+  test('the list is a drawer, Enter makes a line, the field stays', async ({ talk, page }) => {
+    await talk.open();
+    await expect(talk.list).toHaveCount(0);
+    await talk.field.tap();
+    await page.keyboard.type('Long: ');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('3');
+    await expect(talk.field).toHaveValue('Long: \n3');
+    await talk.send.tap();
+    await talk.answered();
+    // Else a keyboard on the screen would cover the answer.
+    await expect(talk.field).not.toBeFocused();
+    await expect(talk.field).toBeInViewport({ ratio: 1 });
+    await expect(talk.send).toBeInViewport({ ratio: 1 });
+
+    const button = page.getByRole('button', { name: 'Conversations' });
+    await button.tap();
+    await expect(talk.items).toHaveText([/Long: 3/]);
+    await expect(talk.list.locator(':focus')).toHaveCount(1);
+    // What lies below can't be reached.
+    await expect(page.locator('main')).toHaveAttribute('inert', '');
+    await page.keyboard.press('Escape');
+    await expect(talk.list).toHaveCount(0);
+    await expect(button).toBeFocused();
+    await button.tap();
+    await page.touchscreen.tap(350, 300);
+    await expect(talk.list).toHaveCount(0);
+    await button.tap();
+    await talk.items.first().locator('.item-open').tap();
+    await expect(talk.list).toHaveCount(0);
+    await expect(talk.mine).toHaveCount(1);
+    const small = await page.evaluate(() =>
+      [...document.querySelectorAll<HTMLElement>('button, summary, input, textarea')]
+        .filter((element) => element.checkVisibility())
+        .map((element) => ({ name: element.title, box: element.getBoundingClientRect() }))
+        .filter(({ box }) => box.width < 40 || box.height < 40)
+        .map(({ name, box }) => `${name}: ${box.width} x ${box.height}`),
+    );
+    expect(small).toEqual([]);
+  });
+});
+
+test('nothing moves but by the reader', async ({ talk, page }) => {
+  await page.addInitScript(() => {
+    const found: string[] = [];
+    Object.assign(window, { found });
+    type Shift = PerformanceEntry & {
+      value: number;
+      hadRecentInput: boolean;
+      sources: { node: Element | null }[];
+    };
+    new PerformanceObserver((list) => {
+      for (const { value, hadRecentInput, sources } of list.getEntries() as Shift[]) {
+        const what = sources.map(({ node }) => node?.className ?? node?.nodeName);
+        // Figures beside the field change their width: that is below this.
+        if (!hadRecentInput && value >= 0.005) found.push(`${value}: ${what.join(', ')}`);
+      }
+    }).observe({ type: 'layout-shift', buffered: true });
+  });
+  // From the second time on the page begins with this view.
+  await talk.open();
+  await page.reload();
+  await talk.ready();
+  const place = async (): Promise<number> => (await talk.send.boundingBox())?.y ?? 0;
+  const before = await place();
+  await talk.say('Markdown: 1');
+  expect(Math.abs((await place()) - before)).toBeLessThan(2);
+  await talk.say('Long: 3');
+  expect(Math.abs((await place()) - before)).toBeLessThan(2);
+  expect(await page.evaluate(() => (window as unknown as { found: string[] }).found)).toEqual([]);
+});

@@ -1,0 +1,94 @@
+#include "chat/private_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/format.h"
+
+namespace sluice::chat {
+namespace {
+
+constexpr size_t kShownPath = 300;
+
+struct Descriptor {
+  int fd = -1;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+std::unexpected<Error> cannot(Code code, std::string_view what, const std::string& path,
+                              std::string_view why) {
+  return fail(code, "can't ", what, " ", printable(path, kShownPath), ": ", why);
+}
+
+std::unexpected<Error> cannot_write(const std::string& path, int error) {
+  const bool full = error == ENOSPC || error == EDQUOT;
+  return cannot(full ? Code::storage_full : Code::invalid_argument, "write", path,
+                std::strerror(error));
+}
+
+int write_bytes(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+  return ::fsync(fd) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+Result<std::string> read_whole_file(const std::string& path, size_t max_bytes) {
+  // A pipe without a writer would block.
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  struct stat found = {};
+  if (file.fd < 0 || ::fstat(file.fd, &found) != 0)
+    return cannot(Code::bad_file, "open", path, std::strerror(errno));
+  if (!S_ISREG(found.st_mode)) return cannot(Code::bad_file, "read", path, "it is no regular file");
+  std::string text;
+  char block[64 << 10];
+  while (true) {
+    const ssize_t n = ::read(file.fd, block, sizeof block);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return cannot(Code::bad_file, "read", path, std::strerror(errno));
+    if (n == 0) return text;
+    text.append(block, static_cast<size_t>(n));
+    if (text.size() > max_bytes)
+      return cannot(Code::bad_file, "read", path,
+                    concat("it has more than ", human_bytes(max_bytes)));
+  }
+}
+
+Status write_private_file(const std::string& path, std::string_view text) {
+  std::error_code unknown;
+  const auto real = std::filesystem::canonical(path, unknown);
+  const std::string target = unknown ? path : real.string();
+  struct stat found = {};
+  if (::stat(target.c_str(), &found) == 0 && !S_ISREG(found.st_mode))
+    return cannot(Code::invalid_argument, "write", path, "it is no regular file");
+  std::string temporary = target + ".XXXXXX";
+  const Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
+  if (file.fd < 0) return cannot_write(path, errno);
+  int error = write_bytes(file.fd, text);
+  if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
+  if (error == 0) return {};
+  ::unlink(temporary.c_str());
+  return cannot_write(path, error);
+}
+
+bool make_private_folder(const std::string& path) {
+  struct stat found = {};
+  if (::stat(path.c_str(), &found) == 0) return S_ISDIR(found.st_mode);
+  const std::string above = std::filesystem::path(path).parent_path().string();
+  if (above.empty() || above == path || !make_private_folder(above)) return false;
+  return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+}
+
+}  // namespace sluice::chat

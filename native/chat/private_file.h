@@ -1,0 +1,21 @@
+// Small files that only their owner may read, read and written whole.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace sluice::chat {
+
+// The bytes of a regular file. Fails with bad_file if it can't be read or has more than
+// `max_bytes`.
+Result<std::string> read_whole_file(const std::string& path, size_t max_bytes);
+// Writes the file, readable for its owner only: all of it, or the file stays as it was. A link's
+// target is written. Fails with invalid_argument or storage_full.
+Status write_private_file(const std::string& path, std::string_view text);
+// Makes a folder and those above it that are missing, for its owner only. False: it isn't there.
+bool make_private_folder(const std::string& path);
+
+}  // namespace sluice::chat

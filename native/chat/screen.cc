@@ -1,0 +1,92 @@
+#include "chat/screen.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/format.h"
+#include "common.h"
+
+namespace sluice::chat {
+namespace {
+
+bool obeys_escapes(int descriptor) {
+  const char* no_color = std::getenv("NO_COLOR");
+  return isatty(descriptor) == 1 && !cli::terminal_is_dumb() &&
+         (no_color == nullptr || *no_color == '\0');
+}
+
+std::string faint(std::string_view text, bool styled) {
+  return styled ? concat("\033[2m", text, "\033[0m") : std::string(text);
+}
+
+}  // namespace
+
+Screen::Screen(bool json, bool quiet)
+    : json_(json),
+      quiet_(quiet),
+      terminal_(!json && cli::stdout_is_terminal()),
+      styled_(!json && obeys_escapes(STDOUT_FILENO)),
+      styled_errors_(obeys_escapes(STDERR_FILENO)) {}
+
+void Screen::write(std::string_view text) {
+  if (gone_) return;
+  const int error = cli::write_to(STDOUT_FILENO, text);
+  if (error == 0) return;
+  gone_ = true;
+  // A reader that has gone, or a terminal that was closed, is no failure.
+  if (error == EPIPE || error == EIO) return;
+  cli::write_err(
+      concat("sluice: error: can't write to standard output: ", std::strerror(error), "\n"));
+  gone_status_ = cli::kFailed;
+}
+
+void Screen::say(const std::string& text) const {
+  cli::write_err(text.ends_with('\n') ? text : text + "\n");
+}
+
+void Screen::say_dimmed(const std::string& text) const {
+  if (!quiet_) cli::write_err(faint(text, styled_errors_) + "\n");
+}
+
+int Screen::report(const Error& error) const { return cli::report(error, json_); }
+
+void ReplyText::show(const std::string& text) {
+  if (text.empty()) return;
+  screen_.write(text);
+  at_line_start_ = text.back() == '\n';
+}
+
+void ReplyText::end_thinking() {
+  if (!std::exchange(thinking_, false)) return;
+  const std::string mark = concat(at_line_start_ ? "" : "\n", "(end of thinking)");
+  show(faint(mark, screen_.styled()) + "\n\n");
+}
+
+void ReplyText::add(std::string_view text, bool reasoning) {
+  if (text.empty()) return;
+  if (!screen_.terminal()) {
+    if (!reasoning) screen_.write(text);
+    return;
+  }
+  if (reasoning) {
+    if (!std::exchange(thinking_, true)) show(faint("(thinking)", screen_.styled()) + "\n");
+    const std::string safe = safe_text(text);
+    show(faint(safe, screen_.styled()));
+    at_line_start_ = safe.ends_with('\n');
+    return;
+  }
+  end_thinking();
+  show(screen_.styled() ? markdown_.push(safe_text(text)) : safe_text(text));
+}
+
+void ReplyText::finish() {
+  if (!screen_.terminal()) return;
+  end_thinking();
+  show(markdown_.finish());
+  if (!at_line_start_) show("\n");
+}
+
+}  // namespace sluice::chat

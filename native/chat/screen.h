@@ -1,0 +1,62 @@
+// Where a chat shows its answers, notes and figures.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "chat/markdown.h"
+#include "engine.h"
+
+namespace sluice::chat {
+
+// Answers and events go to standard output, all else to standard error. When a reader or a terminal
+// has gone, it writes nothing more and says so.
+class Screen {
+ public:
+  Screen(bool json, bool quiet);
+  bool json() const { return json_; }
+  bool quiet() const { return quiet_; }
+  bool terminal() const { return terminal_; }  // answers go to a terminal
+  bool styled() const { return styled_; }      // which obeys escape sequences
+
+  void write(std::string_view text);
+  // Standard output can't be written any more; the status with which the program then ends.
+  bool gone() const { return gone_; }
+  int gone_status() const { return gone_status_; }
+
+  // A line for people: an answer to a command, or figures, dimmed.
+  void say(const std::string& text) const;
+  void say_dimmed(const std::string& text) const;
+  // "sluice: error: ..", and an event with --json. Returns its exit status.
+  int report(const Error& error) const;
+
+ private:
+  bool json_;
+  bool quiet_;
+  bool terminal_;
+  bool styled_;
+  bool styled_errors_;
+  bool gone_ = false;
+  int gone_status_ = 0;
+};
+
+// Shows one answer as it comes. On a terminal thinking is dimmed and Markdown rendered; elsewhere
+// the text is as it is, without the thinking.
+class ReplyText {
+ public:
+  explicit ReplyText(Screen& screen) : screen_(screen) {}
+  void add(std::string_view text, bool reasoning);
+  // The answer ends here, and so does its line on a terminal.
+  void finish();
+
+ private:
+  void show(const std::string& text);
+  void end_thinking();
+
+  Screen& screen_;
+  MarkdownFilter markdown_;
+  bool thinking_ = false;
+  bool at_line_start_ = true;
+};
+
+}  // namespace sluice::chat

@@ -1,0 +1,23 @@
+// Signals of a chat at a terminal: Ctrl-C stops an answer and not the program.
+#pragma once
+
+namespace sluice::chat {
+
+// From now on SIGINT, SIGTERM, SIGHUP, SIGWINCH and SIGCONT are only noted.
+void note_signals();
+// Readable from a noted signal on until drain_wake(), for poll().
+int wake_descriptor();
+void drain_wake();
+
+// Ctrl-C since it was last taken.
+bool interrupted();
+bool take_interrupt();
+// The terminal's size has changed, or the program goes on after Ctrl-Z, since it was last taken.
+bool take_resize();
+bool take_continue();
+// The signal that ends the program, SIGTERM or SIGHUP; 0: none.
+int ending();
+// From now on the program is to end.
+void end_with(int signal);
+
+}  // namespace sluice::chat

@@ -1,0 +1,140 @@
+#include "session_path.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "base/format.h"
+#include "common.h"
+
+namespace sluice::cli {
+namespace {
+
+constexpr size_t kSessionPiece = 1 << 20;
+
+// A file that is closed at the end.
+struct SessionFile {
+  int fd = -1;
+  ~SessionFile() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+std::string session_name(const std::string& path) {
+  return concat("the session's file ", printable(path, kMaxShownPath));
+}
+
+std::unexpected<Error> session_error(Code code, std::string_view what, const std::string& path,
+                                     int error) {
+  return fail(code, "can't ", what, " ", session_name(path), ": ", std::strerror(error));
+}
+
+std::unexpected<Error> write_error(const std::string& path, int error) {
+  const bool full = error == ENOSPC || error == EDQUOT;
+  return session_error(full ? Code::storage_full : Code::invalid_argument, "write", path, error);
+}
+
+// Where the file is that `path` names, perhaps by a link.
+std::string target_of(const std::string& path) {
+  std::error_code error;
+  const auto target = std::filesystem::canonical(path, error);
+  return error ? path : target.string();
+}
+
+// False: interrupted.
+Result<bool> wait_identified(Engine& engine) {
+  while (true) {
+    SLUICE_ASSIGN(const bool known, engine.identify());
+    if (known || interrupted_by() != 0) {
+      engine.stop_identifying();
+      return known;
+    }
+    SLUICE_TRY(engine.wait());
+  }
+}
+
+Status read_session(SessionReader& reader, int fd, const std::string& path) {
+  std::vector<uint8_t> piece(kSessionPiece);
+  while (true) {
+    if (interrupted_by() != 0) return fail(Code::aborted, "interrupted");
+    const ssize_t n = ::read(fd, piece.data(), piece.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return session_error(Code::bad_file, "read", path, errno);
+    if (n == 0) return {};
+    SLUICE_TRY(reader.push(std::span(piece).first(static_cast<size_t>(n))));
+  }
+}
+
+int write_whole(int fd, std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+  return 0;
+}
+
+// Returns the errno of a failure, or 0.
+int write_session(SessionWriter& writer, int fd) {
+  std::vector<uint8_t> piece(kSessionPiece);
+  while (const size_t n = writer.next(piece)) {
+    if (const int error = write_whole(fd, std::span(piece).first(n)); error != 0) return error;
+  }
+  return ::fsync(fd) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+Status check_session_path(const std::string& path) {
+  struct stat found = {};
+  if (::stat(path.c_str(), &found) == 0) {
+    if (!S_ISREG(found.st_mode))
+      return fail(Code::invalid_argument, session_name(path), " is no regular file");
+    if (::access(path.c_str(), R_OK) != 0)
+      return session_error(Code::bad_file, "read", path, errno);
+  } else if (errno != ENOENT) {
+    return session_error(Code::bad_file, "read", path, errno);
+  }
+  std::string folder = std::filesystem::path(target_of(path)).parent_path().string();
+  if (folder.empty()) folder = ".";
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) return write_error(path, errno);
+  return {};
+}
+
+Result<std::unique_ptr<Session>> restore_session(Engine& engine, const std::string& path) {
+  SessionFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0 && errno == ENOENT) return nullptr;
+  struct stat found = {};
+  if (file.fd < 0 || ::fstat(file.fd, &found) != 0)
+    return session_error(Code::bad_file, "open", path, errno);
+  SLUICE_ASSIGN(const bool identified, wait_identified(engine));
+  if (!identified) return fail(Code::aborted, "interrupted");
+  SessionReader reader(engine, static_cast<uint64_t>(found.st_size));
+  const Status read = read_session(reader, file.fd, path);
+  auto session = read ? reader.finish() : std::unexpected(read.error());
+  if (session || session.error().code == Code::aborted) return session;
+  return fail(session.error().code, session_name(path), ": ", session.error().message);
+}
+
+Result<uint64_t> save_session(Engine& engine, const Session& session, const std::string& path) {
+  SLUICE_ASSIGN(const bool identified, wait_identified(engine));
+  if (!identified) return 0;
+  SLUICE_ASSIGN(const auto writer, session.save());
+  const std::string target = target_of(path);
+  std::string temporary = target + ".XXXXXX";
+  SessionFile file{::mkostemp(temporary.data(), O_CLOEXEC)};
+  if (file.fd < 0) return write_error(path, errno);
+  int error = write_session(*writer, file.fd);
+  if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
+  if (error == 0) return writer->bytes();
+  ::unlink(temporary.c_str());
+  return write_error(path, error);
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,21 @@
+// The file of --session: a session is restored from it and saved to it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine.h"
+
+namespace sluice::cli {
+
+// Fails if the file can't be read, if it exists, or can't be written: better now than at the end.
+Status check_session_path(const std::string& path);
+// The session in the file; null if there is no such file. Waits for weights. Fails as SessionReader
+// does, with the file's name, or with aborted after Ctrl-C.
+Result<std::unique_ptr<Session>> restore_session(Engine& engine, const std::string& path);
+// Writes the file, readable for its owner only: all of it, or the file stays as it was. Returns its
+// size; 0: after Ctrl-C there was not enough of the model to identify it, and nothing was written.
+Result<uint64_t> save_session(Engine& engine, const Session& session, const std::string& path);
+
+}  // namespace sluice::cli

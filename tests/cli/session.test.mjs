@@ -1,0 +1,165 @@
+// sluice run --session: goes on where a session ended, whatever it was computed with, and refuses what doesn't fit.
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { bundled, events, sluice, start, temporary, temporaryDirectory } from './helpers.mjs';
+
+const PROMPT = 'Once upon a time';
+const seeded = ['--seed', '7', '--temp', '1.2', '--repeat-penalty', '1.2'];
+const drawn = ['--temp', '1.2', '--repeat-penalty', '1.2'];
+
+const whole = (n, ...args) =>
+  sluice(['run', '-p', PROMPT, '-n', String(n), ...seeded, ...args]).out;
+
+function refused(args, status, code) {
+  const done = sluice(['run', '--json', '-n', '3', ...args]);
+  const last = events(done.out).pop();
+  assert.equal(last.event, 'error');
+  assert.equal(last.code, code);
+  assert.equal(done.status, status);
+  return last.message;
+}
+
+describe('run --session', () => {
+  it('goes on as if the text had not ended', () => {
+    for (const kv of ['f32', 'f16', 'q8_0']) {
+      const session = temporary(`whole-${kv}.sluice`);
+      const options = ['--session', session, '--kv-type', kv];
+      const first = sluice(['run', '-p', PROMPT, '-n', '9', ...seeded, ...options, '-t', '1']);
+      assert.match(first.err, /session: 0 tokens restored, 0 reused; 13 tokens saved/);
+      // With other kernels and another number of threads.
+      const next = sluice(['run', '-n', '11', ...drawn, ...options, '-t', '2'], {
+        env: { SLUICE_KERNELS: 'generic' },
+      });
+      assert.match(next.err, /session: 13 tokens restored, 13 reused; 24 tokens saved/);
+      assert.match(next.err, /seed 7/);
+      const last = sluice(['run', '-n', '5', ...drawn, ...options]).out;
+      assert.equal(first.out + next.out + last, whole(25, '--kv-type', kv));
+    }
+  });
+
+  it('computes only what a longer prompt adds', () => {
+    const session = temporary('prefix.sluice');
+    const long = `${PROMPT}, there was a little dog`;
+    assert.equal(sluice(['run', '-p', PROMPT, '-n', '0', '--session', session]).out, '');
+    const { out } = sluice([
+      'run',
+      '-p',
+      long,
+      '-n',
+      '6',
+      '--json',
+      '--temp',
+      '0',
+      '--session',
+      session,
+    ]);
+    const { stats } = events(out).pop();
+    assert.equal(stats.reusedTokens, 5);
+    assert.ok(stats.promptTokens > 8);
+    const text = (lines) => lines.map((each) => each.text ?? '').join('');
+    assert.equal(text(events(out)), sluice(['run', '-p', long, '-n', '6', '--temp', '0']).out);
+    // A prompt that leaves the session after three tokens.
+    const other = sluice(['run', '-p', 'Once upon the', '-n', '3', '--json', '--session', session]);
+    assert.equal(events(other.out).pop().stats.reusedTokens, 3);
+  });
+
+  it('keeps what was written before Ctrl-C', async () => {
+    const session = temporary('stopped.sluice');
+    const options = ['--ignore-eos', '-c', '1048576', '--session', session];
+    const { child, ended } = start(['run', '-p', PROMPT, '--json', '--seed', '1', ...options]);
+    child.stdout.once('data', () => child.kill('SIGINT'));
+    const { status, out } = await ended;
+    assert.equal(status, 130);
+    const n = events(out).filter(({ event }) => event === 'token').length;
+    assert.ok(n > 0);
+    const next = sluice(['run', '--json', '-n', '3', ...options]);
+    const { stats } = events(next.out).pop();
+    // The last token that was shown may be the one before the last that was written.
+    assert.ok(stats.promptTokens >= 5 + n, `${stats.promptTokens} of ${n}`);
+    assert.equal(stats.seed, 1);
+  });
+
+  it('goes on with layers that take turns', () => {
+    const session = temporary('budget.sluice');
+    const budget = ['--memory-budget', '12200000', '-c', '128', '-t', '1'];
+    const first = sluice([
+      'run',
+      '-p',
+      PROMPT,
+      '-n',
+      '5',
+      ...seeded,
+      '--session',
+      session,
+      ...budget,
+    ]);
+    assert.match(first.err, /weights read again/);
+    const next = sluice(['run', '-n', '5', ...drawn, '--session', session, '-c', '128']);
+    const last = sluice(['run', '-n', '5', ...drawn, '--session', session, ...budget]);
+    assert.equal(first.out + next.out + last.out, whole(15));
+  });
+
+  it('writes a private file, beside which nothing is left', () => {
+    const folder = temporaryDirectory();
+    const session = join(folder, 'a.sluice');
+    const link = join(folder, 'link.sluice');
+    sluice(['run', '-n', '2', '--session', session]);
+    assert.equal(statSync(session).mode & 0o777, 0o600);
+    symlinkSync('a.sluice', link);
+    const before = readFileSync(session);
+    assert.equal(sluice(['run', '-n', '2', '--session', link]).status, 0);
+    assert.notDeepEqual(readFileSync(session), before);
+    assert.deepEqual(readdirSync(folder).sort(), ['a.sluice', 'link.sluice']);
+  });
+
+  it('refuses what does not fit, and leaves the file as it is', () => {
+    const session = temporary('good.sluice');
+    sluice(['run', '-p', PROMPT, '-n', '4', '--session', session]);
+    const good = readFileSync(session);
+    assert.match(
+      refused(['--session', session, '--kv-type', 'q8_0'], 2, 'invalid_argument'),
+      /are f16/,
+    );
+    const other = join(dirname(bundled), 'stories-q8_0.gguf');
+    const model = readFileSync(other);
+    model[model.length - 1] ^= 1;
+    const changed = temporary('changed.gguf', model);
+    const message = refused([changed, '--session', session], 2, 'invalid_argument');
+    assert.match(message, /good\.sluice: .*another model/);
+    refused(['--session', session, '-c', '6'], 1, 'context_full');
+    const bad = (name, bytes) => {
+      const path = temporary(name, bytes);
+      const found = refused(['--session', path], 3, 'bad_file');
+      assert.match(found, new RegExp(name.replace('.', '\\.')));
+      assert.deepEqual(readFileSync(path), bytes);
+    };
+    const flipped = Buffer.from(good);
+    flipped[5000] ^= 4;
+    bad('flipped.sluice', flipped);
+    bad('short.sluice', good.subarray(0, good.length - 1));
+    bad('longer.sluice', Buffer.concat([good, Buffer.of(0)]));
+    bad('empty.sluice', Buffer.alloc(0));
+    bad('text.sluice', Buffer.from('this is no session at all'));
+    assert.deepEqual(readFileSync(session), good);
+  });
+
+  it('says at once that a file cannot be written', () => {
+    const folder = temporaryDirectory();
+    refused(['--session', folder], 2, 'invalid_argument');
+    refused(['--session', join(folder, 'missing', 'a.sluice')], 2, 'invalid_argument');
+    assert.equal(sluice(['run', '--session', '']).status, 2);
+    if (process.getuid?.() === 0) return; // root may write everywhere
+    const locked = join(folder, 'locked');
+    mkdirSync(locked);
+    chmodSync(locked, 0o500);
+    refused(['--session', join(locked, 'a.sluice')], 2, 'invalid_argument');
+    const secret = join(folder, 'secret.sluice');
+    writeFileSync(secret, '');
+    chmodSync(secret, 0);
+    refused(['--session', secret], 3, 'bad_file');
+    assert.ok(!existsSync(join(locked, 'a.sluice')));
+  });
+});

@@ -1,0 +1,72 @@
+// Takes any bytes as a session's file, as they are and with the model's identity and right hashes,
+// so that the checks behind these are reached. It is refused with a message, the same whole and in
+// pieces, or it is saved again with the same bytes and can go on.
+#include "base/xxh64.h"
+#include "session_file.h"
+#include "session_model.h"
+
+namespace {
+
+using namespace sluice;
+using Bytes = std::vector<uint8_t>;
+
+Engine& engine_of(size_t kv) {
+  static const std::unique_ptr<Engine> engines[] = {session_engine(0), session_engine(1),
+                                                    session_engine(2)};
+  return *engines[kv];
+}
+
+Result<std::unique_ptr<Session>> read(Engine& engine, std::span<const uint8_t> bytes,
+                                      size_t piece) {
+  SessionReader reader(engine);
+  for (; !bytes.empty(); bytes = bytes.subspan(std::min(piece, bytes.size())))
+    SLUICE_TRY(reader.push(bytes.first(std::min(piece, bytes.size()))));
+  return reader.finish();
+}
+
+void check(Engine& engine, const Bytes& bytes) {
+  const auto whole = read(engine, bytes, SIZE_MAX);
+  const auto parts = read(engine, bytes, 1 + bytes.size() % 13);
+  require(whole.has_value() == parts.has_value());
+  if (!whole) {
+    check_error(whole.error());
+    require(whole.error().message == parts.error().message);
+    return;
+  }
+  require(session_bytes(**whole) == bytes);
+  GenerateOptions options;
+  options.max_tokens = 2;
+  const Status started = (*whole)->resume(options);
+  if (!started) return check_error(started.error());
+  const bool finished = finish_session(**whole);
+  if (finished) require(!session_bytes(**whole).empty());
+}
+
+template <typename T>
+void put(Bytes& bytes, size_t at, T number) {
+  std::memcpy(bytes.data() + at, &number, sizeof number);
+}
+
+// Puts in what a fuzzer can't find.
+Bytes made_right(Engine& engine, Bytes bytes) {
+  constexpr size_t kIdentity = 24;  // and RoPE behind it
+  const Session session(engine);
+  const Bytes empty = session_bytes(session);
+  std::copy_n(empty.begin(), 8, bytes.begin());
+  std::copy_n(empty.begin() + kIdentity, 16, bytes.begin() + kIdentity);
+  put(bytes, 16, uint64_t{bytes.size()});
+  put(bytes, kSessionHeaderBytes - 8, xxh64(std::span(bytes).first(kSessionHeaderBytes - 8)));
+  put(bytes, bytes.size() - 8, xxh64(std::span(bytes).first(bytes.size() - 8)));
+  return bytes;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const Bytes bytes(data, data + size);
+  // The type of the KV cache, as the file has it.
+  Engine& engine = engine_of(size > 40 ? data[40] % 3 : 0);
+  check(engine, bytes);
+  if (size >= kSessionHeaderBytes + 8) check(engine, made_right(engine, bytes));
+  return 0;
+}

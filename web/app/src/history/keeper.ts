@@ -1,0 +1,201 @@
+// Keeps the open conversation written: at once what the reader or an answer's end has changed, and a streaming answer every
+// half second. One write at a time, the newest state last.
+import { effect, signal, type ReadonlySignal } from '@preact/signals';
+import { explained, type HistoryError } from './errors';
+import type { Store } from './store';
+import type { Conversation } from './tree';
+
+/** Milliseconds between two writes of a streaming answer. */
+const STREAM_MS = 500;
+
+export interface Keeper {
+  /** Why the last write failed; null once one has succeeded. What could not be written is tried again with the next change. */
+  problem: ReadonlySignal<HistoryError | null>;
+  /** Says that the store has this conversation just as it is: what was read from it, or came from another tab. */
+  saved(conversation: Conversation): void;
+  /** To call before a conversation is deleted: what is not written yet of it never is, until it changes again. */
+  forget(id: string): void;
+  /** Writes what is not written yet. Resolves when that has been done or has failed; `problem` says which. */
+  flush(): Promise<void>;
+  /** Writes what is not written yet, and ends. */
+  stop(): Promise<void>;
+}
+
+export interface KeeperOptions {
+  /** False: this tab only reads. Nothing is written then. */
+  writer?: ReadonlySignal<boolean>;
+  /** After each write. */
+  onWritten?: (conversation: Conversation) => void;
+  /** Where the page's end is heard. */
+  page?: { document: Pick<Document, 'visibilityState'> & EventTarget; window: EventTarget };
+  streamMs?: number;
+}
+
+/**
+ * Keeps what `conversation` holds written to `store`. A new conversation is written from its first message on. Another one
+ * may take its place in the signal; what is left of the first is still written.
+ */
+export function keep(
+  conversation: ReadonlySignal<Conversation | null>,
+  store: Store,
+  options: KeeperOptions = {},
+): Keeper {
+  return new Keeping(conversation, store, options);
+}
+
+class Keeping implements Keeper {
+  readonly problem = signal<HistoryError | null>(null);
+  readonly #store: Store;
+  readonly #options: KeeperOptions;
+  /** By id: as the store has them. */
+  readonly #saved = new Map<string, Conversation>();
+  /** By id: states to be written. */
+  readonly #pending = new Map<string, Conversation>();
+  /** The conversation in the signal. */
+  #shown: Conversation | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #running: Promise<void> | null = null;
+  /** What is pending is to be written once the write that is under way has ended. */
+  #again = false;
+  readonly #ends: (() => void)[] = [];
+
+  constructor(
+    conversation: ReadonlySignal<Conversation | null>,
+    store: Store,
+    options: KeeperOptions,
+  ) {
+    this.#store = store;
+    this.#options = options;
+    this.#ends.push(
+      effect(() => this.#see(conversation.value)),
+      effect(() => {
+        if (options.writer?.value === true && this.#pending.size > 0) this.#soon(0);
+      }),
+    );
+    const { document, window } = options.page ?? globalThis;
+    // The last event that a phone is sure to send. Usually the page lives on.
+    const hidden = (): void => {
+      if (document.visibilityState === 'hidden') void this.flush();
+    };
+    const gone = (): void => this.#last();
+    document.addEventListener('visibilitychange', hidden);
+    window.addEventListener('pagehide', gone);
+    this.#ends.push(() => {
+      document.removeEventListener('visibilitychange', hidden);
+      window.removeEventListener('pagehide', gone);
+    });
+  }
+
+  saved(conversation: Conversation): void {
+    this.#saved.set(conversation.id, conversation);
+    this.#pending.delete(conversation.id);
+  }
+
+  forget(id: string): void {
+    this.#saved.delete(id);
+    this.#pending.delete(id);
+  }
+
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    // A write that is under way has the older state.
+    await this.#running;
+    if (this.#mayWrite()) await this.#write();
+  }
+
+  async stop(): Promise<void> {
+    for (const end of this.#ends.splice(0)) end();
+    await this.flush();
+  }
+
+  #mayWrite(): boolean {
+    return this.#options.writer?.peek() !== false;
+  }
+
+  #see(now: Conversation | null): void {
+    const before = this.#shown;
+    this.#shown = now;
+    if (before !== null && before.id !== now?.id && !this.#pending.has(before.id))
+      this.#saved.delete(before.id);
+    if (now === null || now === this.#saved.get(now.id)) return;
+    // Nothing has been said yet.
+    if (!this.#saved.has(now.id) && Object.keys(now.messages).length === 0) return;
+    this.#pending.set(now.id, now);
+    if (before === null || before.id !== now.id || !onlyStreams(before, now)) this.#soon(0);
+    else this.#soon(this.#options.streamMs ?? STREAM_MS);
+  }
+
+  /** Writes after `ms`, or earlier if that is planned already. */
+  #soon(ms: number): void {
+    if (ms > 0) {
+      this.#timer ??= setTimeout(() => this.#due(), ms);
+      return;
+    }
+    clearTimeout(this.#timer);
+    // All changes of one task are one write.
+    this.#timer = undefined;
+    queueMicrotask(() => this.#due());
+  }
+
+  #due(): void {
+    this.#timer = undefined;
+    if (this.#running === null) void this.#write();
+    else this.#again = true;
+  }
+
+  /** Writes all that is pending, one after another. */
+  #write(): Promise<void> {
+    this.#running ??= this.#writeAll().finally(() => (this.#running = null));
+    return this.#running;
+  }
+
+  async #writeAll(): Promise<void> {
+    do {
+      this.#again = false;
+      for (const id of [...this.#pending.keys()]) {
+        const next = this.#pending.get(id);
+        if (next !== undefined && this.#mayWrite()) await this.#put(next, false);
+      }
+    } while (this.#again);
+  }
+
+  async #put(next: Conversation, now: boolean): Promise<void> {
+    const { id } = next;
+    const previous = this.#saved.get(id) ?? null;
+    try {
+      await this.#store.put(next, previous, now);
+    } catch (error) {
+      // What failed stays pending, and is tried again with the next change.
+      this.problem.value = explained(error);
+      return;
+    }
+    this.problem.value = null;
+    // If it has changed meanwhile (forgotten, or written by another call), the older state is the safe one to compare with.
+    if ((this.#saved.get(id) ?? null) === previous) this.#saved.set(id, next);
+    if (this.#pending.get(id) === next) this.#pending.delete(id);
+    if (this.#shown?.id !== id && !this.#pending.has(id)) this.#saved.delete(id);
+    this.#options.onWritten?.(next);
+  }
+
+  /** The page may end now: asks for the writes at once, also while another is under way, which comes first anyway. */
+  #last(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (!this.#mayWrite()) return;
+    for (const one of this.#pending.values()) void this.#put(one, true);
+  }
+}
+
+/** Whether two states differ only in messages that are still being written. */
+function onlyStreams(before: Conversation, now: Conversation): boolean {
+  if (before.leaf !== now.leaf || before.title !== now.title || before.system !== now.system)
+    return false;
+  let count = 0;
+  for (const id in now.messages) {
+    ++count;
+    const one = now.messages[id];
+    if (one !== before.messages[id] && one?.finish !== null) return false;
+  }
+  return count === Object.keys(before.messages).length;
+}

@@ -1,0 +1,237 @@
+// The conversations of this device: their list, and those that are open in this tab.
+import { effect, signal, type ReadonlySignal, type Signal } from '@preact/signals';
+import { HistoryError, openStore, type HistoryCode, type Store, type Summary } from './store';
+import { keep, type Keeper } from './keeper';
+import { memoryStore } from './memory';
+import { openTabs, type Owned, type Tabs } from './tabs';
+import { create, cutOff, rename, type Conversation } from './tree';
+
+export type { Summary } from './store';
+
+/** The last changed one first. */
+export const summaries = signal<Summary[]>([]);
+/** Why conversations are not kept, or not all of them; null: all is well. */
+export const trouble = signal<HistoryCode | null>(null);
+
+function told(error: unknown): void {
+  trouble.value = error instanceof HistoryError ? error.code : 'failed';
+}
+
+let opening: Promise<Store> | null = null;
+
+/** The store; without a place on the device, one that lasts as long as the page. */
+export function store(): Promise<Store> {
+  opening ??= openStore().catch((error: unknown) => {
+    told(error);
+    return memoryStore();
+  });
+  return opening;
+}
+
+/** The store, for whoever does not wait for it to be opened. */
+const later: Store = {
+  list: async () => (await store()).list(),
+  get: async (id) => (await store()).get(id),
+  put: async (conversation, previous, now) => (await store()).put(conversation, previous, now),
+  add: async (conversations) => (await store()).add(conversations),
+  rename: async (id, title) => (await store()).rename(id, title),
+  delete: async (id) => (await store()).delete(id),
+  deleteAll: async () => (await store()).deleteAll(),
+  close: () => undefined,
+};
+
+/** Reads the list again. */
+export async function refresh(): Promise<void> {
+  try {
+    summaries.value = await (await store()).list();
+  } catch (error) {
+    told(error);
+  }
+}
+
+const tabs: Tabs = openTabs({
+  onMessage: (message) => {
+    if (message.kind === 'yield') return;
+    void refresh();
+    for (const open of current.values()) {
+      if (message.id !== null && message.id !== open.tree.peek().id) continue;
+      if (message.kind === 'removed') open.forgotten();
+      else if (open.writer.peek()) void open.takeTitle();
+      else void open.reload();
+    }
+  },
+});
+
+/** A conversation that this tab shows or writes. */
+export class Open {
+  readonly tree: Signal<Conversation>;
+  /** Whether this tab may write it; another one may have taken over. */
+  readonly writer: ReadonlySignal<boolean>;
+  /** Whether it is known who writes it. */
+  readonly known = signal(false);
+  /** Ends what is being written here; set by whoever writes answers. */
+  interrupt: () => Promise<void> = async () => undefined;
+  readonly #owned: Owned;
+  readonly #keeper: Keeper;
+
+  /** `kept`: whether the store has it already. */
+  constructor(conversation: Conversation, kept: boolean) {
+    this.tree = signal(conversation);
+    this.#owned = tabs.own(conversation.id, {
+      onYield: async () => {
+        await this.interrupt();
+        await this.#keeper.flush();
+      },
+      onGain: () => this.reload(),
+    });
+    this.writer = this.#owned.writer;
+    void this.#owned.known.then(() => {
+      this.known.value = true;
+      // An answer that was being written when the page was closed goes on no more.
+      if (this.writer.peek() && kept) this.tree.value = cutOff(this.tree.peek());
+    });
+    this.#keeper = keep(this.tree, later, {
+      writer: this.writer,
+      onWritten: ({ id, changed }) => {
+        tabs.changed(id, changed);
+        void refresh();
+      },
+    });
+    if (kept) this.#keeper.saved(conversation);
+    effect(() => {
+      const { value } = this.#keeper.problem;
+      if (value !== null) trouble.value = value.code;
+      else if (trouble.peek() === 'full') trouble.value = null;
+    });
+  }
+
+  /** Makes this tab the one that writes. The other one writes what it has first. */
+  takeOver(): Promise<void> {
+    return this.#owned.takeOver();
+  }
+
+  /** Shows what another tab has written. */
+  async reload(): Promise<void> {
+    const now = await (await store()).get(this.tree.peek().id);
+    if (now === null) return;
+    this.#keeper.saved(now);
+    this.tree.value = now;
+  }
+
+  /** Another tab may have renamed it. */
+  async takeTitle(): Promise<void> {
+    const now = (await (await store()).list()).find(({ id }) => id === this.tree.peek().id);
+    if (now === undefined || now.title === this.tree.peek().title) return;
+    this.tree.value = rename(this.tree.peek(), now.title);
+  }
+
+  /** Another conversation is shown, and nothing is written here: what is there is kept, and another tab may write. */
+  leave(): void {
+    const { id } = this.tree.peek();
+    if (current.get(id) === this) current.delete(id);
+    const left = this.#keeper.stop().then(() => {
+      this.#owned.release();
+      if (leaving.get(id) === left) leaving.delete(id);
+    });
+    leaving.set(id, left);
+  }
+
+  /** Writes what is not written yet. */
+  flush(): Promise<void> {
+    return this.#keeper.flush();
+  }
+
+  /** It was deleted: nothing of it is written any more. */
+  forgotten(): void {
+    this.#keeper.forget(this.tree.peek().id);
+  }
+}
+
+/** Those that this tab shows or writes. */
+const current = new Map<string, Open>();
+
+/** By id: those that are still being written for the last time. */
+const leaving = new Map<string, Promise<void>>();
+
+function remember(open: Open): Open {
+  current.set(open.tree.peek().id, open);
+  return open;
+}
+
+/** A new conversation. It is kept when it has a message. */
+export function take(): Open {
+  return remember(new Open(create(), false));
+}
+
+/** Opens a conversation; null if there is none with this id, or it can't be read. */
+export async function openById(id: string): Promise<Open | null> {
+  const known = current.get(id);
+  if (known !== undefined) return known;
+  try {
+    await leaving.get(id);
+    const found = await (await store()).get(id);
+    // Two calls may have been on their way.
+    return current.get(id) ?? (found === null ? null : remember(new Open(found, true)));
+  } catch (error) {
+    told(error);
+    return null;
+  }
+}
+
+/** A conversation as it is now, without opening it; null if there is none. */
+export async function read(id: string): Promise<Conversation | null> {
+  await leaving.get(id);
+  return current.get(id)?.tree.peek() ?? (await (await store()).get(id));
+}
+
+/** Does something with the store, and shows the list anew. */
+async function change(work: (into: Store) => Promise<unknown>): Promise<void> {
+  try {
+    await work(await store());
+  } catch (error) {
+    told(error);
+  }
+  await refresh();
+}
+
+export async function retitle(id: string, title: string): Promise<void> {
+  const open = current.get(id);
+  if (open !== undefined) open.tree.value = rename(open.tree.peek(), title);
+  await change((into) => into.rename(id, title));
+  tabs.changed(id);
+}
+
+/** Deletes a conversation. */
+export async function forget(id: string): Promise<void> {
+  current.get(id)?.forgotten();
+  current.delete(id);
+  await change((into) => into.delete(id));
+  tabs.removed(id);
+}
+
+export async function forgetAll(): Promise<void> {
+  for (const open of current.values()) open.forgotten();
+  current.clear();
+  await change((into) => into.deleteAll());
+  tabs.removed(null);
+}
+
+/** Waits until all that is open here is written. */
+export async function settle(): Promise<void> {
+  await Promise.all([...current.values()].map((open) => open.flush()));
+}
+
+/** Keeps conversations that were imported, all or none. */
+export async function bring(conversations: readonly Conversation[]): Promise<void> {
+  await (await store()).add(conversations);
+  tabs.changed(null);
+  await refresh();
+}
+
+/** Keeps the list up to date from now on. */
+export function keepSummaries(): void {
+  void refresh();
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState === 'visible') void refresh();
+  });
+}

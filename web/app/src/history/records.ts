@@ -1,0 +1,188 @@
+// What the database holds, and how it is read back. Records may be damaged or written by an older version of the page: what
+// can be used of them is, and one damaged message costs no other.
+import { byAge, isId, plain, titleOf, type Attachment, type Conversation } from './tree';
+import { type Figures, type Finish, type Message, type Role } from './tree';
+
+/** What a list shows of a conversation. */
+export interface Summary {
+  id: string;
+  title: string;
+  changed: number;
+  created: number;
+  model: string | null;
+}
+
+/** A conversation without its messages. */
+export type Head = Omit<Conversation, 'messages'>;
+
+const ROLES: readonly unknown[] = ['user', 'assistant', 'tool'] satisfies Role[];
+const FINISHES: readonly unknown[] = ['stop', 'length', 'aborted', 'error'] satisfies Finish[];
+
+export function isRole(value: unknown): value is Role {
+  return ROLES.includes(value);
+}
+
+export function isFinish(value: unknown): value is Finish {
+  return FINISHES.includes(value);
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The latest time that a Date can have. */
+export const LATEST = 8.64e15;
+
+export function isTime(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= LATEST;
+}
+
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+const time = (value: unknown): number => (isTime(value) ? value : 0);
+const name = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+export function summaryOf({ id, title, changed, created, model }: Head): Summary {
+  return { id, title, changed, created, model };
+}
+
+export function headOf(c: Conversation): Head {
+  const { messages: _, ...head } = c;
+  return head;
+}
+
+/** A record as a summary; null if it is none. */
+export function readSummary(id: string, value: unknown): Summary | null {
+  if (!isObject(value) || value['id'] !== id || typeof value['title'] !== 'string') return null;
+  const { title, changed, created, model } = value;
+  if (!isTime(changed) || !isTime(created)) return null;
+  return { id, title: plain(title), changed, created, model: name(model) };
+}
+
+/** A record as a conversation without messages. What is damaged gets a plain value. */
+export function readHead(id: string, value: unknown): Head {
+  const { title, named, system, created, changed, leaf, chosen, model } = isObject(value)
+    ? value
+    : {};
+  const pairs = Object.entries(isObject(chosen) ? chosen : {}).filter(
+    (pair): pair is [string, string] => (pair[0] === '' || isId(pair[0])) && isId(pair[1]),
+  );
+  return {
+    ...{ version: 1, id, title: plain(text(title)), named: named === true, system: text(system) },
+    ...{ created: time(created), changed: time(changed), leaf: isId(leaf) ? leaf : null },
+    ...{ chosen: Object.fromEntries(pairs), model: name(model) },
+  };
+}
+
+/** Figures as they were written; null if they are damaged. */
+export function readFigures(value: unknown): Figures | null {
+  if (!isObject(value)) return null;
+  const { promptTokens, cachedTokens, tokens, tokensPerSecond, ttftMs, seed, model } = value;
+  if (!isCount(promptTokens) || !isCount(cachedTokens) || !isCount(tokens)) return null;
+  if (typeof tokensPerSecond !== 'number' || typeof ttftMs !== 'number') return null;
+  if (!Number.isFinite(tokensPerSecond) || !Number.isFinite(ttftMs)) return null;
+  if ((seed !== null && typeof seed !== 'number') || typeof model !== 'string') return null;
+  return { promptTokens, cachedTokens, tokens, tokensPerSecond, ttftMs, seed, model };
+}
+
+function readAttachments(value: unknown): Attachment[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter(isObject).flatMap((one) => {
+    const { name, text } = one;
+    return typeof name === 'string' && typeof text === 'string' ? [{ name, text }] : [];
+  });
+}
+
+/** A record as a message; null if nothing of it can be used. */
+export function readMessage(id: unknown, value: unknown): Message | null {
+  if (!isId(id) || !isObject(value)) return null;
+  const { parent, role, content, reasoning, attachments, created, finish, figures, dropped } =
+    value;
+  // Without these two there is nothing to show.
+  if (!isRole(role) || typeof content !== 'string') return null;
+  return {
+    id,
+    // An id of no other message: mended() finds a place for it.
+    parent: parent === null || isId(parent) ? parent : id,
+    role,
+    content,
+    reasoning: text(reasoning),
+    attachments: readAttachments(attachments),
+    created: time(created),
+    finish: isFinish(finish) ? finish : null,
+    figures: readFigures(figures),
+    dropped: isCount(dropped) ? dropped : 0,
+  };
+}
+
+/**
+ * Messages as a tree: one whose parent is missing, or that stands in a circle, goes under the one that was written before
+ * it.
+ */
+export function mended(messages: Message[]): Record<string, Message> {
+  const ordered = [...messages].sort(byAge);
+  const tree: Record<string, Message> = {};
+  const children = new Map<string | null, string[]>();
+  for (const one of ordered) {
+    tree[one.id] = one;
+    const family = children.get(one.parent);
+    if (family === undefined) children.set(one.parent, [one.id]);
+    else family.push(one.id);
+  }
+  const reached = new Set<string>();
+  const reach = (from: readonly string[]): void => {
+    const rest = [...from];
+    for (let id = rest.pop(); id !== undefined; id = rest.pop()) {
+      if (reached.has(id)) continue;
+      reached.add(id);
+      for (const child of children.get(id) ?? []) rest.push(child);
+    }
+  };
+  const place = (lost: (one: Message) => boolean): void => {
+    let before: string | null = null;
+    for (const one of ordered) {
+      if (!reached.has(one.id) && lost(one)) {
+        tree[one.id] = { ...one, parent: before };
+        reach([one.id]);
+      }
+      if (reached.has(one.id)) before = one.id;
+    }
+  };
+  reach(children.get(null) ?? []);
+  place(({ parent }) => parent === null || !Object.hasOwn(tree, parent));
+  // What is left stands in circles.
+  place(() => true);
+  return tree;
+}
+
+/**
+ * A conversation from its records; null if there are none. Without a usable head, the messages show what was written
+ * last.
+ */
+export function readConversation(
+  id: string,
+  head: unknown,
+  keys: readonly unknown[],
+  values: readonly unknown[],
+): Conversation | null {
+  if (!isObject(head) && values.length === 0) return null;
+  const read = values.map((value, i) => readMessage(keys[i], value)).filter((one) => one !== null);
+  const messages = mended(read);
+  const found = readHead(id, head);
+  const has = (one: string | null): boolean => one !== null && Object.hasOwn(messages, one);
+  const all = Object.values(messages).sort(byAge);
+  const leaf = has(found.leaf) ? found.leaf : (all.at(-1)?.id ?? null);
+  const pairs = Object.entries(found.chosen).filter(
+    ([parent, child]) => has(child) && (messages[child]?.parent ?? '') === parent,
+  );
+  const first = all.find(({ role }) => role === 'user')?.content ?? '';
+  return {
+    ...found,
+    ...{ title: found.title || titleOf(first), messages, chosen: Object.fromEntries(pairs) },
+    // A leaf that is null although there are messages: the first message is being answered anew.
+    leaf: isObject(head) && head['leaf'] === null ? null : leaf,
+  };
+}

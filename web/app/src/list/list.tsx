@@ -1,0 +1,181 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { useSignal } from '@preact/signals';
+import { trouble, summaries, type Summary } from '../history/library';
+import { IconButton } from '../page/icons';
+import { focusSoon } from '../page/focus';
+import { Menu, MenuItem } from '../page/menu';
+import { Question } from '../page/question';
+import { t } from '../texts';
+import { Item } from './item';
+import {
+  closeList,
+  find,
+  hits,
+  importFile,
+  listOpen,
+  listOver,
+  most,
+  newConversation,
+  query,
+  refusal,
+  removeAll,
+  saveAll,
+  searching,
+  showMore,
+} from './state';
+
+/** The conversations on this device, newest first, with what can be done with them. */
+export function ConversationList() {
+  const { page } = t.value;
+  // Where it lies over the page, the rest can't be reached (app.tsx), so the focus comes here.
+  const covers = listOpen.value && listOver.value;
+  useEffect(() => {
+    if (covers) focusSoon('.list-new');
+  }, [covers]);
+  if (!listOpen.value) return null;
+  return (
+    <>
+      {listOver.value && <div class="list-veil" onClick={closeList} />}
+      <nav class="list" data-over={listOver} aria-label={page.conversations}>
+        <div class="list-head">
+          <h2>{page.conversations}</h2>
+          <More />
+          {listOver.value && <IconButton icon="close" label={page.fold} onClick={closeList} />}
+        </div>
+        <button type="button" class="secondary list-new" onClick={newConversation}>
+          {page.newConversation}
+        </button>
+        <input
+          id="search"
+          type="search"
+          aria-label={page.search}
+          placeholder={page.search}
+          autocomplete="off"
+          value={query}
+          onInput={(event) => void find(event.currentTarget.value)}
+        />
+        {trouble.value !== null && (
+          <p class="note" role="status">
+            {t.value.history.problems[trouble.value]}
+          </p>
+        )}
+        {refusal.value !== '' && (
+          <p class="hint wrong" role="alert">
+            {refusal}
+          </p>
+        )}
+        {hits.value === null ? <All /> : <Found />}
+      </nav>
+    </>
+  );
+}
+
+/** What concerns all conversations. */
+function More() {
+  const { page } = t.value;
+  const asks = useSignal(false);
+  const input = useRef<HTMLInputElement>(null);
+  const n = summaries.value.length;
+  return (
+    <>
+      <input
+        ref={input}
+        type="file"
+        accept=".json,application/json"
+        hidden
+        aria-hidden="true"
+        onChange={(event) => {
+          const [file] = event.currentTarget.files ?? [];
+          event.currentTarget.value = '';
+          if (file !== undefined) void importFile(file);
+        }}
+      />
+      <Menu label={page.allMore}>
+        <MenuItem onClick={() => input.current?.click()}>{page.importJson}</MenuItem>
+        {n > 0 && <MenuItem onClick={() => void saveAll()}>{page.exportAll}</MenuItem>}
+        {n > 0 && (
+          <MenuItem
+            onClick={() => {
+              asks.value = true;
+            }}
+          >
+            {page.removeAll}
+          </MenuItem>
+        )}
+      </Menu>
+      {asks.value && (
+        <Question
+          text={page.removeAllQuestion(n)}
+          yes={page.removeAll}
+          no={page.keep}
+          onYes={() => {
+            asks.value = false;
+            void removeAll();
+          }}
+          onNo={() => {
+            asks.value = false;
+            focusSoon('.list-head .menu button');
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** The days by which the list is divided. */
+function groups(all: readonly Summary[]): [string, Summary[]][] {
+  const { page } = t.value;
+  const midnight = new Date().setHours(0, 0, 0, 0);
+  const day = 86_400_000;
+  const names = [page.today, page.yesterday, page.week, page.older] as const;
+  const since = [midnight, midnight - day, midnight - 6 * day, -Infinity];
+  const divided: [string, Summary[]][] = names.map((name) => [name, []]);
+  for (const one of all) divided[since.findIndex((from) => one.changed >= from)]?.[1].push(one);
+  return divided.filter(([, some]) => some.length > 0);
+}
+
+function All() {
+  const all = summaries.value;
+  if (all.length === 0) return <p class="note">{t.value.page.none}</p>;
+  return (
+    <>
+      {groups(all.slice(0, most.value)).map(([name, some]) => (
+        <section key={name} aria-label={name}>
+          <h3 class="label">{name}</h3>
+          <ul>
+            {some.map((one) => (
+              <Item key={one.id} id={one.id} title={one.title} />
+            ))}
+          </ul>
+        </section>
+      ))}
+      <Rest of={all.length} />
+    </>
+  );
+}
+
+/** The way to the conversations that are not drawn yet: each costs time whenever the list changes. */
+function Rest({ of }: { of: number }) {
+  if (of <= most.value) return null;
+  return (
+    <button type="button" class="secondary list-rest" onClick={showMore}>
+      {t.value.page.showMore(of - most.value)}
+    </button>
+  );
+}
+
+function Found() {
+  const found = hits.value ?? [];
+  const { page } = t.value;
+  return (
+    <div>
+      <p class="label">{searching.value ? page.searching : page.found(found.length)}</p>
+      <ul>
+        {found.slice(0, most.value).map(({ summary: { id, title }, excerpt }) => (
+          <Item key={id} id={id} title={title} excerpt={excerpt} />
+        ))}
+      </ul>
+      <Rest of={found.length} />
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+import { t } from '../texts';
+import { FourFacts, MoreFacts } from './facts';
+import { Layers } from './layers';
+import { Note } from './note';
+import { sourceName, type Source } from './source';
+import { ownSpeed, speedOf } from './learn';
+import { loading, model, modelName, stats, unkept } from './state';
+
+/** The model in use; before the first one is here, the one that is coming. */
+export function CurrentModel() {
+  const words = t.value.model.sheet;
+  const current = model.value;
+  const coming = loading.value;
+  const info = current?.info ?? coming?.info ?? null;
+  const source = current?.source ?? coming?.source;
+  const name =
+    current !== null
+      ? modelName(current)
+      : coming !== null
+        ? coming.info?.name || sourceName(coming.source).replace(/\.gguf$/i, '')
+        : null;
+  const speed = current !== null ? ownSpeed() : info === null ? null : speedOf(info);
+  const other = current !== null && coming !== null && coming.info !== null && !coming.shown;
+  const shownOf = other ? sourceName(coming.source) : null;
+  // The figures say why there is only one thread.
+  const notes = stats.value?.notes.filter((note) => !note.startsWith('One thread')) ?? [];
+  return (
+    <section class="current" aria-labelledby="model-name">
+      <h3 class="model-name" id="model-name" tabIndex={-1}>
+        {name ?? words.noneLoaded}
+      </h3>
+      <p class="note whence">{whence(source)}</p>
+      <FourFacts info={info} speed={speed} />
+      {info !== null && source !== undefined && (
+        <details class="fold">
+          <summary>{words.more}</summary>
+          <MoreFacts info={info} source={source} />
+          {notes.map((note) => (
+            <Note key={note} text={note} />
+          ))}
+        </details>
+      )}
+      <details class="fold">
+        {/* The picture is of the one that is coming. */}
+        <summary>{shownOf === null ? words.layers : words.layersOf(shownOf)}</summary>
+        <Layers />
+      </details>
+    </section>
+  );
+}
+
+function whence(source: Source | undefined): string {
+  const words = t.value.model.sheet;
+  switch (source?.kind) {
+    case 'bundled':
+      return words.bundled;
+    case 'files':
+      return words.file;
+    case 'address':
+      return source.keep && !unkept.value ? words.keptHere : words.notKept;
+    default:
+      return '';
+  }
+}

@@ -1,0 +1,176 @@
+// The models that are kept on this device: the list, and what can be done with it.
+import { computed, effect, signal, untracked } from '@preact/signals';
+import { SluiceError, cache, type CachedModel } from '@sluice/engine';
+import { bytes, ofWhole } from '../format';
+import { whenAtRest } from '../page/rest';
+import { announcement } from '../announce';
+import { t } from '../texts';
+import { busy } from '../run';
+import { loading, model, resting } from './state';
+import { wholeName } from './source';
+
+/** Most recently used first. Null: not known yet, or this browser keeps none. */
+export const kept = signal<CachedModel[] | null>(null);
+/** Bytes that can still be kept; null if the browser doesn't say. */
+export const room = signal<number | null>(null);
+/** Why something could not be done with a model; by the model's source, '' for all models. */
+export const refused = signal<{ source: string; why: string } | null>(null);
+
+/** Milliseconds between two looks at the list while it may change. */
+const LOOK_MS = 1000;
+/** After so many looks that found nothing new, the next one waits for an event. */
+const CALM_LOOKS = 3;
+
+/** Reads the list again. */
+export async function refresh(): Promise<void> {
+  try {
+    const [models, { usage, quota }] = await Promise.all([cache.list(), cache.room()]);
+    kept.value = models;
+    room.value = quota > 0 ? Math.max(0, quota - usage) : null;
+  } catch {
+    // Private windows keep nothing, and the model's own notes say so.
+    kept.value = null;
+  }
+}
+
+/** The latest call of follow(). */
+let following = 0;
+
+/** Something writes to what is kept: a download, or a text whose model's layers are packed and kept as they are read. */
+function growing(): boolean {
+  if (loading.value?.source.kind === 'address') return true;
+  const again = model.value?.info.memory?.rereadBytes ?? 0;
+  return busy.value && again > 0 && model.value?.source.kind === 'address';
+}
+
+/** Reads the list now, and then every second until it changes no more. */
+export async function follow(): Promise<void> {
+  const mine = ++following;
+  for (let calm = 0; mine === following && (calm < CALM_LOOKS || growing());) {
+    const before = JSON.stringify(kept.peek());
+    await refresh();
+    calm = JSON.stringify(kept.peek()) === before ? calm + 1 : 0;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+/** Reads the list when the page is at rest or a model comes from an address, and then whenever it may have changed. */
+export function keepList(): void {
+  let begun = false;
+  const begin = (): void => {
+    if (begun) return;
+    begun = true;
+    // Not with each step of a load's progress.
+    const since = computed(() => loading.value?.since);
+    effect(() => {
+      void since.value;
+      refused.value = null;
+    });
+    effect(() => {
+      void [since.value, resting.value, model.value, busy.value];
+      // A text from memory alone changes nothing, and needs the processor.
+      untracked(() => {
+        if (!busy.value || growing()) void follow();
+      });
+    });
+    // Other tabs may have changed it.
+    document.addEventListener('visibilitychange', () => {
+      if (document.visibilityState === 'visible') void refresh();
+    });
+  };
+  whenAtRest(begin);
+  effect(() => {
+    if (loading.value?.source.kind === 'address') begin();
+  });
+}
+
+export function keptName({ name, source }: CachedModel): string {
+  return wholeName(name) || source;
+}
+
+/** How much of a model is kept: 1.31 MB of 2.58 MB. */
+export function amountOf({ stored, bytes: whole, complete }: CachedModel): string {
+  return complete || whole === 0 ? bytes(stored) : ofWhole(bytes(stored), bytes(whole));
+}
+
+/** Whether this page is fetching the model. */
+function isComing(source: string): boolean {
+  const coming = loading.value?.source;
+  return coming?.kind === 'address' && coming.url === source;
+}
+
+/** Why nothing can be done with a model that is in use. */
+function whyBusy(source: string): string {
+  const { busyComing, busyUsed } = t.peek().model.kept;
+  return isComing(source) ? busyComing : busyUsed;
+}
+
+/** Whether a model can be removed now. If not, says why. */
+export async function removable({ source }: CachedModel): Promise<boolean> {
+  refused.value = null;
+  await refresh();
+  const used = isComing(source) || kept.value?.find((m) => m.source === source)?.inUse === true;
+  if (used) refused.value = { source, why: whyBusy(source) };
+  return !used;
+}
+
+/** Does something with the list, and shows it anew. Returns whether it could be done. */
+async function change(source: string, work: () => Promise<string>): Promise<boolean> {
+  refused.value = null;
+  let done = true;
+  try {
+    announcement.value = await work();
+  } catch (error) {
+    done = false;
+    const inUse = error instanceof SluiceError && error.code === 'busy';
+    const why = inUse ? whyBusy(source) : error instanceof Error ? error.message : String(error);
+    refused.value = { source, why };
+  }
+  await refresh();
+  return done;
+}
+
+export function remove(model: CachedModel): Promise<boolean> {
+  return change(model.source, async () => {
+    await cache.delete(model.source);
+    return t.peek().model.said.removed(keptName(model));
+  });
+}
+
+/** Removes all models that are neither pinned nor in use. */
+export function removeAll(): Promise<boolean> {
+  return change('', async () => t.peek().model.said.free(bytes(await cache.clear())));
+}
+
+export function pin(model: CachedModel, pinned: boolean): Promise<boolean> {
+  return change(model.source, async () => {
+    await cache.pin(model.source, pinned);
+    const { said } = t.peek().model;
+    return (pinned ? said.pinned : said.unpinned)(keptName(model));
+  });
+}
+
+/** Whether a model from this address is kept whole, so that it needs no network. */
+export async function isKept(url: string): Promise<boolean> {
+  try {
+    return await cache.has(url);
+  } catch {
+    return false;
+  }
+}
+
+/** What is kept of the model from this address, if that is a part of it. */
+export async function partOf(url: string): Promise<CachedModel | null> {
+  try {
+    const models = await cache.list();
+    return models.find((m) => m.source === url && !m.complete && m.stored > 0) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** The model that was being fetched until now, if its bytes are kept. `since`: when that began. */
+export async function interrupted(since: number): Promise<CachedModel | null> {
+  await refresh();
+  return kept.value?.find(({ complete, used }) => !complete && used >= since) ?? null;
+}

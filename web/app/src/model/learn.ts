@@ -1,0 +1,129 @@
+// Learns how fast this device is and what models need, from all that happens here, and keeps it from visit to visit.
+import { effect, signal, untracked, type Signal } from '@preact/signals';
+import { Engine, type CachedModel, type ModelInfo } from '@sluice/engine';
+import { deviceMemory } from '../device';
+import { busy } from '../run';
+import { budgetOf, settings } from '../settings/settings';
+import { outlook, readKnown, withModel, type KnownModels } from './known';
+import { limitOf } from './memory';
+import {
+  LEAST_TOKENS,
+  NOTHING,
+  estimate,
+  readSeen,
+  readsOf,
+  withText,
+  type Estimate,
+  type Seen,
+} from './speed';
+import { loading, model, stats, weights } from './state';
+
+/** What is known of this device. */
+const seen = signal<Seen>(NOTHING);
+const known = signal<KnownModels>(new Map());
+
+/** Another measurement after so long, in milliseconds: a day. */
+const FRESH_MS = 86_400_000;
+
+/** Takes a signal's value from the storage, and puts it there when it has changed. */
+function store<T>(
+  key: string,
+  by: Signal<T>,
+  read: (text: string | null) => T,
+  text: () => string,
+) {
+  try {
+    by.value = read(localStorage.getItem(key));
+  } catch {
+    // Blocked storage: it is known until the page is closed.
+    return;
+  }
+  const first = by.peek();
+  effect(() => {
+    if (by.value === first) return;
+    try {
+      localStorage.setItem(key, text());
+    } catch {
+      // No room: as above.
+    }
+  });
+}
+
+/** Learns from now on. */
+export function keepLearning(): void {
+  store('sluice.speed', seen, readSeen, () => JSON.stringify(seen.value));
+  store('sluice.models', known, readKnown, () => JSON.stringify([...known.value]));
+  let wrote = false;
+  effect(() => {
+    const writes = busy.value;
+    untracked(() => {
+      if (wrote && !writes) learnFromText();
+      wrote = writes;
+    });
+  });
+  effect(() => {
+    const { source, info } = model.value ?? {};
+    if (source?.kind !== 'address' || info === undefined || loading.value !== null) return;
+    untracked(() => remember(source.url, info));
+  });
+  // The best rate of the day with which weights came from this device
+  effect(() => {
+    const view = weights.value;
+    if (view?.source !== 'cache' || view.bytesPerSecond <= 0) return;
+    const { bytesPerSecond } = view;
+    untracked(() => {
+      const { disk } = seen.value;
+      const lately = disk !== null && Date.now() - disk.at < FRESH_MS;
+      if (lately && disk.bytesPerSecond >= bytesPerSecond) return;
+      seen.value = { ...seen.value, disk: { bytesPerSecond, at: Date.now() } };
+    });
+  });
+}
+
+function learnFromText(): void {
+  // What is loaded meanwhile, or is read again, slows a text down.
+  if (loading.value !== null || stats.value === null || stats.value.streamedBytes > 0) return;
+  const texts = withText(seen.value.texts, stats.value, Date.now());
+  if (texts !== seen.value.texts) seen.value = { ...seen.value, texts };
+}
+
+/** Remembers what a model's header says. */
+export function remember(url: string, info: ModelInfo): void {
+  known.value = withModel(known.peek(), url, info);
+}
+
+/** Measures this device's memory, which takes some 50 ms, unless that was done lately or the engine is at work. */
+export async function measure(): Promise<void> {
+  const { measured } = seen.peek();
+  const fresh = measured !== null && Date.now() - measured.at < FRESH_MS;
+  if (fresh || busy.peek() || loading.peek() !== null) return;
+  try {
+    const { bytesPerSecond } = await Engine.measure();
+    seen.value = { ...seen.peek(), measured: { bytesPerSecond, at: Date.now() } };
+  } catch {
+    // The engine is at work, or this browser can't run it. Then only texts tell it.
+  }
+}
+
+/** About how fast a model with this header would be. */
+export function speedOf(info: ModelInfo): Estimate | null {
+  return estimate(readsOf(info), seen.value);
+}
+
+/** About how fast the model in use is: as its last text was, or else as others show. */
+export function ownSpeed(): Estimate | null {
+  const s = stats.value;
+  const current = model.value;
+  if (s === null || current === null) return null;
+  const { rereadBytes } = readsOf(current.info);
+  if (s.tokens >= LEAST_TOKENS && s.tokensPerSecond > 0 && !busy.value)
+    return { tokensPerSecond: s.tokensPerSecond, rereads: rereadBytes > 0 };
+  return estimate({ decodeBytes: s.bytesPerToken || null, rereadBytes }, seen.value);
+}
+
+/** Whether a model that is kept fits, and about how fast it is; null if nothing is known. */
+export function outlookOf(kept: CachedModel): { fits: boolean; speed: Estimate | null } | null {
+  const limit = limitOf(budgetOf(settings.value), deviceMemory());
+  const found = outlook(kept, known.value, limit);
+  return found && { fits: found.fits, speed: estimate(found.reads, seen.value) };
+}

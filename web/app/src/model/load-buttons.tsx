@@ -1,0 +1,140 @@
+import { useSignal } from '@preact/signals';
+import type { CachedModel } from '@sluice/engine';
+import type { RefObject } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { t } from '../texts';
+import { interrupted } from './kept';
+import { cancelLoading, open, pausable, pauseLoading, paused, type Paused } from './state';
+
+/** The button that was pressed with the focus on it, and is about to go away. */
+let pressed: Element | null = null;
+
+function press(button: Element): void {
+  pressed = document.activeElement === button ? button : null;
+}
+
+/** The button that comes in place of the pressed one takes the focus, unless the reader moved it. */
+function useTakeOver(button: RefObject<HTMLButtonElement | null>): void {
+  useLayoutEffect(() => {
+    const lost = pressed !== null && document.activeElement === document.body;
+    pressed = null;
+    if (lost) button.current?.focus({ preventScroll: true });
+  }, []);
+}
+
+/** A button goes away with what it ends: this moves the focus to where the reader goes on. */
+function leave(button: Element): void {
+  const dialog = button.closest('dialog');
+  const next =
+    dialog === null
+      ? (document.querySelector<HTMLElement>('.primary:enabled') ??
+        document.querySelector<HTMLElement>('.chip'))
+      : dialog.querySelector<HTMLElement>('#model-name');
+  next?.focus({ preventScroll: true });
+}
+
+interface Props {
+  /** Symbols in place of words, where there is little room. */
+  small?: boolean;
+}
+
+/** Pause and Cancel, as far as the present load allows them. */
+export function LoadButtons({ small = false }: Props) {
+  const words = t.value.model.load;
+  const pause = useRef<HTMLButtonElement>(null);
+  useTakeOver(pause);
+  return (
+    <div class="load-buttons">
+      {pausable.value && (
+        <LoadButton
+          label={words.pause}
+          icon={small ? 'M8.5 6v12M15.5 6v12' : ''}
+          button={pause}
+          onClick={(pressedButton) => {
+            press(pressedButton);
+            pauseLoading();
+          }}
+        />
+      )}
+      <LoadButton
+        label={words.cancel}
+        icon={small ? 'M7 7l10 10M17 7l-10 10' : ''}
+        onClick={(pressedButton) => {
+          leave(pressedButton);
+          cancelLoading();
+        }}
+      />
+    </div>
+  );
+}
+
+/** Go on and Close, for a load that is paused. */
+export function PausedButtons({ source, small = false }: Props & Pick<Paused, 'source'>) {
+  const words = t.value.model.load;
+  const goOn = useRef<HTMLButtonElement>(null);
+  useTakeOver(goOn);
+  return (
+    <div class="load-buttons">
+      <LoadButton
+        label={words.goOn}
+        icon={small ? 'M9 6l8 6-8 6z' : ''}
+        button={goOn}
+        onClick={(pressedButton) => {
+          press(pressedButton);
+          void open(source);
+        }}
+      />
+      <LoadButton
+        label={words.close}
+        icon={small ? 'M7 7l10 10M17 7l-10 10' : ''}
+        onClick={(pressedButton) => {
+          leave(pressedButton);
+          paused.value = null;
+        }}
+      />
+    </div>
+  );
+}
+
+interface ButtonProps {
+  label: string;
+  /** The path of a symbol in a square of 24; '': the label is shown. */
+  icon: string;
+  button?: RefObject<HTMLButtonElement | null> | null;
+  onClick(button: HTMLButtonElement): void;
+}
+
+function LoadButton({ label, icon, button = null, onClick }: ButtonProps) {
+  const onPress = (event: Event): void => onClick(event.currentTarget as HTMLButtonElement);
+  if (icon === '')
+    return (
+      <button type="button" class="quiet" ref={button} onClick={onPress}>
+        {label}
+      </button>
+    );
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      aria-label={label}
+      title={label}
+      ref={button}
+      onClick={onPress}
+    >
+      <svg viewBox="0 0 24 24" aria-hidden="true">
+        <path d={icon} />
+      </svg>
+    </button>
+  );
+}
+
+/** What is kept of the load that began then; null: nothing; undefined: not known yet. */
+export function usePart(since: number): CachedModel | null | undefined {
+  const part = useSignal<CachedModel | null | undefined>(undefined);
+  useEffect(() => {
+    void interrupted(since).then((found) => {
+      part.value = found;
+    });
+  }, [since]);
+  return part.value;
+}

@@ -1,0 +1,71 @@
+import { useId } from 'preact/hooks';
+import { t } from '../texts';
+import { doing, factsOf, keptOf } from './load';
+import { LoadButtons, PausedButtons, usePart } from './load-buttons';
+import { sourceName } from './source';
+import { loading, paused, type Loading, type Paused } from './state';
+
+/**
+ * The present load beside the field, in one quiet line. It takes no space of its own: in a `.model-row` it fills what the
+ * chip leaves, elsewhere it lies over what is above it. So it moves nothing when it comes and goes.
+ */
+export function LoadLine() {
+  const current = loading.value;
+  return (
+    <div class="load-place">
+      {current !== null ? (
+        <Current {...current} />
+      ) : (
+        paused.value !== null && <Rest {...paused.value} />
+      )}
+    </div>
+  );
+}
+
+function Current(current: Loading) {
+  const id = useId();
+  const { loaded = 0, total = 0 } = current.progress ?? {};
+  const { amount, share, rate, left, note, waiting } = factsOf(current.progress);
+  return (
+    <div class="loading">
+      <p class="load-text">
+        <span class="load-name" id={id}>
+          {doing(current)}
+        </span>{' '}
+        <Fact text={amount} kind="wide" />
+        <Fact text={share} kind="narrow" />
+        <Fact text={rate} kind="wide" />
+        <Fact text={left} kind="" />
+        <Fact text={note} kind="wide" />
+        {waiting !== '' && (
+          <span class="load-fact load-waits" lang="en" title={waiting}>
+            {waiting}
+          </span>
+        )}
+      </p>
+      {!current.back && <LoadButtons small />}
+      <progress aria-labelledby={id} {...(total > 0 ? { max: total, value: loaded } : {})}>
+        {share}
+      </progress>
+    </div>
+  );
+}
+
+function Fact({ text, kind }: { text: string; kind: 'wide' | 'narrow' | '' }) {
+  if (text === '') return null;
+  return <span class={`load-fact ${kind}`}>{text}</span>;
+}
+
+function Rest({ source, since }: Paused) {
+  const part = usePart(since);
+  return (
+    <div class="loading">
+      <p class="load-text">
+        <span class="load-name">{t.value.model.load.paused(sourceName(source))}</span>{' '}
+        <Fact text={t.value.model.said.paused} kind="narrow" />
+        <Fact text={keptOf(part)} kind="wide" />
+      </p>
+      <PausedButtons source={source} small />
+    </div>
+  );
+}

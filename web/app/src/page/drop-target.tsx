@@ -1,0 +1,51 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { attach } from '../talk/attach';
+import { t } from '../texts';
+import { openFiles } from './link';
+import { view } from './view';
+
+function hasFiles(event: DragEvent): boolean {
+  return event.dataTransfer?.types.includes('Files') ?? false;
+}
+
+/** A model is opened; in the conversation any other file goes with the message. */
+function take(files: File[]): void {
+  const model = files.some(({ name }) => name.toLowerCase().endsWith('.gguf'));
+  if (model || view.peek() === 'write') openFiles(files);
+  else void attach(files);
+}
+
+/** Accepts files dropped anywhere on the page, and says so while one is dragged over it. */
+export function DropTarget() {
+  const over = useSignal(false);
+  useEffect(() => {
+    const abort = new AbortController();
+    const { signal } = abort;
+    const onOver = (event: DragEvent): void => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      over.value = true;
+    };
+    const onLeave = (event: DragEvent): void => {
+      // relatedTarget is null only if the pointer leaves the window.
+      if (event.relatedTarget === null) over.value = false;
+    };
+    const onDrop = (event: DragEvent): void => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      over.value = false;
+      take([...(event.dataTransfer?.files ?? [])]);
+    };
+    window.addEventListener('dragover', onOver, { signal });
+    window.addEventListener('dragleave', onLeave, { signal });
+    window.addEventListener('drop', onDrop, { signal });
+    return () => abort.abort();
+  }, []);
+  if (!over.value) return null;
+  return (
+    <div class="drop" aria-hidden="true">
+      <p>{view.value === 'talk' ? t.value.page.dropAny : t.value.page.drop}</p>
+    </div>
+  );
+}

@@ -1,0 +1,21 @@
+// The focus after an action that removes what had it.
+
+/** Where the finger writes on the screen: a field that gets the focus there brings up a keyboard. */
+export const touch = window.matchMedia('(pointer: coarse)');
+
+/** Focuses the first of these that there is, once the page is drawn anew. */
+export function focusSoon(...selectors: string[]): void {
+  requestAnimationFrame(() => {
+    for (const selector of selectors) {
+      const found = document.querySelector<HTMLElement>(selector);
+      if (found === null) continue;
+      found.focus();
+      if (document.activeElement === found) return;
+    }
+  });
+}
+
+/** Back to the message's field, but on the screen's keyboard only if the reader asked for that. */
+export function backToField(): void {
+  if (!touch.matches) focusSoon('#draft');
+}

@@ -1,0 +1,56 @@
+import { openSettings } from '../settings/dialog';
+import { t } from '../texts';
+import { IconButton } from './icons';
+import { listOpen, listOver, newConversation } from '../list/state';
+import { Mark } from './mark';
+import { chosenView, view, type View } from './view';
+
+/** The page's head: the list of conversations, the name, the two views, settings. */
+export function Header() {
+  const { page } = t.value;
+  const talks = view.value === 'talk';
+  return (
+    <header class="head" inert={talks && listOpen.value && listOver.value}>
+      <div class="head-left">
+        {talks && (
+          <IconButton
+            icon="list"
+            class="list-button"
+            label={page.conversations}
+            expanded={listOpen.value}
+            onClick={() => {
+              listOpen.value = !listOpen.value;
+            }}
+          />
+        )}
+        <h1 class="wordmark">
+          <Mark />
+          Sluice<span class="sr-only">: {page.tagline}</span>
+        </h1>
+      </div>
+      <div class="views" role="group" aria-label={page.views}>
+        <ViewButton to="talk">{page.talk}</ViewButton>
+        <ViewButton to="write">{page.write}</ViewButton>
+      </div>
+      <div class="head-right">
+        {talks && <IconButton icon="plus" label={page.newConversation} onClick={newConversation} />}
+        <IconButton icon="settings" label={page.settings} onClick={() => openSettings()} />
+      </div>
+    </header>
+  );
+}
+
+function ViewButton({ to, children }: { to: View; children: string }) {
+  return (
+    <button
+      type="button"
+      class="view-button"
+      aria-pressed={view.value === to}
+      onClick={() => {
+        chosenView.value = to;
+      }}
+    >
+      {children}
+    </button>
+  );
+}

@@ -1,0 +1,194 @@
+// What the page's address says, and what the reader opens: links, addresses, files.
+import { batch, computed, effect, signal } from '@preact/signals';
+import { Engine, SluiceError, type CachedModel, type ModelInfo } from '@sluice/engine';
+import { explain, type Failure } from '../model/advice';
+import { parseModelAddress, readFragment, writeFragment } from './fragment';
+import { isKept, partOf } from '../model/kept';
+import { BUNDLED, cacheOf, fromAddress, oneModel } from '../model/source';
+import { fail, libraryError, loading, model, open, paused, problem } from '../model/state';
+import { t } from '../texts';
+import { prompt, readKept } from '../writing/state';
+import { chosenView } from './view';
+import { usualSettings } from '../settings/personal';
+import { settings } from '../settings/settings';
+import { loadOptions } from '../settings/use';
+
+/** A model that a link names. Nothing is fetched from its server before the reader agrees. */
+export interface Offer {
+  url: string;
+  /** Whether the reader agreed that its header is fetched. */
+  asked: boolean;
+  info: ModelInfo | null;
+  /** What an earlier load left on this device, if that is not all. */
+  part: CachedModel | null;
+  failure: Failure | null;
+}
+
+export const offer = signal<Offer | null>(null);
+/** The text of the address field: what was typed, or the address in the link. */
+export const address = signal('');
+/** The parts of the page's address that could not be used. */
+export const ignored = signal<string[]>([]);
+
+let offerAbort: AbortController | null = null;
+
+/** Loads a model from an address that the reader typed. Returns false if it can be no address. */
+export function openAddress(text: string): boolean {
+  const url = parseModelAddress(text.trim());
+  if (url === undefined) return false;
+  closeOffer();
+  void open(fromAddress(url));
+  return true;
+}
+
+export function openFiles(files: File[]): void {
+  if (files.length === 0) return;
+  const source = oneModel(files);
+  if (source === null) {
+    fail(new SluiceError('invalid_argument', t.value.writing.severalModels), null);
+    return;
+  }
+  closeOffer();
+  void open(source);
+}
+
+/** Loads a model that a link names, if no other server learns of that. Otherwise asks the reader first. */
+async function openLinked(url: string): Promise<void> {
+  closeOffer();
+  address.value = url;
+  if (isOwn(url)) {
+    await open(fromAddress(url));
+    return;
+  }
+  const { signal } = (offerAbort = new AbortController());
+  offer.value = { url, asked: false, info: null, part: null, failure: null };
+  const [whole, part] = await Promise.all([isKept(url), partOf(url)]);
+  if (signal.aborted || offer.value?.asked !== false) return;
+  if (whole) acceptOffer();
+  else offer.value = { ...offer.value, part };
+}
+
+function isOwn(url: string): boolean {
+  return new URL(url).origin === location.origin;
+}
+
+/** Fetches the header of the offered model: the reader has agreed. */
+export async function lookAtOffer(): Promise<void> {
+  const accepted = offer.value;
+  if (accepted === null || (accepted.asked && accepted.failure === null)) return;
+  const { url } = accepted;
+  const { signal } = (offerAbort = new AbortController());
+  offer.value = { ...accepted, asked: true, failure: null };
+  let info: ModelInfo | null = null;
+  let failure: Failure | null = null;
+  try {
+    info = await Engine.probe(url, {
+      signal,
+      cache: cacheOf(fromAddress(url)),
+      ...loadOptions(settings.value),
+    });
+    if (info.error) failure = explain(libraryError(info.error), url);
+  } catch (error) {
+    failure = explain(error, url);
+  }
+  if (!signal.aborted) offer.value = { ...accepted, asked: true, info, failure };
+}
+
+export function acceptOffer(): void {
+  const accepted = offer.value;
+  if (accepted === null) return;
+  closeOffer();
+  void open(fromAddress(accepted.url));
+}
+
+/** Removes the offer, and aborts the fetch of its header. */
+export function closeOffer(): void {
+  offerAbort?.abort();
+  offerAbort = null;
+  offer.value = null;
+}
+
+function applyFragment(): string | null {
+  const state = readFragment(location.hash, document.baseURI);
+  batch(() => {
+    prompt.value = state.prompt;
+    // A link says all: only an address without any begins with the reader's own preset.
+    settings.value = location.hash.length > 1 ? state.settings : usualSettings();
+    chosenView.value = state.view;
+    ignored.value = state.ignored;
+  });
+  return state.model;
+}
+
+/**
+ * The model that the page's address should name: the one offered, being loaded, paused or loaded. One that failed stays
+ * named while the message about it is there, so that it can be tried again.
+ */
+function linkedModel(): string | null {
+  if (offer.value !== null) return offer.value.url;
+  const source =
+    (loading.value?.back === true ? undefined : loading.value?.source) ??
+    problem.value?.retry ??
+    paused.value?.source ??
+    loading.value?.source ??
+    model.value?.source;
+  return source?.kind === 'address' ? source.url : null;
+}
+
+function writeAddress(fragment: string): void {
+  if (fragment === location.hash.slice(1)) return;
+  try {
+    history.replaceState(
+      null,
+      '',
+      fragment === '' ? location.pathname + location.search : `#${fragment}`,
+    );
+  } catch {
+    // Some browsers refuse if this happens too often. The next change tries again.
+  }
+}
+
+/** A new model is named at once, so that a reload finds it; what is typed, when the reader rests. */
+function keepFragment(): void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let named = readFragment(location.hash, document.baseURI).model;
+  const linked = computed(linkedModel);
+  const fragment = computed(() =>
+    writeFragment({
+      prompt: prompt.value,
+      model: linked.value,
+      settings: settings.value,
+      view: chosenView.value,
+    }),
+  );
+  effect(() => {
+    const [text, url] = [fragment.value, linked.value];
+    const write = (): void => {
+      named = url;
+      writeAddress(text);
+    };
+    clearTimeout(timer);
+    timer = setTimeout(write, url === named ? 250 : 0);
+  });
+}
+
+/** Reads the address, loads the first model, and keeps the address up to date from then on. */
+export function start(): void {
+  const linked = applyFragment();
+  readKept();
+  if (linked === null || !isOwn(linked)) void open(BUNDLED);
+  if (linked !== null) void openLinked(linked);
+  keepFragment();
+  window.addEventListener('hashchange', () => {
+    const next = applyFragment();
+    const current = linkedModel();
+    if (next === current) return;
+    if (next !== null) {
+      void openLinked(next);
+      return;
+    }
+    closeOffer();
+    const source = loading.value?.source ?? model.value?.source;
+    if (source?.kind !== 'bundled') void open(BUNDLED);
+  });
+}

@@ -1,0 +1,76 @@
+import { openSheet } from '../model/open';
+import { fromAddress } from '../model/source';
+import { open, problem, type Problem as About } from '../model/state';
+import { settings } from '../settings/settings';
+import { t } from '../texts';
+
+/** The error that the reader should know of, with what can be done about it. */
+export function Problem() {
+  return <div role="alert">{problem.value !== null && <Shown {...problem.value} />}</div>;
+}
+
+function Shown({ title, message, advice, code, retry, also }: About) {
+  const words = t.value.model.notices;
+  return (
+    <section class="notice wrong" data-code={code}>
+      <h2>{title}</h2>
+      <p lang="en">{message}</p>
+      {advice !== '' && <p>{advice}</p>}
+      {also !== null && (
+        <p>
+          {words.alsoFailed(also.name)} <span lang="en">{also.message}</span>
+        </p>
+      )}
+      <div class="buttons">
+        {retry !== null && <Act label={words.tryAgain} onClick={() => void open(retry)} />}
+        {code === 'budget_too_small' && retry !== null && settings.value.memory !== null && (
+          <Act
+            label={words.withoutLimit}
+            onClick={() => {
+              settings.value = { ...settings.value, memory: null };
+              void open(retry);
+            }}
+          />
+        )}
+        {code === 'storage_full' && retry?.kind === 'address' && (
+          <>
+            <Act
+              label={words.withoutKeeping}
+              onClick={() => void open(fromAddress(retry.url, false))}
+            />
+            {/* The message stays, for its buttons. */}
+            <Act
+              label={words.removeModels}
+              kind="quiet"
+              onClick={() => openSheet('kept-heading')}
+            />
+          </>
+        )}
+        <Act
+          label={words.close}
+          kind="quiet"
+          onClick={() => {
+            problem.value = null;
+          }}
+        />
+        <code class="code">{code}</code>
+      </div>
+    </section>
+  );
+}
+
+function Act({
+  label,
+  kind = 'secondary',
+  onClick,
+}: {
+  label: string;
+  kind?: 'secondary' | 'quiet';
+  onClick(): void;
+}) {
+  return (
+    <button type="button" class={kind} onClick={onClick}>
+      {label}
+    </button>
+  );
+}

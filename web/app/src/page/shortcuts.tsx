@@ -1,0 +1,89 @@
+import { signal } from '@preact/signals';
+import { openSheet } from '../model/sheet';
+import { busy, stop } from '../run';
+import { openSettings } from '../settings/dialog';
+import { t } from '../texts';
+import { write } from '../writing/state';
+import { Dialog } from './dialog';
+import { closeList, listOpen, listOver, newConversation } from '../list/state';
+import { focusSoon } from './focus';
+import { chosenView, view } from './view';
+
+/** Whether the list of shortcuts is open. */
+export const shortcutsOpen = signal(false);
+
+const mac = /Mac|iP(hone|ad)/.test(navigator.platform);
+const command = mac ? '⌘' : 'Ctrl';
+
+/** Moves to the field of the view that is shown. */
+export function toTheField(): void {
+  document.getElementById(view.peek() === 'talk' ? 'draft' : 'prompt')?.focus();
+}
+
+/** The list's search field, which is there when the list is. */
+function toTheSearch(): void {
+  if (view.peek() !== 'talk') chosenView.value = 'talk';
+  listOpen.value = true;
+  // A list that covers the page takes the focus itself first.
+  requestAnimationFrame(() => focusSoon('#search'));
+}
+
+/** Whether keys go into a text. */
+function types(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]')
+  );
+}
+
+/** Acts on a key that is a shortcut. */
+export function onKey(event: KeyboardEvent): void {
+  const { key } = event;
+  const held = event.ctrlKey || event.metaKey;
+  const dialog = document.querySelector('dialog[open]') !== null;
+  if (event.defaultPrevented) return;
+  if (key === 'Escape' && listOpen.value && listOver.value && !dialog) closeList();
+  else if (key === 'Escape' && busy.value && !dialog) stop();
+  else if (dialog) return;
+  else if (held && key === 'Enter' && view.value === 'write') write();
+  else if (held && event.shiftKey && key.toLowerCase() === 'o') newConversation();
+  else if (held && !event.shiftKey && key.toLowerCase() === 'k') toTheSearch();
+  else if (held && !event.shiftKey && key.toLowerCase() === 'm') openSheet();
+  else if (held && key === ',') openSettings();
+  else if (held && key === '/') shortcutsOpen.value = true;
+  else if (key === '?' && !types(event.target)) shortcutsOpen.value = true;
+  else if (key === '/' && !held && !types(event.target)) toTheField();
+  else return;
+  if (key !== 'Escape') event.preventDefault();
+}
+
+export function Shortcuts() {
+  const { page } = t.value;
+  const rows: [string[], string][] = [
+    [view.value === 'talk' ? ['Enter'] : [command, 'Enter'], page.shortcutSend],
+    [['Shift', 'Enter'], page.shortcutLine],
+    [['Esc'], page.shortcutStop],
+    [[command, 'Shift', 'O'], page.shortcutNew],
+    [[command, 'K'], page.shortcutSearch],
+    [['↑'], page.shortcutEdit],
+    [['/'], page.shortcutField],
+    [[command, 'M'], page.shortcutModel],
+    [[command, ','], page.shortcutSettings],
+    [['?'], page.shortcutList],
+  ];
+  return (
+    <Dialog open={shortcutsOpen} title={page.shortcuts}>
+      <dl class="shortcuts">
+        {rows.map(([keys, what]) => (
+          <div key={what}>
+            <dt>
+              {keys.map((name) => (
+                <kbd key={name}>{name}</kbd>
+              ))}
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

@@ -1,0 +1,39 @@
+// Which of the two views is shown.
+import { computed, effect, signal } from '@preact/signals';
+import { model } from '../model/state';
+import type { LinkedView } from './fragment';
+
+export type View = LinkedView;
+
+/** The reader's choice; null: by the model. */
+export const chosenView = signal<View | null>(null);
+
+/** Whether the model has a chat template, so that it can talk; null: there is no model yet. */
+export const canTalk = computed(() =>
+  model.value === null ? null : 'tokenizer.chat_template' in model.value.info.metadata,
+);
+
+const KEY = 'sluice-view';
+
+/** The view that the last model led to in this tab, so that a reload begins with it. */
+function lastView(): View {
+  try {
+    return sessionStorage.getItem(KEY) === 'talk' ? 'talk' : 'write';
+  } catch {
+    return 'write';
+  }
+}
+
+/** By the model; until one is known, as it was. */
+const byModel = signal<View>(lastView());
+effect(() => {
+  if (canTalk.value === null) return;
+  byModel.value = canTalk.value ? 'talk' : 'write';
+  try {
+    sessionStorage.setItem(KEY, byModel.value);
+  } catch {
+    // Without a place for it the page begins with the writing view.
+  }
+});
+
+export const view = computed<View>(() => chosenView.value ?? byModel.value);

@@ -1,0 +1,29 @@
+import { tokens, count } from '../format';
+import { view } from '../page/view';
+import { t } from '../texts';
+import { openSettings } from './dialog';
+import { preset } from './presets';
+import { TEXT_LENGTH, settings } from './settings';
+
+/** The main settings in short. */
+function summary(): string {
+  const texts = t.value.settings;
+  const { length, seed, memory } = settings.value;
+  const endless = length === null && view.value === 'talk';
+  return texts.summary(
+    texts.preset[preset.value].name,
+    endless ? texts.untilItEnds : texts.upTo(tokens(length ?? TEXT_LENGTH)),
+    seed === null ? null : String(seed),
+    memory === null ? null : count(memory),
+  );
+}
+
+/** Opens the settings, and says in short how they are. */
+export function SettingsButton() {
+  return (
+    <button type="button" class="settings-button" onClick={openSettings}>
+      <span class="summary-title">{t.value.settings.title}</span>{' '}
+      <span class="summary-text">{summary()}</span>
+    </button>
+  );
+}

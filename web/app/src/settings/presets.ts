@@ -1,0 +1,47 @@
+// Presets: the samplers set together, for readers who would rather say what they want than how.
+import { computed, signal } from '@preact/signals';
+import { DEFAULTS, change, settings, type Settings } from './settings';
+
+export type Samplers = Pick<Settings, 'temperature' | 'topK' | 'topP' | 'minP' | 'repeatPenalty'>;
+export type SamplerName = keyof Samplers;
+export type PresetName = 'precise' | 'balanced' | 'wild';
+
+/** In the order in which they are shown. */
+export const SAMPLER_NAMES: readonly SamplerName[] = [
+  ...(['temperature', 'topP', 'topK', 'minP', 'repeatPenalty'] as const),
+];
+
+export function samplersOf(of: Settings): Samplers {
+  const { temperature, topK, topP, minP, repeatPenalty } = of;
+  return { temperature, topK, topP, minP, repeatPenalty };
+}
+
+export const PRESETS: Readonly<Record<PresetName, Samplers>> = {
+  precise: { ...samplersOf(DEFAULTS), temperature: 0.2, topP: 0.9 },
+  balanced: samplersOf(DEFAULTS),
+  wild: { ...samplersOf(DEFAULTS), temperature: 1.2, topK: 200, topP: 0.98, minP: 0.02 },
+};
+export const PRESET_NAMES = Object.keys(PRESETS) as PresetName[];
+
+/** The preset that these settings are; 'own' if they are none. */
+export function presetOf(of: Samplers): PresetName | 'own' {
+  const same = (name: PresetName): boolean =>
+    SAMPLER_NAMES.every((sampler) => PRESETS[name][sampler] === of[sampler]);
+  return PRESET_NAMES.find(same) ?? 'own';
+}
+
+export const preset = computed(() => presetOf(settings.value));
+
+/** The reader's own samplers, to go back to from a preset; null: there were none yet. */
+export const own = signal<Samplers | null>(null);
+
+/** The preset that the reader chose last, for the next visit; null: the defaults, or own samplers. */
+export const chosenPreset = signal<PresetName | null>(null);
+
+/** Takes a preset's samplers, or the reader's own. */
+export function choosePreset(name: PresetName | 'own'): void {
+  if (preset.value === 'own') own.value = samplersOf(settings.value);
+  chosenPreset.value = name === 'own' || name === 'balanced' ? null : name;
+  const samplers = name === 'own' ? own.value : PRESETS[name];
+  if (samplers !== null) change(samplers);
+}

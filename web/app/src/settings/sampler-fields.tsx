@@ -1,0 +1,125 @@
+// How the model chooses its words: presets, and each sampler.
+import { signal } from '@preact/signals';
+import { exact } from '../format';
+import { t } from '../texts';
+import { Hint, NumberField, set } from './fields';
+import {
+  PRESET_NAMES,
+  SAMPLER_NAMES,
+  choosePreset,
+  own,
+  preset,
+  type SamplerName,
+} from './presets';
+import { DEFAULTS, RANGES, change, settings } from './settings';
+
+export function Presets() {
+  const texts = t.value.settings;
+  return (
+    <fieldset class="field presets">
+      <legend>{texts.presets}</legend>
+      {[...PRESET_NAMES, 'own' as const].map((name) => (
+        <label key={name}>
+          <input
+            type="radio"
+            name="preset"
+            value={name}
+            checked={preset.value === name}
+            disabled={name === 'own' && preset.value !== 'own' && own.value === null}
+            aria-describedby={`preset-${name}-hint`}
+            onChange={() => choosePreset(name)}
+          />
+          <span class="preset-name">{texts.preset[name].name}</span>
+          <span class="hint" id={`preset-${name}-hint`} aria-hidden="true">
+            {texts.preset[name].hint}
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** Whether all samplers are shown. */
+const unfolded = signal(false);
+
+export function Samplers() {
+  const texts = t.value.settings;
+  return (
+    <details
+      class="fold"
+      open={unfolded.value}
+      onToggle={(event) => {
+        unfolded.value = event.currentTarget.open;
+      }}
+    >
+      <summary>{texts.samplers}</summary>
+      <div class="fields">
+        <p class="hint">
+          {texts.samplersHint} {texts.default}
+        </p>
+        {SAMPLER_NAMES.map((name) => (
+          <Sampler key={name} name={name} />
+        ))}
+      </div>
+    </details>
+  );
+}
+
+function Sampler({ name }: { name: SamplerName }) {
+  const { label, hint } = t.value.settings.sampler[name];
+  if (!RANGES[name].integer) return <Slider name={name} label={label} hint={hint} />;
+  return (
+    <NumberField name={name} label={label} more={<Back name={name} />}>
+      {hint}
+    </NumberField>
+  );
+}
+
+/** The button that goes back to a sampler's default. */
+function Back({ name }: { name: SamplerName }) {
+  if (settings.value[name] === DEFAULTS[name]) return null;
+  return (
+    <button
+      type="button"
+      class="quiet"
+      aria-describedby={`set-${name}-label`}
+      onClick={() => {
+        change({ [name]: DEFAULTS[name] });
+        // This button goes away.
+        document.getElementById(`set-${name}`)?.focus();
+      }}
+    >
+      {t.value.settings.backTo(exact(DEFAULTS[name]))}
+    </button>
+  );
+}
+
+function Slider({ name, label, hint }: { name: SamplerName; label: string; hint: string }) {
+  const { min, max, step } = RANGES[name];
+  const value = settings.value[name];
+  const share = (DEFAULTS[name] - min) / (max - min);
+  return (
+    <div class="field">
+      <div class="field-head">
+        <label for={`set-${name}`} id={`set-${name}-label`}>
+          {label}
+        </label>
+        <Back name={name} />
+        <output for={`set-${name}`}>{exact(value)}</output>
+      </div>
+      <div class="slider" style={{ '--default': share }}>
+        <input
+          id={`set-${name}`}
+          type="range"
+          min={min}
+          max={max}
+          step={step}
+          value={value}
+          aria-describedby={`set-${name}-hint`}
+          onInput={(event) => set(name, event.currentTarget.value)}
+        />
+      </div>
+      <Hint id={`set-${name}-hint`}>{hint}</Hint>
+    </div>
+  );
+}

@@ -1,0 +1,261 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { readingFacts } from '../format';
+import { ModelChip } from '../model/chip';
+import { LoadLine } from '../model/load-line';
+import { writable } from '../model/state';
+import { openSheet } from '../model/sheet';
+import { backToField, focusSoon, touch } from '../page/focus';
+import { Icon, IconButton } from '../page/icons';
+import { busy, reading, run, stop } from '../run';
+import { t } from '../texts';
+import { attach, detach, refusal } from './attach';
+import { contextSize, countDraft, nearlyFull, used } from './context';
+import { following, toTheEnd } from './follow';
+import {
+  answering,
+  attachments,
+  cancelEdit,
+  doing,
+  draft,
+  editing,
+  open,
+  send,
+  show,
+  shown,
+  startEdit,
+} from './state';
+
+/** The field, stuck to the window's lower edge. */
+export function Composer() {
+  const { writer, known } = open.value;
+  return (
+    <div class="field-place">
+      <Water />
+      <div class="field-inner">
+        {!following.value && shown.value.length > 0 && (
+          <button
+            type="button"
+            class="secondary to-the-end"
+            onClick={() => {
+              toTheEnd();
+              backToField();
+            }}
+          >
+            <Icon name="down" />
+            {t.value.talk.toTheEnd}
+          </button>
+        )}
+        <LoadLine />
+        {writer.value || !known.value ? <Field /> : <Elsewhere />}
+      </div>
+    </div>
+  );
+}
+
+/** The wave, which moves while an answer is computed. */
+function Water() {
+  return (
+    <div
+      class="water"
+      aria-hidden="true"
+      data-running={doing.value === 'reading' || doing.value === 'writing'}
+    />
+  );
+}
+
+function Elsewhere() {
+  return (
+    <div class="elsewhere" role="status">
+      <p>{t.value.history.readOnly}</p>
+      <button
+        type="button"
+        class="secondary"
+        onClick={() => void open.value.takeOver().then(() => focusSoon('#draft'))}
+      >
+        {t.value.history.takeOver}
+      </button>
+    </div>
+  );
+}
+
+function Field() {
+  const { talk } = t.value;
+  useEffect(countDraft, []);
+  return (
+    <form
+      class="talk-field"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (busy.value) stop();
+        else sendIt();
+        backToField();
+      }}
+    >
+      {editing.value !== null && (
+        <div class="editing">
+          <p>{talk.editing}</p>
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              cancelEdit();
+              backToField();
+            }}
+          >
+            {talk.cancelEdit}
+          </button>
+        </div>
+      )}
+      {attachments.value.length > 0 && (
+        <ul class="attachments">
+          {attachments.value.map(({ name, text }) => (
+            <li key={name}>
+              <span>{talk.attached(name, text.length)}</span>
+              <IconButton
+                icon="close"
+                label={talk.removeAttachment(name)}
+                onClick={() => {
+                  detach(name);
+                  backToField();
+                }}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      {refusal.value !== '' && (
+        <p class="hint wrong" role="alert">
+          {refusal}
+        </p>
+      )}
+      {nearlyFull.value && <p class="hint">{talk.nearlyFull}</p>}
+      <textarea
+        id="draft"
+        rows={1}
+        aria-label={talk.field}
+        placeholder={talk.placeholder}
+        value={draft}
+        onInput={(event) => {
+          draft.value = event.currentTarget.value;
+        }}
+        onKeyDown={onKey}
+      />
+      <div class="field-row">
+        <Attach />
+        <ModelChip />
+        <Facts />
+        <SendButton />
+      </div>
+    </form>
+  );
+}
+
+function sendIt(): void {
+  // A keyboard on the screen would cover the answer.
+  if (touch.matches) document.getElementById('draft')?.blur();
+  send();
+}
+
+function onKey(event: KeyboardEvent): void {
+  // A key that ends a composition (of Chinese, for example) is not meant for the form.
+  if (event.isComposing) return;
+  if (event.key === 'Enter' && !event.shiftKey && !touch.matches) {
+    event.preventDefault();
+    if (!busy.value) sendIt();
+  } else if (event.key === 'Escape' && editing.value !== null && !busy.value) {
+    event.preventDefault();
+    cancelEdit();
+  } else if (event.key === 'ArrowUp' && draft.value === '' && !busy.value) {
+    const mine = shown.value.findLast(({ role }) => role === 'user');
+    if (mine === undefined) return;
+    event.preventDefault();
+    startEdit(mine);
+  }
+}
+
+function Attach() {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        onChange={(event) => {
+          const files = [...(event.currentTarget.files ?? [])];
+          event.currentTarget.value = '';
+          void attach(files);
+        }}
+      />
+      <IconButton
+        icon="attach"
+        label={t.value.talk.attach}
+        onClick={() => input.current?.click()}
+      />
+    </>
+  );
+}
+
+/** What is going on, or how full the context is. */
+function Facts() {
+  const { talk } = t.value;
+  const now = answering.value;
+  if (now !== null && now.in === open.value) {
+    if (run.value === 'waiting') return <p class="field-facts">{talk.waitsForModel}</p>;
+    if (now.tokens.value > 0) {
+      const seconds = (performance.now() - (now.first ?? now.since)) / 1000;
+      // The first token's time is not part of the rate.
+      const rate = seconds > 0.2 ? (now.tokens.value - 1) / seconds : 0;
+      return <p class="field-facts number">{talk.writes(now.tokens.value, rate)}</p>;
+    }
+    const facts = reading.value === null ? null : readingFacts(reading.value).join(' · ');
+    return <p class="field-facts number">{facts === null ? talk.reads : talk.readsFacts(facts)}</p>;
+  }
+  if (now !== null) {
+    return (
+      <p class="field-facts">
+        {talk.elsewhere}{' '}
+        <button type="button" class="link" onClick={() => show(now.in)}>
+          {talk.showIt}
+        </button>
+      </p>
+    );
+  }
+  if (!writable.value) {
+    return (
+      <p class="field-facts">
+        {talk.noModel}{' '}
+        <button type="button" class="link" onClick={() => openSheet()}>
+          {talk.chooseModel}
+        </button>
+      </p>
+    );
+  }
+  if (contextSize.value === 0 || used.value === 0) return <p class="field-facts" />;
+  return (
+    <p class="field-facts number" data-nearly-full={nearlyFull.value}>
+      <span class="sr-only">{talk.contextLabel}: </span>
+      {talk.context(used.value, contextSize.value)}
+    </p>
+  );
+}
+
+function SendButton() {
+  const { talk } = t.value;
+  const stops = busy.value;
+  const empty = draft.value.trim() === '' && attachments.value.length === 0;
+  const label = stops ? talk.stop : talk.send;
+  return (
+    <button
+      type="submit"
+      class="send"
+      data-stops={stops}
+      aria-label={label}
+      title={label}
+      disabled={stops ? run.value === 'stopping' : empty || !writable.value}
+    >
+      <Icon name={stops ? 'stop' : 'up'} />
+    </button>
+  );
+}

@@ -1,0 +1,50 @@
+// How full the context is: the tokens of the conversation and of what is in the field.
+import { computed, effect, signal } from '@preact/signals';
+import { currentEngine, model } from '../model/state';
+import { busy } from '../run';
+import { contentOf } from './request';
+import { answering, attachments, draft, shown } from './state';
+
+/** Milliseconds without a key before the field is counted. */
+const COUNT_MS = 250;
+/** From this share on the reader is warned. */
+const NEARLY = 0.85;
+
+/** Tokens of what is in the field; 0 while that is empty. */
+export const draftTokens = signal(0);
+
+/** Tokens of the branch up to its last answer, as that was computed; 0 before the first answer. */
+const said = computed(() => {
+  const last = shown.value.findLast(({ figures }) => figures !== null)?.figures;
+  const now = answering.value?.tokens.value ?? 0;
+  return (last == null ? 0 : last.promptTokens + last.tokens) + now;
+});
+
+export const contextSize = computed(() => model.value?.info.memory?.contextSize ?? 0);
+export const used = computed(() => said.value + draftTokens.value);
+export const nearlyFull = computed(
+  () => contextSize.value > 0 && used.value > contextSize.value * NEARLY,
+);
+
+/** Counts the field's tokens when the reader rests. Returns what ends that. */
+export function countDraft(): () => void {
+  let latest = 0;
+  return effect(() => {
+    const text = contentOf({ content: draft.value, attachments: attachments.value });
+    const mine = ++latest;
+    if (text === '' || model.value === null || busy.value) {
+      if (text === '') draftTokens.value = 0;
+      return undefined;
+    }
+    const timer = setTimeout(() => {
+      void currentEngine()
+        ?.tokenize(text)
+        .then((ids) => {
+          if (mine === latest) draftTokens.value = ids.length;
+        })
+        // It is only a figure: what is wrong shows when the message is sent.
+        .catch(() => undefined);
+    }, COUNT_MS);
+    return () => clearTimeout(timer);
+  });
+}

@@ -1,0 +1,285 @@
+// The conversation that is open, and what the reader does with it.
+import { batch, computed, effect, signal, type Signal } from '@preact/signals';
+import type { Engine, Timings } from '@sluice/engine';
+import { announcement } from '../announce';
+import { take, type Open } from '../history/library';
+import {
+  append,
+  choose,
+  edit,
+  message,
+  path,
+  retry,
+  update,
+  remove,
+  type Attachment,
+  type Figures,
+  type Message,
+} from '../history/tree';
+import { model, modelName, problem, writable } from '../model/state';
+import { onReading, onToken, withEngine } from '../model/use';
+import { Pacer } from '../pacer';
+import { begin, busy, interrupt, run } from '../run';
+import { settings } from '../settings/settings';
+import { chatSampling } from '../settings/use';
+import { t } from '../texts';
+import { messagesOf } from './request';
+import { speak } from './speak';
+
+/** The conversation that is shown. */
+export const open: Signal<Open> = signal(take());
+export const conversation = computed(() => open.value.tree.value);
+/** The messages of the branch that is shown. */
+export const shown = computed(() => path(conversation.value));
+
+export const draft = signal('');
+export const attachments = signal<Attachment[]>([]);
+/** The message of the reader's that is being edited, by its id. */
+export const editing = signal<string | null>(null);
+
+/** An answer that is being written. Another conversation may be shown meanwhile. */
+export interface Answering {
+  in: Open;
+  id: string;
+  content: Signal<string>;
+  reasoning: Signal<string>;
+  /** When it began, and when its reasoning ended, as performance.now(); null: not yet. */
+  since: number;
+  thought: number | null;
+  /** When its first token came. */
+  first: number | null;
+  tokens: Signal<number>;
+}
+
+export const answering = signal<Answering | null>(null);
+
+/** Whether the reader can send: nothing is being written, there is a model, and this tab may write. */
+export const sendable = computed(() => !busy.value && writable.value && open.value.writer.value);
+
+/** Sends what is in the field: as a new message, or in place of the one that is being edited. */
+export function send(): void {
+  const text = draft.value.trim();
+  if (!sendable.value || (text === '' && attachments.value.length === 0)) return;
+  const { tree } = open.value;
+  const before = tree.value;
+  batch(() => {
+    if (editing.value !== null) {
+      tree.value = edit(before, editing.value, text, attachments.value);
+    } else {
+      const more = { attachments: attachments.value };
+      tree.value = append(before, message(before, 'user', text, more));
+    }
+    draft.value = '';
+    attachments.value = [];
+    editing.value = null;
+  });
+  answer();
+}
+
+/** Writes an answer again, as a sibling of the one that there is. */
+export function again(id: string): void {
+  if (!sendable.value) return;
+  const { tree } = open.value;
+  tree.value = retry(tree.value, id);
+  answer();
+}
+
+/** Puts a message of the reader's into the field. */
+export function startEdit(of: Message): void {
+  batch(() => {
+    editing.value = of.id;
+    draft.value = of.content;
+    attachments.value = of.attachments;
+  });
+}
+
+export function cancelEdit(): void {
+  batch(() => {
+    editing.value = null;
+    draft.value = '';
+    attachments.value = [];
+  });
+}
+
+/** Shows the branch of this message. */
+export function switchTo(id: string): void {
+  const { tree } = open.value;
+  tree.value = choose(tree.value, id);
+}
+
+/** By conversation, '' for a new one: what was in its field when another one was shown. */
+const drafts = new Map<string, { text: string; attachments: Attachment[] }>();
+
+function draftKey({ tree }: Open): string {
+  const { id, leaf } = tree.peek();
+  return leaf === null ? '' : id;
+}
+
+/** Shows another conversation. What is in the field stays with the one that is left, as long as the page lives. */
+export function show(next: Open): void {
+  if (next === open.value) return;
+  batch(() => {
+    if (editing.value === null)
+      drafts.set(draftKey(open.value), { text: draft.value, attachments: attachments.value });
+    if (answering.value?.in !== open.value) open.value.leave();
+    editing.value = null;
+    open.value = next;
+    const mine = drafts.get(draftKey(next));
+    drafts.delete(draftKey(next));
+    draft.value = mine?.text ?? '';
+    attachments.value = mine?.attachments ?? [];
+  });
+}
+
+/** Answers the last message of the branch that is shown. */
+export function answer(): void {
+  if (!sendable.value) return;
+  const into = open.value;
+  const mine = message(into.tree.value, 'assistant', '');
+  batch(() => {
+    problem.value = null;
+    into.tree.value = append(into.tree.value, mine);
+    answering.value = {
+      ...{ in: into, id: mine.id, content: signal(''), reasoning: signal('') },
+      ...{ since: performance.now(), thought: null, first: null, tokens: signal(0) },
+    };
+    into.interrupt = interrupt;
+    void begin((abort) => write(abort, into, mine));
+  });
+}
+
+async function write(abort: AbortSignal, into: Open, mine: Message): Promise<void> {
+  const now = answering.value;
+  if (now === null) return;
+  let ending: Partial<Message> = {};
+  const outcome = await withEngine(abort, async (by) => {
+    batch(() => {
+      now.content.value = now.reasoning.value = '';
+    });
+    ending = await stream(by, abort, into, mine, now);
+  });
+  const text = { content: now.content.value, reasoning: now.reasoning.value };
+  batch(() => {
+    if (outcome.kind !== 'done' && text.content === '' && text.reasoning === '') {
+      into.tree.value = remove(into.tree.value, mine.id);
+    } else {
+      const finish =
+        outcome.kind === 'aborted' ? 'aborted' : outcome.kind === 'done' ? 'stop' : 'error';
+      into.tree.value = update(into.tree.value, mine.id, { finish, ...ending, ...text });
+    }
+    answering.value = null;
+    into.interrupt = async () => undefined;
+    if (outcome.kind === 'aborted') announcement.value = t.value.talk.stopped;
+  });
+  // After the batch: what keeps the conversation has to see its last state first.
+  if (into !== open.peek()) into.leave();
+}
+
+/** A screen shows no more: several tokens of a quick model are drawn together. */
+const FRAME_MS = 16;
+
+/** Reads an answer's chunks. Returns how it ended. */
+async function stream(
+  by: Engine,
+  abort: AbortSignal,
+  into: Open,
+  mine: Message,
+  now: Answering,
+): Promise<Partial<Message>> {
+  // Named here, so that the answer can be had again.
+  const seed = settings.value.seed ?? crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
+  const before = { ...into.tree.value, leaf: mine.parent };
+  let ending: Partial<Message> = {};
+  let dropped = 0;
+  let spoken = 0;
+  const name = model.value === null ? '' : modelName(model.value);
+  const chunks = await by.chat.completions.create({
+    ...chatSampling(settings.value),
+    ...{ messages: messagesOf(before), stream: true, stream_options: { include_usage: true } },
+    // What is computed is kept on the device, so that a reload goes on from there.
+    ...{ seed, state: before.id, truncation: 'auto' },
+    ...{ signal: abort, on_prompt_progress: onReading },
+  });
+  let came = { content: '', reasoning: '', tokens: 0 };
+  const take = (): void => {
+    const { content, reasoning, tokens } = came;
+    if (tokens === 0) return;
+    came = { content: '', reasoning: '', tokens: 0 };
+    batch(() => {
+      onToken(by);
+      now.tokens.value += tokens;
+      now.reasoning.value += reasoning;
+      now.content.value += content;
+    });
+    if (into === open.value) spoken = speak(now.content.value, spoken, false);
+  };
+  const pacer = new Pacer(take, () => FRAME_MS);
+  try {
+    for await (const chunk of chunks) {
+      const [choice] = chunk.choices;
+      dropped = chunk.dropped_messages ?? dropped;
+      if (choice !== undefined) {
+        const { content = '', reasoning_content: reasoning = '' } = choice.delta;
+        if (content !== '' || reasoning !== '') {
+          came.tokens += 1;
+          came.reasoning += reasoning;
+          came.content += content;
+          if (content !== '') now.thought ??= performance.now();
+          if (now.first === null) {
+            now.first = performance.now();
+            take();
+          } else {
+            pacer.changed();
+          }
+        }
+        if (choice.finish_reason !== null) ending = { ...ending, finish: choice.finish_reason };
+      }
+      if (chunk.timings !== undefined) {
+        ending = { ...ending, figures: figuresOf(chunk.timings, now, seed, name) };
+      }
+    }
+  } finally {
+    // What was stopped or failed keeps what came.
+    pacer.stop();
+    take();
+  }
+  if (into === open.value) speak(now.content.value, spoken, true);
+  return { ...ending, dropped };
+}
+
+function figuresOf(timings: Timings, now: Answering, seed: number, model: string): Figures {
+  const { prompt_n, cache_n, predicted_n, predicted_per_second } = timings;
+  return {
+    ...{ promptTokens: prompt_n + cache_n, cachedTokens: cache_n, tokens: predicted_n },
+    tokensPerSecond: predicted_per_second,
+    ttftMs: Math.round((now.first ?? now.since) - now.since),
+    ...{ seed, model },
+  };
+}
+
+/** Milliseconds between two times at which what is being written is put into the conversation, so that it is kept. */
+const KEEP_MS = 500;
+
+/** Keeps what is written so far, in case the page goes away. */
+export function keepWhatIsWritten(): void {
+  const put = (): void => {
+    const now = answering.peek();
+    if (now === null) return;
+    const { in: into, id, content, reasoning } = now;
+    const so = { content: content.peek(), reasoning: reasoning.peek() };
+    if (so.content !== '' || so.reasoning !== '')
+      into.tree.value = update(into.tree.peek(), id, so);
+  };
+  effect(() => {
+    if (answering.value === null) return undefined;
+    const timer = setInterval(put, KEEP_MS);
+    return () => clearInterval(timer);
+  });
+  // Before what writes the conversation hears of it.
+  for (const event of ['pagehide', 'visibilitychange']) {
+    window.addEventListener(event, put, { capture: true });
+  }
+}
+
+/** What the answer that is shown is doing, for the line above the field. */
+export const doing = computed(() => (answering.value?.in === open.value ? run.value : 'idle'));

@@ -1,0 +1,50 @@
+import { useSignalEffect } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { backToField } from '../page/focus';
+import { t } from '../texts';
+import { follow, toTheEnd } from './follow';
+import { MessageView } from './message';
+import { answer, answering, open, sendable, shown } from './state';
+import { spoken } from './speak';
+
+/** The messages of the branch that is shown. */
+export function Thread() {
+  const list = useRef<HTMLOListElement>(null);
+  useEffect(() => (list.current === null ? undefined : follow(list.current)), []);
+  // Another conversation is shown from its end on, and an answer is followed from its beginning.
+  useSignalEffect(() => {
+    void open.value;
+    requestAnimationFrame(toTheEnd);
+  });
+  useSignalEffect(() => {
+    // Where an answer ends, the reader stays.
+    if (answering.value?.in === open.peek()) requestAnimationFrame(toTheEnd);
+  });
+  const messages = shown.value;
+  const last = messages.at(-1);
+  return (
+    <>
+      <ol class="thread" ref={list} aria-label={t.value.talk.heading}>
+        {messages.map((message) => (
+          <MessageView key={message.id} message={message} last={message === last} />
+        ))}
+      </ol>
+      {last?.role === 'user' && answering.value === null && (
+        <button
+          type="button"
+          class="secondary"
+          disabled={!sendable.value}
+          onClick={() => {
+            answer();
+            backToField();
+          }}
+        >
+          {t.value.talk.answer}
+        </button>
+      )}
+      <p class="sr-only" role="log" aria-live="polite">
+        {spoken}
+      </p>
+    </>
+  );
+}

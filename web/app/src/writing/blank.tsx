@@ -1,0 +1,58 @@
+import { model, modelName, writable } from '../model/state';
+import { openSheet } from '../model/open';
+import { canTalk } from '../page/view';
+import { busy } from '../run';
+import { language, t } from '../texts';
+import { OPENINGS, STORIES } from './openings';
+import { prompt, write } from './state';
+
+/** Whether the model knows nothing but English stories. */
+function tellsStories(): boolean {
+  const now = model.value;
+  return now === null || now.source.kind === 'bundled' || /stories/i.test(modelName(now));
+}
+
+/** What stands where the text will be: how to begin, and what the model can't do. */
+export function Blank() {
+  const words = t.value.writing;
+  const stories = tellsStories();
+  const openings = stories ? STORIES : OPENINGS[language.value];
+  return (
+    <div class="blank">
+      <p class="empty">{words.empty}</p>
+      <p class="label" id="openings-label">
+        {words.openings}
+      </p>
+      <ul class="openings" aria-labelledby="openings-label">
+        {openings.map((text) => (
+          <li key={text}>
+            <button
+              type="button"
+              class="opening"
+              lang={stories ? 'en' : undefined}
+              disabled={!writable.value || busy.value}
+              onClick={() => {
+                prompt.value = text;
+                // This button goes away: the focus is where the text can be stopped.
+                document
+                  .querySelector<HTMLElement>('.composer .primary')
+                  ?.focus({ preventScroll: true });
+                write();
+              }}
+            >
+              {text} …
+            </button>
+          </li>
+        ))}
+      </ul>
+      {canTalk.value === false && (
+        <p class="note continues">
+          {stories ? words.continuesStories : words.continuesTexts}{' '}
+          <button type="button" class="link" onClick={() => openSheet()}>
+            {words.openModels}
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,114 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { tokens } from '../format';
+import { ModelChip } from '../model/chip';
+import { LoadLine } from '../model/load-line';
+import { model, resting, writable } from '../model/state';
+import { MAX_PROMPT } from '../page/fragment';
+import { busy, run, stop } from '../run';
+import { SettingsButton } from '../settings/button';
+import { t } from '../texts';
+import { progressInWords } from './bar';
+import { Reading } from './reading';
+import { prompt, write, writingNow, written } from './state';
+
+const touch = window.matchMedia('(pointer: coarse)');
+const command = /Mac|iP(hone|ad)/.test(navigator.platform) ? '⌘' : 'Ctrl';
+/** Whether the browser itself makes a field as high as its text. */
+const grows = CSS.supports('field-sizing', 'content');
+
+export function Composer() {
+  const words = t.value.writing;
+  return (
+    <form
+      class="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (busy.value) {
+          stop();
+          return;
+        }
+        // A keyboard on the screen would cover the text.
+        if (touch.matches) document.getElementById('prompt')?.blur();
+        write();
+      }}
+    >
+      <div class="model-row">
+        <ModelChip />
+        <LoadLine />
+      </div>
+      <label class="label" for="prompt">
+        {words.prompt}
+      </label>
+      <Field />
+      <div class="actions">
+        <button
+          type="submit"
+          class={busy.value ? 'primary stop' : 'primary'}
+          disabled={run.value === 'stopping' || (!busy.value && !writable.value)}
+        >
+          {busy.value ? words.stop : words.write}
+        </button>
+        <div class="line">
+          <Status />
+        </div>
+      </div>
+      <SettingsButton />
+    </form>
+  );
+}
+
+function Field() {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    const { current } = field;
+    if (grows || current === null) return;
+    // Its style sets the most.
+    current.style.height = 'auto';
+    current.style.height = `${current.scrollHeight + 2}px`;
+  }, [prompt.value]);
+  return (
+    <textarea
+      id="prompt"
+      ref={field}
+      rows={2}
+      maxLength={MAX_PROMPT}
+      spellcheck={false}
+      value={prompt}
+      onInput={(event) => {
+        prompt.value = event.currentTarget.value;
+      }}
+    />
+  );
+}
+
+/** The present state, in one line beside the button. */
+function Status() {
+  const words = t.value.writing;
+  if (busy.value && !writingNow.value) return <p class="state">{words.answering}</p>;
+  switch (run.value) {
+    case 'waiting':
+      return <p class="state">{words.waiting}</p>;
+    case 'reading':
+      return resting.value ? <p class="state">{words.waitingForRest}</p> : <Reading />;
+    case 'writing':
+    case 'stopping':
+      return <p class="state number">{progressInWords()}</p>;
+    case 'idle':
+      break;
+  }
+  if (model.value === null) return <p class="state">{words.noModel}</p>;
+  if (written.value !== null && written.value.text === '' && written.value.finish !== null)
+    return <p class="state">{`${words.endings[written.value.finish]}: ${tokens(0)}`}</p>;
+  const { enter, writes, escape, stops } = words.keys;
+  return (
+    <p class="state">
+      <span class="keys">
+        <kbd>{command}</kbd> <kbd>{enter}</kbd>
+        {writes}
+        <kbd>{escape}</kbd>
+        {stops}
+      </span>
+      <span class="keys-touch">{words.ready}</span>
+    </p>
+  );
+}

@@ -1,0 +1,26 @@
+import type { PromptProgress } from '@sluice/engine';
+import { readingFacts } from '../format';
+import { reading } from '../run';
+import { t } from '../texts';
+
+/** How far the prompt is. */
+export function Reading() {
+  const progress = reading.value;
+  if (progress === null) return <p class="state">{t.value.writing.reading}</p>;
+  return <Long {...progress} />;
+}
+
+function Long(progress: PromptProgress) {
+  const facts = readingFacts(progress).join(' · ');
+  return (
+    <div class="state reading-progress">
+      <div>
+        <label for="prompt-progress">{t.value.writing.reading}</label>
+        <span>{facts}</span>
+      </div>
+      <progress id="prompt-progress" max={progress.total} value={progress.computed}>
+        {facts}
+      </progress>
+    </div>
+  );
+}

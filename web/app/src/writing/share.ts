@@ -1,0 +1,27 @@
+// A link that writes a text again.
+import { MAX_PROMPT, settingsFrom, writeFragment } from '../page/fragment';
+import { t } from '../texts';
+import type { Written } from './kept-texts';
+
+export interface Share {
+  /** The fragment, without '#'; null: there can be no link. */
+  fragment: string | null;
+  /** What the link leaves out, in words; '' if nothing. */
+  without: string;
+}
+
+/**
+ * The link to a text: its model, its prompt, its settings and its seed. If it was gone on with, the prompt is all that
+ * stood there when the last run began.
+ */
+export function shareOf({ prompt, text, begun, seed, by, settings }: Written): Share {
+  const words = t.value.writing;
+  const from = prompt + text.slice(0, begun);
+  if (from.length > MAX_PROMPT) return { fragment: null, without: words.linkWithoutPrompt };
+  const fragment = writeFragment({
+    ...{ prompt: from, model: by?.url ?? null, view: 'write' },
+    settings: { ...settingsFrom(settings), seed },
+  });
+  const without = by?.kind === 'files' ? words.linkWithoutModel(by.name) : '';
+  return { fragment, without };
+}

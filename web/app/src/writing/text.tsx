@@ -1,0 +1,107 @@
+import { effect, untracked, useComputed, useSignalEffect } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { run } from '../run';
+import { t } from '../texts';
+import { Blank } from './blank';
+import { Ending } from './ending';
+import { follow, keepUp, toTheEnd } from './follow';
+import { Pager } from './pager';
+import { writingNow, written } from './state';
+
+const still = window.matchMedia('(prefers-reduced-motion: reduce)');
+
+/**
+ * The text. New words appear in the accent colour and fade to the colour of text. Then they join one
+ * text node ("dry"), which keeps long texts cheap.
+ */
+export function Text() {
+  const flow = useRef<HTMLSpanElement>(null);
+  const shown = useRef('');
+  const dry = useRef<Text | null>(null);
+  const start = useComputed(() => written.value?.prompt ?? null);
+  const started = useComputed(() => written.value !== null);
+  const running = useComputed(
+    () => writingNow.value && (run.value === 'reading' || run.value === 'writing'),
+  );
+  const done = useComputed(() => !writingNow.value && (written.value?.text ?? '') !== '');
+
+  // Follows a new text from its first word.
+  useEffect(() => follow('written'), []);
+  useSignalEffect(() => {
+    if (writingNow.value) requestAnimationFrame(toTheEnd);
+  });
+
+  // Draws the first word at once, the others once a frame.
+  useEffect(() => {
+    let frame = 0;
+    // What is there when the view is opened is not new.
+    let opening = true;
+    const draw = (): void => {
+      frame = 0;
+      const text = written.peek()?.text ?? '';
+      const node = flow.current;
+      if (node === null || text === shown.current) return;
+      // Another text than the one that grew
+      const other = dry.current === null || !text.startsWith(shown.current) || shown.current === '';
+      if (other || dry.current === null) {
+        dry.current = document.createTextNode('');
+        node.replaceChildren(dry.current);
+        shown.current = '';
+      }
+      const added = text.slice(shown.current.length);
+      shown.current = text;
+      const whole = other && (opening || !writingNow.peek());
+      if (!whole) requestAnimationFrame(keepUp);
+      if (whole || still.matches) {
+        dry.current.appendData(added);
+        return;
+      }
+      const wet = document.createElement('span');
+      wet.className = 'wet';
+      wet.textContent = added;
+      node.append(wet);
+    };
+    const dispose = effect(() => {
+      void written.value;
+      if (shown.current === '') untracked(draw);
+      else if (frame === 0) frame = requestAnimationFrame(draw);
+    });
+    opening = false;
+    return () => {
+      cancelAnimationFrame(frame);
+      dispose();
+    };
+  }, []);
+
+  return (
+    <section
+      class="text"
+      aria-labelledby="text-heading"
+      data-running={running}
+      data-started={started}
+      data-done={done}
+    >
+      <div class="water" aria-hidden="true" />
+      <div class="text-head">
+        <h2 class="label" id="text-heading" tabIndex={-1}>
+          {t.value.writing.text}
+        </h2>
+        <Pager />
+      </div>
+      {start.value === null && <Blank />}
+      <p class="reading" id="text">
+        {start.value !== null && <span class="given">{start}</span>}
+        <span
+          ref={flow}
+          id="written"
+          onAnimationEnd={(event) => {
+            const span = event.target as HTMLElement;
+            dry.current?.appendData(span.textContent ?? '');
+            span.remove();
+          }}
+        />
+      </p>
+      {done.value && <Ending />}
+    </section>
+  );
+}

@@ -1,0 +1,149 @@
+// engine.chat.completions and engine.completions: requests, and the order in which they are answered.
+import { abortReason } from '../errors.js';
+import { deferred, onAbort } from '../promises.js';
+import { ChatChunks, TextChunks, WholeChat, WholeText, headOf, type Sink } from './answers.js';
+import { Chunks } from './chunks.js';
+import { Figures } from './figures.js';
+import { Line } from './line.js';
+import { Reply, type ChatHooks, type Ending } from './reply.js';
+import { takeChatRequest, takeTextRequest, type Taken } from './request.js';
+import type {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ChatCompletions,
+  Completions,
+  TextCompletion,
+  TextCompletionChunk,
+} from './types.js';
+
+export class Chat {
+  readonly #line: Line;
+  /** The answer that is being written. */
+  #reply: Reply | null = null;
+
+  readonly chat: { readonly completions: ChatCompletions };
+  readonly completions: Completions;
+
+  constructor(
+    readonly hooks: ChatHooks,
+    queueLimit: number,
+  ) {
+    this.#line = new Line(queueLimit);
+    const chat = (body: unknown): Promise<unknown> => this.#createChat(body);
+    const text = (body: unknown): Promise<unknown> => this.#createText(body);
+    this.chat = { completions: { create: chat as ChatCompletions['create'] } };
+    this.completions = { create: text as Completions['create'] };
+  }
+
+  /** The engine has ended. */
+  end(error: unknown): void {
+    this.#line.end(error);
+    this.#reply?.end(error);
+  }
+
+  async #createChat(body: unknown): Promise<ChatCompletion | Chunks<ChatCompletionChunk>> {
+    const taken = takeChatRequest(body);
+    const head = headOf('chatcmpl', this.hooks.info());
+    if (taken.stream)
+      return this.#stream<ChatCompletionChunk>(taken, (push) => new ChatChunks(head, taken, push));
+    const sink = new WholeChat(head, taken);
+    await this.#whole(taken, sink);
+    return sink.whole;
+  }
+
+  async #createText(body: unknown): Promise<TextCompletion | Chunks<TextCompletionChunk>> {
+    const taken = takeTextRequest(body);
+    const head = headOf('cmpl', this.hooks.info());
+    if (taken.stream)
+      return this.#stream<TextCompletionChunk>(taken, (push) => new TextChunks(head, taken, push));
+    const sink = new WholeText(head, taken);
+    await this.#whole(taken, sink);
+    return sink.whole;
+  }
+
+  async #whole(taken: Taken, sink: Sink): Promise<void> {
+    const stop = new AbortController();
+    const release = onAbort(taken.signal, (reason) => stop.abort(reason));
+    try {
+      await this.#answer(taken, sink, stop.signal);
+    } finally {
+      release();
+    }
+  }
+
+  /** Resolves when the first answer begins: errors before that are thrown, later ones by the stream. */
+  async #stream<Chunk>(
+    taken: Taken,
+    sinkFor: (push: (chunk: Chunk) => void) => Sink,
+  ): Promise<Chunks<Chunk>> {
+    const stop = new AbortController();
+    const chunks = new Chunks<Chunk>(() => stop.abort());
+    const release = onAbort(taken.signal, (error) => {
+      stop.abort(error);
+      chunks.end({ error }, true);
+    });
+    const begun = deferred();
+    const sink = sinkFor((chunk) => chunks.push(chunk));
+    this.#answer(taken, sink, stop.signal, begun.resolve)
+      .then(
+        () => chunks.end(),
+        (error: unknown) => {
+          begun.reject(error);
+          chunks.end({ error });
+        },
+      )
+      .finally(release);
+    await begun.promise;
+    return chunks;
+  }
+
+  /** `onBegun` is called when an answer begins. */
+  async #answer(
+    taken: Taken,
+    sink: Sink,
+    signal: AbortSignal,
+    onBegun: () => void = () => {},
+  ): Promise<void> {
+    if (taken.signal?.aborted) throw abortReason(taken.signal);
+    this.hooks.admit();
+    const leave = await this.#line.enter(signal);
+    try {
+      const figures = new Figures();
+      const { prompts, n } = taken;
+      const last = prompts.length * n - 1;
+      for (let index = 0; index <= last; ++index) {
+        const { finish, stats } = await this.#write(taken, index, sink, signal, onBegun);
+        figures.add(stats, index % n === 0);
+        sink.ended(index, finish, index === last ? figures : null);
+      }
+    } finally {
+      leave();
+    }
+  }
+
+  async #write(
+    taken: Taken,
+    index: number,
+    sink: Sink,
+    signal: AbortSignal,
+    onBegun: () => void,
+  ): Promise<Ending> {
+    this.hooks.admit();
+    const { maxTokens, thinkingTokens, logprobs, onPromptProgress, state } = taken;
+    const prompt = taken.prompts[Math.floor(index / taken.n)] as Taken['prompts'][number];
+    const reply = new Reply(this.hooks, {
+      begun: (begun) => (sink.begun(index, begun), onBegun()),
+      tokens: (tokens) => sink.tokens(index, tokens),
+      progress: onPromptProgress,
+    });
+    this.#reply = reply;
+    return reply.run(
+      (id) => ({
+        ...{ type: 'chat', id, prompt, maxTokens, thinkingTokens, bytes: logprobs, state },
+        options: taken.options(index % taken.n),
+        progress: onPromptProgress !== undefined,
+      }),
+      signal,
+    );
+  }
+}

@@ -1,0 +1,77 @@
+// The fields of OpenAI's requests that Sluice knows without honouring them. Every other name that nobody asks for is refused.
+import { show } from '../options.js';
+import { plain, wrong, type Body } from './body.js';
+
+/** They can't change the answer. */
+const IDLE = new Set([
+  'model',
+  'user',
+  'metadata',
+  'safety_identifier',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+]);
+
+interface Neutral {
+  /** Whether the value changes nothing. */
+  is(value: unknown): boolean;
+  /** Values that do, in words. */
+  expected: string;
+}
+
+const only = (...values: unknown[]): Neutral => ({
+  is: (value) => values.includes(value),
+  expected: values.map((value) => (typeof value === 'string' ? `'${value}'` : value)).join(' or '),
+});
+const noMembers: Neutral = {
+  is: (value) => typeof value === 'object' && value !== null && Object.keys(value).length === 0,
+  expected: 'an empty one',
+};
+const never: Neutral = { is: () => false, expected: '' };
+
+/** They would change the answer, and are not honoured yet: only values pass that mean what Sluice does. */
+const NEUTRAL = new Map<string, Neutral>(
+  Object.entries({
+    tools: noMembers,
+    tool_choice: only('none', 'auto'),
+    parallel_tool_calls: only(true),
+    functions: noMembers,
+    function_call: only('none', 'auto'),
+    response_format: {
+      is: (value) => JSON.stringify(value) === '{"type":"text"}',
+      expected: "{ type: 'text' }",
+    },
+    logit_bias: noMembers,
+    presence_penalty: only(0),
+    frequency_penalty: only(0),
+    audio: never,
+    modalities: { is: (value) => JSON.stringify(value) === '["text"]', expected: "['text']" },
+    store: only(false),
+    prediction: never,
+    web_search_options: never,
+    verbosity: only('medium'),
+    moderation: never,
+    service_tier: only('auto', 'default'),
+    echo: only(false),
+    best_of: only(1),
+    suffix: only(''),
+  }),
+);
+
+/** Refuses what is left of a body, unless it changes nothing. `known`: the fields that are honoured, for the message. */
+export function refuseOthers(body: Body, known: readonly string[]): void {
+  for (const name of [...body.left]) {
+    if (IDLE.has(name)) continue;
+    const neutral = NEUTRAL.get(name);
+    if (neutral === undefined)
+      throw wrong(name, `unknown field ${show(name)}; the fields are ${known.join(', ')}`);
+    const value = body.take(name);
+    if (neutral.is(typeof value === 'object' ? plain(name, value) : value)) continue;
+    const instead = neutral.expected === '' ? '' : `, or give ${neutral.expected}`;
+    throw wrong(
+      name,
+      `${name} is not supported yet (it is ${show(value)}); leave it out${instead}`,
+    );
+  }
+}

@@ -1,0 +1,89 @@
+// The page's side of one answer: a run in the engine worker.
+import { abortReason, type SluiceError } from '../errors.js';
+import { callBack, deferred } from '../promises.js';
+import type { ChatBegun, ChatToken, CoreStats, FromEngine, ToEngine } from '../protocol.js';
+import type { Finish, ModelInfo, PromptProgress } from '../types.js';
+
+/** What has a run: it gets the messages about it. */
+export interface RunOwner {
+  receive(message: FromEngine & { id: number }): void;
+  /** Ends run `id` with an error, if it is the current one. */
+  fail(id: number, error: SluiceError): void;
+}
+
+/** What answers need of their engine. */
+export interface ChatHooks {
+  /** Throws if the engine has ended. */
+  admit(): void;
+  /** Returns an id for a run, whose messages the owner gets from now on. */
+  beginRun(of: RunOwner): number;
+  post(message: ToEngine): void;
+  /** Sentences for the user. */
+  note(notes: readonly string[]): void;
+  info(): ModelInfo;
+}
+
+export interface ReplyEvents {
+  begun(begun: ChatBegun): void;
+  tokens(tokens: ChatToken[]): void;
+  progress: ((progress: PromptProgress) => void) | undefined;
+}
+
+export interface Ending {
+  finish: Finish;
+  stats: CoreStats;
+}
+
+export class Reply implements RunOwner {
+  readonly #done = deferred<Ending>();
+  #over = false;
+  #id = 0;
+
+  constructor(
+    readonly hooks: ChatHooks,
+    readonly events: ReplyEvents,
+  ) {}
+
+  /** Resolves with its end. The signal cancels it. */
+  async run(message: (id: number) => ToEngine, signal: AbortSignal): Promise<Ending> {
+    if (signal.aborted) throw abortReason(signal);
+    this.#id = this.hooks.beginRun(this);
+    const cancel = (): void => {
+      this.hooks.post({ type: 'cancel', id: this.#id });
+      this.end(abortReason(signal));
+    };
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      this.hooks.post(message(this.#id));
+      return await this.#done.promise;
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
+  }
+
+  receive(message: FromEngine & { id: number }): void {
+    if (this.#over) return;
+    switch (message.type) {
+      case 'chatBegun':
+        this.hooks.note(message.warnings);
+        return this.events.begun(message);
+      case 'tokens':
+        return this.events.tokens(message.tokens);
+      case 'prompt':
+        return callBack(this.events.progress ?? (() => {}), message.progress);
+      case 'done':
+        this.#over = true;
+        return this.#done.resolve(message);
+    }
+  }
+
+  fail(_id: number, error: SluiceError): void {
+    this.end(error);
+  }
+
+  /** Ends it with an error: what comes of it is ignored from now on. */
+  end(error: unknown): void {
+    this.#over = true;
+    this.#done.reject(error);
+  }
+}

@@ -1,0 +1,270 @@
+// Checks the bodies of requests, and converts them for the engine worker.
+import { GENERATE_RULES, type Rule } from '../option-table.js';
+import { show, takeIds, takeStops, takeText, toJson } from '../options.js';
+import type { ChatPrompt, StateRequest } from '../protocol.js';
+import { isStateId, STATE_ID, stateLimit } from '../states.js';
+import type { PromptProgress } from '../types.js';
+import { Body, field, wrong } from './body.js';
+import { refuseOthers } from './fields.js';
+import type { ChatMessageParam } from './types.js';
+
+/** A request that was checked. */
+export interface Taken {
+  /** Each has `n` answers. */
+  prompts: ChatPrompt[];
+  n: number;
+  /** The core's options for the answer number `i` to a prompt. */
+  options: (i: number) => string;
+  maxTokens: number | null;
+  thinkingTokens: number;
+  /** Whether the tokens' log-probabilities are wanted. */
+  logprobs: boolean;
+  /** The answer says how many messages were dropped. */
+  tellsDropped: boolean;
+  stream: boolean;
+  includeUsage: boolean;
+  state: StateRequest | null;
+  signal: AbortSignal | undefined;
+  onPromptProgress: ((progress: PromptProgress) => void) | undefined;
+}
+
+const whole = (least: number, most: number): Rule => ({
+  kind: 'whole',
+  expected: `a whole number from ${least} to ${most}`,
+  least,
+  most,
+});
+const choice = (...choices: string[]): Rule => ({
+  kind: 'choice',
+  expected: choices.map((one) => `'${one}'`).join(' or '),
+  choices,
+});
+const flag: Rule = { kind: 'boolean', expected: 'true or false' };
+const tokens = whole(0, Number.MAX_SAFE_INTEGER);
+
+const COMMON = {
+  max_tokens: tokens,
+  n: whole(1, 128),
+  seed: GENERATE_RULES.seed,
+  stop: GENERATE_RULES.stop,
+  temperature: GENERATE_RULES.temperature,
+  top_p: GENERATE_RULES.topP,
+  top_k: GENERATE_RULES.topK,
+  min_p: GENERATE_RULES.minP,
+  repetition_penalty: GENERATE_RULES.repeatPenalty,
+  stream: flag,
+  signal: GENERATE_RULES.signal,
+  on_prompt_progress: GENERATE_RULES.onPromptProgress,
+} as const satisfies Record<string, Rule>;
+const LOGPROBS = whole(0, 20);
+const EFFORTS = choice('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max');
+const TRUNCATION = choice('auto', 'disabled');
+const TEMPLATE: Rule = { kind: 'string', expected: 'a Jinja template, or the name of one' };
+const MESSAGES = 'an array of messages: [{ role: "user", content: "Hello" }]';
+
+const KNOWN = [...Object.keys(COMMON), 'stream_options', 'logprobs'];
+const KNOWN_OF_CHAT = [
+  ...['messages', ...KNOWN, 'max_completion_tokens', 'top_logprobs', 'reasoning_effort'],
+  ...['reasoning', 'chat_template_kwargs', 'chat_template', 'truncation', 'state'],
+];
+const KNOWN_OF_TEXT = ['prompt', ...KNOWN];
+
+type Common = Pick<
+  Taken,
+  'n' | 'maxTokens' | 'stream' | 'includeUsage' | 'signal' | 'onPromptProgress'
+> & {
+  optionsWith(maxTokens: number | null, topLogprobs: number): Taken['options'];
+};
+
+function takeCommon(body: Body): Common {
+  const number = (name: keyof typeof COMMON): number | undefined =>
+    body.checked<number>(name, COMMON[name]);
+  const maxTokens = number('max_tokens') ?? null;
+  const n = number('n') ?? 1;
+  const sampling = {
+    temperature: number('temperature'),
+    topP: number('top_p'),
+    topK: number('top_k'),
+    minP: number('min_p'),
+    repeatPenalty: number('repetition_penalty'),
+  };
+  const seed = number('seed') ?? crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
+  const given = body.checked<string | readonly string[]>('stop', COMMON.stop);
+  const stop = given === undefined ? undefined : field('stop', () => takeStops(given));
+  const stream = body.checked<boolean>('stream', flag) ?? false;
+  return {
+    ...{ n, maxTokens, stream },
+    includeUsage: takeStreamOptions(body, stream),
+    signal: body.checked<AbortSignal>('signal', COMMON.signal),
+    onPromptProgress: body.checked('on_prompt_progress', COMMON.on_prompt_progress),
+    optionsWith: (maxTokens, topLogprobs) => (i) =>
+      JSON.stringify({
+        ...sampling,
+        ...{ maxTokens: maxTokens ?? undefined, topLogprobs, stop },
+        // The greatest seed is followed by 0.
+        seed:
+          seed <= Number.MAX_SAFE_INTEGER - i ? seed + i : seed - Number.MAX_SAFE_INTEGER + i - 1,
+      }),
+  };
+}
+
+/** Whether the usage is wanted. */
+function takeStreamOptions(body: Body, stream: boolean): boolean {
+  const name = 'stream_options';
+  const options = body.members(name, '{ include_usage: true }');
+  if (options === undefined) return false;
+  if (!stream) throw wrong(name, `${name} is only for requests with stream: true; leave it out`);
+  let wanted = false;
+  for (const [member, value] of Object.entries(options)) {
+    const known = member === 'include_usage' || member === 'include_obfuscation';
+    if (!known) throw wrong(`${name}.${member}`, `unknown field ${name}.${member.slice(0, 60)}`);
+    if (value !== null && typeof value !== 'boolean')
+      throw wrong(`${name}.${member}`, `${name}.${member} is ${show(value)}; give true or false`);
+    if (member === 'include_usage') wanted = value === true;
+  }
+  return wanted;
+}
+
+/** Where the conversation's state is kept. */
+function takeState(body: Body): StateRequest | null {
+  const id = body.take('state');
+  if (id === undefined) return null;
+  if (!isStateId(id))
+    throw wrong('state', `state is ${show(id)}; give ${STATE_ID}, or leave it out`);
+  return { id, limit: stateLimit() };
+}
+
+/** The messages as JSON. */
+function takeMessages(body: Body): string {
+  const given = body.take('messages');
+  if (!field('messages', () => Array.isArray(given)))
+    throw wrong('messages', `messages is ${show(given)}; give ${MESSAGES}`);
+  const json = field('messages', () => toJson(given, 'messages'));
+  const list = JSON.parse(json) as unknown[];
+  if (!Array.isArray(list) || list.length === 0)
+    throw wrong('messages', `messages is empty; give ${MESSAGES}`);
+  list.forEach((message, i) => checkMessage(message, `messages[${i}]`));
+  return json;
+}
+
+function checkMessage(message: unknown, at: string): void {
+  if (typeof message !== 'object' || message === null || Array.isArray(message))
+    throw wrong(at, `${at} is ${show(message)}; give an object with a role and a content`);
+  const { role, content } = message as Partial<ChatMessageParam>;
+  if (typeof role !== 'string')
+    throw wrong(`${at}.role`, `${at}.role is ${show(role)}; give 'system', 'user' or 'assistant'`);
+  if (content === undefined || content === null || typeof content === 'string') return;
+  if (!Array.isArray(content))
+    throw wrong(
+      `${at}.content`,
+      `${at}.content is ${show(content)}; give a string, or an array of { type: 'text', text }`,
+    );
+  content.forEach((part: unknown, i) => {
+    const { type, text } = (part ?? {}) as { type?: unknown; text?: unknown };
+    if (type === 'text' && typeof text === 'string') return;
+    const what = type === 'text' ? `has the text ${show(text)}` : `is of the type ${show(type)}`;
+    const here = `${at}.content[${i}]`;
+    throw wrong(here, `${here} ${what}; models of text take { type: 'text', text: '..' }`);
+  });
+}
+
+/** Whether the model reasons, and for how many tokens. */
+function takeReasoning(body: Body): {
+  thinking: -1 | 0 | 1;
+  thinkingTokens: number;
+  effort: string | undefined;
+} {
+  const effort = body.checked<string>('reasoning_effort', EFFORTS);
+  const given = body.members('reasoning', '{ enabled, max_tokens }') ?? {};
+  const { enabled, max_tokens: most, ...rest } = given;
+  const [other] = Object.keys(rest);
+  if (other !== undefined)
+    throw wrong(
+      `reasoning.${other}`,
+      `unknown field reasoning.${other.slice(0, 60)}; the fields are enabled and max_tokens`,
+    );
+  if (enabled != null && typeof enabled !== 'boolean')
+    throw wrong('reasoning.enabled', `reasoning.enabled is ${show(enabled)}; give true or false`);
+  if (most != null && !(Number.isSafeInteger(most) && (most as number) >= 0))
+    throw wrong(
+      'reasoning.max_tokens',
+      `reasoning.max_tokens is ${show(most)}; give a whole number from 0 on`,
+    );
+  const wanted = effort === undefined ? undefined : effort !== 'none';
+  if (enabled != null && wanted !== undefined && enabled !== wanted)
+    throw wrong(
+      'reasoning_effort',
+      `reasoning_effort is '${effort}' and reasoning.enabled is ${enabled}; give one of the two`,
+    );
+  const on = enabled ?? wanted;
+  return {
+    thinking: on === undefined ? -1 : on ? 1 : 0,
+    thinkingTokens: on === false ? 0 : ((most as number | null | undefined) ?? -1),
+    effort: effort === 'none' ? undefined : effort,
+  };
+}
+
+/** Checks the body of a request for chat. */
+export function takeChatRequest(given: unknown): Taken {
+  const body = new Body(given);
+  const messages = takeMessages(body);
+  const { optionsWith, ...common } = takeCommon(body);
+  const limit = body.checked<number>('max_completion_tokens', tokens);
+  const maxTokens =
+    limit === undefined ? common.maxTokens : Math.min(limit, common.maxTokens ?? Infinity);
+  const logprobs = body.checked<boolean>('logprobs', flag) ?? false;
+  const top = body.checked<number>('top_logprobs', LOGPROBS) ?? 0;
+  if (top > 0 && !logprobs)
+    throw wrong('top_logprobs', `top_logprobs is ${top}; give logprobs: true with it`);
+  const { thinking, thinkingTokens, effort } = takeReasoning(body);
+  const kwargs = {
+    ...(effort === undefined ? {} : { reasoning_effort: effort }),
+    ...body.members('chat_template_kwargs', 'an object'),
+  };
+  const chatTemplate = body.checked<string>('chat_template', TEMPLATE) ?? '';
+  const truncate = body.checked<string>('truncation', TRUNCATION) === 'auto';
+  const state = takeState(body);
+  refuseOthers(body, KNOWN_OF_CHAT);
+  const prompt: ChatPrompt = {
+    ...{ kind: 'chat', messages, truncate, thinking },
+    kwargs: Object.keys(kwargs).length === 0 ? '' : JSON.stringify(kwargs),
+    chatTemplate: takeText(chatTemplate, 'chat_template'),
+  };
+  return {
+    ...common,
+    ...{ maxTokens, thinkingTokens, logprobs, tellsDropped: truncate, prompts: [prompt], state },
+    options: optionsWith(maxTokens, top),
+  };
+}
+
+/** The prompts of a request for texts. */
+function takePrompts(body: Body): ChatPrompt[] {
+  const given = body.take('prompt');
+  const text = (one: string): ChatPrompt => ({ kind: 'text', text: takeText(one, 'prompt') });
+  if (typeof given === 'string') return [text(given)];
+  const expected = 'a text, an array of token ids, or an array of these';
+  if (!field('prompt', () => Array.isArray(given)))
+    throw wrong('prompt', `prompt is ${show(given)}; give ${expected}`);
+  const list = field('prompt', () => Array.from(given as ArrayLike<unknown>));
+  if (list.length === 0) throw wrong('prompt', `prompt is empty; give ${expected}`);
+  if (list.every((one) => typeof one === 'string')) return list.map(text);
+  const ids = (of: unknown): ChatPrompt => ({ kind: 'ids', ids: takeIds(of, 'prompt') });
+  return field('prompt', () =>
+    list.every((one) => Array.isArray(one)) ? list.map(ids) : [ids(list)],
+  );
+}
+
+/** Checks the body of a request for texts. */
+export function takeTextRequest(given: unknown): Taken {
+  const body = new Body(given);
+  const prompts = takePrompts(body);
+  const { optionsWith, ...common } = takeCommon(body);
+  const top = body.checked<number>('logprobs', LOGPROBS);
+  refuseOthers(body, KNOWN_OF_TEXT);
+  return {
+    ...common,
+    ...{ prompts, thinkingTokens: -1, logprobs: top !== undefined, tellsDropped: false },
+    state: null,
+    options: optionsWith(common.maxTokens, top ?? 0),
+  };
+}

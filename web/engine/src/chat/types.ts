@@ -1,0 +1,246 @@
+// The types of chat and completions: OpenAI's shapes, and what Sluice adds to them.
+import type { ChatMessage, PromptProgress } from '../types.js';
+
+/** What both kinds of request have. Null and undefined stand for the default. */
+export interface SamplingRequest {
+  /** Ignored: an engine has one model. */
+  model?: string | null | undefined;
+  /** Tokens of the answer at most. Default: until the text or the context ends. */
+  max_tokens?: number | null | undefined;
+  /** Answers to write, one after the other, with the seeds `seed`, `seed + 1` and so on; 1 to 128. Default: 1. */
+  n?: number | null | undefined;
+  /** The same seed gives the same answer. Default: a random one. */
+  seed?: number | null | undefined;
+  /** The answer ends before this text; several may be given. */
+  stop?: string | readonly string[] | null | undefined;
+  stream_options?: StreamOptions | null | undefined;
+  /** 0 to 100. Default: 0.8. */
+  temperature?: number | null | undefined;
+  /** Default: 0.95. */
+  top_p?: number | null | undefined;
+  /** Sluice's own. Default: 40. */
+  top_k?: number | null | undefined;
+  /** Sluice's own. Default: 0.05. */
+  min_p?: number | null | undefined;
+  /** Sluice's own: `repeatPenalty` of `generate`. Default: 1. */
+  repetition_penalty?: number | null | undefined;
+  /** Ignored. */
+  user?: string | null | undefined;
+  /** Ends the request, also while it waits. */
+  signal?: AbortSignal | null | undefined;
+  /** As `onPromptProgress` of `generate`. */
+  on_prompt_progress?: ((progress: PromptProgress) => void) | null | undefined;
+}
+
+export interface StreamOptions {
+  /** Sends the usage at the end, in a chunk without choices. */
+  include_usage?: boolean | null | undefined;
+  /** Ignored. */
+  include_obfuscation?: boolean | null | undefined;
+}
+
+/** A message as OpenAI's own types have it. */
+export interface ChatMessageParam {
+  role: string;
+  content?: string | null | readonly object[] | undefined;
+  name?: string | undefined;
+}
+
+/** A request to `engine.chat.completions.create`. Other fields of OpenAI's are refused by name unless they change nothing. */
+export interface ChatCompletionRequest extends SamplingRequest {
+  messages: readonly (ChatMessage | ChatMessageParam)[];
+  stream?: boolean | null | undefined;
+  /** The newer name of `max_tokens`. If both are given, both hold. */
+  max_completion_tokens?: number | null | undefined;
+  /** Gives the log-probability of each token of the content. */
+  logprobs?: boolean | null | undefined;
+  /** And those of the likeliest tokens in its place; 0 to 20. */
+  top_logprobs?: number | null | undefined;
+  /** 'none': no reasoning; the others go to the template, and switch reasoning on. */
+  reasoning_effort?:
+    'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null | undefined;
+  /** Sluice's own: reasoning on or off, if the model has the choice, and its tokens at most. */
+  reasoning?: { enabled?: boolean | null; max_tokens?: number | null } | null | undefined;
+  /** Sluice's own: more that the template knows. */
+  chat_template_kwargs?: Readonly<Record<string, unknown>> | null | undefined;
+  /** Sluice's own: a Jinja template in place of the file's, or the name of one that the file has besides. */
+  chat_template?: string | null | undefined;
+  /**
+   * Sluice's own. 'auto': if the prompt leaves no room for an answer, the oldest turns are left out, but never the system's
+   * message. 'disabled', the default: that is `context_full`.
+   */
+  truncation?: 'auto' | 'disabled' | null | undefined;
+  /**
+   * Sluice's own: the name under which this device keeps the conversation's state, of 1 to 200 characters. The next request
+   * with it computes only what is new, also after a reload. See `states`.
+   */
+  state?: string | null | undefined;
+}
+
+export type ChatCompletionStreamRequest = ChatCompletionRequest & { stream: true };
+export type ChatCompletionWholeRequest = ChatCompletionRequest & {
+  stream?: false | null | undefined;
+};
+
+/** A request to `engine.completions.create`. */
+export interface CompletionRequest extends SamplingRequest {
+  /** A text or token ids, or a list of these: then each has answers of its own. */
+  prompt: string | readonly string[] | readonly number[] | readonly (readonly number[])[];
+  stream?: boolean | null | undefined;
+  /** The number of the likeliest tokens to give for each token; 0 to 20. */
+  logprobs?: number | null | undefined;
+}
+
+export type CompletionStreamRequest = CompletionRequest & { stream: true };
+export type CompletionWholeRequest = CompletionRequest & { stream?: false | null | undefined };
+
+export interface TokenLogprob {
+  token: string;
+  logprob: number;
+  /** The token's own bytes, which may be a part of a character. */
+  bytes: number[];
+}
+
+export interface ContentLogprob extends TokenLogprob {
+  top_logprobs: TokenLogprob[];
+}
+
+export interface ChatLogprobs {
+  content: ContentLogprob[];
+  refusal: null;
+}
+
+export interface Usage {
+  /** Of n answers to one prompt, the prompt counts once. */
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  prompt_tokens_details: {
+    /** Tokens of the prompt that were not computed, because a session had their state. */
+    cached_tokens: number;
+  };
+  completion_tokens_details: { reasoning_tokens: number };
+}
+
+/** Where the time went; of several answers, together. The names are those of llama.cpp's server. */
+export interface Timings {
+  /** Tokens of the prompts that were there already, and those that were computed. */
+  cache_n: number;
+  prompt_n: number;
+  prompt_ms: number;
+  prompt_per_second: number;
+  predicted_n: number;
+  predicted_ms: number;
+  predicted_per_second: number;
+}
+
+export type FinishReason = 'stop' | 'length';
+
+export interface ChatCompletionMessage {
+  role: 'assistant';
+  content: string;
+  refusal: null;
+  /** If the model has reasoned. */
+  reasoning_content?: string;
+}
+
+export interface ChatCompletionChoice {
+  index: number;
+  message: ChatCompletionMessage;
+  logprobs: ChatLogprobs | null;
+  finish_reason: FinishReason;
+}
+
+export interface ChatCompletion {
+  id: string;
+  object: 'chat.completion';
+  /** Seconds since 1970. */
+  created: number;
+  model: string;
+  /** Changes with what may change an answer: the version, the model, the type of the KV cache. */
+  system_fingerprint: string;
+  choices: ChatCompletionChoice[];
+  usage: Usage;
+  timings: Timings;
+  /** With `truncation: 'auto'`: how many messages were left out. */
+  dropped_messages?: number;
+}
+
+export interface ChatCompletionDelta {
+  role?: 'assistant';
+  content?: string;
+  reasoning_content?: string;
+}
+
+export interface ChatCompletionChunk {
+  id: string;
+  object: 'chat.completion.chunk';
+  created: number;
+  model: string;
+  system_fingerprint: string;
+  /** None in the chunk of `stream_options.include_usage`. */
+  choices: {
+    index: number;
+    delta: ChatCompletionDelta;
+    logprobs: ChatLogprobs | null;
+    finish_reason: FinishReason | null;
+  }[];
+  /** With `stream_options.include_usage`: null but in the last chunk. */
+  usage?: Usage | null;
+  /** In the chunk that ends the last answer. */
+  timings?: Timings;
+  /** In the first chunk, with `truncation: 'auto'`. */
+  dropped_messages?: number;
+}
+
+export interface TextLogprobs {
+  tokens: string[];
+  token_logprobs: number[];
+  top_logprobs: Record<string, number>[];
+  /** Where each token begins in the answer's text. */
+  text_offset: number[];
+}
+
+export interface TextChoice {
+  index: number;
+  text: string;
+  logprobs: TextLogprobs | null;
+  finish_reason: FinishReason;
+}
+
+export interface TextCompletion {
+  id: string;
+  object: 'text_completion';
+  created: number;
+  model: string;
+  system_fingerprint: string;
+  choices: TextChoice[];
+  usage: Usage;
+  timings: Timings;
+}
+
+export interface TextCompletionChunk extends Omit<TextCompletion, 'choices' | 'usage' | 'timings'> {
+  choices: (Omit<TextChoice, 'finish_reason'> & { finish_reason: FinishReason | null })[];
+  usage?: Usage | null;
+  timings?: Timings;
+}
+
+/** The chunks of an answer. Leaving the loop over them ends the request. They can be read once. */
+export type ChunkStream<Chunk> = AsyncIterableIterator<Chunk, undefined>;
+
+export interface ChatCompletions {
+  /**
+   * Answers a chat. Requests wait in a line, and one is answered at a time. A stream resolves when its answer begins.
+   * `invalid_argument` for what is wrong or not supported; `context_full`; `busy` if too many wait (`queueLimit`).
+   */
+  create(body: ChatCompletionStreamRequest): Promise<ChunkStream<ChatCompletionChunk>>;
+  create(body: ChatCompletionWholeRequest): Promise<ChatCompletion>;
+  create(body: ChatCompletionRequest): Promise<ChatCompletion | ChunkStream<ChatCompletionChunk>>;
+}
+
+export interface Completions {
+  /** Continues texts, as ChatCompletions.create answers chats. */
+  create(body: CompletionStreamRequest): Promise<ChunkStream<TextCompletionChunk>>;
+  create(body: CompletionWholeRequest): Promise<TextCompletion>;
+  create(body: CompletionRequest): Promise<TextCompletion | ChunkStream<TextCompletionChunk>>;
+}

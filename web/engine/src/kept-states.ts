@@ -1,0 +1,383 @@
+// In the engine worker: the states of conversations that this device keeps. A request that names one gets what of it is still
+// right; after its answer what is new is written, in slices, from a clone, while other requests go on.
+import type {
+  EngineHandle,
+  PromptHandle,
+  SessionHandle,
+  SessionWriterHandle,
+} from '../../../wasm/module.js';
+import { check } from './answers.js';
+import { SluiceError } from './errors.js';
+import type { OpenModule } from './module.js';
+import type { StateRequest } from './protocol.js';
+import { sized } from './sized.js';
+import { openFolder, type Lock } from './store/opfs.js';
+import {
+  PIECES_AT,
+  PIECE_POSITIONS,
+  StateFile,
+  lockState,
+  removeState,
+  shrinkStates,
+  stateKey,
+} from './store/states.js';
+
+const PART_BYTES = 128 << 10;
+const SLICE_MS = 5;
+/** Milliseconds for which another tab, which may just be ending, is waited for. */
+const LOCK_MS = 500;
+/** States of which it is remembered what their files have. */
+const REMEMBERED = 16;
+
+export interface KeptHooks {
+  /** A sentence for the user. */
+  note(text: string): void;
+  /** There is work for slice(). */
+  wake(): void;
+  /** Weights may be wanted. */
+  ask(): void;
+  /** What failed is no error of a state: the module has trapped. */
+  broken(error: unknown): void;
+}
+
+/** A state that this engine may read and write, from a request's beginning until all of its answer is written. */
+export interface Hold extends StateRequest {
+  key: string;
+  folder: FileSystemDirectoryHandle;
+}
+
+interface Shared {
+  /** Requests and writers. */
+  users: number;
+  lock: Promise<Lock | null>;
+}
+
+/** What a file is known to have: it was read and checked, or written. */
+interface Known {
+  tokens: Int32Array;
+  mark: string;
+}
+
+interface Owned {
+  delete(): void;
+}
+
+function sharedLength(a: Int32Array, b: Int32Array): number {
+  const most = Math.min(a.length, b.length);
+  let n = 0;
+  while (n < most && a[n] === b[n]) ++n;
+  return n;
+}
+
+export class KeptStates {
+  readonly #locks = new Map<string, Shared>();
+  /** By key; resolves when the lock is free again. */
+  readonly #releasing = new Map<string, Promise<void>>();
+  readonly #known = new Map<string, Known>();
+  /** What is freed at the end. */
+  readonly #owned = new Set<Owned>();
+  readonly #files = new Set<StateFile>();
+  /** What waits for a slice. */
+  readonly #waiting: (() => void)[] = [];
+  /** One state is written after the other. */
+  #writing: Promise<void> = Promise.resolve();
+  #until = 0;
+  #over = false;
+
+  constructor(
+    readonly opened: OpenModule,
+    readonly engine: EngineHandle,
+    readonly hooks: KeptHooks,
+  ) {}
+
+  /** Something waits for a slice. */
+  get busy(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  /** Lets what waits go on, for some milliseconds each. */
+  slice(): void {
+    for (const go of this.#waiting.splice(0)) go();
+  }
+
+  /** Nothing goes on. */
+  stop(): void {
+    this.#over = true;
+    this.#waiting.length = 0;
+  }
+
+  /** Stops, and frees all memory. */
+  end(): void {
+    this.stop();
+    for (const one of this.#owned) one.delete();
+    for (const file of this.#files) file.close();
+    for (const { lock } of this.#locks.values()) void lock.then((held) => held?.release());
+  }
+
+  /** Null if it can't be kept, of which the user is told. Otherwise keep() or release() must follow. */
+  async hold(request: StateRequest): Promise<Hold | null> {
+    try {
+      const folder = await this.#live(openFolder());
+      if ('why' in folder) return this.#not(folder.why);
+      const key = await this.#live(stateKey(request.id));
+      for (let freed; (freed = this.#releasing.get(key)) !== undefined;) await this.#live(freed);
+      const shared = this.#locks.get(key) ?? { users: 0, lock: lockState(key, LOCK_MS) };
+      this.#locks.set(key, shared);
+      shared.users += 1;
+      const hold = { ...request, key, folder };
+      if ((await this.#live(shared.lock)) !== null) return hold;
+      this.release(hold);
+      return this.#not('another tab uses it');
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  release({ key }: Hold): void {
+    const shared = this.#locks.get(key);
+    if (shared === undefined || --shared.users > 0) return;
+    this.#locks.delete(key);
+    const freed = shared.lock
+      .then((lock) => lock?.release())
+      .then(() => void this.#releasing.delete(key));
+    this.#releasing.set(key, freed);
+  }
+
+  /**
+   * A session with the tokens of the prompt that the state has, if they are more than `least()`; null if not. `live`: whether
+   * the request still wants it, and the prompt is there. `makeRoom` is called before memory is taken.
+   */
+  async restore(
+    hold: Hold,
+    prompt: PromptHandle,
+    least: () => number,
+    live: () => boolean,
+    makeRoom: () => void,
+  ): Promise<SessionHandle | null> {
+    // An answer before is still being written: memory has what the file will have.
+    if ((this.#locks.get(hold.key)?.users ?? 0) > 1) return null;
+    let session: SessionHandle | null = null;
+    let wanted = 0;
+    try {
+      const file = await this.#live(StateFile.open(hold.folder, hold.key));
+      if (file === null) return null;
+      this.#files.add(file);
+      try {
+        if (!live()) return null;
+        const { tokens, computed } = file.claim();
+        wanted = Math.min(prompt.sharedWritten(tokens), computed);
+        if (wanted <= least() || !(await this.#identified(live))) return null;
+        const { module } = this.opened;
+        makeRoom();
+        session = this.#own(new module.Session(this.engine));
+        for (let piece = 0; piece * PIECE_POSITIONS < wanted; ++piece)
+          if (!(await this.#take(file, piece, session, live))) break;
+        if (!live()) return null;
+      } finally {
+        this.#close(file);
+      }
+      this.#remember(hold.key, session.tokens(), await this.#live(file.mark()));
+      if (!live() || prompt.shared(session) <= least()) return null;
+      const { length } = session.tokens();
+      if (wanted < length) session.truncate(wanted);
+      this.#owned.delete(session);
+      const found = session;
+      session = null;
+      return found;
+    } catch (error) {
+      return this.#failed(error);
+    } finally {
+      if (session !== null && !this.#over) this.#free(session);
+    }
+  }
+
+  /** Keeps what the session has, which belongs to this from now on, and releases the state. */
+  keep(hold: Hold, session: SessionHandle): void {
+    this.#own(session);
+    const write = async (): Promise<void> => {
+      try {
+        await this.#write(hold, session);
+      } catch (error) {
+        this.#known.delete(hold.key);
+        this.#failed(error);
+      } finally {
+        if (!this.#over) {
+          this.#free(session);
+          this.release(hold);
+        }
+      }
+    };
+    this.#writing = this.#writing.then(write);
+  }
+
+  /** Gives a session a piece. False if it is not right. */
+  async #take(
+    file: StateFile,
+    piece: number,
+    session: SessionHandle,
+    live: () => boolean,
+  ): Promise<boolean> {
+    const bytes = file.sizeOf(piece);
+    const reader = this.#own(new this.opened.module.SessionReader(this.engine, bytes, session));
+    try {
+      for (let at = 0; at < bytes;) {
+        await this.#pause();
+        if (!live()) return false;
+        const part = file.read(file.place(piece) + at, Math.min(PART_BYTES, bytes - at));
+        if (part.length === 0) return false;
+        this.#withMemory((ptr) => {
+          this.#bytesAt(ptr, part.length).set(part);
+          check(reader.push(ptr, part.length));
+        });
+        at += part.length;
+      }
+      check(reader.finish());
+      return true;
+    } catch (error) {
+      // Damaged, of another model, or there is no memory: the session has what came before.
+      if (error instanceof SluiceError) return false;
+      throw error;
+    } finally {
+      if (!this.#over) this.#free(reader);
+    }
+  }
+
+  async #write({ id, key, folder, limit }: Hold, session: SessionHandle): Promise<void> {
+    const count = session.pieces();
+    if (count === 0) return;
+    await this.#identified(() => true);
+    const pieceBytes = session.pieceBytes();
+    const tokens = session.tokens();
+    const last = this.#pieceWriter(session, count - 1);
+    const bytes = PIECES_AT + (count - 1) * pieceBytes + last.bytes();
+    this.#free(last);
+    if (bytes > limit) {
+      await this.#live(removeState(folder, key));
+      const message = `it takes ${sized(bytes)}, and the limit is ${sized(limit)}`;
+      throw new SluiceError('storage_full', message);
+    }
+    await this.#live(shrinkStates(folder, limit - bytes, key));
+    const making = StateFile.make(folder, key, { id, pieceBytes });
+    const { state: file, fresh } = await this.#live(making);
+    this.#files.add(file);
+    let piece = 0;
+    try {
+      const known = this.#known.get(key);
+      if (!fresh && known !== undefined && known.mark === (await this.#live(file.mark())))
+        piece = Math.floor(sharedLength(known.tokens, tokens) / PIECE_POSITIONS);
+      // So what is in the file is right at any time, and ends where the writing has come to.
+      file.handle.truncate(file.place(piece));
+      for (; piece < count; ++piece) {
+        const writer = this.#pieceWriter(session, piece);
+        for (let at = file.place(piece), n = 1; n > 0; at += n) {
+          await this.#pause();
+          n = this.#withMemory((ptr) => {
+            const n = writer.next(ptr, PART_BYTES);
+            if (n > 0) file.write(this.#bytesAt(ptr, n).slice(), at);
+            return n;
+          });
+        }
+        this.#free(writer);
+      }
+      file.handle.flush();
+    } catch (error) {
+      // A piece that could not be written gives its room back.
+      if (!this.#over) file.handle.truncate(file.place(piece));
+      throw error;
+    } finally {
+      this.#close(file);
+    }
+    this.#remember(key, tokens, await this.#live(file.mark()));
+  }
+
+  #pieceWriter(session: SessionHandle, piece: number): SessionWriterHandle {
+    const writer = this.#own(new this.opened.module.SessionWriter());
+    check(writer.openPiece(session, piece));
+    return writer;
+  }
+
+  /** False: it isn't wanted any more. Waits for weights. */
+  async #identified(live: () => boolean): Promise<boolean> {
+    for (;;) {
+      if (!live()) {
+        this.engine.stopIdentifying();
+        return false;
+      }
+      const known = this.engine.identify();
+      check(known);
+      if (known === '') return true;
+      this.hooks.ask();
+      await this.#turn();
+    }
+  }
+
+  /** Waits for the next slice, whoever brings it. */
+  async #turn(): Promise<void> {
+    await new Promise<void>((go) => this.#waiting.push(go));
+    this.#until = performance.now() + SLICE_MS;
+  }
+
+  /** Lets others work, if this has worked for long enough. */
+  async #pause(): Promise<void> {
+    if (performance.now() < this.#until) return;
+    this.hooks.wake();
+    await this.#turn();
+  }
+
+  /** The value, if the engine is still there then; otherwise nothing goes on. */
+  async #live<T>(promise: Promise<T>): Promise<T> {
+    const value = await promise;
+    return this.#over ? new Promise<T>(() => {}) : value;
+  }
+
+  #remember(key: string, tokens: Int32Array, mark: string): void {
+    this.#known.delete(key);
+    this.#known.set(key, { tokens, mark });
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= REMEMBERED) break;
+      this.#known.delete(oldest);
+    }
+  }
+
+  #own<T extends Owned>(one: T): T {
+    this.#owned.add(one);
+    return one;
+  }
+
+  #free(one: Owned): void {
+    if (this.#owned.delete(one)) one.delete();
+  }
+
+  #close(file: StateFile): void {
+    if (this.#files.delete(file)) file.close();
+  }
+
+  #not(why: string): null {
+    this.hooks.note(
+      `The state of this conversation is not kept on this device: ${why}. After a reload it is computed again.`,
+    );
+    return null;
+  }
+
+  #failed(error: unknown): null {
+    if (this.#over) return null;
+    if (error instanceof SluiceError || error instanceof DOMException || error instanceof TypeError)
+      return this.#not(error.message);
+    this.hooks.broken(error);
+    return null;
+  }
+
+  #bytesAt(ptr: number, length: number): Uint8Array {
+    return new Uint8Array(this.opened.memory.buffer, ptr, length);
+  }
+
+  #withMemory<T>(work: (ptr: number) => T): T {
+    const ptr = this.opened.module.allocate(PART_BYTES);
+    if (ptr === 0) throw new SluiceError('out_of_memory', 'there is no memory left for that');
+    try {
+      return work(ptr);
+    } finally {
+      this.opened.module.release(ptr);
+    }
+  }
+}

@@ -1,0 +1,114 @@
+// How the loading of a model goes, for the page: its progress, and the weights.
+import { callBack } from './promises.js';
+import type { Course, FromEngine } from './protocol.js';
+import { Rate } from './rate.js';
+import type { LoadOptions, LoadProgress, ModelInfo, WeightsView } from './types.js';
+import { rereadBytes, slotViews } from './weights-view.js';
+
+/** Milliseconds for which bytes from the network say that the weights come from there. */
+const NETWORK_MS = 1000;
+
+export class LoadView {
+  readonly #onProgress: (progress: LoadProgress) => void;
+  readonly #onWeights: (weights: WeightsView) => void;
+  #info: ModelInfo | null = null;
+  /** All weights that stay in memory are there. */
+  #isReady = false;
+  #progress: LoadProgress;
+  #course: Course = {
+    ...{ fromNetwork: 0, fromCache: 0, kept: 0, arrived: false },
+    ...{ waiting: '', verified: 0, notes: [] },
+  };
+  readonly #rate = new Rate();
+  /** When bytes last came from the network. */
+  #networkAt = -Infinity;
+  /** Of the last run that told its figures. */
+  waitedMs = 0;
+
+  constructor(
+    { onProgress, onWeights }: Pick<LoadOptions, 'onProgress' | 'onWeights'>,
+    source: LoadProgress['source'],
+  ) {
+    this.#onProgress = onProgress ?? (() => {});
+    this.#onWeights = onWeights ?? (() => {});
+    this.#progress = {
+      ...{ phase: 'header', loaded: 0, total: 0, bytesPerSecond: 0, source, cachedBytes: 0 },
+      ...{ waiting: '', layersReady: 0, layersTotal: 0 },
+    };
+  }
+
+  /** The header is read. */
+  understood(info: ModelInfo): void {
+    this.#info = info;
+  }
+
+  /** All weights that stay in memory are there. */
+  ready(): void {
+    this.#isReady = true;
+    this.report(this.#progress);
+  }
+
+  /** The loader's news. */
+  follow(course: Course): void {
+    if (course.fromNetwork > this.#course.fromNetwork) this.#networkAt = performance.now();
+    this.#course = course;
+    if (this.#progress.phase !== 'ready') this.report(this.#progress);
+  }
+
+  /** Whether all of the model has come: what is read again, too. */
+  get hasArrived(): boolean {
+    const again = (this.#info?.memory?.rereadBytes ?? 0) > 0;
+    return this.#isReady && (this.#course.arrived || !again || !this.#isRemote);
+  }
+
+  get #isRemote(): boolean {
+    const { source } = this.#progress;
+    return source === 'network' || source === 'cache';
+  }
+
+  report(now: Pick<LoadProgress, 'loaded' | 'total' | 'layersReady' | 'layersTotal'>): void {
+    const { fromCache, fromNetwork, kept, waiting, verified } = this.#course;
+    const before = this.#progress.source;
+    const ready = this.hasArrived;
+    // What came last decides where it comes from.
+    const source = !this.#isRemote
+      ? before
+      : fromNetwork > 0 || fromCache === 0
+        ? 'network'
+        : 'cache';
+    const usual = source === 'network' ? 'download' : 'load';
+    const known = this.#info === null ? 'header' : verified > 0 ? 'verify' : usual;
+    // Not all that stays on this device comes to the engine before it is needed.
+    const least = !this.#isReady ? 0 : ready && kept > 0 ? now.total : kept;
+    const loaded = Math.max(now.loaded, Math.min(least, now.total));
+    this.#progress = {
+      phase: ready ? 'ready' : known,
+      loaded,
+      total: now.total,
+      // What was kept comes at once, and says nothing of the network.
+      bytesPerSecond: this.#rate.perSecond(fromNetwork > 0 ? fromNetwork : now.loaded),
+      source,
+      // The last bytes may be told after the engine has them.
+      cachedBytes: ready && source === 'cache' ? loaded : fromCache,
+      waiting,
+      layersReady: now.layersReady,
+      layersTotal: now.layersTotal,
+    };
+    callBack(this.#onProgress, { ...this.#progress });
+  }
+
+  tellWeights({ slots: numbers, bytesPerSecond }: FromEngine & { type: 'weights' }): void {
+    const slots = slotViews(numbers);
+    const { source } = this.#progress;
+    // What is read again after a download comes from the cache.
+    const quiet = performance.now() - this.#networkAt > NETWORK_MS;
+    const kept = this.#isRemote && this.#isReady && quiet;
+    callBack(this.#onWeights, {
+      slots,
+      bytesPerSecond,
+      source: kept ? 'cache' : source,
+      streamedBytes: rereadBytes(slots),
+      waitedMs: this.waitedMs,
+    });
+  }
+}

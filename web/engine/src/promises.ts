@@ -1,0 +1,40 @@
+// Promises, signals and functions of the caller.
+import { abortReason } from './errors.js';
+
+/** Calls a function of the caller. Its error must not stop the work; it is reported as an uncaught error. */
+export function callBack<T>(callback: (value: T) => void, value: T): void {
+  try {
+    callback(value);
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}
+
+/** A promise with its functions. If nobody listens, its rejection is not reported. */
+export function deferred<T = void>(): {
+  promise: Promise<T>;
+  resolve: (value: T) => void;
+  reject: (error: unknown) => void;
+} {
+  let resolve!: (value: T) => void;
+  let reject!: (error: unknown) => void;
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  promise.catch(() => {});
+  return { promise, resolve, reject };
+}
+
+/** Calls back with the error to throw when the signal fires. The returned function ends that. */
+export function onAbort(
+  signal: AbortSignal | undefined,
+  callback: (reason: unknown) => void,
+): () => void {
+  if (signal === undefined) return () => {};
+  const heard = (): void => callback(abortReason(signal));
+  signal.addEventListener('abort', heard, { once: true });
+  return () => signal.removeEventListener('abort', heard);
+}

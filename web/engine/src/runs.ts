@@ -1,0 +1,230 @@
+// In the engine worker: the sessions, and those of them that run. They take turns, in slices of about 10 ms.
+import type { EngineHandle, SessionHandle } from '../../../wasm/module.js';
+import { parseAnswer } from './answers.js';
+import { SluiceError, toErrorData } from './errors.js';
+import { PromptNews } from './prompt-news.js';
+import type { ChatToken, CoreStats, FromEngine } from './protocol.js';
+import type { Finish, Logits } from './types.js';
+
+export const SLICE_MS = 10;
+/** How often a run sends its figures while it has no tokens to send. */
+const STATS_MS = 100;
+
+/** What step() answers. */
+type StepEvent =
+  | { event: 'working' | 'waiting' }
+  | ({ event: 'token' } & ChatToken)
+  | { event: 'done'; finish: Finish };
+
+export interface Run {
+  id: number;
+  kind: 'generate' | 'logits' | 'chat';
+  top: number;
+  /** When the page last got its figures. */
+  lastStats: number;
+  /** Until the first token, if the page wants it. */
+  prompt: PromptNews | null;
+  /** Tokens that the page has got, and those that come again and are left out. */
+  sent: number;
+  skip: number;
+  /** Adds what the page wants to know of its tokens. */
+  dress: ((tokens: ChatToken[]) => void) | null;
+  /** Begins the run anew after an error; false: it can't. */
+  again: ((error: SluiceError) => boolean) | null;
+  /** Called after its end was told: normally, or with an error. */
+  ended: ((normally: boolean) => void) | null;
+}
+
+/** What a new run is. */
+export type NewRun = Pick<Run, 'id' | 'kind'> &
+  Partial<Pick<Run, 'top' | 'dress' | 'again' | 'ended'>>;
+
+export interface Timeline {
+  readonly handle: SessionHandle;
+  run: Run | null;
+}
+
+export interface RunsHooks {
+  post(message: FromEngine): void;
+  /** Asks for the weights that are wanted now. */
+  ask(): void;
+  /** Whether bytes may come, which are taken between two steps. */
+  loading(): boolean;
+}
+
+export function coreStats(engine: Pick<EngineHandle, 'stats'>): CoreStats {
+  return JSON.parse(engine.stats()) as CoreStats;
+}
+
+export class Runs {
+  /** By session number. Those that run take turns, in this order. */
+  readonly #timelines = new Map<number, Timeline>();
+  #over = false;
+
+  constructor(readonly hooks: RunsHooks) {}
+
+  get any(): boolean {
+    for (const { run } of this.#timelines.values()) if (run !== null) return true;
+    return false;
+  }
+
+  /** Nothing is asked of the sessions any more. */
+  stop(): void {
+    this.#over = true;
+  }
+
+  /** Adds a session, whose handle is freed at the end, unless it is removed before. */
+  add(session: number, handle: SessionHandle): Timeline {
+    const timeline = { handle, run: null };
+    this.#timelines.set(session, timeline);
+    return timeline;
+  }
+
+  /** Takes a session away: its run is over. The handle belongs to the caller. */
+  remove(session: number): SessionHandle | null {
+    const timeline = this.#timelines.get(session);
+    this.#timelines.delete(session);
+    if (timeline !== undefined) timeline.run = null;
+    return timeline?.handle ?? null;
+  }
+
+  find(session: number): Timeline | undefined {
+    return this.#timelines.get(session);
+  }
+
+  /** Throws if there is no such session. */
+  get(session: number): Timeline {
+    const timeline = this.#timelines.get(session);
+    if (timeline === undefined)
+      throw new SluiceError('invalid_argument', 'there is no such session; take a new one');
+    return timeline;
+  }
+
+  /** Frees all sessions. */
+  end(): void {
+    for (const { handle } of this.#timelines.values()) handle.delete();
+    this.#timelines.clear();
+  }
+
+  /** The session's handle was started: its steps are done from now on. */
+  begin(timeline: Timeline, begun: NewRun, progress: boolean): void {
+    // Its figures are sent with its tokens, or after its first slice. A message now would keep the page's thread, and so
+    // a core, busy for a good part of a short prompt.
+    const run: Run = {
+      ...{ top: 0, dress: null, again: null, ended: null },
+      ...{ lastStats: -Infinity, prompt: null, sent: 0, skip: 0 },
+      ...begun,
+    };
+    timeline.run = run;
+    if (progress) {
+      run.prompt = new PromptNews(
+        () => (this.#over || timeline.run !== run ? null : timeline.handle.promptProgress()),
+        (progress) => this.hooks.post({ type: 'prompt', id: run.id, progress }),
+      );
+    }
+  }
+
+  /** Ends this run. False: there is none with this id. A new run of the same session may be the next message. */
+  cancel(id: number): boolean {
+    for (const timeline of this.#timelines.values()) {
+      const { handle, run } = timeline;
+      if (run?.id !== id) continue;
+      handle.cancel();
+      parseAnswer(handle.step());
+      timeline.run = null;
+      this.hooks.post({ type: 'done', id, finish: 'aborted', stats: coreStats(handle) });
+      run.ended?.(true);
+      return true;
+    }
+    return false;
+  }
+
+  /** Does a slice of one run. False: there was nothing to do but to wait for weights. */
+  slice(): boolean {
+    for (const [session, timeline] of [...this.#timelines]) {
+      if (timeline.run === null || !this.#runSlice(timeline, timeline.run)) continue;
+      // Moves it to the end of the order.
+      if (this.#timelines.delete(session)) this.#timelines.set(session, timeline);
+      return true;
+    }
+    return false;
+  }
+
+  #tellStatsIfDue(run: Run, handle: SessionHandle): void {
+    if (performance.now() - run.lastStats < STATS_MS) return;
+    run.lastStats = performance.now();
+    this.hooks.post({ type: 'stats', id: run.id, stats: coreStats(handle) });
+  }
+
+  #send(run: Run, handle: SessionHandle, tokens: ChatToken[]): void {
+    const again = tokens.splice(0, Math.min(run.skip, tokens.length));
+    run.skip -= again.length;
+    if (tokens.length === 0) return;
+    run.dress?.(tokens);
+    run.sent += tokens.length;
+    run.lastStats = performance.now();
+    const message = { type: 'tokens', id: run.id, tokens: tokens.splice(0) } as const;
+    this.hooks.post({ ...message, stats: coreStats(handle) });
+  }
+
+  /** Does a slice of a session's run. Returns false if it only waited for weights. */
+  #runSlice(timeline: Timeline, run: Run): boolean {
+    const { handle } = timeline;
+    const { hooks } = this;
+    const until = performance.now() + SLICE_MS;
+    const tokens: ChatToken[] = [];
+    let worked = false;
+    try {
+      do {
+        const event = parseAnswer<StepEvent>(handle.step());
+        // Also if it waits: what it waits for may be wanted only now.
+        hooks.ask();
+        if (event.event === 'waiting') {
+          // The next bytes start the loop again.
+          this.#send(run, handle, tokens);
+          this.#tellStatsIfDue(run, handle);
+          run.prompt?.changed(true);
+          return worked;
+        }
+        worked = true;
+        if (event.event === 'token') {
+          run.prompt?.done();
+          run.prompt = null;
+          const { event: _, ...token } = event;
+          tokens.push(token);
+        } else if (event.event === 'done') {
+          this.#send(run, handle, tokens);
+          timeline.run = null;
+          this.#tellDone(run, handle, event.finish);
+          run.ended?.(true);
+          return true;
+        }
+        // While weights may come, they are taken between two steps.
+      } while (performance.now() < until && !hooks.loading());
+      this.#send(run, handle, tokens);
+    } catch (error) {
+      if (!(error instanceof SluiceError)) throw error;
+      this.#send(run, handle, tokens);
+      handle.cancel();
+      handle.step();
+      if (run.again?.(error) === true) {
+        run.skip = run.sent;
+        return true;
+      }
+      timeline.run = null;
+      hooks.post({ type: 'error', id: run.id, error: toErrorData(error) });
+      run.ended?.(false);
+      return true;
+    }
+    this.#tellStatsIfDue(run, handle);
+    run.prompt?.changed(false);
+    return true;
+  }
+
+  #tellDone({ id, kind, top }: Run, handle: SessionHandle, finish: Finish): void {
+    const stats = coreStats(handle);
+    if (kind !== 'logits') return this.hooks.post({ type: 'done', id, finish, stats });
+    const value = parseAnswer<Logits>(handle.logits(top));
+    this.hooks.post({ type: 'result', id, value, stats });
+  }
+}

@@ -1,0 +1,35 @@
+// The page's side of the states of conversations that this device keeps: `states`. The engine worker writes and reads them
+// (kept-states.ts); a loader worker answers these calls.
+import { ask } from './cache.js';
+import { invalid, show } from './options.js';
+import type { KeptState, StateStore } from './types.js';
+
+export const STATE_ID = 'a text of 1 to 200 characters';
+const DEFAULT_LIMIT = 512_000_000;
+
+let limit = DEFAULT_LIMIT;
+
+/** Bytes that all states may take. */
+export function stateLimit(): number {
+  return limit;
+}
+
+/** Lone surrogates have no UTF-8, so two of them would have one file. */
+export function isStateId(id: unknown): id is string {
+  return typeof id === 'string' && id !== '' && id.length <= 200 && !/\p{Surrogate}/u.test(id);
+}
+
+export const states: StateStore = Object.freeze({
+  list: async () => (await ask({ name: 'listStates' })) as KeptState[],
+  async delete(id) {
+    if (!isStateId(id)) throw invalid(`the id is ${show(id)}; give ${STATE_ID}`);
+    return (await ask({ name: 'deleteState', id })) as boolean;
+  },
+  clear: async () => (await ask({ name: 'shrinkStates', bytes: 0 })) as number,
+  async limit(bytes) {
+    if (!Number.isSafeInteger(bytes) || bytes < 0)
+      throw invalid(`bytes is ${show(bytes)}; give a whole number from 0 on`);
+    limit = bytes;
+    return (await ask({ name: 'shrinkStates', bytes })) as number;
+  },
+} satisfies StateStore);

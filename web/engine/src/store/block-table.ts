@@ -1,0 +1,96 @@
+// Which blocks of a file in the cache are there: the journal's table, and what was found of its blocks in this session.
+
+export class BlockTable {
+  /** By block: the hash as in the journal, 0 if the block isn't there. With an unknown total it grows. */
+  #hashes: BigUint64Array;
+  /** The hashes of blocks that were found to be damaged, while they are in the journal. */
+  readonly #damaged = new Map<number, bigint>();
+  /** Of a verified file: the hashes of damaged blocks. The file is verified again when all of them are back. */
+  readonly #lost = new Map<number, bigint>();
+  /** The blocks whose hash was checked in this session, with that hash. */
+  readonly #checked = new Map<number, bigint>();
+
+  constructor(hashes: BigUint64Array) {
+    this.#hashes = hashes;
+  }
+
+  /** As in the journal. */
+  get hashes(): BigUint64Array {
+    return this.#hashes;
+  }
+
+  get length(): number {
+    return this.#hashes.length;
+  }
+
+  /** No block is there. */
+  get empty(): boolean {
+    return this.#hashes.every((hash) => hash === 0n);
+  }
+
+  /** As in the journal; 0 for a block that isn't there. */
+  hash(block: number): bigint {
+    return this.#hashes[block] ?? 0n;
+  }
+
+  has(block: number): boolean {
+    const hash = this.hash(block);
+    return hash !== 0n && this.#damaged.get(block) !== hash;
+  }
+
+  /** Whether the block's hash was checked in this session. */
+  checked(block: number): boolean {
+    return this.has(block) && this.#checked.get(block) === this.hash(block);
+  }
+
+  check(block: number, hash: bigint): void {
+    this.#checked.set(block, hash);
+  }
+
+  /** Takes what the journal says now. */
+  replace(hashes: BigUint64Array): void {
+    this.#hashes = hashes;
+    for (const [block, hash] of this.#damaged)
+      if (hashes[block] !== hash) this.#damaged.delete(block);
+  }
+
+  resize(length: number): void {
+    if (length === this.#hashes.length) return;
+    const hashes = new BigUint64Array(length);
+    hashes.set(this.#hashes.subarray(0, length));
+    this.#hashes = hashes;
+  }
+
+  /** Forgets all blocks. */
+  reset(): void {
+    this.#hashes = new BigUint64Array(0);
+    this.#damaged.clear();
+    this.#lost.clear();
+    this.#checked.clear();
+  }
+
+  /** A block was written. Returns whether that was the last one of a verified file that was lost. */
+  record(block: number, hash: bigint): boolean {
+    if (block >= this.#hashes.length) this.resize(block + 1);
+    this.#hashes[block] = hash;
+    // These bytes were never read back from the disk, so they are not checked.
+    this.#checked.delete(block);
+    if (this.#lost.get(block) !== hash) return false;
+    this.#lost.delete(block);
+    return this.#lost.size === 0;
+  }
+
+  /** A block with this hash is damaged. */
+  damage(block: number, hash: bigint): void {
+    if (this.#hashes[block] === hash) this.#damaged.set(block, hash);
+    this.#checked.delete(block);
+  }
+
+  /** A block is taken out. `verified`: the file was. */
+  clear(block: number, verified: boolean): void {
+    if (verified || this.#lost.size > 0) this.#lost.set(block, this.hash(block));
+    this.#hashes[block] = 0n;
+    this.#damaged.delete(block);
+    this.#checked.delete(block);
+  }
+}

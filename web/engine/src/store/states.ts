@@ -1,0 +1,293 @@
+// What the device keeps of conversations: for each its tokens and their state, so that they needn't be computed again.
+//
+// The state with the id ID is the file KEY.state. KEY is the first 32 hexadecimal digits of the SHA-256 of ID as UTF-8.
+//
+//   0     8     magic 'SLUICEST'
+//   8     4     version: 1
+//   12    4     the most bytes that a piece can have
+//   16    4     bytes of the id
+//   20          the id
+//   1016  8     the first 8 bytes of the SHA-256 of the bytes 0..1015
+//   1024        the pieces (core/session_file.h), one after the other. All but the last have the most bytes.
+//
+// Numbers are little-endian. The head is written once, and so is a whole piece; the last one, if it isn't whole, is cut off
+// and written anew. The core checks each piece when it is read: after a crash or damage the state ends before the first that
+// is not right. The file's own time says when the state was used.
+import { SluiceError } from '../errors.js';
+import type { KeptState } from '../types.js';
+import {
+  fileHandle,
+  isNamed,
+  openToWrite,
+  readFile,
+  removeFile,
+  takeLock,
+  takeLockSoon,
+  type Lock,
+  type SyncHandle,
+} from './opfs.js';
+
+export const PIECES_AT = 1024;
+export const PIECE_POSITIONS = 256;
+const HASH_AT = 1016;
+const ID_AT = 20;
+const VERSION = 1;
+const MAGIC = new TextEncoder().encode('SLUICEST');
+/** Of a piece (core/session_file.h): its header and hash, and where the header has its numbers. */
+const PIECE = { header: 88, hash: 8, tokensAt: 48, computedAt: 52 };
+const PIECE_MAGIC = new TextEncoder().encode('SLUICEPC');
+const MOST_PIECE_BYTES = 2 ** 31;
+
+const LOCK = 'sluice-state:';
+
+async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+}
+
+export async function stateKey(id: string): Promise<string> {
+  const hash = await sha256(new TextEncoder().encode(id));
+  return Array.from(hash.subarray(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+interface Head {
+  id: string;
+  pieceBytes: number;
+}
+
+async function writeHead({ id, pieceBytes }: Head): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(PIECES_AT);
+  const view = new DataView(bytes.buffer);
+  const name = new TextEncoder().encode(id);
+  bytes.set(MAGIC);
+  view.setUint32(8, VERSION, true);
+  view.setUint32(12, pieceBytes, true);
+  view.setUint32(16, name.length, true);
+  bytes.set(name, ID_AT);
+  bytes.set((await sha256(bytes.slice(0, HASH_AT))).subarray(0, PIECES_AT - HASH_AT), HASH_AT);
+  return bytes;
+}
+
+/** Null unless it is the head of the state that the file's name says. Any bytes will do. */
+async function readHead(bytes: Uint8Array<ArrayBuffer>, key: string): Promise<Head | null> {
+  if (bytes.length < PIECES_AT || MAGIC.some((byte, i) => bytes[i] !== byte)) return null;
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  const hash = await sha256(bytes.slice(0, HASH_AT));
+  if (bytes.subarray(HASH_AT, PIECES_AT).some((byte, i) => byte !== hash[i])) return null;
+  const pieceBytes = view.getUint32(12, true);
+  const length = view.getUint32(16, true);
+  if (view.getUint32(8, true) !== VERSION || length > HASH_AT - ID_AT) return null;
+  const least = PIECE.header + PIECE.hash + 4 * PIECE_POSITIONS;
+  if (pieceBytes <= least || pieceBytes > MOST_PIECE_BYTES) return null;
+  const id = new TextDecoder().decode(bytes.subarray(ID_AT, ID_AT + length));
+  return (await stateKey(id)) === key ? { id, pieceBytes } : null;
+}
+
+/** Positions in a file of this size. */
+function positionsIn(size: number, pieceBytes: number): number {
+  const body = Math.max(0, size - PIECES_AT);
+  const around = PIECE.header + PIECE.hash;
+  const perPosition = (pieceBytes - around) / PIECE_POSITIONS;
+  const rest = Math.max(0, (body % pieceBytes) - around);
+  // One token may be there without its state.
+  return Math.floor(body / pieceBytes) * PIECE_POSITIONS + Math.floor(rest / perPosition);
+}
+
+/** Takes the lock of a state for as long as somebody works with it. Null if somebody else has it for longer than `patience`. */
+export function lockState(key: string, patience: number): Promise<Lock | null> {
+  return takeLock(LOCK + key, { signal: AbortSignal.timeout(patience) });
+}
+
+interface Item extends KeptState {
+  key: string;
+}
+
+/** The states, the least recently used first. What can't be read comes before all others, with the id ''. */
+async function listItems(folder: FileSystemDirectoryHandle): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const [name] of folder.entries()) {
+    const [, key] = /^([0-9a-f]{32})\.state$/.exec(name) ?? [];
+    const handle = key === undefined ? null : await fileHandle(folder, name);
+    if (key === undefined || handle === null) continue;
+    try {
+      const { size, lastModified } = await handle.getFile();
+      const head = await readHead(await readFile(handle, 0, PIECES_AT), key);
+      items.push(
+        head === null
+          ? { key, id: '', bytes: size, tokens: 0, used: 0 }
+          : {
+              ...{ key, id: head.id, bytes: size, used: lastModified },
+              tokens: positionsIn(size, head.pieceBytes),
+            },
+      );
+    } catch (error) {
+      // Somebody has removed it.
+      if (!isNamed(error, 'NotFoundError')) throw error;
+    }
+  }
+  return items.sort((a, b) => a.used - b.used);
+}
+
+/** The most recently used first. */
+export async function listStates(folder: FileSystemDirectoryHandle): Promise<KeptState[]> {
+  const items = (await listItems(folder)).reverse().filter(({ id }) => id !== '');
+  return items.map(({ id, bytes, tokens, used }) => ({ id, bytes, tokens, used }));
+}
+
+/** Removes a state's file. Returns the bytes that were freed. The caller has its lock. */
+export function removeState(folder: FileSystemDirectoryHandle, key: string): Promise<number> {
+  return removeFile(folder, `${key}.state`);
+}
+
+/** Removes a state. False if there is none. `busy` while somebody works with it. */
+export async function deleteState(folder: FileSystemDirectoryHandle, id: string): Promise<boolean> {
+  const key = await stateKey(id);
+  const lock = await takeLockSoon(LOCK + key);
+  if (lock === null)
+    throw new SluiceError(
+      'busy',
+      `the state '${id.slice(0, 60)}' is in use: an answer is being written; stop that, and try again`,
+    );
+  try {
+    return (await removeState(folder, key)) > 0;
+  } finally {
+    await lock.release();
+  }
+}
+
+/** Removes the least recently used states that nobody works with, until the rest has `bytes` at most. `keep`: a key. Returns the bytes freed. */
+export async function shrinkStates(
+  folder: FileSystemDirectoryHandle,
+  bytes: number,
+  keep = '',
+): Promise<number> {
+  const items = (await listItems(folder)).filter(({ key }) => key !== keep);
+  let left = items.reduce((sum, item) => sum + item.bytes, 0);
+  let freed = 0;
+  for (const { key, bytes: size } of items) {
+    if (left <= bytes) break;
+    const lock = await takeLock(LOCK + key, { ifAvailable: true });
+    if (lock === null) continue;
+    try {
+      freed += await removeState(folder, key);
+      left -= size;
+    } finally {
+      await lock.release();
+    }
+  }
+  return freed;
+}
+
+/** The tokens that a state has by its own account, and of how many there is the state. */
+export interface Claim {
+  tokens: number[];
+  computed: number;
+}
+
+/** A state's file, open. The caller has its lock. */
+export class StateFile {
+  private constructor(
+    readonly handle: SyncHandle,
+    readonly file: FileSystemFileHandle,
+    readonly pieceBytes: number,
+  ) {}
+
+  /** Null if there is none that can be read. */
+  static async open(folder: FileSystemDirectoryHandle, key: string): Promise<StateFile | null> {
+    const file = await fileHandle(folder, `${key}.state`);
+    if (file === null) return null;
+    const head = await readHead(await readFile(file, 0, PIECES_AT), key);
+    return head === null ? null : new StateFile(await openToWrite(file), file, head.pieceBytes);
+  }
+
+  /** The file of a state with pieces of this size: the one that is there, or a new one. */
+  static async make(
+    folder: FileSystemDirectoryHandle,
+    key: string,
+    head: Head,
+  ): Promise<{ state: StateFile; fresh: boolean }> {
+    const file = await folder.getFileHandle(`${key}.state`, { create: true });
+    const found = await readHead(await readFile(file, 0, PIECES_AT), key);
+    const fresh = found?.pieceBytes !== head.pieceBytes;
+    const bytes = await writeHead(head);
+    const state = new StateFile(await openToWrite(file), file, head.pieceBytes);
+    if (fresh) {
+      try {
+        state.handle.truncate(0);
+        state.write(bytes, 0);
+      } catch (error) {
+        state.close();
+        throw error;
+      }
+    }
+    return { state, fresh };
+  }
+
+  /** Pieces, with a last one that may not be whole. */
+  get pieces(): number {
+    return Math.ceil(Math.max(0, this.handle.getSize() - PIECES_AT) / this.pieceBytes);
+  }
+
+  place(piece: number): number {
+    return PIECES_AT + piece * this.pieceBytes;
+  }
+
+  /** Bytes of a piece. */
+  sizeOf(piece: number): number {
+    return Math.min(this.pieceBytes, this.handle.getSize() - this.place(piece));
+  }
+
+  /** All bytes from `at` on, fewer only at the file's end. */
+  read(at: number, length: number): Uint8Array<ArrayBuffer> {
+    const bytes = new Uint8Array(Math.max(0, length));
+    let done = 0;
+    while (done < bytes.length) {
+      const n = this.handle.read(bytes.subarray(done), { at: at + done });
+      if (n <= 0) break;
+      done += n;
+    }
+    return bytes.subarray(0, done);
+  }
+
+  /** Throws storage_full if there is no room. */
+  write(bytes: Uint8Array, at: number): void {
+    try {
+      for (let done = 0; done < bytes.length;) {
+        const n = this.handle.write(bytes.subarray(done), { at: at + done });
+        if (n <= 0) throw new DOMException('nothing was written', 'QuotaExceededError');
+        done += n;
+      }
+    } catch (cause) {
+      if (!isNamed(cause, 'QuotaExceededError')) throw cause;
+      throw new SluiceError('storage_full', 'the browser has no room for it', { cause });
+    }
+  }
+
+  /** What the pieces say. Nothing of it is checked but sizes: the core does that when it takes them. */
+  claim(): Claim {
+    const claim: Claim = { tokens: [], computed: 0 };
+    for (let piece = 0; piece < this.pieces; ++piece) {
+      const room = this.sizeOf(piece);
+      const most = PIECE.header + 4 * PIECE_POSITIONS;
+      const bytes = this.read(this.place(piece), Math.min(most, room));
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      if (bytes.length < PIECE.header || PIECE_MAGIC.some((byte, i) => bytes[i] !== byte)) break;
+      const tokens = view.getUint32(PIECE.tokensAt, true);
+      const computed = view.getUint32(PIECE.computedAt, true);
+      if (computed > tokens || PIECE.header + 4 * tokens > bytes.length) break;
+      for (let i = 0; i < tokens; ++i) claim.tokens.push(view.getInt32(PIECE.header + 4 * i, true));
+      claim.computed += computed;
+      if (computed < PIECE_POSITIONS) break;
+    }
+    return claim;
+  }
+
+  close(): void {
+    this.handle.close();
+  }
+
+  /** Tells the file from what another tab may make of it. After close(). */
+  async mark(): Promise<string> {
+    const { size, lastModified } = await this.file.getFile();
+    return `${size} ${lastModified}`;
+  }
+}
