@@ -3,8 +3,9 @@ import { App } from './page/app';
 import { keepList } from './model/kept';
 import { keepLearning } from './model/learn';
 import { start } from './page/link';
-import { startTalk } from './talk/start';
 import { keepPage } from './page/offline';
+import { fetchPartsAtRest, talkPart } from './page/parts';
+import { view } from './page/view';
 import { startPersonal } from './settings/personal';
 import '@fontsource-variable/figtree';
 import '@fontsource-variable/literata/wght.css';
@@ -23,6 +24,7 @@ import './styles/foot.css';
 // First of all, before the styles have arrived: the workers take longest to start.
 startPersonal();
 start();
+if (view.peek() === 'talk') void talkPart.fetch();
 
 function happened(target: EventTarget, ...events: string[]): Promise<void> {
   return new Promise((resolve) => {
@@ -45,6 +47,6 @@ async function draw(): Promise<void> {
 
 void draw();
 keepPage();
-void startTalk();
+fetchPartsAtRest();
 keepList();
 keepLearning();

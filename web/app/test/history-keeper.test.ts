@@ -162,6 +162,17 @@ it('writes at once when the page is hidden, and asks for all at once when it end
   expect(writes[2]).toMatchObject({ previous: writes[0]?.conversation, now: false });
 });
 
+it('asks for what is not in the conversation yet before the page ends', async () => {
+  const { store, writes } = slowStore();
+  const keeper = keeping(store, { collect: () => stream('all of it') });
+  const c = answering();
+  keeper.saved(c);
+  shown.value = c;
+  page.window.dispatchEvent(new Event('pagehide'));
+  expect(writes).toMatchObject([{ previous: c, now: true, conversation: shown.value }]);
+  expect(shown.value).not.toBe(c);
+});
+
 it('says why a write failed, and tries again with the next change', async () => {
   const { store, writes } = slowStore();
   const written: Conversation[] = [];

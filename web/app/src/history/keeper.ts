@@ -24,6 +24,8 @@ export interface Keeper {
 export interface KeeperOptions {
   /** False: this tab only reads. Nothing is written then. */
   writer?: ReadonlySignal<boolean>;
+  /** Before what is not written yet is asked for: puts what isn't in the signal yet there. */
+  collect?: () => void;
   /** After each write. */
   onWritten?: (conversation: Conversation) => void;
   /** Where the page's end is heard. */
@@ -97,6 +99,7 @@ class Keeping implements Keeper {
   }
 
   async flush(): Promise<void> {
+    this.#options.collect?.();
     clearTimeout(this.#timer);
     this.#timer = undefined;
     // A write that is under way has the older state.
@@ -180,6 +183,7 @@ class Keeping implements Keeper {
 
   /** The page may end now: asks for the writes at once, also while another is under way, which comes first anyway. */
   #last(): void {
+    this.#options.collect?.();
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (!this.#mayWrite()) return;

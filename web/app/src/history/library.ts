@@ -71,6 +71,8 @@ export class Open {
   readonly known = signal(false);
   /** Ends what is being written here; set by whoever writes answers. */
   interrupt: () => Promise<void> = async () => undefined;
+  /** Puts what is being written into the tree as it is now; set by whoever writes answers. */
+  collect: () => void = () => undefined;
   readonly #owned: Owned;
   readonly #keeper: Keeper;
 
@@ -92,6 +94,7 @@ export class Open {
     });
     this.#keeper = keep(this.tree, later, {
       writer: this.writer,
+      collect: () => this.collect(),
       onWritten: ({ id, changed }) => {
         tabs.changed(id, changed);
         void refresh();

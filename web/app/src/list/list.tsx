@@ -7,13 +7,11 @@ import { Menu, MenuItem } from '../page/menu';
 import { Question } from '../page/question';
 import { t } from '../texts';
 import { Item } from './item';
+import { closeList, listOpen, listOver } from './open';
 import {
-  closeList,
   find,
   hits,
   importFile,
-  listOpen,
-  listOver,
   most,
   newConversation,
   query,

@@ -28,17 +28,7 @@ import { chosenView, view } from '../page/view';
 import { answering, open, show } from '../talk/state';
 import { finish } from '../run';
 import { t } from '../texts';
-
-const wide = window.matchMedia('(min-width: 64rem)');
-
-/** Whether the list is shown: beside the conversation where there is room, over it elsewhere. */
-export const listOpen = signal(wide.matches);
-/** Whether it lies over the conversation. */
-export const listOver = signal(!wide.matches);
-wide.addEventListener('change', () => {
-  listOver.value = !wide.matches;
-  listOpen.value = wide.matches;
-});
+import { closeList, listOpen, listOver } from './open';
 
 export const query = signal('');
 /** What was found so far; null: nothing is searched. */
@@ -48,12 +38,6 @@ export const searching = signal(false);
 export const refusal = signal('');
 
 export const shownId = computed(() => open.value.tree.value.id);
-
-/** Hides the list, and goes back to the button that shows it. */
-export function closeList(): void {
-  listOpen.value = false;
-  focusSoon('.list-button');
-}
 
 /** Leaves the list where it lies over the conversation. */
 function away(): void {

@@ -1,16 +1,18 @@
 import { useEffect } from 'preact/hooks';
 import { announcement } from '../announce';
-import { ModelSheet } from '../model/sheet';
-import { SettingsDialog } from '../settings/dialog';
-import { TalkView } from '../talk/view';
+import { listOpen, listOver } from '../list/open';
+import { sheetOpen } from '../model/open';
+import { settingsOpen } from '../settings/open';
 import { t } from '../texts';
 import { WritingView } from '../writing/view';
-import { ConversationList } from '../list/list';
-import { listOpen, listOver } from '../list/state';
+import { TalkComing } from '../talk/coming';
+import { Dialog } from './dialog';
 import { DropTarget } from './drop-target';
 import { Footer } from './footer';
 import { Header } from './header';
 import { Notices } from './notices';
+import { Later } from './part';
+import { modelPart, settingsPart, talkPart } from './parts';
 import { Shortcuts, onKey, toTheField } from './shortcuts';
 import { view } from './view';
 
@@ -27,20 +29,37 @@ export function App() {
       </button>
       <Header />
       <div class="rooms" data-view={view}>
-        {talks && <ConversationList />}
+        {talks && <List />}
         <main inert={talks && listOpen.value && listOver.value}>
           <Notices />
-          {talks ? <TalkView /> : <WritingView />}
+          {talks ? (
+            <Later part={talkPart} before={<TalkComing />}>
+              {({ TalkView }) => <TalkView />}
+            </Later>
+          ) : (
+            <WritingView />
+          )}
         </main>
       </div>
       {!talks && <Footer />}
       <p class="sr-only" role="status">
         {announcement}
       </p>
-      <ModelSheet />
-      <SettingsDialog />
+      <Dialog open={sheetOpen} title={t.value.model.sheet.title} kind="side">
+        <Later part={modelPart}>{({ Sheet }) => <Sheet />}</Later>
+      </Dialog>
+      <Dialog open={settingsOpen} title={t.value.settings.title} kind="side">
+        <Later part={settingsPart}>{({ Settings }) => <Settings />}</Later>
+      </Dialog>
       <Shortcuts />
       <DropTarget />
     </>
   );
+}
+
+/** The list of conversations; its place until its script has come. */
+function List() {
+  const talk = talkPart.here.value;
+  if (talk !== null) return <talk.ConversationList />;
+  return listOpen.value && !listOver.value ? <div class="list" /> : null;
 }

@@ -1,8 +1,9 @@
-import { openSettings } from '../settings/dialog';
+import { listOpen, listOver } from '../list/open';
+import { openSettings } from '../settings/open';
 import { t } from '../texts';
 import { IconButton } from './icons';
-import { listOpen, listOver, newConversation } from '../list/state';
 import { Mark } from './mark';
+import { newConversation } from './parts';
 import { chosenView, view, type View } from './view';
 
 /** The page's head: the list of conversations, the name, the two views, settings. */

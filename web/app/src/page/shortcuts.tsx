@@ -1,12 +1,13 @@
 import { signal } from '@preact/signals';
-import { openSheet } from '../model/sheet';
+import { closeList, listOpen, listOver } from '../list/open';
+import { openSheet } from '../model/open';
 import { busy, stop } from '../run';
-import { openSettings } from '../settings/dialog';
+import { openSettings } from '../settings/open';
 import { t } from '../texts';
 import { write } from '../writing/state';
 import { Dialog } from './dialog';
-import { closeList, listOpen, listOver, newConversation } from '../list/state';
 import { focusSoon } from './focus';
+import { newConversation } from './parts';
 import { chosenView, view } from './view';
 
 /** Whether the list of shortcuts is open. */

@@ -1,7 +1,7 @@
 import { tokens, count } from '../format';
 import { view } from '../page/view';
 import { t } from '../texts';
-import { openSettings } from './dialog';
+import { openSettings } from './open';
 import { preset } from './presets';
 import { TEXT_LENGTH, settings } from './settings';
 

@@ -3,12 +3,14 @@ import type { EngineStats } from '@sluice/engine';
 import { sharing } from '../device';
 import { milliseconds, steady, tokens as countTokens } from '../format';
 import { stats } from '../model/state';
+import { Dialog } from '../page/dialog';
+import { Later } from '../page/part';
+import { figuresPart } from '../page/parts';
 import { run } from '../run';
 import { t } from '../texts';
-import { FiguresDialog } from './figures-dialog';
 
 /** Whether the details are open. */
-export const figuresOpen = signal(false);
+const figuresOpen = signal(false);
 
 /** The figures of the present text, or of the last one; null until there are any. */
 export function figuresShown(): EngineStats | null {
@@ -39,7 +41,9 @@ export function FiguresLine() {
           </button>
         )}
       </div>
-      <FiguresDialog open={figuresOpen} />
+      <Dialog open={figuresOpen} title={texts.detailsTitle}>
+        <Later part={figuresPart}>{({ Details }) => <Details />}</Later>
+      </Dialog>
     </>
   );
 }

@@ -3,7 +3,7 @@ import { readingFacts } from '../format';
 import { ModelChip } from '../model/chip';
 import { LoadLine } from '../model/load-line';
 import { writable } from '../model/state';
-import { openSheet } from '../model/sheet';
+import { openSheet } from '../model/open';
 import { backToField, focusSoon, touch } from '../page/focus';
 import { Icon, IconButton } from '../page/icons';
 import { busy, reading, run, stop } from '../run';

@@ -1,17 +1,8 @@
 // The conversation that was open comes back after a reload.
 import { effect } from '@preact/signals';
 import { keepSummaries, openById, trouble } from '../history/library';
+import { remember, remembered } from './remembered';
 import { keepWhatIsWritten, open, show } from './state';
-
-const KEY = 'sluice-open';
-
-function remembered(): string | null {
-  try {
-    return sessionStorage.getItem(KEY);
-  } catch {
-    return null;
-  }
-}
 
 /** Opens the conversation that this tab showed last, and remembers the one that it shows from now on. */
 export async function startTalk(): Promise<void> {
@@ -26,12 +17,6 @@ export async function startTalk(): Promise<void> {
   }
   effect(() => {
     const { id: shown, leaf } = open.value.tree.value;
-    try {
-      if (leaf !== null) sessionStorage.setItem(KEY, shown);
-      else sessionStorage.removeItem(KEY);
-    } catch (error) {
-      void error;
-      trouble.value ??= 'none';
-    }
+    if (!remember(leaf === null ? null : shown)) trouble.value ??= 'none';
   });
 }

@@ -144,6 +144,7 @@ export function answer(): void {
       ...{ since: performance.now(), thought: null, first: null, tokens: signal(0) },
     };
     into.interrupt = interrupt;
+    into.collect = collect;
     void begin((abort) => write(abort, into, mine));
   });
 }
@@ -169,6 +170,7 @@ async function write(abort: AbortSignal, into: Open, mine: Message): Promise<voi
     }
     answering.value = null;
     into.interrupt = async () => undefined;
+    into.collect = () => undefined;
     if (outcome.kind === 'aborted') announcement.value = t.value.talk.stopped;
   });
   // After the batch: what keeps the conversation has to see its last state first.
@@ -260,25 +262,22 @@ function figuresOf(timings: Timings, now: Answering, seed: number, model: string
 /** Milliseconds between two times at which what is being written is put into the conversation, so that it is kept. */
 const KEEP_MS = 500;
 
+/** Puts what is written so far into the conversation, so that it is kept. */
+function collect(): void {
+  const now = answering.peek();
+  if (now === null) return;
+  const { in: into, id, content, reasoning } = now;
+  const so = { content: content.peek(), reasoning: reasoning.peek() };
+  if (so.content !== '' || so.reasoning !== '') into.tree.value = update(into.tree.peek(), id, so);
+}
+
 /** Keeps what is written so far, in case the page goes away. */
 export function keepWhatIsWritten(): void {
-  const put = (): void => {
-    const now = answering.peek();
-    if (now === null) return;
-    const { in: into, id, content, reasoning } = now;
-    const so = { content: content.peek(), reasoning: reasoning.peek() };
-    if (so.content !== '' || so.reasoning !== '')
-      into.tree.value = update(into.tree.peek(), id, so);
-  };
   effect(() => {
     if (answering.value === null) return undefined;
-    const timer = setInterval(put, KEEP_MS);
+    const timer = setInterval(collect, KEEP_MS);
     return () => clearInterval(timer);
   });
-  // Before what writes the conversation hears of it.
-  for (const event of ['pagehide', 'visibilitychange']) {
-    window.addEventListener(event, put, { capture: true });
-  }
 }
 
 /** What the answer that is shown is doing, for the line above the field. */

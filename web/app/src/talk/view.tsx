@@ -1,7 +1,6 @@
-import { openSheet } from '../model/sheet';
-import { canTalk } from '../page/view';
 import { t } from '../texts';
 import { Composer } from './composer';
+import { Greeting } from './greeting';
 import { shown } from './state';
 import { AllOfIt } from './all';
 import { SystemPrompt } from './system-prompt';
@@ -13,17 +12,7 @@ export function TalkView() {
   return (
     <section class="talk" data-empty={empty} aria-label={t.value.talk.heading}>
       <div class="talk-flow">
-        {empty && (
-          <div class="greeting">
-            <h2>{t.value.talk.greeting}</h2>
-            <p>{canTalk.value === false ? t.value.talk.cantTalk : t.value.talk.greetingNote}</p>
-            {canTalk.value === false && (
-              <button type="button" class="secondary" onClick={() => openSheet()}>
-                {t.value.talk.chooseModel}
-              </button>
-            )}
-          </div>
-        )}
+        {empty && <Greeting />}
         {!empty && <h2 class="sr-only">{t.value.talk.heading}</h2>}
         <div class="talk-head">
           <SystemPrompt />

@@ -52,6 +52,8 @@ const en = {
   drop: 'Drop a .gguf file to open it',
   dropAny: 'Drop a .gguf file to open it, or a text file to attach it',
   skip: 'To the field',
+  partMissing: 'This part of the page could not be fetched.',
+  fetchPart: 'Try again',
 };
 
 const de: typeof en = {
@@ -107,6 +109,8 @@ const de: typeof en = {
   drop: 'Eine .gguf-Datei zum Öffnen hier ablegen',
   dropAny: 'Eine .gguf-Datei zum Öffnen hier ablegen, oder eine Textdatei zum Anhängen',
   skip: 'Zum Feld',
+  partMissing: 'Dieser Teil der Seite konnte nicht geholt werden.',
+  fetchPart: 'Noch einmal versuchen',
 };
 
 export const page = { en, de };

@@ -1,24 +1,14 @@
 // How fast the last text was, and why: the build of the engine, its threads, its memory.
-import type { Signal } from '@preact/signals';
 import type { EngineStats } from '@sluice/engine';
 import type { ComponentChildren } from 'preact';
 import { cores, isolated, sharing } from '../device';
 import { bytes, count, milliseconds, steady, tokens as countTokens } from '../format';
 import { noteInWords } from '../model/memory';
 import { model, stats } from '../model/state';
-import { Dialog } from '../page/dialog';
 import { t } from '../texts';
 import { figuresShown } from './figures-line';
 
-export function FiguresDialog({ open }: { open: Signal<boolean> }) {
-  return (
-    <Dialog open={open} title={t.value.settings.detailsTitle}>
-      <Details />
-    </Dialog>
-  );
-}
-
-function Details() {
+export function Details() {
   const texts = t.value.settings;
   const s = stats.value;
   return (

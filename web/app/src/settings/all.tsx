@@ -1,0 +1,55 @@
+import { view } from '../page/view';
+import { t } from '../texts';
+import { Extent } from './extent-fields';
+import { ModelFields } from './model-fields';
+import { PageFields } from './page-fields';
+import { chosenPreset } from './presets';
+import { Presets, Samplers } from './sampler-fields';
+import { DEFAULTS, SETTING_NAMES, formatSetting, settings } from './settings';
+
+/** All settings. */
+export function Settings() {
+  const texts = t.value.settings;
+  return (
+    <div class="settings">
+      <section>
+        <h3>{view.value === 'talk' ? texts.answers : texts.texts}</h3>
+        <Presets />
+        <Samplers />
+      </section>
+      <section>
+        <h3>{texts.extent}</h3>
+        <Extent />
+      </section>
+      <section>
+        <h3 id="settings-model" tabIndex={-1}>
+          {texts.model}
+        </h3>
+        <ModelFields />
+      </section>
+      <section>
+        <h3>{texts.page}</h3>
+        <PageFields />
+      </section>
+      <ToDefaults />
+    </div>
+  );
+}
+
+/** What belongs to the reader and this device stays as it is. */
+function ToDefaults() {
+  const changed = SETTING_NAMES.some((name) => formatSetting(name, settings.value) !== null);
+  return (
+    <button
+      type="button"
+      class="quiet"
+      disabled={!changed}
+      onClick={() => {
+        settings.value = { ...DEFAULTS };
+        chosenPreset.value = null;
+      }}
+    >
+      {t.value.settings.backToDefaults}
+    </button>
+  );
+}
