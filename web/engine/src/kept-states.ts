@@ -9,6 +9,7 @@ import type {
 import { check } from './answers.js';
 import { SluiceError } from './errors.js';
 import type { OpenModule } from './module.js';
+import { deferred } from './promises.js';
 import type { StateRequest } from './protocol.js';
 import { sized } from './sized.js';
 import { openFolder, type Lock } from './store/opfs.js';
@@ -49,6 +50,9 @@ export interface Hold extends StateRequest {
 interface Shared {
   /** Requests and writers. */
   users: number;
+  writers: number;
+  /** Resolves when nobody reads the file any more. */
+  read: Promise<void>;
   lock: Promise<Lock | null>;
 }
 
@@ -121,7 +125,10 @@ export class KeptStates {
       if ('why' in folder) return this.#not(folder.why);
       const key = await this.#live(stateKey(request.id));
       for (let freed; (freed = this.#releasing.get(key)) !== undefined;) await this.#live(freed);
-      const shared = this.#locks.get(key) ?? { users: 0, lock: lockState(key, LOCK_MS) };
+      const shared = this.#locks.get(key) ?? {
+        ...{ users: 0, writers: 0, read: Promise.resolve() },
+        lock: lockState(key, LOCK_MS),
+      };
       this.#locks.set(key, shared);
       shared.users += 1;
       const hold = { ...request, key, folder };
@@ -154,8 +161,29 @@ export class KeptStates {
     live: () => boolean,
     makeRoom: () => void,
   ): Promise<SessionHandle | null> {
+    const shared = this.#locks.get(hold.key);
     // An answer before is still being written: memory has what the file will have.
-    if ((this.#locks.get(hold.key)?.users ?? 0) > 1) return null;
+    if (shared === undefined || shared.writers > 0) return null;
+    // A request that was cancelled may still be reading.
+    const before = shared.read;
+    const { promise, resolve } = deferred();
+    shared.read = promise;
+    try {
+      await this.#live(before);
+      return await this.#read(hold, prompt, least, live, makeRoom);
+    } finally {
+      resolve();
+    }
+  }
+
+  /** See restore(). Nobody else reads the file. */
+  async #read(
+    hold: Hold,
+    prompt: PromptHandle,
+    least: () => number,
+    live: () => boolean,
+    makeRoom: () => void,
+  ): Promise<SessionHandle | null> {
     let session: SessionHandle | null = null;
     let wanted = 0;
     try {
@@ -194,6 +222,8 @@ export class KeptStates {
   /** Keeps what the session has, which belongs to this from now on, and releases the state. */
   keep(hold: Hold, session: SessionHandle): void {
     this.#own(session);
+    const shared = this.#locks.get(hold.key) as Shared;
+    shared.writers += 1;
     const write = async (): Promise<void> => {
       try {
         await this.#write(hold, session);
@@ -203,6 +233,7 @@ export class KeptStates {
       } finally {
         if (!this.#over) {
           this.#free(session);
+          shared.writers -= 1;
           this.release(hold);
         }
       }
