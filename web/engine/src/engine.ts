@@ -5,15 +5,15 @@ import { Chat } from './chat/chat.js';
 import type { ChatHooks, RunOwner } from './chat/reply.js';
 import type { ChatCompletions, Completions } from './chat/types.js';
 import { SluiceError, abortReason, fromErrorData } from './errors.js';
-import { chooseFlavour, detectAbilities } from './flavours.js';
+import { chooseFlavour, detectAbilities, processors } from './flavours.js';
 import { LoadView } from './load-view.js';
+import { measureMemory } from './measure.js';
 import { LOAD_RULES } from './option-table.js';
 import {
   coreLoadOptions,
   takeDetokenizeOptions,
   takeIds,
   takeLoadOptions,
-  takeMeasureOptions,
   takeSaveOptions,
   takeSessionFile,
   takeSessionOptions,
@@ -23,15 +23,14 @@ import {
 } from './options.js';
 import { fetchPrefix } from './prefix.js';
 import { deferred, onAbort } from './promises.js';
-import type { CoreStats, Course, FromEngine, ToEngine } from './protocol.js';
+import type { Course, FromEngine, ToEngine } from './protocol.js';
 import { resolveSource } from './sources.js';
-import { NO_RUN, Timeline, type TimelineHooks, type Value } from './timeline.js';
+import { NO_RUN, NO_STATS, Timeline, type TimelineHooks, type Value } from './timeline.js';
 import type {
   ChatMessage,
   Completion,
   DetokenizeOptions,
   EngineStats,
-  Flavour,
   GenerateOptions,
   LoadOptions,
   LoadProgress,
@@ -50,29 +49,11 @@ import type {
   Token,
   TokenizeOptions,
 } from './types.js';
-import { Workers, type OpenRequest, type StartRequest } from './workers.js';
-
-const NO_STATS: CoreStats = {
-  ...NO_RUN,
-  kernels: '',
-  threads: 1,
-  decodeThreads: 1,
-  contextSize: 0,
-  residentBytes: 0,
-  streamedBytes: 0,
-  memoryBudget: 0,
-  bytesPerToken: 0,
-  heapBytes: 0,
-  seed: 0,
-};
+import { Workers, type OpenRequest } from './workers.js';
 
 interface Pending {
   resolve(value: Value): void;
   reject(error: unknown): void;
-}
-
-function processors(): number {
-  return globalThis.navigator?.hardwareConcurrency ?? 1;
 }
 
 /** The constructor's first argument. Nobody outside has it, so only load and probe make engines. */
@@ -80,31 +61,6 @@ const BY_LOAD = Symbol('Engine.load');
 
 /** The engines that have not ended. */
 const engines = new Set<Engine>();
-/** Resolves when the last measurement has ended. */
-let measuring: Promise<void> = Promise.resolve();
-
-/** Starts the module without a model, for as long as it measures. */
-async function measureRate(
-  flavour: Flavour,
-  threads: number,
-  signal: AbortSignal | undefined,
-): Promise<number> {
-  let workers: Workers | undefined;
-  let release = (): void => {};
-  try {
-    return await new Promise<number>((resolve, reject) => {
-      release = onAbort(signal, reject);
-      const onMessage: StartRequest['onMessage'] = (message) => {
-        if (message.type === 'measured') resolve(message.bytesPerSecond);
-        if (message.type === 'failed') reject(fromErrorData(message.error));
-      };
-      workers = new Workers({ flavour, threads, onMessage, onDeath: reject }, null);
-    });
-  } finally {
-    release();
-    await workers?.end();
-  }
-}
 
 /** A model that is loaded or loading. Made by Engine.load; close() frees everything. */
 export class Engine implements AsyncDisposable {
@@ -198,30 +154,8 @@ export class Engine implements AsyncDisposable {
    * info.memory.bytesPerToken` tokens per second, fewer if `info.memory.rereadBytes` are read again for each. A worker of its own
    * does it, and its memory is given back. `busy` while an engine of this page loads or computes, which it would disturb.
    */
-  static async measure(options: MeasureOptions = {}): Promise<MemoryRate> {
-    const { signal } = takeMeasureOptions(options);
-    const { flavour, threads } = chooseFlavour(
-      undefined,
-      undefined,
-      detectAbilities(),
-      processors(),
-    );
-    // One after the other.
-    const before = measuring;
-    const done = deferred();
-    measuring = done.promise;
-    try {
-      await before;
-      if (signal?.aborted) throw abortReason(signal);
-      if ([...engines].some((engine) => engine.#busy))
-        throw new SluiceError(
-          'busy',
-          'an engine of this page loads or computes; measure before or after that',
-        );
-      return { bytesPerSecond: await measureRate(flavour, threads, signal), threads };
-    } finally {
-      done.resolve();
-    }
+  static measure(options: MeasureOptions = {}): Promise<MemoryRate> {
+    return measureMemory(options, () => [...engines].some((engine) => engine.#busy));
   }
 
   get #busy(): boolean {

@@ -77,6 +77,11 @@ function missing(flavour: Flavour, { simd, relaxed, noThreads }: Abilities): str
   return isThreaded(flavour) && noThreads !== null ? `threads, and ${WITHOUT[noThreads].why}` : '';
 }
 
+/** As many as the browser tells. */
+export function processors(): number {
+  return globalThis.navigator?.hardwareConcurrency ?? 1;
+}
+
 export interface Choice {
   flavour: Flavour;
   threads: number;

@@ -28,6 +28,21 @@ export function deferred<T = void>(): {
   return { promise, resolve, reject };
 }
 
+/** The value of `work`. When the signal fires, its error is thrown at once, and the work goes on. */
+export async function unlessAborted<T>(
+  work: T | Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  const { promise: aborted, reject } = deferred<never>();
+  if (signal?.aborted) reject(abortReason(signal));
+  const release = onAbort(signal, reject);
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    release();
+  }
+}
+
 /** Calls back with the error to throw when the signal fires. The returned function ends that. */
 export function onAbort(
   signal: AbortSignal | undefined,

@@ -36,6 +36,21 @@ export const NO_RUN = {
   reasoningTokens: 0,
 };
 
+/** The figures before anything is loaded. */
+export const NO_STATS: CoreStats = {
+  ...NO_RUN,
+  kernels: '',
+  threads: 1,
+  decodeThreads: 1,
+  contextSize: 0,
+  residentBytes: 0,
+  streamedBytes: 0,
+  memoryBudget: 0,
+  bytesPerToken: 0,
+  heapBytes: 0,
+  seed: 0,
+};
+
 export type Value = string | number | number[] | Blob | Logits;
 
 /** What a timeline asks of its engine. */

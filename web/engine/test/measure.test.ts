@@ -67,6 +67,12 @@ describe('measure', () => {
     const measured = Engine.measure({ signal: stop.signal });
     measured.catch(() => {});
     await vi.waitFor(() => expect(FakeWorker.all).toHaveLength(1));
+    // Its turn has not come.
+    const waits = new AbortController();
+    const second = Engine.measure({ signal: waits.signal });
+    waits.abort();
+    await expect(second).rejects.toMatchObject({ code: 'aborted' });
+    expect(FakeWorker.all[0]?.terminated).toBe(false);
     stop.abort();
     await expect(measured).rejects.toMatchObject({ code: 'aborted' });
     await allEnded();

@@ -1,0 +1,53 @@
+// Engine.measure: how fast an engine in this browser can read memory. Measurements come one after the other.
+import { SluiceError, abortReason, fromErrorData } from './errors.js';
+import { chooseFlavour, detectAbilities, processors, type Choice } from './flavours.js';
+import { takeMeasureOptions } from './options.js';
+import { onAbort, unlessAborted } from './promises.js';
+import type { MeasureOptions, MemoryRate } from './types.js';
+import { Workers, type StartRequest } from './workers.js';
+
+/** Resolves when the last measurement has ended, and its worker is gone. */
+let last: Promise<unknown> = Promise.resolve();
+
+/** Starts the module without a model, for as long as it measures. */
+async function measureRate(
+  { flavour, threads }: Choice,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  let workers: Workers | undefined;
+  let release = (): void => {};
+  try {
+    return await new Promise<number>((resolve, reject) => {
+      release = onAbort(signal, reject);
+      const onMessage: StartRequest['onMessage'] = (message) => {
+        if (message.type === 'measured') resolve(message.bytesPerSecond);
+        if (message.type === 'failed') reject(fromErrorData(message.error));
+      };
+      workers = new Workers({ flavour, threads, onMessage, onDeath: reject }, null);
+    });
+  } finally {
+    release();
+    await workers?.end();
+  }
+}
+
+/** `busy`: whether an engine of this page is at work. */
+export async function measureMemory(
+  options: MeasureOptions,
+  busy: () => boolean,
+): Promise<MemoryRate> {
+  const { signal } = takeMeasureOptions(options);
+  const choice = chooseFlavour(undefined, undefined, detectAbilities(), processors());
+  const rate = last.then(() => {
+    if (signal?.aborted) throw abortReason(signal);
+    if (busy())
+      throw new SluiceError(
+        'busy',
+        'an engine of this page loads or computes; measure before or after that',
+      );
+    return measureRate(choice, signal);
+  });
+  last = rate.catch(() => {});
+  // Its turn may not have come, and its worker takes a while to end.
+  return { bytesPerSecond: await unlessAborted(rate, signal), threads: choice.threads };
+}
