@@ -82,6 +82,14 @@ describe('the routes', () => {
     expect(await errorOf(other)).toMatchObject({ code: 'model_not_found', param: 'model' });
   });
 
+  it("name a model by its name's own characters, however the client writes them", async () => {
+    const id = 'Qwen/Qwen3 0.6B: a+b%';
+    const fetch = createOpenAIFetch({ info: { name: id } } as Engine);
+    for (const written of [encodeURIComponent(id), 'Qwen%2FQwen3%200.6B:%20a+b%25'])
+      expect(await (await fetch(`${BASE}/models/${written}`)).json()).toMatchObject({ id });
+    expect((await fetch(`${BASE}/models/%ff`)).status).toBe(404);
+  });
+
   it('take a Request, other bodies, other bases, and an engine that comes later', async () => {
     const { engine } = await rig();
     let asked = 0;
@@ -198,6 +206,16 @@ describe('a signal', () => {
     one.abort(reason);
     await Promise.all(refused);
     await until(() => FakeWorker.control.cancels === 1);
+  });
+
+  it('ends a request that waits for its engine', async () => {
+    const fetch = createOpenAIFetch(() => new Promise<Engine>(() => {}));
+    const controller = new AbortController();
+    const waiting = fetch(`${BASE}/models`, { signal: controller.signal });
+    const refused = expect(waiting).rejects.toMatchObject({ name: 'AbortError' });
+    await new Promise((next) => setImmediate(next));
+    controller.abort();
+    await refused;
   });
 
   it('ends a body with an error, and a body that is cancelled ends the request', async () => {

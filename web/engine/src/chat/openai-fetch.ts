@@ -1,6 +1,7 @@
 // A function like fetch for OpenAI's client, which an engine answers. Nothing goes to the network.
 import { SluiceError } from '../errors.js';
 import { invalid, show } from '../options.js';
+import { unlessAborted } from '../promises.js';
 import type { ModelInfo } from '../types.js';
 import { modelName } from './answers.js';
 import { wrong } from './body.js';
@@ -136,6 +137,15 @@ function modelOf({ info }: OpenAIEngine): { id: string } & Record<string, unknow
   return { id: modelName(info), object: 'model', created: CREATED, owned_by: 'sluice' };
 }
 
+/** As it is if it can't be decoded. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 const MODELS: Answer = async (engine) => json({ object: 'list', data: [modelOf(engine)] });
 
 const ROUTES: readonly Route[] = [
@@ -154,7 +164,7 @@ const ROUTES: readonly Route[] = [
       ([, name = '']) =>
       async (engine) => {
         const model = modelOf(engine);
-        if (name === model.id || name === encodeURIComponent(model.id)) return json(model);
+        if (decoded(name) === model.id) return json(model);
         const message = `there is no model ${show(name)}; this engine has ${show(model.id)}`;
         return refusal(failure(404, message, 'model_not_found', 'model'));
       },
@@ -190,7 +200,8 @@ export function createOpenAIFetch(
       const body = await (init.body == null && request !== null
         ? request.text()
         : new Response(init.body ?? '').text());
-      const answering = typeof engine === 'function' ? await engine() : engine;
+      const answering =
+        typeof engine === 'function' ? await unlessAborted(engine(), signal ?? undefined) : engine;
       return await route.answer(match)(answering, body, signal);
     } catch (error) {
       // A signal's own reason, as fetch has it.
