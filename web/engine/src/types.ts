@@ -450,7 +450,10 @@ export interface CacheRoom {
   quota: number;
   /** Whether the browser keeps them if the disk is full. */
   persisted: boolean;
-  /** Bytes that may be removed to make room: models that are neither pinned nor in use, and packed copies not in use. */
+  /**
+   * Bytes that may be removed to make room: models that are neither pinned nor in use, and packed copies and states of
+   * conversations that are not in use.
+   */
   evictable: number;
 }
 
@@ -474,8 +477,8 @@ export interface ModelCache {
   /** A pinned model is never removed to make room. `busy` while a tab downloads it. */
   pin(source: string | URL, pinned?: boolean, options?: CacheOptions): Promise<void>;
   /**
-   * How much room there is. With `bytes`, removes the least recently used models until so much is free, or throws
-   * `storage_full`.
+   * How much room there is. With `bytes`, removes packed copies, states of conversations and at last models, the least recently
+   * used first, until so much is free, or throws `storage_full`.
    */
   room(bytes?: number): Promise<CacheRoom>;
 }

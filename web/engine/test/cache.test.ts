@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { askToPersist } from '../src/cache.js';
 import { SluiceError, cache } from '../src/index.js';
 import { findNamed, openEntry } from '../src/store/entries.js';
+import { lockState } from '../src/store/states.js';
 import { sha256Hex } from './store-setup.js';
 import { FakeOpfs } from './fake-opfs.js';
 import { useFakes, FakeWorker } from './fake-workers.js';
@@ -320,6 +321,26 @@ describe('room', () => {
     expect(await codeOf(cache.room(1e9))).toBe('storage_full');
     for (const bytes of [-1, 0.5, NaN, '5' as unknown as number])
       expect(await codeOf(cache.room(bytes))).toBe('invalid_argument');
+  });
+
+  test('states of conversations go before models, but none that is in use', async () => {
+    await fill(at('a'), WHOLE);
+    const [used, old, young] = ['0', '1', '2'].map((digit) => digit.repeat(32));
+    for (const key of [used, old, young]) opfs.put(`${key}.state`, new Uint8Array(5000));
+    const states = (): (string | undefined)[] =>
+      [used, old, young].filter((key) => opfs.files.has(`${key}.state`));
+    const lock = await lockState(used as string, 1000);
+    opfs.quota = opfs.usage + (1 << 20);
+    expect(await cache.room()).toMatchObject({ evictable: SIZE + 10_000 });
+    await cache.room(100);
+    expect(states()).toHaveLength(2);
+    expect(await cache.room(10_000)).toMatchObject({ evictable: SIZE });
+    expect(states()).toEqual([used]);
+    expect(await names()).toEqual(['a.gguf']);
+    await cache.room(10_001);
+    expect(states()).toEqual([used]);
+    expect(await names()).toEqual([]);
+    await lock?.release();
   });
 
   test('a browser that does not tell its quota is believed', async () => {

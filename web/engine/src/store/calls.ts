@@ -308,7 +308,7 @@ async function room(
     usage,
     quota,
     persisted: (await navigator.storage?.persisted?.().catch(() => false)) ?? false,
-    evictable: freeable(groups),
+    evictable: folder === null ? 0 : await freeable(folder, groups),
   };
 }
 

@@ -158,6 +158,12 @@ export function takeLock(
   });
 }
 
+/** The names of the locks that somebody has. */
+export async function locksHeld(): Promise<Set<string>> {
+  const { held = [] } = await navigator.locks.query();
+  return new Set(held.map(({ name }) => name ?? ''));
+}
+
 /** Milliseconds for which a tab keeps a write lock at most that it took for a note. */
 const NOTE_MS = 1000;
 

@@ -3,6 +3,7 @@ import { SluiceError } from '../errors.js';
 import { sized } from '../sized.js';
 import { removeIdleCopy } from './opfs.js';
 import { groupItems, isEvictable, listItems, removeItems, type Item } from './shelf.js';
+import { freeStates, idleStateBytes } from './states.js';
 
 export interface Estimate {
   usage: number;
@@ -52,15 +53,20 @@ function idleCopies(groups: Item[][]): Item[] {
   return groups.flat().filter(({ packed, inUse, newer }) => packed > 0 && !inUse && !newer);
 }
 
-/** Bytes that can be freed: of models that may be removed, and of the others' packed copies. */
-export function freeable(groups: Item[][], models = groups.filter(isEvictable)): number {
-  const bytes = models.flat().reduce((sum, { size }) => sum + size, 0);
+/** Bytes that can be freed: of models that may be removed, of packed copies, and of conversations' states. */
+export async function freeable(
+  folder: FileSystemDirectoryHandle,
+  groups: Item[][],
+  models = groups.filter(isEvictable),
+): Promise<number> {
+  const states = await idleStateBytes(folder);
+  const bytes = models.flat().reduce((sum, { size }) => sum + size, states);
   return idleCopies(groups).reduce((sum, { packed }) => sum + packed, bytes);
 }
 
 /**
- * Removes the least recently used packed copy that isn't in use, or else such a model that is not pinned, and not `keep`.
- * False if there is none. For browsers that grant less than they say.
+ * Removes the least recently used packed copy that isn't in use, or else such a state of a conversation, or else such a model
+ * that is not pinned, and not `keep`. False if there is none. For browsers that grant less than they say.
  */
 export async function removeOldest(
   folder: FileSystemDirectoryHandle,
@@ -69,6 +75,7 @@ export async function removeOldest(
   const groups = groupItems(await listItems(folder));
   for (const { key } of idleCopies(groups))
     if ((await removeIdleCopy(folder, key)) > 0) return true;
+  if ((await freeStates(folder, 1)) > 0) return true;
   for (const group of removable(groups, keep)) {
     if ((await removeItems(folder, group)).freed > 0) return true;
   }
@@ -85,8 +92,8 @@ export async function hasRoomTwice(bytes: number): Promise<boolean> {
 const MARGIN = 1 << 20;
 
 /**
- * Makes room for `bytes` more: removes packed copies that are not in use, and then the least recently used models that are
- * neither pinned nor in use, and not of `keep` (a model's address). Throws storage_full if that isn't enough; then nothing
+ * Makes room for `bytes` more: removes packed copies, then states of conversations, and then models that are not pinned, and
+ * not of `keep` (a model's address); of each the least recently used first, and none that is in use. Throws storage_full if that isn't enough; then nothing
  * was removed.
  */
 export async function makeRoom(
@@ -99,12 +106,13 @@ export async function makeRoom(
   const groups = groupItems(await listItems(folder));
   const models = removable(groups, keep);
   const lacking = room.usage + bytes + MARGIN - room.quota;
-  if (freeable(groups, models) < lacking) throw noRoom(bytes, room);
+  if ((await freeable(folder, groups, models)) < lacking) throw noRoom(bytes, room);
   let freed = 0;
   for (const { key } of idleCopies(groups)) {
     if (freed >= lacking) return;
     freed += await removeIdleCopy(folder, key);
   }
+  freed += await freeStates(folder, lacking - freed);
   for (const group of models) {
     if (freed >= lacking) return;
     freed += (await removeItems(folder, group)).freed;

@@ -6,6 +6,7 @@ import {
   alone,
   fileHandle,
   keyOf,
+  locksHeld,
   readFile,
   removeFiles,
   sizeOf,
@@ -69,11 +70,6 @@ export interface Item {
   inUse: boolean;
 }
 
-async function namesInUse(): Promise<Set<string>> {
-  const { held = [] } = await navigator.locks.query();
-  return new Set(held.map(({ name }) => name ?? ''));
-}
-
 /** All entries, in no order; with those that are damaged or of a newer version. */
 export async function listItems(folder: FileSystemDirectoryHandle): Promise<Item[]> {
   const keys = new Set<string>();
@@ -81,7 +77,7 @@ export async function listItems(folder: FileSystemDirectoryHandle): Promise<Item
     const [, key] = /^([0-9a-f]{32})\.(gguf|journal|packed|index)$/.exec(name) ?? [];
     if (key !== undefined) keys.add(key);
   }
-  const locks = await namesInUse();
+  const locks = await locksHeld();
   const items: Item[] = [];
   for (const key of keys) {
     const { state, header, table, size } = await readRecord(folder, key);

@@ -18,6 +18,7 @@ import type { KeptState } from '../types.js';
 import {
   fileHandle,
   isNamed,
+  locksHeld,
   openToWrite,
   readFile,
   removeFile,
@@ -154,27 +155,57 @@ export async function deleteState(folder: FileSystemDirectoryHandle, id: string)
   }
 }
 
-/** Removes the least recently used states that nobody works with, until the rest has `bytes` at most. `keep`: a key. Returns the bytes freed. */
+function bytesOf(items: readonly Item[]): number {
+  return items.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** Removes the first of these that nobody works with, until `bytes` fewer are left. Returns the bytes that were freed. */
+async function removeFirst(
+  folder: FileSystemDirectoryHandle,
+  items: readonly Item[],
+  bytes: number,
+): Promise<number> {
+  let freed = 0;
+  let gone = 0;
+  for (const { key, bytes: size } of items) {
+    if (gone >= bytes) break;
+    const lock = await takeLock(LOCK + key, { ifAvailable: true });
+    if (lock === null) continue;
+    try {
+      freed += await removeState(folder, key);
+      gone += size;
+    } finally {
+      await lock.release();
+    }
+  }
+  return freed;
+}
+
+/**
+ * Removes the least recently used states that nobody works with, until the rest has `bytes` at most. `keep`: the key of one that
+ * stays and doesn't count. Returns the bytes that were freed.
+ */
 export async function shrinkStates(
   folder: FileSystemDirectoryHandle,
   bytes: number,
   keep = '',
 ): Promise<number> {
   const items = (await listItems(folder)).filter(({ key }) => key !== keep);
-  let left = items.reduce((sum, item) => sum + item.bytes, 0);
-  let freed = 0;
-  for (const { key, bytes: size } of items) {
-    if (left <= bytes) break;
-    const lock = await takeLock(LOCK + key, { ifAvailable: true });
-    if (lock === null) continue;
-    try {
-      freed += await removeState(folder, key);
-      left -= size;
-    } finally {
-      await lock.release();
-    }
-  }
-  return freed;
+  return removeFirst(folder, items, bytesOf(items) - bytes);
+}
+
+/** As shrinkStates(), until so many bytes are freed. */
+export async function freeStates(
+  folder: FileSystemDirectoryHandle,
+  bytes: number,
+): Promise<number> {
+  return removeFirst(folder, await listItems(folder), bytes);
+}
+
+/** Bytes of the states that nobody works with. */
+export async function idleStateBytes(folder: FileSystemDirectoryHandle): Promise<number> {
+  const held = await locksHeld();
+  return bytesOf((await listItems(folder)).filter(({ key }) => !held.has(LOCK + key)));
 }
 
 /** The tokens that a state has by its own account, and of how many there is the state. */
