@@ -88,7 +88,6 @@ class FakeHandle {
 
   flush(): void {
     this.#check();
-    this.opfs.flushes += 1;
   }
 
   getSize(): number {
@@ -220,7 +219,6 @@ export class FakeOpfs {
   read_bytes = 0;
   /** Bytes that were written through handles. */
   written_bytes = 0;
-  flushes = 0;
   session = 0;
   /** How many bytes a reading brings; it may throw. */
   readFault: (disk: Disk, length: number) => number = (_, length) => length;

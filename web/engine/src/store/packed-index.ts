@@ -16,7 +16,7 @@
 import { xxh64 } from './hashes.js';
 import { tableHash } from './journal.js';
 
-export const INDEX_VERSION = 1;
+const INDEX_VERSION = 1;
 export const HEADER_BYTES = 40;
 export const RECORD_BYTES = 24;
 const MAGIC = new TextEncoder().encode('SLUICEP\n');
@@ -60,7 +60,7 @@ export function isChunk(begin: number, end: number, total: number): boolean {
   return whole && begin >= 0 && begin < end && end <= total && end - begin <= MOST_CHUNK;
 }
 
-/** The record of a chunk with these packed bytes. */
+/** The hash of a chunk with these packed bytes. */
 export function chunkHash(pieces: readonly Uint8Array[]): bigint {
   return tableHash(xxh64(pieces));
 }
