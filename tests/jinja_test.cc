@@ -199,6 +199,52 @@ TEST(HostileJinja, DeepValues) {
   EXPECT_EQ(shown("{% for x in [1] %}{{ loop.changed(loop) }}{% endfor %}"), "True");
 }
 
+// What holds other values in a way that their depth doesn't tell.
+TEST(HostileJinja, HiddenDepth) {
+  // A loop that is over holds no longer what it went through, which may be another loop.
+  for (const char* body : {"{% set ns.x = loop %}", "{{ loop.length }}{% set ns.x = loop %}"}) {
+    EXPECT_EQ(shown("{% set ns = namespace(x=0) %}{% for i in range(99999) %}"
+                    "{% for a in [ns, ns]|map(attribute='x') %}" +
+                    std::string(body) + "{% endfor %}{% endfor %}{{ ns.x.index }}")
+                  .back(),
+              '2')
+        << body;
+  }
+  // Iterators that ask others for their items, or themselves.
+  const std::string error = "line 1 of the template: it nests too deeply while it runs";
+  EXPECT_EQ(
+      error_of("{% set ns = namespace() %}"
+               "{% set ns.x = ([ns] * 99999)|map(attribute='x')|map('list') %}{{ ns.x|list }}"),
+      error);
+  EXPECT_EQ(error_of("{% set top = namespace(x=[1]|map('abs')) %}{% for i in range(99999) %}"
+                     "{% set ns = namespace(x=top.x) %}"
+                     "{% set top.x = [ns]|map(attribute='x')|map('list') %}{% endfor %}"
+                     "{{ top.x|list }}"),
+            error);
+}
+
+TEST(HostileJinja, ALoopsEnd) {
+  EXPECT_EQ(
+      shown("{% set ns = namespace() %}{% for x in [1, 2, 3] %}{% set ns.l = loop %}{% endfor %}"
+            "{{ ns.l.index }}{{ ns.l.length }}{{ ns.l.last }}[{{ ns.l.nextitem }}]"),
+      "33True[]");
+  EXPECT_EQ(shown("{% set ns = namespace() %}{% for x in [1, 2, 3] if x > 1 %}{% set ns.l = loop %}"
+                  "{% endfor %}{{ ns.l.length }}"),
+            "2");
+}
+
+// A text of a loop counts its items, which runs the template: here it takes away what is printed.
+TEST(HostileJinja, AValueThatGoesWhileItIsPrinted) {
+  EXPECT_EQ(
+      shown("{% set ns = namespace(a=0, go=false) %}"
+            "{% macro m() %}{% set ns.a = 1 %}{% set ns.b = 2 %}{% set ns.c = 3 %}1{% endmacro %}"
+            "{% for x in [1, 2] if (not ns.go or m()) %}{% if loop.first %}"
+            "{% set ns.a = [loop, 'xxx', 'yyy'] %}{% set ns.go = true %}{{ ns }}{% endif %}"
+            "{% endfor %}")
+          .substr(0, 57),
+      "<Namespace {'a': [<LoopContext 1/2>, 'xxx', 'yyy'], 'go':");
+}
+
 TEST(HostileJinja, Time) {
   Limits limits;
   limits.max_steps = 100'000;
@@ -215,11 +261,30 @@ TEST(HostileJinja, Time) {
            "{{ ns.x|string|length }}",
            "{{ ns.x|tojson|length }}",
            "{{ [ns.x, ns.y]|sort }}",
+           "{% for a in r %}{{ a in r }}{% endfor %}",
+           "{% set long = 'ab' * 999999 %}{% for a in r %}{{ long.isascii() }}{% endfor %}",
+           "{% set long = 'ab' * 999999 %}{{ [long] * 9999 == [long] * 9999 }}",
+           "{{ ([('a' * 999999) ~ 'b'] * 9999)|sort|length }}",
+           "{{ ('a' * 499999 ~ 'b') in 'a' * 999999 }}",
+           "{{ ('a' * 999999).replace('a' * 499999 ~ 'b', '') }}",
+           "{{ ('a' * 999999).strip('b' * 999999 ~ 'a') }}",
+           "{{ ('ü' * 299999)|wordwrap(1)|length }}",
        }) {
     EXPECT_EQ(error_of(all + work, limits).substr(0, 49),
               "line 1 of the template: it takes more than 100000")
         << work;
   }
+}
+
+// Tuples that double at every level: whether one may be a key is known at once.
+TEST(HostileJinja, KeysAreChecked) {
+  const std::string all =
+      "{% set ns = namespace(x=(0,), y=([],)) %}"
+      "{% for i in range(60) %}{% set ns.x = (ns.x, ns.x) %}{% set ns.y = (ns.y, ns.y) %}{% endfor "
+      "%}";
+  EXPECT_EQ(shown(all + "{{ {ns.x: 1}|length }}"), "1");
+  EXPECT_EQ(error_of(all + "{{ {ns.y: 1}|length }}"),
+            "line 1 of the template: unhashable type: 'tuple'");
 }
 
 TEST(HostileJinja, Memory) {
@@ -243,6 +308,9 @@ TEST(HostileJinja, Memory) {
            "{{ list|tojson(indent=999999999) }}",
            "{{ ' '.join(['a' * 9999] * 9999) }}",
            "{{ ('a ' * 999999).split() }}",
+           "{{ ('a' * 99999).split('a')|length }}",
+           "{{ ('\\n' * 99999).splitlines()|length }}",
+           "{{ ('\\n' * 99999)|indent|length }}",
            "{{ range(99999)|list }}",
            "{{ 'x'.ljust(9223372036854775807) }}",
            "{% set ns = namespace(s='x') %}{% for i in range(40) %}{% set ns.s = ns.s ~ ns.s %}{% "

@@ -12,7 +12,7 @@ struct MapIterator : Iterator {
   bool next(Interpreter& run, Value& item) override {
     Value input;
     if (!source.next(run, input)) return false;
-    run.work(1);
+    run.work(1 + arguments.list.size());
     if (name.is_missing()) {
       item = run.path(input, attribute, fallback);
     } else {
@@ -30,7 +30,7 @@ struct MapIterator : Iterator {
 struct SelectIterator : Iterator {
   bool next(Interpreter& run, Value& item) override {
     while (run.ok() && source.next(run, item)) {
-      run.work(1);
+      run.work(1 + arguments.list.size());
       const Value tested = attribute.is_missing() ? item : run.path(item, attribute);
       if (!run.ok()) return false;
       bool holds = false;

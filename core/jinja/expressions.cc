@@ -6,8 +6,8 @@
 namespace sluice::jinja {
 
 Value Interpreter::eval(const Expr& expr, Scope* scope) {
-  if (expr.type == Expr::Type::constant) return expr.value;
   ++budget.steps;
+  if (expr.type == Expr::Type::constant) return expr.value;
   line_ = expr.line;
   if (expr.type == Expr::Type::name) return load(expr.symbol, scope);
   if (!ok()) return {};
@@ -178,6 +178,8 @@ bool Interpreter::eval_arguments(const Expr& expr, Scope* scope, Arguments& argu
       return false;
     }
     for (const Entry& entry : more.entries()) {
+      work(arguments.named.size() / 8);
+      if (!ok()) return false;
       if (!entry.first.is_text()) {
         fail("keywords must be strings");
         return false;

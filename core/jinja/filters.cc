@@ -271,6 +271,7 @@ Value int_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   if (self.is_integer()) return Value::integer(self.as_integer());
   double number = 0;
   if (self.is_text()) {
+    run.work(self.as_text().size() / 16);
     const bool valid_base = base == 0 || (base >= 2 && base <= 36);
     if (const auto whole =
             valid_base ? int_of(self.as_text(), static_cast<int>(base)) : std::nullopt) {
@@ -293,6 +294,7 @@ Value float_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   if (self.is(Kind::undefined)) return run.refuse(self, "");
   if (self.is_number()) return Value::number(self.as_double());
   if (self.is_text()) {
+    run.work(self.as_text().size() / 16);
     if (const auto read = float_of(self.as_text())) return Value::number(*read);
   }
   return arguments.has(0) ? arguments[0] : Value::number(0);
@@ -343,7 +345,7 @@ Value filesize_filter(Interpreter& run, const Value& self, Arguments& arguments)
   const double base = binary ? 1024 : 1000;
   const double bytes = number.as_double();
   if (bytes == 1) return run.text(std::string_view("1 Byte"));
-  if (bytes < base) return run.text(concat(static_cast<int64_t>(bytes), " Bytes"));
+  if (bytes < base) return run.text(concat(fixed_text(std::trunc(bytes) + 0.0, 'f', 0), " Bytes"));
   double unit = base;
   size_t i = 0;
   for (; i < 7 && bytes >= unit * base; ++i) unit *= base;

@@ -79,6 +79,14 @@ bool Interpreter::room(uint64_t bytes) {
   return false;
 }
 
+bool Interpreter::can_search(std::string_view text, std::string_view part) {
+  work(text.size() / 64);
+  // At worst the part is compared at every place.
+  const uint64_t places = text.size() > part.size() ? text.size() - part.size() : 0;
+  budget.steps += places * part.size() / 4096;
+  return ok();
+}
+
 void Interpreter::keep(const Value& value) {
   kept_.push_back(value);
   budget.bytes += sizeof(Value);
@@ -188,6 +196,7 @@ void Interpreter::capture(Scope* scope) {
 
 void Interpreter::set(Symbol symbol, Value value, Scope* scope) {
   if (scope != nullptr) {
+    work(scope->names.size() / 16);
     scope->set(symbol, std::move(value));
   } else {
     root_[symbol] = std::move(value);
@@ -196,6 +205,7 @@ void Interpreter::set(Symbol symbol, Value value, Scope* scope) {
 
 Value Interpreter::load(Symbol symbol, const Scope* scope) {
   for (; scope != nullptr; scope = scope->parent) {
+    work(scope->names.size() / 16);
     for (const auto& [name, value] : scope->names) {
       if (name == symbol) return value;
     }

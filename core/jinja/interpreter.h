@@ -70,6 +70,9 @@ struct Loop : Object {
   bool next(Interpreter& run, Value& item);
   bool peek(Interpreter& run);  // whether there is another item, which is then in `after`
   int64_t count(Interpreter& run);
+  // The loop is over, but may live on as a value. It lets go of its items: they can hold other
+  // loops, and so on, deeper than any value may be.
+  void end();
 
   const Stmt* stmt = nullptr;
   Scope* scope = nullptr;  // around the loop
@@ -119,6 +122,8 @@ class Interpreter {
   bool ok();
   // Counts work in proportion to bytes or items.
   void work(size_t amount) { budget.steps += amount; }
+  // Counts the work of looking for a part in a text. False if that is too much.
+  bool can_search(std::string_view text, std::string_view part);
   // Whether there is memory for so many bytes more; else it fails.
   bool room(uint64_t bytes);
 
@@ -137,6 +142,8 @@ class Interpreter {
   // Both fail if the value can't be iterated.
   bool start(const Value& value, Cursor& cursor);
   bool collect(const Value& value, std::vector<Value>& items);
+  // The next item of an iterator, which may ask others for theirs. As Cursor::next.
+  bool next_of(Iterator& iterator, Value& item);
   Value attribute(const Value& object, const Value& name);
   Value item(const Value& object, const Value& index);
   Value slice(const Value& object, const Value& begin, const Value& end, const Value& step);

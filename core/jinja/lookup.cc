@@ -61,6 +61,7 @@ Value member(Interpreter& run, const Value& object, std::string_view name) {
   Value found;
   switch (object.kind()) {
     case Kind::space:
+      run.work(object.as<Namespace>().entries.size() / 8);
       if (const Value* value = find(object.as<Namespace>().entries, name)) return *value;
       break;
     case Kind::loop:
@@ -108,6 +109,7 @@ Value Interpreter::attribute(const Value& object, const Value& name_text) {
   Value found = member(*this, object, name);
   if (!found.is_missing() || !ok()) return found;
   if (object.is(Kind::dict)) {
+    work(object.entries().size() / 8);
     if (const Value* value = find(object.entries(), name)) return *value;
   }
   return undefined(concat("'", described(object), "' has no attribute '", name, "'"));
@@ -164,17 +166,18 @@ Value Interpreter::slice(const Value& object, const Value& begin, const Value& e
   work(static_cast<size_t>(places.length) / 4);
   if (object.is(Kind::range)) {
     const auto& range = object.as<Range>();
-    const int64_t stride = places.length > 1 ? range.step * step : 1;
-    const int64_t first = places.length > 0 ? range.at(from) : 0;
-    const int64_t past = places.length > 1
-                             ? range.at(places.at(places.length - 1)) + (stride > 0 ? 1 : -1)
-                         : places.length == 1 ? first + 1
-                                              : first;
-    return adopt(new Range(first, past, stride), 0);
+    if (places.length == 0) return adopt(new Range(0, 0, 1), 0);
+    int64_t stride = 0, past = 0;
+    const bool too_large =
+        __builtin_mul_overflow(range.step, places.length > 1 ? step : 1, &stride) ||
+        __builtin_add_overflow(range.at(places.at(places.length - 1)), stride > 0 ? 1 : -1, &past);
+    if (too_large) return fail("a part of a range does not fit into 64 bits");
+    return adopt(new Range(range.at(from), past, stride), 0);
   }
   if (object.is_text()) {
     const std::string_view all = object.as_text();
     const size_t chars = object.as<Text>().chars;
+    if (chars != all.size()) work(static_cast<size_t>(std::max(from, to)) / 16);
     if (step == 1) {
       return text(places.length == 0
                       ? std::string_view()
@@ -208,6 +211,7 @@ bool Interpreter::start(const Value& value, Cursor& cursor) {
 }
 
 bool Cursor::next(Interpreter& run, Value& item) {
+  run.work(1);
   switch (source.kind()) {
     case Kind::list:
     case Kind::tuple:
@@ -241,7 +245,7 @@ bool Cursor::next(Interpreter& run, Value& item) {
       item = Value::integer(source.as<Range>().at(static_cast<int64_t>(at++)));
       return true;
     case Kind::iterator:
-      return source.as<Iterator>().next(run, item);
+      return run.next_of(source.as<Iterator>(), item);
     case Kind::missing:
     case Kind::undefined:
       return false;
@@ -257,10 +261,16 @@ bool Interpreter::collect(const Value& value, std::vector<Value>& items) {
   Value item;
   while (ok() && cursor.next(*this, item)) {
     items.push_back(item);
-    ++budget.steps;
     if (items.size() > limits.max_items) fail("a list has more than ", limits.max_items, " items");
   }
   return ok();
+}
+
+bool Interpreter::next_of(Iterator& iterator, Value& item) {
+  if (++level_ > limits.max_calls) fail("it nests too deeply while it runs");
+  const bool found = !failed_ && iterator.next(*this, item);
+  --level_;
+  return found;
 }
 
 Value Interpreter::path(const Value& from, const Value& attribute, const Value& fallback) {

@@ -197,6 +197,7 @@ int Interpreter::order(const Value& a, const Value& b) {
   if (a.is_integer() && b.is_integer()) return sign(a.as_integer(), b.as_integer());
   if (a.is_number() && b.is_number()) return sign(a.as_double(), b.as_double());
   if (a.is_text() && b.is_text()) {  // UTF-8 has the order of code points
+    work(std::min(a.as_text().size(), b.as_text().size()) / 64);
     const int compared = a.as_text().compare(b.as_text());
     return sign(compared, 0);
   }
@@ -241,7 +242,7 @@ bool Interpreter::contains(const Value& container, const Value& wanted) {
       refuse(wanted, "'in <string>' requires string as left operand, not $");
       return false;
     }
-    work(container.as_text().size() / 64);
+    if (!can_search(container.as_text(), wanted.as_text())) return false;
     return container.as_text().find(wanted.as_text()) != std::string_view::npos;
   }
   const bool keys = container.is(Kind::dict) ||

@@ -47,7 +47,10 @@ class Printer {
  public:
   explicit Printer(Interpreter& run) : run_(run) {}
 
-  void repr(const Value& value) {
+  // A loop in the value may run the template to count its items, and that may take the value away
+  // from where it was: so this holds it.
+  void repr(const Value& shown) {
+    const Value value = shown;
     run_.work(1);
     if (!run_.ok() || !run_.room(out.size())) return;
     if (level_ > 2 * run_.limits.max_value_depth) {
@@ -311,7 +314,10 @@ std::string Interpreter::repr(const Value& value) {
 }
 
 std::string Interpreter::str(const Value& value) {
-  if (value.is_text()) return std::string(value.as_text());
+  if (value.is_text()) {
+    work(value.as_text().size() / 64);
+    return std::string(value.as_text());
+  }
   if (value.is(Kind::undefined)) return {};
   return repr(value);
 }

@@ -137,7 +137,7 @@ Interpreter::Flow Interpreter::run_loop(const Stmt& stmt, const Value& source, S
     if (flow == Flow::leave) break;
     completed |= flow == Flow::on;
   }
-  loop->over = true;
+  loop->end();
   if (completed || stmt.other.empty() || !ok()) return Flow::on;
   Scope* const inner = open_scope(scope);
   const Flow flow = run_body(stmt.other, inner);
@@ -228,6 +228,7 @@ Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {
       stmt.type == Stmt::Type::macro ? program.names[stmt.symbol].as_text() : "caller";
   const auto take = [&](Symbol symbol) {
     Value taken;
+    work(arguments.named.size() / 8);
     for (size_t i = 0; i < arguments.named.size(); ++i) {
       if (arguments.named[i].first.as_text() != program.names[symbol].as_text()) continue;
       taken = std::move(arguments.named[i].second);
@@ -322,6 +323,16 @@ bool Loop::next(Interpreter& run, Value& item) {
 bool Loop::peek(Interpreter& run) {
   if (after.is_missing() && !pull(run, after)) after = Value();
   return !after.is_missing();
+}
+
+void Loop::end() {
+  over = true;
+  // Rounds that a `break` has left out are not counted, unless it is known how many they are.
+  const bool known = length >= 0 || (stmt->test == nullptr && !source.source.is(Kind::iterator));
+  if (!known) length = index0 + 1;
+  if (length < 0) length = length_of(source.source);
+  source = {};
+  before = current = after = Value();
 }
 
 int64_t Loop::count(Interpreter& run) {

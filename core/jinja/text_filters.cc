@@ -99,7 +99,8 @@ Value indent_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   }
   const bool blank = is_given(arguments, 2);
   const std::string text = std::string(self.as_text()) + "\n";
-  const auto lines = split_lines(text);
+  const auto lines = split_lines(text, false, run.limits.max_items);
+  if (lines.size() > run.limits.max_items) return run.fail("a text has too many lines");
   run.work(text.size() / 16);
   if (!run.ok() || !run.room(text.size() + uint64_t{lines.size()} * (indent.size() + 8))) return {};
   std::string out = is_given(arguments, 1) ? indent : "";
@@ -180,10 +181,11 @@ void wrap_line(std::string_view line, size_t width, bool break_words, std::strin
       while (chars > 0) {
         if (current_chars >= width) finish();
         const std::string_view part = sub_chars(chunk, chars, 0, width - current_chars);
+        const size_t taken = count_chars(part);
         current += part;
-        current_chars += count_chars(part);
+        current_chars += taken;
         chunk.remove_prefix(part.size());
-        chars = count_chars(chunk);
+        chars -= taken;
       }
       continue;
     }
@@ -203,10 +205,12 @@ Value wordwrap_filter(Interpreter& run, const Value& self, Arguments& arguments)
   if (!need_text(run, self) || !run.ok()) return {};
   if (width <= 0) return run.fail("invalid width ", width, " (must be > 0)");
   if (!run.room(uint64_t{self.as_text().size()} * (2 + between.size()))) return {};
-  std::string out;
   run.work(self.as_text().size());
+  const auto lines = split_lines(self.as_text(), false, run.limits.max_items);
+  if (lines.size() > run.limits.max_items) return run.fail("a text has too many lines");
+  std::string out;
   bool first = true;
-  for (const std::string_view line : split_lines(self.as_text())) {
+  for (const std::string_view line : lines) {
     if (!first) out += between;
     first = false;
     wrap_line(line, static_cast<size_t>(width), break_words, between, out);
@@ -242,6 +246,7 @@ Value safe_filter(Interpreter& run, const Value& self, Arguments&) {
 Value striptags_filter(Interpreter& run, const Value& self, Arguments&) {
   const std::string text = run.str(self);
   run.work(text.size() / 8);
+  if (!run.room(uint64_t{text.size()} * 8)) return {};
   // A tag ends at the next ">", a comment at the next "-->".
   const auto without = [](std::string_view rest, std::string_view open, std::string_view close) {
     std::string out;

@@ -25,10 +25,15 @@ Value strip_method(Interpreter& run, const Value& self, Arguments& arguments, in
   run.work(self.as_text().size() / 64);
   if (is_absent(arguments, 0)) return run.text(strip(self.as_text(), left, right));
   const std::string_view chars = need_text(run, arguments, 0);
+  // Each character is looked for in all of them.
+  run.budget.steps += uint64_t{self.as_text().size()} * chars.size() / 4096;
   return run.ok() ? run.text(strip_chars(self.as_text(), chars, left, right)) : Value();
 }
 
 Value list_of(Interpreter& run, const std::vector<std::string_view>& parts) {
+  if (parts.size() > run.limits.max_items) {
+    return run.fail("a list has more than ", run.limits.max_items, " items");
+  }
   std::vector<Value> items;
   items.reserve(parts.size());
   for (const std::string_view part : parts) items.push_back(run.text(part));
@@ -71,7 +76,10 @@ std::vector<std::string_view> split_space(std::string_view rest, int64_t most, b
 }
 
 Value split_method(Interpreter& run, const Value& self, Arguments& arguments, bool right) {
-  const int64_t most = run.integer_of(arguments[1], -1);
+  const int64_t asked = run.integer_of(arguments[1], -1);
+  // One more than a list may have is enough to fail.
+  const auto limit = static_cast<int64_t>(run.limits.max_items);
+  const int64_t most = asked < 0 ? limit : std::min(asked, limit);
   std::string_view rest = self.as_text();
   run.work(rest.size() / 32);
   if (!run.ok() || !run.room(uint64_t{rest.size()} * 8)) return {};
@@ -79,8 +87,9 @@ Value split_method(Interpreter& run, const Value& self, Arguments& arguments, bo
   const std::string_view by = need_text(run, arguments, 0);
   if (!run.ok()) return {};
   if (by.empty()) return run.fail("empty separator");
+  if (!run.can_search(rest, by)) return {};
   std::vector<std::string_view> parts;
-  while (most < 0 || static_cast<int64_t>(parts.size()) < most) {
+  while (static_cast<int64_t>(parts.size()) < most) {
     const size_t at = right ? rest.rfind(by) : rest.find(by);
     if (at == std::string_view::npos) break;
     parts.push_back(right ? rest.substr(at + by.size()) : rest.substr(0, at));
@@ -93,7 +102,9 @@ Value split_method(Interpreter& run, const Value& self, Arguments& arguments, bo
 
 Value splitlines(Interpreter& run, const Value& self, Arguments& arguments) {
   if (!run.room(uint64_t{self.as_text().size()} * 8)) return {};
-  return list_of(run, split_lines(self.as_text(), arguments.has(0) && is_true(arguments[0])));
+  const bool keep_ends = arguments.has(0) && is_true(arguments[0]);
+  run.work(self.as_text().size() / 32);
+  return list_of(run, split_lines(self.as_text(), keep_ends, run.limits.max_items));
 }
 
 // The part of a text between the arguments i and i + 1, as places of characters; `from` is where it
@@ -110,9 +121,10 @@ bool window(Interpreter& run, const Value& self, const Arguments& arguments, siz
   const int64_t to = std::min(bound(i + 1, length), length);
   run.work(self.as_text().size() / 64);
   if (from > length || from > to) return false;
+  if (self.as<Text>().chars != self.as_text().size()) run.work(static_cast<size_t>(to) / 16);
   part = sub_chars(self.as_text(), self.as<Text>().chars, static_cast<size_t>(from),
                    static_cast<size_t>(to));
-  return true;
+  return run.ok();
 }
 
 int64_t find_place(Interpreter& run, const Value& self, Arguments& arguments, bool right) {
@@ -120,6 +132,7 @@ int64_t find_place(Interpreter& run, const Value& self, Arguments& arguments, bo
   std::string_view part;
   int64_t from = 0;
   if (!run.ok() || !window(run, self, arguments, 1, part, from)) return -1;
+  if (!run.can_search(part, wanted)) return -1;
   const size_t at = right ? part.rfind(wanted) : part.find(wanted);
   if (at == std::string_view::npos) return -1;
   return from + static_cast<int64_t>(count_chars(part.substr(0, at)));
@@ -137,6 +150,7 @@ Value count_method(Interpreter& run, const Value& self, Arguments& arguments) {
   std::string_view part;
   int64_t from = 0;
   if (!run.ok() || !window(run, self, arguments, 1, part, from)) return Value::integer(0);
+  if (!run.can_search(part, wanted)) return {};
   return Value::integer(static_cast<int64_t>(count_parts(part, wanted)));
 }
 
@@ -151,6 +165,8 @@ Value affix_method(Interpreter& run, const Value& self, Arguments& arguments, bo
       return run.fail(end ? "endswith" : "startswith",
                       " first arg must be str or a tuple of str, not ", type_name(choice));
     }
+    run.work(choice.as_text().size() / 64);
+    if (!run.ok()) return {};
     if (valid && (end ? part.ends_with(choice.as_text()) : part.starts_with(choice.as_text()))) {
       return Value::boolean(true);
     }
@@ -177,6 +193,7 @@ Value replace_method(Interpreter& run, const Value& self, Arguments& arguments) 
   const int64_t most = run.integer_of(arguments[2], -1);
   if (!run.ok()) return {};
   const std::string_view text = self.as_text();
+  if (!run.can_search(text, from)) return {};
   const uint64_t count = count_parts(text, from);
   const uint64_t limited =
       most < 0 ? count : std::min<uint64_t>(count, static_cast<uint64_t>(most));
@@ -253,6 +270,7 @@ Value partition(Interpreter& run, const Value& self, Arguments& arguments, bool 
   const std::string_view by = need_text(run, arguments, 0);
   if (!run.ok()) return {};
   if (by.empty()) return run.fail("empty separator");
+  if (!run.can_search(text, by)) return {};
   const size_t at = right ? text.rfind(by) : text.find(by);
   const Value none = run.text(std::string());
   if (at == std::string_view::npos) {
@@ -265,6 +283,7 @@ Value partition(Interpreter& run, const Value& self, Arguments& arguments, bool 
 Value remove_affix(Interpreter& run, const Value& self, Arguments& arguments, bool end) {
   std::string_view text = self.as_text();
   const std::string_view affix = need_text(run, arguments, 0);
+  run.work(affix.size() / 64);
   if (!run.ok()) return {};
   if (end ? text.ends_with(affix) : text.starts_with(affix)) {
     text = end ? text.substr(0, text.size() - affix.size()) : text.substr(affix.size());
@@ -306,8 +325,9 @@ Value each_is(Interpreter& run, const Value& self, Arguments&, bool (*is_of_clas
 bool is_alnum(uint32_t c) { return is_alpha(c) || is_decimal(c); }
 bool is_name_char(uint32_t c) { return is_alnum(c) || c == '_'; }
 
-Value is_ascii(Interpreter&, const Value& self, Arguments&) {
+Value is_ascii(Interpreter& run, const Value& self, Arguments&) {
   const std::string_view text = self.as_text();
+  run.work(text.size() / 64);
   return Value::boolean(
       std::none_of(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; }));
 }
@@ -391,10 +411,10 @@ constexpr Builtin kTextMethods[] = {
 
 std::span<const Builtin> text_methods() { return kTextMethods; }
 
-std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends) {
+std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends, size_t most) {
   std::vector<std::string_view> lines;
   size_t begin = 0;
-  for (size_t at = 0; at < text.size();) {
+  for (size_t at = 0; at < text.size() && lines.size() < most;) {
     const Utf8Char c = utf8_decode(text.substr(at));
     size_t next = at + c.length;
     if (c.valid && is_line_end(c.code_point)) {

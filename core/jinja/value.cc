@@ -31,6 +31,7 @@ void Object::charge(Budget* owner, size_t size) {
   budget = owner;
   bytes = size + kObjectBytes;
   owner->bytes += bytes;
+  owner->steps += size / 64;
 }
 
 Value::Value() : integer_(0) {}
@@ -131,7 +132,9 @@ Text::Text(std::string content)
     : Object(Kind::text), text(std::move(content)), chars(count_chars(text)) {}
 
 Sequence::Sequence(Kind kind_of, std::vector<Value> content)
-    : Object(kind_of), items(std::move(content)) {
+    : Object(kind_of),
+      items(std::move(content)),
+      hashable(kind_of == Kind::tuple && std::all_of(items.begin(), items.end(), is_hashable)) {
   depth = depth_with(deepest(items));
 }
 
@@ -225,10 +228,8 @@ void put(std::vector<Entry>& entries, Value key, Value value, Budget& budget) {
 }
 
 bool is_hashable(const Value& value) {
-  if (value.is(Kind::tuple)) {
-    return std::all_of(value.items().begin(), value.items().end(), is_hashable);
-  }
-  return !value.is(Kind::list) && !value.is(Kind::dict) && !value.is(Kind::view);
+  if (value.is_sequence()) return value.as<Sequence>().hashable;
+  return !value.is(Kind::dict) && !value.is(Kind::view);
 }
 
 bool equal(const Value& a, const Value& b, Budget& budget) {
@@ -248,6 +249,7 @@ bool equal(const Value& a, const Value& b, Budget& budget) {
     const auto& x = a.items();
     const auto& y = b.items();
     if (x.size() != y.size()) return false;
+    budget.steps += x.size() / 8;
     for (size_t i = 0; i < x.size(); ++i) {
       if (!equal(x[i], y[i], budget)) return false;
     }

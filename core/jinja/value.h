@@ -51,7 +51,7 @@ struct Object {
   virtual ~Object();
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
-  // Counts `size` bytes as long as the object lives.
+  // Counts `size` bytes as long as the object lives, and the work of filling them.
   void charge(Budget* owner, size_t size);
 
   std::atomic<uint32_t> refs{0};
@@ -142,7 +142,8 @@ struct Text : Object {
 struct Sequence : Object {
   Sequence(Kind kind_of, std::vector<Value> content);
   std::vector<Value> items;
-  bool group = false;  // of groupby: its two items also have names
+  bool hashable = false;  // a tuple without lists and dicts in it
+  bool group = false;     // of groupby: its two items also have names
 };
 
 struct Dict : Object {
