@@ -215,7 +215,7 @@ bool Engine::State::take_identity() {
     if (identifying == nullptr) identifying = std::make_unique<Weights::Cursor>(*weights);
     return identifying->at(slot);
   };
-  for (int slot = 0; slot < model->n_slots(); ++slot) {
+  for (int slot = 0; slot < model->n_slots() && !identity->known(); ++slot) {
     if (!identity->lacks(slot)) continue;
     const bool here = weights->stays(slot) && weights->state(slot) == SlotState::resident;
     if (!here && !at(slot)) return false;
@@ -242,7 +242,8 @@ Result<bool> Engine::identify() {
   State& s = *state_;
   if (!s.header_ready)
     return fail(Code::invalid_argument, "the model's header has not arrived yet");
-  if (s.identity->known()) return true;
+  // A run may have taken what was missing; but runs must not wait for a cursor that stays behind.
+  if (s.identity->known() && s.identifying == nullptr) return true;
   SLUICE_TRY(s.check_source());
   if (s.source != nullptr && !s.seen) s.seen = s.weights->arrivals();
   const bool known = s.take_identity();

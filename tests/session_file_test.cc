@@ -368,6 +368,41 @@ TEST(SessionIdentity, IsCollectedWhileARunGoesOn) {
   }
 }
 
+// A run that comes to weights before identify() does takes them for it, too, and isn't held up
+// then.
+TEST(SessionIdentity, IsCollectedByARunAlone) {
+  TinyModel model = tiny_model_named("llama-q8_0");
+  model.n_layers = 5;
+  const std::string bytes = build_tiny_model(model);
+  LoadOptions options = small(64);
+  options.layer_places = 2;
+  options.head_parts = 3;
+  const auto engine = Engine::create(options, {bytes.size()}, Arrival::again);
+  ASSERT_TRUE(engine.has_value());
+  const auto bring = [&](const std::vector<Want>& wants) {
+    for (const Want& want : wants) {
+      const size_t n = std::min<size_t>(want.place.size(), bytes.size() - want.offset);
+      std::memcpy(want.place.data(), bytes.data() + want.offset, n);
+      ASSERT_TRUE((*engine)->filled(want.offset, n).has_value());
+    }
+  };
+  while (!(*engine)->header_read()) bring((*engine)->wants(1));
+  ASSERT_TRUE((*engine)->build_vocabulary().has_value());
+  ASSERT_TRUE((*engine)->start(some_ids(9, 512), greedy(3)).has_value());
+  bool known = false, done = false;
+  for (int step = 0; step < 10'000 && !done; ++step) {
+    const auto identified = (*engine)->identify();
+    ASSERT_TRUE(identified.has_value());
+    known = *identified;
+    bring((*engine)->wants(UINT64_MAX));
+    const auto event = (*engine)->step();
+    ASSERT_TRUE(event.has_value());
+    done = event->kind == Event::Kind::done;
+  }
+  EXPECT_TRUE(known);
+  EXPECT_TRUE(done);
+}
+
 TEST(SessionIdentity, OfASplitModelIsOneOfItsOwn) {
   const std::vector<std::string> files = split_model(tiny_bytes(), 3);
   const std::string joined_files = joined(files);
