@@ -145,7 +145,10 @@ class EditedLines : public LineReader {
     while (!pasted.ends_with(kPasteEnd)) {
       wchar_t c = 0;
       if (self.next(c) != 1) return CC_ERROR;  // the line ends at the next character
-      if (pasted.size() < kMostPasted) utf8_append(pasted, static_cast<uint32_t>(c));
+      utf8_append(pasted, static_cast<uint32_t>(c));
+      // Of what is too long only the end goes on to be looked at: it may be the mark.
+      if (pasted.size() > kMostPasted)
+        pasted.erase(kMostPasted - kPasteEnd.size(), pasted.size() - kMostPasted);
     }
     pasted.resize(pasted.size() - kPasteEnd.size());
     for (size_t i = 0; i < pasted.size(); ++i) {

@@ -115,6 +115,15 @@ describe('chat at a terminal', { skip: lacksScript }, () => {
     await quit(chat);
   });
 
+  it('goes on after a paste of more than it takes', async () => {
+    const chat = new TerminalProgram(short);
+    await chat.prompt();
+    chat.type(`\u001b[200~${'a word '.repeat(700_000)}\u001b[201~${CTRL.U}`);
+    await chat.line('after it');
+    assert.deepEqual(said(await saved(chat)), ['after it']);
+    await quit(chat);
+  });
+
   it('keeps a private history, also for the next program', async () => {
     const state = temporaryDirectory();
     const env = { XDG_STATE_HOME: state };
