@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "chat/private_file.h"
 #include "common.h"
 
 namespace sluice::cli {
@@ -39,13 +40,6 @@ std::unexpected<Error> write_error(const std::string& path, int error) {
   return session_error(full ? Code::storage_full : Code::invalid_argument, "write", path, error);
 }
 
-// Where the file is that `path` names, perhaps by a link.
-std::string target_of(const std::string& path) {
-  std::error_code error;
-  const auto target = std::filesystem::canonical(path, error);
-  return error ? path : target.string();
-}
-
 // False: interrupted.
 Result<bool> wait_identified(Engine& engine) {
   while (true) {
@@ -70,23 +64,14 @@ Status read_session(SessionReader& reader, int fd, const std::string& path) {
   }
 }
 
-int write_whole(int fd, std::span<const uint8_t> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    bytes = bytes.subspan(static_cast<size_t>(n));
-  }
-  return 0;
-}
-
 // Returns the errno of a failure, or 0.
 int write_session(SessionWriter& writer, int fd) {
   std::vector<uint8_t> piece(kSessionPiece);
   while (const size_t n = writer.next(piece)) {
-    if (const int error = write_whole(fd, std::span(piece).first(n)); error != 0) return error;
+    const std::string_view bytes(reinterpret_cast<const char*>(piece.data()), n);
+    if (const int error = chat::write_whole(fd, bytes); error != 0) return error;
   }
-  return ::fsync(fd) == 0 ? 0 : errno;
+  return 0;
 }
 
 }  // namespace
@@ -101,7 +86,7 @@ Status check_session_path(const std::string& path) {
   } else if (errno != ENOENT) {
     return session_error(Code::bad_file, "read", path, errno);
   }
-  std::string folder = std::filesystem::path(target_of(path)).parent_path().string();
+  std::string folder = std::filesystem::path(chat::target_of(path)).parent_path().string();
   if (folder.empty()) folder = ".";
   if (::access(folder.c_str(), W_OK | X_OK) != 0) return write_error(path, errno);
   return {};
@@ -126,15 +111,10 @@ Result<uint64_t> save_session(Engine& engine, const Session& session, const std:
   SLUICE_ASSIGN(const bool identified, wait_identified(engine));
   if (!identified) return 0;
   SLUICE_ASSIGN(const auto writer, session.save());
-  const std::string target = target_of(path);
-  std::string temporary = target + ".XXXXXX";
-  SessionFile file{::mkostemp(temporary.data(), O_CLOEXEC)};
-  if (file.fd < 0) return write_error(path, errno);
-  int error = write_session(*writer, file.fd);
-  if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
-  if (error == 0) return writer->bytes();
-  ::unlink(temporary.c_str());
-  return write_error(path, error);
+  const int error =
+      chat::replace_file(path, [&](int descriptor) { return write_session(*writer, descriptor); });
+  if (error != 0) return write_error(path, error);
+  return writer->bytes();
 }
 
 }  // namespace sluice::cli

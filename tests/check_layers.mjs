@@ -44,7 +44,7 @@ const outside = {
       (name) => `pull/${name}.h`,
     ),
     // What chat/ shows to its command.
-    ...['answer', 'history', 'line_reader', 'options', 'signals', 'talk'].map(
+    ...['answer', 'history', 'line_reader', 'options', 'private_file', 'signals', 'talk'].map(
       (name) => `chat/${name}.h`,
     ),
   ],

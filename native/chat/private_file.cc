@@ -33,17 +33,35 @@ std::unexpected<Error> cannot_write(const std::string& path, int error) {
                 std::strerror(error));
 }
 
-int write_bytes(int fd, std::string_view text) {
+}  // namespace
+
+int write_whole(int descriptor, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
+    const ssize_t n = ::write(descriptor, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return errno;
     text.remove_prefix(static_cast<size_t>(n));
   }
-  return ::fsync(fd) == 0 ? 0 : errno;
+  return 0;
 }
 
-}  // namespace
+std::string target_of(const std::string& path) {
+  std::error_code error;
+  const auto target = std::filesystem::canonical(path, error);
+  return error ? path : target.string();
+}
+
+int replace_file(const std::string& path, const std::function<int(int)>& write) {
+  const std::string target = target_of(path);
+  std::string temporary = target + ".XXXXXX";
+  const Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
+  if (file.fd < 0) return errno;
+  int error = write(file.fd);
+  if (error == 0 && ::fsync(file.fd) != 0) error = errno;
+  if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
+  if (error != 0) ::unlink(temporary.c_str());
+  return error;
+}
 
 Result<std::string> read_whole_file(const std::string& path, size_t max_bytes) {
   // A pipe without a writer would block.
@@ -67,20 +85,12 @@ Result<std::string> read_whole_file(const std::string& path, size_t max_bytes) {
 }
 
 Status write_private_file(const std::string& path, std::string_view text) {
-  std::error_code unknown;
-  const auto real = std::filesystem::canonical(path, unknown);
-  const std::string target = unknown ? path : real.string();
   struct stat found = {};
-  if (::stat(target.c_str(), &found) == 0 && !S_ISREG(found.st_mode))
+  if (::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode))
     return cannot(Code::invalid_argument, "write", path, "it is no regular file");
-  std::string temporary = target + ".XXXXXX";
-  const Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
-  if (file.fd < 0) return cannot_write(path, errno);
-  int error = write_bytes(file.fd, text);
-  if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
-  if (error == 0) return {};
-  ::unlink(temporary.c_str());
-  return cannot_write(path, error);
+  const int error = replace_file(path, [text](int fd) { return write_whole(fd, text); });
+  if (error != 0) return cannot_write(path, error);
+  return {};
 }
 
 bool make_private_folder(const std::string& path) {
