@@ -1,5 +1,7 @@
 #include "chat/choice.h"
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "chat/built_in.h"
 
@@ -7,6 +9,7 @@ namespace sluice {
 namespace {
 
 constexpr std::string_view kDefaultKey = "tokenizer.chat_template";
+constexpr uint64_t kMostNames = 100;  // that are looked at; files have three or four
 
 std::optional<std::string_view> text_at(const Gguf& header, std::string_view key) {
   const Value* value = header.find(key);
@@ -19,7 +22,7 @@ std::vector<std::string_view> names_in(const Gguf& header) {
   std::vector<std::string_view> names;
   const Value* list = header.find("tokenizer.chat_templates");
   if (list == nullptr || !list->is_array() || list->element != ValueType::string) return names;
-  for (uint64_t i = 0; i < list->count; ++i) {
+  for (uint64_t i = 0; i < std::min(list->count, kMostNames); ++i) {
     const std::string_view name = list->text(i);
     if (text_at(header, concat(kDefaultKey, ".", name))) names.push_back(name);
   }
