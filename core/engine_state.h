@@ -213,7 +213,7 @@ struct Session::State {
   TokenId next_token(std::span<const float> all);
   bool ends_run(TokenId id) const;
   Status sample_token();
-  void end_run(Finish finish);
+  void end_run();
   Result<std::unique_ptr<SessionWriter>> write(bool piece, size_t first) const;
 };
 

@@ -68,7 +68,7 @@ std::vector<TokenId> Session::written() const {
 
 void Session::truncate(size_t n) {
   State& s = *state_;
-  if (running()) s.end_run(Finish::aborted);
+  if (running()) s.end_run();
   if (n <= s.cached.size()) s.left.last.reset();
   if (n == 0) s.left = Left();
   s.cached.resize(std::min(s.cached.size(), n));
@@ -129,7 +129,7 @@ Status Session::start(std::string_view prompt, const GenerateOptions& options) {
   s.run.prompt = std::make_unique<Prompt>(*s.engine.tokenizer, prompt, options.special);
   // Encodes the first slice now, so that an error in a short prompt is returned here.
   const Status begun = s.encode_slice();
-  if (!begun) s.end_run(Finish::aborted);
+  if (!begun) s.end_run();
   return begun;
 }
 
@@ -260,19 +260,19 @@ Result<Event> Session::step() {
   event.kind = Event::Kind::done;
   if (run.kind == Run::Kind::none) return event;
   if (run.cancelled) {
-    s.end_run(Finish::aborted);
+    s.end_run();
     event.finish = Finish::aborted;
     return event;
   }
   if (const Status source = s.engine.check_source(); !source) {
-    s.end_run(Finish::aborted);
+    s.end_run();
     return std::unexpected(source.error());
   }
   if (run.events.empty() && !run.finish.has_value()) {
     if (s.engine.source != nullptr && !s.engine.seen) s.engine.seen = s.engine.weights->arrivals();
     const Result<bool> worked = s.slice();
     if (!worked.has_value()) {
-      s.end_run(Finish::aborted);
+      s.end_run();
       return std::unexpected(worked.error());
     }
     event.kind = *worked ? Event::Kind::working : Event::Kind::waiting;
@@ -285,7 +285,7 @@ Result<Event> Session::step() {
   }
   event.kind = Event::Kind::done;
   event.finish = *run.finish;
-  s.end_run(*run.finish);
+  s.end_run();
   return event;
 }
 
@@ -308,9 +308,7 @@ std::string logits_hash(std::span<const float> logits) {
       hash *= 0x100000001b3u;
     }
   }
-  std::string text;
-  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[hash >> shift & 0xf];
-  return text;
+  return hexadecimal(hash);
 }
 
 std::vector<std::pair<TokenId, float>> top_logprobs(std::span<const float> logits, int n) {

@@ -28,12 +28,6 @@ static_assert(std::endian::native == std::endian::little);
 
 uint32_t number_of(KvType type) { return type == KvType::f32 ? 0 : type == KvType::f16 ? 1 : 2; }
 
-std::string hexadecimal(uint64_t number) {
-  std::string text;
-  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[number >> shift & 0xf];
-  return text;
-}
-
 // Of all that decides how positions are rotated, besides the weights.
 uint64_t rope_hash(const Model& model) {
   Xxh64 hash;

@@ -303,7 +303,7 @@ Status Session::State::sample_token() {
   return {};
 }
 
-void Session::State::end_run(Finish) {
+void Session::State::end_run() {
   stats.streamed_bytes = engine.weights->refilled_bytes() - run.refilled_before;
   if (run.sampler) {
     left.seed = stats.seed;

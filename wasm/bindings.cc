@@ -42,7 +42,8 @@ std::vector<uint64_t> to_sizes(const val& sizes) {
 }
 
 // A copy, because wasm memory moves when it grows.
-val copy_of(const std::vector<double>& numbers) {
+template <typename Number>
+val copy_of(std::span<const Number> numbers) {
   return val(emscripten::typed_memory_view(numbers.size(), numbers.data())).call<val>("slice");
 }
 
@@ -53,7 +54,7 @@ val file_places(std::span<const FilePlace> files) {
     numbers.push_back(static_cast<double>(file.begin));
     numbers.push_back(static_cast<double>(file.bytes));
   }
-  return copy_of(numbers);
+  return copy_of<double>(numbers);
 }
 
 std::span<const uint8_t> bytes_at(uintptr_t ptr, uint32_t length) {
@@ -68,7 +69,7 @@ val numbers_of(const std::vector<Want>& wants) {
     numbers.push_back(static_cast<double>(reinterpret_cast<uintptr_t>(want.place.data())));
     numbers.push_back(static_cast<double>(want.place.size()));
   }
-  return copy_of(numbers);
+  return copy_of<double>(numbers);
 }
 
 struct Progress {
@@ -119,7 +120,7 @@ class EngineHandle : private PackedKeeper {
                      {static_cast<double>(slot.kind), static_cast<double>(slot.bytes),
                       static_cast<double>(slot.arrived), static_cast<double>(slot.state),
                       slot.takes_turns ? 1.0 : 0.0, static_cast<double>(slot.fills)});
-    return copy_of(numbers);
+    return copy_of<double>(numbers);
   }
   std::string filled(double offset, double length, bool packed) {
     if (!engine_) return not_open();
@@ -130,7 +131,7 @@ class EngineHandle : private PackedKeeper {
   void keeps_packed(bool keeps) {
     if (engine_) engine_->keep_packed(keeps ? this : nullptr);
   }
-  val take_packed() { return copy_of(std::exchange(packed_, {})); }
+  val take_packed() { return copy_of<double>(std::exchange(packed_, {})); }
   std::string end_of_file(double size) {
     return engine_ ? answer(engine_->end_of_file(to_u64(size))) : not_open();
   }
@@ -322,10 +323,7 @@ class SessionHandle {
     return copy ? new SessionHandle(std::move(*copy)) : nullptr;
   }
   void truncate(double length) { session_->truncate(static_cast<size_t>(to_u64(length))); }
-  val tokens() const {
-    const std::span<const TokenId> ids = session_->tokens();
-    return val(emscripten::typed_memory_view(ids.size(), ids.data())).call<val>("slice");
-  }
+  val tokens() const { return copy_of(session_->tokens()); }
 
   uint32_t pieces() const { return static_cast<uint32_t>(session_->pieces()); }
   double piece_bytes() const { return static_cast<double>(session_->piece_bytes()); }
@@ -405,11 +403,7 @@ class EncodingHandle {
   EncodingHandle& operator=(const EncodingHandle&) = delete;
 
   bool step() { return encoding_.step(); }
-  val take() {
-    const std::vector<TokenId> ids = encoding_.take();
-    // A copy, because wasm memory moves when it grows.
-    return val(emscripten::typed_memory_view(ids.size(), ids.data())).call<val>("slice");
-  }
+  val take() { return copy_of<TokenId>(encoding_.take()); }
 
  private:
   std::string text_;

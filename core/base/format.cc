@@ -103,6 +103,12 @@ std::string human_bytes(uint64_t bytes, bool at_least) {
   return std::string(digits, end) + " " + kUnits[unit];
 }
 
+std::string hexadecimal(uint64_t number) {
+  std::string text;
+  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[number >> shift & 0xf];
+  return text;
+}
+
 std::string human_duration(double seconds) {
   const auto s = static_cast<int64_t>(std::ceil(std::min(std::max(seconds, 0.0), 1e9)));
   if (s < 60) return concat(s, " s");
