@@ -96,6 +96,7 @@ class Keeping implements Keeper {
   forget(id: string): void {
     this.#saved.delete(id);
     this.#pending.delete(id);
+    if (this.#pending.size === 0) this.problem.value = null;
   }
 
   async flush(): Promise<void> {
@@ -169,8 +170,8 @@ class Keeping implements Keeper {
     try {
       await this.#store.put(next, previous, now);
     } catch (error) {
-      // What failed stays pending, and is tried again with the next change.
-      this.problem.value = explained(error);
+      // What failed stays pending, and is tried again with the next change. (It may be forgotten by now.)
+      if (this.#pending.has(id)) this.problem.value = explained(error);
       return;
     }
     this.problem.value = null;

@@ -1,8 +1,10 @@
 // The conversations of this device: their list, and those that are open in this tab.
 import { effect, signal, type ReadonlySignal, type Signal } from '@preact/signals';
-import { HistoryError, openStore, type HistoryCode, type Store, type Summary } from './store';
+import { byChange, HistoryError, openStore } from './store';
+import { type HistoryCode, type Store, type Summary } from './store';
 import { keep, type Keeper } from './keeper';
 import { memoryStore } from './memory';
+import { summaryOf } from './records';
 import { openTabs, type Owned, type Tabs } from './tabs';
 import { create, cutOff, rename, type Conversation } from './tree';
 
@@ -49,10 +51,17 @@ export async function refresh(): Promise<void> {
   }
 }
 
+/** Shows in the list what was written here, without reading all of it. */
+function enlist(written: Conversation): void {
+  const others = summaries.peek().filter(({ id }) => id !== written.id);
+  summaries.value = [summaryOf(written), ...others].sort(byChange);
+}
+
 const tabs: Tabs = openTabs({
   onMessage: (message) => {
     if (message.kind === 'yield') return;
-    void refresh();
+    // A hidden tab reads the list when it is seen again.
+    if (document.visibilityState === 'visible') void refresh();
     for (const open of current.values()) {
       if (message.id !== null && message.id !== open.tree.peek().id) continue;
       if (message.kind === 'removed') open.forgotten();
@@ -84,28 +93,37 @@ export class Open {
         await this.interrupt();
         await this.#keeper.flush();
       },
-      onGain: () => this.reload(),
+      onGain: async () => {
+        await this.reload();
+        this.#cutOff();
+      },
     });
     this.writer = this.#owned.writer;
     void this.#owned.known.then(() => {
       this.known.value = true;
-      // An answer that was being written when the page was closed goes on no more.
-      if (this.writer.peek() && kept) this.tree.value = cutOff(this.tree.peek());
+      if (this.writer.peek() && kept) this.#cutOff();
     });
     this.#keeper = keep(this.tree, later, {
       writer: this.writer,
       collect: () => this.collect(),
-      onWritten: ({ id, changed }) => {
-        tabs.changed(id, changed);
-        void refresh();
+      onWritten: (written) => {
+        tabs.changed(written.id, written.changed);
+        enlist(written);
       },
     });
     if (kept) this.#keeper.saved(conversation);
+    let mine: HistoryCode | null = null;
     effect(() => {
-      const { value } = this.#keeper.problem;
-      if (value !== null) trouble.value = value.code;
-      else if (trouble.peek() === 'full') trouble.value = null;
+      const code = this.#keeper.problem.value?.code ?? null;
+      if (code !== null) trouble.value = code;
+      else if (mine !== null && trouble.peek() === mine) trouble.value = null;
+      mine = code;
     });
+  }
+
+  /** An answer that was being written when its page was closed goes on no more. */
+  #cutOff(): void {
+    this.tree.value = cutOff(this.tree.peek());
   }
 
   /** Makes this tab the one that writes. The other one writes what it has first. */
@@ -115,28 +133,48 @@ export class Open {
 
   /** Shows what another tab has written. */
   async reload(): Promise<void> {
-    const now = await (await store()).get(this.tree.peek().id);
-    if (now === null) return;
-    this.#keeper.saved(now);
-    this.tree.value = now;
+    try {
+      const now = await (await store()).get(this.tree.peek().id);
+      if (now === null) return;
+      this.#keeper.saved(now);
+      this.tree.value = now;
+    } catch (error) {
+      told(error);
+    }
   }
 
   /** Another tab may have renamed it. */
   async takeTitle(): Promise<void> {
-    const now = (await (await store()).list()).find(({ id }) => id === this.tree.peek().id);
-    if (now === undefined || now.title === this.tree.peek().title) return;
-    this.tree.value = rename(this.tree.peek(), now.title);
+    try {
+      const now = (await (await store()).list()).find(({ id }) => id === this.tree.peek().id);
+      if (now === undefined || now.title === this.tree.peek().title) return;
+      this.tree.value = rename(this.tree.peek(), now.title);
+    } catch (error) {
+      told(error);
+    }
   }
 
-  /** Another conversation is shown, and nothing is written here: what is there is kept, and another tab may write. */
+  /**
+   * Another conversation is shown, and nothing is written here: what is there is kept, and another tab may write. What
+   * can't be kept stays open.
+   */
   leave(): void {
     const { id } = this.tree.peek();
     if (current.get(id) === this) current.delete(id);
-    const left = this.#keeper.stop().then(() => {
-      this.#owned.release();
+    const left = this.#end().finally(() => {
       if (leaving.get(id) === left) leaving.delete(id);
     });
     leaving.set(id, left);
+  }
+
+  async #end(): Promise<void> {
+    await this.#keeper.flush();
+    if (this.#keeper.problem.peek() !== null) {
+      current.set(this.tree.peek().id, this);
+      return;
+    }
+    await this.#keeper.stop();
+    this.#owned.release();
   }
 
   /** Writes what is not written yet. */
@@ -204,24 +242,35 @@ export async function retitle(id: string, title: string): Promise<void> {
   tabs.changed(id);
 }
 
+/** Ends what is open here of a conversation; null: of all. Nothing of it is written any more. */
+async function end(id: string | null): Promise<void> {
+  // A last write that is on its way would bring the conversation back.
+  await (id === null ? Promise.all(leaving.values()) : leaving.get(id));
+  for (const [key, open] of current) {
+    if (id !== null && key !== id) continue;
+    open.forgotten();
+    open.leave();
+  }
+}
+
 /** Deletes a conversation. */
 export async function forget(id: string): Promise<void> {
-  current.get(id)?.forgotten();
-  current.delete(id);
+  await end(id);
   await change((into) => into.delete(id));
   tabs.removed(id);
+  // There may be room now for what could not be written.
+  void settle();
 }
 
 export async function forgetAll(): Promise<void> {
-  for (const open of current.values()) open.forgotten();
-  current.clear();
+  await end(null);
   await change((into) => into.deleteAll());
   tabs.removed(null);
 }
 
-/** Waits until all that is open here is written. */
+/** Waits until all that is open here, or was, is written. */
 export async function settle(): Promise<void> {
-  await Promise.all([...current.values()].map((open) => open.flush()));
+  await Promise.all([...leaving.values(), ...[...current.values()].map((open) => open.flush())]);
 }
 
 /** Keeps conversations that were imported, all or none. */

@@ -14,6 +14,7 @@ export async function startTalk(): Promise<void> {
     const found = await openById(id);
     // The reader may have begun another one meanwhile.
     if (found !== null && open.value === before && before.tree.value.leaf === null) show(found);
+    else if (found !== open.value) found?.leave();
   }
   effect(() => {
     const { id: shown, leaf } = open.value.tree.value;
