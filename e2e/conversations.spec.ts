@@ -56,6 +56,17 @@ test('the list: open another while an answer is written, search, rename, delete'
   await expect(talk.status).toHaveText('Of lakes was deleted');
   await page.reload();
   await expect(talk.items).toHaveText(['About seas: 4']);
+
+  // What a search has found can be renamed and deleted as well.
+  await page.getByLabel('Search').fill('quite short');
+  await talk.chooseFor('About seas: 4', 'Rename');
+  await title.fill('Of seas');
+  await title.press('Enter');
+  await expect(talk.items).toHaveText([/Of seas.*Quite short/]);
+  await talk.chooseFor('Of seas', 'Delete');
+  await question.getByRole('button', { name: 'Delete' }).click();
+  await expect(talk.items).toHaveCount(0);
+  await expect(talk.list).toContainText('Nothing found');
 });
 
 test('a conversation that is deleted while it is written stays away; delete all', async ({

@@ -261,15 +261,15 @@ export function cutOff(c: Conversation): Conversation {
 }
 
 /** Characters of a title. */
-const TITLE = 60;
+export const MOST_TITLE = 60;
 /** A title that would be cut shorter than this at a word is cut within it. */
 const WORD = 30;
 
 /** The first words of a text, for a title: one line without invisible characters; '' if there are none. */
 export function titleOf(text: string): string {
   const line = plain(text.slice(0, 2000));
-  if (line.length <= TITLE) return line;
-  const most = line.slice(0, TITLE);
+  if (line.length <= MOST_TITLE) return line;
+  const most = line.slice(0, MOST_TITLE);
   // A word that ends just there stays whole.
   const word = most.slice(0, -1).lastIndexOf(' ');
   const cut = word < WORD ? most.slice(0, -1) : most.slice(0, word);

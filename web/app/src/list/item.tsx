@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Excerpt } from '../history/search';
+import { MOST_TITLE } from '../history/tree';
 import { focusSoon } from '../page/focus';
 import { Menu, MenuItem } from '../page/menu';
 import { Question } from '../page/question';
@@ -99,7 +100,7 @@ function Rename({ id, title, done }: { id: string; title: string; done: () => vo
           name="title"
           type="text"
           aria-label={page.renameField}
-          maxLength={200}
+          maxLength={MOST_TITLE}
           defaultValue={title}
         />
         <button type="submit" class="quiet">

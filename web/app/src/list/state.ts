@@ -1,6 +1,6 @@
 // The list of conversations: what it shows, and what the reader does with it.
 import { batch, computed, signal } from '@preact/signals';
-import { states } from '@sluice/engine';
+import { SluiceError, states } from '@sluice/engine';
 import { announcement } from '../announce';
 import {
   bring,
@@ -11,9 +11,11 @@ import {
   retitle,
   settle,
   store,
+  summaries,
   take,
 } from '../history/library';
 import { search, type Found } from '../history/search';
+import { titleOf } from '../history/tree';
 import { HistoryError } from '../history/store';
 import {
   TransferError,
@@ -31,11 +33,24 @@ import { t } from '../texts';
 import { closeList, listOpen, listOver } from './open';
 
 export const query = signal('');
-/** What was found so far; null: nothing is searched. */
-export const hits = signal<Found[] | null>(null);
+/** What the search has found so far; null: nothing is searched. */
+const results = signal<Found[] | null>(null);
+/** The same, as the conversations are called now, without those that have been deleted. */
+export const hits = computed(() => {
+  if (results.value === null) return null;
+  const now = new Map(summaries.value.map((summary) => [summary.id, summary]));
+  return results.value.flatMap((hit) => {
+    const summary = now.get(hit.summary.id);
+    return summary === undefined ? [] : [{ ...hit, summary }];
+  });
+});
 export const searching = signal(false);
-/** What went wrong with the last import, in words. */
+/** What went wrong with the last search, import or file, in words. */
 export const refusal = signal('');
+
+function refuse(error: unknown): void {
+  refusal.value = t.peek().history.problems[error instanceof HistoryError ? error.code : 'failed'];
+}
 
 export const shownId = computed(() => open.value.tree.value.id);
 
@@ -45,15 +60,24 @@ function away(): void {
 }
 
 export function newConversation(): void {
+  ++wishes;
   chosenView.value = view.peek() === 'talk' ? chosenView.peek() : 'talk';
   show(take());
   if (listOver.value) listOpen.value = false;
   focusSoon('#draft');
 }
 
+/** Counts what the reader wants to be shown: the last wish holds, however long a conversation takes to be read. */
+let wishes = 0;
+
 export async function openConversation(id: string): Promise<void> {
+  const mine = ++wishes;
   const found = await openById(id);
   if (found === null) return;
+  if (mine !== wishes) {
+    if (found !== open.peek() && found !== answering.peek()?.in) found.leave();
+    return;
+  }
   show(found);
   away();
 }
@@ -79,7 +103,7 @@ export async function find(text: string): Promise<void> {
   abort?.abort();
   if (text.trim() === '') {
     batch(() => {
-      hits.value = null;
+      results.value = null;
       searching.value = false;
     });
     return;
@@ -87,49 +111,66 @@ export async function find(text: string): Promise<void> {
   const { signal: mine } = (abort = new AbortController());
   batch(() => {
     searching.value = true;
-    hits.value = [];
+    results.value = [];
+    refusal.value = '';
   });
-  const found: Found[] = [];
+  const all: Found[] = [];
   let since = -Infinity;
   try {
     for await (const hit of search(text, await store(), { signal: mine })) {
       if (mine.aborted) return;
-      found.push(hit);
+      all.push(hit);
       if (performance.now() - since < SHOWN_MS) continue;
-      hits.value = [...found];
+      results.value = [...all];
       since = performance.now();
     }
   } catch (error) {
-    // The list says what is wrong with the store; this concerns only the search.
-    if (!(error instanceof HistoryError)) throw error;
-    refusal.value = t.peek().history.problems[error.code];
+    if (!mine.aborted) refuse(error);
   } finally {
     if (!mine.aborted) {
-      hits.value = found;
-      searching.value = false;
-      announcement.value = t.peek().page.found(hits.value?.length ?? 0);
+      batch(() => {
+        results.value = all;
+        searching.value = false;
+        announcement.value = t.peek().page.found(all.length);
+      });
     }
   }
 }
 
 export async function rename(id: string, title: string): Promise<void> {
-  const clean = title.replace(/\s+/g, ' ').trim().slice(0, 200);
-  if (clean !== '') await retitle(id, clean);
+  if (titleOf(title) !== '') await retitle(id, title);
 }
 
+/** How often a state that is still being written is asked for. Each time takes a second. */
+const TRIES = 60;
+
 /** Of a conversation that is gone, what was computed goes as well. Where nothing is kept, there is nothing to do. */
-async function forgetStates(work: () => Promise<unknown>): Promise<void> {
+async function forgetState(id: string): Promise<void> {
+  for (let i = 0; i < TRIES; ++i) {
+    try {
+      await states.delete(id);
+      return;
+    } catch (error) {
+      if (!(error instanceof SluiceError) || error.code !== 'busy') return;
+    }
+  }
+}
+
+async function forgetStates(): Promise<void> {
   try {
-    await work();
-  } catch (error) {
-    void error;
+    const all = await states.list();
+    await states.clear();
+    // One that is in use stays.
+    for (const { id } of all) await forgetState(id);
+  } catch {
+    // Nothing is kept.
   }
 }
 
 export async function remove(id: string, title: string): Promise<void> {
   if (answering.peek()?.in.tree.peek().id === id) await finish();
   await forget(id);
-  void forgetStates(() => states.delete(id));
+  void forgetState(id);
   if (shownId.value === id) show(take());
   focusSoon('.list-new');
   announcement.value = t.peek().page.removed(title);
@@ -138,7 +179,7 @@ export async function remove(id: string, title: string): Promise<void> {
 export async function removeAll(): Promise<void> {
   if (answering.peek() !== null) await finish();
   await forgetAll();
-  void forgetStates(() => states.clear());
+  void forgetStates();
   show(take());
   focusSoon('.list-new');
 }
@@ -155,8 +196,8 @@ function save(name: string, file: Blob): void {
 }
 
 export async function saveAs(id: string, kind: 'json' | 'md'): Promise<void> {
-  const conversation = await read(id);
-  if (conversation === null) return;
+  const conversation = await read(id).catch(refuse);
+  if (conversation == null) return;
   const file =
     kind === 'json'
       ? toJson([conversation])
@@ -166,7 +207,7 @@ export async function saveAs(id: string, kind: 'json' | 'md'): Promise<void> {
 
 export async function saveAll(): Promise<void> {
   await settle();
-  const files = await allToJson(await store());
+  const files = (await allToJson(await store()).catch(refuse)) ?? [];
   const name = t.peek().history.allFile;
   files.forEach((file, i) => {
     save(fileName(files.length === 1 ? name : `${name} ${i + 1}`, 'json'), file);
@@ -184,8 +225,6 @@ export async function importFile(file: File): Promise<void> {
   } catch (error) {
     if (error instanceof TransferError) {
       refusal.value = history.refused(error.code, error.place, error.params);
-    } else {
-      refusal.value = history.problems[error instanceof HistoryError ? error.code : 'failed'];
-    }
+    } else refuse(error);
   }
 }
