@@ -40,7 +40,7 @@ export function long_talk() {
 
 const id = (n) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 
-/** A file of so many conversations of four messages. */
+/** A file of so many conversations of four messages, a line each, as the page writes it. */
 export function conversations(n) {
   const all = Array.from({ length: n }, (_, c) => {
     const messages = {};
@@ -54,11 +54,12 @@ export function conversations(n) {
         dropped: 0,
       };
     }
-    return {
+    return JSON.stringify({
       ...{ version: 1, id: id(1_000_000 + c), title: `Talk ${c}`, named: true, system: '' },
       ...{ created: 1000, changed: 2000 + c, messages, leaf: id(c * 4 + 4), chosen: {} },
       model: null,
-    };
+    });
   });
-  return JSON.stringify({ format: 'sluice-conversations', version: 1, conversations: all });
+  const head = '{"format":"sluice-conversations","version":1,"conversations":[';
+  return `${head}\n${all.join(',\n')}\n]}\n`;
 }

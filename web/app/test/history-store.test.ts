@@ -74,6 +74,22 @@ it.each(stores)('adds conversations %s and overwrites none', async (_, open) => 
   expect((await store.get(ids[1] ?? ''))?.id).toBe(ids[1]);
 });
 
+it('adds many in slices, all or none', async () => {
+  let time = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => (time += 7));
+  const store = await openStore(databases());
+  const many = Array.from({ length: 30 }, (_, i) => talk(`word ${i}`));
+  expect(await store.add(many)).toEqual(many.map(({ id }) => id));
+  expect(await store.list()).toHaveLength(30);
+  const watch = watchWrites();
+  // The last slices find no room.
+  Object.defineProperty(watch, 'full', { get: () => watch.keys.length > 60 });
+  expect(await failure(store.add(many))).toBe('full');
+  expect(watch.keys.length).toBeLessThan(90);
+  watch.restore();
+  expect(await store.list()).toHaveLength(30);
+});
+
 it('writes one message and the head while an answer streams, however long the conversation is', async () => {
   const store = await openStore(databases());
   let c = talk(...Array.from({ length: 200 }, (_, i) => `message ${i}`));

@@ -53,6 +53,21 @@ it('reads what it has written, with all branches', async () => {
   expect(await fromFile(new Blob(['\ufeff', text]))).toEqual([a]);
 });
 
+it('reads a file in steps, however its lines are broken', async () => {
+  const all = Array.from({ length: 100 }, (_, i) => rename(talk('x'), `Talk ${i}`));
+  const text = await toJson(all).text();
+  for (const file of [text, JSON.stringify(JSON.parse(text)), text.replaceAll(',', ',\n')]) {
+    // A clock that each look moves on by a millisecond.
+    let time = 0;
+    let pauses = 0;
+    const pause = async (): Promise<void> => void ++pauses;
+    expect(await fromFile(new Blob([file]), { now: () => ++time, pause })).toEqual(all);
+    expect(pauses).toBeGreaterThan(5);
+  }
+  for (const broken of [text.replace('Talk 7"', 'Talk 7'), text.replace('{"version"', '')])
+    expect(refused(broken)).toBe('json');
+});
+
 it('writes all conversations of a store, into files that can be imported', async () => {
   const store = memoryStore();
   const all = Array.from({ length: 5 }, (_, i) => ({ ...talk(`${i}`), changed: 10 - i }));
@@ -64,7 +79,7 @@ it('writes all conversations of a store, into files that can be imported', async
   const parts = await allToJson(store, undefined, most);
   expect(parts.length).toBeGreaterThan(1);
   expect(parts.every(({ size }) => size <= most)).toBe(true);
-  expect((await Promise.all(parts.map(fromFile))).flat()).toEqual(all);
+  expect((await Promise.all(parts.map((part) => fromFile(part)))).flat()).toEqual(all);
   await expect(allToJson(store, AbortSignal.abort())).rejects.toThrow('abort');
   expect(await (await allToJson(memoryStore()))[0]?.text()).toContain('"conversations":[');
 });

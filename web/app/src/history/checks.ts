@@ -1,16 +1,16 @@
 // The strict checks of an imported file. Each error names its place in the file; nothing here recurses.
-import { LATEST, isCount, isFinish, isObject, isRole, readFigures } from './records';
+import { isCount, isFinish, isObject, isRole, isTime, readFigures } from './records';
 import { isId, plain, type Attachment, type Conversation, type Message } from './tree';
 
 /** Bytes of a file. */
 export const MOST_BYTES = 64 * 2 ** 20;
 /** Characters of one text. */
-export const MOST_TEXT = 16 * 2 ** 20;
+const MOST_TEXT = 16 * 2 ** 20;
 export const MOST_NAME = 1000;
 export const MOST_CONVERSATIONS = 10_000;
 /** In one conversation. */
 export const MOST_MESSAGES = 100_000;
-export const MOST_ATTACHMENTS = 100;
+const MOST_ATTACHMENTS = 100;
 
 /**
  * 'size': the file has more than `limit` bytes. 'json': it is no JSON. 'format': it has no conversations. 'version': it is
@@ -84,7 +84,7 @@ export function textAt(value: unknown, place: string, limit = MOST_TEXT): string
 }
 
 function timeAt(value: unknown, place: string): number {
-  if (typeof value !== 'number' || !(value >= 0 && value <= LATEST)) throw wrong(place, 'time');
+  if (!isTime(value)) throw wrong(place, 'time');
   return value;
 }
 

@@ -31,7 +31,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** The latest time that a Date can have. */
-export const LATEST = 8.64e15;
+const LATEST = 8.64e15;
 
 export function isTime(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= LATEST;
@@ -97,7 +97,7 @@ function readAttachments(value: unknown): Attachment[] {
 }
 
 /** A record as a message; null if nothing of it can be used. */
-export function readMessage(id: unknown, value: unknown): Message | null {
+function readMessage(id: unknown, value: unknown): Message | null {
   if (!isId(id) || !isObject(value)) return null;
   const { parent, role, content, reasoning, attachments, created, finish, figures, dropped } =
     value;

@@ -1,5 +1,6 @@
 // Searches titles and contents of all conversations, in slices short enough for the page to stay quick.
 import { PIECE, fold, isLow, pieces, placeOf, wordsOf, type Place } from './fold';
+import { Pace, type PaceOptions } from './pace';
 import { type Store, type Summary } from './store';
 import { byAge, plain, type Conversation } from './tree';
 
@@ -17,16 +18,10 @@ export interface Found {
   excerpt: Excerpt | null;
 }
 
-export interface SearchOptions {
+export interface SearchOptions extends PaceOptions {
   signal?: AbortSignal;
-  /** Milliseconds of work between two pauses. */
-  sliceMs?: number;
-  now?: () => number;
-  /** Lets the page do what it has to. */
-  pause?: () => Promise<void>;
 }
 
-const SLICE_MS = 12;
 const BEFORE = 40;
 const AFTER = 100;
 
@@ -52,27 +47,6 @@ export async function* search(
     const found = await searchOne(words, summary, conversation, pace, aborted);
     if (aborted()) return;
     if (found !== null) yield found;
-  }
-}
-
-/** Pauses whenever the work since the last pause has taken a slice. */
-class Pace {
-  readonly #slice: number;
-  readonly #now: () => number;
-  readonly #pause: () => Promise<void>;
-  #since: number;
-
-  constructor({ sliceMs = SLICE_MS, now, pause }: SearchOptions) {
-    this.#slice = sliceMs;
-    this.#now = now ?? (() => performance.now());
-    this.#pause = pause ?? (() => new Promise((resolve) => setTimeout(resolve)));
-    this.#since = this.#now();
-  }
-
-  async keep(): Promise<void> {
-    if (this.#now() - this.#since < this.#slice) return;
-    await this.#pause();
-    this.#since = this.#now();
   }
 }
 

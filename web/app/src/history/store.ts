@@ -1,7 +1,8 @@
 // The conversations that are kept on this device. A message is a record of its own, so that a streaming answer rewrites
 // one message and not all of them.
-import { Database } from './database';
+import { Database, STORES } from './database';
 import { explained } from './errors';
+import { SLICE_MS } from './pace';
 import { headOf, isObject, readConversation, readHead, readSummary, summaryOf } from './records';
 import { type Head, type Summary } from './records';
 import { newId, titleOf, type Conversation, type Message } from './tree';
@@ -78,9 +79,10 @@ function merged(kept: Head, after: Head, before: Head): Head {
   return { ...kept, ...Object.fromEntries(own), changed: Math.max(kept.changed, after.changed) };
 }
 
-function putHead(tx: IDBTransaction, head: Head): void {
+/** Gives the last request, as putWhole() does. */
+function putHead(tx: IDBTransaction, head: Head): IDBRequest {
   tx.objectStore('conversations').put(head, head.id);
-  tx.objectStore('summaries').put(summaryOf(head), head.id);
+  return tx.objectStore('summaries').put(summaryOf(head), head.id);
 }
 
 function putMessages(tx: IDBTransaction, id: string, messages: Iterable<Message>): void {
@@ -88,10 +90,10 @@ function putMessages(tx: IDBTransaction, id: string, messages: Iterable<Message>
   for (const one of messages) store.put(one, [id, one.id]);
 }
 
-function putWhole(tx: IDBTransaction, c: Conversation): void {
+function putWhole(tx: IDBTransaction, c: Conversation): IDBRequest {
   tx.objectStore('messages').delete(keysOf(c.id));
   putMessages(tx, c.id, Object.values(c.messages));
-  putHead(tx, headOf(c));
+  return putHead(tx, headOf(c));
 }
 
 const nothing = (): void => {};
@@ -172,12 +174,20 @@ class KeptStore implements Store {
       const ids: string[] = [];
       keys.onsuccess = () => {
         const taken = new Set<unknown>(keys.result);
-        for (const c of conversations) {
-          const id = taken.has(c.id) ? newId() : c.id;
-          taken.add(id);
-          ids.push(id);
-          putWhole(tx, { ...c, id });
-        }
+        // Many take long: the page goes on between slices of them, and the transaction does not end.
+        const addSome = (): void => {
+          const begun = performance.now();
+          for (const c of conversations.slice(ids.length)) {
+            const id = taken.has(c.id) ? newId() : c.id;
+            taken.add(id);
+            ids.push(id);
+            const last = putWhole(tx, { ...c, id });
+            if (performance.now() - begun < SLICE_MS) continue;
+            last.onsuccess = addSome;
+            return;
+          }
+        };
+        addSome();
       };
       return () => ids;
     });
@@ -209,7 +219,7 @@ class KeptStore implements Store {
 
   deleteAll(): Promise<void> {
     return this.#db.run('readwrite', (tx) => {
-      for (const name of ['messages', 'conversations', 'summaries']) tx.objectStore(name).clear();
+      for (const name of STORES) tx.objectStore(name).clear();
       return nothing;
     });
   }

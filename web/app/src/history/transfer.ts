@@ -1,6 +1,7 @@
 // Conversations as files: written as JSON, and read again with every field checked. (Markdown is in markdown-file.ts.)
 import { MOST_BYTES, MOST_CONVERSATIONS, MOST_MESSAGES, MOST_NAME, TransferError } from './checks';
 import { conversationAt, listAt, objectAt, textAt } from './checks';
+import { Pace, type PaceOptions } from './pace';
 import { isObject } from './records';
 import { type Store } from './store';
 import { create, newId, plain, titleOf } from './tree';
@@ -9,7 +10,7 @@ import { type Conversation, type Message } from './tree';
 export { TransferError, type Expected, type TransferCode } from './checks';
 export { toMarkdown, type MarkdownWords } from './markdown-file';
 
-export const FORMAT = 'sluice-conversations';
+const FORMAT = 'sluice-conversations';
 
 const HEAD = `{"format":"${FORMAT}","version":1,"conversations":[\n`;
 const TAIL = '\n]}\n';
@@ -59,14 +60,30 @@ export async function allToJson(
  * them, alone or as `messages`. Store.add() keeps them. Throws a TransferError that names the place of what can't be used;
  * then nothing of the file is given.
  */
-export async function fromFile(file: Blob): Promise<Conversation[]> {
+export async function fromFile(file: Blob, options?: PaceOptions): Promise<Conversation[]> {
   if (file.size > MOST_BYTES) throw new TransferError('size', '', { limit: MOST_BYTES });
-  return fromJson(await file.text());
+  const text = await file.text();
+  const pace = new Pace(options);
+  const reading = read(text);
+  for (;;) {
+    const { done, value } = reading.next();
+    if (done === true) return value;
+    await pace.keep();
+  }
 }
 
-/** fromFile() for a text. */
+/** fromFile() for a text, in one go. */
 export function fromJson(text: string): Conversation[] {
-  const value = parsed(text);
+  const reading = read(text);
+  for (;;) {
+    const { done, value } = reading.next();
+    if (done === true) return value;
+  }
+}
+
+/** Reads a text, one conversation at a step. */
+function* read(text: string): Generator<undefined, Conversation[], undefined> {
+  const value: unknown = (yield* readLines(text)) ?? parsed(text);
   if (Array.isArray(value)) return [fromMessages({ messages: value }, '')];
   if (!isObject(value)) throw new TransferError('format');
   if (value['format'] !== FORMAT) {
@@ -77,13 +94,31 @@ export function fromJson(text: string): Conversation[] {
   const list = listAt(value['conversations'], 'conversations', MOST_CONVERSATIONS);
   if (list.length === 0) throw new TransferError('empty');
   const taken = new Set<string>();
-  return list.map((entry, i) => {
+  const found: Conversation[] = [];
+  for (const [i, entry] of list.entries()) {
     const place = `conversations[${i}]`;
     const conversation = conversationAt(entry, place);
     if (taken.has(conversation.id)) throw new TransferError('twice', `${place}.id`);
     taken.add(conversation.id);
-    return conversation;
-  });
+    found.push(conversation);
+    yield;
+  }
+  return found;
+}
+
+/** What a file holds that fileOf() wrote, with a line for each conversation; null: it is another one. */
+function* readLines(text: string): Generator<undefined, object | null, undefined> {
+  if (!text.startsWith(HEAD) || !text.endsWith(TAIL)) return null;
+  const conversations: unknown[] = [];
+  for (const line of text.slice(HEAD.length, -TAIL.length).split(',\n', MOST_CONVERSATIONS + 1)) {
+    try {
+      conversations.push(JSON.parse(line));
+    } catch {
+      return null;
+    }
+    yield;
+  }
+  return { format: FORMAT, version: 1, conversations };
 }
 
 function parsed(text: string): unknown {

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
 import { trouble, summaries, type Summary } from '../history/library';
 import { IconButton } from '../page/icons';
@@ -132,12 +132,28 @@ function groups(all: readonly Summary[]): [string, Summary[]][] {
   return divided.filter(([, some]) => some.length > 0);
 }
 
+/** So many more are drawn at once. */
+const FEW = 20;
+
+/** How many of a list are drawn now, of so many wanted: the others follow, and the page stays quick meanwhile. */
+function useDrawn(wanted: number): number {
+  const [limit, setLimit] = useState(FEW);
+  useLayoutEffect(() => {
+    if (limit > wanted + FEW) setLimit(wanted + FEW);
+    if (limit >= wanted) return undefined;
+    const timer = setTimeout(() => setLimit(limit + FEW));
+    return () => clearTimeout(timer);
+  }, [wanted, limit]);
+  return Math.min(wanted, limit);
+}
+
 function All() {
   const all = summaries.value;
+  const drawn = useDrawn(Math.min(all.length, most.value));
   if (all.length === 0) return <p class="note">{t.value.page.none}</p>;
   return (
     <>
-      {groups(all.slice(0, most.value)).map(([name, some]) => (
+      {groups(all.slice(0, drawn)).map(([name, some]) => (
         <section key={name} aria-label={name}>
           <h3 class="label">{name}</h3>
           <ul>
@@ -164,12 +180,13 @@ function Rest({ of }: { of: number }) {
 
 function Found() {
   const found = hits.value ?? [];
+  const drawn = useDrawn(Math.min(found.length, most.value));
   const { page } = t.value;
   return (
     <div>
       <p class="label">{searching.value ? page.searching : page.found(found.length)}</p>
       <ul>
-        {found.slice(0, most.value).map(({ summary: { id, title }, excerpt }) => (
+        {found.slice(0, drawn).map(({ summary: { id, title }, excerpt }) => (
           <Item key={id} id={id} title={title} excerpt={excerpt} />
         ))}
       </ul>
