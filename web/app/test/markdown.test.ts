@@ -254,6 +254,8 @@ describe('hostile text', () => {
     expect(host('[bank.example/login](http://evil.example)')).toBe('evil.example');
     expect(host('[www.bank.example](https://bank.example/a)')).toBeUndefined();
     expect(host('[a text](https://bank.example)')).toBeUndefined();
+    expect(host('[a@bank.example](mailto:b@evil.example)')).toBe('b@evil.example');
+    expect(host('<a@bank.example>')).toBeUndefined();
     const named = draw('[a](https://bank.example@evil.example/)').querySelector('a');
     expect(named?.href).toBe('https://evil.example/');
     expect(named?.title).toContain('evil.example');

@@ -34,9 +34,10 @@ export function address(source: string): Address | null {
 }
 
 /** Whether a link's text looks like an address, but of another place than it leads to. */
-export function misleads(text: string, { host }: Address): boolean {
+export function misleads(text: string, { href, host }: Address): boolean {
   const shown = /^\s*(?:[a-z][a-z\d+.-]*:\/*)?([^\s/?#]+\.[^\s/?#.]{2,})/i.exec(text)?.[1];
   if (shown === undefined) return false;
+  if (href.startsWith('mailto:')) return shown.toLowerCase() !== host.toLowerCase();
   const plain = (name: string): string =>
     name
       .toLowerCase()

@@ -9,6 +9,7 @@ let loading: Promise<void> | null = null;
 interface Formula {
   readonly element: HTMLElement;
   readonly text: string;
+  readonly source: string;
   readonly display: boolean;
 }
 
@@ -17,8 +18,9 @@ const waiting: Formula[] = [];
 /** So long may formulas hold up one frame, in milliseconds. */
 const SLICE = 8;
 
-function paint({ element, text, display }: Formula): void {
-  if (render === null) return;
+function paint({ element, text, source, display }: Formula): void {
+  // Another formula may have its place by now.
+  if (render === null || element.textContent !== source) return;
   const drawn = document.createElement('span');
   let refused = false;
   const trust = (): boolean => {
@@ -79,7 +81,7 @@ export function showFormula(
 ): void {
   element.textContent = source;
   delete element.dataset.drawn;
-  waiting.push({ element, text, display });
+  waiting.push({ element, text, source, display });
   if (waiting.length > 1) return;
   if (render === null) void load();
   else paintWaiting();
