@@ -2,12 +2,10 @@
 import type { ChatCompletion, KeptState } from '@sluice/engine';
 import type { Page } from '@playwright/test';
 import { expect, test } from './fixtures';
-import { harness, type LibraryWindow } from './library';
+import { PLAIN_TEMPLATE as TEMPLATE, harness, type LibraryWindow } from './library';
 
 declare const window: LibraryWindow;
 
-/** The bundled model has no template: this one leaves each text as it is. */
-const TEMPLATE = '{% for m in messages %}{{ m.content }}{% endfor %}';
 const STORY =
   'Once upon a time, there was a little girl named Lily. She had a cat and a red ball. ';
 const FIRST = STORY.repeat(20);

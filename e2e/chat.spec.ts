@@ -1,12 +1,10 @@
 // Chats in the page: what a conversation computes, that it is right, and requests that come together.
 import type { ChatCompletion, ChatCompletionRequest } from '@sluice/engine';
 import { expect, test } from './fixtures';
-import { harness, type LibraryWindow } from './library';
+import { PLAIN_TEMPLATE as TEMPLATE, harness, type LibraryWindow } from './library';
 
 declare const window: LibraryWindow;
 
-/** The bundled model has no template: this one writes a story on, and leaves each text as it is. */
-const TEMPLATE = '{% for m in messages %}{{ m.content }}{% endfor %}';
 const TURNS = 40;
 
 interface Message {

@@ -3,7 +3,38 @@
 /** Settings for a text that fills the context; a short story may end within a few frames. */
 export const LONG = '#seed=90&temperature=2&length=4096';
 
-declare const window: { lengths?: number[] } & typeof globalThis;
+interface Shifts {
+  /** Of all that moved without the reader, as the browser counts it. */
+  sum: number;
+  /** For the message of a test that fails. */
+  what: string[];
+}
+
+declare const window: { lengths?: number[]; shifts?: Shifts } & typeof globalThis;
+
+/** Collects in `window.shifts` what moves without the reader, from the page's beginning if it is an init script. */
+export function watchShifts(): void {
+  const shifts: Shifts = { sum: 0, what: [] };
+  window.shifts = shifts;
+  type Shift = PerformanceEntry & {
+    value: number;
+    hadRecentInput: boolean;
+    sources: { node: Element | null }[];
+  };
+  new PerformanceObserver((list) => {
+    for (const { value, hadRecentInput, sources } of list.getEntries() as Shift[]) {
+      if (hadRecentInput) continue;
+      shifts.sum += value;
+      const names = sources.map(({ node }) => node?.className ?? node?.nodeName);
+      shifts.what.push(`${value}: ${names.join(', ')}`);
+    }
+  }).observe({ type: 'layout-shift', buffered: true });
+}
+
+export function shiftsSeen(): Shifts {
+  if (window.shifts === undefined) throw new Error('nothing was watched');
+  return window.shifts;
+}
 
 /** Collects the lengths of the growing text in `window.lengths`. */
 export function watchLengths(): void {

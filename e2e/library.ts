@@ -12,6 +12,9 @@ export async function importLibrary(): Promise<void> {
   window.library = (await import(address)) as typeof Library;
 }
 
+/** A chat template for a model that has none: it leaves each text as it is. */
+export const PLAIN_TEMPLATE = '{% for m in messages %}{{ m.content }}{% endfor %}';
+
 /** Opens an empty page with the library in it. */
 export async function harness(page: Page, site: { url: string }): Promise<void> {
   await page.goto(`${site.url}harness/`);

@@ -1,9 +1,10 @@
 // The page's looks and accessibility: axe checks and screenshots of every state, at three widths, light and dark. The
 // screenshots go to e2e/screenshots/, for people to look at.
-import { AxeBuilder } from '@axe-core/playwright';
 import { BUNDLED, NO_NATIVE, makeBigModel, nativeBuilt } from './models';
 import { expect, test, type AppPage } from './fixtures';
 import type { Hub } from './hub/server.mjs';
+import { LONG, shiftsSeen, watchShifts } from './in-page';
+import { HEIGHTS, overflow, violations } from './looks';
 import type { ModelServer } from './servers';
 import { MORE } from './tags';
 
@@ -159,11 +160,6 @@ async function setKept(app: AppPage, hub: Hub): Promise<void> {
   await page.getByRole('button', { name: 'Remove sluice-stories' }).click();
 }
 
-/** A text that goes on until the context is full. */
-const LONG = '#seed=90&temperature=2&length=4096';
-
-const HEIGHTS = { 360: 740, 768: 1024, 1280: 800 };
-
 const LOOKS = {
   light: { colorScheme: 'light' },
   dark: { colorScheme: 'dark' },
@@ -194,16 +190,8 @@ for (const [turn, [width, height]] of Object.entries(HEIGHTS).entries()) {
           path: `screenshots/${state.name}-${width}-${look}.png`,
           fullPage: !['writing', 'layers-again'].includes(state.name),
         });
-        const overflow = await page.evaluate(
-          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        );
-        expect(overflow, `${look}: nothing is wider than the page`).toBe(0);
-        // The page has no frames. Without legacy mode, axe opens a second page to merge the results of frames.
-        const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();
-        expect(
-          violations.map((v) => `${v.id}: ${v.nodes.map((node) => node.html).join(' | ')}`),
-          look,
-        ).toEqual([]);
+        expect(await overflow(page), `${look}: nothing is wider than the page`).toBe(0);
+        expect(await violations(page), look).toEqual([]);
       }
     });
   }
@@ -231,30 +219,11 @@ test('what is touched is 44 px tall at least', async ({ app, page, hub }) => {
 for (const [width, height] of Object.entries(HEIGHTS)) {
   test(`${width} wide, nothing moves while things arrive`, async ({ app, page }) => {
     await page.setViewportSize({ width: Number(width), height });
-    await page.addInitScript(() => {
-      const shifts: string[] = [];
-      let score = 0;
-      Object.assign(window, { shifts: () => ({ score, shifts }) });
-      type Shift = PerformanceEntry & {
-        value: number;
-        hadRecentInput: boolean;
-        sources: { node: Element | null }[];
-      };
-      new PerformanceObserver((list) => {
-        for (const entry of list.getEntries() as Shift[]) {
-          if (entry.hadRecentInput) continue;
-          score += entry.value;
-          const what = entry.sources.map(({ node }) => node?.className ?? node?.nodeName);
-          shifts.push(`${entry.value}: ${what.join(', ')}`);
-        }
-      }).observe({ type: 'layout-shift', buffered: true });
-    });
+    await page.addInitScript(watchShifts);
     await app.open(LONG);
     await app.write();
-    const { score, shifts } = await page.evaluate(() =>
-      (window as unknown as { shifts: () => { score: number; shifts: string[] } }).shifts(),
-    );
-    expect(score, shifts.join('; ')).toBeLessThanOrEqual(0.01);
+    const { sum, what } = await page.evaluate(shiftsSeen);
+    expect(sum, what.join('; ')).toBeLessThan(0.01);
   });
 }
 

@@ -4,7 +4,7 @@ import type { Page } from '@playwright/test';
 import { buildSync } from 'esbuild';
 import type { OpenAI } from 'openai';
 import { expect, test } from './fixtures';
-import { harness, type LibraryWindow } from './library';
+import { PLAIN_TEMPLATE as TEMPLATE, harness, type LibraryWindow } from './library';
 import { ROOT } from './servers';
 
 declare const window: LibraryWindow & {
@@ -12,9 +12,6 @@ declare const window: LibraryWindow & {
   /** What the engine was asked, in their order. */
   asked: string[];
 };
-
-/** Writes a story on. */
-const TEMPLATE = '{% for m in messages %}{{ m.content }}{% endfor %}';
 
 let script = '';
 

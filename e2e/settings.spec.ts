@@ -1,7 +1,7 @@
 // The settings' dialog: presets, samplers, stop texts, what a load takes, language, colours, view; and how it looks.
-import { AxeBuilder } from '@axe-core/playwright';
 import type { Locator, Page } from '@playwright/test';
 import { expect, test, type AppPage } from './fixtures';
+import { HEIGHTS, violations } from './looks';
 import { MORE } from './tags';
 
 function dialog(page: Page): Locator {
@@ -323,8 +323,6 @@ const STATES: State[] = [
   },
 ];
 
-const HEIGHTS = { 360: 740, 768: 1024, 1280: 800 };
-
 for (const [turn, [width, height]] of Object.entries(HEIGHTS).entries()) {
   for (const [i, state] of STATES.entries()) {
     // In the ladder each state is looked at in one width, in turn.
@@ -347,15 +345,8 @@ for (const [turn, [width, height]] of Object.entries(HEIGHTS).entries()) {
         }
         const overflow = await body.evaluate((b) => b.scrollWidth - b.clientWidth);
         expect(overflow, `${look}: nothing is wider than the dialog`).toBe(0);
-        const builder = new AxeBuilder({ page }).setLegacyMode();
-        // Text has a contrast of 7:1 (AAA), but forced colours are the device's own.
-        if (look !== 'forced')
-          builder.options({ rules: { 'color-contrast-enhanced': { enabled: true } } });
-        const { violations } = await builder.analyze();
-        expect(
-          violations.map((v) => `${v.id}: ${v.nodes.map((node) => node.html).join(' | ')}`),
-          look,
-        ).toEqual([]);
+        // Forced colours are the device's own.
+        expect(await violations(page, look !== 'forced'), look).toEqual([]);
       }
       const small = await page.evaluate(() =>
         [

@@ -1,12 +1,8 @@
 // A page with much in it keeps its memory and its place. (How long things take is measured by bench/page.mjs.)
+import { counts } from './bench/page_memory.mjs';
 import { code, conversations, long_talk, markdown } from './bench/page_texts.mjs';
 import { expect, test } from './fixtures';
-
-declare global {
-  interface Window {
-    shifted: number;
-  }
-}
+import { shiftsSeen, watchShifts } from './in-page';
 
 const json = (name: string, text: string): { name: string; mimeType: string; buffer: Buffer } => ({
   ...{ name, mimeType: 'application/json', buffer: Buffer.from(text) },
@@ -16,18 +12,7 @@ test('memory stays flat while conversations are switched, and nothing shifts', a
   page,
   site,
 }) => {
-  await page.addInitScript(() => {
-    window.shifted = 0;
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries()) {
-        const { value, hadRecentInput } = entry as unknown as {
-          value: number;
-          hadRecentInput: boolean;
-        };
-        if (!hadRecentInput) window.shifted += value;
-      }
-    }).observe({ type: 'layout-shift', buffered: true });
-  });
+  await page.addInitScript(watchShifts);
   await page.goto(`${site.url}#view=talk`);
   await expect(page.locator('.chip-name')).toHaveText('Sluice Stories');
   const input = page.locator('.list input[type=file]');
@@ -44,12 +29,6 @@ test('memory stays flat while conversations are switched, and nothing shifts', a
 
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('Performance.enable');
-  const counts = async (): Promise<{ nodes: number; listeners: number; heap: number }> => {
-    await cdp.send('HeapProfiler.collectGarbage');
-    const { metrics } = await cdp.send('Performance.getMetrics');
-    const of = (name: string): number => metrics.find((one) => one.name === name)?.value ?? NaN;
-    return { nodes: of('Nodes'), listeners: of('JSEventListeners'), heap: of('JSHeapUsedSize') };
-  };
   const after: Awaited<ReturnType<typeof counts>>[] = [];
   for (let i = 0; i < 10; ++i) {
     await item('Long').click();
@@ -59,7 +38,7 @@ test('memory stays flat while conversations are switched, and nothing shifts', a
     await expect(page.locator('.message').last()).toBeInViewport();
     await item('Other').click();
     await expect(page.locator('.message')).toHaveCount(3);
-    after.push(await counts());
+    after.push(await counts(cdp));
   }
   const [, second] = after;
   const last = after.at(-1);
@@ -68,7 +47,8 @@ test('memory stays flat while conversations are switched, and nothing shifts', a
   expect(last.nodes).toBeLessThan(second.nodes + 500);
   expect(last.listeners).toBeLessThan(second.listeners + 20);
   expect(last.heap).toBeLessThan(second.heap + 4e6);
-  expect(await page.evaluate(() => window.shifted)).toBeLessThan(0.01);
+  const { sum, what } = await page.evaluate(shiftsSeen);
+  expect(sum, what.join('; ')).toBeLessThan(0.01);
 });
 
 test('of 1,000 conversations a hundred are drawn at first', async ({ page, site }) => {

@@ -1,9 +1,7 @@
 // The conversation view's looks and accessibility: axe, also for contrast AAA, and screenshots of its states, which go to
 // e2e/screenshots/, for people to look at.
-import { AxeBuilder } from '@axe-core/playwright';
+import { HEIGHTS, overflow, violations } from './looks';
 import { expect, test, type Talk } from './talk';
-
-const SIZES = { 360: 740, 768: 1024, 1280: 800 } as const;
 
 /** In this order, in one page. */
 const STATES: Record<string, (talk: Talk, narrow: boolean) => Promise<void>> = {
@@ -41,7 +39,7 @@ const STATES: Record<string, (talk: Talk, narrow: boolean) => Promise<void>> = {
   },
 };
 
-for (const [width, height] of Object.entries(SIZES)) {
+for (const [width, height] of Object.entries(HEIGHTS)) {
   test(`the conversation, ${width} wide`, async ({ talk, page }) => {
     await page.setViewportSize({ width: Number(width), height });
     await page.emulateMedia({ reducedMotion: 'reduce' });
@@ -56,20 +54,8 @@ for (const [width, height] of Object.entries(SIZES)) {
           Promise.all(document.getAnimations().map((one) => one.finished.catch(() => undefined))),
         );
         await page.screenshot({ path: `screenshots/talk-${name}-${width}-${colorScheme}.png` });
-        const overflow = await page.evaluate(
-          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        );
-        expect(overflow, `${name}: nothing is wider than the page`).toBe(0);
-        const { violations } = await new AxeBuilder({ page })
-          .setLegacyMode()
-          .options({ rules: { 'color-contrast-enhanced': { enabled: true } } })
-          .analyze();
-        expect
-          .soft(
-            violations.map((v) => `${v.id}: ${v.nodes.map((node) => node.html).join(' | ')}`),
-            `${name}, ${colorScheme}`,
-          )
-          .toEqual([]);
+        expect(await overflow(page), `${name}: nothing is wider than the page`).toBe(0);
+        expect.soft(await violations(page, true), `${name}, ${colorScheme}`).toEqual([]);
       }
     }
   });

@@ -33,7 +33,7 @@ export const MODEL = {
   scripts: [ANSWERS.hello, ANSWERS.markdown, ANSWERS.thinking, ANSWERS.long, ANSWERS.short],
 };
 /** Its context is soon full. */
-export const SMALL = { ...MODEL, name: 'Small', contextLength: 400 };
+const SMALL = { ...MODEL, name: 'Small', contextLength: 400 };
 
 /** Serves the page with another model in the place of its own. */
 async function serveWith(model: typeof MODEL): Promise<Site> {

@@ -9,6 +9,7 @@ import { ROOT, main } from '../../scripts/lib.mjs';
 import { serve } from '../../scripts/serve.mjs';
 import { find_chromium } from './chromium.mjs';
 import { median } from './figures.mjs';
+import { counts } from './page_memory.mjs';
 import { code, conversations, long_talk, markdown } from './page_texts.mjs';
 
 /** Runs in the page: collects what keeps its thread busy. */
@@ -62,17 +63,12 @@ async function seen_while(page, what, work) {
   return seen;
 }
 
+/** Imports a file. It lies on the disk: bytes would be decoded by the page's thread. */
 async function bring(page, name, text) {
-  const file = { name, mimeType: 'application/json', buffer: Buffer.from(text) };
+  const file = path.join(ROOT, 'build/bench', name);
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(file, text);
   await page.locator('.list input[type=file]').setInputFiles(file);
-}
-
-/** The DOM's nodes and listeners, and the heap in bytes, after a collection. */
-export async function counts(cdp) {
-  await cdp.send('HeapProfiler.collectGarbage');
-  const { metrics } = await cdp.send('Performance.getMetrics');
-  const of = (name) => metrics.find((metric) => metric.name === name)?.value ?? 0;
-  return { nodes: of('Nodes'), listeners: of('JSEventListeners'), heap: of('JSHeapUsedSize') };
 }
 
 /** Seconds that the page's thread has spent so far. */
