@@ -1,7 +1,7 @@
 // A small terminal for tests: programs run on a pseudo-terminal of util-linux's script, and what they write becomes a
 // screen of characters.
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { environment, program, shell, temporaryDirectory } from './helpers.mjs';
 
@@ -25,7 +25,7 @@ function width(char) {
 }
 
 /** The characters that a terminal like xterm would show. */
-export class Screen {
+class Screen {
   columns = 80;
   lines = [[]]; // of cells; the second cell of a wide character is ''
   row = 0;
@@ -169,6 +169,15 @@ export class Screen {
   }
 }
 
+/** Whether a process runs. One that has ended stays as a zombie where nobody waits for it. */
+function runs(pid) {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
 /** Starts `sluice ARGS` on a terminal of its own. */
 export class TerminalProgram {
   screen = new Screen();
@@ -181,7 +190,7 @@ export class TerminalProgram {
   constructor(args, env = {}) {
     const quoted = args.map((each) => `'${each.replaceAll("'", `'\\''`)}'`).join(' ');
     const place = `stty cols 80 rows 24; tty > '${join(this.#folder, 'tty')}'; echo $$ > '${join(this.#folder, 'pid')}'`;
-    const merged = { ...environment, TERM: 'xterm', HOME: this.#folder, LC_ALL: 'C', ...env };
+    const merged = { ...environment, TERM: 'xterm', HOME: this.#folder, LC_ALL: 'C' };
     delete merged.NO_COLOR;
     delete merged.XDG_STATE_HOME;
     Object.assign(merged, env, { SLUICE: program, SHELL: '/bin/sh' });
@@ -261,6 +270,6 @@ export class TerminalProgram {
     const pid = readFileSync(join(this.#folder, 'pid'), 'utf8').trim();
     this.#child.kill('SIGKILL');
     await this.ended;
-    while (existsSync(`/proc/${pid}`)) await new Promise((resolve) => setImmediate(resolve));
+    while (runs(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -74,7 +74,7 @@ export class Source {
 }
 
 /** The header, in order. */
-export function bring_header({ memory }, engine, bytes) {
+function bring_header({ memory }, engine, bytes) {
   while (!engine.headerRead()) {
     const [offset, ptr, length] = engine.wants(1);
     const part = bytes.subarray(offset, offset + length);
