@@ -1,5 +1,5 @@
 // The conversations of this device: their list, and those that are open in this tab.
-import { effect, signal, type ReadonlySignal, type Signal } from '@preact/signals';
+import { batch, effect, signal, type ReadonlySignal, type Signal } from '@preact/signals';
 import { HistoryError, openStore, type HistoryCode, type Store, type Summary } from './store';
 import { keep, type Keeper } from './keeper';
 import { memoryStore } from './memory';
@@ -53,10 +53,13 @@ const tabs: Tabs = openTabs({
   onMessage: (message) => {
     if (message.kind === 'yield') return;
     void refresh();
+    if (message.kind === 'removed') {
+      forgetOpen(message.id);
+      return;
+    }
     for (const open of current.values()) {
       if (message.id !== null && message.id !== open.tree.peek().id) continue;
-      if (message.kind === 'removed') open.forgotten();
-      else if (open.writer.peek()) void open.takeTitle();
+      if (open.writer.peek()) void open.takeTitle();
       else void open.reload();
     }
   },
@@ -69,6 +72,8 @@ export class Open {
   readonly writer: ReadonlySignal<boolean>;
   /** Whether it is known who writes it. */
   readonly known = signal(false);
+  /** Whether it was deleted, in this tab or another one. */
+  readonly deleted = signal(false);
   /** Ends what is being written here; set by whoever writes answers. */
   interrupt: () => Promise<void> = async () => undefined;
   readonly #owned: Owned;
@@ -141,9 +146,13 @@ export class Open {
     return this.#keeper.flush();
   }
 
-  /** It was deleted: nothing of it is written any more. */
+  /** It was deleted: nothing of it is written any more, also of an answer that has not ended yet. */
   forgotten(): void {
     this.#keeper.forget(this.tree.peek().id);
+    batch(() => {
+      this.#owned.release();
+      this.deleted.value = true;
+    });
   }
 }
 
@@ -201,17 +210,25 @@ export async function retitle(id: string, title: string): Promise<void> {
   tabs.changed(id);
 }
 
+/** Of a conversation that was deleted, or of all (null), nothing is written any more. One without messages is not kept yet. */
+function forgetOpen(id: string | null): void {
+  for (const open of [...current.values()]) {
+    const { id: its, messages } = open.tree.peek();
+    if (id === null ? Object.keys(messages).length === 0 : id !== its) continue;
+    current.delete(its);
+    open.forgotten();
+  }
+}
+
 /** Deletes a conversation. */
 export async function forget(id: string): Promise<void> {
-  current.get(id)?.forgotten();
-  current.delete(id);
+  forgetOpen(id);
   await change((into) => into.delete(id));
   tabs.removed(id);
 }
 
 export async function forgetAll(): Promise<void> {
-  for (const open of current.values()) open.forgotten();
-  current.clear();
+  forgetOpen(null);
   await change((into) => into.deleteAll());
   tabs.removed(null);
 }

@@ -1,7 +1,8 @@
 // The conversation that was open comes back after a reload.
 import { effect } from '@preact/signals';
 import { keepSummaries, openById, trouble } from '../history/library';
-import { keepWhatIsWritten, open, show } from './state';
+import { leaveDeleted } from '../list/state';
+import { answering, keepWhatIsWritten, open, show } from './state';
 
 const KEY = 'sluice-open';
 
@@ -17,12 +18,14 @@ function remembered(): string | null {
 export async function startTalk(): Promise<void> {
   keepSummaries();
   keepWhatIsWritten();
+  leaveDeleted();
   const id = remembered();
   if (id !== null) {
     const before = open.value;
     const found = await openById(id);
     // The reader may have begun another one meanwhile.
     if (found !== null && open.value === before && before.tree.value.leaf === null) show(found);
+    else if (found !== open.value && found !== answering.value?.in) found?.leave();
   }
   effect(() => {
     const { id: shown, leaf } = open.value.tree.value;
