@@ -3,7 +3,7 @@ import { t } from '../texts';
 import { IconButton } from './icons';
 import { listOpen, listOver, newConversation } from '../list/state';
 import { Mark } from './mark';
-import { chosenView, view, type View } from './view';
+import { chooseView, view, type View } from './view';
 
 /** The page's head: the list of conversations, the name, the two views, settings. */
 export function Header() {
@@ -46,9 +46,7 @@ function ViewButton({ to, children }: { to: View; children: string }) {
       type="button"
       class="view-button"
       aria-pressed={view.value === to}
-      onClick={() => {
-        chosenView.value = to;
-      }}
+      onClick={() => chooseView(to)}
     >
       {children}
     </button>

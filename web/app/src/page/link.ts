@@ -8,7 +8,7 @@ import { BUNDLED, cacheOf, fromAddress, oneModel } from '../model/source';
 import { fail, libraryError, loading, model, open, paused, problem } from '../model/state';
 import { t } from '../texts';
 import { prompt, readKept } from '../writing/state';
-import { chosenView } from './view';
+import { chosenView, usualView } from './view';
 import { usualSettings } from '../settings/personal';
 import { settings } from '../settings/settings';
 import { loadOptions } from '../settings/use';
@@ -112,9 +112,10 @@ function applyFragment(): string | null {
   const state = readFragment(location.hash, document.baseURI);
   batch(() => {
     prompt.value = state.prompt;
-    // A link says all: only an address without any begins with the reader's own preset.
-    settings.value = location.hash.length > 1 ? state.settings : usualSettings();
-    chosenView.value = state.view;
+    // A link says all: only an address without any begins with the reader's own preset and view.
+    const says = location.hash.length > 1;
+    settings.value = says ? state.settings : usualSettings();
+    chosenView.value = says ? state.view : usualView.value;
     ignored.value = state.ignored;
   });
   return state.model;
