@@ -2,7 +2,8 @@
 import { signal } from '@preact/signals';
 import { Engine, SluiceError, type CachedModel, type ModelInfo } from '@sluice/engine';
 import { parseModelAddress } from '../page/fragment';
-import { budgetOf, settings } from '../settings/settings';
+import { settings } from '../settings/settings';
+import { loadOptions } from '../settings/use';
 import { explain, type Failure } from './advice';
 import { partOf } from './kept';
 import { remember } from './learn';
@@ -45,12 +46,16 @@ export function lookAt(text: string): boolean {
   return true;
 }
 
-async function headerOf(url: string, signal: AbortSignal): Promise<Pick<Look, 'info' | 'failure'>> {
+/** Fetches a model's header, and says what is wrong with the model. Never rejects. */
+export async function headerOf(
+  url: string,
+  signal: AbortSignal,
+): Promise<Pick<Look, 'info' | 'failure'>> {
   try {
     const info = await Engine.probe(url, {
       signal,
       cache: cacheOf(fromAddress(url)),
-      memoryBudget: budgetOf(settings.peek()),
+      ...loadOptions(settings.peek()),
     });
     const { error } = info;
     const wrong = error && explain(new SluiceError(error.code, error.message), url);

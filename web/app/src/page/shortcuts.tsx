@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { command } from '../device';
 import { openSheet } from '../model/sheet';
 import { busy, stop } from '../run';
 import { openSettings } from '../settings/dialog';
@@ -11,9 +12,6 @@ import { chosenView, view } from './view';
 
 /** Whether the list of shortcuts is open. */
 export const shortcutsOpen = signal(false);
-
-const mac = /Mac|iP(hone|ad)/.test(navigator.platform);
-const command = mac ? '⌘' : 'Ctrl';
 
 /** Moves to the field of the view that is shown. */
 export function toTheField(): void {

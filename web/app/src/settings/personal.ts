@@ -48,7 +48,7 @@ export function startPersonal(): void {
   );
   effect(() => {
     document.documentElement.lang = language.value;
-    document.title = t.value.settings.pageTitle;
+    document.title = t.value.page.title;
   });
   effect(() => colour(chosenTheme.value));
   effect(() => {

@@ -1,6 +1,5 @@
 // The settings, and the figures of a text.
 const en = {
-  pageTitle: 'Sluice: language models on your own processor',
   title: 'Settings',
   /** The button that opens the settings says in short how they are. */
   summary: (preset: string, length: string, seed: string | null, memory: string | null): string =>
@@ -175,7 +174,6 @@ const en = {
 };
 
 const de: typeof en = {
-  pageTitle: 'Sluice: Sprachmodelle auf deinem eigenen Prozessor',
   title: 'Einstellungen',
   summary: (preset, length, seed, memory) =>
     [
