@@ -52,6 +52,20 @@ const en = {
   drop: 'Drop a .gguf file to open it',
   dropAny: 'Drop a .gguf file to open it, or a text file to attach it',
   skip: 'To the field',
+
+  /** At the page's end. */
+  footer: {
+    use: 'Use this in your page',
+    /** Stands after the command that makes the package. */
+    packs: 'in the source makes the package; no bundler is needed.',
+    cors: 'A model from another site needs that site’s permission (CORS).',
+    snippet: 'HTML of a page that writes',
+    newer: 'Use the newer version of this page',
+    later: 'The newer version comes when the other tabs of this page are closed',
+    source: 'Source',
+    licence: 'Licence: Apache-2.0',
+    notice: 'What this page contains, and its licences',
+  },
 };
 
 const de: typeof en = {
@@ -107,6 +121,18 @@ const de: typeof en = {
   drop: 'Eine .gguf-Datei zum Öffnen hier ablegen',
   dropAny: 'Eine .gguf-Datei zum Öffnen hier ablegen, oder eine Textdatei zum Anhängen',
   skip: 'Zum Feld',
+
+  footer: {
+    use: 'In der eigenen Seite verwenden',
+    packs: 'im Quelltext macht das Paket; ein Bundler ist nicht nötig.',
+    cors: 'Ein Modell von einer anderen Seite braucht deren Erlaubnis (CORS).',
+    snippet: 'HTML einer Seite, die schreibt',
+    newer: 'Zur neueren Version dieser Seite',
+    later: 'Die neuere Version kommt, wenn die anderen Tabs dieser Seite geschlossen sind',
+    source: 'Quelltext',
+    licence: 'Lizenz: Apache-2.0',
+    notice: 'Was diese Seite enthält, und die Lizenzen dafür',
+  },
 };
 
 export const page = { en, de };

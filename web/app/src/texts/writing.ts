@@ -92,7 +92,7 @@ const de: typeof en = {
   endings: {
     eos: 'Der Text ist zu Ende',
     length: 'Bei der eingestellten Länge angehalten',
-    stop: 'Bei einem Stopptext angehalten',
+    stop: 'Bei einem Schlusstext angehalten',
     aborted: 'Angehalten',
     context: 'Der Kontext ist voll',
     failed: 'Abgebrochen',
