@@ -196,7 +196,8 @@ async function write(abort: AbortSignal, into: Open, mine: Message): Promise<voi
     }
     answering.value = null;
     into.interrupt = async () => undefined;
-    if (outcome.kind === 'aborted') announcement.value = t.value.talk.stopped;
+    if (outcome.kind === 'aborted' && !into.deleted.value)
+      announcement.value = t.value.talk.stopped;
   });
   // After the batch: what keeps the conversation has to see its last state first.
   if (into !== open.peek()) into.leave();
