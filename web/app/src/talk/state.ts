@@ -26,6 +26,11 @@ import { t } from '../texts';
 import { messagesOf } from './request';
 import { speak } from './speak';
 
+// Before the first conversation is made, which writes at the same events: at a window Chromium calls all listeners in the
+// order in which they were added, capturing ones as well.
+for (const event of ['pagehide', 'visibilitychange'])
+  window.addEventListener(event, () => putWritten(), { capture: true });
+
 /** The conversation that is shown. */
 export const open: Signal<Open> = signal(take());
 export const conversation = computed(() => open.value.tree.value);
@@ -288,25 +293,22 @@ function figuresOf(timings: Timings, now: Answering, seed: number, model: string
 /** Milliseconds between two times at which what is being written is put into the conversation, so that it is kept. */
 const KEEP_MS = 500;
 
+/** Puts what is written so far into its conversation. */
+function putWritten(): void {
+  const now = answering.peek();
+  if (now === null) return;
+  const { in: into, id, content, reasoning } = now;
+  const so = { content: content.peek(), reasoning: reasoning.peek() };
+  if (so.content !== '' || so.reasoning !== '') into.tree.value = update(into.tree.peek(), id, so);
+}
+
 /** Keeps what is written so far, in case the page goes away. */
 export function keepWhatIsWritten(): void {
-  const put = (): void => {
-    const now = answering.peek();
-    if (now === null) return;
-    const { in: into, id, content, reasoning } = now;
-    const so = { content: content.peek(), reasoning: reasoning.peek() };
-    if (so.content !== '' || so.reasoning !== '')
-      into.tree.value = update(into.tree.peek(), id, so);
-  };
   effect(() => {
     if (answering.value === null) return undefined;
-    const timer = setInterval(put, KEEP_MS);
+    const timer = setInterval(putWritten, KEEP_MS);
     return () => clearInterval(timer);
   });
-  // Before what writes the conversation hears of it.
-  for (const event of ['pagehide', 'visibilitychange']) {
-    window.addEventListener(event, put, { capture: true });
-  }
 }
 
 /** What the answer that is shown is doing, for the line above the field. */
