@@ -54,7 +54,9 @@ const tabs: Tabs = openTabs({
     if (message.kind === 'yield') return;
     void refresh();
     if (message.kind === 'removed') {
-      forgetOpen(message.id);
+      // This tab may have written it once more before it heard of that.
+      for (const open of forgetOpen(message.id))
+        void open.forgotten().then(() => deleteAgain(open));
       return;
     }
     for (const open of current.values()) {
@@ -146,13 +148,17 @@ export class Open {
     return this.#keeper.flush();
   }
 
-  /** It was deleted: nothing of it is written any more, also of an answer that has not ended yet. */
-  forgotten(): void {
+  /**
+   * It was deleted: nothing of it is written any more, also of an answer that has not ended yet. Resolves when what was
+   * being written is.
+   */
+  forgotten(): Promise<void> {
     this.#keeper.forget(this.tree.peek().id);
     batch(() => {
       this.#owned.release();
       this.deleted.value = true;
     });
+    return this.#keeper.flush();
   }
 }
 
@@ -210,27 +216,37 @@ export async function retitle(id: string, title: string): Promise<void> {
   tabs.changed(id);
 }
 
-/** Of a conversation that was deleted, or of all (null), nothing is written any more. One without messages is not kept yet. */
-function forgetOpen(id: string | null): void {
-  for (const open of [...current.values()]) {
-    const { id: its, messages } = open.tree.peek();
-    if (id === null ? Object.keys(messages).length === 0 : id !== its) continue;
-    current.delete(its);
-    open.forgotten();
-  }
+/** Takes out of those that are open the one that was deleted, or all (null). One without messages is not kept yet. */
+function forgetOpen(id: string | null): Open[] {
+  const gone = [...current.values()].filter(({ tree }) => {
+    const { id: its, messages } = tree.peek();
+    return id === null ? Object.keys(messages).length > 0 : id === its;
+  });
+  for (const { tree } of gone) current.delete(tree.peek().id);
+  return gone;
+}
+
+async function deleteAgain({ tree }: Open): Promise<void> {
+  const { id } = tree.peek();
+  await change((into) => into.delete(id));
+  tabs.changed(id);
 }
 
 /** Deletes a conversation. */
 export async function forget(id: string): Promise<void> {
-  forgetOpen(id);
-  await change((into) => into.delete(id));
-  tabs.removed(id);
+  for (const open of forgetOpen(id)) await open.forgotten();
+  await change(async (into) => {
+    await into.delete(id);
+    tabs.removed(id);
+  });
 }
 
 export async function forgetAll(): Promise<void> {
-  forgetOpen(null);
-  await change((into) => into.deleteAll());
-  tabs.removed(null);
+  for (const open of forgetOpen(null)) await open.forgotten();
+  await change(async (into) => {
+    await into.deleteAll();
+    tabs.removed(null);
+  });
 }
 
 /** Waits until all that is open here is written. */

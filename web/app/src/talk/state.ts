@@ -8,6 +8,7 @@ import {
   choose,
   edit,
   message,
+  messageOf,
   path,
   retry,
   update,
@@ -299,7 +300,9 @@ function putWritten(): void {
   if (now === null) return;
   const { in: into, id, content, reasoning } = now;
   const so = { content: content.peek(), reasoning: reasoning.peek() };
-  if (so.content !== '' || so.reasoning !== '') into.tree.value = update(into.tree.peek(), id, so);
+  const had = messageOf(into.tree.peek(), id);
+  if (had?.content === so.content && had.reasoning === so.reasoning) return;
+  into.tree.value = update(into.tree.peek(), id, so);
 }
 
 /** Keeps what is written so far, in case the page goes away. */
