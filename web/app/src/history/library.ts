@@ -54,9 +54,12 @@ const tabs: Tabs = openTabs({
     if (message.kind === 'yield') return;
     void refresh();
     if (message.kind === 'removed') {
-      // This tab may have written it once more before it heard of that.
-      for (const open of forgetOpen(message.id))
-        void open.forgotten().then(() => deleteAgain(open));
+      for (const open of forgetOpen(message.id)) {
+        const wrote = open.writer.peek();
+        const written = open.forgotten();
+        // This tab may have written it once more before it heard of that.
+        if (wrote) void written.then(() => deleteAgain(open));
+      }
       return;
     }
     for (const open of current.values()) {
