@@ -173,7 +173,6 @@ test('two tabs: one writes, the other reads and can take over', async ({
 
 test('a conversation that another tab deletes is shown no more, and stays away; what is typed stays', async ({
   talk,
-  page,
   context,
   talkSites,
 }) => {
