@@ -181,3 +181,30 @@ test('two tabs: one writes, the other reads and can take over', async ({
   await talk.say('And dew: 4');
   await expect(talk.mine).toHaveCount(4);
 });
+
+test('a conversation that another tab deletes is shown no more, and stays away; what is typed stays', async ({
+  talk,
+  context,
+  talkSites,
+}) => {
+  await talk.holdTextAfter(20);
+  await talk.open();
+  await talk.begin('About snow: 3');
+  await talk.textIsHeld();
+  await talk.field.fill('Not sent yet');
+  const second = await context.newPage();
+  const other = new Talk(second, talkSites.scripted);
+  await other.open();
+  await other.items.first().locator('.item-open').click();
+  await expect(other.mine).toHaveCount(1);
+  await other.chooseFor('About snow: 3', 'Delete');
+  await second.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await expect(other.mine).toHaveCount(0);
+  await expect(talk.mine).toHaveCount(0);
+  await expect(talk.status).toHaveText('About snow: 3 was deleted');
+  await expect(talk.field).toHaveValue('Not sent yet');
+  await talk.releaseText();
+  await expect(talk.send).toHaveAttribute('aria-label', 'Send');
+  await talk.say('Another: 4');
+  await expect(other.items).toHaveText(['Another: 4']);
+});

@@ -251,6 +251,11 @@ test('the view is a choice, and reasoning belongs to the conversation', async ({
   await expect(reasoning).toHaveAccessibleDescription(/at once/);
   await page.getByLabel('Tokens to reason').fill('500');
   await expect(page).toHaveURL(/#view=talk&reasoning=off&reasoningBudget=500$/);
+  // The view is kept for the next visit, the settings are not.
+  await page.goto('about:blank');
+  await page.goto(app.site.url);
+  await expect(page).toHaveURL(/#view=talk$/);
+  await expect(page.getByRole('button', { name: 'Talk' })).toHaveAttribute('aria-pressed', 'true');
 });
 
 test('hostile storage changes nothing', async ({ app, page }) => {

@@ -111,11 +111,14 @@ test('another answer and another question are branches', async ({ talk, page }) 
   await page.keyboard.press('Enter');
   await expect(branches).toContainText('2/2');
 
+  // What was in the field comes back.
+  await talk.field.fill('Half a question');
   await talk.press(talk.mine.first(), 'Edit and go on from here');
   await expect(talk.field).toBeFocused();
   await expect(talk.field).toHaveValue('Ask: 4');
   await page.keyboard.press('Escape');
-  await expect(talk.field).toHaveValue('');
+  await expect(talk.field).toHaveValue('Half a question');
+  await talk.field.fill('');
   await expect(page.getByText('You are editing a message')).toHaveCount(0);
   // The same by the keyboard.
   await talk.field.press('ArrowUp');

@@ -104,7 +104,7 @@ function licences(): Plugin {
 
 export default defineConfig({
   base: './',
-  // For the footer (src/about.ts).
+  // For the footer (src/page/about.ts).
   define: {
     __ABOUT__: JSON.stringify({ version, source: archive === null ? '' : `./${SOURCE}` }),
   },

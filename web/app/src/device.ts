@@ -12,3 +12,6 @@ export const canKeep = typeof navigator.storage?.getDirectory === 'function';
 export function deviceMemory(): number | undefined {
   return (navigator as Navigator & { deviceMemory?: number }).deviceMemory;
 }
+
+/** The key that shortcuts are held with, as it is written on the keyboard. */
+export const command = /Mac|iP(hone|ad)/.test(navigator.platform) ? '⌘' : 'Ctrl';

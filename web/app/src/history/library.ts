@@ -1,5 +1,5 @@
 // The conversations of this device: their list, and those that are open in this tab.
-import { effect, signal, type ReadonlySignal, type Signal } from '@preact/signals';
+import { batch, effect, signal, type ReadonlySignal, type Signal } from '@preact/signals';
 import { byChange, HistoryError, openStore } from './store';
 import { type HistoryCode, type Store, type Summary } from './store';
 import { keep, type Keeper } from './keeper';
@@ -62,10 +62,18 @@ const tabs: Tabs = openTabs({
     if (message.kind === 'yield') return;
     // A hidden tab reads the list when it is seen again.
     if (document.visibilityState === 'visible') void refresh();
+    if (message.kind === 'removed') {
+      for (const open of forgetOpen(message.id)) {
+        const wrote = open.writer.peek();
+        const written = open.forgotten();
+        // This tab may have written it once more before it heard of that.
+        if (wrote) void written.then(() => deleteAgain(open));
+      }
+      return;
+    }
     for (const open of current.values()) {
       if (message.id !== null && message.id !== open.tree.peek().id) continue;
-      if (message.kind === 'removed') open.forgotten();
-      else if (open.writer.peek()) void open.takeTitle();
+      if (open.writer.peek()) void open.takeTitle();
       else void open.reload();
     }
   },
@@ -78,6 +86,8 @@ export class Open {
   readonly writer: ReadonlySignal<boolean>;
   /** Whether it is known who writes it. */
   readonly known = signal(false);
+  /** Whether it was deleted, in this tab or another one. */
+  readonly deleted = signal(false);
   /** Ends what is being written here; set by whoever writes answers. */
   interrupt: () => Promise<void> = async () => undefined;
   /** Puts what is being written into the tree as it is now; set by whoever writes answers. */
@@ -182,9 +192,17 @@ export class Open {
     return this.#keeper.flush();
   }
 
-  /** It was deleted: nothing of it is written any more. */
-  forgotten(): void {
+  /**
+   * It was deleted: nothing of it is written any more, also of an answer that has not ended yet. Resolves when what was
+   * being written is.
+   */
+  forgotten(): Promise<void> {
     this.#keeper.forget(this.tree.peek().id);
+    batch(() => {
+      this.#owned.release();
+      this.deleted.value = true;
+    });
+    return this.#keeper.flush();
   }
 }
 
@@ -242,30 +260,42 @@ export async function retitle(id: string, title: string): Promise<void> {
   tabs.changed(id);
 }
 
-/** Ends what is open here of a conversation; null: of all. Nothing of it is written any more. */
-async function end(id: string | null): Promise<void> {
-  // A last write that is on its way would bring the conversation back.
-  await (id === null ? Promise.all(leaving.values()) : leaving.get(id));
-  for (const [key, open] of current) {
-    if (id !== null && key !== id) continue;
-    open.forgotten();
-    open.leave();
-  }
+/** Takes out of those that are open the one that was deleted, or all (null). One without messages is not kept yet. */
+function forgetOpen(id: string | null): Open[] {
+  const gone = [...current.values()].filter(({ tree }) => {
+    const { id: its, messages } = tree.peek();
+    return id === null ? Object.keys(messages).length > 0 : id === its;
+  });
+  for (const { tree } of gone) current.delete(tree.peek().id);
+  return gone;
+}
+
+async function deleteAgain({ tree }: Open): Promise<void> {
+  const { id } = tree.peek();
+  await change((into) => into.delete(id));
+  tabs.changed(id);
 }
 
 /** Deletes a conversation. */
 export async function forget(id: string): Promise<void> {
-  await end(id);
-  await change((into) => into.delete(id));
-  tabs.removed(id);
+  // A last write that is on its way would bring the conversation back.
+  await leaving.get(id);
+  for (const open of forgetOpen(id)) await open.forgotten();
+  await change(async (into) => {
+    await into.delete(id);
+    tabs.removed(id);
+  });
   // There may be room now for what could not be written.
   void settle();
 }
 
 export async function forgetAll(): Promise<void> {
-  await end(null);
-  await change((into) => into.deleteAll());
-  tabs.removed(null);
+  await Promise.all(leaving.values());
+  for (const open of forgetOpen(null)) await open.forgotten();
+  await change(async (into) => {
+    await into.deleteAll();
+    tabs.removed(null);
+  });
 }
 
 /** Waits until all that is open here, or was, is written. */

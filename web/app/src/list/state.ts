@@ -1,5 +1,5 @@
 // The list of conversations: what it shows, and what the reader does with it.
-import { batch, computed, signal } from '@preact/signals';
+import { batch, computed, effect, signal, untracked } from '@preact/signals';
 import { SluiceError, states } from '@sluice/engine';
 import { announcement } from '../announce';
 import {
@@ -171,7 +171,6 @@ export async function remove(id: string, title: string): Promise<void> {
   if (answering.peek()?.in.tree.peek().id === id) await finish();
   await forget(id);
   void forgetState(id);
-  if (shownId.value === id) show(take());
   focusSoon('.list-new');
   announcement.value = t.peek().page.removed(title);
 }
@@ -180,8 +179,25 @@ export async function removeAll(): Promise<void> {
   if (answering.peek() !== null) await finish();
   await forgetAll();
   void forgetStates();
-  show(take());
   focusSoon('.list-new');
+}
+
+/** From now on a conversation that is deleted, here or in another tab, is neither shown nor answered any more. */
+export function leaveDeleted(): void {
+  effect(() => {
+    if (!open.value.deleted.value) return;
+    untracked(() => {
+      const { title } = open.value.tree.value;
+      announcement.value = t.value.page.removed(title === '' ? t.value.page.untitled : title);
+      show(take());
+    });
+  });
+  effect(() => {
+    const into = answering.value?.in;
+    if (into?.deleted.value !== true) return;
+    // The other tab could not delete what is computed here until now.
+    untracked(() => void finish().then(() => forgetState(into.tree.peek().id)));
+  });
 }
 
 /** Gives the reader a file. */

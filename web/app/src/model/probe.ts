@@ -46,7 +46,11 @@ export function lookAt(text: string): boolean {
   return true;
 }
 
-async function headerOf(url: string, signal: AbortSignal): Promise<Pick<Look, 'info' | 'failure'>> {
+/** Fetches a model's header, and says what is wrong with the model. Never rejects. */
+export async function headerOf(
+  url: string,
+  signal: AbortSignal,
+): Promise<Pick<Look, 'info' | 'failure'>> {
   try {
     const info = await Engine.probe(url, {
       signal,

@@ -93,10 +93,6 @@ export function modelName(m: Model): string {
   return m.info.name || sourceName(m.source).replace(/\.gguf$/i, '');
 }
 
-export function libraryError(data: { code: SluiceError['code']; message: string }): SluiceError {
-  return new SluiceError(data.code, data.message);
-}
-
 /** Loads a model in place of the present one. If that fails or is cancelled, returns to the present one. */
 export function open(source: Source): Promise<void> {
   loadAbort?.abort();

@@ -1,5 +1,6 @@
 import { SOURCE, VERSION } from './about';
 import { newer, useNewer } from './offline';
+import { t } from '../texts';
 
 const SNIPPET = `<script type="module">
   import { Engine } from './node_modules/@sluice/engine/dist/index.js';
@@ -11,15 +12,15 @@ const SNIPPET = `<script type="module">
 </script>`;
 
 export function Footer() {
+  const words = t.value.page.footer;
   return (
     <footer>
       <details>
-        <summary>Use this in your page</summary>
+        <summary>{words.use}</summary>
         <p>
-          <code>npm pack -w web/engine</code> in the source makes the package; no bundler is needed.
-          A model from another site needs that site’s permission (CORS).
+          <code>npm pack -w web/engine</code> {words.packs} {words.cors}
         </p>
-        <pre tabIndex={0} aria-label="HTML of a page that writes">
+        <pre tabIndex={0} aria-label={words.snippet}>
           <code>{SNIPPET}</code>
         </pre>
       </details>
@@ -28,23 +29,21 @@ export function Footer() {
         {newer.value === 'here' && (
           <li>
             <button type="button" class="quiet" onClick={useNewer}>
-              Use the newer version of this page
+              {words.newer}
             </button>
           </li>
         )}
-        {newer.value === 'later' && (
-          <li>The newer version comes when the other tabs of this page are closed</li>
-        )}
+        {newer.value === 'later' && <li>{words.later}</li>}
         {SOURCE !== '' && (
           <li>
-            <a href={SOURCE}>Source</a>
+            <a href={SOURCE}>{words.source}</a>
           </li>
         )}
         <li>
-          <a href="./LICENSE.txt">Licence: Apache-2.0</a>
+          <a href="./LICENSE.txt">{words.licence}</a>
         </li>
         <li>
-          <a href="./NOTICE.txt">What this page contains, and its licences</a>
+          <a href="./NOTICE.txt">{words.notice}</a>
         </li>
       </ul>
     </footer>

@@ -17,7 +17,7 @@ const MAX_ADDRESS = 2_000;
 
 /** The view that a link asks for. */
 export type LinkedView = 'talk' | 'write';
-const VIEWS: readonly LinkedView[] = ['talk', 'write'];
+export const VIEWS: readonly LinkedView[] = ['talk', 'write'];
 
 export interface PageState {
   prompt: string;

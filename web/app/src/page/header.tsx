@@ -4,7 +4,7 @@ import { t } from '../texts';
 import { IconButton } from './icons';
 import { Mark } from './mark';
 import { newConversation } from './parts';
-import { chosenView, view, type View } from './view';
+import { chooseView, view, type View } from './view';
 
 /** The page's head: the list of conversations, the name, the two views, settings. */
 export function Header() {
@@ -47,9 +47,7 @@ function ViewButton({ to, children }: { to: View; children: string }) {
       type="button"
       class="view-button"
       aria-pressed={view.value === to}
-      onClick={() => {
-        chosenView.value = to;
-      }}
+      onClick={() => chooseView(to)}
     >
       {children}
     </button>

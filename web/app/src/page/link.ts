@@ -1,17 +1,17 @@
 // What the page's address says, and what the reader opens: links, addresses, files.
 import { batch, computed, effect, signal } from '@preact/signals';
-import { Engine, SluiceError, type CachedModel, type ModelInfo } from '@sluice/engine';
-import { explain, type Failure } from '../model/advice';
+import { SluiceError, type CachedModel, type ModelInfo } from '@sluice/engine';
+import type { Failure } from '../model/advice';
 import { parseModelAddress, readFragment, writeFragment } from './fragment';
 import { isKept, partOf } from '../model/kept';
-import { BUNDLED, cacheOf, fromAddress, oneModel } from '../model/source';
-import { fail, libraryError, loading, model, open, paused, problem } from '../model/state';
+import { headerOf } from '../model/probe';
+import { BUNDLED, fromAddress, oneModel } from '../model/source';
+import { fail, loading, model, open, paused, problem } from '../model/state';
 import { t } from '../texts';
 import { prompt, readKept } from '../writing/state';
-import { chosenView } from './view';
+import { chosenView, usualView } from './view';
 import { usualSettings } from '../settings/personal';
 import { settings } from '../settings/settings';
-import { loadOptions } from '../settings/use';
 
 /** A model that a link names. Nothing is fetched from its server before the reader agrees. */
 export interface Offer {
@@ -79,19 +79,8 @@ export async function lookAtOffer(): Promise<void> {
   const { url } = accepted;
   const { signal } = (offerAbort = new AbortController());
   offer.value = { ...accepted, asked: true, failure: null };
-  let info: ModelInfo | null = null;
-  let failure: Failure | null = null;
-  try {
-    info = await Engine.probe(url, {
-      signal,
-      cache: cacheOf(fromAddress(url)),
-      ...loadOptions(settings.value),
-    });
-    if (info.error) failure = explain(libraryError(info.error), url);
-  } catch (error) {
-    failure = explain(error, url);
-  }
-  if (!signal.aborted) offer.value = { ...accepted, asked: true, info, failure };
+  const found = await headerOf(url, signal);
+  if (!signal.aborted) offer.value = { ...accepted, asked: true, ...found };
 }
 
 export function acceptOffer(): void {
@@ -112,9 +101,10 @@ function applyFragment(): string | null {
   const state = readFragment(location.hash, document.baseURI);
   batch(() => {
     prompt.value = state.prompt;
-    // A link says all: only an address without any begins with the reader's own preset.
-    settings.value = location.hash.length > 1 ? state.settings : usualSettings();
-    chosenView.value = state.view;
+    // A link says all: only an address without any begins with the reader's own preset and view.
+    const says = location.hash.length > 1;
+    settings.value = says ? state.settings : usualSettings();
+    chosenView.value = says ? state.view : usualView.value;
     ignored.value = state.ignored;
   });
   return state.model;

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { command } from '../device';
 import { closeList, listOpen, listOver } from '../list/open';
 import { openSheet } from '../model/open';
 import { busy, stop } from '../run';
@@ -12,9 +13,6 @@ import { chosenView, view } from './view';
 
 /** Whether the list of shortcuts is open. */
 export const shortcutsOpen = signal(false);
-
-const mac = /Mac|iP(hone|ad)/.test(navigator.platform);
-const command = mac ? '⌘' : 'Ctrl';
 
 /** Moves to the field of the view that is shown. */
 export function toTheField(): void {

@@ -5,8 +5,15 @@ import type { LinkedView } from './fragment';
 
 export type View = LinkedView;
 
-/** The reader's choice; null: by the model. */
+/** The choice of the reader or of a link; null: by the model. */
 export const chosenView = signal<View | null>(null);
+/** What the reader chose last, for the next visit; null: by the model. */
+export const usualView = signal<View | null>(null);
+
+/** Shows a view that the reader has chosen. */
+export function chooseView(to: View | null): void {
+  chosenView.value = usualView.value = to;
+}
 
 /** Whether the model has a chat template, so that it can talk; null: there is no model yet. */
 export const canTalk = computed(() =>

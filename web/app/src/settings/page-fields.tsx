@@ -1,8 +1,9 @@
 // What belongs to the reader and this device: language, colours, view.
-import { chosenView } from '../page/view';
+import { VIEWS } from '../page/fragment';
+import { chooseView, chosenView } from '../page/view';
 import { LANGUAGES, chosenLanguage, t, type Language } from '../texts';
 import { Choice } from './fields';
-import { THEMES, VIEWS } from './choices';
+import { THEMES } from './choices';
 import { chosenTheme } from './personal';
 
 /** In the language itself, whatever the page's is. */
@@ -42,9 +43,7 @@ export function PageFields() {
         label={texts.view}
         choices={[auto, ...VIEWS.map((value) => ({ value, label: texts.viewName[value] }))]}
         value={chosenView.value ?? AUTO}
-        onChoose={(value) => {
-          chosenView.value = value === AUTO ? null : value;
-        }}
+        onChoose={(value) => chooseView(value === AUTO ? null : value)}
       >
         {texts.viewHint}
       </Choice>

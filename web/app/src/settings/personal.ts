@@ -1,6 +1,6 @@
 // What a reader chooses for this device, not for a text: language, colours, view, preset. It is kept in this browser.
 import { effect, signal } from '@preact/signals';
-import { chosenView } from '../page/view';
+import { usualView } from '../page/view';
 import { chosenLanguage, language, t } from '../texts';
 import { keepPersonal, loadPersonal, type Theme } from './choices';
 import { PRESETS, chosenPreset } from './presets';
@@ -35,20 +35,20 @@ export function startPersonal(): void {
   const kept = loadPersonal();
   chosenLanguage.value = kept.language;
   chosenTheme.value = kept.theme;
-  chosenView.value = kept.view;
+  usualView.value = kept.view;
   chosenPreset.value = kept.preset;
 
   effect(() =>
     keepPersonal({
       language: chosenLanguage.value,
       theme: chosenTheme.value,
-      view: chosenView.value,
+      view: usualView.value,
       preset: chosenPreset.value,
     }),
   );
   effect(() => {
     document.documentElement.lang = language.value;
-    document.title = t.value.settings.pageTitle;
+    document.title = t.value.page.title;
   });
   effect(() => colour(chosenTheme.value));
   effect(() => {

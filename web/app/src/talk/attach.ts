@@ -1,12 +1,8 @@
 // Text files that go with a message.
 import { t } from '../texts';
-import { attachments } from './state';
-import { signal } from '@preact/signals';
+import { attachments, refusal } from './state';
 
 const MAX_BYTES = 1_000_000;
-
-/** Why files could not be attached, or ''. It is shown as an alert. */
-export const refusal = signal('');
 
 /** The text of a file; null if it is not UTF-8 text. */
 async function textOf(file: File): Promise<string | null> {

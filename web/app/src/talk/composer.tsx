@@ -8,7 +8,7 @@ import { backToField, focusSoon, touch } from '../page/focus';
 import { Icon, IconButton } from '../page/icons';
 import { busy, reading, run, stop } from '../run';
 import { t } from '../texts';
-import { attach, detach, refusal } from './attach';
+import { attach, detach } from './attach';
 import { contextSize, countDraft, nearlyFull, used } from './context';
 import { following, toTheEnd } from './follow';
 import {
@@ -19,6 +19,7 @@ import {
   draft,
   editing,
   open,
+  refusal,
   send,
   show,
   shown,
@@ -157,8 +158,8 @@ function sendIt(): void {
 }
 
 function onKey(event: KeyboardEvent): void {
-  // A key that ends a composition (of Chinese, for example) is not meant for the form.
-  if (event.isComposing) return;
+  // A key that ends a composition (of Chinese, for example) is not meant for the form. Safari says that of it by this code.
+  if (event.isComposing || event.keyCode === 229) return;
   if (event.key === 'Enter' && !event.shiftKey && !touch.matches) {
     event.preventDefault();
     if (!busy.value) sendIt();

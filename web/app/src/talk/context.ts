@@ -3,7 +3,7 @@ import { computed, effect, signal } from '@preact/signals';
 import { currentEngine, model } from '../model/state';
 import { busy } from '../run';
 import { contentOf } from './request';
-import { answering, attachments, draft, shown } from './state';
+import { answering, attachments, draft, open, shown } from './state';
 
 /** Milliseconds without a key before the field is counted. */
 const COUNT_MS = 250;
@@ -16,8 +16,9 @@ export const draftTokens = signal(0);
 /** Tokens of the branch up to its last answer, as that was computed; 0 before the first answer. */
 const said = computed(() => {
   const last = shown.value.findLast(({ figures }) => figures !== null)?.figures;
-  const now = answering.value?.tokens.value ?? 0;
-  return (last == null ? 0 : last.promptTokens + last.tokens) + now;
+  const now = answering.value;
+  const written = now?.in === open.value ? now.tokens.value : 0;
+  return (last == null ? 0 : last.promptTokens + last.tokens) + written;
 });
 
 export const contextSize = computed(() => model.value?.info.memory?.contextSize ?? 0);

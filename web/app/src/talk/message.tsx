@@ -15,7 +15,7 @@ export function MessageView({ message, last }: { message: Message; last: boolean
   return (
     <li class={`message ${role}`} data-last={last} data-id={message.id}>
       <h3 class="sr-only">
-        {role === 'user' ? t.value.talk.you : (message.figures?.model ?? t.value.talk.model)}
+        {role === 'user' ? t.value.talk.you : message.figures?.model || t.value.talk.model}
       </h3>
       {role === 'user' ? (
         <Mine message={message} />

@@ -8,6 +8,7 @@ import {
   choose,
   edit,
   message,
+  messageOf,
   path,
   retry,
   update,
@@ -19,7 +20,7 @@ import {
 import { model, modelName, problem, writable } from '../model/state';
 import { onReading, onToken, withEngine } from '../model/use';
 import { Pacer } from '../pacer';
-import { begin, busy, interrupt, run } from '../run';
+import { begin, busy, finish, run } from '../run';
 import { settings } from '../settings/settings';
 import { chatSampling } from '../settings/use';
 import { t } from '../texts';
@@ -34,6 +35,8 @@ export const shown = computed(() => path(conversation.value));
 
 export const draft = signal('');
 export const attachments = signal<Attachment[]>([]);
+/** Why files could not be attached, or ''. It is shown as an alert. */
+export const refusal = signal('');
 /** The message of the reader's that is being edited, by its id. */
 export const editing = signal<string | null>(null);
 
@@ -69,9 +72,7 @@ export function send(): void {
       const more = { attachments: attachments.value };
       tree.value = append(before, message(before, 'user', text, more));
     }
-    draft.value = '';
-    attachments.value = [];
-    editing.value = null;
+    leaveField();
   });
   answer();
 }
@@ -84,21 +85,42 @@ export function again(id: string): void {
   answer();
 }
 
+/** What is in the field. */
+interface Draft {
+  text: string;
+  attachments: Attachment[];
+}
+
+const NOTHING: Draft = { text: '', attachments: [] };
+
+function fill({ text, attachments: files }: Draft): void {
+  draft.value = text;
+  attachments.value = files;
+  refusal.value = '';
+}
+
+/** What was in the field when the reader began to edit a message: it comes back afterwards. */
+let aside = NOTHING;
+
+/** What is in the field is sent, or given up. */
+function leaveField(): void {
+  fill(editing.value === null ? NOTHING : aside);
+  editing.value = null;
+  aside = NOTHING;
+}
+
 /** Puts a message of the reader's into the field. */
 export function startEdit(of: Message): void {
+  if (editing.value === of.id) return;
+  if (editing.value === null) aside = { text: draft.value, attachments: attachments.value };
   batch(() => {
     editing.value = of.id;
-    draft.value = of.content;
-    attachments.value = of.attachments;
+    fill({ text: of.content, attachments: of.attachments });
   });
 }
 
 export function cancelEdit(): void {
-  batch(() => {
-    editing.value = null;
-    draft.value = '';
-    attachments.value = [];
-  });
+  batch(leaveField);
 }
 
 /** Shows the branch of this message. */
@@ -108,26 +130,30 @@ export function switchTo(id: string): void {
 }
 
 /** By conversation, '' for a new one: what was in its field when another one was shown. */
-const drafts = new Map<string, { text: string; attachments: Attachment[] }>();
+const drafts = new Map<string, Draft>();
 
 function draftKey({ tree }: Open): string {
   const { id, leaf } = tree.peek();
   return leaf === null ? '' : id;
 }
 
-/** Shows another conversation. What is in the field stays with the one that is left, as long as the page lives. */
+/**
+ * Shows another conversation. What is in the field stays with the one that is left, as long as the page lives; if that one
+ * was deleted, it goes along.
+ */
 export function show(next: Open): void {
-  if (next === open.value) return;
+  const left = open.value;
+  if (next === left) return;
   batch(() => {
-    if (editing.value === null)
-      drafts.set(draftKey(open.value), { text: draft.value, attachments: attachments.value });
-    if (answering.value?.in !== open.value) open.value.leave();
-    editing.value = null;
+    if (editing.value !== null) leaveField();
+    const field = { text: draft.value, attachments: attachments.value };
+    if (answering.value?.in !== left) left.leave();
     open.value = next;
-    const mine = drafts.get(draftKey(next));
+    const goesAlong = left.deleted.value && (field.text !== '' || field.attachments.length > 0);
+    if (goesAlong) return;
+    drafts.set(draftKey(left), field);
+    fill(drafts.get(draftKey(next)) ?? NOTHING);
     drafts.delete(draftKey(next));
-    draft.value = mine?.text ?? '';
-    attachments.value = mine?.attachments ?? [];
   });
 }
 
@@ -143,7 +169,7 @@ export function answer(): void {
       ...{ in: into, id: mine.id, content: signal(''), reasoning: signal('') },
       ...{ since: performance.now(), thought: null, first: null, tokens: signal(0) },
     };
-    into.interrupt = interrupt;
+    into.interrupt = finish;
     into.collect = collect;
     void begin((abort) => write(abort, into, mine));
   });
@@ -156,7 +182,9 @@ async function write(abort: AbortSignal, into: Open, mine: Message): Promise<voi
   const outcome = await withEngine(abort, async (by) => {
     batch(() => {
       now.content.value = now.reasoning.value = '';
+      now.tokens.value = 0;
     });
+    now.first = now.thought = null;
     ending = await stream(by, abort, into, mine, now);
   });
   const text = { content: now.content.value, reasoning: now.reasoning.value };
@@ -164,14 +192,15 @@ async function write(abort: AbortSignal, into: Open, mine: Message): Promise<voi
     if (outcome.kind !== 'done' && text.content === '' && text.reasoning === '') {
       into.tree.value = remove(into.tree.value, mine.id);
     } else {
-      const finish =
+      const how =
         outcome.kind === 'aborted' ? 'aborted' : outcome.kind === 'done' ? 'stop' : 'error';
-      into.tree.value = update(into.tree.value, mine.id, { finish, ...ending, ...text });
+      into.tree.value = update(into.tree.value, mine.id, { finish: how, ...ending, ...text });
     }
     answering.value = null;
     into.interrupt = async () => undefined;
     into.collect = () => undefined;
-    if (outcome.kind === 'aborted') announcement.value = t.value.talk.stopped;
+    if (outcome.kind === 'aborted' && !into.deleted.value)
+      announcement.value = t.value.talk.stopped;
   });
   // After the batch: what keeps the conversation has to see its last state first.
   if (into !== open.peek()) into.leave();
@@ -262,13 +291,15 @@ function figuresOf(timings: Timings, now: Answering, seed: number, model: string
 /** Milliseconds between two times at which what is being written is put into the conversation, so that it is kept. */
 const KEEP_MS = 500;
 
-/** Puts what is written so far into the conversation, so that it is kept. */
+/** Puts what is written so far into its conversation, so that it is kept. */
 function collect(): void {
   const now = answering.peek();
   if (now === null) return;
   const { in: into, id, content, reasoning } = now;
   const so = { content: content.peek(), reasoning: reasoning.peek() };
-  if (so.content !== '' || so.reasoning !== '') into.tree.value = update(into.tree.peek(), id, so);
+  const had = messageOf(into.tree.peek(), id);
+  if (had?.content === so.content && had.reasoning === so.reasoning) return;
+  into.tree.value = update(into.tree.peek(), id, so);
 }
 
 /** Keeps what is written so far, in case the page goes away. */

@@ -117,9 +117,6 @@ const en = {
   allFile: 'Sluice conversations',
   readOnly: 'This conversation is being written in another tab.',
   takeOver: 'Write here',
-  tookOver: 'You can write here now',
-  lost: 'Another tab writes this conversation now',
-  blocked: 'Close the other tabs with this page: one of them has an older version.',
 };
 
 const de: typeof en = {
@@ -131,9 +128,6 @@ const de: typeof en = {
   allFile: 'Sluice-Gespräche',
   readOnly: 'Dieses Gespräch wird in einem anderen Tab geschrieben.',
   takeOver: 'Hier schreiben',
-  tookOver: 'Du kannst jetzt hier schreiben',
-  lost: 'Ein anderer Tab schreibt jetzt dieses Gespräch',
-  blocked: 'Schließe die anderen Tabs mit dieser Seite: Einer davon hat eine ältere Version.',
 };
 
 export const history = { en, de };

@@ -1,114 +1,10 @@
-// Models: the chip, the sheet, loads, what is kept, the picture of the layers, errors.
-import type { ErrorCode } from '@sluice/engine';
-import { count } from '../format';
-
-/** What an error means, and what to do about it; '' if the library's message says that well enough. */
-export type Advice = Readonly<Record<ErrorCode, { title: string; advice: string }>>;
-
-const errorsEn: Advice = {
-  bad_file: { title: 'This file can’t be read as a model', advice: '' },
-  unsupported_model: {
-    title: 'This kind of model isn’t supported yet',
-    advice: 'Take a model of the Llama, Qwen2, Qwen3, Gemma 3 or GPT-2 families.',
-  },
-  unsupported_type: {
-    title: 'The weights are kept in a form that isn’t supported yet',
-    advice: 'Take the same model as Q8_0, Q4_0 or Q4_K_M.',
-  },
-  out_of_memory: {
-    title: 'The model doesn’t fit into this browser’s memory',
-    advice: 'Close other tabs, or take a smaller model or a smaller type, such as Q4_0.',
-  },
-  budget_too_small: {
-    title: 'The model needs more memory than it may take',
-    advice:
-      'Let it take more under Settings, Memory, or take a smaller model or a smaller type, such as Q4_0.',
-  },
-  download_failed: { title: 'The model couldn’t be fetched', advice: '' },
-  download_corrupt: {
-    title: 'What arrived isn’t the file that was promised',
-    advice:
-      'Nothing of it was kept. Try again; if it happens twice, the file on the server is damaged.',
-  },
-  offline: {
-    title: 'There is no network',
-    advice:
-      'Connect this device and try again: what has come is kept. Models on this device open without a network.',
-  },
-  storage_full: {
-    title: 'There is no room to keep the model on this device',
-    advice:
-      'Remove models that you don’t need, or load this one without keeping it: then it has to be fetched again at the next visit.',
-  },
-  context_full: {
-    title: 'The prompt is longer than the model can read',
-    advice: 'Shorten the prompt, or open a model with a longer context.',
-  },
-  invalid_argument: { title: 'This can’t be used as it is', advice: '' },
-  busy: { title: 'The model is still writing', advice: '' },
-  worker_died: {
-    title: 'The engine stopped unexpectedly',
-    advice: 'Load the model again; if memory is short, close other tabs first.',
-  },
-  unsupported_browser: { title: 'This browser can’t run the engine', advice: '' },
-  aborted: { title: 'Stopped', advice: '' },
-};
-
-const errorsDe: Advice = {
-  bad_file: { title: 'Diese Datei lässt sich nicht als Modell lesen', advice: '' },
-  unsupported_model: {
-    title: 'Diese Art von Modell wird noch nicht unterstützt',
-    advice: 'Nimm ein Modell der Familien Llama, Qwen2, Qwen3, Gemma 3 oder GPT-2.',
-  },
-  unsupported_type: {
-    title: 'Die Gewichte liegen in einer Form vor, die noch nicht unterstützt wird',
-    advice: 'Nimm dasselbe Modell als Q8_0, Q4_0 oder Q4_K_M.',
-  },
-  out_of_memory: {
-    title: 'Das Modell passt nicht in den Speicher dieses Browsers',
-    advice:
-      'Schließe andere Tabs, oder nimm ein kleineres Modell oder einen kleineren Typ, etwa Q4_0.',
-  },
-  budget_too_small: {
-    title: 'Das Modell braucht mehr Speicher, als es nehmen darf',
-    advice:
-      'Erlaube ihm mehr unter Einstellungen, Speicher, oder nimm ein kleineres Modell oder einen kleineren Typ, etwa Q4_0.',
-  },
-  download_failed: { title: 'Das Modell konnte nicht geholt werden', advice: '' },
-  download_corrupt: {
-    title: 'Angekommen ist nicht die Datei, die versprochen war',
-    advice:
-      'Nichts davon wurde behalten. Versuche es noch einmal; passiert es wieder, ist die Datei auf dem Server beschädigt.',
-  },
-  offline: {
-    title: 'Es gibt kein Netz',
-    advice:
-      'Verbinde dieses Gerät und versuche es noch einmal: Was angekommen ist, bleibt. Modelle auf diesem Gerät öffnen sich ohne Netz.',
-  },
-  storage_full: {
-    title: 'Auf diesem Gerät ist kein Platz, um das Modell zu behalten',
-    advice:
-      'Entferne Modelle, die du nicht brauchst, oder lade dieses, ohne es zu behalten: Dann muss es beim nächsten Besuch neu geholt werden.',
-  },
-  context_full: {
-    title: 'Der Text ist länger, als das Modell lesen kann',
-    advice: 'Kürze ihn, oder öffne ein Modell mit längerem Kontext.',
-  },
-  invalid_argument: { title: 'So lässt sich das nicht verwenden', advice: '' },
-  busy: { title: 'Das Modell schreibt noch', advice: '' },
-  worker_died: {
-    title: 'Die Recheneinheit ist unerwartet stehen geblieben',
-    advice: 'Lade das Modell noch einmal; ist der Speicher knapp, schließe erst andere Tabs.',
-  },
-  unsupported_browser: { title: 'In diesem Browser läuft die Recheneinheit nicht', advice: '' },
-  aborted: { title: 'Angehalten', advice: '' },
-};
-
-const layersEn = (n: number): string => `${count(n)} ${n === 1 ? 'layer' : 'layers'}`;
-const layersDe = (n: number): string => `${count(n)} ${n === 1 ? 'Schicht' : 'Schichten'}`;
+// Models: the chip, the sheet, loads, what is kept.
+import { errors } from './errors';
+import { layers } from './layers';
 
 const en = {
-  errors: errorsEn,
+  errors: errors.en,
+  layers: layers.en,
 
   chip: {
     label: 'Model',
@@ -253,55 +149,6 @@ const en = {
     canBeSet: 'another limit can be set under Settings, Memory',
   },
 
-  layers: {
-    title: 'Layers',
-    count: layersEn,
-    embedding: 'embedding',
-    head: 'head',
-    headIn: (parts: number) => `head in ${parts} parts`,
-    table: 'rest of the embedding',
-    whole: (n: number) => `The whole model is in memory: ${layersEn(n)}.`,
-    onTheirWay: (n: number) => `The model’s ${layersEn(n)} are on their way.`,
-    quarters: (quarters: number, n: number) =>
-      `${['', 'A quarter', 'Half', 'Three quarters'][quarters] ?? ''} of the model’s ${layersEn(n)} are in memory; the rest is on its way.`,
-    stay: (stay: number, n: number, settled: boolean) => {
-      const whose = `${stay === 0 ? 'None' : stay} of the model’s ${layersEn(n)}`;
-      if (settled) return `${whose} ${stay > 1 ? 'stay' : 'stays'} in memory.`;
-      if (stay === 0) return `${whose} will stay in memory.`;
-      return `${whose} will stay in memory, and ${stay === 1 ? 'is on its way' : 'are on their way'}.`;
-    },
-    /** `layers`: how many layers; 0: they are `parts` other parts. */
-    turns: (layers: number, parts: number, amount: string) => {
-      const what = layers > 0 ? layersEn(layers) : `${parts} ${parts === 1 ? 'part' : 'parts'}`;
-      const one = (layers > 0 ? layers : parts) === 1;
-      return `${what} ${one ? 'takes its turn' : 'take turns'}: ${amount} are read again for each token.`;
-    },
-    stillComing: 'The rest of the model is still being downloaded.',
-    kinds: { layer: 'Layer', embedding: 'Embedding', head: 'Head', table: 'Rest of the embedding' },
-    partOf: (name: string, part: number, parts: number) => `${name}, part ${part} of ${parts}`,
-    states: {
-      absent: 'not here yet',
-      arriving: 'arriving',
-      resident: 'in memory',
-      computing: 'computing now',
-    },
-    notNow: 'not here now',
-    again: 'read again for each token',
-    legend: {
-      absent: 'To come',
-      arriving: 'Arriving',
-      resident: 'In memory',
-      again: 'Read again',
-      computing: 'Computing',
-    },
-    network: 'Network',
-    device: 'This device',
-    ready: 'Layers ready',
-    readAgain: 'Read again',
-    waited: 'Waited',
-    limit: 'Memory limit',
-  },
-
   notices: {
     offer: (host: string) => `This link asks for a model from ${host}`,
     unasked: 'Nothing has been asked of that server yet. It learns your address when you look.',
@@ -325,7 +172,8 @@ const en = {
 };
 
 const de: typeof en = {
-  errors: errorsDe,
+  errors: errors.de,
+  layers: layers.de,
 
   chip: {
     label: 'Modell',
@@ -466,62 +314,6 @@ const de: typeof en = {
       `werden für jedes Token neu von diesem Gerät gelesen. Das ist langsamer: Es kommt darauf an, wie schnell dieses Gerät liest.`,
     asSet: 'as it is set under Einstellungen, Speicher',
     canBeSet: 'another limit can be set under Einstellungen, Speicher',
-  },
-
-  layers: {
-    title: 'Schichten',
-    count: layersDe,
-    embedding: 'Einbettung',
-    head: 'Kopf',
-    headIn: (parts) => `Kopf in ${parts} Teilen`,
-    table: 'Rest der Einbettung',
-    whole: (n) => `Das ganze Modell ist im Speicher: ${layersDe(n)}.`,
-    onTheirWay: (n) =>
-      n === 1
-        ? 'Die Schicht des Modells ist unterwegs.'
-        : `Die ${layersDe(n)} des Modells sind unterwegs.`,
-    quarters: (quarters, n) =>
-      `${['', 'Ein Viertel', 'Die Hälfte', 'Drei Viertel'][quarters] ?? ''} der ${layersDe(n)} des Modells ${quarters === 3 ? 'sind' : 'ist'} im Speicher; der Rest ist unterwegs.`,
-    stay: (stay, n, settled) => {
-      const whose = `${stay === 0 ? 'Keine' : stay === 1 ? 'Eine' : stay} der ${layersDe(n)} des Modells`;
-      if (settled) return `${whose} ${stay > 1 ? 'bleiben' : 'bleibt'} im Speicher.`;
-      if (stay === 0) return `${whose} wird im Speicher bleiben.`;
-      return `${whose} ${stay === 1 ? 'wird im Speicher bleiben und ist' : 'werden im Speicher bleiben und sind'} unterwegs.`;
-    },
-    turns: (layers, parts, amount) => {
-      const what = layers > 0 ? layersDe(layers) : `${parts} ${parts === 1 ? 'Teil' : 'Teile'}`;
-      const one = (layers > 0 ? layers : parts) === 1;
-      return `${what} ${one ? 'kommt und geht' : 'wechseln sich ab'}: ${amount} werden für jedes Token neu gelesen.`;
-    },
-    stillComing: 'Der Rest des Modells wird noch geholt.',
-    kinds: {
-      layer: 'Schicht',
-      embedding: 'Einbettung',
-      head: 'Kopf',
-      table: 'Rest der Einbettung',
-    },
-    partOf: (name, part, parts) => `${name}, Teil ${part} von ${parts}`,
-    states: {
-      absent: 'noch nicht hier',
-      arriving: 'kommt an',
-      resident: 'im Speicher',
-      computing: 'rechnet gerade',
-    },
-    notNow: 'gerade nicht hier',
-    again: 'für jedes Token neu gelesen',
-    legend: {
-      absent: 'Kommt noch',
-      arriving: 'Kommt an',
-      resident: 'Im Speicher',
-      again: 'Neu gelesen',
-      computing: 'Rechnet',
-    },
-    network: 'Netz',
-    device: 'Dieses Gerät',
-    ready: 'Schichten hier',
-    readAgain: 'Neu gelesen',
-    waited: 'Gewartet',
-    limit: 'Grenze',
   },
 
   notices: {

@@ -54,6 +54,20 @@ const en = {
   skip: 'To the field',
   partMissing: 'This part of the page could not be fetched.',
   fetchPart: 'Try again',
+
+  /** At the page's end. */
+  footer: {
+    use: 'Use this in your page',
+    /** Stands after the command that makes the package. */
+    packs: 'in the source makes the package; no bundler is needed.',
+    cors: 'A model from another site needs that site’s permission (CORS).',
+    snippet: 'HTML of a page that writes',
+    newer: 'Use the newer version of this page',
+    later: 'The newer version comes when the other tabs of this page are closed',
+    source: 'Source',
+    licence: 'Licence: Apache-2.0',
+    notice: 'What this page contains, and its licences',
+  },
 };
 
 const de: typeof en = {
@@ -111,6 +125,18 @@ const de: typeof en = {
   skip: 'Zum Feld',
   partMissing: 'Dieser Teil der Seite konnte nicht geholt werden.',
   fetchPart: 'Noch einmal versuchen',
+
+  footer: {
+    use: 'In der eigenen Seite verwenden',
+    packs: 'im Quelltext macht das Paket; ein Bundler ist nicht nötig.',
+    cors: 'Ein Modell von einer anderen Seite braucht deren Erlaubnis (CORS).',
+    snippet: 'HTML einer Seite, die schreibt',
+    newer: 'Zur neueren Version dieser Seite',
+    later: 'Die neuere Version kommt, wenn die anderen Tabs dieser Seite geschlossen sind',
+    source: 'Quelltext',
+    licence: 'Lizenz: Apache-2.0',
+    notice: 'Was diese Seite enthält, und die Lizenzen dafür',
+  },
 };
 
 export const page = { en, de };

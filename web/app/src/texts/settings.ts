@@ -1,6 +1,5 @@
 // The settings, and the figures of a text.
 const en = {
-  pageTitle: 'Sluice: language models on your own processor',
   title: 'Settings',
   /** The button that opens the settings says in short how they are. */
   summary: (preset: string, length: string, seed: string | null, memory: string | null): string =>
@@ -93,7 +92,7 @@ const en = {
   threadsHint:
     'More are faster, up to the cores of the processor. Writing uses fewer if that is faster.',
   oneThread: 'one',
-  oneThreadHint: 'This page can use only one thread. “Details” under a text says why.',
+  oneThreadHint: 'This page can use only one thread. “One thread: why?” under a text says more.',
   memory: 'Memory (MB)',
   memoryHint:
     'At most for a model. What doesn’t fit is read again for each token, which is slower.',
@@ -175,7 +174,6 @@ const en = {
 };
 
 const de: typeof en = {
-  pageTitle: 'Sluice: Sprachmodelle auf deinem eigenen Prozessor',
   title: 'Einstellungen',
   summary: (preset, length, seed, memory) =>
     [
@@ -278,7 +276,7 @@ const de: typeof en = {
     'Mehr sind schneller, bis zur Zahl der Prozessorkerne. Zum Schreiben nimmt es weniger, wenn das schneller ist.',
   oneThread: 'einer',
   oneThreadHint:
-    'Diese Seite kann nur einen Thread nutzen. Warum, steht unter einem Text bei „Details“.',
+    'Diese Seite kann nur einen Thread nutzen. Mehr dazu unter einem Text: „Ein Thread: warum?“.',
   memory: 'Speicher (MB)',
   memoryHint:
     'Höchstens für ein Modell. Was nicht hineinpasst, wird für jedes Token neu gelesen; das ist langsamer.',

@@ -42,7 +42,6 @@ const en = {
   copied: 'Copied',
   copyLink: 'Copy link',
   linkCopied: 'Link copied',
-  copyRefused: 'This browser doesn’t let the page copy.',
   linkWithoutModel: (name: string) =>
     `The link leaves out the model: ${name} is a file on this device.`,
   linkWithoutPrompt: 'This text is too long for a link.',
@@ -93,7 +92,7 @@ const de: typeof en = {
   endings: {
     eos: 'Der Text ist zu Ende',
     length: 'Bei der eingestellten Länge angehalten',
-    stop: 'Bei einem Stopptext angehalten',
+    stop: 'Bei einem Schlusstext angehalten',
     aborted: 'Angehalten',
     context: 'Der Kontext ist voll',
     failed: 'Abgebrochen',
@@ -109,7 +108,6 @@ const de: typeof en = {
   copied: 'Kopiert',
   copyLink: 'Link kopieren',
   linkCopied: 'Link kopiert',
-  copyRefused: 'Dieser Browser lässt die Seite nicht kopieren.',
   linkWithoutModel: (name) => `Im Link fehlt das Modell: ${name} ist eine Datei auf diesem Gerät.`,
   linkWithoutPrompt: 'Dieser Text ist zu lang für einen Link.',
 

@@ -1,8 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { command } from '../device';
 import { tokens } from '../format';
 import { ModelChip } from '../model/chip';
 import { LoadLine } from '../model/load-line';
 import { model, resting, writable } from '../model/state';
+import { touch } from '../page/focus';
 import { MAX_PROMPT } from '../page/fragment';
 import { busy, run, stop } from '../run';
 import { SettingsButton } from '../settings/button';
@@ -11,8 +13,6 @@ import { progressInWords } from './bar';
 import { Reading } from './reading';
 import { prompt, write, writingNow, written } from './state';
 
-const touch = window.matchMedia('(pointer: coarse)');
-const command = /Mac|iP(hone|ad)/.test(navigator.platform) ? '⌘' : 'Ctrl';
 /** Whether the browser itself makes a field as high as its text. */
 const grows = CSS.supports('field-sizing', 'content');
 

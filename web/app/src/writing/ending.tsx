@@ -1,5 +1,6 @@
 import { useSignal, type Signal } from '@preact/signals';
 import { announcement } from '../announce';
+import { copy as toClipboard } from '../clipboard';
 import { tokens } from '../format';
 import { writable } from '../model/state';
 import { busy } from '../run';
@@ -121,10 +122,5 @@ async function copy(
     copied = new URL(`#${fragment}`, location.href).href;
     done = without === '' ? words.linkCopied : `${words.linkCopied}. ${without}`;
   }
-  try {
-    await navigator.clipboard.writeText(copied);
-    tell(done);
-  } catch {
-    tell(words.copyRefused);
-  }
+  tell((await toClipboard(copied)) ? done : t.value.page.notCopied);
 }

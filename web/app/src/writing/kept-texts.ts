@@ -1,5 +1,6 @@
 // The texts of this visit, as they are kept in the tab's session storage over a reload.
 import type { Finish } from '@sluice/engine';
+import { isCount, isObject } from '../history/records';
 import { MAX_PROMPT, parseModelAddress } from '../page/fragment';
 
 /** Which model wrote a text. */
@@ -59,17 +60,9 @@ export function toJson({ texts, at }: Texts): string {
   return JSON.stringify({ version: VERSION, at, texts });
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-}
-
 function readBy(value: unknown): By | null | undefined {
   if (value === null) return null;
-  if (!isRecord(value) || typeof value['name'] !== 'string') return undefined;
+  if (!isObject(value) || typeof value['name'] !== 'string') return undefined;
   const { name, kind, url } = value;
   if (kind === 'address') {
     const address = typeof url === 'string' ? parseModelAddress(url) : undefined;
@@ -79,7 +72,7 @@ function readBy(value: unknown): By | null | undefined {
 }
 
 function readText(value: unknown): Written | undefined {
-  if (!isRecord(value)) return undefined;
+  if (!isObject(value)) return undefined;
   const { prompt, text, tokens, finish, seed, begun, settings } = value;
   const by = readBy(value['by']);
   if (typeof prompt !== 'string' || prompt.length > MAX_PROMPT) return undefined;
@@ -100,7 +93,7 @@ export function fromJson(json: string | null): Texts {
   } catch {
     return none;
   }
-  if (!isRecord(value) || value['version'] !== VERSION || !Array.isArray(value['texts']))
+  if (!isObject(value) || value['version'] !== VERSION || !Array.isArray(value['texts']))
     return none;
   const texts = value['texts'].map(readText).filter((text) => text !== undefined);
   const at = isCount(value['at']) ? value['at'] : texts.length;

@@ -26,7 +26,7 @@ export function Text() {
   const done = useComputed(() => !writingNow.value && (written.value?.text ?? '') !== '');
 
   // Follows a new text from its first word.
-  useEffect(() => follow('written'), []);
+  useEffect(follow, []);
   useSignalEffect(() => {
     if (writingNow.value) requestAnimationFrame(toTheEnd);
   });

@@ -8,7 +8,7 @@ import { arrived, model, turning } from './views';
 import '@fontsource-variable/figtree';
 import '@fontsource-variable/literata/wght.css';
 import '../../src/styles/base.css';
-import '../../src/styles/page.css';
+import '../../src/styles/model.css';
 import '../../src/styles/layers.css';
 
 const usual = model({ layers: 28, table: true });
