@@ -4,8 +4,7 @@ import { keepList } from './model/kept';
 import { keepLearning } from './model/learn';
 import { start } from './page/link';
 import { keepPage } from './page/offline';
-import { fetchPartsAtRest, talkPart } from './page/parts';
-import { view } from './page/view';
+import { fetchPartsAtRest } from './page/parts';
 import { startPersonal } from './settings/personal';
 import '@fontsource-variable/figtree';
 import '@fontsource-variable/literata/wght.css';
@@ -24,7 +23,6 @@ import './styles/foot.css';
 // First of all, before the styles have arrived: the workers take longest to start.
 startPersonal();
 start();
-if (view.peek() === 'talk') void talkPart.fetch();
 
 function happened(target: EventTarget, ...events: string[]): Promise<void> {
   return new Promise((resolve) => {
@@ -32,10 +30,8 @@ function happened(target: EventTarget, ...events: string[]): Promise<void> {
   });
 }
 
-/** Draws the page when its styles have arrived; until then the workers have the processor. */
+/** Draws the page as soon as its styles have arrived. */
 async function draw(): Promise<void> {
-  // Lets what start() began go on first.
-  await new Promise((resolve) => setTimeout(resolve));
   if (document.readyState === 'loading') await happened(document, 'DOMContentLoaded');
   const styles = document.querySelectorAll<HTMLLinkElement>('link[rel="stylesheet"]');
   await Promise.all(
