@@ -11,8 +11,7 @@ import { DropTarget } from './drop-target';
 import { Footer } from './footer';
 import { Header } from './header';
 import { Notices } from './notices';
-import { Later } from './part';
-import { modelPart, settingsPart, talkPart } from './parts';
+import { Later, parts } from './parts';
 import { Shortcuts, onKey, toTheField } from './shortcuts';
 import { view } from './view';
 
@@ -33,9 +32,7 @@ export function App() {
         <main inert={talks && listOpen.value && listOver.value}>
           <Notices />
           {talks ? (
-            <Later part={talkPart} before={<TalkComing />}>
-              {({ TalkView }) => <TalkView />}
-            </Later>
+            <Later before={<TalkComing />}>{({ TalkView }) => <TalkView />}</Later>
           ) : (
             <WritingView />
           )}
@@ -46,10 +43,10 @@ export function App() {
         {announcement}
       </p>
       <Dialog open={sheetOpen} title={t.value.model.sheet.title} kind="side">
-        <Later part={modelPart}>{({ Sheet }) => <Sheet />}</Later>
+        <Later>{({ Sheet }) => <Sheet />}</Later>
       </Dialog>
       <Dialog open={settingsOpen} title={t.value.settings.title} kind="side">
-        <Later part={settingsPart}>{({ Settings }) => <Settings />}</Later>
+        <Later>{({ Settings }) => <Settings />}</Later>
       </Dialog>
       <Shortcuts />
       <DropTarget />
@@ -59,7 +56,7 @@ export function App() {
 
 /** The list of conversations; its place until its script has come. */
 function List() {
-  const talk = talkPart.here.value;
-  if (talk !== null) return <talk.ConversationList />;
+  const all = parts.value;
+  if (all !== null) return <all.ConversationList />;
   return listOpen.value && !listOver.value ? <div class="list" /> : null;
 }

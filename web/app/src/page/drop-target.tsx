@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { t } from '../texts';
 import { openFiles } from './link';
-import { talkPart } from './parts';
+import { fetchParts } from './parts';
 import { view } from './view';
 
 function hasFiles(event: DragEvent): boolean {
@@ -13,7 +13,7 @@ function hasFiles(event: DragEvent): boolean {
 function take(files: File[]): void {
   const model = files.some(({ name }) => name.toLowerCase().endsWith('.gguf'));
   if (model || view.peek() === 'write') openFiles(files);
-  else void talkPart.fetch().then((talk) => talk?.attach(files));
+  else void fetchParts().then((all) => all?.attach(files));
 }
 
 /** Accepts files dropped anywhere on the page, and says so while one is dragged over it. */

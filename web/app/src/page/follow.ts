@@ -3,6 +3,8 @@ import { signal } from '@preact/signals';
 
 /** What the page moves by itself. */
 const STILL_PX = 4;
+/** So many milliseconds after a turn of the wheel or a finger's movement it is the reader who scrolls. */
+const READER_MS = 500;
 
 export class Follower {
   /** Whether the page keeps the end in view. */
@@ -12,6 +14,8 @@ export class Follower {
   /** Where the page was, and how high, when this object last looked. */
   #last = 0;
   #height = 0;
+  /** When the reader last moved the wheel or a finger. */
+  #moved = -Infinity;
 
   /**
    * `left`: how many pixels the end is below its lowest place in view; 0 or less: it is seen. `near`: if the reader scrolls
@@ -38,8 +42,13 @@ export class Follower {
 
   /** Watches the reader's scrolling. Returns what ends that. */
   watch(): () => void {
-    window.addEventListener('scroll', this.#onScroll, { passive: true });
-    return () => window.removeEventListener('scroll', this.#onScroll);
+    const abort = new AbortController();
+    const options = { passive: true, signal: abort.signal };
+    window.addEventListener('scroll', this.#onScroll, options);
+    for (const event of ['wheel', 'touchmove']) {
+      window.addEventListener(event, () => (this.#moved = performance.now()), options);
+    }
+    return () => abort.abort();
   }
 
   #look(): void {
@@ -48,8 +57,10 @@ export class Follower {
   }
 
   readonly #onScroll = (): void => {
-    // What gets shorter moves the page up as well: then it was not the reader.
-    const same = document.documentElement.scrollHeight >= this.#height;
+    // What gets shorter moves the page up as well: then it was not the reader, as far as is known.
+    const same =
+      document.documentElement.scrollHeight >= this.#height ||
+      performance.now() - this.#moved < READER_MS;
     const up = window.scrollY < this.#last - 1;
     // The last steps of a movement upwards may be smaller than a pixel: they are not the way back.
     const down = window.scrollY > this.#last;

@@ -4,8 +4,7 @@ import { sharing } from '../device';
 import { milliseconds, steady, tokens as countTokens } from '../format';
 import { stats } from '../model/state';
 import { Dialog } from '../page/dialog';
-import { Later } from '../page/part';
-import { figuresPart } from '../page/parts';
+import { Later } from '../page/parts';
 import { run } from '../run';
 import { t } from '../texts';
 
@@ -42,7 +41,7 @@ export function FiguresLine() {
         )}
       </div>
       <Dialog open={figuresOpen} title={texts.detailsTitle}>
-        <Later part={figuresPart}>{({ Details }) => <Details />}</Later>
+        <Later>{({ Details }) => <Details />}</Later>
       </Dialog>
     </>
   );

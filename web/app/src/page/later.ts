@@ -1,0 +1,9 @@
+// What isn't needed for the first text of a visit: the script that parts.ts fetches later.
+export { ConversationList } from '../list/list';
+export { newConversation } from '../list/state';
+export { Sheet } from '../model/sheet';
+export { Settings } from '../settings/all';
+export { Details } from '../settings/figures';
+export { attach } from '../talk/attach';
+export { startTalk } from '../talk/start';
+export { TalkView } from '../talk/view';
