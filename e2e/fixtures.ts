@@ -81,6 +81,13 @@ export class AppPage {
     await expect(this.button).toHaveText('Write');
   }
 
+  /** Waits until the page has the script of all its parts: from then on it needs no network. */
+  async partsAreThere(): Promise<void> {
+    await this.page.waitForFunction(() =>
+      performance.getEntriesByType('resource').some(({ name }) => /\/later-[\w-]+\.js$/.test(name)),
+    );
+  }
+
   /** Presses the button and waits for the text's end. */
   async write(): Promise<string> {
     await this.button.click();

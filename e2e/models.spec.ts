@@ -59,6 +59,7 @@ test('a file can be opened when the network is gone; an address says what is wro
   // The fonts for letters that the page had not shown before, and the model, can't be fetched.
   allowed.push(/ERR_INTERNET_DISCONNECTED/);
   await app.open('#length=20');
+  await app.partsAreThere();
   await context.setOffline(true);
   await app.chooseFile(modelFiles().get(OTHER) ?? '');
   await app.hasFact('Architecture', 'qwen2');
@@ -391,7 +392,8 @@ test('the model before is used until the new one is ready, and ends the text tha
 }) => {
   await memory(page, 8);
   await app.holdTextAfter(5);
-  await app.open('#length=20');
+  // Longer than what a quick machine writes in one message.
+  await app.open('#length=200');
   const gate = models.gated('stories.gguf', HEADER_BYTES);
   await app.loadAddress(gate.url);
   await expect(app.loading).toContainText('KB of 2.58 MB');
@@ -410,7 +412,7 @@ test('the model before is used until the new one is ready, and ends the text tha
   expect((await app.written()).length).toBeGreaterThan(0);
   await app.ready();
   await app.hasFact('From', new URL(models.url).host);
-  await expect(app.ending).toContainText('20 tokens');
+  await expect(app.ending).toContainText('200 tokens');
   await writes(app);
   await noProblem(page);
 });

@@ -374,3 +374,32 @@ for (const [turn, [width, height]] of Object.entries(HEIGHTS).entries()) {
     });
   }
 }
+
+test('a part of the page that can’t be fetched is said to be missing, and can be had again', async ({
+  app,
+  page,
+  allowed,
+}) => {
+  allowed.push(/later-/);
+  let missing = true;
+  await page.route('**/assets/later-*.js', (route) => (missing ? route.abort() : route.continue()));
+  await app.open();
+  await page.locator('.settings-button').click();
+  const alert = dialog(page).getByRole('alert');
+  await expect(alert).toContainText('This part of the page could not be fetched.');
+  await expect(page.getByLabel('Top-k')).toHaveCount(0);
+  missing = false;
+  await alert.getByRole('button', { name: 'Try again' }).click();
+  await expect(radio(page, 'Balanced')).toBeChecked();
+  await expect(alert).toHaveCount(0);
+});
+
+test('version and licences are in the settings of the conversation view', async ({ app, page }) => {
+  await page.goto(`${app.site.url}#view=talk`);
+  await page.getByRole('button', { name: 'Settings' }).click();
+  await expect(dialog(page)).toContainText(/Sluice \d+\.\d+\.\d+/);
+  await expect(dialog(page).getByRole('link', { name: /Licence/ })).toHaveAttribute(
+    'href',
+    './LICENSE.txt',
+  );
+});

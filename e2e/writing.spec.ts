@@ -140,14 +140,14 @@ test('earlier texts are there to go back to, also after a reload', async ({ app,
   await pager.getByRole('button', { name: 'Earlier text' }).click();
   await expect(pager).toContainText('2 of 3');
   await expect(app.prompt).toHaveValue('A cat');
-  expect(await whole(page)).toBe(`A cat${texts[1]}`);
+  await expect.poll(() => whole(page)).toBe(`A cat${texts[1]}`);
   await expect(app.ending).toContainText('12 tokens, seed 1');
   await page.keyboard.press('ArrowLeft');
   await expect(pager).toContainText('1 of 3');
   // There is no earlier one: nothing happens, and the focus stays.
   await page.keyboard.press('Enter');
   await expect(pager).toContainText('1 of 3');
-  expect(await whole(page)).toBe(`A dog${texts[0]}`);
+  await expect.poll(() => whole(page)).toBe(`A dog${texts[0]}`);
 
   const longer = await press(app, 'Continue');
   expect(longer.length).toBeGreaterThan(texts[0]?.length ?? 0);
@@ -157,10 +157,10 @@ test('earlier texts are there to go back to, also after a reload', async ({ app,
   await app.ready();
   await expect(pager).toContainText('1 of 3');
   await expect(app.prompt).toHaveValue('A dog');
-  expect(await whole(page)).toBe(`A dog${longer}`);
+  await expect.poll(() => whole(page)).toBe(`A dog${longer}`);
   await expect(app.ending).toContainText('24 tokens, seed 1');
   for (const _ of [1, 2]) await pager.getByRole('button', { name: 'Later text' }).click();
-  expect(await whole(page)).toBe(`A bird${texts[2]}`);
+  await expect.poll(() => whole(page)).toBe(`A bird${texts[2]}`);
 });
 
 test('what was typed beside a text comes back with it', async ({ app, page }) => {

@@ -24,28 +24,36 @@ export function Footer() {
           <code>{SNIPPET}</code>
         </pre>
       </details>
-      <ul>
-        <li>Sluice {VERSION}</li>
-        {newer.value === 'here' && (
-          <li>
-            <button type="button" class="quiet" onClick={useNewer}>
-              {words.newer}
-            </button>
-          </li>
-        )}
-        {newer.value === 'later' && <li>{words.later}</li>}
-        {SOURCE !== '' && (
-          <li>
-            <a href={SOURCE}>{words.source}</a>
-          </li>
-        )}
-        <li>
-          <a href="./LICENSE.txt">{words.licence}</a>
-        </li>
-        <li>
-          <a href="./NOTICE.txt">{words.notice}</a>
-        </li>
-      </ul>
+      <About />
     </footer>
+  );
+}
+
+/** The version, a newer one, and licences: at the end of the writing view, and of the conversation's settings. */
+export function About() {
+  const words = t.value.page.footer;
+  return (
+    <ul class="about">
+      <li>Sluice {VERSION}</li>
+      {newer.value === 'here' && (
+        <li>
+          <button type="button" class="quiet" onClick={useNewer}>
+            {words.newer}
+          </button>
+        </li>
+      )}
+      {newer.value === 'later' && <li>{words.later}</li>}
+      {SOURCE !== '' && (
+        <li>
+          <a href={SOURCE}>{words.source}</a>
+        </li>
+      )}
+      <li>
+        <a href="./LICENSE.txt">{words.licence}</a>
+      </li>
+      <li>
+        <a href="./NOTICE.txt">{words.notice}</a>
+      </li>
+    </ul>
   );
 }

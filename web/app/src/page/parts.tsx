@@ -35,8 +35,9 @@ async function fetchThem(): Promise<Parts | null> {
   }
 }
 
+/** Fetches them as soon as nobody waits for anything: the network may be gone later. */
 export function fetchPartsAtRest(): void {
-  whenAtRest(() => void fetchParts());
+  whenAtRest(() => void fetchParts(), 0);
 }
 
 /** Begins a new conversation, and shows it. */

@@ -6,15 +6,15 @@ import { loading, model, problem } from '../model/state';
 /** Milliseconds without a load or a text. */
 const REST_MS = 2000;
 
-/** Calls `work` once, after the first load has ended and nothing has been loaded or written for a while. */
-export function whenAtRest(work: () => void): void {
+/** Calls `work` once, after the first load has ended and nothing has been loaded or written for `ms`. */
+export function whenAtRest(work: () => void, ms = REST_MS): void {
   const dispose = effect(() => {
     const begun = model.value !== null || problem.value !== null;
     if (!begun || loading.value !== null || busy.value) return undefined;
     const timer = setTimeout(() => {
       dispose();
       work();
-    }, REST_MS);
+    }, ms);
     return () => clearTimeout(timer);
   });
 }

@@ -1,3 +1,4 @@
+import { About } from '../page/footer';
 import { view } from '../page/view';
 import { t } from '../texts';
 import { Extent } from './extent-fields';
@@ -30,6 +31,7 @@ export function Settings() {
       <section>
         <h3>{texts.page}</h3>
         <PageFields />
+        {view.value === 'talk' && <About />}
       </section>
       <ToDefaults />
     </div>
