@@ -6,6 +6,9 @@ import type { Readable } from 'node:stream';
 import { which } from '../../scripts/lib.mjs';
 import { Group, PATIENCE, inTime, type Browser, type Size, type Tab } from './driver';
 
+/** Milliseconds for which an element may not take a press yet. */
+const PRESS_MS = 5000;
+
 /** Starts a program in a process group of its own. Returns the process and the group. */
 function start(
   name: string,
@@ -190,8 +193,18 @@ class WebKitTab implements Tab {
     return `/element/${Object.values(found)[0]}`;
   }
 
+  /** Presses an element, and waits until it can be: a dialog that has just been closed may still lie over it. */
   async press(selector: string): Promise<void> {
-    await this.send('POST', `${await this.#element(selector)}/click`, {});
+    const until = Date.now() + PRESS_MS;
+    for (;;) {
+      try {
+        await this.send('POST', `${await this.#element(selector)}/click`, {});
+        return;
+      } catch (error) {
+        if (!/not interactable|intercepted/.test(String(error)) || Date.now() > until) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
   }
 
   async fill(selector: string, text: string): Promise<void> {
