@@ -60,6 +60,22 @@ test('a chat model leads to the conversation, another model to the text; nothing
   await expect(talk.field).toHaveValue('A draft');
 });
 
+test('after a reload the conversation is shown, though its model from a file is gone', async ({
+  app,
+  talk,
+  page,
+}) => {
+  await app.open();
+  await app.chooseFile(scriptedModel(MODEL));
+  await talk.ready();
+  await app.closeSheet();
+  await talk.say('About rain: 4');
+  await page.reload();
+  await expect(app.modelName).toHaveText('Sluice Stories');
+  await expect(talk.answers).toContainText([ANSWERS.short]);
+  await expect(talk.field).toBeVisible();
+});
+
 test('thinking is folded and apart, Stop keeps what came', async ({ talk, page }) => {
   await talk.holdTextAfter(9);
   await talk.open();
@@ -349,6 +365,26 @@ test.describe('in German', () => {
       'Als JSON sichern',
     ]);
   });
+
+  for (const width of [320, 360]) {
+    test(`all of the head is in a window of ${width} pixels`, async ({ talk, page }) => {
+      await page.setViewportSize({ width, height: 640 });
+      await talk.open();
+      for (const name of ['Sprechen', 'Schreiben']) {
+        const view = page.locator('.views').getByRole('button', { name });
+        await view.click();
+        await expect(view).toHaveAttribute('aria-pressed', 'true');
+        const buttons = page.locator('.head button');
+        for (const box of await buttons.evaluateAll((all) =>
+          all.map((one) => one.getBoundingClientRect().toJSON() as DOMRect),
+        )) {
+          expect(box.left).toBeGreaterThanOrEqual(0);
+          expect(box.right).toBeLessThanOrEqual(width);
+        }
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+      }
+    });
+  }
 });
 
 test.describe('on a phone', () => {

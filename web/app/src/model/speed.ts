@@ -43,17 +43,20 @@ const ALIKE = 8;
 /** About how fast a model writes; null if nothing is known. */
 export function estimate({ decodeBytes, rereadBytes }: Reads, seen: Seen): Estimate | null {
   const rereads = rereadBytes > 0;
-  const rate = decodeBytes === null ? null : memoryRate(decodeBytes, seen);
-  if (decodeBytes === null || rate === null || (rereads && seen.disk === null))
+  const memory = decodeBytes === null ? null : memorySeconds(decodeBytes, seen);
+  if (memory === null || (rereads && seen.disk === null))
     return rereads ? { tokensPerSecond: null, rereads } : null;
   const disk = rereads ? rereadBytes / (seen.disk?.bytesPerSecond ?? Infinity) : 0;
-  const tokensPerSecond = 1 / (decodeBytes / rate + disk);
+  const tokensPerSecond = 1 / (memory + disk);
   return Number.isFinite(tokensPerSecond) ? { tokensPerSecond, rereads } : null;
 }
 
-/** The rate that the text of the most similar model has shown, or else the one that was measured. */
-function memoryRate(decodeBytes: number, { texts, measured }: Seen): number | null {
-  let nearest: number | null = measured?.bytesPerSecond ?? null;
+/** Seconds of a token beside reading: they count only for tiny models, and what texts have shown contains them. */
+const STEP_SECONDS = 0.0004;
+
+/** Seconds of a token, as the text of the most similar model has shown, or else by the rate that was measured. */
+function memorySeconds(decodeBytes: number, { texts, measured }: Seen): number | null {
+  let nearest: number | null = null;
   let least = Math.log(ALIKE);
   for (const text of texts) {
     const far = Math.abs(Math.log(text.decodeBytes / decodeBytes));
@@ -61,7 +64,8 @@ function memoryRate(decodeBytes: number, { texts, measured }: Seen): number | nu
     least = far;
     nearest = text.bytesPerSecond;
   }
-  return nearest;
+  if (nearest !== null) return decodeBytes / nearest;
+  return measured === null ? null : decodeBytes / measured.bytesPerSecond + STEP_SECONDS;
 }
 
 /** In words: about 23 tokens/s. '' if nothing is known. */

@@ -23,8 +23,10 @@ export function toTheField(): void {
 function toTheSearch(): void {
   if (view.peek() !== 'talk') chosenView.value = 'talk';
   listOpen.value = true;
+  const field = document.getElementById('search');
+  if (field !== null) field.focus();
   // A list that covers the page takes the focus itself first.
-  requestAnimationFrame(() => focusSoon('#search'));
+  else requestAnimationFrame(() => focusSoon('#search'));
 }
 
 /** Whether keys go into a text. */

@@ -1,6 +1,7 @@
 // Which of the two views is shown.
 import { computed, effect, signal } from '@preact/signals';
 import { model } from '../model/state';
+import { remembered } from '../talk/remembered';
 import type { LinkedView } from './fragment';
 
 export type View = LinkedView;
@@ -33,8 +34,13 @@ function lastView(): View {
 
 /** By the model; until one is known, as it was. */
 const byModel = signal<View>(lastView());
+let first = true;
 effect(() => {
   if (canTalk.value === null) return;
+  // After a reload a model from a file is gone, but the conversation with it goes on.
+  const goesOn = first && byModel.peek() === 'talk' && remembered() !== null;
+  first = false;
+  if (goesOn) return;
   byModel.value = canTalk.value ? 'talk' : 'write';
   try {
     sessionStorage.setItem(KEY, byModel.value);

@@ -14,6 +14,7 @@ export function Thread() {
   // Another conversation is shown from its end on, and an answer is followed from its beginning.
   useSignalEffect(() => {
     void open.value;
+    spoken.value = '';
     requestAnimationFrame(toTheEnd);
   });
   useSignalEffect(() => {

@@ -3,7 +3,7 @@ import { command } from '../device';
 import { tokens } from '../format';
 import { ModelChip } from '../model/chip';
 import { LoadLine } from '../model/load-line';
-import { model, resting, writable } from '../model/state';
+import { loading, model, resting, writable } from '../model/state';
 import { touch } from '../page/focus';
 import { MAX_PROMPT } from '../page/fragment';
 import { busy, run, stop } from '../run';
@@ -96,7 +96,7 @@ function Status() {
     case 'idle':
       break;
   }
-  if (model.value === null) return <p class="state">{words.noModel}</p>;
+  if (model.value === null && loading.value === null) return <p class="state">{words.noModel}</p>;
   if (written.value !== null && written.value.text === '' && written.value.finish !== null)
     return <p class="state">{`${words.endings[written.value.finish]}: ${tokens(0)}`}</p>;
   const { enter, writes, escape, stops } = words.keys;
