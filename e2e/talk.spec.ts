@@ -275,18 +275,11 @@ test('finished sentences are read out, and the end is followed until the reader 
   await expect(toTheEnd).toHaveCount(0);
 });
 
-test('a worker that dies keeps what was written, and the next answer works', async ({
-  talk,
-  page,
-}) => {
-  await talk.holdTextAfter(20);
+test('a worker that dies keeps what was written, and the next answer works', async ({ talk }) => {
+  await talk.holdTextAfter(20, true);
   await talk.open();
   await talk.begin('Long: 3');
   await talk.textIsHeld();
-  const engine = page.workers().find((worker) => worker.url().includes('engine-worker'));
-  await engine?.evaluate(() => {
-    setTimeout(() => self.close());
-  });
   await talk.releaseText();
   await expect(talk.problem).toHaveAttribute('data-code', 'worker_died');
   await expect(talk.answers.first()).toContainText('Line 0 of the');

@@ -67,64 +67,71 @@ export class Talk extends AppPage {
 
   /**
    * Holds each answer after exactly so many tokens, until releaseText(), after which answers come whole. Must be called
-   * before the page is opened. (The engine sends tokens in parts whose size depends on time; a part is divided here.)
+   * before the page is opened. With `dies` the engine's worker ends there. (The engine sends tokens in parts whose size
+   * depends on time; a part is divided here.)
    */
-  override async holdTextAfter(tokens: number): Promise<void> {
-    await this.page.addInitScript((most) => {
-      type Listener = (event: MessageEvent) => void;
-      type Message = MessageEvent<{ type: string; tokens?: unknown[] }>;
-      interface Parts {
-        now: Message | null;
-        later: Message | null;
-      }
-      const held: (() => void)[] = [];
-      let holds = true;
-      let left = most;
-      const release = (): void => {
-        holds = false;
-        for (const go of held.splice(0)) go();
-      };
-      const again = (): void => {
-        holds = true;
-        left = most;
-      };
-      Object.assign(window, { held, release, again });
-      // An event comes once for each listener.
-      const divided = new WeakMap<Message, Parts>();
-      const divide = (event: Message): Parts => {
-        let parts = divided.get(event);
-        if (parts === undefined) divided.set(event, (parts = divideNew(event)));
-        return parts;
-      };
-      const divideNew = (event: Message): Parts => {
-        const { type, tokens = [] } = event.data;
-        if (held.length > 0) return { now: null, later: event };
-        if (!holds || type !== 'tokens' || tokens.length <= left) {
-          if (type === 'tokens') left -= tokens.length;
-          return { now: event, later: null };
+  override async holdTextAfter(tokens: number, dies = false): Promise<void> {
+    await this.page.addInitScript(
+      ([most, dies]) => {
+        type Listener = (event: MessageEvent) => void;
+        type Message = MessageEvent<{ type: string; tokens?: unknown[] }>;
+        interface Parts {
+          now: Message | null;
+          later: Message | null;
         }
-        const part = (from: number, to?: number): Message =>
-          new MessageEvent('message', {
-            data: { ...event.data, tokens: tokens.slice(from, to) },
+        const held: (() => void)[] = [];
+        let holds = true;
+        let left = most;
+        const release = (): void => {
+          holds = false;
+          for (const go of held.splice(0)) go();
+        };
+        const again = (): void => {
+          holds = true;
+          left = most;
+        };
+        Object.assign(window, { held, release, again });
+        // An event comes once for each listener.
+        const divided = new WeakMap<Message, Parts>();
+        const divide = (event: Message): Parts => {
+          let parts = divided.get(event);
+          if (parts === undefined) divided.set(event, (parts = divideNew(event)));
+          return parts;
+        };
+        const divideNew = (event: Message): Parts => {
+          const { type, tokens = [] } = event.data;
+          if (held.length > 0) return { now: null, later: event };
+          if (!holds || type !== 'tokens' || tokens.length <= left) {
+            if (type === 'tokens') left -= tokens.length;
+            return { now: event, later: null };
+          }
+          const part = (from: number, to?: number): Message =>
+            new MessageEvent('message', {
+              data: { ...event.data, tokens: tokens.slice(from, to) },
+            });
+          return { now: left > 0 ? part(0, left) : null, later: part(left) };
+        };
+        const add = Worker.prototype.addEventListener;
+        Worker.prototype.addEventListener = function (
+          this: Worker,
+          type: string,
+          listener: EventListenerOrEventListenerObject,
+        ) {
+          if (type !== 'message' || typeof listener !== 'function')
+            return add.call(this, type, listener);
+          const hear = listener as Listener;
+          add.call(this, type, (event) => {
+            const { now, later } = divide(event as Message);
+            if (later !== null) {
+              if (dies && held.length === 0) this.terminate();
+              held.push(() => hear(later));
+            }
+            if (now !== null) hear(now);
           });
-        return { now: left > 0 ? part(0, left) : null, later: part(left) };
-      };
-      const add = Worker.prototype.addEventListener;
-      Worker.prototype.addEventListener = function (
-        this: Worker,
-        type: string,
-        listener: EventListenerOrEventListenerObject,
-      ) {
-        if (type !== 'message' || typeof listener !== 'function')
-          return add.call(this, type, listener);
-        const hear = listener as Listener;
-        add.call(this, type, (event) => {
-          const { now, later } = divide(event as Message);
-          if (later !== null) held.push(() => hear(later));
-          if (now !== null) hear(now);
-        });
-      };
-    }, tokens);
+        };
+      },
+      [tokens, dies] as const,
+    );
   }
 
   /** Holds the next answer as well. */

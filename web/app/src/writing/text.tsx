@@ -31,12 +31,13 @@ export function Text() {
     if (writingNow.value) requestAnimationFrame(toTheEnd);
   });
 
-  // Draws the first word at once, the others once a frame.
+  // Draws the first word at once, the others once a frame, and the last ones before the ending below them.
   useEffect(() => {
     let frame = 0;
     // What is there when the view is opened is not new.
     let opening = true;
     const draw = (): void => {
+      cancelAnimationFrame(frame);
       frame = 0;
       const text = written.peek()?.text ?? '';
       const node = flow.current;
@@ -63,7 +64,7 @@ export function Text() {
     };
     const dispose = effect(() => {
       void written.value;
-      if (shown.current === '') untracked(draw);
+      if (shown.current === '' || !writingNow.value) untracked(draw);
       else if (frame === 0) frame = requestAnimationFrame(draw);
     });
     opening = false;
