@@ -98,8 +98,6 @@ export class AppPage {
   async written(): Promise<string> {
     await expect(this.ending).toBeVisible();
     await expect(this.button).toHaveText('Write');
-    // Words are shown with the next frame; the button may change before that.
-    await this.page.evaluate(() => new Promise((shown) => requestAnimationFrame(shown)));
     return (await this.text.textContent()) ?? '';
   }
 

@@ -86,7 +86,7 @@ export function unfoldSheet(): void {
     fold.open = true;
 }
 
-/** Closes the dialog that is open. (WebKitGTK's driver takes nothing in a wide window's dialog for interactable.) */
+/** Closes the dialog that is open. (WebKitGTK's driver may say for a moment that its button can't be pressed.) */
 export function closeDialog(): void {
   document.querySelector<HTMLDialogElement>('dialog[open]')?.close();
 }
