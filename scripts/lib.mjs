@@ -67,6 +67,7 @@ export function capture(command, args, options = {}) {
   };
 }
 
+/** Functions that send a signal to a running command. */
 const children = new Set();
 let catching = false;
 let stopped = false;
@@ -83,7 +84,7 @@ function catch_signals() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
       stopped = true;
-      for (const child of children) child.kill(signal);
+      for (const send of children) send(signal);
       // With nothing running the process ends here, unless somebody else listens: the server ends by itself.
       if (children.size === 0 && process.listenerCount(signal) === 1) process.exit(130);
     });
@@ -93,8 +94,9 @@ function catch_signals() {
 /**
  * Runs a command and resolves with its exit status (128 + n when signal n ended it).
  * `log`: a file to append its output to. `stdio`: as in child_process; default 'inherit'.
+ * `limit_ms`: a command that takes longer is ended with all that it started, and the log says so.
  */
-export function run(command, args, { cwd = ROOT, env = process.env, stdio, log } = {}) {
+export function run(command, args, { cwd = ROOT, env = process.env, stdio, log, limit_ms } = {}) {
   catch_signals();
   if (stopped) return Promise.reject(new Failure('interrupted'));
   return new Promise((resolve, reject) => {
@@ -103,10 +105,26 @@ export function run(command, args, { cwd = ROOT, env = process.env, stdio, log }
       cwd,
       env,
       stdio: out === null ? (stdio ?? 'inherit') : ['ignore', out, out],
+      // A process group of its own, so that its children can be ended with it.
+      detached: limit_ms !== undefined,
     });
-    children.add(child);
+    const send = (signal) => {
+      try {
+        process.kill(limit_ms === undefined ? child.pid : -child.pid, signal);
+      } catch {
+        // it has ended
+      }
+    };
+    children.add(send);
+    const limit =
+      limit_ms &&
+      setTimeout(() => {
+        if (out !== null) fs.writeSync(out, `\nended after ${limit_ms / 1000} s: it hangs\n`);
+        send('SIGKILL');
+      }, limit_ms);
     const done = () => {
-      children.delete(child);
+      children.delete(send);
+      clearTimeout(limit);
       if (out !== null) fs.closeSync(out);
     };
     child.on('error', (error) => {

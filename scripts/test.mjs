@@ -24,6 +24,8 @@ const browser_test = (...projects) => [
 ];
 /** How many steps run at a time. Each keeps about one core busy, and the machine may have only two. */
 const LANES = 2;
+/** How long a command of a step may take. Only one that hangs takes so long, also on a slow machine. */
+const LIMIT_MS = 30 * 60_000;
 /** The test programs that start threads. ThreadSanitizer can find nothing in the others. */
 const THREADED_TESTS = [
   'base_test',
@@ -243,7 +245,7 @@ async function run_step(step) {
     step.before?.();
     for (const [command, ...args] of step.commands) {
       fs.appendFileSync(log, `$ ${[command, ...args].join(' ')}\n`);
-      status = await run(command, args, { env: ENV, log });
+      status = await run(command, args, { env: ENV, log, limit_ms: LIMIT_MS });
       if (status !== 0) break;
     }
   } catch (error) {

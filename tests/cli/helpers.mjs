@@ -15,6 +15,9 @@ if (!existsSync(program)) {
   throw new Error(`there is no ${program}; build it with npm run build, or set SLUICE_BIN`);
 }
 
+/** How long a program may run. Only one that hangs takes so long. */
+export const PROGRAM_MS = 120_000;
+
 export const environment = {
   ...process.env,
   SLUICE_MODEL_DIR: dirname(bundled),
@@ -27,7 +30,7 @@ export function sluice(args, { input = '', env = {} } = {}) {
     input,
     env: { ...environment, ...env },
     maxBuffer: 1 << 28,
-    timeout: 120_000,
+    timeout: PROGRAM_MS,
   });
   if (done.error) throw done.error;
   return {
@@ -38,9 +41,19 @@ export function sluice(args, { input = '', env = {} } = {}) {
   };
 }
 
+// What a failed test leaves running is ended with the tests of its file; otherwise Node would wait for it.
+const started = new Set();
+after(() => started.forEach((child) => child.kill('SIGKILL')));
+export function keep(child) {
+  started.add(child);
+  child.on('close', () => started.delete(child));
+  return child;
+}
+
 // Starts the program, for tests that send it signals: {child, ended: a promise of {status, signal, out, err}}.
 export function start(args, env = {}) {
-  const child = spawn(program, args, { env: { ...environment, ...env } });
+  const options = { env: { ...environment, ...env }, timeout: PROGRAM_MS, killSignal: 'SIGKILL' };
+  const child = keep(spawn(program, args, options));
   let out = '';
   let err = '';
   child.stdout.on('data', (data) => (out += data));
@@ -55,7 +68,7 @@ export function start(args, env = {}) {
 export function shell(line) {
   const done = spawnSync('bash', ['-c', line], {
     env: { ...environment, SLUICE: program },
-    timeout: 120_000,
+    timeout: PROGRAM_MS,
   });
   return { status: done.status, out: done.stdout.toString(), err: done.stderr.toString() };
 }

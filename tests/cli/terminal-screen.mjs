@@ -3,9 +3,9 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { environment, program, shell, temporaryDirectory } from './helpers.mjs';
+import { PROGRAM_MS, environment, keep, program, shell, temporaryDirectory } from './helpers.mjs';
 
-const PATIENCE_MS = 120_000; // only a test that fails waits so long
+const PATIENCE_MS = 60_000; // only a test that fails waits so long
 
 export const lacksScript =
   !shell('script --version').out.includes('util-linux') && "needs util-linux's script";
@@ -194,9 +194,13 @@ export class TerminalProgram {
     delete merged.NO_COLOR;
     delete merged.XDG_STATE_HOME;
     Object.assign(merged, env, { SLUICE: program, SHELL: '/bin/sh' });
-    this.#child = spawn('script', ['-qec', `${place}; exec "$SLUICE" ${quoted}`, '/dev/null'], {
-      env: merged,
-    });
+    this.#child = keep(
+      spawn('script', ['-qec', `${place}; exec "$SLUICE" ${quoted}`, '/dev/null'], {
+        env: merged,
+        timeout: PROGRAM_MS,
+        killSignal: 'SIGKILL',
+      }),
+    );
     const decoder = new TextDecoder();
     this.#child.stdout.on('data', (bytes) => {
       const text = decoder.decode(bytes, { stream: true });
@@ -251,6 +255,10 @@ export class TerminalProgram {
   /** Types a line at an empty prompt, and waits for the next one. */
   async line(text) {
     await this.prompt();
+    await this.enter(text);
+  }
+  /** Types the rest of a line, and waits for the prompt below it. */
+  async enter(text) {
     const before = this.screen.row;
     this.type(`${text}\r`);
     await this.shows(
@@ -270,6 +278,10 @@ export class TerminalProgram {
     const pid = readFileSync(join(this.#folder, 'pid'), 'utf8').trim();
     this.#child.kill('SIGKILL');
     await this.ended;
-    while (runs(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+    const end = Date.now() + PATIENCE_MS;
+    while (runs(pid)) {
+      if (Date.now() > end) throw new Error('the program outlived its terminal');
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
   }
 }
