@@ -40,6 +40,22 @@ export function makeMemory(shared: boolean): { memory: WebAssembly.Memory; maxBy
 /** On the page: the code of each flavour by its address. Chromium doesn't free all of what it compiles. */
 const compiled = new Map<string, WebAssembly.Module>();
 
+/** Milliseconds that a first frame may take, before nobody waits for it any more. */
+const FRAME_MS = 300;
+
+/**
+ * On the page: resolves when its first frame is drawn, so that what the reader sees goes before the code on a slow line. At
+ * once if there is something on the screen, or if nothing is drawn: in a tab behind others, in a worker.
+ */
+async function firstFrame(): Promise<void> {
+  if (globalThis.document?.visibilityState !== 'visible') return;
+  if (performance.getEntriesByName('first-contentful-paint').length > 0) return;
+  await new Promise<void>((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve));
+    setTimeout(resolve, FRAME_MS);
+  });
+}
+
 /**
  * On the page: compiles a flavour's code while its worker starts, once. Returns null if that fails; then the worker compiles
  * it and reports what is wrong.
@@ -48,6 +64,7 @@ export async function compileEarly(url: string): Promise<WebAssembly.Module | nu
   try {
     const known = compiled.get(url);
     if (known !== undefined) return known;
+    await firstFrame();
     const code = await WebAssembly.compileStreaming(fetch(url));
     compiled.set(url, code);
     return code;
