@@ -152,6 +152,44 @@ test('a reload keeps what was written, also in the middle of an answer', async (
   await expect(talk.answers).toHaveCount(2);
 });
 
+test('a reload keeps what is in the fields: a text, a file, a message that is edited', async ({
+  talk,
+  page,
+}) => {
+  const reload = async (): Promise<void> => {
+    await page.reload();
+    await talk.ready();
+  };
+  await talk.open();
+  await talk.field.fill('Not sent yet');
+  await reload();
+  await expect(talk.field).toHaveValue('Not sent yet');
+  await talk.say('About hail: 4');
+  await reload();
+  await expect(talk.field).toHaveValue('');
+
+  const chooser = page.waitForEvent('filechooser');
+  await page.getByRole('button', { name: 'Attach a text file' }).click();
+  const buffer = Buffer.from('Some notes.');
+  await (await chooser).setFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer });
+  await talk.field.fill('About the notes');
+  await talk.press(talk.mine.first(), 'Edit and go on from here');
+  await talk.field.fill('About snow: 4');
+  await reload();
+  await expect(page.getByText('You are editing a message')).toBeVisible();
+  await expect(talk.field).toHaveValue('About snow: 4');
+  // What was in the field before comes back after the edit, also after another reload.
+  await page.getByRole('button', { name: 'New conversation' }).first().click();
+  await expect(talk.field).toHaveValue('');
+  await reload();
+  await talk.items.first().locator('.item-open').click();
+  await expect(talk.field).toHaveValue('About snow: 4');
+  await talk.send.click();
+  await expect(talk.mine).toHaveText([/About snow: 4/]);
+  await expect(talk.field).toHaveValue('About the notes');
+  await expect(page.locator('.attachments')).toContainText('notes.txt');
+});
+
 test('two tabs: one writes, the other reads and can take over', async ({
   talk,
   page,

@@ -88,7 +88,8 @@ export function readFigures(value: unknown): Figures | null {
   return { promptTokens, cachedTokens, tokens, tokensPerSecond, ttftMs, seed, model };
 }
 
-function readAttachments(value: unknown): Attachment[] {
+/** What is none is left out. */
+export function readAttachments(value: unknown): Attachment[] {
   if (!Array.isArray(value)) return [];
   return value.filter(isObject).flatMap((one) => {
     const { name, text } = one;

@@ -24,6 +24,7 @@ import { begin, busy, finish, run } from '../run';
 import { settings } from '../settings/settings';
 import { chatSampling } from '../settings/use';
 import { t } from '../texts';
+import { NOTHING, isEmpty, keepFields, keptFields, type Draft, type Field } from './drafts';
 import { messagesOf } from './request';
 import { speak } from './speak';
 
@@ -85,22 +86,14 @@ export function again(id: string): void {
   answer();
 }
 
-/** What is in the field. */
-interface Draft {
-  text: string;
-  attachments: Attachment[];
-}
-
-const NOTHING: Draft = { text: '', attachments: [] };
+/** What was in the field when the reader began to edit a message. */
+let aside = NOTHING;
 
 function fill({ text, attachments: files }: Draft): void {
   draft.value = text;
   attachments.value = files;
   refusal.value = '';
 }
-
-/** What was in the field when the reader began to edit a message: it comes back afterwards. */
-let aside = NOTHING;
 
 /** What is in the field is sent, or given up. */
 function leaveField(): void {
@@ -129,32 +122,77 @@ export function switchTo(id: string): void {
   tree.value = choose(tree.value, id);
 }
 
-/** By conversation, '' for a new one: what was in its field when another one was shown. */
-const drafts = new Map<string, Draft>();
+/** What was in the fields of the other conversations when they were left. */
+const fields = new Map<string, Field>();
 
-function draftKey({ tree }: Open): string {
+function fieldKey({ tree }: Open): string {
   const { id, leaf } = tree.peek();
   return leaf === null ? '' : id;
 }
 
-/**
- * Shows another conversation. What is in the field stays with the one that is left, as long as the page lives; if that one
- * was deleted, it goes along.
- */
+function readField(): Field {
+  return {
+    ...{ text: draft.value, attachments: attachments.value },
+    ...{ editing: editing.value, aside },
+  };
+}
+
+/** Puts into the field what was in that of the conversation that is shown. */
+function restoreField(): void {
+  const of = fieldKey(open.value);
+  const { editing: edited, ...field } = fields.get(of) ?? {
+    editing: null,
+    aside: NOTHING,
+    ...NOTHING,
+  };
+  fields.delete(of);
+  // Another tab may have deleted the message.
+  const there = messageOf(open.value.tree.peek(), edited) !== undefined;
+  fill(field);
+  editing.value = there ? edited : null;
+  aside = there ? field.aside : NOTHING;
+}
+
+/** Shows another conversation. What is in the field stays with the one that is left; if that was deleted, it goes along. */
 export function show(next: Open): void {
   const left = open.value;
   if (next === left) return;
   batch(() => {
-    if (editing.value !== null) leaveField();
-    const field = { text: draft.value, attachments: attachments.value };
+    if (left.deleted.value && editing.value !== null) leaveField();
+    const field = readField();
     if (answering.value?.in !== left) left.leave();
     open.value = next;
-    const goesAlong = left.deleted.value && (field.text !== '' || field.attachments.length > 0);
-    if (goesAlong) return;
-    drafts.set(draftKey(left), field);
-    fill(drafts.get(draftKey(next)) ?? NOTHING);
-    drafts.delete(draftKey(next));
+    if (left.deleted.value && !isEmpty(field)) return;
+    fields.set(fieldKey(left), field);
+    restoreField();
   });
+}
+
+/** Milliseconds from a change in the field to the time when it is kept. */
+const KEEP_FIELD_MS = 300;
+
+/**
+ * Brings back what was in the fields before the page was loaded again, and keeps them from now on. What belonged to `gone`,
+ * a conversation that is no more, comes into a new one.
+ */
+export function keepDrafts(gone: string | null): void {
+  for (const [of, field] of keptFields()) {
+    const to = of === gone ? '' : of;
+    if (isEmpty(fields.get(to) ?? NOTHING)) fields.set(to, field);
+  }
+  if (isEmpty(readField())) restoreField();
+  const keep = (): void => {
+    const all = new Map(fields).set(fieldKey(open.peek()), readField());
+    for (const [of, field] of all) if (isEmpty(field) && field.editing === null) all.delete(of);
+    keepFields(all);
+  };
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  effect(() => {
+    void [draft.value, attachments.value, editing.value, open.value];
+    clearTimeout(timer);
+    timer = setTimeout(keep, KEEP_FIELD_MS);
+  });
+  window.addEventListener('pagehide', keep);
 }
 
 /** Answers the last message of the branch that is shown. */
