@@ -335,7 +335,11 @@ Result<Located> locate(const Settings& settings, std::string_view text, bool ref
   std::string url = model.address.url;
   if (url.empty() && !refresh) url = find_named(settings.directory, model.name).value_or("");
   if (url.empty()) {
-    SLUICE_ASSIGN(model.list, fetch_list(settings.client, model.address));
+    Reporter reporter(settings,
+                      concat("the list of ", model.address.owner, "/", model.address.repo), 1, 1);
+    Client client = settings.client;
+    client.waiting = [&](const std::string& why) { reporter.waiting(why); };
+    SLUICE_ASSIGN(model.list, fetch_list(client, model.address));
     SLUICE_ASSIGN(const HubFile file, choose_file(model.list, model.address));
     url = hub_file(hub, model.address, file.path);
   }

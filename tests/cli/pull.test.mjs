@@ -360,6 +360,12 @@ describe('sluice pull', () => {
 });
 
 describe('a hub', () => {
+  it('that is not there is waited for, and the program says so', async () => {
+    const env = fresh_cache({ HF_ENDPOINT: 'http://127.0.0.1:1' });
+    const why = /can't read .*connect/i;
+    const done = await refused('hf:a/b', env, 'download_failed', why, '--retry-timeout', '2');
+    assert.match(done.err, /trying again/);
+  });
   const q4 = Buffer.concat([model, Buffer.alloc(100)]);
   let files;
   before(() => {

@@ -16,6 +16,7 @@ export function TalkComing() {
             <summary>{talk.system}</summary>
           </details>
         </div>
+        <div class="thread" />
       </div>
       <div class="field-place" inert>
         <div class="water" />

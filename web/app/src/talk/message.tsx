@@ -121,7 +121,7 @@ function Foot({ message }: { message: Message }) {
               figures.model,
               tokens(figures.tokens),
               tokenRate(figures.tokensPerSecond),
-              milliseconds(figures.ttftMs),
+              t.value.settings.firstTokenAfter(milliseconds(figures.ttftMs)),
             ].join(' · ')}
           </p>
         )}
