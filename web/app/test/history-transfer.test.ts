@@ -76,11 +76,10 @@ it('writes all conversations of a store, into files that can be imported', async
   expect(none).toEqual([]);
   expect(await fromFile(whole ?? new Blob())).toEqual(all);
   const most = (whole?.size ?? 0) / 2;
-  const parts = await allToJson(store, undefined, most);
+  const parts = await allToJson(store, most);
   expect(parts.length).toBeGreaterThan(1);
   expect(parts.every(({ size }) => size <= most)).toBe(true);
   expect((await Promise.all(parts.map((part) => fromFile(part)))).flat()).toEqual(all);
-  await expect(allToJson(store, AbortSignal.abort())).rejects.toThrow('abort');
   expect(await (await allToJson(memoryStore()))[0]?.text()).toContain('"conversations":[');
 });
 

@@ -26,11 +26,11 @@ export class Database {
     this.#factory = factory;
   }
 
-  /** Opens the connection, or gives the open one. `onBlocked`: another tab's older version doesn't let go yet. */
-  open(onBlocked?: () => void): Promise<IDBDatabase> {
+  /** Opens the connection, or gives the open one. */
+  open(): Promise<IDBDatabase> {
     if (this.#closed) return Promise.reject(new HistoryError('failed'));
     if (this.#newer) return Promise.reject(new HistoryError('newer'));
-    this.#open ??= this.#connect(onBlocked).catch((error: unknown) => {
+    this.#open ??= this.#connect().catch((error: unknown) => {
       // The next call tries again.
       this.#open = null;
       throw explained(error, true);
@@ -38,7 +38,7 @@ export class Database {
     return this.#open;
   }
 
-  #connect(onBlocked?: () => void): Promise<IDBDatabase> {
+  #connect(): Promise<IDBDatabase> {
     return new Promise((resolve, reject) => {
       const request = this.#factory.open(NAME, VERSION);
       request.onupgradeneeded = ({ oldVersion }) => {
@@ -49,7 +49,6 @@ export class Database {
           reject(explained(error, true));
         }
       };
-      request.onblocked = () => onBlocked?.();
       request.onerror = () => reject(explained(request.error, true));
       request.onsuccess = () => {
         const db = request.result;

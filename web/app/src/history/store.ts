@@ -33,15 +33,12 @@ export interface Store {
 }
 
 /**
- * Opens the conversations of this device. `onBlocked`: a tab with an older version of the page must be closed first.
- * Throws a HistoryError: 'none', 'newer', 'full' or 'failed'.
+ * Opens the conversations of this device, when no tab has an older version of them open any more. Throws a HistoryError:
+ * 'none', 'newer', 'full' or 'failed'.
  */
-export async function openStore(
-  factory: IDBFactory | undefined = browsers(),
-  onBlocked?: () => void,
-): Promise<Store> {
+export async function openStore(factory: IDBFactory | undefined = browsers()): Promise<Store> {
   const db = new Database(factory);
-  await db.open(onBlocked);
+  await db.open();
   return new KeptStore(db);
 }
 

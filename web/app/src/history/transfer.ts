@@ -27,18 +27,16 @@ function fileOf(parts: readonly Blob[]): Blob {
 
 /**
  * All conversations of a store as JSON files. Usually it is one; what is more than a file that can be imported goes into
- * further ones. Throws the store's HistoryError, and the signal's reason.
+ * further ones. Throws the store's HistoryError.
  */
 export async function allToJson(
   store: Pick<Store, 'list' | 'get'>,
-  signal?: AbortSignal,
   most = MOST_BYTES,
 ): Promise<Blob[]> {
   const files: Blob[] = [];
   let parts: Blob[] = [];
   let bytes = HEAD.length + TAIL.length;
   for (const { id } of await store.list()) {
-    signal?.throwIfAborted();
     const conversation = await store.get(id);
     // Deleted meanwhile.
     if (conversation === null) continue;
