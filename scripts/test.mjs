@@ -2,7 +2,7 @@
 //   npm test -- --quick            the steps that find most in a short time, for work in progress
 //   npm test -- --only unit,wasm   only these steps; what other steps build for them must be there already
 //   npm test -- --list             names the steps
-// Three steps run at a time. A free lane takes the first step in the list whose needs are done. A step does not run if one
+// Two steps run at a time. A free lane takes the first step in the list whose needs are done. A step does not run if one
 // that it needs failed. Logs are in build/logs/. The last lines count the tests of all steps and name those that failed.
 // The exit status is 1 if any did.
 import fs from 'node:fs';
@@ -22,8 +22,8 @@ const browser_test = (...projects) => [
   '--',
   ...projects.map((project) => `--project=${project}`),
 ];
-/** How many steps run at a time. The machine may have only two cores, but tests of downloads and browsers often wait. */
-const LANES = 3;
+/** How many steps run at a time. Each keeps about one core busy, and the machine may have only two. */
+const LANES = 2;
 /** How long a command of a step may take. Only one that hangs takes so long, also on a slow machine. */
 const LIMIT_MS = 30 * 60_000;
 /** The test programs that start threads. ThreadSanitizer can find nothing in the others. */
@@ -214,7 +214,7 @@ function all_steps() {
       targets: THREADED_TESTS,
       what: 'what runs on several threads',
     }),
-    // Short steps come last, so that all lanes end at about the same time.
+    // Short steps come last, so that both lanes end at about the same time.
     ...fuzz_targets().map((target) => ({
       name: target.replaceAll('_', '-'),
       what: `fuzzing, ${fuzz_seconds} s`,
