@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 
 #include "base/utf8.h"
@@ -17,13 +18,12 @@ void append_integer(std::string& out, Integer value) {
   out.append(digits, end);
 }
 
-// Tries the precisions in turn: to_chars's own search for the shortest text has tables of 10 kB.
+// Tries the precisions in turn. std::to_chars would find the shortest text by itself, but its
+// tables for floats add 100 kB to a wasm file.
 void append_shortest(std::string& out, double value, bool as_float) {
-  char digits[40] = {};
+  char digits[40];
   for (int precision = 6; precision <= (as_float ? 9 : 17); ++precision) {
-    const auto written = std::to_chars(digits, digits + sizeof digits - 1, value,
-                                       std::chars_format::general, precision);
-    *written.ptr = 0;
+    std::snprintf(digits, sizeof digits, "%.*g", precision, value);
     const double read = std::strtod(digits, nullptr);
     if (as_float ? static_cast<float>(read) == static_cast<float>(value) : read == value) break;
   }
@@ -98,9 +98,8 @@ std::string human_bytes(uint64_t bytes, bool at_least) {
     const double scale = precision == 0 ? 1 : precision == 1 ? 10 : 100;
     value = std::ceil(value * scale) / scale;
   }
-  auto [end, error] =
-      std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed, precision);
-  return std::string(digits, end) + " " + kUnits[unit];
+  std::snprintf(digits, sizeof digits, "%.*f", precision, value);
+  return concat(digits, " ", kUnits[unit]);
 }
 
 std::string hexadecimal(uint64_t number) {
