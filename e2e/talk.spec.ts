@@ -304,6 +304,22 @@ test('shortcuts, and the way of the keyboard', async ({ talk, page }) => {
   await expect(talk.field).toBeFocused();
   await page.keyboard.press('Control+k');
   await expect(page.getByLabel('Search')).toBeFocused();
+  // Of two in one frame the last has the focus.
+  const focused = await page.evaluate(async () => {
+    const press = (init: KeyboardEventInit) =>
+      document.body.dispatchEvent(
+        new KeyboardEvent('keydown', { bubbles: true, cancelable: true, ctrlKey: true, ...init }),
+      );
+    const drawn = () => new Promise(requestAnimationFrame);
+    await drawn();
+    press({ key: 'O', shiftKey: true });
+    await Promise.resolve();
+    press({ key: 'k' });
+    await drawn();
+    await drawn();
+    return document.activeElement?.id;
+  });
+  expect(focused).toBe('search');
   await page.keyboard.press('Control+m');
   await expect(talk.sheet).toBeVisible();
   await page.keyboard.press('Escape');

@@ -3,9 +3,14 @@
 /** Where the finger writes on the screen: a field that gets the focus there brings up a keyboard. */
 export const touch = window.matchMedia('(pointer: coarse)');
 
+/** Counts what is to have the focus: the last wish holds. */
+let wishes = 0;
+
 /** Focuses the first of these that there is, once the page is drawn anew. */
 export function focusSoon(...selectors: string[]): void {
+  const mine = ++wishes;
   requestAnimationFrame(() => {
+    if (mine !== wishes) return;
     for (const selector of selectors) {
       const found = document.querySelector<HTMLElement>(selector);
       if (found === null) continue;
@@ -13,6 +18,14 @@ export function focusSoon(...selectors: string[]): void {
       if (document.activeElement === found) return;
     }
   });
+}
+
+/** Focuses the element of this id now. False if there is none. */
+export function focusNow(id: string): boolean {
+  ++wishes;
+  const found = document.getElementById(id);
+  found?.focus();
+  return found !== null;
 }
 
 /** Back to the message's field, but on the screen's keyboard only if the reader asked for that. */

@@ -7,7 +7,7 @@ import { openSettings } from '../settings/open';
 import { t } from '../texts';
 import { write } from '../writing/state';
 import { Dialog } from './dialog';
-import { focusSoon } from './focus';
+import { focusNow, focusSoon } from './focus';
 import { newConversation } from './parts';
 import { chosenView, view } from './view';
 
@@ -16,17 +16,15 @@ export const shortcutsOpen = signal(false);
 
 /** Moves to the field of the view that is shown. */
 export function toTheField(): void {
-  document.getElementById(view.peek() === 'talk' ? 'draft' : 'prompt')?.focus();
+  focusNow(view.peek() === 'talk' ? 'draft' : 'prompt');
 }
 
 /** The list's search field, which is there when the list is. */
 function toTheSearch(): void {
   if (view.peek() !== 'talk') chosenView.value = 'talk';
   listOpen.value = true;
-  const field = document.getElementById('search');
-  if (field !== null) field.focus();
   // A list that covers the page takes the focus itself first.
-  else requestAnimationFrame(() => focusSoon('#search'));
+  if (!focusNow('search')) requestAnimationFrame(() => focusSoon('#search'));
 }
 
 /** Whether keys go into a text. */
