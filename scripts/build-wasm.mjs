@@ -2,7 +2,7 @@
 // files that Emscripten builds into build/wasm/.
 //   node scripts/build-wasm.mjs                    prints the files' directory; builds them first if needed
 //   node scripts/build-wasm.mjs --build            always builds, and also builds the kernels' checks
-//   node scripts/build-wasm.mjs --check            builds, and compares the committed files with the result
+//   node scripts/build-wasm.mjs --check            builds if needed, and compares the committed files with the result
 //   node scripts/build-wasm.mjs --update-prebuilt  builds, and copies the result and its stamp to wasm/prebuilt/
 //   --fresh                                        empties build/wasm/ and builds; can be added to the others
 import fs from 'node:fs';
@@ -96,6 +96,11 @@ function locked(body) {
   return with_lock(path.join(ROOT, 'build', 'wasm-lock'), body);
 }
 
+/** Whether the committed files were built from the present sources. */
+export function prebuilt_fits() {
+  return fits(PREBUILT, sources_hash());
+}
+
 /** The directory with the eight files of the present sources. Builds them if needed. */
 export async function wasm_dir() {
   const sources = sources_hash();
@@ -163,10 +168,11 @@ if (is_program(import.meta.url)) {
     }
     return locked(async () => {
       const sources = sources_hash();
-      const compiler = await build(sources, {
-        fresh: args.has('--fresh'),
-        checks: args.has('--build'),
-      });
+      // What was just built need not be built again to be compared.
+      const there = args.size === 1 && args.has('--check') && fits(BUILT, sources);
+      const compiler = there
+        ? read_json(path.join(BUILT, 'stamp.json')).compiler
+        : await build(sources, { fresh: args.has('--fresh'), checks: args.has('--build') });
       if (args.has('--update-prebuilt')) update_prebuilt(sources, compiler);
       return args.has('--check') ? compare(sources, compiler) : 0;
     });

@@ -14,6 +14,7 @@ import {
   run,
   which,
   with_lock,
+  WATCHED,
 } from './lib.mjs';
 
 /** Relaxed SIMD as it was standardized needs 4.0. */
@@ -74,13 +75,17 @@ export function mounting_allowed() {
   return can_mount;
 }
 
-/** The environment of commands in the root. Only TERM comes from this machine, so that results are the same on all. */
+/**
+ * The environment of commands in the root. Only TERM comes from this machine, so that results are the same on all, and the
+ * name by which a watched command ends what it has started.
+ */
 function root_env(env) {
   return {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
     HOME: '/root',
     LANG: 'C.UTF-8',
     TERM: process.env.TERM ?? 'dumb',
+    [WATCHED]: process.env[WATCHED] ?? '',
     DEBIAN_FRONTEND: 'noninteractive',
     ...env,
   };

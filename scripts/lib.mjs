@@ -91,40 +91,108 @@ function catch_signals() {
   }
 }
 
+/** The variable that names, to all that a command starts, the watched commands it runs for. */
+export const WATCHED = 'SLUICE_WATCHED';
+let watched_commands = 0;
+
+/**
+ * Kills every process whose environment has `mark` in the variable WATCHED. A process group isn't enough: ninja and
+ * browsers give their children groups of their own, and these outlive them. Does nothing where there is no /proc.
+ */
+export function end_watched(mark) {
+  const own = String(process.pid);
+  const marked = (pid) => {
+    try {
+      return fs
+        .readFileSync(`/proc/${pid}/environ`, 'latin1')
+        .split('\0')
+        .some((entry) => entry.startsWith(`${WATCHED}=`) && entry.includes(mark));
+    } catch {
+      return false; // it has ended, or is somebody else's
+    }
+  };
+  // Again until none is left: one may have started another meanwhile.
+  for (let round = 0; round < 20 && fs.existsSync('/proc'); ++round) {
+    const pids = fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name) && name !== own);
+    const found = pids.filter(marked);
+    if (found.length === 0) return;
+    for (const pid of found) {
+      try {
+        process.kill(Number(pid), 'SIGKILL');
+      } catch {
+        // it has ended
+      }
+    }
+  }
+}
+
+/** How long a watched command may go on after a signal that it passes on. Then it is killed. */
+const GRACE_MS = 20_000;
+
 /**
  * Runs a command and resolves with its exit status (128 + n when signal n ended it).
  * `log`: a file to append its output to. `stdio`: as in child_process; default 'inherit'.
- * `limit_ms`: a command that takes longer is ended with all that it started, and the log says so.
+ * `silent_ms`, with `log`: the command is watched. If it writes nothing for so long it hangs: it is killed with all that
+ * it started, however far down, and the log says so. So are those that it leaves behind when a signal ends it.
  */
-export function run(command, args, { cwd = ROOT, env = process.env, stdio, log, limit_ms } = {}) {
+export function run(command, args, { cwd = ROOT, env = process.env, stdio, log, silent_ms } = {}) {
   catch_signals();
   if (stopped) return Promise.reject(new Failure('interrupted'));
+  const watched = silent_ms !== undefined;
+  const mark = `:${process.pid}.${++watched_commands}:`;
   return new Promise((resolve, reject) => {
     const out = log === undefined ? null : fs.openSync(log, 'a');
     const child = spawn(command, args, {
       cwd,
-      env,
+      env: watched ? { ...env, [WATCHED]: `${env[WATCHED] ?? ''}${mark}` } : env,
       stdio: out === null ? (stdio ?? 'inherit') : ['ignore', out, out],
-      // A process group of its own, so that its children can be ended with it.
-      detached: limit_ms !== undefined,
+      // A process group of its own, to which signals are sent.
+      detached: watched,
     });
-    const send = (signal) => {
+    const kill = (signal) => {
       try {
-        process.kill(limit_ms === undefined ? child.pid : -child.pid, signal);
+        process.kill(watched ? -child.pid : child.pid, signal);
       } catch {
         // it has ended
       }
     };
+    let grace;
+    let ended = false;
+    const end = () => {
+      ended = true;
+      kill('SIGKILL');
+      end_watched(mark);
+    };
+    const send = (signal) => {
+      kill(signal);
+      ended = true;
+      if (watched) grace ??= setTimeout(end, GRACE_MS);
+    };
     children.add(send);
-    const limit =
-      limit_ms &&
-      setTimeout(() => {
-        if (out !== null) fs.writeSync(out, `\nended after ${limit_ms / 1000} s: it hangs\n`);
-        send('SIGKILL');
-      }, limit_ms);
+    let size = -1;
+    let heard = performance.now();
+    const watch =
+      watched &&
+      setInterval(
+        () => {
+          const now = fs.fstatSync(out).size;
+          if (now !== size) heard = performance.now();
+          size = now;
+          if (performance.now() - heard < silent_ms) return;
+          clearInterval(watch);
+          fs.writeSync(
+            out,
+            `\nended, because it said nothing for ${silent_ms / 1000} s: it hangs\n`,
+          );
+          end();
+        },
+        Math.min(5000, silent_ms / 4),
+      );
     const done = () => {
       children.delete(send);
-      clearTimeout(limit);
+      clearInterval(watch);
+      clearTimeout(grace);
+      if (watched && ended) end_watched(mark);
       if (out !== null) fs.closeSync(out);
     };
     child.on('error', (error) => {
@@ -146,10 +214,19 @@ export async function must(command, args, options = {}) {
   }
 }
 
+/** How often a quiet command that goes on shows its last line, so that nobody takes it for one that hangs. */
+const QUIET_MS = 60_000;
+
 /** Like must, but prints the command's output only if it fails, and then only its first and last lines. */
 export async function must_quietly(command, args, options = {}) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-'));
   const log = path.join(dir, 'log');
+  let shown = 0;
+  const show = setInterval(() => {
+    const text = fs.readFileSync(log, 'utf8');
+    if (text.length > shown) console.error(`  ${path.basename(command)}: ${tail(text, 1)}`);
+    shown = text.length;
+  }, QUIET_MS);
   try {
     const status = await run(command, args, { ...options, log });
     if (status !== 0) {
@@ -157,6 +234,7 @@ export async function must_quietly(command, args, options = {}) {
       throw new Failure(`${[command, ...args].join(' ')} failed with exit status ${status}`);
     }
   } finally {
+    clearInterval(show);
     fs.rmSync(dir, { recursive: true, force: true });
   }
 }

@@ -99,11 +99,13 @@ const PACKAGES = {
   ],
 };
 
-/** What most steps need. Those for Firefox and WebKit install these browsers, so that the others run without them. */
-export const BASE = ['npm', 'native', 'shells', 'arm', 'lint', 'fuzz', 'browser', 'emscripten'];
+/** What `npm test` needs. */
+export const USUAL_PARTS = ['npm', 'native', 'shells', 'lint', 'browser'];
+/** What most steps of `npm test -- --all` need besides. Those for Firefox and WebKit install these browsers themselves. */
+export const ALL_PARTS = ['arm', 'fuzz', 'emscripten'];
 
 /** The default parts: all but llama, which is only needed to record reference answers and to compare speed. */
-const USUAL = [...BASE, 'firefox', 'webkit'];
+const DEFAULT_PARTS = [...USUAL_PARTS, ...ALL_PARTS, 'firefox', 'webkit'];
 
 /** Packages in the Debian root: those for building, and those of the part llama. */
 const ROOT_PACKAGES = ['emscripten', 'cmake', 'make', 'ninja-build', 'nlohmann-json3-dev'];
@@ -278,7 +280,7 @@ async function install_root(parts) {
 }
 
 /** Installs what is missing of the parts. Throws a Failure that says what to do. */
-export async function setup(parts = USUAL) {
+export async function setup(parts = DEFAULT_PARTS) {
   const unknown = parts.filter((part) => !(part in PACKAGES));
   if (unknown.length > 0) {
     throw new Failure(
@@ -303,7 +305,7 @@ export async function setup(parts = USUAL) {
 if (is_program(import.meta.url)) {
   main(async () => {
     const parts = process.argv.slice(2);
-    await setup(parts.length > 0 ? parts : USUAL);
+    await setup(parts.length > 0 ? parts : DEFAULT_PARTS);
     say('everything is installed');
   });
 }

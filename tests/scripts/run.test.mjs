@@ -1,13 +1,17 @@
-// Tests of how the scripts run commands.
+// Tests of how the scripts run commands, and end those that hang.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, describe, it } from 'node:test';
-import { run } from '../../scripts/lib.mjs';
+import { pathToFileURL } from 'node:url';
+import { ROOT, run } from '../../scripts/lib.mjs';
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-run-'));
 after(() => fs.rmSync(dir, { recursive: true }));
+const skip = !fs.existsSync('/proc');
+const KILLED = 128 + os.constants.signals.SIGKILL;
 
 /** Whether a process runs; one that has ended may stay as a zombie. */
 function runs(pid) {
@@ -18,24 +22,64 @@ function runs(pid) {
   }
 }
 
+const soon = () => new Promise((resolve) => setTimeout(resolve, 10));
+
+async function gone(pid) {
+  assert.match(pid, /^\d+$/);
+  while (runs(pid)) await soon();
+}
+
+/** Starts a process in a group of its own, as ninja does, and prints its number. */
+const OWN_GROUP = 'setsid sleep 600 & echo $!';
+
 describe('run', () => {
   it('resolves with the exit status, and writes the log', async () => {
     const log = path.join(dir, 'status.log');
-    assert.equal(await run('sh', ['-c', 'echo said; exit 3'], { log, limit_ms: 60_000 }), 3);
+    assert.equal(await run('sh', ['-c', 'echo said; exit 3'], { log, silent_ms: 60_000 }), 3);
     assert.equal(fs.readFileSync(log, 'utf8'), 'said\n');
   });
 
+  it('ends a command that says nothing, and what it started', { skip }, async () => {
+    const log = path.join(dir, 'hangs.log');
+    const line = 'sleep 600 & echo $!; wait';
+    assert.equal(await run('sh', ['-c', line], { log, silent_ms: 300 }), KILLED);
+    const [, pid, said] = /^(\d+)\n\n(.+)\n$/.exec(fs.readFileSync(log, 'utf8'));
+    assert.equal(said, 'ended, because it said nothing for 0.3 s: it hangs');
+    await gone(pid);
+  });
+
   it(
-    'ends a command that hangs, and what it started',
-    { skip: !fs.existsSync('/proc') },
+    'ends also what has a process group of its own and has lost its parent',
+    { skip },
     async () => {
-      const log = path.join(dir, 'hangs.log');
-      const line = 'sleep 600 & echo $!; wait';
-      const status = await run('sh', ['-c', line], { log, limit_ms: 300 });
-      assert.equal(status, 128 + os.constants.signals.SIGKILL);
-      const [, pid, said] = /^(\d+)\n\n(.+)\n$/.exec(fs.readFileSync(log, 'utf8'));
-      assert.equal(said, 'ended after 0.3 s: it hangs');
-      while (runs(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+      const log = path.join(dir, 'orphan.log');
+      const line = `sh -c '${OWN_GROUP}'; sleep 600`;
+      assert.equal(await run('sh', ['-c', line], { log, silent_ms: 300 }), KILLED);
+      await gone(fs.readFileSync(log, 'utf8').split('\n', 1)[0]);
     },
   );
+
+  it('does not end one that takes long and says so', async () => {
+    const log = path.join(dir, 'long.log');
+    const line = 'for i in 1 2 3 4 5 6 7 8 9 10; do echo $i; sleep 0.3; done';
+    assert.equal(await run('sh', ['-c', line], { log, silent_ms: 2000 }), 0);
+    assert.match(fs.readFileSync(log, 'utf8'), /10\n$/);
+  });
+
+  it('a signal ends the command, and what it would leave behind', { skip }, async () => {
+    const log = path.join(dir, 'signal.log');
+    const lib = pathToFileURL(path.join(ROOT, 'scripts/lib.mjs')).href;
+    const script = `
+      import { run } from ${JSON.stringify(lib)};
+      const line = ${JSON.stringify(`${OWN_GROUP}; sleep 600`)};
+      await run('sh', ['-c', line], { log: ${JSON.stringify(log)}, silent_ms: 600_000 });
+    `;
+    const runner = spawn(process.execPath, ['--input-type=module', '-e', script]);
+    const ended = new Promise((resolve) => runner.on('close', resolve));
+    const said = () => (fs.existsSync(log) ? fs.readFileSync(log, 'utf8') : '');
+    while (!said().includes('\n')) await soon();
+    runner.kill('SIGTERM');
+    await ended;
+    await gone(said().split('\n', 1)[0]);
+  });
 });

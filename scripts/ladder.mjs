@@ -1,0 +1,127 @@
+// Runs steps (scripts/steps.mjs) two at a time, and prints what each found.
+import fs from 'node:fs';
+import path from 'node:path';
+import { Failure, interrupted, run } from './lib.mjs';
+import { fits_record, hash_of, record } from './passed.mjs';
+import { LOGS } from './steps.mjs';
+import { describe_failure, name_failures } from './test-failures.mjs';
+
+/** How many steps run at a time. Each keeps about one core busy, and the machine may have only two. */
+const LANES = 2;
+/** A step that writes nothing to its log for so long hangs, also on a slow machine. */
+const SILENT_MS = 10 * 60_000;
+
+const ENV = {
+  ...process.env,
+  NO_COLOR: '1',
+  FORCE_COLOR: undefined,
+  PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1',
+  ASAN_OPTIONS:
+    process.env.ASAN_OPTIONS ?? 'strict_string_checks=1:detect_stack_use_after_return=1',
+  UBSAN_OPTIONS: process.env.UBSAN_OPTIONS ?? 'print_stacktrace=1',
+  TSAN_OPTIONS: process.env.TSAN_OPTIONS ?? 'second_deadlock_stack=1',
+};
+
+/** Runs one step; resolves with what it counted. */
+async function run_step(step) {
+  const log = path.join(LOGS, `${step.name}.log`);
+  fs.writeFileSync(log, '');
+  let status = 0;
+  try {
+    step.before?.();
+    for (const [command, ...args] of step.commands) {
+      fs.appendFileSync(log, `$ ${[command, ...args].join(' ')}\n`);
+      status = await run(command, args, { env: ENV, log, silent_ms: SILENT_MS });
+      if (status !== 0) break;
+    }
+  } catch (error) {
+    fs.appendFileSync(log, `${error instanceof Failure ? error.message : error.stack}\n`);
+    status = 1;
+  }
+  const good = status === 0;
+  if (step.count === undefined) return { passed: good ? 1 : 0, failed: good ? 0 : 1, skipped: 0 };
+  const counts = step.count(fs.readFileSync(log, 'utf8'));
+  // A runner that failed without a failed test counts as one failure, and so does one that ran no test.
+  const nothing = counts.passed + counts.failed + counts.skipped === 0;
+  if (counts.failed === 0 && (!good || nothing)) counts.failed = 1;
+  return counts;
+}
+
+export function clock(ms) {
+  const s = Math.round(ms / 1000);
+  return s < 60 ? `${s} s` : `${Math.floor(s / 60)} min ${s % 60} s`;
+}
+
+const line = (mark, name, time, said) =>
+  console.log(`${mark.padEnd(6)} ${name.padEnd(15)} ${time.padStart(12)}   ${said}`);
+
+/** Prints a step's result. Returns the lines that name what failed. */
+function report(step, counts, ms) {
+  const parts = [`${counts.passed} passed`];
+  if (counts.failed > 0) parts.push(`${counts.failed} FAILED`);
+  if (counts.skipped > 0) parts.push(`${counts.skipped} skipped`);
+  line(counts.failed > 0 ? 'FAILED' : 'ok', step.name, clock(ms), parts.join(', '));
+  const log = fs.readFileSync(path.join(LOGS, `${step.name}.log`), 'utf8');
+  for (const text of step.tell?.(log) ?? []) console.log(`       | ${text}`);
+  if (counts.failed === 0) return [];
+  for (const text of describe_failure(log)) console.log(`       | ${text}`);
+  return name_failures(step.name, log);
+}
+
+/**
+ * Runs steps in their order, each when the steps that it needs are done and a lane is free. `again`: also those that have
+ * passed with the same inputs. Returns the counts of all, the time of each step, and the lines that name what failed.
+ */
+export async function run_ladder(steps, { again }) {
+  const times = [];
+  const failed = [];
+  const totals = { passed: 0, failed: 0, skipped: 0 };
+  const hashes = new Map(steps.map((step) => [step.name, hash_of(step, steps)]));
+  const state = new Map();
+  const running = new Set();
+  const waiting = [...steps];
+  const add = (step, counts) => {
+    state.set(step.name, counts.failed === 0 ? 'good' : 'bad');
+    for (const key of Object.keys(totals)) totals[key] += counts[key];
+  };
+  const start = (step) => {
+    const started = Date.now();
+    const job = run_step(step).then((counts) => {
+      running.delete(job);
+      add(step, counts);
+      times.push({ name: step.name, ms: Date.now() - started });
+      failed.push(...report(step, counts, times.at(-1).ms));
+      record(step, hashes.get(step.name), counts);
+    });
+    running.add(job);
+  };
+  while (waiting.length > 0 || running.size > 0) {
+    if (interrupted()) waiting.length = 0;
+    for (const step of [...waiting]) {
+      const needs = step.needs
+        .filter((name) => hashes.has(name))
+        .map((name) => [name, state.get(name)]);
+      const broken = needs.find(([, result]) => result === 'bad');
+      if (broken !== undefined) {
+        waiting.splice(waiting.indexOf(step), 1);
+        line('FAILED', step.name, '', `not run, because ${broken[0]} failed`);
+        failed.push(`FAILED ${step.name}: not run, because ${broken[0]} failed`);
+        add(step, { passed: 0, failed: 1, skipped: 0 });
+        continue;
+      }
+      if (running.size >= LANES || needs.some(([, result]) => result === undefined)) continue;
+      waiting.splice(waiting.indexOf(step), 1);
+      const before = again ? null : fits_record(step, hashes.get(step.name));
+      if (before === null) {
+        start(step);
+        continue;
+      }
+      const tests = before.passed + before.skipped;
+      line('same', step.name, '', `nothing changed since it passed: ${tests} not run`);
+      add(step, { passed: 0, failed: 0, skipped: tests });
+    }
+    if (running.size > 0) await Promise.race(running);
+  }
+  if (interrupted()) throw new Failure('interrupted');
+  return { totals, times, failed };
+}

@@ -1,0 +1,303 @@
+// The steps of the tests, in the order in which they begin where their needs allow it: the longest chains come first.
+//
+// A step:
+//   name, what   a word, and what it shows
+//   all          only `npm test -- --all` runs it
+//   needs        the steps before it. Those that this run doesn't have are taken as done.
+//   inputs       files and folders of the checkout that its result depends on, besides those of its needs. Where none
+//                changed since it passed, it need not run again.
+//   outputs      what it makes for others: if that is gone, it runs
+//   runs_wasm    it runs the wasm modules that the page ships
+//   commands     run one after another until one fails
+//   before       run first; may throw a Failure
+//   count        reads {passed, failed, skipped} from the log; a step without it counts as one test
+import fs from 'node:fs';
+import path from 'node:path';
+import { fuzz_targets } from './fuzz.mjs';
+import { Failure, ROOT, files_under } from './lib.mjs';
+import { ALL_PARTS, USUAL_PARTS } from './setup.mjs';
+import { count_ctest, count_output } from './test-counts.mjs';
+
+export const LOGS = path.join(ROOT, 'build/logs');
+
+const node = (script, ...args) => [process.execPath, `scripts/${script}`, ...args];
+const npm_test = (workspace) => ['npm', 'test', '-w', workspace];
+/** Runs these projects of e2e/playwright.config.ts. */
+const browser_test = (...projects) => [
+  ...npm_test('e2e'),
+  '--',
+  ...projects.map((project) => `--project=${project}`),
+];
+
+const CMAKE = ['CMakeLists.txt', 'CMakePresets.json'];
+const CORE = ['core', ...CMAKE];
+const NPM = ['package.json', 'package-lock.json', 'tsconfig.base.json'];
+/** The tests in C++ and what they read: not those of the scripts, the bench, the program and the wasm modules. */
+const CORE_TESTS = [
+  ...files_under('tests').filter((name) => path.dirname(name) === 'tests'),
+  ...['tests/data', 'tests/fuzz', 'tests/jinja'],
+];
+const SCRIPTS = ['scripts'];
+const HUB = ['e2e/hub'];
+/** The tests of the kernels' check modules, which only a fresh build has. */
+const KERNEL_CHECKS = /\/(kernels|sanitized)\.test\.mjs$/;
+
+/** The test programs that start threads. ThreadSanitizer can find nothing in the others. */
+const THREADED_TESTS = [
+  'base_test',
+  'chat_program_test',
+  'engine_test',
+  'file_reader_test',
+  'hash_test',
+  'orders_test',
+  'packed_file_test',
+  'packed_test',
+  'session_file_test',
+  'session_test',
+  'split_test',
+];
+
+/** Two steps: the build of a preset (`targets`, by default all) and its tests. `jobs`: how many compilers at a time. */
+function ctest_steps(
+  preset,
+  name,
+  { targets = [], what = 'unit, parity and golden tests', all, jobs = 1, outputs = [] } = {},
+) {
+  const report = path.join(LOGS, `${name}.xml`);
+  const reports = path.join(ROOT, `build/${preset}/reports`);
+  return [
+    {
+      name: `build-${preset}`,
+      what: `${preset} build`,
+      needs: [all ? 'setup-all' : 'setup'],
+      all,
+      inputs: [...CORE, 'native', ...CORE_TESTS],
+      outputs: [`build/${preset}/build.ninja`, ...outputs],
+      commands: [
+        ['cmake', '--preset', preset, '--log-level=WARNING'],
+        ['ninja', `-j${jobs}`, '-C', `build/${preset}`, ...targets],
+      ],
+    },
+    {
+      name,
+      what: `${what}, ${preset} build`,
+      needs: [`build-${preset}`],
+      all,
+      inputs: [],
+      before: () =>
+        [report, reports].forEach((old) => fs.rmSync(old, { recursive: true, force: true })),
+      commands: [['ctest', '--preset', preset, '--output-junit', report]],
+      count: () => count_ctest(report, reports),
+    },
+  ];
+}
+
+/** A step that runs the tests NAME.test.mjs under `dir`, but those in `except`. */
+function node_step(name, what, dir, needs, more = {}) {
+  const { only = () => true, ...rest } = more;
+  const tests = files_under(dir).filter((file) => file.endsWith('.test.mjs') && only(file));
+  return {
+    name,
+    what,
+    needs,
+    inputs: [dir],
+    commands: [[process.execPath, '--test', '--test-reporter=spec', ...tests]],
+    before: () => {
+      if (tests.length === 0) throw new Failure(`there are no tests in ${dir}/`);
+    },
+    count: count_output,
+    ...rest,
+    ...(more.inputs === undefined ? {} : { inputs: [dir, ...more.inputs] }),
+  };
+}
+
+/** The tests of aarch64. On an aarch64 machine the release build tests the same kernels. */
+function arm_steps() {
+  if (process.arch === 'arm64') return [];
+  const tests = ['base_test', 'hash_test', 'parity_test', 'quant_test'];
+  return [
+    ...ctest_steps('aarch64', 'aarch64', {
+      targets: ['sluice', ...tests],
+      what: 'parity and hashes',
+      all: true,
+    }),
+    node_step(
+      'aarch64-program',
+      'the program under qemu-user',
+      'tests/aarch64',
+      ['build-release', 'build-aarch64'],
+      { all: true },
+    ),
+  ];
+}
+
+/**
+ * All steps. `committed`: the wasm files in wasm/prebuilt/ were built from the present sources. Then library and page take
+ * them; otherwise those of a run of all wait for files that are built afresh.
+ */
+export function all_steps({ committed, all }) {
+  const fresh = all && !committed;
+  const fuzz_seconds = '20';
+  return [
+    {
+      name: 'setup',
+      what: 'set-up',
+      needs: [],
+      inputs: null,
+      commands: [node('setup.mjs', ...USUAL_PARTS)],
+    },
+    {
+      name: 'setup-all',
+      what: 'set-up of what only --all needs',
+      needs: ['setup'],
+      all: true,
+      inputs: null,
+      commands: [node('setup.mjs', ...ALL_PARTS)],
+    },
+    ...ctest_steps('release', 'unit', { jobs: 2, outputs: ['build/release/sluice'] }),
+    {
+      name: 'web',
+      what: 'library and page',
+      needs: fresh ? ['setup', 'build-wasm'] : ['setup'],
+      inputs: [...NPM, 'web', 'wasm', 'LICENSE', 'NOTICE', ...SCRIPTS],
+      outputs: ['web/engine/dist/index.js', 'web/app/dist/index.html'],
+      // The tests that a stale file leaves to run don't run the wasm, so the committed files will do.
+      commands: [node('build.mjs', 'web', ...(fresh ? [] : ['--prebuilt']))],
+    },
+    {
+      name: 'build-wasm',
+      what: 'the four wasm flavours, built afresh, and the checks of their kernels',
+      needs: ['setup-all'],
+      all: true,
+      inputs: [...CORE, 'wasm', 'tests', ...SCRIPTS],
+      outputs: ['build/wasm/stamp.json'],
+      commands: [node('build-wasm.mjs', '--build')],
+    },
+    node_step('cli', "the program's contract", 'tests/cli', ['build-release'], { inputs: HUB }),
+    {
+      name: 'e2e',
+      what: all ? 'the page in Chromium' : 'the page in Chromium: what its users do first',
+      needs: ['web', 'build-release'],
+      inputs: ['e2e'],
+      runs_wasm: true,
+      commands: [browser_test(...(all ? ['isolated', 'plain'] : ['usual']))],
+      count: count_output,
+    },
+    node_step('wasm', 'the wasm flavours under Node', 'tests/wasm', ['web', 'build-release'], {
+      runs_wasm: true,
+      only: (file) => !KERNEL_CHECKS.test(file),
+    }),
+    {
+      name: 'engine',
+      what: "the library's tests",
+      needs: ['web'],
+      inputs: [...HUB, 'tests/data'],
+      commands: [npm_test('web/engine')],
+      count: count_output,
+    },
+    {
+      name: 'app',
+      what: "the page's tests",
+      needs: ['web'],
+      inputs: [],
+      commands: [npm_test('web/app')],
+      count: count_output,
+    },
+    {
+      name: 'lint',
+      what: 'format and types',
+      needs: ['web'],
+      inputs: [...CORE, 'native', 'tests', 'e2e', 'docs', 'README.md', '.clang-format'],
+      commands: [node('lint.mjs')],
+      count: count_output,
+    },
+    node_step('scripts', "the scripts' own tests", 'tests/scripts', ['setup'], {
+      inputs: ['scripts', 'e2e/hub', 'e2e/trials', 'e2e/bench', 'package.json'],
+    }),
+    {
+      name: 'wasm-bytes',
+      what: 'the committed flavours against those built',
+      needs: ['build-wasm'],
+      all: true,
+      inputs: [],
+      commands: [node('build-wasm.mjs', '--check')],
+      count: count_output,
+    },
+    node_step(
+      'wasm-kernels',
+      'the wasm kernels against the scalar oracle, and under UBSan',
+      'tests/wasm',
+      ['build-wasm', 'web', 'build-release'],
+      { all: true, only: (file) => KERNEL_CHECKS.test(file) },
+    ),
+    {
+      name: 'faults',
+      what: 'downloads from a server that misbehaves, and kills',
+      needs: ['web', 'build-release'],
+      all: true,
+      inputs: ['e2e'],
+      commands: [
+        [
+          process.execPath,
+          ...['e2e/trials/trials.mjs', '--runs', '30', '--kills', '10', '--side', 'page'],
+        ],
+      ],
+      count: count_output,
+    },
+    ...['firefox', 'webkit'].map((browser) => ({
+      name: browser,
+      what: `library and page in ${browser === 'webkit' ? 'WebKitGTK' : 'Firefox'}`,
+      needs: ['web', 'build-release'],
+      all: true,
+      inputs: ['e2e'],
+      commands: [node('setup.mjs', browser), browser_test(browser, `${browser}-plain`)],
+      count: count_output,
+    })),
+    node_step('bench', 'the bench, one short round', 'tests/bench', ['web', 'build-release'], {
+      all: true,
+      inputs: ['e2e'],
+    }),
+    // The program itself is tested only in its release build.
+    ...ctest_steps('asan', 'asan', { targets: ['tests/all', 'fuzz'], all: true }),
+    ...arm_steps(),
+    ...ctest_steps('tsan', 'tsan', {
+      targets: THREADED_TESTS,
+      what: 'what runs on several threads',
+      all: true,
+    }),
+    // Short steps come last, so that both lanes end at about the same time.
+    ...fuzz_targets().map((target) => ({
+      name: target.replaceAll('_', '-'),
+      what: `fuzzing, ${fuzz_seconds} s`,
+      needs: ['build-asan'],
+      all: true,
+      inputs: [],
+      commands: [node('fuzz.mjs', target, '--seconds', fuzz_seconds)],
+      count: count_output,
+    })),
+  ];
+}
+
+/**
+ * The steps of a run: `only` those named, or all, or what `npm test` runs. `stale`: a sentence if these leave out what runs
+ * the wasm, because the committed files don't fit the sources; otherwise null.
+ */
+export function choose(known, { committed, all, only }) {
+  if (only !== null) {
+    const unknown = only.filter((name) => !known.some((step) => step.name === name));
+    if (unknown.length > 0) {
+      throw new Failure(`no such step: ${unknown.join(', ')}; npm test -- --list names them`);
+    }
+    return { steps: known.filter((step) => only.includes(step.name)), stale: null };
+  }
+  if (all) return { steps: known, stale: null };
+  const usual = known.filter((step) => !step.all);
+  if (committed) return { steps: usual, stale: null };
+  const left_out = usual.filter((step) => step.runs_wasm).map(({ name }) => name);
+  return {
+    steps: usual.filter((step) => !step.runs_wasm),
+    stale:
+      `The wasm in wasm/prebuilt/ was built from other sources, so ${left_out.join(' and ')} did not run. ` +
+      'npm test -- --all builds it afresh; node scripts/build-wasm.mjs --update-prebuilt renews it.',
+  };
+}
