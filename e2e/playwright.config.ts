@@ -6,15 +6,20 @@ import { WAYS } from './browsers/ways';
 import type { Options } from './fixtures';
 import { ALL, leftOut } from './tags';
 
+// The headless shell is the same engine without the browser's own windows, which cost more than the page's tests do.
 const executablePath = [
+  '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
 ].find((path) => existsSync(path));
 
+/** What the page's users do first, and a site's author: `npm test` runs these. */
+const USUAL = ['page', 'talk', 'engine', 'chat', 'openai', 'size'].map((name) => `${name}.spec.ts`);
+
 /** Steps of the ladder may run at the same time, and each empties its output directory. */
 const CHROMIUM = {
-  testIgnore: ['browsers*.spec.ts'],
+  testIgnore: ['browsers*.spec.ts', 'kernels.spec.ts'],
   grepInvert: leftOut(),
   outputDir: 'test-results/chromium',
 };
@@ -47,6 +52,16 @@ export default defineConfig<Options>({
   },
   projects: [
     { ...CHROMIUM, name: 'isolated', use: { isolation: true } },
+    { ...CHROMIUM, name: 'usual', use: { isolation: true }, testMatch: USUAL },
+    // Needs the checks that a fresh wasm build makes.
+    {
+      ...CHROMIUM,
+      name: 'kernels',
+      use: { isolation: true },
+      testIgnore: [],
+      testMatch: 'kernels.spec.ts',
+      outputDir: 'test-results/kernels',
+    },
     // Without the headers for cross-origin isolation there is no shared memory, so there is one thread.
     {
       ...CHROMIUM,

@@ -1,6 +1,6 @@
 // Installs what is missing of the tools that build and test Sluice. Needs only Node.
 //   node scripts/setup.mjs [PART]...
-// The parts are npm native shells arm lint fuzz browser firefox webkit emscripten llama; without arguments all of them
+// The parts are npm native shells arm lint fuzz browser chromium firefox webkit emscripten llama; without arguments all of them
 // but llama.
 // Packages come from this machine's Debian sources, by apt-get, as root. If a package can't be installed, the script
 // prints the command that installs it and exits with status 1.
@@ -79,7 +79,15 @@ const PACKAGES = {
     ['clang-19', program('clang++-19')],
     ['libclang-rt-19-dev', fuzzer_runtime],
   ],
+  // The headless shell runs the tests of the page, the browser itself the trials of the loader and the bench.
   browser: [
+    [
+      'chromium-headless-shell',
+      () => program('chromium-headless-shell')() || program('chromium')(),
+    ],
+    ['fonts-dejavu-core', file('/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf')],
+  ],
+  chromium: [
     ['chromium', program('chromium')],
     ['fonts-dejavu-core', file('/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf')],
   ],
@@ -102,7 +110,7 @@ const PACKAGES = {
 /** What `npm test` needs. */
 export const USUAL_PARTS = ['npm', 'native', 'shells', 'lint', 'browser'];
 /** What most steps of `npm test -- --all` need besides. Those for Firefox and WebKit install these browsers themselves. */
-export const ALL_PARTS = ['arm', 'fuzz', 'emscripten'];
+export const ALL_PARTS = ['arm', 'fuzz', 'chromium', 'emscripten'];
 
 /** The default parts: all but llama, which is only needed to record reference answers and to compare speed. */
 const DEFAULT_PARTS = [...USUAL_PARTS, ...ALL_PARTS, 'firefox', 'webkit'];

@@ -92,7 +92,7 @@ function ctest_steps(
   ];
 }
 
-/** A step that runs the tests NAME.test.mjs under `dir`, but those in `except`. */
+/** A step that runs the tests NAME.test.mjs under `dir`, of these `only` some. */
 function node_step(name, what, dir, needs, more = {}) {
   const { only = () => true, ...rest } = more;
   const tests = files_under(dir).filter((file) => file.endsWith('.test.mjs') && only(file));
@@ -109,6 +109,18 @@ function node_step(name, what, dir, needs, more = {}) {
     ...rest,
     ...(more.inputs === undefined ? {} : { inputs: [dir, ...more.inputs] }),
   };
+}
+
+/** The check modules of the wasm kernels, under Node and in Chromium, which knows relaxed SIMD. */
+function kernel_step() {
+  const step = node_step(
+    'wasm-kernels',
+    'the wasm kernels against the scalar oracle, and under UBSan',
+    'tests/wasm',
+    ['build-wasm', 'web', 'build-release'],
+    { all: true, only: (file) => KERNEL_CHECKS.test(file), inputs: ['e2e'] },
+  );
+  return { ...step, commands: [...step.commands, browser_test('kernels')] };
 }
 
 /** The tests of aarch64. On an aarch64 machine the release build tests the same kernels. */
@@ -177,7 +189,7 @@ export function all_steps({ committed, all }) {
     {
       name: 'e2e',
       what: all ? 'the page in Chromium' : 'the page in Chromium: what its users do first',
-      needs: ['web', 'build-release'],
+      needs: ['web', 'build-release', ...(all ? ['setup-all'] : [])],
       inputs: ['e2e'],
       runs_wasm: true,
       commands: [browser_test(...(all ? ['isolated', 'plain'] : ['usual']))],
@@ -223,17 +235,11 @@ export function all_steps({ committed, all }) {
       commands: [node('build-wasm.mjs', '--check')],
       count: count_output,
     },
-    node_step(
-      'wasm-kernels',
-      'the wasm kernels against the scalar oracle, and under UBSan',
-      'tests/wasm',
-      ['build-wasm', 'web', 'build-release'],
-      { all: true, only: (file) => KERNEL_CHECKS.test(file) },
-    ),
+    kernel_step(),
     {
       name: 'faults',
       what: 'downloads from a server that misbehaves, and kills',
-      needs: ['web', 'build-release'],
+      needs: ['web', 'build-release', 'setup-all'],
       all: true,
       inputs: ['e2e'],
       commands: [
@@ -247,16 +253,22 @@ export function all_steps({ committed, all }) {
     ...['firefox', 'webkit'].map((browser) => ({
       name: browser,
       what: `library and page in ${browser === 'webkit' ? 'WebKitGTK' : 'Firefox'}`,
-      needs: ['web', 'build-release'],
+      needs: ['web', 'build-release', 'setup-all'],
       all: true,
       inputs: ['e2e'],
       commands: [node('setup.mjs', browser), browser_test(browser, `${browser}-plain`)],
       count: count_output,
     })),
-    node_step('bench', 'the bench, one short round', 'tests/bench', ['web', 'build-release'], {
-      all: true,
-      inputs: ['e2e'],
-    }),
+    node_step(
+      'bench',
+      'the bench, one short round',
+      'tests/bench',
+      ['web', 'build-release', 'setup-all'],
+      {
+        all: true,
+        inputs: ['e2e'],
+      },
+    ),
     // The program itself is tested only in its release build.
     ...ctest_steps('asan', 'asan', { targets: ['tests/all', 'fuzz'], all: true }),
     ...arm_steps(),

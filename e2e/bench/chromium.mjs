@@ -17,7 +17,7 @@ const FLAGS = [
 
 /** How to install Chromium; '' if it is installed. */
 export function chromium_lacks() {
-  return find_chromium() === null ? 'node scripts/setup.mjs browser installs it' : '';
+  return find_chromium() === null ? 'node scripts/setup.mjs chromium installs it' : '';
 }
 
 /** How to install wllama; '' if it is installed. */
