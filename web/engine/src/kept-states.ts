@@ -120,6 +120,7 @@ export class KeptStates {
 
   /** Null if it can't be kept, of which the user is told. Otherwise keep() or release() must follow. */
   async hold(request: StateRequest): Promise<Hold | null> {
+    let hold: Hold | null = null;
     try {
       const folder = await this.#live(openFolder());
       if ('why' in folder) return this.#not(folder.why);
@@ -131,11 +132,13 @@ export class KeptStates {
       };
       this.#locks.set(key, shared);
       shared.users += 1;
-      const hold = { ...request, key, folder };
+      hold = { ...request, key, folder };
       if ((await this.#live(shared.lock)) !== null) return hold;
       this.release(hold);
       return this.#not('another tab uses it');
     } catch (error) {
+      // A lock that could not be asked for: the next request asks anew.
+      if (hold !== null) this.release(hold);
       return this.#failed(error);
     }
   }
@@ -146,6 +149,7 @@ export class KeptStates {
     this.#locks.delete(key);
     const freed = shared.lock
       .then((lock) => lock?.release())
+      .catch(() => {}) // it could not be taken, or is gone: nobody waits for it
       .then(() => void this.#releasing.delete(key));
     this.#releasing.set(key, freed);
   }

@@ -88,8 +88,8 @@ export class Workers {
   /** Resolves when the loader worker has let go of everything. */
   readonly #loaderOver: Promise<void>;
   #tellOver!: () => void;
-  /** Where the caller's own fetch is served; null without one. */
-  #fetchPort: MessagePort | null = null;
+  /** Ends the serving of the caller's own fetch; null without one. */
+  #endFetch: (() => void) | null = null;
   /** The channel on which a thread of the pool reports a trap; null without threads, or if the browser refuses it. */
   readonly #traps: BroadcastChannel | null = null;
   readonly #ended = new AbortController();
@@ -207,8 +207,7 @@ export class Workers {
       read = { ...rest, fetch: null };
       if (custom !== null) {
         const { port1, port2 } = new MessageChannel();
-        this.#fetchPort = port1;
-        serveFetch(port1, custom);
+        this.#endFetch = serveFetch(port1, custom);
         read.fetch = port2;
         ports.push(port2);
       }
@@ -295,8 +294,8 @@ export class Workers {
   endLoader(): void {
     this.#loader?.terminate();
     this.#loader = null;
-    this.#fetchPort?.close();
-    this.#fetchPort = null;
+    this.#endFetch?.();
+    this.#endFetch = null;
     this.#readingEnded.abort();
     this.#pagePort?.close();
     this.#pagePort = null;

@@ -116,6 +116,17 @@ describe('a state', () => {
     expect(await third.ask(text(650) + text(650) + 'y')).toBe(1300);
   });
 
+  it('is kept again after a lock that could not be asked for', async () => {
+    const life = await Life.begin();
+    const fault = new DOMException('no locks now', 'InvalidStateError');
+    vi.spyOn(navigator.locks, 'request').mockRejectedValueOnce(fault);
+    await life.ask(text(300));
+    expect(life.notes.join()).toContain('no locks now');
+    expect(await list()).toEqual([]);
+    await life.ask(text(300));
+    expect(await list()).toMatchObject([{ id: 'a', tokens: 600 }]);
+  });
+
   it('is not read if a session in memory has as much', async () => {
     const life = await Life.begin();
     await life.ask(text(300));

@@ -164,3 +164,72 @@ describe('an end', () => {
     expect(custom).not.toHaveBeenCalled();
   });
 });
+
+describe('what is over', () => {
+  const broken = (): ReadableStream =>
+    new ReadableStream({ pull: (c) => c.error(new Error('cut')) }, { highWaterMark: 0 });
+  it.each<[string, CustomFetch]>([
+    ['the fetch failed', () => Promise.reject(new Error('no way'))],
+    ['the body broke', async () => new Response(broken())],
+    ['there is no body', async () => new Response(null)],
+    ['all has come', async () => new Response('GGUF')],
+  ])('is forgotten on both sides (%s)', async (_, custom) => {
+    let heard: AbortSignal | null | undefined;
+    const fetcher = serve((url, init) => {
+      if (url !== URL_) return Promise.resolve(new Response(null));
+      heard = init.signal;
+      return custom(url, init);
+    });
+    const end = new AbortController();
+    const post = vi.spyOn(ports.port2, 'postMessage');
+    const failed = await fetcher(URL_, asked(end)).then(
+      ({ body }) =>
+        bodyOf(body).then(
+          () => false,
+          () => true,
+        ),
+      () => true,
+    );
+    post.mockClear();
+    end.abort();
+    // Nothing is cancelled: it has ended.
+    expect(post).not.toHaveBeenCalled();
+    // The page would still abort what it had not forgotten.
+    ports.port2.postMessage({ type: 'cancel', id: 0 });
+    await fetcher('a:later', asked());
+    expect(heard?.aborted).toBe(failed);
+  });
+
+  it('with the whole port ends what is under way on the page', async () => {
+    const cancelled = vi.fn();
+    const body = new ReadableStream(
+      { pull: (c) => c.enqueue(new Uint8Array(10)), cancel: cancelled },
+      { highWaterMark: 0 },
+    );
+    const heard: (AbortSignal | null | undefined)[] = [];
+    const stop = serveFetch(ports.port1, (url, { signal }) => {
+      heard.push(signal);
+      return url === 'a:1' ? Promise.resolve(new Response(body)) : new Promise(() => {});
+    });
+    const fetcher = pageFetcher(ports.port2);
+    const answer = await fetcher('a:1', asked());
+    await (answer.body as ReadableStream).getReader().read();
+    void fetcher('a:2', asked());
+    await vi.waitFor(() => expect(heard).toHaveLength(2));
+    stop();
+    expect(heard.map((signal) => signal?.aborted)).toEqual([true, true]);
+    await vi.waitFor(() => expect(cancelled).toHaveBeenCalledOnce());
+  });
+
+  it('leaves no listener on a signal that lives on', async () => {
+    const end = new AbortController();
+    const added = vi.spyOn(end.signal, 'addEventListener');
+    const removed = vi.spyOn(end.signal, 'removeEventListener');
+    const fetcher = serve(async () => new Response('GGUF'));
+    await bodyOf((await fetcher(URL_, asked(end))).body);
+    const listeners = (calls: unknown[][]): unknown[] => calls.map(([, listener]) => listener);
+    expect(listeners(removed.mock.calls)).toEqual(
+      expect.arrayContaining(listeners(added.mock.calls)),
+    );
+  });
+});

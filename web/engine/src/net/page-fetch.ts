@@ -34,12 +34,21 @@ type FromPage =
 /** The fetch of the page at the other end of the port. */
 export function pageFetcher(port: MessagePort): Fetcher {
   let nextId = 0;
+  /** What hears the page's messages about a request; one that has ended, however that was, has none. */
   const waiting = new Map<number, (message: FromPage) => void>();
   port.onmessage = ({ data }: MessageEvent<FromPage>) => waiting.get(data.id)?.(data);
   const post = (message: ToPage): void => port.postMessage(message);
 
   return async (url, { method = 'GET' as const, headers, signal, cache }) => {
     const id = nextId++;
+    /** The request is over; nothing more is heard of it, and it hears nothing more. */
+    const forget = (): boolean => {
+      signal.removeEventListener('abort', cancel);
+      return waiting.delete(id);
+    };
+    const cancel = (): void => {
+      if (forget()) post({ type: 'cancel', id });
+    };
     const next = (message: ToPage): Promise<FromPage> =>
       new Promise((resolve, reject) => {
         const stop = (): void => reject(signal.reason as Error);
@@ -47,26 +56,25 @@ export function pageFetcher(port: MessagePort): Fetcher {
         signal.addEventListener('abort', stop, { once: true });
         waiting.set(id, (answer) => {
           signal.removeEventListener('abort', stop);
-          if (answer.type === 'error') reject(new TypeError(answer.message));
-          else resolve(answer);
+          if (answer.type !== 'error') return resolve(answer);
+          forget();
+          reject(new TypeError(answer.message));
         });
         post(message);
       });
-    const end = (): void => {
-      if (waiting.delete(id)) post({ type: 'cancel', id });
-    };
-    signal.addEventListener('abort', end, { once: true });
+    signal.addEventListener('abort', cancel, { once: true });
     const answer = await next({ type: 'fetch', id, url, method, headers, cache });
     if (answer.type !== 'answer') throw new TypeError('the page gave no answer');
+    if (!answer.hasBody) forget();
     const body = new ReadableStream<Uint8Array<ArrayBuffer>>(
       {
         async pull(out) {
           const piece = await next({ type: 'pull', id });
           if (piece.type === 'piece' && piece.bytes !== null) return out.enqueue(piece.bytes);
-          waiting.delete(id);
+          forget();
           out.close();
         },
-        cancel: end,
+        cancel,
       },
       { highWaterMark: 0 },
     );
@@ -80,8 +88,11 @@ export function pageFetcher(port: MessagePort): Fetcher {
   };
 }
 
-/** Serves the caller's fetch at the page's end of the port, until the port is closed. */
-export function serveFetch(port: MessagePort, custom: CustomFetch): void {
+/**
+ * Serves the caller's fetch at the page's end of the port. The function that it returns ends that: it closes the port, and
+ * aborts what is under way, whose bytes nobody would read.
+ */
+export function serveFetch(port: MessagePort, custom: CustomFetch): () => void {
   interface Open {
     controller: AbortController;
     reader: ReadableStreamDefaultReader<Uint8Array> | null;
@@ -105,7 +116,8 @@ export function serveFetch(port: MessagePort, custom: CustomFetch): void {
       throw new TypeError('the fetch that was given returned no Response');
     // It was cancelled meanwhile, and the caller's fetch doesn't hear the signal.
     if (signal.aborted) return void response.body?.cancel().catch(() => {});
-    one.reader = response.body?.getReader() ?? null;
+    if (response.body === null) open.delete(id);
+    else one.reader = response.body.getReader();
     const { status, statusText, redirected, type } = response;
     post({
       ...{ type: 'answer', id, status, statusText, redirected, kind: type },
@@ -136,8 +148,12 @@ export function serveFetch(port: MessagePort, custom: CustomFetch): void {
     if (data.type === 'cancel') return cancel(data.id);
     const work = data.type === 'fetch' ? begin(data) : pull(data.id);
     work.catch((error: unknown) => {
-      open.delete(data.id);
+      cancel(data.id);
       post({ type: 'error', id: data.id, message: String(error) });
     });
+  };
+  return () => {
+    for (const id of [...open.keys()]) cancel(id);
+    port.close();
   };
 }

@@ -4,10 +4,19 @@ import { createSHA256, createXXHash64, type IHasher } from 'hash-wasm';
 let loading: Promise<IHasher> | null = null;
 let hasher: IHasher | null = null;
 
-/** Must have resolved before XXH64 is computed. Rejects where the page's policy allows no wasm. */
+/**
+ * Must have resolved before XXH64 is computed. Rejects where the page's policy allows no wasm, or there is no memory for it:
+ * the next call tries again.
+ */
 export async function loadHashes(): Promise<void> {
   loading ??= createXXHash64();
-  hasher = await loading;
+  const mine = loading;
+  try {
+    hasher = await mine;
+  } catch (error) {
+    if (loading === mine) loading = null;
+    throw error;
+  }
 }
 
 function xxhash(): IHasher {
