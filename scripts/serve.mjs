@@ -6,6 +6,7 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
+import { ISOLATION, POLICY } from './headers.mjs';
 import { Failure, ROOT, is_program, main } from './lib.mjs';
 
 /** The built page. */
@@ -47,33 +48,14 @@ const ENCODINGS = {
   gzip: (bytes) => promisify(zlib.gzip)(bytes),
 };
 
-// Models may come from any address; nothing else may.
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'self'",
-  "script-src 'self' 'wasm-unsafe-eval'",
-  "worker-src 'self'",
-  'connect-src *',
-  "img-src 'self' data:",
-  "style-src 'self'",
-  "object-src 'none'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
 function headers_of_all(isolation) {
   const headers = {
-    'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+    'Content-Security-Policy': POLICY,
     'X-Content-Type-Options': 'nosniff',
     'Referrer-Policy': 'no-referrer',
     'Cache-Control': 'no-cache',
   };
-  if (!isolation) return headers;
-  return {
-    ...headers,
-    'Cross-Origin-Opener-Policy': 'same-origin',
-    'Cross-Origin-Embedder-Policy': 'require-corp',
-    'Cross-Origin-Resource-Policy': 'same-origin',
-  };
+  return isolation ? { ...headers, ...ISOLATION } : headers;
 }
 
 /** The file at an address; null if there is none or if it is outside the directory. */

@@ -3,20 +3,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type HtmlTagDescriptor, type Plugin } from 'vite';
+import { ISOLATION, POLICY } from '../../scripts/headers.mjs';
 import { serviceWorker } from './offline/plugin';
 
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
-
-// Headers for Vite's own servers: cross-origin isolation (for shared memory, which threads need) and, with the built
-// page, a strict Content-Security-Policy. scripts/serve.mjs has its own.
-const headers = {
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Embedder-Policy': 'require-corp',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-};
-const policy =
-  "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'; " +
-  "img-src 'self'; connect-src *; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
   version: string;
@@ -109,8 +99,9 @@ export default defineConfig({
     __ABOUT__: JSON.stringify({ version, source: archive === null ? '' : `./${SOURCE}` }),
   },
   plugins: [early(), fontsOfFormulas(), licences(), serviceWorker()],
-  server: { headers },
-  preview: { headers: { ...headers, 'Content-Security-Policy': policy } },
+  // Without the policy: while one works on the page, styles are inline.
+  server: { headers: ISOLATION },
+  preview: { headers: { ...ISOLATION, 'Content-Security-Policy': POLICY } },
   // The library loads its workers and wasm files from beside its own files, so Vite must not bundle it.
   optimizeDeps: { exclude: ['@sluice/engine'] },
   worker: { format: 'es' },
@@ -118,7 +109,7 @@ export default defineConfig({
     outDir: 'dist',
     target: 'es2022',
     cssTarget: ['chrome100', 'safari16'],
-    // Nothing inline: the policy above allows no inline script and no data: address.
+    // Nothing inline: the policy allows no inline script and no data: address.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },
