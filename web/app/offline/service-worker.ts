@@ -64,12 +64,12 @@ async function takeOver(): Promise<void> {
   await self.clients.claim();
 }
 
-/** The name in the list of what is asked for; undefined if it isn't there. */
-function listed({ method, mode, url }: Request): string | undefined {
+/** The name in the list of what is at an address; undefined if it isn't there. `shown`: a window goes there. */
+function listed(url: string, shown: boolean): string | undefined {
   const address = new URL(url);
   address.hash = '';
-  if (mode === 'navigate') address.search = '';
-  if (method !== 'GET' || !address.href.startsWith(SCOPE)) return undefined;
+  if (shown) address.search = '';
+  if (!address.href.startsWith(SCOPE)) return undefined;
   const path = address.href.slice(SCOPE.length);
   const name = path === 'index.html' ? '' : path;
   return FILES.has(name) ? name : undefined;
@@ -93,7 +93,8 @@ self.addEventListener('install', (event) => event.waitUntil(keepAll()));
 self.addEventListener('activate', (event) => event.waitUntil(takeOver()));
 
 self.addEventListener('fetch', (event) => {
-  const path = listed(event.request);
+  const { method, mode, url } = event.request;
+  const path = method === 'GET' ? listed(url, mode === 'navigate') : undefined;
   if (path !== undefined) event.respondWith(answer(event, path));
 });
 
@@ -101,7 +102,9 @@ self.addEventListener('fetch', (event) => {
 self.addEventListener('message', (event) => {
   if (event.data !== 'take over') return;
   const go = async (): Promise<void> => {
-    const tabs = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
+    // Those of the whole origin: other pages on it are none of ours.
+    const windows = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
+    const tabs = windows.filter(({ url }) => listed(url, true) === '');
     if (tabs.length <= 1) await self.skipWaiting();
     else event.source?.postMessage('other tabs');
   };
