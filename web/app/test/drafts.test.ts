@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { NOTHING, fromJson, toJson, type Field } from '../src/talk/drafts';
 
 function field(more: Partial<Field> = {}): Field {
-  return { text: 'A draft', attachments: [], editing: null, aside: NOTHING, ...more };
+  return { text: 'A draft', attachments: [], editing: null, aside: NOTHING, refusal: '', ...more };
 }
 const file = { name: 'notes.txt', text: 'Notes.\n' };
 

@@ -1,6 +1,8 @@
 // Text files that go with a message.
+import { batch } from '@preact/signals';
+import type { Attachment } from '../history/tree';
 import { t } from '../texts';
-import { attachments, refusal } from './state';
+import { attachments, refusal, replaceFile, unread } from './state';
 
 const MAX_BYTES = 1_000_000;
 
@@ -14,26 +16,27 @@ async function textOf(file: File): Promise<string | null> {
   }
 }
 
-/** Adds text files to the message that is being written. */
+/**
+ * Adds text files to the message that is being written now. Each has its place there at once, and its text when it is read,
+ * wherever that message is by then. Until then the message can't be sent.
+ */
 export async function attach(files: readonly File[]): Promise<void> {
-  refusal.value = '';
-  const refused: string[] = [];
-  for (const file of files) {
-    const name = file.name.slice(0, 200);
+  const places = files.map(({ name }): Attachment => ({ name: name.slice(0, 200), text: '' }));
+  batch(() => {
+    refusal.value = '';
+    unread.value = new Set([...unread.peek(), ...places]);
+    attachments.value = [...attachments.peek(), ...places];
+  });
+  const { tooLong, noText } = t.peek().talk;
+  for (const [i, file] of files.entries()) {
+    const place = places[i] as Attachment;
+    const { name } = place;
     const text = file.size > MAX_BYTES ? null : await textOf(file);
-    if (text === null) {
-      const { tooLong, noText } = t.peek().talk;
-      refused.push(file.size > MAX_BYTES ? tooLong(name) : noText(name));
-    } else {
-      attachments.value = [...attachments.value.filter((had) => had.name !== name), { name, text }];
-    }
+    if (text !== null) replaceFile(place, [{ name, text }], '');
+    else replaceFile(place, [], `${(file.size > MAX_BYTES ? tooLong : noText)(name)}.`);
   }
-  refusal.value = refused
-    .map((words) => `${words}. `)
-    .join('')
-    .trim();
 }
 
-export function detach(name: string): void {
-  attachments.value = attachments.value.filter((had) => had.name !== name);
+export function detach(file: Attachment): void {
+  attachments.value = attachments.value.filter((had) => had !== file);
 }

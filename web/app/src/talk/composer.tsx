@@ -24,6 +24,8 @@ import {
   show,
   shown,
   startEdit,
+  unread,
+  written,
 } from './state';
 
 /** The field, stuck to the window's lower edge. */
@@ -71,7 +73,12 @@ function Elsewhere() {
       <button
         type="button"
         class="secondary"
-        onClick={() => void open.value.takeOver().then(() => focusSoon('#draft'))}
+        onClick={() => {
+          const taken = open.value;
+          void taken.takeOver().then(() => {
+            if (taken === open.value) focusSoon('#draft');
+          });
+        }}
       >
         {t.value.history.takeOver}
       </button>
@@ -109,14 +116,18 @@ function Field() {
       )}
       {attachments.value.length > 0 && (
         <ul class="attachments">
-          {attachments.value.map(({ name, text }) => (
-            <li key={name}>
-              <span>{talk.attached(name, text.length)}</span>
+          {attachments.value.map((file, i) => (
+            <li key={i}>
+              <span>
+                {unread.value.has(file)
+                  ? talk.attaching(file.name)
+                  : talk.attached(file.name, file.text.length)}
+              </span>
               <IconButton
                 icon="close"
-                label={talk.removeAttachment(name)}
+                label={talk.removeAttachment(file.name)}
                 onClick={() => {
-                  detach(name);
+                  detach(file);
                   backToField();
                 }}
               />
@@ -245,7 +256,6 @@ function Facts() {
 function SendButton() {
   const { talk } = t.value;
   const stops = busy.value;
-  const empty = draft.value.trim() === '' && attachments.value.length === 0;
   const label = stops ? talk.stop : talk.send;
   return (
     <button
@@ -254,7 +264,7 @@ function SendButton() {
       data-stops={stops}
       aria-label={label}
       title={label}
-      disabled={stops ? run.value === 'stopping' : empty || !writable.value}
+      disabled={stops ? run.value === 'stopping' : !written.value || !writable.value}
     >
       <Icon name={stops ? 'stop' : 'up'} />
     </button>

@@ -15,6 +15,8 @@ export interface Field extends Draft {
   editing: string | null;
   /** What was in the field when the reader began to edit it: it comes back afterwards. */
   aside: Draft;
+  /** Why files could not be attached, or ''. It is not kept. */
+  refusal: string;
 }
 
 /** By conversation, by its id; '' for a new one. The ones that were left last come last. */
@@ -31,7 +33,7 @@ export function isEmpty({ text, attachments }: Draft): boolean {
 
 /** Without the oldest fields, and then without files, if it would be too much to keep. */
 export function toJson(fields: Fields): string {
-  const kept = [...fields].map(([of, field]) => ({ of, ...field }));
+  const kept = [...fields].map(([of, { refusal: _, ...field }]) => ({ of, ...field }));
   const json = (): string => JSON.stringify({ version: VERSION, fields: kept });
   while (kept.length > 1 && json().length > MOST_CHARACTERS) kept.shift();
   const [last] = kept;
@@ -61,7 +63,8 @@ export function fromJson(json: string | null): Fields {
     const { of, editing } = one;
     const [draft, aside] = [readDraft(one), readDraft(one['aside'])];
     if (typeof of !== 'string' || draft === null || aside === null) continue;
-    read.push([of, { ...draft, editing: typeof editing === 'string' ? editing : null, aside }]);
+    const edited = typeof editing === 'string' ? editing : null;
+    read.push([of, { ...draft, editing: edited, aside, refusal: '' }]);
   }
   return new Map(read);
 }

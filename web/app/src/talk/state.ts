@@ -36,6 +36,8 @@ export const shown = computed(() => path(conversation.value));
 
 export const draft = signal('');
 export const attachments = signal<Attachment[]>([]);
+/** Those of the files of all fields that are still being read. Their texts are empty until then. */
+export const unread = signal<ReadonlySet<Attachment>>(new Set());
 /** Why files could not be attached, or ''. It is shown as an alert. */
 export const refusal = signal('');
 /** The message of the reader's that is being edited, by its id. */
@@ -60,10 +62,17 @@ export const answering = signal<Answering | null>(null);
 /** Whether the reader can send: nothing is being written, there is a model, and this tab may write. */
 export const sendable = computed(() => !busy.value && writable.value && open.value.writer.value);
 
+/** Whether there is a message in the field. It is none before all of its files are read. */
+export const written = computed(() => {
+  const files = attachments.value;
+  if (files.some((file) => unread.value.has(file))) return false;
+  return draft.value.trim() !== '' || files.length > 0;
+});
+
 /** Sends what is in the field: as a new message, or in place of the one that is being edited. */
 export function send(): void {
+  if (!sendable.value || !written.value) return;
   const text = draft.value.trim();
-  if (!sendable.value || (text === '' && attachments.value.length === 0)) return;
   const { tree } = open.value;
   const before = tree.value;
   batch(() => {
@@ -133,22 +142,20 @@ function fieldKey({ tree }: Open): string {
 function readField(): Field {
   return {
     ...{ text: draft.value, attachments: attachments.value },
-    ...{ editing: editing.value, aside },
+    ...{ editing: editing.value, aside, refusal: refusal.value },
   };
 }
 
 /** Puts into the field what was in that of the conversation that is shown. */
 function restoreField(): void {
   const of = fieldKey(open.value);
-  const { editing: edited, ...field } = fields.get(of) ?? {
-    editing: null,
-    aside: NOTHING,
-    ...NOTHING,
-  };
+  const field = fields.get(of) ?? { editing: null, aside: NOTHING, refusal: '', ...NOTHING };
+  const edited = field.editing;
   fields.delete(of);
   // Another tab may have deleted the message.
   const there = messageOf(open.value.tree.peek(), edited) !== undefined;
   fill(field);
+  refusal.value = field.refusal;
   editing.value = there ? edited : null;
   aside = there ? field.aside : NOTHING;
 }
@@ -168,6 +175,47 @@ export function show(next: Open): void {
   });
 }
 
+/**
+ * Puts others in the place of a file, in the field where it is by now: its conversation may have been left, or a message be
+ * edited meanwhile. Nothing happens if the reader has removed it. `why`: they could not be attached, as in `refusal`.
+ */
+export function replaceFile(file: Attachment, others: readonly Attachment[], why: string): void {
+  const within = ({ attachments: files }: Draft): boolean => files.includes(file);
+  const replaced = (files: readonly Attachment[]): Attachment[] =>
+    lastOfEachName(files.flatMap((one) => (one === file ? others : [one])));
+  const change = <D extends Draft>(of: D): D =>
+    within(of) ? { ...of, attachments: replaced(of.attachments) } : of;
+  const both = (before: string): string => (before === '' ? why : `${before} ${why}`).trim();
+  batch(() => {
+    unread.value = new Set([...unread.peek()].filter((one) => one !== file));
+    const now = readField();
+    if (within(now) || within(aside)) {
+      attachments.value = change(now).attachments;
+      aside = change(aside);
+      refusal.value = both(refusal.peek());
+    }
+    for (const [of, field] of fields) {
+      if (!within(field) && !within(field.aside)) continue;
+      const changed = { ...change(field), aside: change(field.aside) };
+      fields.set(of, { ...changed, refusal: both(field.refusal) });
+    }
+  });
+}
+
+/** Of files with the same name the last one that is read. */
+function lastOfEachName(files: readonly Attachment[]): Attachment[] {
+  const isRead = (file: Attachment): boolean => !unread.peek().has(file);
+  return files.filter((file, i) => {
+    const again = files.slice(i + 1).some((one) => one.name === file.name && isRead(one));
+    return !isRead(file) || !again;
+  });
+}
+
+/** The files that are read. */
+function readOnly<D extends Draft>(of: D): D {
+  return { ...of, attachments: of.attachments.filter((file) => !unread.peek().has(file)) };
+}
+
 /** Milliseconds from a change in the field to the time when it is kept. */
 const KEEP_FIELD_MS = 300;
 
@@ -183,12 +231,16 @@ export function keepDrafts(gone: string | null): void {
   if (isEmpty(readField())) restoreField();
   const keep = (): void => {
     const all = new Map(fields).set(fieldKey(open.peek()), readField());
-    for (const [of, field] of all) if (isEmpty(field) && field.editing === null) all.delete(of);
+    for (const [of, field] of all) {
+      const kept = { ...readOnly(field), aside: readOnly(field.aside) };
+      if (isEmpty(kept) && kept.editing === null) all.delete(of);
+      else all.set(of, kept);
+    }
     keepFields(all);
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
   effect(() => {
-    void [draft.value, attachments.value, editing.value, open.value];
+    void [draft.value, attachments.value, unread.value, editing.value, open.value];
     clearTimeout(timer);
     timer = setTimeout(keep, KEEP_FIELD_MS);
   });

@@ -18,6 +18,7 @@ const en = {
   attach: 'Attach a text file',
   removeAttachment: (name: string) => `Remove ${name}`,
   attached: (name: string, n: number) => `${name}, ${count(n)} characters`,
+  attaching: (name: string) => `${name} is being read`,
   noText: (name: string) => `${name} is not a text file (UTF-8), so it can’t be read as one`,
   tooLong: (name: string) => `${name} is longer than 1 MB, more than a conversation can hold`,
   editing: 'You are editing a message. The answers that followed stay, on a branch of their own.',
@@ -78,6 +79,7 @@ const de: typeof en = {
   attach: 'Eine Textdatei anhängen',
   removeAttachment: (name) => `${name} entfernen`,
   attached: (name, n) => `${name}, ${count(n)} Zeichen`,
+  attaching: (name) => `${name} wird gelesen`,
   noText: (name) => `${name} ist keine Textdatei (UTF-8) und kann nicht als solche gelesen werden`,
   tooLong: (name) => `${name} ist länger als 1 MB, mehr als ein Gespräch fassen kann`,
   editing:
