@@ -148,7 +148,7 @@ async function room(bytes?: number): Promise<CacheRoom> {
 
 /** Asks something of the model that `source` names. */
 async function askOf<T>(
-  call: { name: 'has' | 'delete' | 'export' } | { name: 'pin'; pinned: boolean },
+  call: { name: 'find' | 'has' | 'delete' | 'export' } | { name: 'pin'; pinned: boolean },
   source: string | URL,
   options: CacheOptions = {},
 ): Promise<T> {
@@ -158,6 +158,7 @@ async function askOf<T>(
 
 export const cache: ModelCache = Object.freeze({
   list: async () => (await ask({ name: 'list' })) as CachedModel[],
+  find: (source, options) => askOf({ name: 'find' }, source, options),
   has: (source, options) => askOf({ name: 'has' }, source, options),
   delete: (source, options) => askOf({ name: 'delete' }, source, options),
   clear: async () => (await ask({ name: 'clear' })) as number,

@@ -464,6 +464,8 @@ export interface CacheRoom {
 export interface ModelCache {
   /** The most recently used first. */
   list(): Promise<CachedModel[]>;
+  /** What is there of a model; null: nothing. */
+  find(source: string | URL, options?: CacheOptions): Promise<CachedModel | null>;
   /** Whether the whole model is there. */
   has(source: string | URL, options?: CacheOptions): Promise<boolean>;
   /** False if it wasn't there. `busy` while a tab uses it. */

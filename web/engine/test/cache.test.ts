@@ -126,10 +126,20 @@ describe('listing', () => {
     expect(await cache.list()).toMatchObject([{ source, bytes: 3 * SIZE, complete: true }]);
     expect(await cache.has(source)).toBe(true);
     expect(await cache.has(at('absent'))).toBe(false);
+    expect(await cache.find(source)).toEqual((await cache.list())[0]);
+    expect(await cache.find(at('absent'))).toBeNull();
     expect(await findNamed('hub/big:Q4_0')).toBe(source);
     expect(await findNamed('hub/big:Q8_0')).toBeNull();
     expect(await cache.delete(source.replace('00001-of', '00002-of'))).toBe(true);
     expect(opfs.files.size).toBe(0);
+  });
+
+  test('is found by the short name that it was loaded with', async () => {
+    const names = ['https://huggingface.co/o/r@main:Q4_0'];
+    await fill(at('of-hub'), WHOLE.subarray(0, BLOCK), { names });
+    await fill(at('other'), WHOLE.subarray(0, BLOCK));
+    expect(await cache.find('hf:o/r:Q4_0')).toMatchObject({ source: at('of-hub') });
+    expect(await cache.find('hf:o/r:Q8_0')).toBeNull();
   });
 
   test('of two entries with a name the one that was used last is meant', async () => {

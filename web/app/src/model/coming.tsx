@@ -44,10 +44,10 @@ function Current(current: Loading) {
   );
 }
 
-function Rest({ source, since }: Paused) {
+function Rest({ source }: Paused) {
   const id = useId();
   const words = t.value.model.load;
-  const part = usePart(since);
+  const part = usePart(source);
   return (
     <section class="coming" aria-labelledby={id}>
       <h3 id={id}>{words.paused(sourceName(source))}</h3>

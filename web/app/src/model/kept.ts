@@ -21,16 +21,21 @@ const LOOK_MS = 1000;
 /** After so many looks that found nothing new, the next one waits for an event. */
 const CALM_LOOKS = 3;
 
+/** Looks at the list, and the latest one that is shown: answers need not come in their order. */
+let looks = 0;
+let shown = 0;
+
 /** Reads the list again. */
 export async function refresh(): Promise<void> {
-  try {
-    const [models, { usage, quota }] = await Promise.all([cache.list(), cache.room()]);
-    kept.value = models;
-    room.value = quota > 0 ? Math.max(0, quota - usage) : null;
-  } catch {
-    // Private windows keep nothing, and the model's own notes say so.
-    kept.value = null;
-  }
+  const mine = ++looks;
+  // Private windows keep nothing, and the model's own notes say so.
+  const found = await Promise.all([cache.list(), cache.room()]).catch(() => null);
+  if (mine < shown) return;
+  shown = mine;
+  kept.value = found === null ? null : found[0];
+  if (found === null) return;
+  const { usage, quota } = found[1];
+  room.value = quota > 0 ? Math.max(0, quota - usage) : null;
 }
 
 /** The latest call of follow(). */
@@ -94,23 +99,25 @@ export function amountOf({ stored, bytes: whole, complete }: CachedModel): strin
 }
 
 /** Whether this page is fetching the model. */
-function isComing(source: string): boolean {
+async function isComing(source: string): Promise<boolean> {
   const coming = loading.value?.source;
-  return coming?.kind === 'address' && coming.url === source;
+  if (coming?.kind !== 'address') return false;
+  return coming.url === source || (await find(coming.url))?.source === source;
 }
 
 /** Why nothing can be done with a model that is in use. */
-function whyBusy(source: string): string {
+async function whyBusy(source: string): Promise<string> {
   const { busyComing, busyUsed } = t.peek().model.kept;
-  return isComing(source) ? busyComing : busyUsed;
+  return (await isComing(source)) ? busyComing : busyUsed;
 }
 
 /** Whether a model can be removed now. If not, says why. */
 export async function removable({ source }: CachedModel): Promise<boolean> {
   refused.value = null;
   await refresh();
-  const used = isComing(source) || kept.value?.find((m) => m.source === source)?.inUse === true;
-  if (used) refused.value = { source, why: whyBusy(source) };
+  const inUse = kept.value?.find((m) => m.source === source)?.inUse === true;
+  const used = inUse || (await isComing(source));
+  if (used) refused.value = { source, why: await whyBusy(source) };
   return !used;
 }
 
@@ -123,7 +130,11 @@ async function change(source: string, work: () => Promise<string>): Promise<bool
   } catch (error) {
     done = false;
     const inUse = error instanceof SluiceError && error.code === 'busy';
-    const why = inUse ? whyBusy(source) : error instanceof Error ? error.message : String(error);
+    const why = inUse
+      ? await whyBusy(source)
+      : error instanceof Error
+        ? error.message
+        : String(error);
     refused.value = { source, why };
   }
   await refresh();
@@ -159,18 +170,17 @@ export async function isKept(url: string): Promise<boolean> {
   }
 }
 
-/** What is kept of the model from this address, if that is a part of it. */
-export async function partOf(url: string): Promise<CachedModel | null> {
+/** What is kept of the model from this address; null: nothing. */
+async function find(url: string): Promise<CachedModel | null> {
   try {
-    const models = await cache.list();
-    return models.find((m) => m.source === url && !m.complete && m.stored > 0) ?? null;
+    return await cache.find(url);
   } catch {
     return null;
   }
 }
 
-/** The model that was being fetched until now, if its bytes are kept. `since`: when that began. */
-export async function interrupted(since: number): Promise<CachedModel | null> {
-  await refresh();
-  return kept.value?.find(({ complete, used }) => !complete && used >= since) ?? null;
+/** The same, if that is a part of the model. */
+export async function partOf(url: string): Promise<CachedModel | null> {
+  const found = await find(url);
+  return found !== null && !found.complete && found.stored > 0 ? found : null;
 }

@@ -3,7 +3,8 @@ import type { CachedModel } from '@sluice/engine';
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { t } from '../texts';
-import { interrupted } from './kept';
+import { partOf } from './kept';
+import { addressOf, type Source } from './source';
 import { cancelLoading, open, pausable, pauseLoading, paused, type Paused } from './state';
 
 /** The button that was pressed with the focus on it, and is about to go away. */
@@ -128,13 +129,19 @@ function LoadButton({ label, icon, button = null, onClick }: ButtonProps) {
   );
 }
 
-/** What is kept of the load that began then; null: nothing; undefined: not known yet. */
-export function usePart(since: number): CachedModel | null | undefined {
+/** What is kept of a load that is paused; null: nothing; undefined: not known yet. */
+export function usePart(source: Source): CachedModel | null | undefined {
   const part = useSignal<CachedModel | null | undefined>(undefined);
+  const url = addressOf(source) ?? '';
   useEffect(() => {
-    void interrupted(since).then((found) => {
-      part.value = found;
+    let asked = true;
+    part.value = undefined;
+    void partOf(url).then((found) => {
+      if (asked) part.value = found;
     });
-  }, [since]);
+    return () => {
+      asked = false;
+    };
+  }, [url]);
   return part.value;
 }

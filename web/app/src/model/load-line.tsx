@@ -56,8 +56,8 @@ function Fact({ text, kind }: { text: string; kind: 'wide' | 'narrow' | '' }) {
   return <span class={`load-fact ${kind}`}>{text}</span>;
 }
 
-function Rest({ source, since }: Paused) {
-  const part = usePart(since);
+function Rest({ source }: Paused) {
+  const part = usePart(source);
   return (
     <div class="loading">
       <p class="load-text">

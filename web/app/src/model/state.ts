@@ -50,8 +50,6 @@ export interface Loading {
 /** A load that the reader has paused. */
 export interface Paused {
   source: Source;
-  /** When the load began, in milliseconds since 1970. */
-  since: number;
 }
 
 export interface Problem extends Failure {
@@ -372,8 +370,7 @@ export const pausable = computed(() => {
 /** Ends the present load, and remembers it, so that it can go on. */
 export function pauseLoading(): void {
   if (loading.value === null || !pausable.value) return;
-  const { source, since } = loading.value;
-  paused.value = { source, since };
+  paused.value = { source: loading.value.source };
   loadAbort?.abort();
 }
 

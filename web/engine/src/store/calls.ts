@@ -21,7 +21,7 @@ interface Named {
 
 export type CacheCall =
   | { name: 'list' | 'clear' }
-  | ({ name: 'has' | 'delete' | 'verify' | 'export' } & Named)
+  | ({ name: 'find' | 'has' | 'delete' | 'verify' | 'export' } & Named)
   | ({ name: 'pin'; pinned: boolean } & Named)
   /** `bytes`: to be made free; null: only the figures are asked for. */
   | { name: 'room'; bytes: number | null }
@@ -321,6 +321,8 @@ async function answer(call: CacheCall, progress: Progress): Promise<unknown> {
       return folder === null ? [] : list(folder);
     case 'clear':
       return folder === null ? 0 : clear(folder);
+    case 'find':
+      return folder === null ? null : describe((await findModel(folder, call))?.group ?? []);
     case 'has':
       return folder !== null && isWhole((await findModel(folder, call))?.group ?? []);
     case 'delete':

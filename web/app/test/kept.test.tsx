@@ -1,0 +1,102 @@
+// @vitest-environment happy-dom
+// What is said of the models on this device: of one's own, whatever other tabs do.
+import type * as Library from '@sluice/engine';
+import type { CachedModel } from '@sluice/engine';
+import { render } from 'preact';
+import { act } from 'preact/test-utils';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { kept, refresh, refused, removable } from '../src/model/kept';
+import { LoadLine } from '../src/model/load-line';
+import { fromAddress } from '../src/model/source';
+import { loading, paused, type Loading } from '../src/model/state';
+
+const device = vi.hoisted(() => ({
+  list: [] as CachedModel[],
+  /** Where short names lead. */
+  names: new Map<string, string>(),
+}));
+vi.mock('@sluice/engine', async (original) => ({
+  ...(await original<typeof Library>()),
+  cache: {
+    list: async () => device.list,
+    find: async (url: string) =>
+      device.list.find(({ source }) => source === (device.names.get(url) ?? url)) ?? null,
+    room: async () => ({ usage: 0, quota: 1e9, persisted: false, evictable: 0 }),
+  },
+}));
+
+const MINE = 'https://models.example/mine.gguf';
+const OTHERS = 'https://models.example/others.gguf';
+
+function part(source: string, stored: number, used: number): CachedModel {
+  return {
+    ...{ source, name: 'a.gguf', bytes: 5_000_000, stored, packed: 0, complete: false, used },
+    ...{ verified: false, sha256: '', etag: '', commit: '', pinned: false, created: 0 },
+    ...{ inUse: true, parts: 1 },
+  };
+}
+
+let place: HTMLElement;
+beforeEach(() => {
+  place = document.createElement('div');
+  device.list = [];
+  device.names.clear();
+});
+afterEach(async () => {
+  await act(() => render(null, place));
+  paused.value = null;
+  loading.value = null;
+  refused.value = null;
+});
+
+/** Shows that the load from an address is paused. */
+async function pausedFrom(url: string): Promise<void> {
+  // It began long ago, whatever is newer.
+  await act(() => {
+    paused.value = { source: fromAddress(url), since: 0 } as typeof paused.value;
+    render(<LoadLine />, place);
+  });
+}
+
+it('a paused load of which nothing is kept is not told as another tab’s', async () => {
+  device.list = [part(OTHERS, 4_000_000, 9e12)];
+  await pausedFrom(MINE);
+  await vi.waitFor(() => expect(place.textContent).toContain('Nothing of it could be kept'));
+  expect(place.textContent).not.toContain('4.00 MB');
+});
+
+it('a paused load says what is kept of it, though another tab’s is newer', async () => {
+  device.list = [part(OTHERS, 4_000_000, 9e12), part(MINE, 1_000_000, 5)];
+  await pausedFrom(MINE);
+  await vi.waitFor(() => expect(place.textContent).toContain('1.00 MB of 5.00 MB are on'));
+});
+
+it('so does one that was loaded by its short name', async () => {
+  device.list = [part(OTHERS, 4_000_000, 9e12), part(MINE, 1_000_000, 5)];
+  device.names.set('hf:o/r:Q4_0', MINE);
+  await pausedFrom('hf:o/r:Q4_0');
+  await vi.waitFor(() => expect(place.textContent).toContain('1.00 MB of 5.00 MB are on'));
+});
+
+it('of the models in use, only the one that comes here is said to come here', async () => {
+  device.list = [part(OTHERS, 4_000_000, 9e12), part(MINE, 1_000_000, 5)];
+  device.names.set('hf:o/r:Q4_0', MINE);
+  loading.value = { source: fromAddress('hf:o/r:Q4_0') } as Loading;
+  expect(await removable(part(MINE, 1, 1))).toBe(false);
+  expect(refused.value?.why).toContain('fetched here');
+  expect(await removable(part(OTHERS, 1, 1))).toBe(false);
+  expect(refused.value?.why).toContain('in another tab');
+});
+
+it('an older look at the list does not replace a newer one', async () => {
+  const [old, recent] = [[part(MINE, 1, 1)], [part(OTHERS, 1, 1)]];
+  let answer = (_: CachedModel[]): void => {};
+  const { cache } = await import('@sluice/engine');
+  vi.spyOn(cache, 'list').mockReturnValueOnce(new Promise((resolve) => (answer = resolve)));
+  const first = refresh();
+  device.list = recent;
+  await refresh();
+  answer(old);
+  await first;
+  expect(kept.value).toEqual(recent);
+});
