@@ -1,29 +1,25 @@
-// The page's side of a generation: an async iterator over the tokens that come from the engine worker.
+// The page's side of a generation: the tokens that come from the engine worker, and their reader.
 import { abortReason } from './errors.js';
+import { ReadQueue, type Reader } from './read-queue.js';
 import type { Completion, Token } from './types.js';
 
 /** What a generation asks of its engine. */
 export interface GenerationHooks {
   /** Sends the request; throws if it can't (busy, bad options, a closed engine). */
   start(generation: Generation): void;
+  /** Whether a running generation rests: its reader has enough for now. */
+  hold(generation: Generation, on: boolean): void;
   /** Cancels a running generation: tells the worker, and ignores later messages about it. */
   cancel(generation: Generation): void;
 }
 
-interface Waiter {
-  resolve(result: IteratorResult<Token, undefined>): void;
-  reject(error: unknown): void;
-}
-
-/** Begins with the first next(). Ends when the loop is left or the signal fires. */
-export class Generation implements AsyncIterableIterator<Token, undefined> {
+/** Begins with the reader's first next(). Ends when its loop is left or the signal fires. */
+export class Generation {
   #state: 'new' | 'running' | 'ended' = 'new';
-  #tokens: Token[] = [];
-  #waiters: Waiter[] = [];
+  #held = false;
+  readonly #queue = new ReadQueue<Token>(() => this.#leave());
   /** How it ended; null if it hasn't, or failed. */
   ending: Pick<Completion, 'finish' | 'stats'> | null = null;
-  /** The error that next() has still to throw; undefined: none. */
-  #error: unknown;
   readonly #onAbort = (): void => this.#leave(abortReason(this.signal as AbortSignal));
 
   constructor(
@@ -31,69 +27,50 @@ export class Generation implements AsyncIterableIterator<Token, undefined> {
     readonly signal: AbortSignal | undefined,
   ) {}
 
-  [Symbol.asyncIterator](): this {
-    return this;
+  /** The one who reads its tokens. To be called once. */
+  reader(): Reader<Token> {
+    return this.#queue.reader(() => this.#begin());
   }
 
-  async next(): Promise<IteratorResult<Token, undefined>> {
-    if (this.#state === 'new') {
-      if (this.signal?.aborted) {
-        this.#state = 'ended';
-        throw abortReason(this.signal);
-      }
-      this.#state = 'ended';
+  #begin(): void {
+    try {
+      if (this.signal?.aborted) throw abortReason(this.signal);
       this.hooks.start(this);
-      this.#state = 'running';
-      this.signal?.addEventListener('abort', this.#onAbort, { once: true });
-    }
-    const token = this.#tokens.shift();
-    if (token !== undefined) return { done: false, value: token };
-    if (this.#error !== undefined) {
-      const error = this.#error;
-      this.#error = undefined;
+    } catch (error) {
+      this.end();
       throw error;
     }
-    if (this.#state === 'ended') return { done: true, value: undefined };
-    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
-  }
-
-  async return(): Promise<IteratorResult<Token, undefined>> {
-    this.#tokens = [];
-    this.#leave();
-    this.#error = undefined;
-    return { done: true, value: undefined };
+    this.#state = 'running';
+    this.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
   push(tokens: Token[]): void {
-    for (const token of tokens) {
-      const waiter = this.#waiters.shift();
-      if (waiter === undefined) this.#tokens.push(token);
-      else waiter.resolve({ done: false, value: token });
-    }
+    for (const token of tokens) this.#queue.push(token);
+    const room = this.#queue.room();
+    if (room === null || this.#held) return;
+    this.#hold(true);
+    void room.then(() => this.#hold(false));
+  }
+
+  #hold(on: boolean): void {
+    this.#held = on;
+    if (this.#state === 'running') this.hooks.hold(this, on);
   }
 
   /** Ends the iteration: normally, or with an error, which is thrown after the tokens that have come. */
   end(error?: unknown): void {
-    if (this.#state === 'ended') return;
+    this.#end(error, false);
+  }
+
+  #end(error: unknown, now: boolean): void {
     this.#state = 'ended';
     this.signal?.removeEventListener('abort', this.#onAbort);
-    const waiters = this.#waiters.splice(0);
-    this.#error = error;
-    for (const waiter of waiters) {
-      if (this.#error !== undefined) {
-        waiter.reject(this.#error);
-        this.#error = undefined;
-      } else {
-        waiter.resolve({ done: true, value: undefined });
-      }
-    }
+    this.#queue.end(error === undefined ? null : { error }, now);
   }
 
   /** The caller wants no more. */
   #leave(error?: unknown): void {
     if (this.#state === 'running') this.hooks.cancel(this);
-    if (error !== undefined) this.#tokens = [];
-    if (this.#state === 'new') this.#state = 'ended';
-    this.end(error);
+    this.#end(error, true);
   }
 }

@@ -109,6 +109,11 @@ export class EngineHost {
       this.#takeCode(message.code);
     } else if (message.type === 'cancel') {
       this.#guard(() => this.#cancel(message.id));
+    } else if (message.type === 'hold') {
+      this.#guard(() => {
+        this.#runs.hold(message.id, message.on);
+        this.#scheduleAny();
+      });
     } else if (message.type === 'close') {
       this.#close();
     } else {
@@ -314,7 +319,7 @@ export class EngineHost {
   }
 
   #request(
-    message: Exclude<ToEngine, { type: 'open' | 'measure' | 'code' | 'cancel' | 'close' }>,
+    message: Exclude<ToEngine, { type: 'open' | 'measure' | 'code' | 'cancel' | 'hold' | 'close' }>,
   ): void {
     const engine = this.#engine;
     try {

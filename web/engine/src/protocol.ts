@@ -146,6 +146,8 @@ export type ToEngine =
       state: StateRequest | null;
     }
   | { type: 'cancel'; id: number }
+  /** Whether a run rests: its reader has enough tokens for now. The sessions besides go on. */
+  | { type: 'hold'; id: number; on: boolean }
   /** Ends the sessions and the threads; answered with 'closed'. Then the worker can be terminated. */
   | { type: 'close' };
 

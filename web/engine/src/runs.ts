@@ -20,6 +20,8 @@ export interface Run {
   id: number;
   kind: 'generate' | 'logits' | 'chat';
   top: number;
+  /** It rests, until the page has room for more. */
+  held: boolean;
   /** When the page last got its figures. */
   lastStats: number;
   /** Until the first token, if the page wants it. */
@@ -63,8 +65,9 @@ export class Runs {
 
   constructor(readonly hooks: RunsHooks) {}
 
+  /** Whether a run has something to do. */
   get any(): boolean {
-    for (const { run } of this.#timelines.values()) if (run !== null) return true;
+    for (const { run } of this.#timelines.values()) if (run?.held === false) return true;
     return false;
   }
 
@@ -111,7 +114,7 @@ export class Runs {
     // Its figures are sent with its tokens, or after its first slice. A message now would keep the page's thread, and so
     // a core, busy for a good part of a short prompt.
     const run: Run = {
-      ...{ top: 0, dress: null, again: null, ended: null },
+      ...{ top: 0, held: false, dress: null, again: null, ended: null },
       ...{ lastStats: -Infinity, prompt: null, sent: 0, skip: 0 },
       ...begun,
     };
@@ -122,6 +125,11 @@ export class Runs {
         (progress) => this.hooks.post({ type: 'prompt', id: run.id, progress }),
       );
     }
+  }
+
+  /** Lets this run rest, or go on. It may have ended. */
+  hold(id: number, on: boolean): void {
+    for (const { run } of this.#timelines.values()) if (run?.id === id) run.held = on;
   }
 
   /** Ends this run. False: there is none with this id. A new run of the same session may be the next message. */
@@ -142,7 +150,8 @@ export class Runs {
   /** Does a slice of one run. False: there was nothing to do but to wait for weights. */
   slice(): boolean {
     for (const [session, timeline] of [...this.#timelines]) {
-      if (timeline.run === null || !this.#runSlice(timeline, timeline.run)) continue;
+      const { run } = timeline;
+      if (run === null || run.held || !this.#runSlice(timeline, run)) continue;
       // Moves it to the end of the order.
       if (this.#timelines.delete(session)) this.#timelines.set(session, timeline);
       return true;

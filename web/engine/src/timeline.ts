@@ -22,6 +22,7 @@ import type {
   PromptProgress,
   SaveOptions,
   Session,
+  Token,
 } from './types.js';
 
 /** The figures at the beginning of a run. */
@@ -157,7 +158,11 @@ export class Timeline implements Session {
     }
   }
 
-  generate(prompt: Prompt, options: GenerateOptions = {}): Generation {
+  generate(prompt: Prompt, options: GenerateOptions = {}): AsyncIterableIterator<Token, undefined> {
+    return this.#generate(prompt, options).reader();
+  }
+
+  #generate(prompt: Prompt, options: GenerateOptions): Generation {
     const { session } = this;
     return this.#generation(() => {
       const taken = takePrompt(prompt);
@@ -174,13 +179,14 @@ export class Timeline implements Session {
     });
   }
 
-  resume(options: GenerateOptions = {}): Generation {
+  resume(options: GenerateOptions = {}): AsyncIterableIterator<Token, undefined> {
     const { session } = this;
-    return this.#generation(() => {
+    const generation = this.#generation(() => {
       const { json, signal } = takeGenerateOptions(options, false);
       const message = (id: number): ToEngine => ({ type: 'resume', session, id, options: json });
       return { message, signal, figures: {}, onPromptProgress: undefined };
     });
+    return generation.reader();
   }
 
   /** `take` checks the arguments; its errors are thrown when the first token is asked for. */
@@ -199,7 +205,7 @@ export class Timeline implements Session {
       const refuse = (): never => {
         throw error;
       };
-      return new Generation({ start: refuse, cancel: () => {} }, undefined);
+      return new Generation({ start: refuse, hold: () => {}, cancel: () => {} }, undefined);
     }
     return new Generation(
       {
@@ -209,6 +215,10 @@ export class Timeline implements Session {
           this.began(id, generation, taken.figures, taken.onPromptProgress);
           this.#finish = null;
           this.hooks.post(taken.message(id));
+        },
+        hold: (generation, on) => {
+          if (this.#running?.generation !== generation) return;
+          this.hooks.post({ type: 'hold', id: this.#running.id, on });
         },
         cancel: (generation) => {
           if (this.#running?.generation !== generation) return;
@@ -223,10 +233,10 @@ export class Timeline implements Session {
   }
 
   async complete(prompt: Prompt, options: GenerateOptions = {}): Promise<Completion> {
-    const generation = this.generate(prompt, options);
+    const generation = this.#generate(prompt, options);
     const tokens: number[] = [];
     let text = '';
-    for await (const token of generation) {
+    for await (const token of generation.reader()) {
       tokens.push(token.id);
       text += token.text;
     }

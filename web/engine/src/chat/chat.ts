@@ -1,8 +1,8 @@
 // engine.chat.completions and engine.completions: requests, and the order in which they are answered.
 import { abortReason } from '../errors.js';
 import { deferred, onAbort } from '../promises.js';
+import { ReadQueue, type Reader } from '../read-queue.js';
 import { ChatChunks, TextChunks, WholeChat, WholeText, headOf, type Sink } from './answers.js';
-import { Chunks } from './chunks.js';
 import { Figures } from './figures.js';
 import { Line } from './line.js';
 import { Reply, type ChatHooks, type Ending } from './reply.js';
@@ -15,6 +15,17 @@ import type {
   TextCompletion,
   TextCompletionChunk,
 } from './types.js';
+
+/** Whoever reads an answer while it is written. */
+interface Reading {
+  /** An answer begins. */
+  begun(): void;
+  /** See ReadQueue. */
+  room(): Promise<void> | null;
+}
+
+/** A whole answer takes all that comes. */
+const AT_ONCE: Reading = { begun: () => {}, room: () => null };
 
 export class Chat {
   readonly #line: Line;
@@ -41,7 +52,7 @@ export class Chat {
     this.#reply?.end(error);
   }
 
-  async #createChat(body: unknown): Promise<ChatCompletion | Chunks<ChatCompletionChunk>> {
+  async #createChat(body: unknown): Promise<ChatCompletion | Reader<ChatCompletionChunk>> {
     const taken = takeChatRequest(body);
     const head = headOf('chatcmpl', this.hooks.info());
     if (taken.stream)
@@ -51,7 +62,7 @@ export class Chat {
     return sink.whole;
   }
 
-  async #createText(body: unknown): Promise<TextCompletion | Chunks<TextCompletionChunk>> {
+  async #createText(body: unknown): Promise<TextCompletion | Reader<TextCompletionChunk>> {
     const taken = takeTextRequest(body);
     const head = headOf('cmpl', this.hooks.info());
     if (taken.stream)
@@ -75,16 +86,18 @@ export class Chat {
   async #stream<Chunk>(
     taken: Taken,
     sinkFor: (push: (chunk: Chunk) => void) => Sink,
-  ): Promise<Chunks<Chunk>> {
+  ): Promise<Reader<Chunk>> {
     const stop = new AbortController();
-    const chunks = new Chunks<Chunk>(() => stop.abort());
+    const chunks = new ReadQueue<Chunk>(() => stop.abort());
+    const reader = chunks.reader();
     const release = onAbort(taken.signal, (error) => {
       stop.abort(error);
       chunks.end({ error }, true);
     });
     const begun = deferred();
     const sink = sinkFor((chunk) => chunks.push(chunk));
-    this.#answer(taken, sink, stop.signal, begun.resolve)
+    const reading = { begun: begun.resolve, room: () => chunks.room() };
+    this.#answer(taken, sink, stop.signal, reading)
       .then(
         () => chunks.end(),
         (error: unknown) => {
@@ -94,15 +107,14 @@ export class Chat {
       )
       .finally(release);
     await begun.promise;
-    return chunks;
+    return reader;
   }
 
-  /** `onBegun` is called when an answer begins. */
   async #answer(
     taken: Taken,
     sink: Sink,
     signal: AbortSignal,
-    onBegun: () => void = () => {},
+    reading: Reading = AT_ONCE,
   ): Promise<void> {
     if (taken.signal?.aborted) throw abortReason(taken.signal);
     this.hooks.admit();
@@ -112,7 +124,8 @@ export class Chat {
       const { prompts, n } = taken;
       const last = prompts.length * n - 1;
       for (let index = 0; index <= last; ++index) {
-        const { finish, stats } = await this.#write(taken, index, sink, signal, onBegun);
+        await reading.room();
+        const { finish, stats } = await this.#write(taken, index, sink, signal, reading);
         figures.add(stats, index % n === 0);
         sink.ended(index, finish, index === last ? figures : null);
       }
@@ -126,7 +139,7 @@ export class Chat {
     index: number,
     sink: Sink,
     signal: AbortSignal,
-    onBegun: () => void,
+    { begun: onBegun, room }: Reading,
   ): Promise<Ending> {
     this.hooks.admit();
     const { maxTokens, thinkingTokens, logprobs, onPromptProgress, state } = taken;
@@ -135,6 +148,7 @@ export class Chat {
       begun: (begun) => (sink.begun(index, begun), onBegun()),
       tokens: (tokens) => sink.tokens(index, tokens),
       progress: onPromptProgress,
+      room,
     });
     this.#reply = reply;
     return reply.run(

@@ -27,6 +27,8 @@ export interface ReplyEvents {
   begun(begun: ChatBegun): void;
   tokens(tokens: ChatToken[]): void;
   progress: ((progress: PromptProgress) => void) | undefined;
+  /** Null: there is room for more tokens. Otherwise resolves when there is, or when none are wanted any more. */
+  room(): Promise<void> | null;
 }
 
 export interface Ending {
@@ -37,6 +39,8 @@ export interface Ending {
 export class Reply implements RunOwner {
   readonly #done = deferred<Ending>();
   #over = false;
+  /** The run rests until there is room. */
+  #held = false;
   #id = 0;
 
   constructor(
@@ -68,13 +72,25 @@ export class Reply implements RunOwner {
         this.hooks.note(message.warnings);
         return this.events.begun(message);
       case 'tokens':
-        return this.events.tokens(message.tokens);
+        this.events.tokens(message.tokens);
+        return this.#rest(this.events.room());
       case 'prompt':
         return callBack(this.events.progress ?? (() => {}), message.progress);
       case 'done':
         this.#over = true;
         return this.#done.resolve(message);
     }
+  }
+
+  #rest(room: Promise<void> | null): void {
+    if (room === null || this.#held) return;
+    this.#hold(true);
+    void room.then(() => this.#hold(false));
+  }
+
+  #hold(on: boolean): void {
+    this.#held = on;
+    if (!this.#over) this.hooks.post({ type: 'hold', id: this.#id, on });
   }
 
   fail(_id: number, error: SluiceError): void {
