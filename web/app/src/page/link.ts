@@ -77,6 +77,8 @@ export async function lookAtOffer(): Promise<void> {
   const accepted = offer.value;
   if (accepted === null || (accepted.asked && accepted.failure === null)) return;
   const { url } = accepted;
+  // What else is asked about it must not change the offer that is there by then.
+  offerAbort?.abort();
   const { signal } = (offerAbort = new AbortController());
   offer.value = { ...accepted, asked: true, failure: null };
   const found = await headerOf(url, signal);

@@ -58,7 +58,7 @@ export function readKept(): void {
     const so = written.value;
     if (!writingNow.value || so === null || so.text === '') return;
     const seed = stats.value?.seed ?? null;
-    keep(withText({ ...so, finish: 'aborted', seed, by: writer(model.value) }));
+    keep(withText({ ...so, finish: 'aborted', seed }));
   });
 }
 
@@ -139,12 +139,17 @@ const NOTHING: Omit<Written, 'prompt'> = {
 /** Begins a run that adds to `so`. If nothing is added, the text that is shown now, at `place`, is shown again. */
 function start(so: Written, from: string, place: number): void {
   const shown = written.value;
+  const begun = { ...so, settings: settingsText(settings.value) };
   batch(() => {
     problem.value = null;
-    written.value = { ...so, settings: settingsText(settings.value) };
+    written.value = begun;
     writingNow.value = true;
     void begin(async (signal) => {
-      const outcome = await withEngine(signal, (by) => wrote(by, from, signal));
+      const outcome = await withEngine(signal, (by) => {
+        // Where the load of an engine fails, another one begins anew.
+        written.value = { ...begun, by: writer(model.value) };
+        return wrote(by, from, signal);
+      });
       const finish =
         outcome.kind === 'done'
           ? (outcome.by.stats.finish ?? 'length')
@@ -156,7 +161,7 @@ function start(so: Written, from: string, place: number): void {
         const now = written.value;
         if (now !== null && now.text !== so.text) {
           const seed = by?.stats.seed ?? null;
-          ended({ ...now, finish, seed, by: writer(model.value) });
+          ended({ ...now, finish, seed });
         } else if (outcome.kind !== 'done') {
           written.value = shown;
           texts.value = { ...texts.value, at: place };
