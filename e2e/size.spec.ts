@@ -30,12 +30,12 @@ function weigh(files: readonly string[]): { sum: number; listed: string } {
   return { sum: sizes.reduce((all, [, size]) => all + size, 0), listed };
 }
 
-/** The scripts that a script can't do without, itself included. */
+/** The scripts that a script can’t do without, itself included. (Paths are those of an example that the page shows.) */
 function needed(file: string, found = new Set<string>()): Set<string> {
   if (found.has(file)) return found;
   found.add(file);
   const code = fs.readFileSync(path.join(ASSETS, file), 'utf8');
-  for (const [, name = ''] of code.matchAll(/\b(?:from|import)\s*["']\.\/([^"']+\.m?js)["']/g))
+  for (const [, name = ''] of code.matchAll(/\b(?:from|import)\s*["']\.\/([^"'/]+\.m?js)["']/g))
     needed(name, found);
   return found;
 }
