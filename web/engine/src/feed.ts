@@ -278,7 +278,7 @@ export class Feed {
 }
 
 /** Whether some of the weights are read again for every pass. */
-function takesTurns(engine: EngineHandle): boolean {
+export function takesTurns(engine: EngineHandle): boolean {
   return engine.slots().some((field, i) => i % 6 === 4 && field === 1);
 }
 

@@ -14,7 +14,7 @@ import { check, parseAnswer } from './answers.js';
 import { budgetNote, explained, roomFor, tooLarge, type Room } from './budget.js';
 import { CHAT_SESSION, ChatSessions } from './chat-sessions.js';
 import { SluiceError, stoppedWorking, toErrorData } from './errors.js';
-import { Feed, refusalOf, type Opened } from './feed.js';
+import { Feed, refusalOf, takesTurns, type Opened } from './feed.js';
 import { KeptStates, type Hold } from './kept-states.js';
 import { holdLifeline } from './lifeline.js';
 import type { OpenModule } from './module.js';
@@ -111,6 +111,9 @@ export class EngineHost {
       this.#guard(() => this.#cancel(message.id));
     } else if (message.type === 'hold') {
       this.#guard(() => {
+        // Where weights take turns, other runs wait for weights that this one has to pass first: it goes on, and what its
+        // reader leaves is bounded by the context.
+        if (this.#engine === null || takesTurns(this.#engine)) return;
         this.#runs.hold(message.id, message.on);
         this.#scheduleAny();
       });

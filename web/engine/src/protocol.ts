@@ -146,7 +146,7 @@ export type ToEngine =
       state: StateRequest | null;
     }
   | { type: 'cancel'; id: number }
-  /** Whether a run rests: its reader has enough tokens for now. The sessions besides go on. */
+  /** Whether a run is to rest: its reader has enough tokens for now. */
   | { type: 'hold'; id: number; on: boolean }
   /** Ends the sessions and the threads; answered with 'closed'. Then the worker can be terminated. */
   | { type: 'close' };

@@ -20,8 +20,10 @@ export interface Run {
   id: number;
   kind: 'generate' | 'logits' | 'chat';
   top: number;
-  /** It rests, until the page has room for more. */
+  /** The page has no room for more tokens. */
   held: boolean;
+  /** It rests, after a token: in the midst of one it may have what other runs wait for. */
+  rests: boolean;
   /** When the page last got its figures. */
   lastStats: number;
   /** Until the first token, if the page wants it. */
@@ -67,7 +69,7 @@ export class Runs {
 
   /** Whether a run has something to do. */
   get any(): boolean {
-    for (const { run } of this.#timelines.values()) if (run?.held === false) return true;
+    for (const { run } of this.#timelines.values()) if (run?.rests === false) return true;
     return false;
   }
 
@@ -114,7 +116,7 @@ export class Runs {
     // Its figures are sent with its tokens, or after its first slice. A message now would keep the page's thread, and so
     // a core, busy for a good part of a short prompt.
     const run: Run = {
-      ...{ top: 0, held: false, dress: null, again: null, ended: null },
+      ...{ top: 0, held: false, rests: false, dress: null, again: null, ended: null },
       ...{ lastStats: -Infinity, prompt: null, sent: 0, skip: 0 },
       ...begun,
     };
@@ -127,9 +129,13 @@ export class Runs {
     }
   }
 
-  /** Lets this run rest, or go on. It may have ended. */
+  /** Lets this run rest after its next token, or go on. It may have ended. */
   hold(id: number, on: boolean): void {
-    for (const { run } of this.#timelines.values()) if (run?.id === id) run.held = on;
+    for (const { run } of this.#timelines.values()) {
+      if (run?.id !== id) continue;
+      run.held = on;
+      if (!on) run.rests = false;
+    }
   }
 
   /** Ends this run. False: there is none with this id. A new run of the same session may be the next message. */
@@ -151,7 +157,7 @@ export class Runs {
   slice(): boolean {
     for (const [session, timeline] of [...this.#timelines]) {
       const { run } = timeline;
-      if (run === null || run.held || !this.#runSlice(timeline, run)) continue;
+      if (run === null || run.rests || !this.#runSlice(timeline, run)) continue;
       // Moves it to the end of the order.
       if (this.#timelines.delete(session)) this.#timelines.set(session, timeline);
       return true;
@@ -201,6 +207,8 @@ export class Runs {
           run.prompt = null;
           const { event: _, ...token } = event;
           tokens.push(token);
+          run.rests = run.held;
+          if (run.rests) break;
         } else if (event.event === 'done') {
           this.#send(run, handle, tokens);
           timeline.run = null;

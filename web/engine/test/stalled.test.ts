@@ -91,6 +91,18 @@ describe('a reader that stalls', () => {
     expect(engine.stats.finish).toBe('length');
   });
 
+  it('holds nobody up where weights are read again: others wait for those that it passes', async () => {
+    // One slot, which shares its place.
+    const slots = [0, 0, 0, 0, 1, 0];
+    const engine = await load({ working: () => (slow(), false), slots });
+    const { computed } = FakeWorker.control;
+    const tokens = engine.generate('a b', { maxTokens: SOME });
+    await tokens.next();
+    await rests();
+    await until(() => computed.length === SOME);
+    expect(await rest(tokens)).toHaveLength(SOME - 1);
+  });
+
   it.each(['break', 'signal', 'close'])('can still end it (%s)', async (how) => {
     const { control } = stalls();
     const engine = await load(control);
