@@ -204,11 +204,15 @@ export function replaceFile(file: Attachment, others: readonly Attachment[], why
 
 /** Of files with the same name the last one that is read. */
 function lastOfEachName(files: readonly Attachment[]): Attachment[] {
-  const isRead = (file: Attachment): boolean => !unread.peek().has(file);
-  return files.filter((file, i) => {
-    const again = files.slice(i + 1).some((one) => one.name === file.name && isRead(one));
-    return !isRead(file) || !again;
-  });
+  const later = new Set<string>();
+  const kept: Attachment[] = [];
+  for (const file of [...files].reverse()) {
+    const isRead = !unread.peek().has(file);
+    if (isRead && later.has(file.name)) continue;
+    if (isRead) later.add(file.name);
+    kept.push(file);
+  }
+  return kept.reverse();
 }
 
 /** The files that are read. */
