@@ -372,24 +372,27 @@ void Engine::reset() {
   if (header_ready()) session().reset();
 }
 
-std::string context_note(uint64_t context, uint64_t trained) {
-  if (context <= trained) return "";
-  return concat("the context of ", context, " tokens is larger than the ", trained,
-                " that the model was trained for; what it writes beyond them may make no sense");
+void add_context_note(uint64_t context, uint64_t trained, Notes& notes) {
+  if (context <= trained) return;
+  notes.push_back(
+      {NoteCode::context_beyond_training,
+       concat("the context of ", context, " tokens is larger than the ", trained,
+              " that the model was trained for; what it writes beyond them may make no sense"),
+       {{"contextSize", context}, {"trained", trained}}});
 }
 
-std::vector<std::string> Engine::notes() const {
+Notes Engine::notes() const {
   const State& s = *state_;
   if (!s.header_ready) return {};
-  std::vector<std::string> notes = s.tokenizer->warnings();
-  std::string context =
-      context_note(s.context_size, static_cast<uint64_t>(s.model->config().context_length));
-  if (!context.empty()) notes.push_back(std::move(context));
-  const int asked = thread_count(s.options);
-  if (s.pool->size() < asked) {
-    notes.push_back(
-        concat("only ", s.pool->size(), " of ", counted(static_cast<uint64_t>(asked), "thread"),
-               " could be started, as the system allows no more; it works, but slower"));
+  Notes notes = s.tokenizer->warnings();
+  add_context_note(s.context_size, static_cast<uint64_t>(s.model->config().context_length), notes);
+  const auto asked = static_cast<uint64_t>(thread_count(s.options));
+  if (const auto threads = static_cast<uint64_t>(s.pool->size()); threads < asked) {
+    notes.push_back({NoteCode::fewer_threads,
+                     concat("only ", threads, " of ", counted(asked, "thread"),
+                            " could be started, as the system allows no more; it works, but "
+                            "slower"),
+                     {{"threads", threads}, {"asked", asked}}});
   }
   return notes;
 }

@@ -266,9 +266,9 @@ class Engine {
   uint32_t context_size() const;
   MemoryPlan memory_plan() const;
   Stats stats() const;
-  // Warnings for the user, a sentence or two each: the tokenizer's, a context longer than the
-  // model's own, fewer threads than asked for. Empty before header_ready().
-  std::vector<std::string> notes() const;
+  // What one should know of the model and its run (base/result.h): the tokenizer's warnings, a
+  // context longer than the model's own, fewer threads than asked for. Empty before header_ready().
+  Notes notes() const;
   // The time that each phase has taken since the last call. Empty without LoadOptions::profile.
   std::vector<PhaseTime> take_profile();
 
@@ -430,6 +430,9 @@ std::string stats_json(const Stats& stats);
 // {"top":[[id,logprob],..]}: the `top` likeliest tokens of one position. With `hash` also the hash
 // of its logits: {"hash":"..","top":[..]}.
 std::string logits_json(std::span<const float> logits, int top, bool hash);
-std::string notes_json(const std::vector<std::string>& notes);  // ["..",..]
-std::string error_json(const Error& error);  // {"event":"error","code":..,"message":..}
+// [{"code":..,"message":..,"audience":..,"facts":{..}},..]; `facts` is left out where there are
+// none.
+std::string notes_json(const Notes& notes);
+// {"event":"error","code":..,"message":..,"facts":{..}}; likewise.
+std::string error_json(const Error& error);
 }  // namespace sluice

@@ -39,6 +39,7 @@ std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_
 double read_rate(int threads, double seconds);
 
 // {"text":..,"tokens":[..],"template":..,"warnings":[..]}; without `tokens` if they weren't wanted.
+// `warnings` as notes_json() has them.
 std::string chat_prompt_json(const ChatPrompt& prompt, bool tokens);
 // {"tokens":n,"dropped":n,"template":..,"reasoning":..,"warnings":[..]}; `reasoning`: the model has
 // marks for it.

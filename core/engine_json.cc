@@ -31,6 +31,31 @@ void append(Json& object, std::string key, Json value) {
   object.get_ref<Json::object_t&>().emplace_back(std::move(key), std::move(value));
 }
 
+Json facts_object(const Facts& facts) {
+  Json out = Json::object();
+  for (const auto& [name, value] : facts) {
+    const auto* number = std::get_if<uint64_t>(&value);
+    append(out, std::string(name), number != nullptr ? Json(*number) : Json(std::get<1>(value)));
+  }
+  return out;
+}
+
+void append_facts(Json& out, const Facts& facts) {
+  if (!facts.empty()) append(out, "facts", facts_object(facts));
+}
+
+Json notes_list(const Notes& notes) {
+  Json list = Json::array();
+  for (const Note& note : notes) {
+    Json one = {{"code", note_code_name(note.code)},
+                {"message", note.message},
+                {"audience", note_audience(note.code)}};
+    append_facts(one, note.facts);
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 // The double that is written like the float: 0.1f as 0.1 and not as 0.10000000149011612.
 double shortest(float value) {
   if (!std::isfinite(value)) return static_cast<double>(value);  // written as null
@@ -152,8 +177,7 @@ Json types_json(const Gguf& header) {
   return types;
 }
 
-void append_memory(Json& out, const Gguf& header, const LoadOptions& options,
-                   std::vector<std::string>& notes) {
+void append_memory(Json& out, const Gguf& header, const LoadOptions& options, Notes& notes) {
   auto plan = plan_memory(header, options);
   const auto tokenizer = Tokenizer::from_gguf(header);
   if (tokenizer) notes = tokenizer->warnings();
@@ -161,17 +185,16 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options,
   if (!plan) {
     append(out, "memory", nullptr);
     append(out, "supported", false);
-    append(out, "error",
-           {{"code", code_name(plan.error().code)}, {"message", plan.error().message}});
+    Json error = {{"code", code_name(plan.error().code)}, {"message", plan.error().message}};
+    append_facts(error, plan.error().facts);
+    append(out, "error", std::move(error));
     return;
   }
   const Json own = out.value("contextLength", Json());
   const uint64_t trained = own.is_number() ? own.get<uint64_t>() : 4096;
   const uint64_t context =
       options.context_size != 0 ? options.context_size : std::min<uint64_t>(trained, 4096);
-  if (std::string note = context_note(context, trained); !note.empty()) {
-    notes.push_back(std::move(note));
-  }
+  add_context_note(context, trained, notes);
   append(out, "memory",
          {{"contextSize", context},
           {"kvType", options.kv_type},
@@ -267,19 +290,21 @@ std::string logits_json(std::span<const float> logits, int top, bool hash) {
   return dump(out);
 }
 
-std::string notes_json(const std::vector<std::string>& notes) { return dump(Json(notes)); }
+std::string notes_json(const Notes& notes) { return dump(notes_list(notes)); }
 
 std::string stats_json(const Stats& stats) { return dump(stats_object(stats)); }
 
 std::string error_json(const Error& error) {
-  return dump({{"event", "error"}, {"code", code_name(error.code)}, {"message", error.message}});
+  Json out = {{"event", "error"}, {"code", code_name(error.code)}, {"message", error.message}};
+  append_facts(out, error.facts);
+  return dump(out);
 }
 
 std::string chat_prompt_json(const ChatPrompt& prompt, bool tokens) {
   Json out = {{"text", prompt.text}};
   if (tokens) append(out, "tokens", prompt.tokens);
   append(out, "template", prompt.source);
-  append(out, "warnings", prompt.warnings);
+  append(out, "warnings", notes_list(prompt.warnings));
   return dump(out);
 }
 
@@ -288,7 +313,7 @@ std::string reply_prompt_json(const ChatPrompt& prompt) {
                {"dropped", prompt.dropped_messages},
                {"template", prompt.source},
                {"reasoning", prompt.reply.has_reasoning()},
-               {"warnings", prompt.warnings}});
+               {"warnings", notes_list(prompt.warnings)}});
 }
 
 std::string token_bytes_json(const Tokenizer& tokenizer, std::span<const TokenId> ids) {
@@ -318,9 +343,9 @@ std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_
   append(out, "dataBytes", header.data_bytes);
   append_sizes(out, header, architecture.is_string() ? architecture.get<std::string>() : "");
   append(out, "types", types_json(header));
-  std::vector<std::string> notes;
+  Notes notes;
   append_memory(out, header, options, notes);
-  append(out, "notes", notes);
+  append(out, "notes", notes_list(notes));
   Json metadata = Json::object();
   for (const auto& [key, value] : header.metadata) append(metadata, key, value_json(value));
   append(out, "metadata", std::move(metadata));

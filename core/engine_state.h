@@ -100,8 +100,8 @@ struct Run {
 
 // log(sum(exp(logits))). A logit minus this is its log-probability.
 double log_sum_exp(const Kernels& kernels, std::span<const float> logits);
-// The warning that a context is longer than the one that the model was trained for; "" if it isn't.
-std::string context_note(uint64_t context, uint64_t trained);
+// Adds a note if a context is longer than the one that the model was trained for.
+void add_context_note(uint64_t context, uint64_t trained, Notes& notes);
 
 struct Engine::State {
   LoadOptions options;

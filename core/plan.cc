@@ -171,13 +171,19 @@ std::unexpected<Error> too_small(const MemoryPlan& all, const LoadOptions& optio
                    "model that is kept on the device, can be read again"
                  : concat("; with layers that take turns in memory it needs ", least, " bytes (",
                           human_bytes(least, true), ") at least");
-  if (options.memory_budget > 0 && options.memory_budget <= limit) {
-    return fail(Code::budget_too_small, needs, ", but the budget is ",
-                human_bytes(options.memory_budget), turns,
-                "; give it more, or a smaller context or model");
+  const bool budgeted = options.memory_budget > 0 && options.memory_budget <= limit;
+  Facts facts = {{"neededBytes", all.total()},
+                 {"availableBytes", budgeted ? options.memory_budget : limit}};
+  if (least > 0) facts.push_back({"leastBytes", least});
+  if (budgeted) {
+    return with_facts(fail(Code::budget_too_small, needs, ", but the budget is ",
+                           human_bytes(options.memory_budget), turns,
+                           "; give it more, or a smaller context or model"),
+                      std::move(facts));
   }
-  return fail(Code::out_of_memory, needs, ", but there are ", human_bytes(limit), " at most", turns,
-              "; use a smaller context or model");
+  return with_facts(fail(Code::out_of_memory, needs, ", but there are ", human_bytes(limit),
+                         " at most", turns, "; use a smaller context or model"),
+                    std::move(facts));
 }
 
 // The parts of the options, for tests.

@@ -136,9 +136,11 @@ Status Session::start(std::string_view prompt, const GenerateOptions& options) {
 // Fails with context_full as soon as the text is sure to have too many tokens.
 Status Session::State::check_room(const Encoding& encoding) const {
   if (encoding.min_ids() < engine.context_size) return {};
-  return fail(Code::context_full, "the prompt has ", encoding.min_ids(),
-              " tokens or more, but the context holds ", engine.context_size,
-              " and the answer needs room, too; shorten the prompt or load with a larger context");
+  return with_facts(
+      fail(Code::context_full, "the prompt has ", encoding.min_ids(),
+           " tokens or more, but the context holds ", engine.context_size,
+           " and the answer needs room, too; shorten the prompt or load with a larger context"),
+      {{"tokens", encoding.min_ids()}, {"room", engine.context_size - 1}});
 }
 
 // Encodes a slice of the prompt's text. After the last slice the run begins.
@@ -191,10 +193,11 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
                              uint64_t draws) {
   SLUICE_TRY(check_prompt(prompt, *engine.tokenizer));
   if (prompt.size() >= engine.context_size) {
-    return fail(
-        Code::context_full, "the prompt has ", counted(prompt.size(), "token"),
-        ", but the context holds ", engine.context_size,
-        " and the answer needs room, too; shorten the prompt or load with a larger context");
+    return with_facts(
+        fail(Code::context_full, "the prompt has ", counted(prompt.size(), "token"),
+             ", but the context holds ", engine.context_size,
+             " and the answer needs room, too; shorten the prompt or load with a larger context"),
+        {{"tokens", prompt.size()}, {"room", engine.context_size - 1}});
   }
   run = Run();
   run.kind = Run::Kind::generate;
@@ -228,9 +231,10 @@ Status Session::start_logits(std::span<const TokenId> ids, int64_t batch, bool a
     return fail(Code::invalid_argument, "the batch is ", batch,
                 "; expected 1 or more tokens, or 0 for all");
   if (ids.size() > s.engine.context_size) {
-    return fail(Code::context_full, "the input has ", counted(ids.size(), "token"),
-                ", but the context holds ", s.engine.context_size,
-                "; give fewer or load with a larger context");
+    return with_facts(fail(Code::context_full, "the input has ", counted(ids.size(), "token"),
+                           ", but the context holds ", s.engine.context_size,
+                           "; give fewer or load with a larger context"),
+                      {{"tokens", ids.size()}, {"room", s.engine.context_size}});
   }
   const size_t rows = all_positions ? ids.size() : 1;
   SLUICE_TRY(s.make_room_for_logits(rows));

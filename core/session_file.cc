@@ -430,8 +430,10 @@ Status SessionReader::State::check_header() {
   }
   const uint64_t tokens_in_all = uint64_t{header.first} + header.tokens;
   if (tokens_in_all > engine.context_size) {
-    return fail(Code::context_full, "the session has ", counted(tokens_in_all, "token"),
-                ", but the context holds ", engine.context_size, "; load with a larger context");
+    return with_facts(
+        fail(Code::context_full, "the session has ", counted(tokens_in_all, "token"),
+             ", but the context holds ", engine.context_size, "; load with a larger context"),
+        {{"tokens", tokens_in_all}, {"room", engine.context_size}});
   }
   return {};
 }

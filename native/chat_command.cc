@@ -88,8 +88,8 @@ Result<ChatSession> restore_chat(Engine& engine, const ChatOptions& options) {
   }
   SLUICE_ASSIGN(session.restored, restore_session(engine, options.session));
   if (!session.restored && has_messages) {
-    warn({concat("there are messages in ", beside, " but no session in ", name,
-                 ": they are computed anew")});
+    warn(concat("there are messages in ", beside, " but no session in ", name,
+                ": they are computed anew"));
   }
   return session;
 }

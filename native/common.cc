@@ -148,8 +148,10 @@ void erase_status() {
   line_shown = 0;
 }
 
-void warn(const std::vector<std::string>& notes) {
-  for (const std::string& text : notes) note("warning: " + text);
+void warn(const std::string& text) { note("warning: " + text); }
+
+void warn(const Notes& notes) {
+  for (const Note& each : notes) warn(each.message);
 }
 
 bool stdout_is_terminal() { return isatty(STDOUT_FILENO) == 1; }

@@ -44,8 +44,9 @@ void be_quiet();
 bool terminal_is_dumb();
 // "sluice: ..." on stderr.
 void note(const std::string& text);
-// "sluice: warning: ..." on stderr for each.
-void warn(const std::vector<std::string>& notes);
+// "sluice: warning: ..." on stderr, for each.
+void warn(const std::string& text);
+void warn(const Notes& notes);
 bool stdout_is_terminal();
 // A line on stderr that the next one replaces, for progress. It can be shown on a terminal, unless
 // be_quiet() was called.

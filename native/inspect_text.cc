@@ -108,7 +108,7 @@ std::string notes(const Json& info) {
   if (info["notes"].empty()) return "";
   std::string out = heading("Notes");
   for (const Json& note : info["notes"]) {
-    for (const std::string& line : wrapped(text_of(note, 400), kWidth - 2))
+    for (const std::string& line : wrapped(text_of(note["message"], 400), kWidth - 2))
       out += "  " + line + "\n";
   }
   return out;

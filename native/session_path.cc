@@ -104,7 +104,8 @@ Result<std::unique_ptr<Session>> restore_session(Engine& engine, const std::stri
   const Status read = read_session(reader, file.fd, path);
   auto session = read ? reader.finish() : std::unexpected(read.error());
   if (session || session.error().code == Code::aborted) return session;
-  return fail(session.error().code, session_name(path), ": ", session.error().message);
+  return with_facts(fail(session.error().code, session_name(path), ": ", session.error().message),
+                    session.error().facts);
 }
 
 Result<uint64_t> save_session(Engine& engine, const Session& session, const std::string& path) {

@@ -57,7 +57,7 @@ Result<Vocabulary> read_vocabulary(const TemplateOptions& options) {
   } else if (options.tokens) {
     return std::unexpected(with_file_name(model, tokenizer.error()));
   } else {
-    warn({concat("there are no tokens: ", with_file_name(model, tokenizer.error()).message)});
+    warn(concat("there are no tokens: ", with_file_name(model, tokenizer.error()).message));
   }
   return vocabulary;
 }

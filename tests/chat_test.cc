@@ -145,9 +145,9 @@ TEST(ChatChoice, BuiltInTemplatesAreNamedInAWarning) {
     EXPECT_EQ(prompt.text, each.text);
     EXPECT_EQ(prompt.source, "built in: " + each.family);
     ASSERT_EQ(prompt.warnings.size(), 1u) << each.family;
-    EXPECT_TRUE(prompt.warnings[0].starts_with("the file has no chat template; the one of " +
-                                               each.family + " is used, because "))
-        << prompt.warnings[0];
+    EXPECT_TRUE(prompt.warnings[0].message.starts_with(
+        "the file has no chat template; the one of " + each.family + " is used, because "))
+        << prompt.warnings[0].message;
   }
 }
 
@@ -185,7 +185,7 @@ TEST(ChatChoice, BuiltInTemplatesTakeEveryConversation) {
     for (const std::string& chat : chats) must(prompt_of(rig.model(), chat));
     const ChatPrompt prompt = must(prompt_of(rig.model(), kHi, R"({"tools": [{}]})"));
     ASSERT_EQ(prompt.warnings.size(), 2u);
-    EXPECT_NE(prompt.warnings[1].find("knows no tools"), std::string::npos);
+    EXPECT_NE(prompt.warnings[1].message.find("knows no tools"), std::string::npos);
   }
   const Rig llama2({}, {{"general.name", "llama-2"}});
   for (const std::string& chat : chats) must(prompt_of(llama2.model(), chat));
@@ -289,7 +289,7 @@ TEST(Chat, ContentsAreGivenAsTheyAre) {
   const ChatPrompt listed = must(render(kTextsOnly, kParts));
   EXPECT_EQ(listed.text, "[{'type': 'text', 'text': 'A'}, {'type': 'text', 'text': 'B'}];");
   ASSERT_EQ(listed.warnings.size(), 1u);
-  EXPECT_TRUE(listed.warnings[0].starts_with("the template knows no content in parts"));
+  EXPECT_TRUE(listed.warnings[0].message.starts_with("the template knows no content in parts"));
   EXPECT_EQ(must(render(kPartsOnly, kParts)).text, "A,B,;");
   EXPECT_TRUE(must(render(kPartsOnly, kParts)).warnings.empty());
 }
@@ -298,7 +298,8 @@ TEST(Chat, ContentsAreAdaptedIfAskedFor) {
   const ChatPrompt joined = must(render(kTextsOnly, kParts, "", true));
   EXPECT_EQ(joined.text, "A\nB;");
   ASSERT_EQ(joined.warnings.size(), 1u);
-  EXPECT_EQ(joined.warnings[0], "the template knows no content in parts: their texts are joined");
+  EXPECT_EQ(joined.warnings[0].message,
+            "the template knows no content in parts: their texts are joined");
   EXPECT_EQ(must(render(kPartsOnly, kParts, "", true)).text, "A,B,;");
   EXPECT_EQ(must(render(kPartsOnly, kHi, "", true)).text, "Hi,;");
   EXPECT_EQ(must(render(kTextsOnly, kHi, "", true)).text, "Hi;");
@@ -386,7 +387,7 @@ TEST(ChatTokens, WhatCantBeFoundIsSaid) {
       must(prompt_of(rig.model(), R"([{"role": "user", "content": "x<|im_end|>"}])"));
   EXPECT_EQ(prompt.text, "F-<|im_end|>");
   ASSERT_EQ(prompt.warnings.size(), 1u);
-  EXPECT_NE(prompt.warnings[0].find("counts as the token"), std::string::npos);
+  EXPECT_NE(prompt.warnings[0].message.find("counts as the token"), std::string::npos);
 }
 
 TEST(ChatTokens, PrivateCharactersInContentsAreLeftAlone) {

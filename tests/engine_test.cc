@@ -53,7 +53,10 @@ TEST(Ends, TheContextIsFull) {
   EXPECT_EQ(got.finish, Finish::context);
   EXPECT_EQ(got.tokens.size(), 22u);  // prompt and text together are never more than the context
   expect_error(engine->start(some_ids(32, 512), greedy(1)), Code::context_full);
-  expect_error(engine->start_logits(some_ids(33, 512), 0), Code::context_full);
+  const Status longer = engine->start_logits(some_ids(33, 512), 0);
+  expect_error(longer, Code::context_full);
+  EXPECT_EQ(std::get<uint64_t>(longer.error().facts.at(0).value), 33u);  // tokens
+  EXPECT_EQ(std::get<uint64_t>(longer.error().facts.at(1).value), 32u);  // room
   EXPECT_EQ(generate(*engine, some_ids(31, 512), greedy(5)).tokens.size(), 1u);
   EXPECT_EQ(generate(*engine, some_ids(10, 512), greedy(22)).finish, Finish::length);
   EXPECT_NE(hash_of(*engine, some_ids(32, 512)), "");
@@ -567,10 +570,11 @@ TEST(Notes, TellOfAContextBeyondTheModels) {
   EXPECT_TRUE(tiny_engine(trained)->notes().empty());
   const auto notes = tiny_engine(trained + 1)->notes();
   ASSERT_EQ(notes.size(), 1u);
-  EXPECT_NE(notes[0].find(concat("context of ", trained + 1, " tokens is larger than the ", trained,
-                                 " that the model was trained for")),
+  EXPECT_NE(notes[0].message.find(concat("context of ", trained + 1, " tokens is larger than the ",
+                                         trained, " that the model was trained for")),
             std::string::npos)
-      << notes[0];
+      << notes[0].message;
+  EXPECT_EQ(note_code_name(notes[0].code), "context_beyond_training");
   EXPECT_TRUE((*Engine::create(small(trained + 1), {0}))->notes().empty());
 }
 
@@ -584,7 +588,7 @@ TEST(Notes, TellOfThreadsThatCouldNotBeStarted) {
   ASSERT_NE(engine, nullptr);
   EXPECT_EQ(engine->stats().threads, 1);
   ASSERT_EQ(engine->notes().size(), 1u);
-  EXPECT_NE(engine->notes()[0].find("only 1 of 3 threads"), std::string::npos);
+  EXPECT_NE(engine->notes()[0].message.find("only 1 of 3 threads"), std::string::npos);
   EXPECT_EQ(hash_of(*engine, kIds), hash_of(*tiny_engine(), kIds));
 }
 

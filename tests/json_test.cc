@@ -92,9 +92,16 @@ TEST(LogitsJson, NumbersThatAreNoneAreNull) {
   }
 }
 
-TEST(NotesJson, IsAListOfTexts) {
+TEST(NotesJson, TellsCodesMessagesAudiencesAndFacts) {
   EXPECT_EQ(notes_json({}), "[]");
-  EXPECT_EQ(notes_json({"a \"b\"", "\xff"}), "[\"a \\\"b\\\"\",\"\xef\xbf\xbd\"]");
+  EXPECT_EQ(notes_json({{NoteCode::no_bos_token, "a \"b\""}}),
+            R"([{"code":"no_bos_token","message":"a \"b\"","audience":"user"}])");
+  const Json notes = parsed(notes_json({{NoteCode::fewer_threads, "\xff", {{"threads", 1u}}},
+                                        {NoteCode::tools_left_out, "", {{"family", "\xff"}}}}));
+  EXPECT_EQ(notes[0]["message"], "\xef\xbf\xbd");
+  EXPECT_EQ(notes[0]["facts"], Json({{"threads", 1u}}));
+  EXPECT_EQ(notes[1]["audience"], "developer");
+  EXPECT_EQ(notes[1]["facts"]["family"], "\xef\xbf\xbd");
 }
 
 TEST(EventJson, OtherEventsAndErrors) {
@@ -105,6 +112,10 @@ TEST(EventJson, OtherEventsAndErrors) {
   EXPECT_EQ(error_json({Code::budget_too_small, "needs \"more\""}),
             R"({"event":"error","code":"budget_too_small","message":"needs \"more\""})");
   EXPECT_EQ(parsed(error_json({Code::bad_file, "\xff"}))["message"], "\xef\xbf\xbd");
+  EXPECT_EQ(
+      error_json({Code::context_full, "long", {{"tokens", 9u}, {"kind", "\xff"}}}),
+      "{\"event\":\"error\",\"code\":\"context_full\",\"message\":\"long\",\"facts\":{\"tokens\":9,"
+      "\"kind\":\"\xef\xbf\xbd\"}}");
 }
 
 Gguf header_of(const GgufBuilder& builder) {
@@ -170,7 +181,10 @@ TEST(InspectJson, NotesWhatAUserShouldKnow) {
   options.context_size = 1 << 20;
   const Json notes = parsed(inspect_json(header, options, 0))["notes"];
   ASSERT_EQ(notes.size(), 1u);
-  EXPECT_NE(notes[0].get<std::string>().find("context of 1048576 tokens"), std::string::npos);
+  EXPECT_EQ(notes[0]["code"], "context_beyond_training");
+  EXPECT_EQ(notes[0]["facts"]["contextSize"], 1048576);
+  EXPECT_NE(notes[0]["message"].get<std::string>().find("context of 1048576 tokens"),
+            std::string::npos);
   options.context_size = 1;
   EXPECT_EQ(parsed(inspect_json(header, options, 0))["notes"], Json::array());
 }
@@ -181,6 +195,7 @@ TEST(InspectJson, GivesTheReasonWhereItCantRun) {
   EXPECT_EQ(json["supported"], false);
   EXPECT_EQ(json["error"]["code"], "unsupported_model");
   EXPECT_NE(json["error"]["message"].get<std::string>().find("mamba"), std::string::npos);
+  EXPECT_EQ(json["error"]["facts"], Json({{"architecture", "mamba"}}));
   EXPECT_TRUE(json["memory"].is_null());
 }
 
@@ -193,8 +208,10 @@ TEST(InspectJson, NotesSayWhatWasLeftOut) {
       .kv_string("tokenizer.ggml.pre", "gpt-2")
       .remove("tokenizer.ggml.token_type");
   const Json json = parsed(inspect_json(header_of(file), {}, 0));
-  EXPECT_EQ(json["notes"], Json::array({"1 merge of the vocabulary names a token that it does not "
-                                        "have: skipped"}));
+  ASSERT_EQ(json["notes"].size(), 1u);
+  EXPECT_EQ(json["notes"][0]["message"],
+            "1 merge of the vocabulary names a token that it does not have: skipped");
+  EXPECT_EQ(json["notes"][0]["facts"], Json({{"merges", 1}}));
   EXPECT_EQ(json["supported"], true) << json["error"];
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <random>
 #include <thread>
@@ -192,6 +193,12 @@ TEST_P(Orders, OfABudgetChangeNoBit) {
   EXPECT_EQ(code_name(status.error().code), code_name(Code::budget_too_small));
   EXPECT_NE(status.error().message.find(std::to_string(plan->least)), std::string::npos)
       << status.error().message;
+  std::map<std::string_view, uint64_t> facts;
+  for (const auto& [name, value] : status.error().facts) facts[name] = std::get<uint64_t>(value);
+  EXPECT_EQ(facts["leastBytes"], plan->least);
+  EXPECT_EQ(facts["availableBytes"], options.memory_budget);
+  EXPECT_GT(facts["neededBytes"], plan->least);
+  EXPECT_EQ(facts.size(), 3u);
 }
 
 // Two sessions side by side under the least budget: the hashes of each alone, and little more is
@@ -283,6 +290,7 @@ TEST(OrdersOfWants, OfAStreamNeedAPlaceForEachLayer) {
   EXPECT_EQ(code_name(status.error().code), code_name(Code::budget_too_small));
   EXPECT_NE(status.error().message.find("come only once"), std::string::npos)
       << status.error().message;
+  EXPECT_EQ(status.error().facts.size(), 2u);  // no least budget would do
 }
 
 TEST(OrdersOfWants, AWholeFileIsWholeThoughItsLayersTakeTurns) {

@@ -17,6 +17,13 @@ namespace {
 
 using Ids = std::vector<TokenId>;
 using Strings = std::vector<std::string>;
+
+Strings texts_of(const Notes& notes) {
+  Strings texts;
+  for (const Note& note : notes) texts.push_back(note.message);
+  return texts;
+}
+
 enum : int32_t {
   kNormal = 1,
   kUnknown = 2,
@@ -138,7 +145,7 @@ TEST(Bpe, MergesByRankAndFromTheLeft) {
   EXPECT_EQ(t.encode(""), Ids{});
   EXPECT_EQ(t.model(), "gpt2");
   EXPECT_EQ(t.pre_tokenizer(), "gpt-2");
-  EXPECT_EQ(t.warnings(), Strings{});
+  EXPECT_EQ(texts_of(t.warnings()), Strings{});
   EXPECT_FALSE(t.adds_space_prefix());
 }
 
@@ -154,12 +161,14 @@ TEST(Bpe, WholeWordsIgnoreMergesOnlyForLlamaBpe) {
 
 TEST(Bpe, UnknownPreTokenizerWarnsAndIsDefault) {
   const Tokenizer t = must_build(bpe("foo", {}, {}));
-  EXPECT_EQ(t.warnings(), Strings{"unknown pre-tokenizer 'foo': using 'default'"});
+  EXPECT_EQ(texts_of(t.warnings()), Strings{"unknown pre-tokenizer 'foo': using 'default'"});
+  EXPECT_EQ(note_code_name(t.warnings()[0].code), "unknown_pre_tokenizer");
+  EXPECT_EQ(std::get<std::string>(t.warnings()[0].facts[0].value), "foo");
   EXPECT_EQ(t.pre_tokenizer(), "default");
-  EXPECT_EQ(must_build(bpe("", {}, {})).warnings(),
+  EXPECT_EQ(texts_of(must_build(bpe("", {}, {})).warnings()),
             Strings{"the file names no pre-tokenizer: using 'default'"});
   for (const char* known : {"gpt-2", "llama-bpe", "qwen2", "smollm", "default"}) {
-    EXPECT_EQ(must_build(bpe(known, {}, {})).warnings(), Strings{});
+    EXPECT_EQ(texts_of(must_build(bpe(known, {}, {})).warnings()), Strings{});
     EXPECT_EQ(must_build(bpe(known, {}, {})).pre_tokenizer(), known);
   }
 }
@@ -171,10 +180,11 @@ TEST(Bpe, MergesOfAbsentTokensAreSkippedAndCounted) {
   for (const char* merge : {"ab", "a b c", " ", "", "a ", "a x!", "a c", "zz a"}) {
     const Tokenizer t = with({merge, "a b"});
     EXPECT_EQ(t.encode("abc"), (Ids{256, 'c'})) << merge;
-    EXPECT_EQ(t.warnings(), Strings{"1 merge of the vocabulary names a token that it does not "
-                                    "have: skipped"});
+    EXPECT_EQ(texts_of(t.warnings()),
+              Strings{"1 merge of the vocabulary names a token that it does not "
+                      "have: skipped"});
   }
-  EXPECT_EQ(with({"a c", "a b", "b c"}).warnings(),
+  EXPECT_EQ(texts_of(with({"a c", "a b", "b c"}).warnings()),
             Strings{"2 merges of the vocabulary name tokens that it does not have: skipped"});
 }
 
@@ -387,10 +397,12 @@ TEST(OddVocabulary, WhatCanBeDoneWithoutIsLeftOut) {
   for (const char* key : {"bos", "eos", "eot", "eom", "fim_pad"}) {
     const std::string name = "tokenizer.ggml." + std::string(key) + "_token_id";
     const Tokenizer t = must_build(bpe("gpt-2", {}, {}).kv_u32(name, 256));
-    EXPECT_EQ(t.warnings(), Strings{name + " is 256, but the vocabulary has 256 tokens: left out"});
+    EXPECT_EQ(texts_of(t.warnings()),
+              Strings{name + " is 256, but the vocabulary has 256 tokens: left out"});
     EXPECT_EQ(t.bos(), kNoToken);
     EXPECT_EQ(t.eos(), kNoToken);
-    EXPECT_EQ(must_build(bpe("gpt-2", {}, {}).kv_u32(name, 0xffffffffu)).warnings(), Strings{});
+    EXPECT_EQ(texts_of(must_build(bpe("gpt-2", {}, {}).kv_u32(name, 0xffffffffu)).warnings()),
+              Strings{});
   }
   EXPECT_EQ(must_build(spm({}).kv_u32("tokenizer.ggml.bos_token_id", 300)).bos(), 1);
   EXPECT_EQ(must_build(spm({}).kv_u32("tokenizer.ggml.unknown_token_id", 300)).encode("x"),
@@ -400,7 +412,8 @@ TEST(OddVocabulary, WhatCanBeDoneWithoutIsLeftOut) {
       must_build(bpe("gpt-2", {}, {}).kv_bool("tokenizer.ggml.add_bos_token", true));
   EXPECT_TRUE(without_bos.prefix().empty());
   ASSERT_EQ(without_bos.warnings().size(), 1u);
-  EXPECT_NE(without_bos.warnings()[0].find("no tokenizer.ggml.bos_token_id"), std::string::npos);
+  EXPECT_NE(without_bos.warnings()[0].message.find("no tokenizer.ggml.bos_token_id"),
+            std::string::npos);
 
   // More types or scores than tokens; any scores with merges, which do not use them.
   const Tokenizer longer = must_build(

@@ -168,9 +168,7 @@ class EngineHandle : private PackedKeeper {
     return header_ready() ? inspect_json(engine_->header(), options_, engine_->progress().total)
                           : header_missing();
   }
-  std::string notes() const {
-    return notes_json(engine_ ? engine_->notes() : std::vector<std::string>());
-  }
+  std::string notes() const { return notes_json(engine_ ? engine_->notes() : Notes()); }
   // Only once header_ready().
   const Tokenizer& tokenizer() const { return engine_->tokenizer(); }
   std::string detokenize(const val& ids) const {

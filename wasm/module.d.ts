@@ -82,7 +82,7 @@ export interface EngineHandle {
   slots(): Float64Array;
   /** inspect_json for this file. */
   inspect(): Answer;
-  /** Engine::notes, a JSON list of strings. */
+  /** Engine::notes, as notes_json() writes them: a JSON list of Note (web/engine/src/notes.ts). */
   notes(): string;
   /** The text of ids; invalid UTF-8 becomes U+FFFD. */
   detokenize(ids: ArrayLike<number>): string;

@@ -43,8 +43,9 @@ Result<AlignedBuffer> AlignedBuffer::allocate_uninitialized(uint64_t bytes, std:
   AlignedBuffer buffer;
   if (bytes == 0) return buffer;
   if (bytes > std::numeric_limits<size_t>::max() / 2) {
-    return fail(Code::out_of_memory, what, " needs ", human_bytes(bytes),
-                ", more than this machine can address; use a smaller model or context");
+    return with_facts(fail(Code::out_of_memory, what, " needs ", human_bytes(bytes),
+                           ", more than this machine can address; use a smaller model or context"),
+                      {{"neededBytes", bytes}});
   }
   const size_t padded = static_cast<size_t>(round_up(bytes, kAlignment));
 #ifdef MADV_HUGEPAGE
@@ -60,8 +61,9 @@ Result<AlignedBuffer> AlignedBuffer::allocate_uninitialized(uint64_t bytes, std:
   if (buffer.data_ == nullptr)
     buffer.data_ = static_cast<uint8_t*>(std::aligned_alloc(kAlignment, padded));
   if (buffer.data_ == nullptr) {
-    return fail(Code::out_of_memory, "no memory for ", what, " (", human_bytes(bytes),
-                "); close other programs or use a smaller model or context");
+    return with_facts(fail(Code::out_of_memory, "no memory for ", what, " (", human_bytes(bytes),
+                           "); close other programs or use a smaller model or context"),
+                      {{"neededBytes", bytes}});
   }
   buffer.size_ = static_cast<size_t>(bytes);
   return buffer;

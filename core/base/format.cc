@@ -64,6 +64,11 @@ std::unexpected<Error> fail(Code code, std::initializer_list<Part> parts) {
 
 }  // namespace detail
 
+std::unexpected<Error> with_facts(std::unexpected<Error> failure, Facts facts) {
+  failure.error().facts = std::move(facts);
+  return failure;
+}
+
 std::string printable(std::string_view text, size_t max_bytes) {
   std::string out;
   size_t at = 0;

@@ -54,6 +54,9 @@ template <typename... Parts>
   return detail::fail(code, {detail::Part(parts)...});
 }
 
+// return with_facts(fail(..), {{"tokens", n}, {"room", most}});
+std::unexpected<Error> with_facts(std::unexpected<Error> failure, Facts facts);
+
 // Makes text from a file safe for a message: replaces control characters and invalid UTF-8 by '?',
 // and cuts it to `max_bytes`.
 std::string printable(std::string_view text, size_t max_bytes = 80);

@@ -34,4 +34,45 @@ std::string_view code_name(Code code) {
   return "invalid_argument";
 }
 
+std::string_view note_code_name(NoteCode code) {
+  switch (code) {
+    case NoteCode::token_not_in_vocabulary:
+      return "token_not_in_vocabulary";
+    case NoteCode::unknown_pre_tokenizer:
+      return "unknown_pre_tokenizer";
+    case NoteCode::no_pre_tokenizer:
+      return "no_pre_tokenizer";
+    case NoteCode::merges_skipped:
+      return "merges_skipped";
+    case NoteCode::no_bos_token:
+      return "no_bos_token";
+    case NoteCode::context_beyond_training:
+      return "context_beyond_training";
+    case NoteCode::fewer_threads:
+      return "fewer_threads";
+    case NoteCode::no_chat_template:
+      return "no_chat_template";
+    case NoteCode::tools_left_out:
+      return "tools_left_out";
+    case NoteCode::content_parts_joined:
+      return "content_parts_joined";
+    case NoteCode::content_parts_unknown:
+      return "content_parts_unknown";
+    case NoteCode::special_token_in_message:
+      return "special_token_in_message";
+  }
+  return "";
+}
+
+std::string_view note_audience(NoteCode code) {
+  switch (code) {
+    case NoteCode::tools_left_out:
+    case NoteCode::content_parts_joined:
+    case NoteCode::content_parts_unknown:
+      return "developer";
+    default:
+      return "user";
+  }
+}
+
 }  // namespace sluice

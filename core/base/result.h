@@ -1,4 +1,5 @@
-// Errors as values. Nothing in core/ throws; a function that can fail returns Result<T>.
+// Errors as values. Nothing in core/ throws; a function that can fail returns Result<T>. And notes:
+// what a user or developer should know although nothing failed.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace sluice {
 
@@ -30,11 +33,66 @@ enum class Code {
 // The name of a code as users and JSON see it: "bad_file", "unsupported_model", ...
 std::string_view code_name(Code code);
 
+// A figure or a name that a message tells, for programs. `name` is a literal and one of these:
+//   out_of_memory, budget_too_small  neededBytes, availableBytes, leastBytes (the least budget that
+//                                    would do; absent if all must be in memory)
+//   storage_full       neededBytes, availableBytes, directory
+//   context_full       tokens (of the input, at least), room (the most that would do)
+//   unsupported_model  architecture, tokenizer, tensor, or key and value
+//   unsupported_type   tensor, type
+//   download_failed, offline  url (without its query), status (HTTP)
+//   download_corrupt   url, expectedSha256, foundSha256
+// Each may be absent. web/engine/src/facts.ts has the same names. Those of notes stand beside their
+// codes.
+struct Fact {
+  std::string_view name;
+  std::variant<uint64_t, std::string> value;
+};
+using Facts = std::vector<Fact>;  // in JSON an object: {"neededBytes":2580000}
+
 // `message` says what was found, what was expected and what to do, in one or two sentences.
 struct Error {
   Code code;
   std::string message;
+  Facts facts = {};
 };
+
+// What a note is about, for programs. C++, the command line and JavaScript use the same codes with
+// the same names; web/engine/src/notes.ts adds those that only occur in a browser. In brackets: the
+// facts.
+enum class NoteCode {
+  // Of the file
+  token_not_in_vocabulary,  // an id names no token and is left out [key, id, tokens]
+  unknown_pre_tokenizer,    // 'default' is used; the text may be cut in other places [name]
+  no_pre_tokenizer,         // likewise: the file names none
+  merges_skipped,           // merges of the vocabulary name tokens that it doesn't have [merges]
+  no_bos_token,             // the file wants it before prompts, and has none
+  context_beyond_training,  // the context is larger than the model's own [contextSize, trained]
+  // Of the machine
+  fewer_threads,  // than asked for [threads, asked]
+  // Of a chat
+  no_chat_template,          // the one of a family is used, which is a guess [family]
+  tools_left_out,            // the built-in template knows none [family]
+  content_parts_joined,      // the template knows only text
+  content_parts_unknown,     // likewise, but the parts are given as they are
+  special_token_in_message,  // a message contains a special token's name, which counts as the token
+};
+
+// The name of a code as users and JSON see it: "fewer_threads", ...
+std::string_view note_code_name(NoteCode code);
+
+// For whom the note is: "developer" if only the author of the program or site can mend it, because
+// it is about what was given to the library. Else "user".
+std::string_view note_audience(NoteCode code);
+
+// `message` is a sentence or two without a full stop at the end. `facts`: what it tells, by the
+// names above.
+struct Note {
+  NoteCode code;
+  std::string message;
+  Facts facts = {};
+};
+using Notes = std::vector<Note>;
 
 template <typename T>
 using Result = std::expected<T, Error>;

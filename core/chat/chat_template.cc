@@ -81,7 +81,7 @@ Result<ChatPrompt> apply_chat_template(const ChatModel& model, const ChatRequest
   SLUICE_ASSIGN(ChosenTemplate chosen,
                 choose_template(model, request.chat_template, input.has_tools));
   SLUICE_ASSIGN(const jinja::Template made, jinja::Template::parse(chosen.text));
-  std::vector<std::string> warnings = chosen.warnings;
+  Notes warnings = chosen.warnings;
   add_special_tokens(model, input);
   if (request.thinking) {
     for (const char* name : {"enable_thinking", "thinking"})

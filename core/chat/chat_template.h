@@ -54,7 +54,7 @@ struct ChatPrompt {
   // as text stay text.
   std::vector<TokenId> tokens;
   std::string source;  // of the template: "given", "tokenizer.chat_template", "built in: chatml"
-  std::vector<std::string> warnings;  // for the user, a sentence each
+  Notes warnings;
   size_t dropped_messages = 0;
   ReplyFormat reply;  // if the tokens were wanted
 };

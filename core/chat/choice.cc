@@ -65,13 +65,17 @@ Result<ChosenTemplate> choose_template(const ChatModel& model,
   std::string others;
   for (const std::string_view name : names_in(header))
     others += concat(others.empty() ? " (only ones by name: " : ", ", printable(name));
-  chosen.warnings.push_back(concat("the file has no chat template", others,
-                                   others.empty() ? "" : ")", "; the one of ", guess.family,
-                                   " is used, because ", guess.reason,
-                                   ": give the model's own one if that is another"));
+  chosen.warnings.push_back(
+      {NoteCode::no_chat_template,
+       concat("the file has no chat template", others, others.empty() ? "" : ")", "; the one of ",
+              guess.family, " is used, because ", guess.reason,
+              ": give the model's own one if that is another"),
+       {{"family", std::string(guess.family)}}});
   if (has_tools) {
     chosen.warnings.push_back(
-        concat("the built-in template of ", guess.family, " knows no tools: they are left out"));
+        {NoteCode::tools_left_out,
+         concat("the built-in template of ", guess.family, " knows no tools: they are left out"),
+         {{"family", std::string(guess.family)}}});
   }
   return chosen;
 }

@@ -12,8 +12,8 @@ namespace sluice {
 
 struct ChosenTemplate {
   std::string text;
-  std::string source;                 // as in ChatPrompt
-  std::vector<std::string> warnings;  // a sentence each
+  std::string source;  // as in ChatPrompt
+  Notes warnings;
 };
 
 // The template that is given; else the file's, of several the one that transformers would take

@@ -92,9 +92,10 @@ Status replace_contents(ChatInput& input, Kind kind, const Change& change) {
 }  // namespace
 
 Status adapt_contents(const jinja::Template& made, const jinja::RenderOptions& time,
-                      ChatInput& input, std::vector<std::string>& warnings) {
+                      ChatInput& input, Notes& warnings) {
   if (any_content(input, Kind::list) && !shows_parts(made, time, input)) {
-    warnings.push_back("the template knows no content in parts: their texts are joined");
+    warnings.push_back({NoteCode::content_parts_joined,
+                        "the template knows no content in parts: their texts are joined"});
     return replace_contents(input, Kind::list, [](const Value& parts, size_t i) -> Result<Value> {
       SLUICE_ASSIGN(std::string whole, joined(parts, i));
       return Value::text(std::move(whole));
@@ -110,12 +111,13 @@ Status adapt_contents(const jinja::Template& made, const jinja::RenderOptions& t
 }
 
 void check_contents(const jinja::Template& made, const jinja::RenderOptions& time,
-                    const ChatInput& input, std::vector<std::string>& warnings) {
+                    const ChatInput& input, Notes& warnings) {
   if (any_content(input, Kind::list) && !shows_parts(made, time, input) &&
       shows_text(made, time, input)) {
     warnings.push_back(
-        "the template knows no content in parts, only text: what it shows of them is not what the "
-        "model was trained for");
+        {NoteCode::content_parts_unknown,
+         "the template knows no content in parts, only text: what it shows of them is not what the "
+         "model was trained for"});
   }
 }
 

@@ -69,9 +69,11 @@ Result<ChatPrompt> fit_prompt(ChatInput input, size_t most_tokens, const MakePro
   };
   SLUICE_ASSIGN(const ChatPrompt least, dropped([&](size_t n) { return n <= most_tokens; }));
   if (least.tokens.size() > most_tokens) {
-    return fail(Code::context_full, "the prompt has ", counted(least.tokens.size(), "token"),
-                turns.ends.empty() ? "" : " with the last turn alone", ", but there is room for ",
-                most_tokens, "; shorten the last message or load with a larger context");
+    return with_facts(
+        fail(Code::context_full, "the prompt has ", counted(least.tokens.size(), "token"),
+             turns.ends.empty() ? "" : " with the last turn alone", ", but there is room for ",
+             most_tokens, "; shorten the last message or load with a larger context"),
+        {{"tokens", least.tokens.size()}, {"room", most_tokens}});
   }
   // By quarters, so that the same turns are missing from the next prompts, which then share their
   // beginning with this one.

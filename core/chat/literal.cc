@@ -175,7 +175,7 @@ class Masker {
 
 // Looks for the texts themselves, in their order.
 std::vector<TextSpan> search(const std::vector<Found>& found, std::string_view prompt,
-                             std::vector<std::string>& warnings) {
+                             Notes& warnings) {
   std::vector<TextSpan> spans;
   size_t from = 0;
   bool missing = false;
@@ -197,8 +197,9 @@ std::vector<TextSpan> search(const std::vector<Found>& found, std::string_view p
   }
   if (missing) {
     warnings.push_back(
-        "a message contains the name of a special token, and the template changes the message: the "
-        "name counts as the token");
+        {NoteCode::special_token_in_message,
+         "a message contains the name of a special token, and the template changes the message: "
+         "the name counts as the token"});
   }
   return spans;
 }
@@ -207,7 +208,7 @@ std::vector<TextSpan> search(const std::vector<Found>& found, std::string_view p
 
 std::vector<TextSpan> literal_spans(const Tokenizer& tokenizer, const jinja::Template& made,
                                     const jinja::RenderOptions& time, const ChatInput& input,
-                                    std::string_view prompt, std::vector<std::string>& warnings) {
+                                    std::string_view prompt, Notes& warnings) {
   Masker masker(tokenizer, prompt);
   if (!masker.finds_any()) return {};
   std::vector<Entry> context;

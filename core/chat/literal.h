@@ -18,6 +18,6 @@ namespace sluice {
 // instead, and warns if one can't be found.
 std::vector<TextSpan> literal_spans(const Tokenizer& tokenizer, const jinja::Template& made,
                                     const jinja::RenderOptions& time, const ChatInput& input,
-                                    std::string_view prompt, std::vector<std::string>& warnings);
+                                    std::string_view prompt, Notes& warnings);
 
 }  // namespace sluice

@@ -60,7 +60,8 @@ Gguf ModelParser::take() {
 std::unexpected<Error> ModelParser::in_this_file(const Error& error) const {
   const uint64_t n = n_files_ > 0 ? n_files_ : sizes_.size();
   if (n <= 1) return std::unexpected(error);
-  return fail(error.code, "file ", files_read_ + 1, " of ", n, ": ", error.message);
+  return with_facts(fail(error.code, "file ", files_read_ + 1, " of ", n, ": ", error.message),
+                    error.facts);
 }
 
 // A file's header is complete. Goes on with the next file, if there is one.

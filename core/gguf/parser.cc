@@ -388,8 +388,10 @@ Status GgufParser::State::read_place() {
   const FileType type = file_type(tensor.type);
   if (!type.name) return refuse("its type ", tensor.type, " is unknown");
   if (type.block == 0) {
-    return fail(Code::unsupported_type, where(), ": type ", type.name,
-                " is no longer in use; expected a current type. Convert the model again");
+    return with_facts(
+        fail(Code::unsupported_type, where(), ": type ", type.name,
+             " is no longer in use; expected a current type. Convert the model again"),
+        {{"type", std::string(type.name)}});
   }
   if (tensor.dims[0] % type.block != 0) {
     return refuse("its rows have ", tensor.dims[0], " elements; expected a multiple of ",

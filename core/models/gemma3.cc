@@ -55,8 +55,10 @@ Status Gemma3::read_shapes(const Gguf& gguf) {
   const double cap = reader.number("final_logit_softcapping", 0);
   SLUICE_TRY(reader.status());
   if (cap != 0) {
-    return fail(Code::unsupported_model, reader.key("final_logit_softcapping"), " is ", cap,
-                ", which Sluice doesn't compute for this architecture; expected none");
+    return with_facts(
+        fail(Code::unsupported_model, reader.key("final_logit_softcapping"), " is ", cap,
+             ", which Sluice doesn't compute for this architecture; expected none"),
+        {{"key", reader.key("final_logit_softcapping")}, {"value", concat(cap)}});
   }
   for (int64_t l = 0; l < config_.n_layers; ++l) {
     LayerShape& shape = layers_[static_cast<size_t>(l)];

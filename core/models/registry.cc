@@ -36,8 +36,9 @@ Result<std::unique_ptr<Model>> make_model(const Gguf& gguf, const Cut& cut) {
     }
     known += concat(known.empty() ? "" : ", ", family.architecture);
   }
-  return fail(Code::unsupported_model, "the model's architecture is \"", printable(*architecture),
-              "\"; Sluice computes ", known);
+  return with_facts(fail(Code::unsupported_model, "the model's architecture is \"",
+                         printable(*architecture), "\"; Sluice computes ", known),
+                    {{"architecture", printable(*architecture)}});
 }
 
 }  // namespace sluice

@@ -19,8 +19,10 @@ Result<int64_t> read_head_dim(ConfigReader& reader, int64_t n_embd, int64_t n_he
   const int64_t value_dim = reader.integer("attention.value_length", head_dim, kMaxHeadDim);
   SLUICE_TRY(reader.status());
   if (value_dim != head_dim) {
-    return fail(Code::unsupported_model, "keys have ", head_dim, " elements a head and values ",
-                value_dim, "; Sluice computes only models where both are the same");
+    return with_facts(
+        fail(Code::unsupported_model, "keys have ", head_dim, " elements a head and values ",
+             value_dim, "; Sluice computes only models where both are the same"),
+        {{"key", reader.key("attention.value_length")}, {"value", concat(value_dim)}});
   }
   if (head_dim > kMaxHeadDim || head_dim % 2 != 0) {
     return fail(Code::bad_file, "a head has ", head_dim, " elements; an even number up to ",
@@ -41,8 +43,9 @@ Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& 
       grouped ? reader.per_layer("attention.head_count_kv", n, -1, kMaxWidth) : n_heads;
   SLUICE_TRY(reader.status());
   if (experts > 0) {
-    return fail(Code::unsupported_model, "the model is a mixture of ", experts,
-                " experts, which Sluice doesn't compute");
+    return with_facts(fail(Code::unsupported_model, "the model is a mixture of ", experts,
+                           " experts, which Sluice doesn't compute"),
+                      {{"key", reader.key("expert_count")}, {"value", concat(experts)}});
   }
   SLUICE_ASSIGN(const int64_t head_dim, read_head_dim(reader, config.n_embd, n_heads[0]));
   std::vector<LayerShape> layers(static_cast<size_t>(n));
@@ -88,8 +91,10 @@ Result<RopeShape> read_rope(ConfigReader& reader, int64_t head_dim, RopePairs pa
   }
   if (scaling == "none") return rope;
   if (scaling != "" && scaling != "linear") {
-    return fail(Code::unsupported_model, "the model's positions are scaled by the method \"",
-                printable(scaling), "\", which Sluice doesn't compute; expected none or linear");
+    return with_facts(
+        fail(Code::unsupported_model, "the model's positions are scaled by the method \"",
+             printable(scaling), "\", which Sluice doesn't compute; expected none or linear"),
+        {{"key", reader.key("rope.scaling.type")}, {"value", printable(scaling)}});
   }
   if (!(factor >= 0)) {
     return fail(Code::bad_file, reader.key("rope.scaling.factor"), " is ", factor,

@@ -66,7 +66,7 @@ struct Tokenizer::State {
   std::vector<TokenId> prefix;
   bool space_prefix = false;
   std::string_view pre_tokenizer;
-  std::vector<std::string> warnings;
+  Notes warnings;
 
   bool is_spm() const { return std::holds_alternative<SpmEncoder>(encoder); }
   Result<TokenId> read_id(const Gguf& gguf, std::string_view key, TokenId absent = kNoToken);
@@ -87,8 +87,11 @@ Result<TokenId> Tokenizer::State::read_id(const Gguf& gguf, std::string_view key
   if (!id) return fallback;
   if (*id < static_cast<uint64_t>(vocabulary.size())) return static_cast<TokenId>(*id);
   if (*id != UINT32_MAX) {
-    warnings.push_back(concat(key, " is ", *id, ", but the vocabulary has ", vocabulary.size(),
-                              " tokens: left out"));
+    const auto tokens = static_cast<uint64_t>(vocabulary.size());
+    warnings.push_back(
+        {NoteCode::token_not_in_vocabulary,
+         concat(key, " is ", *id, ", but the vocabulary has ", tokens, " tokens: left out"),
+         {{"key", std::string(key)}, {"id", *id}, {"tokens", tokens}}});
   }
   return fallback;
 }
@@ -111,17 +114,24 @@ Status Tokenizer::State::load_bpe(const Gguf& gguf) {
   std::optional<PreTokenizer> pre = find_pre_tokenizer(name.value_or(""));
   if (!pre) {
     pre = default_pre_tokenizer();
-    warnings.push_back(
-        name ? concat("unknown pre-tokenizer '", printable(*name), "': using 'default'")
-             : "the file names no pre-tokenizer: using 'default'");
+    if (name) {
+      warnings.push_back({NoteCode::unknown_pre_tokenizer,
+                          concat("unknown pre-tokenizer '", printable(*name), "': using 'default'"),
+                          {{"name", printable(*name)}}});
+    } else {
+      warnings.push_back(
+          {NoteCode::no_pre_tokenizer, "the file names no pre-tokenizer: using 'default'"});
+    }
   }
   pre_tokenizer = pre->name;
   SLUICE_ASSIGN(BpeEncoder bpe, BpeEncoder::from_gguf(gguf, vocabulary, *pre));
   if (const uint64_t n = bpe.skipped_merges(); n > 0) {
-    warnings.push_back(concat(
-        n,
-        n == 1 ? " merge of the vocabulary names a token" : " merges of the vocabulary name tokens",
-        " that it does not have: skipped"));
+    warnings.push_back({NoteCode::merges_skipped,
+                        concat(n,
+                               n == 1 ? " merge of the vocabulary names a token"
+                                      : " merges of the vocabulary name tokens",
+                               " that it does not have: skipped"),
+                        {{"merges", n}}});
   }
   encoder = std::move(bpe);
   SLUICE_ASSIGN(bos, read_id(gguf, "tokenizer.ggml.bos_token_id"));
@@ -135,8 +145,9 @@ Status Tokenizer::State::load_prefix(const Gguf& gguf, bool adds_bos) {
     prefix.push_back(bos);
   } else if (wanted.value_or(false)) {
     warnings.push_back(
-        "tokenizer.ggml.add_bos_token is true, but there is no tokenizer.ggml.bos_token_id: no "
-        "token is put in front of prompts");
+        {NoteCode::no_bos_token,
+         "tokenizer.ggml.add_bos_token is true, but there is no tokenizer.ggml.bos_token_id: no "
+         "token is put in front of prompts"});
   }
   return {};
 }
@@ -201,8 +212,9 @@ Result<Tokenizer> Tokenizer::from_gguf(const Gguf& gguf) {
   } else if (*model == "gpt2") {
     SLUICE_TRY(state->load_bpe(gguf));
   } else {
-    return fail(Code::unsupported_model, "the tokenizer model is '", printable(*model),
-                "'; 'llama' and 'gpt2' are supported");
+    return with_facts(fail(Code::unsupported_model, "the tokenizer model is '", printable(*model),
+                           "'; 'llama' and 'gpt2' are supported"),
+                      {{"tokenizer", printable(*model)}});
   }
   SLUICE_TRY(state->load_ends(gguf));
   SLUICE_TRY(state->collect_special());
@@ -444,7 +456,7 @@ bool Tokenizer::is_special(TokenId id) const {
 bool Tokenizer::adds_space_prefix() const { return state_->space_prefix; }
 std::string_view Tokenizer::model() const { return state_->is_spm() ? "llama" : "gpt2"; }
 std::string_view Tokenizer::pre_tokenizer() const { return state_->pre_tokenizer; }
-const std::vector<std::string>& Tokenizer::warnings() const { return state_->warnings; }
+const Notes& Tokenizer::warnings() const { return state_->warnings; }
 
 TextStream::TextStream(const Tokenizer& tokenizer, bool at_start_of_text)
     : tokenizer_(&tokenizer), after_special_(at_start_of_text) {}

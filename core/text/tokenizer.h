@@ -72,8 +72,8 @@ class Tokenizer {
 
   std::string_view model() const;          // "llama" or "gpt2"
   std::string_view pre_tokenizer() const;  // "qwen2", ...; empty for SPM
-  // Warnings for the user, a sentence each: "unknown pre-tokenizer 'foo': using 'default'", ...
-  const std::vector<std::string>& warnings() const;
+  // What is wrong with the vocabulary: "unknown pre-tokenizer 'foo': using 'default'", ...
+  const Notes& warnings() const;
 
  private:
   friend class Encoding;

@@ -29,10 +29,12 @@ Result<int> Needs::add(const Gguf& gguf, std::string_view name, int slot, const 
   const TypeTraits* type = find_traits(info->type);
   if (type == nullptr) {
     const FileType found = file_type(info->type);
-    return fail(Code::unsupported_type, "tensor ", name, " has type ",
-                found.name ? std::string(found.name) : concat("number ", info->type),
-                ", which Sluice doesn't compute; use a file in one of the types ",
-                computed_type_names());
+    const std::string type_text =
+        found.name ? std::string(found.name) : concat("number ", info->type);
+    return with_facts(fail(Code::unsupported_type, "tensor ", name, " has type ", type_text,
+                           ", which Sluice doesn't compute; use a file in one of the types ",
+                           computed_type_names()),
+                      {{"tensor", std::string(name)}, {"type", type_text}});
   }
   const bool shaped = info->dims[0] == static_cast<uint64_t>(shape.cols) &&
                       info->dims[1] == static_cast<uint64_t>(shape.rows) &&
@@ -45,8 +47,9 @@ Result<int> Needs::add(const Gguf& gguf, std::string_view name, int slot, const 
                 "]; the file is damaged");
   }
   if (shape.is_vector && type->group != 0) {
-    return fail(Code::unsupported_type, "tensor ", name, " is a vector of type ", type->name,
-                "; vectors are expected as F32, F16 or BF16");
+    return with_facts(fail(Code::unsupported_type, "tensor ", name, " is a vector of type ",
+                           type->name, "; vectors are expected as F32, F16 or BF16"),
+                      {{"tensor", std::string(name)}, {"type", std::string(type->name)}});
   }
   Piece piece;
   piece.tensor = name;
@@ -92,9 +95,11 @@ Result<int> Needs::add_vector_part(const Gguf& gguf, std::string_view name, int 
 Status Needs::check_no_others(const Gguf& gguf, std::string_view architecture) const {
   for (const TensorInfo& tensor : gguf.tensors) {
     if (std::ranges::find(pieces_, tensor.name, &Piece::tensor) == pieces_.end()) {
-      return fail(Code::unsupported_model, "the file has a tensor ", printable(tensor.name),
-                  ", which Sluice doesn't know in the architecture ", architecture,
-                  "; the text would be wrong without it");
+      return with_facts(
+          fail(Code::unsupported_model, "the file has a tensor ", printable(tensor.name),
+               ", which Sluice doesn't know in the architecture ", architecture,
+               "; the text would be wrong without it"),
+          {{"architecture", std::string(architecture)}, {"tensor", printable(tensor.name)}});
     }
   }
   return {};

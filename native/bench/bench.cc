@@ -274,8 +274,8 @@ int bench(const BenchOptions& options) {
     rates.memory_gbps = read_bandwidth(memory_buffer, rates.threads);
     rates.kernel_gmacs = multiply_rate(*choose_kernels(), subject.type, rates.threads);
     if (rates.kernel_gmacs == 0) {
-      warn({concat("what ", counted(static_cast<uint64_t>(rates.threads), "thread"),
-                   " reach is shown as 0: not so many could be started")});
+      warn(concat("what ", counted(static_cast<uint64_t>(rates.threads), "thread"),
+                  " reach is shown as 0: not so many could be started"));
     }
   }
   const auto print = options.json ? print_rates_as_json : print_rates;

@@ -51,9 +51,9 @@ Result<ChatPrompt> Answerer::prompt_of(const Conversation& conversation, bool fi
   SLUICE_ASSIGN(request.time, cli::template_time());
   SLUICE_ASSIGN(ChatPrompt prompt,
                 apply_chat_template({&engine.header(), &engine.tokenizer()}, request));
-  std::vector<std::string> warnings;
-  for (const std::string& warning : prompt.warnings)
-    if (warned_.insert(warning).second) warnings.push_back(warning);
+  Notes warnings;
+  for (const Note& warning : prompt.warnings)
+    if (warned_.insert(warning.message).second) warnings.push_back(warning);
   cli::warn(warnings);
   return prompt;
 }

@@ -75,12 +75,15 @@ void PassingSum::add(uint64_t at, std::span<const uint8_t> bytes) {
 
 Error no_room(const std::string& directory, uint64_t needed) {
   const uint64_t free = free_bytes(directory);
+  Facts facts = {{"neededBytes", needed}, {"directory", printable(directory, kMaxPath)}};
+  if (free != UINT64_MAX) facts.push_back({"availableBytes", free});
   return {Code::storage_full,
           concat("no room for the model: ", human_bytes(needed), " more are needed in ",
                  printable(directory, kMaxPath),
                  free == UINT64_MAX ? "" : concat(", ", human_bytes(free), " are free"),
                  "; make room (sluice cache list shows what is kept, sluice cache delete removes "
-                 "it), or name another directory in XDG_CACHE_HOME")};
+                 "it), or name another directory in XDG_CACHE_HOME"),
+          std::move(facts)};
 }
 
 Error BlockFile::disk_error(std::string_view what, int error) const {

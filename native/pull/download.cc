@@ -498,7 +498,8 @@ class Download {
     what += offline                          ? "; this device is offline: connect it and try again"
             : asked > Patience::kLongestWait ? "; try again after that"
                                              : concat("; ", advice(client_, url, failure));
-    error_ = Error{offline ? Code::offline : Code::download_failed, std::move(what)};
+    error_ = Error{offline ? Code::offline : Code::download_failed, std::move(what),
+                   facts_of(url, failure)};
   }
 
   void show() {

@@ -246,6 +246,12 @@ std::string advice(const Client& client, const std::string& url, const Failure& 
   return "try again later";
 }
 
+Facts facts_of(const std::string& url, const Failure& failure) {
+  Facts facts = {{"url", printable(url.substr(0, url.find('?')), 300)}};
+  if (failure.status > 0) facts.push_back({"status", static_cast<uint64_t>(failure.status)});
+  return facts;
+}
+
 Result<Response> fetch(const Client& client, const std::string& url, std::optional<Range> range,
                        const Transfer::Body& body, const std::function<void()>& again,
                        long* status) {
@@ -268,13 +274,14 @@ Result<Response> fetch(const Client& client, const std::string& url, std::option
         (!excused && (asked > 0 || patience.is_over(now)))) {
       if (status != nullptr) *status = failure->status;
       const bool offline = failure->status == 0 && device_is_offline();
-      return fail(
-          offline ? Code::offline : Code::download_failed, "can't read ",
-          printable(url.substr(0, url.find('?')), 300), ": ", failure->cause,
-          offline ? "; this device is offline: connect it and try again"
-          : asked > Patience::kLongestWait
-              ? concat(" and asks to wait ", human_duration(asked), "; try again after that")
-              : concat("; ", advice(client, url, *failure)));
+      return with_facts(
+          fail(offline ? Code::offline : Code::download_failed, "can't read ",
+               printable(url.substr(0, url.find('?')), 300), ": ", failure->cause,
+               offline ? "; this device is offline: connect it and try again"
+               : asked > Patience::kLongestWait
+                   ? concat(" and asks to wait ", human_duration(asked), "; try again after that")
+                   : concat("; ", advice(client, url, *failure))),
+          facts_of(url, *failure));
     }
     const double until =
         excused ? asked_until : std::min(now + pauses.next(random), patience.end());

@@ -108,6 +108,8 @@ double now_seconds();  // of a steady clock
 bool device_is_offline();
 // What to do about a failure, for its message.
 std::string advice(const Client& client, const std::string& url, const Failure& failure);
+// The facts of its error: the url and, if the server answered, the status.
+Facts facts_of(const std::string& url, const Failure& failure);
 
 // Makes a request until it succeeds, by the rules of retry.h. body() gets a body from its beginning
 // each time; `again` is called before. Fails with download_failed or offline; `status` is then the

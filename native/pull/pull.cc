@@ -309,11 +309,15 @@ class Obtain {
     // A wrong --sha256 doesn't cost a file that is what the hub said.
     const bool keeps = meta.verified && meta.sha256 == found;
     if (!keeps) drop(lock);
-    return fail(Code::download_corrupt, printable(without_query(url_), 300), " has the sha256 ",
-                found, ", expected ", wanted,
-                keeps ? "; the hub lists the former, so check --sha256"
-                      : "; the bytes were dropped. Try again, and if it happens again, check the "
-                        "address and --sha256");
+    return with_facts(
+        fail(Code::download_corrupt, printable(without_query(url_), 300), " has the sha256 ", found,
+             ", expected ", wanted,
+             keeps ? "; the hub lists the former, so check --sha256"
+                   : "; the bytes were dropped. Try again, and if it happens again, check the "
+                     "address and --sha256"),
+        {{"url", printable(without_query(url_), 300)},
+         {"expectedSha256", wanted},
+         {"foundSha256", found}});
   }
 
   Located& model_;

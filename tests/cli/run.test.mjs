@@ -320,6 +320,9 @@ describe('run --json', () => {
       events(budget.out).map(({ event, code }) => [event, code]),
       [['error', 'budget_too_small']],
     );
+    const [{ facts }] = events(budget.out);
+    assert.equal(facts.availableBytes, 1_000_000);
+    assert.ok(facts.leastBytes > 1_000_000 && facts.neededBytes > facts.leastBytes);
     assert.equal(sluice(['run', '--memory-budget', '1.5GiB', '-n', '1']).status, 0);
   });
 });
