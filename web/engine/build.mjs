@@ -14,7 +14,7 @@ const DIST = path.join(HERE, 'dist');
 const FLAVOURS = JSON.parse(fs.readFileSync(path.join(HERE, '../../wasm/flavours.json'), 'utf8'));
 const PUBLIC_TYPES = new Set(
   [
-    ...['cache', 'index', 'engine', 'errors', 'option-table', 'states', 'types'],
+    ...['cache', 'index', 'engine', 'errors', 'facts', 'notes', 'option-table', 'states', 'types'],
     ...['chat/openai-fetch', 'chat/types'],
   ].map((name) => `${name}.d.ts`),
 );

@@ -1,5 +1,7 @@
 // The memory that a model may take, and what a page tells its user about it.
 import { SluiceError, type ErrorData } from './errors.js';
+import type { Facts } from './facts.js';
+import { makeNote, type Note } from './notes.js';
 import type { Arrival } from './protocol.js';
 import { sized } from './sized.js';
 import type { MemoryPlan, ModelInfo } from './types.js';
@@ -42,11 +44,14 @@ const REASONS: Record<BudgetReason, string> = {
 };
 
 /** The note on a model of which not all stays in memory; null if all does. */
-export function budgetNote(memory: MemoryPlan, { bytes, reason }: Budget): string | null {
-  if (memory.rereadBytes === 0) return null;
-  return (
-    `the model needs ${sized(memory.all)} of memory and gets ${sized(bytes)} (${REASONS[reason]}): ` +
-    `${sized(memory.rereadBytes)} of its weights are read again for each token, and for each block of a prompt`
+export function budgetNote({ all, rereadBytes }: MemoryPlan, budget: Budget): Note | null {
+  if (rereadBytes === 0) return null;
+  const { bytes, reason } = budget;
+  return makeNote(
+    'weights_reread',
+    `the model needs ${sized(all)} of memory and gets ${sized(bytes)} (${REASONS[reason]}): ` +
+      `${sized(rereadBytes)} of its weights are read again for each token, and for each block of a prompt`,
+    { neededBytes: all, availableBytes: bytes, rereadBytes, limit: reason },
   );
 }
 
@@ -86,25 +91,36 @@ export function tooLarge(
       : 'use a smaller model or a smaller contextSize';
   const browser = budget === null ? needed > maxBytes : budget.reason === 'browser';
   const most = budget === null ? maxBytes : budget.bytes;
+  const facts: Facts = {
+    ...{ neededBytes: memory.all, availableBytes: browser ? most : memoryBudget },
+    ...(budget === null ? {} : { leastBytes: memory.least }),
+    limit: browser ? 'browser' : (budget?.reason ?? 'given'),
+  };
   return browser
     ? {
         code: 'out_of_memory',
         message: `${needs} this browser gives a page ${most} at most; ${todo}`,
+        facts,
       }
     : {
         code: 'budget_too_small',
         message: `${needs} memoryBudget is ${memoryBudget}${
           budget?.reason === 'device' ? " by default, half of this device's memory" : ''
         }; give it more, or ${todo}`,
+        facts,
       };
 }
 
 /** The core's error, which can't know who chose the budget. */
 export function explained(error: unknown, { budget }: Room): unknown {
   if (!(error instanceof SluiceError) || error.code !== 'budget_too_small') return error;
-  if (budget?.reason === 'browser')
-    return new SluiceError('out_of_memory', `${error.message}. This browser gives a page no more`);
-  if (budget?.reason !== 'device') return error;
+  const limit = budget?.reason ?? 'given';
+  const facts: Facts = { ...error.facts, limit };
+  if (limit === 'browser') {
+    const message = `${error.message}. This browser gives a page no more`;
+    return new SluiceError('out_of_memory', message, { facts });
+  }
   const why = "By default it is half of this device's memory; the option memoryBudget sets another";
-  return new SluiceError(error.code, `${error.message}. ${why} limit`);
+  const message = limit === 'device' ? `${error.message}. ${why} limit` : error.message;
+  return new SluiceError(error.code, message, { facts });
 }

@@ -71,6 +71,7 @@ class CacheWorker {
     const error = new SluiceError(
       'worker_died',
       `the worker of the cache ended unexpectedly (${why}); try again`,
+      { facts: { said: why } },
     );
     this.end();
     for (const { reject } of this.#pending.values()) reject(error);

@@ -4,10 +4,11 @@ import { askToPersist } from './cache.js';
 import { Chat } from './chat/chat.js';
 import type { ChatHooks, RunOwner } from './chat/reply.js';
 import type { ChatCompletions, Completions } from './chat/types.js';
-import { SluiceError, abortReason, fromErrorData } from './errors.js';
+import { SluiceError, abortReason, fromErrorData, reworded } from './errors.js';
 import { chooseFlavour, detectAbilities, processors } from './flavours.js';
 import { LoadView } from './load-view.js';
 import { measureMemory } from './measure.js';
+import { addNotes, type Note } from './notes.js';
 import { LOAD_RULES } from './option-table.js';
 import {
   coreLoadOptions,
@@ -102,7 +103,7 @@ export class Engine implements AsyncDisposable {
   readonly #chat: Chat;
   #nextSession = 1;
   readonly #flavour: EngineStats['flavour'];
-  readonly #notes: string[];
+  readonly #notes: Note[];
   readonly #view: LoadView;
   #nextId = 1;
   readonly #pending = new Map<number, Pending>();
@@ -128,7 +129,7 @@ export class Engine implements AsyncDisposable {
     });
     this.#timelines.add(this.#own);
     const info = (): ModelInfo => this.info;
-    const note = (notes: readonly string[]): void => this.#note(notes);
+    const note = (notes: readonly Note[]): void => addNotes(this.#notes, notes);
     this.#chat = new Chat({ ...this.#runHooks(), note, info }, options.queueLimit ?? Infinity);
     this.#view = new LoadView(options, source);
   }
@@ -218,11 +219,11 @@ export class Engine implements AsyncDisposable {
       case 'understood':
         this.#info = message.info;
         this.#view.understood(message.info);
-        this.#notes.push(...message.notes);
+        addNotes(this.#notes, message.notes);
         this.#understood.resolve();
         break;
       case 'notes':
-        this.#note(message.notes);
+        addNotes(this.#notes, message.notes);
         break;
       case 'progress':
         this.#view.report(message);
@@ -246,7 +247,7 @@ export class Engine implements AsyncDisposable {
         break;
       }
       case 'result':
-        this.#note(message.notes ?? []);
+        addNotes(this.#notes, message.notes ?? []);
         this.#take(message.id)?.resolve(message.value);
         break;
     }
@@ -255,14 +256,9 @@ export class Engine implements AsyncDisposable {
   /** The loader's news. */
   #follow(course: Course): void {
     if (this.#over !== undefined) return;
-    this.#notes.push(...course.notes);
+    addNotes(this.#notes, course.notes);
     this.#view.follow(course);
     if (this.#view.hasArrived) this.#arrived.resolve();
-  }
-
-  /** Adds notes, each once. */
-  #note(notes: readonly string[]): void {
-    for (const note of notes) if (!this.#notes.includes(note)) this.#notes.push(note);
   }
 
   #take(id: number): Pending | undefined {
@@ -293,7 +289,7 @@ export class Engine implements AsyncDisposable {
     const over = this.#over;
     if (over === undefined) return;
     throw over instanceof SluiceError && over.code !== 'aborted'
-      ? new SluiceError(over.code, over.message, { cause: over })
+      ? reworded(over, over.message)
       : new SluiceError('invalid_argument', 'this engine is closed; load the model again');
   }
 

@@ -1,4 +1,5 @@
 // The error type of the whole library. The codes are the same as in C++ and at the command line.
+import type { Facts } from './facts.js';
 
 /** What went wrong, for programs. The message tells people the same, and what to do. */
 export type ErrorCode =
@@ -42,6 +43,8 @@ export interface ErrorData {
   message: string;
   /** The HTTP status, if the server answered. */
   status?: number;
+  /** What the message tells, in fields; absent if there is nothing. */
+  facts?: Facts;
 }
 
 /**
@@ -54,18 +57,32 @@ export class SluiceError extends Error {
   readonly status?: number;
   /** The field of a request's body that is wrong. */
   readonly param?: string;
+  /** What the message tells, in fields: bytes, tokens, names. Empty if there is nothing. */
+  readonly facts: Facts;
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { status?: number; param?: string; cause?: unknown } = {},
+    options: { status?: number; param?: string; facts?: Facts; cause?: unknown } = {},
   ) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.name = code === 'aborted' ? 'AbortError' : 'SluiceError';
     this.code = code;
     if (options.status !== undefined) this.status = options.status;
     if (options.param !== undefined) this.param = options.param;
+    const { status } = options;
+    this.facts = { ...options.facts, ...(status === undefined ? {} : { status }) };
   }
+}
+
+/** The same error with another message. */
+export function reworded(error: SluiceError, message: string): SluiceError {
+  const { code, status, param, facts } = error;
+  return new SluiceError(code, message, {
+    ...{ facts, cause: error },
+    ...(status === undefined ? {} : { status }),
+    ...(param === undefined ? {} : { param }),
+  });
 }
 
 /**
@@ -80,7 +97,10 @@ export function abortReason(signal: AbortSignal): unknown {
   return new SluiceError('aborted', 'stopped by the caller', { cause: reason });
 }
 
-/** The error of a module that trapped: out_of_memory if `error` says so, otherwise worker_died. */
+/**
+ * The error of a module that trapped. Where memory ends, wasm/bindings.cc throws the text `out_of_memory`, a code and no
+ * sentence; what comes of it from a thread has words of the browser before it. Otherwise worker_died.
+ */
 export function stoppedWorking(error: unknown): SluiceError {
   if (error instanceof SluiceError) return error;
   const text = error instanceof Error ? error.message : String(error);
@@ -94,7 +114,7 @@ export function stoppedWorking(error: unknown): SluiceError {
   return new SluiceError(
     'worker_died',
     `the engine stopped working (${text}); load the model again`,
-    { cause: error },
+    { facts: { said: text }, cause: error },
   );
 }
 
@@ -105,17 +125,18 @@ export function toErrorData(error: unknown, code: ErrorCode = 'worker_died'): Er
       code: error.code,
       message: error.message,
       ...(error.status === undefined ? {} : { status: error.status }),
+      ...(Object.keys(error.facts).length === 0 ? {} : { facts: error.facts }),
     };
   }
   return { code, message: error instanceof Error ? error.message : String(error) };
 }
 
 export function fromErrorData(data: ErrorData): SluiceError {
-  return new SluiceError(
-    data.code,
-    data.message,
-    data.status === undefined ? {} : { status: data.status },
-  );
+  const { code, message, status, facts } = data;
+  return new SluiceError(code, message, {
+    ...(status === undefined ? {} : { status }),
+    ...(facts === undefined ? {} : { facts }),
+  });
 }
 
 export function isErrorCode(code: unknown): code is ErrorCode {

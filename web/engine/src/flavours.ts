@@ -1,5 +1,7 @@
 // Which builds of the engine this browser can run.
 import { SluiceError } from './errors.js';
+import type { Facts } from './facts.js';
+import { makeNote, type Note, type NoteCode } from './notes.js';
 import { FLAVOURS, type Flavour } from './option-table.js';
 import { isThreaded } from './protocol.js';
 
@@ -42,19 +44,22 @@ function whyNoThreads(): NoThreads | null {
 }
 
 /** Why there are no threads, and what to do about it, in words. */
-const WITHOUT: Record<NoThreads, { why: string; remedy: string }> = {
+const WITHOUT: Record<NoThreads, { code: NoteCode; why: string; remedy: string }> = {
   'secure context': {
+    code: 'threads_need_https',
     why: 'the page is served without https, and so not cross-origin isolated',
     remedy:
       'Serve it with https (or from localhost), with the headers Cross-Origin-Opener-Policy: same-origin and ' +
       'Cross-Origin-Embedder-Policy: require-corp, to use more.',
   },
   isolation: {
+    code: 'threads_need_isolation',
     why: 'the page is not cross-origin isolated',
     remedy:
       'Send Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp with it to use more.',
   },
   'shared memory': {
+    code: 'threads_need_shared_memory',
     why: 'this browser has no SharedArrayBuffer, though the page is cross-origin isolated',
     remedy: 'Use another browser to use more.',
   },
@@ -69,12 +74,16 @@ export function detectAbilities(): Abilities {
   };
 }
 
-/** What the flavour needs and this page doesn't have, with the reason, in words; '' if nothing is missing. */
-function missing(flavour: Flavour, { simd, relaxed, noThreads }: Abilities): string {
-  if (!simd) return "WebAssembly SIMD, which this browser doesn't have";
+/** What the flavour needs and this page doesn't have, also with the reason, in words; null if nothing is missing. */
+function missing(
+  flavour: Flavour,
+  { simd, relaxed, noThreads }: Abilities,
+): { missing: NonNullable<Facts['missing']>; words: string } | null {
+  if (!simd) return { missing: 'simd', words: "WebAssembly SIMD, which this browser doesn't have" };
   if (flavour.startsWith('relaxed') && !relaxed)
-    return "relaxed SIMD, which this browser doesn't have";
-  return isThreaded(flavour) && noThreads !== null ? `threads, and ${WITHOUT[noThreads].why}` : '';
+    return { missing: 'relaxed_simd', words: "relaxed SIMD, which this browser doesn't have" };
+  if (!isThreaded(flavour) || noThreads === null) return null;
+  return { missing: 'threads', words: `threads, and ${WITHOUT[noThreads].why}` };
 }
 
 /** As many as the browser tells. */
@@ -85,7 +94,7 @@ export function processors(): number {
 export interface Choice {
   flavour: Flavour;
   threads: number;
-  notes: string[];
+  notes: Note[];
 }
 
 /** Chooses the flavour and the number of threads; throws unsupported_browser if no flavour runs. */
@@ -99,24 +108,29 @@ export function chooseFlavour(
     throw new SluiceError(
       'unsupported_browser',
       'this browser has no WebAssembly SIMD; use Chrome or Edge 91, Firefox 89, Safari 16.4 or newer',
+      { facts: { missing: 'simd' } },
     );
   }
-  if (wanted !== undefined && missing(wanted, abilities) !== '') {
+  const lack = wanted === undefined ? null : missing(wanted, abilities);
+  if (lack !== null) {
     throw new SluiceError(
       'unsupported_browser',
-      `the flavour '${wanted}' needs ${missing(wanted, abilities)}; leave the flavour open`,
+      `the flavour '${wanted}' needs ${lack.words}; leave the flavour open`,
+      { facts: { missing: lack.missing } },
     );
   }
-  const flavour = wanted ?? FLAVOURS.find((f) => missing(f, abilities) === '') ?? 'simd';
-  const notes: string[] = [];
+  const flavour = wanted ?? FLAVOURS.find((f) => missing(f, abilities) === null) ?? 'simd';
+  const notes: Note[] = [];
   if (isThreaded(flavour)) {
     return { flavour, threads: threads ?? Math.max(1, Math.min(processors, 8)), notes };
   }
   if (wanted === undefined && abilities.noThreads !== null) {
-    const { why, remedy } = WITHOUT[abilities.noThreads];
-    notes.push(`One thread: ${why}. ${remedy}`);
+    const { code, why, remedy } = WITHOUT[abilities.noThreads];
+    const audience = code === 'threads_need_shared_memory' ? 'user' : 'developer';
+    notes.push(makeNote(code, `One thread: ${why}. ${remedy}`, {}, audience));
   } else if (threads !== undefined && threads > 1) {
-    notes.push(`One thread: the flavour '${flavour}' has no threads.`);
+    const message = `One thread: the flavour '${flavour}' has no threads.`;
+    notes.push(makeNote('threads_need_flavour', message, {}, 'developer'));
   }
   return { flavour, threads: 1, notes };
 }

@@ -13,11 +13,12 @@ import type {
 import { check, parseAnswer } from './answers.js';
 import { budgetNote, explained, roomFor, tooLarge, type Room } from './budget.js';
 import { CHAT_SESSION, ChatSessions } from './chat-sessions.js';
-import { SluiceError, stoppedWorking, toErrorData } from './errors.js';
+import { SluiceError, fromErrorData, stoppedWorking, toErrorData } from './errors.js';
 import { Feed, refusalOf, takesTurns, type Opened } from './feed.js';
 import { KeptStates, type Hold } from './kept-states.js';
 import { holdLifeline } from './lifeline.js';
 import type { OpenModule } from './module.js';
+import type { Note } from './notes.js';
 import { Pool } from './pool.js';
 import type { CoreStats, FlavourFiles, FromEngine, StateRequest, ToEngine } from './protocol.js';
 import { Runs, SLICE_MS, coreStats, type NewRun, type Timeline } from './runs.js';
@@ -216,7 +217,7 @@ export class EngineHost {
     check(engine.open(room.options, sizes, opened.arrival));
     this.#files = this.#makeFiles(openModule, engine);
     this.#kept = new KeptStates(openModule, engine, {
-      note: (text) => this.post({ type: 'notes', notes: [text] }),
+      note: (note) => this.post({ type: 'notes', notes: [note] }),
       wake: () => this.#guard(() => this.#schedule()),
       ask: () => this.#feed?.ask(),
       broken: (error) => this.#fail(error),
@@ -262,12 +263,12 @@ export class EngineHost {
   #understand(engine: EngineHandle, room: Room, opened: Opened): void {
     const info = this.#info(engine.inspect(), room);
     checkLength(info, opened);
-    if (info.error !== undefined) throw new SluiceError(info.error.code, info.error.message);
+    if (info.error !== undefined) throw fromErrorData(info.error);
     this.#engine = engine;
     const module = this.#module as SluiceModule;
     this.#runs.add(0, new module.Session(engine));
     this.#chats = new ChatSessions(module, engine, info.memory);
-    const notes = JSON.parse(engine.notes()) as string[];
+    const notes = JSON.parse(engine.notes()) as Note[];
     const streams =
       info.memory === null || room.budget === null ? null : budgetNote(info.memory, room.budget);
     if (streams !== null) notes.push(streams);
@@ -450,7 +451,7 @@ export class EngineHost {
     this.#begin(timeline, { id, kind: 'chat', dress, again, ended }, progress);
   }
 
-  #result(id: number, value: string | number | number[] | Blob, notes: string[] = []): void {
+  #result(id: number, value: string | number | number[] | Blob, notes: Note[] = []): void {
     this.post({ type: 'result', id, value, stats: this.#stats(), notes });
   }
 
@@ -466,7 +467,7 @@ export class EngineHost {
       Math.floor(now.getTime() / 1000),
       -60 * now.getTimezoneOffset(),
     );
-    const { text, warnings } = parseAnswer<{ text: string; warnings: string[] }>(answer);
+    const { text, warnings } = parseAnswer<{ text: string; warnings: Note[] }>(answer);
     this.#result(id, text, warnings);
   }
 

@@ -31,6 +31,8 @@ export type {
 } from './chat/types.js';
 export { Engine } from './engine.js';
 export { SluiceError, type ErrorCode, type ErrorData } from './errors.js';
+export type { DownloadReason, Facts, NotKeptReason } from './facts.js';
+export { NOTE_CODES, type Audience, type Note, type NoteCode } from './notes.js';
 export { GENERATE_RULES, LOAD_RULES, type Rule, type RuleKind } from './option-table.js';
 export { states } from './states.js';
 export type {

@@ -8,7 +8,9 @@ import type {
 } from '../../../wasm/module.js';
 import { check } from './answers.js';
 import { SluiceError } from './errors.js';
+import type { Facts } from './facts.js';
 import type { OpenModule } from './module.js';
+import { makeNote, type Note } from './notes.js';
 import { deferred } from './promises.js';
 import type { StateRequest } from './protocol.js';
 import { sized } from './sized.js';
@@ -31,8 +33,7 @@ const LOCK_MS = 500;
 const REMEMBERED = 16;
 
 export interface KeptHooks {
-  /** A sentence for the user. */
-  note(text: string): void;
+  note(note: Note): void;
   /** There is work for slice(). */
   wake(): void;
   /** Weights may be wanted. */
@@ -45,6 +46,12 @@ export interface KeptHooks {
 export interface Hold extends StateRequest {
   key: string;
   folder: FileSystemDirectoryHandle;
+}
+
+function reasonOf(error: unknown): Facts {
+  return error instanceof SluiceError && error.code === 'storage_full'
+    ? { ...error.facts, reason: 'storage_full' }
+    : { reason: 'unreadable' };
 }
 
 interface Shared {
@@ -123,7 +130,7 @@ export class KeptStates {
     let hold: Hold | null = null;
     try {
       const folder = await this.#live(openFolder());
-      if ('why' in folder) return this.#not(folder.why);
+      if ('why' in folder) return this.#not(folder.why, { reason: folder.reason });
       const key = await this.#live(stateKey(request.id));
       for (let freed; (freed = this.#releasing.get(key)) !== undefined;) await this.#live(freed);
       const shared = this.#locks.get(key) ?? {
@@ -135,7 +142,7 @@ export class KeptStates {
       hold = { ...request, key, folder };
       if ((await this.#live(shared.lock)) !== null) return hold;
       this.release(hold);
-      return this.#not('another tab uses it');
+      return this.#not('another tab uses it', { reason: 'in_use' });
     } catch (error) {
       // A lock that could not be asked for: the next request asks anew.
       if (hold !== null) this.release(hold);
@@ -289,7 +296,8 @@ export class KeptStates {
     if (bytes > limit) {
       await this.#live(removeState(folder, key));
       const message = `it takes ${sized(bytes)}, and the limit is ${sized(limit)}`;
-      throw new SluiceError('storage_full', message);
+      const facts = { neededBytes: bytes, availableBytes: limit };
+      throw new SluiceError('storage_full', message, { facts });
     }
     await this.#live(shrinkStates(folder, limit - bytes, key));
     const making = StateFile.make(folder, key, { id, pieceBytes });
@@ -387,17 +395,16 @@ export class KeptStates {
     if (this.#files.delete(file)) file.close();
   }
 
-  #not(why: string): null {
-    this.hooks.note(
-      `The state of this conversation is not kept on this device: ${why}. After a reload it is computed again.`,
-    );
+  #not(why: string, facts: Facts): null {
+    const text = `The state of this conversation is not kept on this device: ${why}. After a reload it is computed again.`;
+    this.hooks.note(makeNote('state_not_kept', text, facts));
     return null;
   }
 
   #failed(error: unknown): null {
     if (this.#over) return null;
     if (error instanceof SluiceError || error instanceof DOMException || error instanceof TypeError)
-      return this.#not(error.message);
+      return this.#not(error.message, reasonOf(error));
     this.hooks.broken(error);
     return null;
   }

@@ -1,6 +1,7 @@
 // Reads a model's files for the engine worker: first the headers, file by file, then all weights.
 import { BlobFile } from './blob-file.js';
 import { toErrorData, type ErrorCode } from './errors.js';
+import type { Note } from './notes.js';
 import { Download, type Report } from './net/download.js';
 import { resolveFiles } from './net/hub.js';
 import { pageFetcher } from './net/page-fetch.js';
@@ -135,7 +136,6 @@ class Reporter implements Report {
     ...{ fromNetwork: 0, fromCache: 0, kept: 0, arrived: false },
     ...{ waiting: '', verified: 0, notes: [] },
   };
-  readonly #noted = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(readonly post: (message: FromLoader) => void) {}
@@ -171,10 +171,8 @@ class Reporter implements Report {
     this.#later();
   }
   /** Told at once: it shall be among the engine's notes when the model is ready. */
-  note(text: string): void {
-    if (this.#noted.has(text)) return;
-    this.#noted.add(text);
-    this.#course.notes.push(text);
+  note(note: Note): void {
+    this.#course.notes.push(note);
     this.flush();
   }
   arrived(): void {
@@ -206,7 +204,7 @@ async function downloadsOf(
     net,
     async (name) => (kept ? findNamed(name) : null),
     async (address) => kept && isKept(address),
-    (text) => report.note(text),
+    (note) => report.note(note),
   );
   const downloads = specs.map((spec) => {
     const { names, set, part, parts, url } = spec;

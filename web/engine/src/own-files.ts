@@ -1,6 +1,7 @@
 // Finds out why one of the library's own files did not load: a worker's script, a module that it imports, Emscripten's
 // glue, the wasm. Browsers tell scripts little more than that it did not.
 import { SluiceError } from './errors.js';
+import { failedAt, plainUrl } from './facts.js';
 
 /** Milliseconds to find out why a file did not load, at most. */
 const PATIENCE_MS = 5000;
@@ -78,6 +79,7 @@ function refused(address: string, { policy, directive, remedy }: Refusal): Sluic
   return new SluiceError(
     'unsupported_browser',
     `${policy} (${directive}) forbids ${shown(address)}, a file of the library; ${remedy}`,
+    { facts: { missing: 'policy' } },
   );
 }
 
@@ -94,12 +96,13 @@ function notFetched(address: string, cause: unknown): SluiceError {
   const what = `${shown(address)}, a file of the library, could not be fetched`;
   return globalThis.navigator?.onLine === false
     ? new SluiceError('offline', `${what}: this device is offline; connect it and try again`, {
+        facts: { url: plainUrl(address) },
         cause,
       })
     : new SluiceError(
         'download_failed',
         `${what}: the server did not answer, or ${policyHere()} (connect-src) forbids it; see to that and try again`,
-        { cause },
+        { facts: failedAt(address, 'library'), cause },
       );
 }
 
@@ -109,7 +112,7 @@ function notSent(address: string, status: number): SluiceError {
     'download_failed',
     `${shown(address)}, a file of the library, ${gone ? 'is missing' : 'did not come'}: the server answered ${status}; ` +
       (gone ? remedy() : 'see to that and try again'),
-    { status },
+    { status, facts: failedAt(address, 'library') },
   );
 }
 
@@ -122,6 +125,7 @@ function wrongType(address: string, type: string, expected: string): SluiceError
   return new SluiceError(
     'download_failed',
     `${shown(address)}, a file of the library, came ${came}, where ${expected} was expected; ${todo}`,
+    { facts: failedAt(address, 'library') },
   );
 }
 
@@ -167,6 +171,7 @@ async function faultOf(address: string, look: Look): Promise<SluiceError | null>
       'download_failed',
       `this page is cross-origin isolated, and ${shown(address)}, a worker of the library, came without the header ` +
         "Cross-Origin-Embedder-Policy; send require-corp with the library's files, too",
+      { facts: failedAt(address, 'library') },
     );
   }
   const text = await response.text();
@@ -183,6 +188,7 @@ async function faultOf(address: string, look: Look): Promise<SluiceError | null>
         'unsupported_browser',
         `${shown(address)}, a worker of the library, did not run, and came with the Content-Security-Policy "${policy}"; ` +
           "let that one allow 'self' in script-src and worker-src",
+        { facts: { missing: 'policy' } },
       );
 }
 
@@ -230,7 +236,7 @@ export function unlessForbidden(error: unknown): unknown {
     return new SluiceError(
       'unsupported_browser',
       `${policyHere()} forbids WebAssembly; add 'wasm-unsafe-eval' to its script-src`,
-      { cause },
+      { facts: { missing: 'policy' }, cause },
     );
   }
 }
@@ -262,7 +268,7 @@ export async function compileFile(
       throw new SluiceError(
         'download_failed',
         `${shown(address)}, a file of the library, is damaged (${error.message}); ${remedy()}`,
-        { cause },
+        { facts: failedAt(address, 'library'), cause },
       );
     }
     // The body broke off.

@@ -120,7 +120,7 @@ function responseFile(response: Response, stallTimeout: number, outlet: Outlet):
         new SluiceError(
           'download_failed',
           `the Response's body broke off after ${got} (${String(cause)}); give a fresh one`,
-          { cause },
+          { facts: { reason: 'broken' }, cause },
         ),
     },
     outlet,

@@ -1,5 +1,6 @@
 // Fetches a session's file for a page: what was prepared at the terminal.
 import { SluiceError, abortReason } from './errors.js';
+import { failedAt, plainUrl } from './facts.js';
 import { within } from './net/time.js';
 import { hostOf, offline } from './net/why.js';
 import { LOAD_RULES } from './option-table.js';
@@ -29,12 +30,13 @@ function unreachable(url: string, signal: AbortSignal | undefined, cause: unknow
   if (cause instanceof SluiceError) return cause;
   return offline()
     ? new SluiceError('offline', `${hostOf(url)} can't be reached: this device is offline`, {
+        facts: { url: plainUrl(url) },
         cause,
       })
     : new SluiceError(
         'download_failed',
         `${hostOf(url)} can't be reached, or doesn't let this page read the session`,
-        { cause },
+        { facts: failedAt(url, 'unreachable'), cause },
       );
 }
 
@@ -60,7 +62,9 @@ export async function fetchPrefix(
   const stop = new AbortController();
   let reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined;
   const late = (): SluiceError =>
-    new SluiceError('download_failed', `${hostOf(url)} sent nothing of the session for too long`);
+    new SluiceError('download_failed', `${hostOf(url)} sent nothing of the session for too long`, {
+      facts: failedAt(url, 'stalled'),
+    });
   /** Waits for an answer or for bytes, but not when the caller has stopped, and not for ever. */
   const soon = <T>(work: Promise<T>): Promise<T> =>
     within(Promise.race([work, aborted]), LOAD_RULES.stallTimeout.default, late, () => {});
@@ -69,7 +73,7 @@ export async function fetchPrefix(
     if (!answer.ok) {
       const { status } = answer;
       const text = `${hostOf(url)} answered ${status} for the session`;
-      throw new SluiceError('download_failed', text, { status });
+      throw new SluiceError('download_failed', text, { status, facts: failedAt(url, 'status') });
     }
     reader = answer.body?.getReader();
     const announced = Number(answer.headers.get('content-length') ?? 0);

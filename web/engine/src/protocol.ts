@@ -4,6 +4,7 @@
 //   engine worker the wasm module, the sessions, the decode loop
 //   loader worker fetch and files; talks to the engine worker through a port of their own
 import type { ErrorData } from './errors.js';
+import type { Note } from './notes.js';
 import type { Wants } from './outstanding.js';
 import type {
   EngineStats,
@@ -156,15 +157,14 @@ export interface ChatBegun {
   promptTokens: number;
   dropped: number;
   reasoning: boolean;
-  /** Sentences for the user. */
-  warnings: string[];
+  warnings: Note[];
 }
 
 /** Engine worker to page. Messages contain `stats` if these may have changed. */
 export type FromEngine =
   | { type: 'alive' }
   | { type: 'closed' }
-  | { type: 'understood'; info: ModelInfo; notes: string[]; stats: CoreStats | null }
+  | { type: 'understood'; info: ModelInfo; notes: Note[]; stats: CoreStats | null }
   | {
       type: 'progress';
       loaded: number;
@@ -177,8 +177,7 @@ export type FromEngine =
   /** `slots`: as EngineHandle.slots gives them. `bytesPerSecond`: with which weights arrive. */
   | { type: 'weights'; slots: Float64Array; bytesPerSecond: number }
   | { type: 'measured'; bytesPerSecond: number }
-  /** Sentences for the user. */
-  | { type: 'notes'; notes: string[] }
+  | { type: 'notes'; notes: Note[] }
   /** The load failed or the module trapped: the worker can't be used any more. */
   | { type: 'failed'; error: ErrorData }
   /** A run has done its first slice, or has run for a while without a token. */
@@ -189,13 +188,12 @@ export type FromEngine =
   /** A request of the type 'chat' is being computed. `dropped`: messages. `reasoning`: the model has marks for it. */
   | ({ type: 'chatBegun'; id: number } & ChatBegun)
   | { type: 'done'; id: number; finish: Finish; stats: CoreStats }
-  /** `notes`: sentences for the user. */
   | {
       type: 'result';
       id: number;
       value: string | number | number[] | Blob | Logits;
       stats: CoreStats;
-      notes?: string[];
+      notes?: Note[];
     }
   | { type: 'error'; id: number; error: ErrorData };
 
@@ -253,8 +251,8 @@ export interface Course {
   arrived: boolean;
   /** Bytes that the sha256 was computed of after the last byte had come; 0: it isn't. */
   verified: number;
-  /** Sentences for the user, each once. */
-  notes: string[];
+  /** Each once. */
+  notes: Note[];
 }
 
 /** Loader worker to page; all other messages go to the engine worker. */

@@ -86,6 +86,7 @@ function takeResponse(response: Response): Response {
     throw new SluiceError(
       'download_failed',
       'the Response is that of a failed fetch; see why it failed, or give the address itself',
+      { facts: { reason: 'unreachable' } },
     );
   }
   if (response.bodyUsed || response.body?.locked === true) {
@@ -93,7 +94,8 @@ function takeResponse(response: Response): Response {
       "the Response's body is read already, or somebody is about to; give a fresh one, or a clone() made before",
     );
   }
-  checkStatus(response, response.url === '' ? 'the Response' : hostOf(response.url));
+  const { url } = response;
+  checkStatus(response, url === '' ? 'the Response' : hostOf(url), url);
   return response;
 }
 

@@ -74,6 +74,7 @@ export class StreamFile implements SourceFile {
         networkError(
           `no byte came for ${stallTimeout / 1000} s (${got()} came); try again`,
           undefined,
+          { reason: 'stalled' },
         );
       bytes = await within(next, stallTimeout, late, () => this.#cancel());
     } catch (cause) {

@@ -47,7 +47,7 @@ export function trustedWorker(made: (worker: Worker, address: string) => void): 
           'unsupported_browser',
           `${policyHere()} requires trusted types and refuses the policy 'sluice', which the library's workers need; ` +
             "add sluice to its trusted-types (and 'allow-duplicates' where a page has the library twice)",
-          { cause },
+          { facts: { missing: 'policy' }, cause },
         );
       }
       made(this, address);

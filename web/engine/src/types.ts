@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // The public types: what goes in and what comes out of the library.
 import type { ErrorData } from './errors.js';
+import type { Note } from './notes.js';
 import type { Flavour, GenerateOptions, KvType } from './option-table.js';
 
 export type {
@@ -253,8 +254,8 @@ export interface EngineStats {
   seed: number;
   /** How the last generation ended; null before. */
   finish: Finish | null;
-  /** What a user should know: why there are fewer threads, a context longer than the model's own, and so on. */
-  notes: string[];
+  /** What one should know: why there are fewer threads, that the context is longer than the model's own, and so on. */
+  notes: Note[];
 }
 
 /** A part of a model. */
@@ -383,8 +384,8 @@ export interface ModelInfo {
   fits: boolean;
   /** Why it is not supported or doesn't fit. */
   error?: ErrorData;
-  /** What a user should know of the file, such as an unknown pre-tokenizer. */
-  notes: string[];
+  /** What one should know of the file, such as an unknown pre-tokenizer. */
+  notes: Note[];
   metadata: Record<string, MetadataValue>;
   tensors: TensorInfo[];
 }

@@ -237,7 +237,7 @@ export class Workers {
         'worker_died',
         `the ${which} worker could not be started (${String(cause)}); use the library as an ES module, with its files ` +
           'beside it',
-        { cause },
+        { facts: { said: String(cause) }, cause },
       );
     }
     let started = false;
@@ -276,6 +276,7 @@ export class Workers {
       new SluiceError(
         'worker_died',
         `the ${which} worker ended unexpectedly (${why}); load the model again`,
+        { facts: { said: why } },
       ),
     );
   }

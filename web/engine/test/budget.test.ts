@@ -24,10 +24,14 @@ describe('the budget', () => {
 
   it('is told if not all of the model stays in memory', () => {
     const memory = { all: 4.9e9, rereadBytes: 2.7e9 } as MemoryPlan;
-    expect(budgetNote(memory, { bytes: 2 * GIB, reason: 'device' })).toBe(
-      "the model needs 4.9 GB of memory and gets 2.15 GB (half of this device's memory; the option memoryBudget sets " +
+    expect(budgetNote(memory, { bytes: 2 * GIB, reason: 'device' })).toEqual({
+      code: 'weights_reread',
+      message:
+        "the model needs 4.9 GB of memory and gets 2.15 GB (half of this device's memory; the option memoryBudget sets " +
         'another limit): 2.7 GB of its weights are read again for each token, and for each block of a prompt',
-    );
+      audience: 'user',
+      facts: { neededBytes: 4.9e9, availableBytes: 2 * GIB, rereadBytes: 2.7e9, limit: 'device' },
+    });
     expect(budgetNote({ ...memory, rereadBytes: 0 }, { bytes: 1, reason: 'given' })).toBeNull();
   });
 });

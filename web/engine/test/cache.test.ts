@@ -179,7 +179,10 @@ describe('an entry of a newer version', () => {
 
   test('is not opened, and no byte of it changes', async () => {
     const entry = await openEntry(at('newer'), ALONE);
-    expect(entry).toMatchObject({ kind: 'none', why: expect.stringContaining('newer') as string });
+    expect(entry).toMatchObject({
+      ...{ kind: 'none', reason: 'newer' },
+      why: expect.stringContaining('newer') as string,
+    });
     expect(await cache.list()).toMatchObject([
       { complete: false, unreadable: expect.stringContaining('newer') as string },
     ]);
@@ -461,22 +464,25 @@ describe('without a cache', () => {
   test.each([
     [
       'no private file system',
+      'unsupported',
       () => void delete (navigator.storage as { getDirectory?: unknown }).getDirectory,
     ],
-    ['no Web Locks', () => void delete (navigator as { locks?: unknown }).locks],
-    ['secure context', () => vi.stubGlobal('isSecureContext', false)],
+    ['no Web Locks', 'unsupported', () => void delete (navigator as { locks?: unknown }).locks],
+    ['secure context', 'insecure', () => vi.stubGlobal('isSecureContext', false)],
     [
       'private window',
+      'refused',
       () =>
         vi
           .spyOn(navigator.storage, 'getDirectory')
           .mockRejectedValue(new DOMException('no', 'SecurityError')),
     ],
-  ])('%s: it says so, and the calls have nothing', async (why, remove) => {
+  ])('%s: it says so, and the calls have nothing', async (why, reason, remove) => {
     remove();
     expect(await openEntry(at('a'), ALONE)).toEqual({
       kind: 'none',
       why: expect.stringContaining(why) as string,
+      reason,
     });
     expect(await findNamed('a')).toBeNull();
     expect(await cache.list()).toEqual([]);

@@ -1,7 +1,14 @@
 // The sessions of chats in the engine worker: which one answers, what is computed again, and what goes.
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ToEngine } from '../src/protocol.js';
-import { errorAnswer, fakeModule, makeControl, makeFile, type Control } from './fake-module.js';
+import {
+  DROPPED,
+  errorAnswer,
+  fakeModule,
+  makeControl,
+  makeFile,
+  type Control,
+} from './fake-module.js';
 import { HostRig, endRigs } from './host-rig.js';
 
 afterEach(endRigs);
@@ -176,7 +183,7 @@ describe('a request', () => {
     expect(types).toEqual(['chatBegun', 'tokens', 'done']);
     expect(host.of('chatBegun')[0]).toEqual({
       ...{ type: 'chatBegun', id: 1, promptTokens: 3, dropped: 3 },
-      ...{ reasoning: true, warnings: ['dropped'] },
+      ...{ reasoning: true, warnings: [DROPPED] },
     });
     const [asked] = control.asked;
     expect(asked?.slice(2, 6)).toEqual(['{"b":1}', 'c', 990, 0]);

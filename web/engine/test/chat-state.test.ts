@@ -1,5 +1,7 @@
 // The states of conversations that the device keeps: what is restored and written, and what of it survives.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { NotKeptReason } from '../src/facts.js';
+import type { Note } from '../src/notes.js';
 import { openFolder } from '../src/store/opfs.js';
 import { deleteState, listStates, shrinkStates, stateKey } from '../src/store/states.js';
 import type { KeptState } from '../src/types.js';
@@ -25,6 +27,11 @@ async function folder(): Promise<FileSystemDirectoryHandle> {
   return (await openFolder()) as FileSystemDirectoryHandle;
 }
 const list = async (): Promise<KeptState[]> => listStates(await folder());
+
+function stateNotKept(reason: NotKeptReason, words: string): object {
+  const message = expect.stringContaining(words) as string;
+  return { code: 'state_not_kept', message, audience: 'user', facts: { reason } };
+}
 
 /** An engine: one life of a tab. */
 class Life {
@@ -79,7 +86,7 @@ class Life {
     }, 20_000);
   }
 
-  get notes(): string[] {
+  get notes(): Note[] {
     return this.host.of('notes').flatMap(({ notes }) => notes);
   }
 
@@ -281,7 +288,7 @@ describe('room', () => {
     const life = await Life.begin();
     await life.ask(text(300), 'a', 3000);
     expect(await list()).toEqual([]);
-    expect(life.notes).toEqual([expect.stringContaining('the limit is')]);
+    expect(life.notes).toMatchObject([stateNotKept('storage_full', 'the limit is')]);
   });
 
   it('that is not there leaves the answer, and a note', async () => {
@@ -289,7 +296,7 @@ describe('room', () => {
     const life = await Life.begin();
     await life.ask('one two');
     expect(life.host.texts(1)).toEqual(['one', ' two']);
-    expect(life.notes).toEqual([expect.stringContaining('is not kept on this device')]);
+    expect(life.notes).toMatchObject([stateNotKept('storage_full', 'is not kept on this device')]);
     opfs.failWrites = false;
     await life.ask('one two');
     expect((await list())[0]?.tokens).toBe(14);
@@ -300,7 +307,7 @@ describe('room', () => {
     const life = await Life.begin();
     await life.ended(life.send('one two'));
     expect(life.host.texts(1)).toEqual(['one', ' two']);
-    expect(life.notes).toEqual([expect.stringContaining('no private file system')]);
+    expect(life.notes).toMatchObject([stateNotKept('unsupported', 'no private file system')]);
   });
 });
 
@@ -312,7 +319,7 @@ describe('several at a time', () => {
     const first = one.send('one two');
     await one.host.until('tokens');
     await other.ended(other.send('three four'));
-    expect(other.notes).toEqual([expect.stringContaining('another tab uses it')]);
+    expect(other.notes).toMatchObject([stateNotKept('in_use', 'another tab uses it')]);
     await expect(deleteState(await folder(), 'a')).rejects.toMatchObject({ code: 'busy' });
     waits = false;
     one.host.generate(0, 99, 1);

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { VERSION } from '../src/chat/answers.js';
 import type { ChatCompletionChunk } from '../src/index.js';
 import { asStream, ask, collect, load, posted, until } from './chat-setup.js';
-import { errorAnswer } from './fake-module.js';
+import { DROPPED, errorAnswer } from './fake-module.js';
 import { FakeWorker } from './fake-workers.js';
 
 const thinks = (): { text: string; reasoning?: boolean }[] => [
@@ -188,7 +188,7 @@ describe('a whole answer', () => {
     const engine = await load({ dropped: 4 });
     const dropped = await engine.chat.completions.create(ask('a', { truncation: 'auto' }));
     expect(dropped.dropped_messages).toBe(4);
-    expect(engine.stats.notes).toContain('dropped');
+    expect(engine.stats.notes).toContainEqual(DROPPED);
     expect(await engine.chat.completions.create(ask('a'))).not.toHaveProperty('dropped_messages');
     const [first] = await collect(
       await engine.chat.completions.create(asStream('a', { truncation: 'auto' })),

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ErrorData } from '../src/errors.js';
 import { runLoader } from '../src/loader.js';
+import type { Note } from '../src/notes.js';
 import type { FeedPort } from '../src/outlet.js';
 import type { EngineToLoader, FromLoader, LoaderToEngine, RemoteSource } from '../src/protocol.js';
 import type * as Hashes from '../src/store/hashes.js';
@@ -111,7 +112,7 @@ class Taker implements FeedPort {
 interface Loaded {
   taker: Taker;
   told: FromLoader[];
-  notes: string[];
+  notes: Note[];
   /** All bytes are there and right. */
   right: boolean;
 }
@@ -429,7 +430,13 @@ describe('too little room', () => {
     opfs.quota = 1 << 20;
     const { right, notes } = await load({ sha256: known ? [sha256Of(WHOLE)] : [] });
     expect(right).toBe(true);
-    expect(notes.join()).toMatch(/isn't kept on this device: the cache needs/);
+    expect(notes).toMatchObject([
+      {
+        code: 'model_not_kept',
+        message: expect.stringMatching(/isn't kept on this device: the cache needs/) as string,
+        facts: { reason: 'storage_full', availableBytes: 1 << 20 },
+      },
+    ]);
     expect(opfs.files.size).toBe(0);
     expectReleased();
   });
@@ -454,7 +461,15 @@ describe('without a place to keep files', () => {
     vi.stubGlobal('navigator', {});
     const { right, notes } = await load({ sha256: [sha256Of(WHOLE)] });
     expect(right).toBe(true);
-    expect(notes.join()).toMatch(/isn't kept on this device: this browser has no private file/);
+    expect(notes).toMatchObject([
+      {
+        code: 'model_not_kept',
+        message: expect.stringMatching(
+          /isn't kept on this device: this browser has no private file/,
+        ) as string,
+        facts: { reason: 'unsupported' },
+      },
+    ]);
   });
 });
 

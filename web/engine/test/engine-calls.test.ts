@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Engine, SluiceError, type Session } from '../src/index.js';
 import { MODEL, allEnded, collect, file } from './engine-setup.js';
-import { FILE_BYTES } from './fake-module.js';
+import { FILE_BYTES, GUESSED } from './fake-module.js';
 import { FakeWorker, piecesOf, stubFetch, useFakes } from './fake-workers.js';
 
 describe('probe', () => {
@@ -105,7 +105,7 @@ describe('applyTemplate', () => {
         true,
       ],
     ]);
-    expect(engine.stats.notes.filter((note) => note === 'guessed')).toHaveLength(1);
+    expect(engine.stats.notes.filter(({ message }) => message === GUESSED.message)).toHaveLength(1);
     await engine.close();
   });
 

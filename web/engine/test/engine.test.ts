@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Engine, type EngineStats, type LoadProgress, type ModelSource } from '../src/index.js';
+import { makeNote } from '../src/notes.js';
 import { FILE_BYTES, HEADER_BYTES, errorAnswer } from './fake-module.js';
 import { MODEL, allEnded, collect, file } from './engine-setup.js';
 import { FakeWorker, piecesOf, streamOf, stubFetch, useFakes } from './fake-workers.js';
@@ -196,13 +197,20 @@ describe('load', () => {
     useFakes();
     const engine = await Engine.load(MODEL);
     expect(engine.stats.threads).toBe(1);
-    expect(engine.stats.notes.join()).toMatch(/isolated/);
+    expect(engine.stats.notes[0]).toMatchObject({
+      code: 'threads_need_isolation',
+      audience: 'developer',
+    });
   });
 
   it("shows the core's notes beside its own", async () => {
-    useFakes({ control: { notes: ['the context is large', 'only 1 of 2 threads'] } });
+    const notes = [
+      makeNote('context_beyond_training', 'the context is large', { contextSize: 9, trained: 8 }),
+      makeNote('fewer_threads', 'only 1 of 2 threads'),
+    ];
+    useFakes({ control: { notes } });
     const engine = await Engine.load(MODEL, { cache: 'none' });
-    expect(engine.stats.notes.slice(-2)).toEqual(['the context is large', 'only 1 of 2 threads']);
+    expect(engine.stats.notes.slice(-2)).toEqual(notes);
     expect(engine.stats.notes.length).toBe(3);
   });
 

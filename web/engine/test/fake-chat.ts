@@ -1,5 +1,9 @@
 // The part of the module without wasm that answers chats. A prompt's tokens are its characters, and so are an answer's.
 import type { Answer, PromptHandle, SessionHandle } from '../../../wasm/module.js';
+import { makeNote } from '../src/notes.js';
+
+/** What a prompt gives from which messages were dropped. */
+export const DROPPED = makeNote('special_token_in_message', 'dropped');
 
 /** The options of a reply that the fake knows. */
 export interface ReplyOptions {
@@ -88,7 +92,7 @@ export class FakePrompt implements PromptHandle {
   }
   #opened(ids: number[], dropped: number): Answer {
     this.ids = ids;
-    const warnings = dropped > 0 ? ['dropped'] : [];
+    const warnings = dropped > 0 ? [DROPPED] : [];
     return JSON.stringify({
       tokens: ids.length,
       dropped,

@@ -14,8 +14,10 @@ import type {
   SluiceModule,
 } from '../../../wasm/module.js';
 import type { OpenModule } from '../src/module.js';
+import { makeNote, type Note } from '../src/notes.js';
 import type { MemoryPlan } from '../src/types.js';
 import {
+  DROPPED,
   FakePrompt,
   beginReply,
   errorAnswer,
@@ -26,7 +28,7 @@ import {
   type ReplyOptions,
 } from './fake-chat.js';
 
-export { errorAnswer };
+export { DROPPED, errorAnswer };
 
 export const HEADER_BYTES = 16;
 export const FILE_BYTES = 200_000;
@@ -56,6 +58,9 @@ export interface Reread {
 }
 
 /** What a fake engine has seen, and what it is to do. */
+/** What a template without a name of its own gives. */
+export const GUESSED = makeNote('no_chat_template', 'guessed');
+
 export interface Control extends ChatControl {
   /** The bytes of the file as they came. */
   taken: number[];
@@ -78,7 +83,7 @@ export interface Control extends ChatControl {
   /** The arguments of applyTemplate, of each call. */
   templates: unknown[][];
   /** The core's notes about the model. */
-  notes: string[];
+  notes: Note[];
   /** The number of sessions. */
   sessions: number;
   /** Not all weights stay: loaded() is never true, and each token needs bytes that are read again. */
@@ -280,7 +285,7 @@ class FakeEngine implements EngineHandle {
   applyTemplate(messages: string, kwargs: string, chatTemplate: string, adapt: boolean): Answer {
     this.control.templates.push([messages, kwargs, chatTemplate, adapt]);
     if (chatTemplate === 'wrong') return errorAnswer('invalid_argument', 'line 1 of the template');
-    return JSON.stringify({ text: `${messages}!`, template: 'given', warnings: ['guessed'] });
+    return JSON.stringify({ text: `${messages}!`, template: 'given', warnings: [GUESSED] });
   }
   detokenize(ids: ArrayLike<number>): string {
     return String.fromCharCode(...Array.from(ids));

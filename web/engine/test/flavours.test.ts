@@ -46,19 +46,28 @@ describe('chooseFlavour', () => {
     const choice = chooseFlavour(undefined, 4, { ...ALL, noThreads: 'isolation' }, 4);
     expect(choice.flavour).toBe('relaxed');
     expect(choice.threads).toBe(1);
-    expect(choice.notes.join()).toMatch(/not cross-origin isolated/);
+    expect(choice.notes[0]?.message).toMatch(/not cross-origin isolated/);
   });
 
   it.each([
-    ['isolation', /^One thread: the page is not cross-origin isolated. Send Cross-Origin-Opener/],
-    ['secure context', /^One thread: the page is served without https, .* Serve it with https/],
+    [
+      'isolation',
+      'threads_need_isolation',
+      /^One thread: the page is not cross-origin isolated. Send Cross-Origin-Opener/,
+    ],
+    [
+      'secure context',
+      'threads_need_https',
+      /^One thread: the page is served without https, .* Serve it with https/,
+    ],
     [
       'shared memory',
+      'threads_need_shared_memory',
       /^One thread: this browser has no SharedArrayBuffer, though the page is cross/,
     ],
-  ] as const)('names the cause of one thread: no %s', (noThreads, note) => {
+  ] as const)('names the cause of one thread: no %s', (noThreads, code, note) => {
     const choice = chooseFlavour(undefined, undefined, { ...ALL, noThreads }, 4);
-    expect(choice.notes).toEqual([expect.stringMatching(note)]);
+    expect(choice.notes).toMatchObject([{ code, message: expect.stringMatching(note) as string }]);
     const refuse = () => chooseFlavour('simd-mt', undefined, { ...ALL, noThreads }, 4);
     expect(refuse).toThrow(/^the flavour 'simd-mt' needs threads, and th/);
   });

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { FileSpec } from '../src/net/download.js';
 import { resolveFiles } from '../src/net/hub.js';
+import type { Note } from '../src/notes.js';
 import type { RemoteSource } from '../src/protocol.js';
 import { FakeServer, makeNet, outcome, useFakeTime, type Odd } from './fake-server.js';
 
@@ -17,7 +18,7 @@ interface Entry {
 }
 
 let server: FakeServer;
-let notes: string[];
+let notes: Note[];
 let kept: Map<string, string>;
 let complete: Set<string>;
 
@@ -194,7 +195,8 @@ describe('a list that can not be read', () => {
     await expect(resolve('hf:owner/repo:Q4_0')).rejects.toEqual(failed('download_failed', message));
     const [spec] = await resolve('hf:owner/repo:m-Q4_0.gguf');
     expect(spec).toMatchObject({ url: urlOf('m-Q4_0.gguf'), sha256: '', total: 0 });
-    expect(notes.join()).toContain(message);
+    expect(notes[0]?.code).toBe('sha256_unknown');
+    expect(notes[0]?.message).toContain(message);
     expect(server.calls.length).toBeLessThan(40);
   });
 

@@ -125,7 +125,7 @@ describe.each([false, true])('the real engine under its least budget (shared: %s
     expect(await textsOf(rig, 1)).toEqual(expected.slice(0, 1));
     const [understood] = rig.of('understood');
     expect(understood?.info.fits).toBe(true);
-    expect(understood?.notes.at(-1)).toMatch(
+    expect(understood?.notes.at(-1)?.message).toMatch(
       /\(as memoryBudget says\): .* are read again for each/,
     );
     const { stats } = rig.of('done')[0] ?? {};

@@ -10,6 +10,7 @@ import {
   makeFile,
   rereadOffset,
   type Control,
+  GUESSED,
 } from './fake-module.js';
 import { HostRig, endRigs, type Want } from './host-rig.js';
 
@@ -169,17 +170,23 @@ describe('the budget', () => {
 
   it('is told in the notes if weights are read again', async () => {
     for (const [rereadBytes, notes] of [
-      [0, ['of the core']],
+      [0, []],
       [
         100_000,
-        ['of the core', expect.stringMatching(/^the model needs .*\(as memoryBudget says\)/)],
+        [
+          {
+            code: 'weights_reread',
+            message: expect.stringMatching(/^the model needs .*\(as memoryBudget says\)/) as string,
+            facts: { availableBytes: 300_000, rereadBytes: 100_000, limit: 'given' },
+          },
+        ],
       ],
     ] as const) {
       const memory = { rereadBytes };
       const options = { memoryBudget: 300_000 };
-      const it = rig(true, { notes: ['of the core'], memory }, 'again', { options });
+      const it = rig(true, { notes: [GUESSED], memory }, 'again', { options });
       await it.until('understood');
-      expect(it.of('understood')[0]?.notes).toEqual(notes);
+      expect(it.of('understood')[0]?.notes).toMatchObject([GUESSED, ...notes]);
     }
   });
 

@@ -1,5 +1,6 @@
 // The page's side of one answer: a run in the engine worker.
 import { abortReason, type SluiceError } from '../errors.js';
+import type { Note } from '../notes.js';
 import { callBack, deferred } from '../promises.js';
 import type { ChatBegun, ChatToken, CoreStats, FromEngine, ToEngine } from '../protocol.js';
 import type { Finish, ModelInfo, PromptProgress } from '../types.js';
@@ -18,8 +19,7 @@ export interface ChatHooks {
   /** Returns an id for a run, whose messages the owner gets from now on. */
   beginRun(of: RunOwner): number;
   post(message: ToEngine): void;
-  /** Sentences for the user. */
-  note(notes: readonly string[]): void;
+  note(notes: readonly Note[]): void;
   info(): ModelInfo;
 }
 

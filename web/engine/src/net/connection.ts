@@ -1,5 +1,6 @@
 // A connection brings a range of a file, in order. When it is lost, it goes on where it stopped.
-import { SluiceError } from '../errors.js';
+import { SluiceError, reworded } from '../errors.js';
+import { failedAt, plainUrl } from '../facts.js';
 import { Passing } from './patience.js';
 import { Changed, type Part, type Remote } from './remote.js';
 import { sleep } from './time.js';
@@ -83,7 +84,8 @@ export class Connection {
       const { total } = this.remote.facts ?? { total: 0 };
       const got = total > 0 ? `${this.at} of ${total} bytes` : `${this.at} bytes`;
       const text = `the download ended after ${got}`;
-      throw new Passing(text, new SluiceError('download_failed', `${text}; try again`));
+      const facts = failedAt(this.remote.url, 'broken');
+      throw new Passing(text, new SluiceError('download_failed', `${text}; try again`, { facts }));
     }
     const skip = Math.min(this.at - this.#position, bytes.byteLength);
     this.#position += bytes.byteLength;
@@ -133,6 +135,7 @@ export class Connection {
     const { total } = this.remote.facts ?? { total: 0 };
     const got = total > 0 ? `${this.at} of ${total} bytes` : `${this.at} bytes`;
     return new SluiceError('download_failed', `the connection broke after ${got}; try again`, {
+      facts: failedAt(this.remote.url, 'broken'),
       cause,
     });
   }
@@ -142,14 +145,10 @@ export class Connection {
       return new SluiceError(
         'offline',
         `this device went offline after ${this.at} bytes; connect it and load the model again`,
-        { cause: error },
+        { facts: { url: plainUrl(this.remote.url) }, cause: error },
       );
     }
-    const { code, message, status } = error;
-    return new SluiceError(code, message, {
-      cause: error,
-      ...(status === undefined ? {} : { status }),
-    });
+    return reworded(error, error.message);
   }
 
   close(): void {

@@ -1,6 +1,8 @@
 // One file of a model at an address: brings its bytes from what this device keeps and from the network, and keeps what
 // comes.
 import { SluiceError } from '../errors.js';
+import { failedAt } from '../facts.js';
+import type { Note } from '../notes.js';
 import type { Outlet } from '../outlet.js';
 import type { Range } from '../outstanding.js';
 import type { Arrival } from '../protocol.js';
@@ -40,7 +42,7 @@ export interface Report {
   fromCache(bytes: number): void;
   /** Bytes that a sha256 was computed of. */
   verified(bytes: number): void;
-  note(text: string): void;
+  note(note: Note): void;
   keeping(): void;
 }
 
@@ -201,7 +203,7 @@ export class Download implements SourceFile {
     return new SluiceError(
       'download_failed',
       `the file on ${this.#remote.who} has changed while it was downloaded (${error.message}); load it again`,
-      { cause: error },
+      { facts: failedAt(this.spec.url, 'changed'), cause: error },
     );
   }
 

@@ -1,5 +1,7 @@
 // What a hub tells of its files: which there are, how large they are, and their sha256.
 import { SluiceError } from '../errors.js';
+import { failedAt } from '../facts.js';
+import { makeNote, type Note } from '../notes.js';
 import type { RemoteSource } from '../protocol.js';
 import {
   type Address,
@@ -60,7 +62,10 @@ async function getPage(url: string, headers: [string, string][], net: Net): Prom
       const asking = net.fetch(url, { headers, signal: net.signal, cache: 'no-store' });
       const late = (): Passing => {
         const text = `${who} did not answer`;
-        return new Passing(text, networkError(`${text}; try again`, undefined));
+        return new Passing(
+          text,
+          networkError(`${text}; try again`, undefined, failedAt(url, 'stalled')),
+        );
       };
       const answer = await within(asking, net.patiences.stallTimeout, late, () => {});
       if (answer.ok) return answer;
@@ -73,6 +78,7 @@ async function getPage(url: string, headers: [string, string][], net: Net): Prom
             : 'try again later';
       const error = new SluiceError('download_failed', `${who} answered ${status}: ${todo}`, {
         status,
+        facts: failedAt(url, 'status'),
       });
       if (!isPassing(status)) throw error;
       problem = new Passing(
@@ -89,7 +95,11 @@ async function getPage(url: string, headers: [string, string][], net: Net): Prom
           ? cause
           : new Passing(
               text,
-              networkError(`${text}, or does not let this page read its list`, cause),
+              networkError(
+                `${text}, or does not let this page read its list`,
+                cause,
+                failedAt(url, 'unreachable'),
+              ),
             );
       if (offline()) throw problem.error;
       // A page that can't read the list never will, as far as it can know: two more tries.
@@ -124,7 +134,7 @@ async function listFiles(repo: Repo, headers: [string, string][], net: Net): Pro
       throw new SluiceError(
         'download_failed',
         `${hostOf(url)} sent no list of files that can be read (${String(cause)}); check hubUrl`,
-        { cause },
+        { facts: failedAt(url, 'answer'), cause },
       );
     }
     url = nextPage(answer.headers, repo.hub);
@@ -156,7 +166,7 @@ async function ofHub(
   source: RemoteSource,
   address: Exclude<Address, { kind: 'file' }>,
   net: Net,
-  note: (text: string) => void,
+  note: (note: Note) => void,
 ): Promise<FileSpec[]> {
   const { repo } = address;
   let listed: Listed[] = [];
@@ -165,9 +175,9 @@ async function ofHub(
   } catch (error) {
     net.signal.throwIfAborted();
     if (address.kind === 'hub choice' || (error as SluiceError).code === 'offline') throw error;
-    note(
-      `The hub's list of files could not be read, so the sha256 of the model isn't known (${(error as Error).message}).`,
-    );
+    const why = (error as Error).message;
+    const text = `The hub's list of files could not be read, so the sha256 of the model isn't known (${why}).`;
+    note(makeNote('sha256_unknown', text, error instanceof SluiceError ? error.facts : {}));
   }
   const paths = listed.map(({ path }) => path);
   const path =
@@ -194,7 +204,7 @@ export async function resolveFiles(
   net: Net,
   findNamed: FindNamed,
   isKept: IsKept,
-  note: (text: string) => void,
+  note: (note: Note) => void,
 ): Promise<FileSpec[]> {
   const files: FileSpec[] = [];
   for (const text of source.addresses) {

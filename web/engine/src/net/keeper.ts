@@ -1,5 +1,7 @@
 // What this device keeps of one file: what was kept before, keeping what comes, and comparing its sha256.
 import { SluiceError } from '../errors.js';
+import { plainUrl } from '../facts.js';
+import { makeNote } from '../notes.js';
 import type { Refusal } from '../protocol.js';
 import type { BlockFile } from '../store/block-file.js';
 import type { BlockWriter } from '../store/block-writer.js';
@@ -72,7 +74,9 @@ export class Keeper {
     const entry = await (openEntry?.() ?? null);
     if (entry === null) return;
     if (entry.kind === 'none') {
-      this.report.note(`The model isn't kept on this device: ${entry.why}.`);
+      const { why, reason } = entry;
+      const text = `The model isn't kept on this device: ${why}.`;
+      this.report.note(makeNote('model_not_kept', text, { reason }));
       return;
     }
     this.file = entry.file;
@@ -161,7 +165,8 @@ export class Keeper {
     // Bytes that came in another order can't be compared with a sha256 any more.
     const lost = this.#sha !== null && this.#fetched;
     if (!full || this.how.strict || lost) throw error;
-    this.report.note(`The model isn't kept on this device: ${error.message}.`);
+    const text = `The model isn't kept on this device: ${error.message}.`;
+    this.report.note(makeNote('model_not_kept', text, { ...error.facts, reason: 'storage_full' }));
   }
 
   /** Keeps bytes that came from the network, as far as they are not here already. */
@@ -258,8 +263,9 @@ export class Keeper {
         `the file on this device could not be read to its end (${this.#shaAt} of ${total} bytes); load it again`,
       );
     }
-    const { sha256 } = this.spec;
+    const { sha256, url } = this.spec;
     const found = this.#sha.hex();
+    const facts = { url: plainUrl(url), expectedSha256: sha256, foundSha256: found };
     this.#sha = null;
     if (found === sha256) {
       await this.file?.note({ verified: true, sha256 });
@@ -271,6 +277,7 @@ export class Keeper {
         'download_corrupt',
         `the file on this device has the sha256 ${found}, as it had when it was compared before; ${sha256} was expected. ` +
           'It stays; see whether the sha256 is right, or delete the file and load it again',
+        { facts },
       );
     }
     await this.drop();
@@ -278,6 +285,7 @@ export class Keeper {
       'download_corrupt',
       `the file has the sha256 ${found}; ${sha256} was expected: it was damaged on its way, or it is another file. ` +
         'What came of it was deleted; load it again, or see whether the sha256 is right',
+      { facts },
     );
   }
 

@@ -1,5 +1,6 @@
 // One file on a server: asks for parts of it, and checks that the answers are parts of the same file.
 import { SluiceError } from '../errors.js';
+import { failedAt } from '../facts.js';
 import { Refusals } from '../own-files.js';
 import type { Patiences } from '../protocol.js';
 import { Passing, Patience, askedWait, isPassing } from './patience.js';
@@ -106,11 +107,12 @@ function encodedOf({ headers }: Answer): boolean {
 /** 4 TiB, far more than any model: what is done for each block must not be done without end. */
 const MOST_BYTES = 2 ** 42;
 
-function checkedTotal(total: number, who: string): number {
+function checkedTotal(total: number, who: string, url: string): number {
   if (total <= MOST_BYTES) return total;
   throw new SluiceError(
     'download_failed',
     `${who} names ${total} bytes for the file, and no model is so large; check the address`,
+    { facts: failedAt(url, 'answer') },
   );
 }
 
@@ -212,7 +214,7 @@ export class Remote {
         return drop();
       }
       if (isPassing(status)) this.#refuse(answer);
-      checkStatus(answer, this.who);
+      checkStatus(answer, this.who, this.url);
       if (ranged && status === 206 && !this.#isPart(answer)) {
         this.ranges = false;
         return drop();
@@ -245,7 +247,7 @@ export class Remote {
       const asking = net.fetch(url, { method: 'HEAD', headers, signal: end.signal, cache });
       const { stallTimeout } = net.patiences;
       const answer = await within(asking, stallTimeout, () => this.stalled(''), stop);
-      const total = answer.ok ? checkedTotal(lengthOf(answer), this.who) : 0;
+      const total = answer.ok ? checkedTotal(lengthOf(answer), this.who, this.url) : 0;
       if (total > 0 && this.facts !== null) this.facts = { ...this.facts, total, exact: true };
       return total > 0;
     } catch {
@@ -262,7 +264,7 @@ export class Remote {
     const error = new SluiceError(
       'download_failed',
       `${problem} instead of the model${when}; try again later, or use another address`,
-      { status },
+      { status, facts: failedAt(this.url, 'status') },
     );
     throw new Passing(`${problem}${when}`, error, wait);
   }
@@ -277,18 +279,21 @@ export class Remote {
     }
     const direct = /^(blob|data):/.test(url);
     if (offline() && !direct && !this.begun)
-      throw networkError(`${this.who} could not be read`, cause);
+      throw networkError(`${this.who} could not be read`, cause, failedAt(this.url, 'unreachable'));
     if (this.begun) {
       const text = `the connection broke at byte ${from}`;
-      throw new Passing(text, networkError(text, cause));
+      throw new Passing(text, networkError(text, cause, failedAt(this.url, 'broken')));
     }
     if (net.custom) {
       const said = `the fetch that was given failed (${cause instanceof Error ? cause.message : String(cause)})`;
-      throw new Passing(said, networkError(`${said}; see why, or leave it out`, cause));
+      const error = `${said}; see why, or leave it out`;
+      throw new Passing(said, networkError(error, cause, failedAt(this.url, 'fetch')));
     }
-    const { text, passing } = await whyUnreadable(url, this.headers, net.signal, this.#refusals);
+    const why = await whyUnreadable(url, this.headers, net.signal, this.#refusals);
+    const { text, reason, passing } = why;
     net.signal.throwIfAborted();
-    const error = networkError(`${this.who} could not be read: ${text}`, cause);
+    const facts = failedAt(this.url, reason);
+    const error = networkError(`${this.who} could not be read: ${text}`, cause, facts);
     if (passing === false || (passing === 'once' && this.#doubted)) throw error;
     this.#doubted = passing === 'once';
     throw new Passing(`${this.who} can't be reached`, error);
@@ -297,7 +302,10 @@ export class Remote {
   stalled(got: string): Passing {
     const { stallTimeout } = this.net.patiences;
     const text = `no byte came for ${stallTimeout / 1000} s${got === '' ? '' : ` (${got} came)`}`;
-    return new Passing(text, networkError(`${text}; try again`, undefined));
+    return new Passing(
+      text,
+      networkError(`${text}; try again`, undefined, failedAt(this.url, 'stalled')),
+    );
   }
 
   #compare(now: Facts): void {
@@ -327,9 +335,14 @@ export class Remote {
   }
 
   #factsOf(answer: Answer, total: number, exact: boolean): Facts {
-    checkedTotal(total, this.who);
+    checkedTotal(total, this.who, this.url);
     const etag = answer.headers.get('etag') ?? '';
     return { total, exact, etag, lastModified: answer.headers.get('last-modified') ?? '' };
+  }
+
+  #wrongAnswer(text: string): SluiceError {
+    const facts = failedAt(this.url, 'answer');
+    return new SluiceError('download_failed', `${text}; use another server`, { facts });
   }
 
   /** False: the answer's range can't be known. */
@@ -344,7 +357,7 @@ export class Remote {
     const length = Number(answer.headers.get('content-length') ?? 0);
     const wrong = (was: string): never => {
       const text = `${this.who} sent ${was} where the bytes from ${from} to ${to - 1} were asked for`;
-      throw new Passing(text, new SluiceError('download_failed', `${text}; use another server`));
+      throw new Passing(text, this.#wrongAnswer(text));
     };
     if (named === null) {
       // Another origin may hide the range. A part of the length that was asked for is the right one; a shorter one at the
@@ -371,7 +384,7 @@ export class Remote {
     // It sent parts before: this answer is a fault.
     if (this.ranges === true) {
       const text = `${this.who} sent the whole file where a part was asked for`;
-      throw new Passing(text, new SluiceError('download_failed', `${text}; use another server`));
+      throw new Passing(text, this.#wrongAnswer(text));
     }
     this.ranges = false;
     const total = lengthOf(answer);

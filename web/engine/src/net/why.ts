@@ -1,5 +1,6 @@
 // Why bytes can't be had, in words: browsers tell scripts little.
-import { SluiceError } from '../errors.js';
+import { SluiceError, reworded } from '../errors.js';
+import { failedAt, type DownloadReason, type Facts } from '../facts.js';
 import { Refusals } from '../own-files.js';
 import { within } from './time.js';
 
@@ -57,6 +58,7 @@ async function answers(url: string, signal: AbortSignal): Promise<boolean> {
 /** Why a fetch failed without an answer. `passing`: it may work later; 'once': one more try shows that. */
 export interface Unreadable {
   text: string;
+  reason: DownloadReason;
   passing: boolean | 'once';
 }
 
@@ -67,27 +69,35 @@ export async function whyUnreadable(
   signal: AbortSignal,
   refusals: Refusals,
 ): Promise<Unreadable> {
-  const lasting = (text: string): Unreadable => ({ text, passing: false });
+  const lasting = (reason: DownloadReason, text: string): Unreadable => ({
+    ...{ text, reason, passing: false },
+  });
   const { protocol, origin, hostname } = new URL(url);
   const page: Location | undefined = globalThis.location;
   if (protocol === 'blob:') {
-    return lasting('it was revoked, or another site made it; give the Blob or the File itself');
+    return lasting(
+      'address',
+      'it was revoked, or another site made it; give the Blob or the File itself',
+    );
   }
   if (protocol === 'data:')
-    return lasting("its data can't be decoded; give a Blob or an ArrayBuffer");
+    return lasting('address', "its data can't be decoded; give a Blob or an ArrayBuffer");
   const local = /^(localhost|127\..*|\[::1\]|.*\.localhost)$/.test(hostname);
   if (protocol === 'http:' && page?.protocol === 'https:' && !local) {
-    return lasting('a page with https may not read http addresses; use one with https');
+    return lasting('insecure', 'a page with https may not read http addresses; use one with https');
   }
   const refusal = await refusals.ofFailed(url);
   if (refusal !== undefined) {
-    return lasting(`${refusal.policy} (${refusal.directive}) forbids it; ${refusal.remedy}`);
+    return lasting(
+      'policy',
+      `${refusal.policy} (${refusal.directive}) forbids it; ${refusal.remedy}`,
+    );
   }
   if (!offline() && (await redirects(url, headers, signal))) {
     const text =
       'it redirects to where the file can not be read: in a circle, to a server that did not answer, or to one that ' +
       'does not allow other sites to read the file (CORS); use the address at which the redirects end';
-    return { text, passing: true };
+    return { text, reason: 'redirect', passing: true };
   }
   const policy = "this page's Content-Security-Policy (connect-src) forbids it";
   const text =
@@ -96,22 +106,29 @@ export async function whyUnreadable(
       : `the server did not answer, it does not allow other sites to read the file (CORS), or ${policy}; ` +
         'download the file and choose it here, or use a server that sends Access-Control-Allow-Origin';
   // A server that answers, but not to this page, will hardly change its mind. Or it has begun to answer just now.
-  if (origin === page?.origin || !(await answers(url, signal))) return { text, passing: true };
-  return { text, passing: 'once' };
+  const passing = origin === page?.origin || !(await answers(url, signal)) ? true : 'once';
+  return { text, reason: 'unreachable', passing };
 }
 
-export function networkError(message: string, cause: unknown): SluiceError {
-  return offline()
-    ? new SluiceError('offline', `${message}: this device is offline; connect it and try again`, {
-        cause,
-      })
-    : new SluiceError('download_failed', message, { cause });
+/** `facts`: of `download_failed`. */
+export function networkError(message: string, cause: unknown, facts: Facts): SluiceError {
+  if (!offline()) return new SluiceError('download_failed', message, { facts, cause });
+  const { url } = facts;
+  return new SluiceError(
+    'offline',
+    `${message}: this device is offline; connect it and try again`,
+    {
+      facts: url === undefined ? {} : { url },
+      cause,
+    },
+  );
 }
 
-/** Throws download_failed if the answer of `who` is not a file. */
+/** Throws download_failed if the answer of `who` is not a file. `url`: where it was asked for. */
 export function checkStatus(
   { ok, status, statusText }: Pick<Response, 'ok' | 'status' | 'statusText'>,
   who: string,
+  url: string,
 ): void {
   // 204 and 205 count as success and have no body.
   const none = status === 204 || status === 205;
@@ -121,7 +138,7 @@ export function checkStatus(
   throw new SluiceError(
     'download_failed',
     `${who} answered ${status} (${what}) instead of the model; check the address`,
-    { status },
+    { status, facts: failedAt(url, 'status') },
   );
 }
 
@@ -156,9 +173,5 @@ export function emptyFile(what: string): SluiceError {
 /** The error of a server that can't be asked whether what is kept is current. */
 export function asRefreshed(error: unknown): unknown {
   if (!(error instanceof SluiceError)) return error;
-  const { code, message, status } = error;
-  return new SluiceError(code, `${message}. What is kept on this device loads without refresh`, {
-    cause: error,
-    ...(status === undefined ? {} : { status }),
-  });
+  return reworded(error, `${error.message}. What is kept on this device loads without refresh`);
 }

@@ -1,4 +1,5 @@
 // Opens the entries of the cache for the loader worker.
+import type { NotKeptReason } from '../facts.js';
 import { BlockFile } from './block-file.js';
 import { loadHashes } from './hashes.js';
 import { blockBytesFor, type Meta } from './journal.js';
@@ -7,7 +8,7 @@ import { groupItems, listItems, readRecord } from './shelf.js';
 
 export type Entry =
   /** There is no cache, or the entry is of a newer version. `why`: a part of a sentence. */
-  | { kind: 'none'; why: string }
+  | { kind: 'none'; why: string; reason: NotKeptReason }
   /** All blocks are there. */
   | { kind: 'complete'; file: BlockFile }
   /** This worker has the write lock and the only handle. */
@@ -53,14 +54,15 @@ export async function openEntry(address: string, about: About): Promise<Entry> {
   const locks: Lock[] = [];
   try {
     const folder = await openFolder();
-    if ('why' in folder) return { kind: 'none', why: folder.why };
+    if ('why' in folder) return { kind: 'none', ...folder };
     await loadHashes();
     const key = await keyOf(address);
     const entry = await openFrom(folder, key, address, about, locks);
     if (entry.kind !== 'none') locks.length = 0; // the file's now
     return entry;
   } catch (error) {
-    return { kind: 'none', why: `its file in the cache can't be opened (${String(error)})` };
+    const why = `its file in the cache can't be opened (${String(error)})`;
+    return { kind: 'none', why, reason: 'unreadable' };
   } finally {
     for (const lock of locks) lock.release().catch(() => {});
   }
@@ -79,7 +81,8 @@ async function openFrom(
   const write = await takeLock(WRITE_LOCK + key, { ifAvailable: true });
   if (write !== null) locks.push(write);
   const { state, header, table } = await readRecord(folder, key);
-  if (state === 'newer') return { kind: 'none', why: 'a newer version of Sluice keeps this model' };
+  if (state === 'newer')
+    return { kind: 'none', why: 'a newer version of Sluice keeps this model', reason: 'newer' };
   const exists = typeof header !== 'string';
   const meta = exists ? header.meta : newMeta(address, about);
   const given = { folder, key, meta, table, use };

@@ -1,4 +1,5 @@
 // The folder of the cache in the origin private file system, its files and their locks.
+import type { NotKeptReason } from '../facts.js';
 import { makeSha256 } from './hashes.js';
 
 /** A FileSystemSyncAccessHandle: the types of TypeScript's DOM don't have it. */
@@ -17,21 +18,32 @@ interface OpensSync {
 
 const FOLDER = 'sluice';
 
+/** Why there can't be a folder, as part of a sentence and for programs. */
+export interface NoFolder {
+  why: string;
+  reason: NotKeptReason;
+}
+
 /** Opens the folder of the cache, which is made if it isn't there. Or says why there can't be one. */
-export async function openFolder(): Promise<FileSystemDirectoryHandle | { why: string }> {
+export async function openFolder(): Promise<FileSystemDirectoryHandle | NoFolder> {
   const { storage, locks } = globalThis.navigator ?? {};
-  if (globalThis.isSecureContext === false)
-    return { why: 'the page is not in a secure context (https), so browsers let it keep no files' };
+  const without = (reason: NotKeptReason, why: string): NoFolder => ({ why, reason });
+  if (globalThis.isSecureContext === false) {
+    const why = 'the page is not in a secure context (https), so browsers let it keep no files';
+    return without('insecure', why);
+  }
   if (typeof storage?.getDirectory !== 'function')
-    return { why: 'this browser has no private file system (OPFS) for pages' };
-  if (locks === undefined) return { why: 'this browser has no Web Locks, which the cache needs' };
+    return without('unsupported', 'this browser has no private file system (OPFS) for pages');
+  if (locks === undefined)
+    return without('unsupported', 'this browser has no Web Locks, which the cache needs');
   try {
     const root = await storage.getDirectory();
     return await root.getDirectoryHandle(FOLDER, { create: true });
   } catch (error) {
-    return {
-      why: `this browser lets the page keep no files (${String(error)}); it may be a private window, or storage is blocked for this site`,
-    };
+    return without(
+      'refused',
+      `this browser lets the page keep no files (${String(error)}); it may be a private window, or storage is blocked for this site`,
+    );
   }
 }
 

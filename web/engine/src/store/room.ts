@@ -36,7 +36,7 @@ export function noRoom(needed: number, room: Estimate | null, cause?: unknown): 
     'storage_full',
     `the cache needs ${sized(needed)} more, and ${granted}; remove models that you don't need (cache.delete, cache.pin ` +
       "with false), free space on the disk, or load with cache: 'none'",
-    { cause },
+    { facts: { neededBytes: needed, ...(room === null ? {} : { availableBytes: free }) }, cause },
   );
 }
 

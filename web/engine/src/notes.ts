@@ -1,0 +1,67 @@
+// What a user, or the developer of a site, should know although nothing failed.
+import type { Facts } from './facts.js';
+
+/** For whom a note is: 'developer' if only the site's author can mend it. */
+export type Audience = 'user' | 'developer';
+
+/** All codes. The first ones are the core's (core/base/result.h). */
+export const NOTE_CODES = [
+  'token_not_in_vocabulary',
+  'unknown_pre_tokenizer',
+  'no_pre_tokenizer',
+  'merges_skipped',
+  'no_bos_token',
+  'context_beyond_training',
+  'fewer_threads',
+  'no_chat_template',
+  'tools_left_out',
+  'content_parts_joined',
+  'content_parts_unknown',
+  'special_token_in_message',
+  /** There is one thread, because the page is served without https. */
+  'threads_need_https',
+  /** There is one thread, because the page is not cross-origin isolated. */
+  'threads_need_isolation',
+  /** There is one thread, because this browser has no SharedArrayBuffer. */
+  'threads_need_shared_memory',
+  /** There is one thread, because the flavour that was asked for has no others. */
+  'threads_need_flavour',
+  /** Not all weights stay in memory: `neededBytes`, `availableBytes`, `rereadBytes`, `limit`. */
+  'weights_reread',
+  /** `reason`, a NotKeptReason. */
+  'model_not_kept',
+  /** The same of a conversation's state. */
+  'state_not_kept',
+  /** The hub's list can't be read, so the model can't be compared with its sha256. */
+  'sha256_unknown',
+] as const;
+
+/** What a note is about. */
+export type NoteCode = (typeof NOTE_CODES)[number];
+
+export interface Note {
+  code: NoteCode;
+  /** A sentence or two in English. */
+  message: string;
+  audience: Audience;
+  /** What the message tells, in fields; absent or empty if there is nothing. */
+  facts?: Facts;
+}
+
+/** A note of the library itself; the core's come with their audience. */
+export function makeNote(
+  code: NoteCode,
+  message: string,
+  facts: Facts = {},
+  audience: Audience = 'user',
+): Note {
+  return { code, message, audience, facts };
+}
+
+/** Adds notes to a list, each once. */
+export function addNotes(list: Note[], notes: readonly Note[]): void {
+  for (const note of notes) {
+    const known = list.some(({ code, message }) => code === note.code && message === note.message);
+    if (!known) list.push(note);
+  }
+}
