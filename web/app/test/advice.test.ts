@@ -1,40 +1,165 @@
-import { SluiceError, type ErrorCode } from '@sluice/engine';
-import { expect, it } from 'vitest';
-import { explain } from '../src/model/advice';
+import fs from 'node:fs';
+import path from 'node:path';
+import {
+  NOTE_CODES,
+  SluiceError,
+  type DownloadReason,
+  type ErrorCode,
+  type Facts,
+  type Note,
+} from '@sluice/engine';
+import { afterEach, describe, expect, it } from 'vitest';
+import { explain, type Failure } from '../src/model/advice';
+import { foundInWords } from '../src/model/found-in-words';
+import { noteInWords } from '../src/model/note';
+import { LANGUAGES, chosenLanguage, type Language } from '../src/texts';
+import { errors } from '../src/texts/errors';
+import { found as texts } from '../src/texts/found';
+import { notes } from '../src/texts/notes';
 
-it('says once what to do', () => {
-  const full = explain(
-    new SluiceError('context_full', 'the prompt has 9; the context holds 8; shorten the prompt'),
-  );
-  expect(full.message).toBe('The prompt has 9; the context holds 8.');
-  expect(full.advice).toContain('Shorten the prompt');
-  const bad = explain(new SluiceError('bad_file', 'this is no GGUF file; choose another file'));
-  expect(bad.message).toBe('This is no GGUF file; choose another file.');
-  expect(bad.advice).toBe('');
+afterEach(() => {
+  chosenLanguage.value = 'en';
 });
 
-it('takes whatever is thrown', () => {
-  expect(explain(new Error('gone.'))).toMatchObject({ code: 'worker_died', message: 'Gone.' });
-  expect(explain('gone')).toMatchObject({ code: 'worker_died', message: 'Gone.' });
+/** One of each fact. */
+const ALL: Required<Facts> = {
+  ...{
+    neededBytes: 2e9,
+    availableBytes: 1e9,
+    leastBytes: 1.5e9,
+    rereadBytes: 5e8,
+    limit: 'device',
+  },
+  ...{ tokens: 9000, room: 4095, architecture: 'mamba', tokenizer: 'rwkv', tensor: 'blk.0.x' },
+  ...{
+    key: 'a.b',
+    value: '7',
+    type: 'IQ1_S',
+    missing: 'simd',
+    url: 'https://localhost:8080/m.gguf',
+  },
+  ...{ status: 404, reason: 'status', expectedSha256: 'a'.repeat(64), foundSha256: 'b'.repeat(64) },
+  ...{ said: 'trap', id: 7000, name: 'foo', merges: 3, contextSize: 8192, trained: 2048 },
+  ...{ threads: 1, asked: 4, family: 'ChatML' },
+};
+
+function of(
+  code: ErrorCode,
+  facts: Facts,
+  message = 'in English; do this',
+): Failure & { found: string } {
+  const failure = explain(new SluiceError(code, message, { facts }));
+  return { ...failure, found: foundInWords(failure.code, failure.facts) };
+}
+
+function inEach(work: (language: Language) => void): void {
+  for (const language of LANGUAGES) {
+    chosenLanguage.value = language;
+    work(language);
+  }
+}
+
+describe('every code has words in both languages', () => {
+  it('of errors', () => {
+    const codes = Object.keys(errors.en) as ErrorCode[];
+    expect(Object.keys(errors.de)).toEqual(codes);
+    for (const part of ['codes', 'reasons'] as const)
+      expect(Object.keys(texts.de[part])).toEqual(Object.keys(texts.en[part]));
+    const shown = new Set<string>();
+    inEach((language) => {
+      for (const code of codes) {
+        const { title, found } = of(code, ALL);
+        expect(title, code).not.toBe('');
+        const byReason = ['download_failed', 'unsupported_browser'].includes(code);
+        expect(found !== '', code).toBe(byReason || code in texts[language].codes);
+        expect(found, code).not.toMatch(/undefined|[{}]/);
+        // Nothing depends on what the message says.
+        expect(of(code, ALL, 'other'), code).toEqual({ ...of(code, ALL), said: 'other' });
+        shown.add(title).add(found);
+      }
+    });
+    const said = Object.keys(texts.en.codes).length + 1;
+    expect(shown.size).toBe(2 * (codes.length + said) + 1);
+  });
+
+  it('of notes', () => {
+    expect(Object.keys(notes.en.notes).sort()).toEqual([...NOTE_CODES].sort());
+    const shown = new Set<string>();
+    inEach(() => {
+      for (const code of NOTE_CODES) {
+        const facts: Facts = { ...ALL, reason: 'storage_full' };
+        const note: Note = { code, message: 'in English', audience: 'user', facts };
+        const words = noteInWords(note);
+        expect(words, code).toMatch(/^[A-ZÄÖÜ„“a].*\.$/);
+        expect(words, code).not.toMatch(/undefined|English|[{}]/);
+        shown.add(words);
+      }
+    });
+    expect(shown.size).toBe(2 * NOTE_CODES.length);
+  });
 });
 
-it('leaves a host’s name as it is', () => {
-  const error = new SluiceError('download_failed', 'localhost:8080 answered 404');
-  expect(explain(error, 'http://localhost:8080/m.gguf').message).toBe(
-    'localhost:8080 answered 404.',
-  );
-  expect(explain(error).message).toBe('Localhost:8080 answered 404.');
+describe('an error', () => {
+  it('is told in the reader’s language, of its facts', () => {
+    const facts: Facts = { neededBytes: 2.58e9, availableBytes: 1e6, leastBytes: 6e8 };
+    expect(of('budget_too_small', facts).found).toBe(
+      'It needs 600 MB at least, and may take 1.00 MB.',
+    );
+    chosenLanguage.value = 'de';
+    expect(of('budget_too_small', facts).found).toBe(
+      'Es braucht mindestens 600 MB und darf 1,00 MB nehmen.',
+    );
+    expect(of('context_full', { tokens: 9000, room: 4095 })).toMatchObject({
+      title: 'Der Text ist länger, als das Modell lesen kann',
+      found: 'Er hat 9.000 Token oder mehr, und Platz ist für 4.095.',
+    });
+    expect(of('unsupported_model', { architecture: 'mamba' }).found).toContain('„mamba“');
+    expect(of('download_failed', { ...ALL, status: 401 }).found).toMatch(
+      /^localhost:8080 hat mit 401 geantwortet\. .* angemeldet/,
+    );
+    for (const reason of Object.keys(texts.de.reasons) as DownloadReason[]) {
+      if ((reason as string) === 'simd') continue;
+      const { found } = of('download_failed', { ...ALL, status: 503, reason });
+      expect(found, reason).toMatch(/^(Diese|Die|localhost:8080) .*\.$/);
+    }
+    expect(of('unsupported_browser', { missing: 'simd' }).found).toContain('kein WebAssembly SIMD');
+    expect(of('unsupported_browser', { missing: 'policy' }).found).toBe('');
+    expect(of('download_failed', { url: ALL.url, reason: 'unreachable' }).found).toContain('CORS');
+  });
+
+  it('is told in the library’s words, as they are, where the facts don’t tell enough', () => {
+    expect(of('bad_file', {}, 'localhost:8080 sent no model; choose another file')).toMatchObject({
+      found: '',
+      said: 'localhost:8080 sent no model; choose another file',
+    });
+    expect(of('download_failed', { reason: 'library' }).said).toBe('in English; do this');
+    for (const thrown of [new Error('gone'), 'gone'])
+      expect(explain(thrown)).toMatchObject({ code: 'worker_died', own: '', said: 'gone' });
+  });
+
+  it('says what to do', () => {
+    expect(of('context_full', ALL).advice).toContain('Shorten the prompt');
+    expect(of('storage_full', ALL).advice).toMatch(/Remove models.*without keeping/);
+    expect(of('offline', ALL).advice).toContain('what has come is kept');
+    expect(of('download_corrupt', ALL).advice).toContain('Try again');
+    expect(of('download_failed', ALL).found).toBe(
+      'localhost:8080 answered 404. There is no such file: check the address.',
+    );
+  });
 });
 
-it('says what to do without a network, without room, and with a wrong file', () => {
-  const of = (code: ErrorCode, text: string) =>
-    explain(new SluiceError(code, text), 'hf:owner/repo');
-  const full = of('storage_full', 'the cache needs 2 GB more, and 1 GB are free; remove models');
-  expect(full.message).toBe('The cache needs 2 GB more, and 1 GB are free.');
-  expect(full.advice).toContain('Remove models');
-  expect(full.advice).toContain('without keeping');
-  expect(of('offline', 'this device is offline; connect it').advice).toContain(
-    'what has come is kept',
-  );
-  expect(of('download_corrupt', 'its sha256 is a1; b2 is expected').advice).toContain('Try again');
+it('no source of the page looks into a message', () => {
+  const root = path.join(import.meta.dirname, '../src');
+  const sources = fs.readdirSync(root, { recursive: true, encoding: 'utf8' });
+  const looks =
+    /\b(message|said)\??\.(at|charAt|endsWith|includes|indexOf|lastIndexOf|match|matchAll|replace|replaceAll|search|slice|split|startsWith|substring|trim)\(|\.(test|exec)\(\s*[\w.]*\b(message|said)\b/;
+  const found = sources
+    .filter((file) => /\.tsx?$/.test(file))
+    .filter((file) => looks.test(fs.readFileSync(path.join(root, file), 'utf8')));
+  expect(found).toEqual([]);
+  // Only here are messages of errors read at all, to be shown.
+  const reads = sources
+    .filter((file) => /\.tsx?$/.test(file))
+    .filter((file) => /\berror\.message\b/.test(fs.readFileSync(path.join(root, file), 'utf8')));
+  expect(reads).toEqual(['model/advice.ts']);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { MemoryPlan } from '@sluice/engine';
-import { bothFit, noteInWords, planInWords } from '../src/model/memory';
+import { bothFit, planInWords } from '../src/model/memory';
 
 const MB = 1e6;
 
@@ -30,11 +30,4 @@ test('an offer says what the model would take, and what would be read again', ()
   expect(planInWords(tight)).toMatch(
     /up to 800 MB of memory, which is more.*below 299 MB.*510 MB are read again .*for each token.*slower/,
   );
-});
-
-test('notes name the settings as the page does', () => {
-  expect(noteInWords('the model gets 300 MB (as memoryBudget says): 1 MB again')).toBe(
-    'The model gets 300 MB (as it is set under Settings, Memory): 1 MB again.',
-  );
-  expect(noteInWords('One thread: no memory.')).toBe('One thread: no memory.');
 });

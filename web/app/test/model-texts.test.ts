@@ -1,8 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { SluiceError } from '@sluice/engine';
-import { explain } from '../src/model/advice';
 import { inWords, partsOf, slotInWords } from '../src/model/cells';
-import { noteInWords } from '../src/model/memory';
 import { chosenLanguage } from '../src/texts';
 import { model as texts } from '../src/texts/model';
 import { arrived, model, turning } from './story/views';
@@ -30,13 +27,6 @@ it('every text is there in both languages, and not left in English', () => {
   expect(same.map(([where]) => where)).toEqual([]);
 });
 
-it('errors are explained in the page’s language, in the library’s own words', () => {
-  const failure = explain(new SluiceError('context_full', 'the prompt has 9; shorten it'));
-  expect(failure.title).toBe('Der Text ist länger, als das Modell lesen kann');
-  expect(failure.message).toBe('The prompt has 9.');
-  expect(failure.advice).toContain('Kürze');
-});
-
 it('the picture of the layers is said in German', () => {
   const view = model({ layers: 28, table: true });
   expect(partsOf(view)).toBe('Einbettung, 28 Schichten, Kopf, Rest der Einbettung');
@@ -48,11 +38,5 @@ it('the picture of the layers is said in German', () => {
   const large = model({ layers: 32, bytes: 130e6, turns: 3 });
   expect(inWords(turning(large, 12))).toMatch(
     /\d+ der 32 Schichten des Modells bleiben im Speicher\. \d+ Schichten wechseln sich ab: [\d,]+ [MG]B werden für jedes Token neu gelesen\./,
-  );
-});
-
-it('notes name the settings as the page does', () => {
-  expect(noteInWords('the model gets 300 MB (as memoryBudget says)')).toContain(
-    'under Einstellungen, Speicher',
   );
 });

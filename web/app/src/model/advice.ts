@@ -1,34 +1,33 @@
 // Explains each error code to the reader of the page: what it means, and what to do about it.
-import { SluiceError, type ErrorCode } from '@sluice/engine';
+import { SluiceError, type ErrorCode, type Facts } from '@sluice/engine';
 import { t } from '../texts';
-import { hostOf } from './source';
 
-export interface Failure {
+/** What was found. The page makes its sentence of the code and the facts (found-in-words.ts) when it shows it. */
+export interface Finding {
   code: ErrorCode;
+  facts: Facts;
+  /** What the page itself found, in its words; '' if the library found it. */
+  own: string;
+  /** The library's message, which is English. */
+  said: string;
+}
+
+export interface Failure extends Finding {
   title: string;
-  /** The library's own words, in English: what was found and what was expected. */
-  message: string;
-  /** What to do; '' if the library's message says it well enough. */
+  /** What to do; '' if what was found tells it. */
   advice: string;
 }
 
-/** Explains any thrown value, in the page's language of now. `url`: what was being fetched. */
-export function explain(error: unknown, url?: string): Failure {
-  const code = error instanceof SluiceError ? error.code : 'worker_died';
-  const text = error instanceof Error ? error.message : String(error);
-  const { title, advice } = t.peek().model.errors[code];
-  return { code, title, message: sentence(advice === '' ? text : finding(text), url), advice };
+/** Explains any thrown value, in the page's language of now. */
+export function explain(error: unknown): Failure {
+  const known = error instanceof SluiceError;
+  const code = known ? error.code : 'worker_died';
+  const facts = known ? error.facts : {};
+  const said = error instanceof Error ? error.message : String(error);
+  return { code, facts, own: '', said, ...t.peek().model.errors[code] };
 }
 
-/** What was found, without what to do: library messages put that after the last semicolon. */
-function finding(text: string): string {
-  const end = text.lastIndexOf('; ');
-  return end < 0 ? text : text.slice(0, end);
-}
-
-/** Makes a sentence of a library message, which has no capital and no full stop. A host's name stays as it is. */
-function sentence(text: string, url?: string): string {
-  const named = url !== undefined && text.startsWith(hostOf(url));
-  const first = named ? text : text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(first) ? first : `${first}.`;
+/** What the page itself found. */
+export function ownFinding(code: ErrorCode, own: string): Finding {
+  return { code, facts: {}, own, said: '' };
 }

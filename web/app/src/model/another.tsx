@@ -3,6 +3,7 @@ import { t } from '../texts';
 import { bytes } from '../format';
 import { address, openAddress, openFiles } from '../page/link';
 import { FourFacts } from './facts';
+import { Found } from './found';
 import { amountOf } from './kept';
 import { planInWords } from './memory';
 import { Note } from './note';
@@ -38,7 +39,7 @@ export function AnotherModel() {
         <span class="hint">{words.orDrop}</span>
       </div>
       <ByAddress />
-      {looked.value !== null && <Found {...looked.value} />}
+      {looked.value !== null && <AtAddress {...looked.value} />}
       {loading.value === null && model.value?.source.kind !== 'bundled' && (
         <button
           type="button"
@@ -113,7 +114,7 @@ function ByAddress() {
 }
 
 /** What was found at the address, and the button that loads it. */
-function Found({ url, info, failure, part }: Look) {
+function AtAddress({ url, info, failure, part }: Look) {
   const words = t.value.model.another;
   return (
     <section class="found" aria-label={words.found}>
@@ -128,8 +129,8 @@ function Found({ url, info, failure, part }: Look) {
       {failure !== null && (
         <>
           {info !== null && <p class="wrong">{failure.title}.</p>}
-          <p class="note" lang="en">
-            {failure.message}
+          <p class="note">
+            <Found {...failure} />
           </p>
           {failure.advice !== '' && <p class="note">{failure.advice}</p>}
         </>
@@ -138,7 +139,7 @@ function Found({ url, info, failure, part }: Look) {
         <>
           {(info.memory?.rereadBytes ?? 0) > 0 && <p class="note">{planInWords(info.memory)}</p>}
           {info.notes.map((note) => (
-            <Note key={note} text={note} />
+            <Note key={note.message} of={note} />
           ))}
           {part !== null && <p class="note">{words.part(amountOf(part))}</p>}
           <button

@@ -38,7 +38,7 @@ function Current(current: Loading) {
       </p>
       {stays !== null && <p class="note">{words.stays(stays)}</p>}
       {stays !== null && info !== null && <FourFacts info={info} speed={speedOf(info)} />}
-      {stays !== null && notes.map((text) => <Note key={text} text={text} />)}
+      {stays !== null && notes.map((each) => <Note key={each.message} of={each} />)}
       {!back && <LoadButtons />}
     </section>
   );

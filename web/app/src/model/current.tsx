@@ -1,7 +1,7 @@
 import { t } from '../texts';
 import { FourFacts, MoreFacts } from './facts';
 import { Layers } from './layers';
-import { Note } from './note';
+import { Note, withoutThreads } from './note';
 import { sourceName, type Source } from './source';
 import { ownSpeed, speedOf } from './learn';
 import { loading, model, modelName, stats, unkept } from './state';
@@ -22,8 +22,7 @@ export function CurrentModel() {
   const speed = current !== null ? ownSpeed() : info === null ? null : speedOf(info);
   const other = current !== null && coming !== null && coming.info !== null && !coming.shown;
   const shownOf = other ? sourceName(coming.source) : null;
-  // The figures say why there is only one thread.
-  const notes = stats.value?.notes.filter((note) => !note.startsWith('One thread')) ?? [];
+  const notes = withoutThreads(stats.value?.notes ?? []);
   return (
     <section class="current" aria-labelledby="model-name">
       <h3 class="model-name" id="model-name" tabIndex={-1}>
@@ -36,7 +35,7 @@ export function CurrentModel() {
           <summary>{words.more}</summary>
           <MoreFacts info={info} source={source} />
           {notes.map((note) => (
-            <Note key={note} text={note} />
+            <Note key={note.message} of={note} />
           ))}
         </details>
       )}

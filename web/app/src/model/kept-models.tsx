@@ -8,6 +8,7 @@ import { amountOf, kept, keptName, pin, refused, removable, remove, removeAll, r
 import { closeOffer } from '../page/link';
 import { fromAddress } from './source';
 import { canKeep } from '../device';
+import { Found } from './found';
 import { outlookOf } from './learn';
 import { closeSheet } from './open';
 import { speedShort } from './speed';
@@ -44,7 +45,7 @@ export function KeptModels() {
       )}
       {trouble?.source === '' && (
         <p class="hint wrong" role="alert">
-          {trouble.why}
+          <Found {...trouble} />
         </p>
       )}
     </section>
@@ -67,7 +68,7 @@ function Model({ model }: { model: CachedModel }) {
         <p class="note">{[...factsOf(model), prospects(model)].filter(Boolean).join(' · ')}</p>
       ) : (
         <p class="note">
-          {bytes(model.stored)} · <span lang="en">{unreadable}</span>
+          {bytes(model.stored)} · {words.newer}
         </p>
       )}
       <Removal
@@ -109,7 +110,7 @@ function Model({ model }: { model: CachedModel }) {
       />
       {trouble?.source === source && (
         <p class="hint wrong" role="alert">
-          {trouble.why}
+          <Found {...trouble} />
         </p>
       )}
     </li>

@@ -6,6 +6,7 @@ import { whenAtRest } from '../page/rest';
 import { announcement } from '../announce';
 import { t } from '../texts';
 import { busy } from '../run';
+import { explain, ownFinding, type Finding } from './advice';
 import { loading, model, resting } from './state';
 import { wholeName } from './source';
 
@@ -14,7 +15,7 @@ export const kept = signal<CachedModel[] | null>(null);
 /** Bytes that can still be kept; null if the browser doesn't say. */
 export const room = signal<number | null>(null);
 /** Why something could not be done with a model; by the model's source, '' for all models. */
-export const refused = signal<{ source: string; why: string } | null>(null);
+export const refused = signal<({ source: string } & Finding) | null>(null);
 
 /** Milliseconds between two looks at the list while it may change. */
 const LOOK_MS = 1000;
@@ -117,7 +118,7 @@ export async function removable({ source }: CachedModel): Promise<boolean> {
   await refresh();
   const inUse = kept.value?.find((m) => m.source === source)?.inUse === true;
   const used = inUse || (await isComing(source));
-  if (used) refused.value = { source, why: await whyBusy(source) };
+  if (used) refused.value = { source, ...ownFinding('busy', await whyBusy(source)) };
   return !used;
 }
 
@@ -130,12 +131,8 @@ async function change(source: string, work: () => Promise<string>): Promise<bool
   } catch (error) {
     done = false;
     const inUse = error instanceof SluiceError && error.code === 'busy';
-    const why = inUse
-      ? await whyBusy(source)
-      : error instanceof Error
-        ? error.message
-        : String(error);
-    refused.value = { source, why };
+    const why = inUse ? ownFinding('busy', await whyBusy(source)) : explain(error);
+    refused.value = { source, ...why };
   }
   await refresh();
   return done;

@@ -34,13 +34,3 @@ export function planInWords(plan: MemoryPlan | null): string {
   if (rereadBytes === 0) return words.takes(bytes(total));
   return words.tooMuch(bytes(all), bytes(total), bytes(rereadBytes));
 }
-
-/** A note of the library in the page's words: what its options are called here, and a sentence's first letter. */
-export function noteInWords(note: string): string {
-  const { asSet, canBeSet } = t.value.model.memory;
-  const text = note
-    .replace('as memoryBudget says', asSet)
-    .replace('the option memoryBudget sets another limit', canBeSet);
-  const first = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(first) ? first : `${first}.`;
-}

@@ -1,10 +1,31 @@
-import { noteInWords } from './memory';
+import type { Note as Told, NoteCode, NotKeptReason } from '@sluice/engine';
+import { language } from '../texts/language';
+import { notes } from '../texts/notes';
+import { withFacts } from './facts-in-words';
 
-/** A note of the library: its words are English. */
-export function Note({ text }: { text: string }) {
-  return (
-    <p class="note" lang="en">
-      {noteInWords(text)}
-    </p>
-  );
+/** These say why there is only one thread, which the figures do in the page's own words. */
+const OF_THREADS: ReadonlySet<NoteCode> = new Set<NoteCode>([
+  'threads_need_https',
+  'threads_need_isolation',
+  'threads_need_shared_memory',
+  'threads_need_flavour',
+]);
+
+/** The notes but those on the one thread. */
+export function withoutThreads(all: readonly Told[]): readonly Told[] {
+  return all.filter(({ code }) => !OF_THREADS.has(code));
+}
+
+/** A note of the library in the page's words; in the library's if it lacks facts. */
+export function noteInWords({ code, message, facts = {} }: Told): string {
+  const texts = notes[language.value];
+  const { reason = 'unreadable', limit = 'given' } = facts;
+  const text = texts.notes[code]
+    .replace('{reason}', texts.reasons[reason as NotKeptReason])
+    .replace('{limit}', texts.limits[limit]);
+  return withFacts(text, facts) || message;
+}
+
+export function Note({ of }: { of: Told }) {
+  return <p class="note">{noteInWords(of)}</p>;
 }

@@ -58,9 +58,10 @@ export async function headerOf(
       ...loadOptions(settings.peek()),
     });
     const { error } = info;
-    const wrong = error && explain(new SluiceError(error.code, error.message), url);
-    return { info, failure: wrong ?? null };
+    if (error === undefined) return { info, failure: null };
+    const { code, message, facts = {} } = error;
+    return { info, failure: explain(new SluiceError(code, message, { facts })) };
   } catch (error) {
-    return { info: null, failure: explain(error, url) };
+    return { info: null, failure: explain(error) };
   }
 }

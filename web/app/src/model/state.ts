@@ -7,6 +7,7 @@ import {
   type EngineStats,
   type LoadProgress,
   type ModelInfo,
+  type Note,
   type WeightsView,
 } from '@sluice/engine';
 import { announcement } from '../announce';
@@ -17,7 +18,7 @@ import { loadOptions, loadSettings, sameLoad, type LoadSettings } from '../setti
 import { t } from '../texts';
 import { explain, type Failure } from './advice';
 import { bothFit } from './memory';
-import { addressOf, cacheOf, inputOf, sourceName, type Source } from './source';
+import { cacheOf, inputOf, sourceName, type Source } from './source';
 
 interface Wanted extends LoadSettings {
   // The settings are those of the time when it was loaded.
@@ -34,7 +35,7 @@ export interface Loading {
   /** What the header says; null until it is read. */
   info: ModelInfo | null;
   /** What the library has to say of the model that is coming. */
-  notes: readonly string[];
+  notes: readonly Note[];
   /** It is the model that is shown: a text is written with it. Else that is another one, or there is none. */
   shown: boolean;
   /** The model is ready, and what doesn't stay in memory is still being downloaded. */
@@ -55,8 +56,8 @@ export interface Paused {
 export interface Problem extends Failure {
   /** What the message's button "Try again" loads; null: there is no button. */
   retry: Source | null;
-  /** The previous model could not be loaded again either: its name, and the library's words. */
-  also: { name: string; message: string } | null;
+  /** The previous model could not be loaded again either: its name, and why. */
+  also: { name: string; why: Failure } | null;
 }
 
 export const model = signal<Model | null>(null);
@@ -335,9 +336,8 @@ async function comeBack(signal: AbortSignal): Promise<void> {
       fail(error, wanted.source);
       return;
     }
-    const { message } = explain(error, addressOf(wanted.source));
     const name = known === null ? sourceName(wanted.source) : modelName(known);
-    problem.value = { ...problem.value, also: { name, message } };
+    problem.value = { ...problem.value, also: { name, why: explain(error) } };
   }
 }
 
@@ -353,8 +353,8 @@ export function cancelLoading(): void {
   if (loading.value?.back !== true) loadAbort?.abort();
 }
 
-function sayUnkept(notes: readonly string[]): boolean {
-  return notes.some((note) => note.startsWith("The model isn't kept"));
+function sayUnkept(notes: readonly Note[]): boolean {
+  return notes.some(({ code }) => code === 'model_not_kept');
 }
 
 /** The model that is shown is not kept on this device, for a reason that is in the notes. */
@@ -376,7 +376,11 @@ export function pauseLoading(): void {
 
 /** Shows an error. `source`: what to load again, if that may help. */
 export function fail(error: unknown, source: Source | null): void {
-  const failure = explain(error, source === null ? undefined : addressOf(source));
+  tell(explain(error), source);
+}
+
+/** The same for what the page itself found. */
+export function tell(failure: Failure, source: Source | null): void {
   const lasting =
     failure.code.startsWith('unsupported') ||
     (failure.code === 'bad_file' && source?.kind === 'files');

@@ -1,12 +1,12 @@
 // What the page's address says, and what the reader opens: links, addresses, files.
 import { batch, computed, effect, signal } from '@preact/signals';
-import { SluiceError, type CachedModel, type ModelInfo } from '@sluice/engine';
-import type { Failure } from '../model/advice';
+import type { CachedModel, ModelInfo } from '@sluice/engine';
+import { ownFinding, type Failure } from '../model/advice';
 import { parseModelAddress, readFragment, writeFragment } from './fragment';
 import { isKept, partOf } from '../model/kept';
 import { headerOf } from '../model/probe';
 import { BUNDLED, fromAddress, oneModel } from '../model/source';
-import { fail, loading, model, open, paused, problem } from '../model/state';
+import { loading, model, open, paused, problem, tell } from '../model/state';
 import { t } from '../texts';
 import { prompt, readKept } from '../writing/state';
 import { chosenView, usualView } from './view';
@@ -45,7 +45,9 @@ export function openFiles(files: File[]): void {
   if (files.length === 0) return;
   const source = oneModel(files);
   if (source === null) {
-    fail(new SluiceError('invalid_argument', t.value.writing.severalModels), null);
+    const { title } = t.peek().model.errors.invalid_argument;
+    const own = t.peek().writing.severalModels;
+    tell({ ...ownFinding('invalid_argument', own), title, advice: '' }, null);
     return;
   }
   closeOffer();

@@ -1,4 +1,5 @@
 import { bytes, parameters } from '../format';
+import { Found } from '../model/found';
 import { amountOf } from '../model/kept';
 import { planInWords } from '../model/memory';
 import { sheetOpen } from '../model/open';
@@ -31,7 +32,7 @@ function OfferNotice() {
           stateOf(current)
         ) : (
           <>
-            {failure.title}. <span lang="en">{failure.message}</span> {failure.advice}
+            {failure.title}. <Found {...failure} /> {failure.advice}
           </>
         )}
       </p>

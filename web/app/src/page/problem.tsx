@@ -1,3 +1,4 @@
+import { Found } from '../model/found';
 import { openSheet } from '../model/open';
 import { fromAddress } from '../model/source';
 import { open, problem, type Problem as About } from '../model/state';
@@ -9,16 +10,19 @@ export function Problem() {
   return <div role="alert">{problem.value !== null && <Shown {...problem.value} />}</div>;
 }
 
-function Shown({ title, message, advice, code, retry, also }: About) {
+function Shown(about: About) {
+  const { title, advice, code, retry, also } = about;
   const words = t.value.model.notices;
   return (
     <section class="notice wrong" data-code={code}>
       <h2>{title}</h2>
-      <p lang="en">{message}</p>
+      <p>
+        <Found {...about} />
+      </p>
       {advice !== '' && <p>{advice}</p>}
       {also !== null && (
         <p>
-          {words.alsoFailed(also.name)} <span lang="en">{also.message}</span>
+          {words.alsoFailed(also.name)} <Found {...also.why} />
         </p>
       )}
       <div class="buttons">

@@ -3,7 +3,7 @@ import type { EngineStats } from '@sluice/engine';
 import type { ComponentChildren } from 'preact';
 import { cores, isolated, sharing } from '../device';
 import { bytes, count, milliseconds, steady, tokens as countTokens } from '../format';
-import { noteInWords } from '../model/memory';
+import { noteInWords, withoutThreads } from '../model/note';
 import { model, stats } from '../model/state';
 import { t } from '../texts';
 import { figuresShown } from './figures-line';
@@ -151,16 +151,16 @@ function OneThread() {
   );
 }
 
-/** The library's own notes (in English). That of the one thread is said above in the page's words. */
-function Notes({ notes }: { notes: readonly string[] }) {
-  const others = notes.filter((note) => sharing || !note.startsWith('One thread:'));
+/** The library's notes. Why there is only one thread is said above. */
+function Notes({ notes }: { notes: EngineStats['notes'] }) {
+  const others = sharing ? notes : withoutThreads(notes);
   if (others.length === 0) return null;
   return (
     <>
       <h3>{t.value.settings.notes}</h3>
       <ul class="figures-notes">
         {others.map((note) => (
-          <li key={note}>{noteInWords(note)}</li>
+          <li key={note.message}>{noteInWords(note)}</li>
         ))}
       </ul>
     </>

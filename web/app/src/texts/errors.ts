@@ -1,11 +1,14 @@
 // What the reader is told of errors.
 import type { ErrorCode } from '@sluice/engine';
 
-/** What an error means, and what to do about it; '' if the library's message says that well enough. */
+/** What an error means, and what to do about it; '' if what was found tells it (found.ts, or the library's message). */
 type Advice = Readonly<Record<ErrorCode, { title: string; advice: string }>>;
 
 const en: Advice = {
-  bad_file: { title: 'This file can’t be read as a model', advice: '' },
+  bad_file: {
+    title: 'This file can’t be read as a model',
+    advice: 'This page opens models in the GGUF format. Of a damaged file, get a fresh copy.',
+  },
   unsupported_model: {
     title: 'This kind of model isn’t supported yet',
     advice: 'Take a model of the Llama, Qwen2, Qwen3, Gemma 3 or GPT-2 families.',
@@ -54,7 +57,11 @@ const en: Advice = {
 };
 
 const de: Advice = {
-  bad_file: { title: 'Diese Datei lässt sich nicht als Modell lesen', advice: '' },
+  bad_file: {
+    title: 'Diese Datei lässt sich nicht als Modell lesen',
+    advice:
+      'Diese Seite öffnet Modelle im Format GGUF. Ist die Datei beschädigt, hole sie noch einmal.',
+  },
   unsupported_model: {
     title: 'Diese Art von Modell wird noch nicht unterstützt',
     advice: 'Nimm ein Modell der Familien Llama, Qwen2, Qwen3, Gemma 3 oder GPT-2.',

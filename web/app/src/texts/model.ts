@@ -135,6 +135,7 @@ const en = {
     used: (when: string) => `used ${when}`,
     pinned: 'pinned',
     verified: 'verified',
+    newer: 'kept by a newer version of this page, which this one can’t read',
     busyComing: 'It is being fetched here. Pause or cancel that first.',
     busyUsed: 'It is in use here or in another tab. Open another model first, or close that tab.',
   },
@@ -144,9 +145,6 @@ const en = {
     tooMuch: (all: string, total: string, again: string) =>
       `It would take up to ${all} of memory, which is more than it may take here. So it stays below ${total}, ` +
       `and ${again} are read again from this device for each token. That is slower: how fast this device reads decides.`,
-    /** How the library names its options, and how the page does. */
-    asSet: 'as it is set under Settings, Memory',
-    canBeSet: 'another limit can be set under Settings, Memory',
   },
 
   notices: {
@@ -167,6 +165,8 @@ const en = {
     withoutKeeping: 'Load without keeping',
     removeModels: 'Remove models',
     alsoFailed: (name: string) => `${name} could not be loaded either.`,
+    /** Before the library's own words, which are English. */
+    says: 'The engine says:',
     ignored: 'Parts of this link were left out',
   },
 };
@@ -302,6 +302,7 @@ const de: typeof en = {
     used: (when) => `benutzt ${when}`,
     pinned: 'angeheftet',
     verified: 'geprüft',
+    newer: 'von einer neueren Fassung dieser Seite behalten, die diese nicht lesen kann',
     busyComing: 'Es wird gerade hier geholt. Halte das erst an, oder brich es ab.',
     busyUsed:
       'Es ist hier oder in einem anderen Tab in Gebrauch. Öffne erst ein anderes Modell, oder schließe den Tab.',
@@ -312,8 +313,6 @@ const de: typeof en = {
     tooMuch: (all, total, again) =>
       `Es würde bis zu ${all} Speicher nehmen, mehr als es hier darf. Darum bleibt es unter ${total}, und ${again} ` +
       `werden für jedes Token neu von diesem Gerät gelesen. Das ist langsamer: Es kommt darauf an, wie schnell dieses Gerät liest.`,
-    asSet: 'as it is set under Einstellungen, Speicher',
-    canBeSet: 'another limit can be set under Einstellungen, Speicher',
   },
 
   notices: {
@@ -334,6 +333,7 @@ const de: typeof en = {
     withoutKeeping: 'Laden, ohne es zu behalten',
     removeModels: 'Modelle entfernen',
     alsoFailed: (name) => `Auch ${name} konnte nicht geladen werden.`,
+    says: 'Die Recheneinheit meldet auf Englisch:',
     ignored: 'Teile dieses Links wurden ausgelassen',
   },
 };

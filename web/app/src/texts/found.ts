@@ -1,0 +1,108 @@
+// What was found where something failed, of an error's facts. Only rooms that come later have these texts (model/found.tsx).
+import type { ErrorCode } from '@sluice/engine';
+
+interface Texts {
+  /**
+   * With the error's facts in braces (model/facts-in-words.ts). The first text holds of which all facts are known; where none
+   * does, the library's message is shown.
+   */
+  codes: Readonly<Partial<Record<ErrorCode, readonly string[]>>>;
+  /**
+   * Why a download failed, by DownloadReason (`missing` and `denied` are kinds of `status`), or what the browser lacks. What only the author of the page
+   * can mend is left to the library's message.
+   */
+  reasons: Readonly<Record<string, string>>;
+}
+
+const en: Texts = {
+  codes: {
+    unsupported_model: [
+      'It has a tensor {tensor} that isn’t known.',
+      'Its tokenizer is “{tokenizer}”.',
+      'Its {key} is {value}.',
+      'Its architecture is “{architecture}”.',
+    ],
+    unsupported_type: ['{tensor} has the type {type}.', 'A tensor has the type {type}.'],
+    out_of_memory: [
+      'It needs {leastBytes} at least, and there are {availableBytes} at most.',
+      'It needs {neededBytes}, and there are {availableBytes} at most.',
+      'There was no memory for {neededBytes} more.',
+    ],
+    budget_too_small: [
+      'It needs {leastBytes} at least, and may take {availableBytes}.',
+      'It needs {neededBytes}, and may take {availableBytes}.',
+    ],
+    download_corrupt: ['Its SHA-256 is {foundSha256}, and {expectedSha256} was expected.'],
+    offline: ['{host} can’t be reached.'],
+    storage_full: [
+      'It needs {neededBytes} more, and {availableBytes} are free.',
+      'It needs {neededBytes} more.',
+    ],
+    context_full: ['It has {tokens} tokens or more, and there is room for {room}.'],
+    worker_died: ['The browser says: {said}'],
+  },
+  reasons: {
+    simd: 'It has no WebAssembly SIMD. Use Chrome or Edge 91, Firefox 89, Safari 16.4 or newer.',
+    status: '{host} answered {status}. Try again later, or use another address.',
+    missing: '{host} answered {status}. There is no such file: check the address.',
+    denied:
+      '{host} answered {status}. It gives the file only to those who have signed in, or there is no such file.',
+    unreachable:
+      '{host} did not answer, or doesn’t let other sites read the file (CORS). Try again, or download the file and choose it here.',
+    redirect: '{host} leads on to where the file can’t be read. Use the address where it ends.',
+    insecure: 'This page may only read addresses with https. Use one of those.',
+    stalled: '{host} sent nothing for too long. Try again.',
+    broken: 'The connection to {host} broke. Try again.',
+    changed: 'The file on {host} changed while it was downloaded. Load it again.',
+    answer: '{host} sent something else than was asked for. Use another server.',
+  },
+};
+
+const de: Texts = {
+  codes: {
+    unsupported_model: [
+      'Es hat einen unbekannten Tensor {tensor}.',
+      'Sein Tokenizer heißt „{tokenizer}“.',
+      'Sein {key} ist {value}.',
+      'Seine Architektur heißt „{architecture}“.',
+    ],
+    unsupported_type: ['{tensor} hat den Typ {type}.', 'Ein Tensor hat den Typ {type}.'],
+    out_of_memory: [
+      'Es braucht mindestens {leastBytes}, und es gibt höchstens {availableBytes}.',
+      'Es braucht {neededBytes}, und es gibt höchstens {availableBytes}.',
+      'Für weitere {neededBytes} war kein Speicher da.',
+    ],
+    budget_too_small: [
+      'Es braucht mindestens {leastBytes} und darf {availableBytes} nehmen.',
+      'Es braucht {neededBytes} und darf {availableBytes} nehmen.',
+    ],
+    download_corrupt: ['Ihre SHA-256 ist {foundSha256}, und {expectedSha256} wurde erwartet.'],
+    offline: ['{host} ist nicht zu erreichen.'],
+    storage_full: [
+      'Es braucht {neededBytes} mehr, und {availableBytes} sind frei.',
+      'Es braucht {neededBytes} mehr.',
+    ],
+    context_full: ['Er hat {tokens} Token oder mehr, und Platz ist für {room}.'],
+    worker_died: ['Der Browser meldet: {said}'],
+  },
+  reasons: {
+    simd: 'Er hat kein WebAssembly SIMD. Nimm Chrome oder Edge 91, Firefox 89, Safari 16.4 oder neuer.',
+    status:
+      '{host} hat mit {status} geantwortet. Versuche es später noch einmal, oder nimm eine andere Adresse.',
+    missing:
+      '{host} hat mit {status} geantwortet. Diese Datei gibt es dort nicht: Prüfe die Adresse.',
+    denied:
+      '{host} hat mit {status} geantwortet. Die Datei bekommt nur, wer angemeldet ist, oder es gibt sie nicht.',
+    unreachable:
+      '{host} hat nicht geantwortet, oder lässt andere Seiten die Datei nicht lesen (CORS). Versuche es noch einmal, oder lade die Datei herunter und wähle sie hier.',
+    redirect:
+      '{host} leitet dorthin weiter, wo die Datei nicht zu lesen ist. Nimm die Adresse, an der das endet.',
+    insecure: 'Diese Seite darf nur Adressen mit https lesen. Nimm eine solche.',
+    stalled: '{host} hat zu lange nichts gesendet. Versuche es noch einmal.',
+    broken: 'Die Verbindung zu {host} ist abgebrochen. Versuche es noch einmal.',
+    changed: 'Die Datei auf {host} hat sich geändert, während sie kam. Lade sie noch einmal.',
+    answer: '{host} hat etwas anderes gesendet als verlangt. Nimm einen anderen Server.',
+  },
+};
+
+export const found = { en, de };
