@@ -114,7 +114,7 @@ test('a model is kept, used without the server, and deleted; or a note says that
   const first = await tab.load(url);
   expect(first).toMatchObject({ ...GOOD, hash: bundledHash() });
   if (way.keepsNothing !== null) {
-    expect(first.notes.join('\n')).toMatch(way.keepsNothing);
+    expect(first.notes.map(({ message }) => message).join('\n')).toMatch(way.keepsNothing);
     expect(await tab.load(url)).toMatchObject({ ...GOOD, hash: bundledHash() });
     expect(counts.bytes).toBe(2 * size);
     expect(await tab.tab.evaluate(keptOf, url)).toBeNull();

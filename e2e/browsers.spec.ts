@@ -112,7 +112,9 @@ test('the best flavour is taken, and what the browser lacks is named', async ({
   expect(found.flavour).toBe(way.runs[0]);
   if (!found.flavour.endsWith('-mt')) {
     expect(found.threads).toBe(1);
-    expect(found.notes.join('\n')).toMatch(way.refused['simd-mt'] ?? /^$/);
+    expect(found.notes.map(({ message }) => message).join('\n')).toMatch(
+      way.refused['simd-mt'] ?? /^$/,
+    );
   }
   expect(found.errors).toHaveLength(4 - way.runs.length);
   for (const [flavour, code, message] of found.errors) {

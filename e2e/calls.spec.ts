@@ -157,7 +157,7 @@ test('an isolated page in a browser without shared memory says so, and runs on o
     isolated: true,
     flavour: 'relaxed',
     threads: 1,
-    notes: [expect.stringMatching(/^One thread: this browser has no SharedArrayBuffer/)],
+    notes: [expect.objectContaining({ code: 'threads_need_shared_memory', audience: 'user' })],
     refused: expect.stringMatching(/needs threads, and this browser has no SharedArrayBuffer/),
   });
   await app.open();

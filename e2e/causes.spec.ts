@@ -21,7 +21,7 @@ function outcome(
       for await (const _ of engine.generate('Once', { maxTokens: 3, ignoreEos: true })) ++tokens;
       const { flavour, notes } = engine.stats;
       await engine.close();
-      return [`${tokens} tokens`, flavour, ...notes].join(', ');
+      return [`${tokens} tokens`, flavour, ...notes.map(({ message }) => message)].join(', ');
     } catch (error) {
       const { code, message, status } = error as Library.SluiceError;
       return `${code}${status === undefined ? '' : ` ${status}`}: ${message}`;

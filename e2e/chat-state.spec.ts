@@ -28,7 +28,8 @@ interface Answered {
   cached: number;
   prompt: number;
   logprobs: number[];
-  notes: string[];
+  /** Why its state is not kept. */
+  notKept: (string | undefined)[];
 }
 
 /** Runs in the page: answers with a new engine, and waits until the state is kept. */
@@ -46,7 +47,7 @@ async function answer({
   });
   const { usage, choices } = answered;
   const kept = async (): Promise<boolean> => {
-    const notKept = engine.stats.notes.some((note) => note.includes('not kept'));
+    const notKept = engine.stats.notes.some(({ code }) => code === 'state_not_kept');
     const mine = (await states.list()).find(({ id }) => id === state);
     const { held = [] } = await navigator.locks.query();
     // It is written until its lock is free.
@@ -61,7 +62,7 @@ async function answer({
     cached: usage.prompt_tokens_details.cached_tokens,
     prompt: usage.prompt_tokens,
     logprobs: (choices[0]?.logprobs?.content ?? []).map(({ logprob }) => logprob),
-    notes,
+    notKept: notes.flatMap(({ code, facts }) => (code === 'state_not_kept' ? [facts?.reason] : [])),
   };
 }
 
@@ -113,7 +114,7 @@ test('after a reload a conversation computes only what is new, and writes the sa
   const second = await ask(page, { url, messages, state: 'a' });
   expect(second.cached).toBe(first.prompt + 11);
   expect({ ...second, cached: 0 }).toEqual(afresh);
-  expect(second.notes.join()).not.toContain('not kept');
+  expect(second.notKept).toEqual([]);
 
   // With another type of the cache it counts as absent, and is replaced.
   const other = await ask(page, { url, messages, state: 'a', load: { kvType: 'q8_0' } });
@@ -150,9 +151,9 @@ test('the least recently used states go when there is no room', async ({ page, s
   expect((await list(page)).map(({ id }) => id)).toEqual(['c', 'b']);
   await ask(page, { url, messages: [user(STORY)], state: 'd' });
   expect((await list(page)).map(({ id }) => id)).toEqual(['d', 'c']);
-  const { text, notes } = await ask(page, { url, messages: [user(FIRST)], state: 'e' });
+  const { text, notKept } = await ask(page, { url, messages: [user(FIRST)], state: 'e' });
   expect(text).not.toBe('');
-  expect(notes.join()).toContain('the limit is');
+  expect(notKept).toEqual(['storage_full']);
   expect((await list(page)).map(({ id }) => id)).not.toContain('e');
   expect(await page.evaluate(() => window.library.states.delete('d'))).toBe(true);
   await page.evaluate(() => window.library.states.clear());
@@ -190,7 +191,7 @@ test('an answer that is stopped is kept, and another tab goes without meanwhile'
   );
   const without = await ask(other, { url, messages: [user(STORY)], state: 'a' });
   expect(without.text).not.toBe('');
-  expect(without.notes.join()).toContain('another tab uses it');
+  expect(without.notKept).toEqual(['in_use']);
   await page.evaluate(() => {
     const { stop, release } = window as unknown as {
       stop: AbortController;
@@ -202,7 +203,7 @@ test('an answer that is stopped is kept, and another tab goes without meanwhile'
   await expect.poll(async () => (await list(other))[0]?.tokens ?? 0).toBeGreaterThan(300);
   const next = await ask(other, { url, messages: [user(`${FIRST}!`)], state: 'a' });
   expect(next.cached).toBeGreaterThan(300);
-  expect(next.notes.join()).not.toContain('another tab');
+  expect(next.notKept).toEqual([]);
   await other.close();
 });
 
@@ -219,9 +220,9 @@ test('without storage the answer comes all the same, with a note', async ({
   });
   await harness(page, site);
   const url = models.good('stories.gguf');
-  const { text, notes } = await ask(page, { url, messages: [user(STORY)], state: 'a' });
+  const { text, notKept } = await ask(page, { url, messages: [user(STORY)], state: 'a' });
   expect(text).not.toBe('');
-  expect(notes.join()).toContain('lets the page keep no files');
+  expect(notKept).toEqual(['refused']);
 });
 
 test('a measurement tells about how fast a model decodes', async ({ page, site, models }) => {

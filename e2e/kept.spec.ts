@@ -320,7 +320,7 @@ test.describe('in a browser of its own', () => {
       await expect(app.loading).toContainText('1.40 MB of 2.58 MB');
       await expect(app.loading.getByRole('button')).toHaveAccessibleName('Cancel');
       await app.openSheet();
-      await expect(app.sheet.getByText("The model isn't kept on this device")).toContainText(
+      await expect(app.sheet.getByText('The model isn’t kept on this device')).toContainText(
         'https',
       );
       await app.closeSheet();

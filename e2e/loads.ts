@@ -9,7 +9,7 @@ export interface Outcome {
   /** '' if the load went well. */
   code: string;
   message: string;
-  notes: string[];
+  notes: Library.Note[];
   source: string;
   cachedBytes: number;
 }

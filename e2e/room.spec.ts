@@ -32,7 +32,8 @@ async function tabWithQuota(
 
 function expectNote({ hash, code, notes }: Outcome, note: RegExp): void {
   expect({ hash, code }).toEqual({ hash: bundledHash(), code: '' });
-  expect(notes.join('\n')).toMatch(note);
+  expect(notes.map(({ message }) => message).join('\n')).toMatch(note);
+  expect(notes.at(-1)).toMatchObject({ code: 'model_not_kept', facts: { reason: 'storage_full' } });
 }
 
 for (const quota of [1000, 2e6, SIZE]) {

@@ -71,6 +71,6 @@ test('applyTemplate gives the text of the program', async ({ page, site, models 
     { url: models.good('stories.gguf'), templates, chat: CHAT, tools: TOOLS },
   );
   expect(found.texts).toEqual(expected);
-  expect(found.notes.join('\n')).toContain('the file has no chat template');
+  expect(found.notes.map(({ code }) => code)).toContain('no_chat_template');
   expect(found.failure).toContain('line 2 of the template: raise_exception: no');
 });
