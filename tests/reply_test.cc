@@ -310,6 +310,21 @@ std::string conversation(int turns, size_t words) {
   return json + "]";
 }
 
+// A template that writes more when there is little: the fewest messages are not the shortest
+// prompt.
+TEST(Fit, IsNeverLongerThanWasAskedFor) {
+  const Rig rig(kControl, concat("{% if messages|length < 3 %}", std::string(1000, 'z'),
+                                 "{% endif %}", kTurns));
+  size_t fitted = 0;
+  for (size_t most = rig.prompt(conversation(10, 20))->tokens.size(); most > 60; --most) {
+    const auto prompt = rig.prompt(conversation(10, 20), most);
+    if (!prompt) continue;
+    ++fitted;
+    ASSERT_LE(prompt->tokens.size(), most);
+  }
+  EXPECT_GT(fitted, 400u);
+}
+
 TEST(Fit, DropsTheOldestTurnsAndNeverTheSystems) {
   const Rig rig(kControl, kTurns);
   const ChatPrompt all = *rig.prompt(conversation(10, 20));

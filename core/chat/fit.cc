@@ -48,7 +48,8 @@ Result<ChatPrompt> fit_prompt(ChatInput input, size_t most_tokens, const MakePro
   if (most_tokens == 0 || all <= most_tokens) return whole;
   const Turns turns(input.messages());
   // The first turn so that `enough` of the prompt without those up to it; the last one if none is.
-  // A prompt is the shorter, the more turns are dropped.
+  // A prompt is the shorter, the more turns are dropped. (A template may do otherwise: then this
+  // finds some prompt that is enough, or none.)
   const auto dropped = [&](const auto& enough) -> Result<ChatPrompt> {
     ChatPrompt best = whole;
     size_t low = 0;
@@ -79,7 +80,9 @@ Result<ChatPrompt> fit_prompt(ChatInput input, size_t most_tokens, const MakePro
   // beginning with this one.
   const size_t quarter = std::max<size_t>(most_tokens / 4, 1);
   const size_t goal = (all - least.tokens.size() + quarter - 1) / quarter * quarter;
-  return dropped([&](size_t n) { return n + goal <= all; });
+  SLUICE_ASSIGN(ChatPrompt fewer, dropped([&](size_t n) { return n + goal <= all; }));
+  if (fewer.tokens.size() > most_tokens) return least;
+  return fewer;
 }
 
 }  // namespace sluice
