@@ -391,5 +391,34 @@ TEST(Files, ThatAreCutShortAtAnyMomentEndNothing) {
   RecordProperty("refused", refused);
 }
 
+// --- pieces --------------------------------------------------------------------------------------
+
+// Bytes that come for one of two pieces would count for the other, too, or be missed.
+TEST(Pieces, OfSlotsHaveNoByteTwice) {
+  const Model model = Model::named("llama-f32");
+  const TensorInfo& up = *model.header.find_tensor("blk.0.ffn_up.weight");
+  const auto cols = static_cast<int64_t>(up.dims[0]), rows = static_cast<int64_t>(up.dims[1]);
+  const auto needs_of = [&](std::vector<std::pair<int64_t, int64_t>> parts) {
+    Needs needs(2);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const auto [first, n] = parts[i];
+      EXPECT_TRUE(
+          needs.add_rows(model.header, up.name, static_cast<int>(i % 2), rows, cols, first, n)
+              .has_value());
+    }
+    return needs;
+  };
+  // In any order, and with nothing between.
+  EXPECT_TRUE(Weights(needs_of({{32, rows - 32}, {0, 16}, {16, 16}})).allocate().has_value());
+  for (const auto& parts : std::vector<std::vector<std::pair<int64_t, int64_t>>>{
+           {{0, rows}, {0, 16}}, {{0, 16}, {0, 16}}, {{16, 32}, {0, 17}}, {{0, rows}, {32, 16}}}) {
+    Weights weights(needs_of(parts));
+    const Status status = weights.allocate();
+    ASSERT_FALSE(status.has_value());
+    EXPECT_EQ(code_name(status.error().code), code_name(Code::invalid_argument));
+    EXPECT_NE(status.error().message.find(up.name), std::string::npos) << status.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace sluice

@@ -27,7 +27,7 @@ Status Weights::filled(uint64_t offset, uint64_t n, Form form) {
   return {};
 }
 
-// The first of order_ that ends after byte `at`.
+// The first of order_ that ends after byte `at`. (Ends are in order, too: see check_disjoint.)
 std::vector<int>::const_iterator Weights::first_piece_ending_after(uint64_t at) const {
   return std::ranges::upper_bound(order_, at, {}, [&](int handle) {
     const Piece& piece = parts_[static_cast<size_t>(handle)].piece;

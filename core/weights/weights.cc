@@ -2,6 +2,7 @@
 #include "weights/weights.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/format.h"
 
@@ -37,12 +38,13 @@ Weights::Weights(const Needs& needs, const SharedPlaces& shared, const SingleRow
     Slot& slot = at(piece.slot);
     slot.bytes += memory_of(part);
     slot.parts.push_back(static_cast<int>(parts_.size()));
-    // Pieces come almost in the file's order, so an insertion moves few.
-    auto place = order_.end();
-    while (place != order_.begin() && needs.piece(*(place - 1)).begin > piece.begin) --place;
-    order_.insert(place, static_cast<int>(parts_.size()));
+    order_.push_back(static_cast<int>(parts_.size()));
     parts_.push_back(std::move(part));
   }
+  std::ranges::sort(order_, {}, [&](int handle) {
+    const Piece& piece = needs.piece(handle);
+    return std::pair(piece.begin, piece.bytes);
+  });
   if (shared_.enabled()) {
     for (const int slot : shared_.slots) {
       at(slot).shares_place = true;
@@ -66,7 +68,21 @@ uint64_t Weights::memory_of(const Part& part) {
   return round_up(floats, kAlignment) + round_up(piece.bytes, kAlignment);
 }
 
+// So the ends of the pieces in order_ ascend as their beginnings do.
+Status Weights::check_disjoint() const {
+  for (size_t i = 1; i < order_.size(); ++i) {
+    const Piece& before = parts_[static_cast<size_t>(order_[i - 1])].piece;
+    const Piece& after = parts_[static_cast<size_t>(order_[i])].piece;
+    if (after.begin >= before.begin + before.bytes) continue;
+    return fail(Code::invalid_argument, "two pieces of slots have the same bytes of the file, of ",
+                before.tensor, " and ", after.tensor, " from ", after.begin,
+                " on; expected each byte in one");
+  }
+  return {};
+}
+
 Status Weights::allocate() {
+  SLUICE_TRY(check_disjoint());
   // A 32-bit machine allocates less than 2 GiB at once.
   constexpr uint64_t kMostAtOnce = uint64_t{1} << 30;
   std::vector<std::pair<uint64_t, uint8_t**>> places;

@@ -73,7 +73,9 @@ class Weights {
   Weights& operator=(const Weights&) = delete;
 
   uint64_t bytes() const { return bytes_; }  // of memory, for all places
-  // Allocates that memory. Call it once, before the functions below. Fails with out_of_memory.
+  // Allocates that memory. Call it once, before the functions below. Fails with out_of_memory, or
+  // with invalid_argument if two pieces of slots have the same bytes of the file: filled() couldn't
+  // tell for which of them bytes have come.
   Status allocate();
 
   // --- bringing them in: from any thread -------------------------------------------------------
@@ -213,6 +215,7 @@ class Weights {
   };
 
   static uint64_t memory_of(const Part& part);
+  Status check_disjoint() const;
   Slot& at(int slot) { return slots_[static_cast<size_t>(slot)]; }
   const Slot& at(int slot) const { return slots_[static_cast<size_t>(slot)]; }
   bool give_place(int slot);
@@ -241,7 +244,8 @@ class Weights {
   SharedPlaces shared_;
   SingleRows single_;
   std::vector<Part> parts_;  // by handle
-  std::vector<int> order_;   // handles by their offset in the file, without the SingleRows table
+  // Handles by their offset in the file, without the SingleRows table. No two overlap.
+  std::vector<int> order_;
   std::vector<int> table_parts_;  // handles of the pieces that have the table's bytes as well
   PackedKeeper* packed_keeper_ = nullptr;
   uint64_t longest_strip_ = 0;
