@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -27,24 +28,30 @@ constexpr int kPipeWaitMs = 2000;  // after this a note says that the program wa
 constexpr char kEraseLine[] = "\r\033[K";
 constexpr size_t kMaxPromptBytes = size_t{256} << 20;
 
-volatile std::sig_atomic_t signals_deferred = 0;
-volatile std::sig_atomic_t caught_signal = 0;
-volatile std::sig_atomic_t line_shown = 0;  // on stderr, to be erased
-bool quiet = false;
+// Signals may come to any thread, so what their handler shares with others is atomic.
+static_assert(std::atomic<int>::is_always_lock_free);
+std::atomic<int> signals_deferred = 0;
+std::atomic<int> caught_signal = 0;
+// A line of progress is on stderr, to be erased. Threads change it and write to stderr under
+// `status_mutex`, so that none writes behind another's line; the handler only reads it.
+std::atomic<int> line_shown = 0;
+std::mutex status_mutex;
+bool quiet = false;  // set before there are other threads
 
 // The handler prints the one that `farewell` names while the other one is written.
 constexpr size_t kMaxFarewell = 300;
 char farewells[2][kMaxFarewell];
 size_t farewell_sizes[2] = {};
-volatile std::sig_atomic_t farewell = 0;
+std::atomic<int> farewell = 0;
 
 void on_signal(int signal) {
   if (signals_deferred == 0 || caught_signal != 0) {
     if (line_shown != 0) {
       [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kEraseLine, sizeof kEraseLine - 1);
     }
+    const int which = farewell;
     [[maybe_unused]] const ssize_t n =
-        ::write(STDERR_FILENO, farewells[farewell], farewell_sizes[farewell]);
+        ::write(STDERR_FILENO, farewells[which], farewell_sizes[which]);
     _exit(128 + signal);
   }
   caught_signal = signal;
@@ -130,7 +137,9 @@ bool terminal_is_dumb() {
 }
 
 void note(const std::string& text) {
-  if (!quiet) write_err(concat(line_shown != 0 ? kEraseLine : "", "sluice: ", text, "\n"));
+  if (quiet) return;
+  const std::lock_guard lock(status_mutex);
+  write_err(concat(line_shown != 0 ? kEraseLine : "", "sluice: ", text, "\n"));
 }
 
 bool can_show_status() { return !quiet && isatty(STDERR_FILENO) == 1 && !terminal_is_dumb(); }
@@ -138,12 +147,14 @@ bool can_show_status() { return !quiet && isatty(STDERR_FILENO) == 1 && !termina
 void show_status(const std::string& text) {
   winsize window = {};
   const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1;
+  const std::lock_guard lock(status_mutex);
   line_shown = 1;
   // A line that wraps can't be erased.
   write_err(kEraseLine + printable(text, known ? window.ws_col - 1u : 79u));
 }
 
 void erase_status() {
+  const std::lock_guard lock(status_mutex);
   if (line_shown != 0) write_err(kEraseLine);
   line_shown = 0;
 }
@@ -236,7 +247,6 @@ void install_signal_handlers() {
 void set_farewell(std::string_view text) {
   const int other = 1 - farewell;
   farewell_sizes[other] = text.copy(farewells[other], kMaxFarewell);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
   farewell = other;
 }
 

@@ -3,17 +3,19 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <utility>
 
 namespace sluice::chat {
 namespace {
 
-volatile std::sig_atomic_t interrupt_noted = 0;
-volatile std::sig_atomic_t resize_noted = 0;
-volatile std::sig_atomic_t continue_noted = 0;
-volatile std::sig_atomic_t ending_signal = 0;
+// Signals may come to any thread.
+static_assert(std::atomic<int>::is_always_lock_free);
+std::atomic<int> interrupt_noted = 0;
+std::atomic<int> resize_noted = 0;
+std::atomic<int> continue_noted = 0;
+std::atomic<int> ending_signal = 0;
 int wake_pipe[2] = {-1, -1};
 
 void note_signal(int signal) {
@@ -37,11 +39,7 @@ void note_signal(int signal) {
   errno = error;
 }
 
-bool take(volatile std::sig_atomic_t& noted) {
-  const bool was = noted != 0;
-  noted = 0;
-  return was;
-}
+bool take(std::atomic<int>& noted) { return noted.exchange(0) != 0; }
 
 }  // namespace
 
