@@ -62,6 +62,8 @@ Status Engine::State::bind(Gguf&& gguf) {
   model = std::move(planned.model);
   context_size = context_of(model->config(), options);
   plan = planned.memory;
+  memory_limit = planned.limit;
+  fixed_memory = planned.fixed;
   pool = std::make_unique<Pool>(thread_count(options));
   tuner = ThreadTuner(pool->size(), options.threads == 0 || options.tune_threads);
   weights.emplace(model->needs(), planned.shared, planned.rows);
@@ -307,6 +309,32 @@ const Tokenizer& Engine::tokenizer() const { return *state_->tokenizer; }
 uint32_t Engine::context_size() const { return state_->context_size; }
 MemoryPlan Engine::memory_plan() const { return state_->plan; }
 
+uint64_t Engine::memory_left() const { return header_read() ? state_->memory_left() : 0; }
+
+uint64_t Engine::State::session_memory() const {
+  uint64_t held = 0;
+  for (const Session::State* one : sessions) held += one->held_bytes();
+  return held;
+}
+
+uint64_t Engine::State::memory_left() const {
+  const uint64_t in_use = fixed_memory + session_memory();
+  return memory_limit > in_use ? memory_limit - in_use : 0;
+}
+
+Status Engine::State::admit(uint64_t more, std::string_view what) const {
+  if (more == 0) return {};
+  const uint64_t left = memory_left();
+  if (more <= left) return {};
+  const bool budget = options.memory_budget > 0 && options.memory_budget <= memory_limit;
+  return fail(Code::out_of_memory, what, " needs ", human_bytes(more), " more, but of the ",
+              human_bytes(memory_limit), budget ? " of the budget" : " that there are", " only ",
+              human_bytes(left), " are left (the model takes ", human_bytes(fixed_memory),
+              ", sessions have ", human_bytes(session_memory()),
+              "): close other sessions, or use a shorter text or a smaller model",
+              budget ? ", or give a larger budget" : "");
+}
+
 std::vector<PhaseTime> Engine::take_profile() {
   if (!state_->header_ready) return {};
   return state_->pass->take_profile();
@@ -330,8 +358,7 @@ void Engine::State::add_to(Stats& stats) const {
   stats.decode_threads = tuner.best();
   stats.bytes_per_token = plan.per_token;
   stats.resident_bytes = weights->held_bytes() + Pass::scratch_bytes(*model, pool->size()) +
-                         pass->held_activation_bytes();
-  for (const Session::State* one : sessions) stats.resident_bytes += one->held_bytes();
+                         pass->held_activation_bytes() + session_memory();
 }
 
 // --- the engine's own session --------------------------------------------------------------------

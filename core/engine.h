@@ -3,11 +3,15 @@
 // An Engine is a model with its weights. A Session is a timeline of that model: its tokens, its KV
 // cache and its run. start() begins a run, each step() does a small piece of it and returns what
 // came of it, and cancel() ends it. Except open(), wait() and wait_ready(), no call blocks for
-// long. Nothing throws, or calls back but to a PackedKeeper. Only one thread at a time may use
-// an engine and its sessions, except for wants(), filled(), ready() and progress(). The engine has
-// worker threads of its own.
+// long. Nothing throws, or calls back but to a PackedKeeper.
+//
+// Threads: only one at a time may use an engine and its sessions. Meanwhile any other thread may
+// call header_read(), header_ready(), ready(), loaded() and progress(), and once header_read() also
+// those that bring weights (wants, filled, filled_packed, row_wants, rows_filled, end_of_file) and
+// files() and memory_plan(). The engine has worker threads of its own.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -53,10 +57,16 @@ struct LoadOptions {
   // Most memory that the model may take; weights for which there is no room are read again for
   // every token; 0: what the device allows.
   uint64_t memory_budget = 0;
+  // Sessions that may fill the context at the same time: memory is planned for so many; 1 to 64.
+  int32_t sessions = 1;
   // Name of the kernels to use: in a browser 'wasm-simd', or 'wasm-relaxed' with a relaxed flavour;
   // "": the best that runs here.
   std::string kernels;
   // (The end of the load options.)
+
+  // The positions of a start_logits() with all_positions whose logits the memory is planned for
+  // (MemoryPlan); 1 to 1048576.
+  int64_t logit_positions = 1;
 
   // For tests: these say what stays in memory, whatever the budget. 0: it is chosen (plan.h).
   int32_t layer_places = 0;    // places that the layers and the head's parts share
@@ -122,11 +132,13 @@ struct Stats {
   int32_t decode_threads = 0;  // how many of them decode now
   uint32_t context_size = 0;
   double load_ms = 0;
-  double ttft_ms = 0;            // start() to the first token, without waited_ms
+  double ttft_ms = 0;            // from when the run was asked for (start(), or `asked` of
+                                 // start_reply()) to its first token, without waited_ms
   double waited_ms = 0;          // time that the last run waited for weights
   int64_t prompt_tokens = 0;     // of the last run, with reused_tokens
   int64_t reused_tokens = 0;     // prompt tokens that the cache had already
-  double prompt_tps = 0;         // prompt tokens computed per second, without waited_ms
+  double prompt_tps = 0;         // prompt tokens computed per second, without waited_ms and without
+                                 // the time to encode the prompt
   int64_t tokens = 0;            // generated
   int64_t reasoning_tokens = 0;  // of these, the ones of a reply's reasoning
   double tps = 0;                // tokens generated per second, after the first one
@@ -169,17 +181,25 @@ struct SlotView {
   uint32_t fills = 0;        // how often it has become resident
 };
 
-// Bytes that a model takes, computed from its header.
+// Bytes that a model takes, computed from its header: with LoadOptions::sessions that fill the
+// context, one of them with the logits of LoadOptions::logit_positions.
+//
+// Whatever else sessions want is taken from what is left (Engine::memory_left), and what all of
+// them have counts together: a session that is half full leaves room for another. A start or a
+// step() for which there is too little left fails with out_of_memory and the figures; it takes
+// nothing, and the session keeps what it has.
 struct MemoryPlan {
   uint64_t weights = 0;
-  uint64_t kv = 0;           // for the whole context
-  uint64_t activations = 0;  // for a prompt that fills the context
+  uint64_t kv = 0;           // of all sessions, for the whole context
+  uint64_t activations = 0;  // for a prompt that fills the context, and the logits
   uint64_t constant = 0;     // threads' scratch, header, tokenizer, code and stacks
   uint64_t budget = 0;       // that was asked for; 0: none
   uint64_t least = 0;        // the least budget that would do with this context
   uint64_t all = 0;          // total() if all weights stayed in memory
   uint64_t reread = 0;       // bytes that are read again for every pass
   uint64_t per_token = 0;    // weight bytes read to decode one token
+  uint64_t session = 0;  // what a further session takes at most, of keys and values, activations
+                         // and logits of one position
   uint64_t total() const { return weights + kv + activations + constant; }
   // Held before the first token; cache and activations grow with the text.
   uint64_t start() const { return weights + constant; }
@@ -225,7 +245,7 @@ class Engine {
   std::vector<Want> wants(uint64_t bytes);
   // Call this when the n bytes from `offset` on are in place. Fails if they show that the file
   // can't be used; the engine can't be used then, either. Once header_read(), any thread may call
-  // wants() and filled(), also during build_vocabulary() and step().
+  // this and its kin, also during build_vocabulary() and step().
   Status filled(uint64_t offset, uint64_t n);
   // The same for rows of the embedding that a prompt waits for. They are needed before all wants()
   // and may be a part of these, too. None while the header is read.
@@ -265,6 +285,9 @@ class Engine {
   const Tokenizer& tokenizer() const;
   uint32_t context_size() const;
   MemoryPlan memory_plan() const;
+  // Bytes that sessions can still take: of the budget (without one, of the machine's memory) what
+  // is neither the model's nor in a session. 0 before header_read().
+  uint64_t memory_left() const;
   Stats stats() const;
   // What one should know of the model and its run (base/result.h): the tokenizer's warnings, a
   // context longer than the model's own, fewer threads than asked for. Empty before header_ready().
@@ -311,17 +334,22 @@ class Session {
   // prefix that the file asks for. Fails with invalid_argument for bad options, ids outside the
   // vocabulary or an empty prompt; with context_full if the prompt leaves no room; with busy during
   // a run. Tokens at the prompt's beginning that the session has already are not computed again.
-  // The first calls of step() encode a long text and may fail in the same ways.
+  // The first calls of step() encode a long text and may fail in the same ways. Fails with
+  // out_of_memory if too little is left of the memory for the prompt (MemoryPlan); so may step()
+  // when the text grows.
   Status start(std::span<const TokenId> prompt, const GenerateOptions& options);
   Status start(std::string_view prompt, const GenerateOptions& options);
   // As start(), for a reply to a chat. `format` (chat/reply.h finds it) says what ends the reply
   // and what of it is reasoning. Reasoning of more than `thinking_tokens` is ended by writing its
-  // end mark; 0: at once, -1: never. Stop texts are looked for in the content alone.
+  // end mark; 0: at once, -1: never. Stop texts are looked for in the content alone. `asked`: when
+  // the reply was asked for, so that ttft_ms counts the time to make the prompt; nothing: now.
   Status start_reply(std::span<const TokenId> prompt, const GenerateOptions& options,
-                     const ReplyFormat& format, int64_t thinking_tokens = -1);
+                     const ReplyFormat& format, int64_t thinking_tokens = -1,
+                     std::optional<std::chrono::steady_clock::time_point> asked = {});
   // Begins to compute the logits [n_vocab] of the last of `ids`, or of each with all_positions.
   // Each pass computes `batch` tokens (0: all). All ids are computed; they are the session's tokens
-  // afterwards. Fails as start() does, or with out_of_memory.
+  // afterwards. Fails as start() does. The logits of all positions take 4 * n_vocab bytes for each:
+  // say so when the model is loaded (LoadOptions::logit_positions). They are freed by the next run.
   Status start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions = false);
   // Begins to generate after all that the session has, where its last run ended: the last token
   // that was written is the next to be computed. Without a seed the random numbers go on as well,
@@ -334,8 +362,8 @@ class Session {
   // keeps the tokens that were computed.
   void cancel();
   bool running() const;
-  // The result of start_logits, after done: [n_vocab] of the last position, or [ids][n_vocab] with
-  // all_positions.
+  // The result of start_logits, after done and until the next run begins: [n_vocab] of the last
+  // position, or [ids][n_vocab] with all_positions.
   std::span<const float> logits() const;
   // Forgets all tokens. The memory stays.
   void reset() { truncate(0); }
@@ -396,16 +424,19 @@ class SessionWriter {
 class SessionReader {
  public:
   // `file_bytes`: 0 if unknown. The engine must be header_ready(). With `onto`, the file is the
-  // piece that follows the tokens of that session, which must outlive this.
+  // piece that follows the tokens of that session of this engine. The session may go meanwhile, or
+  // change: push() and finish() then fail, and it keeps what it has.
   explicit SessionReader(Engine& engine, uint64_t file_bytes = 0, Session* onto = nullptr);
   ~SessionReader();
   // Takes the next bytes. Fails with bad_file if they are damaged; with invalid_argument if they
   // belong to another model, were computed in another way, or are of a newer version; with
-  // context_full if the session is longer than the engine's context; with out_of_memory. All later
-  // calls then fail in the same way.
+  // context_full if the session is longer than the engine's context; with out_of_memory; of a piece
+  // with busy while its session runs, and with invalid_argument if that is gone or of another
+  // engine. All later calls then fail in the same way.
   Status push(std::span<const uint8_t> bytes);
   // The session, once all bytes were taken; call it once. Fails with bad_file if some are missing.
-  // Of a piece: null, and the session has its tokens only now.
+  // Of a piece: null, and its session has the tokens and their state only now. Fails with
+  // bad_file, too, if the piece doesn't follow that session's tokens any more, else as push() does.
   Result<std::unique_ptr<Session>> finish();
 
  private:

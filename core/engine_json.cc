@@ -208,7 +208,8 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options, No
           {"least", plan->least},
           {"budget", plan->budget},
           {"rereadBytes", plan->reread},
-          {"bytesPerToken", plan->per_token}});
+          {"bytesPerToken", plan->per_token},
+          {"session", plan->session}});
   append(out, "supported", true);
 }
 

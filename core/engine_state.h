@@ -78,7 +78,8 @@ struct Run {
   size_t batch = 0;              // of a logits run: tokens per pass
   bool all_positions = false;
 
-  Clock::time_point started;
+  Clock::time_point asked;    // when the caller asked for it
+  Clock::time_point started;  // when its tokens were known
   Clock::time_point first_token;
   Clock::time_point last_token;
   double prompt_ms = 0;                            // without waited_ms
@@ -94,8 +95,10 @@ struct Run {
   void release(std::vector<ReplyText>& texts);
   // Adds the time of waiting up to now to waited_ms. `go_on`: the run still waits.
   void add_waiting(bool go_on);
-  // From start() to `end`, without waited_ms.
-  double worked_ms(Clock::time_point end) const { return milliseconds(started, end) - waited_ms; }
+  // From one time to another, without waited_ms.
+  double worked_ms(Clock::time_point from, Clock::time_point to) const {
+    return milliseconds(from, to) - waited_ms;
+  }
 };
 
 // log(sum(exp(logits))). A logit minus this is its log-probability.
@@ -134,7 +137,9 @@ struct Engine::State {
   std::unique_ptr<Weights::Cursor> identifying;  // while identify() waits for weights
   uint32_t context_size = 0;
   MemoryPlan plan;
-  int64_t row_places = 0;  // rows of the embedding that can be brought by themselves at a time
+  uint64_t memory_limit = 0;  // the budget or, if that is less, what the machine has
+  uint64_t fixed_memory = 0;  // what is planned for all but the sessions
+  int64_t row_places = 0;     // rows of the embedding that can be brought by themselves at a time
 
   // Running.
   std::optional<Pass> pass;
@@ -162,6 +167,11 @@ struct Engine::State {
   void record_load_time();
   Status check_source();
   bool take_identity();
+  uint64_t session_memory() const;  // that sessions hold now
+  uint64_t memory_left() const;
+  // Whether a session may take so many bytes more. Fails with out_of_memory, naming what they are
+  // for.
+  Status admit(uint64_t more, std::string_view what) const;
   void add_to(Stats& stats) const;  // the fields that aren't a session's
 };
 
@@ -191,6 +201,9 @@ struct Session::State {
 
   int64_t n_vocab() const { return engine.n_vocab(); }
   uint64_t held_bytes() const { return cache.bytes() + pass.x.size() + logits.size(); }
+  // Whether there is memory for passes of `pass_tokens` over the positions from `begin` to `end`,
+  // and for so many rows of logits. Fails with out_of_memory.
+  Status admit(size_t begin, size_t end, size_t pass_tokens, size_t rows) const;
   int slot_now() const;  // that a pass under way is at; -1: none
   Weights::Cursor& cursor();
   bool come_to_slot(int slot);
@@ -198,7 +211,9 @@ struct Session::State {
   void record_waiting(bool waiting);
   Status check_room(const Encoding& encoding) const;
   Status encode_slice();
-  Status begin(std::span<const TokenId> prompt, const GenerateOptions& how, uint64_t draws = 0);
+  Status begin(std::span<const TokenId> prompt, const GenerateOptions& how, Clock::time_point asked,
+               uint64_t draws = 0);
+  void begin_run(Run::Kind kind, Clock::time_point asked);
   Result<bool> slice();
   Result<bool> compute_slice();
   double blocks_done() const;
@@ -207,6 +222,7 @@ struct Session::State {
   bool embed();
   Result<bool> run_head();
   size_t logits_stride() const;
+  uint64_t logits_bytes(size_t rows) const;
   Status make_room_for_logits(size_t rows);
   void compact_logits();
   Status after_pass();

@@ -19,6 +19,7 @@ namespace {
 constexpr uint32_t kDefaultContext = 4096;
 constexpr int32_t kDefaultThreads = 8;
 constexpr int32_t kMaxHeadParts = 1024;
+constexpr int64_t kMaxLogitPositions = 1 << 20;
 // Each row needs a few hundred bytes besides its own.
 constexpr int64_t kMaxEmbeddingRows = 1 << 14;
 // Rows of the embedding that are held by themselves: a block of a prompt, and more.
@@ -43,6 +44,10 @@ Status check_load_options(const LoadOptions& options) {
                 ", head_parts is ", options.head_parts, ", embedding_rows is ",
                 options.embedding_rows, "; expected 0 or more, ", kMaxHeadParts, " parts and ",
                 kMaxEmbeddingRows, " rows at most");
+  }
+  if (options.logit_positions < 1 || options.logit_positions > kMaxLogitPositions) {
+    return fail(Code::invalid_argument, "logit_positions is ", options.logit_positions,
+                "; expected 1 to ", kMaxLogitPositions);
   }
   if (choose_kernels(options.kernels) == nullptr) {
     const char* forced = options.kernels.empty() ? std::getenv("SLUICE_KERNELS") : nullptr;
@@ -84,14 +89,22 @@ Plan plan_with(const Gguf& header, const LoadOptions& options, std::unique_ptr<M
   MemoryPlan& memory = plan.memory;
   const Weights weights(model->needs(), plan.shared, plan.rows);
   memory.weights = weights.bytes();
-  memory.kv = KvCache(model->layers(), kv_type_named(options.kv_type)).bytes_for(context);
-  memory.activations = Pass::activation_bytes(*model, context);
+  const uint64_t kv = KvCache(model->layers(), kv_type_named(options.kv_type)).bytes_for(context);
+  const uint64_t own = Pass::session_bytes(*model, context, 1);
+  const uint64_t shared_activations = Pass::shared_bytes(*model, context);
+  const auto sessions = static_cast<uint64_t>(options.sessions);
+  const int64_t rows = std::min(options.logit_positions, context);
+  memory.session = kv + own;
+  memory.kv = sessions * kv;
+  memory.activations =
+      shared_activations + (sessions - 1) * own + Pass::session_bytes(*model, context, rows);
   // The header is kept. The tokenizer that is made from it is about as large again.
   memory.constant =
       Pass::scratch_bytes(*model, thread_count(options)) + 2 * header.data_offset + kConstantBytes;
   memory.budget = options.memory_budget;
   memory.per_token = model->weight_bytes_per_token();
   memory.least = memory.total();
+  plan.fixed = memory.weights + memory.constant + shared_activations;
   if (plan.shared.enabled()) {
     for (const int slot : plan.shared.slots) memory.reread += weights.view(slot).bytes;
   }
@@ -199,24 +212,30 @@ Result<Plan> plan_as_told(const Gguf& header, const LoadOptions& options) {
 
 Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Arrival arrival) {
   SLUICE_TRY(check_load_options(options));
-  const uint64_t limit = machine_memory();
-  const uint64_t budget = options.memory_budget > 0 ? options.memory_budget : limit;
+  const uint64_t machine = machine_memory();
+  const uint64_t limit =
+      options.memory_budget > 0 ? std::min(options.memory_budget, machine) : machine;
   const bool told =
       options.layer_places > 0 || options.head_parts > 0 || options.embedding_rows > 0;
-  if (told && arrival == Arrival::again) return plan_as_told(header, options);
+  if (told && arrival == Arrival::again) {
+    SLUICE_ASSIGN(Plan plan, plan_as_told(header, options));
+    plan.limit = std::max(limit, plan.memory.total());
+    return plan;
+  }
   // A stream brings the table when it comes. Otherwise single rows come first and the table last.
   const bool any_order = arrival != Arrival::stream;
   SLUICE_ASSIGN(auto model, make_model(header, {1, any_order, any_order}));
   SLUICE_TRY(check_context(*model, options));
   Plan all = plan_with(header, options, std::move(model), {}, kRowPlaces);
-  const bool fits = all.memory.total() <= std::min(budget, limit);
   all.memory.all = all.memory.total();
-  if (fits) return all;
-  if (arrival != Arrival::again) return too_small(all.memory, options, 0, limit);
-  SLUICE_ASSIGN(Plan turns, plan_turns(header, options, std::min(budget, limit)));
-  if (turns.memory.total() > std::min(budget, limit))
-    return too_small(all.memory, options, turns.memory.least, limit);
+  all.limit = limit;
+  if (all.memory.total() <= limit) return all;
+  if (arrival != Arrival::again) return too_small(all.memory, options, 0, machine);
+  SLUICE_ASSIGN(Plan turns, plan_turns(header, options, limit));
+  if (turns.memory.total() > limit)
+    return too_small(all.memory, options, turns.memory.least, machine);
   turns.memory.all = all.memory.total();
+  turns.limit = limit;
   return turns;
 }
 

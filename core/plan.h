@@ -18,6 +18,8 @@ struct Plan {
   SharedPlaces shared;
   SingleRows rows;
   MemoryPlan memory;
+  uint64_t fixed = 0;  // of memory.total(), what no session has of its own
+  uint64_t limit = 0;  // what all may take together
 };
 
 // Fails with invalid_argument, also if the kernels that the options name don't run here.

@@ -122,9 +122,9 @@ Status Session::start(std::string_view prompt, const GenerateOptions& options) {
   State& s = *state_;
   if (running()) return busy();
   SLUICE_TRY(check_options(options));
+  const Clock::time_point asked = Clock::now();
   SLUICE_TRY(s.check_room(Encoding(*s.engine.tokenizer, prompt, options.special)));
-  s.run = Run();
-  s.run.kind = Run::Kind::generate;
+  s.begin_run(Run::Kind::generate, asked);
   s.run.options = options;
   s.run.prompt = std::make_unique<Prompt>(*s.engine.tokenizer, prompt, options.special);
   // Encodes the first slice now, so that an error in a short prompt is returned here.
@@ -148,22 +148,23 @@ Status Session::State::encode_slice() {
   if (run.prompt->encoding.step()) return check_room(run.prompt->encoding);
   const std::vector<TokenId> ids = engine.tokenizer->with_prefix(run.prompt->encoding.take());
   const GenerateOptions how = std::move(run.options);
-  return begin(ids, how);
+  return begin(ids, how, run.asked);
 }
 
 Status Session::start(std::span<const TokenId> prompt, const GenerateOptions& options) {
   State& s = *state_;
   if (running()) return busy();
   SLUICE_TRY(check_options(options));
-  return s.begin(prompt, options);
+  return s.begin(prompt, options, Clock::now());
 }
 
 Status Session::start_reply(std::span<const TokenId> prompt, const GenerateOptions& options,
-                            const ReplyFormat& format, int64_t thinking_tokens) {
+                            const ReplyFormat& format, int64_t thinking_tokens,
+                            std::optional<Clock::time_point> asked) {
   State& s = *state_;
   if (running()) return busy();
   SLUICE_TRY(check_options(options));
-  SLUICE_TRY(s.begin(prompt, options));
+  SLUICE_TRY(s.begin(prompt, options, asked.value_or(Clock::now())));
   std::vector<std::string> stop = options.stop;
   stop.insert(stop.end(), format.stop.begin(), format.stop.end());
   s.run.text.start(&*s.engine.tokenizer, s.engine.tokenizer->is_special(prompt.back()),
@@ -178,6 +179,7 @@ Status Session::resume(const GenerateOptions& options) {
   State& s = *state_;
   if (running()) return busy();
   SLUICE_TRY(check_options(options));
+  const Clock::time_point asked = Clock::now();
   const std::vector<TokenId> all = written();
   if (all.empty()) {
     return fail(Code::invalid_argument,
@@ -186,11 +188,22 @@ Status Session::resume(const GenerateOptions& options) {
   GenerateOptions how = options;
   const bool goes_on = !how.seed && s.left.seed;
   if (goes_on) how.seed = s.left.seed;
-  return s.begin(all, how, goes_on ? s.left.draws : 0);
+  return s.begin(all, how, asked, goes_on ? s.left.draws : 0);
+}
+
+// The figures are those of the run that begins, from now on.
+void Session::State::begin_run(Run::Kind kind, Clock::time_point asked) {
+  run = Run();
+  run.kind = kind;
+  run.asked = asked;
+  run.refilled_before = engine.weights->refilled_bytes();
+  n_logits = 0;
+  stats.ttft_ms = stats.waited_ms = stats.prompt_tps = stats.tps = 0;
+  stats.prompt_tokens = stats.reused_tokens = stats.tokens = stats.reasoning_tokens = 0;
 }
 
 Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOptions& how,
-                             uint64_t draws) {
+                             Clock::time_point asked, uint64_t draws) {
   SLUICE_TRY(check_prompt(prompt, *engine.tokenizer));
   if (prompt.size() >= engine.context_size) {
     return with_facts(
@@ -199,8 +212,12 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
              " and the answer needs room, too; shorten the prompt or load with a larger context"),
         {{"tokens", prompt.size()}, {"room", engine.context_size - 1}});
   }
-  run = Run();
-  run.kind = Run::Kind::generate;
+  // The last token of the prompt is always computed: its logits are needed.
+  const size_t limit = std::min(cached.size(), prompt.size() - 1);
+  size_t reused = 0;
+  while (reused < limit && cached[reused] == prompt[reused]) ++reused;
+  SLUICE_TRY(admit(reused, prompt.size(), prompt.size() - reused, 1));
+  begin_run(Run::Kind::generate, asked);
   run.options = how;
   const uint64_t seed = how.seed ? *how.seed : random_seed();
   run.sampler.emplace(sampler_options(how, seed, draws));
@@ -209,16 +226,10 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
   run.tokens.assign(prompt.begin(), prompt.end());
   run.n_prompt = prompt.size();
   run.started = Clock::now();
-  run.refilled_before = engine.weights->refilled_bytes();
-  // The last token of the prompt is always computed: its logits are needed.
-  const size_t limit = std::min(cached.size(), prompt.size() - 1);
-  while (run.pass_begin < limit && cached[run.pass_begin] == prompt[run.pass_begin])
-    ++run.pass_begin;
+  run.pass_begin = reused;
   run.pass_end = prompt.size();
-  stats.ttft_ms = stats.waited_ms = stats.prompt_tps = stats.tps = 0;
-  stats.tokens = stats.reasoning_tokens = 0;
   stats.prompt_tokens = static_cast<int64_t>(prompt.size());
-  stats.reused_tokens = static_cast<int64_t>(run.pass_begin);
+  stats.reused_tokens = static_cast<int64_t>(reused);
   stats.seed = seed;
   return {};
 }
@@ -237,21 +248,21 @@ Status Session::start_logits(std::span<const TokenId> ids, int64_t batch, bool a
                       {{"tokens", ids.size()}, {"room", s.engine.context_size}});
   }
   const size_t rows = all_positions ? ids.size() : 1;
+  const size_t pass_tokens =
+      batch == 0 ? ids.size() : std::min(ids.size(), static_cast<size_t>(batch));
+  SLUICE_TRY(s.admit(0, ids.size(), pass_tokens, rows));
+  s.n_logits = 0;
   SLUICE_TRY(s.make_room_for_logits(rows));
-  s.n_logits = rows * static_cast<size_t>(s.n_vocab());
   s.left = Left();
-  s.run = Run();
-  s.run.kind = Run::Kind::logits;
+  s.begin_run(Run::Kind::logits, Clock::now());
+  s.n_logits = rows * static_cast<size_t>(s.n_vocab());
   s.run.tokens.assign(ids.begin(), ids.end());
   s.run.n_prompt = ids.size();
-  s.run.batch = batch == 0 ? ids.size() : std::min(ids.size(), static_cast<size_t>(batch));
-  s.run.pass_end = s.run.batch;
+  s.run.batch = pass_tokens;
+  s.run.pass_end = pass_tokens;
   s.run.all_positions = all_positions;
-  s.run.started = Clock::now();
-  s.run.refilled_before = s.engine.weights->refilled_bytes();
+  s.run.started = s.run.asked;
   s.stats.prompt_tokens = static_cast<int64_t>(ids.size());
-  s.stats.reused_tokens = s.stats.tokens = s.stats.reasoning_tokens = 0;
-  s.stats.ttft_ms = s.stats.waited_ms = s.stats.prompt_tps = s.stats.tps = 0;
   return {};
 }
 

@@ -137,11 +137,12 @@ struct SessionWriter::State {
   // Of the tokens from `first` to `end`, of those whose state the session has; `piece`: as a piece.
   State(const Session::State& s, KvCache&& past, bool piece, size_t first, size_t end)
       : engine(s.engine),
-        cache(std::move(past)),
+        copy(s.engine),
         tokens(s.cached.begin() + static_cast<ptrdiff_t>(first),
                s.cached.begin() + static_cast<ptrdiff_t>(end)),
-        rows(*engine.model, cache, static_cast<int64_t>(first), static_cast<int64_t>(end)),
+        rows(*engine.model, copy.cache, static_cast<int64_t>(first), static_cast<int64_t>(end)),
         magic(piece ? kPieceMagic : kSessionMagic) {
+    copy.cache = std::move(past);
     header.computed = static_cast<uint32_t>(tokens.size());
     const bool full = piece && tokens.size() == kPiecePositions;
     if (s.left.last && !full) tokens.push_back(*s.left.last);
@@ -162,7 +163,7 @@ struct SessionWriter::State {
   bool make_item();
 
   const Engine::State& engine;
-  KvCache cache;
+  Session::State copy;  // has the past, and is counted among the engine's sessions
   std::vector<TokenId> tokens;
   StateRows rows;
   const char* magic;
@@ -195,8 +196,8 @@ bool SessionWriter::State::make_item() {
   } else if (part <= Part::state && !rows.done()) {
     part = Part::state;
     item.resize(rows.bytes());
-    cache.read_row(*engine.kernels, rows.layer(), rows.head(), rows.position(), rows.half(),
-                   item.data());
+    copy.cache.read_row(*engine.kernels, rows.layer(), rows.head(), rows.position(), rows.half(),
+                        item.data());
     rows.next();
   } else if (part < Part::end) {
     part = Part::end;
@@ -262,8 +263,6 @@ uint64_t Session::piece_bytes() const {
 struct SessionReader::State {
   explicit State(Engine::State& of) : engine(of) {}
 
-  // That gets the tokens and their state.
-  Session::State& target() const { return onto != nullptr ? *onto : *session; }
   const char* magic() const { return onto != nullptr ? kPieceMagic : kSessionMagic; }
   size_t needed() const;
   Status take(std::span<const uint8_t> bytes);
@@ -271,20 +270,24 @@ struct SessionReader::State {
   Status take_first(std::span<const uint8_t> bytes);
   Status take_header(std::span<const uint8_t> bytes);
   Status check_header();
-  Status check_piece();
+  Status check_piece() const;
+  Status check_target() const;
+  Status check_place() const;
   Status take_tokens(std::span<const uint8_t> bytes);
   Status take_row(std::span<const uint8_t> bytes);
   Status begin_state();
 
   Engine::State& engine;
-  uint64_t file_bytes = 0;         // 0: unknown
-  Session::State* onto = nullptr;  // of a piece
+  uint64_t file_bytes = 0;  // 0: unknown
+  // That a piece is for. It may be gone: see check_target().
+  Session::State* onto = nullptr;
   enum class Part { first, header, tokens, state, end, done } part = Part::first;
   uint64_t taken = 0;
   std::vector<uint8_t> item;  // the part of the next item that has come
   Xxh64 hash;
   SessionHeader header;
   std::vector<TokenId> tokens;
+  // Gets the state; of a piece a clone of `onto`, which shares the past.
   std::unique_ptr<Session::State> session;
   std::optional<StateRows> rows;
   std::optional<Error> error;
@@ -337,6 +340,7 @@ Status SessionReader::State::take(std::span<const uint8_t> bytes) {
 }
 
 Status SessionReader::State::push(std::span<const uint8_t> bytes) {
+  if (onto != nullptr) SLUICE_TRY(check_target());
   while (!bytes.empty()) {
     if (part == Part::done) {
       return fail(Code::bad_file, "the session's file goes on after its ",
@@ -438,16 +442,32 @@ Status SessionReader::State::check_header() {
   return {};
 }
 
-// Whether this is the piece that comes next.
-Status SessionReader::State::check_piece() {
+// Whether the session that the piece is for is there and can take it.
+Status SessionReader::State::check_target() const {
+  if (std::ranges::find(engine.sessions, onto) == engine.sessions.end()) {
+    return fail(
+        Code::invalid_argument,
+        "the session that the piece is for is closed, or is none of this engine's; give the "
+        "piece to one that is open");
+  }
   if (onto->run.kind != Run::Kind::none) {
     return fail(Code::busy, "the session is generating; give it a piece when that has ended");
   }
+  return {};
+}
+
+// Whether this is a piece, and the one that comes next.
+Status SessionReader::State::check_piece() const {
   if (header.has_seed != 0 || header.draws != 0 || header.tokens == 0 ||
       header.computed > kPiecePositions ||
       (header.computed == kPiecePositions && header.tokens > header.computed)) {
     return fail(Code::bad_file, "the session's piece has numbers that none can have", kDamaged);
   }
+  return check_place();
+}
+
+Status SessionReader::State::check_place() const {
+  SLUICE_TRY(check_target());
   const size_t begun = onto->cached.size();
   if (header.first != begun || begun % kPiecePositions != 0 || onto->left.last ||
       header.seed != tokens_hash(onto->cached)) {
@@ -472,9 +492,12 @@ Status SessionReader::State::take_header(std::span<const uint8_t> bytes) {
   }
   std::memcpy(&header, all.data() + kMagicBytes, sizeof header);
   SLUICE_TRY(check_header());
-  if (onto == nullptr) session = std::make_unique<Session::State>(engine);
-  target().cache.truncate(header.first);  // it may have more after a piece that was refused
-  rows.emplace(*engine.model, target().cache, int64_t{header.first},
+  session = std::make_unique<Session::State>(engine);
+  if (onto != nullptr) {
+    onto->cache.truncate(header.first);  // it may have more after a run that failed
+    SLUICE_ASSIGN(session->cache, onto->cache.clone());
+  }
+  rows.emplace(*engine.model, session->cache, int64_t{header.first},
                int64_t{header.first} + header.computed);
   const std::optional<uint64_t> expected = file_bytes_of(*rows, header.tokens);
   if (header.file_bytes != expected) {
@@ -509,11 +532,12 @@ Status SessionReader::State::begin_state() {
 }
 
 Status SessionReader::State::take_row(std::span<const uint8_t> bytes) {
-  KvCache& cache = target().cache;
+  KvCache& cache = session->cache;
   const int64_t position = rows->position();
   if (position >= cache.positions()) {
     // The first row of a chunk.
     const int64_t end = std::min<int64_t>(rows->end(), position + kKvChunk);
+    SLUICE_TRY(session->admit(static_cast<size_t>(position), static_cast<size_t>(end), 0, 0));
     SLUICE_TRY(cache.append(end - cache.positions()));
   }
   if (!cache.write_row(*engine.kernels, rows->layer(), rows->head(), position, rows->half(),
@@ -536,7 +560,15 @@ Result<std::unique_ptr<Session>> SessionReader::finish() {
   }
   s.rows.reset();
   s.taken_out = true;
-  Session::State& session = s.target();
+  if (s.onto != nullptr) {
+    if (const Status place = s.check_place(); !place) {
+      s.session.reset();
+      return std::unexpected(place.error());
+    }
+    s.onto->cache = std::move(s.session->cache);
+    s.session.reset();
+  }
+  Session::State& session = s.onto != nullptr ? *s.onto : *s.session;
   session.cached.insert(session.cached.end(), s.tokens.begin(), s.tokens.end());
   session.left = Left();
   if (s.header.tokens > s.header.computed) {

@@ -110,6 +110,7 @@ Status Session::State::begin_pass() {
   // truncate() may keep fewer positions than it was asked to. Those are computed again.
   run.pass_begin = static_cast<size_t>(cache.truncate(static_cast<int64_t>(run.pass_begin)));
   cached.resize(std::min(cached.size(), run.pass_begin));
+  SLUICE_TRY(admit(run.pass_begin, run.pass_end, run.pass_end - run.pass_begin, 0));
   SLUICE_TRY(engine.pass->begin(
       pass, cache, std::span(run.tokens).subspan(run.pass_begin, run.pass_end - run.pass_begin)));
   run.pass_started = true;
@@ -155,8 +156,8 @@ Result<bool> Session::State::compute_slice() {
   while (run.layer < engine.n_layers()) {
     if (!come_to_slot(engine.model->layer_slot(run.layer))) return false;
     if (!whole) mark_progress();
-    engine.pass->run_block(pass, run.layer, run.block);
-    if (engine.pass->overflowed()) return overflow(concat("layer ", run.layer));
+    if (!engine.pass->run_block(pass, run.layer, run.block))
+      return overflow(concat("layer ", run.layer));
     if (++run.block == engine.pass->n_blocks(pass)) {
       run.block = 0;
       ++run.layer;
@@ -190,9 +191,9 @@ Result<bool> Session::State::run_head() {
     if (!come_to_slot(engine.model->head_part_slot(run.head_part))) return false;
     for (size_t i = first; i < end; ++i) {
       float* out = logits.as<float>() + (run.all_positions ? i : 0) * logits_stride();
-      engine.pass->run_head(pass, static_cast<int64_t>(i - run.pass_begin), run.head_part, out);
+      const auto index = static_cast<int64_t>(i - run.pass_begin);
+      if (!engine.pass->run_head(pass, index, run.head_part, out)) return overflow("the head");
     }
-    if (engine.pass->overflowed()) return overflow("the head");
   }
   return true;
 }
@@ -200,11 +201,27 @@ Result<bool> Session::State::run_head() {
 // Floats from one row of logits to the next while they are computed: whole strips.
 size_t Session::State::logits_stride() const { return static_cast<size_t>(padded_rows(n_vocab())); }
 
+uint64_t Session::State::logits_bytes(size_t rows) const {
+  return 4 * static_cast<uint64_t>(rows) * logits_stride();
+}
+
 Status Session::State::make_room_for_logits(size_t rows) {
-  const uint64_t bytes = 4 * static_cast<uint64_t>(rows) * logits_stride();
-  if (logits.size() >= bytes) return {};
+  const uint64_t bytes = logits_bytes(rows);
+  if (logits.size() == bytes) return {};
+  logits = AlignedBuffer();  // so that there aren't two at a time
   SLUICE_ASSIGN(logits, AlignedBuffer::allocate(bytes, "the logits"));
   return {};
+}
+
+Status Session::State::admit(size_t begin, size_t end, size_t pass_tokens, size_t rows) const {
+  uint64_t more = cache.growth(static_cast<int64_t>(begin), static_cast<int64_t>(end));
+  const uint64_t x = 4 * pass_tokens * static_cast<uint64_t>(engine.model->config().n_embd);
+  if (x > pass.x.size()) more += x - pass.x.size();
+  if (rows > 0) more += logits_bytes(rows);
+  const uint64_t freed = rows > 0 ? logits.size() : 0;
+  return engine.admit(more > freed ? more - freed : 0,
+                      concat("a session of ", counted(end, "token"),
+                             rows > 1 ? concat(" with the logits of ", rows, " positions") : ""));
 }
 
 // Moves the rows of logits together, [rows][n_vocab], as logits() returns them.
@@ -225,14 +242,14 @@ Status Session::State::after_pass() {
     run.pass_end = std::min(run.n_prompt, run.pass_begin + run.batch);
     if (prompt_done) {
       compact_logits();
-      run.prompt_ms = run.worked_ms(Clock::now());
+      run.prompt_ms = run.worked_ms(run.started, Clock::now());
       stats.prompt_tps = static_cast<double>(run.n_prompt) / std::max(run.prompt_ms, 1e-6) * 1e3;
       run.finish = Finish::length;
     }
     return {};
   }
   if (run.prompt_ms == 0) {
-    run.prompt_ms = std::max(run.worked_ms(Clock::now()), 1e-6);
+    run.prompt_ms = std::max(run.worked_ms(run.started, Clock::now()), 1e-6);
     stats.prompt_tps =
         static_cast<double>(run.n_prompt - static_cast<size_t>(stats.reused_tokens)) /
         run.prompt_ms * 1e3;
@@ -283,7 +300,7 @@ Status Session::State::sample_token() {
   run.last_token = Clock::now();
   if (stats.tokens == 0) {
     run.first_token = run.last_token;
-    stats.ttft_ms = run.worked_ms(run.first_token);
+    stats.ttft_ms = run.worked_ms(run.asked, run.first_token);
   } else {
     stats.tps = static_cast<double>(stats.tokens) /
                 std::max(milliseconds(run.first_token, run.last_token), 1e-6) * 1e3;

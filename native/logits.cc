@@ -1,4 +1,5 @@
 // sluice logits: shows the likeliest tokens after a text, and a hash to compare machines.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "arguments.h"
@@ -21,6 +22,8 @@ struct LogitsOptions {
   bool hash = false;
   bool json = false;
 };
+
+constexpr size_t kMostPositions = 1 << 20;  // the longest context
 
 constexpr char kLogitsFooter[] =
     R"(The text is PROMPT, -p or --tokens, or else the standard input if that is a pipe
@@ -93,16 +96,21 @@ int logits(const LogitsOptions& options) {
     return fail_with({Code::invalid_argument, concat("the text is empty (", options.prompt.source,
                                                      "); at least one token is needed")});
   }
-  const auto engine = load(*model, options.load);
+  std::vector<TokenId> ids = options.prompt.tokens.value_or(std::vector<TokenId>());
+  const auto encode = [&](const Tokenizer& tokenizer) {
+    if (!options.prompt.tokens) ids = tokenizer.with_prefix(tokenizer.encode(**text));
+  };
+  // The memory is planned for the logits of as many positions as will be computed.
+  const auto plan_logits = [&](const Gguf& header, LoadOptions& load) -> Status {
+    SLUICE_ASSIGN(const Tokenizer tokenizer, Tokenizer::from_gguf(header));
+    encode(tokenizer);
+    load.logit_positions = static_cast<int64_t>(std::clamp<size_t>(ids.size(), 1, kMostPositions));
+    return {};
+  };
+  const auto engine = load(*model, options.load, options.json ? Adjust(plan_logits) : nullptr);
   if (!engine) return fail_with(with_file_name(*model, engine.error()));
   warn((*engine)->notes());
-  std::vector<TokenId> ids;
-  if (options.prompt.tokens) {
-    ids = *options.prompt.tokens;
-  } else {
-    const Tokenizer& tokenizer = (*engine)->tokenizer();
-    ids = tokenizer.with_prefix(tokenizer.encode(**text));
-  }
+  if (!options.json) encode((*engine)->tokenizer());
   if (const auto computed = compute(**engine, ids, options); !computed) {
     return fail_with(with_file_name(*model, computed.error()));
   }

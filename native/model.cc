@@ -230,7 +230,7 @@ Result<Model> find_model(const std::string& given, const DownloadOptions& downlo
               looked, "\nName a GGUF file, or the bundled model's directory in SLUICE_MODEL_DIR");
 }
 
-Result<Opened> open(Model& model, LoadOptions options) {
+Result<Opened> open(Model& model, LoadOptions options, const Adjust& adjust) {
   const bool by_default = options.memory_budget == 0;
   const auto choose_budget = [&] {
     if (by_default) options.memory_budget = default_budget(available_memory());
@@ -244,6 +244,10 @@ Result<Opened> open(Model& model, LoadOptions options) {
   if (const auto there = bring(model, options); !there) return explained(there.error());
   choose_budget();  // a download takes time
   SLUICE_ASSIGN(ModelFiles files, ModelFiles::open(model.paths));
+  if (adjust) {
+    SLUICE_ASSIGN(const Gguf header, sluice::read_header(files));
+    SLUICE_TRY(adjust(header, options));
+  }
   Opened opened;
   opened.copy_news = add_copies(model, files);
   if (can_show_status()) opened.line = std::make_unique<LoadLine>(model.file, files.size());
@@ -258,8 +262,9 @@ Result<Opened> open(Model& model, LoadOptions options) {
   return opened;
 }
 
-Result<std::unique_ptr<Engine>> load(Model& model, const LoadOptions& options) {
-  SLUICE_ASSIGN(Opened opened, open(model, options));
+Result<std::unique_ptr<Engine>> load(Model& model, const LoadOptions& options,
+                                     const Adjust& adjust) {
+  SLUICE_ASSIGN(Opened opened, open(model, options, adjust));
   SLUICE_TRY(opened.engine->wait_ready());
   return std::move(opened.engine);
 }

@@ -41,13 +41,16 @@ struct Opened {
   // What a run has done to the packed copy, for its figures; "": nothing that is new.
   std::function<std::string()> copy_news;
 };
+// Changes options by what the model's header says, before its memory is planned. Null: nothing.
+using Adjust = std::function<Status(const Gguf& header, LoadOptions& options)>;
 // Engine::open, after the download of what isn't on the disk: a model that its header tells can't
 // run with the options isn't downloaded. Without a budget among them it is the memory that is free
 // here. A terminal's stderr shows how far the download and the weights are. Fails also with
 // download_failed, download_corrupt, offline or storage_full.
-Result<Opened> open(Model& model, LoadOptions options);
+Result<Opened> open(Model& model, LoadOptions options, const Adjust& adjust = nullptr);
 // The same, and waits for Engine::ready(). Without a line then.
-Result<std::unique_ptr<Engine>> load(Model& model, const LoadOptions& options);
+Result<std::unique_ptr<Engine>> load(Model& model, const LoadOptions& options,
+                                     const Adjust& adjust = nullptr);
 // The engine's next event that isn't `waiting`.
 Result<Event> next_event(Engine& engine);
 

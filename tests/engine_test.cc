@@ -1,8 +1,10 @@
 // Tests of an engine's behaviour: ends, errors, arriving weights, memory. engine_text_test.cc tests
 // the text, and hash_test.cc the numbers.
+#include <chrono>
 #include <functional>
 #include <limits>
 #include <set>
+#include <thread>
 
 #include "base/format.h"
 #include "base/stopwatch.h"
@@ -449,6 +451,60 @@ TEST(Figures, WaitingForWeightsIsNoComputing) {
   EXPECT_GE(stats.prompt_tps, 20 / stats.ttft_ms * 1e3);
   generate(engine, kIds, greedy(1));
   EXPECT_EQ(engine.stats().waited_ms, 0);
+}
+
+// A vocabulary in which a kilobyte of "x" is one token: its texts take long to encode and not long
+// to compute.
+std::unique_ptr<Engine> long_tokens() {
+  GgufBuilder file = tiny_model();
+  std::vector<std::string> tokens = tiny_tokens();
+  for (size_t i = 0; i < 10; ++i) tokens[286 + i] = std::string(size_t{2} << i, 'x');
+  file.kv_strings("tokenizer.ggml.tokens", tokens);
+  return load_bytes(file.build(), small(1000));
+}
+
+TEST(Figures, TheFirstTokensTimeHasTheEncodingOfThePrompt) {
+  constexpr std::chrono::milliseconds kPause(40);
+  const auto engine = long_tokens();
+  ASSERT_NE(engine, nullptr);
+  const std::string text(100 << 10, 'x');
+  generate(*engine, kIds, greedy(2));
+  ASSERT_TRUE(engine->start(text, greedy(1)).has_value());
+  ASSERT_EQ(engine->session().prompt_progress().total, 0);  // another slice of it is left
+  // The figures are those of this run already.
+  EXPECT_EQ(engine->stats().tokens, 0);
+  EXPECT_EQ(engine->stats().prompt_tokens, 0);
+  EXPECT_EQ(engine->stats().ttft_ms, 0);
+  std::this_thread::sleep_for(kPause);
+  EXPECT_EQ(finish_run(*engine).tokens.size(), 1u);
+  const Stats stats = engine->stats();
+  EXPECT_GE(stats.ttft_ms, kPause.count());
+  // The rate is that of computing alone.
+  const double computing =
+      static_cast<double>(stats.prompt_tokens - stats.reused_tokens) / stats.prompt_tps * 1e3;
+  EXPECT_LE(computing, stats.ttft_ms - kPause.count());
+}
+
+TEST(Figures, TheFirstTokensTimeOfAReplyBeginsWhenItWasAskedFor) {
+  const auto engine = tiny_engine();
+  ASSERT_NE(engine, nullptr);
+  const auto asked = std::chrono::steady_clock::now() - std::chrono::seconds(5);
+  ASSERT_TRUE(engine->session().start_reply(kIds, greedy(1), {}, -1, asked).has_value());
+  finish_run(*engine);
+  EXPECT_GE(engine->stats().ttft_ms, 5000);
+  EXPECT_GT(engine->stats().prompt_tps, 3 / 5.0);
+}
+
+// What was read again before a run that ends while its prompt is encoded is not that run's.
+TEST(Figures, OfARunThatEndsEarlyAreItsOwn) {
+  const auto engine = long_tokens();
+  ASSERT_NE(engine, nullptr);
+  generate(*engine, kIds, greedy(4));
+  ASSERT_TRUE(engine->start(std::string(100 << 10, 'x'), greedy(1)).has_value());
+  engine->cancel();
+  EXPECT_EQ(finish_run(*engine).finish, Finish::aborted);
+  EXPECT_EQ(engine->stats().tokens, 0);
+  EXPECT_EQ(engine->stats().tps, 0);
 }
 
 TEST(Figures, ThreadsAreThoseThatThereAre) {

@@ -133,7 +133,10 @@ TEST(FileReader, ServesSessionsSideBySide) {
   const std::string bytes = six_layers("llama-q8_0");
   const TemporaryFile file(bytes);
   const auto whole = load_bytes(bytes, small());
-  const auto engine = opened(file.path(), with(2, plan_of(bytes, 2).least));
+  LoadOptions options = with(2);
+  options.sessions = 3;
+  options.memory_budget = plan_memory(*parse_gguf(as_bytes(bytes), bytes.size()), options)->least;
+  const auto engine = opened(file.path(), options);
   std::vector<std::unique_ptr<Session>> sessions;
   std::vector<std::vector<TokenId>> prompts, got(3);
   for (uint32_t i = 0; i < 3; ++i) {

@@ -384,10 +384,11 @@ Ends logits_of_ends(const std::string& file, const std::vector<TokenId>& ids, bo
   EXPECT_TRUE(pass.prepare().has_value() && pass.begin(state, cache, ids).has_value());
   EXPECT_EQ(pass.n_blocks(state), both_ways ? 1 : (n - 1) / Pass::kBlockTokens + 1);
   pass.embed(state, 0, n);
-  for (int64_t block = 0; block < pass.n_blocks(state); ++block) pass.run_block(state, 0, block);
+  for (int64_t block = 0; block < pass.n_blocks(state); ++block)
+    EXPECT_TRUE(pass.run_block(state, 0, block));
   std::vector<float> first(static_cast<size_t>(config->n_vocab) + 16), last = first;
-  pass.run_head(state, 0, 0, first.data());
-  pass.run_head(state, n - 1, 0, last.data());
+  EXPECT_TRUE(pass.run_head(state, 0, 0, first.data()));
+  EXPECT_TRUE(pass.run_head(state, n - 1, 0, last.data()));
   pool.reset();  // its threads end before what they read
   return {first, last};
 }

@@ -192,5 +192,111 @@ TEST(SessionPieces, GoOnAfterAPieceThatWasCutShort) {
   EXPECT_EQ(copy.stats().reused_tokens, 256);
 }
 
+// A session of 300 tokens and one that has its first piece: the second is about to follow.
+class HalfGiven : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(engine_, nullptr);
+    Session session(*engine_);
+    expected_ = generate(session, prompt_, greedy(5)).ids();
+    session.truncate(prompt_.size());
+    pieces_ = pieces_of(*engine_, session);
+    ASSERT_EQ(pieces_.size(), 2u);
+    ASSERT_TRUE(give(*engine_, *copy_, pieces_[0]).has_value());
+    ASSERT_TRUE(reader_.push(std::span(pieces_[1]).first(half())).has_value());
+  }
+  size_t half() const { return pieces_[1].size() / 2; }
+  // The rest of the piece, and its end.
+  Status give_rest() {
+    SLUICE_TRY(reader_.push(std::span(pieces_[1]).subspan(half())));
+    const auto none = reader_.finish();
+    return none ? Status() : std::unexpected(none.error());
+  }
+  void expect_code(const Status& status, Code code) {
+    ASSERT_FALSE(status.has_value());
+    EXPECT_EQ(code_name(status.error().code), code_name(code)) << status.error().message;
+  }
+  void expect_the_same_text() { EXPECT_EQ(generate(*copy_, prompt_, greedy(5)).ids(), expected_); }
+
+  const std::unique_ptr<Engine> engine_ = tiny_engine(1024);
+  const std::vector<TokenId> prompt_ = some_ids(300, 512);
+  std::vector<TokenId> expected_;
+  std::vector<Bytes> pieces_;
+  std::unique_ptr<Session> copy_ = std::make_unique<Session>(*engine_);
+  SessionReader reader_{*engine_, 0, copy_.get()};
+};
+
+TEST_F(HalfGiven, TakesTheRest) {
+  EXPECT_EQ(copy_->tokens().size(), 256u);
+  ASSERT_TRUE(give_rest().has_value());
+  EXPECT_EQ(copy_->tokens().size(), 300u);
+  expect_the_same_text();
+  EXPECT_EQ(copy_->stats().reused_tokens, 299);
+}
+
+TEST_F(HalfGiven, MayBeCut) {
+  copy_->truncate(100);
+  expect_code(give_rest(), Code::bad_file);
+  EXPECT_EQ(copy_->tokens().size(), 100u);
+  expect_the_same_text();
+  EXPECT_EQ(copy_->stats().reused_tokens, 100);
+}
+
+TEST_F(HalfGiven, MayGetTheSamePieceFromAnother) {
+  ASSERT_TRUE(give(*engine_, *copy_, pieces_[1]).has_value());
+  expect_code(give_rest(), Code::bad_file);
+  EXPECT_EQ(copy_->tokens().size(), 300u);
+  expect_the_same_text();
+}
+
+// As many tokens as before, but others.
+TEST_F(HalfGiven, MayGetAnotherText) {
+  generate(*copy_, some_ids(256, 512, 2), greedy(0));
+  ASSERT_EQ(copy_->tokens().size(), 256u);
+  expect_code(give_rest(), Code::bad_file);
+  EXPECT_EQ(copy_->tokens().size(), 256u);
+  expect_the_same_text();
+  EXPECT_EQ(copy_->stats().reused_tokens, 0);
+}
+
+TEST_F(HalfGiven, MayRun) {
+  ASSERT_TRUE(copy_->start(prompt_, greedy(5)).has_value());
+  ASSERT_TRUE(copy_->step().has_value());
+  expect_code(give_rest(), Code::busy);
+  EXPECT_EQ(finish_run(*copy_).ids(), expected_);
+}
+
+// A run begins after the last byte, before the end.
+TEST_F(HalfGiven, MayRunBeforeTheEnd) {
+  ASSERT_TRUE(reader_.push(std::span(pieces_[1]).subspan(half())).has_value());
+  ASSERT_TRUE(copy_->start(prompt_, greedy(5)).has_value());
+  const auto none = reader_.finish();
+  ASSERT_FALSE(none.has_value());
+  EXPECT_EQ(none.error().code, Code::busy);
+  EXPECT_EQ(finish_run(*copy_).ids(), expected_);
+}
+
+TEST_F(HalfGiven, MayGo) {
+  copy_.reset();
+  expect_code(give_rest(), Code::invalid_argument);
+}
+
+TEST_F(HalfGiven, MayGoBeforeTheEnd) {
+  ASSERT_TRUE(reader_.push(std::span(pieces_[1]).subspan(half())).has_value());
+  copy_.reset();
+  const auto none = reader_.finish();
+  ASSERT_FALSE(none.has_value());
+  EXPECT_EQ(none.error().code, Code::invalid_argument);
+}
+
+TEST_F(HalfGiven, MayNotBeAnotherEngines) {
+  TinyModel larger = tiny_model_named("qwen2-q8_0");
+  larger.n_layers = 3;
+  const auto other = load_bytes(build_tiny_model(larger), small(1024));
+  ASSERT_NE(other, nullptr);
+  Session session(*other);
+  EXPECT_EQ(give(*engine_, session, pieces_[0]).error().code, Code::invalid_argument);
+}
+
 }  // namespace
 }  // namespace sluice

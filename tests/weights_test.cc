@@ -253,6 +253,43 @@ TEST(Overflow, OfOneTensorsFiniteNumbersEndsTheRun) {
   }
 }
 
+// The head of tokens with a 1 in the first dimension overflows, whatever comes after them. The
+// others have a 0 there.
+TEST(Overflow, OfAnyPositionsLogitsEndsTheRun) {
+  Model model = Model::named("llama-f32");
+  for (const char* name : {"blk.0.attn_output.weight", "blk.0.ffn_down.weight",
+                           "blk.1.attn_output.weight", "blk.1.ffn_down.weight"})
+    model.fill(name, 0);
+  model.fill("token_embd.weight", 1);
+  const TensorInfo& embedding = *model.header.find_tensor("token_embd.weight");
+  const TokenId bad = 7, good = 9;
+  const float zero = 0, huge = std::numeric_limits<float>::max();
+  for (uint64_t id = 0; id < Model::rows(embedding); ++id)
+    if (id != bad) std::memcpy(model.row(embedding, id), &zero, sizeof zero);
+  std::memcpy(model.row(*model.header.find_tensor("output_norm.weight"), 0), &huge, sizeof huge);
+  LoadOptions in_parts = small();
+  in_parts.head_parts = 3;
+  in_parts.embedding_rows = 8;
+  const TemporaryFile file(model.bytes);
+  for (const LoadOptions& options : {small(), in_parts}) {
+    const auto engine = open_file(file.path(), options);
+    ASSERT_NE(engine, nullptr);
+    const auto end_with = [&](std::vector<TokenId> ids, int64_t batch) {
+      EXPECT_TRUE(engine->start_logits(ids, batch, true).has_value());
+      return end_of(*engine);
+    };
+    for (const int64_t batch : {0, 1, 2}) {
+      EXPECT_EQ(end_with({good, good, good}, batch), "");
+      for (const size_t at : {0, 1, 2}) {
+        std::vector<TokenId> ids(3, good);
+        ids[at] = bad;
+        EXPECT_NE(end_with(ids, batch).find("overflow in the head"), std::string::npos)
+            << "position " << at << ", batch " << batch;
+      }
+    }
+  }
+}
+
 // The largest scales that a file can hold, in each layer: the numbers grow from layer to layer.
 TEST(Overflow, OfScalesThatAreHalvesEndsTheRun) {
   Model model = Model::named("llama-q8_0");

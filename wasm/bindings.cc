@@ -6,6 +6,7 @@
 #include <emscripten/val.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -228,6 +229,7 @@ class PromptHandle {
   std::string open_chat(const std::string& messages, const std::string& kwargs,
                         const std::string& chat_template, uint32_t most_tokens, int32_t thinking,
                         double now, int32_t utc_offset_seconds) {
+    asked_ = std::chrono::steady_clock::now();
     ChatRequest request;
     request.messages = messages;
     request.kwargs = kwargs;
@@ -242,12 +244,14 @@ class PromptHandle {
     return reply_prompt_json(prompt_);
   }
   std::string open_text(const std::string& text) {
+    asked_ = std::chrono::steady_clock::now();
     prompt_ = ChatPrompt();
     const Tokenizer& tokenizer = engine_->tokenizer();
     prompt_.tokens = tokenizer.with_prefix(tokenizer.encode(text));
     return reply_prompt_json(prompt_);
   }
   std::string open_ids(const val& ids) {
+    asked_ = std::chrono::steady_clock::now();
     prompt_ = ChatPrompt();
     prompt_.tokens = to_ids(ids);
     return reply_prompt_json(prompt_);
@@ -265,10 +269,13 @@ class PromptHandle {
     return static_cast<uint32_t>(std::ranges::mismatch(tokens, written).in1 - tokens.begin());
   }
   const ReplyFormat& format() const { return prompt_.reply; }
+  // When it was opened: a reply's first token is awaited from then on.
+  std::chrono::steady_clock::time_point asked() const { return asked_; }
 
  private:
   const Engine* engine_;
   ChatPrompt prompt_;
+  std::chrono::steady_clock::time_point asked_;
 };
 
 // A session that JavaScript owns. Its engine must be header_ready() and outlive it.
@@ -290,8 +297,8 @@ class SessionHandle {
     if (!options) return error_json(options.error());
     const int64_t most =
         thinking_tokens >= 0 ? static_cast<int64_t>(to_u64(thinking_tokens)) : int64_t{-1};
-    return answer(
-        session_->start_reply(prompt.tokens_for(*session_), *options, prompt.format(), most));
+    return answer(session_->start_reply(prompt.tokens_for(*session_), *options, prompt.format(),
+                                        most, prompt.asked()));
   }
   std::string resume(const std::string& options_json) {
     const auto options = generate_options_from_json(options_json);

@@ -39,6 +39,15 @@ uint64_t KvCache::bytes() const {
   return total;
 }
 
+uint64_t KvCache::growth(int64_t keep, int64_t end) const {
+  uint64_t chunks = 0;
+  for (int64_t c = std::min(keep, positions_) / kKvChunk; c * kKvChunk < end; ++c) {
+    const auto index = static_cast<size_t>(c);
+    chunks += index >= chunks_.size() || chunks_[index].use_count() > 1;
+  }
+  return chunks * static_cast<uint64_t>(chunk_bytes_);
+}
+
 uint64_t KvCache::own_bytes() const {
   uint64_t total = 0;
   for (const Chunk& chunk : chunks_) total += chunk.use_count() == 1 ? chunk->size() : 0;

@@ -37,6 +37,8 @@ class KvCache {
   Result<Snapshot> snapshot() const;
   Status restore(const Snapshot& snapshot);
   Result<KvCache> clone() const;
+  // Bytes that truncate(keep) and then append() up to `end` positions would allocate.
+  uint64_t growth(int64_t keep, int64_t end) const;
   uint64_t bytes() const;      // a chunk that n caches share counts 1 / n in each
   uint64_t own_bytes() const;  // only chunks that no other cache shares
 

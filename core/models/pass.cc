@@ -32,14 +32,19 @@ int64_t Pass::block_tokens_of(const Model& model) {
   return std::ranges::any_of(model.layers(), &LayerShape::both_ways) ? INT64_MAX : kBlockTokens;
 }
 
-uint64_t Pass::activation_bytes(const Model& model, int64_t n_tokens) {
+uint64_t Pass::shared_bytes(const Model& model, int64_t n_tokens) {
   const Widths widths = widths_of(model);
   const int64_t block = std::min(n_tokens, block_tokens_of(model));
-  const int64_t floats =
-      n_tokens * model.config().n_embd + block * widths.block + padded_rows(model.config().n_vocab);
-  uint64_t bytes = 4 * static_cast<uint64_t>(floats) + Activations::bytes(widths.cols, block);
+  uint64_t bytes =
+      4 * static_cast<uint64_t>(block * widths.block) + Activations::bytes(widths.cols, block);
   for (const RopeShape& rope : model.ropes()) bytes += RopeTable::bytes(rope.dims, n_tokens);
   return bytes;
+}
+
+uint64_t Pass::session_bytes(const Model& model, int64_t n_tokens, int64_t logit_rows) {
+  const Config& config = model.config();
+  return 4 *
+         static_cast<uint64_t>(n_tokens * config.n_embd + logit_rows * padded_rows(config.n_vocab));
 }
 
 uint64_t Pass::scratch_bytes(const Model& model, int n_workers) {
@@ -134,24 +139,26 @@ void Pass::embed(PassState& pass, int64_t first, int64_t n) {
 // A layer has five phases: q/k/v | attention | output | gate, up | down. Norms and quantizing are
 // further phases if the block has several tokens; for a single token every worker does them itself.
 // Outside of parallel_for's bodies nothing may be read that ever changes (Pool::run).
-void Pass::run_block(PassState& pass, int64_t layer, int64_t index) {
+bool Pass::run_block(PassState& pass, int64_t layer, int64_t index) {
   take_up(pass);
   const int64_t first = index * block_tokens_;
   const int64_t n = std::min(block_tokens_, pass.n_tokens - first);
   pool_.run([this, layer, first, n](int worker) {
     model_.run_layer(*this, Work{worker, layer, first, n});
   });
+  return all_finite();
 }
 
-void Pass::run_head(PassState& pass, int64_t index, int part, float* out) {
+bool Pass::run_head(PassState& pass, int64_t index, int part, float* out) {
   take_up(pass);
   logits_ = out + part * model_.head_part_rows();
   pool_.run([this, index, part](int worker) {
     model_.run_head(*this, Work{worker, part, index, 1});
   });
+  return all_finite();
 }
 
-bool Pass::overflowed() const { return std::ranges::any_of(workers_, &Worker::overflowed); }
+bool Pass::all_finite() const { return std::ranges::none_of(workers_, &Worker::overflowed); }
 
 std::vector<PhaseTime> Pass::take_profile() {
   std::vector<PhaseTime> phases;

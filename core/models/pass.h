@@ -49,8 +49,11 @@ class Pass {
   static constexpr int64_t kBlockTokens = 256;
 #endif
 
-  // Bytes of the buffers of a pass that has up to n_tokens tokens and ends at position n_tokens.
-  static uint64_t activation_bytes(const Model& model, int64_t n_tokens);
+  // Bytes of the buffers of passes that have up to n_tokens tokens and end at position n_tokens:
+  // those that timelines take turns with, and those that each has of its own (PassState::x, and
+  // the logits of `logit_rows` positions) without its cache.
+  static uint64_t shared_bytes(const Model& model, int64_t n_tokens);
+  static uint64_t session_bytes(const Model& model, int64_t n_tokens, int64_t logit_rows);
   // Bytes of the workers' scratch.
   static uint64_t scratch_bytes(const Model& model, int n_workers);
 
@@ -72,14 +75,13 @@ class Pass {
   // runs. The embedding slot must be resident or, with single_rows, the tokens' rows held by a
   // cursor.
   void embed(PassState& pass, int64_t first, int64_t n);
-  // Runs one block through one layer. Layers ascend; within a layer, blocks do.
-  void run_block(PassState& pass, int64_t layer, int64_t block);
+  // Runs one block through one layer. Layers ascend; within a layer, blocks do. False: it met a
+  // number that is NaN, infinite, or 2^48 or more, with every kernel table the same. The pass is
+  // then useless.
+  [[nodiscard]] bool run_block(PassState& pass, int64_t layer, int64_t block);
   // Writes the logits of the pass's token `index` that belong to one part of the head, to their
-  // places in out[n_vocab padded to 16]. All layers must have run.
-  void run_head(PassState& pass, int64_t index, int part, float* out);
-  // Whether the last of these calls met a number that is NaN, infinite, or 2^48 or more. The pass
-  // is then useless. The answer is the same with every kernel table.
-  bool overflowed() const;
+  // places in out[n_vocab padded to 16]. All layers must have run. False: as run_block().
+  [[nodiscard]] bool run_head(PassState& pass, int64_t index, int part, float* out);
 
   // The time that each phase took since the last call; empty unless `profile` is set.
   std::vector<PhaseTime> take_profile();
@@ -116,7 +118,7 @@ class Pass {
     MatmulScratch matmul;
     AttentionScratch attention;
     PhaseSeconds seconds;
-    bool overflowed = false;  // by the numbers that it checked in this slice
+    bool overflowed = false;  // by the numbers that it checked since take_up()
   };
   // The input rows of a product: those of a buffer, normed.
   struct Rows {
@@ -128,6 +130,7 @@ class Pass {
   enum class Use : uint8_t { keep, add, silu, gelu };
 
   void take_up(PassState& pass);
+  bool all_finite() const;
   Worker& worker(int index) { return workers_[static_cast<size_t>(index)]; }
   float* row(Buffer buffer, const Work& work, int64_t token, int64_t width) const;
   int64_t rows_of(int matrix) const { return model_.needs().piece(matrix).rows; }

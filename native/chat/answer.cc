@@ -1,6 +1,7 @@
 #include "chat/answer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/format.h"
@@ -122,6 +123,7 @@ Error with_advice(Error error) {
 Result<Reply> Answerer::answer(const Conversation& conversation, const AnswerOptions& options,
                                std::optional<uint64_t> seed) {
   current_ = options;
+  const auto asked = std::chrono::steady_clock::now();
   auto made = prompt_of(conversation, true);
   if (!made) return std::unexpected(with_advice(made.error()));
   ChatPrompt& prompt = *made;
@@ -135,7 +137,7 @@ Result<Reply> Answerer::answer(const Conversation& conversation, const AnswerOpt
   const auto tokens =
       reuse_tokens(opened_.engine->tokenizer(), session_.written(), std::move(prompt.tokens));
   const int64_t think_tokens = options.no_think ? 0 : options.think_tokens;
-  const auto started = session_.start_reply(tokens, generate, prompt.reply, think_tokens);
+  const auto started = session_.start_reply(tokens, generate, prompt.reply, think_tokens, asked);
   if (!started) return std::unexpected(with_advice(started.error()));
   if (opened_.line == nullptr && cli::can_show_status()) {
     opened_.line =

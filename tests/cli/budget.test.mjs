@@ -66,18 +66,25 @@ describe('--memory-budget', () => {
     for (const args of [
       ['run', '-t', '1', '-n', '4', ...greedy],
       ['logits', '-p', 'Once', '-t', '1'],
+      ['logits', '-p', 'Once upon a time there was a little dog.', '-t', '1'],
       ['bench', '-t', '1', '-r', '1', '-p', '4', '-n', '2'],
     ]) {
-      // bench has a context of its own.
-      const told = sluice([...args, '--json', '--memory-budget', '1M']);
+      args.push('--json');
+      const told = sluice([...args, '--memory-budget', '1M']);
       assert.equal(told.status, 4, args[0]);
       const [event] = events(told.out);
       assert.equal(event.code, 'budget_too_small');
       const [, needed] = /needs (\d+) bytes \(.*\) at least/.exec(event.message);
-      if (args[0] !== 'bench') assert.equal(Number(needed), least);
+      // bench has a context of its own; logits has those of each position.
+      if (args[0] === 'run') assert.equal(Number(needed), least);
       assert.equal(sluice([...args, '--memory-budget', String(needed - 1)]).status, 4);
       const done = sluice([...args, '--memory-budget', needed]);
       assert.equal(done.status, 0, done.err);
+      if (args[0] !== 'logits') continue;
+      const { length } = JSON.parse(done.out).positions;
+      const rows = (Number(needed) - least) / (length - 1);
+      assert.equal(rows % 64, 0);
+      assert.ok(rows > 4 * 512, `${rows} bytes for each further position`);
     }
   });
   it('the least that inspect shows is enough', () => {

@@ -119,6 +119,8 @@ for (const flavour of NODE_FLAVOURS) {
     }
   });
 
+  // What sessions have counts together, so the three below need a context of as many chunks.
+  const roomy = { ...options, contextSize: 1024 };
   const bundled = { skip: lacks(BUNDLED) };
   const TEXT = '{"seed":7,"maxTokens":12,"ignoreEos":true}';
   const prompts = [IDS, [9, 8, 7], Array.from({ length: 100 }, (_, i) => 3 + ((i * 5) % 90))];
@@ -126,12 +128,12 @@ for (const flavour of NODE_FLAVOURS) {
   test(`${flavour}: sessions side by side share one reading`, bundled, async (t) => {
     const opened = await open_module(flavour, { threads });
     const bytes = fs.readFileSync(BUNDLED);
-    const memoryBudget = least_of(opened, bytes, options);
+    const memoryBudget = least_of(opened, bytes, roomy);
     const texts = (source, sessions) => {
       for (const [i, session] of sessions.entries()) parse(session.startIds(prompts[i], TEXT));
       return run_with(source, sessions).map((list) => list.map(({ id }) => id));
     };
-    const resident = load(opened, bytes, options);
+    const resident = load(opened, bytes, roomy);
     const quiet = { serve: () => true };
     const alone = prompts.map((_, i) => {
       const session = new opened.module.Session(resident);
@@ -143,7 +145,7 @@ for (const flavour of NODE_FLAVOURS) {
     resident.delete();
     const read = [];
     for (const n of [1, 3]) {
-      const { engine, source } = load_under(opened, bytes, { ...options, memoryBudget });
+      const { engine, source } = load_under(opened, bytes, { ...roomy, memoryBudget });
       const sessions = Array.from({ length: n }, () => new opened.module.Session(engine));
       assert.deepEqual(texts(source, sessions), alone.slice(0, n));
       read.push(source.brought);
@@ -158,11 +160,11 @@ for (const flavour of NODE_FLAVOURS) {
   test(`${flavour}: a session that ends while it waits hinders nobody`, bundled, async () => {
     const opened = await open_module(flavour, { threads });
     const bytes = fs.readFileSync(BUNDLED);
-    const memoryBudget = least_of(opened, bytes, options);
-    const resident = load(opened, bytes, options);
+    const memoryBudget = least_of(opened, bytes, roomy);
+    const resident = load(opened, bytes, roomy);
     const expected = logits(resident, IDS);
     resident.delete();
-    const { engine, source } = load_under(opened, bytes, { ...options, memoryBudget });
+    const { engine, source } = load_under(opened, bytes, { ...roomy, memoryBudget });
     const random = random_from(3);
     const session = new opened.module.Session(engine);
     for (let i = 0; i < 40; ++i) {

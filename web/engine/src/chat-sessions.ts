@@ -15,7 +15,7 @@ import type { MemoryPlan } from './types.js';
 /** The number of the session that answers; the page's own are from 0 on. */
 export const CHAT_SESSION = -1;
 
-/** Sessions that are kept, if there is memory for the keys and values of so many. */
+/** Sessions that are kept, if there is memory for so many. */
 const KEPT = 2;
 /** What may be lost of a session when a prompt goes another way: fewer tokens than this, or than this share of its tokens. */
 const LITTLE = { tokens: 32, share: 1 / 8 };
@@ -47,9 +47,11 @@ export class ChatSessions {
     readonly module: SluiceModule,
     readonly engine: EngineHandle,
     memory: MemoryPlan | null,
+    /** Frees what else has memory and can go; false: there is nothing. */
+    readonly spare: () => boolean,
   ) {
     const roomy =
-      memory !== null && (memory.budget === 0 || memory.total + memory.kv <= memory.budget);
+      memory !== null && (memory.budget === 0 || memory.total + memory.session <= memory.budget);
     this.#most = roomy ? KEPT : 1;
   }
 
@@ -88,7 +90,9 @@ export class ChatSessions {
     const start = (): void => check(handle.startReply(opening, options, thinkingTokens));
     let tried = false;
     const again = (error: SluiceError): boolean => {
-      if (error.code !== 'out_of_memory' || tried || this.#kept.length < 2) return false;
+      if (error.code !== 'out_of_memory' || tried) return false;
+      const spared = this.spare();
+      if (!spared && this.#kept.length < 2) return false;
       tried = true;
       this.#freeAllBut(handle);
       try {

@@ -267,7 +267,8 @@ export class EngineHost {
     this.#engine = engine;
     const module = this.#module as SluiceModule;
     this.#runs.add(0, new module.Session(engine));
-    this.#chats = new ChatSessions(module, engine, info.memory);
+    const spare = (): boolean => this.#kept?.spare() === true;
+    this.#chats = new ChatSessions(module, engine, info.memory, spare);
     const notes = JSON.parse(engine.notes()) as Note[];
     const streams =
       info.memory === null || room.budget === null ? null : budgetNote(info.memory, room.budget);

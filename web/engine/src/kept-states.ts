@@ -73,6 +73,14 @@ interface Owned {
   delete(): void;
 }
 
+/** A session of which a state is written, or waits for that. */
+interface Writing {
+  readonly session: SessionHandle;
+  writer: SessionWriterHandle | null;
+  /** It was given up: nothing of it may be used. */
+  gone: boolean;
+}
+
 function sharedLength(a: Int32Array, b: Int32Array): number {
   const most = Math.min(a.length, b.length);
   let n = 0;
@@ -90,6 +98,7 @@ export class KeptStates {
   readonly #files = new Set<StateFile>();
   /** What waits for a slice. */
   readonly #waiting: (() => void)[] = [];
+  readonly #writings = new Set<Writing>();
   /** One state is written after the other. */
   #writing: Promise<void> = Promise.resolve();
   #until = 0;
@@ -232,16 +241,18 @@ export class KeptStates {
 
   /** Keeps what the session has, which belongs to this from now on, and releases the state. */
   keep(hold: Hold, session: SessionHandle): void {
-    this.#own(session);
+    const one: Writing = { session: this.#own(session), writer: null, gone: false };
+    this.#writings.add(one);
     const shared = this.#locks.get(hold.key) as Shared;
     shared.writers += 1;
     const write = async (): Promise<void> => {
       try {
-        await this.#write(hold, session);
+        await this.#write(hold, one);
       } catch (error) {
         this.#known.delete(hold.key);
         this.#failed(error);
       } finally {
+        this.#writings.delete(one);
         if (!this.#over) {
           this.#free(session);
           shared.writers -= 1;
@@ -250,6 +261,18 @@ export class KeptStates {
       }
     };
     this.#writing = this.#writing.then(write);
+  }
+
+  /** Gives up what is being written, so that its memory is free at once. False: there is nothing. */
+  spare(): boolean {
+    const any = this.#writings.size > 0;
+    for (const one of this.#writings) {
+      one.gone = true;
+      if (one.writer !== null) this.#free(one.writer);
+      this.#free(one.session);
+    }
+    this.#writings.clear();
+    return any;
   }
 
   /** Gives a session a piece. False if it is not right. */
@@ -284,36 +307,45 @@ export class KeptStates {
     }
   }
 
-  async #write({ id, key, folder, limit }: Hold, session: SessionHandle): Promise<void> {
+  async #write({ id, key, folder, limit }: Hold, one: Writing): Promise<void> {
+    const still = async <T>(promise: Promise<T>): Promise<T> => {
+      const value = await this.#live(promise);
+      if (one.gone) throw new SluiceError('out_of_memory', 'an answer needed its memory');
+      return value;
+    };
+    await still(Promise.resolve());
+    const { session } = one;
     const count = session.pieces();
     if (count === 0) return;
-    await this.#identified(() => true);
+    await still(this.#identified(() => !one.gone));
     const pieceBytes = session.pieceBytes();
     const tokens = session.tokens();
     const last = this.#pieceWriter(session, count - 1);
     const bytes = PIECES_AT + (count - 1) * pieceBytes + last.bytes();
     this.#free(last);
     if (bytes > limit) {
-      await this.#live(removeState(folder, key));
+      await still(removeState(folder, key));
       const message = `it takes ${sized(bytes)}, and the limit is ${sized(limit)}`;
       const facts = { neededBytes: bytes, availableBytes: limit };
       throw new SluiceError('storage_full', message, { facts });
     }
-    await this.#live(shrinkStates(folder, limit - bytes, key));
+    await still(shrinkStates(folder, limit - bytes, key));
     const making = StateFile.make(folder, key, { id, pieceBytes });
     const { state: file, fresh } = await this.#live(making);
     this.#files.add(file);
     let piece = 0;
     try {
       const known = this.#known.get(key);
-      if (!fresh && known !== undefined && known.mark === (await this.#live(file.mark())))
+      if (!fresh && known !== undefined && known.mark === (await still(file.mark())))
         piece = Math.floor(sharedLength(known.tokens, tokens) / PIECE_POSITIONS);
       // So what is in the file is right at any time, and ends where the writing has come to.
       file.handle.truncate(file.place(piece));
       for (; piece < count; ++piece) {
+        await still(Promise.resolve());
         const writer = this.#pieceWriter(session, piece);
+        one.writer = writer;
         for (let at = file.place(piece), n = 1; n > 0; at += n) {
-          await this.#pause();
+          await still(this.#pause());
           n = this.#withMemory((ptr) => {
             const n = writer.next(ptr, PART_BYTES);
             if (n > 0) file.write(this.#bytesAt(ptr, n).slice(), at);
@@ -321,6 +353,7 @@ export class KeptStates {
           });
         }
         this.#free(writer);
+        one.writer = null;
       }
       file.handle.flush();
     } catch (error) {

@@ -42,6 +42,8 @@ export interface MemoryOptions {
   kvType?: KvType | undefined;
   /** Most memory that the model may take; weights for which there is no room are read again for every token. Default: what the device allows. */
   memoryBudget?: number | undefined;
+  /** Sessions that may fill the context at the same time: memory is planned for so many; 1 to 64. Default: 1. */
+  sessions?: number | undefined;
 }
 
 export interface LoadOptions extends SourceOptions, MemoryOptions {
@@ -120,6 +122,13 @@ export const LOAD_RULES = {
     least: 1,
     most: 9007199254740991,
   },
+  sessions: {
+    kind: 'whole',
+    expected: 'a whole number from 1 to 64',
+    least: 1,
+    most: 64,
+    default: 1,
+  },
   flavour: {
     kind: 'choice',
     expected: 'relaxed-mt, simd-mt, relaxed or simd',
@@ -163,6 +172,7 @@ export const CORE_LOAD_OPTIONS = [
   'threads',
   'kvType',
   'memoryBudget',
+  'sessions',
   'kernels',
 ] as const;
 

@@ -226,7 +226,7 @@ export interface EngineStats {
   contextSize: number;
   /** From the call of `load` until `ready`; 0 before. */
   loadMs: number;
-  /** From the start of the generation to its first token, without `waitedMs`. */
+  /** From the start of the generation (making the prompt is part of it) to its first token, without `waitedMs`. */
   ttftMs: number;
   /** The time for which the last generation waited for weights to arrive. */
   waitedMs: number;
@@ -295,6 +295,8 @@ export interface MemoryPlan {
   kv: number;
   /** For the longest prompt. */
   activations: number;
+  /** What a further session takes at most, of both. */
+  session: number;
   constant: number;
   /** With an empty context: the weights and the constant. */
   start: number;

@@ -127,7 +127,9 @@ describe('a conversation', () => {
   });
 
   it('has the only session where there is no memory for two', async () => {
-    const { chat, last, control } = await rig({ memory: { budget: 500, total: 490, kv: 20 } });
+    const { chat, last, control } = await rig({
+      memory: { budget: 500, total: 490, kv: 5, session: 20 },
+    });
     await chat([user(`A${LONG}`)]);
     await chat([user(`B${LONG}`)]);
     expect(last()).toEqual({ session: 1, reused: 1 });

@@ -5,7 +5,7 @@ import type { Note } from '../src/notes.js';
 import { openFolder } from '../src/store/opfs.js';
 import { deleteState, listStates, shrinkStates, stateKey } from '../src/store/states.js';
 import type { KeptState } from '../src/types.js';
-import { fakeModule, makeControl, makeFile, type Control } from './fake-module.js';
+import { errorAnswer, fakeModule, makeControl, makeFile, type Control } from './fake-module.js';
 import { FakeOpfs } from './fake-opfs.js';
 import { HostRig, endRigs } from './host-rig.js';
 
@@ -350,6 +350,27 @@ describe('several at a time', () => {
     await life.ended(second);
     life.control.identified = () => true;
     expect(await life.ask(text(1200) + 'z')).toBe(1200);
+    expect(life.control.files).toBe(0);
+  });
+
+  it('an answer for which there is no memory takes that of a state that is being written', async () => {
+    const memory = { budget: 500, total: 490, kv: 5, session: 20 };
+    const life = await Life.begin({ identified: () => false, memory });
+    await life.ended(life.send(text(300)));
+    // The engine's own, the chat's, and what is being written.
+    expect(life.control.sessions).toBe(3);
+    life.control.replyFails = () =>
+      life.control.sessions > 2 ? errorAnswer('out_of_memory', 'there is none') : null;
+    const id = life.send('one two', null);
+    await life.ended(id);
+    expect(life.host.of('error')).toEqual([]);
+    expect(life.host.texts(id)).toEqual(['one', ' two']);
+    life.control.identified = () => true;
+    await life.settled();
+    expect(life.notes).toEqual([expect.stringContaining('an answer needed its memory')]);
+    // The next answer is kept again.
+    expect(await life.ask(text(300))).toBeGreaterThanOrEqual(0);
+    expect((await list())[0]?.tokens).toBe(600);
     expect(life.control.files).toBe(0);
   });
 

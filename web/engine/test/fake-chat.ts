@@ -156,7 +156,8 @@ export class FakeReply {
       promptTokens: this.prompt.tokens,
       reusedTokens: this.prompt.reused,
       reasoningTokens: written.filter((token) => token.reasoning).length,
-      ttftMs: 20,
+      ttftMs: 25,
+      promptTokensPerSecond: 350,
       tokensPerSecond: 100,
       tokens: this.#next,
     };

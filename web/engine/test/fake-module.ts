@@ -508,7 +508,7 @@ function sumOf(numbers: readonly number[]): number {
 }
 
 const PLAN = {
-  ...{ all: 2 * FILE_BYTES, least: FILE_BYTES, total: FILE_BYTES, kv: 1000 },
+  ...{ all: 2 * FILE_BYTES, least: FILE_BYTES, total: FILE_BYTES, kv: 1000, session: 1200 },
   ...{ budget: 0, rereadBytes: 0, bytesPerToken: 1000 },
 };
 

@@ -16,7 +16,8 @@ const WASM = fs.existsSync(path.join(built, 'sluice-simd.wasm'))
 const file = new Uint8Array(
   fs.readFileSync(path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf')),
 );
-const CONTEXT = { contextSize: 256, threads: 1 };
+// What sessions have counts together under a budget, and three of them run: a chunk of 256 positions for each.
+const CONTEXT = { contextSize: 1024, threads: 1 };
 const PROMPTS = ['Once upon a time', 'The cat', 'She opened the door and'];
 const TOKENS = 15;
 

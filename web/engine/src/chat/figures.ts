@@ -15,7 +15,7 @@ export class Figures {
 
   /** Adds those of an answer. `first`: it is the first one to its prompt. */
   add(stats: CoreStats, first: boolean): void {
-    const { promptTokens, reusedTokens, tokens, tokensPerSecond, ttftMs } = stats;
+    const { promptTokens, reusedTokens, tokens, tokensPerSecond } = stats;
     if (first) {
       this.#promptTokens += promptTokens;
       this.#cached += reusedTokens;
@@ -24,8 +24,11 @@ export class Figures {
     this.#reasoning += stats.reasoningTokens;
     const times = this.#times;
     times.cache_n += reusedTokens;
-    times.prompt_n += promptTokens - reusedTokens;
-    times.prompt_ms += ttftMs;
+    const computed = promptTokens - reusedTokens;
+    times.prompt_n += computed;
+    // Without the time to make the prompt, as in llama.cpp.
+    const rate = stats.promptTokensPerSecond;
+    if (rate > 0) times.prompt_ms += (computed / rate) * 1000;
     times.predicted_n += tokens;
     // The first token comes with the prompt, so the rate is that of the others.
     if (tokensPerSecond > 0) times.predicted_ms += ((tokens - 1) / tokensPerSecond) * 1000;
