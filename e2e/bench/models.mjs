@@ -1,9 +1,11 @@
-// The models that the bench measures: given files, the bundled model, and random weights in the shapes of real models.
+// The models that the bench measures: given files, the bundled model, a real model, and random weights in the shapes of
+// real models.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { build_preset } from '../../scripts/build.mjs';
 import { Failure, ROOT, must_quietly } from '../../scripts/lib.mjs';
+import { REAL_MODEL, real_model } from '../../scripts/real-model.mjs';
 
 export const BUNDLED = path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf');
 /** The shapes that are measured by default. */
@@ -36,13 +38,18 @@ export async function made_model(shape, type, { reversed = false } = {}) {
   return file;
 }
 
-/** The paths of models by name: 'bundled', or a shape in each of the types. Writes the files that are missing. */
+/**
+ * The paths of models by name: 'bundled', REAL_MODEL, or a shape in each of the types. Writes or fetches the files that are
+ * missing.
+ */
 export async function find_models(names, types) {
   const files = [];
   for (const name of names) {
     if (name === 'bundled') files.push(BUNDLED);
+    else if (name === REAL_MODEL) files.push((await real_model()).file);
     else if (!SHAPES.includes(name)) {
-      throw new Failure(`no model is called ${name}; the models are bundled, ${SHAPES.join(', ')}`);
+      const known = ['bundled', REAL_MODEL, ...SHAPES];
+      throw new Failure(`no model is called ${name}; the models are ${known.join(', ')}`);
     } else for (const type of types) files.push(await made_model(name, type));
   }
   return files;

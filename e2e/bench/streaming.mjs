@@ -34,18 +34,32 @@ function jumping(bytes, seconds) {
   });
 }
 
-/** The cases: {name, file, tokens, ranges, jumps, peer}. `peer`: with wllama, which takes minutes for each prompt. */
-async function cases_of(quick) {
-  if (quick) return [{ name: 'ranges', file: BUNDLED, tokens: 100, ranges: true, peer: true }];
+/** The rate of named models, in bytes per second: about that of the others, which come in 15 s. */
+const RATE = 24e6;
+
+/**
+ * The cases: {name, file, seconds, tokens, ranges, jumps, peer}. `peer`: with wllama, which takes minutes for each prompt.
+ * `named`: the files of models; none: a made model in several ways.
+ */
+async function cases_of(named, quick) {
+  if (quick || named.length > 0) {
+    const files = named.length > 0 ? named : [BUNDLED];
+    return files.map((file) => ({
+      ...{ name: 'ranges', file, ranges: true, peer: true },
+      seconds: quick ? 1 : fs.statSync(file).size / RATE,
+      tokens: quick ? 100 : 200,
+    }));
+  }
   const usual = await made_model('qwen3-0.6b', 'Q4_0');
   const reversed = await made_model('qwen3-0.6b', 'Q4_0', { reversed: true });
-  return [
+  const cases = [
     { name: 'ranges', file: usual, tokens: 200, ranges: true, peer: true },
     { name: 'ranges, last tensor first', file: reversed, tokens: 200, ranges: true },
     { name: 'no ranges', file: usual, tokens: 200, ranges: false },
     { name: 'ranges, a rate that jumps', file: usual, tokens: 200, ranges: true, jumps: true },
     { name: 'ranges, 1000 tokens', file: usual, tokens: 1000, ranges: true },
   ];
+  return cases.map((one) => ({ ...one, seconds: 15 }));
 }
 
 // --- what runs in the page; times are Date.now(), which is the server's clock, too --------------------------------
@@ -206,7 +220,8 @@ function row_of(side, samples, { plain_ms, resident_ms }) {
   };
 }
 
-async function measure_case(bench, one, { program, seconds, rounds, peer }) {
+async function measure_case(bench, one, { program, rounds, peer }) {
+  const { seconds } = one;
   const sides = ['plain', 'overlap', 'in turn', ...(one.peer && peer ? ['wllama'] : [])];
   const bytes = fs.statSync(one.file).size;
   const how = { ...one, rate: one.jumps ? jumping(bytes, seconds) : bytes / seconds };
@@ -245,17 +260,16 @@ async function measure_case(bench, one, { program, seconds, rounds, peer }) {
   };
 }
 
-/** All cases, one after another; `tell` is called with each. */
-export async function measure_streaming({ program, quick, rounds, tell }) {
+/** All cases, one after another; `tell` is called with each. `named`: files of models; none: the usual cases. */
+export async function measure_streaming({ program, named, quick, rounds, tell }) {
   if (chromium_lacks() !== '') throw new Failure(`Chromium is not there: ${chromium_lacks()}`);
   const lacks = wllama_lacks();
   if (lacks !== '') console.log(`wllama is left out: ${lacks}`);
-  const cases = await cases_of(quick);
+  const cases = await cases_of(named, quick);
   const bench = await Bench.open();
   try {
     for (const one of cases) {
-      const how = { program, seconds: quick ? 1 : 15, rounds, peer: lacks === '' };
-      tell(await measure_case(bench, one, how));
+      tell(await measure_case(bench, one, { program, rounds, peer: lacks === '' }));
     }
   } finally {
     await bench.close();
