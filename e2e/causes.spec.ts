@@ -1,40 +1,9 @@
 // If a page, its policy or its server does something wrong with the library's own files, the error names the cause and
 // says what to do.
 import type { Page } from '@playwright/test';
-import type * as Library from '@sluice/engine';
 import { expect, test } from './fixtures';
-import { harness, type LibraryWindow } from './library';
-import { serveOddly, type Answer, type Oddity } from './odd-site';
-
-declare const window: LibraryWindow;
-
-/** Loads and writes three tokens. Returns the flavour and the notes, or the error. */
-function outcome(
-  page: Page,
-  options: Pick<Library.LoadOptions, 'flavour' | 'threads'> = {},
-): Promise<string> {
-  return page.evaluate(async (options) => {
-    try {
-      const engine = await window.library.Engine.load('/model.gguf', options);
-      await engine.ready;
-      let tokens = 0;
-      for await (const _ of engine.generate('Once', { maxTokens: 3, ignoreEos: true })) ++tokens;
-      const { flavour, notes } = engine.stats;
-      await engine.close();
-      return [`${tokens} tokens`, flavour, ...notes.map(({ message }) => message)].join(', ');
-    } catch (error) {
-      const { code, message, status } = error as Library.SluiceError;
-      return `${code}${status === undefined ? '' : ` ${status}`}: ${message}`;
-    }
-  }, options);
-}
-
-/** Sends a Content-Security-Policy with the files whose paths match `to`. */
-function policy(text: string, to = /./): Oddity {
-  return (pathname, answer) => {
-    if (to.test(pathname)) answer.headers['Content-Security-Policy'] = text;
-  };
-}
+import { harness } from './library';
+import { outcome, policy, serveOddly, type Answer, type Oddity } from './odd-site';
 
 function only(name: string, change: (answer: Answer) => void): Oddity {
   return (pathname, answer) => {
@@ -59,9 +28,10 @@ const withoutCoep = (answer: Answer): void => {
   delete answer.headers['Cross-Origin-Embedder-Policy'];
 };
 
-const GLUE = 'relaxed-mt.js';
+const GLUE = 'relaxed-mt.mjs';
 const WASM = 'relaxed-mt.wasm';
-const COPY = "put the package's whole dist folder on the server, or all that your bundler has made";
+const COPY =
+  "put the package's whole dist folder on the server, or all that your bundler has made, .*baseUrl.*";
 const TRUSTED = "require-trusted-types-for 'script'";
 /** The browser's own messages in the console. */
 const SAID = [/Failed to load resource/, /Content.Security.Policy/i, /requires 'TrustedScriptURL'/];
@@ -82,12 +52,12 @@ const POLICIES: Case[] = [
   [
     "a policy against the workers' own threads",
     policy("worker-src 'none'", /engine-worker/),
-    /^unsupported_browser: .* sent with the library's workers \(worker-src\) forbids .*sluice-relaxed-mt.js/,
+    /^unsupported_browser: .* sent with the library's workers \(worker-src\) forbids .*sluice-relaxed-mt.mjs/,
   ],
   [
     "a policy against the workers' imports",
     policy("script-src 'none'", /engine-worker/),
-    /^unsupported_browser: .*\(script-src\) forbids .*sluice-relaxed-mt.js, .*; add 'self' to its script-src$/,
+    /^unsupported_browser: .*\(script-src\) forbids .*sluice-relaxed-mt.mjs, .*; add 'self' to its script-src$/,
   ],
   [
     'a policy against fetching the wasm',

@@ -230,7 +230,7 @@ function trappingModules(dir: string): string {
        };`,
     ],
   ];
-  for (const name of ['sluice-simd-mt.js', 'sluice-relaxed-mt.js']) {
+  for (const name of ['sluice-simd-mt.mjs', 'sluice-relaxed-mt.mjs']) {
     let text = fs.readFileSync(path.join(dir, name), 'utf8');
     for (const [from, to] of changes) {
       expect(text.split(from), `${from} in ${name}`).toHaveLength(2);

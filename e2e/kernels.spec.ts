@@ -12,7 +12,7 @@ type Create = (options: { print: (line: string) => void }) => Promise<Checks>;
 
 for (const name of ['parity-simd', 'parity-relaxed', 'sanitized-relaxed']) {
   test(`the kernels of ${name} give the bits of their definition`, async ({ page, site }) => {
-    const file = `sluice-${name}.js`;
+    const file = `sluice-${name}.mjs`;
     test.skip(
       !fs.existsSync(path.join(ROOT, 'build/wasm', file)),
       'node scripts/build-wasm.mjs --build makes the checks',

@@ -3,8 +3,13 @@ import fs from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import type { Page } from '@playwright/test';
+import type * as Library from '@sluice/engine';
+import type { LibraryWindow } from './library';
 import { BUNDLED } from './models';
 import { ROOT, type Site } from './servers';
+
+declare const window: LibraryWindow;
 
 export interface Answer {
   status: number;
@@ -24,6 +29,7 @@ export interface OddSite extends Site {
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
   '.wasm': 'application/wasm',
 };
 
@@ -69,4 +75,45 @@ export async function serveOddly(): Promise<OddSite> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   site.url = `http://localhost:${(server.address() as AddressInfo).port}/`;
   return site;
+}
+
+/** Sends a Content-Security-Policy with the files whose paths match `to`. */
+export function policy(text: string, to = /./): Oddity {
+  return (pathname, answer) => {
+    if (to.test(pathname)) answer.headers['Content-Security-Policy'] = text;
+  };
+}
+
+type WriteOptions = Pick<Library.LoadOptions, 'flavour' | 'threads'>;
+
+/** Runs in a page with the library: loads and writes three tokens. Returns the flavour and the notes, or the error. */
+export async function writeThree(options: WriteOptions): Promise<string> {
+  try {
+    const engine = await window.library.Engine.load('/model.gguf', options);
+    await engine.ready;
+    let tokens = 0;
+    for await (const _ of engine.generate('Once', { maxTokens: 3, ignoreEos: true })) ++tokens;
+    const { flavour, notes } = engine.stats;
+    await engine.close();
+    return [`${tokens} tokens`, flavour, ...notes.map(({ message }) => message)].join(', ');
+  } catch (error) {
+    const { code, message, status } = error as Library.SluiceError;
+    return `${code}${status === undefined ? '' : ` ${status}`}: ${message}`;
+  }
+}
+
+/** Runs in a page with the library: the locks that its threads hold, of the name of the channel on which they report a trap. */
+export async function locksOfThreads(): Promise<string[]> {
+  const engine = await window.library.Engine.load('/model.gguf', { threads: 2 });
+  await engine.ready;
+  const { held = [] } = await navigator.locks.query();
+  await engine.close();
+  return held
+    .filter(({ mode }) => mode === 'shared')
+    .map(({ name = '' }) => name)
+    .filter((name) => /^sluice-[^:]+$/.test(name)); // the others name models
+}
+
+export function outcome(page: Page, options: WriteOptions = {}): Promise<string> {
+  return page.evaluate(writeThree, options);
 }

@@ -28,7 +28,7 @@ export const FLAVOURS = read_json(path.join(ROOT, 'wasm/flavours.json'));
 const CHECKS = ['parity', 'sanitized'].flatMap((kind) =>
   FLAVOURS.filter((name) => !name.endsWith('-mt')).map((name) => `sluice-${kind}-${name}`),
 );
-const FILES = FLAVOURS.flatMap((name) => [`sluice-${name}.js`, `sluice-${name}.wasm`]);
+const FILES = FLAVOURS.flatMap((name) => [`sluice-${name}.mjs`, `sluice-${name}.wasm`]);
 
 /** The committed files. */
 export const PREBUILT = path.join(ROOT, 'wasm/prebuilt');

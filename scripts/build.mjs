@@ -68,7 +68,7 @@ export async function build_web({ example = false, prebuilt = false } = {}) {
   const wasm = prebuilt ? PREBUILT : await wasm_dir();
   const wasm_hashes = fs
     .readdirSync(wasm)
-    .filter((name) => /^sluice-[a-z-]+\.(js|wasm)$/.test(name))
+    .filter((name) => /^sluice-[a-z-]+\.(mjs|wasm)$/.test(name))
     .map((name) => `${name} ${sha256_file(path.join(wasm, name))}`);
   await with_lock(path.join(ROOT, 'build/web-lock'), async () => {
     const engine = inputs_hash('web/engine', ...wasm_hashes);

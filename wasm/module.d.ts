@@ -1,4 +1,4 @@
-// The interface of sluice-<flavour>.js: what bindings.cc exports. Written by hand; a test compares the names.
+// The interface of sluice-<flavour>.mjs: what bindings.cc exports. Written by hand; a test compares the names.
 
 /** '' for success, or the text that was asked for. A failure is {"event":"error","code":..,"message":..}. */
 export type Answer = string;

@@ -9,7 +9,7 @@ const LIMIT = 822_000;
 
 for (const flavour of FLAVOURS) {
   const wasm = path.join(WASM_DIR, `sluice-${flavour}.wasm`);
-  const glue = path.join(WASM_DIR, `sluice-${flavour}.js`);
+  const glue = path.join(WASM_DIR, `sluice-${flavour}.mjs`);
 
   test(`${flavour}: under ${LIMIT / 1000} KB`, (t) => {
     const { size } = fs.statSync(wasm);

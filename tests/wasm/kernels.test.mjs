@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { ROOT, lacks } from './module.mjs';
 
-const CHECKS = path.join(ROOT, 'build/wasm/sluice-parity-simd.js');
+const CHECKS = path.join(ROOT, 'build/wasm/sluice-parity-simd.mjs');
 
 test('the simd kernels give the bits of their definition', { skip: lacks(CHECKS) }, async () => {
   const { default: create } = await import(pathToFileURL(CHECKS));

@@ -9,7 +9,7 @@ export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '
 const BUILT = path.join(ROOT, 'build/wasm');
 export const WASM_DIR =
   process.env.SLUICE_WASM_DIR ??
-  (fs.existsSync(path.join(BUILT, 'sluice-simd.wasm')) ? BUILT : path.join(ROOT, 'wasm/prebuilt'));
+  (fs.existsSync(path.join(BUILT, 'sluice-simd.mjs')) ? BUILT : path.join(ROOT, 'wasm/prebuilt'));
 
 export const FLAVOURS = JSON.parse(fs.readFileSync(path.join(ROOT, 'wasm/flavours.json'), 'utf8'));
 /** Node 20 has only an old form of relaxed SIMD, so those flavours are tested in the browser. */
@@ -48,7 +48,7 @@ export function native(...args) {
 
 /** Opens a flavour: {module, memory, printed: the lines that it has printed}. `maximum`: of the memory, in pages. */
 export async function open_module(flavour, { threads = 1, maximum = 65536 } = {}) {
-  const glue = path.join(WASM_DIR, `sluice-${flavour}.js`);
+  const glue = path.join(WASM_DIR, `sluice-${flavour}.mjs`);
   const code = await WebAssembly.compile(
     fs.readFileSync(path.join(WASM_DIR, `sluice-${flavour}.wasm`)),
   );

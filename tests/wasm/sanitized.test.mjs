@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { MAKE_MODELS, ROOT, files_of, lacks } from './module.mjs';
 
-const CHECKS = path.join(ROOT, 'build/wasm/sluice-sanitized-simd.js');
+const CHECKS = path.join(ROOT, 'build/wasm/sluice-sanitized-simd.mjs');
 const CHANGED = 12; // times that each model is changed
 
 async function open_checks(lines = []) {

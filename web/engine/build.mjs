@@ -1,5 +1,5 @@
-// Builds the library into dist/: one script for the page and one for each worker (importable without a bundler), the
-// public types, and the wasm files beside it. The repository's LICENSE and NOTICE go into the package.
+// Builds the library into dist/: one script for the page and one for each worker (importable without a bundler), with
+// source maps, the public types, and the wasm files beside it. The repository's LICENSE and NOTICE go into the package.
 //   SLUICE_WASM_DIR   where the wasm files are; default wasm/prebuilt/ of the checkout
 //   --missing         does nothing where dist/ has been built
 import { spawnSync } from 'node:child_process';
@@ -12,64 +12,75 @@ import { buildSync } from 'esbuild';
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const DIST = path.join(HERE, 'dist');
 const FLAVOURS = JSON.parse(fs.readFileSync(path.join(HERE, '../../wasm/flavours.json'), 'utf8'));
-const PUBLIC_TYPES = new Set(
-  [
-    ...['cache', 'index', 'engine', 'errors', 'facts', 'notes', 'option-table', 'states', 'types'],
-    ...['chat/openai-fetch', 'chat/types'],
-  ].map((name) => `${name}.d.ts`),
-);
 
 if (process.argv.includes('--missing') && fs.existsSync(path.join(DIST, 'index.js')))
   process.exit(0);
 fs.rmSync(DIST, { recursive: true, force: true });
-const typescript = createRequire(import.meta.url).resolve('typescript/package.json');
-const tsc = path.join(path.dirname(typescript), 'bin/tsc');
-const { status } = spawnSync(
-  process.execPath,
-  [tsc, '-p', path.join(HERE, 'tsconfig.build.json')],
-  { stdio: 'inherit' },
-);
-if (status !== 0) process.exit(1);
-for (const name of fs.readdirSync(DIST, { recursive: true })) {
-  if (name.endsWith('.d.ts') && !PUBLIC_TYPES.has(name)) fs.rmSync(path.join(DIST, name));
+
+/** The types: what index.d.ts names, and what that names in turn. */
+function write_types() {
+  const typescript = createRequire(import.meta.url).resolve('typescript/package.json');
+  const tsc = path.join(path.dirname(typescript), 'bin/tsc');
+  const argv = [tsc, '-p', path.join(HERE, 'tsconfig.build.json')];
+  if (spawnSync(process.execPath, argv, { stdio: 'inherit' }).status !== 0) process.exit(1);
+  const wanted = new Set();
+  const want = (file) => {
+    if (wanted.has(file)) return;
+    wanted.add(file);
+    const text = fs.readFileSync(file, 'utf8');
+    for (const [, name] of text.matchAll(/(?:from|import\()\s*['"](\.[^'"]+)\.js['"]/g))
+      want(path.resolve(path.dirname(file), `${name}.d.ts`));
+  };
+  want(path.join(DIST, 'index.d.ts'));
+  const made = fs.readdirSync(DIST, { recursive: true, withFileTypes: true });
+  for (const entry of made) {
+    const file = path.join(entry.parentPath ?? entry.path, entry.name);
+    if (entry.isFile() && !wanted.has(file)) fs.rmSync(file);
+  }
+  for (const entry of made) {
+    const folder = path.join(entry.parentPath ?? entry.path, entry.name);
+    if (entry.isDirectory() && fs.readdirSync(folder).length === 0) fs.rmdirSync(folder);
+  }
 }
+
+/** Bundles scripts of src/. Returns esbuild's outputs. */
+function bundle(names, more) {
+  return buildSync({
+    entryPoints: names.map((name) => path.join(HERE, 'src', `${name}.ts`)),
+    outdir: DIST,
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: 'inline',
+    ...more,
+  }).outputFiles;
+}
+
+write_types();
 
 // One file for each thread: a browser starts a worker as soon as it has one file, not twenty.
-const ENTRIES = ['index.js', 'engine-worker.js', 'loader-worker.js'];
-const bundle = buildSync({
-  entryPoints: ENTRIES.map((name) => path.join(DIST, name)),
-  outdir: DIST,
-  bundle: true,
-  write: false,
-  format: 'esm',
-  target: 'es2022',
-  minifyWhitespace: true,
-  minifySyntax: true,
-  legalComments: 'inline',
-});
-for (const name of fs.readdirSync(DIST, { recursive: true })) {
-  if (name.endsWith('.js') && name !== 'thread-guard.js') fs.rmSync(path.join(DIST, name));
-}
-for (const name of ['net', 'store']) fs.rmSync(path.join(DIST, name), { recursive: true });
-for (const { path: file, contents } of bundle.outputFiles) fs.writeFileSync(file, contents);
+bundle(['index', 'loader-worker'], { sourcemap: true });
+// The comments tell bundlers to leave this import() as it is. esbuild drops those in the sources.
+const IGNORE = '/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */';
+const as_is = `const importAsIs=(address)=>import(${IGNORE} address);`;
+bundle(['engine-worker'], { sourcemap: true, banner: { js: as_is } });
 
-// In front of the script that threads run. It is no module of its own there: names stay within a block.
-const guard_file = path.join(DIST, 'thread-guard.js');
-const guard = fs.readFileSync(guard_file, 'utf8').replace('export {};', '');
-fs.rmSync(guard_file);
+// In front of the script that threads run. It is no module of its own there: its names stay within a function.
+const [{ text: guard }] = bundle(['thread-guard'], { write: false, format: 'iife' });
 
 const wasm = path.resolve(HERE, process.env.SLUICE_WASM_DIR ?? '../../wasm/prebuilt');
 fs.mkdirSync(path.join(DIST, 'wasm'));
 for (const flavour of FLAVOURS) {
-  for (const name of [`sluice-${flavour}.js`, `sluice-${flavour}.wasm`]) {
+  for (const name of [`sluice-${flavour}.mjs`, `sluice-${flavour}.wasm`]) {
     const from = path.join(wasm, name);
     if (!fs.existsSync(from)) {
       console.error(`${name} is not in ${wasm}: run npm run build in the checkout, which makes it`);
       process.exit(1);
     }
     const to = path.join(DIST, 'wasm', name);
-    if (name.endsWith('-mt.js'))
-      fs.writeFileSync(to, `{\n${guard}}\n${fs.readFileSync(from, 'utf8')}`);
+    if (name.endsWith('-mt.mjs')) fs.writeFileSync(to, guard + fs.readFileSync(from, 'utf8'));
     else fs.copyFileSync(from, to);
   }
 }

@@ -14,7 +14,7 @@ const NAME = 'service-worker.js';
  */
 function when(file: string): string | undefined {
   if (file === NAME || /\.(tar\.gz|json|map)$/.test(file)) return undefined;
-  const flavour = /^assets\/sluice-(\w+(?:-mt)?)-[\w-]{8}\.(?:js|wasm)$/.exec(file);
+  const flavour = /^assets\/sluice-(\w+(?:-mt)?)-[\w-]{8}\.(?:mjs|wasm)$/.exec(file);
   if (flavour !== null) return flavour[1];
   if (/\.(woff2|txt)$/.test(file)) return /-latin-wght-/.test(file) ? 'always' : 'used';
   // What shows formulas, which few conversations have.

@@ -2,10 +2,10 @@
 import { SluiceError, abortReason, fromErrorData } from './errors.js';
 import { lifelineCut, lifelineName } from './lifeline.js';
 import { show, takeCacheOptions } from './options.js';
+import { startLoaderWorker } from './own-workers.js';
 import type { FromLoader } from './protocol.js';
 import { takeModelAddress } from './sources.js';
 import type { CacheCall, FromCache, ToCache } from './store/calls.js';
-import { startWorker } from './trusted.js';
 import type {
   CachedModel,
   CacheOptions,
@@ -36,13 +36,7 @@ class CacheWorker {
 
   /** `gone`: called when the worker has ended. */
   constructor(readonly gone: () => void) {
-    this.#worker = startWorker(
-      () =>
-        new Worker(new URL('./loader-worker.js', import.meta.url), {
-          type: 'module',
-          name: 'sluice-cache',
-        }),
-    ).worker;
+    this.#worker = startLoaderWorker('sluice-cache').worker;
     this.#worker.addEventListener('message', ({ data }: MessageEvent<FromCache | FromLoader>) => {
       if ('id' in data) return this.#heard(data);
       if (this.#alive) return;

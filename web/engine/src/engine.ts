@@ -28,6 +28,7 @@ import type { Course, FromEngine, ToEngine } from './protocol.js';
 import { resolveSource } from './sources.js';
 import { NO_RUN, NO_STATS, Timeline, type TimelineHooks, type Value } from './timeline.js';
 import type {
+  AsyncStream,
   ChatMessage,
   Completion,
   DetokenizeOptions,
@@ -407,7 +408,7 @@ export class Engine implements AsyncDisposable {
    * Continues `prompt`, token by token. The work begins when the first token is asked for, and ends when the loop is
    * left. The arguments are read at this call, but errors in them are thrown when the first token is asked for.
    */
-  generate(prompt: Prompt, options: GenerateOptions = {}): AsyncIterableIterator<Token, undefined> {
+  generate(prompt: Prompt, options: GenerateOptions = {}): AsyncStream<Token> {
     return this.#own.generate(prompt, options);
   }
 

@@ -1,3 +1,5 @@
+// `await using` with engines and sessions, for sites whose TypeScript settings name only a page's libraries.
+/// <reference lib="esnext.disposable" preserve="true" />
 export { cache } from './cache.js';
 export { createOpenAIFetch, type OpenAIEngine } from './chat/openai-fetch.js';
 export type {
@@ -29,6 +31,13 @@ export type {
   TokenLogprob,
   Usage,
 } from './chat/types.js';
+export {
+  configure,
+  type Configuration,
+  type FileUrl,
+  type WasmFile,
+  type WorkerFile,
+} from './configure.js';
 export { Engine } from './engine.js';
 export { SluiceError, type ErrorCode, type ErrorData } from './errors.js';
 export type { DownloadReason, Facts, NotKeptReason } from './facts.js';
@@ -36,6 +45,7 @@ export { NOTE_CODES, type Audience, type Note, type NoteCode } from './notes.js'
 export { GENERATE_RULES, LOAD_RULES, type Rule, type RuleKind } from './option-table.js';
 export { states } from './states.js';
 export type {
+  AsyncStream,
   CachedModel,
   CacheOptions,
   CacheRoom,

@@ -98,6 +98,12 @@ function watchThreads(refusals: Refusals, failed: (error: unknown) => void): voi
   });
 }
 
+/**
+ * import() as the browser has it. build.mjs puts this function in front of the worker's script: there the comments survive
+ * that keep a site's bundler from looking for the file in its own sources.
+ */
+declare function importAsIs(address: string): Promise<unknown>;
+
 /** An async function, because WebAssembly.instantiate itself throws in WebKit if a policy forbids it. */
 async function instantiate(
   code: WebAssembly.Module,
@@ -118,7 +124,7 @@ export async function openModule(
   const refusals = new Refusals();
   const [code, glue] = await Promise.all([
     early.then((compiled) => compiled ?? compileFile(files.wasm, refusals)),
-    (import(/* @vite-ignore */ files.glue) as Promise<{ default: typeof createModule }>).catch(
+    (importAsIs(files.glue) as Promise<{ default: typeof createModule }>).catch(
       async (cause: unknown) => {
         throw (await whyNotLoaded(files.glue, 'module', refusals)) ?? cause;
       },

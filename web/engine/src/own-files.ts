@@ -17,9 +17,20 @@ function shown(address: string): string {
   return url.href;
 }
 
-/** The Content-Security-Policy that applies here, in words. */
+/** The address of this page or worker; undefined where there is none, as on a server that renders pages. */
+export function here(): string | undefined {
+  return globalThis.document?.baseURI ?? globalThis.location?.href;
+}
+
+/** Whether a script lies on another origin than this page or worker. */
+export function isForeign(address: string): boolean {
+  const { origin } = globalThis as { origin?: string };
+  return origin !== undefined && new URL(address).origin !== origin;
+}
+
+/** The Content-Security-Policy that applies here, in words. A worker that was started by a blob has its page's. */
 export function policyHere(): string {
-  return globalThis.document === undefined
+  return globalThis.document === undefined && globalThis.location?.protocol !== 'blob:'
     ? "the Content-Security-Policy sent with the library's workers"
     : "this page's Content-Security-Policy";
 }
@@ -31,9 +42,12 @@ interface Refusal {
   remedy: string;
 }
 
+/** What a policy calls the blobs that start workers from other origins (trusted.ts). */
+const BLOB = 'blob:';
+
 function refusalOf(address: string, directive: string): Refusal {
-  const { origin } = new URL(address);
-  const allowed = origin === globalThis.origin ? "'self'" : origin;
+  const place = isForeign(address) ? new URL(address).origin : "'self'";
+  const allowed = directive === 'worker-src' && isForeign(address) ? BLOB : place;
   return { policy: policyHere(), directive, remedy: `add ${allowed} to its ${directive}` };
 }
 
@@ -62,7 +76,8 @@ export class Refusals {
   of(address: string): Refusal | undefined {
     const url = new URL(address);
     url.hash = '';
-    const directive = this.#directives.get(url.href);
+    const blob = isForeign(address) ? this.#directives.get('blob') : undefined;
+    const directive = this.#directives.get(url.href) ?? blob;
     return directive === undefined ? undefined : refusalOf(address, directive);
   }
 
@@ -84,11 +99,12 @@ function refused(address: string, { policy, directive, remedy }: Refusal): Sluic
 }
 
 /** What to do about a missing file. Vite's dev server, before Vite 8, moves a package to its cache without the files beside it. */
-function remedy(): string {
-  return /\/deps\/[^/?]+\.js\?v=\w+$/.test(import.meta.url)
+function remedy(address: string): string {
+  return /\/deps\/(wasm\/)?(\w+-worker\.js|sluice-[\w-]+\.\w+)(\?|$)/.test(address)
     ? "Vite has moved the library into its cache without its files: add optimizeDeps: { exclude: ['@sluice/engine'] } " +
         'to vite.config'
-    : "put the package's whole dist folder on the server, or all that your bundler has made";
+    : "put the package's whole dist folder on the server, or all that your bundler has made, and if it isn't beside the " +
+        'script, say where with configure({ baseUrl })';
 }
 
 /** The error of a file whose fetch failed. */
@@ -101,7 +117,8 @@ function notFetched(address: string, cause: unknown): SluiceError {
       })
     : new SluiceError(
         'download_failed',
-        `${what}: the server did not answer, or ${policyHere()} (connect-src) forbids it; see to that and try again`,
+        `${what}: the server did not answer, ${isForeign(address) ? "or doesn't permit it to this page (CORS: Access-Control-Allow-Origin), " : ''}` +
+          `or ${policyHere()} (connect-src) forbids it; see to that and try again`,
         { facts: failedAt(address, 'library'), cause },
       );
 }
@@ -111,7 +128,7 @@ function notSent(address: string, status: number): SluiceError {
   return new SluiceError(
     'download_failed',
     `${shown(address)}, a file of the library, ${gone ? 'is missing' : 'did not come'}: the server answered ${status}; ` +
-      (gone ? remedy() : 'see to that and try again'),
+      (gone ? remedy(address) : 'see to that and try again'),
     { status, facts: failedAt(address, 'library') },
   );
 }
@@ -120,7 +137,7 @@ function wrongType(address: string, type: string, expected: string): SluiceError
   const came = type === '' ? 'without a content type' : `as ${type.split(';')[0]}`;
   const page = /^(text\/html|application\/xhtml)/i.test(type);
   const todo = page
-    ? `it is probably missing there: ${remedy()}`
+    ? `it is probably missing there: ${remedy(address)}`
     : `let the server send it as ${expected}`;
   return new SluiceError(
     'download_failed',
@@ -164,6 +181,9 @@ async function faultOf(address: string, look: Look): Promise<SluiceError | null>
     return wrongType(address, type, 'text/javascript');
   if (
     isWorker &&
+    // A blob has the header from its page.
+    !isForeign(address) &&
+    !address.startsWith(BLOB) &&
     globalThis.crossOriginIsolated === true &&
     response.headers.get('cross-origin-embedder-policy') === null
   ) {
@@ -176,12 +196,22 @@ async function faultOf(address: string, look: Look): Promise<SluiceError | null>
   }
   const text = await response.text();
   // The policies sent with imported scripts have no effect.
+  const mayForbid = isWorker && script === 'worker';
   const policy =
-    isWorker && script === 'worker' ? response.headers.get('content-security-policy') : null;
+    mayForbid && !isForeign(address) ? response.headers.get('content-security-policy') : null;
   for (const [, , name = ''] of text.matchAll(/\b(?:from|import)\s*(["'])(\.{0,2}\/[^"']+)\1/g)) {
     const fault = await faultOf(new URL(name, address).href, look);
     if (fault !== null) return fault;
   }
+  if (mayForbid && isForeign(address))
+    return new SluiceError(
+      'unsupported_browser',
+      `${shown(address)}, a worker of the library from another origin, did not run; if the page has a ` +
+        `Content-Security-Policy, add ${new URL(address).origin} to its script-src and worker-src` +
+        (globalThis.crossOriginIsolated === true
+          ? ", and for Safari let the files' server send Cross-Origin-Embedder-Policy: require-corp"
+          : ''),
+    );
   return policy === null
     ? null
     : new SluiceError(
@@ -194,13 +224,7 @@ async function faultOf(address: string, look: Look): Promise<SluiceError | null>
 
 /** The error of a worker that the browser refused to make (a SecurityError). */
 export function notMade(address: string): SluiceError {
-  if (new URL(address).origin === globalThis.origin)
-    return refused(address, refusalOf(address, 'worker-src'));
-  return new SluiceError(
-    'worker_died',
-    `${shown(address)}, a worker of the library, comes from another origin than the page; serve the library's files from ` +
-      "the page's own",
-  );
+  return refused(address, refusalOf(address, 'worker-src'));
 }
 
 /**
@@ -267,7 +291,7 @@ export async function compileFile(
     if (error instanceof WebAssembly.CompileError) {
       throw new SluiceError(
         'download_failed',
-        `${shown(address)}, a file of the library, is damaged (${error.message}); ${remedy()}`,
+        `${shown(address)}, a file of the library, is damaged (${error.message}); ${remedy(address)}`,
         { facts: failedAt(address, 'library'), cause },
       );
     }

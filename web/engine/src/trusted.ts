@@ -1,7 +1,12 @@
-// Workers on pages whose Content-Security-Policy has require-trusted-types-for 'script'. There the address of a worker
-// must come from a named policy. Ours is named sluice; a page may list the allowed names (trusted-types sluice).
+// Workers wherever the library may be.
+//
+// On pages whose Content-Security-Policy has require-trusted-types-for 'script', the address of a worker must come from a
+// named policy. Ours is named sluice; a page may list the allowed names (trusted-types sluice).
+//
+// A browser starts no worker from another origin than the page's, but a worker may import scripts from there. So such a worker is
+// started by a line of script of our own, in a blob.
 import { SluiceError } from './errors.js';
-import { notMade, policyHere } from './own-files.js';
+import { here, isForeign, notMade, policyHere } from './own-files.js';
 
 /** The part of the browser's API that is used here; older browsers don't have it. */
 interface TrustedTypes {
@@ -31,14 +36,40 @@ function sluicePolicy(): Policy | null {
   return (policy ??= null);
 }
 
-/** A `Worker` class that passes the address through the policy, and calls `made` for each worker. */
-export function trustedWorker(made: (worker: Worker, address: string) => void): typeof Worker {
+/** The addresses of the blobs that have been made here, by the scripts that they import. They are few, and stay. */
+const starters = new Map<string, string>();
+
+/**
+ * The address of a script of this origin that runs the script of another one. It has the same fragment, by which a thread of
+ * the pool knows its channel (thread-guard.ts).
+ */
+function starterOf(address: string, type: WorkerType | undefined): string {
+  const { hash } = new URL(address);
+  const script = JSON.stringify(address.slice(0, address.length - hash.length));
+  const text = type === 'module' ? `import ${script};` : `importScripts(${script});`;
+  let starter = starters.get(text);
+  if (starter === undefined) {
+    starter = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
+    starters.set(text, starter);
+  }
+  return starter + hash;
+}
+
+/** A `Worker` class for any page and any address. It calls `made` for each worker. `name`: in place of the one that is asked for. */
+export function trustedWorker(
+  made: (worker: Worker, address: string) => void,
+  name?: string,
+): typeof Worker {
   return class extends Worker {
     constructor(url: string | URL, options?: WorkerOptions) {
       const trusted = sluicePolicy();
-      const address = new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href).href;
+      const address = new URL(url, here()).href;
+      const script = isForeign(address) ? starterOf(address, options?.type) : url;
       try {
-        super(trusted === null ? url : trusted.createScriptURL(String(url)), options);
+        super(
+          trusted === null ? script : trusted.createScriptURL(String(script)),
+          name === undefined ? options : { ...options, name },
+        );
       } catch (cause) {
         if (cause instanceof DOMException && cause.name === 'SecurityError') throw notMade(address);
         if (trusted !== null || trustedTypes() === undefined || !(cause instanceof TypeError))
@@ -55,11 +86,23 @@ export function trustedWorker(made: (worker: Worker, address: string) => void): 
   };
 }
 
+/** A worker and the address of its script; '' if that can't be known. */
+export interface Started {
+  worker: Worker;
+  address: string;
+}
+
+/** Starts the module of this address as a worker. */
+export function startWorkerAt(address: string, name: string): Started {
+  const Trusted = trustedWorker(() => {});
+  return { worker: new Trusted(address, { type: 'module', name }), address };
+}
+
 /**
  * Runs `start`, which makes one worker in the form that bundlers recognize: new Worker(new URL('..', import.meta.url)).
- * During this call, `Worker` is the class above. Returns the worker and its address.
+ * During this call, `Worker` is the class above.
  */
-export function startWorker(start: () => Worker): { worker: Worker; address: string } {
+export function startWorker(start: () => Worker, name?: string): Started {
   const before = globalThis.Worker;
   let address = '';
   // If the page's `Worker` can't be replaced, that one is used; the address stays ''.
@@ -68,7 +111,7 @@ export function startWorker(start: () => Worker): { worker: Worker; address: str
     'Worker',
     trustedWorker((_, made) => {
       address = made;
-    }),
+    }, name),
   );
   try {
     const worker = start();

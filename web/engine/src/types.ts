@@ -84,6 +84,14 @@ export interface PromptProgress {
   waiting: boolean;
 }
 
+/**
+ * What comes one after the other, for one reader; leaving the loop over it ends the work. (The AsyncIterableIterator of TypeScript
+ * before 5.6 can't say that nothing comes with the end.)
+ */
+export interface AsyncStream<Item> extends AsyncIterator<Item, undefined> {
+  [Symbol.asyncIterator](): AsyncStream<Item>;
+}
+
 export interface Token {
   id: number;
   /** Never half a character, never part of a stop string; may be ''. */
@@ -103,7 +111,7 @@ export interface Session extends AsyncDisposable {
    * Like Engine.generate; `busy` while this session generates. If the prompt begins with tokens of the session, they are
    * not computed again.
    */
-  generate(prompt: Prompt, options?: GenerateOptions): AsyncIterableIterator<Token, undefined>;
+  generate(prompt: Prompt, options?: GenerateOptions): AsyncStream<Token>;
   /** Like Engine.complete; see `generate`. */
   complete(prompt: Prompt, options?: GenerateOptions): Promise<Completion>;
   /**
@@ -115,7 +123,7 @@ export interface Session extends AsyncDisposable {
    * Goes on where the last run of this session ended, also if it was saved and restored since. Without a `seed` the random
    * numbers go on as well, so that the text is the same as if that run had not ended. `invalid_argument` without tokens.
    */
-  resume(options?: GenerateOptions): AsyncIterableIterator<Token, undefined>;
+  resume(options?: GenerateOptions): AsyncStream<Token>;
   /**
    * The session as a file, for `Engine.restore` and for `sluice run --session`: its tokens, their state, its random numbers.
    * It is as large as the state. The session may go on at once. Waits until all weights have arrived, because the file names

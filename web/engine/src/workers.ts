@@ -4,7 +4,9 @@ import { lifelineCut, lifelineName, uniqueName } from './lifeline.js';
 import { compileEarly } from './module.js';
 import { Refusals, whyNotLoaded } from './own-files.js';
 import { runBytesLoader, runResponseLoader } from './page-loader.js';
+import { filesOf } from './files.js';
 import { serveFetch } from './net/page-fetch.js';
+import { startEngineWorker, startLoaderWorker } from './own-workers.js';
 import type {
   Course,
   FlavourFiles,
@@ -16,31 +18,8 @@ import type {
   ToLoader,
 } from './protocol.js';
 import type { Resolved } from './sources.js';
-import { startWorker } from './trusted.js';
+import type { Started } from './trusted.js';
 import type { Flavour } from './types.js';
-
-/** The addresses are written out, so that bundlers find the files. `channel`: see FlavourFiles.thread. */
-function filesOf(flavour: Flavour, channel: string): FlavourFiles {
-  const [glue, wasm] = {
-    simd: [
-      new URL('./wasm/sluice-simd.js', import.meta.url),
-      new URL('./wasm/sluice-simd.wasm', import.meta.url),
-    ],
-    'simd-mt': [
-      new URL('./wasm/sluice-simd-mt.js', import.meta.url),
-      new URL('./wasm/sluice-simd-mt.wasm', import.meta.url),
-    ],
-    relaxed: [
-      new URL('./wasm/sluice-relaxed.js', import.meta.url),
-      new URL('./wasm/sluice-relaxed.wasm', import.meta.url),
-    ],
-    'relaxed-mt': [
-      new URL('./wasm/sluice-relaxed-mt.js', import.meta.url),
-      new URL('./wasm/sluice-relaxed-mt.wasm', import.meta.url),
-    ],
-  }[flavour] as [URL, URL];
-  return { flavour, glue: glue.href, wasm: wasm.href, thread: `${glue.href}#${channel}` };
-}
 
 /**
  * Milliseconds that close() waits at most for the engine worker to end its threads, as it may still be starting, and for the
@@ -109,14 +88,9 @@ export class Workers {
       this.#tellOver = over;
     });
     const lifeline = lifelineName();
-    this.#engine = this.#watch(
-      'engine',
-      () =>
-        new Worker(new URL('./engine-worker.js', import.meta.url), {
-          type: 'module',
-          name: 'sluice-engine',
-        }),
-    );
+    const { flavour, threads } = request;
+    const found = filesOf(flavour);
+    this.#engine = this.#watch('engine', startEngineWorker);
     this.#closed = new Promise((closed) => {
       this.#engine.addEventListener('message', ({ data }: MessageEvent<FromEngine>) => {
         if (data.type === 'alive') {
@@ -130,9 +104,8 @@ export class Workers {
         }
       });
     });
-    if (request.threads > 1) this.#traps = this.#hearTraps();
-    const { threads } = request;
-    const files = filesOf(request.flavour, this.#traps?.name ?? '');
+    if (threads > 1) this.#traps = this.#hearTraps();
+    const files = { flavour, ...found, thread: `${found.glue}#${this.#traps?.name ?? ''}` };
     if (open === null) {
       this.#engine.postMessage({ type: 'measure', files, threads, lifeline } satisfies ToEngine);
     } else {
@@ -175,14 +148,7 @@ export class Workers {
     port: MessagePort,
   ): void {
     const lifeline = lifelineName();
-    const loader = this.#watch(
-      'loader',
-      () =>
-        new Worker(new URL('./loader-worker.js', import.meta.url), {
-          type: 'module',
-          name: 'sluice-loader',
-        }),
-    );
+    const loader = this.#watch('loader', startLoaderWorker);
     this.#loader = loader;
     loader.addEventListener('message', ({ data }: MessageEvent<FromLoader>) => {
       if (this.#loader !== loader) return;
@@ -226,11 +192,11 @@ export class Workers {
     }
   }
 
-  #watch(which: string, start: () => Worker): Worker {
+  #watch(which: string, start: () => Started): Worker {
     let worker: Worker;
     let address: string;
     try {
-      ({ worker, address } = startWorker(start));
+      ({ worker, address } = start());
     } catch (cause) {
       if (cause instanceof SluiceError) throw cause;
       throw new SluiceError(

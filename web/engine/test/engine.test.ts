@@ -747,7 +747,7 @@ describe('a worker that dies', () => {
       'Worker',
       class {
         constructor() {
-          throw new DOMException('other origin', 'SecurityError');
+          throw new DOMException('no workers here', 'NotSupportedError');
         }
       },
     );

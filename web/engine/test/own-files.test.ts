@@ -86,8 +86,8 @@ describe('a worker that does not start', () => {
   });
 
   it.each([
-    ['https://page.example', /^this page's .*|^the Content-Security-Policy .*/, 'worker-src'],
-    ['https://other.example', /comes from another origin/, 'from the page'],
+    ['https://page.example', /\(worker-src\) forbids .*-worker.js/, "add 'self' to its worker-src"],
+    ['https://other.example', /\(worker-src\) forbids .*-worker.js/, 'add blob: to its worker-src'],
   ])('is told where the browser throws: a page of %s', async (origin, message, part) => {
     vi.stubGlobal('origin', origin);
     // Here the library's own address is that of its source file.

@@ -10,7 +10,7 @@ import { HostRig, endRigs, type Want } from './host-rig.js';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 const built = path.join(ROOT, 'build/wasm');
-const WASM = fs.existsSync(path.join(built, 'sluice-simd.wasm'))
+const WASM = fs.existsSync(path.join(built, 'sluice-simd.mjs'))
   ? built
   : path.join(ROOT, 'wasm/prebuilt');
 const file = new Uint8Array(
@@ -27,7 +27,7 @@ async function openCore(shared: boolean): Promise<OpenModule> {
   const memory = new WebAssembly.Memory({ initial: 64, maximum, shared });
   const name = path.join(WASM, shared ? 'sluice-simd-mt' : 'sluice-simd');
   const code = await WebAssembly.compile(fs.readFileSync(`${name}.wasm`));
-  const glue = (await import(`${name}.js`)) as {
+  const glue = (await import(`${name}.mjs`)) as {
     default: typeof createModule;
   };
   const module = await glue.default({

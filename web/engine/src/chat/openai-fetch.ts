@@ -2,7 +2,7 @@
 import { SluiceError } from '../errors.js';
 import { invalid, show } from '../options.js';
 import { unlessAborted } from '../promises.js';
-import type { ModelInfo } from '../types.js';
+import type { AsyncStream, ModelInfo } from '../types.js';
 import { modelName } from './answers.js';
 import { wrong } from './body.js';
 import type { ChatCompletions, Completions } from './types.js';
@@ -72,7 +72,7 @@ function reasonOf(signal: AbortSignal): unknown {
 
 /** The chunks as server-sent events. Cancelling them leaves the chunks; an error is the last event. */
 function eventsOf(
-  chunks: AsyncIterableIterator<object, undefined>,
+  chunks: AsyncStream<object>,
   signal: AbortSignal | null,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const encoder = new TextEncoder();
@@ -104,10 +104,7 @@ function eventsOf(
 const OF_CODE = ['signal', 'on_prompt_progress'];
 
 /** What `create` makes of a body. */
-type Create = (
-  engine: OpenAIEngine,
-  body: object,
-) => Promise<object | AsyncIterableIterator<object, undefined>>;
+type Create = (engine: OpenAIEngine, body: object) => Promise<object | AsyncStream<object>>;
 
 function create(of: Create): Answer {
   return async (engine, text, signal) => {

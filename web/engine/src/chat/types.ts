@@ -1,5 +1,5 @@
 // The types of chat and completions: OpenAI's shapes, and what Sluice adds to them.
-import type { ChatMessage, PromptProgress } from '../types.js';
+import type { AsyncStream, ChatMessage, PromptProgress } from '../types.js';
 
 /** What both kinds of request have. Null and undefined stand for the default. */
 export interface SamplingRequest {
@@ -226,7 +226,7 @@ export interface TextCompletionChunk extends Omit<TextCompletion, 'choices' | 'u
 }
 
 /** The chunks of an answer. Leaving the loop over them ends the request. They can be read once. */
-export type ChunkStream<Chunk> = AsyncIterableIterator<Chunk, undefined>;
+export type ChunkStream<Chunk> = AsyncStream<Chunk>;
 
 export interface ChatCompletions {
   /**

@@ -1,0 +1,111 @@
+// configure: where the library's own files lie, if not beside its script.
+import { SluiceError } from './errors.js';
+import { invalid, reading, show } from './options.js';
+import { here } from './own-files.js';
+import type { Flavour } from './types.js';
+
+/** The scripts of the library's workers. */
+export type WorkerFile = 'engine-worker.js' | 'loader-worker.js';
+
+/** The two files of a flavour: Emscripten's script, and the code. */
+export type WasmFile = `sluice-${Flavour}.mjs` | `sluice-${Flavour}.wasm`;
+
+/** The address of a folder, or a function that gives each file's address. Both may be relative to the page's address. */
+export type FileUrl<Name extends string> = string | URL | ((file: Name) => string | URL);
+
+/** Where the library's files lie, of the same version as the library itself. What is left out lies beside its script. */
+export interface Configuration {
+  /** The folder with `engine-worker.js`, `loader-worker.js` and `wasm/`, as the package's `dist` has them. */
+  baseUrl?: string | URL | undefined;
+  /** The workers alone: their folder, or the address of each. Goes before `baseUrl`. */
+  workerUrl?: FileUrl<WorkerFile> | undefined;
+  /** The content of `wasm/` alone: its folder, or the address of each file. Goes before `baseUrl`. */
+  wasmUrl?: FileUrl<WasmFile> | undefined;
+}
+
+const NAMES = ['baseUrl', 'workerUrl', 'wasmUrl'] as const;
+
+/** Gives the address of a file of `dist/`; null: it lies beside the library's script. */
+type Find = (
+  which: 'workerUrl' | 'wasmUrl',
+  path: 'wasm/' | '',
+  file: WorkerFile | WasmFile,
+) => string | null;
+
+/** What `configure` said. Null if it was not called: so a bundler leaves out all of this where it isn't. */
+let find: Find | null = null;
+
+/** The address that `configure` gave a worker's script; null: it lies beside the library's. */
+export function workerAddress(file: WorkerFile): string | null {
+  return find === null ? null : find('workerUrl', '', file);
+}
+
+/** The same of a file of `wasm/`. */
+export function wasmAddress(file: WasmFile): string | null {
+  return find === null ? null : find('wasmUrl', 'wasm/', file);
+}
+
+/** Checks and completes an address. `base`: what a relative one is relative to. */
+function parsed(name: string, given: unknown, base = here()): URL {
+  if (typeof given !== 'string' && !(given instanceof URL))
+    throw invalid(`${name} is ${show(given)}; give an address, as a string or a URL`);
+  let url: URL;
+  try {
+    url = new URL(given, base);
+  } catch (cause) {
+    throw new SluiceError(
+      'invalid_argument',
+      `${name} is ${show(String(given))}, which is no address; give one as 'https://cdn.example/sluice/', or one that is ` +
+        "relative to the page, as './sluice/'",
+      { cause },
+    );
+  }
+  if (url.username !== '' || url.password !== '')
+    throw invalid(`${name} has a user name or a password; browsers load no script with these`);
+  if (url.hash !== '') throw invalid(`${name} has a fragment ('#..'); leave it out`);
+  return url;
+}
+
+/** The address of a folder, with a slash at its end. */
+function folder(name: string, given: unknown, base = here()): URL {
+  const url = parsed(name, given, base);
+  if (url.search !== '')
+    throw invalid(
+      `${name} has a query ('?..'), which a folder can't have; give workerUrl and wasmUrl as functions`,
+    );
+  if (!/^[\w+.-]+:\/\//.test(url.href))
+    throw invalid(`${name} is ${show(url.href)}, which is no address of a folder`);
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  return url;
+}
+
+function finder(configuration: Configuration): Find {
+  return (which, path, file) => {
+    const own = configuration[which] as FileUrl<WorkerFile | WasmFile> | undefined;
+    if (typeof own === 'function') return parsed(`what ${which}('${file}') gives`, own(file)).href;
+    if (own !== undefined) return new URL(file, folder(which, own)).href;
+    const { baseUrl } = configuration;
+    return baseUrl === undefined ? null : new URL(path + file, folder('baseUrl', baseUrl)).href;
+  };
+}
+
+/**
+ * Says where the library's files lie, if not beside its script: for bundlers that don't take them along, for a CDN. Replaces what
+ * an earlier call said; `configure({})` takes it back. It holds for the workers that are started afterwards, so call it before
+ * the first engine. `invalid_argument` if it isn't understood. (What a function gives is checked when it is called.)
+ */
+export function configure(configuration: Configuration): void {
+  if (typeof configuration !== 'object' || configuration === null || Array.isArray(configuration))
+    throw invalid(`the configuration is ${show(configuration)}; give an object with baseUrl`);
+  const taken = reading('the configuration', () => ({ ...configuration }));
+  const unknown = Object.keys(taken).find((name) => !NAMES.includes(name as never));
+  if (unknown !== undefined)
+    throw invalid(`'${unknown}' is unknown in the configuration; it may have ${NAMES.join(', ')}`);
+  for (const name of NAMES) {
+    const given = taken[name];
+    if (given === undefined || (typeof given === 'function' && name !== 'baseUrl')) continue;
+    // On a server a relative address can only be looked at.
+    folder(name, given, here() ?? 'https://page.example/');
+  }
+  find = finder(taken);
+}
