@@ -1,0 +1,3 @@
+import { write } from '../write.js';
+
+write(document.querySelector('output'));
