@@ -118,7 +118,7 @@ test('the best flavour is taken, and what the browser lacks is named', async ({
   }
   expect(found.errors).toHaveLength(4 - way.runs.length);
   for (const [flavour, code, message] of found.errors) {
-    expect(code, flavour).toBe('unsupported_browser');
+    expect(code, flavour).toMatch(/^unsupported_(browser|environment)$/);
     expect(message, flavour).toMatch(way.refused[flavour as Library.Flavour] ?? /^$/);
   }
 });
@@ -273,6 +273,31 @@ test('each server fault has its error, and the next load is good', async ({
     expect.soft(message, fault).toMatch(FAULTS[fault].message);
   }
   expect(found.architecture).toBe('llama');
+});
+
+test('where a policy forbids workers, the calls of the cache and of the states say so', async ({
+  tab,
+  allowed,
+}) => {
+  allowed.push(/Content.Security.Policy/i);
+  const found = await tab.evaluate(async () => {
+    const policy = document.createElement('meta');
+    policy.httpEquiv = 'Content-Security-Policy';
+    policy.content = "worker-src 'none'";
+    document.head.append(policy);
+    const { cache, states } = window.library;
+    const calls = [cache.list(), cache.verify('https://models.example/m.gguf'), states.list()];
+    return Promise.all(
+      calls.map((call) =>
+        (call as Promise<unknown>).then(
+          () => 'no error',
+          (e: Library.SluiceError) => `${e.code}: ${e.message}`,
+        ),
+      ),
+    );
+  }, undefined);
+  for (const told of found)
+    expect(told).toMatch(/^unsupported_environment: .*\(worker-src\) forbids .*loader-worker.js/);
 });
 
 for (const [where, size] of Object.entries({ phone: PHONE, laptop: LAPTOP })) {

@@ -205,13 +205,13 @@ test('await using closes a session and an engine; a call by another name is told
     return calls;
   })()`);
   expect(found).toEqual([
-    expect.stringMatching(/this session is closed/),
+    expect.stringMatching(/^closed: this session is closed/),
     expect.stringMatching(
       /^invalid_argument: prompt is undefined; .* generate\('Once upon a time'/,
     ),
     expect.stringMatching(/^invalid_argument: prompt is a list of chat messages, and generate/),
     expect.stringMatching(/^invalid_argument: .*; it is called maxTokens here$/),
-    expect.stringMatching(/this engine is closed/),
+    expect.stringMatching(/^closed: this engine is closed/),
     expect.stringMatching(/^invalid_argument: .*call await Engine.load\(source\)/),
     expect.stringMatching(/^invalid_argument: .*; it is called contextSize here$/),
   ]);

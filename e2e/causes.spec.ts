@@ -42,27 +42,27 @@ const POLICIES: Case[] = [
   [
     "a policy without 'wasm-unsafe-eval'",
     policy("script-src 'self'"),
-    /^unsupported_browser: .*Security-Policy .* forbids WebAssembly; add 'wasm-unsafe-eval' to its script-src$/,
+    /^unsupported_environment: .*Security-Policy .* forbids WebAssembly; add 'wasm-unsafe-eval' to its script-src$/,
   ],
   [
     'a policy against workers',
     policy("script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'"),
-    /^unsupported_browser: this page's .*\(worker-src\) forbids .*-worker.js, .*; add 'self' to its worker-src$/,
+    /^unsupported_environment: this page's .*\(worker-src\) forbids .*-worker.js, .*; add 'self' to its worker-src$/,
   ],
   [
     "a policy against the workers' own threads",
     policy("worker-src 'none'", /engine-worker/),
-    /^unsupported_browser: .* sent with the library's workers \(worker-src\) forbids .*sluice-relaxed-mt.mjs/,
+    /^unsupported_environment: .* sent with the library's workers \(worker-src\) forbids .*sluice-relaxed-mt.mjs/,
   ],
   [
     "a policy against the workers' imports",
     policy("script-src 'none'", /engine-worker/),
-    /^unsupported_browser: .*\(script-src\) forbids .*sluice-relaxed-mt.mjs, .*; add 'self' to its script-src$/,
+    /^unsupported_environment: .*\(script-src\) forbids .*sluice-relaxed-mt.mjs, .*; add 'self' to its script-src$/,
   ],
   [
     'a policy against fetching the wasm',
     policy("connect-src 'none'", /harness|engine-worker/),
-    /^unsupported_browser: .*\(connect-src\) forbids .*sluice-relaxed-mt.wasm, .*; add 'self' to its connect-src$/,
+    /^unsupported_environment: .*\(connect-src\) forbids .*sluice-relaxed-mt.wasm, .*; add 'self' to its connect-src$/,
   ],
   [
     'a policy against fetching the model',
@@ -72,12 +72,12 @@ const POLICIES: Case[] = [
   [
     'trusted types without a policy of this name',
     policy(`${TRUSTED}; trusted-types other`),
-    /^unsupported_browser: this page's .* refuses the policy 'sluice', .*; add sluice to its trusted-types/,
+    /^unsupported_environment: this page's .* refuses the policy 'sluice', .*; add sluice to its trusted-types/,
   ],
   [
     "trusted types without a policy of this name, the workers'",
     policy(`${TRUSTED}; trusted-types other`, /engine-worker/),
-    /^unsupported_browser: .* sent with the library's workers .* refuses the policy 'sluice'/,
+    /^unsupported_environment: .* sent with the library's workers .* refuses the policy 'sluice'/,
   ],
 ];
 

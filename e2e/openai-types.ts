@@ -29,16 +29,18 @@ export const requests: [
   (theirs: OpenAI.CompletionCreateParamsNonStreaming & { prompt: string }) => CompletionRequest,
 ] = [(theirs) => theirs, (theirs) => theirs, (theirs) => theirs];
 
-/** The loops over both are written alike. */
-export async function read(engine: Engine, client: OpenAI): Promise<string> {
+/** The loops over both are written alike, with the same options. */
+export async function read(
+  engine: Engine,
+  client: OpenAI,
+  options: OpenAI.RequestOptions,
+): Promise<string> {
   const body = { messages: [{ role: 'user', content: 'Hi' }], model: '', stream: true } as const;
   let text = '';
-  for await (const { choices } of await engine.chat.completions.create(body))
+  for await (const { choices } of await engine.chat.completions.create(body, options))
     text += choices[0]?.delta.content ?? '';
-  for await (const { choices } of await client.chat.completions.create({
-    ...body,
-    messages: [...body.messages],
-  }))
+  const theirs = { ...body, messages: [...body.messages] };
+  for await (const { choices } of await client.chat.completions.create(theirs, options))
     text += choices[0]?.delta.content ?? '';
   const whole = await engine.chat.completions.create({ messages: body.messages });
   return text + whole.choices[0]?.message.content;

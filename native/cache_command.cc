@@ -128,8 +128,8 @@ Result<const Kept*> with_file(const std::vector<Kept>& models, const std::string
   return found.empty() ? nullptr : found[0];
 }
 
-// The models that the addresses or names mean; all without any. Fails with invalid_argument if the
-// cache doesn't have one of them.
+// The models that the addresses or names mean; all without any. Fails with not_found if the cache
+// doesn't have one of them.
 Result<std::vector<Kept>> chosen(const CacheOptions& options, const pull::Settings& settings) {
   SLUICE_ASSIGN(std::vector<Kept> models, kept_models(settings.directory));
   if (options.addresses.empty()) return models;
@@ -156,7 +156,7 @@ Result<std::vector<Kept>> chosen(const CacheOptions& options, const pull::Settin
       SLUICE_ASSIGN(found, with_file(models, text));
     }
     if (found == nullptr) {
-      return fail(Code::invalid_argument, "the cache has no model ", printable(text, 300),
+      return fail(Code::not_found, "the cache has no model ", printable(text, 300),
                   "; expected the address or the file name of one that sluice cache list shows, or "
                   "what it was downloaded by");
     }

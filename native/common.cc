@@ -91,6 +91,7 @@ int exit_status(Code code) {
     case Code::budget_too_small:
       return kNoMemory;
     case Code::invalid_argument:
+    case Code::not_found:
       return kUsage;
     case Code::context_full:
     case Code::busy:

@@ -18,6 +18,8 @@ std::string_view code_name(Code code) {
       return "context_full";
     case Code::invalid_argument:
       return "invalid_argument";
+    case Code::not_found:
+      return "not_found";
     case Code::busy:
       return "busy";
     case Code::aborted:

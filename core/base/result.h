@@ -13,7 +13,8 @@
 namespace sluice {
 
 // C++, the command line and JavaScript use the same codes with the same names. The TypeScript
-// library adds those that only occur in a browser (worker_died, unsupported_browser).
+// library adds those that only occur there: worker_died, unsupported_browser,
+// unsupported_environment, closed (a call after close()).
 enum class Code {
   bad_file,
   unsupported_model,
@@ -22,6 +23,7 @@ enum class Code {
   budget_too_small,
   context_full,
   invalid_argument,
+  not_found,  // a name that should be known isn't: of a model in the cache
   busy,
   aborted,
   download_failed,   // native/ and the TypeScript library download, the core doesn't

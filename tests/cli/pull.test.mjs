@@ -590,8 +590,9 @@ describe('sluice cache', () => {
     assert.equal(status, 0);
     assert.match(out, /^deleted same\.gguf, 2\.58 MB\n$/);
     assert.deepEqual(files_of(env), []);
-    const none = sluice(['cache', 'delete', 'same.gguf'], { env });
+    const none = sluice(['cache', 'delete', 'same.gguf', '--json'], { env });
     assert.equal(none.status, 2);
+    assert.equal(JSON.parse(none.out).code, 'not_found');
     assert.match(none.err, /has no model same\.gguf; expected the address or the file name/);
   });
   it('verify goes on behind a model that is in use', async () => {

@@ -2,6 +2,7 @@
 import { SluiceError, abortReason, fromErrorData } from './errors.js';
 import { lifelineCut, lifelineName } from './lifeline.js';
 import { show, takeCacheOptions } from './options.js';
+import { Refusals } from './own-files.js';
 import { startLoaderWorker } from './own-workers.js';
 import type { FromLoader } from './protocol.js';
 import { takeModelAddress } from './sources.js';
@@ -14,9 +15,13 @@ import type {
   Verification,
   VerifyOptions,
 } from './types.js';
+import { goneError, startWatched } from './worker-watch.js';
 
 /** Milliseconds for which the worker waits for another call. */
 const IDLE_MS = 2000;
+
+/** The worker in messages. */
+const NAMED = { which: 'worker of the cache', remedy: 'try again' };
 
 interface Pending {
   resolve(value: unknown): void;
@@ -36,16 +41,19 @@ class CacheWorker {
 
   /** `gone`: called when the worker has ended. */
   constructor(readonly gone: () => void) {
-    this.#worker = startLoaderWorker('sluice-cache').worker;
+    this.#worker = startWatched(() => startLoaderWorker('sluice-cache'), {
+      ...NAMED,
+      refusals: new Refusals(this.#ended.signal),
+      until: this.#ended.signal,
+      died: (error) => this.#died(error),
+    });
     this.#worker.addEventListener('message', ({ data }: MessageEvent<FromCache | FromLoader>) => {
       if ('id' in data) return this.#heard(data);
       if (this.#alive) return;
       this.#alive = true;
-      void lifelineCut(this.#lifeline, this.#ended.signal).then(() => this.#died('it is gone'));
-    });
-    this.#worker.addEventListener('error', (event) => {
-      event.preventDefault();
-      this.#died(event.message || 'its file could not be loaded or run');
+      void lifelineCut(this.#lifeline, this.#ended.signal).then(() =>
+        this.#died(goneError(NAMED, 'it is gone')),
+      );
     });
   }
 
@@ -61,12 +69,7 @@ class CacheWorker {
     else call?.reject(fromErrorData(message.error));
   }
 
-  #died(why: string): void {
-    const error = new SluiceError(
-      'worker_died',
-      `the worker of the cache ended unexpectedly (${why}); try again`,
-      { facts: { said: why } },
-    );
+  #died(error: SluiceError): void {
     this.end();
     for (const { reject } of this.#pending.values()) reject(error);
   }

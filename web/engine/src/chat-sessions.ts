@@ -8,6 +8,7 @@ import type {
 } from '../../../wasm/module.js';
 import { check, parseAnswer } from './answers.js';
 import { SluiceError } from './errors.js';
+import type { Note } from './notes.js';
 import type { ChatBegun, ChatPrompt, ChatToken, ToEngine } from './protocol.js';
 import { coreStats } from './runs.js';
 import type { MemoryPlan } from './types.js';
@@ -68,6 +69,16 @@ export class ChatSessions {
     this.#prompt = opening;
     this.#opened = parseAnswer<Opened>(this.#openPrompt(opening, prompt, maxTokens));
     return opening;
+  }
+
+  /** How many tokens a prompt has, and what there is to say of it. */
+  count(prompt: ChatPrompt): { tokens: number; warnings: Note[] } {
+    const opening = new this.module.Prompt(this.engine);
+    try {
+      return parseAnswer<Opened>(this.#openPrompt(opening, prompt, null));
+    } finally {
+      opening.delete();
+    }
   }
 
   /** How many of the prompt's tokens a session has. */

@@ -1,5 +1,6 @@
 // Engine: the page's side of a model. The work is done in workers (protocol.ts). The engine holds the promises, and
 // settles each of them whatever happens to a worker.
+import { bindMembers } from './bound.js';
 import { askToPersist } from './cache.js';
 import { Chat } from './chat/chat.js';
 import type { ChatHooks, RunOwner } from './chat/reply.js';
@@ -12,25 +13,22 @@ import { addNotes, type Note } from './notes.js';
 import { LOAD_RULES } from './option-table.js';
 import {
   coreLoadOptions,
-  takeDetokenizeOptions,
-  takeIds,
   takeLoadOptions,
   takeSaveOptions,
   takeSessionFile,
   takeSessionOptions,
-  takeTemplateOptions,
-  takeText,
-  takeTokenizeOptions,
 } from './options.js';
 import { fetchPrefix } from './prefix.js';
 import { deferred, onAbort } from './promises.js';
 import type { Course, FromEngine, ToEngine } from './protocol.js';
 import { resolveSource } from './sources.js';
+import { applyTemplate, countTokens, detokenize, tokenize } from './text-calls.js';
 import { NO_RUN, NO_STATS, Timeline, type TimelineHooks, type Value } from './timeline.js';
 import type {
   AsyncStream,
   ChatMessage,
   Completion,
+  CountOptions,
   DetokenizeOptions,
   EngineStats,
   GenerateOptions,
@@ -129,10 +127,15 @@ export class Engine implements AsyncDisposable {
       decodeThreads: choice.threads,
     });
     this.#timelines.add(this.#own);
-    const info = (): ModelInfo => this.info;
-    const note = (notes: readonly Note[]): void => addNotes(this.#notes, notes);
-    this.#chat = new Chat({ ...this.#runHooks(), note, info }, options.queueLimit ?? Infinity);
+    const hooks: ChatHooks = {
+      ...this.#runHooks(),
+      figures: (figures, finish) => this.#own.chatted(figures, finish),
+      note: (notes) => addNotes(this.#notes, notes),
+      info: () => this.info,
+    };
+    this.#chat = new Chat(hooks, options.queueLimit ?? Infinity);
     this.#view = new LoadView(options, source);
+    bindMembers(this);
   }
 
   /** Reads only the header: what the file is, and whether it can run here. A download is stopped after the header. */
@@ -291,7 +294,7 @@ export class Engine implements AsyncDisposable {
     if (over === undefined) return;
     throw over instanceof SluiceError && over.code !== 'aborted'
       ? reworded(over, over.message)
-      : new SluiceError('invalid_argument', 'this engine is closed; load the model again');
+      : new SluiceError('closed', 'this engine is closed; load the model again');
   }
 
   #request(
@@ -320,6 +323,11 @@ export class Engine implements AsyncDisposable {
       this.#workers?.post(message(id));
     });
   }
+
+  readonly #ask = (
+    message: (id: number) => ToEngine,
+    signal: AbortSignal | undefined,
+  ): Promise<Value> => this.#request(message, signal);
 
   #runHooks(): Pick<ChatHooks, 'admit' | 'beginRun' | 'post'> {
     return {
@@ -431,13 +439,8 @@ export class Engine implements AsyncDisposable {
   }
 
   /** The token ids of the text, without those that the model wants before a prompt. */
-  async tokenize(text: string, options: TokenizeOptions = {}): Promise<number[]> {
-    const taken = takeText(text, 'text');
-    const { special = false, signal } = takeTokenizeOptions(options);
-    return (await this.#request(
-      (id) => ({ type: 'tokenize', id, text: taken, special }),
-      signal,
-    )) as number[];
+  tokenize(text: string, options: TokenizeOptions = {}): Promise<number[]> {
+    return tokenize(this.#ask, text, options);
   }
 
   /**
@@ -445,25 +448,26 @@ export class Engine implements AsyncDisposable {
    * seems to belong to, which `stats.notes` names. Give it to `generate` with `{ special: true }`. Then special tokens written
    * out in a message count as such.
    */
-  async applyTemplate(
-    messages: readonly ChatMessage[],
-    options: TemplateOptions = {},
-  ): Promise<string> {
-    const { signal, ...taken } = takeTemplateOptions(messages, options);
-    return (await this.#request(
-      (id) => ({ type: 'applyTemplate', id, ...taken }),
-      signal,
-    )) as string;
+  applyTemplate(messages: readonly ChatMessage[], options: TemplateOptions = {}): Promise<string> {
+    return applyTemplate(this.#ask, messages, options);
   }
 
-  /** The text of the ids; invalid UTF-8 becomes U+FFFD. */
-  async detokenize(ids: readonly number[], options: DetokenizeOptions = {}): Promise<string> {
-    const taken = takeIds(ids, 'ids');
-    const { signal } = takeDetokenizeOptions(options);
-    return (await this.#request(
-      (id) => ({ type: 'detokenize', id, ids: taken }),
-      signal,
-    )) as string;
+  /** The text of the ids; invalid UTF-8 becomes U+FFFD. `invalid_argument` if one is not in the vocabulary. */
+  detokenize(ids: readonly number[], options: DetokenizeOptions = {}): Promise<string> {
+    return detokenize(this.#ask, this.info, ids, options);
+  }
+
+  /**
+   * How many tokens the model is given for a prompt: for a text with the one that it wants before it, as `generate` gives it;
+   * for messages with all that the template writes, as `chat.completions` gives them. They are computed, except for those whose
+   * state a session has.
+   */
+  async countTokens(
+    prompt: Prompt | readonly ChatMessage[],
+    options: CountOptions = {},
+  ): Promise<number> {
+    this.#admit();
+    return countTokens(this.#ask, this.info, prompt, options);
   }
 
   /** The logits after the last of `ids`, which are taken as they are. */
@@ -471,7 +475,10 @@ export class Engine implements AsyncDisposable {
     return this.#own.logits(ids, options);
   }
 
-  /** The current figures. While a model loads or a text is written, they change about ten times a second or more. */
+  /**
+   * The current figures: of the last run of the engine's own methods, chats among them. While a model loads or a text is
+   * written, they change about ten times a second or more.
+   */
   get stats(): EngineStats {
     return this.#own.stats;
   }

@@ -14,9 +14,12 @@ export type ErrorCode =
   | 'storage_full'
   | 'context_full'
   | 'invalid_argument'
+  | 'not_found'
+  | 'closed'
   | 'busy'
   | 'worker_died'
   | 'unsupported_browser'
+  | 'unsupported_environment'
   | 'aborted';
 
 const CODES: ReadonlySet<string> = new Set<ErrorCode>([
@@ -31,9 +34,12 @@ const CODES: ReadonlySet<string> = new Set<ErrorCode>([
   'storage_full',
   'context_full',
   'invalid_argument',
+  'not_found',
+  'closed',
   'busy',
   'worker_died',
   'unsupported_browser',
+  'unsupported_environment',
   'aborted',
 ]);
 
@@ -45,6 +51,10 @@ export interface ErrorData {
   status?: number;
   /** What the message tells, in fields; absent if there is nothing. */
   facts?: Facts;
+  /** The field of a request's body that is wrong. */
+  param?: string;
+  /** The error behind this one, as text. */
+  cause?: string;
 }
 
 /**
@@ -72,6 +82,11 @@ export class SluiceError extends Error {
     if (options.param !== undefined) this.param = options.param;
     const { status } = options;
     this.facts = { ...options.facts, ...(status === undefined ? {} : { status }) };
+  }
+
+  /** For JSON.stringify: the name, and what `toErrorData` gives. */
+  toJSON(): ErrorData & { name: string } {
+    return { name: this.name, ...toErrorData(this) };
   }
 }
 
@@ -118,25 +133,38 @@ export function stoppedWorking(error: unknown): SluiceError {
   );
 }
 
-/** `code`: for an error that is not a SluiceError. */
-export function toErrorData(error: unknown, code: ErrorCode = 'worker_died'): ErrorData {
-  if (error instanceof SluiceError) {
-    return {
-      code: error.code,
-      message: error.message,
-      ...(error.status === undefined ? {} : { status: error.status }),
-      ...(Object.keys(error.facts).length === 0 ? {} : { facts: error.facts }),
-    };
+/** The text of an error's cause; undefined without one, or if it can't be read. */
+function causeText(cause: unknown): string | undefined {
+  try {
+    return cause === undefined ? undefined : String(cause);
+  } catch {
+    return undefined;
   }
-  return { code, message: error instanceof Error ? error.message : String(error) };
 }
 
-export function fromErrorData(data: ErrorData): SluiceError {
-  const { code, message, status, facts } = data;
-  return new SluiceError(code, message, {
+/**
+ * The error as plain data, to be posted to another thread or written as JSON. `code`: for an error that is not a SluiceError.
+ */
+export function toErrorData(error: unknown, code: ErrorCode = 'worker_died'): ErrorData {
+  if (!(error instanceof SluiceError))
+    return { code, message: error instanceof Error ? error.message : String(error) };
+  const { status, param, facts } = error;
+  const cause = causeText(error.cause);
+  return {
+    ...{ code: error.code, message: error.message },
     ...(status === undefined ? {} : { status }),
-    ...(facts === undefined ? {} : { facts }),
-  });
+    ...(param === undefined ? {} : { param }),
+    ...(Object.keys(facts).length === 0 ? {} : { facts }),
+    ...(cause === undefined ? {} : { cause }),
+  };
+}
+
+/** The error that `toErrorData` gave; its `cause` is a text. Throws `invalid_argument` for other data. */
+export function fromErrorData(data: ErrorData): SluiceError {
+  const { code, message, ...more } = (data ?? {}) as Partial<ErrorData>;
+  if (!isErrorCode(code) || typeof message !== 'string')
+    throw new SluiceError('invalid_argument', 'this is no error data; give what toErrorData gave');
+  return new SluiceError(code, message, more);
 }
 
 export function isErrorCode(code: unknown): code is ErrorCode {

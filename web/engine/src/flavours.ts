@@ -74,16 +74,26 @@ export function detectAbilities(): Abilities {
   };
 }
 
-/** What the flavour needs and this page doesn't have, also with the reason, in words; null if nothing is missing. */
-function missing(
-  flavour: Flavour,
-  { simd, relaxed, noThreads }: Abilities,
-): { missing: NonNullable<Facts['missing']>; words: string } | null {
-  if (!simd) return { missing: 'simd', words: "WebAssembly SIMD, which this browser doesn't have" };
+interface Missing {
+  code: 'unsupported_browser' | 'unsupported_environment';
+  missing: NonNullable<Facts['missing']>;
+  /** What is missing, with the reason, in words. */
+  words: string;
+}
+
+/** What the flavour needs, and this browser or this page doesn't have; null: nothing is missing. */
+function missing(flavour: Flavour, { simd, relaxed, noThreads }: Abilities): Missing | null {
+  const code = 'unsupported_browser';
+  if (!simd)
+    return { code, missing: 'simd', words: "WebAssembly SIMD, which this browser doesn't have" };
   if (flavour.startsWith('relaxed') && !relaxed)
-    return { missing: 'relaxed_simd', words: "relaxed SIMD, which this browser doesn't have" };
+    return { code, missing: 'relaxed_simd', words: "relaxed SIMD, which this browser doesn't have" };
   if (!isThreaded(flavour) || noThreads === null) return null;
-  return { missing: 'threads', words: `threads, and ${WITHOUT[noThreads].why}` };
+  return {
+    code: noThreads === 'shared memory' ? code : 'unsupported_environment',
+    missing: 'threads',
+    words: `threads, and ${WITHOUT[noThreads].why}`,
+  };
 }
 
 /** As many as the browser tells. */
@@ -97,7 +107,10 @@ export interface Choice {
   notes: Note[];
 }
 
-/** Chooses the flavour and the number of threads; throws unsupported_browser if no flavour runs. */
+/**
+ * Chooses the flavour and the number of threads. Throws unsupported_browser if no flavour runs, or the wanted one;
+ * unsupported_environment if the page keeps it from running.
+ */
 export function chooseFlavour(
   wanted: Flavour | undefined,
   threads: number | undefined,
@@ -114,7 +127,7 @@ export function chooseFlavour(
   const lack = wanted === undefined ? null : missing(wanted, abilities);
   if (lack !== null) {
     throw new SluiceError(
-      'unsupported_browser',
+      lack.code,
       `the flavour '${wanted}' needs ${lack.words}; leave the flavour open`,
       { facts: { missing: lack.missing } },
     );

@@ -5,14 +5,15 @@
 // is one step, so that what has come is taken before the next one.
 import type {
   Answer,
-  EncodingHandle,
   EngineHandle,
   PromptHandle,
+  SessionHandle,
   SluiceModule,
 } from '../../../wasm/module.js';
 import { check, parseAnswer } from './answers.js';
 import { budgetNote, explained, roomFor, tooLarge, type Room } from './budget.js';
 import { CHAT_SESSION, ChatSessions } from './chat-sessions.js';
+import { Encodings } from './encodings.js';
 import { SluiceError, fromErrorData, stoppedWorking, toErrorData } from './errors.js';
 import { Feed, refusalOf, takesTurns, type Opened } from './feed.js';
 import { KeptStates, type Hold } from './kept-states.js';
@@ -45,6 +46,16 @@ function checkLength(info: ModelInfo, { network, exact, sizes }: Opened): void {
   }
 }
 
+/** Throws if the session has fewer tokens. */
+function checkTokens(handle: SessionHandle, length: number): void {
+  const has = handle.tokens().length;
+  if (length <= has) return;
+  throw new SluiceError(
+    'invalid_argument',
+    `length is ${length}; the session has ${has} tokens: give a whole number from 0 to ${has}`,
+  );
+}
+
 /** Bytes of all files; 0 if unknown. */
 function totalOf({ sizes }: Opened): number {
   return sizes.includes(0) ? 0 : sizes.reduce((sum, size) => sum + size, 0);
@@ -58,8 +69,7 @@ export class EngineHost {
   #feed: Feed | null = null;
   readonly #runs: Runs;
   #chats: ChatSessions | null = null;
-  /** Texts to tokenize, one after the other. */
-  readonly #encodings: { id: number; encoding: EncodingHandle; ids: number[] }[] = [];
+  #encodings: Encodings | null = null;
   #files: SessionFiles | null = null;
   #kept: KeptStates | null = null;
   /** The chat whose state is being restored. */
@@ -269,6 +279,7 @@ export class EngineHost {
     this.#runs.add(0, new module.Session(engine));
     const spare = (): boolean => this.#kept?.spare() === true;
     this.#chats = new ChatSessions(module, engine, info.memory, spare);
+    this.#encodings = new Encodings(module, engine, (id, value) => this.#result(id, value));
     const notes = JSON.parse(engine.notes()) as Note[];
     const streams =
       info.memory === null || room.budget === null ? null : budgetNote(info.memory, room.budget);
@@ -331,7 +342,12 @@ export class EngineHost {
       if (engine === null) throw new SluiceError('invalid_argument', 'the model is not loaded');
       switch (message.type) {
         case 'tokenize':
-          return this.#tokenize(engine, message);
+          this.#encodings?.add(message);
+          return this.#encodings?.any === true ? this.#schedule() : undefined;
+        case 'countChat': {
+          const { tokens, warnings } = (this.#chats as ChatSessions).count(message.prompt);
+          return this.#result(message.id, tokens, warnings);
+        }
         case 'detokenize':
           return this.#result(message.id, engine.detokenize(message.ids));
         case 'applyTemplate':
@@ -372,6 +388,7 @@ export class EngineHost {
         }
         case 'truncate': {
           const { handle } = this.#runs.get(message.session);
+          checkTokens(handle, message.length);
           handle.truncate(message.length);
           return this.#result(message.id, handle.tokens().length);
         }
@@ -472,30 +489,9 @@ export class EngineHost {
     this.#result(id, text, warnings);
   }
 
-  /** Does the first slice at once if no other text waits: enough for a short text. */
-  #tokenize(engine: EngineHandle, { id, text, special }: ToEngine & { type: 'tokenize' }): void {
-    const module = this.#module as SluiceModule;
-    this.#encodings.push({ id, encoding: new module.Encoding(engine, text, special), ids: [] });
-    if (this.#encodings.length === 1) this.#encode();
-    if (this.#encodings.length > 0) this.#schedule();
-  }
-
-  /** Does a slice of the first text. */
-  #encode(): void {
-    const [first] = this.#encodings;
-    if (first === undefined) return;
-    const more = first.encoding.step();
-    for (const tokenId of first.encoding.take()) first.ids.push(tokenId);
-    if (more) return;
-    this.#encodings.shift();
-    first.encoding.delete();
-    this.#result(first.id, first.ids);
-  }
-
   /** The page already ignores `id`. */
   #cancel(id: number): void {
-    const text = this.#encodings.findIndex((one) => one.id === id);
-    for (const { encoding } of text < 0 ? [] : this.#encodings.splice(text, 1)) encoding.delete();
+    this.#encodings?.cancel(id);
     this.#files?.cancel(id);
     if (this.#starting?.id === id) {
       this.#starting = null;
@@ -514,9 +510,10 @@ export class EngineHost {
   #slice(): void {
     if (this.#engine === null) return;
     const until = performance.now() + SLICE_MS;
-    do this.#encode();
-    while (this.#encodings.length > 0 && performance.now() < until && !this.#runs.any);
-    if (this.#encodings.length > 0) this.#schedule();
+    const texts = this.#encodings as Encodings;
+    do texts.step();
+    while (texts.any && performance.now() < until && !this.#runs.any);
+    if (texts.any) this.#schedule();
     if (this.#files?.busy === true) {
       if (this.#files.slice()) this.#schedule();
       // Weights that the model's identity lacks may be wanted only now.

@@ -21,6 +21,7 @@ export type {
   CompletionWholeRequest,
   ContentLogprob,
   FinishReason,
+  RequestOptions,
   SamplingRequest,
   StreamOptions,
   TextChoice,
@@ -39,7 +40,13 @@ export {
   type WorkerFile,
 } from './configure.js';
 export { Engine } from './engine.js';
-export { SluiceError, type ErrorCode, type ErrorData } from './errors.js';
+export {
+  SluiceError,
+  fromErrorData,
+  toErrorData,
+  type ErrorCode,
+  type ErrorData,
+} from './errors.js';
 export type { DownloadReason, Facts, NotKeptReason } from './facts.js';
 export { NOTE_CODES, type Audience, type Note, type NoteCode } from './notes.js';
 export { GENERATE_RULES, LOAD_RULES, type Rule, type RuleKind } from './option-table.js';
@@ -52,6 +59,7 @@ export type {
   ChatMessage,
   ChatPart,
   Completion,
+  CountOptions,
   DetokenizeOptions,
   EngineStats,
   Finish,

@@ -9,11 +9,14 @@ import {
 } from './option-table.js';
 import type {
   CacheOptions,
+  ChatMessage,
+  CountOptions,
   DetokenizeOptions,
   GenerateOptions,
   LoadOptions,
   LogitsOptions,
   MeasureOptions,
+  Prompt,
   SaveOptions,
   SessionOptions,
   TemplateOptions,
@@ -25,15 +28,42 @@ export function invalid(message: string): SluiceError {
   return new SluiceError('invalid_argument', message);
 }
 
+/** Characters of a value in a message, and values of a list or an object that are looked at. */
+const SHOWN = 60;
+const LOOKED_AT = 100;
+/** Messages are logged, so these members are not shown. */
+const SECRET = /^authorization$|password|secret|api_?key/i;
+
+/** The beginning of an object or a list as JSON. What JSON doesn't have is named: `a function`, `[object Map]`. */
+function shownJson(value: object): string {
+  let left = LOOKED_AT;
+  const json = JSON.stringify(value, (name, each: unknown) => {
+    left -= 1;
+    if (left < 0) return undefined;
+    if (SECRET.test(name)) return '..';
+    if (typeof each === 'string') return each.slice(0, SHOWN);
+    if (Array.isArray(each)) return each.slice(0, LOOKED_AT) as unknown[];
+    const isOwn = isListed(each) || each === null || each === undefined;
+    return isOwn || ['number', 'boolean'].includes(typeof each) ? each : show(each);
+  });
+  return json.length <= SHOWN ? json : `${json.slice(0, SHOWN)}..`;
+}
+
+/** Whether JSON says what the value is: a plain object, or one of a class of the caller's, or a list. */
+function isListed(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  return ['[object Object]', '[object Array]'].includes(Object.prototype.toString.call(value));
+}
+
 /** A value in a message: short, and without an error for any value. */
 export function show(value: unknown): string {
   try {
-    if (typeof value === 'string') return `'${value.slice(0, 60)}'`;
-    if (typeof value === 'bigint') return `${value}n`.slice(0, 60);
+    if (typeof value === 'string') return `'${value.slice(0, SHOWN)}'`;
+    if (typeof value === 'bigint') return `${value}n`.slice(0, SHOWN);
     if (typeof value === 'function') return 'a function';
-    if (Array.isArray(value)) return `an array of ${value.length}`;
+    if (isListed(value)) return shownJson(value);
     return typeof value === 'object' && value !== null
-      ? Object.prototype.toString.call(value)
+      ? Object.prototype.toString.call(value).slice(0, SHOWN)
       : String(value);
   } catch {
     return 'an object that can not be read';
@@ -280,6 +310,17 @@ export function takeDetokenizeOptions(options: DetokenizeOptions): DetokenizeOpt
   return takeOptions(options, DETOKENIZE_RULES);
 }
 
+const COUNT_RULES = {
+  special,
+  kwargs: TEMPLATE_RULES.kwargs,
+  chatTemplate: TEMPLATE_RULES.chatTemplate,
+  signal,
+} as const satisfies Record<keyof CountOptions, Rule>;
+
+export function takeCountOptions(options: CountOptions): CountOptions {
+  return takeOptions(options, COUNT_RULES);
+}
+
 export function takeMeasureOptions(options: MeasureOptions): MeasureOptions {
   return takeOptions(options, DETOKENIZE_RULES);
 }
@@ -344,6 +385,13 @@ function wellFormed(text: string): string {
 function isChat(prompt: unknown): boolean {
   const first: unknown = Array.isArray(prompt) ? prompt[0] : undefined;
   return typeof first === 'object' && first !== null && 'content' in first;
+}
+
+/** The same where messages are as good as a prompt: then each list of objects is one of messages. */
+export function isMessages(
+  given: Prompt | readonly ChatMessage[],
+): given is readonly ChatMessage[] {
+  return reading('prompt', () => Array.isArray(given) && typeof given[0] === 'object');
 }
 
 export function takePrompt(prompt: unknown): string | number[] {

@@ -92,7 +92,7 @@ export class Refusals {
 /** The error of a library's file that a policy refused. */
 function refused(address: string, { policy, directive, remedy }: Refusal): SluiceError {
   return new SluiceError(
-    'unsupported_browser',
+    'unsupported_environment',
     `${policy} (${directive}) forbids ${shown(address)}, a file of the library; ${remedy}`,
     { facts: { missing: 'policy' } },
   );
@@ -215,16 +215,26 @@ async function faultOf(address: string, look: Look): Promise<SluiceError | null>
   return policy === null
     ? null
     : new SluiceError(
-        'unsupported_browser',
+        'unsupported_environment',
         `${shown(address)}, a worker of the library, did not run, and came with the Content-Security-Policy "${policy}"; ` +
           "let that one allow 'self' in script-src and worker-src",
         { facts: { missing: 'policy' } },
       );
 }
 
+/** The error of a worker that did not start, if the page has no origin; otherwise null. */
+export function withoutOrigin(): SluiceError | null {
+  if (globalThis.origin !== 'null') return null;
+  return new SluiceError(
+    'unsupported_environment',
+    'this page has no origin (it is a sandboxed frame, or a file), and the browser starts no workers for it; serve it ' +
+      'with http or https, and give a sandboxed frame allow-same-origin',
+  );
+}
+
 /** The error of a worker that the browser refused to make (a SecurityError). */
 export function notMade(address: string): SluiceError {
-  return refused(address, refusalOf(address, 'worker-src'));
+  return withoutOrigin() ?? refused(address, refusalOf(address, 'worker-src'));
 }
 
 /**
@@ -258,7 +268,7 @@ export function unlessForbidden(error: unknown): unknown {
     return error;
   } catch (cause) {
     return new SluiceError(
-      'unsupported_browser',
+      'unsupported_environment',
       `${policyHere()} forbids WebAssembly; add 'wasm-unsafe-eval' to its script-src`,
       { facts: { missing: 'policy' }, cause },
     );

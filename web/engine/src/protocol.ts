@@ -120,7 +120,9 @@ export type ToEngine =
   /** Opens a session with this number from a file. */
   | { type: 'restore'; session: number; id: number; file: Blob }
   | { type: 'closeSession'; session: number }
-  | { type: 'tokenize'; id: number; text: string; special: boolean }
+  /** `count`: only the number of tokens is wanted, with the one that the model wants before a prompt. */
+  | { type: 'tokenize'; id: number; text: string; special: boolean; count: boolean }
+  | { type: 'countChat'; id: number; prompt: ChatPrompt }
   | { type: 'detokenize'; id: number; ids: readonly number[] }
   /** The strings are JSON, or '' for none; `chatTemplate` is a template, '' for the file's own. */
   | {

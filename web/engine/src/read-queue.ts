@@ -1,5 +1,6 @@
 // A queue for one reader: tokens, or the chunks of an answer. Who fills it asks for room, so that a reader who stalls bounds it;
 // a reader who is gone ends it.
+import { bindMembers } from './bound.js';
 import { deferred } from './promises.js';
 
 /** With so many items that wait there is no room, until the reader has left so few. */
@@ -99,6 +100,7 @@ export class Reader<Item> implements AsyncIterableIterator<Item, undefined> {
   constructor(queue: ReadQueue<Item>, begin: () => void) {
     this.#queue = queue;
     this.#begin = begin;
+    bindMembers(this);
   }
 
   [Symbol.asyncIterator](): this {

@@ -101,7 +101,7 @@ export class Runs {
   get(session: number): Timeline {
     const timeline = this.#timelines.get(session);
     if (timeline === undefined)
-      throw new SluiceError('invalid_argument', 'there is no such session; take a new one');
+      throw new SluiceError('closed', 'this session is closed; take a new one');
     return timeline;
   }
 

@@ -1,4 +1,5 @@
 // The page's side of a session: its number in the engine worker, and its current run.
+import { bindMembers } from './bound.js';
 import { callBack } from './promises.js';
 import { SluiceError, abortReason } from './errors.js';
 import { Generation } from './generation.js';
@@ -88,7 +89,9 @@ export class Timeline implements Session {
     readonly session: number,
     readonly hooks: TimelineHooks,
     public core: CoreStats,
-  ) {}
+  ) {
+    bindMembers(this);
+  }
 
   get running(): boolean {
     return this.#running !== null;
@@ -96,6 +99,13 @@ export class Timeline implements Session {
 
   get stats(): EngineStats {
     return this.hooks.complete(this.core, this.#finish);
+  }
+
+  /** A chat of the engine has these figures, and this end. While a run of this timeline is at work, its own count. */
+  chatted(figures: Partial<CoreStats>, finish: Finish | null): void {
+    if (this.running) return;
+    this.core = { ...this.core, ...figures };
+    this.#finish = finish;
   }
 
   // --- what comes from the worker ------------------------------------------------------------------
@@ -150,8 +160,7 @@ export class Timeline implements Session {
 
   #admit(idle: boolean): void {
     this.hooks.admit();
-    if (this.#closed)
-      throw new SluiceError('invalid_argument', 'this session is closed; take a new one');
+    if (this.#closed) throw new SluiceError('closed', 'this session is closed; take a new one');
     if (idle && this.#running !== null) {
       const what = this.session === 0 ? 'this engine is' : 'this session is';
       throw new SluiceError('busy', `${what} generating; wait for its end, or stop it first`);

@@ -75,7 +75,7 @@ export function trustedWorker(
         if (trusted !== null || trustedTypes() === undefined || !(cause instanceof TypeError))
           throw cause;
         throw new SluiceError(
-          'unsupported_browser',
+          'unsupported_environment',
           `${policyHere()} requires trusted types and refuses the policy 'sluice', which the library's workers need; ` +
             "add sluice to its trusted-types (and 'allow-duplicates' where a page has the library twice)",
           { facts: { missing: 'policy' }, cause },

@@ -190,6 +190,16 @@ export interface TokenizeOptions {
   signal?: AbortSignal | undefined;
 }
 
+export interface CountOptions {
+  /** Of a text: recognizes special tokens that are written out in it. */
+  special?: boolean | undefined;
+  /** Of messages: more that the template knows, as `chat_template_kwargs`. */
+  kwargs?: Readonly<Record<string, unknown>> | undefined;
+  /** Of messages: a template in place of the file's, or the name of one that it has besides. */
+  chatTemplate?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
 export interface SaveOptions {
   signal?: AbortSignal | undefined;
 }
@@ -470,7 +480,8 @@ export interface CacheRoom {
 
 /**
  * The models that this site keeps on the device. A source is an address as Engine.load takes it. Where the browser has
- * no private file system the cache is empty. Calls that need a model throw `invalid_argument` if it isn't there.
+ * no private file system the cache is empty. Calls that need a model throw `not_found` if it isn't there.
+ * Where no worker can be started, all calls fail with `unsupported_environment`, or with what is wrong with the library's files.
  */
 export interface ModelCache {
   /** The most recently used first. */

@@ -1,8 +1,8 @@
 // Starts, watches and ends the two workers of an engine.
-import { SluiceError, stoppedWorking } from './errors.js';
+import { stoppedWorking, type SluiceError } from './errors.js';
 import { lifelineCut, lifelineName, uniqueName } from './lifeline.js';
 import { compileEarly } from './module.js';
-import { Refusals, whyNotLoaded } from './own-files.js';
+import { Refusals } from './own-files.js';
 import { runBytesLoader, runResponseLoader } from './page-loader.js';
 import { filesOf } from './files.js';
 import { serveFetch } from './net/page-fetch.js';
@@ -20,6 +20,7 @@ import type {
 import type { Resolved } from './sources.js';
 import type { Started } from './trusted.js';
 import type { Flavour } from './types.js';
+import { goneError, startWatched } from './worker-watch.js';
 
 /**
  * Milliseconds that close() waits at most for the engine worker to end its threads, as it may still be starting, and for the
@@ -33,8 +34,11 @@ const TRAPPED_MS = 250;
 /** Milliseconds that close() then waits at most for the worker to be gone. */
 const GONE_MS = 1000;
 
-/** Milliseconds after which the files of a worker that has sent nothing are examined. */
-const SILENCE_MS = 5000;
+/** A worker in messages. */
+const named = (which: string): { which: string; remedy: string } => ({
+  which: `${which} worker`,
+  remedy: 'load the model again',
+});
 
 /** What every engine worker is asked. */
 export interface StartRequest {
@@ -96,7 +100,7 @@ export class Workers {
         if (data.type === 'alive') {
           if (lifeline === '') return;
           const gone = lifelineCut(lifeline, this.#ended.signal);
-          this.#gone.push(gone.then(() => this.#diedOf('engine', 'it is gone')));
+          this.#gone.push(gone.then(() => this.#died(goneError(named('engine'), 'it is gone'))));
         } else if (data.type === 'closed') {
           closed();
         } else if (!this.#dead) {
@@ -154,7 +158,7 @@ export class Workers {
       if (this.#loader !== loader) return;
       if (data.type === 'alive') {
         void lifelineCut(lifeline, this.#ended.signal).then(() => {
-          if (this.#loader === loader) this.#diedOf('loader', 'it is gone');
+          if (this.#loader === loader) this.#died(goneError(named('loader'), 'it is gone'));
         });
       } else if (data.type === 'over') {
         this.endLoader();
@@ -193,58 +197,12 @@ export class Workers {
   }
 
   #watch(which: string, start: () => Started): Worker {
-    let worker: Worker;
-    let address: string;
-    try {
-      ({ worker, address } = start());
-    } catch (cause) {
-      if (cause instanceof SluiceError) throw cause;
-      throw new SluiceError(
-        'worker_died',
-        `the ${which} worker could not be started (${String(cause)}); use the library as an ES module, with its files ` +
-          'beside it',
-        { facts: { said: String(cause) }, cause },
-      );
-    }
-    let started = false;
-    // Firefox sends no event for some scripts that don't load.
-    const look = setTimeout(() => void this.#lookAfter(address), SILENCE_MS);
-    const settled = (): void => clearTimeout(look);
-    this.#ended.signal.addEventListener('abort', settled);
-    worker.addEventListener('message', () => {
-      started = true;
-      settled();
+    return startWatched(start, {
+      ...named(which),
+      refusals: this.#refusals,
+      until: this.#ended.signal,
+      died: (error) => this.#died(error),
     });
-    worker.addEventListener('error', (event) => {
-      // Handled here: the console belongs to the page.
-      event.preventDefault();
-      const why = event.message || 'its file could not be loaded or run';
-      if (started || address === '') this.#diedOf(which, why);
-      else void this.#didNotStart(which, address, why);
-    });
-    return worker;
-  }
-
-  async #didNotStart(which: string, address: string, why: string): Promise<void> {
-    const fault = await whyNotLoaded(address, 'worker', this.#refusals);
-    if (fault === null) this.#diedOf(which, why);
-    else this.#died(fault);
-  }
-
-  /** A silent worker may only be slow, so this reports only a fault that it finds. */
-  async #lookAfter(address: string): Promise<void> {
-    const fault = await whyNotLoaded(address, 'silent worker', this.#refusals);
-    if (fault !== null) this.#died(fault);
-  }
-
-  #diedOf(which: string, why: string): void {
-    this.#died(
-      new SluiceError(
-        'worker_died',
-        `the ${which} worker ended unexpectedly (${why}); load the model again`,
-        { facts: { said: why } },
-      ),
-    );
   }
 
   #died(error: SluiceError): void {

@@ -118,11 +118,13 @@ describe('the line', () => {
     let held = true;
     const engine = await load({ replyWaits: () => held });
     const answer = engine.chat.completions.create(ask('a'));
-    expect((await engine.complete('b c', { maxTokens: 2 })).text).toBe('bc');
+    const { text, stats } = await engine.complete('b c', { maxTokens: 2 });
+    expect(text).toBe('bc');
     held = false;
     expect((await answer).choices[0]?.message.content).toBe('a');
-    // Their figures are their own.
-    expect(engine.stats).toMatchObject({ promptTokens: 2, tokens: 2, reasoningTokens: 0 });
+    // Their figures are their own; the engine's are those of the last one.
+    expect(stats).toMatchObject({ promptTokens: 2, tokens: 2, reasoningTokens: 0 });
+    expect(engine.stats).toMatchObject({ promptTokens: 3, tokens: 1 });
   });
 
   it('ends with the engine', async () => {

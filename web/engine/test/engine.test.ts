@@ -357,7 +357,7 @@ describe('abort', () => {
     const engine = await Engine.load(MODEL, { signal: late.signal });
     late.abort();
     await expect(engine.ready).rejects.toMatchObject({ name: 'AbortError', code: 'aborted' });
-    await expect(engine.tokenize('x')).rejects.toEqual(code('invalid_argument'));
+    await expect(engine.tokenize('x')).rejects.toEqual(code('closed'));
   });
 
   it('ends a generation, and the engine stays usable', async () => {
@@ -447,7 +447,7 @@ describe('abort', () => {
     expect(await thrown(engine.ready)).toBe(reason);
     // An iterator throws its error only once.
     expect(await running.next()).toEqual({ done: true, value: undefined });
-    expect(await thrown(engine.tokenize('x'))).toEqual(code('invalid_argument'));
+    expect(await thrown(engine.tokenize('x'))).toEqual(code('closed'));
     await allEnded();
   });
 
@@ -514,12 +514,12 @@ describe('generate', () => {
     await copy.close();
     await copy.close();
     await vi.waitFor(() => expect(control.sessions).toBe(2));
-    await expect(copy.tokens()).rejects.toEqual(code('invalid_argument'));
-    await expect(copy.generate('a').next()).rejects.toEqual(code('invalid_argument'));
+    await expect(copy.tokens()).rejects.toEqual(code('closed'));
+    await expect(copy.generate('a').next()).rejects.toEqual(code('closed'));
     await expect(other.truncate(-1)).rejects.toEqual(code('invalid_argument'));
     await engine.close();
     expect(control.sessions).toBe(0);
-    await expect(other.tokens()).rejects.toEqual(code('invalid_argument'));
+    await expect(other.tokens()).rejects.toEqual(code('closed'));
     expect(() => engine.session()).toThrow('closed');
   });
 
@@ -682,8 +682,8 @@ describe('close', () => {
     expect((await both)[0]?.status).toBe('rejected');
     expect((await both)[2]?.status).toBe('rejected');
     await allEnded();
-    await expect(collect(engine.generate('a'))).rejects.toEqual(code('invalid_argument'));
-    await expect(engine.logits([1])).rejects.toEqual(code('invalid_argument'));
+    await expect(collect(engine.generate('a'))).rejects.toEqual(code('closed'));
+    await expect(engine.logits([1])).rejects.toEqual(code('closed'));
     await engine.close();
   });
 });

@@ -515,6 +515,7 @@ const PLAN = {
 function inspectAnswer({ memory }: Control): Answer {
   return JSON.stringify({
     architecture: 'llama',
+    tokenizer: { tokens: 0x110000 }, // ids are code points
     files: 1,
     fileBytes: FILE_BYTES,
     dataOffset: HEADER_BYTES,

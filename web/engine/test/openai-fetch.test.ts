@@ -171,7 +171,9 @@ describe('errors', () => {
     expect((await none(`${BASE}/models`)).status).toBe(500);
     await engine.close();
     const closed = await post('/chat/completions', { messages });
+    expect(closed.status).toBe(500);
     expect(await errorOf(closed)).toMatchObject({
+      code: 'closed',
       message: expect.stringContaining('this engine is closed') as string,
     });
   });

@@ -78,7 +78,7 @@ describe('options of load', () => {
     ['threads', { threads: '4' }, "threads is '4'; give a whole number from 1 to 64"],
     ['threads', { threads: 65n }, 'threads is 65n; give a whole number from 1 to 64'],
     ['contextSize', { contextSize: NaN }, 'contextSize is NaN; give a whole number from 1 to'],
-    ['contextSize', { contextSize: { big: true } }, 'contextSize is [object Object]; give a whole'],
+    ['contextSize', { contextSize: { big: true } }, 'contextSize is {"big":true}; give a whole'],
     ['memoryBudget', { memoryBudget: Infinity }, 'memoryBudget is Infinity; give a whole number'],
     ['kvType', { kvType: 'f64' }, "kvType is 'f64'; give f32, f16 or q8_0"],
     ['kernels', { kernels: null }, 'kernels is null; give a string'],
@@ -90,7 +90,7 @@ describe('options of load', () => {
     ['threads', throwing('threads'), "threads can't be read: reading it threw an error"],
     ['no object', null, 'the options are null; give an object'],
     ['no object', () => 1, 'the options are a function; give an object'],
-    ['no object', [], 'the options are an array of 0; give an object'],
+    ['no object', [], 'the options are []; give an object'],
     ['no object', REVOKED, "can't be read"],
   ])('refuses a wrong one by its name: %s', (_, options, message) => {
     const error = thrown(() => takeLoadOptions(real(options)));
@@ -210,9 +210,9 @@ describe('arguments', () => {
     expect(takePrompt([0, 1])).toEqual([0, 1]);
     const example = "generate('Once upon a time', { maxTokens: 100 })";
     for (const [prompt, what] of [
-      [{}, '[object Object]'],
+      [{}, '{}'],
       [undefined, 'undefined'],
-      [{ messages: [] }, '[object Object]'],
+      [{ messages: [] }, '{"messages":[]}'],
     ] as const) {
       expect(thrown(() => takePrompt(prompt))).toMatchObject({
         code: 'invalid_argument',
@@ -231,7 +231,7 @@ describe('arguments', () => {
       );
     }
     expect(thrown(() => takePrompt([{ id: 1 }]))).toMatchObject({
-      message: 'prompt holds [object Object]; token ids are whole numbers from 0 on',
+      message: 'prompt holds {"id":1}; token ids are whole numbers from 0 on',
     });
     expect(thrown(() => takePrompt([real(REVOKED)]))).toEqual(REFUSED);
   });
@@ -253,11 +253,25 @@ describe('show', () => {
     ['x'.repeat(100), `'${'x'.repeat(60)}'`],
     [10n ** 100n, `1${'0'.repeat(59)}`],
     [class Secret {}, 'a function'],
-    [[1, 2], 'an array of 2'],
+    [[1, 'a', { b: [null] }], '[1,"a",{"b":[null]}]'],
+    [new Array(1e6).fill(7), `[${'7,'.repeat(29)}7..`],
+    [{ text: 'x'.repeat(1e6) }, `{"text":"${'x'.repeat(51)}..`],
+    [
+      { n: 1n, f: () => 1, m: new Map(), u: undefined },
+      '{"n":"1n","f":"a function","m":"[object Map]"}',
+    ],
+    [{ headers: { Authorization: 'Bearer secret' } }, '{"headers":{"Authorization":".."}}'],
+    [
+      new (class Own {
+        a = 1;
+      })(),
+      '{"a":1}',
+    ],
+    [new Map(), '[object Map]'],
     [throwing(Symbol.toStringTag as unknown as string), 'an object that can not be read'],
     [REVOKED, 'an object that can not be read'],
     [Symbol('s'), 'Symbol(s)'],
-    [Object.create(null), '[object Object]'],
+    [Object.create(null), '{}'],
   ])('has a short word for anything: %#', (value, text) => {
     expect(show(real(value))).toBe(text);
   });

@@ -1,6 +1,6 @@
 // The errors for files of the library that don't load, with fake fetches. e2e/causes.spec.ts tests real browsers.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Engine } from '../src/index.js';
+import { Engine, cache, states } from '../src/index.js';
 import { Refusals, unlessForbidden, whyNotLoaded } from '../src/own-files.js';
 
 const MODEL = 'https://models.example/m.gguf';
@@ -90,26 +90,98 @@ describe('a worker that does not start', () => {
     ['https://other.example', /\(worker-src\) forbids .*-worker.js/, 'add blob: to its worker-src'],
   ])('is told where the browser throws: a page of %s', async (origin, message, part) => {
     vi.stubGlobal('origin', origin);
-    // Here the library's own address is that of its source file.
-    vi.stubGlobal(
-      'URL',
-      class extends URL {
-        constructor(url: string | URL, base?: string | URL) {
-          super(url, String(base).startsWith('file:') ? LIBRARY : base);
-        }
-      },
-    );
-    vi.stubGlobal(
-      'Worker',
-      class {
-        constructor() {
-          throw new DOMException('The operation is insecure.', 'SecurityError');
-        }
-      },
-    );
+    refuseWorkers();
     const loading = Engine.load(MODEL);
     await expect(loading).rejects.toThrow(message);
     await expect(loading).rejects.toThrow(part);
+  });
+});
+
+/** Here the library's own address is that of its source file; and the browser makes no workers. */
+function refuseWorkers(): void {
+  vi.stubGlobal(
+    'URL',
+    class extends URL {
+      constructor(url: string | URL, base?: string | URL) {
+        super(url, String(base).startsWith('file:') ? LIBRARY : base);
+      }
+    },
+  );
+  vi.stubGlobal(
+    'Worker',
+    class {
+      constructor() {
+        throw new DOMException('The operation is insecure.', 'SecurityError');
+      }
+    },
+  );
+}
+
+/** Every call that needs a worker. */
+const CALLS: [string, () => Promise<unknown>][] = [
+  ['load', () => Engine.load(MODEL)],
+  ['probe', () => Engine.probe(MODEL)],
+  ['measure', () => Engine.measure()],
+  ['cache.list', () => cache.list()],
+  ['cache.has', () => cache.has(MODEL)],
+  ['cache.delete', () => cache.delete(MODEL)],
+  ['cache.clear', () => cache.clear()],
+  ['cache.verify', () => cache.verify(MODEL)],
+  ['cache.export', () => cache.export(MODEL)],
+  ['cache.pin', () => cache.pin(MODEL)],
+  ['cache.room', () => cache.room()],
+  ['states.list', () => states.list()],
+  ['states.delete', () => states.delete('a')],
+  ['states.clear', () => states.clear()],
+  ['states.limit', () => states.limit(1)],
+];
+
+describe.each(CALLS)('%s', (_, call) => {
+  it('says so where there are no workers', async () => {
+    vi.stubGlobal('Worker', undefined);
+    await expect(call()).rejects.toMatchObject({
+      code: 'unsupported_environment',
+      message: expect.stringContaining('there is no Worker here') as string,
+    });
+  });
+
+  it('says so where the page has no origin: a sandboxed frame, a file', async () => {
+    vi.stubGlobal('origin', 'null');
+    refuseWorkers();
+    await expect(call()).rejects.toMatchObject({
+      code: 'unsupported_environment',
+      message: expect.stringContaining('give a sandboxed frame allow-same-origin') as string,
+    });
+  });
+
+  it('says so where the page has no origin, and the browser only sends an error', async () => {
+    vi.stubGlobal('origin', 'null');
+    serve({});
+    const told = expect(call()).rejects.toMatchObject({ code: 'unsupported_environment' });
+    await vi.waitFor(() => expect(DeadWorker.all.length).toBeGreaterThan(0), 20_000);
+    for (const worker of DeadWorker.all) worker.fail();
+    await told;
+  });
+
+  it('says so where a policy forbids workers', async () => {
+    vi.stubGlobal('origin', 'https://page.example');
+    refuseWorkers();
+    await expect(call()).rejects.toMatchObject({
+      code: 'unsupported_environment',
+      message: expect.stringContaining("add 'self' to its worker-src") as string,
+    });
+  });
+
+  it('settles where the browser says nothing of a missing file, and asks anew the next time', async () => {
+    vi.useFakeTimers();
+    serve({});
+    for (const _ of [1, 2]) {
+      const before = DeadWorker.all.length;
+      const told = expect(call()).rejects.toMatchObject({ code: 'download_failed', status: 404 });
+      await vi.advanceTimersByTimeAsync(6000);
+      await told;
+      expect(DeadWorker.all.length).toBeGreaterThan(before);
+    }
   });
 });
 
@@ -170,7 +242,7 @@ describe('unlessForbidden', () => {
     for (const name of ['Module', 'Instance'] as const) {
       const spy = vi.spyOn(WebAssembly, name).mockImplementation(forbid);
       expect(unlessForbidden(error)).toMatchObject({
-        code: 'unsupported_browser',
+        code: 'unsupported_environment',
         message: expect.stringContaining("add 'wasm-unsafe-eval' to its script-src") as string,
       });
       spy.mockRestore();

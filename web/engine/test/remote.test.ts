@@ -251,7 +251,8 @@ describe('lost connections', () => {
 
   it.each([
     [404, /answered 404 \(there is no such file\)/],
-    [403, /answered 403/],
+    [401, /answered 401 .*headers: { authorization: 'Bearer ..' }/],
+    [403, /answered 403 .*headers: /],
     [410, /answered 410/],
     [204, /answered 204 \(no content\)/],
     [501, /answered 501/],

@@ -166,7 +166,7 @@ describe('save and restore', () => {
     expect(await collect(engine.generate('a b', { maxTokens: 2 }))).toBe('a b');
     expect(control.sessions).toBe(before + 2);
     await engine.close();
-    await expect(engine.restore(saved())).rejects.toMatchObject({ code: 'invalid_argument' });
+    await expect(engine.restore(saved())).rejects.toMatchObject({ code: 'closed' });
   });
 
   it('is busy while a session generates', async () => {

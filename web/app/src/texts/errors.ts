@@ -47,12 +47,15 @@ const en: Advice = {
     advice: 'Shorten the prompt, or open a model with a longer context.',
   },
   invalid_argument: { title: 'This can’t be used as it is', advice: '' },
+  not_found: { title: 'It isn’t on this device', advice: '' },
+  closed: { title: 'The model was closed', advice: 'Load it again.' },
   busy: { title: 'The model is still writing', advice: '' },
   worker_died: {
     title: 'The engine stopped unexpectedly',
     advice: 'Load the model again; if memory is short, close other tabs first.',
   },
   unsupported_browser: { title: 'This browser can’t run the engine', advice: '' },
+  unsupported_environment: { title: 'The engine can’t run in this page', advice: '' },
   aborted: { title: 'Stopped', advice: '' },
 };
 
@@ -101,12 +104,15 @@ const de: Advice = {
     advice: 'Kürze ihn, oder öffne ein Modell mit längerem Kontext.',
   },
   invalid_argument: { title: 'So lässt sich das nicht verwenden', advice: '' },
+  not_found: { title: 'Es ist nicht auf diesem Gerät', advice: '' },
+  closed: { title: 'Das Modell wurde geschlossen', advice: 'Lade es neu.' },
   busy: { title: 'Das Modell schreibt noch', advice: '' },
   worker_died: {
     title: 'Die Recheneinheit ist unerwartet stehen geblieben',
     advice: 'Lade das Modell noch einmal; ist der Speicher knapp, schließe erst andere Tabs.',
   },
   unsupported_browser: { title: 'In diesem Browser läuft die Recheneinheit nicht', advice: '' },
+  unsupported_environment: { title: 'Auf dieser Seite läuft die Recheneinheit nicht', advice: '' },
   aborted: { title: 'Angehalten', advice: '' },
 };
 

@@ -26,12 +26,13 @@ export class Body {
   /** Names that nobody has asked for. */
   readonly #left = new Set<string>();
 
-  constructor(body: unknown) {
-    const list = reading('the body', () => Array.isArray(body));
+  /** `what` and `example`: for the message that says that it is no object. */
+  constructor(body: unknown, what = 'the body', example = '{ messages: [..] }') {
+    const list = reading(what, () => Array.isArray(body));
     if (typeof body !== 'object' || body === null || list)
-      throw invalid(`the body is ${show(body)}; give an object: { messages: [..] }`);
+      throw invalid(`${what} is ${show(body)}; give an object: ${example}`);
     const record = body as Record<string, unknown>;
-    for (const name of reading('the body', () => Object.keys(record))) {
+    for (const name of reading(what, () => Object.keys(record))) {
       const value = field(name, () => record[name]);
       // Null stands for the default, as in OpenAI's API.
       if (value === undefined || value === null) continue;

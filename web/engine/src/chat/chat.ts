@@ -1,11 +1,11 @@
 // engine.chat.completions and engine.completions: requests, and the order in which they are answered.
-import { abortReason } from '../errors.js';
-import { deferred, onAbort } from '../promises.js';
+import { deferred } from '../promises.js';
 import { ReadQueue, type Reader } from '../read-queue.js';
 import { ChatChunks, TextChunks, WholeChat, WholeText, headOf, type Sink } from './answers.js';
 import { Figures } from './figures.js';
 import { Line } from './line.js';
 import { Reply, type ChatHooks, type Ending } from './reply.js';
+import { checkSignals, takeRequestOptions, watchLimits, type Limits } from './request-options.js';
 import { takeChatRequest, takeTextRequest, type Taken } from './request.js';
 import type {
   ChatCompletion,
@@ -27,6 +27,14 @@ interface Reading {
 /** A whole answer takes all that comes. */
 const AT_ONCE: Reading = { begun: () => {}, room: () => null };
 
+/** A request, and what ends it. */
+type Limited = Taken & { limits: Limits };
+
+const limited = (taken: Taken, options: unknown): Limited => ({
+  ...taken,
+  limits: takeRequestOptions(options, taken.signal),
+});
+
 export class Chat {
   readonly #line: Line;
   /** The answer that is being written. */
@@ -40,8 +48,10 @@ export class Chat {
     queueLimit: number,
   ) {
     this.#line = new Line(queueLimit);
-    const chat = (body: unknown): Promise<unknown> => this.#createChat(body);
-    const text = (body: unknown): Promise<unknown> => this.#createText(body);
+    const chat = (body: unknown, options?: unknown): Promise<unknown> =>
+      this.#createChat(body, options);
+    const text = (body: unknown, options?: unknown): Promise<unknown> =>
+      this.#createText(body, options);
     this.chat = { completions: { create: chat as ChatCompletions['create'] } };
     this.completions = { create: text as Completions['create'] };
   }
@@ -52,8 +62,11 @@ export class Chat {
     this.#reply?.end(error);
   }
 
-  async #createChat(body: unknown): Promise<ChatCompletion | Reader<ChatCompletionChunk>> {
-    const taken = takeChatRequest(body);
+  async #createChat(
+    body: unknown,
+    options: unknown,
+  ): Promise<ChatCompletion | Reader<ChatCompletionChunk>> {
+    const taken = limited(takeChatRequest(body), options);
     const head = headOf('chatcmpl', this.hooks.info());
     if (taken.stream)
       return this.#stream<ChatCompletionChunk>(taken, (push) => new ChatChunks(head, taken, push));
@@ -62,8 +75,11 @@ export class Chat {
     return sink.whole;
   }
 
-  async #createText(body: unknown): Promise<TextCompletion | Reader<TextCompletionChunk>> {
-    const taken = takeTextRequest(body);
+  async #createText(
+    body: unknown,
+    options: unknown,
+  ): Promise<TextCompletion | Reader<TextCompletionChunk>> {
+    const taken = limited(takeTextRequest(body), options);
     const head = headOf('cmpl', this.hooks.info());
     if (taken.stream)
       return this.#stream<TextCompletionChunk>(taken, (push) => new TextChunks(head, taken, push));
@@ -72,9 +88,9 @@ export class Chat {
     return sink.whole;
   }
 
-  async #whole(taken: Taken, sink: Sink): Promise<void> {
+  async #whole(taken: Limited, sink: Sink): Promise<void> {
     const stop = new AbortController();
-    const release = onAbort(taken.signal, (reason) => stop.abort(reason));
+    const { release } = watchLimits(taken.limits, (reason) => stop.abort(reason));
     try {
       await this.#answer(taken, sink, stop.signal);
     } finally {
@@ -84,17 +100,18 @@ export class Chat {
 
   /** Resolves when the first answer begins: errors before that are thrown, later ones by the stream. */
   async #stream<Chunk>(
-    taken: Taken,
+    taken: Limited,
     sinkFor: (push: (chunk: Chunk) => void) => Sink,
   ): Promise<Reader<Chunk>> {
     const stop = new AbortController();
     const chunks = new ReadQueue<Chunk>(() => stop.abort());
     const reader = chunks.reader();
-    const release = onAbort(taken.signal, (error) => {
+    const { release, inTime } = watchLimits(taken.limits, (error) => {
       stop.abort(error);
       chunks.end({ error }, true);
     });
     const begun = deferred();
+    begun.promise.then(inTime, () => {});
     const sink = sinkFor((chunk) => chunks.push(chunk));
     const reading = { begun: begun.resolve, room: () => chunks.room() };
     this.#answer(taken, sink, stop.signal, reading)
@@ -111,12 +128,12 @@ export class Chat {
   }
 
   async #answer(
-    taken: Taken,
+    taken: Limited,
     sink: Sink,
     signal: AbortSignal,
     reading: Reading = AT_ONCE,
   ): Promise<void> {
-    if (taken.signal?.aborted) throw abortReason(taken.signal);
+    checkSignals(taken.limits);
     this.hooks.admit();
     const leave = await this.#line.enter(signal);
     try {

@@ -3,6 +3,7 @@ import { abortReason, type SluiceError } from '../errors.js';
 import type { Note } from '../notes.js';
 import { callBack, deferred } from '../promises.js';
 import type { ChatBegun, ChatToken, CoreStats, FromEngine, ToEngine } from '../protocol.js';
+import { NO_RUN } from '../timeline.js';
 import type { Finish, ModelInfo, PromptProgress } from '../types.js';
 
 /** What has a run: it gets the messages about it. */
@@ -19,6 +20,8 @@ export interface ChatHooks {
   /** Returns an id for a run, whose messages the owner gets from now on. */
   beginRun(of: RunOwner): number;
   post(message: ToEngine): void;
+  /** Figures of a run, for the engine's stats, and how it has ended. */
+  figures(figures: Partial<CoreStats>, finish: Finish | null): void;
   note(notes: readonly Note[]): void;
   info(): ModelInfo;
 }
@@ -52,8 +55,10 @@ export class Reply implements RunOwner {
   async run(message: (id: number) => ToEngine, signal: AbortSignal): Promise<Ending> {
     if (signal.aborted) throw abortReason(signal);
     this.#id = this.hooks.beginRun(this);
+    this.hooks.figures(NO_RUN, null);
     const cancel = (): void => {
       this.hooks.post({ type: 'cancel', id: this.#id });
+      this.hooks.figures({}, 'aborted');
       this.end(abortReason(signal));
     };
     signal.addEventListener('abort', cancel, { once: true });
@@ -67,6 +72,8 @@ export class Reply implements RunOwner {
 
   receive(message: FromEngine & { id: number }): void {
     if (this.#over) return;
+    if ('stats' in message && message.stats !== null)
+      this.hooks.figures(message.stats, message.type === 'done' ? message.finish : null);
     switch (message.type) {
       case 'chatBegun':
         this.hooks.note(message.warnings);

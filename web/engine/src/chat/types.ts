@@ -225,6 +225,32 @@ export interface TextCompletionChunk extends Omit<TextCompletion, 'choices' | 'u
   timings?: Timings;
 }
 
+/**
+ * The second argument of `create`, as OpenAI's client has it. An engine is here and not behind a network: `signal` and `timeout`
+ * do what they do there, the others are accepted and change nothing. Other names are `invalid_argument`.
+ */
+export interface RequestOptions {
+  /** Ends the request, also while it waits. The body may have a signal besides. */
+  signal?: AbortSignal | null | undefined;
+  /**
+   * Milliseconds, 0 to 2147483647: if the answer is not there by then, of a stream its beginning, the request ends with a
+   * DOMException named `TimeoutError`. Default: there is no limit.
+   */
+  timeout?: number | null | undefined;
+  /** Changes nothing: what failed here would fail again. */
+  maxRetries?: number | null | undefined;
+  /** Changes nothing, as all that follow: nothing is sent. */
+  headers?: unknown;
+  idempotencyKey?: string | null | undefined;
+  query?: unknown;
+  fetchOptions?: unknown;
+  method?: unknown;
+  path?: string | null | undefined;
+  defaultBaseURL?: string | null | undefined;
+  /** The body's `stream` is what counts, as in OpenAI's client. */
+  stream?: boolean | null | undefined;
+}
+
 /** The chunks of an answer. Leaving the loop over them ends the request. They can be read once. */
 export type ChunkStream<Chunk> = AsyncStream<Chunk>;
 
@@ -233,14 +259,29 @@ export interface ChatCompletions {
    * Answers a chat. Requests wait in a line, and one is answered at a time. A stream resolves when its answer begins.
    * `invalid_argument` for what is wrong or not supported; `context_full`; `busy` if too many wait (`queueLimit`).
    */
-  create(body: ChatCompletionStreamRequest): Promise<ChunkStream<ChatCompletionChunk>>;
-  create(body: ChatCompletionWholeRequest): Promise<ChatCompletion>;
-  create(body: ChatCompletionRequest): Promise<ChatCompletion | ChunkStream<ChatCompletionChunk>>;
+  create(
+    body: ChatCompletionStreamRequest,
+    options?: RequestOptions | null,
+  ): Promise<ChunkStream<ChatCompletionChunk>>;
+  create(
+    body: ChatCompletionWholeRequest,
+    options?: RequestOptions | null,
+  ): Promise<ChatCompletion>;
+  create(
+    body: ChatCompletionRequest,
+    options?: RequestOptions | null,
+  ): Promise<ChatCompletion | ChunkStream<ChatCompletionChunk>>;
 }
 
 export interface Completions {
   /** Continues texts, as ChatCompletions.create answers chats. */
-  create(body: CompletionStreamRequest): Promise<ChunkStream<TextCompletionChunk>>;
-  create(body: CompletionWholeRequest): Promise<TextCompletion>;
-  create(body: CompletionRequest): Promise<TextCompletion | ChunkStream<TextCompletionChunk>>;
+  create(
+    body: CompletionStreamRequest,
+    options?: RequestOptions | null,
+  ): Promise<ChunkStream<TextCompletionChunk>>;
+  create(body: CompletionWholeRequest, options?: RequestOptions | null): Promise<TextCompletion>;
+  create(
+    body: CompletionRequest,
+    options?: RequestOptions | null,
+  ): Promise<TextCompletion | ChunkStream<TextCompletionChunk>>;
 }

@@ -124,6 +124,11 @@ export function networkError(message: string, cause: unknown, facts: Facts): Slu
   );
 }
 
+/** What to do about a server that wants to know who asks. */
+const AUTHORIZE =
+  'it wants to know who asks, or does not let you have it: give what it wants in ' +
+  "headers: { authorization: 'Bearer ..' }, and check the address";
+
 /** Throws download_failed if the answer of `who` is not a file. `url`: where it was asked for. */
 export function checkStatus(
   { ok, status, statusText }: Pick<Response, 'ok' | 'status' | 'statusText'>,
@@ -135,9 +140,10 @@ export function checkStatus(
   if (ok && !none) return;
   const named = status === 404 ? 'there is no such file' : statusText;
   const what = named || (none ? 'no content' : 'an error');
+  const todo = status === 401 || status === 403 ? AUTHORIZE : 'check the address';
   throw new SluiceError(
     'download_failed',
-    `${who} answered ${status} (${what}) instead of the model; check the address`,
+    `${who} answered ${status} (${what}) instead of the model; ${todo}`,
     { status, facts: failedAt(url, 'status') },
   );
 }

@@ -80,7 +80,7 @@ async function mustFind(folder: FileSystemDirectoryHandle | null, named: Named):
   const found = folder === null ? undefined : await findModel(folder, named);
   if (found !== undefined) return found;
   throw new SluiceError(
-    'invalid_argument',
+    'not_found',
     `'${named.source.slice(0, 200)}' is not in the cache; cache.list() names what is`,
   );
 }

@@ -1,0 +1,75 @@
+// The second argument of `create`, as OpenAI's client has it.
+import { abortReason } from '../errors.js';
+import { GENERATE_RULES, type Rule } from '../option-table.js';
+import { invalid, show } from '../options.js';
+import { onAbort } from '../promises.js';
+import { Body, wrong } from './body.js';
+
+/** What ends a request. */
+export interface Limits {
+  signals: readonly AbortSignal[];
+  /** Milliseconds until the answer must be there, of a stream until it begins. */
+  timeout: number | undefined;
+}
+
+const TIMEOUT: Rule = {
+  kind: 'whole',
+  expected: 'a whole number of milliseconds from 0 to 2147483647',
+  least: 0,
+  most: 0x7fffffff, // timers can't wait longer
+};
+
+/** They concern the network, of which there is none. `stream`: the body's is meant, in OpenAI's client, too. */
+const IDLE = [
+  ...['maxRetries', 'headers', 'idempotencyKey', 'query', 'fetchOptions', 'method', 'path'],
+  ...['defaultBaseURL', 'stream'],
+];
+
+/** Checks the options. `signal`: of the body. */
+export function takeRequestOptions(given: unknown, signal: AbortSignal | undefined): Limits {
+  if (given === undefined || given === null)
+    return { signals: signal === undefined ? [] : [signal], timeout: undefined };
+  // They have no members of their own, so they would be ignored.
+  if (given instanceof AbortSignal || given instanceof AbortController)
+    throw invalid(`the second argument is ${show(given)}; give an object: { signal }`);
+  const options = new Body(given, 'the second argument', '{ signal }');
+  const own = options.checked<AbortSignal>('signal', GENERATE_RULES.signal);
+  const timeout = options.checked<number>('timeout', TIMEOUT);
+  for (const name of options.left) {
+    if (IDLE.includes(name)) continue;
+    const known = ['signal', 'timeout', ...IDLE].join(', ');
+    throw wrong(
+      name,
+      `unknown option ${show(name)} in the second argument, which takes ${known}; fields of the request, such as ` +
+        'messages, go into the first',
+    );
+  }
+  return { signals: [signal, own].filter((one) => one !== undefined), timeout };
+}
+
+/** Throws if a signal has fired. */
+export function checkSignals({ signals }: Limits): void {
+  for (const signal of signals) if (signal.aborted) throw abortReason(signal);
+}
+
+/**
+ * Calls `stop` with a signal's reason when one fires, or with a TimeoutError, as AbortSignal.timeout has it. `inTime` ends the
+ * time limit, `release` everything.
+ */
+export function watchLimits(
+  { signals, timeout }: Limits,
+  stop: (reason: unknown) => void,
+): { inTime: () => void; release: () => void } {
+  const releases = signals.map((signal) => onAbort(signal, stop));
+  const late = (): void =>
+    stop(new DOMException(`there was no answer within ${timeout} ms`, 'TimeoutError'));
+  const timer = timeout === undefined ? undefined : setTimeout(late, timeout);
+  const inTime = (): void => clearTimeout(timer);
+  return {
+    inTime,
+    release: () => {
+      inTime();
+      for (const release of releases) release();
+    },
+  };
+}
