@@ -11,6 +11,7 @@
 //   commands     run one after another until one fails
 //   before       run first; may throw a Failure
 //   count        reads {passed, failed, skipped} from the log; a step without it counts as one test
+//   tell         lines of the log that the run prints, too
 import fs from 'node:fs';
 import path from 'node:path';
 import { fuzz_targets } from './fuzz.mjs';
@@ -35,7 +36,7 @@ const NPM = ['package.json', 'package-lock.json', 'tsconfig.base.json'];
 /** The tests in C++ and what they read: not those of the scripts, the bench, the program and the wasm modules. */
 const CORE_TESTS = [
   ...files_under('tests').filter((name) => path.dirname(name) === 'tests'),
-  ...['tests/data', 'tests/fuzz', 'tests/jinja'],
+  ...['tests/data', 'tests/fuzz', 'tests/jinja', 'tests/real'],
 ];
 const SCRIPTS = ['scripts'];
 const HUB = ['e2e/hub'];
@@ -269,6 +270,25 @@ export function all_steps({ committed, all }) {
         inputs: ['e2e'],
       },
     ),
+    {
+      name: 'bundlers',
+      what: 'sites that use the packed library, by bundler, and its types',
+      needs: ['web', 'setup-all'],
+      all: true,
+      inputs: ['e2e/bundlers', 'e2e/bench'],
+      commands: [[process.execPath, 'e2e/bundlers/bundlers.mjs']],
+      count: count_output,
+    },
+    {
+      name: 'real-model',
+      what: 'a real model, natively and in Chromium, where it is to be had',
+      needs: ['web', 'build-release', 'setup-all'],
+      all: true,
+      inputs: ['tests/real', 'tests/data', 'e2e'],
+      commands: [[process.execPath, 'tests/real/real-model.mjs']],
+      count: count_output,
+      tell: (log) => log.match(/^(mean KL .*|steps with .*|real-model: .*|skipped.*)$/gm) ?? [],
+    },
     // The program itself is tested only in its release build.
     ...ctest_steps('asan', 'asan', { targets: ['tests/all', 'fuzz'], all: true }),
     ...arm_steps(),

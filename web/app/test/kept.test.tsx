@@ -83,9 +83,9 @@ it('of the models in use, only the one that comes here is said to come here', as
   device.names.set('hf:o/r:Q4_0', MINE);
   loading.value = { source: fromAddress('hf:o/r:Q4_0') } as Loading;
   expect(await removable(part(MINE, 1, 1))).toBe(false);
-  expect(refused.value?.why).toContain('fetched here');
+  expect(refused.value?.own).toContain('fetched here');
   expect(await removable(part(OTHERS, 1, 1))).toBe(false);
-  expect(refused.value?.why).toContain('in another tab');
+  expect(refused.value?.own).toContain('in another tab');
 });
 
 it('an older look at the list does not replace a newer one', async () => {

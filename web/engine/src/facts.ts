@@ -41,6 +41,8 @@ export type NotKeptReason =
   | 'in_use'
   /** A newer version of Sluice keeps it. */
   | 'newer'
+  /** An answer needed the memory that writing it took. */
+  | 'out_of_memory'
   /** Its file can't be opened, read or written. */
   | 'unreadable';
 

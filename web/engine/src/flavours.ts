@@ -87,7 +87,11 @@ function missing(flavour: Flavour, { simd, relaxed, noThreads }: Abilities): Mis
   if (!simd)
     return { code, missing: 'simd', words: "WebAssembly SIMD, which this browser doesn't have" };
   if (flavour.startsWith('relaxed') && !relaxed)
-    return { code, missing: 'relaxed_simd', words: "relaxed SIMD, which this browser doesn't have" };
+    return {
+      code,
+      missing: 'relaxed_simd',
+      words: "relaxed SIMD, which this browser doesn't have",
+    };
   if (!isThreaded(flavour) || noThreads === null) return null;
   return {
     code: noThreads === 'shared memory' ? code : 'unsupported_environment',

@@ -49,8 +49,10 @@ export interface Hold extends StateRequest {
 }
 
 function reasonOf(error: unknown): Facts {
-  return error instanceof SluiceError && error.code === 'storage_full'
-    ? { ...error.facts, reason: 'storage_full' }
+  if (!(error instanceof SluiceError)) return { reason: 'unreadable' };
+  const { code, facts } = error;
+  return code === 'storage_full' || code === 'out_of_memory'
+    ? { ...facts, reason: code }
     : { reason: 'unreadable' };
 }
 

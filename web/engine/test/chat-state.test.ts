@@ -128,7 +128,7 @@ describe('a state', () => {
     const fault = new DOMException('no locks now', 'InvalidStateError');
     vi.spyOn(navigator.locks, 'request').mockRejectedValueOnce(fault);
     await life.ask(text(300));
-    expect(life.notes.join()).toContain('no locks now');
+    expect(life.notes).toMatchObject([stateNotKept('unreadable', 'no locks now')]);
     expect(await list()).toEqual([]);
     await life.ask(text(300));
     expect(await list()).toMatchObject([{ id: 'a', tokens: 600 }]);
@@ -367,7 +367,9 @@ describe('several at a time', () => {
     expect(life.host.texts(id)).toEqual(['one', ' two']);
     life.control.identified = () => true;
     await life.settled();
-    expect(life.notes).toEqual([expect.stringContaining('an answer needed its memory')]);
+    expect(life.notes).toMatchObject([
+      stateNotKept('out_of_memory', 'an answer needed its memory'),
+    ]);
     // The next answer is kept again.
     expect(await life.ask(text(300))).toBeGreaterThanOrEqual(0);
     expect((await list())[0]?.tokens).toBe(600);

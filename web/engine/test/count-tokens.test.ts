@@ -63,7 +63,7 @@ describe('stats', () => {
     expect(engine.stats).toMatchObject({ finish: 'length' });
     const chunks = await engine.chat.completions.create(asStream('a b c'));
     await until(() => engine.stats.tokens === 2);
-    expect(engine.stats).toMatchObject({ promptTokens: 7, tokens: 2, ttftMs: 20, finish: null });
+    expect(engine.stats).toMatchObject({ promptTokens: 7, tokens: 2, ttftMs: 25, finish: null });
     await chunks.return?.();
     expect(engine.stats).toMatchObject({ tokens: 2, finish: 'aborted' });
     FakeWorker.control.replyWaits = () => false;

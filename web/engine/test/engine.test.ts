@@ -751,6 +751,6 @@ describe('a worker that dies', () => {
         }
       },
     );
-    await expect(Engine.load(MODEL)).rejects.toEqual(code('worker_died'));
+    await expect(Engine.load(MODEL)).rejects.toEqual(code('unsupported_environment'));
   });
 });

@@ -7,6 +7,7 @@ const full = new SluiceError('download_failed', 'the server answered 404', {
 });
 const DATA = {
   ...{ code: 'download_failed', message: 'the server answered 404', status: 404, param: 'url' },
+  facts: { status: 404 },
   cause: 'TypeError: Failed to fetch',
 };
 

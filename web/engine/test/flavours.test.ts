@@ -70,7 +70,8 @@ describe('chooseFlavour', () => {
     expect(choice.notes).toMatchObject([{ code, message: expect.stringMatching(note) as string }]);
     const refuse = () => chooseFlavour('simd-mt', undefined, { ...ALL, noThreads }, 4);
     expect(refuse).toThrow(/^the flavour 'simd-mt' needs threads, and th/);
-    const refusal = noThreads === 'shared memory' ? 'unsupported_browser' : 'unsupported_environment';
+    const refusal =
+      noThreads === 'shared memory' ? 'unsupported_browser' : 'unsupported_environment';
     expect(refuse).toThrow(expect.objectContaining({ code: refusal }));
   });
 

@@ -54,6 +54,7 @@ const en: Texts = {
     storage_full: 'there is no room',
     in_use: 'another tab uses it',
     newer: 'a newer version of this page keeps it',
+    out_of_memory: 'an answer needed the memory for it',
     unreadable: 'its file can’t be opened',
   },
   limits: {
@@ -115,6 +116,7 @@ const de: Texts = {
     storage_full: 'Es ist kein Platz',
     in_use: 'Ein anderer Tab benutzt ihn',
     newer: 'Eine neuere Fassung dieser Seite behält es',
+    out_of_memory: 'Eine Antwort brauchte den Speicher dafür',
     unreadable: 'Die Datei lässt sich nicht öffnen',
   },
   limits: {
