@@ -120,7 +120,7 @@ Result<ModelHeader> read_remote_header(Model& model) {
 // The header is enough to tell that a model can't run in its memory or context. If it can't be
 // read, the download tells why; that has the patience, too.
 Status check_before_download(pull::Settings settings, const pull::Located& located,
-                             const LoadOptions& options) {
+                             LoadOptions options, const Adjust& adjust) {
   settings.client.retry_seconds = std::min(settings.client.retry_seconds, 1.0);
   settings.client.stall_seconds = std::min(settings.client.stall_seconds, 10.0);
   settings.client.waiting = [&](const std::string& why) {
@@ -131,17 +131,18 @@ Status check_before_download(pull::Settings settings, const pull::Located& locat
   };
   const auto header = read_headers(settings, located);
   if (!header) return {};
+  if (adjust) SLUICE_TRY(adjust(header->gguf, options));
   SLUICE_TRY(plan_engine(header->gguf, options, Arrival::again));
   return {};
 }
 
-Status pull_model(Model& model, const LoadOptions& options) {
+Status pull_model(Model& model, const LoadOptions& options, const Adjust& adjust) {
   SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
   SLUICE_ASSIGN(const pull::Wish wish, wish_of(model.download, true));
   SLUICE_ASSIGN(pull::Located located, pull::locate(settings, model.name, wish.refresh));
   model.file = pull::file_name(located.urls[0]);
   if (!pull::is_cached(settings, located))
-    SLUICE_TRY(check_before_download(settings, located, options));
+    SLUICE_TRY(check_before_download(settings, located, options, adjust));
   SLUICE_ASSIGN(pull::Pulled pulled, pull::obtain(settings, std::move(located), wish));
   for (const pull::PulledFile& file : pulled.files) {
     model.paths.push_back(file.path);
@@ -157,7 +158,7 @@ Status check_address(const Model&) {
   return fail(Code::invalid_argument,
               "this build of the program has no downloads; expected the path of a GGUF model");
 }
-Status pull_model(Model& model, const LoadOptions&) { return check_address(model); }
+Status pull_model(Model& model, const LoadOptions&, const Adjust&) { return check_address(model); }
 std::function<std::string()> add_copies(const Model&, ModelFiles&) {
   return [] { return std::string(); };
 }
@@ -185,9 +186,9 @@ void note_budget(const MemoryPlan& plan, bool by_default) {
 // Sees to it that the model's files are on the disk. Shows on a terminal's stderr how far a
 // download is. Fails with download_failed, download_corrupt, offline or storage_full; before a
 // download also as Engine::open would.
-Status bring(Model& model, const LoadOptions& options) {
+Status bring(Model& model, const LoadOptions& options, const Adjust& adjust) {
   if (!model.is_address || !model.paths.empty()) return {};
-  return pull_model(model, options);
+  return pull_model(model, options, adjust);
 }
 
 }  // namespace
@@ -241,7 +242,7 @@ Result<Opened> open(Model& model, LoadOptions options, const Adjust& adjust) {
     return std::unexpected(std::move(error));
   };
   choose_budget();
-  if (const auto there = bring(model, options); !there) return explained(there.error());
+  if (const auto there = bring(model, options, adjust); !there) return explained(there.error());
   choose_budget();  // a download takes time
   SLUICE_ASSIGN(ModelFiles files, ModelFiles::open(model.paths));
   if (adjust) {
