@@ -213,7 +213,7 @@ test(
       for (let i = 0; i < 2; ++i) {
         const { code, message, hash, notes } = await tab.load(url);
         expect({ code, message, hash }).toEqual({ ...GOOD, hash: bundledHash() });
-        expect(notes.join('\n')).toMatch(
+        expect(notes.map((note) => note.message).join('\n')).toMatch(
           /isn't kept on this device: this browser lets the page keep no files \(.*private window/,
         );
       }

@@ -93,19 +93,21 @@ test('what a policy or the other server lacks is named', async ({ page, allowed 
     [
       'worker-src without blob:',
       { 'worker-src': "'self'" },
-      /^unsupported_browser: this page's .*\(worker-src\) forbids .*-worker.js, .*; add blob: to its worker-src$/,
+      /^unsupported_environment: this page's .*\(worker-src\) forbids .*-worker.js, .*; add blob: to its worker-src$/,
     ],
     [
       'neither with the other origin',
       { 'script-src': "'self' 'wasm-unsafe-eval'", 'worker-src': 'blob:' },
       new RegExp(
-        `^unsupported_browser: .* did not run; .*add ${origin} to its script-src and worker-src, `,
+        `^unsupported_environment: .* did not run; .*add ${origin} to its script-src and worker-src, `,
       ),
     ],
     [
       'connect-src without the other origin',
       { 'connect-src': "'self'" },
-      new RegExp(`^unsupported_browser: this page's .*wasm, .*; add ${origin} to its connect-src$`),
+      new RegExp(
+        `^unsupported_environment: this page's .*wasm, .*; add ${origin} to its connect-src$`,
+      ),
     ],
   ];
   for (const [what, directives, told] of cases)

@@ -83,9 +83,11 @@ export class AppPage {
 
   /** Waits until the page has the script of all its parts: from then on it needs no network. */
   async partsAreThere(): Promise<void> {
-    await this.page.waitForFunction(() =>
-      performance.getEntriesByType('resource').some(({ name }) => /\/later-[\w-]+\.js$/.test(name)),
-    );
+    await this.page.waitForFunction(() => {
+      const names = performance.getEntriesByType('resource').map(({ name }) => name);
+      const parts = [/\/later-settings-[\w-]+\.js$/, /\/later-(?!settings-)[\w-]+\.js$/];
+      return parts.every((part) => names.some((name) => part.test(name)));
+    });
   }
 
   /** Presses the button and waits for the text's end. */

@@ -7,19 +7,28 @@ import type { Options } from './fixtures';
 import { ALL, leftOut } from './tags';
 
 // The headless shell is the same engine without the browser's own windows, which cost more than the page's tests do.
-const executablePath = [
-  '/usr/bin/chromium-headless-shell',
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find((path) => existsSync(path));
+const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const found = (paths: string[]): { executablePath?: string } => {
+  const executablePath = paths.find((path) => existsSync(path));
+  return executablePath === undefined ? {} : { executablePath };
+};
+
+const LAUNCH = {
+  // Hidden pages are slowed down, as in an ordinary browser.
+  ignoreDefaultArgs: UNTHROTTLED,
+  args: [
+    // Chromium's sandbox doesn't work for root, the usual user in a container.
+    '--no-sandbox',
+    '--disable-dev-shm-usage',
+  ],
+};
 
 /** What the page's users do first, and a site's author: `npm test` runs these. */
 const USUAL = ['page', 'talk', 'engine', 'chat', 'openai', 'size'].map((name) => `${name}.spec.ts`);
 
 /** Steps of the ladder may run at the same time, and each empties its output directory. */
 const CHROMIUM = {
-  testIgnore: ['browsers*.spec.ts', 'kernels.spec.ts', 'real-model.spec.ts'],
+  testIgnore: ['browsers*.spec.ts', 'busy.spec.ts', 'kernels.spec.ts', 'real-model.spec.ts'],
   grepInvert: leftOut(),
   outputDir: 'test-results/chromium',
 };
@@ -38,21 +47,21 @@ export default defineConfig<Options>({
     headless: true,
     // Requests that pass through a service worker can't be changed by a test. offline.spec.ts allows it.
     serviceWorkers: 'block',
-    launchOptions: {
-      ...(executablePath === undefined ? {} : { executablePath }),
-      // Hidden pages are slowed down, as in an ordinary browser.
-      ignoreDefaultArgs: UNTHROTTLED,
-      args: [
-        // Chromium's sandbox doesn't work for root, the usual user in a container.
-        '--no-sandbox',
-        '--disable-dev-shm-usage',
-      ],
-    },
+    launchOptions: { ...LAUNCH, ...found(['/usr/bin/chromium-headless-shell', ...BROWSERS]) },
     screenshot: 'only-on-failure',
   },
   projects: [
     { ...CHROMIUM, name: 'isolated', use: { isolation: true } },
     { ...CHROMIUM, name: 'usual', use: { isolation: true }, testMatch: USUAL },
+    // The headless shell has no tabs of which one hides the others.
+    {
+      ...CHROMIUM,
+      name: 'tabs',
+      use: { isolation: true, launchOptions: { ...LAUNCH, ...found(BROWSERS) } },
+      testIgnore: [],
+      testMatch: 'busy.spec.ts',
+      outputDir: 'test-results/tabs',
+    },
     // Needs the checks that a fresh wasm build makes.
     {
       ...CHROMIUM,

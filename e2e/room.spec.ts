@@ -30,10 +30,10 @@ async function tabWithQuota(
   return { tab, site, grant };
 }
 
-function expectNote({ hash, code, notes }: Outcome, note: RegExp): void {
+function expectNote({ hash, code, notes }: Outcome, note: RegExp, reason = 'storage_full'): void {
   expect({ hash, code }).toEqual({ hash: bundledHash(), code: '' });
   expect(notes.map(({ message }) => message).join('\n')).toMatch(note);
-  expect(notes.at(-1)).toMatchObject({ code: 'model_not_kept', facts: { reason: 'storage_full' } });
+  expect(notes.at(-1)).toMatchObject({ code: 'model_not_kept', facts: { reason } });
 }
 
 for (const quota of [1000, 2e6, SIZE]) {
@@ -125,10 +125,15 @@ test('a private window keeps models until it is closed', async ({ browser, sites
 });
 
 /** Two loads, each of which downloads, because nothing is kept. */
-async function loadsWithoutCache(tab: Tab, url: string, note: RegExp): Promise<void> {
-  for (let i = 0; i < 2; ++i) expectNote(await tab.load(url), note);
+async function loadsWithoutCache(
+  tab: Tab,
+  url: string,
+  note: RegExp,
+  reason: string,
+): Promise<void> {
+  for (let i = 0; i < 2; ++i) expectNote(await tab.load(url), note, reason);
   const asked = await tab.load(url, { cache: 'opfs' });
-  expectNote(asked, note);
+  expectNote(asked, note, reason);
 }
 
 test('a page without a secure context keeps nothing, and says so', async ({ serving, sites }) => {
@@ -139,7 +144,12 @@ test('a page without a secure context keeps nothing, and says so', async ({ serv
     const { port } = new URL(sites.isolated.url);
     const tab = await profile.open({ ...sites.isolated, url: `http://insecure.test:${port}/` });
     const served = serving.hub.add('model.gguf', BUNDLED);
-    await loadsWithoutCache(tab, served.url, /isn't kept on this device: .*secure context/);
+    await loadsWithoutCache(
+      tab,
+      served.url,
+      /isn't kept on this device: .*secure context/,
+      'insecure',
+    );
     expect(served.counts.bytes).toBe(3 * served.size);
   } finally {
     await profile.close();
@@ -155,7 +165,7 @@ test(
     try {
       const tab = await profile.open(sites.isolated);
       const served = serving.hub.add('model.gguf', BUNDLED);
-      await loadsWithoutCache(tab, served.url, /isn't kept on this device: /);
+      await loadsWithoutCache(tab, served.url, /isn't kept on this device: /, 'refused');
       expect(served.counts.bytes).toBe(3 * served.size);
     } finally {
       await profile.close();

@@ -193,7 +193,7 @@ export function all_steps({ committed, all }) {
       needs: ['web', 'build-release', ...(all ? ['setup-all'] : [])],
       inputs: ['e2e'],
       runs_wasm: true,
-      commands: [browser_test(...(all ? ['isolated', 'plain'] : ['usual']))],
+      commands: [browser_test(...(all ? ['isolated', 'plain', 'tabs'] : ['usual']))],
       count: count_output,
     },
     node_step('wasm', 'the wasm flavours under Node', 'tests/wasm', ['web', 'build-release'], {

@@ -139,7 +139,7 @@ test('12 lines of a test, 40 of all, 60 with the end of the log', () => {
 test('a ladder with a failed step ends with the names', (t) => {
   const root = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-ladder-'));
   t.after(() => fs.rmSync(root, { recursive: true }));
-  for (const name of ['scripts', 'wasm/flavours.json'])
+  for (const name of ['scripts', 'wasm/flavours.json', 'CMakeLists.txt', 'CMakePresets.json'])
     fs.cpSync(path.join(ROOT, name), path.join(root, name), { recursive: true });
   fs.mkdirSync(path.join(root, 'tests/scripts'), { recursive: true });
   fs.writeFileSync(

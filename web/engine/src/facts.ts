@@ -70,7 +70,7 @@ export interface Facts {
   value?: string;
   /** The type of a tensor (`unsupported_type`). */
   type?: string;
-  /** What this browser or page lacks (`unsupported_browser`). 'policy': a Content-Security-Policy forbids it. */
+  /** What this browser or page lacks (`unsupported_browser`, `unsupported_environment`). 'policy': a Content-Security-Policy forbids it. */
   missing?: 'simd' | 'relaxed_simd' | 'threads' | 'policy';
   /** Where the file is, without credentials and query (`download_failed`, `download_corrupt`, `offline`). */
   url?: string;

@@ -112,7 +112,7 @@ export interface Choice {
 }
 
 /**
- * Chooses the flavour and the number of threads. Throws unsupported_browser if no flavour runs, or the wanted one;
+ * Chooses the flavour and the number of threads. Throws unsupported_browser if no flavour runs, or not the wanted one;
  * unsupported_environment if the page keeps it from running.
  */
 export function chooseFlavour(

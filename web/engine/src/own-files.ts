@@ -205,12 +205,13 @@ async function faultOf(address: string, look: Look): Promise<SluiceError | null>
   }
   if (mayForbid && isForeign(address))
     return new SluiceError(
-      'unsupported_browser',
+      'unsupported_environment',
       `${shown(address)}, a worker of the library from another origin, did not run; if the page has a ` +
         `Content-Security-Policy, add ${new URL(address).origin} to its script-src and worker-src` +
         (globalThis.crossOriginIsolated === true
           ? ", and for Safari let the files' server send Cross-Origin-Embedder-Policy: require-corp"
           : ''),
+      { facts: { missing: 'policy' } },
     );
   return policy === null
     ? null

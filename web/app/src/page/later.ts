@@ -3,8 +3,6 @@ export { ConversationList } from '../list/list';
 export { newConversation } from '../list/state';
 export { foundInWords } from '../model/found-in-words';
 export { Sheet } from '../model/sheet';
-export { Settings } from '../settings/all';
-export { Details } from '../settings/figures';
 export { attach } from '../talk/attach';
 export { startTalk } from '../talk/start';
 export { TalkView } from '../talk/view';

@@ -6,7 +6,7 @@ import { useEffect } from 'preact/hooks';
 import { t } from '../texts';
 import { whenAtRest } from './rest';
 
-type Parts = typeof import('./later');
+type Parts = typeof import('./later') & typeof import('./later-settings');
 
 /** Null until they are there. */
 export const parts = signal<Parts | null>(null);
@@ -22,7 +22,8 @@ export function fetchParts(): Promise<Parts | null> {
 async function fetchThem(): Promise<Parts | null> {
   failed.value = false;
   try {
-    const all = await import('./later');
+    const [most, settings] = await Promise.all([import('./later'), import('./later-settings')]);
+    const all = { ...most, ...settings };
     void all.startTalk();
     parts.value = all;
     return all;

@@ -1,6 +1,6 @@
 import { About } from '../page/footer';
 import { view } from '../page/view';
-import { t } from '../texts';
+import { roomTexts } from './texts';
 import { Extent } from './extent-fields';
 import { ModelFields } from './model-fields';
 import { PageFields } from './page-fields';
@@ -10,7 +10,7 @@ import { DEFAULTS, SETTING_NAMES, formatSetting, settings } from './settings';
 
 /** All settings. */
 export function Settings() {
-  const texts = t.value.settings;
+  const texts = roomTexts.value;
   return (
     <div class="settings">
       <section>
@@ -51,7 +51,7 @@ function ToDefaults() {
         chosenPreset.value = null;
       }}
     >
-      {t.value.settings.backToDefaults}
+      {roomTexts.value.backToDefaults}
     </button>
   );
 }

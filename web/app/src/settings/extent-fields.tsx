@@ -3,13 +3,13 @@ import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { tokens } from '../format';
 import { view } from '../page/view';
-import { t } from '../texts';
+import { roomTexts } from './texts';
 import { Choice, Hint, NumberField } from './fields';
 import { REASONING, TEXT_LENGTH, change, settings } from './settings';
 import { MAX_STOP, MAX_STOPS, isStop, readStop, showStop, type Stops } from './stops';
 
 export function Extent() {
-  const texts = t.value.settings;
+  const texts = roomTexts.value;
   return (
     <>
       <div class="field-pair">
@@ -27,7 +27,7 @@ export function Extent() {
 }
 
 function ReasoningFields() {
-  const texts = t.value.settings;
+  const texts = roomTexts.value;
   const { reasoning } = settings.value;
   return (
     <>
@@ -58,7 +58,7 @@ function usable(rows: readonly string[]): Stops {
 
 /** Up to four fields; there is always one. */
 function StopFields() {
-  const texts = t.value.settings;
+  const texts = roomTexts.value;
   const { stop } = settings.value;
   const rows = useSignal<readonly string[]>(stop.map(showStop));
   const list = useRef<HTMLDivElement>(null);
@@ -125,7 +125,7 @@ interface StopFieldProps {
 }
 
 function StopField({ index, text, onInput, onRemove }: StopFieldProps) {
-  const texts = t.value.settings;
+  const texts = roomTexts.value;
   const wrong = text !== '' && !isStop(readStop(text));
   const id = `set-stop-${index}`;
   return (

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { count } from '../format';
-import { t } from '../texts';
+import { roomTexts } from './texts';
 import {
   RANGES,
   change,
@@ -85,7 +85,7 @@ export function NumberField({ name, label, placeholder, more, children }: Number
       />
       {wrong.value !== null && (
         <p class="hint wrong" id={`set-${name}-wrong`} role="alert">
-          {t.value.settings.outOfRange(count(min), count(max))}
+          {roomTexts.value.outOfRange(count(min), count(max))}
         </p>
       )}
       <Hint id={hint}>{children}</Hint>

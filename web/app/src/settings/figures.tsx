@@ -5,11 +5,11 @@ import { cores, isolated, sharing } from '../device';
 import { bytes, count, milliseconds, steady, tokens as countTokens } from '../format';
 import { noteInWords, withoutThreads } from '../model/note';
 import { model, stats } from '../model/state';
-import { t } from '../texts';
+import { roomTexts } from './texts';
 import { figuresShown } from './figures-line';
 
 export function Details() {
-  const texts = t.value.settings;
+  const texts = roomTexts.value;
   const s = stats.value;
   return (
     // It has nothing else to focus, and may be longer than the dialog: so the keys can scroll it.
@@ -29,7 +29,7 @@ export function Details() {
 }
 
 function LastText({ s }: { s: EngineStats | null }) {
-  const texts = t.value.settings;
+  const texts = roomTexts.value;
   const { promptTokens = 0, reusedTokens = 0, tokens = 0, reasoningTokens = 0 } = s ?? {};
   const { streamedBytes = 0, waitedMs = 0 } = s ?? {};
   return (
@@ -61,11 +61,11 @@ function LastText({ s }: { s: EngineStats | null }) {
 
 function rate(perSecond: number | undefined): string | null {
   if (perSecond === undefined || !(perSecond > 0)) return null;
-  return t.value.settings.perSecond(steady(perSecond));
+  return roomTexts.value.perSecond(steady(perSecond));
 }
 
 function EngineFigures({ s }: { s: EngineStats }) {
-  const texts = t.value.settings;
+  const texts = roomTexts.value;
   const { flavour, threads, decodeThreads, memoryBudget, contextSize } = s;
   return (
     <dl>
@@ -96,7 +96,7 @@ function EngineFigures({ s }: { s: EngineStats }) {
 }
 
 function flavourWhy(flavour: string): string {
-  const { relaxed, simd, threads, noThreads } = t.value.settings.flavourWhy;
+  const { relaxed, simd, threads, noThreads } = roomTexts.value.flavourWhy;
   return [
     flavour.startsWith('relaxed') ? relaxed : simd,
     flavour.endsWith('-mt') ? threads : noThreads,
@@ -104,14 +104,14 @@ function flavourWhy(flavour: string): string {
 }
 
 function threadsWhy(): string {
-  const { one, chosen, automatic } = t.value.settings.threadsWhy;
+  const { one, chosen, automatic } = roomTexts.value.threadsWhy;
   if (!sharing) return one;
   if (model.value !== null && model.value.threads !== null) return chosen;
-  return automatic(t.value.settings.cores(cores));
+  return automatic(roomTexts.value.cores(cores));
 }
 
 function decodeWhy({ threads, decodeThreads }: EngineStats): string {
-  const { fewer, all, chosen } = t.value.settings.decodeThreadsWhy;
+  const { fewer, all, chosen } = roomTexts.value.decodeThreadsWhy;
   if (model.value !== null && model.value.threads !== null) return chosen;
   return decodeThreads < threads ? fewer : all;
 }
@@ -135,7 +135,7 @@ function Figure({ label, why, children }: FigureProps) {
 
 /** Why there is one thread, and what to do about it. */
 function OneThread() {
-  const { title, noSharing, notIsolated, and } = t.value.settings.isolation;
+  const { title, noSharing, notIsolated, and } = roomTexts.value.isolation;
   return (
     <p class="note">
       <strong>{title}</strong>{' '}
@@ -157,7 +157,7 @@ function Notes({ notes }: { notes: EngineStats['notes'] }) {
   if (others.length === 0) return null;
   return (
     <>
-      <h3>{t.value.settings.notes}</h3>
+      <h3>{roomTexts.value.notes}</h3>
       <ul class="figures-notes">
         {others.map((note) => (
           <li key={note.message}>{noteInWords(note)}</li>

@@ -4,13 +4,13 @@ import { useRef } from 'preact/hooks';
 import { cores, sharing } from '../device';
 import { bytes, count, tokens } from '../format';
 import { loading, model, open, stale } from '../model/state';
-import { t } from '../texts';
+import { roomTexts } from './texts';
 import { contextOf, kvBytes } from './context';
 import { Choice, Hint, NumberField, set } from './fields';
 import { KV_TYPES, RANGES, change, parseMemory, settings } from './settings';
 
 export function ModelFields() {
-  const texts = t.value.settings;
+  const texts = roomTexts.value;
   const { kvType } = settings.value;
   return (
     <>
@@ -35,7 +35,7 @@ export function ModelFields() {
 }
 
 function ContextField() {
-  const texts = t.value.settings;
+  const texts = roomTexts.value;
   const info = model.value?.info ?? null;
   const own = contextOf({ context: null }, info?.contextLength ?? null);
   return (
@@ -51,7 +51,7 @@ function ContextField() {
 
 /** The memory that the context takes, as it is set. */
 function ContextMemory() {
-  const texts = t.value.settings;
+  const texts = roomTexts.value;
   const info = model.value?.info ?? null;
   if (info === null || info.memory === null) return <>{texts.contextUnknown}</>;
   const size = contextOf(settings.value, info.contextLength) ?? info.memory.contextSize;
@@ -70,7 +70,7 @@ function ContextMemory() {
 }
 
 function ThreadsField() {
-  const texts = t.value.settings;
+  const texts = roomTexts.value;
   const { threads } = settings.value;
   const choices = new Set(Array.from({ length: cores }, (_, i) => i + 1));
   if (threads !== null) choices.add(threads);
@@ -99,7 +99,7 @@ function ThreadsField() {
 
 /** A text field: a browser's number field hides what it can't read, such as 1.5G. */
 function MemoryField() {
-  const texts = t.value.settings;
+  const texts = roomTexts.value;
   const { min, max } = RANGES.memory;
   const { memory } = settings.value;
   /** The setting before the typing. What can't be used may begin with what can: then this one counts again. */
@@ -142,7 +142,7 @@ function MemoryField() {
 
 /** Whether the model has these settings, and the button that gives them to it. */
 function LoadAgain() {
-  const texts = t.value.settings;
+  const texts = roomTexts.value;
   const current = model.value;
   const again = stale.value && current !== null;
   return (

@@ -1,7 +1,8 @@
 // What belongs to the reader and this device: language, colours, view.
 import { VIEWS } from '../page/fragment';
 import { chooseView, chosenView } from '../page/view';
-import { LANGUAGES, chosenLanguage, t, type Language } from '../texts';
+import { LANGUAGES, chosenLanguage, type Language } from '../texts';
+import { roomTexts } from './texts';
 import { Choice } from './fields';
 import { THEMES } from './choices';
 import { chosenTheme } from './personal';
@@ -13,7 +14,7 @@ const LANGUAGE_NAMES: Readonly<Record<Language, string>> = { en: 'English', de: 
 const AUTO = 'auto';
 
 export function PageFields() {
-  const texts = t.value.settings;
+  const texts = roomTexts.value;
   const auto = { value: AUTO, label: texts.auto } as const;
   return (
     <>

@@ -1,7 +1,7 @@
 // How the model chooses its words: presets, and each sampler.
 import { signal } from '@preact/signals';
 import { exact } from '../format';
-import { t } from '../texts';
+import { roomTexts } from './texts';
 import { Hint, NumberField, set } from './fields';
 import {
   PRESET_NAMES,
@@ -14,7 +14,7 @@ import {
 import { DEFAULTS, RANGES, change, settings } from './settings';
 
 export function Presets() {
-  const texts = t.value.settings;
+  const texts = roomTexts.value;
   return (
     <fieldset class="field presets">
       <legend>{texts.presets}</legend>
@@ -43,7 +43,7 @@ export function Presets() {
 const unfolded = signal(false);
 
 export function Samplers() {
-  const texts = t.value.settings;
+  const texts = roomTexts.value;
   return (
     <details
       class="fold"
@@ -66,7 +66,7 @@ export function Samplers() {
 }
 
 function Sampler({ name }: { name: SamplerName }) {
-  const { label, hint } = t.value.settings.sampler[name];
+  const { label, hint } = roomTexts.value.sampler[name];
   if (!RANGES[name].integer) return <Slider name={name} label={label} hint={hint} />;
   return (
     <NumberField name={name} label={label} more={<Back name={name} />}>
@@ -89,7 +89,7 @@ function Back({ name }: { name: SamplerName }) {
         document.getElementById(`set-${name}`)?.focus();
       }}
     >
-      {t.value.settings.backTo(exact(DEFAULTS[name]))}
+      {roomTexts.value.backTo(exact(DEFAULTS[name]))}
     </button>
   );
 }
