@@ -3,9 +3,22 @@
 //   npm run lint            checks
 //   npm run lint -- --fix   formats
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { ROOT, files_under, main, read_json, run } from './lib.mjs';
 import { setup } from './setup.mjs';
+
+/** Runs a command; resolves with its exit status and what it wrote. */
+async function run_and_hear(command, args) {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-'));
+  try {
+    const log = path.join(dir, 'log');
+    const status = await run(command, args, { log });
+    return { status, said: fs.readFileSync(log, 'utf8') };
+  } finally {
+    fs.rmSync(dir, { recursive: true, force: true });
+  }
+}
 
 main(async () => {
   const fix = process.argv.includes('--fix');
@@ -27,11 +40,17 @@ main(async () => {
     }
   }
   const counts = { passed: 0, failed: 0 };
-  for (const [name, command, args] of checks) {
-    const good = (await run(command, args)) === 0;
-    ++counts[good ? 'passed' : 'failed'];
-    console.log(`${good ? 'ok      ' : 'not ok  '}${name}`);
-  }
+  // Two at a time, each with what it says in one piece.
+  const check_next = async () => {
+    for (let check = checks.shift(); check !== undefined; check = checks.shift()) {
+      const [name, command, args] = check;
+      const { status, said } = await run_and_hear(command, args);
+      const good = status === 0;
+      ++counts[good ? 'passed' : 'failed'];
+      console.log(`${said}${good ? 'ok      ' : 'not ok  '}${name}`);
+    }
+  };
+  await Promise.all([check_next(), check_next()]);
   console.log(`${counts.passed} passed, ${counts.failed} failed`);
   return counts.failed === 0 ? 0 : 1;
 });

@@ -93,16 +93,18 @@ function ctest_steps(
   ];
 }
 
-/** A step that runs the tests NAME.test.mjs under `dir`, of these `only` some. */
+/** A step that runs the tests NAME.test.mjs under `dir`, of these `only` some, `jobs` files at a time. */
 function node_step(name, what, dir, needs, more = {}) {
-  const { only = () => true, ...rest } = more;
+  const { only = () => true, jobs = 1, ...rest } = more;
   const tests = files_under(dir).filter((file) => file.endsWith('.test.mjs') && only(file));
   return {
     name,
     what,
     needs,
     inputs: [dir],
-    commands: [[process.execPath, '--test', '--test-reporter=spec', ...tests]],
+    commands: [
+      [process.execPath, '--test', `--test-concurrency=${jobs}`, '--test-reporter=spec', ...tests],
+    ],
     before: () => {
       if (tests.length === 0) throw new Failure(`there are no tests in ${dir}/`);
     },
@@ -186,7 +188,11 @@ export function all_steps({ committed, all }) {
       outputs: ['build/wasm/stamp.json'],
       commands: [node('build-wasm.mjs', '--build')],
     },
-    node_step('cli', "the program's contract", 'tests/cli', ['build-release'], { inputs: HUB }),
+    node_step('cli', "the program's contract", 'tests/cli', ['build-release'], {
+      inputs: HUB,
+      // Most of their time is waiting.
+      jobs: 3,
+    }),
     {
       name: 'e2e',
       what: all ? 'the page in Chromium' : 'the page in Chromium: what its users do first',
@@ -225,6 +231,7 @@ export function all_steps({ committed, all }) {
       count: count_output,
     },
     node_step('scripts', "the scripts' own tests", 'tests/scripts', ['setup'], {
+      jobs: 3,
       inputs: ['scripts', 'e2e/hub', 'e2e/trials', 'e2e/bench', 'package.json'],
     }),
     {

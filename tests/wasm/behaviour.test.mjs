@@ -87,7 +87,10 @@ for (const flavour of NODE_FLAVOURS) {
     assert.deepEqual(JSON.parse(engine.notes()), []);
     engine.delete();
     const wide = load(opened, fs.readFileSync(BUNDLED), { threads: 1, contextSize: 4096 });
-    assert.match(JSON.parse(wide.notes())[0].message, /^the context of 4096 tokens is larger than the /);
+    assert.match(
+      JSON.parse(wide.notes())[0].message,
+      /^the context of 4096 tokens is larger than the /,
+    );
     wide.delete();
   });
 
