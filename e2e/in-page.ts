@@ -88,7 +88,7 @@ export function unfoldSheet(): void {
 
 /** Closes the dialog that is open. (WebKitGTK's driver may say for a moment that its button can't be pressed.) */
 export function closeDialog(): void {
-  document.querySelector<HTMLDialogElement>('dialog[open]')?.close();
+  document.querySelector<HTMLButtonElement>('dialog[open] .dialog-head button')?.click();
 }
 
 /** Loads a model from an address, in the sheet, which must be open. */

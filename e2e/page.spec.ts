@@ -341,6 +341,24 @@ test('works from the keyboard', async ({ app, page }) => {
   await app.written();
 });
 
+test('a sheet that is opened again as soon as it was closed stays open', async ({ app, page }) => {
+  await app.open();
+  const sheet = await app.openSheet();
+  await sheet.evaluate((dialog) => {
+    const press = (selector: string) =>
+      document.querySelector<HTMLButtonElement>(selector)?.click();
+    // This comes before the event that tells of the closing.
+    new MutationObserver((_, observer) => {
+      observer.disconnect();
+      press('.chip');
+    }).observe(dialog, { attributeFilter: ['open'] });
+    const told = new Promise((told) => dialog.addEventListener('close', told));
+    press('dialog[open] .dialog-head button');
+    return told;
+  });
+  await expect(sheet).toBeVisible();
+});
+
 test('the address keeps prompt and settings', async ({ app, page }) => {
   await app.open();
   await app.prompt.fill('The cat & the dog = 100% #1');

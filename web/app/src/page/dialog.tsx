@@ -15,12 +15,17 @@ interface Props {
 /** A modal dialog with a heading and a button that closes it. The focus goes back to where it was. */
 export function Dialog({ open, title, kind = 'middle', children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
+  /** Whether the next event of a closing is of one that `open` asked for. */
+  const closedHere = useRef(false);
   const id = useId();
   useSignalEffect(() => {
     const element = dialog.current;
     if (element === null) return;
     if (open.value && !element.open) element.showModal();
-    else if (!open.value && element.open) element.close();
+    else if (!open.value && element.open) {
+      closedHere.current = true;
+      element.close();
+    }
   });
   return (
     <dialog
@@ -28,7 +33,9 @@ export function Dialog({ open, title, kind = 'middle', children }: Props) {
       class={`dialog ${kind}`}
       aria-labelledby={id}
       onClose={() => {
-        open.value = false;
+        // It comes a task after the closing, when a press may have asked for the dialog again.
+        if (!closedHere.current) open.value = false;
+        closedHere.current = false;
       }}
       onPointerDown={(event) => {
         // The dialog's own box is filled by its content: only a press beside it hits the element itself.
