@@ -118,7 +118,7 @@ export function abortReason(signal: AbortSignal): unknown {
  */
 export function stoppedWorking(error: unknown): SluiceError {
   if (error instanceof SluiceError) return error;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = textOf(error);
   if (text.includes('out_of_memory')) {
     return new SluiceError(
       'out_of_memory',
@@ -133,6 +133,15 @@ export function stoppedWorking(error: unknown): SluiceError {
   );
 }
 
+/** The message of any thrown value. */
+export function textOf(error: unknown): string {
+  try {
+    return String(error instanceof Error ? (error.message as unknown) : error);
+  } catch {
+    return "an error that can't be read";
+  }
+}
+
 /** The text of an error's cause; undefined without one, or if it can't be read. */
 function causeText(cause: unknown): string | undefined {
   try {
@@ -142,12 +151,13 @@ function causeText(cause: unknown): string | undefined {
   }
 }
 
-/**
- * The error as plain data, to be posted to another thread or written as JSON. `code`: for an error that is not a SluiceError.
- */
-export function toErrorData(error: unknown, code: ErrorCode = 'worker_died'): ErrorData {
-  if (!(error instanceof SluiceError))
-    return { code, message: error instanceof Error ? error.message : String(error) };
+/** The code of an error of no SluiceError: signals give their own reasons (`abortReason`). */
+function usualCode(error: unknown): ErrorCode {
+  const ended = error instanceof DOMException && /^(Abort|Timeout)Error$/.test(error.name);
+  return ended ? 'aborted' : 'worker_died';
+}
+
+function dataOf(error: SluiceError): ErrorData {
   const { status, param, facts } = error;
   const cause = causeText(error.cause);
   return {
@@ -159,12 +169,57 @@ export function toErrorData(error: unknown, code: ErrorCode = 'worker_died'): Er
   };
 }
 
+/**
+ * Any thrown value as plain data, to be posted to another thread or written as JSON. `code`: for what is no SluiceError; without it
+ * 'aborted' if a signal ended the call, else 'worker_died'.
+ */
+export function toErrorData(error: unknown, code?: ErrorCode): ErrorData {
+  let other = code;
+  try {
+    if (error instanceof SluiceError) return dataOf(error);
+    // `errors.map(toErrorData)` gives a number.
+    if (!isErrorCode(other)) other = usualCode(error);
+  } catch {
+    // It is a proxy that gives nothing.
+  }
+  return { code: other ?? 'worker_died', message: textOf(error) };
+}
+
+/** A copy of facts that came from outside; null if they hold something else than texts and numbers. JSON has null for NaN. */
+function takeFacts(given: object): Facts | null {
+  const fields = Object.entries(given).filter(([, value]) => value !== undefined && value !== null);
+  const plain = fields.every(([, value]) => ['string', 'number'].includes(typeof value));
+  return plain && !Array.isArray(given) ? (Object.fromEntries(fields) as Facts) : null;
+}
+
+/** The error of data that came from outside; null if it is something else. Reading it may throw. */
+function takeError(data: Partial<ErrorData>): SluiceError | null {
+  const { code, message, status, param, facts = {}, cause } = data;
+  if (!isErrorCode(code) || typeof message !== 'string') return null;
+  if (status !== undefined && !Number.isInteger(status)) return null;
+  if (![param, cause].every((text) => text === undefined || typeof text === 'string')) return null;
+  const taken = typeof facts === 'object' && facts !== null ? takeFacts(facts) : null;
+  if (taken === null) return null;
+  return new SluiceError(code, message, {
+    facts: taken,
+    ...(status === undefined ? {} : { status }),
+    ...(param === undefined ? {} : { param }),
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
 /** The error that `toErrorData` gave; its `cause` is a text. Throws `invalid_argument` for other data. */
 export function fromErrorData(data: ErrorData): SluiceError {
-  const { code, message, ...more } = (data ?? {}) as Partial<ErrorData>;
-  if (!isErrorCode(code) || typeof message !== 'string')
-    throw new SluiceError('invalid_argument', 'this is no error data; give what toErrorData gave');
-  return new SluiceError(code, message, more);
+  let error: SluiceError | null = null;
+  let cause: unknown;
+  try {
+    error = takeError((data ?? {}) as Partial<ErrorData>);
+  } catch (thrown) {
+    cause = thrown;
+  }
+  if (error !== null) return error;
+  const message = 'this is no error data; give what toErrorData gave';
+  throw new SluiceError('invalid_argument', message, cause === undefined ? {} : { cause });
 }
 
 export function isErrorCode(code: unknown): code is ErrorCode {
