@@ -25,6 +25,11 @@ export interface Configuration {
 
 const NAMES = ['baseUrl', 'workerUrl', 'wasmUrl'] as const;
 
+/** A folder, or what gives each file's address. */
+type Of = string | ((file: never) => unknown);
+/** What `configure` said, read once: the caller may change a URL or an object afterwards. */
+type Taken = { baseUrl?: string; workerUrl?: Of; wasmUrl?: Of };
+
 /** Gives the address of a file of `dist/`; null: it lies beside the library's script. */
 type Find = (
   which: 'workerUrl' | 'wasmUrl',
@@ -45,17 +50,22 @@ export function wasmAddress(file: WasmFile): string | null {
   return find === null ? null : find('wasmUrl', 'wasm/', file);
 }
 
-/** Checks and completes an address. `base`: what a relative one is relative to. */
-function parsed(name: string, given: unknown, base = here()): URL {
+/** An address as it was given. */
+function addressOf(name: string, given: unknown): string {
   if (typeof given !== 'string' && !(given instanceof URL))
     throw invalid(`${name} is ${show(given)}; give an address, as a string or a URL`);
+  return String(given);
+}
+
+/** Checks and completes an address. `base`: what a relative one is relative to. */
+function parsed(name: string, given: string, base = here()): URL {
   let url: URL;
   try {
     url = new URL(given, base);
   } catch (cause) {
     throw new SluiceError(
       'invalid_argument',
-      `${name} is ${show(String(given))}, which is no address; give one as 'https://cdn.example/sluice/', or one that is ` +
+      `${name} is ${show(given)}, which is no address; give one as 'https://cdn.example/sluice/', or one that is ` +
         "relative to the page, as './sluice/'",
       { cause },
     );
@@ -67,7 +77,7 @@ function parsed(name: string, given: unknown, base = here()): URL {
 }
 
 /** The address of a folder, with a slash at its end. */
-function folder(name: string, given: unknown, base = here()): URL {
+function folder(name: string, given: string, base = here()): URL {
   const url = parsed(name, given, base);
   if (url.search !== '')
     throw invalid(
@@ -79,12 +89,18 @@ function folder(name: string, given: unknown, base = here()): URL {
   return url;
 }
 
-function finder(configuration: Configuration): Find {
+function finder(taken: Taken): Find {
   return (which, path, file) => {
-    const own = configuration[which] as FileUrl<WorkerFile | WasmFile> | undefined;
-    if (typeof own === 'function') return parsed(`what ${which}('${file}') gives`, own(file)).href;
+    const own = taken[which];
+    if (typeof own === 'function') {
+      const name = `what ${which}('${file}') gives`;
+      return parsed(
+        name,
+        reading(name, () => addressOf(name, own(file as never))),
+      ).href;
+    }
     if (own !== undefined) return new URL(file, folder(which, own)).href;
-    const { baseUrl } = configuration;
+    const { baseUrl } = taken;
     return baseUrl === undefined ? null : new URL(path + file, folder('baseUrl', baseUrl)).href;
   };
 }
@@ -95,17 +111,27 @@ function finder(configuration: Configuration): Find {
  * the first engine. `invalid_argument` if it isn't understood. (What a function gives is checked when it is called.)
  */
 export function configure(configuration: Configuration): void {
-  if (typeof configuration !== 'object' || configuration === null || Array.isArray(configuration))
+  const list = reading('the configuration', () => Array.isArray(configuration));
+  if (typeof configuration !== 'object' || configuration === null || list)
     throw invalid(`the configuration is ${show(configuration)}; give an object with baseUrl`);
-  const taken = reading('the configuration', () => ({ ...configuration }));
-  const unknown = Object.keys(taken).find((name) => !NAMES.includes(name as never));
+  const names = reading('the configuration', () => Object.keys(configuration));
+  const unknown = names.find((name) => !NAMES.includes(name as never));
   if (unknown !== undefined)
-    throw invalid(`'${unknown}' is unknown in the configuration; it may have ${NAMES.join(', ')}`);
+    throw invalid(
+      `${show(unknown)} is unknown in the configuration; it may have ${NAMES.join(', ')}`,
+    );
+  const taken: Taken = {};
   for (const name of NAMES) {
-    const given = taken[name];
-    if (given === undefined || (typeof given === 'function' && name !== 'baseUrl')) continue;
+    const given: unknown = reading(name, () => configuration[name]);
+    if (given === undefined) continue;
+    if (typeof given === 'function' && name !== 'baseUrl') {
+      taken[name] = given as Of;
+      continue;
+    }
+    const address = reading(name, () => addressOf(name, given));
     // On a server a relative address can only be looked at.
-    folder(name, given, here() ?? 'https://page.example/');
+    folder(name, address, here() ?? 'https://page.example/');
+    taken[name] = address;
   }
   find = finder(taken);
 }

@@ -123,7 +123,48 @@ describe('configure', () => {
         throw new Error('mine');
       },
     };
-    expect(() => configure(configuration)).toThrow(/the configuration can't be read/);
+    expect(() => configure(configuration)).toThrow(/baseUrl can't be read/);
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    class AngryUrl extends URL {
+      override toString(): string {
+        throw new Error('mine');
+      }
+    }
+    for (const given of [proxy, { baseUrl: new AngryUrl(CDN) }])
+      expect(() => configure(given)).toThrow(
+        expect.objectContaining({ code: 'invalid_argument' }) as Error,
+      );
+  });
+
+  it('reads an object once, whatever its members come from', () => {
+    class Settings {
+      get baseUrl(): URL {
+        return url;
+      }
+    }
+    const url = new URL(CDN);
+    configure(new Settings());
+    url.href = 'https://later.example/?q';
+    expect(workerAddress('engine-worker.js')).toBe(`${CDN}engine-worker.js`);
+  });
+
+  it('what a function throws is told as its fault', async () => {
+    const mine = new Error('mine');
+    const fail = (): never => {
+      throw mine;
+    };
+    configure({ wasmUrl: fail });
+    await expect(Engine.load('https://models.example/m.gguf')).rejects.toMatchObject({
+      ...{ code: 'invalid_argument', cause: mine },
+      message: expect.stringContaining("what wasmUrl('sluice-") as string,
+    });
+    configure({ workerUrl: fail });
+    await expect(cache.list()).rejects.toMatchObject({
+      ...{ code: 'invalid_argument', cause: mine },
+      message: expect.stringContaining("what workerUrl('loader-worker.js') gives can't") as string,
+    });
+    expect(asked).toEqual([]);
   });
 
   it.each<[unknown, RegExp]>([
