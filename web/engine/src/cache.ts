@@ -1,9 +1,10 @@
 // The page's side of the cache: `cache`, whose calls a loader worker answers.
 import { SluiceError, abortReason, fromErrorData } from './errors.js';
 import { lifelineCut, lifelineName } from './lifeline.js';
-import { show, takeCacheOptions } from './options.js';
+import { invalid, show, takeCacheOptions } from './options.js';
 import { Refusals } from './own-files.js';
 import { startLoaderWorker } from './own-workers.js';
+import { callBack, unlessAborted } from './promises.js';
 import type { FromLoader } from './protocol.js';
 import { takeModelAddress } from './sources.js';
 import type { CacheCall, FromCache, ToCache } from './store/calls.js';
@@ -41,12 +42,17 @@ class CacheWorker {
 
   /** `gone`: called when the worker has ended. */
   constructor(readonly gone: () => void) {
-    this.#worker = startWatched(() => startLoaderWorker('sluice-cache'), {
-      ...NAMED,
-      refusals: new Refusals(this.#ended.signal),
-      until: this.#ended.signal,
-      died: (error) => this.#died(error),
-    });
+    try {
+      this.#worker = startWatched(() => startLoaderWorker('sluice-cache'), {
+        ...NAMED,
+        refusals: new Refusals(this.#ended.signal),
+        until: this.#ended.signal,
+        died: (error) => this.#died(error),
+      });
+    } catch (error) {
+      this.#ended.abort();
+      throw error;
+    }
     this.#worker.addEventListener('message', ({ data }: MessageEvent<FromCache | FromLoader>) => {
       if ('id' in data) return this.#heard(data);
       if (this.#alive) return;
@@ -60,7 +66,8 @@ class CacheWorker {
   #heard(message: FromCache): void {
     const call = this.#pending.get(message.id);
     if (message.type === 'cacheProgress') {
-      call?.onProgress(message.checked, message.total);
+      const { checked, total } = message;
+      if (call !== undefined) callBack(() => call.onProgress(checked, total), undefined);
       return;
     }
     this.#pending.delete(message.id);
@@ -124,11 +131,8 @@ async function verify(source: string | URL, options: VerifyOptions = {}): Promis
   if (signal?.aborted) throw abortReason(signal);
   // A worker of its own can be ended at any moment.
   const worker = new CacheWorker(() => {});
-  const aborted = new Promise<never>((_, reject) => {
-    signal?.addEventListener('abort', () => reject(abortReason(signal)), { once: true });
-  });
   try {
-    return (await Promise.race([worker.call(call, onProgress), aborted])) as Verification;
+    return (await unlessAborted(worker.call(call, onProgress), signal)) as Verification;
   } finally {
     worker.end();
   }
@@ -154,6 +158,12 @@ async function askOf<T>(
   return (await ask({ ...call, ...named(source, taken) })) as T;
 }
 
+async function pin(source: string | URL, pinned = true, options?: CacheOptions): Promise<void> {
+  if (typeof pinned !== 'boolean')
+    throw invalid(`pinned is ${show(pinned)}; give true or false, or leave it out`);
+  return askOf({ name: 'pin', pinned }, source, options);
+}
+
 export const cache: ModelCache = Object.freeze({
   list: async () => (await ask({ name: 'list' })) as CachedModel[],
   find: (source, options) => askOf({ name: 'find' }, source, options),
@@ -162,7 +172,7 @@ export const cache: ModelCache = Object.freeze({
   clear: async () => (await ask({ name: 'clear' })) as number,
   verify,
   export: (source, options) => askOf({ name: 'export' }, source, options),
-  pin: (source, pinned = true, options = {}) => askOf({ name: 'pin', pinned }, source, options),
+  pin,
   room,
 } satisfies ModelCache);
 

@@ -93,7 +93,7 @@ export class Workers {
     });
     const lifeline = lifelineName();
     const { flavour, threads } = request;
-    const found = filesOf(flavour);
+    const found = this.#orEnd(() => filesOf(flavour));
     this.#engine = this.#watch('engine', startEngineWorker);
     this.#closed = new Promise((closed) => {
       this.#engine.addEventListener('message', ({ data }: MessageEvent<FromEngine>) => {
@@ -196,13 +196,24 @@ export class Workers {
     }
   }
 
+  /** Does a part of the start. If that fails nothing is watched any more. */
+  #orEnd<T>(start: () => T): T {
+    try {
+      return start();
+    } catch (error) {
+      this.#ended.abort();
+      throw error;
+    }
+  }
+
   #watch(which: string, start: () => Started): Worker {
-    return startWatched(start, {
+    const watch = {
       ...named(which),
       refusals: this.#refusals,
       until: this.#ended.signal,
-      died: (error) => this.#died(error),
-    });
+      died: (error: SluiceError) => this.#died(error),
+    };
+    return this.#orEnd(() => startWatched(start, watch));
   }
 
   #died(error: SluiceError): void {

@@ -427,6 +427,29 @@ describe('verify', () => {
     });
   });
 
+  test('leaves nothing at its signal, and a caller whose function fails gets the answer', async () => {
+    await fill(at('a'), WHOLE);
+    const { signal } = new AbortController();
+    const added = vi.spyOn(signal, 'addEventListener');
+    const removed = vi.spyOn(signal, 'removeEventListener');
+    const mine = new Error('mine');
+    const uncaught: unknown[] = [];
+    vi.stubGlobal('queueMicrotask', (work: () => void) => {
+      try {
+        work();
+      } catch (error) {
+        uncaught.push(error);
+      }
+    });
+    const onProgress = (): void => {
+      throw mine;
+    };
+    expect(await cache.verify(at('a'), { signal, onProgress })).toMatchObject({ ok: true });
+    expect(uncaught).toEqual([mine, mine, mine]);
+    expect(added).toHaveBeenCalledTimes(1);
+    expect(removed).toHaveBeenCalledTimes(1);
+  });
+
   test('ends at once when its signal fires', async () => {
     await fill(at('a'), WHOLE);
     const controller = new AbortController();
@@ -503,6 +526,8 @@ describe('the calls', () => {
       'invalid_argument',
     );
     expect(await codeOf(cache.has(at('a'), { signal: 5 } as object))).toBe('invalid_argument');
+    for (const pinned of ['no', 0, null, () => true] as unknown as boolean[])
+      expect(await codeOf(cache.pin(at('a'), pinned))).toBe('invalid_argument');
     expect(await codeOf(cache.verify(at('a'), { signal: 5 as unknown as AbortSignal }))).toBe(
       'invalid_argument',
     );

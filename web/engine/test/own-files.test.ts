@@ -145,6 +145,16 @@ describe.each(CALLS)('%s', (_, call) => {
     });
   });
 
+  it('hears nothing more of the page where there are no workers', async () => {
+    const listening: AbortSignal[] = [];
+    vi.stubGlobal('addEventListener', (_: string, __: Listener, options: AddEventListenerOptions) =>
+      listening.push(options.signal as AbortSignal),
+    );
+    vi.stubGlobal('Worker', undefined);
+    await expect(call()).rejects.toThrow();
+    expect(listening.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+
   it('says so where the page has no origin: a sandboxed frame, a file', async () => {
     vi.stubGlobal('origin', 'null');
     refuseWorkers();
@@ -183,6 +193,27 @@ describe.each(CALLS)('%s', (_, call) => {
       expect(DeadWorker.all.length).toBeGreaterThan(before);
     }
   });
+});
+
+it('a load whose second worker can not be made leaves nothing of the first', async () => {
+  vi.useFakeTimers();
+  const listening: AbortSignal[] = [];
+  vi.stubGlobal('addEventListener', (_: string, __: Listener, options: AddEventListenerOptions) =>
+    listening.push(options.signal as AbortSignal),
+  );
+  vi.stubGlobal(
+    'Worker',
+    class extends DeadWorker {
+      constructor() {
+        if (DeadWorker.all.length === 1) throw new RangeError('too many workers');
+        super();
+      }
+    },
+  );
+  serve({});
+  await expect(Engine.load(MODEL)).rejects.toThrow('too many workers');
+  expect(listening.map(({ aborted }) => aborted)).toEqual([true]);
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 describe('whyNotLoaded', () => {
