@@ -133,12 +133,23 @@ export function stoppedWorking(error: unknown): SluiceError {
   );
 }
 
+const UNREADABLE = "an error that can't be read";
+
 /** The message of any thrown value. */
 export function textOf(error: unknown): string {
   try {
     return String(error instanceof Error ? (error.message as unknown) : error);
   } catch {
-    return "an error that can't be read";
+    return UNREADABLE;
+  }
+}
+
+/** Any thrown value as text, an error with its name: `TypeError: ..`. */
+export function namedText(error: unknown): string {
+  try {
+    return String(error);
+  } catch {
+    return UNREADABLE;
   }
 }
 

@@ -32,7 +32,7 @@ export function invalid(message: string): SluiceError {
 const SHOWN = 60;
 const LOOKED_AT = 100;
 /** Messages are logged, so these members are not shown. */
-const SECRET = /^authorization$|password|secret|api_?key/i;
+const SECRET = /authorization|cookie|password|secret|api[-_]?key/i;
 
 /** The beginning of an object or a list as JSON. What JSON doesn't have is named: `a function`, `[object Map]`. */
 function shownJson(value: object): string {

@@ -10,11 +10,15 @@ const MOMENT_MS = 100;
 /** The most files that are examined. */
 const MOST_FILES = 40;
 
-/** An address in a message: without credentials and fragment. */
+/** Characters of an address in a message, at most. */
+const SHOWN = 300;
+
+/** An address in a message: without credentials and fragment. One with data can have megabytes. */
 function shown(address: string): string {
   const url = new URL(address);
   url.username = url.password = url.hash = '';
-  return url.href;
+  const most = url.protocol === 'data:' ? 60 : SHOWN;
+  return url.href.length <= most ? url.href : `${url.href.slice(0, most)}..`;
 }
 
 /** The address of this page or worker; undefined where there is none, as on a server that renders pages. */

@@ -1,5 +1,5 @@
 // The files that are read on the page: bytes in its memory, and Responses, which can't be posted to a worker.
-import { SluiceError } from './errors.js';
+import { SluiceError, namedText } from './errors.js';
 import { runFiles } from './loader.js';
 import { emptyFile, lengthOf } from './net/why.js';
 import { Outlet, type FeedPort } from './outlet.js';
@@ -119,7 +119,7 @@ function responseFile(response: Response, stallTimeout: number, outlet: Outlet):
       broken: (got, cause) =>
         new SluiceError(
           'download_failed',
-          `the Response's body broke off after ${got} (${String(cause)}); give a fresh one`,
+          `the Response's body broke off after ${got} (${namedText(cause)}); give a fresh one`,
           { facts: { reason: 'broken' }, cause },
         ),
     },

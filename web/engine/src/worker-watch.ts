@@ -1,5 +1,5 @@
 // Starts a worker of the library, and finds out why it doesn't run: browsers say little about that, and Firefox often nothing.
-import { SluiceError } from './errors.js';
+import { SluiceError, namedText } from './errors.js';
 import { whyNotLoaded, withoutOrigin, type Refusals } from './own-files.js';
 import type { Started } from './trusted.js';
 
@@ -41,8 +41,8 @@ function begin(start: () => Started, which: string): Started {
     if (cause instanceof SluiceError) throw cause;
     throw new SluiceError(
       'unsupported_environment',
-      `the ${which} could not be started (${String(cause)}); use the library as an ES module, with its files beside it`,
-      { facts: { said: String(cause) }, cause },
+      `the ${which} could not be started (${namedText(cause)}); use the library as an ES module, with its files beside it`,
+      { facts: { said: namedText(cause) }, cause },
     );
   }
 }

@@ -151,6 +151,17 @@ describe('load', () => {
     await allEnded();
   });
 
+  it('says that a Response broke off, whatever its stream fails with', async () => {
+    useFakes();
+    const body = new ReadableStream({
+      pull: (controller) => controller.error(Object.create(null)),
+    });
+    await expect(Engine.load(new Response(body))).rejects.toMatchObject({
+      code: 'download_failed',
+      message: expect.stringContaining("(an error that can't be read)") as string,
+    });
+  });
+
   it("cancels a Response's body once nothing more is wanted of it", async () => {
     const ends: [string, (response: Response) => Promise<unknown>][] = [
       ['probe', (response) => Engine.probe(response)],

@@ -210,6 +210,14 @@ describe('a signal', () => {
     await until(() => FakeWorker.control.cancels === 1);
   });
 
+  it('answers whatever the function that gives the engine throws', async () => {
+    const fetch = createOpenAIFetch(() => {
+      throw Object.create(null);
+    });
+    const { status } = await fetch('/v1/models');
+    expect(status).toBe(500);
+  });
+
   it('ends a request that waits for its engine', async () => {
     const fetch = createOpenAIFetch(() => new Promise<Engine>(() => {}));
     const controller = new AbortController();

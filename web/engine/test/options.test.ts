@@ -262,6 +262,11 @@ describe('show', () => {
     ],
     [{ headers: { Authorization: 'Bearer secret' } }, '{"headers":{"Authorization":".."}}'],
     [
+      { 'X-Api-Key': 's', 'proxy-authorization': 's' },
+      '{"X-Api-Key":"..","proxy-authorization":".."}',
+    ],
+    [{ cookie: 's' }, '{"cookie":".."}'],
+    [
       new (class Own {
         a = 1;
       })(),

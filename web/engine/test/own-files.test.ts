@@ -234,6 +234,14 @@ describe('whyNotLoaded', () => {
     expect(await why('module')).toMatch(/did not come: the server answered 503; see to that/);
   });
 
+  it('says little of an address with megabytes of data', async () => {
+    serve({});
+    const data = `data:text/javascript,${'x'.repeat(1e6)}`;
+    const error = await whyNotLoaded(data, 'module', new Refusals());
+    expect(error?.message).toMatch(/^data:text\/javascript,x+\.\., a file of the library/);
+    expect(error?.message.length).toBeLessThan(1000);
+  });
+
   it("suspects a worker's own policy where nothing else is seen, once it has failed", async () => {
     serve({ 'a.js': script('', { 'content-security-policy': "script-src 'none'" }) });
     expect(await why('worker')).toMatch(/came with the .*-Policy "script-src 'none'"; let/);

@@ -93,6 +93,11 @@ describe('a custom fetch', () => {
       },
       /thrown/,
     ],
+    [
+      'rejects with what can not be read',
+      () => Promise.reject(Object.create(null)),
+      /can't be read/,
+    ],
     ['returns nothing', async () => undefined as never, /returned no Response/],
     ['returns its text', async () => 'GGUF' as never, /returned no Response/],
     [

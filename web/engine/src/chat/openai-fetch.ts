@@ -1,5 +1,5 @@
 // A function like fetch for OpenAI's client, which an engine answers. Nothing goes to the network.
-import { SluiceError } from '../errors.js';
+import { SluiceError, namedText } from '../errors.js';
 import { invalid, show } from '../options.js';
 import { unlessAborted } from '../promises.js';
 import type { AsyncStream, ModelInfo } from '../types.js';
@@ -46,7 +46,7 @@ function failure(
 }
 
 function failureOf(error: unknown): Failure {
-  if (!(error instanceof SluiceError)) return failure(500, String(error), null);
+  if (!(error instanceof SluiceError)) return failure(500, namedText(error), null);
   const { code, message, param = null } = error;
   if (code === 'invalid_argument') return failure(400, message, code, param);
   if (code === 'context_full') return failure(400, message, 'context_length_exceeded');

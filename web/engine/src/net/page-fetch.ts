@@ -1,4 +1,5 @@
 // The caller's own fetch: it runs on the page, and hands the bodies over to the loader worker piece by piece.
+import { namedText } from '../errors.js';
 import type { Answer, Fetcher } from './remote.js';
 
 /** A function like fetch. */
@@ -149,7 +150,7 @@ export function serveFetch(port: MessagePort, custom: CustomFetch): () => void {
     const work = data.type === 'fetch' ? begin(data) : pull(data.id);
     work.catch((error: unknown) => {
       cancel(data.id);
-      post({ type: 'error', id: data.id, message: String(error) });
+      post({ type: 'error', id: data.id, message: namedText(error) });
     });
   };
   return () => {
