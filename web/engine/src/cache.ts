@@ -1,7 +1,7 @@
 // The page's side of the cache: `cache`, whose calls a loader worker answers.
 import { SluiceError, abortReason, fromErrorData } from './errors.js';
 import { lifelineCut, lifelineName } from './lifeline.js';
-import { invalid, show, takeCacheOptions } from './options.js';
+import { invalid, reading, show, takeCacheOptions } from './options.js';
 import { Refusals } from './own-files.js';
 import { startLoaderWorker } from './own-workers.js';
 import { callBack, unlessAborted } from './promises.js';
@@ -114,14 +114,16 @@ export async function ask(call: CacheCall): Promise<unknown> {
 
 /** The address as the worker takes it: absolute, or one that is no URL of a file. */
 function named(source: string | URL, { hubUrl }: CacheOptions): { source: string; hub: string } {
-  if (typeof source !== 'string' && !(source instanceof URL)) {
+  const isAddress = (): boolean => typeof source === 'string' || source instanceof URL;
+  if (!reading('the source', isAddress)) {
     throw new SluiceError(
       'invalid_argument',
       `the source is ${show(source)}; the cache keeps models that come from an address: give that`,
     );
   }
-  if (String(source).startsWith('sluice-cache:')) return { source: String(source), hub: '' };
-  return takeModelAddress(source, hubUrl);
+  const address = reading('the source', () => String(source));
+  if (address.startsWith('sluice-cache:')) return { source: address, hub: '' };
+  return takeModelAddress(address, hubUrl);
 }
 
 async function verify(source: string | URL, options: VerifyOptions = {}): Promise<Verification> {

@@ -333,13 +333,13 @@ export function takeSaveOptions(options: SaveOptions): SaveOptions {
 export function takeSessionOptions(options: SessionOptions): SessionOptions {
   const { prefix, ...rest } = reading('the options object', () => ({ ...options }));
   const { signal } = takeOptions<Omit<SessionOptions, 'prefix'>>(rest, SESSION_RULES);
-  if (typeof prefix === 'string' || prefix instanceof URL || prefix instanceof Blob)
-    return { prefix, signal };
+  const known = (): boolean => prefix instanceof URL || prefix instanceof Blob;
+  if (typeof prefix === 'string' || reading('prefix', known)) return { prefix, signal };
   throw invalid(`prefix is ${show(prefix)}; give the address of a session's file, or a Blob`);
 }
 
 export function takeSessionFile(file: unknown): Blob {
-  if (file instanceof Blob) return file;
+  if (reading('the session', () => file instanceof Blob)) return file as Blob;
   throw invalid(`the session is ${show(file)}; give the Blob or the File of a saved session`);
 }
 

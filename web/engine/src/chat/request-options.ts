@@ -1,7 +1,7 @@
 // The second argument of `create`, as OpenAI's client has it.
 import { abortReason } from '../errors.js';
 import { GENERATE_RULES, type Rule } from '../option-table.js';
-import { invalid, show } from '../options.js';
+import { invalid, reading, show } from '../options.js';
 import { onAbort } from '../promises.js';
 import { Body, wrong } from './body.js';
 
@@ -30,9 +30,10 @@ export function takeRequestOptions(given: unknown, signal: AbortSignal | undefin
   if (given === undefined || given === null)
     return { signals: signal === undefined ? [] : [signal], timeout: undefined };
   // They have no members of their own, so they would be ignored.
-  if (given instanceof AbortSignal || given instanceof AbortController)
-    throw invalid(`the second argument is ${show(given)}; give an object: { signal }`);
-  const options = new Body(given, 'the second argument', '{ signal }');
+  const what = 'the second argument';
+  if (reading(what, () => given instanceof AbortSignal || given instanceof AbortController))
+    throw invalid(`${what} is ${show(given)}; give an object: { signal }`);
+  const options = new Body(given, what, '{ signal }');
   const own = options.checked<AbortSignal>('signal', GENERATE_RULES.signal);
   const timeout = options.checked<number>('timeout', TIMEOUT);
   for (const name of options.left) {

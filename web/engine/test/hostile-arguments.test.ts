@@ -1,0 +1,83 @@
+// Every call, with arguments that throw when anything of them is read: each says that it can't be read, and none hangs.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Engine, cache, configure, fromErrorData, states, type Session } from '../src/index.js';
+import { ask, load } from './chat-setup.js';
+import { MODEL } from './engine-setup.js';
+
+let engine: Engine;
+let session: Session;
+beforeEach(async () => {
+  engine = await load();
+  session = engine.session();
+});
+
+/** What has no type, so that it fits everywhere. */
+type Bad = never;
+
+function revoked(): Bad {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy as Bad;
+}
+
+function angry(): Bad {
+  const fail = (): never => {
+    throw new Error('not to be read');
+  };
+  return new Proxy({}, { get: fail, has: fail, ownKeys: fail, getPrototypeOf: fail }) as Bad;
+}
+
+const CALLS: [string, (bad: Bad) => unknown][] = [
+  ['load', (bad) => Engine.load(bad)],
+  ['load of a list', (bad) => Engine.load([bad])],
+  ['load, options', (bad) => Engine.load(MODEL, bad)],
+  ['load, signal', (bad) => Engine.load(MODEL, { signal: bad })],
+  ['probe', (bad) => Engine.probe(bad)],
+  ['measure', (bad) => Engine.measure(bad)],
+  ['generate', (bad) => engine.generate(bad).next()],
+  ['generate, options', (bad) => engine.generate('a', bad).next()],
+  ['complete', (bad) => engine.complete(bad)],
+  ['chat', (bad) => engine.chat.completions.create(bad)],
+  ['chat, options', (bad) => engine.chat.completions.create(ask('a'), bad)],
+  ['chat, a signal there', (bad) => engine.chat.completions.create(ask('a'), { signal: bad })],
+  ['chat, messages', (bad) => engine.chat.completions.create({ messages: bad })],
+  ['chat, a message', (bad) => engine.chat.completions.create({ messages: [bad] })],
+  ['chat, stop', (bad) => engine.chat.completions.create(ask('a', { stop: bad }))],
+  ['chat, state', (bad) => engine.chat.completions.create(ask('a', { state: bad }))],
+  ['completions', (bad) => engine.completions.create({ prompt: bad })],
+  ['completions, a list', (bad) => engine.completions.create({ prompt: [bad] })],
+  ['tokenize', (bad) => engine.tokenize(bad)],
+  ['detokenize', (bad) => engine.detokenize(bad)],
+  ['detokenize, an id', (bad) => engine.detokenize([bad])],
+  ['countTokens', (bad) => engine.countTokens(bad)],
+  ['countTokens, a message', (bad) => engine.countTokens([bad])],
+  ['countTokens, options', (bad) => engine.countTokens('a', bad)],
+  ['applyTemplate', (bad) => engine.applyTemplate(bad)],
+  ['logits', (bad) => engine.logits(bad)],
+  ['session', (bad) => engine.session(bad)],
+  ['session, prefix', (bad) => engine.session({ prefix: bad })],
+  ['restore', (bad) => engine.restore(bad)],
+  ['truncate', (bad) => session.truncate(bad)],
+  ['save', (bad) => session.save(bad)],
+  ['resume', (bad) => session.resume(bad).next()],
+  ['cache.has', (bad) => cache.has(bad)],
+  ['cache.has, options', (bad) => cache.has(MODEL, bad)],
+  ['cache.verify', (bad) => cache.verify(bad)],
+  ['cache.pin', (bad) => cache.pin(bad)],
+  ['cache.pin, pinned', (bad) => cache.pin(MODEL, bad)],
+  ['cache.room', (bad) => cache.room(bad)],
+  ['states.delete', (bad) => states.delete(bad)],
+  ['states.limit', (bad) => states.limit(bad)],
+  ['configure', (bad) => configure(bad)],
+  ['configure, baseUrl', (bad) => configure({ baseUrl: bad })],
+  ['fromErrorData', (bad) => fromErrorData(bad)],
+];
+
+describe.each([
+  ['a revoked proxy', revoked],
+  ['an object that throws', angry],
+])('%s', (_, bad) => {
+  it.each(CALLS)('is refused by %s', async (_call, call) => {
+    await expect((async () => call(bad()))()).rejects.toMatchObject({ code: 'invalid_argument' });
+  });
+});
