@@ -58,10 +58,17 @@ export function makeNote(
   return { code, message, audience, facts };
 }
 
+/** They name bytes that are others each time: of these a list has the latest one. */
+const LATEST: readonly NoteCode[] = ['model_not_kept', 'state_not_kept'];
+
 /** Adds notes to a list, each once. */
 export function addNotes(list: Note[], notes: readonly Note[]): void {
   for (const note of notes) {
-    const known = list.some(({ code, message }) => code === note.code && message === note.message);
-    if (!known) list.push(note);
+    const { code, message } = note;
+    const known = list.findIndex(
+      (one) => one.code === code && (one.message === message || LATEST.includes(code)),
+    );
+    if (known < 0) list.push(note);
+    else list[known] = note;
   }
 }

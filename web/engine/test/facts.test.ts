@@ -67,4 +67,15 @@ describe('notes', () => {
       ...['no_bos_token a', 'fewer_threads a', 'fewer_threads b'],
     ]);
   });
+
+  it('of what is not kept are the latest, however often it is told', () => {
+    const list = [makeNote('no_bos_token', 'a')];
+    for (let bytes = 1; bytes < 100; ++bytes) {
+      addNotes(list, [makeNote('state_not_kept', `it takes ${bytes} MB`, { neededBytes: bytes })]);
+      addNotes(list, [makeNote('model_not_kept', `it needs ${bytes} MB more`)]);
+    }
+    expect(list.map(({ message }) => message)).toEqual([
+      ...['a', 'it takes 99 MB', 'it needs 99 MB more'],
+    ]);
+  });
 });
