@@ -233,6 +233,20 @@ export function fromErrorData(data: ErrorData): SluiceError {
   throw new SluiceError('invalid_argument', message, cause === undefined ? {} : { cause });
 }
 
+/** The error that a worker tells of. One that isn't known here must not be lost: a worker may be of another version. */
+export function workerError(data: ErrorData): SluiceError {
+  try {
+    return fromErrorData(data);
+  } catch (cause) {
+    const said = textOf((data as Partial<ErrorData> | null)?.message);
+    return new SluiceError(
+      'worker_died',
+      `a worker failed in a way that isn't known here (${said}); see that all files of the library are of the same version`,
+      { facts: { said }, cause },
+    );
+  }
+}
+
 export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && CODES.has(code);
 }

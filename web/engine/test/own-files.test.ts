@@ -21,6 +21,11 @@ class DeadWorker {
     this.#listeners.push([type, listener]);
   }
 
+  /** Sends the page a message. */
+  say(data: object): void {
+    for (const [type, listener] of this.#listeners) if (type === 'message') listener({ data });
+  }
+
   /** Sends the error event of a script that did not load, which has no message. */
   fail(): void {
     for (const [type, listener] of this.#listeners)
@@ -192,6 +197,33 @@ describe.each(CALLS)('%s', (_, call) => {
       await told;
       expect(DeadWorker.all.length).toBeGreaterThan(before);
     }
+  });
+});
+
+describe('a worker of another version', () => {
+  const error = { code: 'a_new_one', message: 'it is new' };
+  const told = {
+    code: 'worker_died',
+    message: expect.stringMatching(/\(it is new\).*same version/),
+  };
+
+  it.each([
+    ['load', () => Engine.load(MODEL)],
+    ['measure', () => Engine.measure()],
+  ])('fails %s with a code that is not known here', async (_, call) => {
+    const failing = expect(call()).rejects.toMatchObject(told);
+    await vi.waitFor(() => expect(DeadWorker.all.length).toBeGreaterThan(0));
+    DeadWorker.all[0]?.say({ type: 'failed', error });
+    await failing;
+  });
+
+  it('fails a call of the cache, and one with no error at all', async () => {
+    const failing = [cache.list(), cache.clear()];
+    await vi.waitFor(() => expect(DeadWorker.all.length).toBe(1));
+    DeadWorker.all[0]?.say({ type: 'cacheError', id: 1, error });
+    await expect(failing[0]).rejects.toMatchObject(told);
+    DeadWorker.all[0]?.say({ type: 'cacheError', id: 2 });
+    await expect(failing[1]).rejects.toMatchObject({ code: 'worker_died' });
   });
 });
 
