@@ -129,9 +129,10 @@ export function configure(configuration: Configuration): void {
       continue;
     }
     const address = reading(name, () => addressOf(name, given));
-    // On a server a relative address can only be looked at.
-    folder(name, address, here() ?? 'https://page.example/');
-    taken[name] = address;
+    const page = here();
+    const url = folder(name, address, page ?? 'https://page.example/');
+    // The page's address may change later (pushState). On a server a relative one can only be looked at.
+    taken[name] = page === undefined ? address : url.href;
   }
   find = finder(taken);
 }

@@ -149,6 +149,12 @@ describe('configure', () => {
     expect(workerAddress('engine-worker.js')).toBe(`${CDN}engine-worker.js`);
   });
 
+  it('means the page as it was then, also after its address has changed', () => {
+    configure({ baseUrl: './engine/' });
+    vi.stubGlobal('location', { href: 'https://page.example/app/talks/7/' });
+    expect(workerAddress('engine-worker.js')).toBe(`${PAGE}engine/engine-worker.js`);
+  });
+
   it('what a function throws is told as its fault', async () => {
     const mine = new Error('mine');
     const fail = (): never => {
