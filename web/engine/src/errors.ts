@@ -73,15 +73,20 @@ export class SluiceError extends Error {
   constructor(
     code: ErrorCode,
     message: string,
-    options: { status?: number; param?: string; facts?: Facts; cause?: unknown } = {},
+    options: {
+      status?: number | undefined;
+      param?: string | undefined;
+      facts?: Facts | undefined;
+      cause?: unknown;
+    } = {},
   ) {
-    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    const { status, param, facts, cause } = options;
+    super(message, cause === undefined ? undefined : { cause });
     this.name = code === 'aborted' ? 'AbortError' : 'SluiceError';
     this.code = code;
-    if (options.status !== undefined) this.status = options.status;
-    if (options.param !== undefined) this.param = options.param;
-    const { status } = options;
-    this.facts = { ...options.facts, ...(status === undefined ? {} : { status }) };
+    if (status !== undefined) this.status = status;
+    if (param !== undefined) this.param = param;
+    this.facts = { ...facts, ...(status === undefined ? {} : { status }) };
   }
 
   /** For JSON.stringify: the name, and what `toErrorData` gives. */
@@ -93,11 +98,7 @@ export class SluiceError extends Error {
 /** The same error with another message. */
 export function reworded(error: SluiceError, message: string): SluiceError {
   const { code, status, param, facts } = error;
-  return new SluiceError(code, message, {
-    ...{ facts, cause: error },
-    ...(status === undefined ? {} : { status }),
-    ...(param === undefined ? {} : { param }),
-  });
+  return new SluiceError(code, message, { status, param, facts, cause: error });
 }
 
 /**
@@ -133,32 +134,26 @@ export function stoppedWorking(error: unknown): SluiceError {
   );
 }
 
-const UNREADABLE = "an error that can't be read";
-
-/** The message of any thrown value. */
-export function textOf(error: unknown): string {
+/** Any value as text; undefined if it can't be read. */
+function written(value: unknown): string | undefined {
   try {
-    return String(error instanceof Error ? (error.message as unknown) : error);
+    return String(value);
   } catch {
-    return UNREADABLE;
+    return undefined;
   }
 }
 
 /** Any thrown value as text, an error with its name: `TypeError: ..`. */
 export function namedText(error: unknown): string {
-  try {
-    return String(error);
-  } catch {
-    return UNREADABLE;
-  }
+  return written(error) ?? "an error that can't be read";
 }
 
-/** The text of an error's cause; undefined without one, or if it can't be read. */
-function causeText(cause: unknown): string | undefined {
+/** The message of any thrown value. */
+export function textOf(error: unknown): string {
   try {
-    return cause === undefined ? undefined : String(cause);
+    return namedText(error instanceof Error ? error.message : error);
   } catch {
-    return undefined;
+    return namedText(error);
   }
 }
 
@@ -170,7 +165,7 @@ function usualCode(error: unknown): ErrorCode {
 
 function dataOf(error: SluiceError): ErrorData {
   const { status, param, facts } = error;
-  const cause = causeText(error.cause);
+  const cause = error.cause === undefined ? undefined : written(error.cause);
   return {
     ...{ code: error.code, message: error.message },
     ...(status === undefined ? {} : { status }),
@@ -196,41 +191,42 @@ export function toErrorData(error: unknown, code?: ErrorCode): ErrorData {
   return { code: other ?? 'worker_died', message: textOf(error) };
 }
 
-/** A copy of facts that came from outside; null if they hold something else than texts and numbers. JSON has null for NaN. */
-function takeFacts(given: object): Facts | null {
-  const fields = Object.entries(given).filter(([, value]) => value !== undefined && value !== null);
-  const plain = fields.every(([, value]) => ['string', 'number'].includes(typeof value));
-  return plain && !Array.isArray(given) ? (Object.fromEntries(fields) as Facts) : null;
-}
-
 /** The error of data that came from outside; null if it is something else. Reading it may throw. */
 function takeError(data: Partial<ErrorData>): SluiceError | null {
-  const { code, message, status, param, facts = {}, cause } = data;
-  if (!isErrorCode(code) || typeof message !== 'string') return null;
-  if (status !== undefined && !Number.isInteger(status)) return null;
-  if (![param, cause].every((text) => text === undefined || typeof text === 'string')) return null;
-  const taken = typeof facts === 'object' && facts !== null ? takeFacts(facts) : null;
-  if (taken === null) return null;
-  return new SluiceError(code, message, {
-    facts: taken,
-    ...(status === undefined ? {} : { status }),
-    ...(param === undefined ? {} : { param }),
-    ...(cause === undefined ? {} : { cause }),
-  });
+  const { code, message, facts = {}, ...more } = data;
+  // JSON has null for a number that is none: it counts as absent.
+  const [status, param, cause] = [
+    more.status ?? undefined,
+    more.param ?? undefined,
+    more.cause ?? undefined,
+  ];
+  const texts = [message, param ?? '', cause ?? ''];
+  const fields = Object.entries(facts).filter(([, value]) => (value ?? undefined) !== undefined);
+  const plain =
+    Object.prototype.toString.call(facts) === '[object Object]' &&
+    fields.every(([, value]) => ['string', 'number'].includes(typeof value));
+  return isErrorCode(code) &&
+    texts.every((text) => typeof text === 'string') &&
+    Number.isInteger(status ?? 0) &&
+    plain
+    ? new SluiceError(code, message as string, {
+        ...{ status, param, cause },
+        facts: Object.fromEntries(fields) as Facts,
+      })
+    : null;
 }
 
 /** The error that `toErrorData` gave; its `cause` is a text. Throws `invalid_argument` for other data. */
 export function fromErrorData(data: ErrorData): SluiceError {
-  let error: SluiceError | null = null;
   let cause: unknown;
   try {
-    error = takeError((data ?? {}) as Partial<ErrorData>);
+    const error = takeError(data);
+    if (error !== null) return error;
   } catch (thrown) {
     cause = thrown;
   }
-  if (error !== null) return error;
   const message = 'this is no error data; give what toErrorData gave';
-  throw new SluiceError('invalid_argument', message, cause === undefined ? {} : { cause });
+  throw new SluiceError('invalid_argument', message, { cause });
 }
 
 /** The error that a worker tells of. One that isn't known here must not be lost: a worker may be of another version. */

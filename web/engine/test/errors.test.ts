@@ -86,6 +86,8 @@ describe('error data', () => {
     const facts = { tokens: 5, room: Number.NaN };
     const data = JSON.stringify(new SluiceError('context_full', 'x', { facts }));
     expect(fromErrorData(JSON.parse(data) as ErrorData).facts).toEqual({ tokens: 5 });
+    const none = { status: null, param: null, cause: null };
+    expect(toErrorData(fromErrorData(busy(none) as ErrorData))).toEqual(busy({}));
   });
 
   it.each([
@@ -94,7 +96,7 @@ describe('error data', () => {
       { code: 'constructor', message: 'x' },
       { code: 'busy', message: {} },
     ],
-    ...[{ status: '404' }, { status: {} }, { status: null }, { param: 1 }, { cause: {} }].map(busy),
+    ...[{ status: '404' }, { status: {} }, { param: 1 }, { cause: {} }].map(busy),
     ...['x', 5, null, [1], { a: {} }, { a: [] }, { a: true }].map((facts) => busy({ facts })),
     JSON.parse('{"code":"busy","message":"x","facts":{"__proto__":{"a":1}}}') as unknown,
   ])('is refused if it is something else: %j', (data) => refuses(data));
