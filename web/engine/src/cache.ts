@@ -1,5 +1,5 @@
 // The page's side of the cache: `cache`, whose calls a loader worker answers.
-import { SluiceError, abortReason, workerError } from './errors.js';
+import { SluiceError, abortReason, toldError } from './errors.js';
 import { lifelineCut, lifelineName } from './lifeline.js';
 import { invalid, reading, show, takeCacheOptions } from './options.js';
 import { Refusals } from './own-files.js';
@@ -73,7 +73,7 @@ class CacheWorker {
     this.#pending.delete(message.id);
     if (this.#pending.size === 0) this.#idle = setTimeout(() => this.end(), IDLE_MS);
     if (message.type === 'cacheResult') call?.resolve(message.value);
-    else call?.reject(workerError(message.error));
+    else call?.reject(toldError(message.error));
   }
 
   #died(error: SluiceError): void {

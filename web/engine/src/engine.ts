@@ -5,7 +5,7 @@ import { askToPersist } from './cache.js';
 import { Chat } from './chat/chat.js';
 import type { ChatHooks, RunOwner } from './chat/reply.js';
 import type { ChatCompletions, Completions } from './chat/types.js';
-import { SluiceError, abortReason, reworded, workerError } from './errors.js';
+import { SluiceError, abortReason, reworded, toldError } from './errors.js';
 import { chooseFlavour, detectAbilities, processors } from './flavours.js';
 import { LoadView } from './load-view.js';
 import { measureMemory } from './measure.js';
@@ -242,10 +242,10 @@ export class Engine implements AsyncDisposable {
         if (this.#view.hasArrived) this.#arrived.resolve();
         break;
       case 'failed':
-        this.#end(workerError(message.error));
+        this.#end(toldError(message.error));
         break;
       case 'error': {
-        const error = workerError(message.error);
+        const error = toldError(message.error);
         timeline?.fail(message.id, error);
         this.#take(message.id)?.reject(error);
         break;

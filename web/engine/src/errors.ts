@@ -229,18 +229,18 @@ export function fromErrorData(data: ErrorData): SluiceError {
   throw new SluiceError('invalid_argument', message, { cause });
 }
 
-/** The error that a worker tells of. One that isn't known here must not be lost: a worker may be of another version. */
-export function workerError(data: ErrorData): SluiceError {
-  try {
-    return fromErrorData(data);
-  } catch (cause) {
-    const said = textOf((data as Partial<ErrorData> | null)?.message);
-    return new SluiceError(
-      'worker_died',
-      `a worker failed in a way that isn't known here (${said}); see that all files of the library are of the same version`,
-      { facts: { said }, cause },
-    );
-  }
+/**
+ * The error that a thread of the library tells of (its data is right, unlike what fromErrorData may get). One whose code isn't
+ * known here must not be lost: a worker may be of another version.
+ */
+export function toldError(data: ErrorData): SluiceError {
+  const { code, message, ...more } = (data ?? {}) as Partial<ErrorData>;
+  return isErrorCode(code)
+    ? new SluiceError(code, String(message), more)
+    : new SluiceError(
+        'worker_died',
+        `a worker failed (${message}); see that all files of the library are of the same version`,
+      );
 }
 
 export function isErrorCode(code: unknown): code is ErrorCode {

@@ -1,7 +1,7 @@
 // The engine worker's side of the connection to a loader: asks for bytes, takes them, and checks how the stream ended.
 import type { EngineHandle, HeaderHandle, SluiceModule } from '../../../wasm/module.js';
 import { check } from './answers.js';
-import { SluiceError, workerError } from './errors.js';
+import { SluiceError, toldError } from './errors.js';
 import { Outstanding, joined, write, type Wants } from './outstanding.js';
 import { FEED_BYTES, PACKED_BYTES } from './protocol.js';
 import type { EngineToLoader, LoaderToEngine, Refusal } from './protocol.js';
@@ -57,7 +57,7 @@ export class Feed {
           this.#opened = data;
           resolve(this.#opened);
         } else if (data.type === 'failed') {
-          const error = workerError(data.error);
+          const error = toldError(data.error);
           this.#stopped = true;
           reject(error);
           this.onerror(error);

@@ -14,7 +14,7 @@ import { check, parseAnswer } from './answers.js';
 import { budgetNote, explained, roomFor, tooLarge, type Room } from './budget.js';
 import { CHAT_SESSION, ChatSessions } from './chat-sessions.js';
 import { Encodings } from './encodings.js';
-import { SluiceError, fromErrorData, stoppedWorking, toErrorData } from './errors.js';
+import { SluiceError, stoppedWorking, toErrorData, toldError } from './errors.js';
 import { Feed, refusalOf, takesTurns, type Opened } from './feed.js';
 import { KeptStates, type Hold } from './kept-states.js';
 import { holdLifeline } from './lifeline.js';
@@ -273,7 +273,7 @@ export class EngineHost {
   #understand(engine: EngineHandle, room: Room, opened: Opened): void {
     const info = this.#info(engine.inspect(), room);
     checkLength(info, opened);
-    if (info.error !== undefined) throw fromErrorData(info.error);
+    if (info.error !== undefined) throw toldError(info.error);
     this.#engine = engine;
     const module = this.#module as SluiceModule;
     this.#runs.add(0, new module.Session(engine));

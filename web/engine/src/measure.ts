@@ -1,5 +1,5 @@
 // Engine.measure: how fast an engine in this browser can read memory. Measurements come one after the other.
-import { SluiceError, abortReason, workerError } from './errors.js';
+import { SluiceError, abortReason, toldError } from './errors.js';
 import { chooseFlavour, detectAbilities, processors, type Choice } from './flavours.js';
 import { takeMeasureOptions } from './options.js';
 import { onAbort, unlessAborted } from './promises.js';
@@ -21,7 +21,7 @@ async function measureRate(
       release = onAbort(signal, reject);
       const onMessage: StartRequest['onMessage'] = (message) => {
         if (message.type === 'measured') resolve(message.bytesPerSecond);
-        if (message.type === 'failed') reject(workerError(message.error));
+        if (message.type === 'failed') reject(toldError(message.error));
       };
       workers = new Workers({ flavour, threads, onMessage, onDeath: reject }, null);
     });
