@@ -218,6 +218,11 @@ test.describe('without a network', () => {
     await expect(page).toHaveTitle('Ready to go offline');
     const text = await page.locator('#text').textContent();
     expect(text?.length).toBeGreaterThan(40);
+    // A forced reload goes past the service worker, which sees nothing of this page.
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send('Page.reload', { ignoreCache: true });
+    await expect(page).toHaveTitle('Offline');
+    await expect(page).toHaveTitle('Ready to go offline');
     await folder.stop();
     await page.reload();
     await expect(page).toHaveTitle('Ready to go offline');
