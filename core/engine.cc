@@ -327,12 +327,14 @@ Status Engine::State::admit(uint64_t more, std::string_view what) const {
   const uint64_t left = memory_left();
   if (more <= left) return {};
   const bool budget = options.memory_budget > 0 && options.memory_budget <= memory_limit;
-  return fail(Code::out_of_memory, what, " needs ", human_bytes(more), " more, but of the ",
-              human_bytes(memory_limit), budget ? " of the budget" : " that there are", " only ",
-              human_bytes(left), " are left (the model takes ", human_bytes(fixed_memory),
-              ", sessions have ", human_bytes(session_memory()),
-              "): close other sessions, or use a shorter text or a smaller model",
-              budget ? ", or give a larger budget" : "");
+  return with_facts(
+      fail(Code::out_of_memory, what, " needs ", human_bytes(more), " more, but of the ",
+           human_bytes(memory_limit), budget ? " of the budget" : " that there are", " only ",
+           human_bytes(left), " are left (the model takes ", human_bytes(fixed_memory),
+           ", sessions have ", human_bytes(session_memory()),
+           "): close other sessions, or use a shorter text or a smaller model",
+           budget ? ", or give a larger budget" : ""),
+      {{"neededBytes", more}, {"availableBytes", left}});
 }
 
 std::vector<PhaseTime> Engine::take_profile() {

@@ -194,7 +194,8 @@ struct MemoryPlan {
   uint64_t activations = 0;  // for a prompt that fills the context, and the logits
   uint64_t constant = 0;     // threads' scratch, header, tokenizer, code and stacks
   uint64_t budget = 0;       // that was asked for; 0: none
-  uint64_t least = 0;        // the least budget that would do with this context
+  uint64_t least = 0;        // the least budget that would do with this context; total() where the
+                             // bytes come only once, because all of them must then be in memory
   uint64_t all = 0;          // total() if all weights stayed in memory
   uint64_t reread = 0;       // bytes that are read again for every pass
   uint64_t per_token = 0;    // weight bytes read to decode one token

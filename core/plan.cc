@@ -169,6 +169,13 @@ Result<Plan> plan_turns(const Gguf& header, const LoadOptions& options, uint64_t
   return best;
 }
 
+// Sets `least` in the plan of a model that is all in memory.
+Status find_least(const Gguf& header, const LoadOptions& options, MemoryPlan& all) {
+  SLUICE_ASSIGN(const Plan turns, plan_turns(header, options, 0));
+  all.least = std::min(all.total(), turns.memory.least);
+  return {};
+}
+
 std::string parts_of(const MemoryPlan& plan) {
   return concat(human_bytes(plan.total()), " (weights ", human_bytes(plan.weights), ", KV cache ",
                 human_bytes(plan.kv), ", activations ", human_bytes(plan.activations),
@@ -229,7 +236,10 @@ Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Arrival
   Plan all = plan_with(header, options, std::move(model), {}, kRowPlaces);
   all.memory.all = all.memory.total();
   all.limit = limit;
-  if (all.memory.total() <= limit) return all;
+  if (all.memory.total() <= limit) {
+    if (arrival == Arrival::again) SLUICE_TRY(find_least(header, options, all.memory));
+    return all;
+  }
   if (arrival != Arrival::again) return too_small(all.memory, options, 0, machine);
   SLUICE_ASSIGN(Plan turns, plan_turns(header, options, limit));
   if (turns.memory.total() > limit)
@@ -245,8 +255,7 @@ Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options) {
   SLUICE_TRY(check_context(*model, options));
   MemoryPlan all = plan_with(header, options, std::move(model), {}, kRowPlaces).memory;
   all.all = all.total();
-  SLUICE_ASSIGN(const Plan turns, plan_turns(header, options, 0));
-  all.least = std::min(all.total(), turns.memory.least);
+  SLUICE_TRY(find_least(header, options, all));
   const uint64_t limit = options.memory_budget > 0 ? options.memory_budget : machine_memory();
   if (all.total() <= limit || all.least > limit) return all;
   SLUICE_ASSIGN(const Plan chosen, plan_turns(header, options, limit));

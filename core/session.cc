@@ -218,6 +218,8 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
   while (reused < limit && cached[reused] == prompt[reused]) ++reused;
   SLUICE_TRY(admit(reused, prompt.size(), prompt.size() - reused, 1));
   begin_run(Run::Kind::generate, asked);
+  // Those of a logits run, before the passes want their memory: admit() counted on it.
+  if (logits.size() > logits_bytes(1)) logits = AlignedBuffer();
   run.options = how;
   const uint64_t seed = how.seed ? *how.seed : random_seed();
   run.sampler.emplace(sampler_options(how, seed, draws));

@@ -107,10 +107,11 @@ void Session::State::record_waiting(bool waiting) {
 }
 
 Status Session::State::begin_pass() {
+  // Before anything changes, so that a session that is refused keeps what it has.
+  SLUICE_TRY(admit(run.pass_begin, run.pass_end, run.pass_end - run.pass_begin, 0));
   // truncate() may keep fewer positions than it was asked to. Those are computed again.
   run.pass_begin = static_cast<size_t>(cache.truncate(static_cast<int64_t>(run.pass_begin)));
   cached.resize(std::min(cached.size(), run.pass_begin));
-  SLUICE_TRY(admit(run.pass_begin, run.pass_end, run.pass_end - run.pass_begin, 0));
   SLUICE_TRY(engine.pass->begin(
       pass, cache, std::span(run.tokens).subspan(run.pass_begin, run.pass_end - run.pass_begin)));
   run.pass_started = true;

@@ -571,6 +571,27 @@ TEST(Memory, ThePlanBoundsWhatIsHeld) {
   }
 }
 
+TEST(Memory, ThePlanNamesTheLeastBudgetAlsoWhereAllFits) {
+  const std::string bytes = build_tiny_model(tiny_model_named("llama-q4_k_m"));
+  const auto header = parse_gguf(as_bytes(bytes), bytes.size());
+  ASSERT_TRUE(header.has_value());
+  const uint64_t least = plan_memory(*header, small(300))->least;
+  const auto plan_of = [&](Arrival arrival, uint64_t budget) {
+    LoadOptions options = small(300);
+    options.memory_budget = budget;
+    auto engine = Engine::create(options, {bytes.size()}, arrival);
+    EXPECT_TRUE(Stream(**engine).push(as_bytes(bytes)).has_value());
+    return (*engine)->memory_plan();
+  };
+  const MemoryPlan all = plan_of(Arrival::again, 0);
+  EXPECT_EQ(all.total(), all.all);
+  EXPECT_EQ(all.least, least);
+  EXPECT_LT(all.least, all.total());
+  EXPECT_EQ(plan_of(Arrival::again, least).least, least);
+  const MemoryPlan once = plan_of(Arrival::stream, 0);
+  EXPECT_EQ(once.least, once.total());
+}
+
 TEST(Memory, TheCacheGrowsInChunks) {
   const auto engine = tiny_engine(512);
   ASSERT_NE(engine, nullptr);

@@ -25,6 +25,11 @@ void expect_refused(const Status& status) {
   EXPECT_EQ(code_name(status.error().code), code_name(Code::out_of_memory));
   for (const char* part : {"needs ", " of the budget only ", " are left", "close other sessions"})
     EXPECT_NE(status.error().message.find(part), std::string::npos) << status.error().message;
+  ASSERT_EQ(status.error().facts.size(), 2u);
+  EXPECT_EQ(status.error().facts[0].name, "neededBytes");
+  EXPECT_EQ(status.error().facts[1].name, "availableBytes");
+  EXPECT_GT(std::get<uint64_t>(status.error().facts[0].value),
+            std::get<uint64_t>(status.error().facts[1].value));
 }
 
 // Of each kind of model and of numbers.
@@ -136,6 +141,33 @@ TEST(SessionMemory, OfAllPositionsLogitsCounts) {
     options.logit_positions = wrong;
     EXPECT_EQ(Engine::create(options, {0}).error().code, Code::invalid_argument);
   }
+}
+
+// Another session takes what was left between a start and its first step.
+TEST(SessionMemory, ThatIsRefusedAtAStepLeavesTheSessionAsItWas) {
+  const auto engine = tight_engine();
+  Session one(*engine), other(*engine);
+  const std::vector<TokenId> text = some_ids(200, 512);
+  generate(one, text, greedy(1));
+  ASSERT_TRUE(one.start(some_ids(700, 512, 2), greedy(1)).has_value());
+  generate(other, some_ids(500, 512, 3), greedy(1));
+  const Result<Event> event = one.step();
+  ASSERT_FALSE(event.has_value());
+  expect_refused(std::unexpected(event.error()));
+  EXPECT_TRUE(std::ranges::equal(one.tokens(), text));
+  EXPECT_EQ(generate(one, text, greedy(1)).ids().size(), 1u);
+  EXPECT_EQ(one.stats().reused_tokens, 199);
+}
+
+// The logits of many positions are freed by the next run before that takes memory.
+TEST(SessionMemory, OfLogitsIsFreeForTheNextRun) {
+  const auto engine = tight_engine();
+  // So many rows fit as long as the text is short.
+  ASSERT_TRUE(engine->start_logits(some_ids(20, 512), 0, true).has_value());
+  finish_run(*engine);
+  EXPECT_EQ(engine->logits().size(), 20u * 512u);
+  EXPECT_EQ(generate(*engine, some_ids(1000, 512), greedy(-1)).finish, Finish::context);
+  EXPECT_LE(engine->stats().resident_bytes, engine->memory_plan().total());
 }
 
 // Clones share; what they don't share counts.
