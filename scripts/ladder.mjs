@@ -27,6 +27,7 @@ async function run_step(step) {
   const log = path.join(LOGS, `${step.name}.log`);
   fs.writeFileSync(log, '');
   let status = 0;
+  let counts = { passed: 0, failed: 0, skipped: 0 };
   try {
     step.before?.();
     for (const [command, ...args] of step.commands) {
@@ -34,16 +35,16 @@ async function run_step(step) {
       status = await run(command, args, { env: ENV, log, silent_ms: SILENT_MS });
       if (status !== 0) break;
     }
+    if (step.count !== undefined) counts = step.count(fs.readFileSync(log, 'utf8'));
+    else if (status === 0) counts.passed = 1;
   } catch (error) {
     fs.appendFileSync(log, `${error instanceof Failure ? error.message : error.stack}\n`);
     status = 1;
   }
-  const good = status === 0;
-  if (step.count === undefined) return { passed: good ? 1 : 0, failed: good ? 0 : 1, skipped: 0 };
-  const counts = step.count(fs.readFileSync(log, 'utf8'));
-  // A runner that failed without a failed test counts as one failure, and so does one that ran no test.
+  // A runner that failed without a failed test counts as one failure, and so does one that ran no test. One that a signal
+  // ended may say that all is well with what it has run.
   const nothing = counts.passed + counts.failed + counts.skipped === 0;
-  if (counts.failed === 0 && (!good || nothing)) counts.failed = 1;
+  if (counts.failed === 0 && (status !== 0 || nothing || interrupted())) counts.failed = 1;
   return counts;
 }
 
@@ -76,7 +77,16 @@ export async function run_ladder(steps, { again }) {
   const times = [];
   const failed = [];
   const totals = { passed: 0, failed: 0, skipped: 0 };
-  const hashes = new Map(steps.map((step) => [step.name, hash_of(step, steps)]));
+  const names = new Set(steps.map(({ name }) => name));
+  // Of the inputs as they are when the set-up is done and the first step that has any begins.
+  const hashes = new Map();
+  const hash_at_start = (step) => {
+    if (hashes.size === 0 && step.inputs !== null) {
+      const contents = new Map();
+      for (const each of steps) hashes.set(each.name, hash_of(each, steps, contents));
+    }
+    return hashes.get(step.name) ?? null;
+  };
   const state = new Map();
   const running = new Set();
   const waiting = [...steps];
@@ -84,14 +94,14 @@ export async function run_ladder(steps, { again }) {
     state.set(step.name, counts.failed === 0 ? 'good' : 'bad');
     for (const key of Object.keys(totals)) totals[key] += counts[key];
   };
-  const start = (step) => {
+  const start = (step, hash) => {
     const started = Date.now();
     const job = run_step(step).then((counts) => {
       running.delete(job);
       add(step, counts);
       times.push({ name: step.name, ms: Date.now() - started });
       failed.push(...report(step, counts, times.at(-1).ms));
-      record(step, hashes.get(step.name), counts);
+      record(step, hash, counts, hash_of(step, steps));
     });
     running.add(job);
   };
@@ -99,7 +109,7 @@ export async function run_ladder(steps, { again }) {
     if (interrupted()) waiting.length = 0;
     for (const step of [...waiting]) {
       const needs = step.needs
-        .filter((name) => hashes.has(name))
+        .filter((name) => names.has(name))
         .map((name) => [name, state.get(name)]);
       const broken = needs.find(([, result]) => result === 'bad');
       if (broken !== undefined) {
@@ -111,9 +121,10 @@ export async function run_ladder(steps, { again }) {
       }
       if (running.size >= LANES || needs.some(([, result]) => result === undefined)) continue;
       waiting.splice(waiting.indexOf(step), 1);
-      const before = again ? null : fits_record(step, hashes.get(step.name));
+      const hash = hash_at_start(step);
+      const before = again ? null : fits_record(step, hash);
       if (before === null) {
-        start(step);
+        start(step, hash);
         continue;
       }
       const tests = before.passed + before.skipped;

@@ -67,7 +67,7 @@ export function capture(command, args, options = {}) {
   };
 }
 
-/** Functions that send a signal to a running command. */
+/** Functions that send a signal to a running command, or end it at this process's 'exit'. */
 const children = new Set();
 let catching = false;
 let stopped = false;
@@ -77,10 +77,16 @@ export function interrupted() {
   return stopped;
 }
 
-/** Passes signals on to the running commands and waits for them. Ctrl-C reaches them anyway, but `kill` does not. */
+/**
+ * Passes signals on to the running commands and waits for them. Ctrl-C reaches them anyway, but `kill` does not. Where this
+ * process ends without a signal, because nobody reads its output any more or by an error, they end with it.
+ */
 function catch_signals() {
   if (catching) return;
   catching = true;
+  process.on('exit', () => {
+    for (const send of children) send('exit');
+  });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
       stopped = true;
@@ -128,14 +134,21 @@ export function end_watched(mark) {
 
 /** How long a watched command may go on after a signal that it passes on. Then it is killed. */
 const GRACE_MS = 20_000;
+/** The largest log of a watched command: one that writes more would fill the disk, and nobody could read it. */
+const MOST_LOG_BYTES = 64 << 20;
 
 /**
  * Runs a command and resolves with its exit status (128 + n when signal n ended it).
  * `log`: a file to append its output to. `stdio`: as in child_process; default 'inherit'.
- * `silent_ms`, with `log`: the command is watched. If it writes nothing for so long it hangs: it is killed with all that
- * it started, however far down, and the log says so. So are those that it leaves behind when a signal ends it.
+ * `silent_ms`, with `log`: the command is watched. If it writes nothing for so long it hangs, and if the log gets more than
+ * `most_bytes` it writes without end: it is killed with all that it started, however far down, and the log says so. So are
+ * those that it leaves behind when a signal ends it.
  */
-export function run(command, args, { cwd = ROOT, env = process.env, stdio, log, silent_ms } = {}) {
+export function run(
+  command,
+  args,
+  { cwd = ROOT, env = process.env, stdio, log, silent_ms, most_bytes = MOST_LOG_BYTES } = {},
+) {
   catch_signals();
   if (stopped) return Promise.reject(new Failure('interrupted'));
   const watched = silent_ms !== undefined;
@@ -157,49 +170,61 @@ export function run(command, args, { cwd = ROOT, env = process.env, stdio, log, 
       }
     };
     let grace;
+    let watch;
+    /** Why it was ended, for the log. */
+    let why = null;
     let ended = false;
-    const end = () => {
+    const end = (reason = null) => {
+      clearInterval(watch);
+      why = reason;
       ended = true;
       kill('SIGKILL');
       end_watched(mark);
     };
     const send = (signal) => {
+      if (signal === 'exit') {
+        if (watched) end();
+        else kill('SIGTERM');
+        return;
+      }
       kill(signal);
       ended = true;
-      if (watched) grace ??= setTimeout(end, GRACE_MS);
+      if (watched) grace ??= setTimeout(() => end(), GRACE_MS);
     };
     children.add(send);
     let size = -1;
     let heard = performance.now();
-    const watch =
-      watched &&
-      setInterval(
-        () => {
-          const now = fs.fstatSync(out).size;
-          if (now !== size) heard = performance.now();
-          size = now;
-          if (performance.now() - heard < silent_ms) return;
-          clearInterval(watch);
-          fs.writeSync(
-            out,
-            `\nended, because it said nothing for ${silent_ms / 1000} s: it hangs\n`,
-          );
-          end();
-        },
-        Math.min(5000, silent_ms / 4),
-      );
+    const look = () => {
+      const now = fs.fstatSync(out).size;
+      if (now !== size) heard = performance.now();
+      size = now;
+      if (size > most_bytes) end(`it wrote more than ${most_bytes} bytes: it has no end`);
+      else if (performance.now() - heard >= silent_ms)
+        end(`it said nothing for ${silent_ms / 1000} s: it hangs`);
+    };
+    if (watched) watch = setInterval(look, Math.min(1000, silent_ms / 4));
+    let over = false;
     const done = () => {
+      over = true;
       children.delete(send);
       clearInterval(watch);
       clearTimeout(grace);
       if (watched && ended) end_watched(mark);
-      if (out !== null) fs.closeSync(out);
+      if (out === null) return;
+      if (why !== null) {
+        if (fs.fstatSync(out).size > most_bytes) fs.ftruncateSync(out, most_bytes);
+        fs.writeSync(out, `\nended, because ${why}\n`);
+      }
+      fs.closeSync(out);
     };
+    // A command that can't be started has an error and then is closed, too.
     child.on('error', (error) => {
+      if (over) return;
       done();
       reject(new Failure(`${command} could not be started: ${error.message}`));
     });
     child.on('close', (code, signal) => {
+      if (over) return;
       done();
       resolve(code ?? 128 + (os.constants.signals[signal] ?? 0));
     });
@@ -262,6 +287,7 @@ export function files_under(relative, skip = () => false) {
     return [];
   }
   if (stat.isFile()) return skip(relative) ? [] : [relative];
+  if (!stat.isDirectory()) return []; // a pipe or a socket
   return fs
     .readdirSync(full)
     .sort()

@@ -1,5 +1,5 @@
-// Checks formats (clang-format for C++, Prettier for the rest), types (tsc, each workspace), and that the files written
-// by scripts/options.mjs are up to date.
+// Checks formats (clang-format for C++, Prettier for the rest), types (tsc, each workspace), which folder includes which, and
+// that the files written by scripts/options.mjs are up to date.
 //   npm run lint            checks
 //   npm run lint -- --fix   formats
 import fs from 'node:fs';
@@ -30,6 +30,7 @@ main(async () => {
   const checks = [
     ['clang-format', 'clang-format', [...(fix ? ['-i'] : ['--dry-run', '-Werror']), ...sources]],
     ['options', process.execPath, ['scripts/options.mjs', '--check']],
+    ['layers', process.execPath, ['tests/check_layers.mjs']],
     ['prettier', bin('prettier'), [fix ? '--write' : '--check', '--log-level', 'warn', '.']],
   ];
   for (const workspace of read_json(path.join(ROOT, 'package.json')).workspaces) {

@@ -40,6 +40,8 @@ const CORE_TESTS = [
 ];
 const SCRIPTS = ['scripts'];
 const HUB = ['e2e/hub'];
+/** The bundled model. */
+const BUNDLED = 'web/app/public/models';
 /** The tests of the kernels' check modules, which only a fresh build has. */
 const KERNEL_CHECKS = /\/(kernels|sanitized)\.test\.mjs$/;
 
@@ -72,8 +74,13 @@ function ctest_steps(
       what: `${preset} build`,
       needs: [all ? 'setup-all' : 'setup'],
       all,
-      inputs: [...CORE, 'native', ...CORE_TESTS],
-      outputs: [`build/${preset}/build.ninja`, ...outputs],
+      // The version is in package.json.
+      inputs: [...CORE, 'native', ...CORE_TESTS, 'package.json'],
+      // Ninja's log tells of every build, also of one in between from other sources.
+      outputs: [
+        ...['build.ninja', '.ninja_log'].map((made) => `build/${preset}/${made}`),
+        ...outputs,
+      ],
       commands: [
         ['cmake', '--preset', preset, '--log-level=WARNING'],
         ['ninja', `-j${jobs}`, '-C', `build/${preset}`, ...targets],
@@ -84,7 +91,7 @@ function ctest_steps(
       what: `${what}, ${preset} build`,
       needs: [`build-${preset}`],
       all,
-      inputs: [],
+      inputs: [BUNDLED, 'scripts/make_unicode.mjs'],
       before: () =>
         [report, reports].forEach((old) => fs.rmSync(old, { recursive: true, force: true })),
       commands: [['ctest', '--preset', preset, '--output-junit', report]],
@@ -141,7 +148,7 @@ function arm_steps() {
       'the program under qemu-user',
       'tests/aarch64',
       ['build-release', 'build-aarch64'],
-      { all: true },
+      { all: true, inputs: ['tests/cli', ...HUB, ...SCRIPTS, BUNDLED] },
     ),
   ];
 }
@@ -175,7 +182,7 @@ export function all_steps({ committed, all }) {
       what: 'library and page',
       needs: fresh ? ['setup', 'build-wasm'] : ['setup'],
       inputs: [...NPM, 'web', 'wasm', 'LICENSE', 'NOTICE', ...SCRIPTS],
-      outputs: ['web/engine/dist/index.js', 'web/app/dist/index.html'],
+      outputs: ['web/engine/dist', 'web/app/dist'],
       // The tests that a stale file leaves to run don't run the wasm, so the committed files will do.
       commands: [node('build.mjs', 'web', ...(fresh ? [] : ['--prebuilt']))],
     },
@@ -189,7 +196,7 @@ export function all_steps({ committed, all }) {
       commands: [node('build-wasm.mjs', '--build')],
     },
     node_step('cli', "the program's contract", 'tests/cli', ['build-release'], {
-      inputs: HUB,
+      inputs: [...HUB, ...SCRIPTS, BUNDLED],
       // Most of their time is waiting.
       jobs: 3,
     }),
@@ -197,7 +204,7 @@ export function all_steps({ committed, all }) {
       name: 'e2e',
       what: all ? 'the page in Chromium' : 'the page in Chromium: what its users do first',
       needs: ['web', 'build-release', ...(all ? ['setup-all'] : [])],
-      inputs: ['e2e'],
+      inputs: ['e2e', 'docs'],
       runs_wasm: true,
       commands: [browser_test(...(all ? ['isolated', 'plain', 'tabs'] : ['usual']))],
       count: count_output,
@@ -210,7 +217,7 @@ export function all_steps({ committed, all }) {
       name: 'engine',
       what: "the library's tests",
       needs: ['web'],
-      inputs: [...HUB, 'tests/data'],
+      inputs: [...HUB, 'tests/data', 'core/base'],
       commands: [npm_test('web/engine')],
       count: count_output,
     },
@@ -224,15 +231,31 @@ export function all_steps({ committed, all }) {
     },
     {
       name: 'lint',
-      what: 'format and types',
+      what: 'format, types, and what includes what',
       needs: ['web'],
-      inputs: [...CORE, 'native', 'tests', 'e2e', 'docs', 'README.md', '.clang-format'],
+      inputs: [
+        ...[
+          ...CORE,
+          'native',
+          'tests',
+          'e2e',
+          'docs',
+          'README.md',
+          'CHANGELOG.md',
+          '.ci',
+          '.npmrc',
+        ],
+        ...['.clang-format', '.editorconfig', '.gitignore', '.prettierignore', '.prettierrc.json'],
+      ],
       commands: [node('lint.mjs')],
       count: count_output,
     },
     node_step('scripts', "the scripts' own tests", 'tests/scripts', ['setup'], {
       jobs: 3,
-      inputs: ['scripts', 'e2e/hub', 'e2e/trials', 'e2e/bench', 'package.json'],
+      inputs: [
+        ...[...SCRIPTS, ...HUB, 'e2e/trials', 'e2e/bench', 'tests/real', 'tests/fuzz'],
+        ...['wasm/flavours.json', 'package.json', ...CMAKE],
+      ],
     }),
     {
       name: 'wasm-bytes',
@@ -310,7 +333,7 @@ export function all_steps({ committed, all }) {
       what: `fuzzing, ${fuzz_seconds} s`,
       needs: ['build-asan'],
       all: true,
-      inputs: [],
+      inputs: SCRIPTS,
       commands: [node('fuzz.mjs', target, '--seconds', fuzz_seconds)],
       count: count_output,
     })),

@@ -1,4 +1,4 @@
-// Checks which folder may include which, so that includes go one way only. Run by ctest.
+// Checks which folder may include which, so that includes go one way only. Run by the lint.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,6 @@
 // Tests of what the tests remember: which steps passed with which inputs.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -14,7 +15,7 @@ after(() => {
   record(step('test'), '', { passed: 0, failed: 1 });
 });
 
-/** A file below build/, by its path from the checkout. Each test takes others, since contents are read once. */
+/** A file below build/, by its path from the checkout. */
 function file(name, text) {
   const full = path.join(base, name);
   fs.mkdirSync(path.dirname(full), { recursive: true });
@@ -69,4 +70,77 @@ describe('passed', () => {
     assert.equal(hash_of(step('setup', { inputs: null }), []), null);
     assert.equal(fits_record(step('setup', { inputs: null }), null), null);
   });
+
+  it('a step whose output was made anew by another runs again', () => {
+    const output = file('made-twice/log', 'x');
+    const build = step('build', { inputs: [file('c', 'c')], outputs: [path.dirname(output)] });
+    const hash = hash_of(build, [build]);
+    record(build, hash, good);
+    assert.deepEqual(fits_record(build, hash), good);
+    file('made-twice/log', 'xy');
+    assert.equal(fits_record(build, hash), null);
+    record(build, hash, good);
+    file('made-twice/more', 'z');
+    assert.equal(fits_record(build, hash), null);
+  });
+
+  it('a step whose inputs changed while it ran runs again', () => {
+    const test = step('test', { inputs: [file('d', 'before')] });
+    const hash = hash_of(test, [test]);
+    file('d', 'while it ran');
+    record(test, hash, good, hash_of(test, [test]));
+    file('d', 'before');
+    assert.equal(hash_of(test, [test]), hash);
+    assert.equal(fits_record(test, hash), null);
+  });
+
+  it('a step whose needs are not among the steps is not known by a hash, but remembers a failure', () => {
+    const test = step('test', { needs: ['tests-of-passed-build'], inputs: [file('e', 'e')] });
+    const build = step('build');
+    const hash = hash_of(test, [test, build]);
+    record(test, hash, good);
+    assert.equal(hash_of(test, [test]), null);
+    record(test, null, good, null);
+    assert.deepEqual(fits_record(test, hash), good);
+    record(test, null, { passed: 2, failed: 1, skipped: 0 }, null);
+    assert.equal(fits_record(test, hash), null);
+  });
+
+  it('sees modes, settings and new files, but not what tests and builds leave beside the sources', () => {
+    const name = file('f/a', 'a');
+    const test = step('test', { inputs: [path.dirname(name)] });
+    const now = () => hash_of(test, [test]);
+    const first = now();
+    for (const made of ['node_modules/x', '__pycache__/x.pyc', 'dist/x', 'a.tsbuildinfo'])
+      file(`f/${made}`, 'x');
+    execFileSync('mkfifo', [path.join(base, 'f/pipe')]);
+    assert.equal(now(), first);
+    fs.chmodSync(path.join(ROOT, name), 0o755);
+    const second = now();
+    assert.notEqual(second, first);
+    file('f/b', 'b');
+    assert.notEqual(now(), second);
+  });
+
+  for (const [variable, differs] of [
+    ['SLUICE_ANYTHING', true],
+    ['CXXFLAGS', true],
+    ['NODE_OPTIONS', true],
+    ['SLUICE_WATCHED', false],
+    ['TERM_PROGRAM', false],
+  ]) {
+    it(`${variable} is ${differs ? 'one' : 'none'} of the settings`, () => {
+      const script = `
+        import { hash_of } from './scripts/passed.mjs';
+        console.log(hash_of({ name: 'a', needs: [], inputs: [], commands: [] }, []));
+      `;
+      const hash_with = (value) =>
+        execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+          cwd: ROOT,
+          encoding: 'utf8',
+          env: { ...process.env, NODE_OPTIONS: '', [variable]: value },
+        });
+      assert.equal(hash_with('--no-warnings') !== hash_with('--no-deprecation'), differs);
+    });
+  }
 });

@@ -66,6 +66,48 @@ describe('run', () => {
     assert.match(fs.readFileSync(log, 'utf8'), /10\n$/);
   });
 
+  it('ends one that writes without end, and keeps the beginning of what it wrote', async () => {
+    const log = path.join(dir, 'endless.log');
+    const limits = { log, silent_ms: 400, most_bytes: 100_000 };
+    assert.equal(await run('yes', ['said'], limits), KILLED);
+    const text = fs.readFileSync(log, 'utf8');
+    assert.ok(text.startsWith('said\nsaid\n'));
+    assert.ok(text.endsWith('\nended, because it wrote more than 100000 bytes: it has no end\n'));
+    assert.ok(text.length < 100_100, `${text.length} bytes`);
+  });
+
+  it('says which command could not be started', async () => {
+    const log = path.join(dir, 'none.log');
+    await assert.rejects(run('no-such-program', [], { log, silent_ms: 60_000 }), {
+      message: /^no-such-program could not be started: /,
+    });
+  });
+
+  it(
+    'ends the command with the process that runs it, whose output nobody reads',
+    { skip },
+    async () => {
+      const log = path.join(dir, 'unread.log');
+      const lib = pathToFileURL(path.join(ROOT, 'scripts/lib.mjs')).href;
+      const script = `
+      import { run } from ${JSON.stringify(lib)};
+      const line = ${JSON.stringify(`${OWN_GROUP}; echo $$; sleep 600`)};
+      setInterval(() => console.log('it goes on'), 10);
+      await run('sh', ['-c', line], { log: ${JSON.stringify(log)}, silent_ms: 600_000 });
+    `;
+      const runner = spawn(process.execPath, ['--input-type=module', '-e', script], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      const ended = new Promise((resolve) => runner.on('close', resolve));
+      const pids = () =>
+        fs.existsSync(log) ? fs.readFileSync(log, 'utf8').trim().split('\n') : [];
+      while (pids().length < 2) await soon();
+      runner.stdout.destroy();
+      await ended;
+      for (const pid of pids()) await gone(pid);
+    },
+  );
+
   it('a signal ends the command, and what it would leave behind', { skip }, async () => {
     const log = path.join(dir, 'signal.log');
     const lib = pathToFileURL(path.join(ROOT, 'scripts/lib.mjs')).href;

@@ -1,6 +1,9 @@
 // Tests of which steps a run has.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import { describe, it } from 'node:test';
+import { ROOT } from '../../scripts/lib.mjs';
 import { all_steps, choose } from '../../scripts/steps.mjs';
 
 const usual = { all: false, only: null };
@@ -40,6 +43,28 @@ describe('steps', () => {
       all_steps({ all: true, committed }).find(({ name }) => name === 'web').needs;
     assert.ok(web(false).includes('build-wasm'));
     assert.ok(!web(true).includes('build-wasm'));
+  });
+
+  it('the scripts that a step runs are among what it depends on', () => {
+    const known = all_steps({ all: true, committed: true });
+    const inputs_of = (step) => [
+      ...(step.inputs ?? []),
+      ...step.needs.flatMap((name) => inputs_of(known.find((other) => other.name === name))),
+    ];
+    for (const step of known.filter(({ inputs }) => inputs !== null)) {
+      const scripts = step.commands.flat().filter((word) => /^[\w/.-]+\.mjs$/.test(word));
+      const inputs = inputs_of(step);
+      for (const script of scripts) {
+        const there = inputs.some((input) => script === input || script.startsWith(`${input}/`));
+        assert.ok(there, `${step.name} runs ${script}`);
+      }
+    }
+  });
+
+  it('what steps depend on is there', () => {
+    for (const { name, inputs } of all_steps({ all: true, committed: true }))
+      for (const input of inputs ?? [])
+        assert.ok(fs.existsSync(path.join(ROOT, input)), `${name}: ${input}`);
   });
 
   it('refuses a step that is not there', () => {

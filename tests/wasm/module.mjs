@@ -6,10 +6,11 @@ import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
-const BUILT = path.join(ROOT, 'build/wasm');
+const SHIPPED = path.join(ROOT, 'web/engine/dist/wasm');
+/** The files that the library ships. build/wasm/ may be stale, or just be built. */
 export const WASM_DIR =
   process.env.SLUICE_WASM_DIR ??
-  (fs.existsSync(path.join(BUILT, 'sluice-simd.mjs')) ? BUILT : path.join(ROOT, 'wasm/prebuilt'));
+  (fs.existsSync(SHIPPED) ? SHIPPED : path.join(ROOT, 'wasm/prebuilt'));
 
 export const FLAVOURS = JSON.parse(fs.readFileSync(path.join(ROOT, 'wasm/flavours.json'), 'utf8'));
 /** Node 20 has only an old form of relaxed SIMD, so those flavours are tested in the browser. */

@@ -9,10 +9,9 @@ import type { FromEngine } from '../src/protocol.js';
 import { HostRig, endRigs, type Want } from './host-rig.js';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
-const built = path.join(ROOT, 'build/wasm');
-const WASM = fs.existsSync(path.join(built, 'sluice-simd.mjs'))
-  ? built
-  : path.join(ROOT, 'wasm/prebuilt');
+// The files that the library ships. build/wasm/ may be stale, or just be built.
+const shipped = path.join(ROOT, 'web/engine/dist/wasm');
+const WASM = fs.existsSync(shipped) ? shipped : path.join(ROOT, 'wasm/prebuilt');
 const file = new Uint8Array(
   fs.readFileSync(path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf')),
 );
