@@ -341,7 +341,7 @@ test('works from the keyboard', async ({ app, page }) => {
   await app.written();
 });
 
-test('a sheet that is opened again as soon as it was closed stays open', async ({ app, page }) => {
+test('a sheet that is opened again as soon as it was closed stays open', async ({ app }) => {
   await app.open();
   const sheet = await app.openSheet();
   await sheet.evaluate((dialog) => {
