@@ -239,7 +239,7 @@ export async function must(command, args, options = {}) {
   }
 }
 
-/** How often a quiet command that goes on shows its last line, so that nobody takes it for one that hangs. */
+/** How often what goes on quietly says so, so that nobody takes it for one that hangs. */
 const QUIET_MS = 60_000;
 
 /** Like must, but prints the command's output only if it fails, and then only its first and last lines. */
@@ -328,13 +328,13 @@ export function write_atomically(file, text) {
 }
 
 /**
- * Runs `body` while holding a lock; other processes that call this wait for it. The lock is a directory that holds the
- * process id of its owner. If that process has ended, the lock is taken over.
+ * Runs `body` while holding a lock; other processes that call this wait for it, and say so every `say_ms`. The lock is a
+ * directory that holds the process id of its owner. If that process has ended, the lock is taken over.
  */
-export async function with_lock(file, body) {
+export async function with_lock(file, body, { say_ms = QUIET_MS } = {}) {
   fs.mkdirSync(path.dirname(file), { recursive: true });
   const holder = path.join(file, 'pid');
-  let told = false;
+  let told = -Infinity;
   for (;;) {
     try {
       fs.mkdirSync(file);
@@ -354,8 +354,10 @@ export async function with_lock(file, body) {
       }
       continue;
     }
-    if (!told) console.error(`sluice: waiting for another build (${file})`);
-    told = true;
+    if (performance.now() - told >= say_ms) {
+      console.error(`sluice: waiting for another build (${file})`);
+      told = performance.now();
+    }
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
   try {

@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { ROOT, run } from '../../scripts/lib.mjs';
+import { ROOT, run, with_lock } from '../../scripts/lib.mjs';
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sluice-run-'));
 after(() => fs.rmSync(dir, { recursive: true }));
@@ -69,7 +69,7 @@ describe('run', () => {
   it('ends one that writes without end, and keeps the beginning of what it wrote', async () => {
     const log = path.join(dir, 'endless.log');
     const limits = { log, silent_ms: 400, most_bytes: 100_000 };
-    assert.equal(await run('yes', ['said'], limits), KILLED);
+    assert.equal(await run('sh', ['-c', 'while :; do echo said; done'], limits), KILLED);
     const text = fs.readFileSync(log, 'utf8');
     assert.ok(text.startsWith('said\nsaid\n'));
     assert.ok(text.endsWith('\nended, because it wrote more than 100000 bytes: it has no end\n'));
@@ -124,4 +124,20 @@ describe('run', () => {
     await ended;
     await gone(said().split('\n', 1)[0]);
   });
+});
+
+// What waits long for another's build isn't taken for one that hangs.
+it('what waits for a lock says so again and again', async (t) => {
+  const lock = path.join(dir, 'lock');
+  let told = 0;
+  let free;
+  const freed = new Promise((resolve) => (free = resolve));
+  t.mock.method(console, 'error', (text) => {
+    assert.match(text, /waiting for another build/);
+    if (++told === 3) free();
+  });
+  const first = with_lock(lock, () => freed);
+  assert.equal(await with_lock(lock, () => 'mine', { say_ms: 1 }), 'mine');
+  await first;
+  assert.ok(told >= 3);
 });
