@@ -68,6 +68,12 @@ bool try_again(int fd, short direction) {
   return errno == EINTR;
 }
 
+// "sluice: ..." on stderr, in the place of a line of progress.
+void write_line(const std::string& text) {
+  const std::lock_guard lock(status_mutex);
+  write_err(concat(line_shown != 0 ? kEraseLine : "", "sluice: ", text, "\n"));
+}
+
 }  // namespace
 
 int write_to(int descriptor, std::string_view text) {
@@ -105,7 +111,7 @@ int exit_status(Code code) {
 }
 
 int report(const Error& error, bool json) {
-  write_err(concat("sluice: error: ", error.message, "\n"));
+  write_line(concat("error: ", error.message));
   if (json) write_out(error_json(error) + "\n");
   return exit_status(error.code);
 }
@@ -138,9 +144,7 @@ bool terminal_is_dumb() {
 }
 
 void note(const std::string& text) {
-  if (quiet) return;
-  const std::lock_guard lock(status_mutex);
-  write_err(concat(line_shown != 0 ? kEraseLine : "", "sluice: ", text, "\n"));
+  if (!quiet) write_line(text);
 }
 
 bool can_show_status() { return !quiet && isatty(STDERR_FILENO) == 1 && !terminal_is_dumb(); }

@@ -68,6 +68,9 @@ TEST(ThreadsOfTheLoadLine, ShareStandardError) {
       const std::string noted = concat("\r\033[Ksluice: note ", i, "\n");
       while (text.find(noted, before) == std::string::npos) text = error.more();
     }
+    // So do errors.
+    EXPECT_EQ(report({Code::busy, "why"}, false), kFailed);
+    while (text.find("\r\033[Ksluice: error: why\n") == std::string::npos) text = error.more();
   }
   while (!text.ends_with("\r\033[K")) text = error.more();
   EXPECT_EQ(text.find("ThreadSanitizer"), std::string::npos) << text;

@@ -124,8 +124,13 @@ Result<Reply> Answerer::answer(const Conversation& conversation, const AnswerOpt
                                std::optional<uint64_t> seed) {
   current_ = options;
   const auto asked = std::chrono::steady_clock::now();
+  // No line of progress may go on behind what is said then.
+  const auto refused = [&](const Error& error) {
+    opened_.line.reset();
+    return std::unexpected(with_advice(error));
+  };
   auto made = prompt_of(conversation, true);
-  if (!made) return std::unexpected(with_advice(made.error()));
+  if (!made) return refused(made.error());
   ChatPrompt& prompt = *made;
   GenerateOptions generate = options.generate;
   generate.seed = seed;
@@ -138,7 +143,7 @@ Result<Reply> Answerer::answer(const Conversation& conversation, const AnswerOpt
       reuse_tokens(opened_.engine->tokenizer(), session_.written(), std::move(prompt.tokens));
   const int64_t think_tokens = options.no_think ? 0 : options.think_tokens;
   const auto started = session_.start_reply(tokens, generate, prompt.reply, think_tokens, asked);
-  if (!started) return std::unexpected(with_advice(started.error()));
+  if (!started) return refused(started.error());
   if (opened_.line == nullptr && cli::can_show_status()) {
     opened_.line =
         std::make_unique<cli::LoadLine>(model_.file, opened_.engine->progress().total, true);

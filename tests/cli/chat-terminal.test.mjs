@@ -48,6 +48,15 @@ describe('chat at a terminal', { skip: lacksScript }, () => {
     await quit(chat);
   });
 
+  it('says why it does not answer in the place of the line of progress', async () => {
+    const template = temporary('plain.jinja', '{% for m in messages %}{{ m.content }}{% endfor %}');
+    const text = 'Once upon a time '.repeat(20);
+    const chat = new TerminalProgram(['chat', '-c', '32', '-p', text, '--chat-template', template]);
+    assert.equal(await chat.ended, 1, chat.screen.text());
+    assert.match(chat.screen.text(), /^sluice: error: the prompt has \d+ tokens/);
+    assert.doesNotMatch(chat.raw.split('error:')[1], /loading/);
+  });
+
   it('edits wide and combined characters, whatever the locale', async () => {
     for (const locale of ['C', 'C.UTF-8', 'no_SUCH']) {
       const chat = new TerminalProgram(short, { LC_ALL: locale });
