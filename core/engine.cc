@@ -322,7 +322,7 @@ uint64_t Engine::State::memory_left() const {
   return memory_limit > in_use ? memory_limit - in_use : 0;
 }
 
-Status Engine::State::admit(uint64_t more, std::string_view what) const {
+Status Engine::State::admit(uint64_t more, uint64_t tokens, std::string_view what) const {
   if (more == 0) return {};
   const uint64_t left = memory_left();
   if (more <= left) return {};
@@ -334,7 +334,7 @@ Status Engine::State::admit(uint64_t more, std::string_view what) const {
            ", sessions have ", human_bytes(session_memory()),
            "): close other sessions, or use a shorter text or a smaller model",
            budget ? ", or give a larger budget" : ""),
-      {{"neededBytes", more}, {"availableBytes", left}});
+      {{"neededBytes", more}, {"availableBytes", left}, {"tokens", tokens}});
 }
 
 std::vector<PhaseTime> Engine::take_profile() {

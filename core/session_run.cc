@@ -220,7 +220,7 @@ Status Session::State::admit(size_t begin, size_t end, size_t pass_tokens, size_
   if (x > pass.x.size()) more += x - pass.x.size();
   if (rows > 0) more += logits_bytes(rows);
   const uint64_t freed = rows > 0 ? logits.size() : 0;
-  return engine.admit(more > freed ? more - freed : 0,
+  return engine.admit(more > freed ? more - freed : 0, end,
                       concat("a session of ", counted(end, "token"),
                              rows > 1 ? concat(" with the logits of ", rows, " positions") : ""));
 }

@@ -25,9 +25,10 @@ void expect_refused(const Status& status) {
   EXPECT_EQ(code_name(status.error().code), code_name(Code::out_of_memory));
   for (const char* part : {"needs ", " of the budget only ", " are left", "close other sessions"})
     EXPECT_NE(status.error().message.find(part), std::string::npos) << status.error().message;
-  ASSERT_EQ(status.error().facts.size(), 2u);
+  ASSERT_EQ(status.error().facts.size(), 3u);
   EXPECT_EQ(status.error().facts[0].name, "neededBytes");
   EXPECT_EQ(status.error().facts[1].name, "availableBytes");
+  EXPECT_EQ(status.error().facts[2].name, "tokens");
   EXPECT_GT(std::get<uint64_t>(status.error().facts[0].value),
             std::get<uint64_t>(status.error().facts[1].value));
 }

@@ -105,6 +105,10 @@ describe('an error', () => {
     expect(of('budget_too_small', facts).found).toBe(
       'It needs 600 MB at least, and may take 1.00 MB.',
     );
+    // Of a conversation that gets too little, not of the model.
+    expect(of('out_of_memory', { neededBytes: 4e8, availableBytes: 3e8, tokens: 1000 }).found).toBe(
+      'For 1,000 tokens it needs 400 MB more, and 300 MB are left.',
+    );
     chosenLanguage.value = 'de';
     expect(of('budget_too_small', facts).found).toBe(
       'Es braucht mindestens 600 MB und darf 1,00 MB nehmen.',

@@ -58,7 +58,10 @@ export interface Facts {
   limit?: 'given' | 'device' | 'browser';
   /** Bytes of weights that are read again for each token (`weights_reread`). */
   rereadBytes?: number;
-  /** Tokens of the input, at least (`context_full`), or of the vocabulary (`token_not_in_vocabulary`). */
+  /**
+   * Tokens of the input, at least (`context_full`), of the text for which there is too little memory (`out_of_memory`), or of
+   * the vocabulary (`token_not_in_vocabulary`).
+   */
   tokens?: number;
   /** The most tokens that would do (`context_full`). */
   room?: number;

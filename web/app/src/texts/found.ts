@@ -24,6 +24,7 @@ const en: Texts = {
     ],
     unsupported_type: ['{tensor} has the type {type}.', 'A tensor has the type {type}.'],
     out_of_memory: [
+      'For {tokens} tokens it needs {neededBytes} more, and {availableBytes} are left.',
       'It needs {leastBytes} at least, and there are {availableBytes} at most.',
       'It needs {neededBytes}, and there are {availableBytes} at most.',
       'There was no memory for {neededBytes} more.',
@@ -68,6 +69,7 @@ const de: Texts = {
     ],
     unsupported_type: ['{tensor} hat den Typ {type}.', 'Ein Tensor hat den Typ {type}.'],
     out_of_memory: [
+      'Für {tokens} Tokens braucht es {neededBytes} mehr, und {availableBytes} sind frei.',
       'Es braucht mindestens {leastBytes}, und es gibt höchstens {availableBytes}.',
       'Es braucht {neededBytes}, und es gibt höchstens {availableBytes}.',
       'Für weitere {neededBytes} war kein Speicher da.',
