@@ -21,6 +21,7 @@ import {
 import { hashes, type LibraryWindow } from './library';
 import { BUNDLED, IDS, KERNEL_MODELS, OTHER, modelFiles, programHash, sluice } from './models';
 import { ROOT, type Fault } from './servers';
+import { ONCE } from './tags';
 
 declare const window: LibraryWindow;
 
@@ -188,150 +189,153 @@ test('a text is the program’s, and one that is stopped leaves the engine usabl
   expect(found.cut).toBe(program.slice(0, program.indexOf(` ${found.word}`)));
 });
 
-test('a model by address, by file, as a Blob and from memory gives the same bits', async ({
-  tab,
-  site,
-  models,
-}) => {
-  const name = 'llama-q4_0.gguf';
-  await tab.evaluate(() => {
-    const input = document.createElement('input');
-    input.type = 'file';
-    document.body.append(input);
-  }, undefined);
-  await tab.chooseFile('input[type=file]', modelFiles().get(name) ?? '');
-  const found = await tab.evaluate(
-    async ({ url, own, ids }) => {
-      const hashOf = async (source: Library.ModelSource): Promise<string> => {
-        const engine = await window.library.Engine.load(source);
-        await engine.ready;
-        const { hash } = await engine.logits(ids);
-        await engine.close();
-        return hash;
-      };
-      const file = document.querySelector('input')?.files?.[0];
-      if (file === undefined) throw new Error('no file was chosen');
-      const bytes = await file.arrayBuffer();
-      const probed = await window.library.Engine.probe(file);
-      return {
-        hashes: [
-          await hashOf(url),
-          await hashOf(file),
-          await hashOf(new Blob([bytes])),
-          await hashOf(bytes),
-        ],
-        name: file.name,
-        probed: probed.architecture,
-        own: await hashOf(own).then(
-          () => 'a model',
-          () => 'no model',
-        ),
-      };
-    },
-    { url: models.good(name), own: `${site.url}harness/`, ids: IDS },
-  );
-  expect(found).toEqual({
-    hashes: Array(4).fill(programHash(name)),
-    name,
-    probed: 'llama',
-    own: 'no model',
-  });
-});
-
-test('each server fault has its error, and the next load is good', async ({
-  tab,
-  models,
-  allowed,
-}) => {
-  allowed.push(/Cross-Origin Request Blocked/);
-  const faults = Object.keys(FAULTS) as Fault[];
-  const found = await tab.evaluate(
-    async ({ addresses, good }) => {
-      const errors: [string, string][] = [];
-      for (const url of addresses) {
-        const stallTimeout = url.includes('/stalled/') ? 500 : 30_000;
-        try {
-          const engine = await window.library.Engine.load(url, { stallTimeout, retryTimeout: 0 });
+test(
+  'a model by address, by file, as a Blob and from memory gives the same bits',
+  { tag: ONCE },
+  async ({ tab, site, models }) => {
+    const name = 'llama-q4_0.gguf';
+    await tab.evaluate(() => {
+      const input = document.createElement('input');
+      input.type = 'file';
+      document.body.append(input);
+    }, undefined);
+    await tab.chooseFile('input[type=file]', modelFiles().get(name) ?? '');
+    const found = await tab.evaluate(
+      async ({ url, own, ids }) => {
+        const hashOf = async (source: Library.ModelSource): Promise<string> => {
+          const engine = await window.library.Engine.load(source);
           await engine.ready;
+          const { hash } = await engine.logits(ids);
           await engine.close();
-          errors.push(['no error', '']);
-        } catch (e) {
-          errors.push([(e as Library.SluiceError).code, (e as Library.SluiceError).message]);
-        }
-      }
-      const engine = await window.library.Engine.load(good);
-      await engine.ready;
-      const { architecture } = engine.info;
-      await engine.close();
-      return { errors, architecture };
-    },
-    { addresses: faults.map((fault) => models.bad(fault)), good: models.good('stories.gguf') },
-  );
-  for (const [i, fault] of faults.entries()) {
-    const [code, message] = found.errors[i] ?? [];
-    expect.soft(code, `${fault}: ${message}`).toBe(FAULTS[fault].code);
-    expect.soft(message, fault).toMatch(FAULTS[fault].message);
-  }
-  expect(found.architecture).toBe('llama');
-});
-
-test('where a policy forbids workers, the calls of the cache and of the states say so', async ({
-  tab,
-  allowed,
-}) => {
-  allowed.push(/Content.Security.Policy/i);
-  const found = await tab.evaluate(async () => {
-    const policy = document.createElement('meta');
-    policy.httpEquiv = 'Content-Security-Policy';
-    policy.content = "worker-src 'none'";
-    document.head.append(policy);
-    const { cache, states } = window.library;
-    const calls = [cache.list(), cache.verify('https://models.example/m.gguf'), states.list()];
-    return Promise.all(
-      calls.map((call) =>
-        (call as Promise<unknown>).then(
-          () => 'no error',
-          (e: Library.SluiceError) => `${e.code}: ${e.message}`,
-        ),
-      ),
+          return hash;
+        };
+        const file = document.querySelector('input')?.files?.[0];
+        if (file === undefined) throw new Error('no file was chosen');
+        const bytes = await file.arrayBuffer();
+        const probed = await window.library.Engine.probe(file);
+        return {
+          hashes: [
+            await hashOf(url),
+            await hashOf(file),
+            await hashOf(new Blob([bytes])),
+            await hashOf(bytes),
+          ],
+          name: file.name,
+          probed: probed.architecture,
+          own: await hashOf(own).then(
+            () => 'a model',
+            () => 'no model',
+          ),
+        };
+      },
+      { url: models.good(name), own: `${site.url}harness/`, ids: IDS },
     );
-  }, undefined);
-  for (const told of found)
-    expect(told).toMatch(/^unsupported_environment: .*\(worker-src\) forbids .*loader-worker.js/);
-});
+    expect(found).toEqual({
+      hashes: Array(4).fill(programHash(name)),
+      name,
+      probed: 'llama',
+      own: 'no model',
+    });
+  },
+);
+
+test(
+  'each server fault has its error, and the next load is good',
+  { tag: ONCE },
+  async ({ tab, models, allowed }) => {
+    allowed.push(/Cross-Origin Request Blocked/);
+    const faults = Object.keys(FAULTS) as Fault[];
+    const found = await tab.evaluate(
+      async ({ addresses, good }) => {
+        const errors: [string, string][] = [];
+        for (const url of addresses) {
+          const stallTimeout = url.includes('/stalled/') ? 500 : 30_000;
+          try {
+            const engine = await window.library.Engine.load(url, { stallTimeout, retryTimeout: 0 });
+            await engine.ready;
+            await engine.close();
+            errors.push(['no error', '']);
+          } catch (e) {
+            errors.push([(e as Library.SluiceError).code, (e as Library.SluiceError).message]);
+          }
+        }
+        const engine = await window.library.Engine.load(good);
+        await engine.ready;
+        const { architecture } = engine.info;
+        await engine.close();
+        return { errors, architecture };
+      },
+      { addresses: faults.map((fault) => models.bad(fault)), good: models.good('stories.gguf') },
+    );
+    for (const [i, fault] of faults.entries()) {
+      const [code, message] = found.errors[i] ?? [];
+      expect.soft(code, `${fault}: ${message}`).toBe(FAULTS[fault].code);
+      expect.soft(message, fault).toMatch(FAULTS[fault].message);
+    }
+    expect(found.architecture).toBe('llama');
+  },
+);
+
+test(
+  'where a policy forbids workers, the calls of the cache and of the states say so',
+  { tag: ONCE },
+  async ({ tab, allowed }) => {
+    allowed.push(/Content.Security.Policy/i);
+    const found = await tab.evaluate(async () => {
+      const policy = document.createElement('meta');
+      policy.httpEquiv = 'Content-Security-Policy';
+      policy.content = "worker-src 'none'";
+      document.head.append(policy);
+      const { cache, states } = window.library;
+      const calls = [cache.list(), cache.verify('https://models.example/m.gguf'), states.list()];
+      return Promise.all(
+        calls.map((call) =>
+          (call as Promise<unknown>).then(
+            () => 'no error',
+            (e: Library.SluiceError) => `${e.code}: ${e.message}`,
+          ),
+        ),
+      );
+    }, undefined);
+    for (const told of found)
+      expect(told).toMatch(/^unsupported_environment: .*\(worker-src\) forbids .*loader-worker.js/);
+  },
+);
 
 for (const [where, size] of Object.entries({ phone: PHONE, laptop: LAPTOP })) {
-  test(`the page on a ${where}: the model is ready, text streams in, figures stand there`, async ({
-    open,
-    way,
-  }, { project }) => {
-    const tab = await open(`${LONG}${TWO_THREADS}`, size);
-    const before = await ready(tab);
-    await facts(tab, { Architecture: 'llama', From: 'this page' });
-    expect(before.problem).toBeNull();
-    await tab.evaluate(watchLengths, undefined);
-    const { text, state, overflow } = await write(tab);
-    const { values } = await figures(tab);
-    expect(values['Flavour']).toBe(way.runs[0]);
-    expect(text.length).toBeGreaterThan(100);
-    const growing = await tab.evaluate(lengthsSeen, undefined);
-    expect(growing.length).toBeGreaterThan(1);
-    expect(growing).toEqual([...growing].sort((a, b) => a - b));
-    expect(growing.at(-1)).toBe(text.length);
-    expect(values['First token']).toMatch(/^[\d.,]+ m?s$/);
-    expect(values['Prompt']).toMatch(/^[\d.,]+ tokens\/s$/);
-    expect(values['Writing']).toMatch(/^[\d.,]+ tokens\/s$/);
-    expect(values['In memory']).toMatch(/^[\d.]+ MB$/);
-    expect(state).toMatch(/\d+ tokens, seed 90/);
-    expect(overflow).toBe(0);
-    await tab.evaluate(() => scrollTo(0, 0), undefined);
-    const png = Buffer.from(await tab.screenshot());
-    fs.mkdirSync(SCREENSHOTS, { recursive: true });
-    fs.writeFileSync(path.join(SCREENSHOTS, `${project.name}-${where}.png`), png);
-    // The size in the PNG's header.
-    const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
-    expect({ width, height }).toEqual(size);
-  });
+  const tag = where === 'phone' ? ONCE : [];
+  test(
+    `the page on a ${where}: the model is ready, text streams in, figures stand there`,
+    { tag },
+    async ({ open, way }, { project }) => {
+      const tab = await open(`${LONG}${TWO_THREADS}`, size);
+      const before = await ready(tab);
+      await facts(tab, { Architecture: 'llama', From: 'this page' });
+      expect(before.problem).toBeNull();
+      await tab.evaluate(watchLengths, undefined);
+      const { text, state, overflow } = await write(tab);
+      const { values } = await figures(tab);
+      expect(values['Flavour']).toBe(way.runs[0]);
+      expect(text.length).toBeGreaterThan(100);
+      const growing = await tab.evaluate(lengthsSeen, undefined);
+      expect(growing.length).toBeGreaterThan(1);
+      expect(growing).toEqual([...growing].sort((a, b) => a - b));
+      expect(growing.at(-1)).toBe(text.length);
+      expect(values['First token']).toMatch(/^[\d.,]+ m?s$/);
+      expect(values['Prompt']).toMatch(/^[\d.,]+ tokens\/s$/);
+      expect(values['Writing']).toMatch(/^[\d.,]+ tokens\/s$/);
+      expect(values['In memory']).toMatch(/^[\d.]+ MB$/);
+      expect(state).toMatch(/\d+ tokens, seed 90/);
+      expect(overflow).toBe(0);
+      await tab.evaluate(() => scrollTo(0, 0), undefined);
+      const png = Buffer.from(await tab.screenshot());
+      fs.mkdirSync(SCREENSHOTS, { recursive: true });
+      fs.writeFileSync(path.join(SCREENSHOTS, `${project.name}-${where}.png`), png);
+      // The size in the PNG's header.
+      const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
+      expect({ width, height }).toEqual(size);
+    },
+  );
 }
 
 test('the page stops in the middle, and writes again', async ({ open }) => {
@@ -345,26 +349,30 @@ test('the page stops in the middle, and writes again', async ({ open }) => {
   expect(whole.text.startsWith(part.text)).toBe(true);
 });
 
-test('the page opens a file and an address; a fault is told of, and the model stays', async ({
-  open,
-  models,
-}) => {
-  const tab = await open(`#length=20&seed=7${TWO_THREADS}`);
-  await ready(tab);
-  await openSheet(tab);
-  await tab.chooseFile('#file', modelFiles().get(OTHER) ?? '');
-  await facts(tab, { Architecture: 'qwen2', From: `${OTHER}, this device` });
-  expect((await write(tab)).text).not.toBe('');
+test(
+  'the page opens a file and an address; a fault is told of, and the model stays',
+  { tag: ONCE },
+  async ({ open, models }) => {
+    const tab = await open(`#length=20&seed=7${TWO_THREADS}`);
+    await ready(tab);
+    await openSheet(tab);
+    await tab.chooseFile('#file', modelFiles().get(OTHER) ?? '');
+    await facts(tab, { Architecture: 'qwen2', From: `${OTHER}, this device` });
+    expect((await write(tab)).text).not.toBe('');
 
-  const { host } = new URL(models.url);
-  await loadAddress(tab, models.good('stories.gguf'));
-  await facts(tab, { From: host });
-  const { text } = await write(tab);
-  expect(text).not.toBe('');
+    const { host } = new URL(models.url);
+    await loadAddress(tab, models.good('stories.gguf'));
+    await facts(tab, { From: host });
+    const { text } = await write(tab);
+    expect(text).not.toBe('');
 
-  await loadAddress(tab, models.bad('broken'));
-  const { problem } = await becomes(tab, { problem: { code: FAULTS.broken.code }, loading: false });
-  expect(problem?.text).toMatch(FAULTS.broken.message);
-  await ready(tab);
-  expect((await write(tab)).text).toBe(text);
-});
+    await loadAddress(tab, models.bad('broken'));
+    const { problem } = await becomes(tab, {
+      problem: { code: FAULTS.broken.code },
+      loading: false,
+    });
+    expect(problem?.text).toMatch(FAULTS.broken.message);
+    await ready(tab);
+    expect((await write(tab)).text).toBe(text);
+  },
+);
