@@ -1,13 +1,20 @@
-// Runs steps (scripts/steps.mjs) two at a time, and prints what each found.
+// Runs steps (scripts/steps.mjs), three at a time, and prints what each found.
 import fs from 'node:fs';
 import path from 'node:path';
 import { Failure, interrupted, run } from './lib.mjs';
-import { fits_record, hash_of, record } from './passed.mjs';
+import {
+  fits_helpers,
+  fits_record,
+  hash_of,
+  hash_of_helpers,
+  record,
+  record_helpers,
+} from './passed.mjs';
 import { LOGS } from './steps.mjs';
 import { describe_failure, name_failures } from './test-failures.mjs';
 
-/** How many steps run at a time. Each keeps about one core busy, and the machine may have only two. */
-const LANES = 2;
+/** How many steps run at a time. Each keeps a core busy but while it waits; the machine may have only two. */
+const LANES = 3;
 /** A step that writes nothing to its log for so long hangs, also on a slow machine. */
 const SILENT_MS = 10 * 60_000;
 
@@ -69,11 +76,23 @@ function report(step, counts, ms) {
   return name_failures(step.name, log);
 }
 
+/** Why a step need not run, and how many tests that leaves out; null if it has to run. `hash`: of its inputs. */
+function reason_to_skip(step, hash, { again, named }) {
+  if (named) return null;
+  const helpers = step.helpers === undefined ? null : fits_helpers(step, hash_of_helpers(step));
+  if (helpers !== null)
+    return { tests: helpers, why: 'the helpers are those with which it passed' };
+  const before = again ? null : fits_record(step, hash);
+  if (before === null) return null;
+  return { tests: before.passed + before.skipped, why: 'nothing changed since it passed' };
+}
+
 /**
- * Runs steps in their order, each when the steps that it needs are done and a lane is free. `again`: also those that have
- * passed with the same inputs. Returns the counts of all, the time of each step, and the lines that name what failed.
+ * Runs steps in their order, each when the steps that it needs are done and a lane is free. `again`: also those
+ * that have passed with the same inputs; `named`: and the tests of helpers that didn't change. Returns the counts of all, the
+ * time of each step, and the lines that name what failed.
  */
-export async function run_ladder(steps, { again }) {
+export async function run_ladder(steps, { again, named = false }) {
   const times = [];
   const failed = [];
   const totals = { passed: 0, failed: 0, skipped: 0 };
@@ -96,12 +115,14 @@ export async function run_ladder(steps, { again }) {
   };
   const start = (step, hash) => {
     const started = Date.now();
+    const helpers = step.helpers === undefined ? null : hash_of_helpers(step);
     const job = run_step(step).then((counts) => {
       running.delete(job);
       add(step, counts);
       times.push({ name: step.name, ms: Date.now() - started });
       failed.push(...report(step, counts, times.at(-1).ms));
       record(step, hash, counts, hash_of(step, steps));
+      if (helpers !== null && process.env.CI !== 'true') record_helpers(step, helpers, counts);
     });
     running.add(job);
   };
@@ -122,14 +143,13 @@ export async function run_ladder(steps, { again }) {
       if (running.size >= LANES || needs.some(([, result]) => result === undefined)) continue;
       waiting.splice(waiting.indexOf(step), 1);
       const hash = hash_at_start(step);
-      const before = again ? null : fits_record(step, hash);
-      if (before === null) {
+      const skip = reason_to_skip(step, hash, { again, named });
+      if (skip === null) {
         start(step, hash);
         continue;
       }
-      const tests = before.passed + before.skipped;
-      line('same', step.name, '', `nothing changed since it passed: ${tests} not run`);
-      add(step, { passed: 0, failed: 0, skipped: tests });
+      line('same', step.name, '', `${skip.why}: ${skip.tests} not run`);
+      add(step, { passed: 0, failed: 0, skipped: skip.tests });
     }
     if (running.size > 0) await Promise.race(running);
   }

@@ -156,3 +156,26 @@ export function record(step, hash, counts, hash_now = hash) {
   if (!good || hash !== hash_now) fs.rmSync(record_of(step), { force: true });
   else write_atomically(record_of(step), JSON.stringify({ hash, counts, made: made_by(step) }));
 }
+
+/** Committed: by step, the hash of the helpers with which its tests passed, and how many they are. */
+const HELPERS = path.join(ROOT, 'tests/helpers.json');
+
+/** A hash over the helpers that a step tests (`step.helpers`): files of ours alone, so that it is the same on any machine. */
+export function hash_of_helpers(step) {
+  const contents = new Map();
+  return hash_of_texts(step.helpers.map((input) => `${input} ${content_of(input, contents)}`));
+}
+
+/** How many tests passed with helpers of this hash, as tests/helpers.json has it; null if those had another. */
+export function fits_helpers(step, hash) {
+  const found = read_json(HELPERS)?.[step.name];
+  return found?.hash === hash ? found.tests : null;
+}
+
+/** Remembers in tests/helpers.json, which is to be committed, how the tests of helpers of this hash ended. */
+export function record_helpers(step, hash, counts) {
+  const all = { ...read_json(HELPERS) };
+  if (counts.failed > 0 || counts.passed === 0) delete all[step.name];
+  else all[step.name] = { hash, tests: counts.passed + counts.skipped };
+  write_atomically(HELPERS, `${JSON.stringify(all, null, 2)}\n`);
+}

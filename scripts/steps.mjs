@@ -12,6 +12,8 @@
 //   before       run first; may throw a Failure
 //   count        reads {passed, failed, skipped} from the log; a step without it counts as one test
 //   tell         lines of the log that the run prints, too
+//   helpers      it tests helpers of the tests: these files. It runs only where they changed since it passed, by the committed
+//                tests/helpers.json, which its next run renews
 import fs from 'node:fs';
 import path from 'node:path';
 import { fuzz_targets } from './fuzz.mjs';
@@ -42,6 +44,11 @@ const SCRIPTS = ['scripts'];
 const HUB = ['e2e/hub'];
 /** The bundled model. */
 const BUNDLED = 'web/app/public/models';
+/** What the tests of the scripts run and read. */
+const SCRIPTS_TOO = [
+  ...[...SCRIPTS, ...HUB, 'e2e/trials', 'e2e/bench', 'tests/real', 'tests/fuzz'],
+  ...['wasm/flavours.json', 'package.json', 'package-lock.json', ...CMAKE],
+];
 /** The tests of the kernels' check modules, which only a fresh build has. */
 const KERNEL_CHECKS = /\/(kernels|sanitized)\.test\.mjs$/;
 
@@ -252,10 +259,8 @@ export function all_steps({ committed, all }) {
     },
     node_step('scripts', "the scripts' own tests", 'tests/scripts', ['setup'], {
       jobs: 3,
-      inputs: [
-        ...[...SCRIPTS, ...HUB, 'e2e/trials', 'e2e/bench', 'tests/real', 'tests/fuzz'],
-        ...['wasm/flavours.json', 'package.json', ...CMAKE],
-      ],
+      inputs: SCRIPTS_TOO,
+      helpers: ['tests/scripts', ...SCRIPTS_TOO],
     }),
     {
       name: 'wasm-bytes',
@@ -298,6 +303,7 @@ export function all_steps({ committed, all }) {
       {
         all: true,
         inputs: ['e2e'],
+        helpers: ['tests/bench', 'e2e/bench', ...HUB, ...SCRIPTS, 'package-lock.json'],
       },
     ),
     {
@@ -327,7 +333,7 @@ export function all_steps({ committed, all }) {
       what: 'what runs on several threads',
       all: true,
     }),
-    // Short steps come last, so that both lanes end at about the same time.
+    // Short steps come last, so that all lanes end at about the same time.
     ...fuzz_targets().map((target) => ({
       name: target.replaceAll('_', '-'),
       what: `fuzzing, ${fuzz_seconds} s`,

@@ -4,7 +4,8 @@
 //                                  browsers, bundlers, aarch64
 //   npm test -- --only unit,wasm   only these steps; what other steps build for them must be there already
 //   npm test -- --list             names the steps
-// A step that passed is not run again while nothing that it depends on has changed, unless CI=true. Logs are in build/logs/.
+// A step that passed is not run again while nothing that it depends on has changed, unless CI=true; the tests of the tests'
+// own helpers run when these differ from those of tests/helpers.json, or by name. Logs are in build/logs/.
 // The last lines count the tests of all steps and name those that failed. The exit status is 1 if any did.
 import fs from 'node:fs';
 import { prebuilt_fits } from './build-wasm.mjs';
@@ -39,7 +40,7 @@ main(async () => {
   fs.mkdirSync(LOGS, { recursive: true });
   const started = Date.now();
   const again = process.env.CI === 'true' || only !== null;
-  const { totals, times, failed } = await run_ladder(steps, { again });
+  const { totals, times, failed } = await run_ladder(steps, { again, named: only !== null });
   const slowest = times.sort((a, b) => b.ms - a.ms).slice(0, 6);
   if (slowest.length > 0) {
     const named_times = slowest.map(({ name, ms }) => `${name} ${clock(ms)}`);

@@ -4,8 +4,17 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, describe, it } from 'node:test';
+import { run_ladder } from '../../scripts/ladder.mjs';
 import { ROOT } from '../../scripts/lib.mjs';
-import { fits_record, hash_of, record } from '../../scripts/passed.mjs';
+import { LOGS } from '../../scripts/steps.mjs';
+import {
+  fits_helpers,
+  fits_record,
+  hash_of,
+  hash_of_helpers,
+  record,
+  record_helpers,
+} from '../../scripts/passed.mjs';
 
 const base = path.join(ROOT, 'build/tests-of-passed');
 fs.rmSync(base, { recursive: true, force: true });
@@ -143,4 +152,32 @@ describe('passed', () => {
       assert.equal(hash_with('--no-warnings') !== hash_with('--no-deprecation'), differs);
     });
   }
+
+  it('helpers fit as the committed file has them, until they change or their tests fail', async () => {
+    const kept = path.join(ROOT, 'tests/helpers.json');
+    const before = fs.existsSync(kept) ? fs.readFileSync(kept) : null;
+    try {
+      const one = step('helpers', { helpers: [file('helpers/one', 'one')] });
+      const hash = hash_of_helpers(one);
+      assert.equal(fits_helpers(one, hash), null);
+      record_helpers(one, hash, good);
+      assert.equal(fits_helpers(one, hash), 4);
+      const other = step('helpers', { helpers: [file('helpers/two', 'one')] });
+      assert.notEqual(hash_of_helpers(other), hash);
+      assert.equal(fits_helpers(other, hash_of_helpers(other)), null);
+      // Also in a run of all steps, which otherwise runs what has passed; not if the step is named.
+      const failing = { ...one, commands: [['false']] };
+      fs.mkdirSync(LOGS, { recursive: true });
+      const { totals } = await run_ladder([failing], { again: true });
+      assert.deepEqual(totals, { passed: 0, failed: 0, skipped: 4 });
+      const named = await run_ladder([failing], { again: true, named: true });
+      assert.deepEqual(named.totals, { passed: 0, failed: 1, skipped: 0 });
+      record_helpers(one, hash, { passed: 3, failed: 1, skipped: 0 });
+      assert.equal(fits_helpers(one, hash), null);
+    } finally {
+      if (before === null) fs.rmSync(kept, { force: true });
+      else fs.writeFileSync(kept, before);
+      fs.rmSync(path.join(LOGS, 'tests-of-passed-helpers.log'), { force: true });
+    }
+  });
 });
