@@ -76,6 +76,7 @@ export default defineConfig<Options>({
       ...CHROMIUM,
       name: 'plain',
       use: { isolation: false },
+      grepInvert: leftOut(true),
       // Where models come from and what the page keeps don't depend on threads: SLUICE_ALL_TABS=1 runs that here, too.
       testMatch: [
         'page.spec.ts',

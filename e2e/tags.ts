@@ -2,7 +2,7 @@
 
 /** The ladder runs others that are like it. */
 export const MORE = '@more';
-/** Of the two ways in which Firefox or WebKit is started, one is enough. */
+/** Of the two ways in which a browser is started, with shared memory and without, one is enough. */
 export const ONCE = '@once';
 /** Only for browsers that keep models: those that don't are left out in any case. */
 export const KEEPS = '@keeps';

@@ -1,4 +1,4 @@
-// Runs steps (scripts/steps.mjs), three at a time, and prints what each found.
+// Runs steps (scripts/steps.mjs) two at a time, and prints what each found.
 import fs from 'node:fs';
 import path from 'node:path';
 import { Failure, interrupted, run } from './lib.mjs';
@@ -13,8 +13,8 @@ import {
 import { LOGS } from './steps.mjs';
 import { describe_failure, name_failures } from './test-failures.mjs';
 
-/** How many steps run at a time. Each keeps a core busy but while it waits; the machine may have only two. */
-const LANES = 3;
+/** How many steps run at a time. Each keeps about one core busy, and the machine may have only two: three gain nothing. */
+const LANES = 2;
 /** A step that writes nothing to its log for so long hangs, also on a slow machine. */
 const SILENT_MS = 10 * 60_000;
 

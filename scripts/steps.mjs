@@ -333,7 +333,7 @@ export function all_steps({ committed, all }) {
       what: 'what runs on several threads',
       all: true,
     }),
-    // Short steps come last, so that all lanes end at about the same time.
+    // Short steps come last, so that both lanes end at about the same time.
     ...fuzz_targets().map((target) => ({
       name: target.replaceAll('_', '-'),
       what: `fuzzing, ${fuzz_seconds} s`,
