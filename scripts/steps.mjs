@@ -166,7 +166,7 @@ function arm_steps() {
  */
 export function all_steps({ committed, all }) {
   const fresh = all && !committed;
-  const fuzz_seconds = '20';
+  const fuzz_seconds = '12';
   return [
     {
       name: 'setup',
