@@ -223,7 +223,7 @@ Json json_of(const Kept& model, const std::string& directory) {
 }
 
 void print_json(const Json& json) {
-  write_out(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_json(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 int list(const CacheOptions& options, const pull::Settings& settings,
@@ -235,14 +235,14 @@ int list(const CacheOptions& options, const pull::Settings& settings,
       print_json(json_of(model, settings.directory));
       continue;
     }
-    write_out(concat(printable(name_of(model), 200), "\n  ",
-                     size_of(model.stored(), model.bytes(), model.complete()), ", ",
-                     state_of(model), ", last used ", day(model.used()), "\n  ",
-                     printable(model.source, 4096), "\n"));
+    write_shown(concat(printable(name_of(model), 200), "\n  ",
+                       size_of(model.stored(), model.bytes(), model.complete()), ", ",
+                       state_of(model), ", last used ", day(model.used()), "\n  ",
+                       printable(model.source, 4096), "\n"));
   }
   if (!options.json) {
-    write_out(concat(counted(models.size(), "model"), ", ", human_bytes(stored), " in ",
-                     printable(settings.directory, 300), "\n"));
+    write_shown(concat(counted(models.size(), "model"), ", ", human_bytes(stored), " in ",
+                       printable(settings.directory, 300), "\n"));
   }
   return kDone;
 }
@@ -349,7 +349,8 @@ int verify(const CacheOptions& options, const pull::Settings& settings,
                                            model.meta().sha256, "; delete it and download it again")
                                   : concat(model.complete() ? "good, " : "good so far, ",
                                       size_of(verified.bytes, model.bytes(), model.complete()));
-    write_out(concat(printable(name_of(model), 200), ": ", result, copy_text(verified.copy), "\n"));
+    write_shown(
+        concat(printable(name_of(model), 200), ": ", result, copy_text(verified.copy), "\n"));
   }
   return status;
 }
@@ -377,8 +378,8 @@ int remove(const CacheOptions& options, const pull::Settings& settings,
                   {"deleted", true},
                   {"bytes", model.stored() + model.packed()}});
     } else {
-      write_out(concat("deleted ", printable(name_of(model), 200), ", ",
-                       human_bytes(model.stored() + model.packed()), "\n"));
+      write_shown(concat("deleted ", printable(name_of(model), 200), ", ",
+                         human_bytes(model.stored() + model.packed()), "\n"));
     }
   }
   return kDone;

@@ -71,7 +71,14 @@ bool try_again(int fd, short direction) {
 // "sluice: ..." on stderr, in the place of a line of progress.
 void write_line(const std::string& text) {
   const std::lock_guard lock(status_mutex);
-  write_err(concat(line_shown != 0 ? kEraseLine : "", "sluice: ", text, "\n"));
+  write_err(concat(line_shown != 0 ? kEraseLine : "", "sluice: ", safe_text(text), "\n"));
+}
+
+// One line of at most so many bytes, so of no more columns. Its end shows that it was cut.
+std::string fitted(const std::string& text, size_t columns) {
+  if (text.size() <= columns) return printable(text, columns);
+  constexpr size_t kDots = 3;
+  return columns > kDots ? printable(text, columns - kDots) : std::string(columns, '.');
 }
 
 }  // namespace
@@ -112,7 +119,7 @@ int exit_status(Code code) {
 
 int report(const Error& error, bool json) {
   write_line(concat("error: ", error.message));
-  if (json) write_out(error_json(error) + "\n");
+  if (json) write_json(error_json(error) + "\n");
   return exit_status(error.code);
 }
 
@@ -133,6 +140,15 @@ void write_out(std::string_view text) {
   write_err(concat("sluice: error: can't write to standard output: ", std::strerror(error), "\n"));
   _exit(kFailed);
 }
+
+void write_shown(std::string_view text) { write_out(safe_text(text)); }
+
+void write_content(std::string_view text) {
+  if (stdout_is_terminal()) return write_shown(text);
+  write_out(text);
+}
+
+void write_json(std::string_view json) { write_out(safe_json(json)); }
 
 void write_err(std::string_view text) { write_to(STDERR_FILENO, text); }
 
@@ -155,7 +171,7 @@ void show_status(const std::string& text) {
   const std::lock_guard lock(status_mutex);
   line_shown = 1;
   // A line that wraps can't be erased.
-  write_err(kEraseLine + printable(text, known ? window.ws_col - 1u : 79u));
+  write_err(kEraseLine + fitted(text, known ? window.ws_col - 1u : 79u));
 }
 
 void erase_status() {
@@ -194,18 +210,10 @@ std::string quoted(std::string_view text) {
   }
   std::string out;
   try {
-    const std::string escaped = json(shown).dump();
-    for (size_t i = 0; i < escaped.size(); ++i) {
-      const auto c = static_cast<unsigned char>(escaped[i]);
-      const auto next = static_cast<unsigned char>(i + 1 < escaped.size() ? escaped[i + 1] : 0);
-      // Invisible characters that JSON doesn't escape: DEL, U+0080 to U+00A0.
-      if (c == 0x7f || (c == 0xc2 && next <= 0xa0)) {
-        out += format("\\u%04x", c == 0x7f ? c : next);
-        i += c == 0xc2;
-      } else {
-        out += escaped[i];
-      }
-    }
+    out = safe_json(json(shown).dump());
+    // No-break spaces look like spaces.
+    for (size_t at = 0; (at = out.find("\u00a0", at)) != std::string::npos;)
+      out.replace(at, 2, "\\u00a0");
   } catch (const json::exception&) {  // not UTF-8
     out = "\"";
     for (const char c : shown) {

@@ -24,7 +24,7 @@ enum Exit : int {
 int exit_status(Code code);
 
 // Shows an error: "sluice: error: ..." on stderr and, with `json`, an error event on stdout.
-// Returns its exit status.
+// Nothing in a message, a note or a status controls the terminal. Returns its exit status.
 int report(const Error& error, bool json);
 
 // --- output --------------------------------------------------------------------------------------
@@ -32,9 +32,17 @@ int report(const Error& error, bool json);
 // Opens the standard descriptors that are closed, so that no other file becomes one of them. Makes
 // a closed pipe an error of write() and not a signal.
 void prepare_standard_streams();
-// Writes to stdout at once. If that fails, ends the program: silently with status 0 if the reader
-// has gone, else with an error and status 1.
+// Writes to stdout at once, byte for byte. If that fails, ends the program: silently with status 0
+// if the reader has gone, else with an error and status 1.
 void write_out(std::string_view text);
+// The same for a text that the program makes for people, of names and values from files: as
+// safe_text().
+void write_shown(std::string_view text);
+// The same for what was asked for, as a model's text: byte for byte, but on a terminal as
+// safe_text().
+void write_content(std::string_view text);
+// The same for JSON, whole or a part: as safe_json().
+void write_json(std::string_view json);
 void write_err(std::string_view text);
 // Writes all of the text to a descriptor. Returns the errno of the failure, or 0.
 int write_to(int descriptor, std::string_view text);
@@ -48,8 +56,8 @@ void note(const std::string& text);
 void warn(const std::string& text);
 void warn(const Notes& notes);
 bool stdout_is_terminal();
-// A line on stderr that the next one replaces, for progress. It can be shown on a terminal, unless
-// be_quiet() was called.
+// A line on stderr that the next one replaces, for progress, cut to the terminal's width. It can be
+// shown on a terminal, unless be_quiet() was called.
 bool can_show_status();
 void show_status(const std::string& text);
 void erase_status();

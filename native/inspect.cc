@@ -33,7 +33,11 @@ int inspect(const InspectOptions& options) {
   const auto header = read_header(*model);
   if (!header) return report(with_file_name(*model, header.error()), options.json);
   const std::string json = inspect_json(header->gguf, options.load, header->file_bytes);
-  write_out(options.json ? json + "\n" : inspect_text(model->name, json));
+  if (options.json) {
+    write_json(json + "\n");
+  } else {
+    write_shown(inspect_text(model->name, json));
+  }
   return kDone;
 }
 

@@ -73,8 +73,8 @@ void print_text(const Engine& engine, size_t n_positions, const LogitsOptions& o
     write_out(concat("after ", counted(n_positions, "token"), ", ", engine.stats().kernels,
                      " kernels\n", options.top > 0 ? "      id   logprob  token\n" : ""));
     for (const auto& [id, logprob] : top_logprobs(logits, options.top)) {
-      write_out(format("%8d  %8.4f  ", id, static_cast<double>(logprob)) +
-                readable(engine.tokenizer(), id) + "\n");
+      write_shown(format("%8d  %8.4f  ", id, static_cast<double>(logprob)) +
+                  readable(engine.tokenizer(), id) + "\n");
     }
   }
   write_out(concat(options.hash ? "" : "hash ", logits_hash(logits), "\n"));

@@ -75,7 +75,7 @@ int pull_address(const PullOptions& options) {
   if (!pulled) return fail_with(pulled.error());
   const auto& files = pulled->files;
   if (!options.json) {
-    for (const pull::PulledFile& file : files) write_out(file.path + "\n");
+    for (const pull::PulledFile& file : files) write_content(file.path + "\n");
     return kDone;
   }
   Json json = describe(files[0]);
@@ -90,7 +90,7 @@ int pull_address(const PullOptions& options) {
     json["sha256"] = "";
     json["parts"] = parts;
   }
-  write_out(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_json(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   return kDone;
 }
 

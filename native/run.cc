@@ -113,21 +113,15 @@ std::string session_figures(const RunSession& own, const Session& session, uint6
                 human_bytes(saved_bytes), ")\n");
 }
 
-// Shows the end of the prompt before the text on a terminal, dimmed. Control characters in it are
-// replaced.
+// Shows the end of the prompt before the text on a terminal, dimmed.
 void show_prompt(const std::string& text) {
   std::string_view rest = text;
-  std::string shown;
-  if (rest.size() > kShownPrompt) {
+  const bool cut = rest.size() > kShownPrompt;
+  if (cut) {
     rest.remove_prefix(rest.size() - kShownPrompt);
     while (!rest.empty() && (rest.front() & 0xc0) == 0x80) rest.remove_prefix(1);
-    shown = "...";
   }
-  while (!rest.empty()) {
-    const size_t plain = std::min(rest.find_first_of("\n\t"), rest.size());
-    shown += printable(rest.substr(0, plain), kShownPrompt) + std::string(rest.substr(plain, 1));
-    rest.remove_prefix(std::min(plain + 1, rest.size()));
-  }
+  const std::string shown = concat(cut ? "..." : "", safe_text(rest));
   const char* no_color = std::getenv("NO_COLOR");
   const bool dimmed = (no_color == nullptr || *no_color == '\0') && !terminal_is_dumb();
   write_out(dimmed ? concat("\033[2m", shown, "\033[0m") : shown);
@@ -186,10 +180,10 @@ int generate(Opened& opened, const RunSession& own, const Model& model, const Ru
     }
     if (options.json) {
       if (done || event->kind == Event::Kind::token) {
-        write_out(event_json(*event, session.stats()) + "\n");
+        write_json(event_json(*event, session.stats()) + "\n");
       }
     } else if (!event->text.empty()) {
-      write_out(event->text);
+      write_content(event->text);
       ends_line = event->text.back() == '\n';
     }
     if (!done) continue;

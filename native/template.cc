@@ -96,7 +96,11 @@ Result<std::string> apply(const TemplateOptions& options) {
 int template_command(const TemplateOptions& options) {
   const auto text = apply(options);
   if (!text) return report(text.error(), options.json);
-  write_out(*text);
+  if (options.json) {
+    write_json(*text);
+  } else {
+    write_content(*text);
+  }
   return kDone;
 }
 

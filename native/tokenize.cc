@@ -43,10 +43,11 @@ std::string_view shown(const Tokenizer& tokenizer, TokenId id) {
 // Writes the ids of one text while it is encoded, because it may be long.
 void encode(const Tokenizer& tokenizer, std::string_view text, const TokenizeOptions& options) {
   std::string out;
+  const auto write = options.json ? write_json : write_shown;
   const auto put = [&](std::string_view part) {
     out += part;
     if (out.size() < kWriteBytes) return;
-    write_out(out);
+    write(out);
     out.clear();
   };
   std::vector<TokenId> all;  // for the pieces
@@ -79,7 +80,7 @@ void encode(const Tokenizer& tokenizer, std::string_view text, const TokenizeOpt
     put("]}");
   }
   // Each piece has ended its line. With --lines an empty line ends each text.
-  write_out(pieces && !options.lines ? out : out + "\n");
+  write(pieces && !options.lines ? out : out + "\n");
 }
 
 int tokenize(const TokenizeOptions& options) {

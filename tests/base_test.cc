@@ -113,6 +113,23 @@ TEST(Utf8, KnowsWhatMayStillBecomeACharacter) {
   EXPECT_EQ(utf8_sanitize("a\xff\xc3\xa9\xc3"), "a\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd");
 }
 
+TEST(Result, NothingOfOthersTextsControlsATerminal) {
+  EXPECT_EQ(printable("a\033[31mb\x07\x7f\tc\r\nd"), "a?[31mb???c??d");
+  EXPECT_EQ(printable("\u0080\u009b31m\u009f\u2028\u2029\u202a\u202e\u2066\u2069"), "??31m???????");
+  EXPECT_EQ(printable("\u061c\u200e\u200f"), "???");
+  EXPECT_EQ(safe_text("a\033[31mb\x07\x7f\tc\r\nd"), "a?[31mb??\tc\nd");
+  EXPECT_EQ(safe_text("\u009b31m \u202e \u2066\u2028"), "?31m ? ??");
+  EXPECT_EQ(safe_text("a\u200eb\x80\x9b"), "ab??");
+  EXPECT_EQ(safe_json("{\"a\\n\":\"\x7f\u009b\u2028\u202e\u200f\"}"),
+            "{\"a\\n\":\"\\u007f\\u009b\\u2028\\u202e\\u200f\"}");
+  // What is harmless stays: letters, joiners, tags of flags.
+  const std::string harmless =
+      "caf\u00e9 \u65e5\u672c \u00a0\u00ad\u200b\u200d\u2027\u202f\u2065\u206a";
+  EXPECT_EQ(printable(harmless), harmless);
+  EXPECT_EQ(safe_text(harmless), harmless);
+  EXPECT_EQ(safe_json(harmless), harmless);
+}
+
 TEST(Result, TextsAreSafeAndReadable) {
   EXPECT_EQ(concat("a ", 3, " b ", uint64_t{18446744073709551615u}, " c ", -7),
             "a 3 b 18446744073709551615 c -7");

@@ -30,6 +30,9 @@ void append_shortest(std::string& out, double value, bool as_float) {
   out.append(digits);
 }
 
+// They turn what is near them a little, and texts in Arabic and Hebrew have them.
+bool is_direction_mark(uint32_t code) { return code == 0x61c || code == 0x200e || code == 0x200f; }
+
 }  // namespace
 
 namespace detail {
@@ -69,12 +72,17 @@ std::unexpected<Error> with_facts(std::unexpected<Error> failure, Facts facts) {
   return failure;
 }
 
+bool is_unsafe(uint32_t code) {
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || is_direction_mark(code) ||
+         (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
 std::string printable(std::string_view text, size_t max_bytes) {
   std::string out;
   size_t at = 0;
   while (at < text.size() && out.size() < max_bytes) {
     const Utf8Char c = utf8_decode(text.substr(at));
-    if (c.valid && c.code_point >= 0x20 && c.code_point != 0x7f) {
+    if (c.valid && !is_unsafe(c.code_point)) {
       out.append(text.substr(at, c.length));
     } else {
       out.push_back('?');
@@ -82,6 +90,40 @@ std::string printable(std::string_view text, size_t max_bytes) {
     at += c.length;
   }
   if (at < text.size()) out.append("...");
+  return out;
+}
+
+std::string safe_text(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Utf8Char c = utf8_decode(text);
+    const uint32_t code = c.code_point;
+    if (c.valid && (!is_unsafe(code) || code == '\n' || code == '\t')) {
+      out.append(text.substr(0, c.length));
+    } else if (!c.valid || (code != '\r' && !is_direction_mark(code))) {
+      out.push_back('?');
+    }
+    text.remove_prefix(c.length);
+  }
+  return out;
+}
+
+std::string safe_json(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const Utf8Char c = utf8_decode(json);
+    // What ASCII has of them a writer of JSON has escaped, but for U+007F. All are below U+10000.
+    if (c.valid && c.code_point >= 0x7f && is_unsafe(c.code_point)) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned>(c.code_point & 0xffff));
+      out.append(escape);
+    } else {
+      out.append(json.substr(0, c.length));
+    }
+    json.remove_prefix(c.length);
+  }
   return out;
 }
 

@@ -57,9 +57,19 @@ template <typename... Parts>
 // return with_facts(fail(..), {{"tokens", n}, {"room", most}});
 std::unexpected<Error> with_facts(std::unexpected<Error> failure, Facts facts);
 
-// Makes text from a file safe for a message: replaces control characters and invalid UTF-8 by '?',
-// and cuts it to `max_bytes`.
+// --- text of others, shown to a person -----------------------------------------------------------
+// What stands in a file, an address or a model's answer must not control a terminal, nor look like
+// something else. These replace by '?' invalid UTF-8 and the characters of is_unsafe().
+
+// True of what a terminal obeys (control characters: below U+0020, U+007F to U+009F), and of what
+// turns the direction of a text (Unicode's Bidi_Control) or ends its line (U+2028, U+2029).
+bool is_unsafe(uint32_t code_point);
+// A name or a value in a message: on one line, cut to `max_bytes`.
 std::string printable(std::string_view text, size_t max_bytes = 80);
+// A text of several lines: \n and \t stay; \r and the marks U+061C, U+200E and U+200F are left out.
+std::string safe_text(std::string_view text);
+// JSON in UTF-8 with escapes in place of such characters; so it stays the same JSON.
+std::string safe_json(std::string_view json);
 
 // "1 thread", "2 threads": a count with its noun.
 std::string counted(uint64_t n, std::string_view noun);

@@ -214,16 +214,16 @@ void print_rates_as_json(const BenchOptions& options, const std::string& file,
                     {"memory_buffer_bytes", memory_buffer},
                     {"prompt_macs", subject.prompt_macs},
                     {"peak_gmacs", peak}};
-  write_out(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_json(out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 void print_rates(const BenchOptions& options, const std::string& file, const Subject& subject,
                  const std::vector<Rates>& all, uint64_t read_buffer, uint64_t memory_buffer) {
-  write_out(concat(printable(file), ", ", subject.kernels, " kernels\na prompt of ",
-                   counted(static_cast<uint64_t>(options.prompt), "token"), ", then ",
-                   counted(static_cast<uint64_t>(options.tokens), "token"), " behind ",
-                   options.depth, "; medians of ", options.repetitions,
-                   "\n\nthreads  prompt tokens/s  decode tokens/s\n"));
+  write_shown(concat(printable(file), ", ", subject.kernels, " kernels\na prompt of ",
+                     counted(static_cast<uint64_t>(options.prompt), "token"), ", then ",
+                     counted(static_cast<uint64_t>(options.tokens), "token"), " behind ",
+                     options.depth, "; medians of ", options.repetitions,
+                     "\n\nthreads  prompt tokens/s  decode tokens/s\n"));
   for (const Rates& rates : all) {
     write_out(
         format("%7d  %15.1f  %15.1f\n", rates.threads, median(rates.prompt), median(rates.decode)));

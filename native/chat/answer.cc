@@ -98,7 +98,7 @@ Result<Finish> Answerer::run(Reply& reply) {
       opened_.line.reset();
     (event->reasoning ? reply.message.reasoning : reply.message.content) += event->text;
     if (screen_.json()) {
-      screen_.write(event_json(*event, session_.stats()) + "\n");
+      screen_.write_json(event_json(*event, session_.stats()) + "\n");
     } else {
       text.add(event->text, event->reasoning);
     }

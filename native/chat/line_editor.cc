@@ -19,7 +19,6 @@
 #include "base/format.h"
 #include "base/utf8.h"
 #include "chat/history.h"
-#include "chat/markdown.h"
 #include "chat/signals.h"
 #include "common.h"
 
@@ -90,7 +89,7 @@ class EditedLines : public LineReader {
 
   LineRead read(const std::string& prompt, const std::string& prefilled) override {
     prompt_ = wide(prompt);
-    prefilled_ = wide(prefilled);
+    prefilled_ = wide(safe_text(prefilled));
     insert_ = !prefilled_.empty();
     // What is typed as soon as the prompt stands there is edited, too.
     el_wset(edit_, EL_PREP_TERM, 1);

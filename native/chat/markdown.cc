@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/utf8.h"
-
 namespace sluice::chat {
 namespace {
 
@@ -71,25 +69,6 @@ size_t end_of_span(std::string_view text, size_t from, size_t run, bool whole) {
 }
 
 }  // namespace
-
-std::string safe_text(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const Utf8Char c = utf8_decode(text);
-    const uint32_t code = c.code_point;
-    const bool turns = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-    const bool control = (code < 0x20 && code != '\n' && code != '\t') || code == 0x7f ||
-                         (code >= 0x80 && code < 0xa0);
-    if (!c.valid || control || turns) {
-      if (code != '\r') out += '?';
-    } else {
-      out += text.substr(0, c.length);
-    }
-    text.remove_prefix(c.length);
-  }
-  return out;
-}
 
 std::string MarkdownFilter::escape(const Style& style) {
   std::string out = "\033[0";

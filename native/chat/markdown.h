@@ -1,4 +1,4 @@
-// Model text for a terminal: nothing that controls it gets through, and Markdown is made readable.
+// Makes Markdown readable on a terminal.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,6 @@
 #include <string_view>
 
 namespace sluice::chat {
-
-// The text without what a terminal would obey: control characters but \n and \t, and characters
-// that turn the direction of text, become '?'. \r is left out. Invalid UTF-8 becomes '?'.
-std::string safe_text(std::string_view text);
 
 // Renders Markdown as it comes, in pieces of any size: bold, italic, struck and code spans,
 // headings, lists, quotes, rules; code blocks in a dimmed frame. Tables stay as they are. What may

@@ -19,7 +19,7 @@ class PlainLines : public LineReader {
 
   LineRead read(const std::string& prompt, const std::string& prefilled) override {
     // A line that can't be edited is shown instead.
-    show(prefilled.empty() ? prompt : concat(prefilled, "\n", prompt));
+    show(prefilled.empty() ? prompt : concat(safe_text(prefilled), "\n", prompt));
     while (true) {
       const size_t end = bytes_.find('\n');
       if (end != std::string::npos) {

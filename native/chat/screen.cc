@@ -43,12 +43,14 @@ void Screen::write(std::string_view text) {
   gone_status_ = cli::kFailed;
 }
 
+void Screen::write_json(std::string_view json) { write(safe_json(json)); }
+
 void Screen::say(const std::string& text) const {
-  cli::write_err(text.ends_with('\n') ? text : text + "\n");
+  cli::write_err(safe_text(text.ends_with('\n') ? text : text + "\n"));
 }
 
 void Screen::say_dimmed(const std::string& text) const {
-  if (!quiet_) cli::write_err(faint(text, styled_errors_) + "\n");
+  if (!quiet_) cli::write_err(faint(safe_text(text), styled_errors_) + "\n");
 }
 
 int Screen::report(const Error& error) const { return cli::report(error, json_); }

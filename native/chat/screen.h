@@ -20,11 +20,12 @@ class Screen {
   bool styled() const { return styled_; }      // which obeys escape sequences
 
   void write(std::string_view text);
+  void write_json(std::string_view json);  // as cli::write_json()
   // Standard output can't be written any more; the status with which the program then ends.
   bool gone() const { return gone_; }
   int gone_status() const { return gone_status_; }
 
-  // A line for people: an answer to a command, or figures, dimmed.
+  // Lines for people, as safe_text(): an answer to a command, or figures, dimmed.
   void say(const std::string& text) const;
   void say_dimmed(const std::string& text) const;
   // "sluice: error: ..", and an event with --json. Returns its exit status.

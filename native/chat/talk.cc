@@ -206,7 +206,7 @@ void Talk::set_system(const std::string& text) {
     const auto& messages = conversation_.messages();
     const bool there = !messages.empty() && messages.front().role != "user" &&
                        messages.front().role != "assistant";
-    return screen_.say(there ? safe_text(messages.front().content)
+    return screen_.say(there ? messages.front().content
                              : "The system says nothing; /system TEXT sets it.");
   }
   conversation_.set_system(text == "none" ? "" : text);
