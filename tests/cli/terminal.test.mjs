@@ -1,8 +1,10 @@
 // Tests of the program on a terminal: a pseudo-terminal of util-linux's script.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { bundled, damaged, shell, sluice, temporary } from './helpers.mjs';
+import { bundled, damaged, shell, sluice, temporary, temporaryDirectory } from './helpers.mjs';
+import { TerminalProgram } from './terminal-screen.mjs';
 
 const has_script = shell('script --version').out.includes('util-linux');
 const skip = !has_script && "needs util-linux's script";
@@ -93,6 +95,30 @@ describe('on a terminal', { skip }, () => {
     const errors = temporary('errors-of-long.txt');
     on_terminal(`${long} 2>${errors}`);
     assert.doesNotMatch(readFileSync(errors, 'utf8'), /tokens,|left/);
+  });
+  it('no line of progress is wider than the terminal', async () => {
+    const model = join(temporaryDirectory(), `${'long-name-'.repeat(5)}.gguf`);
+    copyFileSync(bundled, model);
+    const prompt = temporary('wide.txt', 'The little dog ran home. '.repeat(150));
+    const { memory } = JSON.parse(
+      sluice(['inspect', model, '-c', '2048', '-t', '1', '--json']).out,
+    );
+    // The slowest kernels and the least memory: the line shows the prompt, the file and the rate.
+    const shown = new TerminalProgram(
+      ['run', model, '-f', prompt, '-n', '1', '-c', '2048', '-t', '1'].concat(
+        `--memory-budget=${memory.least}`,
+      ),
+      { SLUICE_KERNELS: 'generic' },
+    );
+    assert.equal(await shown.ended, 0, shown.raw);
+    const lines = shown.raw.split('\r\u001b[K').slice(1);
+    const cut = lines
+      .map((line) => line.split(/[\r\n\u001b]/)[0])
+      .filter((line) => line.endsWith('...'));
+    assert.ok(cut.length > 0, shown.raw);
+    for (const line of cut) assert.ok(line.length <= 79, `${line.length}: ${line}`);
+    // A line that went on in the next row would leave a row behind.
+    assert.doesNotMatch(shown.screen.text(), /reading|loading|tokens;/);
   });
   it('reading again shows layers and rate, but not where the text stands', () => {
     const file = temporary('streamed.txt');
