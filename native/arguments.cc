@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -81,15 +82,19 @@ CLI::Option* add_value(CLI::App& app, const std::string& name, const std::string
       .add_option(
           name,
           [read = std::move(read)](const CLI::results_t& results) {
-            read(results.front());
+            read(results.back());
             return true;
           },
           description)
       ->type_name(type)
-      ->expected(1);
+      ->expected(1)
+      ->take_last();
 }
 
-namespace {
+CLI::Option* add_text(CLI::App& app, const std::string& name, const std::string& type,
+                      std::string& target, const std::string& description) {
+  return app.add_option(name, target, description)->type_name(type)->take_last();
+}
 
 std::optional<int64_t> integer_in(std::string_view text, int64_t low, int64_t high) {
   int64_t value = 0;
@@ -98,8 +103,6 @@ std::optional<int64_t> integer_in(std::string_view text, int64_t low, int64_t hi
   const bool read = error == std::errc() && stop == end;
   return read && value >= low && value <= high ? std::optional(value) : std::nullopt;
 }
-
-}  // namespace
 
 int64_t read_integer(const std::string& name, const std::string& text, int64_t low, int64_t high) {
   const auto value = integer_in(text, low, high);
@@ -147,7 +150,8 @@ void take_argument(Prompt& prompt, const std::string& text) {
   prompt.text = text;
 }
 
-// If -m has named the model, `other` takes the argument MODEL.
+}  // namespace
+
 void add_model(CLI::App& app, std::string& model,
                const std::function<void(const std::string&)>& other) {
   const auto name_model = [&model](const std::string& text) {
@@ -169,17 +173,26 @@ void add_model(CLI::App& app, std::string& model,
             });
 }
 
+namespace {
+
+[[noreturn]] void refuse_second_model(const std::string& text, std::string_view more) {
+  throw CLI::ValidationError(concat("the model is named twice, by -m and by the argument '",
+                                    printable(text), "'; leave one of them out", more));
+}
+
 }  // namespace
 
 void add_model(CLI::App& app, std::string& model) {
-  add_model(app, model, [](const std::string& text) {
-    throw CLI::ValidationError(concat("the model is named twice, by -m and by the argument '",
-                                      printable(text), "'; leave one of them out"));
-  });
+  add_model(app, model, [](const std::string& text) { refuse_second_model(text, ""); });
 }
 
 void add_model_and_prompt(CLI::App& app, std::string& model, Prompt& prompt) {
-  const auto take = [&prompt](const std::string& text) { take_argument(prompt, text); };
+  const auto take = [&](const std::string& text) {
+    std::error_code error;
+    if (text == model || (text.ends_with(".gguf") && std::filesystem::is_regular_file(text, error)))
+      refuse_second_model(text, " (a prompt that reads like this goes behind -p)");
+    take_argument(prompt, text);
+  };
   add_model(app, model, take);
   add_value(app, "PROMPT", "TEXT", "the text, in quotes; or -p", take);
   add_value(app, "-p,--prompt", "TEXT", "the text", [&prompt](const std::string& text) {
@@ -189,7 +202,7 @@ void add_model_and_prompt(CLI::App& app, std::string& model, Prompt& prompt) {
 }
 
 void add_prompt_file(CLI::App& app, Prompt& prompt) {
-  add_value(app, "-f", "FILE", "the text is this file, byte for byte; - is standard input",
+  add_value(app, "-f,--file", "FILE", "the text is this file, byte for byte; - is standard input",
             [&prompt](const std::string& text) {
               if (text.empty()) refuse("-f", "the path of a file", text);
               take_prompt(prompt, "-f");
@@ -253,6 +266,8 @@ struct OptionFlags {
   const char* value;  // the word after the flag, in the help
   const char* group;
   const char* help;
+  const char* habit;    // a value that other programs take; "": none
+  int64_t habit_value;  // what the field is then
 };
 #include "option_flags.inc"
 
@@ -271,6 +286,7 @@ struct Flagged {
   OptionRow row;
   OptionFlags flags;
 
+  bool is_habit(std::string_view text) const { return !text.empty() && text == flags.habit; }
   [[noreturn]] void refuse_value(const std::string& found) const {
     refuse(flags.flags, std::string(row.expected), found);
   }
@@ -291,8 +307,8 @@ requires std::is_integral_v<Integer> CLI::Option* add_row(CLI::App& app, const F
   return add_reader(app, option, [option, &field](const std::string& text) {
     const auto value = integer_in(text, static_cast<int64_t>(option.row.least),
                                   static_cast<int64_t>(option.row.most));
-    if (!value) option.refuse_value(text);
-    field = static_cast<Integer>(*value);
+    if (!value && !option.is_habit(text)) option.refuse_value(text);
+    field = static_cast<Integer>(value.value_or(option.flags.habit_value));
   });
 }
 
@@ -306,6 +322,10 @@ CLI::Option* add_row(CLI::App& app, const Flagged& option, uint64_t& field) {
 CLI::Option* add_row(CLI::App& app, const Flagged& option, std::optional<uint64_t>& field) {
   return add_reader(app, option, [option, &field](const std::string& text) {
     uint64_t value = 0;
+    if (option.is_habit(text)) {
+      field.reset();
+      return;
+    }
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size()) option.refuse_value(text);
     field = value;
@@ -328,8 +348,7 @@ CLI::Option* add_row(CLI::App& app, const Flagged& option, std::string& field) {
   std::istringstream words{std::string(option.row.choices)};
   for (std::string word; words >> word;) choices.push_back(word);
   const std::string flags = option.flags.flags;
-  return app.add_option(flags, field, option.flags.help)
-      ->type_name(option.flags.value)
+  return add_text(app, flags, option.flags.value, field, option.flags.help)
       ->check(CLI::IsMember(choices));
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,8 @@ namespace sluice::cli {
 // Each reads a whole argument or throws CLI::ValidationError: no "12abc", no NaN, nothing out of
 // range.
 
+// A decimal number from `low` to `high`; nothing if the text is something else.
+std::optional<int64_t> integer_in(std::string_view text, int64_t low, int64_t high);
 int64_t read_integer(const std::string& name, const std::string& text, int64_t low, int64_t high);
 // True of a size as --memory-budget takes it.
 bool is_size(std::string_view text);
@@ -27,10 +30,14 @@ bool is_size(std::string_view text);
 std::vector<int64_t> read_integers(const std::string& name, const std::string& text, int64_t low,
                                    int64_t high);
 
-// Adds an option with one value, which `read` takes.
+// Adds an option with one value, which `read` takes. Of several the last one counts.
 CLI::Option* add_value(CLI::App& app, const std::string& name, const std::string& type,
                        const std::string& description,
                        std::function<void(const std::string&)> read);
+
+// The same for a text.
+CLI::Option* add_text(CLI::App& app, const std::string& name, const std::string& type,
+                      std::string& target, const std::string& description);
 
 template <typename T>
 CLI::Option* add_integer(CLI::App& app, const std::string& name, T& target, int64_t low,
@@ -44,6 +51,9 @@ CLI::Option* add_integer(CLI::App& app, const std::string& name, T& target, int6
 
 // The model is the argument MODEL or -m. The prompt is the next argument or -p.
 void add_model(CLI::App& app, std::string& model);
+// The same; if -m names the model, `other` takes the argument MODEL.
+void add_model(CLI::App& app, std::string& model,
+               const std::function<void(const std::string&)>& other);
 void add_model_and_prompt(CLI::App& app, std::string& model, Prompt& prompt);
 void add_prompt_file(CLI::App& app, Prompt& prompt);
 void add_prompt_tokens(CLI::App& app, Prompt& prompt);
@@ -73,6 +83,7 @@ void add_run(CLI::App& program, int& status);
 void add_chat(CLI::App& program, int& status);
 void add_inspect(CLI::App& program, int& status);
 void add_tokenize(CLI::App& program, int& status);
+void add_detokenize(CLI::App& program, int& status);
 void add_template(CLI::App& program, int& status);
 void add_logits(CLI::App& program, int& status);
 void add_bench(CLI::App& program, int& status);

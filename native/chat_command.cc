@@ -221,12 +221,11 @@ void add_chat(CLI::App& program, int& status) {
   add_value(*app, "--system", "TEXT", "what the system says, before all messages",
             [options](const std::string& text) { options->system = text; })
       ->group("Input");
-  app->add_option("--chat-template", options->chat_template,
-                  "use this Jinja template and not the model's own")
-      ->type_name("FILE")
+  add_text(*app, "--chat-template", "FILE", options->chat_template,
+           "use this Jinja template and not the model's own")
       ->group("Input");
-  app->add_option("--kwargs", options->kwargs, "what the template knows besides, as a JSON object")
-      ->type_name("JSON")
+  add_text(*app, "--kwargs", "JSON", options->kwargs,
+           "what the template knows besides, as a JSON object")
       ->group("Input");
   add_value(*app, "--session", "FILE",
             "go on with the conversation in this file, if it exists, and save it there at the end",

@@ -32,7 +32,9 @@ int inspect(const InspectOptions& options) {
   if (!model) return report(model.error(), options.json);
   const auto header = read_header(*model);
   if (!header) return report(with_file_name(*model, header.error()), options.json);
-  const std::string json = inspect_json(header->gguf, options.load, header->file_bytes);
+  LoadOptions load = options.load;
+  resolve_context(header->gguf, load);
+  const std::string json = inspect_json(header->gguf, load, header->file_bytes);
   if (options.json) {
     write_json(json + "\n");
   } else {

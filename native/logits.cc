@@ -32,7 +32,7 @@ or a file. Prints the likeliest tokens after it with their log-probabilities
 of the last position's logits. Equal hashes mean equal bits; the hash doesn't
 depend on the machine, the kernels, the number of threads or the batch.
 With --json: {"kernels","positions":[{"top":[[id,logprob],..]}],"hash"}, with
-one entry of positions for each token of the input.
+one entry of positions for each token of the input; with --hash {"hash"} alone.
 
 Examples:
   sluice logits -p "Once upon a"
@@ -42,7 +42,7 @@ Examples:
 
 // Runs to the end. A signal ends the program, so it isn't checked for here.
 Status compute(Engine& engine, const std::vector<TokenId>& ids, const LogitsOptions& options) {
-  SLUICE_TRY(engine.start_logits(ids, options.batch, options.json));
+  SLUICE_TRY(engine.start_logits(ids, options.batch, options.json && !options.hash));
   while (true) {
     SLUICE_ASSIGN(const Event event, next_event(engine));
     if (event.kind == Event::Kind::done) return {};
@@ -107,14 +107,17 @@ int logits(const LogitsOptions& options) {
     load.logit_positions = static_cast<int64_t>(std::clamp<size_t>(ids.size(), 1, kMostPositions));
     return {};
   };
-  const auto engine = load(*model, options.load, options.json ? Adjust(plan_logits) : nullptr);
+  const bool all = options.json && !options.hash;  // the logits of all positions
+  const auto engine = load(*model, options.load, all ? Adjust(plan_logits) : nullptr);
   if (!engine) return fail_with(with_file_name(*model, engine.error()));
   warn((*engine)->notes());
-  if (!options.json) encode((*engine)->tokenizer());
+  if (!all) encode((*engine)->tokenizer());
   if (const auto computed = compute(**engine, ids, options); !computed) {
     return fail_with(with_file_name(*model, computed.error()));
   }
-  if (options.json) {
+  if (options.json && options.hash) {
+    write_json(Json{{"hash", logits_hash((*engine)->logits())}}.dump() + "\n");
+  } else if (options.json) {
     print_json(**engine, ids.size(), options);
   } else {
     print_text(**engine, ids.size(), options);

@@ -6,6 +6,7 @@
 
 #include "arguments.h"
 #include "base/format.h"
+#include "habits.h"
 #include "usage.h"
 
 namespace sluice::cli {
@@ -16,9 +17,9 @@ constexpr char kProgramFooter[] = R"(Examples:
   sluice run -p "Once upon a time" -n 100   goes on from a prompt
   sluice run model.gguf "Once upon a time"  another model
   sluice run model.gguf -f prompt.txt       a prompt from a file
-  sluice run hf:OWNER/REPO:Q4_0 -p "Once"   a model of a hub, which the cache keeps
+  sluice run hf:OWNER/REPO:Q4_0 -p "Once"   a model of a hub; the cache keeps it
   sluice chat model.gguf                    a conversation
-  sluice inspect model.gguf                 what a file holds, what memory it needs
+  sluice inspect model.gguf                 what a file holds and needs
   sluice bench model.gguf -t 1,2,4          how fast it is here
 
 `sluice COMMAND --help` explains a command. Standard output has
@@ -36,22 +37,26 @@ Exit status:
   130, 143  ended by Ctrl-C or SIGTERM, after printing what was done
 
 Environment:
-  SLUICE_KERNELS    the kernels to use instead of the best: generic, avx2, avxvnni,
-                    avx512, neon or i8mm, where the machine has them
-  SLUICE_MODEL_DIR  where the bundled model stories-q8_0.gguf is looked for first
-  XDG_CACHE_HOME    downloaded models are in its folder sluice (default ~/.cache)
+  SLUICE_KERNELS    the kernels to use instead of the best: generic, avx2,
+                    avxvnni, avx512, neon or i8mm, where the machine has them
+  SLUICE_MODEL_DIR  where the bundled model stories-q8_0.gguf is looked for
+                    first
+  XDG_CACHE_HOME    downloaded models are in its folder sluice (default
+                    ~/.cache)
   XDG_STATE_HOME    the history of chats is in its folder sluice (default
                     ~/.local/state)
+  NO_COLOR          where it is set, no text is dimmed, and no Markdown rendered
+  SOURCE_DATE_EPOCH
+                    the time that chat templates see, in seconds since 1970
   HF_ENDPOINT       the hub of hf:OWNER/REPO (default https://huggingface.co)
   HF_TOKEN          a token for that hub, sent to no other server
-  https_proxy, http_proxy, no_proxy, SSL_CERT_FILE: as libcurl takes them)";
+  https_proxy, http_proxy, no_proxy, SSL_CERT_FILE  as libcurl takes them
 
-bool has_argument(int argc, char** argv, std::string_view wanted) {
-  for (int i = 1; i < argc; ++i) {
-    if (argv[i] == wanted) return true;
-  }
-  return false;
-}
+Files:
+  ~/.cache/sluice  the models that were downloaded, each as KEY.gguf with a
+                   KEY.journal (sluice list shows them)
+  ~/.local/state/sluice/chat_history  what was typed in chats
+  FILE, FILE.chat.json  of --session FILE: the model's state, a chat's messages)";
 
 int usage_error(const std::string& message, bool json, const std::string& command = "") {
   return report(
@@ -60,7 +65,7 @@ int usage_error(const std::string& message, bool json, const std::string& comman
       json);
 }
 
-int run_program(int argc, char** argv) {
+int run_program(const std::vector<std::string>& given) {
   CLI::App program("sluice - GGUF language models on the CPU", "sluice");
   program.formatter(help_formatter());
   program.footer(kProgramFooter);
@@ -72,6 +77,7 @@ int run_program(int argc, char** argv) {
   add_chat(program, status);
   add_inspect(program, status);
   add_tokenize(program, status);
+  add_detokenize(program, status);
   add_template(program, status);
   add_logits(program, status);
   add_bench(program, status);
@@ -82,12 +88,14 @@ int run_program(int argc, char** argv) {
   add_completion(program, status);
   add_manual(program, status);
 
-  const bool json = has_argument(argc, argv, "--json");
-  const std::span arguments(argv + 1, static_cast<size_t>(std::max(argc, 1) - 1));
+  const bool json = std::ranges::find(given, "--json") != given.end();
+  const auto read = read_habits(program, given);
+  if (!read) return report(read.error(), json);
+  const std::span<const std::string> arguments = *read;
   if (const auto wrong = check_first_argument(program, arguments)) return usage_error(*wrong, json);
   const CLI::App* command = nullptr;
   for (const CLI::App* each : std::as_const(program).get_subcommands({})) {
-    if (each->get_name() == argv[1]) command = each;
+    if (each->get_name() == arguments.front()) command = each;
   }
   const std::string name = command != nullptr ? command->get_name() : "";
   if (command != nullptr) {
@@ -95,7 +103,8 @@ int run_program(int argc, char** argv) {
       return usage_error(*wrong, json, name);
   }
   try {
-    program.parse(argc, argv);
+    // CLI11 takes them from the end.
+    program.parse(std::vector<std::string>(read->rbegin(), read->rend()));
     return status;
   } catch (const CLI::CallForHelp&) {
     const auto chosen = program.get_subcommands();
@@ -117,7 +126,7 @@ int main(int argc, char** argv) {
   prepare_standard_streams();
   install_signal_handlers();
   try {
-    return run_program(argc, argv);
+    return run_program({argv + std::min(argc, 1), argv + argc});
   } catch (const std::bad_alloc&) {
     write_err("sluice: error: out of memory\n");
     return kNoMemory;

@@ -131,6 +131,7 @@ Status check_before_download(pull::Settings settings, const pull::Located& locat
   };
   const auto header = read_headers(settings, located);
   if (!header) return {};
+  resolve_context(header->gguf, options);
   if (adjust) SLUICE_TRY(adjust(header->gguf, options));
   SLUICE_TRY(plan_engine(header->gguf, options, Arrival::again));
   return {};
@@ -231,6 +232,17 @@ Result<Model> find_model(const std::string& given, const DownloadOptions& downlo
               looked, "\nName a GGUF file, or the bundled model's directory in SLUICE_MODEL_DIR");
 }
 
+void resolve_context(const Gguf& header, LoadOptions& options) {
+  if (options.context_size != kTrainedContext) return;
+  constexpr uint64_t kMostContext = 1 << 20;  // as the row contextSize of options.json
+  const Value* architecture = header.find("general.architecture");
+  const bool named = architecture != nullptr && architecture->type == ValueType::string;
+  const Value* length =
+      named ? header.find(concat(architecture->text(), ".context_length")) : nullptr;
+  const uint64_t trained = length != nullptr ? length->as_u64().value_or(0) : 0;
+  options.context_size = static_cast<uint32_t>(std::min(trained, kMostContext));
+}
+
 Result<Opened> open(Model& model, LoadOptions options, const Adjust& adjust) {
   const bool by_default = options.memory_budget == 0;
   const auto choose_budget = [&] {
@@ -245,9 +257,10 @@ Result<Opened> open(Model& model, LoadOptions options, const Adjust& adjust) {
   if (const auto there = bring(model, options, adjust); !there) return explained(there.error());
   choose_budget();  // a download takes time
   SLUICE_ASSIGN(ModelFiles files, ModelFiles::open(model.paths));
-  if (adjust) {
+  if (adjust || options.context_size == kTrainedContext) {
     SLUICE_ASSIGN(const Gguf header, sluice::read_header(files));
-    SLUICE_TRY(adjust(header, options));
+    resolve_context(header, options);
+    if (adjust) SLUICE_TRY(adjust(header, options));
   }
   Opened opened;
   opened.copy_news = add_copies(model, files);

@@ -41,6 +41,11 @@ struct Opened {
   // What a run has done to the packed copy, for its figures; "": nothing that is new.
   std::function<std::string()> copy_news;
 };
+// LoadOptions::context_size for what the model was trained for (-c 0).
+constexpr uint32_t kTrainedContext = UINT32_MAX;
+// Gives it in place of kTrainedContext; 0, which means the default, if the header doesn't say it.
+void resolve_context(const Gguf& header, LoadOptions& options);
+
 // Changes options by what the model's header says, before its memory is planned. Null: nothing.
 using Adjust = std::function<Status(const Gguf& header, LoadOptions& options)>;
 // Engine::open, after the download of what isn't on the disk: a model that its header tells can't

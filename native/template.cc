@@ -37,7 +37,7 @@ are text among the tokens.
 Examples:
   sluice template model.gguf -f messages.json
   sluice template --chat-template chat.jinja -f messages.json
-  sluice template model.gguf -f messages.json --kwargs '{"enable_thinking":false}')";
+  sluice template model.gguf -f chat.json --kwargs '{"enable_thinking":false}')";
 
 struct Vocabulary {
   Gguf header;
@@ -111,17 +111,15 @@ void add_template(CLI::App& program, int& status) {
   CLI::App* app =
       add_command(program, "template", "show what a model is given for a chat", kTemplateFooter);
   add_model(*app, options->model);
-  app->add_option("-f,--messages", options->messages, "the chat, as JSON; - is standard input")
-      ->type_name("FILE")
+  add_text(*app, "-f,--messages", "FILE", options->messages,
+           "the chat, as JSON; - is standard input")
       ->required()
       ->group("Input");
-  app->add_option("--chat-template", options->chat_template,
-                  "render this Jinja template and not the model's own")
-      ->type_name("FILE")
+  add_text(*app, "--chat-template", "FILE", options->chat_template,
+           "render this Jinja template and not the model's own")
       ->group("Input");
-  app->add_option("--kwargs", options->kwargs,
-                  "more that the template knows, as a JSON object; it overrides the file's")
-      ->type_name("JSON")
+  add_text(*app, "--kwargs", "JSON", options->kwargs,
+           "more that the template knows, as a JSON object; it overrides the file's")
       ->group("Input");
   add_flag(*app, "--adapt-contents", options->adapt,
            "join a content in parts if the template knows only text")

@@ -1,4 +1,7 @@
-// sluice tokenize: prints the token ids of a text. Needs a vocabulary, but no weights.
+// sluice tokenize prints the token ids of a text, sluice detokenize the text of ids. They need a
+// vocabulary, but no weights.
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -83,6 +86,90 @@ void encode(const Tokenizer& tokenizer, std::string_view text, const TokenizeOpt
   write(pieces && !options.lines ? out : out + "\n");
 }
 
+struct DetokenizeOptions {
+  std::string model;
+  DownloadOptions download;
+  std::string first_id;  // where -m names the model; "": none
+  std::vector<std::string> ids;
+  bool special = false;
+  bool json = false;
+};
+
+constexpr char kDetokenizeFooter[] =
+    R"(IDS are numbers with commas or spaces between them, as sluice tokenize prints
+them; without IDS they come from the standard input if that is a pipe or a file.
+Prints the text alone, byte for byte into a pipe, with --json {"text":..}. Control
+tokens have no text; --special prints their names.
+
+Examples:
+  sluice detokenize model.gguf 1,2,3
+  sluice tokenize model.gguf -p "Once upon" | sluice detokenize model.gguf)";
+
+// The ids in a text, whatever separates them: spaces, commas, or brackets as JSON has them.
+Result<std::vector<TokenId>> ids_in(std::string text, int64_t n_vocab) {
+  for (char& c : text)
+    if (std::string_view(" \t\r\n[]").find(c) != std::string_view::npos) c = ',';
+  std::vector<TokenId> ids;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const std::string_view item = std::string_view(text).substr(at, end - at);
+    at = end + 1;
+    if (item.empty()) continue;
+    const auto id = integer_in(item, 0, n_vocab - 1);
+    if (!id)
+      return fail(Code::invalid_argument, "IDS: expected whole numbers from 0 to ", n_vocab - 1,
+                  ", the vocabulary's ids, found '", printable(item), "'");
+    ids.push_back(static_cast<TokenId>(*id));
+  }
+  return ids;
+}
+
+// True of an argument that can only be ids, where MODEL was left out.
+bool are_ids(const std::string& text) {
+  std::error_code error;
+  return !text.empty() && text.find_first_not_of("0123456789, []\t\n") == std::string::npos &&
+         !std::filesystem::exists(text, error);
+}
+
+int detokenize(DetokenizeOptions options) {
+  const auto fail_with = [&](const Error& error) { return report(error, options.json); };
+  if (are_ids(options.model)) options.first_id = std::exchange(options.model, "");
+  if (!options.first_id.empty()) options.ids.insert(options.ids.begin(), options.first_id);
+  auto model = find_model(options.model, options.download);
+  if (!model) return fail_with(model.error());
+  std::string given;
+  for (const std::string& words : options.ids) given += words + " ";
+  if (options.ids.empty()) {
+    const auto piped = prompt_text({});
+    if (!piped) return fail_with(piped.error());
+    if (!*piped)
+      return fail_with({Code::invalid_argument,
+                        "no ids; give them behind the model, like 1,2,3, or on standard input"});
+    given = **piped;
+  }
+  const auto header = read_header(*model);
+  if (!header) return fail_with(with_file_name(*model, header.error()));
+  const auto tokenizer = Tokenizer::from_gguf(header->gguf);
+  if (!tokenizer) return fail_with(with_file_name(*model, tokenizer.error()));
+  const auto ids = ids_in(given, tokenizer->vocab_size());
+  if (!ids) return fail_with(ids.error());
+  std::string text;
+  if (options.special) {
+    for (const TokenId id : *ids) text += shown(*tokenizer, id);
+  } else {
+    text = tokenizer->decode(*ids);
+  }
+  if (options.json) {
+    write_json(nlohmann::json{{"text", text}}.dump(-1, ' ', false,
+                                                   nlohmann::json::error_handler_t::replace) +
+               "\n");
+    return kDone;
+  }
+  write_content(text);
+  if (stdout_is_terminal() && !text.ends_with('\n')) write_out("\n");
+  return kDone;
+}
+
 int tokenize(const TokenizeOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
   auto model = find_model(options.model, options.download, options.prompt.source.empty());
@@ -132,6 +219,22 @@ void add_tokenize(CLI::App& program, int& status) {
   add_json(*app, options->json, "ids and pieces as JSON, one object a line");
   add_download_options(*app, options->download);
   app->callback([options, &status] { status = tokenize(*options); });
+}
+
+void add_detokenize(CLI::App& program, int& status) {
+  auto options = std::make_shared<DetokenizeOptions>();
+  CLI::App* app =
+      add_command(program, "detokenize", "show the text of token ids", kDetokenizeFooter);
+  add_model(*app, options->model, [options](const std::string& text) {
+    // With -m the first argument is the first of the ids.
+    options->first_id = text;
+  });
+  app->add_option("IDS", options->ids, "token ids, like 1,2,3")->type_name("IDS");
+  add_flag(*app, "--special", options->special, "print the names of control tokens")
+      ->group("Output");
+  add_json(*app, options->json, "the text as JSON");
+  add_download_options(*app, options->download);
+  app->callback([options, &status] { status = detokenize(*options); });
 }
 
 }  // namespace sluice::cli

@@ -71,12 +71,12 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 }
 
 std::optional<std::string> check_first_argument(const CLI::App& program,
-                                                std::span<char* const> arguments) {
+                                                std::span<const std::string> arguments) {
   std::string commands;
   for (const CLI::App* command : program.get_subcommands({}))
     commands += concat(commands.empty() ? "; the commands are " : ", ", command->get_name());
   if (arguments.empty()) return "no command" + commands;
-  const std::string first = arguments.front();
+  const std::string& first = arguments.front();
   std::vector<std::string> known = option_names(program);
   for (const std::string& option : known) {
     if (first == option) return std::nullopt;
@@ -102,21 +102,25 @@ std::optional<std::string> check_first_argument(const CLI::App& program,
 }
 
 std::optional<std::string> check_arguments(const CLI::App& command,
-                                           std::span<char* const> arguments) {
+                                           std::span<const std::string> arguments) {
   bool is_value = false;  // this argument is the value of the option before
   std::string unknown;    // said before what follows from it: its value taken for a prompt
   bool help = false;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string argument = arguments[i];
+    const std::string& argument = arguments[i];
     if (std::exchange(is_value, false) || !argument.starts_with('-') || argument == "-") continue;
     if (argument == "--") break;
     const std::string name = argument.substr(0, argument.find('='));
-    help = help || name == "-h" || name == "--help";
+    const bool asks_help = name == "-h" || name == "--help";
+    if (asks_help && name != argument)
+      return concat(name, ": takes no value, found '", printable(argument.substr(name.size() + 1)),
+                    "'");
+    help = help || asks_help;
     if (const CLI::Option* option = command.get_option_no_throw(name)) {
       const bool takes_value = option->get_items_expected_min() > 0;
       is_value = takes_value && name.size() == argument.size();
       if (is_value && i + 2 < arguments.size() && option->get_type_name() == "SIZE") {
-        const std::string number = arguments[i + 1], unit = arguments[i + 2];
+        const std::string &number = arguments[i + 1], &unit = arguments[i + 2];
         std::error_code error;
         if (is_size(number) && !is_size(unit) && is_size(number + unit) &&
             !std::filesystem::exists(unit, error))
@@ -138,20 +142,19 @@ std::optional<std::string> check_arguments(const CLI::App& command,
 
 std::string describe_error(const CLI::ParseError& error, const CLI::App& app) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    std::string extra;
-    for (const std::string& argument : app.remaining()) {
-      const bool option = argument.starts_with('-') && argument != "-" && argument != "--";
-      if (option) return unknown_option(argument.substr(0, argument.find('=')), app);
-      if (extra.empty()) extra = argument;
-    }
+    // Options that aren't known were found before, so it is one behind a "--".
+    std::vector<std::string> extras = app.remaining();
+    std::erase(extras, "--");
+    const std::string extra = extras.empty() ? "--" : extras.front();
+    if (app.get_option_no_throw(extra.substr(0, extra.find('='))) != nullptr)
+      return concat("'", printable(extra),
+                    "' stands behind --, where all are arguments; options go in front of it");
     return too_many_arguments(extra, app.get_option_no_throw("PROMPT") != nullptr);
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     for (const CLI::Option* option : app.get_options()) {
       const std::string name = first_name(*option);
       if (!std::string_view(error.what()).starts_with(option->get_name() + ":")) continue;
-      if (option->count() > 1)
-        return concat(name, " is given ", option->count(), " times; give it once");
       return concat(name, " needs a value: ", name, " ", option->get_type_name());
     }
   }

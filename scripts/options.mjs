@@ -15,6 +15,7 @@
 //   help         the same text everywhere
 //   commands, flags, value, group   in the program: the commands that have it, the flags, the word after them in the
 //                help, the heading in the help
+//   habit        a value that other programs take, in the program: {given, value: what the field is then, help}
 //   interface    the library's type that has the option; null: the library does not have it
 import fs from 'node:fs';
 import path from 'node:path';
@@ -234,7 +235,8 @@ function cpp_flags() {
     .filter((option) => option.flags !== undefined)
     .map((option) => {
       const unset = default_of(option);
-      const help = `${joined(option.help, limits_of(option))}${unset === '' ? '' : ` (default ${unset})`}`;
+      const words = joined(option.help, limits_of(option), option.habit?.help ?? '');
+      const help = `${words}${unset === '' ? '' : ` (default ${unset})`}`;
       const texts = [
         option.name,
         option.commands,
@@ -242,8 +244,9 @@ function cpp_flags() {
         option.value,
         option.group,
         help,
+        option.habit?.given,
       ].map(cpp_text);
-      return `    {${texts.join(', ')}},`;
+      return `    {${texts.join(', ')}, ${option.habit?.value ?? 0}},`;
     });
   return (
     '// Written by scripts/options.mjs from core/options.json.\n' +

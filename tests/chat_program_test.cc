@@ -148,6 +148,28 @@ TEST(ChatLines, MessagesMayHaveSeveral) {
   EXPECT_EQ(text_of(lines, {"next"}), "next");
 }
 
+TEST(Lines, APastedTextIsNoCommand) {
+  MessageLines lines;
+  EXPECT_TRUE(lines.add("/usr/bin", true)->verbatim);
+  EXPECT_FALSE(lines.add("/help")->verbatim);
+  EXPECT_FALSE(lines.add("/a\\", true).has_value());
+  EXPECT_TRUE(lines.add("b")->verbatim);
+  // Pasted into a line that was begun by hand.
+  EXPECT_FALSE(lines.add("/system a\\").has_value());
+  EXPECT_FALSE(lines.add("b", true)->verbatim);
+}
+
+TEST(Lines, OtherProgramsWordsAreKnown) {
+  EXPECT_EQ(read_command("/clear")->name, Command::Name::reset);
+  EXPECT_EQ(read_command("/bye")->name, Command::Name::quit);
+  EXPECT_EQ(read_command("/exit")->name, Command::Name::quit);
+  EXPECT_FALSE(read_command("/bye now").has_value());
+  EXPECT_TRUE(is_farewell(" exit "));
+  EXPECT_TRUE(is_farewell("quit"));
+  EXPECT_FALSE(is_farewell("exit now"));
+  EXPECT_FALSE(is_farewell("Exit"));
+}
+
 TEST(ChatCommands, AreRead) {
   EXPECT_TRUE(is_command("/help"));
   EXPECT_FALSE(is_command("//etc"));

@@ -44,9 +44,16 @@ const outside = {
       (name) => `pull/${name}.h`,
     ),
     // What chat/ shows to its command.
-    ...['answer', 'history', 'line_reader', 'options', 'private_file', 'signals', 'talk'].map(
-      (name) => `chat/${name}.h`,
-    ),
+    ...[
+      'answer',
+      'command',
+      'history',
+      'line_reader',
+      'options',
+      'private_file',
+      'signals',
+      'talk',
+    ].map((name) => `chat/${name}.h`),
   ],
   'native/chat': [
     ...[...faces, 'base/result.h', 'base/format.h', 'base/utf8.h'],

@@ -33,8 +33,14 @@ constexpr std::array kRows = {
         "set an option of the answers, like temp 0.5; without NAME list them"},
     Row{"/tokens", Command::Name::tokens, "", "the size of the conversation and the context"},
     Row{"/help", Command::Name::help, "", "this list"},
-    Row{"/quit", Command::Name::quit, "", "end the program, as Ctrl-D does"},
+    Row{"/quit", Command::Name::quit, "", "end the program, as Ctrl-D, exit and /bye do"},
 };
+
+// As other programs call it.
+bool is_other_name(Command::Name name, std::string_view word) {
+  if (name == Command::Name::quit) return word == "/exit" || word == "/bye";
+  return name == Command::Name::reset && word == "/clear";
+}
 
 std::string_view trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(kSpaces);
@@ -48,10 +54,12 @@ void MessageLines::clear() {
   text_.clear();
   begun_ = false;
   quoted_ = false;
+  pasted_ = false;
 }
 
-std::optional<MessageLines::Whole> MessageLines::add(std::string_view line) {
+std::optional<MessageLines::Whole> MessageLines::add(std::string_view line, bool pasted) {
   const std::string_view bare = trimmed(line);
+  if (!begun_) pasted_ = pasted;
   if (!begun_ && bare.starts_with(kQuotes)) {
     begun_ = quoted_ = true;
     line = line.substr(line.find(kQuotes) + kQuotes.size());
@@ -75,18 +83,23 @@ std::optional<MessageLines::Whole> MessageLines::add(std::string_view line) {
   } else {
     text_ += line;
   }
-  Whole whole{std::move(text_), quoted_};
+  Whole whole{std::move(text_), quoted_ || pasted_};
   clear();
   return whole;
 }
 
 bool is_command(std::string_view text) { return text.starts_with('/') && !text.starts_with("//"); }
 
+bool is_farewell(std::string_view text) {
+  const std::string_view word = trimmed(text);
+  return word == "exit" || word == "quit";
+}
+
 Result<Command> read_command(std::string_view text) {
   const std::string_view word = text.substr(0, text.find_first_of(kSpaces));
   const std::string_view argument = trimmed(text.substr(word.size()));
   for (const Row& row : kRows) {
-    if (word != row.word && !(word == "/exit" && row.name == Command::Name::quit)) continue;
+    if (word != row.word && !is_other_name(row.name, word)) continue;
     if (row.argument.empty() && !argument.empty())
       return fail(Code::invalid_argument, row.word, " takes no argument, found '",
                   printable(argument), "'");
@@ -119,8 +132,9 @@ std::string commands_help() {
     out += concat(name, row.help, "\n");
   }
   return out + R"(A line that ends in \ goes on; """ begins and ends a text of several lines.
-A message that begins with / is written with //. Ctrl-C stops an answer or
-clears the line; twice in an empty line it ends the program, as Ctrl-D does.
+A message that begins with / is written with //, but a pasted text is always a
+message. Ctrl-C stops an answer or clears the line; twice in an empty line it
+ends the program, as Ctrl-D does.
 )";
 }
 

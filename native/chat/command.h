@@ -16,10 +16,11 @@ class MessageLines {
  public:
   struct Whole {
     std::string text;
-    bool verbatim = false;  // it stood in """, so it is no command
+    bool verbatim = false;  // it stood in """ or was pasted, so it is no command
   };
-  // Takes a line without its end. Returns the whole text if this line ends it.
-  std::optional<Whole> add(std::string_view line);
+  // Takes a line without its end. Returns the whole text if this line ends it. `pasted`: it begins
+  // with a pasted text.
+  std::optional<Whole> add(std::string_view line, bool pasted = false);
   // A text has begun and goes on.
   bool begun() const { return begun_; }
   void clear();
@@ -28,6 +29,7 @@ class MessageLines {
   std::string text_;
   bool begun_ = false;
   bool quoted_ = false;
+  bool pasted_ = false;
 };
 
 struct Command {
@@ -48,6 +50,8 @@ struct Command {
   std::string argument;  // without spaces around it; "": none
 };
 
+// A line that is meant for the program, though it has no /: exit or quit alone.
+bool is_farewell(std::string_view text);
 // A text that begins with / and not with //.
 bool is_command(std::string_view text);
 // Fails with invalid_argument if there is no such command, or it takes no argument.

@@ -91,6 +91,7 @@ class EditedLines : public LineReader {
     prompt_ = wide(prompt);
     prefilled_ = wide(safe_text(prefilled));
     insert_ = !prefilled_.empty();
+    pasted_.clear();
     // What is typed as soon as the prompt stands there is edited, too.
     el_wset(edit_, EL_PREP_TERM, 1);
     cli::write_to(descriptor_, "\033[?2004h");  // pasted texts are marked
@@ -100,6 +101,7 @@ class EditedLines : public LineReader {
     if (line != nullptr && count > 0) {
       read = {LineRead::Kind::line, narrow({line, static_cast<size_t>(count)})};
       if (read.text.ends_with('\n')) read.text.pop_back();
+      read.pasted = !pasted_.empty() && read.text.starts_with(pasted_);
     } else if (ending() == 0 && take_interrupt()) {
       const LineInfoW* left = el_wline(edit_);
       read = {LineRead::Kind::interrupted, narrow({left->buffer, left->lastchar})};
@@ -155,6 +157,9 @@ class EditedLines : public LineReader {
     }
     pasted = safe_text(pasted);
     while (pasted.ends_with('\n')) pasted.pop_back();
+    const LineInfoW* line = el_wline(edit);
+    if (line->cursor == line->buffer)
+      self.pasted_ = pasted.substr(0, pasted.find_first_of(" \t\n"));
     if (!pasted.empty() && el_winsertstr(edit, wide(pasted).c_str()) != 0) return CC_ERROR;
     return CC_REFRESH;
   }
@@ -220,6 +225,7 @@ class EditedLines : public LineReader {
   std::wstring prefilled_;
   bool insert_ = false;  // the prefilled text is to be inserted
   std::string bytes_;    // typed, and not yet given to libedit
+  std::string pasted_;   // the first word of what was pasted at the line's beginning
 };
 
 }  // namespace

@@ -15,7 +15,8 @@ struct LineRead {
     end,          // Ctrl-D, a closed terminal, or a signal that ends the program
   };
   Kind kind = Kind::end;
-  std::string text;  // UTF-8, without the line's end; a pasted text may have several lines
+  std::string text;     // UTF-8, without the line's end; a pasted text may have several lines
+  bool pasted = false;  // it begins with a pasted text
 };
 
 class LineReader {

@@ -74,17 +74,21 @@ int Talk::run() {
       continue;
     }
     warned = false;
-    take_line(read.text);
+    take_line(read);
   }
   if (ending() != 0) return 128 + ending();
   return status_.value_or(screen_.gone_status());
 }
 
-void Talk::take_line(const std::string& line) {
-  const auto whole = lines_.add(line);
+void Talk::take_line(const LineRead& line) {
+  const auto whole = lines_.add(line.text, line.pasted);
   if (!whole) return;
   if (whole->text.find_first_not_of(" \t\n") == std::string::npos) {
     edited_.reset();
+    return;
+  }
+  if (!whole->verbatim && !edited_ && is_farewell(whole->text)) {
+    status_ = cli::kDone;
     return;
   }
   const std::string typed = whole->verbatim ? typed_of(whole->text) : whole->text;

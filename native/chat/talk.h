@@ -22,7 +22,7 @@ class Talk {
   int run();
 
  private:
-  void take_line(const std::string& line);
+  void take_line(const LineRead& line);
   void take_command(const Command& command);
   void take_message(std::string text);
   void answer_or_restore(Conversation before);

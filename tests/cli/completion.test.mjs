@@ -147,15 +147,23 @@ describe('sluice completion and sluice man', () => {
     fs.writeFileSync(path.join(dir, 'sluice.1'), sluice(['man']).out);
     const { status, out } = shell(`mandoc -T lint -W error '${dir}/sluice.1'`);
     assert.equal(status, 0, out);
-    const page = shell(`mandoc -T utf8 '${dir}/sluice.1' | col -b`).out;
+    const page = shell(`mandoc -T utf8 -O width=80 '${dir}/sluice.1' | col -bx`).out;
     for (const part of [
       'NAME',
       'SYNOPSIS',
       'COMMANDS',
       'EXIT STATUS',
       'ENVIRONMENT',
+      'NO_COLOR',
+      'FILES',
+      'chat_history',
+      '.chat.json',
+      '/system [TEXT]',
+      '/retry',
       '--kv-type TYPE',
+      'sluice run model.gguf "Once upon a time"',
     ])
       assert.ok(page.includes(part), part);
+    for (const line of page.split('\n')) assert.ok(line.length <= 80, line);
   });
 });

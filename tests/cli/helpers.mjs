@@ -25,9 +25,10 @@ export const environment = {
 };
 
 // Runs the program to its end: {status, signal, out, err}, texts in UTF-8.
-export function sluice(args, { input = '', env = {} } = {}) {
+export function sluice(args, { input = '', env = {}, cwd } = {}) {
   const done = spawnSync(program, args, {
     input,
+    cwd,
     env: { ...environment, ...env },
     maxBuffer: 1 << 28,
     timeout: PROGRAM_MS,

@@ -38,9 +38,12 @@ function safe(text, what) {
   assert.doesNotMatch(text, /^sluice: forged/m, what);
 }
 
+/** What options name is written here. */
+const cwd = temporaryDirectory();
+
 /** Runs the program and checks all that it prints. */
 function check(args, options = {}) {
-  const { status, out, err } = sluice(args, options);
+  const { status, out, err } = sluice(args, { cwd, ...options });
   const what = `sluice ${args.join(' ').replaceAll(EVIL, 'EVIL')}`;
   safe(err, what);
   safe(out, what);
