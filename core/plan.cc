@@ -182,9 +182,36 @@ std::string parts_of(const MemoryPlan& plan) {
                 ", constant ", human_bytes(plan.constant), ")");
 }
 
-// `least`: with layers that take turns; 0 if they can't.
+// The largest smaller context, in whole chunks of the KV cache, with which the model fits into the
+// limit; 0: none.
+uint32_t fitting_context(const Gguf& header, LoadOptions options, uint32_t context, bool turns,
+                         uint64_t limit) {
+  const auto fits = [&](uint32_t chunks) {
+    options.context_size = chunks * kKvChunk;
+    if (turns) {
+      const auto plan = plan_turns(header, options, 0);
+      return plan && plan->memory.least <= limit;
+    }
+    auto model = make_model(header, {1, true, true});
+    return model &&
+           plan_with(header, options, std::move(*model), {}, kRowPlaces).memory.total() <= limit;
+  };
+  uint32_t low = 0, high = (context - 1) / kKvChunk;
+  while (low < high) {
+    const uint32_t middle = (low + high + 1) / 2;
+    if (fits(middle)) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low * kKvChunk;
+}
+
+// `least`: with layers that take turns; 0 if they can't. `context`: the one that was asked for, and
+// `smaller` one that fits; 0: none does.
 std::unexpected<Error> too_small(const MemoryPlan& all, const LoadOptions& options, uint64_t least,
-                                 uint64_t limit) {
+                                 uint64_t limit, uint32_t context, uint32_t smaller) {
   const std::string needs = concat("the model needs ", parts_of(all));
   const std::string turns =
       least == 0 ? ". All of it must be in memory, because its bytes come only once: a file, or a "
@@ -195,14 +222,18 @@ std::unexpected<Error> too_small(const MemoryPlan& all, const LoadOptions& optio
   Facts facts = {{"neededBytes", all.total()},
                  {"availableBytes", budgeted ? options.memory_budget : limit}};
   if (least > 0) facts.push_back({"leastBytes", least});
+  if (smaller > 0) facts.push_back({"contextSize", smaller});
+  const std::string todo =
+      smaller > 0 ? concat("a context of ", smaller, " (it is ", context, ") or a smaller model")
+                  : "a smaller model: no smaller context would do";
   if (budgeted) {
-    return with_facts(fail(Code::budget_too_small, needs, ", but the budget is ",
-                           human_bytes(options.memory_budget), turns,
-                           "; give it more, or a smaller context or model"),
-                      std::move(facts));
+    return with_facts(
+        fail(Code::budget_too_small, needs, ", but the budget is ",
+             human_bytes(options.memory_budget), turns, "; give it more, or use ", todo),
+        std::move(facts));
   }
   return with_facts(fail(Code::out_of_memory, needs, ", but there are ", human_bytes(limit),
-                         " at most", turns, "; use a smaller context or model"),
+                         " at most", turns, "; use ", todo),
                     std::move(facts));
 }
 
@@ -240,10 +271,15 @@ Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Arrival
     if (arrival == Arrival::again) SLUICE_TRY(find_least(header, options, all.memory));
     return all;
   }
-  if (arrival != Arrival::again) return too_small(all.memory, options, 0, machine);
+  const bool again = arrival == Arrival::again;
+  const auto refused = [&](uint64_t least) {
+    const uint32_t context = context_of(all.model->config(), options);
+    return too_small(all.memory, options, least, machine, context,
+                     fitting_context(header, options, context, again, limit));
+  };
+  if (!again) return refused(0);
   SLUICE_ASSIGN(Plan turns, plan_turns(header, options, limit));
-  if (turns.memory.total() > limit)
-    return too_small(all.memory, options, turns.memory.least, machine);
+  if (turns.memory.total() > limit) return refused(turns.memory.least);
   turns.memory.all = all.memory.total();
   turns.limit = limit;
   return turns;

@@ -316,7 +316,7 @@ Result<std::string> read_text(const std::string& path, std::string_view what) {
   return text;
 }
 
-Result<std::optional<std::string>> prompt_text(const Prompt& prompt) {
+Result<std::optional<std::string>> prompt_text(const Prompt& prompt, bool of_lines) {
   if (prompt.tokens) return std::nullopt;
   if (prompt.text) return prompt.text;
   if (prompt.file) return read_text(*prompt.file, "prompt's file");
@@ -326,6 +326,7 @@ Result<std::optional<std::string>> prompt_text(const Prompt& prompt) {
     note("reading the prompt from standard input, which is a pipe (</dev/null: no prompt)");
   }
   SLUICE_ASSIGN(std::string text, read_text("-", "prompt"));
+  if (!of_lines && text.ends_with('\n')) text.pop_back();
   if (text.empty()) return std::nullopt;
   return text;
 }

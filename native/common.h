@@ -99,7 +99,8 @@ struct Prompt {
 // The bytes of a file; "-" is standard input. `what` it is, for messages. Fails with bad_file.
 Result<std::string> read_text(const std::string& path, std::string_view what);
 // The text that was given, or the bytes of the file that was given. If nothing was given, what is
-// piped in, unless empty. Else nothing. Fails with bad_file if it can't be read.
-Result<std::optional<std::string>> prompt_text(const Prompt& prompt);
+// piped in, unless empty; the newline at its end, which echo adds, is taken off, but not from a
+// text `of_lines`. Else nothing. Fails with bad_file if it can't be read.
+Result<std::optional<std::string>> prompt_text(const Prompt& prompt, bool of_lines = false);
 
 }  // namespace sluice::cli

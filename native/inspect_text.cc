@@ -81,7 +81,7 @@ std::string memory(const Json& info) {
     out += "\n";
   };
   memory_row("weights", whole(memory["weights"]), "");
-  memory_row("constant", whole(memory["constant"]), "");
+  memory_row("constant", whole(memory["constant"]), "code, stacks, the tokenizer's tables");
   memory_row("at the start", whole(memory["start"]), "held with an empty context");
   const uint64_t chunks = (whole(memory["contextSize"]) + kKvChunk - 1) / kKvChunk;
   memory_row("KV cache", whole(memory["kv"]),

@@ -75,7 +75,7 @@ std::string figures(const Stats& s, Finish finish, const std::string& copy_news)
       counted(static_cast<uint64_t>(s.tokens), "token"), rate(s.tps),
       "; finish: ", finish_name(finish), "\nsluice: ", s.kernels, " kernels, ", threads_text(s),
       ", context ", s.context_size, ", seed ", s.seed, ", ", human_bytes(s.resident_bytes),
-      " of memory held, ", format("loaded in %.1f ms\n", s.load_ms),
+      " of weights and state held, ", format("loaded in %.1f ms\n", s.load_ms),
       s.streamed_bytes == 0
           ? ""
           : concat("sluice: ", human_bytes(s.streamed_bytes), " of weights read again, ",

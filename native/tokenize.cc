@@ -174,7 +174,7 @@ int tokenize(const TokenizeOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
   auto model = find_model(options.model, options.download, options.prompt.source.empty());
   if (!model) return fail_with(model.error());
-  const auto text = prompt_text(options.prompt);
+  const auto text = prompt_text(options.prompt, options.lines);
   if (!text) return fail_with(text.error());
   if (!*text) {
     return fail_with({Code::invalid_argument,

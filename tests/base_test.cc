@@ -146,7 +146,9 @@ TEST(Result, TextsAreSafeAndReadable) {
   EXPECT_EQ(human_bytes(13240000, true), "13.3 MB");
   EXPECT_EQ(human_bytes(2580000, true), "2.58 MB");
   EXPECT_EQ(human_duration(0.2), "1 s");
-  EXPECT_EQ(human_duration(61), "2 min");
+  EXPECT_EQ(human_duration(59.4), "59 s");
+  EXPECT_EQ(human_duration(60.07), "1 min");  // a minute's patience, as it is told
+  EXPECT_EQ(human_duration(90), "2 min");
   EXPECT_EQ(human_duration(3600), "1 h 0 min");
 }
 

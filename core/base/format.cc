@@ -156,9 +156,9 @@ std::string hexadecimal(uint64_t number) {
 }
 
 std::string human_duration(double seconds) {
-  const auto s = static_cast<int64_t>(std::ceil(std::min(std::max(seconds, 0.0), 1e9)));
+  const auto s = static_cast<int64_t>(std::round(std::min(std::max(1.0, seconds), 1e9)));
   if (s < 60) return concat(s, " s");
-  const int64_t minutes = (s + 59) / 60;
+  const int64_t minutes = (s + 30) / 60;
   if (minutes < 60) return concat(minutes, " min");
   return concat(minutes / 60, " h ", minutes % 60, " min");
 }

@@ -81,7 +81,7 @@ std::string human_bytes(uint64_t bytes, bool at_least = false);
 // 16 digits.
 std::string hexadecimal(uint64_t number);
 
-// A time for people, rounded up: "1 s", "4 min", "2 h 5 min".
+// A time for people, rounded, 1 s at least: "1 s", "4 min", "2 h 5 min".
 std::string human_duration(double seconds);
 
 }  // namespace sluice

@@ -37,8 +37,9 @@ std::string_view code_name(Code code);
 
 // A figure or a name that a message tells, for programs. `name` is a literal and one of these:
 //   out_of_memory, budget_too_small  neededBytes, availableBytes, leastBytes (the least budget that
-//                                    would do; absent if all must be in memory). Where a session
-//                                    gets too little: bytes more, and its tokens
+//                                    would do; absent if all must be in memory), contextSize (one
+//                                    that would do; absent if none would). Where a session gets too
+//                                    little: bytes more, and its tokens
 //   storage_full       neededBytes, availableBytes, directory
 //   context_full       tokens (of the input, at least), room (the most that would do)
 //   unsupported_model  architecture, tokenizer, tensor, or key and value

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "arguments.h"
@@ -136,10 +137,41 @@ uint64_t multiply_adds(const Gguf& header) {
   return sum;
 }
 
+// A line on a terminal: which of the measurements runs, and how long they will yet take if each
+// takes as long as those before.
+class BenchLine {
+ public:
+  explicit BenchLine(size_t n_runs) : n_runs_(n_runs) {}
+  ~BenchLine() { erase_status(); }
+  BenchLine(const BenchLine&) = delete;
+  BenchLine& operator=(const BenchLine&) = delete;
+
+  void begin(int threads) {
+    ++run_;
+    threads_ = threads;
+    show("loading");
+  }
+  void show(std::string_view what) const {
+    if (!can_show_status()) return;
+    const double done = static_cast<double>(run_ - 1);
+    const double left = seconds_since(start_) * (static_cast<double>(n_runs_) - done) / done;
+    show_status(concat("run ", run_, " of ", n_runs_, ", ",
+                       counted(static_cast<uint64_t>(threads_), "thread"), ": ", what,
+                       run_ > 1 ? concat("; about ", human_duration(left), " left") : ""));
+  }
+
+ private:
+  size_t n_runs_;
+  size_t run_ = 0;
+  int threads_ = 0;
+  Clock::time_point start_ = Clock::now();
+};
+
 // One repetition with one number of threads. It has its own engine, so that only one model is in
 // memory at a time. With `profiled` it measures phases instead of rates.
 Status measure(Model& model, const BenchOptions& options, bool profiled, Rates& rates,
-               Subject& subject) {
+               Subject& subject, BenchLine& line) {
+  line.begin(rates.threads);
   LoadOptions load_options = options.load;
   load_options.threads = rates.threads;
   load_options.context_size =
@@ -153,15 +185,18 @@ Status measure(Model& model, const BenchOptions& options, bool profiled, Rates& 
   }
   const auto ids = some_tokens(engine->tokenizer(), std::max(options.prompt, options.depth + 1));
   const std::span<const TokenId> all = ids;
+  line.show("warming up");
   // A first run without the clock, so that memory is allocated and threads are awake.
   SLUICE_TRY(
       prompt_rate(*engine, all.first(static_cast<size_t>(std::min<int64_t>(256, options.prompt)))));
   SLUICE_TRY(decode_rate(*engine, all.first(1), 2));
   engine->take_profile();
+  line.show(concat("a prompt of ", counted(static_cast<uint64_t>(options.prompt), "token")));
   SLUICE_ASSIGN(const double prompt,
                 prompt_rate(*engine, all.first(static_cast<size_t>(options.prompt))));
   const ProfiledRun prompt_run{static_cast<double>(options.prompt) / prompt, options.prompt,
                                engine->take_profile()};
+  line.show(concat("decoding ", counted(static_cast<uint64_t>(options.tokens), "token")));
   SLUICE_ASSIGN(
       const double decode,
       decode_rate(*engine, all.first(static_cast<size_t>(options.depth + 1)), options.tokens));
@@ -246,6 +281,11 @@ void print_rates(const BenchOptions& options, const std::string& file, const Sub
   }
 }
 
+// With --profile one more measures the phases.
+int n_rounds(const BenchOptions& options) {
+  return options.repetitions + (options.profile ? 1 : 0);
+}
+
 int bench(const BenchOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
   if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
@@ -254,19 +294,17 @@ int bench(const BenchOptions& options) {
   std::vector<Rates> all;
   for (const int threads : options.threads) all.emplace_back().threads = threads;
   Subject subject;
-  for (int i = 0; i < options.repetitions; ++i) {
+  std::optional<BenchLine> line(std::in_place, all.size() * static_cast<size_t>(n_rounds(options)));
+  for (int i = 0; i < n_rounds(options); ++i) {
+    const bool profiled = i == options.repetitions;
     for (Rates& rates : all) {
-      if (const auto done = measure(*model, options, false, rates, subject); !done) {
-        return fail_with(with_file_name(*model, done.error()));
-      }
-    }
-  }
-  for (Rates& rates : all) {
-    if (!options.profile) break;
-    if (const auto done = measure(*model, options, true, rates, subject); !done) {
+      const auto done = measure(*model, options, profiled, rates, subject, *line);
+      if (done) continue;
+      line.reset();
       return fail_with(with_file_name(*model, done.error()));
     }
   }
+  if (can_show_status()) show_status("measuring what this machine reaches");
   const uint64_t read_buffer = std::min(subject.bytes, kMaxBuffer);
   const uint64_t memory_buffer = std::min(4 * last_level_cache(), kMaxBuffer);
   for (Rates& rates : all) {
@@ -278,6 +316,7 @@ int bench(const BenchOptions& options) {
                   " reach is shown as 0: not so many could be started"));
     }
   }
+  line.reset();
   const auto print = options.json ? print_rates_as_json : print_rates;
   print(options, model->file, subject, all, read_buffer, memory_buffer);
   return kDone;

@@ -197,7 +197,7 @@ std::string reply_stats(const Reply& reply, const std::string& copy_news) {
                 "finish: ", finish_name(reply.finish), ", seed ", s.seed, "\n", s.kernels,
                 " kernels, ", counted(static_cast<uint64_t>(s.threads), "thread"), " (",
                 s.decode_threads, " for decoding), context ", s.context_size, ", ",
-                human_bytes(s.resident_bytes), " of memory held, ",
+                human_bytes(s.resident_bytes), " of weights and state held, ",
                 cli::format("loaded in %.1f ms", s.load_ms),
                 s.streamed_bytes == 0
                     ? ""

@@ -87,6 +87,21 @@ describe('--memory-budget', () => {
       assert.ok(rows > 4 * 512, `${rows} bytes for each further position`);
     }
   });
+  it('that is too small for the context names one that fits, the largest', () => {
+    const { least } = memory_of(bundled, '-t', '1', '-c', '512');
+    const args = ['run', '-p', 'Once', '-t', '1', '-n', '4', ...greedy, '--memory-budget'];
+    const told = sluice([...args, least, '-c', '1000', '--json']);
+    assert.equal(told.status, 4, told.err);
+    const [{ message, facts }] = events(told.out);
+    assert.match(
+      message,
+      /; give it more, or use a context of 512 \(it is 1000\) or a smaller model/,
+    );
+    assert.equal(facts.contextSize, 512);
+    assert.equal(sluice([...args, least, '-c', '512']).status, 0);
+    assert.notEqual(sluice([...args, least, '-c', '768']).status, 0);
+    assert.match(sluice([...args, '1M']).err, /a smaller model: no smaller context would do/);
+  });
   it('the least that inspect shows is enough', () => {
     const [, size, unit] =
       /least budget +([\d.]+) (\w+)/.exec(sluice(['inspect', bundled]).out) ?? [];

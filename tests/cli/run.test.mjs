@@ -74,6 +74,12 @@ describe('run', () => {
     const file = temporary('piped.txt', 'Once upon');
     assert.equal(shell(`printf 'Once upon' | ${run}`).out, expected);
     assert.equal(shell(`${run} <${file}`).out, expected);
+    // echo's newline is taken off, and no other.
+    assert.equal(shell(`echo 'Once upon' | ${run}`).out, expected);
+    const ids = (text, more = '') => shell(`printf '${text}' | "$SLUICE" tokenize ${more}`).out;
+    assert.equal(ids('Once\\n\\n'), ids('Once\\n', '-f -'));
+    assert.notEqual(ids('Once\\n\\n'), ids('Once\\n'));
+    assert.equal(ids('a\\n\\n', '--lines').split('\n').length, 3);
     assert.equal(
       shell(`(sleep 0.2; printf Once; sleep 0.2; printf ' upon') | ${run}`).out,
       expected,

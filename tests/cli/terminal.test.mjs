@@ -96,6 +96,26 @@ describe('on a terminal', { skip }, () => {
     on_terminal(`${long} 2>${errors}`);
     assert.doesNotMatch(readFileSync(errors, 'utf8'), /tokens,|left/);
   });
+  it('bench says what it measures and how long that will yet take', async () => {
+    const shown = new TerminalProgram(
+      ['bench', '-p', '16', '-n', '4', '-r', '2', '-t', '1,2'].concat('--profile'),
+    );
+    assert.equal(await shown.ended, 0, shown.raw);
+    const lines = shown.raw.split('\r\u001b[K').map((line) => line.split('\r')[0]);
+    for (const line of [
+      /^run 1 of 6, 1 thread: loading$/,
+      /^run 1 of 6, 1 thread: a prompt of 16 tokens$/,
+      /^run 4 of 6, 2 threads: decoding 4 tokens; about \d+ s left$/,
+      /^run 6 of 6, 2 threads: .* left$/,
+      /^measuring what this machine reaches$/,
+    ])
+      assert.ok(
+        lines.some((shown) => line.test(shown)),
+        `${line}\n${shown.raw}`,
+      );
+    assert.doesNotMatch(shown.screen.text(), /run \d of|measuring/);
+    assert.doesNotMatch(sluice(['bench', '-p', '4', '-n', '2', '-r', '1', '-t', '1']).err, /./);
+  });
   it('no line of progress is wider than the terminal', async () => {
     const model = join(temporaryDirectory(), `${'long-name-'.repeat(5)}.gguf`);
     copyFileSync(bundled, model);

@@ -85,11 +85,12 @@ export interface Facts {
   foundSha256?: string;
   /** What the browser says of its fault, in its own words (`worker_died`). */
   said?: string;
+  /** A smaller context with which the model fits (`out_of_memory`, `budget_too_small`); of the core's notes, the one that is taken. */
+  contextSize?: number;
   // Of the core's notes, see core/base/result.h
   id?: number;
   name?: string;
   merges?: number;
-  contextSize?: number;
   trained?: number;
   threads?: number;
   asked?: number;

@@ -216,7 +216,7 @@ it.each([
   // 240 MiB, the memory of openCore without the margin.
   [undefined, 'out_of_memory', 'This browser gives a page no more'],
   [1e9, 'out_of_memory', 'This browser gives a page no more'],
-  [1e8, 'budget_too_small', 'give it more, or a smaller context or model'],
+  [1e8, 'budget_too_small', '(it is 1048576) or a smaller model'],
 ])('says who chose a budget that is too small: %s', async (memoryBudget, code, end) => {
   const contextSize = 1 << 20;
   const rig = await open({ contextSize, memoryBudget });
