@@ -31,6 +31,7 @@ constexpr Word kCommands[] = {
     {"create", "", "there are no Modelfiles: give --system and options to sluice chat"},
     {"cp", "", "models have no other names; copy the file that sluice pull prints"},
     {"push", "", "models can't be uploaded"},
+    {"perplexity", "", "sluice logits shows what a model expects after a text"},
 };
 
 enum class Takes : uint8_t { nothing, value, perhaps };  // perhaps: on, off, auto, 0 or 1
@@ -163,6 +164,10 @@ Status take_flag(const Flag& flag, const std::string& name, const std::optional<
 }
 
 }  // namespace
+
+bool is_habit(std::string_view option) {
+  return find_flag(option.substr(0, option.find('='))) != nullptr;
+}
 
 Result<std::vector<std::string>> read_habits(const CLI::App& program,
                                              const std::vector<std::string>& arguments) {

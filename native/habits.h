@@ -3,12 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine.h"
 
 namespace sluice::cli {
 
+// True of an option that commands of others have: -hf, -ngl.
+bool is_habit(std::string_view option);
 // The arguments behind the program's name as this program has them: `rm NAME` is `cache delete
 // NAME`, `-hf OWNER/REPO` is `-m hf:OWNER/REPO`. What changes no text and has no place here, like
 // -ngl, is left out, and a note says so. Values of options stay as they are. Fails with

@@ -22,13 +22,13 @@ struct TemplateOptions {
 };
 
 constexpr char kTemplateFooter[] =
-    R"(MESSAGES.json is a list of messages like {"role": "user", "content": "Hi"}, or an
-object with "messages", "tools" and whatever else the template knows, like
+    R"(MESSAGES.json is a list of messages like {"role": "user", "content": "Hi"}, or
+an object with "messages", "tools" and whatever else the template knows, like
 "enable_thinking". "add_generation_prompt" is true by default, and
 "continue_final_message": true ends the prompt in the last message. Templates
 are rendered as Hugging Face's transformers does. Without MODEL and with
---chat-template, special tokens like "bos_token" are empty unless they are given.
-With SOURCE_DATE_EPOCH set, templates see that time (UTC).
+--chat-template, special tokens like "bos_token" are empty unless they are
+given. With SOURCE_DATE_EPOCH set, templates see that time (UTC).
 
 Prints the text alone; with --json {"text":..,"tokens":[..],"template":..,
 "warnings":[..]}, tokens only with a model. Special tokens that messages contain

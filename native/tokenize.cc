@@ -98,8 +98,8 @@ struct DetokenizeOptions {
 constexpr char kDetokenizeFooter[] =
     R"(IDS are numbers with commas or spaces between them, as sluice tokenize prints
 them; without IDS they come from the standard input if that is a pipe or a file.
-Prints the text alone, byte for byte into a pipe, with --json {"text":..}. Control
-tokens have no text; --special prints their names.
+Prints the text alone, byte for byte into a pipe; with --json {"text":..}.
+Control tokens have no text; --special prints their names.
 
 Examples:
   sluice detokenize model.gguf 1,2,3

@@ -7,6 +7,7 @@
 
 #include "arguments.h"
 #include "base/format.h"
+#include "habits.h"
 
 namespace sluice::cli {
 namespace {
@@ -87,7 +88,9 @@ std::optional<std::string> check_first_argument(const CLI::App& program,
   }
   if (first.starts_with('-')) {
     for (const CLI::App* command : program.get_subcommands({})) {
-      if (command->get_option_no_throw(first.substr(0, first.find('='))) == nullptr) continue;
+      if (command->get_option_no_throw(first.substr(0, first.find('='))) == nullptr &&
+          !is_habit(first))
+        continue;
       return concat("the command is missing in front of ", printable(first), ", like sluice ",
                     command->get_name(), " ", printable(first), commands);
     }

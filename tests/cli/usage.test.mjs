@@ -90,7 +90,7 @@ describe('help', () => {
     }
   });
   for (const [command, names] of Object.entries(options)) {
-    it(`of ${command} names every option and stays within 80 columns`, () => {
+    it(`of ${command} names every option`, () => {
       const { status, out, err } = sluice([command, '--help']);
       assert.equal(status, 0);
       assert.equal(err, '');
@@ -101,7 +101,6 @@ describe('help', () => {
         ),
       );
       for (const name of names) assert.match(out, new RegExp(`^  ${name}\\b`, 'm'), name);
-      for (const line of out.split('\n')) assert.ok(line.length <= 80, line);
       for (const part of ['Examples:', 'Exit status:', 'Environment:'])
         assert.ok(out.includes(part), part);
     });
@@ -113,8 +112,13 @@ describe('help', () => {
       assert.match(out, /^sluice \d+\.\d+\.\d+\n$/);
     }
   });
-  it('stays within 80 columns', () => {
-    for (const line of sluice(['--help']).out.split('\n')) assert.ok(line.length <= 80, line);
+  it('stays within 80 columns, as the manual does', () => {
+    const { out } = sluice(['--help']);
+    const commands = [...out.matchAll(/^ {2}(\w+) {6,}/gm)].map(([, name]) => [name]);
+    assert.ok(commands.length >= 12, out);
+    for (const command of [[], ...commands])
+      for (const line of sluice([...command, '--help']).out.split('\n'))
+        assert.ok(line.length <= 80, line);
   });
 });
 
@@ -283,6 +287,7 @@ describe('an unknown name is answered with the nearest', () => {
     const { status, err } = sluice(['--temp', '0', 'run']);
     assert.equal(status, 2);
     assert.match(err, /command is missing in front of --temp, like sluice run --temp;/);
+    assert.match(sluice(['-hf', 'a/b']).err, /missing in front of -hf, like sluice run -hf;/);
   });
   it('help is given beside it', () => {
     assert.equal(sluice(['run', '--frob', '--help']).status, 0);
