@@ -288,7 +288,8 @@ struct Flagged {
 
   bool is_habit(std::string_view text) const { return !text.empty() && text == flags.habit; }
   [[noreturn]] void refuse_value(const std::string& found) const {
-    refuse(flags.flags, std::string(row.expected), found);
+    const std::string_view habit = flags.habit;
+    refuse(flags.flags, concat(row.expected, habit.empty() ? "" : ", or ", habit), found);
   }
 };
 

@@ -131,6 +131,7 @@ describe('what others have and this program does not', () => {
 describe('commands', () => {
   it('help, version, show, ls and rm', () => {
     assert.equal(sluice(['help']).out, sluice(['--help']).out);
+    assert.equal(sluice(['help', 'help']).out, sluice(['--help']).out);
     assert.equal(sluice(['help', 'run']).out, sluice(['run', '--help']).out);
     assert.equal(sluice(['version']).out, sluice(['--version']).out);
     assert.equal(sluice(['show', bundled]).out, sluice(['inspect', bundled]).out);
