@@ -250,6 +250,18 @@ export async function serve({
   }
 }
 
+/** Calls back when the npm that runs this script was ended: its signal ends the shell between, but not this process. */
+function when_npm_ends(call) {
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const shell = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === shell) return;
+    clearInterval(timer);
+    call();
+  }, 500);
+  timer.unref();
+}
+
 /** Prints the address, and serves until interrupted. */
 export async function serve_and_say({ port = 8080, ...options }) {
   const server = await serve({ port, ...options });
@@ -259,6 +271,7 @@ export async function serve_and_say({ port = 8080, ...options }) {
   console.log(`Sluice is at ${server.url}  (Ctrl-C ends it)`);
   await new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, resolve);
+    when_npm_ends(resolve);
   });
   await server.close();
   return 0;

@@ -1,11 +1,14 @@
 // Tests the server of the built page: its headers, ranges, and what it refuses.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import zlib from 'node:zlib';
 import { after, before, test } from 'node:test';
+import { ROOT } from '../../scripts/lib.mjs';
 import { choose_encoding, parse_range, serve } from '../../scripts/serve.mjs';
 
 const TEXT = 'compress me '.repeat(1000);
@@ -182,4 +185,21 @@ test('a port that is taken: the next one', async () => {
   const second = await serve({ dir: path.join(base, 'site'), port: site.port });
   assert.ok(second.port > site.port);
   await second.close();
+});
+
+test('the server ends with the npm that runs it', { timeout: 60_000 }, async () => {
+  const scripts = {
+    start: `node "${path.join(ROOT, 'scripts/serve.mjs')}" --dir "${base}/site" --port 0`,
+  };
+  fs.writeFileSync(path.join(base, 'package.json'), JSON.stringify({ name: 'a', scripts }));
+  const npm = spawn('npm', ['start'], { cwd: base });
+  // Its output ends when no process has it any more.
+  let said = '';
+  for await (const part of npm.stdout) {
+    const before = said;
+    said += part;
+    if (said.includes('is at http') && !before.includes('is at http')) npm.kill();
+  }
+  if (npm.exitCode === null && npm.signalCode === null) await once(npm, 'exit');
+  await assert.rejects(fetch(/http:\S+/.exec(said)[0]));
 });
