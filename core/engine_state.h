@@ -68,6 +68,7 @@ struct Run {
 
   GenerateOptions options;
   std::optional<Sampler> sampler;
+  size_t answer = 0;  // so many tokens stand before the answer: n_prompt, unless it goes on
   PendingText text;
   std::deque<Event> undecided;  // tokens whose text is not certain yet
   // Of a reply.
@@ -180,6 +181,7 @@ struct Left {
   std::optional<TokenId> last;   // the last token that was written; it isn't computed yet
   std::optional<uint64_t> seed;  // of the last run that generated
   uint64_t draws = 0;            // of that seed's random numbers
+  std::optional<size_t> answer;  // so many tokens stand before what that run wrote
 };
 
 struct Session::State {
@@ -212,7 +214,7 @@ struct Session::State {
   Status check_room(const Encoding& encoding) const;
   Status encode_slice();
   Status begin(std::span<const TokenId> prompt, const GenerateOptions& how, Clock::time_point asked,
-               uint64_t draws = 0);
+               const Left& from = {});
   void begin_run(Run::Kind kind, Clock::time_point asked);
   Result<bool> slice();
   Result<bool> compute_slice();

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/format.h"
@@ -62,6 +63,16 @@ std::string problem(const OptionRow& row, const std::vector<std::string>& texts)
       return concat("the text '", printable(text), "' of ", row.name,
                     " is not valid UTF-8, so no text can hold it; give whole characters");
     }
+  }
+  return "";
+}
+
+std::string problem(const OptionRow& row, const std::vector<std::pair<TokenId, float>>& biases) {
+  if (biases.size() > row.count)
+    return concat(row.name, " has ", biases.size(), " tokens; at most ", row.count, " are taken");
+  for (const auto& [id, bias] : biases) {
+    if (id < 0) return concat(row.name, " has the token ", id, "; token ids are from 0 on");
+    if (std::string text = problem(row, bias); !text.empty()) return text;
   }
   return "";
 }

@@ -17,7 +17,7 @@ struct OptionRow {
   std::string_view expected;  // the allowed values, in words
   double least = 0;           // of a number, or of a text's bytes
   double most = 0;
-  size_t count = 0;               // texts at most
+  size_t count = 0;               // texts or biases at most
   bool zero_is_none = false;      // 0 in the struct means that no value is set
   std::string_view choices = "";  // separated by spaces; "": any text
 };

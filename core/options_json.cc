@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/format.h"
@@ -18,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMaxOptionsBytes = 64 << 10;
+constexpr size_t kMaxOptionsBytes = 128 << 10;
 constexpr double kMaxExact = 0x1p53;  // beyond it a JavaScript number is not exact
 
 std::unexpected<Error> wrong_type(std::string_view name, std::string_view expected,
@@ -87,6 +88,24 @@ Status read(const OptionRow& row, const Json& value, std::vector<std::string>& f
   for (const Json& item : list) {
     if (!item.is_string()) return wrong_type(row.name, row.expected, item);
     field.push_back(item.get<std::string>());
+  }
+  return {};
+}
+
+// {"id":bias,..}
+Status read(const OptionRow& row, const Json& value,
+            std::vector<std::pair<TokenId, float>>& field) {
+  if (!value.is_object()) return wrong_type(row.name, row.expected, value);
+  field.clear();
+  for (const auto& [key, bias] : value.items()) {
+    TokenId id = -1;
+    const char* const end = key.data() + key.size();
+    const auto [stop, error] = std::from_chars(key.data(), end, id);
+    if (error != std::errc() || stop != end || id < 0) {
+      return fail(Code::invalid_argument, row.name, " must be ", row.expected,
+                  ", found the token id '", printable(key), "'");
+    }
+    SLUICE_TRY(read(row, bias, field.emplace_back(id, 0.f).second));
   }
   return {};
 }

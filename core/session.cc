@@ -101,14 +101,35 @@ Status check_prompt(std::span<const TokenId> ids, const Tokenizer& tokenizer) {
   return {};
 }
 
-SamplerOptions sampler_options(const GenerateOptions& options, uint64_t seed, uint64_t draws) {
+Status check_generate(const GenerateOptions& options, const Tokenizer& tokenizer) {
+  SLUICE_TRY(check_options(options));
+  for (const auto& [id, bias] : options.logit_bias) {
+    if (id < tokenizer.vocab_size()) continue;
+    return fail(Code::invalid_argument, "logitBias has the token ", id,
+                ", which is not in the vocabulary; its ids are 0 to ", tokenizer.vocab_size() - 1);
+  }
+  return {};
+}
+
+SamplerOptions sampler_options(const GenerateOptions& options) {
   return {.temperature = options.temperature,
           .top_k = options.top_k,
           .top_p = options.top_p,
           .min_p = options.min_p,
           .repeat_penalty = options.repeat_penalty,
-          .seed = seed,
-          .draws = draws};
+          .repeat_last_n = options.repeat_last_n,
+          .presence_penalty = options.presence_penalty,
+          .frequency_penalty = options.frequency_penalty,
+          .logit_bias = options.logit_bias,
+          .top_n_sigma = options.top_n_sigma,
+          .typical_p = options.typical_p,
+          .xtc_probability = options.xtc_probability,
+          .xtc_threshold = options.xtc_threshold,
+          .dry = {.multiplier = options.dry_multiplier,
+                  .base = options.dry_base,
+                  .allowed_length = options.dry_allowed_length,
+                  .last_n = options.dry_penalty_last_n,
+                  .breakers = options.dry_sequence_breakers}};
 }
 
 uint64_t random_seed() {
@@ -121,7 +142,7 @@ uint64_t random_seed() {
 Status Session::start(std::string_view prompt, const GenerateOptions& options) {
   State& s = *state_;
   if (running()) return busy();
-  SLUICE_TRY(check_options(options));
+  SLUICE_TRY(check_generate(options, *s.engine.tokenizer));
   const Clock::time_point asked = Clock::now();
   SLUICE_TRY(s.check_room(Encoding(*s.engine.tokenizer, prompt, options.special)));
   s.begin_run(Run::Kind::generate, asked);
@@ -154,7 +175,7 @@ Status Session::State::encode_slice() {
 Status Session::start(std::span<const TokenId> prompt, const GenerateOptions& options) {
   State& s = *state_;
   if (running()) return busy();
-  SLUICE_TRY(check_options(options));
+  SLUICE_TRY(check_generate(options, *s.engine.tokenizer));
   return s.begin(prompt, options, Clock::now());
 }
 
@@ -163,7 +184,7 @@ Status Session::start_reply(std::span<const TokenId> prompt, const GenerateOptio
                             std::optional<Clock::time_point> asked) {
   State& s = *state_;
   if (running()) return busy();
-  SLUICE_TRY(check_options(options));
+  SLUICE_TRY(check_generate(options, *s.engine.tokenizer));
   SLUICE_TRY(s.begin(prompt, options, asked.value_or(Clock::now())));
   std::vector<std::string> stop = options.stop;
   stop.insert(stop.end(), format.stop.begin(), format.stop.end());
@@ -178,7 +199,7 @@ Status Session::start_reply(std::span<const TokenId> prompt, const GenerateOptio
 Status Session::resume(const GenerateOptions& options) {
   State& s = *state_;
   if (running()) return busy();
-  SLUICE_TRY(check_options(options));
+  SLUICE_TRY(check_generate(options, *s.engine.tokenizer));
   const Clock::time_point asked = Clock::now();
   const std::vector<TokenId> all = written();
   if (all.empty()) {
@@ -188,7 +209,9 @@ Status Session::resume(const GenerateOptions& options) {
   GenerateOptions how = options;
   const bool goes_on = !how.seed && s.left.seed;
   if (goes_on) how.seed = s.left.seed;
-  return s.begin(all, how, asked, goes_on ? s.left.draws : 0);
+  Left from = s.left;
+  if (!goes_on) from.draws = 0;
+  return s.begin(all, how, asked, from);
 }
 
 // The figures are those of the run that begins, from now on.
@@ -203,7 +226,7 @@ void Session::State::begin_run(Run::Kind kind, Clock::time_point asked) {
 }
 
 Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOptions& how,
-                             Clock::time_point asked, uint64_t draws) {
+                             Clock::time_point asked, const Left& from) {
   SLUICE_TRY(check_prompt(prompt, *engine.tokenizer));
   if (prompt.size() >= engine.context_size) {
     return with_facts(
@@ -222,7 +245,13 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
   if (logits.size() > logits_bytes(1)) logits = AlignedBuffer();
   run.options = how;
   const uint64_t seed = how.seed ? *how.seed : random_seed();
-  run.sampler.emplace(sampler_options(how, seed, draws));
+  SamplerOptions sampling = sampler_options(how);
+  sampling.seed = seed;
+  sampling.draws = from.draws;
+  sampling.prompt_tokens = std::min(from.answer.value_or(prompt.size()), prompt.size());
+  run.answer = sampling.prompt_tokens;
+  run.sampler.emplace(sampling,
+                      [&tokenizer = *engine.tokenizer](TokenId id) { return tokenizer.piece(id); });
   left = Left();
   run.text.start(&*engine.tokenizer, engine.tokenizer->is_special(prompt.back()), how.stop);
   run.tokens.assign(prompt.begin(), prompt.end());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "base/format.h"
 #include "base/xxh64.h"
@@ -152,12 +153,14 @@ struct SessionWriter::State {
     header.rope = rope_hash(*engine.model);
     header.kv_type = number_of(kv_type_named(engine.options.kv_type));
     if (piece) {
+      header.version = kPieceVersion;
       header.first = static_cast<uint32_t>(first);
       header.seed = tokens_hash(std::span(s.cached).first(first));
     } else {
       header.has_seed = s.left.seed ? 1 : 0;
       header.seed = s.left.seed.value_or(0);
       header.draws = s.left.draws;
+      header.first = static_cast<uint32_t>(std::min(s.left.answer.value_or(0), tokens.size()));
     }
   }
   bool make_item();
@@ -286,6 +289,7 @@ struct SessionReader::State {
   std::vector<uint8_t> item;  // the part of the next item that has come
   Xxh64 hash;
   SessionHeader header;
+  uint32_t answer = 0;  // header.first of a session; that is 0 then
   std::vector<TokenId> tokens;
   // Gets the state; of a piece a clone of `onto`, which shares the past.
   std::unique_ptr<Session::State> session;
@@ -392,18 +396,18 @@ Status SessionReader::State::take_first(std::span<const uint8_t> bytes) {
 }
 
 Status SessionReader::State::check_header() {
-  if (header.version != kSessionVersion) {
+  if (header.version < kPieceVersion || header.version > kSessionVersion) {
     if (header.version > kSessionVersion) {
       return fail(Code::invalid_argument, "a newer version of Sluice wrote this session (format ",
                   header.version, "; this one reads ", kSessionVersion,
                   "): update Sluice, or begin without it");
     }
     return fail(Code::bad_file, "the session has the format ", header.version, "; expected ",
-                kSessionVersion, kDamaged);
+                kPieceVersion, " or ", kSessionVersion, kDamaged);
   }
   if (header.header_bytes != kSessionHeaderBytes || header.has_seed > 1 ||
       header.draws > kMaxDraws || header.kv_type > 2 || header.state != kSessionStateKv ||
-      (onto == nullptr && header.first != 0) ||
+      answer > (header.version == kPieceVersion ? 0 : header.tokens) ||
       (onto == nullptr && header.has_seed == 0 && (header.seed | header.draws) != 0)) {
     return fail(Code::bad_file, "the session's header has numbers that none can have", kDamaged);
   }
@@ -491,6 +495,7 @@ Status SessionReader::State::take_header(std::span<const uint8_t> bytes) {
     return fail(Code::bad_file, "the session's header doesn't fit its hash", kDamaged);
   }
   std::memcpy(&header, all.data() + kMagicBytes, sizeof header);
+  if (onto == nullptr) answer = std::exchange(header.first, 0);
   SLUICE_TRY(check_header());
   session = std::make_unique<Session::State>(engine);
   if (onto != nullptr) {
@@ -578,6 +583,7 @@ Result<std::unique_ptr<Session>> SessionReader::finish() {
   if (s.onto != nullptr) return std::unique_ptr<Session>();
   if (s.header.has_seed != 0) session.left.seed = s.header.seed;
   session.left.draws = s.header.draws;
+  if (s.answer != 0) session.left.answer = s.answer;
   return std::unique_ptr<Session>(new Session(std::move(s.session)));
 }
 

@@ -3,8 +3,8 @@
 // numbers are little-endian.
 //
 //   header    "SLUICESN"
-//             u32 version                1
-//             u32 bytes of the header    88 in version 1
+//             u32 version                2
+//             u32 bytes of the header    88 in versions 1 and 2
 //             u64 bytes of the file
 //             u64 identity of the model  (weights/identity.h)
 //             u64 XXH64 of what RoPE does: see rope_hash() in session_file.cc
@@ -14,7 +14,8 @@
 //             u32 computed               of these, from the first on; the rest, at most one, is the
 //                                        last token that was written
 //             u32 has a seed             0 or 1
-//             u32 0
+//             u32 answer                 where what the last run wrote begins, so many tokens; 0:
+//                                        unknown. In version 1 this is 0
 //             u64 seed                   of the last run
 //             u64 draws                  of the seed's random numbers
 //             u64 XXH64 of all before
@@ -32,10 +33,11 @@
 // of its positions, and with this header:
 //
 //   header    "SLUICEPC"
+//             u32 version               1
 //             bytes, tokens, computed   of the piece: at most 256 are computed. Only the last piece
 //                                       has fewer, and may have the token behind them
 //             u32 0                     in place of "has a seed"
-//             u32 first                 position, a multiple of 256; in place of the 0 behind that
+//             u32 first                 position, a multiple of 256; in place of the answer
 //             u64 XXH64 of the tokens before the piece (i32 each), in place of the seed
 //             u64 0                     in place of the draws
 //
@@ -53,11 +55,12 @@ namespace sluice {
 inline constexpr char kSessionMagic[] = "SLUICESN";
 inline constexpr char kPieceMagic[] = "SLUICEPC";
 inline constexpr uint32_t kPiecePositions = 256;
-inline constexpr uint32_t kSessionVersion = 1;
+inline constexpr uint32_t kSessionVersion = 2;
+inline constexpr uint32_t kPieceVersion = 1;
 inline constexpr uint32_t kSessionHeaderBytes = 88;
 inline constexpr uint32_t kSessionStateKv = 1;
 
-// The header in version 1, without magic and hash.
+// The header in versions 1 and 2, without magic and hash.
 struct SessionHeader {
   uint32_t version = kSessionVersion;
   uint32_t header_bytes = kSessionHeaderBytes;
@@ -69,7 +72,7 @@ struct SessionHeader {
   uint32_t tokens = 0;
   uint32_t computed = 0;
   uint32_t has_seed = 0;
-  uint32_t first = 0;  // of a piece; otherwise 0
+  uint32_t first = 0;  // of a piece; of a session, where the answer begins
   uint64_t seed = 0;   // of a piece: the hash of the tokens before
   uint64_t draws = 0;
 };

@@ -326,6 +326,7 @@ void Session::State::end_run() {
   if (run.sampler) {
     left.seed = stats.seed;
     left.draws = run.sampler->draws();
+    left.answer = run.answer;
     if (run.tokens.size() > run.n_prompt && run.tokens.size() == cached.size() + 1)
       left.last = run.tokens.back();
   }

@@ -338,9 +338,10 @@ CLI::Option* add_row(CLI::App& app, const Flagged& option, float& field) {
   return add_reader(app, option, [option, &field](const std::string& text) {
     std::string_view rest = text;
     const auto value = take_number(rest);
-    if (!value || !rest.empty() || *value < option.row.least || *value > option.row.most)
-      option.refuse_value(text);
-    field = static_cast<float>(*value);
+    const bool taken =
+        value && rest.empty() && *value >= option.row.least && *value <= option.row.most;
+    if (!taken && !option.is_habit(text)) option.refuse_value(text);
+    field = taken ? static_cast<float>(*value) : static_cast<float>(option.flags.habit_value);
   });
 }
 
@@ -353,23 +354,64 @@ CLI::Option* add_row(CLI::App& app, const Flagged& option, std::string& field) {
       ->check(CLI::IsMember(choices));
 }
 
+// Of an option that may be given several times.
+CLI::Option* add_all(CLI::App& app, const Flagged& option,
+                     std::function<void(const CLI::results_t&)> read) {
+  const auto take = [read = std::move(read)](const CLI::results_t& results) {
+    read(results);
+    return true;
+  };
+  return app.add_option(option.flags.flags, take, option.flags.help)
+      ->type_name(option.flags.value)
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 CLI::Option* add_row(CLI::App& app, const Flagged& option, std::vector<std::string>& field) {
-  const auto read = [option, &field](const CLI::results_t& results) {
+  return add_all(app, option, [option, &field](const CLI::results_t& results) {
+    field.clear();
     for (const std::string& text : results) {
+      if (option.is_habit(text)) continue;
       if (text.size() < static_cast<size_t>(option.row.least) ||
           text.size() > static_cast<size_t>(option.row.most)) {
         refuse(option.flags.flags,
                concat("a text of ", option.row.least, " to ", option.row.most, " bytes"), text);
       }
+      field.push_back(text);
     }
-    field = results;
-    return true;
-  };
-  return app.add_option(option.flags.flags, read, option.flags.help)
-      ->type_name(option.flags.value)
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  });
+}
+
+// ID+BIAS, ID-BIAS or ID=BIAS. Nothing if it is none.
+std::optional<std::pair<TokenId, float>> bias_in(std::string_view text, const OptionRow& row) {
+  TokenId id = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (error != std::errc() || id < 0) return std::nullopt;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  if (!text.starts_with('-') && !text.starts_with('+') && !text.starts_with('='))
+    return std::nullopt;
+  if (!text.starts_with('-')) text.remove_prefix(1);
+  const auto bias = take_number(text);
+  if (!bias || !text.empty() || *bias < row.least || *bias > row.most) return std::nullopt;
+  return std::pair(id, static_cast<float>(*bias));
+}
+
+CLI::Option* add_row(CLI::App& app, const Flagged& option,
+                     std::vector<std::pair<TokenId, float>>& field) {
+  return add_all(app, option, [option, &field](const CLI::results_t& results) {
+    field.clear();
+    for (const std::string& text : results) {
+      const auto bias = bias_in(text, option.row);
+      if (!bias) {
+        refuse(option.flags.flags,
+               concat("a token id and a bias from ", option.row.least, " to ", option.row.most,
+                      ", like 15043+1.5 or 15043-100"),
+               text);
+      }
+      field.push_back(*bias);
+    }
+  });
 }
 
 }  // namespace
@@ -410,6 +452,12 @@ std::string value_text(const std::vector<std::string>& values) {
     text += concat(text.empty() ? "'" : ", '", printable(value), "'");
   }
   return values.empty() ? "none" : text;
+}
+std::string value_text(const std::vector<std::pair<TokenId, float>>& biases) {
+  std::string text;
+  for (const auto& [id, bias] : biases)
+    text += concat(text.empty() ? "" : " ", id, bias < 0 ? "" : "+", bias);
+  return biases.empty() ? "none" : text;
 }
 template <typename Number>
 requires std::is_arithmetic_v<Number> std::string value_text(Number value) { return concat(value); }

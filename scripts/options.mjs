@@ -8,7 +8,7 @@
 //   name         in JSON and in the library
 //   type         a C++ type, or a key of TYPES
 //   least, most  the limits of the number, or of a text's length in bytes
-//   count        of texts: how many at most
+//   count        of texts and biases: how many at most
 //   choices, alias   of a choice: its values, and the name of their type in the library
 //   unit         of a number: its unit, for messages
 //   default      or `otherwise`: what happens without the option, in words
@@ -44,6 +44,12 @@ const TYPES = {
     ts: 'string | readonly string[]',
     kind: 'texts',
     expected: () => 'a string or a list of strings',
+  },
+  biases: {
+    cpp: 'std::vector<std::pair<TokenId, float>>',
+    ts: 'Readonly<Record<number, number>>',
+    kind: 'biases',
+    expected: (o) => `an object of token ids and numbers ${range_of(o)}`,
   },
   flavour: { ts: 'Flavour', kind: 'choice', expected: () => list_of(flavours) },
   cache: { ts: "'opfs' | 'none'", kind: 'choice', expected: () => "'opfs' or 'none'" },
@@ -112,12 +118,16 @@ function limits_of(option) {
   if (type_of(option).kind === 'choice') return type_of(option).expected(option);
   if (option.type === 'texts')
     return `at most ${option.count}, each of ${option.least} to ${option.most} bytes`;
+  if (option.type === 'biases')
+    return `at most ${option.count}, each from ${option.least} to ${option.most}`;
   const told = option.least !== undefined && option.most < 2 ** 31 - 1;
   return told ? `${option.least} to ${option.most}` : '';
 }
 
 function default_of(option) {
   if (option.otherwise !== undefined) return option.otherwise;
+  if (Array.isArray(option.default))
+    return option.default.map((one) => JSON.stringify(one)).join(', ');
   return option.default === undefined || option.default === false ? '' : String(option.default);
 }
 
@@ -140,10 +150,12 @@ export function check_table(given = table) {
       if (kind === 'load' && option.interface === undefined) wrong('interface is missing');
       const type = type_of(option);
       const number = ['whole', 'number'].includes(type.kind);
-      if (number || option.type === 'texts') {
+      const several = ['texts', 'biases'].includes(option.type);
+      if (number || several) {
         if (typeof option.least !== 'number' || typeof option.most !== 'number')
           wrong('least and most are missing');
       }
+      if (several && typeof option.count !== 'number') wrong('count is missing');
       if (number && option.default !== undefined) {
         if (!(option.default >= option.least && option.default <= option.most))
           wrong('default is not between least and most');
@@ -177,6 +189,7 @@ function wrapped(text, indent) {
 }
 
 function cpp_default(option, type) {
+  if (Array.isArray(option.default)) return `{${option.default.map(cpp_text).join(', ')}}`;
   if (type.cpp === 'float')
     return `${Number.isInteger(option.default) ? `${option.default}.` : option.default}f`;
   if (type.cpp === 'std::string') return option.default === undefined ? '' : `"${option.default}"`;
@@ -186,7 +199,7 @@ function cpp_default(option, type) {
 function cpp_field(option) {
   const type = type_of(option);
   const plain = !/^std::(optional|vector)/.test(type.cpp);
-  const value = plain ? cpp_default(option, type) : '';
+  const value = plain || Array.isArray(option.default) ? cpp_default(option, type) : '';
   const without = { 'std::string': '""', float: '', bool: '' }[type.cpp] ?? (plain ? '0' : '');
   const otherwise =
     option.otherwise === undefined || without === '' ? '' : `${without}: ${option.otherwise}`;

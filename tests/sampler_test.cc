@@ -92,6 +92,42 @@ TEST(Sampler, TheSameSeedGivesTheSameChoicesOnEveryMachine) {
   EXPECT_NE(other_ids, ids);
 }
 
+// What a run chooses from one distribution, each choice behind those before.
+std::vector<int32_t> written(const SamplerOptions& options, const std::vector<float>& logits,
+                             int n = 12, std::vector<int32_t> tokens = {}) {
+  Sampler sampler(options);
+  const size_t before = tokens.size();
+  for (int i = 0; i < n; ++i) tokens.push_back(sampler.sample(logits, tokens));
+  return {tokens.begin() + static_cast<std::ptrdiff_t>(before), tokens.end()};
+}
+
+TEST(Sampler, TheOldestOptionsChooseAsTheyAlwaysDid) {
+  const std::vector<float> logits = varied_logits(1000);
+  SamplerOptions options = usual();
+  options.seed = 42;
+  options.repeat_penalty = 1.3f;
+  EXPECT_EQ(written(options, logits),
+            (std::vector<int32_t>{276, 489, 444, 143, 453, 849, 943, 537, 123, 240, 117, 515}));
+  options.top_k = 0;
+  EXPECT_EQ(written(options, logits),
+            (std::vector<int32_t>{187, 988, 27, 10, 869, 577, 955, 566, 932, 192, 123, 787}));
+  options.top_p = 1;
+  options.min_p = 0;
+  EXPECT_EQ(written(options, logits),
+            (std::vector<int32_t>{708, 128, 242, 351, 27, 869, 195, 790, 346, 604, 189, 480}));
+  options.top_k = 7;
+  EXPECT_EQ(written(options, logits),
+            (std::vector<int32_t>{817, 453, 869, 489, 670, 988, 378, 143, 943, 580, 117, 189}));
+  options.temperature = 0;
+  EXPECT_EQ(written(options, logits),
+            (std::vector<int32_t>{670, 453, 869, 49, 489, 817, 378, 117, 943, 444, 678, 988}));
+  // 70 tokens that are drawn, each lowered for the next 64.
+  options = {.temperature = 0, .repeat_penalty = 1.5f};
+  const std::vector<int32_t> greedy = written(options, logits, 70);
+  EXPECT_EQ(std::vector(greedy.end() - 8, greedy.end()),
+            (std::vector<int32_t>{219, 732, 192, 670, 453, 869, 49, 489}));
+}
+
 TEST(Sampler, TopK) {
   SamplerOptions options = plain();
   options.top_k = 2;

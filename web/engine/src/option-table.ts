@@ -66,14 +66,40 @@ export interface GenerateOptions {
   maxTokens?: number | undefined;
   /** Higher is more random; 0 always takes the likeliest token; 0 to 100. Default: 0.8. */
   temperature?: number | undefined;
+  /** Choose among the tokens whose logits are at most N standard deviations below the best; 0: off; 0 to 100. Default: 0. */
+  topNSigma?: number | undefined;
   /** Choose among the K likeliest tokens; 0: all. Default: 40. */
   topK?: number | undefined;
+  /** Choose among the tokens that are about as likely as is to be expected, whose probabilities add up to P; 1: off; 0 to 1. Default: 1. */
+  typicalP?: number | undefined;
   /** Choose among the likeliest tokens whose probabilities add up to P; 1: all; 0 to 1. Default: 0.95. */
   topP?: number | undefined;
   /** Leave out tokens less likely than P times the likeliest; 0: none; 0 to 1. Default: 0.05. */
   minP?: number | undefined;
-  /** Above 1, the last 64 tokens become less likely; 1: off; 0.01 to 100. Default: 1. */
+  /** The chance that XTC leaves out the tokens from its threshold on, all but the least likely of them; 0: off; 0 to 1. Default: 0. */
+  xtcProbability?: number | undefined;
+  /** The probability of a token from which on XTC may leave it out; above 0.5: none; 0 to 1. Default: 0.1. */
+  xtcThreshold?: number | undefined;
+  /** Above 1, the latest tokens of prompt and answer become less likely; 1: off; 0.01 to 100. Default: 1. */
   repeatPenalty?: number | undefined;
+  /** Tokens of prompt and answer that the repeat penalty looks back at; 0: none; -1: all. Default: 64. */
+  repeatLastN?: number | undefined;
+  /** Lowers the logit of each token that is in the answer by P; 0: off; -2 to 2. Default: 0. */
+  presencePenalty?: number | undefined;
+  /** Lowers the logit of each token by P for each time that it is in the answer; 0: off; -2 to 2. Default: 0. */
+  frequencyPenalty?: number | undefined;
+  /** Is added to the logit of a token, before all else: -100 bans it, 100 forces it; several may be given; at most 1024, each from -100 to 100. Default: none. */
+  logitBias?: Readonly<Record<number, number>> | undefined;
+  /** DRY lowers the logit of a token that would repeat what stands earlier in the text by M * B^(length - L); 0: off; 0 to 100. Default: 0. */
+  dryMultiplier?: number | undefined;
+  /** The base B of DRY; 1 to 100. Default: 1.75. */
+  dryBase?: number | undefined;
+  /** The tokens that may be repeated before DRY lowers the next one. Default: 2. */
+  dryAllowedLength?: number | undefined;
+  /** Tokens of prompt and answer that DRY looks back at; 0: none; -1: all. Default: -1. */
+  dryPenaltyLastN?: number | undefined;
+  /** Texts at which a repetition ends for DRY; several may be given, in place of the default; at most 64, each of 1 to 64 bytes. Default: "\n", ":", "\"", "*". */
+  drySequenceBreakers?: string | readonly string[] | undefined;
   /** The same seed gives the same text on every machine. Default: a random one, which the stats name. */
   seed?: number | undefined;
   /** The text ends before this one; several may be given; at most 64, each of 1 to 1024 bytes. Default: none. */
@@ -91,7 +117,16 @@ export interface GenerateOptions {
 }
 
 export type RuleKind =
-  'boolean' | 'number' | 'whole' | 'string' | 'choice' | 'texts' | 'function' | 'object' | 'signal';
+  | 'boolean'
+  | 'number'
+  | 'whole'
+  | 'string'
+  | 'choice'
+  | 'texts'
+  | 'biases'
+  | 'function'
+  | 'object'
+  | 'signal';
 
 /** What an option may be. */
 export interface Rule {
@@ -191,6 +226,13 @@ export const GENERATE_RULES = {
     most: 100,
     default: 0.8,
   },
+  topNSigma: {
+    kind: 'number',
+    expected: 'a number from 0 to 100',
+    least: 0,
+    most: 100,
+    default: 0,
+  },
   topK: {
     kind: 'whole',
     expected: 'a whole number from 0 to 2147483647',
@@ -198,14 +240,92 @@ export const GENERATE_RULES = {
     most: 2147483647,
     default: 40,
   },
+  typicalP: { kind: 'number', expected: 'a number from 0 to 1', least: 0, most: 1, default: 1 },
   topP: { kind: 'number', expected: 'a number from 0 to 1', least: 0, most: 1, default: 0.95 },
   minP: { kind: 'number', expected: 'a number from 0 to 1', least: 0, most: 1, default: 0.05 },
+  xtcProbability: {
+    kind: 'number',
+    expected: 'a number from 0 to 1',
+    least: 0,
+    most: 1,
+    default: 0,
+  },
+  xtcThreshold: {
+    kind: 'number',
+    expected: 'a number from 0 to 1',
+    least: 0,
+    most: 1,
+    default: 0.1,
+  },
   repeatPenalty: {
     kind: 'number',
     expected: 'a number from 0.01 to 100',
     least: 0.01,
     most: 100,
     default: 1,
+  },
+  repeatLastN: {
+    kind: 'whole',
+    expected: 'a whole number from -1 to 2147483647',
+    least: -1,
+    most: 2147483647,
+    default: 64,
+  },
+  presencePenalty: {
+    kind: 'number',
+    expected: 'a number from -2 to 2',
+    least: -2,
+    most: 2,
+    default: 0,
+  },
+  frequencyPenalty: {
+    kind: 'number',
+    expected: 'a number from -2 to 2',
+    least: -2,
+    most: 2,
+    default: 0,
+  },
+  logitBias: {
+    kind: 'biases',
+    expected: 'an object of token ids and numbers from -100 to 100',
+    least: -100,
+    most: 100,
+    count: 1024,
+  },
+  dryMultiplier: {
+    kind: 'number',
+    expected: 'a number from 0 to 100',
+    least: 0,
+    most: 100,
+    default: 0,
+  },
+  dryBase: {
+    kind: 'number',
+    expected: 'a number from 1 to 100',
+    least: 1,
+    most: 100,
+    default: 1.75,
+  },
+  dryAllowedLength: {
+    kind: 'whole',
+    expected: 'a whole number from 1 to 2147483647',
+    least: 1,
+    most: 2147483647,
+    default: 2,
+  },
+  dryPenaltyLastN: {
+    kind: 'whole',
+    expected: 'a whole number from -1 to 2147483647',
+    least: -1,
+    most: 2147483647,
+    default: -1,
+  },
+  drySequenceBreakers: {
+    kind: 'texts',
+    expected: 'a string or a list of strings',
+    least: 1,
+    most: 64,
+    count: 64,
   },
   seed: {
     kind: 'whole',

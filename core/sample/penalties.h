@@ -1,0 +1,72 @@
+// Samplers that change the logits of some tokens, and leave all others as they are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sample/candidates.h"
+
+namespace sluice {
+
+// How often each token occurs in a window over the tokens so far.
+class TokenCounts {
+ public:
+  // Moves the window to [begin, end) of `tokens`, which may only have grown since the last call;
+  // begin and end may not have become less.
+  void move_to(std::span<const int32_t> tokens, size_t begin, size_t end);
+  std::span<const std::pair<int32_t, uint32_t>> all() const { return counts_; }  // ids ascending
+
+ private:
+  void recount(std::span<const int32_t> window);
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  std::vector<std::pair<int32_t, uint32_t>> counts_;
+};
+
+// The logits that differ from the model's. (Kept between tokens, so that one needs no allocation.)
+class ChangedLogits {
+ public:
+  void start(std::span<const float> logits) {
+    logits_ = logits;
+    all_.clear();
+  }
+  // For each (id, value), ids ascending: its logit becomes how(logit, value). Ids outside the
+  // vocabulary are left out.
+  void change(const auto& entries, auto how) {
+    if (entries.empty()) return;
+    before_.swap(all_);
+    all_.clear();
+    auto old = before_.cbegin();
+    for (const auto& [id, value] : entries) {
+      if (id < 0 || static_cast<size_t>(id) >= logits_.size()) continue;
+      while (old != before_.cend() && old->first < id) all_.push_back(*old++);
+      const bool changed = old != before_.cend() && old->first == id;
+      const float logit = changed ? (old++)->second : tame(logits_[static_cast<size_t>(id)]);
+      all_.emplace_back(id, tame(how(logit, value)));
+    }
+    all_.insert(all_.end(), old, before_.cend());
+  }
+  std::span<const LogitOf> all() const { return all_; }  // ids ascending
+
+ private:
+  std::span<const float> logits_;
+  std::vector<LogitOf> all_;
+  std::vector<LogitOf> before_;
+};
+
+// Keskar et al.: CTRL, 2019, section 4.1. (There a negative logit is divided, too, which makes its
+// token likelier; like llama.cpp, this multiplies it.)
+inline float repeat_penalized(float logit, float penalty) {
+  return logit > 0 ? logit / penalty : logit * penalty;
+}
+
+// OpenAI's definition, over the tokens that were generated: logit - count * frequency - (count > 0)
+// * presence.
+inline float count_penalized(float logit, uint32_t count, float frequency, float presence) {
+  return logit - static_cast<float>(count) * frequency - presence;
+}
+
+}  // namespace sluice
