@@ -235,6 +235,18 @@ TEST(Errors, AbsurdOptionsAreRefused) {
         o.stop = {"fine", ""};
       },
       [](auto& o) { o.stop = {"\xff"}; },
+      [](auto& o) { o.presence_penalty = kNan; },
+      [](auto& o) { o.frequency_penalty = kInfinity; },
+      [](auto& o) { o.typical_p = -0.1f; },
+      [](auto& o) { o.top_n_sigma = kNan; },
+      [](auto& o) { o.xtc_probability = 1.1f; },
+      [](auto& o) { o.dry_base = 0.5f; },
+      [](auto& o) { o.dry_allowed_length = 0; },
+      [](auto& o) { o.dry_penalty_last_n = INT32_MIN; },
+      [](auto& o) { o.dry_sequence_breakers = {std::string(65, 'x')}; },
+      [](auto& o) { o.logit_bias = {{0, kNan}}; },
+      [](auto& o) { o.logit_bias = {{-1, 1.f}}; },
+      [](auto& o) { o.logit_bias = {{512, 1.f}}; },  // not in the vocabulary
   };
   for (size_t i = 0; i < std::size(absurd); ++i) {
     SCOPED_TRACE(i);

@@ -77,7 +77,7 @@ TEST(LoadOptionsJson, RefusesWithTheReason) {
   EXPECT_NE(load_error(R"({"kvType":"f64"})").find("kvType is 'f64'; expected f32, f16 or q8_0"),
             std::string::npos);
   EXPECT_NE(load_error(R"({"kernels":[]})").find("kernels must be a string"), std::string::npos);
-  EXPECT_NE(load_error(std::string(70000, ' ')).find("70000 bytes"), std::string::npos);
+  EXPECT_NE(load_error(std::string(140000, ' ')).find("140000 bytes"), std::string::npos);
 }
 
 TEST(GenerateOptionsJson, EmptyMeansDefaults) {
@@ -110,6 +110,57 @@ TEST(GenerateOptionsJson, TakesEveryOption) {
   EXPECT_TRUE(options->ignore_eos);
   EXPECT_TRUE(options->special);
   EXPECT_EQ(options->top_logprobs, 7);
+}
+
+TEST(GenerateOptionsJson, TakesEverySampler) {
+  const auto options = generate_options_from_json(
+      R"({"topNSigma":1.5,"typicalP":0.9,"xtcProbability":0.5,"xtcThreshold":0.2,"repeatLastN":-1,)"
+      R"("presencePenalty":-2,"frequencyPenalty":2,"logitBias":{"7":-100,"0":1.5},)"
+      R"("dryMultiplier":0.8,"dryBase":2,"dryAllowedLength":3,"dryPenaltyLastN":0,)"
+      R"("drySequenceBreakers":[]})");
+  ASSERT_TRUE(options.has_value()) << options.error().message;
+  EXPECT_EQ(options->top_n_sigma, 1.5f);
+  EXPECT_EQ(options->typical_p, 0.9f);
+  EXPECT_EQ(options->xtc_probability, 0.5f);
+  EXPECT_EQ(options->xtc_threshold, 0.2f);
+  EXPECT_EQ(options->repeat_last_n, -1);
+  EXPECT_EQ(options->presence_penalty, -2.f);
+  EXPECT_EQ(options->frequency_penalty, 2.f);
+  EXPECT_EQ(options->logit_bias, (std::vector<std::pair<TokenId, float>>{{7, -100.f}, {0, 1.5f}}));
+  EXPECT_EQ(options->dry_multiplier, 0.8f);
+  EXPECT_EQ(options->dry_base, 2.f);
+  EXPECT_EQ(options->dry_allowed_length, 3);
+  EXPECT_EQ(options->dry_penalty_last_n, 0);
+  EXPECT_TRUE(options->dry_sequence_breakers.empty());
+  EXPECT_EQ(GenerateOptions().dry_sequence_breakers,
+            (std::vector<std::string>{"\n", ":", "\"", "*"}));
+}
+
+TEST(GenerateOptionsJson, RefusesWrongBiases) {
+  const auto says = [](std::string_view json, std::string_view words) {
+    EXPECT_NE(generate_error(json).find(words), std::string::npos) << generate_error(json);
+  };
+  says(R"({"logitBias":[1]})",
+       "logitBias must be an object of token ids and numbers from -100 to "
+       "100, found array");
+  says(R"({"logitBias":{"x":1}})", "found the token id 'x'");
+  says(R"({"logitBias":{"-1":1}})", "found the token id '-1'");
+  says(R"({"logitBias":{"1.5":1}})", "found the token id '1.5'");
+  says(R"({"logitBias":{"99999999999":1}})", "found the token id '99999999999'");
+  says(R"({"logitBias":{"1":"2"}})", "found string");
+  says(R"({"logitBias":{"1":null}})", "NaN");
+  says(R"({"logitBias":{"1":100.5}})", "found 100.5");
+  std::string many;
+  for (int id = 0; id < 1025; ++id) many += concat(id == 0 ? "" : ",", "\"", id, "\":1");
+  says(concat(R"({"logitBias":{)", many, "}}"), "logitBias has 1025 tokens; at most 1024");
+  says(R"({"drySequenceBreakers":[""]})", "a text of drySequenceBreakers has 0 bytes");
+  says(R"({"presencePenalty":2.5})", "a number from -2 to 2, found 2.5");
+  says(R"({"repeatLastN":-2})", "from -1 to 2147483647, found -2");
+  GenerateOptions options;
+  options.logit_bias = {{1, kNan}};
+  EXPECT_FALSE(check_options(options).has_value());
+  options.logit_bias = {{-5, 1.f}};
+  EXPECT_FALSE(check_options(options).has_value());
 }
 
 TEST(GenerateOptionsJson, OneStopMayStandAlone) {

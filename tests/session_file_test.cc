@@ -75,6 +75,53 @@ TEST_P(EveryModel, GoesOnAsIfItHadNotEnded) {
   }
 }
 
+// The penalties go on where the answer began, and the random numbers where they ended.
+TEST(SessionFile, GoesOnWithEverySampler) {
+  const auto engine = tiny_engine(256);
+  GenerateOptions options = drawing(40, 5);
+  options.presence_penalty = 1.5f;
+  options.frequency_penalty = 0.5f;
+  options.repeat_penalty = 1.2f;
+  options.repeat_last_n = 20;
+  options.xtc_probability = 0.5f;
+  options.xtc_threshold = 0.001f;
+  options.dry_multiplier = 1;
+  const std::vector<TokenId> prompt = some_ids(20, 512);
+  const std::vector<TokenId> all = generate(*engine, prompt, options).ids();
+  ASSERT_EQ(all.size(), 40u);
+
+  Session session(*engine);
+  std::vector<TokenId> ids;
+  options.max_tokens = 10;
+  ids = generate(session, prompt, options).ids();
+  options.seed.reset();
+  for (int i = 0; i < 3; ++i) {
+    const auto copy = restored(*engine, saved(*engine, session));
+    ASSERT_NE(copy, nullptr);
+    ASSERT_TRUE(session.resume(options).has_value());
+    ASSERT_TRUE(copy->resume(options).has_value());
+    const std::vector<TokenId> more = finish_run(session).ids();
+    EXPECT_EQ(finish_run(*copy).ids(), more);
+    ids.insert(ids.end(), more.begin(), more.end());
+  }
+  EXPECT_EQ(ids, all);
+}
+
+TEST(SessionFile, OfTheVersionBeforeIsRead) {
+  const auto engine = tiny_engine(64);
+  generate(*engine, some_ids(5, 512), greedy(4));
+  Bytes file = saved(*engine, engine->session());
+  put<uint32_t>(file, 8, 1);
+  put<uint32_t>(file, 60, 0);
+  hash_again(file);
+  const auto session = restored(*engine, file);
+  ASSERT_NE(session, nullptr);
+  EXPECT_TRUE(std::ranges::equal(session->tokens(), engine->session().tokens()));
+  put<uint32_t>(file, 60, 3);
+  hash_again(file);
+  EXPECT_EQ(read(*engine, file).error().code, Code::bad_file);
+}
+
 // The same bytes are written, and what reads them computes the same logits.
 TEST(SessionFile, DoesNotDependOnKernelsThreadsOrBatch) {
   for (const char* name : {"llama-q4_0", "gemma3-f32"}) {

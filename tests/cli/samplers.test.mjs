@@ -1,0 +1,88 @@
+// The samplers' options reach the sampler. (What they compute is tested in tests/sampler_formulas_test.cc.)
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { events, sluice } from './helpers.mjs';
+
+/** The tokens that run writes. */
+const tokens = (...more) =>
+  events(
+    sluice(['run', '-p', 'Once upon a time', '--json', '--ignore-eos', '-n', '8', ...more]).out,
+  ).filter(({ event }) => event === 'token');
+const ids = (...more) => tokens('--temp', '0', ...more).map(({ id }) => id);
+const usual = ids();
+/** A token that a bias makes the likeliest at each place. */
+const forced = 300;
+const force = ['--logit-bias', `${forced}+40`];
+const all = Array(8).fill(forced);
+
+describe('samplers', () => {
+  it('bias, as llama.cpp writes it', () => {
+    assert.ok(!usual.includes(forced));
+    assert.deepEqual(ids(...force), all);
+    assert.deepEqual(ids('-l', `${forced}=40`), all);
+    assert.notEqual(ids('--logit-bias', `${usual[0]}-100`)[0], usual[0]);
+    assert.deepEqual(ids(...force, '-l', `${forced}-100`), usual);
+    const two = ids(...force, '--logit-bias', '301+50');
+    assert.deepEqual(two, Array(8).fill(301));
+  });
+  it('repeat window, presence and frequency', () => {
+    const penalty = [...force, '--repeat-penalty', '100'];
+    assert.deepEqual(ids(...penalty, '--repeat-last-n', '0'), all);
+    assert.equal(ids(...penalty).filter((id) => id === forced).length, 1);
+    assert.equal(ids(...penalty, '--repeat-last-n', '1')[2], forced);
+    const longer = ids('-n', '40');
+    for (const flag of ['--presence-penalty', '--frequency-penalty'])
+      assert.notDeepEqual(ids('-n', '40', flag, '2'), longer);
+  });
+  it('DRY and its breakers', () => {
+    const dry = [...force, '--dry-multiplier', '100'];
+    assert.deepEqual(
+      ids(...dry)
+        .slice(0, 4)
+        .map((id) => id === forced),
+      [true, true, true, false],
+    );
+    assert.notEqual(ids(...dry, '--dry-allowed-length', '1')[2], forced);
+    assert.deepEqual(ids(...dry, '--dry-penalty-last-n', '2'), all);
+    const text = tokens('--temp', '0', ...force)[3].text;
+    assert.deepEqual(ids(...dry, '--dry-sequence-breaker', text), all);
+    const none = ['--dry-sequence-breaker', text, '--dry-sequence-breaker', 'none'];
+    assert.deepEqual(ids(...dry, ...none), all);
+    assert.deepEqual(ids(...dry, '--dry-sequence-breaker', 'none'), ids(...dry));
+    assert.notDeepEqual(ids(...dry, '--dry-base', '1', '--dry-multiplier', '1'), ids(...dry));
+  });
+  it('top-n-sigma, typical-p and XTC', () => {
+    const drawn = (...more) => tokens('--seed', '1', '--temp', '2', '--top-logprobs', '2', ...more);
+    const wide = ['--top-k', '0', '--top-p', '1', '--min-p', '0'];
+    for (const flag of ['--top-nsigma', '--top-n-sigma'])
+      assert.deepEqual(
+        drawn(...wide, flag, '0.001').map(({ id }) => id),
+        usual,
+      );
+    assert.deepEqual(drawn(...wide, '--top-nsigma', '-1'), drawn(...wide));
+    const xtc = ['--xtc-probability', '1', '--xtc-threshold', '0', '--top-k', '2'];
+    for (const { id, top } of drawn(...wide, ...xtc)) assert.equal(id, top[1][0]);
+    for (const flag of ['--typical', '--typical-p'])
+      assert.notDeepEqual(drawn(...wide, flag, '0.2'), drawn(...wide));
+  });
+  it('refuse what they can not use', () => {
+    for (const [flag, value, expected] of [
+      ['--logit-bias', '5', /--logit-bias: expected a token id and a bias from -100 to 100/],
+      ['--logit-bias', '5+101', /found '5\+101'/],
+      ['--logit-bias', '-5+1', /found '-5\+1'/],
+      ['--logit-bias', '5+nan', /found '5\+nan'/],
+      ['--repeat-last-n', '-2', /a whole number from -1 to 2147483647, found '-2'/],
+      ['--presence-penalty', '2.1', /a number from -2 to 2, found '2.1'/],
+      ['--dry-base', '0.5', /a number from 1 to 100/],
+      ['--dry-sequence-breaker', 'x'.repeat(65), /a text of 1 to 64 bytes/],
+      ['--typical', 'nan', /a number from 0 to 1, found 'nan'/],
+    ]) {
+      const { status, err } = sluice(['run', '-n', '1', flag, value]);
+      assert.equal(status, 2, flag);
+      assert.match(err, expected);
+    }
+    const { status, err } = sluice(['run', '-n', '1', '--logit-bias', '99999+1']);
+    assert.equal(status, 2);
+    assert.match(err, /logitBias has the token 99999, which is not in the vocabulary; its ids are/);
+  });
+});
