@@ -89,6 +89,7 @@ const TAKES: Record<RuleKind, (rule: Rule, value: unknown) => boolean> = {
   string: (_, value) => typeof value === 'string',
   choice: ({ choices }, value) => choices?.includes(value as string) === true,
   texts: (_, value) => typeof value === 'string' || Array.isArray(value),
+  biases: (_, value) => isListed(value) && !Array.isArray(value),
   object: (_, value) => typeof value === 'object' && value !== null,
   function: (_, value) => typeof value === 'function',
   // Reading `aborted` of a proxy of an AbortSignal throws.
@@ -142,6 +143,8 @@ const ELSEWHERE = new Map([
   ['temp', 'temperature'],
   ['repetitionpenalty', 'repeatPenalty'],
   ['penaltyrepeat', 'repeatPenalty'],
+  ['penaltylastn', 'repeatLastN'],
+  ['typical', 'typicalP'],
   ['stopsequences', 'stop'],
   ['logprobs', 'topLogprobs'],
   ['nprobs', 'topLogprobs'],
@@ -205,38 +208,62 @@ export function coreLoadOptions(options: LoadOptions, threads: number): string {
   return JSON.stringify({ ...taken, threads, tuneThreads: options.threads === undefined });
 }
 
-const { count: MAX_STOPS, most: MAX_STOP_BYTES } = GENERATE_RULES.stop;
-/** The most bytes of all stop strings together, as JSON: the core takes 64 KiB of options. */
-const MAX_STOPS_BYTES = 60 << 10;
+/** The most bytes of all texts of an option together, as JSON: the core takes 128 KiB of options. */
+const MAX_TEXTS_BYTES = 60 << 10;
 
-export function takeStops(stop: string | readonly string[]): string[] {
-  const count = reading('stop', () => stop.length);
-  if (typeof stop !== 'string' && count > MAX_STOPS) {
-    throw invalid(`stop holds ${count} strings; give ${MAX_STOPS} at most`);
+/** Checks the texts of an option. `name`: what the caller calls it. */
+export function takeTexts(
+  option: 'stop' | 'drySequenceBreakers',
+  given: string | readonly string[],
+  name: string = option,
+): string[] {
+  const { count: most, least: shortest, most: longest } = GENERATE_RULES[option];
+  const count = reading(name, () => given.length);
+  if (typeof given !== 'string' && count > most) {
+    throw invalid(`${name} holds ${count} strings; give ${most} at most`);
   }
-  const stops = typeof stop === 'string' ? [stop] : reading('stop', () => Array.from(stop));
-  for (const text of stops as unknown[]) {
-    if (typeof text !== 'string') throw invalid(`stop holds ${show(text)}; give strings`);
+  const texts = typeof given === 'string' ? [given] : reading(name, () => Array.from(given));
+  for (const text of texts as unknown[]) {
+    if (typeof text !== 'string') throw invalid(`${name} holds ${show(text)}; give strings`);
     // The model's text is always well-formed, so this one would never be found.
     if (LONE_SURROGATES.test(text)) {
       throw invalid(
-        'stop holds a text that is not well-formed: one half of a surrogate pair stands alone; give whole characters',
+        `${name} holds a text that is not well-formed: one half of a surrogate pair stands alone; give whole characters`,
       );
     }
     const { length } = new TextEncoder().encode(text);
-    if (length < 1 || length > MAX_STOP_BYTES) {
+    if (length < shortest || length > longest) {
       throw invalid(
-        `stop holds a text of ${length} bytes; give texts of 1 to ${MAX_STOP_BYTES} bytes`,
+        `${name} holds a text of ${length} bytes; give texts of ${shortest} to ${longest} bytes`,
       );
     }
   }
-  const { length } = new TextEncoder().encode(JSON.stringify(stops));
-  if (length > MAX_STOPS_BYTES) {
+  const { length } = new TextEncoder().encode(JSON.stringify(texts));
+  if (length > MAX_TEXTS_BYTES) {
     throw invalid(
-      `the texts of stop have ${length} bytes together; give ${MAX_STOPS_BYTES} at most`,
+      `the texts of ${name} have ${length} bytes together; give ${MAX_TEXTS_BYTES} at most`,
     );
   }
-  return stops;
+  return texts;
+}
+
+/** Checks what is added to the logits of tokens. `name`: what the caller calls it. */
+export function takeBiases(given: object, name = 'logitBias'): Record<string, number> {
+  const rule = GENERATE_RULES.logitBias;
+  const entries = reading(name, () => Object.entries(given)) as [string, unknown][];
+  if (entries.length > rule.count)
+    throw invalid(`${name} holds ${entries.length} tokens; give ${rule.count} at most`);
+  for (const [id, bias] of entries) {
+    if (!/^\d{1,10}$/.test(id) || Number(id) > 0x7fffffff)
+      throw invalid(
+        `${name} holds the token id ${show(id)}; token ids are whole numbers from 0 on`,
+      );
+    if (typeof bias !== 'number' || !inRange(rule, bias))
+      throw invalid(
+        `${name} gives the token ${id} the bias ${show(bias)}; give a number from ${rule.least} to ${rule.most}`,
+      );
+  }
+  return Object.fromEntries(entries) as Record<string, number>;
 }
 
 /**
@@ -252,10 +279,17 @@ export function takeGenerateOptions(
   signal: AbortSignal | undefined;
   onPromptProgress: GenerateOptions['onPromptProgress'];
 } {
-  const { signal, stop, onPromptProgress, ...taken } = takeOptions(options, GENERATE_RULES);
+  const { signal, onPromptProgress, ...taken } = takeOptions(options, GENERATE_RULES);
+  const { stop, drySequenceBreakers: breakers, logitBias: biases } = taken;
   const seed = taken.seed ?? (draws ? crypto.getRandomValues(new Uint32Array(1))[0] : undefined);
-  const stops = stop === undefined ? undefined : takeStops(stop);
-  const json = JSON.stringify({ ...taken, seed, stop: stops });
+  const json = JSON.stringify({
+    ...taken,
+    seed,
+    stop: stop === undefined ? undefined : takeTexts('stop', stop),
+    drySequenceBreakers:
+      breakers === undefined ? undefined : takeTexts('drySequenceBreakers', breakers),
+    logitBias: biases === undefined ? undefined : takeBiases(biases),
+  });
   return { json, seed, signal, onPromptProgress };
 }
 

@@ -140,6 +140,10 @@ describe('a whole answer', () => {
           logprobs: true,
           top_logprobs: 3,
         },
+        ...{ presence_penalty: 0.5, frequency_penalty: -2, logit_bias: { '50256': -100, 7: 1.5 } },
+        ...{ repeat_last_n: -1, top_n_sigma: 1.5, typical_p: 0.9, xtc_probability: 0.5 },
+        ...{ xtc_threshold: 0.2, dry_multiplier: 0.8, dry_base: 2, dry_allowed_length: 3 },
+        ...{ dry_penalty_last_n: 100, dry_sequence_breakers: '\n' },
         ...{ reasoning: { max_tokens: 40 }, reasoning_effort: 'low', truncation: 'auto' },
         ...{ chat_template_kwargs: { a: [1] }, chat_template: '{{ x }}' },
       }),
@@ -164,6 +168,10 @@ describe('a whole answer', () => {
     expect(JSON.parse(posted()[0]?.options ?? '')).toEqual({
       ...{ temperature: 0.5, topP: 0.6, topK: 7, minP: 0.1, repeatPenalty: 1.1, seed: 9 },
       ...{ stop: ['x'], maxTokens: 10, topLogprobs: 3 },
+      ...{ presencePenalty: 0.5, frequencyPenalty: -2, logitBias: { 50256: -100, 7: 1.5 } },
+      ...{ repeatLastN: -1, topNSigma: 1.5, typicalP: 0.9, xtcProbability: 0.5 },
+      ...{ xtcThreshold: 0.2, dryMultiplier: 0.8, dryBase: 2, dryAllowedLength: 3 },
+      ...{ dryPenaltyLastN: 100, drySequenceBreakers: ['\n'] },
     });
     const off = [{ reasoning: { enabled: false } }, { reasoning_effort: 'none' as const }];
     for (const more of off) {

@@ -148,6 +148,21 @@ describe('options of generate', () => {
     });
   });
 
+  it('takes biases by ids, and texts where one stands alone', () => {
+    const options = {
+      seed: 5,
+      logitBias: { 7: -100, 0: 1.5 },
+      drySequenceBreakers: '\n',
+    };
+    expect(JSON.parse(takeGenerateOptions(options, true).json)).toEqual({
+      seed: 5,
+      logitBias: { 0: 1.5, 7: -100 },
+      drySequenceBreakers: ['\n'],
+    });
+    const none = takeGenerateOptions({ drySequenceBreakers: [] }, false).json;
+    expect(JSON.parse(none)).toEqual({ drySequenceBreakers: [] });
+  });
+
   it.each([
     [{ temperature: NaN }, 'temperature is NaN; give a number from 0 to 100, or leave it out'],
     [{ topP: -Infinity }, 'topP is -Infinity; give a number from 0 to 1'],
@@ -160,6 +175,24 @@ describe('options of generate', () => {
     [{ topK: 1n }, 'topK is 1n; give a whole number from 0'],
     [{ maxTokens: -2 }, 'maxTokens is -2; give a whole number from -1'],
     [{ repeatPenalty: 0 }, 'repeatPenalty is 0; give a number from 0.01 to 100'],
+    [{ presencePenalty: 2.5 }, 'presencePenalty is 2.5; give a number from -2 to 2'],
+    [{ repeatLastN: -2 }, 'repeatLastN is -2; give a whole number from -1'],
+    [{ logitBias: 5 }, 'logitBias is 5; give an object of token ids and numbers from -100 to 100'],
+    [{ logitBias: [1] }, 'logitBias is [1]; give an object'],
+    [{ logitBias: new Map([[1, 1]]) }, 'logitBias is [object Map]; give an object'],
+    [{ logitBias: { a: 1 } }, "logitBias holds the token id 'a'; token ids are whole numbers"],
+    [{ logitBias: { '-1': 1 } }, "logitBias holds the token id '-1'"],
+    [{ logitBias: { 2147483648: 1 } }, "logitBias holds the token id '2147483648'"],
+    [
+      { logitBias: { 1: NaN } },
+      'logitBias gives the token 1 the bias NaN; give a number from -100',
+    ],
+    [{ logitBias: { 1: '2' } }, "logitBias gives the token 1 the bias '2'"],
+    [
+      { logitBias: Object.fromEntries(Array.from({ length: 1025 }, (_, id) => [id, 1])) },
+      'logitBias holds 1025 tokens; give 1024 at most',
+    ],
+    [{ drySequenceBreakers: ['x'.repeat(65)] }, 'drySequenceBreakers holds a text of 65 bytes'],
     [{ topLogprobs: 101 }, 'topLogprobs is 101; give a whole number from 0 to 100'],
     [{ ignoreEos: 'no' }, "ignoreEos is 'no'; give true or false"],
     [{ special: 1 }, 'special is 1; give true or false'],

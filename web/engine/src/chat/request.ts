@@ -1,6 +1,6 @@
 // Checks the bodies of requests, and converts them for the engine worker.
 import { GENERATE_RULES, type Rule } from '../option-table.js';
-import { show, takeIds, takeStops, takeText, toJson } from '../options.js';
+import { show, takeBiases, takeIds, takeText, takeTexts, toJson } from '../options.js';
 import type { ChatPrompt, StateRequest } from '../protocol.js';
 import { isStateId, STATE_ID, stateLimit } from '../states.js';
 import type { PromptProgress } from '../types.js';
@@ -42,16 +42,33 @@ const choice = (...choices: string[]): Rule => ({
 const flag: Rule = { kind: 'boolean', expected: 'true or false' };
 const tokens = whole(0, Number.MAX_SAFE_INTEGER);
 
+/** The samplers that are numbers, and their names for `generate`. */
+const SAMPLERS = {
+  temperature: 'temperature',
+  top_p: 'topP',
+  top_k: 'topK',
+  min_p: 'minP',
+  presence_penalty: 'presencePenalty',
+  frequency_penalty: 'frequencyPenalty',
+  repetition_penalty: 'repeatPenalty',
+  repeat_last_n: 'repeatLastN',
+  top_n_sigma: 'topNSigma',
+  typical_p: 'typicalP',
+  xtc_probability: 'xtcProbability',
+  xtc_threshold: 'xtcThreshold',
+  dry_multiplier: 'dryMultiplier',
+  dry_base: 'dryBase',
+  dry_allowed_length: 'dryAllowedLength',
+  dry_penalty_last_n: 'dryPenaltyLastN',
+} as const satisfies Record<string, keyof typeof GENERATE_RULES>;
+
 const COMMON = {
   max_tokens: tokens,
   n: whole(1, 128),
   seed: GENERATE_RULES.seed,
   stop: GENERATE_RULES.stop,
-  temperature: GENERATE_RULES.temperature,
-  top_p: GENERATE_RULES.topP,
-  top_k: GENERATE_RULES.topK,
-  min_p: GENERATE_RULES.minP,
-  repetition_penalty: GENERATE_RULES.repeatPenalty,
+  logit_bias: GENERATE_RULES.logitBias,
+  dry_sequence_breakers: GENERATE_RULES.drySequenceBreakers,
   stream: flag,
   signal: GENERATE_RULES.signal,
   on_prompt_progress: GENERATE_RULES.onPromptProgress,
@@ -62,7 +79,7 @@ const TRUNCATION = choice('auto', 'disabled');
 const TEMPLATE: Rule = { kind: 'string', expected: 'a Jinja template, or the name of one' };
 const MESSAGES = 'an array of messages: [{ role: "user", content: "Hello" }]';
 
-const KNOWN = [...Object.keys(COMMON), 'stream_options', 'logprobs'];
+const KNOWN = [...[...Object.keys(COMMON), ...Object.keys(SAMPLERS), 'stream_options', 'logprobs']];
 const KNOWN_OF_CHAT = [
   ...['messages', ...KNOWN, 'max_completion_tokens', 'top_logprobs', 'reasoning_effort'],
   ...['reasoning', 'chat_template_kwargs', 'chat_template', 'truncation', 'state'],
@@ -76,21 +93,37 @@ type Common = Pick<
   optionsWith(maxTokens: number | null, topLogprobs: number): Taken['options'];
 };
 
+type Texts = string | readonly string[];
+
+/** A value that its rule alone can't check: `take` checks and converts it. */
+function converted<Given, Value>(
+  body: Body,
+  name: keyof typeof COMMON,
+  take: (given: Given) => Value,
+): Value | undefined {
+  const given = body.checked<Given>(name, COMMON[name]);
+  return given === undefined ? undefined : field(name, () => take(given));
+}
+
 function takeCommon(body: Body): Common {
   const number = (name: keyof typeof COMMON): number | undefined =>
     body.checked<number>(name, COMMON[name]);
   const maxTokens = number('max_tokens') ?? null;
   const n = number('n') ?? 1;
   const sampling = {
-    temperature: number('temperature'),
-    topP: number('top_p'),
-    topK: number('top_k'),
-    minP: number('min_p'),
-    repeatPenalty: number('repetition_penalty'),
+    ...Object.fromEntries(
+      Object.entries(SAMPLERS).map(([name, option]) => [
+        option,
+        body.checked<number>(name, GENERATE_RULES[option]),
+      ]),
+    ),
+    stop: converted(body, 'stop', (given: Texts) => takeTexts('stop', given)),
+    logitBias: converted(body, 'logit_bias', (given: object) => takeBiases(given, 'logit_bias')),
+    drySequenceBreakers: converted(body, 'dry_sequence_breakers', (given: Texts) =>
+      takeTexts('drySequenceBreakers', given, 'dry_sequence_breakers'),
+    ),
   };
   const seed = number('seed') ?? crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
-  const given = body.checked<string | readonly string[]>('stop', COMMON.stop);
-  const stop = given === undefined ? undefined : field('stop', () => takeStops(given));
   const stream = body.checked<boolean>('stream', flag) ?? false;
   return {
     ...{ n, maxTokens, stream },
@@ -100,7 +133,7 @@ function takeCommon(body: Body): Common {
     optionsWith: (maxTokens, topLogprobs) => (i) =>
       JSON.stringify({
         ...sampling,
-        ...{ maxTokens: maxTokens ?? undefined, topLogprobs, stop },
+        ...{ maxTokens: maxTokens ?? undefined, topLogprobs },
         // The greatest seed is followed by 0.
         seed:
           seed <= Number.MAX_SAFE_INTEGER - i ? seed + i : seed - Number.MAX_SAFE_INTEGER + i - 1,

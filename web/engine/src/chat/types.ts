@@ -18,12 +18,29 @@ export interface SamplingRequest {
   temperature?: number | null | undefined;
   /** Default: 0.95. */
   top_p?: number | null | undefined;
+  /** Lowers the logit of each token that is in the answer; -2 to 2. Default: 0. */
+  presence_penalty?: number | null | undefined;
+  /** Lowers it for each time that the token is in the answer; -2 to 2. Default: 0. */
+  frequency_penalty?: number | null | undefined;
+  /** Is added to the logits of tokens, by their ids: -100 bans one, 100 forces it. */
+  logit_bias?: Readonly<Record<string, number>> | null | undefined;
   /** Sluice's own. Default: 40. */
   top_k?: number | null | undefined;
   /** Sluice's own. Default: 0.05. */
   min_p?: number | null | undefined;
   /** Sluice's own: `repeatPenalty` of `generate`. Default: 1. */
   repetition_penalty?: number | null | undefined;
+  /** Sluice's own, as all to `dry_sequence_breakers`: the options of `generate` with these names. Default: 64. */
+  repeat_last_n?: number | null | undefined;
+  top_n_sigma?: number | null | undefined;
+  typical_p?: number | null | undefined;
+  xtc_probability?: number | null | undefined;
+  xtc_threshold?: number | null | undefined;
+  dry_multiplier?: number | null | undefined;
+  dry_base?: number | null | undefined;
+  dry_allowed_length?: number | null | undefined;
+  dry_penalty_last_n?: number | null | undefined;
+  dry_sequence_breakers?: string | readonly string[] | null | undefined;
   /** Ignored. */
   user?: string | null | undefined;
   /** Ends the request, also while it waits. */
