@@ -71,6 +71,9 @@ it('says nothing of a default, and reads back all else', () => {
     topP: 0.05,
     minP: 0.5,
     repeatPenalty: 0.8,
+    repeatLastN: 0,
+    presencePenalty: 2,
+    frequencyPenalty: 0.01,
     length: 1,
     seed: 0,
     stop: ['\n'],
@@ -122,6 +125,7 @@ it('knows a preset by its samplers', () => {
     'precise',
   );
   expect(presetOf({ ...DEFAULTS, minP: 0.04 })).toBe('own');
+  expect(presetOf({ ...DEFAULTS, presencePenalty: 0.5 })).toBe('own');
 });
 
 it('goes from a preset to own samplers and back', () => {
@@ -149,6 +153,8 @@ it('gives the library the samplers', () => {
     seed: undefined,
     stop: undefined,
   });
+  const penalties = { repeatLastN: 256, presencePenalty: 0.5, frequencyPenalty: 0.2 };
+  expect(sampling({ ...DEFAULTS, ...penalties })).toMatchObject(penalties);
   const some: Settings = { ...DEFAULTS, length: 9, seed: 0, stop: ['\n'], reasoningBudget: 50 };
   expect(sampling(some)).toMatchObject({ maxTokens: 9, seed: 0, stop: ['\n'] });
   expect(chatSampling(DEFAULTS)).toEqual({
@@ -157,6 +163,9 @@ it('gives the library the samplers', () => {
     top_p: 0.95,
     min_p: 0.05,
     repetition_penalty: 1,
+    repeat_last_n: 64,
+    presence_penalty: 0,
+    frequency_penalty: 0,
     max_tokens: null,
     seed: null,
     stop: null,

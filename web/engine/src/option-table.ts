@@ -142,6 +142,22 @@ export interface Rule {
   readonly default?: number;
 }
 
+/** The rules of numbers, in functions so that a page loads less. */
+const number = (least: number, most: number, usual: number) =>
+  ({
+    kind: 'number',
+    expected: `a number from ${least} to ${most}`,
+    least,
+    most,
+    default: usual,
+  }) as const;
+const whole = (least: number, most: number, usual: number) =>
+  ({
+    ...number(least, most, usual),
+    kind: 'whole',
+    expected: `a whole number from ${least} to ${most}`,
+  }) as const;
+
 export const LOAD_RULES = {
   contextSize: {
     kind: 'whole',
@@ -157,13 +173,7 @@ export const LOAD_RULES = {
     least: 1,
     most: 9007199254740991,
   },
-  sessions: {
-    kind: 'whole',
-    expected: 'a whole number from 1 to 64',
-    least: 1,
-    most: 64,
-    default: 1,
-  },
+  sessions: whole(1, 64, 1),
   flavour: {
     kind: 'choice',
     expected: 'relaxed-mt, simd-mt, relaxed or simd',
@@ -212,79 +222,19 @@ export const CORE_LOAD_OPTIONS = [
 ] as const;
 
 export const GENERATE_RULES = {
-  maxTokens: {
-    kind: 'whole',
-    expected: 'a whole number from -1 to 9007199254740991',
-    least: -1,
-    most: 9007199254740991,
-    default: -1,
-  },
-  temperature: {
-    kind: 'number',
-    expected: 'a number from 0 to 100',
-    least: 0,
-    most: 100,
-    default: 0.8,
-  },
-  topNSigma: {
-    kind: 'number',
-    expected: 'a number from 0 to 100',
-    least: 0,
-    most: 100,
-    default: 0,
-  },
-  topK: {
-    kind: 'whole',
-    expected: 'a whole number from 0 to 2147483647',
-    least: 0,
-    most: 2147483647,
-    default: 40,
-  },
-  typicalP: { kind: 'number', expected: 'a number from 0 to 1', least: 0, most: 1, default: 1 },
-  topP: { kind: 'number', expected: 'a number from 0 to 1', least: 0, most: 1, default: 0.95 },
-  minP: { kind: 'number', expected: 'a number from 0 to 1', least: 0, most: 1, default: 0.05 },
-  xtcProbability: {
-    kind: 'number',
-    expected: 'a number from 0 to 1',
-    least: 0,
-    most: 1,
-    default: 0,
-  },
-  xtcThreshold: {
-    kind: 'number',
-    expected: 'a number from 0 to 1',
-    least: 0,
-    most: 1,
-    default: 0.1,
-  },
-  repeatPenalty: {
-    kind: 'number',
-    expected: 'a number from 0.01 to 100',
-    least: 0.01,
-    most: 100,
-    default: 1,
-  },
-  repeatLastN: {
-    kind: 'whole',
-    expected: 'a whole number from -1 to 2147483647',
-    least: -1,
-    most: 2147483647,
-    default: 64,
-  },
-  presencePenalty: {
-    kind: 'number',
-    expected: 'a number from -2 to 2',
-    least: -2,
-    most: 2,
-    default: 0,
-  },
-  frequencyPenalty: {
-    kind: 'number',
-    expected: 'a number from -2 to 2',
-    least: -2,
-    most: 2,
-    default: 0,
-  },
+  maxTokens: whole(-1, 9007199254740991, -1),
+  temperature: number(0, 100, 0.8),
+  topNSigma: number(0, 100, 0),
+  topK: whole(0, 2147483647, 40),
+  typicalP: number(0, 1, 1),
+  topP: number(0, 1, 0.95),
+  minP: number(0, 1, 0.05),
+  xtcProbability: number(0, 1, 0),
+  xtcThreshold: number(0, 1, 0.1),
+  repeatPenalty: number(0.01, 100, 1),
+  repeatLastN: whole(-1, 2147483647, 64),
+  presencePenalty: number(-2, 2, 0),
+  frequencyPenalty: number(-2, 2, 0),
   logitBias: {
     kind: 'biases',
     expected: 'an object of token ids and numbers from -100 to 100',
@@ -292,34 +242,10 @@ export const GENERATE_RULES = {
     most: 100,
     count: 1024,
   },
-  dryMultiplier: {
-    kind: 'number',
-    expected: 'a number from 0 to 100',
-    least: 0,
-    most: 100,
-    default: 0,
-  },
-  dryBase: {
-    kind: 'number',
-    expected: 'a number from 1 to 100',
-    least: 1,
-    most: 100,
-    default: 1.75,
-  },
-  dryAllowedLength: {
-    kind: 'whole',
-    expected: 'a whole number from 1 to 2147483647',
-    least: 1,
-    most: 2147483647,
-    default: 2,
-  },
-  dryPenaltyLastN: {
-    kind: 'whole',
-    expected: 'a whole number from -1 to 2147483647',
-    least: -1,
-    most: 2147483647,
-    default: -1,
-  },
+  dryMultiplier: number(0, 100, 0),
+  dryBase: number(1, 100, 1.75),
+  dryAllowedLength: whole(1, 2147483647, 2),
+  dryPenaltyLastN: whole(-1, 2147483647, -1),
   drySequenceBreakers: {
     kind: 'texts',
     expected: 'a string or a list of strings',
@@ -342,13 +268,7 @@ export const GENERATE_RULES = {
   },
   ignoreEos: { kind: 'boolean', expected: 'true or false' },
   special: { kind: 'boolean', expected: 'true or false' },
-  topLogprobs: {
-    kind: 'whole',
-    expected: 'a whole number from 0 to 100',
-    least: 0,
-    most: 100,
-    default: 0,
-  },
+  topLogprobs: whole(0, 100, 0),
   signal: { kind: 'signal', expected: 'an AbortSignal' },
   onPromptProgress: { kind: 'function', expected: 'a function' },
 } as const satisfies Record<keyof GenerateOptions, Rule>;

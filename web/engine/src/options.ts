@@ -247,6 +247,10 @@ export function takeTexts(
   return texts;
 }
 
+function wrongId(name: string, id: unknown): SluiceError {
+  return invalid(`${name} holds ${show(id)}; token ids are whole numbers from 0 on`);
+}
+
 /** Checks what is added to the logits of tokens. `name`: what the caller calls it. */
 export function takeBiases(given: object, name = 'logitBias'): Record<string, number> {
   const rule = GENERATE_RULES.logitBias;
@@ -254,13 +258,10 @@ export function takeBiases(given: object, name = 'logitBias'): Record<string, nu
   if (entries.length > rule.count)
     throw invalid(`${name} holds ${entries.length} tokens; give ${rule.count} at most`);
   for (const [id, bias] of entries) {
-    if (!/^\d{1,10}$/.test(id) || Number(id) > 0x7fffffff)
-      throw invalid(
-        `${name} holds the token id ${show(id)}; token ids are whole numbers from 0 on`,
-      );
+    if (!/^\d{1,10}$/.test(id) || Number(id) > 0x7fffffff) throw wrongId(name, id);
     if (typeof bias !== 'number' || !inRange(rule, bias))
       throw invalid(
-        `${name} gives the token ${id} the bias ${show(bias)}; give a number from ${rule.least} to ${rule.most}`,
+        `${name}[${id}] is ${show(bias)}; give a number from ${rule.least} to ${rule.most}`,
       );
   }
   return Object.fromEntries(entries) as Record<string, number>;
@@ -389,7 +390,7 @@ export function takeIds(ids: unknown, name: string): number[] {
     for (let i = 0; i < ids.length; ++i) {
       const id: unknown = ids[i];
       if (typeof id !== 'number' || !Number.isInteger(id) || id < 0 || id > 0x7fffffff) {
-        throw invalid(`${name} holds ${show(id)}; token ids are whole numbers from 0 on`);
+        throw wrongId(name, id);
       }
       copy.push(id);
     }

@@ -11,7 +11,7 @@ function summary(): string {
   const { length, seed, memory } = settings.value;
   const endless = length === null && view.value === 'talk';
   return texts.summary(
-    texts.preset[preset.value].name,
+    texts.preset[preset.value],
     endless ? texts.untilItEnds : texts.upTo(tokens(length ?? TEXT_LENGTH)),
     seed === null ? null : String(seed),
     memory === null ? null : count(memory),

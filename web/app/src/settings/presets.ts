@@ -2,18 +2,22 @@
 import { computed, signal } from '@preact/signals';
 import { DEFAULTS, change, settings, type Settings } from './settings';
 
-export type Samplers = Pick<Settings, 'temperature' | 'topK' | 'topP' | 'minP' | 'repeatPenalty'>;
-export type SamplerName = keyof Samplers;
+/** In the order in which they are shown. */
+export const CHOICE_NAMES = ['temperature', 'topP', 'topK', 'minP'] as const;
+export const PENALTY_NAMES = [
+  'repeatPenalty',
+  'repeatLastN',
+  'presencePenalty',
+  'frequencyPenalty',
+] as const;
+const SAMPLER_NAMES = [...CHOICE_NAMES, ...PENALTY_NAMES];
+
+export type SamplerName = (typeof SAMPLER_NAMES)[number];
+export type Samplers = Pick<Settings, SamplerName>;
 export type PresetName = 'precise' | 'balanced' | 'wild';
 
-/** In the order in which they are shown. */
-export const SAMPLER_NAMES: readonly SamplerName[] = [
-  ...(['temperature', 'topP', 'topK', 'minP', 'repeatPenalty'] as const),
-];
-
-export function samplersOf(of: Settings): Samplers {
-  const { temperature, topK, topP, minP, repeatPenalty } = of;
-  return { temperature, topK, topP, minP, repeatPenalty };
+export function samplersOf(of: Samplers): Samplers {
+  return Object.fromEntries(SAMPLER_NAMES.map((name) => [name, of[name]])) as unknown as Samplers;
 }
 
 export const PRESETS: Readonly<Record<PresetName, Samplers>> = {

@@ -1,11 +1,13 @@
 // How the model chooses its words: presets, and each sampler.
-import { signal } from '@preact/signals';
+import { signal, type Signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { exact } from '../format';
 import { roomTexts } from './texts';
 import { Hint, NumberField, set } from './fields';
 import {
+  CHOICE_NAMES,
+  PENALTY_NAMES,
   PRESET_NAMES,
-  SAMPLER_NAMES,
   choosePreset,
   own,
   preset,
@@ -29,9 +31,9 @@ export function Presets() {
             aria-describedby={`preset-${name}-hint`}
             onChange={() => choosePreset(name)}
           />
-          <span class="preset-name">{texts.preset[name].name}</span>
+          <span class="preset-name">{texts.preset[name]}</span>
           <span class="hint" id={`preset-${name}-hint`} aria-hidden="true">
-            {texts.preset[name].hint}
+            {texts.presetHint[name]}
           </span>
         </label>
       ))}
@@ -39,29 +41,44 @@ export function Presets() {
   );
 }
 
-/** Whether all samplers are shown. */
+/** Whether all samplers are shown, and the penalties among them. */
 const unfolded = signal(false);
+const unfoldedPenalties = signal(false);
 
-export function Samplers() {
-  const texts = roomTexts.value;
+interface FoldProps {
+  open: Signal<boolean>;
+  title: string;
+  children: ComponentChildren;
+}
+
+function Fold({ open, title, children }: FoldProps) {
   return (
     <details
       class="fold"
-      open={unfolded.value}
+      open={open.value}
       onToggle={(event) => {
-        unfolded.value = event.currentTarget.open;
+        open.value = event.currentTarget.open;
       }}
     >
-      <summary>{texts.samplers}</summary>
-      <div class="fields">
-        <p class="hint">
-          {texts.samplersHint} {texts.default}
-        </p>
-        {SAMPLER_NAMES.map((name) => (
-          <Sampler key={name} name={name} />
-        ))}
-      </div>
+      <summary>{title}</summary>
+      <div class="fields">{children}</div>
     </details>
+  );
+}
+
+export function Samplers() {
+  const texts = roomTexts.value;
+  const field = (name: SamplerName) => <Sampler key={name} name={name} />;
+  return (
+    <Fold open={unfolded} title={texts.samplers}>
+      <p class="hint">
+        {texts.samplersHint} {texts.default}
+      </p>
+      {CHOICE_NAMES.map(field)}
+      <Fold open={unfoldedPenalties} title={texts.penalties}>
+        {PENALTY_NAMES.map(field)}
+      </Fold>
+    </Fold>
   );
 }
 

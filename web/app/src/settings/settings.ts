@@ -12,6 +12,10 @@ export interface Settings {
   topP: number;
   minP: number;
   repeatPenalty: number;
+  /** Tokens that the repeat penalty looks back at. */
+  repeatLastN: number;
+  presencePenalty: number;
+  frequencyPenalty: number;
   /** Tokens to write at most; null: a text has TEXT_LENGTH, an answer goes on until it ends. */
   length: number | null;
   /** null: a new one for every text. */
@@ -60,6 +64,9 @@ export const RANGES: Readonly<Record<NumberName, Range>> = {
   topP: decimal(0.05, 1),
   minP: decimal(0, 0.5),
   repeatPenalty: decimal(0.8, 2),
+  repeatLastN: whole(0, 4096, false),
+  presencePenalty: decimal(0, 2),
+  frequencyPenalty: decimal(0, 2),
   length: whole(1, 4096, true),
   seed: whole(GENERATE_RULES.seed.least, GENERATE_RULES.seed.most, true),
   reasoningBudget: whole(0, 100_000, true),
@@ -78,6 +85,9 @@ export const DEFAULTS: Readonly<Settings> = {
   topP: GENERATE_RULES.topP.default,
   minP: GENERATE_RULES.minP.default,
   repeatPenalty: GENERATE_RULES.repeatPenalty.default,
+  repeatLastN: GENERATE_RULES.repeatLastN.default,
+  presencePenalty: GENERATE_RULES.presencePenalty.default,
+  frequencyPenalty: GENERATE_RULES.frequencyPenalty.default,
   length: null,
   seed: null,
   stop: [],
@@ -120,10 +130,10 @@ function parseNumber(range: Range, text: string): number | undefined {
 }
 
 /** A number, or null where it may be left out. */
-function number<T extends number | null>(name: NumberName): Form<T> {
+function number(name: NumberName): Form<number | null> {
   const range = RANGES[name];
   return {
-    parse: (text) => parseNumber(range, text) as T | undefined,
+    parse: (text) => parseNumber(range, text),
     format: String,
     refusal: () => t.value.settings.notANumber(range.min, range.max),
   };
@@ -137,21 +147,13 @@ function oneOf<T extends string>(choices: readonly T[]): Form<T> {
   };
 }
 
+const NUMBERS = Object.keys(RANGES).map((name) => [name, number(name as NumberName)]);
+
 const FORMS: { readonly [Name in SettingName]: Form<Settings[Name]> } = {
-  temperature: number('temperature'),
-  topK: number('topK'),
-  topP: number('topP'),
-  minP: number('minP'),
-  repeatPenalty: number('repeatPenalty'),
-  length: number('length'),
-  seed: number('seed'),
+  ...(Object.fromEntries(NUMBERS) as { [Name in NumberName]: Form<Settings[Name]> }),
   stop: { parse: splitStops, format: joinStops, refusal: () => t.value.settings.notStops },
   reasoning: oneOf(REASONING),
-  reasoningBudget: number('reasoningBudget'),
-  context: number('context'),
   kvType: oneOf(KV_TYPES),
-  threads: number('threads'),
-  memory: number('memory'),
 };
 
 /** The value in `text`, which may come from anywhere; undefined if `name` doesn't allow it. */

@@ -1,12 +1,13 @@
 // The settings as the library's options.
 import type { ChatCompletionRequest, GenerateOptions, LoadOptions } from '@sluice/engine';
+import { samplersOf } from './presets';
 import { TEXT_LENGTH, budgetOf, type Settings } from './settings';
 
 /** For `generate`. */
 export function sampling(from: Settings): GenerateOptions {
-  const { temperature, topK, topP, minP, repeatPenalty, length, seed, stop } = from;
+  const { length, seed, stop } = from;
   return {
-    ...{ temperature, topK, topP, minP, repeatPenalty },
+    ...samplersOf(from),
     maxTokens: length ?? TEXT_LENGTH,
     seed: seed ?? undefined,
     stop: stop.length > 0 ? stop : undefined,
@@ -20,6 +21,9 @@ export type ChatSampling = Pick<
   | 'top_p'
   | 'min_p'
   | 'repetition_penalty'
+  | 'repeat_last_n'
+  | 'presence_penalty'
+  | 'frequency_penalty'
   | 'max_tokens'
   | 'seed'
   | 'stop'
@@ -35,6 +39,9 @@ export function chatSampling(from: Settings): ChatSampling {
     top_p: from.topP,
     min_p: from.minP,
     repetition_penalty: from.repeatPenalty,
+    repeat_last_n: from.repeatLastN,
+    presence_penalty: from.presencePenalty,
+    frequency_penalty: from.frequencyPenalty,
     max_tokens: from.length,
     seed: from.seed,
     stop: from.stop.length > 0 ? from.stop : null,

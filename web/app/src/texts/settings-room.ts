@@ -6,9 +6,16 @@ const en = {
   answers: 'Answers',
   texts: 'Texts',
   presets: 'How it chooses its words',
+  presetHint: {
+    precise: 'Keeps to the likeliest words: for facts, code and summaries.',
+    balanced: 'Some freedom, without losing the thread. The default.',
+    wild: 'Takes unlikely words, too: for ideas and surprises.',
+    own: 'As you set it under “All samplers”.',
+  },
   samplers: 'All samplers',
   samplersHint: 'At each step the model weighs every token. These say which of them it may take.',
   default: 'The mark is the default.',
+  penalties: 'Against repetition',
   sampler: {
     temperature: {
       label: 'Temperature',
@@ -22,7 +29,19 @@ const en = {
     },
     repeatPenalty: {
       label: 'Repeat penalty',
-      hint: 'Above 1, the last 64 tokens become less likely, which helps against going in circles.',
+      hint: 'Above 1, the latest tokens become less likely, which helps against going in circles.',
+    },
+    repeatLastN: {
+      label: 'Window of the repeat penalty',
+      hint: 'So many of the latest tokens, with those of the prompt; 0 for none.',
+    },
+    presencePenalty: {
+      label: 'Presence penalty',
+      hint: 'Makes a token less likely once it has been written.',
+    },
+    frequencyPenalty: {
+      label: 'Frequency penalty',
+      hint: 'Makes a token less likely the more often it has been written.',
     },
   },
   extent: 'Length and stop',
@@ -144,10 +163,17 @@ const de: typeof en = {
   answers: 'Antworten',
   texts: 'Texte',
   presets: 'Wie es seine Wörter wählt',
+  presetHint: {
+    precise: 'Bleibt bei den wahrscheinlichsten Wörtern: für Fakten, Code und Zusammenfassungen.',
+    balanced: 'Etwas Freiheit, ohne den Faden zu verlieren. Die Vorgabe.',
+    wild: 'Nimmt auch unwahrscheinliche Wörter: für Einfälle und Überraschungen.',
+    own: 'Wie du es unter „Alle Regler“ einstellst.',
+  },
   samplers: 'Alle Regler',
   samplersHint:
     'Bei jedem Schritt wägt das Modell alle Token ab. Hier steht, welche davon es nehmen darf.',
   default: 'Die Marke ist die Vorgabe.',
+  penalties: 'Gegen Wiederholungen',
   sampler: {
     temperature: {
       label: 'Temperatur',
@@ -164,7 +190,19 @@ const de: typeof en = {
     },
     repeatPenalty: {
       label: 'Wiederholungen',
-      hint: 'Über 1 werden die letzten 64 Token unwahrscheinlicher; das hilft, wenn der Text sich im Kreis dreht.',
+      hint: 'Über 1 werden die jüngsten Token unwahrscheinlicher; das hilft, wenn der Text sich im Kreis dreht.',
+    },
+    repeatLastN: {
+      label: 'Fenster der Wiederholungen',
+      hint: 'So viele der jüngsten Token zählen, auch die der Vorgabe; 0 für keine.',
+    },
+    presencePenalty: {
+      label: 'Vorkommen',
+      hint: 'Macht ein Token unwahrscheinlicher, sobald es geschrieben ist.',
+    },
+    frequencyPenalty: {
+      label: 'Häufigkeit',
+      hint: 'Macht ein Token unwahrscheinlicher, je öfter es geschrieben ist.',
     },
   },
   extent: 'Länge und Ende',

@@ -11,15 +11,7 @@ const en = {
     ].join(', '),
   upTo: (tokens: string) => `up to ${tokens}`,
   untilItEnds: 'until the answer ends',
-  preset: {
-    precise: {
-      name: 'Precise',
-      hint: 'Keeps to the likeliest words: for facts, code and summaries.',
-    },
-    balanced: { name: 'Balanced', hint: 'Some freedom, without losing the thread. The default.' },
-    wild: { name: 'Wild', hint: 'Takes unlikely words, too: for ideas and surprises.' },
-    own: { name: 'Own', hint: 'As you set it under “All samplers”.' },
-  },
+  preset: { precise: 'Precise', balanced: 'Balanced', wild: 'Wild', own: 'Own' },
   notANumber: (min: number, max: number) => `not a number from ${min} to ${max}`,
   notOneOf: (choices: readonly string[]) => `not one of ${choices.join(', ')}`,
   notStops: 'not a list of stop texts',
@@ -43,21 +35,7 @@ const de: typeof en = {
     ].join(', '),
   upTo: (tokens) => `bis zu ${tokens}`,
   untilItEnds: 'bis die Antwort endet',
-  preset: {
-    precise: {
-      name: 'Genau',
-      hint: 'Bleibt bei den wahrscheinlichsten Wörtern: für Fakten, Code und Zusammenfassungen.',
-    },
-    balanced: {
-      name: 'Ausgewogen',
-      hint: 'Etwas Freiheit, ohne den Faden zu verlieren. Die Vorgabe.',
-    },
-    wild: {
-      name: 'Wild',
-      hint: 'Nimmt auch unwahrscheinliche Wörter: für Einfälle und Überraschungen.',
-    },
-    own: { name: 'Eigene', hint: 'Wie du es unter „Alle Regler“ einstellst.' },
-  },
+  preset: { precise: 'Genau', balanced: 'Ausgewogen', wild: 'Wild', own: 'Eigene' },
   notANumber: (min, max) => `keine Zahl von ${min} bis ${max}`,
   notOneOf: (choices) => `nicht eines von ${choices.join(', ')}`,
   notStops: 'keine Liste von Schlusstexten',

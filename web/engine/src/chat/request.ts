@@ -42,25 +42,16 @@ const choice = (...choices: string[]): Rule => ({
 const flag: Rule = { kind: 'boolean', expected: 'true or false' };
 const tokens = whole(0, Number.MAX_SAFE_INTEGER);
 
-/** The samplers that are numbers, and their names for `generate`. */
-const SAMPLERS = {
-  temperature: 'temperature',
-  top_p: 'topP',
-  top_k: 'topK',
-  min_p: 'minP',
-  presence_penalty: 'presencePenalty',
-  frequency_penalty: 'frequencyPenalty',
-  repetition_penalty: 'repeatPenalty',
-  repeat_last_n: 'repeatLastN',
-  top_n_sigma: 'topNSigma',
-  typical_p: 'typicalP',
-  xtc_probability: 'xtcProbability',
-  xtc_threshold: 'xtcThreshold',
-  dry_multiplier: 'dryMultiplier',
-  dry_base: 'dryBase',
-  dry_allowed_length: 'dryAllowedLength',
-  dry_penalty_last_n: 'dryPenaltyLastN',
-} as const satisfies Record<string, keyof typeof GENERATE_RULES>;
+/** Options of `generate` that are numbers and no samplers. */
+const OTHERS = ['maxTokens', 'seed', 'topLogprobs'];
+
+/** The samplers that are numbers: the field, the option of `generate`, the rule. */
+const SAMPLERS = Object.entries<Rule>(GENERATE_RULES)
+  .filter(([option, { kind }]) => /number|whole/.test(kind) && !OTHERS.includes(option))
+  .map(([option, rule]) => {
+    const field = option.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+    return { field: option === 'repeatPenalty' ? 'repetition_penalty' : field, option, rule };
+  });
 
 const COMMON = {
   max_tokens: tokens,
@@ -112,10 +103,7 @@ function takeCommon(body: Body): Common {
   const n = number('n') ?? 1;
   const sampling = {
     ...Object.fromEntries(
-      Object.entries(SAMPLERS).map(([name, option]) => [
-        option,
-        body.checked<number>(name, GENERATE_RULES[option]),
-      ]),
+      SAMPLERS.map(({ field, option, rule }) => [option, body.checked<number>(field, rule)]),
     ),
     stop: converted(body, 'stop', (given: Texts) => takeTexts('stop', given)),
     logitBias: converted(body, 'logit_bias', (given: object) => takeBiases(given, 'logit_bias')),
