@@ -97,7 +97,8 @@ Status read(const OptionRow& row, const Json& value,
             std::vector<std::pair<TokenId, float>>& field) {
   if (!value.is_object()) return wrong_type(row.name, row.expected, value);
   field.clear();
-  for (const auto& [key, bias] : value.items()) {
+  for (auto each = value.begin(); each != value.end(); ++each) {
+    const std::string& key = each.key();
     TokenId id = -1;
     const char* const end = key.data() + key.size();
     const auto [stop, error] = std::from_chars(key.data(), end, id);
@@ -105,7 +106,7 @@ Status read(const OptionRow& row, const Json& value,
       return fail(Code::invalid_argument, row.name, " must be ", row.expected,
                   ", found the token id '", printable(key), "'");
     }
-    SLUICE_TRY(read(row, bias, field.emplace_back(id, 0.f).second));
+    SLUICE_TRY(read(row, *each, field.emplace_back(id, 0.f).second));
   }
   return {};
 }

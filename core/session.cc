@@ -111,20 +111,26 @@ Status check_generate(const GenerateOptions& options, const Tokenizer& tokenizer
   return {};
 }
 
-SamplerOptions sampler_options(const GenerateOptions& options) {
+SamplerOptions sampler_options(const GenerateOptions& options, uint64_t seed, uint64_t draws) {
   return {.temperature = options.temperature,
           .top_k = options.top_k,
           .top_p = options.top_p,
           .min_p = options.min_p,
-          .repeat_penalty = options.repeat_penalty,
-          .repeat_last_n = options.repeat_last_n,
-          .presence_penalty = options.presence_penalty,
-          .frequency_penalty = options.frequency_penalty,
-          .logit_bias = options.logit_bias,
           .top_n_sigma = options.top_n_sigma,
           .typical_p = options.typical_p,
           .xtc_probability = options.xtc_probability,
           .xtc_threshold = options.xtc_threshold,
+          .seed = seed,
+          .draws = draws};
+}
+
+PenaltyOptions penalty_options(const GenerateOptions& options, size_t prompt_tokens) {
+  return {.logit_bias = options.logit_bias,
+          .repeat_penalty = options.repeat_penalty,
+          .repeat_last_n = options.repeat_last_n,
+          .presence_penalty = options.presence_penalty,
+          .frequency_penalty = options.frequency_penalty,
+          .prompt_tokens = prompt_tokens,
           .dry = {.multiplier = options.dry_multiplier,
                   .base = options.dry_base,
                   .allowed_length = options.dry_allowed_length,
@@ -245,12 +251,8 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
   if (logits.size() > logits_bytes(1)) logits = AlignedBuffer();
   run.options = how;
   const uint64_t seed = how.seed ? *how.seed : random_seed();
-  SamplerOptions sampling = sampler_options(how);
-  sampling.seed = seed;
-  sampling.draws = from.draws;
-  sampling.prompt_tokens = std::min(from.answer.value_or(prompt.size()), prompt.size());
-  run.answer = sampling.prompt_tokens;
-  run.sampler.emplace(sampling,
+  run.answer = std::min(from.answer.value_or(prompt.size()), prompt.size());
+  run.sampler.emplace(sampler_options(how, seed, from.draws), penalty_options(how, run.answer),
                       [&tokenizer = *engine.tokenizer](TokenId id) { return tokenizer.piece(id); });
   left = Left();
   run.text.start(&*engine.tokenizer, engine.tokenizer->is_special(prompt.back()), how.stop);

@@ -18,6 +18,8 @@ namespace {
 using Tokens = std::vector<int32_t>;
 using Logits = std::map<int32_t, double>;
 
+struct Options : SamplerOptions, PenaltyOptions {};
+
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 // A vocabulary of 40 tokens whose texts are one or two of "a", "b", ":" and a newline.
@@ -37,11 +39,11 @@ std::string_view piece_of(int32_t id) {
 
 // --- the formulas, one after the other -----------------------------------------------------------
 
-void add_biases(Logits& logits, const SamplerOptions& o) {
+void add_biases(Logits& logits, const Options& o) {
   for (const auto& [id, bias] : o.logit_bias) logits[id] += static_cast<double>(bias);
 }
 
-void add_penalties(Logits& logits, const SamplerOptions& o, const Tokens& tokens) {
+void add_penalties(Logits& logits, const Options& o, const Tokens& tokens) {
   const size_t window = o.repeat_last_n < 0 ? tokens.size() : static_cast<size_t>(o.repeat_last_n);
   for (auto& [id, logit] : logits) {
     const size_t begin = tokens.size() - std::min(window, tokens.size());
@@ -67,7 +69,7 @@ bool breaks(const Tokens& tokens, const std::vector<std::string>& breakers) {
   });
 }
 
-void add_dry(Logits& logits, const SamplerOptions& o, const Tokens& tokens) {
+void add_dry(Logits& logits, const Options& o, const Tokens& tokens) {
   if (o.dry.multiplier == 0) return;
   const size_t n = tokens.size();
   const size_t window = o.dry.last_n < 0 ? n : std::min(n, static_cast<size_t>(o.dry.last_n));
@@ -153,8 +155,7 @@ void cut_xtc(Logits& logits, double threshold) {
   for (size_t i = 1; i < tops.size(); ++i) logits.erase(tops[i].second);
 }
 
-Logits changed_by_formula(const std::vector<float>& given, const SamplerOptions& o,
-                          const Tokens& tokens) {
+Logits changed_by_formula(const std::vector<float>& given, const Options& o, const Tokens& tokens) {
   Logits logits;
   for (const float logit : given) logits[static_cast<int32_t>(logits.size())] = double{logit};
   add_biases(logits, o);
@@ -164,7 +165,7 @@ Logits changed_by_formula(const std::vector<float>& given, const SamplerOptions&
 }
 
 // The tokens that are left to choose from. XTC is off, or certain.
-std::set<int32_t> left_by_formula(const std::vector<float>& given, const SamplerOptions& o,
+std::set<int32_t> left_by_formula(const std::vector<float>& given, const Options& o,
                                   const Tokens& tokens) {
   Logits logits = changed_by_formula(given, o, tokens);
   if (o.top_n_sigma > 0) cut_sigma(logits, static_cast<double>(o.top_n_sigma));
@@ -180,18 +181,18 @@ std::set<int32_t> left_by_formula(const std::vector<float>& given, const Sampler
 
 // --- the sampler ---------------------------------------------------------------------------------
 
-std::set<int32_t> left_by_sampler(const std::vector<float>& logits, SamplerOptions options,
+std::set<int32_t> left_by_sampler(const std::vector<float>& logits, Options options,
                                   const Tokens& tokens) {
   options.temperature = 100;  // all that are left are about equally likely
-  Sampler sampler(options, piece_of);
+  Sampler sampler(options, options, piece_of);
   std::set<int32_t> ids;
   for (int i = 0; i < 1500; ++i) ids.insert(sampler.sample(logits, tokens));
   return ids;
 }
 
-int32_t greedy(const std::vector<float>& logits, SamplerOptions options, const Tokens& tokens) {
+int32_t greedy(const std::vector<float>& logits, Options options, const Tokens& tokens) {
   options.temperature = 0;
-  return Sampler(options, piece_of).sample(logits, tokens);
+  return Sampler(options, options, piece_of).sample(logits, tokens);
 }
 
 // Numbers that every standard library gives alike.
@@ -219,8 +220,8 @@ class Dice {
   std::mt19937 engine_;
 };
 
-SamplerOptions some_penalties(Dice& dice, const Tokens& tokens) {
-  SamplerOptions o;
+Options some_penalties(Dice& dice, const Tokens& tokens) {
+  Options o;
   if (dice.whole(0, 1) == 0) o.repeat_penalty = dice.number(0.7f, 2);
   o.repeat_last_n = dice.whole(-1, 20);
   if (dice.whole(0, 1) == 0) o.presence_penalty = dice.number(-2, 2);
@@ -244,7 +245,7 @@ TEST(Formulas, GreedyTakesTheBestAfterBiasPenaltiesAndDry) {
     Dice dice(seed);
     const std::vector<float> logits = dice.logits();
     const Tokens tokens = dice.tokens(seed % 3 == 0 ? 2 : seed % 3 == 1 ? 4 : 40);
-    const SamplerOptions options = some_penalties(dice, tokens);
+    const Options options = some_penalties(dice, tokens);
     const Logits formula = changed_by_formula(logits, options, tokens);
     const auto best = std::max_element(formula.begin(), formula.end(),
                                        [](auto& a, auto& b) { return a.second < b.second; });
@@ -259,7 +260,7 @@ TEST(Formulas, OfAllSamplersInTheirOrder) {
     Dice dice(seed);
     const std::vector<float> logits = dice.logits();
     const Tokens tokens = dice.tokens(4);
-    SamplerOptions options = some_penalties(dice, tokens);
+    Options options = some_penalties(dice, tokens);
     if (dice.whole(0, 1) == 0) options.top_n_sigma = dice.number(0.2f, 3);
     if (dice.whole(0, 1) == 0) options.top_k = dice.whole(1, 40);
     if (dice.whole(0, 1) == 0) options.typical_p = dice.number(0.1f, 1);
@@ -274,12 +275,12 @@ TEST(Formulas, OfAllSamplersInTheirOrder) {
 
 // Of each, alone: a failure names it.
 TEST(Formulas, OfEachCut) {
-  using Set = void (*)(SamplerOptions&, Dice&);
+  using Set = void (*)(Options&, Dice&);
   const std::map<std::string, Set> each = {
-      {"sigma", [](SamplerOptions& o, Dice& d) { o.top_n_sigma = d.number(0.1f, 3); }},
-      {"typical", [](SamplerOptions& o, Dice& d) { o.typical_p = d.number(0.05f, 1); }},
+      {"sigma", [](Options& o, Dice& d) { o.top_n_sigma = d.number(0.1f, 3); }},
+      {"typical", [](Options& o, Dice& d) { o.typical_p = d.number(0.05f, 1); }},
       {"xtc",
-       [](SamplerOptions& o, Dice& d) {
+       [](Options& o, Dice& d) {
          o.xtc_probability = 1;
          o.xtc_threshold = d.number(0, 0.15f);
        }},
@@ -289,7 +290,7 @@ TEST(Formulas, OfEachCut) {
     for (uint32_t seed = 0; seed < 30; ++seed) {
       Dice dice(seed);
       const std::vector<float> logits = dice.logits();
-      SamplerOptions options;
+      Options options;
       set(options, dice);
       const auto left = left_by_sampler(logits, options, {});
       ASSERT_EQ(left, left_by_formula(logits, options, {})) << name << ", " << seed;
@@ -303,7 +304,7 @@ TEST(Formulas, OfEachCut) {
 
 TEST(Penalties, CountTheAnswerAlone) {
   const std::vector<float> logits = {3, 2.5f, 0};
-  SamplerOptions options;
+  Options options;
   options.presence_penalty = 1;
   options.prompt_tokens = 2;
   EXPECT_EQ(greedy(logits, options, {0, 0}), 0);  // the prompt
@@ -322,7 +323,7 @@ TEST(Penalties, CountTheAnswerAlone) {
 
 TEST(Penalties, TheRepeatWindow) {
   const std::vector<float> logits = {3, 2, 0};
-  SamplerOptions options;
+  Options options;
   options.repeat_penalty = 2;
   options.repeat_last_n = 2;
   EXPECT_EQ(greedy(logits, options, {0, 2}), 1);
@@ -338,9 +339,9 @@ TEST(Penalties, TheRepeatWindow) {
 
 TEST(LogitBias, BansForcesAndComesFirst) {
   const std::vector<float> logits = {3, 2, -20};
-  SamplerOptions options;
+  Options options;
   options.logit_bias = {{0, -100}};
-  Sampler banned(options);
+  Sampler banned(options, options);
   for (int i = 0; i < 1000; ++i) ASSERT_NE(banned.sample(logits, {}), 0);
   options.logit_bias = {{2, 100}};
   EXPECT_EQ(greedy(logits, options, {}), 2);
@@ -358,7 +359,7 @@ TEST(Dry, FollowsItsFormula) {
   ASSERT_EQ(concat(text_of(0), text_of(1), text_of(2), text_of(3)), "ab:\n");
   // Behind 0 1 1 0 1 the token 1 would repeat 0 1 1: it is lowered by 2 * 3^(2 - 2).
   std::vector<float> logits = {0, 1.9f, 0, 0};
-  SamplerOptions options;
+  Options options;
   options.dry = {.multiplier = 2, .base = 3, .allowed_length = 2};
   EXPECT_EQ(greedy(logits, options, {0, 1, 1, 0, 1}), 0);
   logits[1] = 2.1f;
@@ -381,7 +382,7 @@ TEST(Dry, FollowsItsFormula) {
 
 TEST(Dry, BreakersEndARepetitionAndAreFree) {
   const std::vector<float> logits = {0, 1, 0, 0};
-  SamplerOptions options;
+  Options options;
   options.dry = {.multiplier = 100, .base = 1, .allowed_length = 2};
   const Tokens tokens = {0, 2, 0, 1, 0, 2, 0};
   EXPECT_EQ(greedy(logits, options, tokens), 0);
@@ -396,12 +397,12 @@ TEST(Dry, BreakersEndARepetitionAndAreFree) {
 }
 
 TEST(Dry, TakesTimeInProportionToTheText) {
-  SamplerOptions options;
+  Options options;
   options.temperature = 0;
   options.dry = {.multiplier = 1, .base = 100, .allowed_length = 1};
   for (int i = 0; i < 64; ++i) options.dry.breakers.push_back(std::string(63, 'a') + "b");
   Tokens tokens(300'000, 0);
-  Sampler sampler(options, piece_of);
+  Sampler sampler(options, options, piece_of);
   // The penalty is more than a float holds.
   EXPECT_EQ(sampler.sample(std::vector<float>{3e38f, 1}, tokens), 1);
   tokens.push_back(1);
@@ -410,7 +411,7 @@ TEST(Dry, TakesTimeInProportionToTheText) {
 
 TEST(Xtc, DrawsOneNumberIfItIsOn) {
   const std::vector<float> logits = {1, 1.1f, 1.2f};
-  SamplerOptions options;
+  Options options;
   const auto draws = [&] {
     Sampler sampler(options);
     for (int i = 0; i < 10; ++i) sampler.sample(logits, {});
@@ -437,15 +438,15 @@ TEST(Sampler, GoesOnAnywhere) {
   for (uint32_t seed = 0; seed < 40; ++seed) {
     Dice dice(seed);
     Tokens tokens = dice.tokens(4);
-    SamplerOptions options = some_penalties(dice, tokens);
+    Options options = some_penalties(dice, tokens);
     options.xtc_probability = seed % 2 == 0 ? 0.4f : 0;
     options.typical_p = 0.9f;
-    Sampler sampler(options, piece_of);
+    Sampler sampler(options, options, piece_of);
     for (int i = 0; i < 30; ++i) {
       std::vector<float> logits = dice.logits();
       for (size_t id = 0; id < 4; ++id) logits[id] += 3;
       options.draws = sampler.draws();
-      const int32_t next = Sampler(options, piece_of).sample(logits, tokens);
+      const int32_t next = Sampler(options, options, piece_of).sample(logits, tokens);
       ASSERT_EQ(sampler.sample(logits, tokens), next) << seed << ", " << i;
       tokens.push_back(next);
     }
@@ -453,7 +454,7 @@ TEST(Sampler, GoesOnAnywhere) {
 }
 
 TEST(Sampler, HostileLogitsWithEverySampler) {
-  SamplerOptions options;
+  Options options;
   options.repeat_penalty = 100;
   options.presence_penalty = options.frequency_penalty = -2;
   options.logit_bias = {{0, 100}, {1, -100}};
@@ -471,7 +472,7 @@ TEST(Sampler, HostileLogitsWithEverySampler) {
                                            {0, 0, 0}}) {
     for (const float temperature : {0.f, 1e-45f, 1.f, 100.f}) {
       options.temperature = temperature;
-      const int32_t id = Sampler(options, piece_of).sample(logits, tokens);
+      const int32_t id = Sampler(options, options, piece_of).sample(logits, tokens);
       EXPECT_TRUE(id >= 0 && id < 3);
     }
   }

@@ -14,26 +14,26 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
+struct Options : SamplerOptions, PenaltyOptions {};
+
 // Options that don't change the distribution.
-SamplerOptions plain(uint64_t seed = 1) {
-  return {.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .repeat_penalty = 1, .seed = seed};
+Options plain(uint64_t seed = 1) {
+  return {{.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .seed = seed}, {}};
 }
 
 // The defaults of a generation.
-SamplerOptions usual() {
-  return {.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f, .repeat_penalty = 1};
-}
+Options usual() { return {{.temperature = 0.8f, .top_k = 40, .top_p = 0.95f, .min_p = 0.05f}, {}}; }
 
 // How often each token came in n draws.
-std::map<int32_t, int> draw(const SamplerOptions& options, const std::vector<float>& logits,
-                            int n = 2000, const std::vector<int32_t>& recent = {}) {
-  Sampler sampler(options);
+std::map<int32_t, int> draw(const Options& options, const std::vector<float>& logits, int n = 2000,
+                            const std::vector<int32_t>& recent = {}) {
+  Sampler sampler(options, options);
   std::map<int32_t, int> counts;
   for (int i = 0; i < n; ++i) ++counts[sampler.sample(logits, recent)];
   return counts;
 }
 
-std::set<int32_t> drawn(const SamplerOptions& options, const std::vector<float>& logits,
+std::set<int32_t> drawn(const Options& options, const std::vector<float>& logits,
                         const std::vector<int32_t>& recent = {}) {
   std::set<int32_t> ids;
   for (const auto& [id, count] : draw(options, logits, 2000, recent)) ids.insert(id);
@@ -51,11 +51,11 @@ std::vector<float> varied_logits(size_t n) {
 }
 
 TEST(Sampler, GreedyTakesTheBestAndOfEqualOnesTheFirst) {
-  SamplerOptions options = plain();
+  Options options = plain();
   options.temperature = 0;
-  EXPECT_EQ(Sampler(options).sample(std::vector<float>{1, 3, 2}, {}), 1);
-  EXPECT_EQ(Sampler(options).sample(std::vector<float>{1, 3, 3, 3}, {}), 1);
-  EXPECT_EQ(Sampler(options).sample(std::vector<float>{-5}, {}), 0);
+  EXPECT_EQ(Sampler(options, options).sample(std::vector<float>{1, 3, 2}, {}), 1);
+  EXPECT_EQ(Sampler(options, options).sample(std::vector<float>{1, 3, 3, 3}, {}), 1);
+  EXPECT_EQ(Sampler(options, options).sample(std::vector<float>{-5}, {}), 0);
 }
 
 TEST(Sampler, FollowsTheDistribution) {
@@ -65,7 +65,7 @@ TEST(Sampler, FollowsTheDistribution) {
   EXPECT_NEAR(counts[0], 1000, 150);
   EXPECT_NEAR(counts[1], 2000, 200);
   EXPECT_NEAR(counts[2], 5000, 250);
-  SamplerOptions cold = plain();
+  Options cold = plain();
   cold.temperature = 0.5f;  // weights 1 : 4 : 25
   counts = draw(cold, logits, 9000);
   EXPECT_NEAR(counts[0], 300, 80);
@@ -74,10 +74,10 @@ TEST(Sampler, FollowsTheDistribution) {
 
 TEST(Sampler, TheSameSeedGivesTheSameChoicesOnEveryMachine) {
   const std::vector<float> logits = varied_logits(1000);
-  SamplerOptions options = usual();
+  Options options = usual();
   options.seed = 42;
-  Sampler one(options);
-  Sampler two(options);
+  Sampler one(options, options);
+  Sampler two(options, options);
   std::vector<int32_t> ids;
   for (int i = 0; i < 12; ++i) {
     ids.push_back(one.sample(logits, {}));
@@ -86,16 +86,16 @@ TEST(Sampler, TheSameSeedGivesTheSameChoicesOnEveryMachine) {
   // The ids are part of the contract: a link with a seed must keep its text.
   EXPECT_EQ(ids, (std::vector<int32_t>{276, 489, 943, 678, 453, 618, 378, 10, 678, 708, 378, 950}));
   options.seed = 43;
-  Sampler other(options);
+  Sampler other(options, options);
   std::vector<int32_t> other_ids;
   for (int i = 0; i < 12; ++i) other_ids.push_back(other.sample(logits, {}));
   EXPECT_NE(other_ids, ids);
 }
 
 // What a run chooses from one distribution, each choice behind those before.
-std::vector<int32_t> written(const SamplerOptions& options, const std::vector<float>& logits,
-                             int n = 12, std::vector<int32_t> tokens = {}) {
-  Sampler sampler(options);
+std::vector<int32_t> written(const Options& options, const std::vector<float>& logits, int n = 12,
+                             std::vector<int32_t> tokens = {}) {
+  Sampler sampler(options, options);
   const size_t before = tokens.size();
   for (int i = 0; i < n; ++i) tokens.push_back(sampler.sample(logits, tokens));
   return {tokens.begin() + static_cast<std::ptrdiff_t>(before), tokens.end()};
@@ -103,7 +103,7 @@ std::vector<int32_t> written(const SamplerOptions& options, const std::vector<fl
 
 TEST(Sampler, TheOldestOptionsChooseAsTheyAlwaysDid) {
   const std::vector<float> logits = varied_logits(1000);
-  SamplerOptions options = usual();
+  Options options = usual();
   options.seed = 42;
   options.repeat_penalty = 1.3f;
   EXPECT_EQ(written(options, logits),
@@ -122,14 +122,14 @@ TEST(Sampler, TheOldestOptionsChooseAsTheyAlwaysDid) {
   EXPECT_EQ(written(options, logits),
             (std::vector<int32_t>{670, 453, 869, 49, 489, 817, 378, 117, 943, 444, 678, 988}));
   // 70 tokens that are drawn, each lowered for the next 64.
-  options = {.temperature = 0, .repeat_penalty = 1.5f};
+  options = {{.temperature = 0}, {.repeat_penalty = 1.5f}};
   const std::vector<int32_t> greedy = written(options, logits, 70);
   EXPECT_EQ(std::vector(greedy.end() - 8, greedy.end()),
             (std::vector<int32_t>{219, 732, 192, 670, 453, 869, 49, 489}));
 }
 
 TEST(Sampler, TopK) {
-  SamplerOptions options = plain();
+  Options options = plain();
   options.top_k = 2;
   EXPECT_EQ(drawn(options, {1, 1.2f, 0.9f, 1.1f}), (std::set<int32_t>{1, 3}));
   EXPECT_EQ(drawn(options, {1, 1, 1, 1}), (std::set<int32_t>{0, 1}));
@@ -141,7 +141,7 @@ TEST(Sampler, TopPKeepsUntilTheSumIsReached) {
   // Probabilities 0.4, 0.3, 0.2, 0.1.
   const std::vector<float> logits = {std::log(0.1f), std::log(0.4f), std::log(0.2f),
                                      std::log(0.3f)};
-  SamplerOptions options = plain();
+  Options options = plain();
   options.top_p = 0.35f;
   EXPECT_EQ(drawn(options, logits), (std::set<int32_t>{1}));
   options.top_p = 0.65f;
@@ -162,7 +162,7 @@ TEST(Sampler, TopPKeepsUntilTheSumIsReached) {
 TEST(Sampler, MinPIsRelativeToTheBest) {
   const std::vector<float> logits = {std::log(0.1f), std::log(0.4f), std::log(0.2f),
                                      std::log(0.3f)};
-  SamplerOptions options = plain();
+  Options options = plain();
   options.min_p = 0.6f;
   EXPECT_EQ(drawn(options, logits), (std::set<int32_t>{1, 3}));
   options.min_p = 1;
@@ -174,22 +174,24 @@ TEST(Sampler, MinPIsRelativeToTheBest) {
 }
 
 TEST(Sampler, RepeatPenaltyLooksAtTheLast64Tokens) {
-  SamplerOptions options = plain();
+  Options options = plain();
   options.temperature = 0;
   options.repeat_penalty = 2;
   const std::vector<float> logits = {3, 2, -1};
-  EXPECT_EQ(Sampler(options).sample(logits, {}), 0);
-  EXPECT_EQ(Sampler(options).sample(logits, std::vector<int32_t>{0}), 1);
-  EXPECT_EQ(Sampler(options).sample(logits, std::vector<int32_t>{0, 0, 0}), 1);  // once, not thrice
+  EXPECT_EQ(Sampler(options, options).sample(logits, {}), 0);
+  EXPECT_EQ(Sampler(options, options).sample(logits, std::vector<int32_t>{0}), 1);
+  EXPECT_EQ(Sampler(options, options).sample(logits, std::vector<int32_t>{0, 0, 0}),
+            1);  // once, not thrice
   // Ids outside the vocabulary are ignored.
-  EXPECT_EQ(Sampler(options).sample(logits, std::vector<int32_t>{-1, 3, 1000}), 0);
+  EXPECT_EQ(Sampler(options, options).sample(logits, std::vector<int32_t>{-1, 3, 1000}), 0);
   std::vector<int32_t> recent(65, 2);
   recent[0] = 0;
-  EXPECT_EQ(Sampler(options).sample(logits, recent), 0);  // out of the window
+  EXPECT_EQ(Sampler(options, options).sample(logits, recent), 0);  // out of the window
   recent.erase(recent.begin() + 1);
-  EXPECT_EQ(Sampler(options).sample(logits, recent), 1);
+  EXPECT_EQ(Sampler(options, options).sample(logits, recent), 1);
   // A negative logit gets more negative.
-  EXPECT_EQ(Sampler(options).sample(std::vector<float>{-1, -1.5f}, std::vector<int32_t>{0}), 1);
+  EXPECT_EQ(
+      Sampler(options, options).sample(std::vector<float>{-1, -1.5f}, std::vector<int32_t>{0}), 1);
 }
 
 TEST(Sampler, CutsAgreeWithSortingEverything) {
@@ -203,7 +205,7 @@ TEST(Sampler, CutsAgreeWithSortingEverything) {
   });
   double total = 0;
   for (const float logit : logits) total += std::exp(double{logit});
-  SamplerOptions options = plain();
+  Options options = plain();
   options.top_p = 0.01f;
   std::set<int32_t> expected;
   double sum = 0;
@@ -216,17 +218,17 @@ TEST(Sampler, CutsAgreeWithSortingEverything) {
 }
 
 TEST(Sampler, HostileLogits) {
-  for (const SamplerOptions& options : {plain(), usual()}) {
+  for (const Options& options : {plain(), usual()}) {
     EXPECT_EQ(drawn(options, {kNan, 1, kNan}), (std::set<int32_t>{1}));
     EXPECT_EQ(drawn(options, {1, kInf, 5}), (std::set<int32_t>{1}));
     EXPECT_EQ(drawn(options, {-kInf, -kInf, 2}), (std::set<int32_t>{2}));
     EXPECT_EQ(drawn(options, {kNan, -kInf, kNan}), (std::set<int32_t>{0}));
-    EXPECT_EQ(Sampler(options).sample({}, {}), 0);
+    EXPECT_EQ(Sampler(options, options).sample({}, {}), 0);
   }
-  SamplerOptions tiny = plain();
+  Options tiny = plain();
   tiny.temperature = 1e-45f;
   EXPECT_EQ(drawn(tiny, {1, 2, 1.9999f}), (std::set<int32_t>{1}));
-  SamplerOptions penalized = plain();
+  Options penalized = plain();
   penalized.repeat_penalty = 0.01f;
   EXPECT_EQ(drawn(penalized, {3e38f, 1}, {0, 1}), (std::set<int32_t>{0}));
 }
@@ -263,15 +265,15 @@ TEST(Sampler, PenaltiesDecideAmongManyLogits) {
   for (float& logit : logits) logit += 1;  // 1 to 13
   const auto best =
       static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
-  SamplerOptions options = plain();
+  Options options = plain();
   options.temperature = 0;
   // A token that is raised above all others wins, at any place.
   options.repeat_penalty = 0.01f;
   for (const int32_t id : {0, 63, 64, 1000, 2999})
-    EXPECT_EQ(Sampler(options).sample(logits, std::vector{id}), id);
+    EXPECT_EQ(Sampler(options, options).sample(logits, std::vector{id}), id);
   // If the best one is lowered, the next one wins.
   options.repeat_penalty = 100;
-  const int32_t second = Sampler(options).sample(logits, std::vector{best});
+  const int32_t second = Sampler(options, options).sample(logits, std::vector{best});
   EXPECT_NE(second, best);
   logits[static_cast<size_t>(best)] = 0;
   EXPECT_EQ(second, std::max_element(logits.begin(), logits.end()) - logits.begin());

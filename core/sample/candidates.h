@@ -1,6 +1,7 @@
-// The tokens to choose among, with their logits.
+// The tokens to choose among, with their logits: the best of them, and the choice.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -61,7 +62,40 @@ class LogitReader {
   std::span<const LogitOf> replaced_;  // not yet read
 };
 
-// Writes the best k candidates to `out`, the best first.
+// Top-k: writes the best k candidates to `out`, the best first.
 void select_best(LogitReader logits, size_t k, std::vector<Candidate>& out);
+// Writes all to `out`, in the order of their ids.
+void take_all(LogitReader logits, std::vector<Candidate>& out);
+Candidate best_of(const std::vector<Candidate>& candidates);
+
+// Below, `max` is the best logit of the candidates, and finite; weights are relative to its weight.
+double total_weight(const std::vector<Candidate>& candidates, float max);
+
+// Keeps the candidates that are first in an order, one at least, until their weights add up to
+// `enough`. They are in that order afterwards.
+void keep_first(std::vector<Candidate>& candidates, float max, double enough, auto is_before) {
+  // A heap with the first one in front sorts only the candidates that are kept.
+  const auto is_behind = [&](const Candidate& a, const Candidate& b) { return is_before(b, a); };
+  std::make_heap(candidates.begin(), candidates.end(), is_behind);
+  auto end = candidates.end();
+  double sum = 0;
+  do {
+    std::pop_heap(candidates.begin(), end, is_behind);
+    --end;
+    sum += static_cast<double>(weight(*end, max));
+  } while (end != candidates.begin() && sum < enough);
+  candidates.erase(candidates.begin(), end);
+  std::reverse(candidates.begin(), candidates.end());
+}
+
+// Top-p (Holtzman et al., arXiv 1904.09751): the best candidates whose probabilities add up to
+// top_p. Min-p (Nguyen et al., arXiv 2407.01082): those with min_p of the best one's probability.
+// Both are computed on the same candidates, and keep one at least.
+void cut_tail(std::vector<Candidate>& candidates, float max, float top_p, float min_p);
+
+// The candidate at `place`, in [0, 1), of their probabilities at a temperature. (Their logits are
+// lost.)
+int32_t choose(std::vector<Candidate>& candidates, const Candidate& best, float temperature,
+               double place);
 
 }  // namespace sluice

@@ -1,5 +1,5 @@
-// Samplers that leave out candidates. `max` is the best logit of the candidates, and finite;
-// weights are relative to its weight. Each keeps one candidate at least.
+// Samplers that leave out candidates, besides top-k, top-p and min-p. `max` is the best logit, and
+// finite. Each keeps one candidate at least.
 #pragma once
 
 #include <vector>
@@ -8,19 +8,14 @@
 
 namespace sluice {
 
-// Top-n-sigma (Tang et al.: Top-nσ, not all logits are you need, arXiv 2411.07641): the lowest
-// logit that is kept is max - n * sigma, with the standard deviation of all logits (but -infinity).
-double sigma_limit(LogitReader logits, float max, float n);
+// Top-n-sigma (Tang et al.: Top-nσ, not all logits are you need, arXiv 2411.07641): those from max
+// - n * sigma on stay, with the standard deviation of all `logits` (but -infinity).
+void cut_sigma(std::vector<Candidate>& candidates, LogitReader logits, float max, float n);
 
 // Locally typical sampling (Meister et al., arXiv 2202.00666): with the entropy H of the
 // probabilities p, the candidates with the least |-log(p) - H| whose probabilities add up to
 // `share`.
 void keep_typical(std::vector<Candidate>& candidates, float max, float share);
-
-// Top-p (Holtzman et al., arXiv 1904.09751): the best candidates whose probabilities add up to
-// top_p. Min-p (Nguyen et al., arXiv 2407.01082): those with min_p of the best one's probability.
-// Both are computed on the same candidates.
-void cut_tail(std::vector<Candidate>& candidates, float max, float top_p, float min_p);
 
 // XTC, "exclude top choices" (p-e-w: oobabooga/text-generation-webui, pull request 6335): of the
 // candidates with a probability of at least `threshold` only the least likely stays.

@@ -8,8 +8,21 @@
 #include <vector>
 
 #include "sample/candidates.h"
+#include "sample/dry.h"
 
 namespace sluice {
+
+// What they do stands in options.json. By default each is off.
+struct PenaltyOptions {
+  std::vector<std::pair<int32_t, float>> logit_bias =
+      {};  // id, bias; of two for an id the last counts
+  float repeat_penalty = 1;
+  int32_t repeat_last_n = 64;
+  float presence_penalty = 0;
+  float frequency_penalty = 0;
+  size_t prompt_tokens = 0;  // the tokens behind these are the answer
+  DryOptions dry = {};
+};
 
 // How often each token occurs in a window over the tokens so far.
 class TokenCounts {
@@ -57,16 +70,20 @@ class ChangedLogits {
   std::vector<LogitOf> before_;
 };
 
-// Keskar et al.: CTRL, 2019, section 4.1. (There a negative logit is divided, too, which makes its
-// token likelier; like llama.cpp, this multiplies it.)
-inline float repeat_penalized(float logit, float penalty) {
-  return logit > 0 ? logit / penalty : logit * penalty;
-}
+// The samplers of this kind, in their order.
+class Penalties {
+ public:
+  Penalties(const PenaltyOptions& options, PieceOf piece);
+  // The logits that differ from the model's, ids ascending. `tokens` may only have grown since the
+  // last call.
+  std::span<const LogitOf> change(std::span<const float> logits, std::span<const int32_t> tokens);
 
-// OpenAI's definition, over the tokens that were generated: logit - count * frequency - (count > 0)
-// * presence.
-inline float count_penalized(float logit, uint32_t count, float frequency, float presence) {
-  return logit - static_cast<float>(count) * frequency - presence;
-}
+ private:
+  PenaltyOptions options_;
+  TokenCounts repeated_;  // in the window of the repeat penalty
+  TokenCounts answered_;
+  Dry dry_;
+  ChangedLogits changed_;
+};
 
 }  // namespace sluice

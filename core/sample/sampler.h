@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "sample/candidates.h"
-#include "sample/dry.h"
 #include "sample/penalties.h"
 
 namespace sluice {
@@ -19,26 +18,19 @@ struct SamplerOptions {
   int32_t top_k = 0;
   float top_p = 1;
   float min_p = 0;
-  float repeat_penalty = 1;
-  int32_t repeat_last_n = 64;
-  float presence_penalty = 0;
-  float frequency_penalty = 0;
-  std::vector<std::pair<int32_t, float>> logit_bias =
-      {};  // id, bias; of two for an id the last counts
   float top_n_sigma = 0;
   float typical_p = 1;
   float xtc_probability = 0;
   float xtc_threshold = 0.1f;
-  DryOptions dry = {};
   uint64_t seed = 0;
-  uint64_t draws = 0;        // random numbers that were drawn from this seed before
-  size_t prompt_tokens = 0;  // the tokens behind these are the answer
+  uint64_t draws = 0;  // random numbers that were drawn from this seed before
 };
 
 class Sampler {
  public:
   // The options must be valid. `piece` is only needed for DRY.
-  explicit Sampler(const SamplerOptions& options, PieceOf piece = {});
+  explicit Sampler(const SamplerOptions& options, const PenaltyOptions& penalties = {},
+                   PieceOf piece = {});
   // Returns the next token. `tokens` are those so far, prompt and answer; since the last call they
   // may only have grown. The order is llama.cpp's: logit bias, penalties (repeat, then presence and
   // frequency), DRY, top-n-sigma, top-k, typical-p, top-p, min-p, XTC, temperature. With the
@@ -48,16 +40,11 @@ class Sampler {
   uint64_t draws() const { return options_.draws; }  // from the seed, those before included
 
  private:
-  void change_logits(std::span<const float> logits, std::span<const int32_t> tokens);
   double draw();  // in [0, 1)
 
   SamplerOptions options_;
-  TokenCounts repeated_;  // in the window of the repeat penalty
-  TokenCounts answered_;
-  Dry dry_;
-  // Kept between calls, so that a token needs no allocation.
-  ChangedLogits changed_;
-  std::vector<Candidate> candidates_;
+  Penalties penalties_;
+  std::vector<Candidate> candidates_;  // kept between calls, so that a token needs no allocation
 };
 
 // Returns the n best logits as (id, log-probability), the best first; among equal ones the lower id

@@ -42,12 +42,12 @@ const choice = (...choices: string[]): Rule => ({
 const flag: Rule = { kind: 'boolean', expected: 'true or false' };
 const tokens = whole(0, Number.MAX_SAFE_INTEGER);
 
-/** Options of `generate` that are numbers and no samplers. */
-const OTHERS = ['maxTokens', 'seed', 'topLogprobs'];
-
-/** The samplers that are numbers: the field, the option of `generate`, the rule. */
+/** The samplers that are numbers: the field, the option of `generate`, the rule. (What has a default is a number.) */
 const SAMPLERS = Object.entries<Rule>(GENERATE_RULES)
-  .filter(([option, { kind }]) => /number|whole/.test(kind) && !OTHERS.includes(option))
+  .filter(
+    ([option, rule]) =>
+      rule.default !== undefined && !['maxTokens', 'topLogprobs'].includes(option),
+  )
   .map(([option, rule]) => {
     const field = option.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
     return { field: option === 'repeatPenalty' ? 'repetition_penalty' : field, option, rule };
