@@ -1,6 +1,7 @@
 #include "sample/dry.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/math.h"
 
@@ -22,7 +23,8 @@ bool Breaker::push(char byte, size_t& matched) const {
   return true;
 }
 
-Dry::Dry(const DryOptions& options, PieceOf piece) : options_(options), piece_(std::move(piece)) {
+Dry::Dry(DryOptions options, PieceOf piece)
+    : options_(std::move(options)), piece_(std::move(piece)) {
   if (!on()) return;
   for (const std::string& text : options_.breakers) breakers_.emplace_back(text, 0);
 }
@@ -78,21 +80,23 @@ std::span<const std::pair<int32_t, float>> Dry::penalties(std::span<const int32_
   const auto allowed = static_cast<uint32_t>(options_.allowed_length);
   if (most < allowed) return {};
   find_repeats(tokens.last(last_n));
+  repeated_.clear();
   for (size_t k = 1; k < last_n; ++k) {
     const uint32_t length = std::min(repeats_[k], static_cast<uint32_t>(most));
     const int32_t next = tokens[tokens.size() - k];
     if (length < allowed || next < 0) continue;
     const auto id = static_cast<size_t>(next);
     if (id >= longest_.size()) longest_.resize(id + 1);
-    if (longest_[id] == 0) penalties_.emplace_back(next, 0.f);
+    if (longest_[id] == 0) repeated_.push_back(next);
     longest_[id] = std::max(longest_[id], length);
   }
-  std::sort(penalties_.begin(), penalties_.end());
-  for (auto& [id, penalty] : penalties_) {
+  std::sort(repeated_.begin(), repeated_.end());
+  for (const int32_t id : repeated_) {
     const uint32_t length = std::exchange(longest_[static_cast<size_t>(id)], 0);
     if (would_break(id)) continue;
     const double power = pow_f64(static_cast<double>(options_.base), length - allowed);
-    penalty = static_cast<float>(static_cast<double>(options_.multiplier) * power);
+    penalties_.emplace_back(id,
+                            static_cast<float>(static_cast<double>(options_.multiplier) * power));
   }
   return penalties_;
 }

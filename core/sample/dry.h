@@ -44,7 +44,7 @@ class Breaker {
 
 class Dry {
  public:
-  Dry(const DryOptions& options, PieceOf piece);
+  Dry(DryOptions options, PieceOf piece);
   bool on() const { return options_.multiplier > 0 && options_.last_n != 0; }
   // What each token loses, ids ascending. `tokens` may only have grown since the last call. Takes
   // time in proportion to the tokens that it looks at.
@@ -62,7 +62,8 @@ class Dry {
   size_t begin_ = 0;                                  // of the tokens behind the last breaker
   // Kept between calls, so that a token needs no allocation.
   std::vector<uint32_t> repeats_;  // see find_repeats()
-  std::vector<uint32_t> longest_;  // by id; 0 between calls
+  std::vector<uint32_t> longest_;  // repeat before a token, by its id; 0 between calls
+  std::vector<int32_t> repeated_;  // ids that have one
   std::vector<std::pair<int32_t, float>> penalties_;
 };
 

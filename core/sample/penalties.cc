@@ -1,19 +1,18 @@
 #include "sample/penalties.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice {
 namespace {
 
-bool has_less(const std::pair<int32_t, uint32_t>& entry, int32_t id) { return entry.first < id; }
-
-// Ids ascending, each once.
-void put_in_order(std::vector<std::pair<int32_t, float>>& biases) {
-  std::reverse(biases.begin(), biases.end());  // so that the last one of an id stays
-  const auto id_of = [](const auto& bias) { return bias.first; };
-  std::ranges::stable_sort(biases, {}, id_of);
-  const auto rest = std::ranges::unique(biases, {}, id_of);
-  biases.erase(rest.begin(), rest.end());
+// The value of an id; 0 for a new one. Ids ascend.
+template <typename Value>
+Value& value_of(std::vector<std::pair<int32_t, Value>>& values, int32_t id) {
+  const auto is_less = [](const auto& entry, int32_t other) { return entry.first < other; };
+  auto place = std::lower_bound(values.begin(), values.end(), id, is_less);
+  if (place == values.end() || place->first != id) place = values.insert(place, {id, Value{}});
+  return place->second;
 }
 
 }  // namespace
@@ -22,18 +21,9 @@ void TokenCounts::move_to(std::span<const int32_t> tokens, size_t begin, size_t 
   if (begin >= end_) {
     recount(tokens.subspan(begin, end - begin));
   } else {
-    for (const int32_t id : tokens.subspan(end_, end - end_)) {
-      const auto place = std::lower_bound(counts_.begin(), counts_.end(), id, has_less);
-      if (place != counts_.end() && place->first == id) {
-        ++place->second;
-      } else {
-        counts_.insert(place, {id, 1});
-      }
-    }
-    for (const int32_t id : tokens.subspan(begin_, begin - begin_)) {
-      const auto place = std::lower_bound(counts_.begin(), counts_.end(), id, has_less);
-      if (--place->second == 0) counts_.erase(place);
-    }
+    for (const int32_t id : tokens.subspan(end_, end - end_)) ++value_of(counts_, id);
+    for (const int32_t id : tokens.subspan(begin_, begin - begin_)) --value_of(counts_, id);
+    std::erase_if(counts_, [](const auto& entry) { return entry.second == 0; });
   }
   begin_ = begin;
   end_ = end;
@@ -49,16 +39,16 @@ void TokenCounts::recount(std::span<const int32_t> window) {
   }
 }
 
-Penalties::Penalties(const PenaltyOptions& options, PieceOf piece)
-    : options_(options), dry_(options.dry, std::move(piece)) {
-  put_in_order(options_.logit_bias);
+Penalties::Penalties(PenaltyOptions options, PieceOf piece)
+    : options_(std::move(options)), dry_(std::move(options_.dry), std::move(piece)) {
+  for (const auto& [id, bias] : options_.logit_bias) value_of(biases_, id) = bias;
 }
 
 std::span<const LogitOf> Penalties::change(std::span<const float> logits,
                                            std::span<const int32_t> tokens) {
   const PenaltyOptions& o = options_;
   changed_.start(logits);
-  changed_.change(o.logit_bias, [](float logit, float bias) { return logit + bias; });
+  changed_.change(biases_, [](float logit, float bias) { return logit + bias; });
   // Keskar et al.: CTRL, 2019, section 4.1. There a negative logit is divided, too, which makes its
   // token likelier; like llama.cpp, this multiplies it.
   if (o.repeat_penalty != 1 && o.repeat_last_n != 0) {

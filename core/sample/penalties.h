@@ -73,14 +73,15 @@ class ChangedLogits {
 // The samplers of this kind, in their order.
 class Penalties {
  public:
-  Penalties(const PenaltyOptions& options, PieceOf piece);
+  Penalties(PenaltyOptions options, PieceOf piece);
   // The logits that differ from the model's, ids ascending. `tokens` may only have grown since the
   // last call.
   std::span<const LogitOf> change(std::span<const float> logits, std::span<const int32_t> tokens);
 
  private:
   PenaltyOptions options_;
-  TokenCounts repeated_;  // in the window of the repeat penalty
+  std::vector<std::pair<int32_t, float>> biases_;  // ids ascending
+  TokenCounts repeated_;                           // in the window of the repeat penalty
   TokenCounts answered_;
   Dry dry_;
   ChangedLogits changed_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "sample/cuts.h"
 
@@ -20,8 +21,8 @@ double random_unit(uint64_t seed, uint64_t n) {
 
 }  // namespace
 
-Sampler::Sampler(const SamplerOptions& options, const PenaltyOptions& penalties, PieceOf piece)
-    : options_(options), penalties_(penalties, std::move(piece)) {}
+Sampler::Sampler(const SamplerOptions& options, PenaltyOptions penalties, PieceOf piece)
+    : options_(options), penalties_(std::move(penalties), std::move(piece)) {}
 
 double Sampler::draw() { return random_unit(options_.seed, ++options_.draws); }
 

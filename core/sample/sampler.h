@@ -29,7 +29,7 @@ struct SamplerOptions {
 class Sampler {
  public:
   // The options must be valid. `piece` is only needed for DRY.
-  explicit Sampler(const SamplerOptions& options, const PenaltyOptions& penalties = {},
+  explicit Sampler(const SamplerOptions& options, PenaltyOptions penalties = {},
                    PieceOf piece = {});
   // Returns the next token. `tokens` are those so far, prompt and answer; since the last call they
   // may only have grown. The order is llama.cpp's: logit bias, penalties (repeat, then presence and
