@@ -165,9 +165,10 @@ export class AppPage {
   /** Opens the settings, with all samplers. */
   async openSettings(): Promise<void> {
     await this.page.locator('.settings-button').click();
-    const samplers = this.page.locator('.settings details');
+    const samplers = this.page.locator('.settings details').first();
     await expect(samplers).toBeVisible();
-    if ((await samplers.getAttribute('open')) === null) await samplers.locator('summary').click();
+    if ((await samplers.getAttribute('open')) === null)
+      await samplers.locator('summary').first().click();
     await expect(this.page.getByLabel('Temperature')).toBeVisible();
   }
 

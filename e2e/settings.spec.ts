@@ -31,7 +31,7 @@ test('the dialog works from the keyboard, and gives the focus back', async ({ ap
   await expect(radio(page, 'Wild')).toBeChecked();
   await expect(page).toHaveURL(/#temperature=1\.2&topK=200&topP=0\.98&minP=0\.02$/);
   await page.keyboard.press('Tab');
-  const samplers = dialog(page).locator('summary');
+  const samplers = dialog(page).locator('summary').first();
   await expect(samplers).toBeFocused();
   await page.keyboard.press('Enter');
   await page.keyboard.press('Tab');
@@ -65,6 +65,29 @@ test('a preset sets all samplers, and own ones are not lost', async ({ app, page
   await page.getByRole('button', { name: 'Back to the defaults' }).click();
   await expect(radio(page, 'Balanced')).toBeChecked();
   await expect(page).toHaveURL(app.site.url);
+});
+
+test('the penalties are folded, and change the text', async ({ app, page }) => {
+  await app.open('#seed=4&temperature=0&length=60');
+  const whole = await app.write();
+  await app.openSettings();
+  await expect(page.getByLabel('Presence penalty')).toBeHidden();
+  await dialog(page).locator('summary', { hasText: 'Against repetition' }).click();
+  await page.getByLabel('Presence penalty').fill('1.5');
+  await page.getByLabel('Frequency penalty').fill('0.5');
+  await page.getByLabel('Window of the repeat penalty').fill('256');
+  await expect(radio(page, 'Own')).toBeChecked();
+  await expect(page).toHaveURL(/&repeatLastN=256&presencePenalty=1\.5&frequencyPenalty=0\.5&/);
+  await app.closeDialog();
+  const part = await app.write();
+  expect(part).not.toBe(whole);
+  // The address says it all.
+  await page.reload();
+  await app.ready();
+  expect(await app.write()).toBe(part);
+  await app.openSettings();
+  await choose(page, 'Balanced');
+  await expect(page.getByLabel('Presence penalty')).toHaveValue('0');
 });
 
 test('the preset is the reader’s next time, but a link says what it says', async ({
@@ -306,7 +329,7 @@ const STATES: State[] = [
     set: async (app) => {
       await app.open('#stop=User:%7C%5Cn%5Cn&context=256');
       await app.openSettings();
-      await app.page.locator('.settings summary').click();
+      await app.page.locator('.settings summary').first().click();
       await app.page.locator('.dialog-body').evaluate((body) => body.scrollTo(0, 0));
     },
   },
