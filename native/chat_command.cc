@@ -66,6 +66,7 @@ bool exists(const std::string& path) {
 
 // What a chat's --session FILE has: the state, and the messages beside it.
 struct ChatSession {
+  SessionLock lock;
   std::unique_ptr<Session> restored;
   Conversation conversation;
 };
@@ -73,6 +74,7 @@ struct ChatSession {
 Result<ChatSession> restore_chat(Engine& engine, const ChatOptions& options) {
   ChatSession session;
   if (options.session.empty()) return session;
+  SLUICE_ASSIGN(session.lock, lock_session(options.session));
   const std::string messages = chat::messages_path(options.session);
   const bool has_messages = exists(messages);
   if (has_messages) {
@@ -96,15 +98,19 @@ Result<ChatSession> restore_chat(Engine& engine, const ChatOptions& options) {
 
 // Saves the state and the messages. Returns the exit status.
 int save_chat(Engine& engine, const Session& session, const Conversation& conversation,
-              const ChatOptions& options, const Screen& screen) {
+              const ChatOptions& options, Screen& screen) {
   // Ctrl-C gives up the waiting for weights now.
   install_signal_handlers();
-  defer_signals();
   std::signal(SIGHUP, SIG_IGN);
+  defer_signals();
+  const auto failed = [&](const Error& error) {
+    screen.report(error);
+    return unsaved_status(error);
+  };
   const auto messages = chat::save_conversation(conversation, chat::messages_path(options.session));
-  if (!messages) return screen.report(messages.error());
+  if (!messages) return failed(messages.error());
   const auto saved = save_session(engine, session, options.session);
-  if (!saved) return screen.report(saved.error());
+  if (!saved) return failed(saved.error());
   if (screen.json()) return kDone;
   screen.say_dimmed(*saved == 0 ? "[session not saved, because the weights weren't all here yet]"
                                 : concat("[session of ", counted(session.tokens().size(), "token"),
@@ -167,7 +173,6 @@ Status check_chat(const ChatOptions& options) {
     return fail(Code::invalid_argument,
                 "--top-logprobs shows nothing without --json; add --json, or leave it out");
   }
-  if (!options.session.empty()) SLUICE_TRY(check_session_path(options.session));
   return check_kernels();
 }
 
@@ -176,6 +181,10 @@ int chat_command(const ChatOptions& options) {
   Screen screen(options.json, options.quiet);
   const auto fail_with = [&](const Error& error) { return screen.report(error); };
   if (const auto usable = check_chat(options); !usable) return fail_with(usable.error());
+  if (!options.session.empty()) {
+    if (const int refused = check_session_path(options.session, options.json); refused != kDone)
+      return refused;
+  }
   const bool at_terminal = options.prompt.source.empty() && input_is_terminal();
   auto model = find_model(options.model, options.download, options.prompt.source.empty());
   if (!model) return fail_with(model.error());
@@ -192,7 +201,9 @@ int chat_command(const ChatOptions& options) {
   if (!opened) return fail_with(with_file_name(*model, opened.error()));
   Engine& engine = *opened->engine;
   warn(engine.notes());
+  defer_signals();
   auto own = restore_chat(engine, options);
+  if (interrupted_by() != 0) return 128 + interrupted_by();
   if (!own) {
     opened->line.reset();
     return fail_with(own.error());
@@ -202,6 +213,7 @@ int chat_command(const ChatOptions& options) {
   // A terminal shows either what is typed or how far the weights are.
   if (at_terminal) opened->line.reset();
   chat::note_signals();
+  if (interrupted_by() != 0) return 128 + interrupted_by();
   Answerer answerer(*opened, *model, session, options, *chat_template, screen);
   int status = at_terminal
                    ? talk(own->conversation, answerer, *model, options, screen)

@@ -45,7 +45,9 @@ size_t farewell_sizes[2] = {};
 std::atomic<int> farewell = 0;
 
 void on_signal(int signal) {
-  if (signals_deferred == 0 || caught_signal != 0) {
+  // SIGHUP doesn't count as the second one: it often comes twice, or along with another.
+  const bool first = caught_signal == 0 || caught_signal == SIGHUP;
+  if (signals_deferred == 0 || (!first && signal != SIGHUP)) {
     if (line_shown != 0) {
       [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, kEraseLine, sizeof kEraseLine - 1);
     }
@@ -54,7 +56,15 @@ void on_signal(int signal) {
         ::write(STDERR_FILENO, farewells[which], farewell_sizes[which]);
     _exit(128 + signal);
   }
-  caught_signal = signal;
+  if (first) caught_signal = signal;
+}
+
+void handle(int signal) {
+  struct sigaction action = {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  sigaction(signal, &action, nullptr);
 }
 
 // After a failed read() or write(): true if it should be tried again. Waits until a non-blocking
@@ -134,11 +144,21 @@ void prepare_standard_streams() {
 }
 
 void write_out(std::string_view text) {
+  Output output;
+  output.write(text);
+  if (output.gone()) _exit(output.status());
+}
+
+void Output::write(std::string_view text) {
+  if (gone()) return;
   const int error = write_to(STDOUT_FILENO, text);
   if (error == 0) return;
-  if (error == EPIPE) _exit(kDone);
+  // A reader that has gone, or a terminal that was closed, is no failure.
+  struct stat found = {};
+  const bool closed = error == EIO && ::fstat(STDOUT_FILENO, &found) == 0 && S_ISCHR(found.st_mode);
+  status_ = error == EPIPE || closed ? kDone : kFailed;
+  if (*status_ == kDone) return;
   write_err(concat("sluice: error: can't write to standard output: ", std::strerror(error), "\n"));
-  _exit(kFailed);
 }
 
 void write_shown(std::string_view text) { write_out(safe_text(text)); }
@@ -187,6 +207,12 @@ void warn(const Notes& notes) {
 }
 
 bool stdout_is_terminal() { return isatty(STDOUT_FILENO) == 1; }
+
+bool stderr_is_stdout() {
+  struct stat out = {}, err = {};
+  return ::fstat(STDOUT_FILENO, &out) == 0 && ::fstat(STDERR_FILENO, &err) == 0 &&
+         out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+}
 
 std::string format(const char* pattern, ...) {
   va_list arguments;
@@ -249,12 +275,13 @@ std::vector<std::string> wrapped(const std::string& text, size_t width) {
 }
 
 void install_signal_handlers() {
+  handle(SIGINT);
+  handle(SIGTERM);
+}
+
+bool is_ignored(int signal) {
   struct sigaction action = {};
-  action.sa_handler = on_signal;
-  sigemptyset(&action.sa_mask);
-  action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 void set_farewell(std::string_view text) {
@@ -263,7 +290,11 @@ void set_farewell(std::string_view text) {
   farewell = other;
 }
 
-void defer_signals() { signals_deferred = 1; }
+void defer_signals() {
+  signals_deferred = 1;
+  for (const int signal : {SIGHUP, SIGQUIT})
+    if (!is_ignored(signal)) handle(signal);
+}
 
 int interrupted_by() { return caught_signal; }
 

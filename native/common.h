@@ -35,6 +35,17 @@ void prepare_standard_streams();
 // Writes to stdout at once, byte for byte. If that fails, ends the program: silently with status 0
 // if the reader has gone, else with an error and status 1.
 void write_out(std::string_view text);
+// The same for a command that has something to save then: it writes nothing more and says so.
+class Output {
+ public:
+  void write(std::string_view text);
+  bool gone() const { return status_.has_value(); }
+  // The status with which the program then ends.
+  int status() const { return status_.value_or(kDone); }
+
+ private:
+  std::optional<int> status_;
+};
 // The same for a text that the program makes for people, of names and values from files: as
 // safe_text().
 void write_shown(std::string_view text);
@@ -56,6 +67,9 @@ void note(const std::string& text);
 void warn(const std::string& text);
 void warn(const Notes& notes);
 bool stdout_is_terminal();
+// True if both go to the same file or pipe, as with 2>&1: what stands on one line of it may come
+// from both.
+bool stderr_is_stdout();
 // A line on stderr that the next one replaces, for progress, cut to the terminal's width. It can be
 // shown on a terminal, unless be_quiet() was called.
 bool can_show_status();
@@ -78,10 +92,13 @@ void install_signal_handlers();
 // What a signal that ends the program prints on standard error; "" nothing. Longer than 300 bytes
 // it is cut. May be called again and again.
 void set_farewell(std::string_view text);
-// From now on the first signal only sets interrupted_by(). The second one ends the program.
+// From now on the first signal, also SIGHUP and SIGQUIT, only sets interrupted_by(). The second one
+// ends the program, unless it is SIGHUP.
 void defer_signals();
 // The signal that was caught, or 0.
 int interrupted_by();
+// Whoever started the program has it ignore this signal, as nohup does with SIGHUP.
+bool is_ignored(int signal);
 
 // --- the kernels ---------------------------------------------------------------------------------
 

@@ -34,7 +34,8 @@ Exit status:
   3  a file can't be used: not there, not GGUF, damaged, not supported, not what
      its sha256 promises
   4  not enough memory
-  130, 143  ended by Ctrl-C or SIGTERM, after printing what was done
+  130, 143  ended by Ctrl-C or SIGTERM, after printing what was done; likewise
+     129 by SIGHUP and 131 by SIGQUIT where a text or a chat was under way
 
 Environment:
   SLUICE_KERNELS    the kernels to use instead of the best: generic, avx2,

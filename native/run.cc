@@ -1,12 +1,14 @@
 // sluice run: continues a text from a prompt.
 #include <algorithm>
 #include <cstdlib>
+#include <span>
 #include <utility>
 
 #include "arguments.h"
 #include "base/format.h"
 #include "engine_inside.h"
 #include "model.h"
+#include "overflow.h"
 #include "session_path.h"
 
 namespace sluice::cli {
@@ -38,8 +40,9 @@ is as slow as the disk. The text is the same.
 
 With --session FILE the text goes on where the session in FILE has ended, with
 its seed; a prompt, which is the whole text, reuses what the session has of it.
-FILE is written at the end, if it doesn't exist as well; it belongs to the model
-and the KV type. -n 0 prepares a prompt without an answer.
+FILE is written at the end, if it doesn't exist as well, also when a signal or
+the reader of the output ends the text; it belongs to the model and the KV type.
+One program at a time can use it. -n 0 prepares a prompt without an answer.
 
 With --json each token is a line {"event":"token","id","text","logprob","top"};
 the last line is {"event":"done","finish","stats"} or
@@ -113,8 +116,21 @@ std::string session_figures(const RunSession& own, const Session& session, uint6
                 human_bytes(saved_bytes), ")\n");
 }
 
-// Shows the end of the prompt before the text on a terminal, dimmed.
-void show_prompt(const std::string& text) {
+// Says so when the prompt drops some of what the session has, and doesn't go on from all of it.
+void tell_dropped(const Tokenizer& tokenizer, std::span<const TokenId> had,
+                  std::span<const TokenId> prompt) {
+  // The same text may be divided into other tokens.
+  if (tokenizer.decode(prompt).starts_with(tokenizer.decode(had))) return;
+  const auto same = static_cast<size_t>(std::ranges::mismatch(had, prompt).in1 - had.begin());
+  if (same == had.size()) return;
+  note(concat("the prompt doesn't go on from the session's text: ",
+              same == 0 ? "all" : concat("the last ", had.size() - same), " of its ",
+              counted(had.size(), "token"),
+              " are dropped. To go on, leave the prompt out, or give the whole text"));
+}
+
+// The end of the prompt as a terminal shows it before the text, dimmed.
+std::string shown_end(const std::string& text) {
   std::string_view rest = text;
   const bool cut = rest.size() > kShownPrompt;
   if (cut) {
@@ -124,17 +140,18 @@ void show_prompt(const std::string& text) {
   const std::string shown = concat(cut ? "..." : "", safe_text(rest));
   const char* no_color = std::getenv("NO_COLOR");
   const bool dimmed = (no_color == nullptr || *no_color == '\0') && !terminal_is_dumb();
-  write_out(dimmed ? concat("\033[2m", shown, "\033[0m") : shown);
+  return dimmed ? concat("\033[2m", shown, "\033[0m") : shown;
 }
 
 // Runs to the end and prints the text or the events. The prompt is computed while the weights are
 // read. But the first token waits until all that stays in memory is there: a damaged file gives no
-// text.
+// text. A signal, or a reader that goes, ends it with what was computed.
 int generate(Opened& opened, const RunSession& own, const Model& model, const RunOptions& options,
              const std::string& prompt) {
   Engine& engine = *opened.engine;
   Session& session = own.restored ? *own.restored : engine.session();
   const bool terminal = stdout_is_terminal() && !options.json;
+  Output output;
   bool cancelled = false;
   bool ready = false;
   bool begun = false;
@@ -145,21 +162,31 @@ int generate(Opened& opened, const RunSession& own, const Model& model, const Ru
     if (std::exchange(begun, true)) return;
     if (stdout_is_terminal() || engine.loaded()) opened.line.reset();
     if (!terminal || options.quiet || prompt.empty()) return;
-    show_prompt(prompt);
+    output.write(shown_end(prompt));
     ends_line = prompt.back() == '\n';
+  };
+  // What follows on stderr stands on a line of its own.
+  const auto end_line = [&] {
+    if (std::exchange(ends_line, true)) return;
+    if (terminal) {
+      output.write("\n");
+    } else if (stderr_is_stdout()) {
+      write_err("\n");
+    }
   };
   const auto report_last = [&](const Error& error) {
     opened.line.reset();
     begin();
-    if (terminal && !ends_line) write_out("\n");
+    end_line();
     return report(error, options.json);
   };
   const auto fail_with = [&](const Error& error) {
-    return report_last(with_file_name(model, error));
+    return report_last(with_context_advice(engine, "the prompt", with_file_name(model, error)));
   };
   if (opened.line == nullptr) begin();
   while (true) {
-    if (interrupted_by() != 0 && !std::exchange(cancelled, true)) session.cancel();
+    const bool must_stop = interrupted_by() != 0 || output.gone();
+    if (must_stop && !std::exchange(cancelled, true)) session.cancel();
     const auto event = session.step();
     if (!event) return fail_with(event.error());
     if (opened.line != nullptr) opened.line->set_prompt(session.prompt_progress());
@@ -175,25 +202,28 @@ int generate(Opened& opened, const RunSession& own, const Model& model, const Ru
     uint64_t saved_bytes = 0;
     if (done && !options.session.empty()) {
       const auto saved = save_session(engine, session, options.session);
-      if (!saved) return report_last(saved.error());
+      if (!saved) {
+        report_last(saved.error());
+        return unsaved_status(saved.error());
+      }
       saved_bytes = *saved;
     }
     if (options.json) {
-      if (done || event->kind == Event::Kind::token) {
-        write_json(event_json(*event, session.stats()) + "\n");
-      }
+      if (done || event->kind == Event::Kind::token)
+        output.write(safe_json(event_json(*event, session.stats()) + "\n"));
     } else if (!event->text.empty()) {
-      write_content(event->text);
+      output.write(terminal ? safe_text(event->text) : event->text);
       ends_line = event->text.back() == '\n';
     }
     if (!done) continue;
-    if (terminal && !ends_line) write_out("\n");
-    if (!options.json && !options.quiet) {
-      if (terminal) write_out("\n");
-      write_err(figures(session.stats(), event->finish, opened.copy_news()));
+    const bool tells = !options.json && !options.quiet;
+    if (terminal || tells) end_line();
+    if (tells) {
+      if (terminal) output.write("\n");
+      if (!output.gone()) write_err(figures(session.stats(), event->finish, opened.copy_news()));
       if (!options.session.empty()) write_err(session_figures(own, session, saved_bytes));
     }
-    return interrupted_by() != 0 ? 128 + interrupted_by() : kDone;
+    return interrupted_by() != 0 ? 128 + interrupted_by() : output.status();
   }
 }
 
@@ -204,6 +234,12 @@ std::string shown_prompt(const Engine& engine, const RunOptions& options,
   return text.value_or("");
 }
 
+std::vector<TokenId> prompt_tokens(const Tokenizer& tokenizer, const RunOptions& options,
+                                   const std::optional<std::string>& text) {
+  if (options.prompt.tokens) return *options.prompt.tokens;
+  return tokenizer.with_prefix(tokenizer.encode(text.value_or(""), options.generate.special));
+}
+
 int run(const RunOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
   if (options.quiet) be_quiet();
@@ -212,8 +248,8 @@ int run(const RunOptions& options) {
                       "--top-logprobs shows nothing without --json; add --json, or leave it out"});
   }
   if (!options.session.empty()) {
-    if (const auto usable = check_session_path(options.session); !usable)
-      return fail_with(usable.error());
+    if (const int refused = check_session_path(options.session, options.json); refused != kDone)
+      return refused;
   }
   if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
   auto model = find_model(options.model, options.download, options.prompt.source.empty());
@@ -231,8 +267,15 @@ int run(const RunOptions& options) {
   Engine& engine = *opened->engine;
   warn(engine.notes());
   defer_signals();
+  SessionLock lock;
   RunSession own;
   if (!options.session.empty()) {
+    auto locked = lock_session(options.session);
+    if (!locked) {
+      opened->line.reset();
+      return fail_with(locked.error());
+    }
+    lock = std::move(*locked);
     auto restored = restore_session(engine, options.session);
     if (!restored) {
       opened->line.reset();
@@ -243,10 +286,13 @@ int run(const RunOptions& options) {
     if (own.restored) own.n_restored = own.restored->tokens().size();
   }
   Session& session = own.restored ? *own.restored : engine.session();
+  const std::vector<TokenId> had = session.written();
   if (const auto started = start(engine, session, options, *text); !started) {
     opened->line.reset();
-    return fail_with(started.error());
+    return fail_with(with_context_advice(engine, "the prompt", started.error()));
   }
+  if (own.restored && (options.prompt.tokens || *text))
+    tell_dropped(engine.tokenizer(), had, prompt_tokens(engine.tokenizer(), options, *text));
   const std::string prompt = shown_prompt(engine, options, *text);
   return generate(*opened, own, *model, options, prompt);
 }

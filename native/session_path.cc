@@ -74,22 +74,47 @@ int write_session(SessionWriter& writer, int fd) {
   return 0;
 }
 
-}  // namespace
-
-Status check_session_path(const std::string& path) {
+// A file that exists is a regular one and can be read.
+Status check_readable(const std::string& path) {
   struct stat found = {};
-  if (::stat(path.c_str(), &found) == 0) {
-    if (!S_ISREG(found.st_mode))
-      return fail(Code::invalid_argument, session_name(path), " is no regular file");
-    if (::access(path.c_str(), R_OK) != 0)
-      return session_error(Code::bad_file, "read", path, errno);
-  } else if (errno != ENOENT) {
+  if (::stat(path.c_str(), &found) != 0) {
+    if (errno == ENOENT) return {};
     return session_error(Code::bad_file, "read", path, errno);
   }
+  if (!S_ISREG(found.st_mode))
+    return fail(Code::invalid_argument, session_name(path), " is no regular file");
+  if (::access(path.c_str(), R_OK) != 0) return session_error(Code::bad_file, "read", path, errno);
+  return {};
+}
+
+// The file's folder takes files.
+Status check_folder(const std::string& path) {
   std::string folder = std::filesystem::path(chat::target_of(path)).parent_path().string();
   if (folder.empty()) folder = ".";
   if (::access(folder.c_str(), W_OK | X_OK) != 0) return write_error(path, errno);
   return {};
+}
+
+}  // namespace
+
+int check_session_path(const std::string& path, bool json) {
+  if (const Status usable = check_readable(path); !usable) return report(usable.error(), json);
+  if (const Status writable = check_folder(path); !writable) {
+    report(writable.error(), json);
+    return unsaved_status(writable.error());
+  }
+  if (const auto lock = SessionLock::take(path); !lock) return report(lock.error(), json);
+  return kDone;
+}
+
+Result<SessionLock> lock_session(const std::string& path) {
+  SLUICE_ASSIGN(SessionLock lock, SessionLock::take(path));
+  if (!lock.trouble().empty()) {
+    warn(concat(session_name(path), " can't be locked (", lock.trouble(),
+                "): if another program uses it at the same time, the last to end erases what the "
+                "other has added"));
+  }
+  return lock;
 }
 
 Result<std::unique_ptr<Session>> restore_session(Engine& engine, const std::string& path) {
@@ -116,6 +141,10 @@ Result<uint64_t> save_session(Engine& engine, const Session& session, const std:
       chat::replace_file(path, [&](int descriptor) { return write_session(*writer, descriptor); });
   if (error != 0) return write_error(path, error);
   return writer->bytes();
+}
+
+int unsaved_status(const Error& error) {
+  return exit_status(error.code) == kUsage ? kFailed : exit_status(error.code);
 }
 
 }  // namespace sluice::cli

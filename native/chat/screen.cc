@@ -31,18 +31,6 @@ Screen::Screen(bool json, bool quiet)
       styled_(!json && obeys_escapes(STDOUT_FILENO)),
       styled_errors_(obeys_escapes(STDERR_FILENO)) {}
 
-void Screen::write(std::string_view text) {
-  if (gone_) return;
-  const int error = cli::write_to(STDOUT_FILENO, text);
-  if (error == 0) return;
-  gone_ = true;
-  // A reader that has gone, or a terminal that was closed, is no failure.
-  if (error == EPIPE || error == EIO) return;
-  cli::write_err(
-      concat("sluice: error: can't write to standard output: ", std::strerror(error), "\n"));
-  gone_status_ = cli::kFailed;
-}
-
 void Screen::write_json(std::string_view json) { write(safe_json(json)); }
 
 void Screen::say(const std::string& text) const {
@@ -53,7 +41,12 @@ void Screen::say_dimmed(const std::string& text) const {
   if (!quiet_) cli::write_err(faint(safe_text(text), styled_errors_) + "\n");
 }
 
-int Screen::report(const Error& error) const { return cli::report(error, json_); }
+int Screen::report(const Error& error) {
+  // Not the event, which would end the program where its reader has gone.
+  const int status = cli::report(error, false);
+  if (json_) write_json(error_json(error) + "\n");
+  return status;
+}
 
 void ReplyText::show(const std::string& text) {
   if (text.empty()) return;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "chat/markdown.h"
+#include "common.h"
 #include "engine.h"
 
 namespace sluice::chat {
@@ -19,17 +20,17 @@ class Screen {
   bool terminal() const { return terminal_; }  // answers go to a terminal
   bool styled() const { return styled_; }      // which obeys escape sequences
 
-  void write(std::string_view text);
+  void write(std::string_view text) { output_.write(text); }
   void write_json(std::string_view json);  // as cli::write_json()
   // Standard output can't be written any more; the status with which the program then ends.
-  bool gone() const { return gone_; }
-  int gone_status() const { return gone_status_; }
+  bool gone() const { return output_.gone(); }
+  int gone_status() const { return output_.status(); }
 
   // Lines for people, as safe_text(): an answer to a command, or figures, dimmed.
   void say(const std::string& text) const;
   void say_dimmed(const std::string& text) const;
   // "sluice: error: ..", and an event with --json. Returns its exit status.
-  int report(const Error& error) const;
+  int report(const Error& error);
 
  private:
   bool json_;
@@ -37,8 +38,7 @@ class Screen {
   bool terminal_;
   bool styled_;
   bool styled_errors_;
-  bool gone_ = false;
-  int gone_status_ = 0;
+  cli::Output output_;
 };
 
 // Shows one answer as it comes. On a terminal thinking is dimmed and Markdown rendered; elsewhere

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <csignal>
 
+#include "common.h"
+
 namespace sluice::chat {
 namespace {
 
@@ -31,8 +33,8 @@ void note_signal(int signal) {
       continue_noted = 1;
       break;
     default:
-      // Asked twice, a program that hangs ends.
-      if (signal == SIGTERM && ending_signal == SIGTERM) _exit(128 + signal);
+      // Asked twice, a program that hangs ends. (SIGHUP often comes twice.)
+      if (signal != SIGHUP && ending_signal == signal) _exit(128 + signal);
       ending_signal = signal;
   }
   [[maybe_unused]] const ssize_t n = ::write(wake_pipe[1], "", 1);
@@ -49,8 +51,10 @@ void note_signals() {
   action.sa_handler = note_signal;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGCONT})
-    sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGCONT}) {
+    const bool may_be_ignored = signal == SIGHUP || signal == SIGQUIT;
+    if (!may_be_ignored || !cli::is_ignored(signal)) sigaction(signal, &action, nullptr);
+  }
 }
 
 int wake_descriptor() { return wake_pipe[0]; }

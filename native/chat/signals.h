@@ -3,7 +3,7 @@
 
 namespace sluice::chat {
 
-// From now on SIGINT, SIGTERM, SIGHUP, SIGWINCH and SIGCONT are only noted.
+// From now on SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH and SIGCONT are only noted.
 void note_signals();
 // Readable from a noted signal on until drain_wake(), for poll().
 int wake_descriptor();
@@ -15,7 +15,7 @@ bool take_interrupt();
 // The terminal's size has changed, or the program goes on after Ctrl-Z, since it was last taken.
 bool take_resize();
 bool take_continue();
-// The signal that ends the program, SIGTERM or SIGHUP; 0: none.
+// The signal that ends the program, SIGTERM, SIGHUP or SIGQUIT; 0: none.
 int ending();
 // From now on the program is to end.
 void end_with(int signal);

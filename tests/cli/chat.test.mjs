@@ -216,7 +216,7 @@ describe('chat refuses', () => {
 
   it('sessions that cannot be written', () => {
     refused(['-p', 'Hi', '--session', temporaryDirectory()], /is no regular file/);
-    refused(['-p', 'Hi', '--session', '/no/such/session'], /No such file/);
+    refused(['-p', 'Hi', '--session', '/no/such/session'], /No such file/, 1);
   });
 
   it('nothing of an ordinary template', () => {

@@ -1,10 +1,19 @@
 // sluice run --session: goes on where a session ended, whatever it was computed with, and refuses what doesn't fit.
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync } from 'node:fs';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { bundled, events, sluice, start, temporary, temporaryDirectory } from './helpers.mjs';
+import {
+  bundled,
+  events,
+  shell,
+  sluice,
+  start,
+  temporary,
+  temporaryDirectory,
+} from './helpers.mjs';
 
 const PROMPT = 'Once upon a time';
 const seeded = ['--seed', '7', '--temp', '1.2', '--repeat-penalty', '1.2'];
@@ -66,13 +75,21 @@ describe('run --session', () => {
     assert.equal(events(other.out).pop().stats.reusedTokens, 3);
   });
 
-  it('keeps what was written before Ctrl-C', async () => {
-    const session = temporary('stopped.sluice');
+  for (const [signal, expected] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+    ['SIGQUIT', 131],
+  ]) {
+    it(`keeps what was written before ${signal}`, () => keepsUntil(signal, expected));
+  }
+  async function keepsUntil(signal, expected) {
+    const session = temporary(`${signal}.sluice`);
     const options = ['--ignore-eos', '-c', '1048576', '--session', session];
     const { child, ended } = start(['run', '-p', PROMPT, '--json', '--seed', '1', ...options]);
-    child.stdout.once('data', () => child.kill('SIGINT'));
+    child.stdout.once('data', () => child.kill(signal));
     const { status, out } = await ended;
-    assert.equal(status, 130);
+    assert.equal(status, expected);
     const n = events(out).filter(({ event }) => event === 'token').length;
     assert.ok(n > 0);
     const next = sluice(['run', '--json', '-n', '3', ...options]);
@@ -80,6 +97,75 @@ describe('run --session', () => {
     // The last token that was shown may be the one before the last that was written.
     assert.ok(stats.promptTokens >= 5 + n, `${stats.promptTokens} of ${n}`);
     assert.equal(stats.seed, 1);
+  }
+
+  it('keeps what was written before the reader of the text left', () => {
+    const session = temporary('left.sluice');
+    const args = `run -p '${PROMPT}' --ignore-eos -c 1048576 --session '${session}'`;
+    for (const more of ['', '--json', '-q']) {
+      rmSync(session, { force: true });
+      const { out, err } = shell(
+        `"$SLUICE" ${args} ${more} | head -c 20; echo "|\${PIPESTATUS[0]}"`,
+      );
+      assert.match(out, /\|0\n$/);
+      if (more === '') assert.match(err, /session: 0 tokens restored, .*; \d+ tokens saved/);
+      assert.doesNotMatch(err, /finish/);
+      const next = sluice(['run', '-n', '1', '--session', session]);
+      assert.ok(Number(/(\d+) tokens restored/.exec(next.err)[1]) > 5, next.err);
+    }
+  });
+
+  it("is one program's at a time, which a second one names", async () => {
+    const folder = temporaryDirectory();
+    const session = join(folder, 'a.sluice');
+    const link = join(folder, 'link.sluice');
+    sluice(['run', '-p', PROMPT, '-n', '2', '--session', session]);
+    symlinkSync('a.sluice', link);
+    const { child, ended } = start(['run', '--ignore-eos', '-c', '1048576', '--session', session]);
+    await once(child.stdout, 'data');
+    const busy = new RegExp(`is in use by process ${child.pid}; end that one first`);
+    assert.match(refused(['--session', session], 1, 'busy'), busy);
+    assert.match(refused(['--session', link], 1, 'busy'), busy);
+    const chat = sluice(['chat', '-p', 'Hi', '--session', session]);
+    assert.equal(chat.status, 1);
+    assert.match(chat.err, busy);
+    child.kill('SIGTERM');
+    assert.equal((await ended).status, 143);
+    assert.deepEqual(readdirSync(folder).sort(), ['a.sluice', 'link.sluice']);
+    // What a program that was killed leaves locks nothing, and goes.
+    writeFileSync(`${session}.lock`, '');
+    assert.equal(sluice(['run', '-n', '1', '--session', link]).status, 0);
+    assert.deepEqual(readdirSync(folder).sort(), ['a.sluice', 'link.sluice']);
+  });
+
+  it('goes on where files cannot be locked, and says so; a file of another kind stays', () => {
+    const session = temporary('unlocked.sluice');
+    const options = ['-n', '2', '--session', session];
+    mkdirSync(`${session}.lock`);
+    const { status, err } = sluice(['run', ...options]);
+    assert.equal(status, 0);
+    assert.match(err, /^sluice: warning: the session's file .*unlocked\.sluice can't be locked \(/);
+    assert.equal(err.match(/can't be locked/g).length, 1);
+    rmdirSync(`${session}.lock`);
+    writeFileSync(`${session}.lock`, 'of somebody');
+    assert.equal(sluice(['run', ...options]).err.includes('warning'), false);
+    assert.equal(readFileSync(`${session}.lock`, 'utf8'), 'of somebody');
+  });
+
+  it('says that a prompt drops what the session has', () => {
+    const session = temporary('replaced.sluice');
+    const options = ['--temp', '0', '-n', '3', '--session', session];
+    const dropped = /doesn't go on from the session's text: the last (\d+) of its (\d+) tokens are/;
+    const first = sluice(['run', '-p', PROMPT, ...options]);
+    const text = PROMPT + first.out;
+    const more = sluice(['run', '-p', `${text} and`, ...options]);
+    assert.doesNotMatch(more.err, dropped);
+    assert.doesNotMatch(sluice(['run', ...options]).err, dropped);
+    const other = sluice(['run', '-p', 'A cat', ...options]);
+    const [, lost, had] = dropped.exec(other.err);
+    assert.equal(Number(had) - Number(lost), 1); // BOS
+    assert.match(other.err, /To go on, leave the prompt out, or give the whole text\n/);
+    assert.equal(sluice(['run', '-p', 'The sea', '-q', ...options]).err, '');
   });
 
   it('goes on with layers that take turns', () => {
@@ -149,17 +235,28 @@ describe('run --session', () => {
   it('says at once that a file cannot be written', () => {
     const folder = temporaryDirectory();
     refused(['--session', folder], 2, 'invalid_argument');
-    refused(['--session', join(folder, 'missing', 'a.sluice')], 2, 'invalid_argument');
+    refused(['--session', join(folder, 'missing', 'a.sluice')], 1, 'invalid_argument');
     assert.equal(sluice(['run', '--session', '']).status, 2);
     if (process.getuid?.() === 0) return; // root may write everywhere
     const locked = join(folder, 'locked');
     mkdirSync(locked);
     chmodSync(locked, 0o500);
-    refused(['--session', join(locked, 'a.sluice')], 2, 'invalid_argument');
+    refused(['--session', join(locked, 'a.sluice')], 1, 'invalid_argument');
     const secret = join(folder, 'secret.sluice');
     writeFileSync(secret, '');
     chmodSync(secret, 0);
     refused(['--session', secret], 3, 'bad_file');
     assert.ok(!existsSync(join(locked, 'a.sluice')));
+  });
+
+  it('fails at the end, and keeps the file, where there is no room', () => {
+    const session = temporary('full.sluice');
+    const args = `-p '${PROMPT}' -n 300 --ignore-eos --session '${session}'`;
+    for (const command of ['run', 'chat']) {
+      const { status, err } = shell(`ulimit -f 32; "$SLUICE" ${command} ${args} >/dev/null`);
+      assert.equal(status, 1, err);
+      assert.match(err, /can't write the session's file .*full\.sluice: File too large/);
+      assert.ok(!existsSync(session) && !existsSync(`${session}.lock`));
+    }
   });
 });
