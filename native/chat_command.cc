@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <new>
 #include <utility>
 
 #include "arguments.h"
@@ -69,6 +70,8 @@ struct ChatSession {
   SessionLock lock;
   std::unique_ptr<Session> restored;
   Conversation conversation;
+  // Memory to save them with when there is no other.
+  std::unique_ptr<char[]> reserve = std::make_unique_for_overwrite<char[]>(size_t{4} << 20);
 };
 
 Result<ChatSession> restore_chat(Engine& engine, const ChatOptions& options) {
@@ -109,6 +112,8 @@ int save_chat(Engine& engine, const Session& session, const Conversation& conver
   };
   const auto messages = chat::save_conversation(conversation, chat::messages_path(options.session));
   if (!messages) return failed(messages.error());
+  // The memory has ended in the middle of an answer: the state stays as it was at the start.
+  if (session.running()) return kNoMemory;
   const auto saved = save_session(engine, session, options.session);
   if (!saved) return failed(saved.error());
   if (screen.json()) return kDone;
@@ -190,13 +195,8 @@ int chat_command(const ChatOptions& options) {
   if (!model) return fail_with(model.error());
   auto text = message_text(options, at_terminal);
   if (!text) return fail_with(text.error());
-  Result<std::string> chat_template = std::string();
-  if (!options.chat_template.empty()) chat_template = contents_of(options.chat_template);
+  const auto chat_template = read_template(options.chat_template);
   if (!chat_template) return fail_with(chat_template.error());
-  if (const auto made = jinja::Template::parse(*chat_template); !made) {
-    return fail_with({made.error().code, concat(printable(options.chat_template, kMaxShownPath),
-                                                ": ", made.error().message)});
-  }
   auto opened = open(*model, options.load);
   if (!opened) return fail_with(with_file_name(*model, opened.error()));
   Engine& engine = *opened->engine;
@@ -215,9 +215,18 @@ int chat_command(const ChatOptions& options) {
   chat::note_signals();
   if (interrupted_by() != 0) return 128 + interrupted_by();
   Answerer answerer(*opened, *model, session, options, *chat_template, screen);
-  int status = at_terminal
-                   ? talk(own->conversation, answerer, *model, options, screen)
-                   : answer_once(own->conversation, std::move(**text), answerer, options, screen);
+  const size_t before = own->conversation.messages().size();
+  int status = kDone;
+  try {
+    status = at_terminal
+                 ? talk(own->conversation, answerer, *model, options, screen)
+                 : answer_once(own->conversation, std::move(**text), answerer, options, screen);
+  } catch (const std::bad_alloc&) {
+    own->reserve.reset();
+    status = fail_with({Code::out_of_memory, "out of memory"});
+    // What was typed stays, and /retry answers it later.
+    if (!at_terminal) own->conversation.cut(before);
+  }
   if (options.session.empty() || status == kBadFile) return status;
   const int saved = save_chat(engine, session, own->conversation, options, screen);
   return status != kDone ? status : saved;

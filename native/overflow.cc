@@ -24,14 +24,14 @@ Error with_context_advice(const Engine& engine, std::string_view what, Error err
   const bool larger_helps =
       trained == 0 || trained > std::max<uint64_t>(tokens_of(error), engine.context_size());
   // Behind the semicolon the core says what to do with the library.
-  error.message =
-      concat(error.message.substr(0, error.message.find("; ")), "; shorten ", what,
-             larger_helps ? " or give a larger context with -c N" : "",
-             trained == 0
-                 ? ""
-                 : concat(larger_helps ? " (this model takes up to "
-                                       : " (a larger context doesn't help: this model takes up to ",
-                          trained, ")"));
+  error.message = concat(
+      error.message.substr(0, error.message.find("; ")), "; shorten ", what,
+      larger_helps ? " or give a larger context with -c N" : "",
+      trained == 0
+          ? ""
+          : concat(larger_helps ? " (this model was trained for up to "
+                                : " (a larger context doesn't help: this model was trained for ",
+                   trained, ")"));
   return error;
 }
 

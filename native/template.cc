@@ -26,9 +26,11 @@ constexpr char kTemplateFooter[] =
 an object with "messages", "tools" and whatever else the template knows, like
 "enable_thinking". "add_generation_prompt" is true by default, and
 "continue_final_message": true ends the prompt in the last message. Templates
-are rendered as Hugging Face's transformers does. Without MODEL and with
---chat-template, special tokens like "bos_token" are empty unless they are
-given. With SOURCE_DATE_EPOCH set, templates see that time (UTC).
+are rendered as Hugging Face's transformers does. Which roles there are is the
+template's matter: one that it doesn't know is an error, or left out, as the
+template has it. Without MODEL and with --chat-template, special tokens like
+"bos_token" are empty unless they are given. With SOURCE_DATE_EPOCH set,
+templates see that time (UTC).
 
 Prints the text alone; with --json {"text":..,"tokens":[..],"template":..,
 "warnings":[..]}, tokens only with a model. Special tokens that messages contain
@@ -62,6 +64,20 @@ Result<Vocabulary> read_vocabulary(const TemplateOptions& options) {
   return vocabulary;
 }
 
+// Names the file that an error is about: the template's, or the messages' if the same is wrong with
+// them alone.
+Error with_source(const TemplateOptions& options, const std::string& messages, Error error) {
+  ChatRequest alone;
+  alone.messages = messages;
+  alone.chat_template = "";
+  const auto read = apply_chat_template({}, alone);
+  if (read || read.error().message != error.message)
+    return with_template_name(options.chat_template, std::move(error));
+  const std::string name = options.messages == "-" ? "standard input" : options.messages;
+  error.message = concat(printable(name, kMaxShownPath), ": ", error.message);
+  return error;
+}
+
 Result<std::string> apply(const TemplateOptions& options) {
   const bool has_template = !options.chat_template.empty();
   Vocabulary vocabulary;
@@ -74,18 +90,17 @@ Result<std::string> apply(const TemplateOptions& options) {
     return fail(Code::invalid_argument, "--tokens needs a MODEL: its vocabulary has the tokens");
   }
   SLUICE_ASSIGN(const std::string messages, contents_of(options.messages));
-  std::string given;
-  if (has_template) {
-    SLUICE_ASSIGN(given, contents_of(options.chat_template));
-  }
+  SLUICE_ASSIGN(const std::string given, read_template(options.chat_template));
   ChatRequest request;
   request.messages = messages;
   request.kwargs = options.kwargs;
   if (has_template) request.chat_template = given;
   request.adapt_contents = options.adapt;
   SLUICE_ASSIGN(request.time, template_time());
-  SLUICE_ASSIGN(const ChatPrompt prompt, apply_chat_template(model, request));
-  warn(prompt.warnings);
+  const auto applied = apply_chat_template(model, request);
+  if (!applied) return std::unexpected(with_source(options, messages, applied.error()));
+  const ChatPrompt& prompt = *applied;
+  warn(with_template_advice(prompt.warnings));
   if (options.json) return chat_prompt_json(prompt, model.tokenizer != nullptr) + "\n";
   if (!options.tokens) return prompt.text;
   std::string ids;

@@ -28,4 +28,38 @@ Result<jinja::RenderOptions> template_time() {
 
 Result<std::string> contents_of(const std::string& file) { return read_text(file, "file"); }
 
+Result<std::string> read_template(const std::string& file) {
+  if (file.empty()) return std::string();
+  auto text = read_text(file, "chat template");
+  if (!text) {
+    return fail(text.error().code, text.error().message,
+                "; --chat-template takes the path of a Jinja file");
+  }
+  if (const auto made = jinja::Template::parse(*text); !made)
+    return std::unexpected(with_template_name(file, made.error()));
+  return text;
+}
+
+Error with_template_name(const std::string& file, Error error) {
+  constexpr std::string_view kPlace = " of the template: ", kRefusal = "raise_exception: ";
+  const size_t place = error.message.find(kPlace);
+  if (!error.message.starts_with("line ") || place == std::string::npos) return error;
+  const std::string name =
+      file.empty() ? "the model's chat template" : printable(file, kMaxShownPath);
+  const std::string line = error.message.substr(0, place);
+  const std::string what = error.message.substr(place + kPlace.size());
+  error.message = what.starts_with(kRefusal) ? concat(name, " refuses the messages (", line,
+                                                      "): ", what.substr(kRefusal.size()))
+                                             : concat(name, ", ", line, ": ", what);
+  return error;
+}
+
+Notes with_template_advice(Notes warnings) {
+  for (Note& each : warnings) {
+    if (each.code == NoteCode::no_chat_template)
+      each.message += " (--chat-template FILE gives another)";
+  }
+  return warnings;
+}
+
 }  // namespace sluice::cli

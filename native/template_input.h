@@ -11,5 +11,13 @@ namespace sluice::cli {
 Result<jinja::RenderOptions> template_time();
 // The bytes of a file; "-" is standard input. Fails with bad_file.
 Result<std::string> contents_of(const std::string& file);
+// A template that --chat-template names; "": no file was named, and it is "". Fails with bad_file,
+// or with invalid_argument if it is no template.
+Result<std::string> read_template(const std::string& file);
+// An error of apply_chat_template() that tells of a line of the template says whose it is:
+// `file`'s, or, if that is empty, the model's own.
+Error with_template_name(const std::string& file, Error error);
+// The warning that a model has no template says how to give one.
+Notes with_template_advice(Notes warnings);
 
 }  // namespace sluice::cli

@@ -14,6 +14,7 @@
 #include "chat/history.h"
 #include "chat/markdown.h"
 #include "chat/private_file.h"
+#include "chat/turns.h"
 
 namespace sluice::chat {
 namespace {
@@ -264,6 +265,38 @@ TEST(Conversations, WrongJsonIsRefused) {
     EXPECT_NE(read.error().message.find(why), std::string::npos) << read.error().message;
   }
   EXPECT_FALSE(read_conversation(std::string(100'000, '[')));
+}
+
+TEST(Conversations, AreShownAgain) {
+  const std::vector<Message> messages = {{"user", "a\033[2Jb\n**c**", ""},
+                                         {"assistant", "**d**\n1\n2\n3", "hm"}};
+  EXPECT_EQ(
+      turns_text(messages, false, 0),
+      "user:\na?[2Jb\n**c**\n\nassistant:\n(thinking)\nhm\n(end of thinking)\n\n**d**\n1\n2\n3\n");
+  EXPECT_EQ(shown(turns_text(messages, true, 2)),
+            "<2>user:<>\na?[2Jb\n**c**\n\n<2>assistant:<>\n<1>d<>\n1 ...\n");
+  // A line that is too long, in the middle of a character.
+  const std::string long_line = "x" + std::string(79, 'y') + "\u00e9" + std::string(79, 'z');
+  const std::vector<Message> wide = {{"user", long_line.substr(1), ""}};
+  EXPECT_EQ(turns_text(wide, false, 1), "user:\n" + std::string(79, 'y') + " ...\n");
+  EXPECT_EQ(turns_text({}, true, 3), "");
+  EXPECT_EQ(turns_text(std::vector<Message>{{"user", "", ""}}, false, 3), "user:\n");
+}
+
+TEST(Conversations, HaveLastTurns) {
+  const auto of = [](std::initializer_list<const char*> roles) {
+    Conversation conversation;
+    for (const char* role : roles) conversation.add({role, "x", ""});
+    return conversation;
+  };
+  const Conversation three =
+      of({"system", "user", "assistant", "user", "assistant", "user", "assistant"});
+  EXPECT_EQ(three.last_turns(1), 5u);
+  EXPECT_EQ(three.last_turns(2), 3u);
+  EXPECT_EQ(three.last_turns(3), 0u);
+  EXPECT_EQ(three.last_turns(9), 0u);
+  EXPECT_EQ(of({"user", "assistant", "user"}).last_turns(1), 2u);
+  EXPECT_EQ(of({}).last_turns(2), 0u);
 }
 
 // --- files -------------------------------------------------------------------------------------

@@ -57,7 +57,9 @@ const outside = {
   ],
   'native/chat': [
     ...[...faces, 'base/result.h', 'base/format.h', 'base/utf8.h'],
-    ...['arguments', 'common', 'model', 'template_input', 'usage'].map((name) => `${name}.h`),
+    ...['arguments', 'common', 'model', 'overflow', 'template_input', 'usage'].map(
+      (name) => `${name}.h`,
+    ),
   ],
   'native/bench': [...faces, 'base/format.h', 'arguments.h', 'common.h'],
   // Knows neither the engine nor the commands.

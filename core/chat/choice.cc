@@ -68,8 +68,7 @@ Result<ChosenTemplate> choose_template(const ChatModel& model,
   chosen.warnings.push_back(
       {NoteCode::no_chat_template,
        concat("the file has no chat template", others, others.empty() ? "" : ")", "; the one of ",
-              guess.family, " is used, because ", guess.reason,
-              ": give the model's own one if that is another"),
+              guess.family, " is used, because ", guess.reason),
        {{"family", std::string(guess.family)}}});
   if (has_tools) {
     chosen.warnings.push_back(

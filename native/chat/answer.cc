@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "chat/signals.h"
 #include "common.h"
+#include "overflow.h"
 #include "template_input.h"
 
 namespace sluice::chat {
@@ -50,13 +51,16 @@ Result<ChatPrompt> Answerer::prompt_of(const Conversation& conversation, bool fi
   if (fits && current_.drop)
     request.most_tokens = prompt_room(engine.context_size(), current_.generate.max_tokens);
   SLUICE_ASSIGN(request.time, cli::template_time());
-  SLUICE_ASSIGN(ChatPrompt prompt,
-                apply_chat_template({&engine.header(), &engine.tokenizer()}, request));
+  auto applied = apply_chat_template({&engine.header(), &engine.tokenizer()}, request);
+  if (!applied) {
+    return std::unexpected(cli::with_template_name(options_.chat_template, applied.error()));
+  }
+  ChatPrompt& prompt = *applied;
   Notes warnings;
   for (const Note& warning : prompt.warnings)
     if (warned_.insert(warning.message).second) warnings.push_back(warning);
-  cli::warn(warnings);
-  return prompt;
+  cli::warn(cli::with_template_advice(std::move(warnings)));
+  return applied;
 }
 
 // Waits until all that stays in memory is there: a damaged file gives no text. False: interrupted.
@@ -106,19 +110,25 @@ Result<Finish> Answerer::run(Reply& reply) {
   }
 }
 
-namespace {
-
-// What to do at a terminal if a conversation is longer than the context.
-Error with_advice(Error error) {
-  if (error.code == Code::context_full) {
+// Says what to do if a conversation is longer than the context.
+Error Answerer::with_advice(Error error, const Conversation& conversation) {
+  if (error.code != Code::context_full) return error;
+  bool can_drop = false;
+  if (!current_.drop && conversation.user_messages() > 1) {
+    // Older turns may take the room, or the last message alone has none.
+    current_.drop = true;
+    const auto shorter = prompt_of(conversation, true);
+    can_drop = shorter.has_value();
+    if (!can_drop && shorter.error().code == Code::context_full) error = shorter.error();
+  }
+  error = cli::with_context_advice(*opened_.engine, "the message", std::move(error));
+  if (can_drop) {
     error.message +=
-        ". -c gives a larger context; --context-full drop (here /set context-full drop) leaves out "
-        "the oldest turns; /reset begins anew";
+        ". --context-full drop (here /set context-full drop) leaves out the oldest turns; /reset "
+        "begins anew";
   }
   return error;
 }
-
-}  // namespace
 
 Result<Reply> Answerer::answer(const Conversation& conversation, const AnswerOptions& options,
                                std::optional<uint64_t> seed) {
@@ -127,7 +137,7 @@ Result<Reply> Answerer::answer(const Conversation& conversation, const AnswerOpt
   // No line of progress may go on behind what is said then.
   const auto refused = [&](const Error& error) {
     opened_.line.reset();
-    return std::unexpected(with_advice(error));
+    return std::unexpected(with_advice(error, conversation));
   };
   auto made = prompt_of(conversation, true);
   if (!made) return refused(made.error());

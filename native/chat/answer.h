@@ -42,6 +42,7 @@ class Answerer {
   const Session& session() const { return session_; }
 
  private:
+  Error with_advice(Error error, const Conversation& conversation);
   Result<bool> wait_until_ready();
   Result<Finish> run(Reply& reply);
 

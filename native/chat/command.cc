@@ -28,6 +28,7 @@ constexpr std::array kRows = {
         "change your last message, or your N-th; what follows it is dropped"},
     Row{"/save", Command::Name::save, "FILE", "write the messages to a file, as JSON"},
     Row{"/load", Command::Name::load, "FILE", "go on with the messages in such a file"},
+    Row{"/show", Command::Name::show, "", "all messages so far"},
     Row{"/stats", Command::Name::stats, "", "figures of the last answer"},
     Row{"/set", Command::Name::set, "[NAME [VALUE]]",
         "set an option of the answers, like temp 0.5; without NAME list them"},

@@ -40,6 +40,7 @@ struct Command {
     edit,
     save,
     load,
+    show,
     stats,
     set,
     tokens,

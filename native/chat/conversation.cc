@@ -94,6 +94,11 @@ std::optional<size_t> Conversation::user_message(size_t n) const {
   return std::nullopt;
 }
 
+size_t Conversation::last_turns(size_t n) const {
+  const size_t turns = user_messages();
+  return turns > n ? *user_message(turns - n + 1) : 0;
+}
+
 std::string conversation_json(const Conversation& conversation) {
   json list = json::array();
   for (const Message& message : conversation.messages()) {

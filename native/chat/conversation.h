@@ -37,6 +37,9 @@ class Conversation {
   // How many messages are the user's, and the place of the n-th of them, from 1 on.
   size_t user_messages() const;
   std::optional<size_t> user_message(size_t n) const;
+  // The place where the last n turns begin, each with a message of the user's; 0: there are no
+  // more.
+  size_t last_turns(size_t n) const;
 
  private:
   std::vector<Message> messages_;

@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
+#include <utility>
 
 #include "base/format.h"
+#include "chat/turns.h"
 #include "common.h"
 
 namespace sluice::chat {
@@ -31,17 +31,37 @@ Screen::Screen(bool json, bool quiet)
       styled_(!json && obeys_escapes(STDOUT_FILENO)),
       styled_errors_(obeys_escapes(STDERR_FILENO)) {}
 
+void Screen::write(std::string_view text) {
+  output_.write(text);
+  if (!text.empty()) at_line_start_ = text.back() == '\n';
+}
+
+// What goes to stderr doesn't go on in the line of an answer. (On a terminal ReplyText ends it.)
+void Screen::begin_line() {
+  if (!std::exchange(at_line_start_, true) && !terminal_ && cli::stderr_is_stdout())
+    cli::write_err("\n");
+}
+
 void Screen::write_json(std::string_view json) { write(safe_json(json)); }
 
-void Screen::say(const std::string& text) const {
+void Screen::say(const std::string& text) {
+  begin_line();
   cli::write_err(safe_text(text.ends_with('\n') ? text : text + "\n"));
 }
 
-void Screen::say_dimmed(const std::string& text) const {
-  if (!quiet_) cli::write_err(faint(safe_text(text), styled_errors_) + "\n");
+void Screen::say_dimmed(const std::string& text) {
+  if (quiet_) return;
+  begin_line();
+  cli::write_err(faint(safe_text(text), styled_errors_) + "\n");
+}
+
+void Screen::say_messages(std::span<const Message> messages, size_t most_lines) {
+  begin_line();
+  cli::write_err(turns_text(messages, styled_errors_, most_lines));
 }
 
 int Screen::report(const Error& error) {
+  begin_line();
   // Not the event, which would end the program where its reader has gone.
   const int status = cli::report(error, false);
   if (json_) write_json(error_json(error) + "\n");

@@ -1,9 +1,11 @@
 // Where a chat shows its answers, notes and figures.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "chat/conversation.h"
 #include "chat/markdown.h"
 #include "common.h"
 #include "engine.h"
@@ -20,24 +22,29 @@ class Screen {
   bool terminal() const { return terminal_; }  // answers go to a terminal
   bool styled() const { return styled_; }      // which obeys escape sequences
 
-  void write(std::string_view text) { output_.write(text); }
+  void write(std::string_view text);
   void write_json(std::string_view json);  // as cli::write_json()
   // Standard output can't be written any more; the status with which the program then ends.
   bool gone() const { return output_.gone(); }
   int gone_status() const { return output_.status(); }
 
   // Lines for people, as safe_text(): an answer to a command, or figures, dimmed.
-  void say(const std::string& text) const;
-  void say_dimmed(const std::string& text) const;
+  void say(const std::string& text);
+  void say_dimmed(const std::string& text);
+  // Messages, as turns_text().
+  void say_messages(std::span<const Message> messages, size_t most_lines);
   // "sluice: error: ..", and an event with --json. Returns its exit status.
   int report(const Error& error);
 
  private:
+  void begin_line();
+
   bool json_;
   bool quiet_;
   bool terminal_;
   bool styled_;
   bool styled_errors_;
+  bool at_line_start_ = true;
   cli::Output output_;
 };
 

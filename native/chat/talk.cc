@@ -6,6 +6,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <span>
 #include <utility>
 
 #include "base/format.h"
@@ -16,6 +17,9 @@ namespace sluice::chat {
 namespace {
 
 constexpr size_t kShownName = 300;
+// Of a conversation that goes on.
+constexpr size_t kShownTurns = 2;
+constexpr size_t kShownLines = 5;  // of each message
 
 // While it exists the terminal doesn't show what is typed; the next line has it.
 class NoEcho {
@@ -60,6 +64,7 @@ Talk::Talk(Conversation& conversation, Answerer& answerer, LineReader& reader,
       first_settings_(options.answer) {}
 
 int Talk::run() {
+  show_last();
   bool warned = false;  // the last Ctrl-C was in an empty line, and said what the next one does
   while (!status_ && ending() == 0 && !screen_.gone()) {
     LineRead read = reader_.read(lines_.begun() ? ". " : "> ", std::exchange(prefilled_, ""));
@@ -120,6 +125,9 @@ void Talk::take_command(const Command& command) {
       return save(expanded(command.argument));
     case Command::Name::load:
       return load(expanded(command.argument));
+    case Command::Name::show:
+      if (conversation_.empty()) return screen_.say("There are no messages.");
+      return screen_.say_messages(conversation_.messages(), 0);
     case Command::Name::stats:
       return screen_.say(last_ ? reply_stats(*last_, answerer_.copy_news())
                                : "There is no answer yet.");
@@ -248,6 +256,17 @@ void Talk::load(const std::string& file) {
   const bool asks = !conversation_.empty() && conversation_.messages().back().role == "user";
   screen_.say(concat(counted(conversation_.messages().size(), "message"), " loaded",
                      asks ? "; the last one has no answer, /retry gives one" : ""));
+  show_last();
+}
+
+// Where the conversation stands.
+void Talk::show_last() {
+  if (conversation_.empty() || screen_.quiet()) return;
+  const size_t first = conversation_.last_turns(kShownTurns);
+  if (first > 0) {
+    screen_.say_dimmed(concat("(", counted(first, "earlier message"), "; /show shows all)"));
+  }
+  screen_.say_messages(std::span(conversation_.messages()).subspan(first), kShownLines);
 }
 
 void Talk::set(const std::string& words) {

@@ -31,6 +31,7 @@ class Talk {
   void set_system(const std::string& text);
   void save(const std::string& file);
   void load(const std::string& file);
+  void show_last();
   void set(const std::string& words);
   void show_tokens();
   std::optional<uint64_t> next_seed() const;

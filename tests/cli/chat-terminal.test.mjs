@@ -355,6 +355,53 @@ describe('chat at a terminal', { skip: lacksScript }, () => {
     await quit(chat);
   });
 
+  it('shows the last turns of a conversation that goes on, and all with /show', async () => {
+    const long = Array.from({ length: 9 }, (_, i) => `line ${i}`).join('\n');
+    const said = ['One', '**two**', 'Three', long, 'Five', '\u001b[2Jsix'];
+    const file = temporary(
+      'said.json',
+      JSON.stringify(
+        said.map((content, i) => ({ role: i % 2 === 0 ? 'user' : 'assistant', content })),
+      ),
+    );
+    const session = join(temporaryDirectory(), 'talk.sluice');
+    const chat = new TerminalProgram(['chat', '-n', '4', '--session', session]);
+    await chat.line('/show');
+    await chat.shows(/There are no messages\./);
+    await chat.line(`/load ${file}`);
+    await chat.shows(/6 messages loaded\n\(2 earlier messages; \/show shows all\)\n/);
+    const last =
+      /user:\nThree\n\nassistant:\nline 0\n[^]*line 4 \.\.\.\n\nuser:\nFive\n\nassistant:\n\?\[2Jsix\n/;
+    await chat.shows(last);
+    assert.match(chat.raw, /\u001b\[2muser:\u001b\[0m/);
+    await chat.line('/show');
+    await chat.shows(/user:\nOne\n\nassistant:\ntwo\n\nuser:\nThree\n[^]*line 8\n\nuser:\nFive/);
+    assert.match(chat.raw, /\u001b\[0;1mtwo\u001b\[0m/);
+    await chat.line('/help');
+    await chat.shows(/\/show +all messages so far/);
+    await quit(chat);
+    const next = new TerminalProgram(['chat', '--session', session]);
+    await next.prompt();
+    await next.shows(/6 messages so far\n\(2 earlier messages/);
+    await next.shows(last);
+    const second = new TerminalProgram(['chat', '--session', session]);
+    assert.equal(await second.ended, 1);
+    assert.match(second.screen.text(), /is in use by process \d+; end that one first/);
+    await quit(next);
+  });
+
+  it('Ctrl-\\ ends it, and what was written is saved', async () => {
+    const session = join(temporaryDirectory(), 'talk.sluice');
+    const chat = new TerminalProgram([...large, '--ignore-eos', '--session', session]);
+    await chat.prompt();
+    chat.type('A dog\r');
+    await chat.shows((screen) => screen.row > 15);
+    chat.type('\u001c');
+    assert.equal(await chat.ended, 131, chat.screen.text());
+    assert.equal(JSON.parse(readFileSync(`${session}.chat.json`, 'utf8')).length, 2);
+    assert.ok(existsSync(session));
+  });
+
   it('a terminal that goes ends it quietly, and the session is saved', async () => {
     for (const args of [['--ignore-eos'], ['-n', '4']]) {
       const session = join(temporaryDirectory(), 'talk.sluice');

@@ -1,7 +1,8 @@
 // sluice chat without a terminal: -p, pipes, --json, --session, thinking, a full context, and what is refused.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { once } from 'node:events';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { events, shell, sluice, start, temporary, temporaryDirectory } from './helpers.mjs';
 
@@ -60,15 +61,34 @@ describe('chat -p', () => {
     assert.equal(all.at(-1).stats.tokens, 5);
   });
 
-  it('Ctrl-C ends it with what was written', async () => {
-    const session = join(temporaryDirectory(), 'stopped.sluice');
-    const args = ['--json', '--ignore-eos', '-c', '1048576', '--session', session];
-    const { child, ended } = start(['chat', '-p', 'The dog', ...args]);
-    child.stdout.once('data', () => child.kill('SIGINT'));
-    const { status, out } = await ended;
-    assert.equal(status, 130);
-    assert.equal(done(out).finish, 'aborted');
-    assert.equal(messages(session).length, 2);
+  for (const [signal, expected] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+    ['SIGQUIT', 131],
+  ]) {
+    it(`${signal} ends it with what was written`, async () => {
+      const session = join(temporaryDirectory(), 'stopped.sluice');
+      const args = ['--json', '--ignore-eos', '-c', '1048576', '--session', session];
+      const { child, ended } = start(['chat', '-p', 'The dog', ...args]);
+      child.stdout.once('data', () => child.kill(signal));
+      const { status, out } = await ended;
+      assert.equal(status, expected);
+      assert.equal(done(out).finish, 'aborted');
+      assert.equal(messages(session).length, 2);
+      assert.deepEqual(readdirSync(dirname(session)), [
+        'stopped.sluice',
+        'stopped.sluice.chat.json',
+      ]);
+    });
+  }
+
+  it('figures stand on a line of their own, also behind a text in the same file', () => {
+    const figures = /[^\n]\n(\[|sluice: prompt of )\d+ tokens/;
+    for (const command of ['run', 'chat']) {
+      const { out } = shell(`"$SLUICE" ${command} -p Once -n 3 --temp 0 2>&1`);
+      assert.match(out, figures);
+    }
   });
 
   it('a reader that goes away ends it, and the session is saved', async () => {
@@ -134,6 +154,46 @@ describe('chat --session', () => {
   });
 });
 
+describe('chat --session and other programs', () => {
+  it('is refused while another chat has the file', async () => {
+    const session = join(temporaryDirectory(), 'talk.sluice');
+    const options = ['--ignore-eos', '-c', '1048576', '--session', session];
+    const { child, ended } = start(['chat', '-p', 'The dog', ...options]);
+    await once(child.stdout, 'data');
+    const second = chat(['-p', 'The cat', '--json', '--session', session]);
+    assert.equal(second.status, 1);
+    const { code, message } = events(second.out).pop();
+    assert.equal(code, 'busy');
+    assert.match(
+      message,
+      new RegExp(`in use by process ${child.pid}; .* \\("kill ${child.pid}" has`),
+    );
+    child.kill('SIGTERM');
+    assert.equal((await ended).status, 143);
+    assert.equal(chat(['-p', 'The cat', '-n', '2', '--session', session]).status, 0);
+    assert.deepEqual(
+      messages(session)
+        .filter(({ role }) => role === 'user')
+        .map(({ content }) => content),
+      ['The dog', 'The cat'],
+    );
+  });
+
+  it('is saved when the memory ends', (t) => {
+    const session = join(temporaryDirectory(), 'memory.sluice');
+    const template = temporary('large.jinja', "{{ 'x' * 260000000 }}");
+    const limited = (args) => shell(`ulimit -v 250000 || exit 99; "$SLUICE" ${args}`);
+    if (limited('--version').status !== 0) return t.skip('the limit can not be set here');
+    const { status, err } = limited(
+      `chat -t 1 -p Hi --system 'Be kind.' --session '${session}' --chat-template '${template}'`,
+    );
+    assert.equal(status, 4, err);
+    assert.match(err, /error: out of memory\n/);
+    assert.deepEqual(messages(session), [{ role: 'system', content: 'Be kind.' }]);
+    return undefined;
+  });
+});
+
 describe('chat with a model that thinks', () => {
   const template = temporary(
     'think.jinja',
@@ -187,8 +247,26 @@ describe('chat with a full context', () => {
     assert.equal(messages(session).length, before + 2);
     const said = chat(['-p', long(3), ...options, '--context-full', 'drop']);
     assert.match(said.err, /; the \d+ oldest messages left out, because the context is full/);
-    const alone = chat(['-p', long(60), '--json', ...options, '--context-full', 'drop']);
-    assert.equal(events(alone.out).pop().code, 'context_full');
+    // What helps: fewer turns, or else a shorter message.
+    const advice = (result) => /; shorten the message.*/.exec(events(result.out).pop().message)[0];
+    const larger = '; shorten the message or give a larger context with -c N (this model was';
+    assert.ok(advice(result).startsWith(larger));
+    assert.match(advice(result), /--context-full drop .* leaves out the oldest turns; \/reset/);
+    for (const more of [[], ['--context-full', 'drop']]) {
+      const alone = chat(['-p', long(20), '--json', ...options, ...more]);
+      const { code, message } = events(alone.out).pop();
+      assert.equal(code, 'context_full');
+      assert.match(message, /has \d+ tokens with the last turn alone, but there is room for \d+;/);
+      assert.ok(advice(alone).startsWith(larger));
+      assert.doesNotMatch(message, /--context-full|\/reset/);
+    }
+    const hopeless = chat(['-p', long(200), '--json', '-c', '64']);
+    assert.equal(
+      advice(hopeless),
+      "; shorten the message (a larger context doesn't help: this model was trained for 512)",
+    );
+    const { err } = sluice(['run', '-p', long(20), '-c', '64']);
+    assert.match(err, /; shorten the prompt or give a larger context with -c N \(this model was/);
   });
 });
 

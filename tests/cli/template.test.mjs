@@ -90,7 +90,7 @@ describe('template', () => {
     assert.equal(out, 'User: Hi\n\nAssistant:');
     assert.match(
       err,
-      /^sluice: warning: the file has no chat template; the one of plain text is used, /,
+      /^sluice: warning: the file has no chat template; the one of plain text is used, because nothing in the file tells of another \(--chat-template FILE gives another\)\n$/,
     );
   });
   it('shows the template of a file whose tokenizer it does not know', () => {
@@ -125,10 +125,35 @@ describe('template', () => {
   });
   it('refuses what it can not use, with the reason', () => {
     const bad = temporary('bad.jinja', 'a\n{% if %}');
+    const only = "{{ raise_exception('Only users!') if messages[0].role != 'user' }}";
+    const users = temporary('users.jinja', only);
+    const own = temporary(
+      'users.gguf',
+      gguf({ ...smallVocabulary(), 'tokenizer.chat_template': kv.string(only) }),
+    );
+    const wizard = [{ role: 'wizard', content: 'x' }];
+    const cut = temporary('cut.json', '{');
+    const cutPrompt = ['template', '--chat-template', echo, '-f', cut];
     const wrong = [
-      [template(3, '--chat-template', echo), 2, /the list of messages is a number; expected/],
+      [sluice(cutPrompt), 2, /error: \S*cut\.json: the messages: this is not valid JSON/],
+      [
+        template(wizard, '--chat-template', users),
+        2,
+        /users\.jinja refuses .*\(line 1\): Only users!/,
+      ],
+      [template(wizard, own), 2, /: the model's chat template refuses .*\(line 1\): Only users!/],
+      [
+        template(HI, '--chat-template', 'chatml'),
+        3,
+        /the chat template chatml: No .*; --chat-template takes the path/,
+      ],
+      [
+        template(3, '--chat-template', echo),
+        2,
+        /messages-\d+\.json: the list of messages is a number; exp/,
+      ],
       [template([{}], '--chat-template', echo), 2, /messages\[0\]\.role is missing/],
-      [template(HI, '--chat-template', bad), 2, /line 2 of the template: /],
+      [template(HI, '--chat-template', bad), 2, /bad\.jinja, line 2: /],
       [template(HI, '--chat-template', echo, '--kwargs', '[]'), 2, /the kwargs' JSON is a list/],
       [template(HI, '--chat-template', '/no/such'), 3, /\/no\/such/],
       [template(HI, '--chat-template', echo, '--tokens'), 2, /--tokens needs a MODEL/],
@@ -143,7 +168,7 @@ describe('template', () => {
     const event = JSON.parse(template(HI, '--chat-template', bad, '--json').out);
     assert.equal(event.event, 'error');
     assert.equal(event.code, 'invalid_argument');
-    assert.match(event.message, /^line 2 of the template: /);
+    assert.match(event.message, /bad\.jinja, line 2: /);
   });
 });
 
