@@ -44,7 +44,9 @@ out.
 
 With --session FILE the conversation goes on where the one in FILE ended; FILE
 has the model's state and FILE.chat.json the messages. Both are written at the
-end, if they don't exist as well. FILE belongs to the model and the KV type.
+end, if they don't exist as well, also when a signal, a closed terminal or the
+reader of the output ends it. FILE belongs to the model and the KV type, and one
+program at a time can use it.
 
 With --json each token is a line {"event":"token","id","text","logprob","top"},
 with "reasoning":true if it is thinking; an answer ends with
@@ -223,6 +225,7 @@ int chat_command(const ChatOptions& options) {
                  : answer_once(own->conversation, std::move(**text), answerer, options, screen);
   } catch (const std::bad_alloc&) {
     own->reserve.reset();
+    opened->line.reset();
     status = fail_with({Code::out_of_memory, "out of memory"});
     // What was typed stays, and /retry answers it later.
     if (!at_terminal) own->conversation.cut(before);

@@ -129,7 +129,8 @@ Result<std::unique_ptr<Session>> restore_session(Engine& engine, const std::stri
   const Status read = read_session(reader, file.fd, path);
   auto session = read ? reader.finish() : std::unexpected(read.error());
   if (session || session.error().code == Code::aborted) return session;
-  return with_facts(fail(session.error().code, session_name(path), ": ", session.error().message),
+  return with_facts(fail(session.error().code, session_name(path), ": ", session.error().message,
+                         session.error().code == Code::context_full ? " (-c N)" : ""),
                     session.error().facts);
 }
 

@@ -267,6 +267,14 @@ TEST(Conversations, WrongJsonIsRefused) {
   EXPECT_FALSE(read_conversation(std::string(100'000, '[')));
 }
 
+TEST(Conversations, OfMillionsOfPartsAreRefused) {
+  std::string lists = "[[]";
+  for (int i = 0; i < 500'000; ++i) lists += ",[]";
+  const auto read = read_conversation(lists + "]");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message, "its JSON has more than 1000000 parts");
+}
+
 TEST(Conversations, AreShownAgain) {
   const std::vector<Message> messages = {{"user", "a\033[2Jb\n**c**", ""},
                                          {"assistant", "**d**\n1\n2\n3", "hm"}};

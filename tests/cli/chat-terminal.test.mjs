@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { sluice, temporary, temporaryDirectory } from './helpers.mjs';
+import { shell, sluice, temporary, temporaryDirectory } from './helpers.mjs';
 import { TerminalProgram, lacksScript } from './terminal-screen.mjs';
 
 const short = ['chat', '-n', '4', '--temp', '0', '-q'];
@@ -388,6 +388,28 @@ describe('chat at a terminal', { skip: lacksScript }, () => {
     assert.equal(await second.ended, 1);
     assert.match(second.screen.text(), /is in use by process \d+; end that one first/);
     await quit(next);
+  });
+
+  it('keeps what was typed when the memory ends', async (t) => {
+    const limit = 'ulimit -v 250000';
+    if (shell(`${limit} && "$SLUICE" --version`).status !== 0)
+      return t.skip('the limit can not be set here');
+    const session = join(temporaryDirectory(), 'talk.sluice');
+    const template = temporary('large.jinja', "{{ 'x' * 260000000 }}");
+    const args = ['chat', '-t', '1', '--session', session, '--chat-template', template];
+    const chat = new TerminalProgram(args, {}, limit);
+    await chat.prompt();
+    chat.type('A dog\r');
+    assert.equal(await chat.ended, 4, chat.screen.text());
+    assert.match(chat.screen.text(), /sluice: error: out of memory\n/);
+    const next = new TerminalProgram([...short, '--session', session]);
+    await next.line('/retry');
+    assert.deepEqual(
+      (await saved(next)).map(({ role }) => role),
+      ['user', 'assistant'],
+    );
+    await quit(next);
+    return undefined;
   });
 
   it('Ctrl-\\ ends it, and what was written is saved', async () => {

@@ -99,6 +99,17 @@ describe('run --session', () => {
     assert.equal(stats.seed, 1);
   }
 
+  it('goes on after SIGHUP where whoever started it has that ignored', () => {
+    for (const command of ['run', 'chat']) {
+      const text = temporary(`hangup-${command}`);
+      const { out } = shell(
+        `trap '' HUP; "$SLUICE" ${command} -p Once -n 500 --ignore-eos -c 1024 > '${text}' &
+        until [ -s '${text}' ] || ! kill -0 $!; do sleep 0.01; done; kill -HUP $!; wait $!; echo $?`,
+      );
+      assert.equal(out, '0\n');
+    }
+  });
+
   it('keeps what was written before the reader of the text left', () => {
     const session = temporary('left.sluice');
     const args = `run -p '${PROMPT}' --ignore-eos -c 1048576 --session '${session}'`;
@@ -215,7 +226,8 @@ describe('run --session', () => {
     const changed = temporary('changed.gguf', model);
     const message = refused([changed, '--session', session], 2, 'invalid_argument');
     assert.match(message, /good\.sluice: .*another model/);
-    refused(['--session', session, '-c', '6'], 1, 'context_full');
+    const full = refused(['--session', session, '-c', '6'], 1, 'context_full');
+    assert.match(full, /; load with a larger context \(-c N\)$/);
     const bad = (name, bytes) => {
       const path = temporary(name, bytes);
       const found = refused(['--session', path], 3, 'bad_file');

@@ -187,7 +187,8 @@ export class TerminalProgram {
   #waiting = new Set();
   ended;
 
-  constructor(args, env = {}) {
+  /** `before`: a line of shell that comes first, like ulimit. */
+  constructor(args, env = {}, before = ':') {
     const quoted = args.map((each) => `'${each.replaceAll("'", `'\\''`)}'`).join(' ');
     const place = `stty cols 80 rows 24; tty > '${join(this.#folder, 'tty')}'; echo $$ > '${join(this.#folder, 'pid')}'`;
     const merged = { ...environment, TERM: 'xterm', HOME: this.#folder, LC_ALL: 'C' };
@@ -195,7 +196,7 @@ export class TerminalProgram {
     delete merged.XDG_STATE_HOME;
     Object.assign(merged, env, { SLUICE: program, SHELL: '/bin/sh' });
     this.#child = keep(
-      spawn('script', ['-qec', `${place}; exec "$SLUICE" ${quoted}`, '/dev/null'], {
+      spawn('script', ['-qec', `${place}; ${before}; exec "$SLUICE" ${quoted}`, '/dev/null'], {
         env: merged,
         timeout: PROGRAM_MS,
         killSignal: 'SIGKILL',
