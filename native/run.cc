@@ -178,7 +178,10 @@ int generate(Opened& opened, const RunSession& own, const Model& model, const Ru
     opened.line.reset();
     begin();
     end_line();
-    return report(error, options.json);
+    // Not the event, which would end the program with status 0 where its reader has gone.
+    const int status = report(error, false);
+    if (options.json) output.write(safe_json(error_json(error) + "\n"));
+    return status;
   };
   const auto fail_with = [&](const Error& error) {
     return report_last(with_context_advice(engine, "the prompt", with_file_name(model, error)));

@@ -62,7 +62,7 @@ void Screen::say_messages(std::span<const Message> messages, size_t most_lines) 
 
 int Screen::report(const Error& error) {
   begin_line();
-  // Not the event, which would end the program where its reader has gone.
+  // Not the event, which would end the program with status 0 where its reader has gone.
   const int status = cli::report(error, false);
   if (json_) write_json(error_json(error) + "\n");
   return status;

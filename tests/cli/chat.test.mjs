@@ -267,6 +267,11 @@ describe('chat with a full context', () => {
     );
     const { err } = sluice(['run', '-p', long(20), '-c', '64']);
     assert.match(err, /; shorten the prompt or give a larger context with -c N \(this model was/);
+    const logits = sluice(['logits', '-p', long(20), '-c', '64']);
+    assert.match(
+      logits.err,
+      /holds 64; shorten the text or give a larger context with -c N \(this/,
+    );
   });
 });
 

@@ -270,5 +270,8 @@ describe('run --session', () => {
       assert.match(err, /can't write the session's file .*full\.sluice: File too large/);
       assert.ok(!existsSync(session) && !existsSync(`${session}.lock`));
     }
+    // Also where nobody reads any more.
+    const line = `ulimit -f 0; "$SLUICE" run ${args} --json | head -n 1; exit \${PIPESTATUS[0]}`;
+    assert.equal(shell(line).status, 1);
   });
 });

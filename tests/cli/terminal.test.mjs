@@ -140,6 +140,16 @@ describe('on a terminal', { skip }, () => {
     // A line that went on in the next row would leave a row behind.
     assert.doesNotMatch(shown.screen.text(), /reading|loading|tokens;/);
   });
+  it('a run whose terminal goes saves its session', async () => {
+    const session = join(temporaryDirectory(), 'gone.sluice');
+    const args = ['-p', 'Once', '--ignore-eos', '-c', '1048576', '--session', session];
+    const run = new TerminalProgram(['run', ...args]);
+    await run.shows((screen) => screen.row > 15);
+    await run.close();
+    const { err } = sluice(['run', '-n', '1', '-c', '1048576', '--session', session]);
+    assert.ok(Number(/(\d+) tokens restored/.exec(err)[1]) > 100, err);
+  });
+
   it('reading again shows layers and rate, but not where the text stands', () => {
     const file = temporary('streamed.txt');
     const long = '"$SLUICE" run --temp 0 --ignore-eos -n 2000 -c 2048 -t 1';
