@@ -5,8 +5,8 @@ import { MOST_TITLE } from '../history/tree';
 import { focusSoon } from '../page/focus';
 import { Menu, MenuItem } from '../page/menu';
 import { Question } from '../page/question';
-import { t } from '../texts';
 import { openConversation, remove, rename, saveAs, shownId } from './state';
+import { listTexts } from './texts';
 
 interface Props {
   id: string;
@@ -17,7 +17,7 @@ interface Props {
 
 /** One conversation of the list. */
 export function Item({ id, title, excerpt }: Props) {
-  const { page } = t.value;
+  const page = listTexts.value;
   const doing = useSignal<'nothing' | 'renaming' | 'asking'>('nothing');
   const name = title === '' ? page.untitled : title;
   const rest = (): void => {
@@ -76,7 +76,7 @@ export function Item({ id, title, excerpt }: Props) {
 }
 
 function Rename({ id, title, done }: { id: string; title: string; done: () => void }) {
-  const { page } = t.value;
+  const page = listTexts.value;
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.select(), []);
   return (

@@ -21,10 +21,11 @@ import {
   searching,
   showMore,
 } from './state';
+import { listTexts } from './texts';
 
 /** The conversations on this device, newest first, with what can be done with them. */
 export function ConversationList() {
-  const { page } = t.value;
+  const page = listTexts.value;
   // Where it lies over the page, the rest can't be reached (app.tsx), so the focus comes here.
   const covers = listOpen.value && listOver.value;
   useEffect(() => {
@@ -70,7 +71,7 @@ export function ConversationList() {
 
 /** What concerns all conversations. */
 function More() {
-  const { page } = t.value;
+  const page = listTexts.value;
   const asks = useSignal(false);
   const input = useRef<HTMLInputElement>(null);
   const n = summaries.value.length;
@@ -122,7 +123,7 @@ function More() {
 
 /** The days by which the list is divided. */
 function groups(all: readonly Summary[]): [string, Summary[]][] {
-  const { page } = t.value;
+  const page = listTexts.value;
   const midnight = new Date().setHours(0, 0, 0, 0);
   const day = 86_400_000;
   const names = [page.today, page.yesterday, page.week, page.older] as const;
@@ -150,7 +151,7 @@ function useDrawn(wanted: number): number {
 function All() {
   const all = summaries.value;
   const drawn = useDrawn(Math.min(all.length, most.value));
-  if (all.length === 0) return <p class="note">{t.value.page.none}</p>;
+  if (all.length === 0) return <p class="note">{listTexts.value.none}</p>;
   return (
     <>
       {groups(all.slice(0, drawn)).map(([name, some]) => (
@@ -173,7 +174,7 @@ function Rest({ of }: { of: number }) {
   if (of <= most.value) return null;
   return (
     <button type="button" class="secondary list-rest" onClick={showMore}>
-      {t.value.page.showMore(of - most.value)}
+      {listTexts.value.showMore(of - most.value)}
     </button>
   );
 }
@@ -181,7 +182,7 @@ function Rest({ of }: { of: number }) {
 function Found() {
   const found = hits.value ?? [];
   const drawn = useDrawn(Math.min(found.length, most.value));
-  const { page } = t.value;
+  const page = listTexts.value;
   return (
     <div>
       <p class="label">{searching.value ? page.searching : page.found(found.length)}</p>
