@@ -319,6 +319,7 @@ const STATES: State[] = [
     set: async (app) => {
       await app.open();
       await app.openSettings();
+      await app.page.locator('summary', { hasText: 'Against repetition' }).click();
       await app.page.getByLabel('Temperature').fill('1.1');
       await app.page.getByLabel('Length').fill('0');
       await app.page.getByLabel('Memory (MB)').fill('1.5');

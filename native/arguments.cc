@@ -449,7 +449,9 @@ std::string value_text(const std::optional<uint64_t>& value) {
 std::string value_text(const std::vector<std::string>& values) {
   std::string text;
   for (const std::string& value : values) {
-    text += concat(text.empty() ? "'" : ", '", printable(value), "'");
+    std::string shown;
+    for (const char c : value) shown += c == '\n' ? "\\n" : std::string(1, c);
+    text += concat(text.empty() ? "'" : ", '", printable(shown), "'");
   }
   return values.empty() ? "none" : text;
 }

@@ -244,9 +244,15 @@ TEST(Errors, AbsurdOptionsAreRefused) {
       [](auto& o) { o.dry_allowed_length = 0; },
       [](auto& o) { o.dry_penalty_last_n = INT32_MIN; },
       [](auto& o) { o.dry_sequence_breakers = {std::string(65, 'x')}; },
-      [](auto& o) { o.logit_bias = {{0, kNan}}; },
-      [](auto& o) { o.logit_bias = {{-1, 1.f}}; },
-      [](auto& o) { o.logit_bias = {{512, 1.f}}; },  // not in the vocabulary
+      [](auto& o) {
+        o.logit_bias = {{0, kNan}};
+      },
+      [](auto& o) {
+        o.logit_bias = {{-1, 1.f}};
+      },
+      [](auto& o) {
+        o.logit_bias = {{512, 1.f}};
+      },  // not in the vocabulary
   };
   for (size_t i = 0; i < std::size(absurd); ++i) {
     SCOPED_TRACE(i);

@@ -71,9 +71,9 @@ TEST_F(BadSession, NumbersAreCheckedBehindARightHash) {
   EXPECT_EQ(error_with<uint32_t>(48, 5).code, Code::bad_file);
   EXPECT_EQ(error_with<uint32_t>(52, 4).code, Code::bad_file);  // computed
   EXPECT_EQ(error_with<uint32_t>(52, 2).code, Code::bad_file);
-  EXPECT_EQ(error_with<uint32_t>(56, 2).code, Code::bad_file);  // has a seed
-  EXPECT_EQ(error_with<uint32_t>(56, 0).code, Code::bad_file);  // but its numbers stay
-  EXPECT_EQ(error_with<uint32_t>(60, 5).code, Code::bad_file);  // begin of the answer
+  EXPECT_EQ(error_with<uint32_t>(56, 2).code, Code::bad_file);           // has a seed
+  EXPECT_EQ(error_with<uint32_t>(56, 0).code, Code::bad_file);           // but its numbers stay
+  EXPECT_EQ(error_with<uint32_t>(60, 5).code, Code::bad_file);           // begin of the answer
   EXPECT_EQ(error_with<uint64_t>(72, UINT64_MAX).code, Code::bad_file);  // draws
   EXPECT_EQ(error_with<int32_t>(tokens, 512).code, Code::bad_file);
   EXPECT_EQ(error_with<int32_t>(tokens + 12, -1).code, Code::bad_file);

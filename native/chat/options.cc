@@ -7,7 +7,7 @@ namespace sluice::chat {
 namespace {
 
 constexpr char kCommand[] = "chat";
-constexpr size_t kNameColumn = 18;
+constexpr size_t kNameColumn = 24;
 constexpr int64_t kMostThinking = 1 << 20;
 
 std::string thinking_text(const AnswerOptions& options) {
