@@ -196,6 +196,10 @@ int main(int argc, char** argv) {
       json, "generate",
       R"({"maxTokens":10,"temperature":0.8,"topK":40,"topP":0.95,"minP":0.05,"repeatPenalty":1.1,)"
       R"("seed":1,"stop":["\n\n","end"],"ignoreEos":false,"special":true,"topLogprobs":5})");
+  write(
+      json, "samplers",
+      R"({"topNSigma":1,"typicalP":0.9,"xtcProbability":0.5,"repeatLastN":-1,"presencePenalty":-2,)"
+      R"("logitBias":{"7":-100,"0":1.5},"dryMultiplier":0.8,"drySequenceBreakers":["\n",":"]})");
 
   const fs::path pull = folder / "fuzz_pull";
   write(pull, "address", "hf:owner/repo:UD-Q4_K_XL@refs/pr/1");
