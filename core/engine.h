@@ -129,7 +129,7 @@ struct GenerateOptions {
   bool ignore_eos = false;
   // Recognize special tokens that are written out in the text.
   bool special = false;
-  // Also give the N likeliest tokens at each position (in the program with --json); 0 to 100.
+  // Also give the N likeliest tokens at each position; 0 to 100.
   int32_t top_logprobs = 0;
   // (The end of the generate options.)
 };

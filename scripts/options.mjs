@@ -15,7 +15,8 @@
 //   help         the same text everywhere
 //   commands, flags, value, group   in the program: the commands that have it, the flags, the word after them in the
 //                help, the heading in the help
-//   habit        a value that other programs take, in the program: {given, value: what the field is then, help}
+//   habit        a value that other programs take, in the program: {given, value: what the field is then}
+//   program      more help in the program alone
 //   interface    the library's type that has the option; null: the library does not have it
 import fs from 'node:fs';
 import path from 'node:path';
@@ -248,7 +249,7 @@ function cpp_flags() {
     .filter((option) => option.flags !== undefined)
     .map((option) => {
       const unset = default_of(option);
-      const words = joined(option.help, limits_of(option), option.habit?.help ?? '');
+      const words = joined(option.help, limits_of(option), option.program ?? '');
       const help = `${words}${unset === '' ? '' : ` (default ${unset})`}`;
       const texts = [
         option.name,

@@ -108,7 +108,7 @@ export interface GenerateOptions {
   ignoreEos?: boolean | undefined;
   /** Recognize special tokens that are written out in the text. */
   special?: boolean | undefined;
-  /** Also give the N likeliest tokens at each position (in the program with --json); 0 to 100. Default: 0. */
+  /** Also give the N likeliest tokens at each position; 0 to 100. Default: 0. */
   topLogprobs?: number | undefined;
   /** Ends the text. */
   signal?: AbortSignal | undefined;
