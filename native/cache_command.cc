@@ -1,12 +1,13 @@
 // sluice cache: shows, checks and removes the models that were downloaded.
 #include <algorithm>
 #include <ctime>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "arguments.h"
 #include "base/format.h"
 #include "downloads.h"
+#include "kept_models.h"
+#include "model_name.h"
 #include "pull/block_file.h"
 #include "pull/cache.h"
 #include "pull/packed_copy.h"
@@ -47,87 +48,6 @@ Examples:
   sluice cache verify hf:OWNER/REPO:Q4_0
   sluice cache delete --all)";
 
-// A model: one entry of the cache, or all parts of a split one.
-struct Kept {
-  std::string source;                 // its address; of an entry that can't be read, its key
-  std::vector<pull::Cached> entries;  // in the order of the parts
-
-  uint64_t sum(uint64_t pull::Cached::*member) const {
-    uint64_t bytes = 0;
-    for (const pull::Cached& entry : entries) bytes += entry.*member;
-    return bytes;
-  }
-  const pull::Meta& meta() const { return entries[0].meta; }
-  std::string unreadable() const { return entries[0].unreadable; }
-  uint64_t bytes() const {  // 0 while it is unknown
-    uint64_t total = 0;
-    for (const pull::Cached& entry : entries) {
-      if (entry.meta.total_bytes == 0) return 0;
-      total += entry.meta.total_bytes;
-    }
-    return entries.size() == static_cast<size_t>(meta().parts) ? total : 0;
-  }
-  uint64_t stored() const { return sum(&pull::Cached::stored); }
-  uint64_t packed() const { return sum(&pull::Cached::packed); }
-  bool packed_fits() const {
-    return std::ranges::all_of(entries,
-                               [](const auto& e) { return e.packed == 0 || e.packed_fits; });
-  }
-  bool complete() const {
-    return entries.size() == static_cast<size_t>(meta().parts) &&
-           std::ranges::all_of(entries, &pull::Cached::complete);
-  }
-  bool verified() const {
-    return std::ranges::all_of(entries, [](const auto& e) { return e.meta.verified; });
-  }
-  bool pinned() const {
-    return std::ranges::any_of(entries, [](const auto& e) { return e.meta.pinned; });
-  }
-  bool in_use() const { return std::ranges::any_of(entries, &pull::Cached::in_use); }
-  int64_t used() const {
-    int64_t last = 0;
-    for (const pull::Cached& entry : entries) last = std::max(last, entry.meta.used);
-    return last;
-  }
-};
-
-// All models, the last used first.
-Result<std::vector<Kept>> kept_models(const std::string& directory) {
-  SLUICE_ASSIGN(const auto entries, pull::list_cache(directory));
-  std::vector<Kept> models;
-  std::map<std::string, size_t> of_set;
-  for (const pull::Cached& entry : entries) {
-    const pull::Meta& meta = entry.meta;
-    const std::string source = !entry.unreadable.empty() ? entry.key
-                               : meta.set.empty()        ? meta.address
-                                                         : meta.set;
-    const auto [found, fresh] = of_set.emplace(source, models.size());
-    if (fresh) models.push_back({source, {}});
-    models[found->second].entries.push_back(entry);
-  }
-  for (Kept& model : models)
-    std::ranges::sort(model.entries, {}, [](const auto& e) { return e.meta.part; });
-  return models;
-}
-
-// The model that has a file of this name. Fails with invalid_argument if several have one.
-Result<const Kept*> with_file(const std::vector<Kept>& models, const std::string& name) {
-  std::vector<const Kept*> found;
-  for (const Kept& model : models) {
-    if (std::ranges::any_of(model.entries, [&](const pull::Cached& entry) {
-          return entry.unreadable.empty() && pull::file_name(entry.meta.address) == name;
-        }))
-      found.push_back(&model);
-  }
-  if (found.size() > 1) {
-    std::string sources;
-    for (const Kept* model : found) sources += "\n  " + printable(model->source, 4096);
-    return fail(Code::invalid_argument, counted(found.size(), "model"), " have a file ",
-                printable(name, 300), "; name one by its address:", sources);
-  }
-  return found.empty() ? nullptr : found[0];
-}
-
 // The models that the addresses or names mean; all without any. Fails with not_found if the cache
 // doesn't have one of them.
 Result<std::vector<Kept>> chosen(const CacheOptions& options, const pull::Settings& settings) {
@@ -136,31 +56,32 @@ Result<std::vector<Kept>> chosen(const CacheOptions& options, const pull::Settin
   std::vector<Kept> out;
   for (const std::string& text : options.addresses) {
     std::string source = text;  // the key of an entry that can't be read
-    if (pull::is_address(text)) {
-      SLUICE_ASSIGN(const pull::Address address, pull::parse_address(text, settings.client.hub));
+    if (const std::string full = as_address(text); !full.empty()) {
+      SLUICE_ASSIGN(const pull::Address address, pull::parse_address(full, settings.client.hub));
       source = address.url;
       if (source.empty()) {
         const std::string name = pull::hub_name(settings.client.hub, address);
         source = pull::find_named(settings.directory, name).value_or("");
       }
+    } else if (const std::string key = pull::key_at(settings.directory, text); !key.empty()) {
+      source = key;  // the path of its file
     }
-    const auto is_it = [&](const Kept& model) {
-      return model.source == source ||
-             std::ranges::any_of(model.entries, [&](const pull::Cached& entry) {
-               return entry.meta.address == source || entry.key == source;
-             });
-    };
-    const auto at = std::ranges::find_if(models, is_it);
-    const Kept* found = at == models.end() ? nullptr : &*at;
-    if (found == nullptr) {
-      SLUICE_ASSIGN(found, with_file(models, text));
+    std::vector<const Kept*> meant;
+    for (const Kept& model : models) {
+      if (model.source == source || std::ranges::any_of(model.entries, [&](const auto& entry) {
+            return entry.meta.address == source || entry.key == source;
+          }))
+        meant.push_back(&model);
     }
-    if (found == nullptr) {
+    if (meant.empty()) meant = named(models, text);
+    if (meant.empty()) {
       return fail(Code::not_found, "the cache has no model ", printable(text, 300),
                   "; expected the address or the file name of one that sluice cache list shows, or "
-                  "what it was downloaded by");
+                  "what it was downloaded by",
+                  near_name(models, text));
     }
-    out.push_back(*found);
+    if (meant.size() > 1) return std::unexpected(ambiguous(models, meant, text));
+    out.push_back(*meant[0]);
   }
   return out;
 }
@@ -195,15 +116,11 @@ std::string size_of(uint64_t stored, uint64_t bytes, bool complete) {
                 bytes == 0 ? "" : human_bytes(bytes));
 }
 
-std::string name_of(const Kept& model) {
-  return model.unreadable().empty() ? pull::file_name(model.source) : model.source;
-}
-
-Json json_of(const Kept& model, const std::string& directory) {
+Json json_of(const Kept& model) {
   const pull::Meta& meta = model.meta();
   Json json = {{"source", model.source},
-               {"name", name_of(model)},
-               {"path", pull::EntryPaths(directory, model.entries[0].key).data},
+               {"name", model.file()},
+               {"path", model.entries[0].path},
                {"bytes", model.bytes()},
                {"stored", model.stored()},
                {"packed", model.packed()},
@@ -232,10 +149,10 @@ int list(const CacheOptions& options, const pull::Settings& settings,
   for (const Kept& model : models) {
     stored += model.stored() + model.packed();
     if (options.json) {
-      print_json(json_of(model, settings.directory));
+      print_json(json_of(model));
       continue;
     }
-    write_shown(concat(printable(name_of(model), 200), "\n  ",
+    write_shown(concat(printable(model.file(), 200), "\n  ",
                        size_of(model.stored(), model.bytes(), model.complete()), ", ",
                        state_of(model), ", last used ", day(model.used()), "\n  ",
                        printable(model.source, 4096), "\n"));
@@ -326,7 +243,7 @@ int verify(const CacheOptions& options, const pull::Settings& settings,
     if (!done) {
       if (status == kDone) status = kFailed;
       if (options.json) print_json({{"source", model.source}, {"inUse", true}});
-      note(concat(printable(name_of(model), 200),
+      note(concat(printable(model.file(), 200),
                   " isn't checked: another process is using it; try again when it has ended"));
       continue;
     }
@@ -349,8 +266,7 @@ int verify(const CacheOptions& options, const pull::Settings& settings,
                                            model.meta().sha256, "; delete it and download it again")
                                   : concat(model.complete() ? "good, " : "good so far, ",
                                       size_of(verified.bytes, model.bytes(), model.complete()));
-    write_shown(
-        concat(printable(name_of(model), 200), ": ", result, copy_text(verified.copy), "\n"));
+    write_shown(concat(printable(model.file(), 200), ": ", result, copy_text(verified.copy), "\n"));
   }
   return status;
 }
@@ -359,7 +275,7 @@ int remove(const CacheOptions& options, const pull::Settings& settings,
            const std::vector<Kept>& models) {
   for (const Kept& model : models) {
     if (options.all && (model.pinned() || model.in_use())) {
-      note(concat(printable(name_of(model), 200), " stays: it is ",
+      note(concat(printable(model.file(), 200), " stays: it is ",
                   model.pinned() ? "pinned" : "in use"));
       continue;
     }
@@ -368,7 +284,7 @@ int remove(const CacheOptions& options, const pull::Settings& settings,
       if (removed) continue;
       Error error = removed.error();
       if (error.code == Code::busy) {
-        error.message = concat("another process is using ", printable(name_of(model), 200),
+        error.message = concat("another process is using ", printable(model.file(), 200),
                                "; try again when it has ended");
       }
       return report(error, options.json);
@@ -378,7 +294,7 @@ int remove(const CacheOptions& options, const pull::Settings& settings,
                   {"deleted", true},
                   {"bytes", model.stored() + model.packed()}});
     } else {
-      write_shown(concat("deleted ", printable(name_of(model), 200), ", ",
+      write_shown(concat("deleted ", printable(model.file(), 200), ", ",
                          human_bytes(model.stored() + model.packed()), "\n"));
     }
   }

@@ -52,7 +52,43 @@ class ProgressLine {
   std::string said_;
 };
 
+// Before the download of a split model: the headers of all its files, as the wish accepts them. If
+// they can't be read, the download tells why; that has the patience, too.
+Status check_split(pull::Settings settings, const pull::Located& located, const pull::Wish& wish) {
+  settings.client.retry_seconds = std::min(settings.client.retry_seconds, 1.0);
+  settings.client.stall_seconds = std::min(settings.client.stall_seconds, 10.0);
+  settings.client.waiting = [&](const std::string& why) {
+    pull::Progress progress;
+    progress.name = pull::file_name(located.urls[0]);
+    progress.waiting = why;
+    if (!why.empty()) settings.progress(progress);
+  };
+  const auto header = read_headers(settings, located);
+  return header ? wish.accept(header->gguf) : Status();
+}
+
 }  // namespace
+
+Result<ModelHeader> read_headers(const pull::Settings& settings, const pull::Located& located) {
+  const size_t n_files = located.urls.size();
+  ModelParser parser(std::vector<uint64_t>(n_files, 0));
+  ModelHeader header;
+  for (size_t i = 0; i < n_files; ++i) {
+    Status parsed;
+    const auto wants_more = [&] { return !parser.done() && parser.files().size() == i + 1; };
+    SLUICE_ASSIGN(const uint64_t bytes,
+                  pull::read_beginning(settings, located, i, [&](std::span<const uint8_t> piece) {
+                    const auto taken = parser.push(piece);
+                    if (!taken) parsed = std::unexpected(taken.error());
+                    return parsed && wants_more();
+                  }));
+    SLUICE_TRY(parsed);
+    if (wants_more()) SLUICE_TRY(parser.finish());
+    header.file_bytes += bytes;
+  }
+  header.gguf = parser.take();
+  return header;
+}
 
 Result<pull::Settings> download_settings(const DownloadOptions& options) {
   pull::Settings settings;
@@ -82,7 +118,32 @@ Result<pull::Wish> wish_of(const DownloadOptions& options, bool check) {
                   printable(sum), "'");
     }
   }
-  return pull::Wish{options.sha256, options.refresh, check};
+  pull::Wish wish;
+  wish.sha256 = options.sha256;
+  wish.refresh = options.refresh;
+  wish.check = check;
+  return wish;
+}
+
+Result<pull::Pulled> obtain_checked(const pull::Settings& settings, pull::Located located,
+                                    const pull::Wish& wish) {
+  const bool split = located.urls.size() > 1 && !located.kept_only;
+  if (split && wish.accept && !pull::is_cached(settings, located))
+    SLUICE_TRY(check_split(settings, located, wish));
+  return pull::obtain(settings, std::move(located), wish);
+}
+
+void note_choice(const pull::Located& located) {
+  const pull::Address& address = located.address;
+  if (!address.on_hub() || !address.path.empty() || !address.type.empty()) return;
+  const std::string repo = concat(address.owner, "/", address.repo, ": ");
+  erase_status();
+  if (located.list.empty()) {
+    note(concat(repo, "takes ", printable(pull::file_name(located.urls[0]), 120),
+                " from the cache"));
+  } else {
+    note(repo + pull::choice_text(located.list, address, located.chosen));
+  }
 }
 
 }  // namespace sluice::cli

@@ -9,6 +9,7 @@
 #include "base/format.h"
 #include "common.h"
 #include "memory.h"
+#include "model_name.h"
 #include "plan.h"
 #include "pull/address.h"
 #ifdef SLUICE_PULL
@@ -53,7 +54,7 @@ Model local_model(const std::string& path) {
 Status check_address(const Model& model) {
   SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
   SLUICE_TRY(wish_of(model.download, true));
-  SLUICE_TRY(pull::parse_address(model.name, settings.client.hub));
+  SLUICE_TRY(pull::parse_address(model.address, settings.client.hub));
   return {};
 }
 
@@ -68,7 +69,7 @@ std::function<std::string()> add_copies(const Model& model, ModelFiles& files) {
     if (!directory) return none;
     const std::string& address = cached[index];
     const auto file = pull::BlockFile::open_to_read(*directory, address);
-    if (!file || !*file || !(*file)->complete()) return none;
+    if (!file || !*file || !(*file)->finished()) return none;
     copies->push_back(std::make_shared<pull::PackedFile>(
         *directory, pull::key_of(address), (*file)->table(), (*file)->total(), bytes));
     return std::shared_ptr<PackedCopy>(copies->back());
@@ -87,64 +88,36 @@ std::function<std::string()> add_copies(const Model& model, ModelFiles& files) {
   };
 }
 
-// The headers of the files at an address, and nothing else of them.
-Result<ModelHeader> read_headers(const pull::Settings& settings, const pull::Located& located) {
-  const size_t n_files = located.urls.size();
-  ModelParser parser(std::vector<uint64_t>(n_files, 0));
-  ModelHeader header;
-  for (size_t i = 0; i < n_files; ++i) {
-    Status parsed;
-    const auto wants_more = [&] { return !parser.done() && parser.files().size() == i + 1; };
-    SLUICE_ASSIGN(const uint64_t bytes,
-                  pull::read_beginning(settings, located, i, [&](std::span<const uint8_t> piece) {
-                    const auto taken = parser.push(piece);
-                    if (!taken) parsed = std::unexpected(taken.error());
-                    return parsed && wants_more();
-                  }));
-    SLUICE_TRY(parsed);
-    if (wants_more()) SLUICE_TRY(parser.finish());
-    header.file_bytes += bytes;
-  }
-  header.gguf = parser.take();
-  return header;
+Result<pull::Located> locate(const Model& model, const pull::Settings& settings) {
+  SLUICE_ASSIGN(pull::Located located,
+                pull::locate(settings, model.address, model.download.refresh));
+  located.kept_only = model.kept_only;
+  note_choice(located);
+  return located;
 }
 
 Result<ModelHeader> read_remote_header(Model& model) {
   SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
-  SLUICE_ASSIGN(const pull::Located located,
-                pull::locate(settings, model.name, model.download.refresh));
+  SLUICE_ASSIGN(const pull::Located located, locate(model, settings));
   model.file = pull::file_name(located.urls[0]);
   return read_headers(settings, located);
 }
 
-// The header is enough to tell that a model can't run in its memory or context. If it can't be
-// read, the download tells why; that has the patience, too.
-Status check_before_download(pull::Settings settings, const pull::Located& located,
-                             LoadOptions options, const Adjust& adjust) {
-  settings.client.retry_seconds = std::min(settings.client.retry_seconds, 1.0);
-  settings.client.stall_seconds = std::min(settings.client.stall_seconds, 10.0);
-  settings.client.waiting = [&](const std::string& why) {
-    pull::Progress progress;
-    progress.name = pull::file_name(located.urls[0]);
-    progress.waiting = why;
-    if (!why.empty()) settings.progress(progress);
-  };
-  const auto header = read_headers(settings, located);
-  if (!header) return {};
-  resolve_context(header->gguf, options);
-  if (adjust) SLUICE_TRY(adjust(header->gguf, options));
-  SLUICE_TRY(plan_engine(header->gguf, options, Arrival::again));
-  return {};
-}
-
 Status pull_model(Model& model, const LoadOptions& options, const Adjust& adjust) {
   SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
-  SLUICE_ASSIGN(const pull::Wish wish, wish_of(model.download, true));
-  SLUICE_ASSIGN(pull::Located located, pull::locate(settings, model.name, wish.refresh));
+  SLUICE_ASSIGN(pull::Wish wish, wish_of(model.download, true));
+  SLUICE_ASSIGN(pull::Located located, locate(model, settings));
   model.file = pull::file_name(located.urls[0]);
-  if (!pull::is_cached(settings, located))
-    SLUICE_TRY(check_before_download(settings, located, options, adjust));
-  SLUICE_ASSIGN(pull::Pulled pulled, pull::obtain(settings, std::move(located), wish));
+  // The header is enough to tell that a model can't run here, in its memory or context.
+  wish.accept = [&options, &adjust](const Gguf& header) -> Status {
+    LoadOptions adjusted = options;
+    resolve_context(header, adjusted);
+    if (adjust) SLUICE_TRY(adjust(header, adjusted));
+    SLUICE_TRY(plan_engine(header, adjusted, Arrival::again));
+    SLUICE_TRY(Tokenizer::from_gguf(header));
+    return {};
+  };
+  SLUICE_ASSIGN(pull::Pulled pulled, obtain_checked(settings, std::move(located), wish));
   for (const pull::PulledFile& file : pulled.files) {
     model.paths.push_back(file.path);
     model.cached.push_back(file.address);
@@ -188,7 +161,7 @@ void note_budget(const MemoryPlan& plan, bool by_default) {
 // download is. Fails with download_failed, download_corrupt, offline or storage_full; before a
 // download also as Engine::open would.
 Status bring(Model& model, const LoadOptions& options, const Adjust& adjust) {
-  if (!model.is_address || !model.paths.empty()) return {};
+  if (model.address.empty() || !model.paths.empty()) return {};
   return pull_model(model, options, adjust);
 }
 
@@ -196,32 +169,25 @@ Status bring(Model& model, const LoadOptions& options, const Adjust& adjust) {
 
 Result<Model> find_model(const std::string& given, const DownloadOptions& download,
                          bool may_be_prompt) {
-  if (pull::is_address(given)) {
+  Meaning meaning;
+  if (!given.empty()) {
+    SLUICE_ASSIGN(meaning, meaning_of(given, may_be_prompt));
+  }
+  const bool is_path = meaning.address.empty() || meaning.kept_only;
+  if (is_path && (!download.sha256.empty() || download.refresh)) {
+    return fail(Code::invalid_argument, "--sha256 and --refresh are for models at addresses");
+  }
+  if (!meaning.address.empty()) {
     Model model;
     model.name = given;
-    model.is_address = true;
+    model.address = meaning.address;
+    model.kept_only = meaning.kept_only;
     model.download = download;
     SLUICE_TRY(check_address(model));
     return model;
   }
-  if (!download.sha256.empty() || download.refresh) {
-    return fail(Code::invalid_argument, "--sha256 and --refresh are for models at addresses");
-  }
+  if (!given.empty()) return local_model(given);
   std::error_code error;
-  if (!given.empty()) {
-    const fs::file_status status = fs::status(given, error);
-    if (!fs::exists(status)) {
-      return fail(Code::bad_file, "can't open ", printable(given, kMaxShownPath), ": ",
-                  error ? error.message() : "No such file or directory",
-                  "; expected the path of a GGUF model, or an address",
-                  may_be_prompt ? " (a prompt goes behind it, or after -p)" : "");
-    }
-    if (fs::is_directory(status)) {
-      return fail(Code::bad_file, printable(given, kMaxShownPath),
-                  " is a directory; expected the path of a GGUF model");
-    }
-    return local_model(given);
-  }
   std::string looked;
   for (const fs::path& directory : model_directories()) {
     const fs::path path = directory / kBundledModel;
@@ -292,7 +258,7 @@ Result<Event> next_event(Engine& engine) {
 }
 
 Result<ModelHeader> read_header(Model& model) {
-  if (model.is_address) return read_remote_header(model);
+  if (!model.address.empty()) return read_remote_header(model);
   SLUICE_ASSIGN(const ModelFiles files, ModelFiles::open(model.name));
   SLUICE_ASSIGN(Gguf header, sluice::read_header(files));
   return ModelHeader{std::move(header), files.size()};

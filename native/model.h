@@ -21,18 +21,19 @@ struct DownloadOptions {
 };
 
 struct Model {
-  std::string name;  // the path or the address, for messages
-  std::string file;  // the file's name without folders
-  bool is_address = false;
+  std::string name;                  // as it was given, for messages
+  std::string file;                  // the file's name without folders
+  std::string address;               // of a model that is in the cache or comes into it; else ""
+  bool kept_only = false;            // it was given by its path in the cache: nothing is downloaded
   DownloadOptions download;          // of an address
-  std::vector<std::string> paths;    // the files on the disk; of an address only after open()
+  std::vector<std::string> paths;    // the files on the disk; with an address only after open()
   std::vector<std::string> cached;   // the address of each of them in the cache, or none
   std::shared_ptr<const void> hold;  // keeps files in the cache from being removed
 };
 
-// The model that `given` names or, if it is empty, the bundled one. Of an address only its form is
-// checked. Fails with bad_file, which says where it looked, or invalid_argument. With
-// `may_be_prompt` the message also says how to give a prompt.
+// The model that `given` means (model_name.h) or, if it is empty, the bundled one. Of an address
+// only its form is checked. Fails with bad_file, which says where it looked, or invalid_argument.
+// With `may_be_prompt` the message also says how to give a prompt.
 Result<Model> find_model(const std::string& given, const DownloadOptions& download,
                          bool may_be_prompt = false);
 struct Opened {

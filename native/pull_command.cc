@@ -4,6 +4,7 @@
 #include "arguments.h"
 #include "base/format.h"
 #include "downloads.h"
+#include "model_name.h"
 
 namespace sluice::cli {
 namespace {
@@ -13,18 +14,23 @@ using Json = nlohmann::ordered_json;
 struct PullOptions {
   std::string address;
   DownloadOptions download;
+  bool force = false;
+  bool quiet = false;
   bool json = false;
 };
 
 constexpr char kPullFooter[] =
     R"help(Downloads a model into the cache, or goes on with a download that was broken
 off, and prints the file's path. Of a split model all files are downloaded.
-ADDRESS is an http: or https: address of a GGUF file, hf:OWNER/REPO with a file
-or a type like Q4_0, or an address of a page of the hub. The other commands take
+ADDRESS is an http: or https: address of a GGUF file, OWNER/REPO (or
+hf:OWNER/REPO, hf.co/OWNER/REPO) with a file or a type like Q4_0, an address of
+a page of the hub, or the name of a model in the cache. The other commands take
 the same for MODEL and download what is missing; a model in the cache needs no
 network if it is named as before (another hf: name of the same file asks the
-hub). With a known sha256 (--sha256, or the hub's list) the file is compared.
-Ctrl-C at any time leaves a cache that the next download goes on with.
+hub). A model whose header says that it can't run here is not downloaded, and a
+server that has only a part of the file is refused. With a known sha256
+(--sha256, or the hub's list) the file is compared. Ctrl-C at any time leaves a
+cache that the next download goes on with.
 
 With --json: {"path","bytes","sha256","address"}; of a split model also "parts",
 a list with such an object for each file. sha256 is "" if it is not known.
@@ -41,6 +47,19 @@ Json describe(const pull::PulledFile& file) {
           {"address", file.address}};
 }
 
+// Fails as loading the model would, but for its memory: it may be meant for another machine.
+Status can_run(const Gguf& header) {
+  const auto refused = [](Error error) {
+    error.message += concat(error.message.ends_with('.') ? "" : ".",
+                            " Nothing of it is kept; sluice pull --force brings it anyway");
+    return std::unexpected(std::move(error));
+  };
+  if (const auto plan = plan_memory(header, {}); !plan) return refused(plan.error());
+  if (const auto tokenizer = Tokenizer::from_gguf(header); !tokenizer)
+    return refused(tokenizer.error());
+  return {};
+}
+
 // What Ctrl-C prints.
 std::string stopped_text(const pull::Progress& p) {
   if (p.kept == 0) return "sluice: stopped: nothing is kept yet\n";
@@ -52,14 +71,13 @@ std::string stopped_text(const pull::Progress& p) {
 
 int pull_address(const PullOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
-  if (!pull::is_address(options.address)) {
-    return fail_with(
-        {Code::invalid_argument,
-         concat("ADDRESS: expected an http: or https: address or hf:OWNER/REPO, found '",
-                printable(options.address), "'")});
-  }
-  const auto wish = wish_of(options.download, false);
+  if (options.quiet) be_quiet();
+  const auto address = address_of(options.address);
+  if (!address) return fail_with(address.error());
+  auto wish = wish_of(options.download, false);
   if (!wish) return fail_with(wish.error());
+  wish->force = options.force;
+  if (!options.force) wish->accept = can_run;
   auto pulled = [&]() -> Result<pull::Pulled> {
     SLUICE_ASSIGN(pull::Settings settings, download_settings(options.download));
     if (!options.json) {
@@ -68,8 +86,9 @@ int pull_address(const PullOptions& options) {
         show(progress);
       };
     }
-    SLUICE_ASSIGN(pull::Located model, pull::locate(settings, options.address, wish->refresh));
-    return pull::obtain(settings, std::move(model), *wish);
+    SLUICE_ASSIGN(pull::Located model, pull::locate(settings, *address, wish->refresh));
+    note_choice(model);
+    return obtain_checked(settings, std::move(model), *wish);
   }();
   set_farewell("");
   if (!pulled) return fail_with(pulled.error());
@@ -104,6 +123,9 @@ void add_pull(CLI::App& program, int& status) {
             "an https: address, or hf:OWNER/REPO[:FILE or TYPE][@REVISION]",
             [options](const std::string& text) { options->address = text; })
       ->required();
+  add_flag(*app, "--force", options->force,
+           "download it also if its header says that it can't run here");
+  add_flag(*app, "-q,--quiet", options->quiet, "only the path: no notes");
   add_json(*app, options->json, "what was downloaded as one JSON object");
   add_download_options(*app, options->download);
   app->callback([options, &status] { status = pull_address(*options); });

@@ -53,22 +53,27 @@ std::string unknown_option(const std::string& name, const CLI::App& app) {
 
 }  // namespace
 
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
+std::optional<size_t> nearest(std::string_view name, const std::vector<std::string>& known) {
   const std::string_view letters = without_dashes(name);
-  if (letters.empty() || letters.size() > kLongestName) return "";
-  if (letters.size() == 1 && !name.starts_with("--")) return "";  // every other letter is near
-  const std::string* nearest = nullptr;
+  if (letters.empty() || letters.size() > kLongestName) return std::nullopt;
+  // Every other letter is near.
+  if (letters.size() == 1 && !name.starts_with("--")) return std::nullopt;
+  std::optional<size_t> found;
   size_t least = letters.size() / 3 + 1;
-  for (const std::string& other : known) {
-    const std::string_view its = without_dashes(other);
-    const size_t found =
-        letters.size() >= 3 && its.starts_with(letters) ? 0 : distance(letters, its);
-    if (found < least) {
-      least = found;
-      nearest = &other;
+  for (size_t i = 0; i < known.size(); ++i) {
+    const std::string_view its = without_dashes(known[i]);
+    const size_t far = letters.size() >= 3 && its.starts_with(letters) ? 0 : distance(letters, its);
+    if (far < least) {
+      least = far;
+      found = i;
     }
   }
-  return nearest != nullptr ? concat("; did you mean ", *nearest, "?") : "";
+  return found;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
+  const auto found = nearest(name, known);
+  return found ? concat("; did you mean ", known[*found], "?") : "";
 }
 
 std::optional<std::string> check_first_argument(const CLI::App& program,

@@ -10,6 +10,8 @@
 
 namespace sluice::cli {
 
+// Which of `known` is near `name`, as did_you_mean() has it; nothing if none is.
+std::optional<size_t> nearest(std::string_view name, const std::vector<std::string>& known);
 // "; did you mean --temp?" if one of `known` is near `name`: at most a third of the letters differ,
 // or it begins with `name`. Else "".
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known);

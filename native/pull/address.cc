@@ -114,14 +114,6 @@ Result<Url> parse_url(const std::string& text) {
   return out;
 }
 
-bool is_name(std::string_view text) {
-  const auto fits = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
-  };
-  return !text.empty() && text.size() <= 200 && text != "." && text != ".." &&
-         std::ranges::all_of(text, fits);
-}
-
 bool is_path(std::string_view path) {
   for (const std::string& segment : segments_of(path)) {
     if (segment == "." || segment == "..") return false;

@@ -30,6 +30,15 @@ inline bool is_address(std::string_view text) {
   }
   return false;
 }
+// True of the OWNER or the REPO of a hub.
+inline bool is_name(std::string_view text) {
+  const auto fits = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  return !text.empty() && text.size() <= 200 && text != "." && text != ".." &&
+         std::ranges::all_of(text, fits);
+}
 // The origin of the hub: `endpoint` (HF_ENDPOINT; null or "": huggingface.co) without a slash at
 // the end. Fails with invalid_argument.
 Result<std::string> hub_origin(const char* endpoint);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -61,6 +62,7 @@ std::string key_of(std::string_view address) { return sha256_of(address).substr(
 
 EntryPaths::EntryPaths(const std::string& directory, const std::string& key)
     : data(concat(directory, "/", key, ".gguf")),
+      part(concat(directory, "/", key, ".part")),
       journal(concat(directory, "/", key, ".journal")),
       lock(concat(directory, "/", key, ".lock")),
       packed(concat(directory, "/", key, ".packed")),
@@ -102,14 +104,23 @@ Result<BlockFile> BlockFile::open_to_write(const std::string& directory,
   file.journal_ = ::open(paths.journal.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file.journal_ < 0) return std::unexpected(file.disk_error("open the journal of", errno));
   SLUICE_ASSIGN(Journal journal, load_journal(file.journal_, paths.journal));
-  file.data_ = ::open(paths.data.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file.data_ < 0) return std::unexpected(file.disk_error("open", errno));
-  if (journal.header && journal.header->meta.address == address) {
+  const bool known = journal.header && journal.header->meta.address == address;
+  if (known) {
     file.header_ = std::move(*journal.header);
     file.table_ = std::move(journal.table);
     file.seen_.resize(file.table_.size());
-    return file;
   }
+  file.finished_ = ::access(paths.data.c_str(), F_OK) == 0;
+  if (!file.finished_) {
+    file.path_ = paths.part;
+  } else if (!file.complete()) {
+    SLUICE_TRY(file.unfinish());
+  } else {
+    ::unlink(paths.part.c_str());  // of a program of an earlier version beside this one
+  }
+  file.data_ = ::open(file.path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file.data_ < 0) return std::unexpected(file.disk_error("open", errno));
+  if (known) return file;
   file.header_.meta.address = address;
   file.header_.meta.created = file.header_.meta.used = now_ms();
   SLUICE_TRY(file.reset());
@@ -126,6 +137,11 @@ Result<std::optional<BlockFile>> BlockFile::open_to_read(const std::string& dire
   file.journal_ = ::open(paths.journal.c_str(), O_RDWR | O_CLOEXEC);
   if (file.journal_ < 0) file.journal_ = ::open(paths.journal.c_str(), O_RDONLY | O_CLOEXEC);
   file.data_ = ::open(paths.data.c_str(), O_RDONLY | O_CLOEXEC);
+  file.finished_ = file.data_ >= 0;
+  if (!file.finished_) {
+    file.path_ = paths.part;
+    file.data_ = ::open(paths.part.c_str(), O_RDONLY | O_CLOEXEC);
+  }
   if (file.journal_ < 0) return std::nullopt;
   SLUICE_ASSIGN(Journal journal, load_journal(file.journal_, paths.journal));
   if (file.data_ < 0 || !journal.header || journal.header->meta.address != address)
@@ -141,6 +157,7 @@ BlockFile::BlockFile(BlockFile&& other) noexcept { *this = std::move(other); }
 BlockFile& BlockFile::operator=(BlockFile&& other) noexcept {
   std::swap(directory_, other.directory_);
   std::swap(path_, other.path_);
+  std::swap(finished_, other.finished_);
   std::swap(data_, other.data_);
   std::swap(journal_, other.journal_);
   std::swap(header_, other.header_);
@@ -186,6 +203,27 @@ Status BlockFile::write_table(uint64_t block) {
   return {};
 }
 
+Status BlockFile::rename(const std::string& to) {
+  if (std::rename(path_.c_str(), to.c_str()) != 0)
+    return std::unexpected(disk_error("rename", errno));
+  path_ = to;
+  return {};
+}
+
+Status BlockFile::finish() {
+  if (finished_) return {};
+  SLUICE_TRY(rename(EntryPaths(directory_, key_of(meta().address)).data));
+  finished_ = true;
+  return {};
+}
+
+Status BlockFile::unfinish() {
+  if (!finished_) return {};
+  SLUICE_TRY(rename(path_.substr(0, path_.rfind('.')) + ".part"));
+  finished_ = false;
+  return {};
+}
+
 Status BlockFile::note(const Meta& change) {
   const uint64_t block_bytes = meta().block_bytes, total = meta().total_bytes;
   header_.meta = change;
@@ -203,6 +241,7 @@ Status BlockFile::begin(const Meta& facts, uint64_t total) {
     return fail(Code::download_failed, "a file of ", human_bytes(total),
                 " is larger than the cache can hold");
   }
+  SLUICE_TRY(unfinish());
   table_.assign(meta().n_blocks(), 0);
   seen_.assign(table_.size(), false);
   // First the table is emptied: the hashes in it are of blocks of another size.
@@ -275,6 +314,7 @@ Result<std::vector<uint64_t>> BlockFile::check(bool clear, PassingSum* sum,
         damaged.push_back(i);
         seen_[i] = false;
         if (clear) {
+          SLUICE_TRY(unfinish());
           table_[i] = 0;
           SLUICE_TRY(write_table(i));
         }

@@ -1,4 +1,7 @@
-// A cached file: KEY.gguf holds its bytes at their places, KEY.journal says which blocks are there.
+// A cached file: KEY.gguf holds its bytes, KEY.journal says which blocks are there. Until all are
+// there and checked, and while one is known to be damaged, it is named KEY.part, so that nothing
+// takes it for a model. Caches of earlier versions have an unfinished KEY.gguf; a writer renames
+// it.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +24,11 @@ std::string key_of(std::string_view address);
 
 // The files of an entry: the last two are its packed copy (packed_copy.h).
 struct EntryPaths {
-  std::string data, journal, lock, packed, index;
+  std::string data, part, journal, lock, packed, index;
   EntryPaths(const std::string& directory, const std::string& key);
+  // All but the lock, in the order in which they are removed: without the journal the bytes count
+  // as absent.
+  std::vector<std::string> removed() const { return {journal, data, part, index, packed}; }
 };
 
 // Hashes a file while it arrives, as long as bytes come in the file's order.
@@ -53,15 +59,16 @@ class BlockFile {
   ~BlockFile();
 
   const Meta& meta() const { return header_.meta; }
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return path_; }      // where the bytes are now
   uint64_t total() const { return meta().total_bytes; }  // 0: unknown
   uint64_t block_bytes() const { return meta().block_bytes; }
   uint64_t n_blocks() const { return table_.size(); }
   // The journal's: the hash of each block, 0 without it.
   std::span<const uint64_t> table() const { return table_; }
   bool has(uint64_t block) const { return block < table_.size() && table_[block] != 0; }
-  bool complete() const;
-  uint64_t stored() const;  // bytes of the blocks that are there
+  bool complete() const;                                     // all blocks are there
+  bool finished() const { return finished_ && complete(); }  // and the file has its last name
+  uint64_t stored() const;                                   // bytes of the blocks that are there
 
   // --- for the writer ----------------------------------------------------------------------------
   // Changes what is known of the file. The size of the file and of its blocks stays.
@@ -79,6 +86,9 @@ class BlockFile {
   Status write(uint64_t at, std::span<const uint8_t> bytes);
   Status add_block(uint64_t block, uint64_t hash);
 
+  // Gives the file, which is complete and checked, its last name.
+  Status finish();
+
   // Reads all blocks and compares their hashes, except those that this process wrote or read
   // before; blocks that differ are returned, and forgotten if `clear`. `sum` gets all bytes that it
   // hasn't had, unless null. Calls shown(bytes read) meanwhile.
@@ -93,8 +103,13 @@ class BlockFile {
   Status write_table(uint64_t block);
   Error disk_error(std::string_view what, int error) const;
   uint64_t size_of(uint64_t block) const;
+  // Before a block is forgotten: gives the file its first name again. A process that ends between
+  // the two leaves a complete KEY.part, which is checked before it gets its last name.
+  Status unfinish();
+  Status rename(const std::string& to);
 
   std::string directory_, path_;
+  bool finished_ = false;  // path_ is KEY.gguf
   int data_ = -1;
   int journal_ = -1;
   Header header_;

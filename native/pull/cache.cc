@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "base/format.h"
 #include "pull/block_file.h"
@@ -32,7 +33,7 @@ Result<Journal> load(const std::string& path) {
   std::error_code error;
   std::ifstream in(path, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  if (!in) return fail(Code::download_failed, "can't be read");
+  if (!in) return fail(Code::download_failed, "without a journal");
   return read_journal({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
 }
 
@@ -42,6 +43,7 @@ Cached describe(const std::string& directory, const std::string& key) {
   entry.key = key;
   entry.packed = packed_bytes(paths);
   std::error_code missing;
+  entry.path = fs::exists(paths.data, missing) ? paths.data : paths.part;
   if (fs::exists(paths.lock, missing)) {
     const auto lock = Lock::try_take(paths.lock, Hold::exclusive);
     entry.in_use = lock && !*lock;
@@ -68,6 +70,21 @@ Cached describe(const std::string& directory, const std::string& key) {
     entry.complete = meta.total_bytes > 0 && there == table.size() && whole;
   }
   return entry;
+}
+
+// Removes an entry without a block: what is left of a download that was ended before its first.
+bool remove_if_empty(const std::string& directory, const Cached& entry) {
+  if (!entry.unreadable.empty() || entry.stored > 0 || entry.in_use) return false;
+  const EntryPaths paths(directory, entry.key);
+  auto lock = Lock::try_take(paths.lock, Hold::exclusive);
+  if (!lock || !*lock) return false;
+  {
+    const auto now = BlockFile::open_to_read(directory, entry.meta.address);
+    if (!now || !*now || (*now)->stored() > 0) return false;
+  }
+  for (const std::string& path : paths.removed()) ::unlink(path.c_str());
+  (*lock)->remove_file();
+  return true;
 }
 
 }  // namespace
@@ -100,16 +117,22 @@ Status make_cache_directory(const std::string& directory) {
 }
 
 Result<std::vector<Cached>> list_cache(const std::string& directory) {
-  std::vector<Cached> entries;
+  std::set<std::string> keys;
   std::error_code error;
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
     const fs::path& path = at->path();
-    if (path.extension() == ".journal" && is_key(path.stem().string()))
-      entries.push_back(describe(directory, path.stem().string()));
+    const std::string kind = path.extension();
+    if ((kind == ".journal" || kind == ".gguf" || kind == ".part") && is_key(path.stem().string()))
+      keys.insert(path.stem().string());
   }
   if (error && error != std::errc::no_such_file_or_directory) {
     return fail(Code::download_failed, "can't list ", printable(directory, kMaxPath), ": ",
                 error.message());
+  }
+  std::vector<Cached> entries;
+  for (const std::string& key : keys) {
+    Cached entry = describe(directory, key);
+    if (!remove_if_empty(directory, entry)) entries.push_back(std::move(entry));
   }
   std::ranges::sort(entries, [](const Cached& a, const Cached& b) {
     return a.meta.used != b.meta.used ? a.meta.used > b.meta.used : a.key < b.key;
@@ -132,17 +155,36 @@ std::optional<std::string> find_named(const std::string& directory, const std::s
   return std::nullopt;
 }
 
+std::string key_at(const std::string& directory, const std::string& path) {
+  std::error_code error;
+  fs::path file(path);
+  // A link to a file that isn't there now.
+  if (fs::is_symlink(file, error) && !fs::exists(file, error))
+    file = file.parent_path() / fs::read_symlink(file, error);
+  file = fs::weakly_canonical(fs::absolute(file, error), error);
+  const bool inside = !error && file.parent_path() == fs::weakly_canonical(directory, error);
+  const bool is_data = file.extension() == ".gguf" || file.extension() == ".part";
+  return inside && is_data && is_key(file.stem().string()) ? file.stem().string() : "";
+}
+
+Result<Meta> meta_of(const std::string& directory, const std::string& key) {
+  const Cached entry = describe(directory, key);
+  if (entry.unreadable.empty()) return entry.meta;
+  return fail(Code::bad_file, "its journal in the cache can't be used (", entry.unreadable,
+              "), so the file may be incomplete; sluice cache delete ", key, " removes it");
+}
+
 Result<bool> remove_entry(const std::string& directory, const std::string& key) {
   const EntryPaths paths(directory, key);
   std::error_code error;
-  if (!fs::exists(paths.journal, error) && !fs::exists(paths.data, error)) return false;
+  const auto is_there = [&](const std::string& path) { return fs::exists(path, error); };
+  if (std::ranges::none_of(paths.removed(), is_there)) return false;
   SLUICE_ASSIGN(std::optional<Lock> lock, Lock::try_take(paths.lock, Hold::exclusive));
   if (!lock) {
     return fail(Code::busy, "another process is using the model ", key,
                 "; try again when it has ended");
   }
-  // The journal goes first: without it the bytes count as absent.
-  for (const std::string& path : {paths.journal, paths.data, paths.index, paths.packed}) {
+  for (const std::string& path : paths.removed()) {
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
       return fail(Code::download_failed, "can't remove ", printable(path, kMaxPath), ": ",
                   std::strerror(errno));

@@ -18,21 +18,28 @@ Status make_cache_directory(const std::string& directory);
 
 struct Cached {
   std::string key;
+  std::string path;          // where its bytes are
   Meta meta;                 // of an entry that can't be read: empty
   uint64_t stored = 0;       // bytes that are there
   uint64_t packed = 0;       // bytes of its packed copy
   bool packed_fits = false;  // the copy is of this file
-  bool complete = false;
-  bool in_use = false;     // another process reads or writes it
-  std::string unreadable;  // why, or ""
+  bool complete = false;     // and checked
+  bool in_use = false;       // another process reads or writes it
+  std::string unreadable;    // why, or ""
 };
-// All entries, the last used first. Of a split model each part is one.
+// All entries, the last used first. Of a split model each part is one. An entry of which no block
+// ever came is removed.
 Result<std::vector<Cached>> list_cache(const std::string& directory);
 // The canonical address of the entry (of a split model the first part's) that this name led to.
 std::optional<std::string> find_named(const std::string& directory, const std::string& name);
 
 // True of the part of a name that entries' files have in common.
 bool is_key(const std::string& text);
+// The key of the entry whose file a path leads to, perhaps by links; "" if it leads elsewhere. The
+// file need not be there.
+std::string key_at(const std::string& directory, const std::string& path);
+// What the journal of an entry says. Fails with bad_file if it can't be read.
+Result<Meta> meta_of(const std::string& directory, const std::string& key);
 // Removes an entry with its packed copy: true, or false if there is none. Fails with busy if a
 // process uses it.
 Result<bool> remove_entry(const std::string& directory, const std::string& key);

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <optional>
 #include <random>
+#include <vector>
 
 #include "base/format.h"
 #include "gguf/check.h"
@@ -69,11 +70,12 @@ struct Part {
 class Download {
  public:
   Download(const Client& client, BlockFile& file, uint64_t expected, PassingSum& sum,
-           const std::function<void(const Downloaded&)>& progress)
+           HeaderCheck* header, const std::function<void(const Downloaded&)>& progress)
       : client_(client),
         file_(file),
         expected_(expected),
         sum_(sum),
+        header_(header),
         progress_(progress),
         patience_(client.retry_seconds, now_seconds()),
         stored_(file.stored()),
@@ -89,6 +91,7 @@ class Download {
   Result<Outcome> run() {
     while (!complete_) {
       begin_requests();
+      if (error_) return std::unexpected(std::move(*error_));
       const std::string why = reason_to_wait();
       if (!why.empty()) {  // what is kept while it waits is exact
         shown_ = 0;
@@ -130,8 +133,11 @@ class Download {
     } else if (!ranges_) {
       if (!parts_[0].used) assign(parts_[0], 0, total());
     } else {
+      read_header();
       for (Part& part : parts_) {
-        if (!part.used) assign_missing(part);
+        // Until the header is there its bytes come alone and in their order.
+        const bool waits = header_ != nullptr && !header_->done() && &part != &parts_[0];
+        if (!part.used && !waits) assign_missing(part);
       }
     }
     bool any = false;
@@ -162,6 +168,22 @@ class Download {
     part.hash.begin();
     part.pauses.begin_again();
     part.not_before = 0;
+  }
+
+  // Gives the header what earlier downloads left of it.
+  void read_header() {
+    std::vector<uint8_t> bytes;
+    while (header_ != nullptr && !header_->done() && !error_) {
+      const uint64_t block = header_->position() / file_.block_bytes();
+      if (!file_.has(block)) return;
+      const auto good = file_.read(block, bytes);
+      if (!good || !*good) {
+        header_->give_up();
+      } else if (const Status fine = header_->take(block * file_.block_bytes(), bytes, total());
+                 !fine) {
+        error_ = fine.error();
+      }
+    }
   }
 
   // Gives the part the next run of missing blocks that no other part has.
@@ -332,6 +354,12 @@ class Download {
       const auto n = static_cast<size_t>(std::min<uint64_t>(bytes.size(), end - part.at));
       const auto piece = bytes.first(n);
       if (block == 0 && part.at < kBeginning && !check_beginning(part.at, piece)) return false;
+      if (header_ != nullptr) {
+        if (const Status fine = header_->take(part.at, piece, total()); !fine) {
+          error_ = fine.error();
+          return false;
+        }
+      }
       if (!file_.has(block)) {
         // What is on the disk is hashed, not what comes: a block that is written again is read
         // later.
@@ -513,6 +541,7 @@ class Download {
   BlockFile& file_;
   const uint64_t expected_;
   PassingSum& sum_;
+  HeaderCheck* const header_;  // null: it isn't looked at
   const std::function<void(const Downloaded&)>& progress_;
   Patience patience_;
   std::mt19937 random_{std::random_device{}()};
@@ -535,8 +564,9 @@ class Download {
 }  // namespace
 
 Result<Outcome> download(const Client& client, BlockFile& file, uint64_t expected, PassingSum& sum,
+                         HeaderCheck* header,
                          const std::function<void(const Downloaded&)>& progress) {
-  return Download(client, file, expected, sum, progress).run();
+  return Download(client, file, expected, sum, header, progress).run();
 }
 
 }  // namespace sluice::pull

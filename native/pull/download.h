@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "pull/block_file.h"
+#include "pull/header_check.h"
 #include "pull/http.h"
 
 namespace sluice::pull {
@@ -25,9 +26,11 @@ enum class Outcome {
 
 // Fills `file`, whose lock the caller holds, from its address. expected: the size that the hub's
 // list gives, or 0. `sum` hashes what comes in the file's order. Calls `progress` about ten times a
-// second. The network waits while the disk is written. Fails with download_failed, offline or
+// second. The network waits while the disk is written. `header`, unless null, gets the beginning
+// first, and what it refuses ends the download. Fails with download_failed, offline or
 // storage_full, and what has come stays; with bad_file if it is no GGUF file.
 Result<Outcome> download(const Client& client, BlockFile& file, uint64_t expected, PassingSum& sum,
+                         HeaderCheck* header,
                          const std::function<void(const Downloaded&)>& progress);
 
 }  // namespace sluice::pull

@@ -15,6 +15,7 @@ using Json = nlohmann::json;
 
 constexpr size_t kMaxFiles = 100000;
 constexpr size_t kListed = 20;  // files in a message
+constexpr size_t kOthers = 6;   // in a note
 constexpr std::array kUsualTypes = {"Q4_K_M", "Q4_0", "Q8_0"};
 
 std::string text_at(const Json& object, const char* key) {
@@ -51,13 +52,33 @@ bool comes_first(const HubFile* a, const HubFile* b) {
   return depth(a) != depth(b) ? depth(a) < depth(b) : a->path < b->path;
 }
 
-std::string list_of(std::vector<const HubFile*> files) {
+std::string list_of(std::vector<const HubFile*> files, size_t most = kListed) {
   std::ranges::sort(files, comes_first);
   std::string out;
-  for (size_t i = 0; i < std::min(files.size(), kListed); ++i) {
+  for (size_t i = 0; i < std::min(files.size(), most); ++i) {
     out += concat(i == 0 ? "" : ", ", printable(files[i]->path, 120));
   }
-  return out + (files.size() > kListed ? ", ..." : "");
+  return out + (files.size() > most ? ", ..." : "");
+}
+
+std::vector<const HubFile*> models_of(const std::vector<HubFile>& files, const Address& of) {
+  std::vector<const HubFile*> models;
+  for (const HubFile& file : files) {
+    if (is_model(file) && file.path.starts_with(of.folder)) models.push_back(&file);
+  }
+  return models;
+}
+
+// Of all files of a split model; 0 unknown.
+uint64_t bytes_of(const std::vector<HubFile>& files, const HubFile& model) {
+  const auto split = split_of(model.path);
+  if (!split) return model.bytes;
+  uint64_t bytes = 0;
+  for (const HubFile& file : files) {
+    const auto part = split_of(file.path);
+    if (part && shard(file.path, 1) == shard(model.path, 1)) bytes += file.bytes;
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -122,10 +143,7 @@ Result<HubFile> choose_file(const std::vector<HubFile>& files, const Address& of
       if (file.path == of.path) return file;
     }
   }
-  std::vector<const HubFile*> models;
-  for (const HubFile& file : files) {
-    if (is_model(file) && file.path.starts_with(of.folder)) models.push_back(&file);
-  }
+  const std::vector<const HubFile*> models = models_of(files, of);
   if (models.empty()) {
     return fail(Code::invalid_argument, repo, " at ", printable(of.revision), " has no .gguf file",
                 of.folder.empty() ? "" : concat(" in ", printable(of.folder)),
@@ -153,6 +171,16 @@ Result<HubFile> choose_file(const std::vector<HubFile>& files, const Address& of
   if (models.size() == 1) return *models[0];
   return fail(Code::invalid_argument, repo, " has several models; name one of them, like hf:", repo,
               ":", printable(models[0]->path, 120), "; there are ", list_of(models));
+}
+
+std::string choice_text(const std::vector<HubFile>& files, const Address& of,
+                        const HubFile& chosen) {
+  std::vector<const HubFile*> others = models_of(files, of);
+  std::erase_if(others, [&](const HubFile* file) { return file->path == chosen.path; });
+  const uint64_t bytes = bytes_of(files, chosen);
+  return concat("takes ", printable(chosen.path, 120),
+                bytes > 0 ? concat(" (", human_bytes(bytes), ")") : "",
+                others.empty() ? "" : concat("; others: ", list_of(others, kOthers)));
 }
 
 }  // namespace sluice::pull

@@ -27,6 +27,10 @@ std::string next_page(std::string_view link);
 // The file that the address means. Fails with invalid_argument, which names the files that there
 // are.
 Result<HubFile> choose_file(const std::vector<HubFile>& files, const Address& of);
+// Which of the files that the address could mean was chosen, and which others there are:
+// "takes m-Q4_0.gguf (2.58 MB); others: m-Q8_0.gguf".
+std::string choice_text(const std::vector<HubFile>& files, const Address& of,
+                        const HubFile& chosen);
 // True for 64 hexadecimal digits.
 bool is_sha256(std::string_view text);
 

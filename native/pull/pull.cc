@@ -127,6 +127,8 @@ class Obtain {
         locks.push_back(std::move(lock));
         return result(*file);
       }
+      if (model_.kept_only && (!file || !file->complete()))
+        return not_whole(file ? &*file : nullptr);
     }
     SLUICE_ASSIGN(Lock lock, take_lock(settings_, paths.lock, Hold::exclusive));
     SLUICE_ASSIGN(BlockFile file, BlockFile::open_to_write(settings_.directory, url_));
@@ -144,6 +146,16 @@ class Obtain {
   }
 
  private:
+  // For a file that must not be downloaded now.
+  std::unexpected<Error> not_whole(const BlockFile* file) const {
+    const std::string name = printable(file_name(url_), 200);
+    const uint64_t total = file != nullptr ? file->total() : 0;
+    return fail(Code::bad_file, "the cache has ",
+                file != nullptr ? human_bytes(file->stored()) : "nothing", total == 0 ? "" : " of ",
+                total == 0 ? "" : human_bytes(total), " of ", name, "; sluice pull ",
+                printable(url_, 4096), " downloads the rest");
+  }
+
   PulledFile result(const BlockFile& file) const {
     return {file.path(), file.total(), file.meta().verified ? file.meta().sha256 : "", url_};
   }
@@ -151,7 +163,7 @@ class Obtain {
   // True if the file is complete, has the hash that is asked for, and its blocks are as they were
   // written. Notes that it was used.
   Result<bool> is_good(std::optional<BlockFile>& file) {
-    if (!file || !file->complete() || needs_sum(*file)) return false;
+    if (!file || !file->finished() || needs_sum(*file)) return false;
     if (wish_.check) {
       SLUICE_ASSIGN(const auto damaged, check(*file, false, nullptr));
       if (!damaged.empty()) return false;
@@ -247,25 +259,30 @@ class Obtain {
   }
 
   Status fill(BlockFile& file, Lock& lock) {
+    const std::string name = printable(file_name(url_), 200);
     for (int round = 0; round < kMaxRounds; ++round) {
       PassingSum sum;
       if (!file.complete()) {
-        const Result<bool> same = download_missing(file, sum);
+        if (model_.kept_only) return not_whole(&file);
+        const bool fresh = file.stored() == 0;
+        HeaderCheck header(url_, model_.urls.size() == 1 ? wish_.accept : nullptr);
+        const Result<bool> same = download_missing(file, sum, wish_.force ? nullptr : &header);
         // An address of which no byte came may be mistyped.
-        if (!same && file.stored() == 0) drop(lock);
+        if (!same && (file.stored() == 0 || (fresh && header.refused()))) drop(lock);
         if (!same) return std::unexpected(same.error());
         if (!*same) continue;
       }
       const bool summing = needs_sum(file);
-      if (wish_.check || summing) {
+      if (wish_.check || summing || !file.finished()) {
         SLUICE_ASSIGN(const auto damaged, check(file, true, summing ? &sum : nullptr));
         if (!damaged.empty()) {
           say(settings_, concat("the cache has ", counted(damaged.size(), "damaged block"), " of ",
-                                printable(file_name(url_)), "; fetching again"));
+                                name, model_.kept_only ? "" : "; fetching again"));
           continue;
         }
       }
       if (summing) SLUICE_TRY(compare(file, sum.hex(), lock));
+      SLUICE_TRY(file.finish());
       note_use(file);
       return {};
     }
@@ -274,15 +291,19 @@ class Obtain {
   }
 
   // False: the server's file has changed, and what came before is dropped.
-  Result<bool> download_missing(BlockFile& file, PassingSum& sum) {
+  Result<bool> download_missing(BlockFile& file, PassingSum& sum, HeaderCheck* header) {
     uint64_t expected = 0;
     SLUICE_TRY(begin(file, expected));
     SLUICE_TRY(file.check_room());
-    SLUICE_ASSIGN(const Outcome outcome,
-                  download(settings_.client, file, expected, sum, [&](const Downloaded& state) {
-                    reporter_.loaded(state.bytes, state.total, state.kept, false);
-                  }));
-    if (outcome == Outcome::complete) return true;
+    SLUICE_ASSIGN(
+        const Outcome outcome,
+        download(settings_.client, file, expected, sum, header, [&](const Downloaded& state) {
+          reporter_.loaded(state.bytes, state.total, state.kept, false);
+        }));
+    if (outcome == Outcome::complete) {
+      if (header != nullptr) SLUICE_TRY(header->end(file.total()));
+      return true;
+    }
     say(settings_, concat(printable(file_name(url_)),
                           " has changed on the server since its download began; beginning again"));
     model_.list.clear();
@@ -293,8 +314,7 @@ class Obtain {
   // Removes the entry's files.
   void drop(Lock& lock) {
     const EntryPaths paths(settings_.directory, key_of(url_));
-    for (const std::string& path : {paths.journal, paths.data, paths.index, paths.packed})
-      std::remove(path.c_str());
+    for (const std::string& path : paths.removed()) std::remove(path.c_str());
     lock.remove_file();
   }
 
@@ -344,8 +364,8 @@ Result<Located> locate(const Settings& settings, std::string_view text, bool ref
     Client client = settings.client;
     client.waiting = [&](const std::string& why) { reporter.waiting(why); };
     SLUICE_ASSIGN(model.list, fetch_list(client, model.address));
-    SLUICE_ASSIGN(const HubFile file, choose_file(model.list, model.address));
-    url = hub_file(hub, model.address, file.path);
+    SLUICE_ASSIGN(model.chosen, choose_file(model.list, model.address));
+    url = hub_file(hub, model.address, model.chosen.path);
   }
   model.urls = all_parts(url);
   return model;
@@ -354,7 +374,7 @@ Result<Located> locate(const Settings& settings, std::string_view text, bool ref
 bool is_cached(const Settings& settings, const Located& model) {
   return std::ranges::all_of(model.urls, [&](const std::string& url) {
     const auto file = BlockFile::open_to_read(settings.directory, url);
-    return file && *file && (*file)->complete();
+    return file && *file && (*file)->finished();
   });
 }
 
@@ -379,16 +399,19 @@ Result<uint64_t> read_beginning(const Settings& settings, const Located& model, 
   SLUICE_ASSIGN(auto file, BlockFile::open_to_read(settings.directory, url));
   bool more = true;
   uint64_t at = 0;
-  if (file && file->complete()) {
+  if (file && file->finished()) {
     std::vector<uint8_t> bytes;
     for (uint64_t block = 0; block < file->n_blocks() && more; ++block) {
       SLUICE_ASSIGN(const bool good, file->read(block, bytes));
-      if (!good) break;  // the network has it
+      if (!good) break;  // the network may have it
       more = take(bytes);
       at += bytes.size();
     }
     if (!more || at == file->total()) return file->total();
   }
+  if (model.kept_only)
+    return fail(Code::bad_file, "the cache has not all of ", printable(file_name(url), 200),
+                "; sluice pull ", printable(url, 4096), " downloads the rest");
   uint64_t total = 0;
   while (more && (total == 0 || at < total)) {
     // A cut connection begins again; what was given on already is left out.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "gguf/gguf.h"
 #include "pull/address.h"
 #include "pull/http.h"
 #include "pull/hub.h"
@@ -40,6 +41,10 @@ struct Wish {
   std::vector<std::string> sha256;  // of each file that is expected, or none
   bool refresh = false;             // ask the server whether the cached file is current
   bool check = true;                // compare the hashes of all blocks that were there before
+  bool force = false;               // bring it whatever its header says
+  // Of a model in one file: gets its header before the rest comes, and its error ends the download,
+  // of which nothing is kept then. May be empty.
+  std::function<Status(const Gguf&)> accept;
 };
 
 struct PulledFile {
@@ -60,6 +65,8 @@ struct Located {
   std::string name;               // for the journal: what led here; "" if it is the address itself
   std::vector<std::string> urls;  // canonical; several of a split model
   std::vector<HubFile> list;      // the hub's, if it was read
+  HubFile chosen;                 // of the list
+  bool kept_only = false;         // from the cache alone: what it lacks isn't downloaded
 };
 
 // Finds the files of an address. Asks the hub's list only if it must choose and the cache doesn't
@@ -68,8 +75,8 @@ Result<Located> locate(const Settings& settings, std::string_view text, bool ref
 // True if the cache has all of it.
 bool is_cached(const Settings& settings, const Located& model);
 // Makes sure that all files are in the cache and as they should be. Asks no network if they are.
-// Fails with download_failed, download_corrupt, bad_file (no GGUF file; nothing of it is kept),
-// offline, storage_full or invalid_argument.
+// Fails with download_failed, download_corrupt, bad_file (no GGUF file; nothing of it is kept; or
+// kept_only and not whole), offline, storage_full or invalid_argument.
 Result<Pulled> obtain(const Settings& settings, Located model, const Wish& wish);
 
 // Gives the bytes of one of the files from its beginning on to `take` until that returns false,

@@ -1,0 +1,47 @@
+// The models in the cache, and the names by which people call them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine.h"
+#include "pull/cache.h"
+
+namespace sluice::cli {
+
+// A model: one entry of the cache, or all parts of a split one.
+struct Kept {
+  std::string source;                 // its address; of an entry that can't be read, its key
+  std::vector<pull::Cached> entries;  // in the order of the parts
+
+  const pull::Meta& meta() const { return entries[0].meta; }
+  const std::string& unreadable() const { return entries[0].unreadable; }
+  uint64_t bytes() const;   // 0 while it is unknown
+  uint64_t stored() const;  // that are there
+  uint64_t packed() const;  // of its packed copy
+  bool packed_fits() const;
+  bool complete() const;
+  bool verified() const;
+  bool pinned() const;
+  bool in_use() const;
+  int64_t used() const;      // the last time
+  std::string file() const;  // the name of its file, or of the first one
+};
+
+// All models, the last used first.
+Result<std::vector<Kept>> kept_models(const std::string& directory);
+
+// The models that a word may mean. Those whose file or whose repository is called so, or else those
+// whose name begins so. Small and capital letters are the same, and ".gguf" may be left out.
+std::vector<const Kept*> named(const std::vector<Kept>& models, std::string_view word);
+// The shortest word that means this model alone: its file's name without .gguf, or its address.
+std::string shortest_name(const std::vector<Kept>& models, const Kept& model);
+// invalid_argument for a word that means several.
+Error ambiguous(const std::vector<Kept>& models, const std::vector<const Kept*>& meant,
+                std::string_view word);
+// "; did you mean NAME?" or "".
+std::string near_name(const std::vector<Kept>& models, std::string_view word);
+
+}  // namespace sluice::cli
