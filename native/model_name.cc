@@ -108,7 +108,7 @@ Result<Meaning> meaning_of(const std::string& given, bool may_be_prompt) {
   }
   return fail(Code::bad_file, "can't open ", printable(given, kMaxShownPath), ": ",
               error ? error.message() : "No such file or directory", kExpected,
-              may_be_prompt ? prompt_hint(given) : "");
+              may_be_prompt && !pull::lower(given).ends_with(".gguf") ? prompt_hint(given) : "");
 }
 
 Result<std::string> address_of(const std::string& given) {

@@ -91,7 +91,11 @@ int pull_address(const PullOptions& options) {
     return obtain_checked(settings, std::move(model), *wish);
   }();
   set_farewell("");
-  if (!pulled) return fail_with(pulled.error());
+  if (!pulled) {
+    Model model;
+    model.name = options.address;
+    return fail_with(with_file_name(model, pulled.error()));
+  }
   const auto& files = pulled->files;
   if (!options.json) {
     for (const pull::PulledFile& file : files) write_content(file.path + "\n");

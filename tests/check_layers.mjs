@@ -40,7 +40,7 @@ const outside = {
     // Says of a header alone that a model can't run, before its download.
     'plan.h',
     // What pull/ shows to the commands. (Includes of the system's libraries stay within it.)
-    ...['address', 'block_file', 'cache', 'packed_copy', 'pull', 'retry'].map(
+    ...['address', 'block_file', 'cache', 'packed_copy', 'pull', 'retry', 'text'].map(
       (name) => `pull/${name}.h`,
     ),
     // What chat/ shows to its command.
@@ -66,7 +66,7 @@ const outside = {
   // check.h says what a file is that doesn't begin like a model.
   // packed_copy.h is what the copy is to the reader, matrix.h has the number of its layout.
   'native/pull': [
-    ...['base/result.h', 'base/format.h', 'gguf/check.h'],
+    ...['base/result.h', 'base/format.h', 'gguf/check.h', 'gguf/gguf.h'],
     ...['weights/packed_copy.h', 'quant/matrix.h'],
   ],
   wasm: faces,

@@ -73,6 +73,9 @@ TEST(PullAddress, ReadsPagesOfTheHub) {
   EXPECT_EQ(parsed("https://huggingface.co/o/r/blob/refs/pr/2/m.gguf").path, "m.gguf");
   EXPECT_EQ(parsed("https://huggingface.co/o/r/tree/v2/Q4_0").folder, "Q4_0/");
   EXPECT_EQ(parsed("https://huggingface.co/o/r/").repo, "r");
+  const Address typed = parsed("https://hf.co/o/r:Q4_K_M@v1");
+  EXPECT_EQ(hub_name(kHub, typed), "https://huggingface.co/o/r@v1:Q4_K_M");
+  EXPECT_EQ(parsed("https://hf.co/o/r:d/m.gguf").url, file);
   // Another hub: the usual one's addresses go there, too.
   const std::string mirror = "http://localhost:8080";
   EXPECT_EQ(parsed("https://hf.co/o/r/blob/main/m.gguf", mirror).url,
@@ -252,6 +255,21 @@ TEST(PullRetry, PatienceCountsFromTheLastNewByte) {
   EXPECT_FALSE(patience.may_resolve());
   patience.renew(1200);
   EXPECT_TRUE(patience.may_resolve());
+}
+
+TEST(PullRetry, AServerThatIsNeverReachedIsGivenUpSoon) {
+  Patience unknown(60, 1000);
+  EXPECT_TRUE(unknown.goes_on(true, 1004));
+  EXPECT_EQ(unknown.next_end(true), 1005);
+  EXPECT_FALSE(unknown.goes_on(true, 1005));
+  Patience answered(60, 1000);  // and then its network went away
+  EXPECT_TRUE(answered.goes_on(false, 1001));
+  EXPECT_TRUE(answered.goes_on(true, 1030));
+  EXPECT_EQ(answered.next_end(true), 1060);
+  Patience downloads(60, 1000);
+  downloads.renew(1002);
+  EXPECT_TRUE(downloads.goes_on(true, 1030));
+  EXPECT_FALSE(Patience(2, 1000).goes_on(true, 1002));  // --retry-timeout 2
 }
 
 TEST(PullHttp, ReadsContentRange) {

@@ -45,6 +45,7 @@ std::string_view code_name(Code code);
 //   unsupported_model  architecture, tokenizer, tensor, or key and value
 //   unsupported_type   tensor, type
 //   download_failed, offline  url (without its query), status (HTTP)
+//   bad_file           url, of a file that was downloaded
 //   download_corrupt   url, expectedSha256, foundSha256
 // Each may be absent. web/engine/src/facts.ts has the same names. Those of notes stand beside their
 // codes.

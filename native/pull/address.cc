@@ -140,10 +140,10 @@ Result<Address> checked(Address address, std::string_view text, const std::strin
   return address;
 }
 
-// hf:OWNER/REPO[:SELECTOR][@REVISION]
-Result<Address> parse_hf(std::string_view text, const std::string& hub) {
+// OWNER/REPO[:SELECTOR][@REVISION], which stands in `text`
+Result<Address> parse_repository(std::string_view rest, std::string_view text,
+                                 const std::string& hub) {
   Address address;
-  std::string_view rest = text.substr(3);
   if (const size_t at = rest.rfind('@'); at != std::string_view::npos) {
     address.revision = rest.substr(at + 1);
     if (address.revision.empty()) address.revision = "@";  // refused below
@@ -184,6 +184,10 @@ Result<std::optional<Address>> parse_page(const Url& url, std::string_view text,
   Address address;
   address.owner = segments[0];
   address.repo = segments[1];
+  if (address.repo.find(':') != std::string::npos) {
+    SLUICE_ASSIGN(Address named, parse_repository(joined(segments, 0), text, hub));
+    return named;
+  }
   if (segments.size() > 3) {
     size_t at = 3;
     const std::string& kind = segments[2];
@@ -215,7 +219,7 @@ Result<std::string> hub_origin(const char* endpoint) {
 }
 
 Result<Address> parse_address(std::string_view text, const std::string& hub) {
-  if (lower(text.substr(0, 3)) == "hf:") return parse_hf(text, hub);
+  if (lower(text.substr(0, 3)) == "hf:") return parse_repository(text.substr(3), text, hub);
   SLUICE_ASSIGN(const Url url, parse_url(std::string(text)));
   const bool usual =
       url.host == "huggingface.co" || url.host == "hf.co" || url.host == "www.huggingface.co";

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <optional>
 #include <random>
 #include <vector>
@@ -395,6 +396,7 @@ class Download {
     error_ = not_gguf(beginning_).error();
     error_->message = concat(printable(url.substr(0, url.find('?')), 300), ": ", error_->message,
                              "; nothing of it is kept");
+    error_->facts = facts_of(url, {});
     return false;
   }
 
@@ -486,7 +488,9 @@ class Download {
       return;
     }
     const double asked = failure.server_waits.value_or(0);
-    if (failure.final || asked > Patience::kLongestWait || (asked == 0 && patience_.is_over(now))) {
+    const bool goes_on = patience_.goes_on(failure.unreachable, now);
+    if (failure.final || !goes_on || asked > Patience::kLongestWait ||
+        (asked == 0 && patience_.is_over(now))) {
       give_up(failure, now);
       return;
     }
@@ -501,7 +505,8 @@ class Download {
     }
     // Without any answer it may be the place that the redirect led to.
     if (failure.status == 0 && !part.head_is_checked && part.trouble.empty()) resolved_.clear();
-    part.not_before = std::min(now + part.pauses.next(random_), patience_.end());
+    part.not_before =
+        std::min(now + part.pauses.next(random_), patience_.next_end(failure.unreachable));
     cause_ = failure.cause;
   }
 
@@ -515,6 +520,9 @@ class Download {
       what += concat(" and asks to wait ", human_duration(asked));
     } else if (asked > 0) {
       what += " and asks to wait, again and again";
+    } else if (failure.unreachable && !patience_.goes_on(true, now)) {
+      what += concat("; the server wasn't reached within ",
+                     human_duration(std::floor(now - patience_.begin())));
     } else if (!failure.final && !is_expired(failure.status)) {
       what += concat("; no new byte came for ", human_duration(patience_.waited(now)));
     }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <new>
 #include <thread>
@@ -59,6 +60,11 @@ bool is_final(int result) {
     default:
       return false;
   }
+}
+
+// Results that a mistyped or dead host gives.
+bool is_unreachable(int result) {
+  return result == CURLE_COULDNT_RESOLVE_HOST || result == CURLE_COULDNT_CONNECT;
 }
 
 }  // namespace
@@ -217,6 +223,7 @@ std::optional<Failure> Transfer::failure() const {
           concat("no byte came for ", human_duration(static_cast<double>(stall_seconds_)));
       return failure;
     }
+    failure.unreachable = !response_.redirected && is_unreachable(result_);
     const char* const known = curl_easy_strerror(static_cast<CURLcode>(result_));
     failure.cause = printable(error_[0] != '\0' ? error_ : known, 200);
     // What is no answer in HTTP may follow a wrong one on the same connection.
@@ -243,6 +250,7 @@ std::string advice(const Client& client, const std::string& url, const Failure& 
                : "check the address";
   }
   if (failure.final && failure.status != 0) return "check the address";
+  if (failure.unreachable) return "check the address, or try again later";
   return "try again later";
 }
 
@@ -270,13 +278,17 @@ Result<Response> fetch(const Client& client, const std::string& url, std::option
     const double asked = failure->server_waits.value_or(0);
     const double asked_until = asked > 0 ? now + with_jitter(asked, random) : now;
     const bool excused = asked > 0 && patience.excuse(now, asked_until);
-    if (final || asked > Patience::kLongestWait ||
+    const bool goes_on = patience.goes_on(failure->unreachable, now);
+    if (final || !goes_on || asked > Patience::kLongestWait ||
         (!excused && (asked > 0 || patience.is_over(now)))) {
       if (status != nullptr) *status = failure->status;
       const bool offline = failure->status == 0 && device_is_offline();
       return with_facts(
           fail(offline ? Code::offline : Code::download_failed, "can't read ",
                printable(url.substr(0, url.find('?')), 300), ": ", failure->cause,
+               goes_on ? ""
+                       : concat("; the server wasn't reached within ",
+                                human_duration(std::floor(now - patience.begin()))),
                offline ? "; this device is offline: connect it and try again"
                : asked > Patience::kLongestWait
                    ? concat(" and asks to wait ", human_duration(asked), "; try again after that")
@@ -284,7 +296,8 @@ Result<Response> fetch(const Client& client, const std::string& url, std::option
           facts_of(url, *failure));
     }
     const double until =
-        excused ? asked_until : std::min(now + pauses.next(random), patience.end());
+        excused ? asked_until
+                : std::min(now + pauses.next(random), patience.next_end(failure->unreachable));
     while (now_seconds() < until) {
       client.wait(asked > 0
                       ? concat("the server asks to wait ", human_duration(until - now_seconds()))
@@ -308,8 +321,9 @@ Result<std::pair<Response, std::string>> fetch_text(const Client& client, const 
                 fetch(
                     client, url, std::nullopt, take, [&] { text.clear(); }, status));
   if (too_long) {
-    return fail(Code::download_failed, "the answer of ", printable(url, 300), " is longer than ",
-                human_bytes(limit));
+    return with_facts(fail(Code::download_failed, "the answer of ", printable(url, 300),
+                           " is longer than ", human_bytes(limit)),
+                      facts_of(url, {}));
   }
   return std::pair(std::move(response), std::move(text));
 }

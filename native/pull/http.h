@@ -63,6 +63,7 @@ struct Failure {
   long status = 0;     // 0: no answer
   bool final = false;  // trying again is of no use
   bool redirected = false;
+  bool unreachable = false;  // its host has no address, or refuses connections
   std::optional<double> server_waits;
 };
 

@@ -79,9 +79,10 @@ Result<std::vector<HubFile>> fetch_list(const Client& client, const Address& add
   std::string url = list_url(client.hub, address);
   for (int page = 0; page < kMaxPages && !url.empty(); ++page) {
     SLUICE_ASSIGN(const auto answer, fetch_text(client, url, kMaxListPage, status));
-    SLUICE_ASSIGN(std::vector<HubFile> more, read_list(answer.second));
-    files.insert(files.end(), std::make_move_iterator(more.begin()),
-                 std::make_move_iterator(more.end()));
+    auto more = read_list(answer.second);
+    if (!more) return with_facts(std::unexpected(std::move(more).error()), facts_of(url, {}));
+    files.insert(files.end(), std::make_move_iterator(more->begin()),
+                 std::make_move_iterator(more->end()));
     url = next_page(answer.first.link);
     // A page that leads elsewhere is none of the hub's.
     if (!url.empty() && origin_of(url) != client.hub) break;
@@ -286,8 +287,10 @@ class Obtain {
       note_use(file);
       return {};
     }
-    return fail(Code::download_failed, "can't download ", printable(without_query(url_), 300),
-                ": the file changes on the server or on the disk while it comes; try again later");
+    return with_facts(
+        fail(Code::download_failed, "can't download ", printable(without_query(url_), 300),
+             ": the file changes on the server or on the disk while it comes; try again later"),
+        facts_of(url_, {}));
   }
 
   // False: the server's file has changed, and what came before is dropped.
@@ -432,9 +435,10 @@ Result<uint64_t> read_beginning(const Settings& settings, const Located& model, 
     SLUICE_TRY(fetch(settings.client, url, Range{first, first + kHeaderPiece - 1}, body,
                      [&] { came = 0; }));
     if (at == first) {
-      return fail(Code::download_failed, "can't read the header of ",
-                  printable(without_query(url), 300),
-                  ": the server sent other bytes than asked for");
+      return with_facts(
+          fail(Code::download_failed, "can't read the header of ",
+               printable(without_query(url), 300), ": the server sent other bytes than asked for"),
+          facts_of(url, {}));
     }
   }
   return total;

@@ -70,8 +70,14 @@ double Pauses::next(std::mt19937& random) {
 
 void Patience::renew(double now) {
   last_ = now;
+  reached_ = true;
   resolves_ = waits_ = 0;
   excused_ = 0;
+}
+
+bool Patience::goes_on(bool unreachable, double now) {
+  reached_ = reached_ || !unreachable;
+  return reached_ || now - begin_ < std::min(kUnreached, seconds_);
 }
 
 bool Patience::excuse(double now, double until) {

@@ -1,6 +1,7 @@
 // When a request that failed is made again, and when a download is given up. Times are in seconds.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <random>
@@ -42,12 +43,21 @@ class Patience {
   static constexpr int kMaxResolves = 3;
   static constexpr double kLongestWait = 300;  // also of all in a row
   static constexpr int kMaxWaits = 8;
+  // How long a server is looked for that has never been reached: its name may be mistyped.
+  static constexpr double kUnreached = 5;
 
-  Patience(double seconds, double now) : seconds_(seconds), last_(now) {}
+  Patience(double seconds, double now) : seconds_(seconds), last_(now), begin_(now) {}
   // New bytes have come.
   void renew(double now);
+  // A request has failed. False: its server has never been reached, and for long enough.
+  bool goes_on(bool unreachable, double now);
   bool is_over(double now) const { return now - last_ >= seconds_; }
   double end() const { return last_ + seconds_; }
+  double begin() const { return begin_; }
+  // When the next failure may be the last.
+  double next_end(bool unreachable) const {
+    return unreachable && !reached_ ? begin_ + std::min(kUnreached, seconds_) : end();
+  }
   // How long no byte has come, without the waits that a server asked for.
   double waited(double now) const { return now - last_; }
   // The server asks to wait until `until`, which doesn't count. False: it has asked too often, or
@@ -59,6 +69,8 @@ class Patience {
  private:
   double seconds_;
   double last_;
+  double begin_;
+  bool reached_ = false;
   double excused_until_ = 0;
   double excused_ = 0;  // since the last new byte
   int waits_ = 0;

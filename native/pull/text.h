@@ -1,4 +1,4 @@
-// Texts, for the sources of this folder.
+// Small functions on texts, and limits of what messages show.
 #pragma once
 
 #include <cstddef>

@@ -40,7 +40,7 @@ function refused(path, code, reason, which = commands) {
 describe('files that can not be used', () => {
   it('one that is not there', () => refused(temporary('missing.gguf'), 'bad_file', /No such file/));
   it('a prompt in the place of the model is told where it goes', () => {
-    const hint = /No such file.*\(a prompt goes behind it, or after -p\)/;
+    const hint = /No such file.*; a prompt goes after -p: -p "Once upon a time"\n$/;
     assert.match(sluice(['run', 'Once upon a time']).err, hint);
     assert.doesNotMatch(sluice(['run', 'missing.gguf', 'Once']).err, /prompt/);
     assert.doesNotMatch(sluice(['inspect', 'missing.gguf']).err, /prompt/);

@@ -75,7 +75,7 @@ export interface Facts {
   type?: string;
   /** What this browser or page lacks (`unsupported_browser`, `unsupported_environment`). 'policy': a Content-Security-Policy forbids it. */
   missing?: 'simd' | 'relaxed_simd' | 'threads' | 'policy';
-  /** Where the file is, without credentials and query (`download_failed`, `download_corrupt`, `offline`). */
+  /** Where the file is, without credentials and query (`download_failed`, `download_corrupt`, `offline`; of the program also `bad_file`). */
   url?: string;
   /** The HTTP status, if the server answered. */
   status?: number;
