@@ -155,15 +155,15 @@ void take_argument(Prompt& prompt, const std::string& text) {
 void add_model(CLI::App& app, std::string& model,
                const std::function<void(const std::string&)>& other) {
   const auto name_model = [&model](const std::string& text) {
-    if (text.empty()) refuse("MODEL", "the path of a GGUF file, or an address", text);
+    if (text.empty()) refuse("MODEL", "the path of a GGUF file, a name or an address", text);
     model = text;
   };
   // Values are read in this order.
   add_value(app, "-m,--model", "FILE", "the same as MODEL", name_model)->group("Input");
   add_value(app, "MODEL", "FILE",
-            "a GGUF file: its path, an https: address, or hf:OWNER/REPO[:FILE or TYPE][@REVISION], "
-            "which the "
-            "cache keeps; without one, the bundled model",
+            "a GGUF file: its path, the name of one in the cache, an https: address, or "
+            "[hf:]OWNER/REPO[:FILE or TYPE][@REVISION], which the cache keeps; without one, the "
+            "bundled model",
             [=, &model](const std::string& text) {
               if (model.empty()) {
                 name_model(text);

@@ -22,6 +22,7 @@ struct CacheOptions {
   std::string action;
   std::vector<std::string> addresses;
   bool all = false;
+  bool names = false;
   bool json = false;
 };
 
@@ -29,8 +30,9 @@ constexpr char kCacheFooter[] =
     R"(list shows each model: name, size, state, last use, address. verify reads models
 and compares the hash of each block, and the file's sha256 if it is known;
 damaged blocks are removed, and the next use fetches them again. delete removes
-models. An ADDRESS is what run or pull was given, or what list shows: an
-address, or a file name that only one model has. Without one, list and verify
+models. An ADDRESS is what run or pull was given, or a name: that of the file or
+of its repository, or its beginning if only one model has it; small and capital
+letters are the same, and .gguf may be left out. Without one, list and verify
 take all models; delete needs an ADDRESS or --all, which leaves models in use.
 A model that was larger than its memory budget has a packed copy of what was
 read again; it counts and goes with the model. verify drops damaged chunks of
@@ -143,8 +145,21 @@ void print_json(const Json& json) {
   write_json(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
+// For scripts and completions, so nothing is left that a line or a terminal takes otherwise.
+int list_names(const pull::Settings& settings, const std::vector<Kept>& models) {
+  const auto all = kept_models(settings.directory);
+  for (const Kept& model : models) {
+    if (!model.unreadable().empty()) continue;
+    std::string name = shortest_name(all ? *all : models, model);
+    if (printable(name, 4096) != name) name = model.source;
+    if (printable(name, 4096) == name) write_out(name + "\n");
+  }
+  return kDone;
+}
+
 int list(const CacheOptions& options, const pull::Settings& settings,
          const std::vector<Kept>& models) {
+  if (options.names) return list_names(settings, models);
   uint64_t stored = 0;
   for (const Kept& model : models) {
     stored += model.stored() + model.packed();
@@ -320,6 +335,8 @@ int cache(const CacheOptions& options) {
   }
   if (options.all && options.action != "delete")
     return fail_with({Code::invalid_argument, "--all is for delete; leave it out"});
+  if (options.names && options.action != "list")
+    return fail_with({Code::invalid_argument, "--names is for list; leave it out"});
   const auto settings = download_settings({});
   if (!settings) return fail_with(settings.error());
   const auto models = chosen(options, *settings);
@@ -339,10 +356,10 @@ void add_cache(CLI::App& program, int& status) {
   app->add_option("ACTION", options->action, "list, verify or delete")
       ->type_name("ACTION")
       ->required();
-  app->add_option("ADDRESS", options->addresses,
-                  "the models, by address or file name; without one, all")
+  app->add_option("ADDRESS", options->addresses, "the models, by address or name; without one, all")
       ->type_name("ADDRESS");
   add_flag(*app, "--all", options->all, "delete all models");
+  add_flag(*app, "--names", options->names, "list: only the shortest name of each, one a line");
   add_json(*app, options->json, "one JSON object a line for each model");
   app->callback([options, &status] { status = cache(*options); });
 }

@@ -40,6 +40,7 @@ std::vector<std::string> names_of(const CLI::Option& option) {
 std::string choices_of(const CLI::Option& option) {
   if (option.get_positional() && option.get_name(true) == "SHELL") return "bash fish zsh";
   if (option.get_positional() && option.get_name(true) == "ACTION") return "delete list verify";
+  if (option.check_lname("context-full")) return "drop stop";
   const std::string type = option.get_type_name();  // TYPE:{f32,f16,q8_0}
   const size_t open = type.find('{');
   if (open == std::string::npos) return "";
@@ -49,6 +50,18 @@ std::string choices_of(const CLI::Option& option) {
 }
 
 bool takes_file(const CLI::Option& option) { return value_of(option) == "FILE"; }
+// A path, or the name of a model in the cache.
+bool takes_model(const CLI::Option& option) {
+  return option.get_positional() ? option.get_name(true) == "MODEL" : option.check_lname("model");
+}
+// The name of a model in the cache.
+bool takes_name(const CLI::Option& option) {
+  return option.get_positional() && option.get_name(true) == "ADDRESS";
+}
+
+// Prints the names, one a line. They come from files and servers: each script takes the lines as
+// they are, and the shell quotes what it inserts.
+constexpr char kListNames[] = "command sluice cache list --names 2> /dev/null";
 
 std::string joined(const std::vector<std::string>& words, std::string_view between) {
   std::string out;
@@ -69,6 +82,8 @@ std::string in_quotes(const std::string& text) { return concat("'", within_quote
 
 // The action that completes an option's value; "" if there is none.
 std::string bash_values(const CLI::Option& option) {
+  if (takes_model(option)) return "_sluice_models; ";
+  if (takes_name(option)) return "_sluice_names; ";
   if (takes_file(option)) return "_sluice_files '*'; ";
   const std::string choices = choices_of(option);
   return choices.empty() ? "" : concat("_sluice_words ", in_quotes(choices), "; ");
@@ -79,9 +94,11 @@ std::string bash(const CLI::App& program) {
   std::map<std::string, std::vector<std::string>> values;  // by action: the words before it
   for (const CLI::App* command : commands_of(program)) {
     commands += command->get_name() + " ";
-    std::string all, positional;
+    std::string all, positional, rest = ":";  // what is completed first, and then
     for (const CLI::Option* option : command->get_options()) {
       if (option->get_positional()) positional += choices_of(*option);
+      if (takes_model(*option)) rest = "_sluice_models";
+      if (takes_name(*option)) rest = "_sluice_names";
       for (const std::string& name : names_of(*option)) {
         all += name + " ";
         if (option->get_items_expected_min() > 0)
@@ -89,7 +106,7 @@ std::string bash(const CLI::App& program) {
       }
     }
     options += concat("    ", command->get_name(), ") options=", in_quotes(all),
-                      "; words=", in_quotes(positional), " ;;\n");
+                      "; words=", in_quotes(positional), "; rest=", rest, " ;;\n");
   }
   std::string cases;
   for (const auto& [action, words] : values)
@@ -102,8 +119,21 @@ _sluice_files() {
 _sluice_words() {
   COMPREPLY=($(compgen -W "$1" -- "$cur"))
 }
+_sluice_names() {
+  local name
+  compopt -o filenames
+  while IFS= read -r name; do
+    # Of other characters bash doesn't quote all, and a colon begins another word.
+    [[ ${name,,} == "${cur,,}"* && $name != *[^A-Za-z0-9._+\ -]* ]] && COMPREPLY+=("$name")
+  done < <()",
+                kListNames, R"()
+}
+_sluice_models() {
+  _sluice_files '*.gguf'
+  _sluice_names
+}
 _sluice() {
-  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} options words
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} options words rest word
   if (( COMP_CWORD == 1 )); then
     COMPREPLY=($(compgen -W ')",
                 commands, R"(--help --version' -- "$cur"))
@@ -114,14 +144,18 @@ _sluice() {
                 cases, R"(  esac
   case "${COMP_WORDS[1]}" in
 )",
-                options, R"(    *) return ;;
+                options, R"(    rm) options='--all --json --help'; rest=_sluice_names ;;
+    *) return ;;
   esac
+  for word in "${COMP_WORDS[@]:2:COMP_CWORD-2}"; do
+    [[ " $words " == *" $word "* ]] && words=
+  done
   if [[ $cur == -* ]]; then
     _sluice_words "$options"
   elif [[ -n $words ]]; then
     _sluice_words "$words"
   else
-    _sluice_files '*.gguf'
+    $rest
   fi
 }
 complete -F _sluice sluice
@@ -141,6 +175,8 @@ std::string zsh_text(const std::string& text) {
 }
 
 std::string zsh_values(const CLI::Option& option) {
+  if (takes_model(option)) return "_sluice_models";
+  if (takes_name(option)) return "_sluice_names";
   if (takes_file(option)) return option.get_positional() ? "_files -g \"*.gguf(-.)\"" : "_files";
   const std::string choices = choices_of(option);
   return choices.empty() ? " " : concat("(", choices, ")");
@@ -158,7 +194,9 @@ std::string zsh(const CLI::App& program) {
       const std::string behind = value.empty() ? "" : concat(":", value, ":", zsh_values(*option));
       const std::string text = zsh_text(option->get_description());
       if (option->get_positional()) {
-        specs += concat(" \\\n        '", ++position, behind, "'");
+        ++position;
+        const bool repeats = option->get_items_expected_max() > 1;
+        specs += concat(" \\\n        '", repeats ? "*" : concat(position), behind, "'");
         continue;
       }
       const std::vector<std::string> names = names_of(*option);
@@ -171,6 +209,15 @@ std::string zsh(const CLI::App& program) {
   }
   return concat(R"(#compdef sluice
 # zsh completion of sluice, written by: sluice completion zsh
+_sluice_names() {
+  local -a names=("${(@f)$()",
+                kListNames, R"()}")
+  compadd -M 'm:{[:lower:][:upper:]}={[:upper:][:lower:]}' -- ${names:#}
+}
+_sluice_models() {
+  _sluice_names
+  _files -g '*.gguf(-.)'
+}
 _sluice() {
   local -a commands=(
 )",
@@ -183,7 +230,9 @@ _sluice() {
   (( CURRENT-- ))
   case $words[1] in
 )",
-                cases, R"(  esac
+                cases, R"(      rm)
+        _arguments -S '--all[all models]' '*:NAME:_sluice_names' ;;
+  esac
 }
 if [[ $funcstack[1] == _sluice ]]; then _sluice "$@"; else compdef _sluice sluice; fi
 )");
@@ -196,7 +245,8 @@ std::string fish(const CLI::App& program) {
 complete -c sluice -f
 complete -c sluice -n __fish_use_subcommand -s h -l help -d 'this help'
 complete -c sluice -n __fish_use_subcommand -s v -l version -d 'the version'
-)";
+complete -c sluice -n '__fish_seen_subcommand_from rm' -a '()";
+  out += concat(kListNames, ")'\n");
   for (const CLI::App* command : commands_of(program)) {
     out += concat("complete -c sluice -n __fish_use_subcommand -a ", command->get_name(), " -d ",
                   in_quotes(purpose_of(*command)), "\n");
@@ -206,6 +256,14 @@ complete -c sluice -n __fish_use_subcommand -s v -l version -d 'the version'
       for (const std::string& name : option->get_snames()) line += " -s " + name;
       for (const std::string& name : option->get_lnames()) line += " -l " + name;
       const std::string choices = choices_of(*option);
+      if (takes_model(*option)) {  // besides the files below
+        out += concat(line, option->get_positional() ? "" : " -x", " -a '(", kListNames, ")'\n");
+      } else if (takes_name(*option)) {
+        const bool behind_action = command->get_name() == "cache";
+        out += concat("complete -c sluice -n '__fish_seen_subcommand_from ", command->get_name(),
+                      behind_action ? "; and __fish_seen_subcommand_from delete list verify" : "",
+                      "' -a '(", kListNames, ")'\n");
+      }
       if (!choices.empty()) {
         line += concat(option->get_positional() ? " -a " : " -x -a ", in_quotes(choices));
       } else if (takes_file(*option)) {

@@ -117,7 +117,7 @@ std::vector<const Kept*> named(const std::vector<Kept>& models, std::string_view
 std::string shortest_name(const std::vector<Kept>& models, const Kept& model) {
   std::string name = stem_of(model.file());
   const auto meant = named(models, name);
-  return meant.size() == 1 && meant[0] == &model ? name : model.source;
+  return meant.size() == 1 && meant[0]->source == model.source ? name : model.source;
 }
 
 Error ambiguous(const std::vector<Kept>& models, const std::vector<const Kept*>& meant,

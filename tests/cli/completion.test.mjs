@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { program, shell, sluice, temporaryDirectory } from './helpers.mjs';
+import { fresh_cache, hub, model, pulls } from './pull-helpers.mjs';
 
 const PATIENCE_MS = 60_000;
 const there = (name) => shell(`command -v ${name}`).status === 0;
@@ -35,6 +36,7 @@ function type(command, dir, keys) {
         ...process.env,
         PATH: `${path.dirname(program)}:${process.env.PATH}`,
         HOME: dir,
+        XDG_CACHE_HOME: path.join(dir, 'cache'),
         TERM: 'xterm',
       },
     });
@@ -61,6 +63,20 @@ function type(command, dir, keys) {
     });
   });
 }
+
+/** A cache with a model of a plain name, and one whose name is a trap. */
+const cached = fresh_cache();
+const EVIL = 'evil $(touch pwned) `touch pwned` ;touch pwned\'q"uoted.gguf';
+const TOKENS = sluice(['tokenize', '-p', 'Once upon']).out.trim();
+before(async () => {
+  for (const name of [
+    'Kept-Q8_0.gguf',
+    'spaced%20name.gguf',
+    encodeURIComponent(EVIL),
+    'new%0Aline.gguf',
+  ])
+    await pulls(hub.add(name, model).url, cached, model);
+});
 
 const SHELLS = {
   bash: {
@@ -92,6 +108,37 @@ for (const [name, { first, command }] of Object.entries(SHELLS)) {
     completes('files', 'sluice run -f pro', /mpt\.txt/);
     completes('shells', 'sluice completion fi', /sh/);
     completes('actions', 'sluice cache ver', /ify/);
+    completes('what to do when the context is full', 'sluice chat --context-full dr', /op/);
+    const with_cache = () => {
+      const dir = prepared(name, first);
+      fs.cpSync(cached.XDG_CACHE_HOME, path.join(dir, 'cache'), { recursive: true });
+      if (name === 'zsh') fs.renameSync(path.join(dir, 'first'), path.join(dir, '.zshrc'));
+      return dir;
+    };
+    it('names of the cache', async () => {
+      const erase = '\x15';
+      await type(command, with_cache(), [
+        [/ready> /, 'sluice run kep\t'],
+        [/t-Q8_0/, `${erase}sluice run -m kep\t`],
+        [/t-Q8_0/, `${erase}sluice cache delete kep\t`],
+        [/t-Q8_0/, `${erase}sluice rm kep\t`],
+        [/t-Q8_0/, `${erase}sluice pull kep\t`],
+        [/t-Q8_0/, null],
+      ]);
+    });
+    it('names that could run something, as words', async () => {
+      const dir = with_cache();
+      const ask = ' -p "Once upon"\n';
+      await type(command, dir, [
+        [/ready> /, 'sluice tokenize spa\t'],
+        [/ced\\ name/, ask],
+        [new RegExp(`${TOKENS}[^]*ready> `), 'sluice tokenize evi\t'],
+        // bash completes none that it wouldn't quote; its beginning means it, too.
+        [name === 'zsh' ? /uoted/ : /evi/, ask],
+        [TOKENS, null],
+      ]);
+      assert.ok(!fs.existsSync(path.join(dir, 'pwned')));
+    });
   });
 }
 
@@ -99,7 +146,7 @@ describe('fish completes', { skip: lacks('fish') }, () => {
   const completed = (line) => {
     const dir = prepared('fish', '');
     const { out, err, status } = shell(
-      `cd '${dir}'; HOME='${dir}' fish --no-config -c 'source ./completion; complete -C "${line}"'`,
+      `cd '${dir}'; PATH='${path.dirname(program)}':"$PATH" XDG_CACHE_HOME='${cached.XDG_CACHE_HOME}' HOME='${dir}' fish --no-config -c 'source ./completion; complete -C "${line}"'`,
     );
     assert.equal(status, 0, err);
     return out
@@ -113,8 +160,31 @@ describe('fish completes', { skip: lacks('fish') }, () => {
     assert.deepEqual(completed('sluice run --kv-type '), ['f16', 'f32', 'q8_0']));
   it('models', () => assert.deepEqual(completed('sluice run ti'), ['tiny model.gguf']));
   it('files', () => assert.deepEqual(completed('sluice run -f pro'), ['prompt.txt']));
+  it('names of the cache', () => {
+    for (const typed of ['run', 'run -m', 'cache delete', 'rm', 'pull'])
+      assert.deepEqual(completed(`sluice ${typed} Kep`), ['Kept-Q8_0'], typed);
+    assert.deepEqual(completed('sluice chat --context-full dr'), ['drop']);
+  });
   it('shells', () => assert.deepEqual(completed('sluice completion '), ['bash', 'fish', 'zsh']));
   it('actions', () => assert.deepEqual(completed('sluice cache '), ['delete', 'list', 'verify']));
+});
+
+describe('sluice cache list --names', () => {
+  it('prints what a line can hold, and what names the model', () => {
+    const { out } = sluice(['cache', 'list', '--names'], { env: cached });
+    const lines = out.trim().split('\n');
+    assert.deepEqual(lines.length, 4);
+    assert.ok(lines.includes('Kept-Q8_0') && lines.includes(EVIL.replace('.gguf', '')), out);
+    assert.ok(
+      lines.some((line) => line.endsWith('new%0Aline.gguf')),
+      out,
+    );
+    for (const line of lines)
+      assert.equal(
+        sluice(['tokenize', line, '-p', 'Once upon'], { env: cached }).out,
+        `${TOKENS}\n`,
+      );
+  });
 });
 
 describe('sluice completion and sluice man', () => {
