@@ -155,7 +155,7 @@ void take_argument(Prompt& prompt, const std::string& text) {
 void add_model(CLI::App& app, std::string& model,
                const std::function<void(const std::string&)>& other) {
   const auto name_model = [&model](const std::string& text) {
-    if (text.empty()) refuse("MODEL", "the path of a GGUF file, a name or an address", text);
+    if (text.empty()) refuse("MODEL", "the path of a GGUF file, or an address", text);
     model = text;
   };
   // Values are read in this order.
@@ -240,7 +240,8 @@ void add_download_options(CLI::App& app, DownloadOptions& options) {
            "network)")
       ->group("Download");
   add_integer(app, "--retry-timeout", options.retry_timeout, 1, kDay, "SECONDS",
-              "give a download up after so long without a new byte (default 60)")
+              "give a download up after so long without a new byte (default 60); a server that is "
+              "never reached after 5")
       ->group("Download");
   add_integer(app, "--stall-timeout", options.stall_timeout, 1, kDay, "SECONDS",
               "a connection without a byte for so long is lost (default 30)")

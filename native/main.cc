@@ -55,7 +55,7 @@ Environment:
 
 Files:
   ~/.cache/sluice  the models that were downloaded, each as KEY.gguf with a
-                   KEY.journal (sluice list shows them)
+                   KEY.journal (sluice list shows them); KEY.part is unfinished
   ~/.local/state/sluice/chat_history  what was typed in chats
   FILE, FILE.chat.json  of --session FILE: the model's state, a chat's messages)";
 

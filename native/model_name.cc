@@ -20,9 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+#ifdef SLUICE_PULL
 constexpr std::string_view kExpected =
     "; expected the path of a GGUF model, a name of one in the cache, or an address like "
     "hf:OWNER/REPO";
+#else
+constexpr std::string_view kExpected = "; expected the path of a GGUF model";
+#endif
 
 // OWNER/REPO[:FILE or TYPE][@REVISION]. What ends in .gguf is a path that isn't there.
 bool is_repository(std::string_view text) {

@@ -492,6 +492,49 @@ TEST_F(PullCache, FindsDamageAndForgetsTheBlock) {
   EXPECT_EQ(*cut.check(true, nullptr, [](uint64_t) {}), (std::vector<uint64_t>{2}));
 }
 
+TEST_F(PullCache, OnlyAFinishedFileHasTheLastName) {
+  const EntryPaths paths(directory, key_of(kAddress));
+  {
+    BlockFile file = open();
+    ASSERT_TRUE(file.begin(file.meta(), kTotal));
+    write_block(file, 0, block_of(1, kBlock));
+    write_block(file, 2, block_of(3, 100));
+    EXPECT_EQ(file.path(), paths.part);
+  }
+  fs::rename(paths.part, paths.data);  // as an earlier version named it
+  EXPECT_FALSE((*BlockFile::open_to_read(directory, kAddress))->finished());
+  {
+    BlockFile file = open();
+    EXPECT_EQ(file.stored(), kBlock + 100);
+    EXPECT_FALSE(fs::exists(paths.data));
+    write_block(file, 1, block_of(2, kBlock));
+    EXPECT_TRUE(file.complete() && !file.finished());
+    ASSERT_TRUE(file.finish());
+    EXPECT_EQ(file.path(), paths.data);
+  }
+  EXPECT_TRUE((*list_cache(directory))[0].complete);
+  // A new beginning, or damage that is forgotten, takes the name away first.
+  { ASSERT_TRUE(open().reset()); }
+  EXPECT_FALSE(fs::exists(paths.data));
+  EXPECT_TRUE(list_cache(directory)->empty());
+  EXPECT_TRUE(fs::is_empty(directory));
+}
+
+TEST_F(PullCache, KnowsPathsThatLeadToAnEntry) {
+  const std::string key = key_of(kAddress);
+  const EntryPaths paths(directory, key);
+  fs::create_symlink(paths.data, directory + "/link");
+  for (const std::string& path :
+       {paths.data, paths.part,
+        directory + "/../" + fs::path(directory).filename().string() + "/" + key + ".gguf",
+        directory + "/link"})
+    EXPECT_EQ(key_at(directory, path), key) << path;
+  for (const std::string& path :
+       {paths.journal, directory + "/m.gguf", directory, std::string(), "/tmp/" + key + ".gguf"})
+    EXPECT_EQ(key_at(directory, path), "") << path;
+  EXPECT_EQ(meta_of(directory, key).error().code, Code::bad_file);
+}
+
 TEST_F(PullCache, AnEntryOfAnotherAddressOrVersionIsNotTaken) {
   { ASSERT_TRUE(open().begin(open().meta(), kTotal)); }
   const EntryPaths mine(directory, key_of(kAddress));

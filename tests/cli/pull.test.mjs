@@ -155,7 +155,8 @@ describe('sluice pull', () => {
       for (const ignoreRange of [false, true]) {
         if (file !== page) file.plan = () => ({ ignoreRange });
         const env = fresh_cache();
-        await refused(file.url, env, 'bad_file', reason);
+        const { facts } = await refused(file.url, env, 'bad_file', reason);
+        assert.deepEqual(facts, { url: file.url });
         assert.deepEqual(files_of(env), []);
       }
     }
@@ -177,7 +178,13 @@ describe('sluice pull', () => {
       versions: [other],
       plan: ({ number }) => ({ version: number % 2, cut: 2 * MiB }),
     });
-    await refused(flaps.url, fresh_cache(), 'download_failed', /changes on the server/);
+    const gone = await refused(
+      flaps.url,
+      fresh_cache(),
+      'download_failed',
+      /changes on the server/,
+    );
+    assert.deepEqual(gone.facts, { url: flaps.url });
   });
   it('takes no answer about other bytes', async () => {
     for (const wrong of [
@@ -312,10 +319,18 @@ describe('sluice pull', () => {
   });
 });
 
+/** Begins here and ends meanwhile. */
+const unreached = run(['pull', 'http://127.0.0.1:1/m.gguf'], fresh_cache());
+
 describe('a hub', () => {
+  it('or another server that was never reached is given up long before --retry-timeout', async () => {
+    const { status, err } = await unreached;
+    assert.equal(status, 1);
+    assert.match(err, /connect to server; the server wasn't reached within 5 s; check the address/);
+  });
   it('that is not there is waited for, and the program says so', async () => {
     const env = fresh_cache({ HF_ENDPOINT: 'http://127.0.0.1:1' });
-    const why = /can't read .*connect/i;
+    const why = /can't read .*connect.*; the server wasn't reached within 2 s; check the address/i;
     const done = await refused('hf:a/b', env, 'download_failed', why, '--retry-timeout', '2');
     assert.match(done.err, /trying again/);
   });
