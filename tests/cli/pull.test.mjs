@@ -653,6 +653,17 @@ describe('split models at addresses', { skip: no_maker }, () => {
       bytes,
       split.reduce((sum, file) => sum + fs.statSync(file).size, 0),
     );
+    // By the path of any part, too, and by the name that they have in common.
+    for (const given of [parts[1].path, 'qwen2-q4_0'])
+      assert.equal(sluice(['logits', given, ...logits], { env }).out, out, given);
+    fs.renameSync(parts[2].path, parts[2].path.replace('.gguf', '.part'));
+    fs.truncateSync(parts[2].path.replace('.gguf', '.part'), 100);
+    const broken = sluice(['logits', parts[0].path, ...logits], { env });
+    assert.match(
+      broken.err,
+      /of qwen2-q4_0-00003-of-00003\.gguf; sluice pull .* downloads the rest/,
+    );
+    assert.equal((await pull('qwen2-q4_0', env)).bytes, bytes);
     const remote = await run(['inspect', address, '--json'], fresh_cache());
     assert.deepEqual(
       JSON.parse(remote.out),
