@@ -177,9 +177,9 @@ Status find_least(const Gguf& header, const LoadOptions& options, MemoryPlan& al
 }
 
 std::string parts_of(const MemoryPlan& plan) {
-  return concat(human_bytes(plan.total()), " (weights ", human_bytes(plan.weights), ", KV cache ",
-                human_bytes(plan.kv), ", activations ", human_bytes(plan.activations),
-                ", constant ", human_bytes(plan.constant), ")");
+  return concat(human_bytes(plan.total(), true), " (weights ", human_bytes(plan.weights),
+                ", KV cache ", human_bytes(plan.kv), ", activations ",
+                human_bytes(plan.activations), ", constant ", human_bytes(plan.constant), ")");
 }
 
 // The largest smaller context, in whole chunks of the KV cache, with which the model fits into the

@@ -164,8 +164,8 @@ Status Session::start(std::string_view prompt, const GenerateOptions& options) {
 Status Session::State::check_room(const Encoding& encoding) const {
   if (encoding.min_ids() < engine.context_size) return {};
   return with_facts(
-      fail(Code::context_full, "the prompt has ", encoding.min_ids(),
-           " tokens or more, but the context holds ", engine.context_size,
+      fail(Code::context_full, "the prompt has ", counted(encoding.min_ids(), "token"),
+           " or more, but the context holds ", engine.context_size,
            " and the answer needs room, too; shorten the prompt or load with a larger context"),
       {{"tokens", encoding.min_ids()}, {"room", engine.context_size - 1}});
 }

@@ -511,8 +511,8 @@ Status SessionReader::State::take_header(std::span<const uint8_t> bytes) {
                 kDamaged);
   }
   if (file_bytes != 0 && file_bytes != header.file_bytes) {
-    return fail(Code::bad_file, "the session's file has ", counted(file_bytes, "byte"),
-                "; expected ", header.file_bytes, kDamaged);
+    return fail(Code::bad_file, "it has ", counted(file_bytes, "byte"),
+                " and not all of the session", ": expected ", header.file_bytes, kDamaged);
   }
   part = Part::tokens;
   return header.tokens == 0 ? begin_state() : Status();

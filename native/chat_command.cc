@@ -153,7 +153,7 @@ int talk(Conversation& conversation, Answerer& answerer, const Model& model,
   if (reader == nullptr) reader = chat::plain_lines(descriptor);
   screen.say_dimmed(
       concat(printable(model.file), "; /help lists the commands",
-             conversation.empty()
+             conversation.user_messages() == 0
                  ? ""
                  : concat("; ", counted(conversation.messages().size(), "message"), " so far")));
   const auto changed = [&] {

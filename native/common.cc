@@ -208,10 +208,11 @@ void warn(const Notes& notes) {
 
 bool stdout_is_terminal() { return isatty(STDOUT_FILENO) == 1; }
 
-bool stderr_is_stdout() {
+bool outputs_meet() {
   struct stat out = {}, err = {};
-  return ::fstat(STDOUT_FILENO, &out) == 0 && ::fstat(STDERR_FILENO, &err) == 0 &&
-         out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+  if (::fstat(STDOUT_FILENO, &out) != 0 || ::fstat(STDERR_FILENO, &err) != 0) return false;
+  const bool same = out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+  return same || (S_ISFIFO(out.st_mode) && isatty(STDERR_FILENO) == 1);
 }
 
 std::string format(const char* pattern, ...) {

@@ -67,9 +67,9 @@ void note(const std::string& text);
 void warn(const std::string& text);
 void warn(const Notes& notes);
 bool stdout_is_terminal();
-// True if both go to the same file or pipe, as with 2>&1: what stands on one line of it may come
-// from both.
-bool stderr_is_stdout();
+// True if what goes to stdout and to stderr may stand on one line: both are the same file or pipe,
+// as with 2>&1, or stdout is a pipe and stderr a terminal, to which the pipe's reader may write.
+bool outputs_meet();
 // A line on stderr that the next one replaces, for progress, cut to the terminal's width. It can be
 // shown on a terminal, unless be_quiet() was called.
 bool can_show_status();

@@ -18,6 +18,9 @@ struct Word {
   std::string_view why;
 };
 
+constexpr std::string_view kNoServer =
+    "there is no server: pages use the library (web/engine), programs sluice --json";
+
 // Commands. Those that are this program's own come first.
 constexpr Word kCommands[] = {
     {"version", "--version", ""},
@@ -25,7 +28,8 @@ constexpr Word kCommands[] = {
     {"ls", "cache list", ""},
     {"rm", "cache delete", ""},
     {"show", "inspect", ""},
-    {"serve", "", "there is no server: pages use the library (web/engine), programs sluice --json"},
+    {"serve", "", kNoServer},
+    {"server", "", kNoServer},
     {"ps", "", "no model stays loaded between two runs, so there is nothing to list"},
     {"stop", "", "no model stays loaded between two runs; Ctrl-C ends one"},
     {"create", "", "there are no Modelfiles: give --system and options to sluice chat"},
@@ -46,7 +50,10 @@ struct Flag {
 };
 
 constexpr std::string_view kNoGpu = "Sluice computes on the CPU";
-constexpr std::string_view kChosen = "it is chosen here";
+constexpr std::string_view kChosen = "Sluice chooses that itself";
+constexpr std::string_view kAlwaysSo = "it is always so here";
+constexpr std::string_view kThinking = "thinking is shown on a terminal alone, dimmed";
+constexpr std::string_view kNoLog = "there is no log; -q hides figures and notes";
 
 // Options that no command of this program has. A command's own option of the same name goes first.
 constexpr Flag kFlags[] = {
@@ -58,12 +65,21 @@ constexpr Flag kFlags[] = {
      kChosen},
     {"--mlock --no-mmap --mmap --numa --no-warmup --no-repack", Takes::nothing, "", kChosen},
     {"--jinja", Takes::nothing, "", "templates are always Jinja"},
+    {"--no-jinja", Takes::nothing, "", "templates are always Jinja", true},
+    {"--host --port", Takes::value, "", kNoServer, true},
     {"-co --color --colors", Takes::perhaps, "", "a terminal has colours, unless NO_COLOR is set"},
-    {"--log-disable --no-perf --simple-io --verbose --nowordwrap --insecure", Takes::nothing, "",
-     "-q hides figures and notes"},
+    {"--log-disable --perf --no-perf --simple-io --verbose --verbose-prompt --nowordwrap",
+     Takes::nothing, "", kNoLog},
+    {"-lv --verbosity --log-verbosity --log-file", Takes::value, "", kNoLog},
+    {"-C --cpu-mask -Cr --cpu-range --cpu-strict -np --parallel --keep", Takes::value, "", kChosen},
+    {"--rope-scaling --rope-scale --rope-freq-base --rope-freq-scale --yarn-orig-ctx", Takes::value,
+     "", "the model's file says it", true},
+    {"-ot --override-tensor -ncmoe --n-cpu-moe", Takes::value, "", kNoGpu},
+    {"-cb --cont-batching -cmoe --cpu-moe -kvu --kv-unified --swa-full --offline --insecure",
+     Takes::nothing, "", kChosen},
+    {"--ids --show-count --stdin --no-bos --no-parse-special", Takes::nothing, "", kAlwaysSo},
     {"--keepalive", Takes::value, "", "no model stays loaded between two runs"},
-    {"-no-cnv --no-conversation --no-escape --no-context-shift", Takes::nothing, "",
-     "it is so here"},
+    {"-no-cnv --no-conversation --no-escape --no-context-shift", Takes::nothing, "", kAlwaysSo},
     {"-hf -hfr --hf-repo", Takes::value, "-m hf:", ""},
     {"-mu --model-url", Takes::value, "-m ", ""},
     {"--predict --max-tokens --num-predict", Takes::value, "-n ", ""},
@@ -75,13 +91,19 @@ constexpr Flag kFlags[] = {
     {"--chat-template-file", Takes::value, "--chat-template ", ""},
     {"--chat-template-kwargs", Takes::value, "--kwargs ", ""},
     {"--prompt-cache", Takes::value, "--session ", ""},
+    {"-d --n-depth", Takes::value, "--depth ", ""},
+    {"-o --output -oe", Takes::value, "", "--json prints JSON, and nothing prints Markdown", true},
+    {"-pg", Takes::value, "", "-p and --depth measure a prompt, and decoding behind a text", true},
     {"--no-display-prompt", Takes::nothing, "-q", ""},
     {"-ctk --cache-type-k -ctv --cache-type-v", Takes::value, "",
      "--kv-type f32, f16 or q8_0 sets both", true},
     {"-hff --hf-file", Takes::value, "", "name the file in MODEL: hf:OWNER/REPO:FILE", true},
     {"-cnv --conversation -i --interactive --interactive-first -if", Takes::nothing, "",
      "sluice chat MODEL is a conversation", true},
-    {"-st --single-turn", Takes::nothing, "", "sluice chat MODEL -p TEXT answers once", true},
+    {"-st --single-turn", Takes::nothing, "", "sluice chat MODEL -p TEXT answers once"},
+    {"--hidethinking", Takes::nothing, "", kThinking},
+    {"--reasoning-format", Takes::value, "", kThinking},
+    {"--reasoning-budget", Takes::value, "--think-tokens ", ""},
     {"-e --escape", Takes::nothing, "",
      "a text is taken as it is; the shell's $'..' knows escapes like \\n", true},
     {"-sysf --system-prompt-file", Takes::value, "", "write --system \"$(cat FILE)\"", true},
@@ -146,6 +168,16 @@ Result<size_t> take_command(const CLI::App& program, std::span<const std::string
   return 0;
 }
 
+// Fails if the command has no such option: `here` is what `name` is called here.
+Status check_flag(const CLI::App& program, const CLI::App& command, const std::string& name,
+                  const std::string& here) {
+  if (command.get_option_no_throw(here) != nullptr) return {};
+  const CLI::App* chat = find_command(program, "chat");
+  const bool in_chat = chat != nullptr && chat->get_option_no_throw(here) != nullptr;
+  return fail(Code::invalid_argument, name, " is ", here, " here, which sluice ",
+              command.get_name(), " doesn't have", in_chat ? "; sluice chat does" : "");
+}
+
 // Appends what an option of others is here. `value`: what stands behind it. Without `quiet` a note
 // tells of one that is left out.
 Status take_flag(const Flag& flag, const std::string& name, const std::optional<std::string>& value,
@@ -201,6 +233,10 @@ Result<std::vector<std::string>> read_habits(const CLI::App& program,
                              known->get_items_expected_min() > 0 && equals == std::string::npos;
       if (has_value && at < arguments.size()) out.push_back(arguments[at++]);
       continue;
+    }
+    if (!flag->here.empty()) {
+      SLUICE_TRY(check_flag(program, *command, name,
+                            std::string(flag->here.substr(0, flag->here.find(' ')))));
     }
     std::optional<std::string> value;
     if (equals != std::string::npos) value = argument.substr(equals + 1);

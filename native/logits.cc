@@ -114,8 +114,8 @@ int logits(const LogitsOptions& options) {
   warn((*engine)->notes());
   if (!all) encode((*engine)->tokenizer());
   if (const auto computed = compute(**engine, ids, options); !computed) {
-    return fail_with(
-        with_context_advice(**engine, "the text", with_file_name(*model, computed.error())));
+    return fail_with(with_context_advice(**engine, "shorten the text",
+                                         with_file_name(*model, computed.error())));
   }
   if (options.json && options.hash) {
     write_json(Json{{"hash", logits_hash((*engine)->logits())}}.dump() + "\n");

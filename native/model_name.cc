@@ -88,8 +88,12 @@ std::string as_address(std::string_view text) {
   if (pull::is_address(text)) return std::string(text);
   constexpr std::array kHosts = {"hf.co/", "huggingface.co/", "www.huggingface.co/"};
   const std::string small = pull::lower(text);
-  if (std::ranges::any_of(kHosts, [&](const char* host) { return small.starts_with(host); }))
-    return concat("https://", text);
+  for (const std::string_view host : kHosts) {
+    if (!small.starts_with(host)) continue;
+    const std::string_view page = text.substr(host.size());
+    const bool named = page.find('/') < page.size() - 1;
+    return named ? concat("https://", text) : concat("hf:", page);
+  }
   return is_repository(text) ? concat("hf:", text) : "";
 }
 

@@ -18,14 +18,14 @@ uint64_t tokens_of(const Error& error) {
 
 }  // namespace
 
-Error with_context_advice(const Engine& engine, std::string_view what, Error error) {
+Error with_context_advice(const Engine& engine, std::string_view advice, Error error) {
   if (error.code != Code::context_full) return error;
   const auto trained = static_cast<uint64_t>(std::max<int64_t>(engine.config().context_length, 0));
   const bool larger_helps =
       trained == 0 || trained > std::max<uint64_t>(tokens_of(error), engine.context_size());
   // Behind the semicolon the core says what to do with the library.
   error.message = concat(
-      error.message.substr(0, error.message.find("; ")), "; shorten ", what,
+      error.message.substr(0, error.message.find("; ")), "; ", advice,
       larger_helps ? " or give a larger context with -c N" : "",
       trained == 0
           ? ""

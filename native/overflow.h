@@ -7,8 +7,8 @@
 
 namespace sluice::cli {
 
-// The core's figures with advice for a command line: to shorten `what`, and which -c this model
-// takes, if that helps. Another error than context_full stays as it is.
-Error with_context_advice(const Engine& engine, std::string_view what, Error error);
+// The core's figures with advice for a command line: `advice`, like "shorten the prompt", and which
+// -c this model takes, if that helps. Another error than context_full stays as it is.
+Error with_context_advice(const Engine& engine, std::string_view advice, Error error);
 
 }  // namespace sluice::cli

@@ -170,7 +170,7 @@ int generate(Opened& opened, const RunSession& own, const Model& model, const Ru
     if (std::exchange(ends_line, true)) return;
     if (terminal) {
       output.write("\n");
-    } else if (stderr_is_stdout()) {
+    } else if (outputs_meet()) {
       write_err("\n");
     }
   };
@@ -184,7 +184,8 @@ int generate(Opened& opened, const RunSession& own, const Model& model, const Ru
     return status;
   };
   const auto fail_with = [&](const Error& error) {
-    return report_last(with_context_advice(engine, "the prompt", with_file_name(model, error)));
+    return report_last(
+        with_context_advice(engine, "shorten the prompt", with_file_name(model, error)));
   };
   if (opened.line == nullptr) begin();
   while (true) {
@@ -292,7 +293,7 @@ int run(const RunOptions& options) {
   const std::vector<TokenId> had = session.written();
   if (const auto started = start(engine, session, options, *text); !started) {
     opened->line.reset();
-    return fail_with(with_context_advice(engine, "the prompt", started.error()));
+    return fail_with(with_context_advice(engine, "shorten the prompt", started.error()));
   }
   if (own.restored && (options.prompt.tokens || *text))
     tell_dropped(engine.tokenizer(), had, prompt_tokens(engine.tokenizer(), options, *text));

@@ -1,6 +1,7 @@
 #include "usage.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -109,6 +110,16 @@ std::optional<std::string> check_first_argument(const CLI::App& program,
                 "'", meant.empty() ? commands : meant);
 }
 
+namespace {
+
+// -n5: an option of one letter with its value. Letters there are another option's name: -np.
+bool is_glued(const CLI::App& command, const std::string& argument) {
+  if (command.get_option_no_throw(argument.substr(0, 2)) == nullptr) return false;
+  return std::ranges::none_of(argument.substr(2), [](unsigned char c) { return std::isalpha(c); });
+}
+
+}  // namespace
+
 std::optional<std::string> check_arguments(const CLI::App& command,
                                            std::span<const std::string> arguments) {
   bool is_value = false;  // this argument is the value of the option before
@@ -139,8 +150,7 @@ std::optional<std::string> check_arguments(const CLI::App& command,
       }
     } else if (!name.starts_with("--") && command.get_option_no_throw("-" + name) != nullptr) {
       return concat("unknown option '", printable(name), "'; did you mean -", printable(name), "?");
-    } else if (unknown.empty() && (name.starts_with("--") ||
-                                   command.get_option_no_throw(name.substr(0, 2)) == nullptr)) {
+    } else if (unknown.empty() && (name.starts_with("--") || !is_glued(command, name))) {
       unknown = name;
     }
   }

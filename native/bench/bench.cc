@@ -344,7 +344,8 @@ void add_bench(CLI::App& program, int& status) {
   add_integer(*app, "--depth", options->depth, 0, 1 << 18, "N",
               "decode after so many tokens of context (default 0)")
       ->group("Work");
-  add_value(*app, "-t", "LIST", "numbers of threads, like 1,2,4 (default: 1 and one for each core)",
+  add_value(*app, "-t,--threads", "LIST",
+            "numbers of threads, like 1,2,4 (default: 1 and one for each core)",
             [options](const std::string& text) {
               const auto list = read_integers("-t", text, 1, 64);
               options->threads.assign(list.begin(), list.end());

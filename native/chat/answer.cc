@@ -121,13 +121,12 @@ Error Answerer::with_advice(Error error, const Conversation& conversation) {
     can_drop = shorter.has_value();
     if (!can_drop && shorter.error().code == Code::context_full) error = shorter.error();
   }
-  error = cli::with_context_advice(*opened_.engine, "the message", std::move(error));
-  if (can_drop) {
-    error.message +=
-        ". --context-full drop (here /set context-full drop) leaves out the oldest turns; /reset "
-        "begins anew";
-  }
-  return error;
+  return cli::with_context_advice(
+      *opened_.engine,
+      can_drop ? "/set context-full drop (or --context-full drop) leaves out the oldest turns, "
+                 "/reset begins anew"
+               : "shorten the message",
+      std::move(error));
 }
 
 Result<Reply> Answerer::answer(const Conversation& conversation, const AnswerOptions& options,

@@ -71,6 +71,13 @@ std::string settings_text(const AnswerOptions& options) {
       setting("context-full", options.drop ? "drop" : "stop"));
 }
 
+std::string setting_text(const AnswerOptions& options, const std::string& name) {
+  const std::string all = settings_text(options);
+  const size_t begin = all.find(concat("\n  ", name, " "));
+  if (all.starts_with(concat("  ", name, " "))) return all.substr(0, all.find('\n') + 1);
+  return begin == std::string::npos ? "" : all.substr(begin + 1, all.find('\n', begin + 1) - begin);
+}
+
 Status set_option(AnswerOptions& options, const AnswerOptions& first, const std::string& given,
                   const std::string& value) {
   const std::string name = given.substr(std::min(given.find_first_not_of('-'), given.size()));

@@ -40,6 +40,8 @@ struct ChatOptions {
 void add_answer_options(CLI::App& app, AnswerOptions& options);
 // The names, without dashes, and the values of all of them, a line each.
 std::string settings_text(const AnswerOptions& options);
+// The line of one of them; "" if there is none of this name.
+std::string setting_text(const AnswerOptions& options, const std::string& name);
 // Sets one by its name. The value `default` is that of `first`; on and off are for flags. Fails
 // with invalid_argument, and changes nothing then.
 Status set_option(AnswerOptions& options, const AnswerOptions& first, const std::string& name,

@@ -36,9 +36,13 @@ void Screen::write(std::string_view text) {
   if (!text.empty()) at_line_start_ = text.back() == '\n';
 }
 
+void Screen::end_line() {
+  if (!at_line_start_) write("\n");
+}
+
 // What goes to stderr doesn't go on in the line of an answer. (On a terminal ReplyText ends it.)
 void Screen::begin_line() {
-  if (!std::exchange(at_line_start_, true) && !terminal_ && cli::stderr_is_stdout())
+  if (!std::exchange(at_line_start_, true) && !terminal_ && cli::outputs_meet())
     cli::write_err("\n");
 }
 

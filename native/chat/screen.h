@@ -24,6 +24,8 @@ class Screen {
 
   void write(std::string_view text);
   void write_json(std::string_view json);  // as cli::write_json()
+  // Begins a new line, unless the output is at the beginning of one.
+  void end_line();
   // Standard output can't be written any more; the status with which the program then ends.
   bool gone() const { return output_.gone(); }
   int gone_status() const { return output_.status(); }

@@ -68,7 +68,12 @@ int Talk::run() {
   bool warned = false;  // the last Ctrl-C was in an empty line, and said what the next one does
   while (!status_ && ending() == 0 && !screen_.gone()) {
     LineRead read = reader_.read(lines_.begun() ? ". " : "> ", std::exchange(prefilled_, ""));
-    if (read.kind == LineRead::Kind::end) break;
+    if (read.kind == LineRead::Kind::end) {
+      if (!lines_.begun() || ending() != 0) break;
+      lines_.clear();
+      screen_.say_dimmed("(the text is left out; Ctrl-D again ends the program)");
+      continue;
+    }
     if (read.kind == LineRead::Kind::interrupted) {
       const bool empty = read.text.empty() && !lines_.begun() && !edited_;
       if (empty && warned) break;
@@ -182,7 +187,9 @@ void Talk::answer_or_restore(Conversation before) {
     conversation_.add(std::move(reply->message));
     changed_();
   }
-  if (!screen_.json()) screen_.say_dimmed(reply_figures(*last_));
+  if (screen_.json()) return;
+  screen_.end_line();
+  screen_.say_dimmed(reply_figures(*last_));
 }
 
 void Talk::retry() {
@@ -228,18 +235,18 @@ void Talk::set_system(const std::string& text) {
 }
 
 void Talk::save(const std::string& file) {
-  // A slip of the hand doesn't replace a file of another kind.
+  // A slip of the hand replaces no other file.
   struct stat found = {};
-  if (::stat(file.c_str(), &found) == 0 && found.st_size > 0 && !load_conversation(file)) {
+  if (file != file_ && ::stat(file.c_str(), &found) == 0 && found.st_size > 0) {
     screen_.report({Code::invalid_argument,
-                    concat(printable(file, kShownName),
-                           " is there and holds no conversation; choose another name")});
+                    concat(printable(file, kShownName), " is there already; choose another name")});
     return;
   }
   if (const Status saved = save_conversation(conversation_, file); !saved) {
     screen_.report(saved.error());
     return;
   }
+  file_ = file;
   screen_.say(concat(counted(conversation_.messages().size(), "message"), " saved in ",
                      printable(file, kShownName)));
 }
@@ -251,6 +258,7 @@ void Talk::load(const std::string& file) {
     return;
   }
   conversation_ = std::move(*loaded);
+  file_ = file;
   retries_ = 0;
   changed_();
   const bool asks = !conversation_.empty() && conversation_.messages().back().role == "user";
@@ -261,7 +269,7 @@ void Talk::load(const std::string& file) {
 
 // Where the conversation stands.
 void Talk::show_last() {
-  if (conversation_.empty() || screen_.quiet()) return;
+  if (conversation_.user_messages() == 0 || screen_.quiet()) return;
   const size_t first = conversation_.last_turns(kShownTurns);
   if (first > 0) {
     screen_.say_dimmed(concat("(", counted(first, "earlier message"), "; /show shows all)"));
@@ -276,10 +284,8 @@ void Talk::set(const std::string& words) {
   const size_t at = words.find_first_not_of(" \t\n", std::min(space + 1, words.size()));
   const std::string value = at == std::string::npos ? "" : words.substr(at);
   if (value.empty()) {
-    screen_.report({Code::invalid_argument,
-                    concat("/set needs a value: /set ", printable(name),
-                           " VALUE, or default for the one at the start; /set lists all")});
-    return;
+    if (const std::string line = setting_text(settings_, name); !line.empty())
+      return screen_.say(line);
   }
   if (const Status done = set_option(settings_, first_settings_, name, value); !done)
     screen_.report(done.error());

@@ -42,6 +42,7 @@ class Talk {
   const HistoryFile& history_;
   Screen& screen_;
   std::function<void()> changed_;
+  std::string file_;  // that was saved or loaded last
   AnswerOptions settings_;
   const AnswerOptions first_settings_;
   MessageLines lines_;

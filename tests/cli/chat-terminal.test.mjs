@@ -108,6 +108,11 @@ describe('chat at a terminal', { skip: lacksScript }, () => {
     await chat.row('in two lines and typed');
     await chat.enter('');
     await chat.line('//etc/passwd');
+    // Ctrl-D leaves out a text that was begun; a second one would end the program.
+    chat.type('"""lost\r');
+    await chat.prompt('. ');
+    chat.type('\u0004');
+    await chat.prompt();
     assert.deepEqual(said(await saved(chat)), [
       'one\ntwo',
       '/help',
@@ -263,7 +268,10 @@ describe('chat at a terminal', { skip: lacksScript }, () => {
     assert.deepEqual(await saved(chat), messages);
     const text = temporary('text.txt', 'not JSON');
     await chat.line(`/save ${text}`);
-    await chat.shows(/is there and holds no conversation/);
+    await chat.shows(/text.txt is there already; choose another name/);
+    const other = temporary('other.json', '[{"role":"user","content":"x"}]');
+    await chat.line(`/save ${other}`);
+    await chat.shows(/other.json is there already/);
     assert.equal(readFileSync(text, 'utf8'), 'not JSON');
     await chat.line(`/load ${text}`);
     await chat.shows(/holds no conversation: it is no JSON/);
@@ -306,7 +314,9 @@ describe('chat at a terminal', { skip: lacksScript }, () => {
     await chat.line('/set temq 1');
     await chat.shows(/no option 'temq'; did you mean temp\?/);
     await chat.line('/set n');
-    await chat.shows(/\/set needs a value/);
+    await chat.shows(/> \/set n\n {2}n +4\n/);
+    await chat.line('/set frob');
+    await chat.shows(/no option 'frob'/);
     await chat.line('/retry');
     await chat.shows(/\[4 tokens at /);
     await chat.line('/tokens');

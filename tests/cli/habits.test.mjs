@@ -75,6 +75,7 @@ describe('what others have and this program does not', () => {
     ['-fa', 'on'],
     ['-b', '512', '-ub', '64', '--mlock', '--no-mmap', '--jinja', '--no-warmup'],
     ['--color', '--log-disable'],
+    ['-st', '-np', '4', '-lv', '1', '--verbose-prompt'],
   ];
   for (const args of cases) {
     it(`${args.join(' ')} is left out, and a note says so`, () => {
@@ -98,7 +99,12 @@ describe('what others have and this program does not', () => {
   });
   const hints = [
     [['run', bundled, '-cnv'], /-cnv: sluice chat MODEL/],
-    [['chat', bundled, '-st', '-p', 'Hi'], /-st: sluice chat MODEL -p TEXT/],
+    [['run', bundled, '-sys', 'You', '-p', 'Hi'], /-sys is --system here, .* sluice chat does/],
+    [['run', bundled, '--rope-scale', '2', '-p', 'a'], /--rope-scale: the model's file says it/],
+    [['run', bundled, '-p', 'a', '-npx', '4'], /unknown option '-npx'/],
+    [['bench', bundled, '-pg', '16,4'], /-pg: -p and --depth/],
+    [['server'], /no command server: .*library/],
+    [['run', 'hf.co/foo', '-p', 'a'], /hf:foo names no OWNER\/REPO/],
     [['run', bundled, '-e', '-p', 'a'], /-e: .*\$'\.\.'/],
     [['run', bundled, '-ctk', 'q8_0'], /-ctk: --kv-type/],
     [['run', '-hf'], /-hf needs a value/],

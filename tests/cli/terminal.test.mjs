@@ -96,6 +96,10 @@ describe('on a terminal', { skip }, () => {
     on_terminal(`${long} 2>${errors}`);
     assert.doesNotMatch(readFileSync(errors, 'utf8'), /tokens,|left/);
   });
+  it('figures begin a line of their own where a pipe writes to the same terminal', () => {
+    const { out } = on_terminal(`"$SLUICE" run -p Once -n 3 --temp 0 | cat >/dev/null`);
+    assert.match(out, /\u001b\[K\nsluice: prompt of/);
+  });
   it('bench says what it measures and how long that will yet take', async () => {
     const shown = new TerminalProgram(
       ['bench', '-p', '16', '-n', '4', '-r', '2', '-t', '1,2'].concat('--profile'),
