@@ -150,7 +150,10 @@ Result<size_t> take_command(const CLI::App& program, std::span<const std::string
   if (find_command(program, name) != nullptr) return 0;
   if (name == "help") {
     // help COMMAND is COMMAND --help.
-    if (arguments.size() > 1 && arguments[1] != "help") out.push_back(arguments[1]);
+    if (arguments.size() > 1 && arguments[1] != "help") {
+      SLUICE_ASSIGN(const size_t taken, take_command(program, arguments.subspan(1), out));
+      if (taken == 0) out.push_back(arguments[1]);
+    }
     out.emplace_back("--help");
     return arguments.size();
   }

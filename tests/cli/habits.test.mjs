@@ -139,6 +139,8 @@ describe('commands', () => {
     assert.equal(sluice(['help']).out, sluice(['--help']).out);
     assert.equal(sluice(['help', 'help']).out, sluice(['--help']).out);
     assert.equal(sluice(['help', 'run']).out, sluice(['run', '--help']).out);
+    assert.equal(sluice(['help', 'rm']).out, sluice(['cache', '--help']).out);
+    assert.equal(sluice(['help', 'show']).out, sluice(['inspect', '--help']).out);
     assert.equal(sluice(['version']).out, sluice(['--version']).out);
     assert.equal(sluice(['show', bundled]).out, sluice(['inspect', bundled]).out);
     const env = { XDG_CACHE_HOME: temporary('no-cache') };
