@@ -1,5 +1,9 @@
 // sluice: GGUF language models on the CPU, at a terminal. Each command is in a file of its name.
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <exception>
 #include <new>
 #include <span>
 #include <utility>
@@ -122,14 +126,33 @@ int run_program(const std::vector<std::string>& given) {
 }  // namespace
 }  // namespace sluice::cli
 
+namespace {
+
+constexpr char kOutOfMemory[] = "sluice: error: out of memory\n";
+
+// The memory may also end in a thread of the core, which has no exceptions to catch.
+[[noreturn]] void end_thread() {
+  try {
+    if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    sluice::cli::write_err(kOutOfMemory);
+    _exit(sluice::cli::kNoMemory);
+  } catch (...) {  // a defect
+  }
+  std::abort();
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace sluice::cli;
   prepare_standard_streams();
   install_signal_handlers();
+  std::set_terminate(end_thread);
   try {
     return run_program({argv + std::min(argc, 1), argv + argc});
   } catch (const std::bad_alloc&) {
-    write_err("sluice: error: out of memory\n");
+    write_err(kOutOfMemory);
     return kNoMemory;
   }
 }

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "base/format.h"
 
@@ -19,6 +20,15 @@ struct Descriptor {
   int fd = -1;
   ~Descriptor() {
     if (fd >= 0) ::close(fd);
+  }
+};
+
+// A file that is removed at the end, also when the memory has ended, unless it was kept.
+struct Temporary {
+  std::string path;
+  bool kept = false;
+  ~Temporary() {
+    if (!kept) ::unlink(path.c_str());
   }
 };
 
@@ -53,14 +63,15 @@ std::string target_of(const std::string& path) {
 
 int replace_file(const std::string& path, const std::function<int(int)>& write) {
   const std::string target = target_of(path);
-  std::string temporary = target + ".XXXXXX";
-  const Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
+  std::string name = target + ".XXXXXX";
+  const Descriptor file{::mkostemp(name.data(), O_CLOEXEC)};
   if (file.fd < 0) return errno;
-  int error = write(file.fd);
-  if (error == 0 && ::fsync(file.fd) != 0) error = errno;
-  if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
-  if (error != 0) ::unlink(temporary.c_str());
-  return error;
+  Temporary temporary{std::move(name)};
+  if (const int error = write(file.fd); error != 0) return error;
+  if (::fsync(file.fd) != 0) return errno;
+  if (::rename(temporary.path.c_str(), target.c_str()) != 0) return errno;
+  temporary.kept = true;
+  return 0;
 }
 
 Result<std::string> read_whole_file(const std::string& path, size_t max_bytes) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "chat/private_file.h"
 #include "chat/signals.h"
 #include "common.h"
 
@@ -49,7 +50,7 @@ std::string expanded(const std::string& path) {
 
 }  // namespace
 
-std::string messages_path(const std::string& session) { return session + ".chat.json"; }
+std::string messages_path(const std::string& session) { return target_of(session) + ".chat.json"; }
 
 Talk::Talk(Conversation& conversation, Answerer& answerer, LineReader& reader,
            const HistoryFile& history, const ChatOptions& options, Screen& screen,

@@ -53,7 +53,8 @@ class Talk {
   std::optional<int> status_;     // set: the program ends
 };
 
-// The file beside that of a session which has its messages.
+// The file which has the messages of a session, beside the session's own, also if a link leads to
+// that.
 std::string messages_path(const std::string& session);
 
 }  // namespace sluice::chat

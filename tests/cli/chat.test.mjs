@@ -1,7 +1,15 @@
 // sluice chat without a terminal: -p, pipes, --json, --session, thinking, a full context, and what is refused.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { events, shell, sluice, start, temporary, temporaryDirectory } from './helpers.mjs';
@@ -177,6 +185,37 @@ describe('chat --session and other programs', () => {
         .map(({ content }) => content),
       ['The dog', 'The cat'],
     );
+  });
+
+  it('has one file of messages, also through a link', () => {
+    const folder = temporaryDirectory();
+    symlinkSync('a.sluice', join(folder, 'link.sluice'));
+    const session = join(folder, 'a.sluice');
+    assert.equal(chat(['-p', 'The dog', '-n', '2', '--session', session]).status, 0);
+    const link = join(folder, 'link.sluice');
+    assert.equal(chat(['-p', 'The cat', '-n', '2', '--session', link]).status, 0);
+    assert.equal(messages(session).length, 4);
+    assert.deepEqual(readdirSync(folder).sort(), ['a.sluice', 'a.sluice.chat.json', 'link.sluice']);
+  });
+
+  it('is whole, and nothing is left beside it, wherever the memory ends', (t) => {
+    if (shell('ulimit -v 40000 && "$SLUICE" --version').status !== 0)
+      return t.skip('the limit can not be set here');
+    const folder = temporaryDirectory();
+    const session = join(folder, 'a.sluice');
+    const args = ['--temp', '0', '-n', '2', '-t', '1', '--chat-template', marked];
+    assert.equal(chat(['-p', 'The dog', ...args, '--session', session]).status, 0);
+    const [ask, go_on] = [`-p 'The cat'`, `--session '${session}'`];
+    const { out } = shell(
+      `for limit in $(seq 42000 800 68000); do
+        (ulimit -v $limit; "$SLUICE" chat ${ask} ${args.join(' ')} ${go_on} > /dev/null 2>&1); echo $?
+      done`,
+    );
+    for (const status of out.trim().split('\n')) assert.match(status, /^[04]$/);
+    assert.deepEqual(readdirSync(folder).sort(), ['a.sluice', 'a.sluice.chat.json']);
+    const last = chat(['-p', 'The end', ...args, '--session', session, '-c', '512']);
+    assert.equal(last.status, 0, last.err);
+    return undefined;
   });
 
   it('is saved when the memory ends', (t) => {
