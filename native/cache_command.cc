@@ -8,9 +8,8 @@
 #include "downloads.h"
 #include "kept_models.h"
 #include "model_name.h"
-#include "pull/block_file.h"
 #include "pull/cache.h"
-#include "pull/packed_copy.h"
+#include "pull/verify.h"
 #include "usage.h"
 
 namespace sluice::cli {
@@ -179,52 +178,18 @@ int list(const CacheOptions& options, const pull::Settings& settings,
   return kDone;
 }
 
-struct Verified {
-  uint64_t bytes = 0;
-  std::vector<uint64_t> damaged;  // blocks, of all files
-  bool sum_fits = true;
-  std::string sha256;
-  pull::CopyCheck copy;  // of all files
-};
-
-// Checks one file and its packed copy. A file that isn't complete is checked as far as it is there.
-// Fails with busy if another process uses it.
-Status verify_entry(const pull::Settings& settings, const pull::Cached& entry, Verified& verified) {
-  const pull::EntryPaths paths(settings.directory, entry.key);
-  SLUICE_ASSIGN(auto lock, pull::Lock::try_take(paths.lock, pull::Hold::exclusive));
-  if (!lock) {
-    return fail(Code::busy, "another process is using ", printable(entry.meta.address, 300));
-  }
-  SLUICE_ASSIGN(pull::BlockFile file,
-                pull::BlockFile::open_to_write(settings.directory, entry.meta.address));
-  const bool whole = file.complete();
-  // The copy is of the table before damaged blocks are forgotten.
-  if (const auto copy =
-          pull::check_copy(settings.directory, entry.key, file.table(), file.total())) {
-    verified.copy.bytes += copy->bytes;
-    verified.copy.damaged += copy->damaged;
-    verified.copy.removed = verified.copy.removed || copy->removed;
-  }
-  pull::PassingSum sum;
+// Shows how far the check of a file is.
+std::function<void(uint64_t)> shown_check(const pull::Settings& settings,
+                                          const pull::Cached& entry) {
   pull::Progress progress;
   progress.name = pull::file_name(entry.meta.address);
   progress.checking = true;
-  progress.total = file.total();
-  uint64_t shown = 0;
-  SLUICE_ASSIGN(const auto damaged, file.check(true, whole ? &sum : nullptr, [&](uint64_t read) {
-    if (read < shown + (64 << 20)) return;
-    shown = progress.loaded = std::min(read, file.total());
+  progress.total = entry.meta.total_bytes;
+  return [&settings, progress](uint64_t read) mutable {
+    if (read < progress.loaded + (64 << 20)) return;
+    progress.loaded = std::min(read, progress.total);
     settings.progress(progress);
-  }));
-  verified.bytes += file.stored();
-  verified.damaged.insert(verified.damaged.end(), damaged.begin(), damaged.end());
-  if (!whole || !damaged.empty()) return {};
-  verified.sha256 = sum.hex();
-  pull::Meta meta = file.meta();
-  if (meta.sha256.empty()) return {};
-  verified.sum_fits = verified.sum_fits && meta.sha256 == verified.sha256;
-  meta.verified = meta.sha256 == verified.sha256;
-  return file.note(meta);
+  };
 }
 
 // What verify tells of packed copies, behind what it tells of the model.
@@ -247,13 +212,17 @@ int verify(const CacheOptions& options, const pull::Settings& settings,
       note(concat(model.source, " can't be read: ", model.unreadable()));
       continue;
     }
-    Verified verified;
+    pull::Verified verified;
     Status done;
     for (const pull::Cached& entry : model.entries) {
-      done = verify_entry(settings, entry, verified);
+      done = pull::verify_entry(settings.directory, entry, verified, shown_check(settings, entry));
       if (!done) break;
     }
     erase_status();
+    if (!done && done.error().code == Code::not_found) {
+      note(concat(printable(model.file(), 200), " isn't checked: another process has deleted it"));
+      continue;
+    }
     if (!done && done.error().code != Code::busy) return report(done.error(), options.json);
     if (!done) {
       if (status == kDone) status = kFailed;
@@ -262,6 +231,7 @@ int verify(const CacheOptions& options, const pull::Settings& settings,
                   " isn't checked: another process is using it; try again when it has ended"));
       continue;
     }
+    const bool whole = verified.whole && model.complete();
     const bool good = verified.damaged.empty() && verified.sum_fits;
     if (!good) status = exit_status(Code::download_corrupt);
     if (options.json) {
@@ -279,8 +249,8 @@ int verify(const CacheOptions& options, const pull::Settings& settings,
                                            ", which the next use fetches again")
         : !verified.sum_fits      ? concat("its sha256 is ", verified.sha256, ", expected ",
                                            model.meta().sha256, "; delete it and download it again")
-                                  : concat(model.complete() ? "good, " : "good so far, ",
-                                      size_of(verified.bytes, model.bytes(), model.complete()));
+                                  : concat(whole ? "good, " : "good so far, ",
+                                      size_of(verified.bytes, model.bytes(), whole));
     write_shown(concat(printable(model.file(), 200), ": ", result, copy_text(verified.copy), "\n"));
   }
   return status;

@@ -70,7 +70,8 @@ Result<std::optional<std::string>> find_path(const std::string& path) {
   if (!meta) {
     return fail(meta.error().code, printable(path, kMaxShownPath), ": ", meta.error().message);
   }
-  return meta->set.empty() ? meta->address : meta->set;
+  if (!*meta) return std::nullopt;
+  return (*meta)->set.empty() ? (*meta)->address : (*meta)->set;
 }
 
 #else

@@ -40,7 +40,7 @@ const outside = {
     // Says of a header alone that a model can't run, before its download.
     'plan.h',
     // What pull/ shows to the commands. (Includes of the system's libraries stay within it.)
-    ...['address', 'block_file', 'cache', 'packed_copy', 'pull', 'retry', 'text'].map(
+    ...['address', 'block_file', 'cache', 'packed_copy', 'pull', 'retry', 'text', 'verify'].map(
       (name) => `pull/${name}.h`,
     ),
     // What chat/ shows to its command.

@@ -18,6 +18,7 @@
 #include "pull/lock.h"
 #include "pull/retry.h"
 #include "pull/sha256.h"
+#include "pull/verify.h"
 
 namespace sluice::pull {
 namespace {
@@ -532,6 +533,8 @@ TEST_F(PullCache, KnowsPathsThatLeadToAnEntry) {
   for (const std::string& path :
        {paths.journal, directory + "/m.gguf", directory, std::string(), "/tmp/" + key + ".gguf"})
     EXPECT_EQ(key_at(directory, path), "") << path;
+  EXPECT_FALSE(*meta_of(directory, key));
+  std::ofstream(paths.data) << "x";
   EXPECT_EQ(meta_of(directory, key).error().code, Code::bad_file);
 }
 
@@ -595,8 +598,14 @@ TEST_F(PullCache, ListsFindsAndRemoves) {
     EXPECT_EQ(remove_entry(directory, key).error().code, Code::busy);
     EXPECT_TRUE((*list_cache(directory))[0].in_use);
   }
+  Verified verified;
+  const auto nothing = [](uint64_t) {};
+  EXPECT_TRUE(verify_entry(directory, (*list)[0], verified, nothing));
+  EXPECT_FALSE(verified.whole);
   EXPECT_TRUE(*remove_entry(directory, key));
   EXPECT_FALSE(*remove_entry(directory, key));
+  // Deleted since it was listed: it isn't good, and nothing is made in its place.
+  EXPECT_EQ(verify_entry(directory, (*list)[0], verified, nothing).error().code, Code::not_found);
   EXPECT_TRUE(fs::is_empty(directory));
   EXPECT_TRUE(list_cache(directory + "/none")->empty());
 }

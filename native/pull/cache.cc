@@ -37,6 +37,13 @@ Result<Journal> load(const std::string& path) {
   return read_journal({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
 }
 
+// Of an entry, if only something that is left of it.
+bool is_there(const EntryPaths& paths) {
+  std::error_code error;
+  return std::ranges::any_of(paths.removed(),
+                             [&](const std::string& path) { return fs::exists(path, error); });
+}
+
 Cached describe(const std::string& directory, const std::string& key) {
   const EntryPaths paths(directory, key);
   Cached entry;
@@ -108,8 +115,10 @@ Status make_cache_directory(const std::string& directory) {
   if (fs::is_directory(directory, error)) return {};
   const fs::path parent = fs::path(directory).parent_path();
   fs::create_directories(parent, error);
-  if (::mkdir(directory.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  if (::mkdir(directory.c_str(), 0700) == 0) return {};
   const int why = errno;
+  // Another process may have made it just now; else something else has its name.
+  if (why == EEXIST && fs::is_directory(directory, error)) return {};
   if (why == ENOSPC || why == EDQUOT) return std::unexpected(no_room(parent.string(), 1 << 20));
   return fail(Code::download_failed, "can't make the directory of the cache, ",
               printable(directory, kMaxPath), ": ", std::strerror(why),
@@ -167,7 +176,8 @@ std::string key_at(const std::string& directory, const std::string& path) {
   return inside && is_data && is_key(file.stem().string()) ? file.stem().string() : "";
 }
 
-Result<Meta> meta_of(const std::string& directory, const std::string& key) {
+Result<std::optional<Meta>> meta_of(const std::string& directory, const std::string& key) {
+  if (!is_there(EntryPaths(directory, key))) return std::nullopt;
   const Cached entry = describe(directory, key);
   if (entry.unreadable.empty()) return entry.meta;
   return fail(Code::bad_file, "its journal in the cache can't be used (", entry.unreadable,
@@ -176,9 +186,7 @@ Result<Meta> meta_of(const std::string& directory, const std::string& key) {
 
 Result<bool> remove_entry(const std::string& directory, const std::string& key) {
   const EntryPaths paths(directory, key);
-  std::error_code error;
-  const auto is_there = [&](const std::string& path) { return fs::exists(path, error); };
-  if (std::ranges::none_of(paths.removed(), is_there)) return false;
+  if (!is_there(paths)) return false;
   SLUICE_ASSIGN(std::optional<Lock> lock, Lock::try_take(paths.lock, Hold::exclusive));
   if (!lock) {
     return fail(Code::busy, "another process is using the model ", key,

@@ -38,8 +38,9 @@ bool is_key(const std::string& text);
 // The key of the entry whose file a path leads to, perhaps by links; "" if it leads elsewhere. The
 // file need not be there.
 std::string key_at(const std::string& directory, const std::string& path);
-// What the journal of an entry says. Fails with bad_file if it can't be read.
-Result<Meta> meta_of(const std::string& directory, const std::string& key);
+// What the journal of an entry says; nothing if there is no such entry. Fails with bad_file if it
+// can't be read.
+Result<std::optional<Meta>> meta_of(const std::string& directory, const std::string& key);
 // Removes an entry with its packed copy: true, or false if there is none. Fails with busy if a
 // process uses it.
 Result<bool> remove_entry(const std::string& directory, const std::string& key);

@@ -1,19 +1,18 @@
 #include "pull/download.h"
 
 #include <curl/curl.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <optional>
 #include <random>
 #include <vector>
 
 #include "base/format.h"
-#include "gguf/check.h"
 #include "pull/address.h"
+#include "pull/part.h"
+#include "pull/same_file.h"
 
 namespace sluice::pull {
 namespace {
@@ -24,49 +23,6 @@ constexpr uint64_t kLeastRange = 16 << 20;
 constexpr uint64_t kMostRange = 64 << 20;
 constexpr int kPollMs = 50;
 constexpr double kProgressSeconds = 0.1;
-constexpr std::string_view kModelMagic = "GGUF";
-constexpr size_t kBeginning = 24;  // bytes that tell what a file is
-
-bool is_commit(std::string_view text) {
-  return text.size() == 40 && std::ranges::all_of(text, [](char c) {
-           return std::isxdigit(static_cast<unsigned char>(c)) != 0;
-         });
-}
-
-// Hashes the blocks of a connection one after another.
-class BlockHash {
- public:
-  BlockHash() : state_(XXH64_createState()) {
-    if (state_ == nullptr) throw std::bad_alloc();
-    begin();
-  }
-  BlockHash(const BlockHash&) = delete;
-  BlockHash& operator=(const BlockHash&) = delete;
-  ~BlockHash() { XXH64_freeState(state_); }
-  void begin() { XXH64_reset(state_, 0); }
-  void add(std::span<const uint8_t> bytes) { XXH64_update(state_, bytes.data(), bytes.size()); }
-  uint64_t value() const { return XXH64_digest(state_); }
-
- private:
-  XXH64_state_t* state_;
-};
-
-// A part of the file that one connection brings, from a block's beginning on.
-struct Part {
-  uint64_t begin = 0;
-  uint64_t end = 0;  // exclusive; UINT64_MAX: to the file's end, which is unknown
-  uint64_t at = 0;   // bytes before it are on the disk
-  bool used = false;
-  bool ranged = true;  // by a range; else the whole file in its order
-  bool head_is_checked = false;
-  double not_before = 0;
-  BlockHash hash;  // of the block that `at` is in
-  Pauses pauses;
-  std::string trouble;    // why take() ended the request
-  bool hopeless = false;  // trying again is of no use
-  std::string url;        // of the request
-  std::unique_ptr<Transfer> transfer;
-};
 
 class Download {
  public:
@@ -242,21 +198,18 @@ class Download {
     }
   }
 
+  // False: the download ends with this error.
+  bool succeeds(const Status& done) {
+    if (!done) error_ = done.error();
+    return done.has_value();
+  }
+
   // --- answers -----------------------------------------------------------------------------------
 
   bool trouble(Part& part, std::string why, bool hopeless = false) {
     part.trouble = std::move(why);
     part.hopeless = hopeless;
     return false;
-  }
-
-  // True if the answer is about the file that was begun.
-  bool is_same_file(const Response& response, uint64_t size) const {
-    const Meta& meta = file_.meta();
-    if (size != 0 && size != total()) return false;
-    if (!meta.etag.empty() && !response.etag.empty()) return meta.etag == response.etag;
-    return meta.last_modified.empty() || response.last_modified.empty() ||
-           meta.last_modified == response.last_modified;
   }
 
   bool begin_file(Part& part, const Response& response, uint64_t size) {
@@ -269,22 +222,13 @@ class Download {
     facts.etag = response.etag;
     facts.last_modified = response.last_modified;
     facts.commit = response.commit;
-    if (const Status begun = file_.begin(facts, size); !begun) {
-      error_ = begun.error();
-      return false;
-    }
-    return true;
+    return succeeds(file_.begin(facts, size));
   }
 
   // Before the first byte of a body: is it what was asked for?
   bool check_head(Part& part, const Response& response) {
-    if (!response.encoding.empty() && response.encoding != "identity")
-      return trouble(
-          part, concat("the server sent the file encoded as ", printable(response.encoding, 20)),
-          true);
-    const std::string wanted = named_commit();
-    if (!wanted.empty() && is_commit(response.commit) && wanted != response.commit)
-      return trouble(part, concat("the server sent commit ", response.commit), true);
+    std::string wrong = wrong_answer(response, file_.meta().address, client_.hub);
+    if (!wrong.empty()) return trouble(part, std::move(wrong), true);
     if (response.status == 206) {
       if (!part.ranged) return trouble(part, "the server sent a part that nobody asked for");
       if (!check_range(part, response)) return false;
@@ -305,7 +249,7 @@ class Download {
       if (!begin_file(part, response, known)) return false;
       part.end = std::min(part.end, known);
     }
-    if (!is_same_file(response, known)) {
+    if (!is_same_file(file_.meta(), response, known)) {
       changed_ = true;
       return false;
     }
@@ -323,7 +267,7 @@ class Download {
       // Without a size the blocks that came before count for nothing.
       stored_ = 0;
       if (!begin_file(part, response, size)) return false;
-    } else if (!is_same_file(response, size)) {
+    } else if (!is_same_file(file_.meta(), response, size)) {
       changed_ = true;
       return false;
     }
@@ -333,14 +277,6 @@ class Download {
     part.end = total() == 0 ? UINT64_MAX : total();
     part.hash.begin();
     return true;
-  }
-
-  std::string named_commit() const {
-    const std::string& address = file_.meta().address;
-    const size_t at = address.find("/resolve/");
-    if (!address.starts_with(client_.hub + "/") || at == std::string::npos) return "";
-    const std::string revision = address.substr(at + 9, address.find('/', at + 9) - at - 9);
-    return is_commit(revision) ? revision : "";
   }
 
   // A piece of a body.
@@ -354,22 +290,14 @@ class Download {
       const uint64_t end = std::min({(block + 1) * size, part.end});
       const auto n = static_cast<size_t>(std::min<uint64_t>(bytes.size(), end - part.at));
       const auto piece = bytes.first(n);
-      if (block == 0 && part.at < kBeginning && !check_beginning(part.at, piece)) return false;
-      if (header_ != nullptr) {
-        if (const Status fine = header_->take(part.at, piece, total()); !fine) {
-          error_ = fine.error();
-          return false;
-        }
-      }
+      if (!succeeds(first_bytes_.take(part.at, piece))) return false;
+      if (header_ != nullptr && !succeeds(header_->take(part.at, piece, total()))) return false;
       if (!file_.has(block)) {
         // What is on the disk is hashed, not what comes: a block that is written again is read
         // later.
         if (part.at % size == 0 && sum_.position() > part.at) sum_ = PassingSum();
         sum_.add(part.at, piece);
-        if (const Status written = file_.write(part.at, piece); !written) {
-          error_ = written.error();
-          return false;
-        }
+        if (!succeeds(file_.write(part.at, piece))) return false;
         part.hash.add(piece);
         stored_ += n;
         note_new_bytes(part);
@@ -379,25 +307,6 @@ class Download {
       if (part.at == end && !end_block(part, block)) return false;
     }
     return true;
-  }
-
-  // A page or an error message instead of a model must not be kept, so the file's first bytes are
-  // looked at before its first block counts.
-  bool check_beginning(uint64_t at, std::span<const uint8_t> piece) {
-    beginning_.resize(static_cast<size_t>(at));
-    const size_t n = std::min(piece.size(), kBeginning - beginning_.size());
-    beginning_.append(reinterpret_cast<const char*>(piece.data()), n);
-    return beginning_.size() < kModelMagic.size() || is_gguf();
-  }
-
-  bool is_gguf() {
-    if (beginning_.starts_with(kModelMagic)) return true;
-    const std::string& url = file_.meta().address;
-    error_ = not_gguf(beginning_).error();
-    error_->message = concat(printable(url.substr(0, url.find('?')), 300), ": ", error_->message,
-                             "; nothing of it is kept");
-    error_->facts = facts_of(url, {});
-    return false;
   }
 
   // Bytes that come again, from a server that cuts each stream at the same place, aren't new.
@@ -411,11 +320,8 @@ class Download {
 
   bool end_block(Part& part, uint64_t block) {
     if (!file_.has(block)) {
-      if (block == 0 && !is_gguf()) return false;
-      if (const Status added = file_.add_block(block, part.hash.value()); !added) {
-        error_ = added.error();
-        return false;
-      }
+      if (block == 0 && !succeeds(first_bytes_.end())) return false;
+      if (!succeeds(file_.add_block(block, part.hash.value()))) return false;
     }
     part.hash.begin();
     return true;
@@ -459,11 +365,7 @@ class Download {
     // The size was unknown: the file ends here, perhaps within a block.
     if (part.at % file_.block_bytes() != 0 && !end_block(part, part.at / file_.block_bytes()))
       return false;
-    if (const Status ended = file_.end_at(part.at); !ended) {
-      error_ = ended.error();
-      return false;
-    }
-    return true;
+    return succeeds(file_.end_at(part.at));
   }
 
   void fail_request(Part& part, const Failure& failure) {
@@ -560,8 +462,8 @@ class Download {
   double hold_until_ = 0;
   uint64_t stored_;  // bytes on the disk
   uint64_t most_stored_ = stored_;
-  std::string beginning_;  // the file's first bytes, as far as they came
-  std::string cause_;      // of the last failure since new bytes came
+  FirstBytes first_bytes_{file_.meta().address};
+  std::string cause_;  // of the last failure since new bytes came
   double shown_ = 0;
   bool complete_ = false;
   bool changed_ = false;

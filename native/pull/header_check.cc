@@ -1,10 +1,36 @@
 #include "pull/header_check.h"
 
-#include <utility>
+#include <algorithm>
+#include <string_view>
 
 #include "base/format.h"
+#include "gguf/check.h"
+#include "pull/http.h"
 
 namespace sluice::pull {
+namespace {
+
+constexpr std::string_view kModelMagic = "GGUF";
+constexpr size_t kBeginning = 24;  // bytes that tell what a file is
+
+}  // namespace
+
+Status FirstBytes::take(uint64_t at, std::span<const uint8_t> bytes) {
+  if (at >= kBeginning) return {};
+  bytes_.resize(static_cast<size_t>(at));
+  const size_t n = std::min(bytes.size(), kBeginning - bytes_.size());
+  bytes_.append(reinterpret_cast<const char*>(bytes.data()), n);
+  return bytes_.size() < kModelMagic.size() ? Status() : end();
+}
+
+Status FirstBytes::end() const {
+  if (bytes_.starts_with(kModelMagic)) return {};
+  Error error = not_gguf(bytes_).error();
+  error.message = concat(printable(url_.substr(0, url_.find('?')), 300), ": ", error.message,
+                         "; nothing of it is kept");
+  error.facts = facts_of(url_, {});
+  return std::unexpected(std::move(error));
+}
 
 Status HeaderCheck::refuse(Error error) {
   done_ = refused_ = true;

@@ -1,14 +1,30 @@
-// Looks at a file's header while it comes: what can't be used is known before the rest has come.
+// Looks at a file's beginning while it comes: what can't be used is known before the rest has come.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "gguf/gguf.h"
 
 namespace sluice::pull {
+
+// Looks at a file's first bytes before its first block counts: a page or an error message instead
+// of a model must not be kept.
+class FirstBytes {
+ public:
+  explicit FirstBytes(std::string url) : url_(std::move(url)) {}
+  // Bytes of the file from `at` on, in the file's order. Both fail with bad_file.
+  Status take(uint64_t at, std::span<const uint8_t> bytes);
+  // The first block has ended.
+  Status end() const;
+
+ private:
+  const std::string url_;
+  std::string bytes_;
+};
 
 class HeaderCheck {
  public:

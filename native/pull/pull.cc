@@ -9,6 +9,7 @@
 #include "pull/block_file.h"
 #include "pull/cache.h"
 #include "pull/download.h"
+#include "pull/same_file.h"
 #include "pull/text.h"
 
 namespace sluice::pull {
@@ -232,11 +233,8 @@ class Obtain {
     }
     SLUICE_ASSIGN(const Response response, fetch(settings_.client, url_, Range{0, 0},
                                                  [](const auto&, auto) { return false; }));
-    const uint64_t total = response.range ? response.range->total : response.length.value_or(0);
-    if (total != 0 && total != file.total()) return false;
-    if (!meta.etag.empty() && !response.etag.empty()) return meta.etag == response.etag;
-    return meta.last_modified.empty() || response.last_modified.empty() ||
-           meta.last_modified == response.last_modified;
+    return is_same_file(meta, response,
+                        response.range ? response.range->total : response.length.value_or(0));
   }
 
   // Writes down what is known before the first byte.

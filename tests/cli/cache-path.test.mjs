@@ -143,6 +143,8 @@ describe('a file of the cache by its path', () => {
     assert.equal(entries(env)[0].unreadable, 'without a journal');
     assert.equal(sluice(['cache', 'delete', key], { env }).status, 0);
     assert.deepEqual(files_of(env), []);
+    // Nothing is left that a journal could be missing for.
+    assert.match(sluice(['run', data], { env }).err, /can't open .*: No such file or directory/);
   });
   it('a copy of it elsewhere is a file like any other', async () => {
     const { env, part } = await broken_off();
