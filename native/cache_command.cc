@@ -144,14 +144,12 @@ void print_json(const Json& json) {
   write_json(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-// For scripts and completions, so nothing is left that a line or a terminal takes otherwise.
+// For scripts and completions.
 int list_names(const pull::Settings& settings, const std::vector<Kept>& models) {
   const auto all = kept_models(settings.directory);
   for (const Kept& model : models) {
     if (!model.unreadable().empty()) continue;
-    std::string name = shortest_name(all ? *all : models, model);
-    if (printable(name, 4096) != name) name = model.source;
-    if (printable(name, 4096) == name) write_out(name + "\n");
+    write_out(printable(shortest_name(all ? *all : models, model), 8192) + "\n");
   }
   return kDone;
 }

@@ -116,6 +116,10 @@ std::vector<const Kept*> named(const std::vector<Kept>& models, std::string_view
 
 std::string shortest_name(const std::vector<Kept>& models, const Kept& model) {
   std::string name = stem_of(model.file());
+  // A server chooses it, so it may look like an option or a path, or not be fit to be shown.
+  if (name.starts_with('-') || name.starts_with('.') || name.find('/') != std::string::npos ||
+      printable(name, name.size()) != name)
+    return model.source;
   const auto meant = named(models, name);
   return meant.size() == 1 && meant[0]->source == model.source ? name : model.source;
 }
