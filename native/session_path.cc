@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <filesystem>
 #include <vector>
@@ -17,6 +18,7 @@ namespace sluice::cli {
 namespace {
 
 constexpr size_t kSessionPiece = 1 << 20;
+constexpr std::string_view kLongestEnding = ".chat.json.XXXXXX";  // of a file beside it
 
 // A file that is closed at the end.
 struct SessionFile {
@@ -87,9 +89,12 @@ Status check_readable(const std::string& path) {
   return {};
 }
 
-// The file's folder takes files.
+// The file's folder takes files, also those that are named like it with something behind.
 Status check_folder(const std::string& path) {
-  std::string folder = std::filesystem::path(chat::target_of(path)).parent_path().string();
+  const std::filesystem::path target = chat::target_of(path);
+  if (target.filename().string().size() + kLongestEnding.size() > NAME_MAX)
+    return write_error(path, ENAMETOOLONG);
+  std::string folder = target.parent_path().string();
   if (folder.empty()) folder = ".";
   if (::access(folder.c_str(), W_OK | X_OK) != 0) return write_error(path, errno);
   return {};

@@ -249,6 +249,9 @@ describe('run --session', () => {
     refused(['--session', folder], 2, 'invalid_argument');
     refused(['--session', join(folder, 'missing', 'a.sluice')], 1, 'invalid_argument');
     assert.equal(sluice(['run', '--session', '']).status, 2);
+    const long = sluice(['run', '-n', '2', '--session', join(folder, 'a'.repeat(250))]);
+    assert.deepEqual([long.status, long.out], [1, '']);
+    assert.match(long.err, /: File name too long\n$/);
     if (process.getuid?.() === 0) return; // root may write everywhere
     const locked = join(folder, 'locked');
     mkdirSync(locked);
