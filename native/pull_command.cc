@@ -50,8 +50,8 @@ Json describe(const pull::PulledFile& file) {
 // Fails as loading the model would, but for its memory: it may be meant for another machine.
 Status can_run(const Gguf& header) {
   const auto refused = [](Error error) {
-    error.message += concat(error.message.ends_with('.') ? "" : ".",
-                            " Nothing of it is kept; sluice pull --force brings it anyway");
+    error.message +=
+        concat(error.message.ends_with('.') ? "" : ".", " sluice pull --force brings it anyway");
     return std::unexpected(std::move(error));
   };
   if (const auto plan = plan_memory(header, {}); !plan) return refused(plan.error());

@@ -327,13 +327,15 @@ class Obtain {
       meta.verified = true;
       return file.note(meta);
     }
-    // A wrong --sha256 doesn't cost a file that is what the hub said.
-    const bool keeps = meta.verified && meta.sha256 == found;
+    // A wrong --sha256 doesn't cost a file that was compared with another one, or that was whole
+    // before and had none.
+    const bool keeps = meta.sha256.empty() || (meta.verified && meta.sha256 == found);
     if (!keeps) drop(lock);
     return with_facts(
         fail(Code::download_corrupt, printable(without_query(url_), 300), " has the sha256 ", found,
              ", expected ", wanted,
-             keeps ? "; the hub lists the former, so check --sha256"
+             keeps ? "; the file stays as it was: check --sha256, or remove it with sluice cache "
+                     "delete"
                    : "; the bytes were dropped. Try again, and if it happens again, check the "
                      "address and --sha256"),
         {{"url", printable(without_query(url_), 300)},

@@ -180,7 +180,7 @@ describe('a header that tells that a model cannot run here', () => {
       const { status, err } = await run(args, env);
       assert.equal(status, 3, err);
       assert.match(err, /architecture is "other"/);
-      if (args[0] === 'pull') assert.match(err, /--force brings it anyway\n$/);
+      if (args[0] === 'pull') assert.match(err, /\. sluice pull --force brings it anyway\n$/);
     }
     const { code } = JSON.parse((await run(['pull', served.url, '--json'], env)).out);
     assert.equal(code, 'unsupported_model');

@@ -220,6 +220,10 @@ describe('sluice pull', () => {
     const wrong = '0'.repeat(64);
     await refused(file.url, env, 'download_corrupt', /check --sha256/, '--sha256', wrong);
     assert.equal(entries(env)[0].verified, true);
+    const unknown = fresh_cache();
+    await pulls(file.url, unknown, model);
+    await refused(file.url, unknown, 'download_corrupt', /stays as it was/, '--sha256', wrong);
+    assert.equal(entries(unknown)[0].complete, true);
   });
   it('looks whether a file is current only with --refresh', async () => {
     const env = fresh_cache();
