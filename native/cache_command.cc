@@ -229,7 +229,9 @@ int verify(const CacheOptions& options, const pull::Settings& settings,
                   " isn't checked: another process is using it; try again when it has ended"));
       continue;
     }
-    const bool whole = verified.whole && model.complete();
+    // What was listed may have changed since.
+    const auto n_files = static_cast<size_t>(model.meta().parts);
+    const bool whole = verified.whole && model.entries.size() == n_files;
     const bool good = verified.damaged.empty() && verified.sum_fits;
     if (!good) status = exit_status(Code::download_corrupt);
     if (options.json) {

@@ -35,10 +35,11 @@ Status verify_entry(const std::string& directory, const Cached& entry, Verified&
   if (!whole || !damaged.empty()) return {};
   verified.sha256 = sum.hex();
   Meta meta = file.meta();
-  if (meta.sha256.empty()) return {};
+  if (meta.sha256.empty()) return file.finish();
   verified.sum_fits = verified.sum_fits && meta.sha256 == verified.sha256;
   meta.verified = meta.sha256 == verified.sha256;
-  return file.note(meta);
+  SLUICE_TRY(file.note(meta));
+  return meta.verified ? file.finish() : Status();
 }
 
 }  // namespace sluice::pull

@@ -23,7 +23,8 @@ struct Verified {
 };
 
 // Checks one file and its packed copy, and adds it to `verified`. A file that isn't complete is
-// checked as far as it is there; damaged blocks are removed. Calls `shown` with the bytes that were
+// checked as far as it is there, and gets its last name if it turns out to be whole; damaged blocks
+// are removed. Calls `shown` with the bytes that were
 // read. Fails with busy if another process uses the file, or not_found if one has removed it.
 Status verify_entry(const std::string& directory, const Cached& entry, Verified& verified,
                     const std::function<void(uint64_t)>& shown);

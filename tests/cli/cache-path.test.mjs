@@ -111,6 +111,9 @@ describe('a file of the cache by its path', () => {
     assert.equal(entries(env)[0].complete, false);
     assert.equal(sluice(['run', part, ...greedy], { env }).out, text);
     assert.ok(fs.existsSync(data));
+    fs.renameSync(data, part);
+    assert.match(sluice(['cache', 'verify'], { env }).out, /^m\.gguf: good, 2\.58 MB\n$/);
+    assert.ok(fs.existsSync(data));
     // Or after a block was found damaged, before it was forgotten.
     damage(data, 1_000_000);
     fs.renameSync(data, part);
