@@ -9,6 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/format.h"
 #include "pull/address.h"
 #include "pull/block_file.h"
 #include "pull/cache.h"
@@ -175,6 +176,9 @@ TEST(PullHub, ReadsLists) {
   EXPECT_EQ((*list)[1].bytes, 0u);
   for (const char* text : {"", "{}", "<html>", "[1,", "\xff"})
     EXPECT_FALSE(read_list(text)) << text;
+  // Files of another repository are none of this one.
+  for (const char* path : {"../../o/r/resolve/main/m.gguf", "a/../m.gguf", ".."})
+    EXPECT_TRUE(read_list(concat(R"([{"type":"file","path":")", path, R"("}])"))->empty()) << path;
   EXPECT_EQ(next_page("<https://h/x?cursor=2>; rel=\"next\""), "https://h/x?cursor=2");
   EXPECT_EQ(next_page("<https://h/a>; rel=\"prev\", <https://h/b>; rel=\"next\""), "https://h/b");
   for (const char* text : {"", "<", "<a", "<a>; rel=\"prev\"", ">a<"})

@@ -30,6 +30,11 @@ uint64_t number_at(const Json& object, const char* key) {
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+// False of a path that leads out of its repository.
+bool stays_inside(std::string_view path) {
+  return concat("/", path, "/").find("/../") == std::string::npos;
+}
+
 // A model's file, and of a split model only the first.
 bool is_model(const HubFile& file) {
   const std::string name = lower(base_name(file.path));
@@ -107,7 +112,7 @@ Result<std::vector<HubFile>> read_list(std::string_view text) {
   for (const Json& entry : json) {
     if (!entry.is_object() || text_at(entry, "type") != "file") continue;
     HubFile file{text_at(entry, "path"), number_at(entry, "size"), ""};
-    if (file.path.empty()) continue;
+    if (file.path.empty() || !stays_inside(file.path)) continue;
     if (const auto lfs = entry.find("lfs"); lfs != entry.end() && lfs->is_object()) {
       if (const std::string oid = text_at(*lfs, "oid"); is_sha256(oid)) file.sha256 = lower(oid);
       if (file.bytes == 0) file.bytes = number_at(*lfs, "size");

@@ -158,6 +158,21 @@ describe('a file of the cache by its path', () => {
   });
 });
 
+describe('a cache that is no directory', () => {
+  it('is told as such, with what helps', async () => {
+    const env = fresh_cache();
+    fs.symlinkSync('nowhere', folder(env));
+    const { url } = hub.add('m.gguf', model);
+    for (let i = 0; i < 2; ++i) {
+      const { status, message } = await pull(url, env);
+      assert.equal(status, 1);
+      assert.match(message, /can't make the directory of the cache, .* name another one in XDG_/);
+      fs.rmSync(folder(env));
+      fs.writeFileSync(folder(env), '');
+    }
+  });
+});
+
 describe('a download that was ended before its first block', () => {
   it('leaves nothing that is listed or kept', async () => {
     const env = fresh_cache();
