@@ -431,6 +431,16 @@ TEST(Xtc, DrawsOneNumberIfItIsOn) {
   EXPECT_NEAR(counts[2], 2000, 150);
 }
 
+// At a threshold of 0 the least likely token stays, which is none of those that can't come.
+TEST(Xtc, LeavesBannedTokensOut) {
+  Options options;
+  options.xtc_probability = 1;
+  options.xtc_threshold = 0;
+  EXPECT_EQ(left_by_sampler({1, -kInf, 0}, options, {}), std::set<int32_t>{2});
+  options.dry = {.multiplier = 100, .base = 100, .allowed_length = 1};
+  EXPECT_EQ(left_by_sampler({1, 2, 0}, options, Tokens(50, 1)), std::set<int32_t>{2});
+}
+
 // --- runs ----------------------------------------------------------------------------------------
 
 // A sampler keeps counts and breakers from token to token; one that begins anew finds the same.

@@ -47,8 +47,10 @@ void keep_typical(std::vector<Candidate>& candidates, float max, float share) {
 
 void exclude_top(std::vector<Candidate>& candidates, float max, float threshold) {
   const double least = static_cast<double>(threshold) * total_weight(candidates, max);
+  // One of no weight, which a penalty has banned, is none of them at a threshold of 0.
   const auto is_top = [&](const Candidate& c) {
-    return static_cast<double>(weight(c, max)) >= least;
+    const auto w = static_cast<double>(weight(c, max));
+    return w > 0 && w >= least;
   };
   const Candidate* last = nullptr;
   for (const Candidate& c : candidates)
