@@ -81,40 +81,42 @@ struct GenerateOptions {
   int64_t max_tokens = -1;
   // Higher is more random; 0 always takes the likeliest token; 0 to 100.
   float temperature = 0.8f;
-  // Choose among the tokens whose logits are at most N standard deviations below the best; 0: off;
-  // 0 to 100.
+  // Leave out tokens whose logits (the model's scores) are more than N standard deviations below
+  // the best; 0: off; 0 to 100.
   float top_n_sigma = 0.f;
   // Choose among the K likeliest tokens; 0: all.
   int32_t top_k = 40;
-  // Choose among the tokens that are about as likely as is to be expected, whose probabilities add
-  // up to P; 1: off; 0 to 1.
+  // Leave out tokens that surprise much more or much less than the average one here; those that
+  // stay have probabilities that add up to P; 1: off; 0 to 1.
   float typical_p = 1.f;
   // Choose among the likeliest tokens whose probabilities add up to P; 1: all; 0 to 1.
   float top_p = 0.95f;
   // Leave out tokens less likely than P times the likeliest; 0: none; 0 to 1.
   float min_p = 0.05f;
-  // The chance that XTC leaves out the tokens from its threshold on, all but the least likely of
-  // them; 0: off; 0 to 1.
+  // The chance, at each token, that XTC leaves out the likeliest ones, for a less predictable text:
+  // of those from its threshold on only the least likely stays; 0: off; 0 to 1.
   float xtc_probability = 0.f;
-  // The probability of a token from which on XTC may leave it out; above 0.5: none; 0 to 1.
+  // XTC leaves out only tokens of this probability or more; above 0.5: none; 0 to 1.
   float xtc_threshold = 0.1f;
   // Above 1, the latest tokens of prompt and answer become less likely; 1: off; 0.01 to 100.
   float repeat_penalty = 1.f;
   // Tokens of prompt and answer that the repeat penalty looks back at; 0: none; -1: all.
   int32_t repeat_last_n = 64;
-  // Lowers the logit of each token that is in the answer by P; 0: off; -2 to 2.
+  // Above 0, tokens that are in the answer become less likely: P is taken from their logits; below
+  // 0: likelier; 0: off; -2 to 2.
   float presence_penalty = 0.f;
-  // Lowers the logit of each token by P for each time that it is in the answer; 0: off; -2 to 2.
+  // Above 0, tokens become less likely the more often they are in the answer: P is taken from their
+  // logits each time; below 0: likelier; 0: off; -2 to 2.
   float frequency_penalty = 0.f;
-  // Is added to the logit of a token, before all else: -100 bans it, 100 forces it; several may be
-  // given; at most 1024, each from -100 to 100.
+  // A number that is added to the logit of a token, before all else: -100 bans it, 100 forces it;
+  // several may be given; at most 1024, each from -100 to 100.
   std::vector<std::pair<TokenId, float>> logit_bias;
-  // DRY lowers the logit of a token that would repeat what stands earlier in the text by M *
-  // B^(length - L); 0: off; 0 to 100.
+  // DRY (don't repeat yourself) makes a token less likely that would go on with a repetition, the
+  // more the longer that is: M * B^(length - L) is taken from its logit; 0: off; 0 to 100.
   float dry_multiplier = 0.f;
-  // The base B of DRY; 1 to 100.
+  // B of DRY: how fast the penalty grows with each repeated token; 1 to 100.
   float dry_base = 1.75f;
-  // The tokens that may be repeated before DRY lowers the next one.
+  // L of DRY: so many tokens may be repeated before the next one becomes less likely.
   int32_t dry_allowed_length = 2;
   // Tokens of prompt and answer that DRY looks back at; 0: none; -1: all.
   int32_t dry_penalty_last_n = -1;

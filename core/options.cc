@@ -50,6 +50,8 @@ std::string problem(const OptionRow& row, const std::string& value) {
   return refusal(row, concat("'", printable(value), "'"));
 }
 
+}  // namespace
+
 std::string problem(const OptionRow& row, const std::vector<std::string>& texts) {
   if (texts.size() > row.count)
     return concat(row.name, " has ", texts.size(), " texts; at most ", row.count, " are taken");
@@ -76,6 +78,8 @@ std::string problem(const OptionRow& row, const std::vector<std::pair<TokenId, f
   }
   return "";
 }
+
+namespace {
 
 Status check(const auto& options) {
   std::string first;

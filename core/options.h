@@ -5,8 +5,11 @@
 
 #include <concepts>
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "engine.h"
 
@@ -25,6 +28,10 @@ struct OptionRow {
 // each_option(options, visit) calls visit(row, field) for each option of LoadOptions or
 // GenerateOptions (const or not), in the table's order.
 #include "option_rows.inc"
+
+// What is wrong with the values of an option that may have several; "": nothing.
+std::string problem(const OptionRow& row, const std::vector<std::string>& texts);
+std::string problem(const OptionRow& row, const std::vector<std::pair<TokenId, float>>& biases);
 
 // Fails with invalid_argument for the first value that its row doesn't allow.
 Status check_options(const LoadOptions& options);

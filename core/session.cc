@@ -105,7 +105,7 @@ Status check_generate(const GenerateOptions& options, const Tokenizer& tokenizer
   SLUICE_TRY(check_options(options));
   for (const auto& [id, bias] : options.logit_bias) {
     if (id < tokenizer.vocab_size()) continue;
-    return fail(Code::invalid_argument, "logitBias has the token ", id,
+    return fail(Code::invalid_argument, "a logit bias is for the token ", id,
                 ", which is not in the vocabulary; its ids are 0 to ", tokenizer.vocab_size() - 1);
   }
   return {};

@@ -369,6 +369,15 @@ CLI::Option* add_all(CLI::App& app, const Flagged& option,
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+void check_all(const Flagged& option, const auto& values) {
+  const std::string flags = option.flags.flags;
+  const std::string name = flags.substr(0, flags.find(','));
+  OptionRow row = option.row;
+  row.name = name;
+  if (const std::string text = problem(row, values); !text.empty())
+    throw CLI::ValidationError(text);
+}
+
 CLI::Option* add_row(CLI::App& app, const Flagged& option, std::vector<std::string>& field) {
   return add_all(app, option, [option, &field](const CLI::results_t& results) {
     field.clear();
@@ -381,6 +390,7 @@ CLI::Option* add_row(CLI::App& app, const Flagged& option, std::vector<std::stri
       }
       field.push_back(text);
     }
+    check_all(option, field);
   });
 }
 
@@ -398,20 +408,32 @@ std::optional<std::pair<TokenId, float>> bias_in(std::string_view text, const Op
   return std::pair(id, static_cast<float>(*bias));
 }
 
+[[noreturn]] void refuse_bias(const Flagged& option, const std::string& text) {
+  refuse(option.flags.flags,
+         concat("a token id and a bias from ", option.row.least, " to ", option.row.most,
+                ", like 15043+1.5 or 15043-100"),
+         text);
+}
+
+// As /set shows them, too: several, with spaces or commas between them.
 CLI::Option* add_row(CLI::App& app, const Flagged& option,
                      std::vector<std::pair<TokenId, float>>& field) {
   return add_all(app, option, [option, &field](const CLI::results_t& results) {
     field.clear();
-    for (const std::string& text : results) {
-      const auto bias = bias_in(text, option.row);
-      if (!bias) {
-        refuse(option.flags.flags,
-               concat("a token id and a bias from ", option.row.least, " to ", option.row.most,
-                      ", like 15043+1.5 or 15043-100"),
-               text);
+    for (const std::string& given : results) {
+      if (option.is_habit(given)) continue;
+      std::string spaced = given;
+      std::ranges::replace(spaced, ',', ' ');
+      std::istringstream words(spaced);
+      const size_t before = field.size();
+      for (std::string text; words >> text;) {
+        const auto bias = bias_in(text, option.row);
+        if (!bias) refuse_bias(option, text);
+        field.push_back(*bias);
       }
-      field.push_back(*bias);
+      if (field.size() == before) refuse_bias(option, given);
     }
+    check_all(option, field);
   });
 }
 

@@ -296,7 +296,7 @@ describe('chat at a terminal', { skip: lacksScript }, () => {
     await chat.line('/set ignore-eos on');
     await chat.line('/set think off');
     await chat.line('/set stop zebra');
-    await chat.line('/set logit-bias 300-1.5');
+    await chat.line('/set logit-bias 300-1.5 301+2');
     await chat.line('/set');
     await chat.shows(/\n {2}n +7\n/);
     await chat.shows(/\n {2}top-k +3\n/);
@@ -304,10 +304,13 @@ describe('chat at a terminal', { skip: lacksScript }, () => {
     await chat.shows(/\n {2}ignore-eos +on\n/);
     await chat.shows(/\n {2}think +off\n/);
     await chat.shows(/\n {2}stop +'zebra'\n/);
-    await chat.shows(/\n {2}logit-bias +300-1.5\n/);
+    await chat.shows(/\n {2}logit-bias +300-1.5 301\+2\n/);
     await chat.shows(/\n {2}dry-sequence-breaker +'\\n', ':', '"', '\*'\n/);
     await chat.line('The dog');
     await chat.shows(/\[7 tokens at /);
+    await chat.line('/set logit-bias none');
+    await chat.line('/set');
+    await chat.shows(/\n {2}logit-bias +none\n/);
     await chat.line('/set n default');
     await chat.line('/set temp hot');
     await chat.shows(/expected .* found 'hot'/);

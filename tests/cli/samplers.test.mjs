@@ -24,6 +24,8 @@ describe('samplers', () => {
     assert.deepEqual(ids(...force, '-l', `${forced}-100`), usual);
     const two = ids(...force, '--logit-bias', '301+50');
     assert.deepEqual(two, Array(8).fill(301));
+    assert.deepEqual(ids('-l', `${forced}+40,301+50 302-1`), two);
+    assert.deepEqual(ids('-l', 'none'), usual);
   });
   it('repeat window, presence and frequency', () => {
     const penalty = [...force, '--repeat-penalty', '100'];
@@ -71,6 +73,9 @@ describe('samplers', () => {
       ['--logit-bias', '5+101', /found '5\+101'/],
       ['--logit-bias', '-5+1', /found '-5\+1'/],
       ['--logit-bias', '5+nan', /found '5\+nan'/],
+      ['--logit-bias', '5+1,x', /found 'x'/],
+      ['--logit-bias', ',', /found ','/],
+      ['--logit-bias', Array(1025).fill('5+1').join(), /: --logit-bias has 1025 tokens; at most/],
       ['--repeat-last-n', '-2', /a whole number from -1 to 2147483647, found '-2'/],
       ['--presence-penalty', '2.1', /a number from -2 to 2, found '2.1'/],
       ['--dry-base', '0.5', /a number from 1 to 100/],
@@ -81,8 +86,17 @@ describe('samplers', () => {
       assert.equal(status, 2, flag);
       assert.match(err, expected);
     }
+    for (const flag of ['--stop', '--dry-sequence-breaker']) {
+      const several = Array(65).fill([flag, 'x']).flat();
+      const { status, err } = sluice(['run', '-n', '1', ...several]);
+      assert.equal(status, 2, flag);
+      assert.match(err, new RegExp(`: ${flag} has 65 texts; at most 64 are taken`));
+    }
     const { status, err } = sluice(['run', '-n', '1', '--logit-bias', '99999+1']);
     assert.equal(status, 2);
-    assert.match(err, /logitBias has the token 99999, which is not in the vocabulary; its ids are/);
+    assert.match(
+      err,
+      /a logit bias is for the token 99999, which is not in the vocabulary; its ids are/,
+    );
   });
 });

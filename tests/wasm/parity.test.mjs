@@ -23,6 +23,19 @@ import {
 const IDS = [1, 30, 17, 99, 4, 250, 33, 8, 61, 120, 7, 200];
 const missing = lacks(PROGRAM, BUNDLED);
 
+/** The samplers that are off by default. */
+const SAMPLERS = {
+  ...{ temperature: 1.3, topK: 0, topNSigma: 2.5, typicalP: 0.9, logitBias: { 300: 1.5 } },
+  ...{ xtcProbability: 0.5, xtcThreshold: 0.05, repeatPenalty: 1.1, repeatLastN: -1 },
+  ...{ presencePenalty: 0.7, frequencyPenalty: 0.3, dryMultiplier: 0.8, dryAllowedLength: 1 },
+};
+const SAMPLER_FLAGS = [
+  ...['--temp', '1.3', '--top-k', '0', '--top-nsigma', '2.5', '--typical', '0.9', '-l', '300+1.5'],
+  ...['--xtc-probability', '0.5', '--xtc-threshold', '0.05', '--repeat-penalty', '1.1'],
+  ...['--repeat-last-n', '-1', '--presence-penalty', '0.7', '--frequency-penalty', '0.3'],
+  ...['--dry-multiplier', '0.8', '--dry-allowed-length', '1'],
+];
+
 function native_hash(file, ids = IDS) {
   return native('logits', file, '--tokens', ids.join(','), '--hash', '--json')[0].hash;
 }
@@ -65,26 +78,21 @@ for (const flavour of NODE_FLAVOURS) {
     assert.deepEqual(ids, tokenized.ids);
     assert.equal(engine.detokenize(ids), prompt);
 
-    parse(engine.session.startText(prompt, '{"seed":7,"maxTokens":40,"topLogprobs":3}'));
-    const told = native(
-      'run',
-      BUNDLED,
-      '-p',
-      prompt,
-      '-n',
-      '40',
-      '--seed',
-      '7',
-      '--top-logprobs',
-      '3',
-      '--json',
-    );
-    const heard = events(engine.session);
     const tokens = (list) => list.filter((event) => event.event === 'token');
-    assert.ok(tokens(heard).length > 5);
-    assert.deepEqual(tokens(heard), tokens(told));
-    assert.equal(heard.at(-1).finish, told.at(-1).finish);
-    assert.equal(heard.at(-1).stats.seed, 7);
+    for (const [flags, options] of [
+      [['--top-logprobs', '3'], { topLogprobs: 3 }],
+      [SAMPLER_FLAGS, SAMPLERS],
+    ]) {
+      const json = JSON.stringify({ seed: 7, maxTokens: 40, ...options });
+      parse(engine.session.startText(prompt, json));
+      const run = ['run', BUNDLED, '-p', prompt, '-n', '40', '--seed', '7', '--json'];
+      const told = native(...run, ...flags);
+      const heard = events(engine.session);
+      assert.ok(tokens(heard).length > 5);
+      assert.deepEqual(tokens(heard), tokens(told));
+      assert.equal(heard.at(-1).finish, told.at(-1).finish);
+      assert.equal(heard.at(-1).stats.seed, 7);
+    }
     engine.delete();
   });
 }

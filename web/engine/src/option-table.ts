@@ -66,35 +66,35 @@ export interface GenerateOptions {
   maxTokens?: number | undefined;
   /** Higher is more random; 0 always takes the likeliest token; 0 to 100. Default: 0.8. */
   temperature?: number | undefined;
-  /** Choose among the tokens whose logits are at most N standard deviations below the best; 0: off; 0 to 100. Default: 0. */
+  /** Leave out tokens whose logits (the model's scores) are more than N standard deviations below the best; 0: off; 0 to 100. Default: 0. */
   topNSigma?: number | undefined;
   /** Choose among the K likeliest tokens; 0: all. Default: 40. */
   topK?: number | undefined;
-  /** Choose among the tokens that are about as likely as is to be expected, whose probabilities add up to P; 1: off; 0 to 1. Default: 1. */
+  /** Leave out tokens that surprise much more or much less than the average one here; those that stay have probabilities that add up to P; 1: off; 0 to 1. Default: 1. */
   typicalP?: number | undefined;
   /** Choose among the likeliest tokens whose probabilities add up to P; 1: all; 0 to 1. Default: 0.95. */
   topP?: number | undefined;
   /** Leave out tokens less likely than P times the likeliest; 0: none; 0 to 1. Default: 0.05. */
   minP?: number | undefined;
-  /** The chance that XTC leaves out the tokens from its threshold on, all but the least likely of them; 0: off; 0 to 1. Default: 0. */
+  /** The chance, at each token, that XTC leaves out the likeliest ones, for a less predictable text: of those from its threshold on only the least likely stays; 0: off; 0 to 1. Default: 0. */
   xtcProbability?: number | undefined;
-  /** The probability of a token from which on XTC may leave it out; above 0.5: none; 0 to 1. Default: 0.1. */
+  /** XTC leaves out only tokens of this probability or more; above 0.5: none; 0 to 1. Default: 0.1. */
   xtcThreshold?: number | undefined;
   /** Above 1, the latest tokens of prompt and answer become less likely; 1: off; 0.01 to 100. Default: 1. */
   repeatPenalty?: number | undefined;
   /** Tokens of prompt and answer that the repeat penalty looks back at; 0: none; -1: all. Default: 64. */
   repeatLastN?: number | undefined;
-  /** Lowers the logit of each token that is in the answer by P; 0: off; -2 to 2. Default: 0. */
+  /** Above 0, tokens that are in the answer become less likely: P is taken from their logits; below 0: likelier; 0: off; -2 to 2. Default: 0. */
   presencePenalty?: number | undefined;
-  /** Lowers the logit of each token by P for each time that it is in the answer; 0: off; -2 to 2. Default: 0. */
+  /** Above 0, tokens become less likely the more often they are in the answer: P is taken from their logits each time; below 0: likelier; 0: off; -2 to 2. Default: 0. */
   frequencyPenalty?: number | undefined;
-  /** Is added to the logit of a token, before all else: -100 bans it, 100 forces it; several may be given; at most 1024, each from -100 to 100. Default: none. */
+  /** A number that is added to the logit of a token, before all else: -100 bans it, 100 forces it; several may be given; at most 1024, each from -100 to 100. Default: none. */
   logitBias?: Readonly<Record<number, number>> | undefined;
-  /** DRY lowers the logit of a token that would repeat what stands earlier in the text by M * B^(length - L); 0: off; 0 to 100. Default: 0. */
+  /** DRY (don't repeat yourself) makes a token less likely that would go on with a repetition, the more the longer that is: M * B^(length - L) is taken from its logit; 0: off; 0 to 100. Default: 0. */
   dryMultiplier?: number | undefined;
-  /** The base B of DRY; 1 to 100. Default: 1.75. */
+  /** B of DRY: how fast the penalty grows with each repeated token; 1 to 100. Default: 1.75. */
   dryBase?: number | undefined;
-  /** The tokens that may be repeated before DRY lowers the next one. Default: 2. */
+  /** L of DRY: so many tokens may be repeated before the next one becomes less likely. Default: 2. */
   dryAllowedLength?: number | undefined;
   /** Tokens of prompt and answer that DRY looks back at; 0: none; -1: all. Default: -1. */
   dryPenaltyLastN?: number | undefined;

@@ -63,6 +63,17 @@ describe('a field that is not supported', () => {
     expect(says({ temprature: 1 })).toContain(
       "unknown field 'temprature'; the fields are messages, ",
     );
+    const [, fields = ''] = says({ temprature: 1 }).split('; the fields are ');
+    expect(fields.split(', ')).toEqual(
+      expect.arrayContaining([
+        'temperature',
+        'repetition_penalty',
+        'dry_base',
+        'logprobs',
+        'state',
+      ]),
+    );
+    expect(fields).toMatch(/^[a-z_, ]+$/);
   });
 });
 

@@ -70,7 +70,11 @@ const TRUNCATION = choice('auto', 'disabled');
 const TEMPLATE: Rule = { kind: 'string', expected: 'a Jinja template, or the name of one' };
 const MESSAGES = 'an array of messages: [{ role: "user", content: "Hello" }]';
 
-const KNOWN = [...[...Object.keys(COMMON), ...Object.keys(SAMPLERS), 'stream_options', 'logprobs']];
+const KNOWN = [
+  ...Object.keys(COMMON),
+  ...SAMPLERS.map(({ field }) => field),
+  ...['stream_options', 'logprobs'],
+];
 const KNOWN_OF_CHAT = [
   ...['messages', ...KNOWN, 'max_completion_tokens', 'top_logprobs', 'reasoning_effort'],
   ...['reasoning', 'chat_template_kwargs', 'chat_template', 'truncation', 'state'],
