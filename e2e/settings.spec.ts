@@ -75,7 +75,7 @@ test('the penalties are folded, and change the text', async ({ app, page }) => {
   await dialog(page).locator('summary', { hasText: 'Against repetition' }).click();
   await page.getByLabel('Presence penalty').fill('1.5');
   await page.getByLabel('Frequency penalty').fill('0.5');
-  await page.getByLabel('Window of the repeat penalty').fill('256');
+  await page.getByLabel('Repeat window').fill('256');
   await expect(radio(page, 'Own')).toBeChecked();
   await expect(page).toHaveURL(/&repeatLastN=256&presencePenalty=1\.5&frequencyPenalty=0\.5&/);
   await app.closeDialog();

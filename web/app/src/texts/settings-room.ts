@@ -32,8 +32,8 @@ const en = {
       hint: 'Above 1, the latest tokens become less likely, which helps against going in circles.',
     },
     repeatLastN: {
-      label: 'Window of the repeat penalty',
-      hint: 'So many of the latest tokens, with those of the prompt; 0 for none.',
+      label: 'Repeat window',
+      hint: 'The repeat penalty looks back at so many tokens, those of the prompt too; 0 for none.',
     },
     presencePenalty: {
       label: 'Presence penalty',
@@ -193,8 +193,8 @@ const de: typeof en = {
       hint: 'Über 1 werden die jüngsten Token unwahrscheinlicher; das hilft, wenn der Text sich im Kreis dreht.',
     },
     repeatLastN: {
-      label: 'Fenster der Wiederholungen',
-      hint: 'So viele der jüngsten Token zählen, auch die der Vorgabe; 0 für keine.',
+      label: 'Rückblick',
+      hint: 'So viele der jüngsten Token zählen als Wiederholung, auch die der Eingabe; 0 für keine.',
     },
     presencePenalty: {
       label: 'Vorkommen',
