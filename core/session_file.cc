@@ -396,18 +396,18 @@ Status SessionReader::State::take_first(std::span<const uint8_t> bytes) {
 }
 
 Status SessionReader::State::check_header() {
-  if (header.version < kPieceVersion || header.version > kSessionVersion) {
-    if (header.version > kSessionVersion) {
-      return fail(Code::invalid_argument, "a newer version of Sluice wrote this session (format ",
-                  header.version, "; this one reads ", kSessionVersion,
-                  "): update Sluice, or begin without it");
-    }
-    return fail(Code::bad_file, "the session has the format ", header.version, "; expected ",
-                kPieceVersion, " or ", kSessionVersion, kDamaged);
+  const uint32_t newest = onto != nullptr ? kPieceVersion : kSessionVersion;
+  if (header.version > newest) {
+    return fail(Code::invalid_argument, "a newer version of Sluice wrote this session (format ",
+                header.version, "; this one reads ", newest,
+                "): update Sluice, or begin without it");
+  }
+  if (header.version == 0) {
+    return fail(Code::bad_file, "the session has the format 0, which none has", kDamaged);
   }
   if (header.header_bytes != kSessionHeaderBytes || header.has_seed > 1 ||
       header.draws > kMaxDraws || header.kv_type > 2 || header.state != kSessionStateKv ||
-      answer > (header.version == kPieceVersion ? 0 : header.tokens) ||
+      answer > (header.version == 1 ? 0 : header.tokens) ||
       (onto == nullptr && header.has_seed == 0 && (header.seed | header.draws) != 0)) {
     return fail(Code::bad_file, "the session's header has numbers that none can have", kDamaged);
   }

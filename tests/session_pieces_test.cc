@@ -109,6 +109,10 @@ TEST(SessionPieces, OfAnotherTextAreRefused) {
   ASSERT_TRUE(give(*engine, session, one[2]).has_value());
   // Whole sessions and pieces are not taken for each other.
   Session fresh(*engine);
+  Bytes newer = one[0];
+  put<uint32_t>(newer, 8, 2);  // no version of pieces, though one of sessions
+  hash_again(newer);
+  EXPECT_EQ(give(*engine, fresh, newer).error().code, Code::invalid_argument);
   EXPECT_EQ(read(*engine, one[0]).error().code, Code::bad_file);
   EXPECT_EQ(give(*engine, fresh, saved(*engine, session)).error().code, Code::bad_file);
   // Nor are those of another KV type or model.
