@@ -113,7 +113,7 @@ constexpr Flag kFlags[] = {
      "answers can't be held to a form yet", true},
     {"--lora --lora-scaled --control-vector -mm --mmproj -md --model-draft", Takes::value, "",
      "only the model's own file is used", true},
-    {"--samplers --sampling-seq --mirostat --dynatemp-range", Takes::value, "",
+    {"--samplers --sampler-seq --sampling-seq --mirostat --dynatemp-range", Takes::value, "",
      "the samplers have one order, and --help lists them", true},
 };
 

@@ -81,6 +81,7 @@ describe('samplers', () => {
       ['--dry-base', '0.5', /a number from 1 to 100/],
       ['--dry-sequence-breaker', 'x'.repeat(65), /a text of 1 to 64 bytes/],
       ['--typical', 'nan', /a number from 0 to 1, found 'nan'/],
+      ['--sampler-seq', 'edskypmxt', /--sampler-seq: the samplers have one order/],
     ]) {
       const { status, err } = sluice(['run', '-n', '1', flag, value]);
       assert.equal(status, 2, flag);
