@@ -11,9 +11,8 @@ const text = fs.readFileSync(join(root, 'docs/program.md'), 'utf8');
 const table = text.slice(text.indexOf('| There | Here |')).split('\n\n')[0].split('\n').slice(2);
 /** The command lines that work here. */
 const lines = table
-  .map((row) => row.split(' | ')[1].replace(/ \|$/, ''))
-  .filter((here) => here.startsWith('`sluice'))
-  .map((here) => here.slice(1, -1));
+  .map((row) => /^`(sluice [^`]+)`/.exec(row.split(' | ')[1])?.[1])
+  .filter((here) => here !== undefined);
 
 /** Runs a command line in a shell, in `cwd`, with a message on standard input: {status, out, err}. */
 function run(line, cwd, env) {
@@ -35,7 +34,7 @@ describe('the table of other programs in docs/program.md', () => {
   let env;
   before(async () => {
     fs.copyFileSync(bundled, join(cwd, 'model.gguf'));
-    fs.writeFileSync(join(cwd, 'prompt.txt'), 'Once upon');
+    for (const name of ['prompt.txt', 'notes.txt']) fs.writeFileSync(join(cwd, name), 'Once upon');
     fs.mkdirSync(join(cwd, 'bin'));
     fs.symlinkSync(program, join(cwd, 'bin', 'sluice'));
     hub = await Hub.start();
