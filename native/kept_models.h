@@ -36,8 +36,8 @@ Result<std::vector<Kept>> kept_models(const std::string& directory);
 // The models that a word may mean. Those whose file or whose repository is called so, or else those
 // whose name begins so. Small and capital letters are the same, and ".gguf" may be left out.
 std::vector<const Kept*> named(const std::vector<Kept>& models, std::string_view word);
-// The shortest word that means this model alone, and can be shown and typed: its file's name without
-// .gguf, or its address.
+// The shortest word that means this model alone, and can be shown and typed: its file's name
+// without .gguf, or its address.
 std::string shortest_name(const std::vector<Kept>& models, const Kept& model);
 // invalid_argument for a word that means several.
 Error ambiguous(const std::vector<Kept>& models, const std::vector<const Kept*>& meant,
