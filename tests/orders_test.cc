@@ -201,7 +201,12 @@ TEST_P(Orders, OfABudgetChangeNoBit) {
   EXPECT_EQ(facts["leastBytes"], plan->least);
   EXPECT_EQ(facts["availableBytes"], options.memory_budget);
   EXPECT_GT(facts["neededBytes"], plan->least);
-  EXPECT_EQ(facts.size(), 3u);
+  EXPECT_EQ(facts.size(), 4u);
+  // A smaller context would do, and the next larger one wouldn't.
+  options.context_size = static_cast<uint32_t>(facts["contextSize"]);
+  EXPECT_LE(plan_memory(*header, options)->least, options.memory_budget);
+  options.context_size += kKvChunk;
+  EXPECT_GT(plan_memory(*header, options)->least, options.memory_budget);
 }
 
 // Two sessions side by side under the least budget: the hashes of each alone, and little more is
@@ -293,7 +298,9 @@ TEST(OrdersOfWants, OfAStreamNeedAPlaceForEachLayer) {
   EXPECT_EQ(code_name(status.error().code), code_name(Code::budget_too_small));
   EXPECT_NE(status.error().message.find("come only once"), std::string::npos)
       << status.error().message;
-  EXPECT_EQ(status.error().facts.size(), 2u);  // no least budget would do
+  // No least budget would do, but a smaller context.
+  ASSERT_EQ(status.error().facts.size(), 3u);
+  EXPECT_EQ(status.error().facts[2].name, "contextSize");
 }
 
 TEST(OrdersOfWants, AWholeFileIsWholeThoughItsLayersTakeTurns) {

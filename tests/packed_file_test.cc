@@ -401,6 +401,9 @@ TEST_F(PackedFileTest, CountsAndGoesWithItsModel) {
   {
     auto file = BlockFile::open_to_write(directory, kAddress);
     ASSERT_TRUE(file && file->begin(file->meta(), kTotal));
+    const Bytes block(file->block_bytes());
+    ASSERT_TRUE(file->write(0, block));
+    ASSERT_TRUE(file->add_block(0, XXH64(block.data(), block.size(), 0)));
     PackedFile copy(directory, key, file->table(), kTotal, kTotal);
     copy.keep(kTotal - 1000, one);
   }
