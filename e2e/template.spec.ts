@@ -44,9 +44,9 @@ test('applyTemplate gives the text of the program', async ({ page, site, models 
       try {
         return sluice('template', BUNDLED, '-f', file, ...args);
       } catch (error) {
-        // Some templates refuse a system's message.
+        // Some templates refuse a system's message. The program says before whose template it is.
         return String((error as { stderr: unknown }).stderr)
-          .replace('sluice: error: ', '')
+          .replace(/^sluice: error: (.*(?=line \d+ of the template: ))?/, '')
           .trim();
       }
     },

@@ -44,13 +44,11 @@ Error with_template_name(const std::string& file, Error error) {
   constexpr std::string_view kPlace = " of the template: ", kRefusal = "raise_exception: ";
   const size_t place = error.message.find(kPlace);
   if (!error.message.starts_with("line ") || place == std::string::npos) return error;
+  const bool refuses =
+      std::string_view(error.message).substr(place + kPlace.size()).starts_with(kRefusal);
   const std::string name =
       file.empty() ? "the model's chat template" : printable(file, kMaxShownPath);
-  const std::string line = error.message.substr(0, place);
-  const std::string what = error.message.substr(place + kPlace.size());
-  error.message = what.starts_with(kRefusal) ? concat(name, " refuses the messages (", line,
-                                                      "): ", what.substr(kRefusal.size()))
-                                             : concat(name, ", ", line, ": ", what);
+  error.message = concat(name, refuses ? " refuses the messages: " : ": ", error.message);
   return error;
 }
 

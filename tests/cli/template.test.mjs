@@ -139,7 +139,7 @@ describe('template', () => {
       [
         template(wizard, '--chat-template', users),
         2,
-        /users\.jinja refuses .*\(line 1\): Only users!/,
+        /users\.jinja refuses the messages: .*Only users!/,
       ],
       [template(wizard, own), 2, /: the model's chat template refuses .*\(line 1\): Only users!/],
       [
@@ -153,7 +153,7 @@ describe('template', () => {
         /messages-\d+\.json: the list of messages is a number; exp/,
       ],
       [template([{}], '--chat-template', echo), 2, /messages\[0\]\.role is missing/],
-      [template(HI, '--chat-template', bad), 2, /bad\.jinja, line 2: /],
+      [template(HI, '--chat-template', bad), 2, /bad\.jinja: line 2 of the template: /],
       [template(HI, '--chat-template', echo, '--kwargs', '[]'), 2, /the kwargs' JSON is a list/],
       [template(HI, '--chat-template', '/no/such'), 3, /\/no\/such/],
       [template(HI, '--chat-template', echo, '--tokens'), 2, /--tokens needs a MODEL/],
@@ -168,7 +168,7 @@ describe('template', () => {
     const event = JSON.parse(template(HI, '--chat-template', bad, '--json').out);
     assert.equal(event.event, 'error');
     assert.equal(event.code, 'invalid_argument');
-    assert.match(event.message, /bad\.jinja, line 2: /);
+    assert.match(event.message, /bad\.jinja: line 2 of the template: /);
   });
 });
 

@@ -147,6 +147,8 @@ test('chats as the program shows them', { skip: missing }, async () => {
           );
         } catch (error) {
           told = JSON.parse(error.stdout);
+          // The program says before whose template it is.
+          told.message = told.message.replace(/^.*(?=line \d+ of the template: )/, '');
         }
         assert.deepEqual(JSON.parse(answer), told, `${flavour}, ${name}`);
       }
