@@ -141,7 +141,7 @@ describe('template', () => {
         2,
         /users\.jinja refuses the messages: .*Only users!/,
       ],
-      [template(wizard, own), 2, /: the model's chat template refuses .*\(line 1\): Only users!/],
+      [template(wizard, own), 2, /: the model's chat template refuses the messages: .*Only users!/],
       [
         template(HI, '--chat-template', 'chatml'),
         3,
