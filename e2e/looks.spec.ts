@@ -217,11 +217,25 @@ test('what is touched is 44 px tall at least', async ({ app, page, hub }) => {
 });
 
 for (const [width, height] of Object.entries(HEIGHTS)) {
-  test(`${width} wide, nothing moves while things arrive`, async ({ app, page }) => {
+  test(`${width} wide, nothing moves while things arrive, and fonts come last`, async ({
+    app,
+    page,
+    site,
+  }) => {
     await page.setViewportSize({ width: Number(width), height });
     await page.addInitScript(watchShifts);
-    await app.open(LONG);
+    const fonts: (() => void)[] = [];
+    await page.route('**/*.woff2', async (route) => {
+      await new Promise<void>((come) => fonts.push(come));
+      await route.continue();
+    });
+    // Its load event waits for the fonts, too.
+    await page.goto(site.url + LONG, { waitUntil: 'commit' });
+    await app.ready();
     await app.write();
+    expect(fonts.length).toBeGreaterThan(0);
+    for (const come of fonts) come();
+    await page.evaluate(() => document.fonts.ready);
     const { sum, what } = await page.evaluate(shiftsSeen);
     expect(sum, what.join('; ')).toBeLessThan(0.01);
   });

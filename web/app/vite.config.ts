@@ -40,6 +40,8 @@ function early(): Plugin {
   return {
     name: 'early',
     apply: 'build',
+    // It has to see the style sheets before Vite makes scripts of them.
+    enforce: 'pre',
     // A font that comes late is not used on this visit, so that drawn text does not change its shape.
     transform(code, id) {
       if (!/fontsource.*\.css$/.test(id)) return undefined;
