@@ -32,11 +32,12 @@ Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options);
 // reason why the file can't run, notes.
 std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size);
 
-// How fast this machine reads memory: bytes per second that so many threads together read, the
-// best of several passes over 64 MiB, more than most caches hold. Takes about `seconds`, and the
-// time to write that memory once. 0 if there is no memory for it. A decoded token reads
-// MemoryPlan::per_token of weights, so this tells about how many a second can have.
-double read_rate(int threads, double seconds);
+// How fast this machine decodes: bytes of weights of this type per second that so many threads, or
+// half of them if these are faster, multiply for one token after another. The median of passes over
+// 128 MiB, more than most caches hold. Takes about `seconds`, and the time to write that memory
+// once. 0 if there is no memory for it. A decoded token reads MemoryPlan::per_token of weights, so
+// this tells about how many a second can have.
+double decode_rate(Type type, int threads, double seconds);
 
 // {"text":..,"tokens":[..],"template":..,"warnings":[..]}; without `tokens` if they weren't wanted.
 // `warnings` as notes_json() has them.

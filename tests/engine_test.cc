@@ -714,8 +714,11 @@ TEST(Memory, OpeningWhatIsNoModelSaysSo) {
 }
 
 // No rate is expected here: it is of the machine.
-TEST(ReadRate, IsMeasuredWithAnyNumberOfThreads) {
-  for (const int threads : {1, 2, 3}) EXPECT_GT(read_rate(threads, 0.001), 0) << threads;
+TEST(DecodeRate, IsMeasuredWithAnyNumberOfThreads) {
+  for (const int threads : {1, 2, 3}) {
+    for (const Type type : {Type::Q4_0, Type::Q8_0})
+      EXPECT_GT(decode_rate(type, threads, 0.001), 0) << threads;
+  }
 }
 
 }  // namespace

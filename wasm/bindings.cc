@@ -445,7 +445,9 @@ class HeaderHandle {
   bool done_ = false;
 };
 
-double read_rate_of(int32_t threads) { return read_rate(threads, 0.05); }
+double decode_rate_of(bool eight_bits, int32_t threads) {
+  return decode_rate(eight_bits ? Type::Q8_0 : Type::Q4_0, threads, 0.05);
+}
 uint32_t packed_layout() { return kPackedLayout; }
 uintptr_t allocate(uint32_t bytes) { return reinterpret_cast<uintptr_t>(std::malloc(bytes)); }
 void release(uintptr_t ptr) { std::free(reinterpret_cast<void*>(ptr)); }
@@ -547,7 +549,7 @@ EMSCRIPTEN_BINDINGS(sluice) {
   emscripten::function("allocate", &allocate);
   emscripten::function("release", &release);
   emscripten::function("packedLayout", &packed_layout);
-  emscripten::function("readRate", &read_rate_of);
+  emscripten::function("decodeRate", &decode_rate_of);
 }
 
 }  // namespace sluice

@@ -232,8 +232,11 @@ export interface SluiceModule {
   release(ptr: number): void;
   /** The number of the packed layout: with another one, what was kept packed is of no use. */
   packedLayout(): number;
-  /** Bytes per second that so many threads read from memory, measured for some 50 ms; 0: there is no memory to measure. */
-  readRate(threads: number): number;
+  /**
+   * Bytes of weights of eight bits (Q8_0), or else of four (Q4_0), that so many threads multiply in a second, for one token
+   * after another; measured for some 50 ms. 0: there is no memory to measure.
+   */
+  decodeRate(eightBits: boolean, threads: number): number;
 }
 
 export interface ModuleOptions {

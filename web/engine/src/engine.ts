@@ -36,8 +36,8 @@ import type {
   LoadProgress,
   Logits,
   LogitsOptions,
+  DecodeRate,
   MeasureOptions,
-  MemoryRate,
   ModelInfo,
   ModelSource,
   ProbeOptions,
@@ -155,11 +155,12 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * Measures for about 50 ms how fast an engine in this browser can read memory. A model decodes about `bytesPerSecond /
-   * info.memory.bytesPerToken` tokens per second, fewer if `info.memory.rereadBytes` are read again for each. A worker of its own
-   * does it, and its memory is given back. `busy` while an engine of this page loads or computes, which it would disturb.
+   * Measures for some 300 ms how fast an engine in this browser decodes. A model has about `bytesPerSecond /
+   * info.memory.bytesPerToken` tokens per second (`bytesPerSecond8` with weights of eight bits), fewer if
+   * `info.memory.rereadBytes` are read again for each. A worker of its own does it in 128 MiB, which are given back. `busy` while
+   * an engine of this page loads or computes, which it would disturb.
    */
-  static measure(options: MeasureOptions = {}): Promise<MemoryRate> {
+  static measure(options: MeasureOptions = {}): Promise<DecodeRate> {
     return measureMemory(options, () => [...engines].some((engine) => engine.#busy));
   }
 

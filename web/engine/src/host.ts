@@ -193,10 +193,11 @@ export class EngineHost {
   async #measure(request: ToEngine & { type: 'measure' }): Promise<void> {
     const { module } = await this.#startModule(request);
     if (this.#dead) return;
-    const bytesPerSecond = module.readRate(request.threads);
-    if (bytesPerSecond === 0)
+    const bytesPerSecond = module.decodeRate(false, request.threads);
+    const bytesPerSecond8 = module.decodeRate(true, request.threads);
+    if (bytesPerSecond === 0 || bytesPerSecond8 === 0)
       throw new SluiceError('out_of_memory', 'there is no memory left to measure how fast it is');
-    this.post({ type: 'measured', bytesPerSecond });
+    this.post({ type: 'measured', rate: { bytesPerSecond, bytesPerSecond8 } });
   }
 
   async #open(request: ToEngine & { type: 'open' }): Promise<void> {

@@ -1,9 +1,9 @@
-// Engine.measure: how fast an engine in this browser can read memory. Measurements come one after the other.
+// Engine.measure: how fast an engine in this browser decodes. Measurements come one after the other.
 import { SluiceError, abortReason, toldError } from './errors.js';
 import { chooseFlavour, detectAbilities, processors, type Choice } from './flavours.js';
 import { takeMeasureOptions } from './options.js';
 import { onAbort, unlessAborted } from './promises.js';
-import type { MeasureOptions, MemoryRate } from './types.js';
+import type { DecodeRate, MeasureOptions } from './types.js';
 import { Workers, type StartRequest } from './workers.js';
 
 /** Resolves when the last measurement has ended, and its worker is gone. */
@@ -13,14 +13,14 @@ let last: Promise<unknown> = Promise.resolve();
 async function measureRate(
   { flavour, threads }: Choice,
   signal: AbortSignal | undefined,
-): Promise<number> {
+): Promise<DecodeRate> {
   let workers: Workers | undefined;
   let release = (): void => {};
   try {
-    return await new Promise<number>((resolve, reject) => {
+    return await new Promise<DecodeRate>((resolve, reject) => {
       release = onAbort(signal, reject);
       const onMessage: StartRequest['onMessage'] = (message) => {
-        if (message.type === 'measured') resolve(message.bytesPerSecond);
+        if (message.type === 'measured') resolve({ ...message.rate, threads });
         if (message.type === 'failed') reject(toldError(message.error));
       };
       workers = new Workers({ flavour, threads, onMessage, onDeath: reject }, null);
@@ -35,7 +35,7 @@ async function measureRate(
 export async function measureMemory(
   options: MeasureOptions,
   busy: () => boolean,
-): Promise<MemoryRate> {
+): Promise<DecodeRate> {
   const { signal } = takeMeasureOptions(options);
   const choice = chooseFlavour(undefined, undefined, detectAbilities(), processors());
   const rate = last.then(() => {
@@ -49,5 +49,5 @@ export async function measureMemory(
   });
   last = rate.catch(() => {});
   // Its turn may not have come, and its worker takes a while to end.
-  return { bytesPerSecond: await unlessAborted(rate, signal), threads: choice.threads };
+  return await unlessAborted(rate, signal);
 }

@@ -7,6 +7,7 @@ import type { ErrorData } from './errors.js';
 import type { Note } from './notes.js';
 import type { Wants } from './outstanding.js';
 import type {
+  DecodeRate,
   EngineStats,
   Finish,
   Flavour,
@@ -89,7 +90,7 @@ export type ToEngine =
       /** Whether the page wants to hear of the weights. */
       weights: boolean;
     }
-  /** In place of 'open': measures how fast the threads read memory; answered with 'measured'. */
+  /** In place of 'open': measures how fast the threads decode; answered with 'measured'. */
   | { type: 'measure'; files: FlavourFiles; threads: number; lifeline: string }
   /** The flavour's code, which the page compiled while the worker started; null if it could not. */
   | { type: 'code'; code: WebAssembly.Module | null }
@@ -178,7 +179,7 @@ export type FromEngine =
   | { type: 'ready'; stats: CoreStats }
   /** `slots`: as EngineHandle.slots gives them. `bytesPerSecond`: with which weights arrive. */
   | { type: 'weights'; slots: Float64Array; bytesPerSecond: number }
-  | { type: 'measured'; bytesPerSecond: number }
+  | { type: 'measured'; rate: Omit<DecodeRate, 'threads'> }
   | { type: 'notes'; notes: Note[] }
   /** The load failed or the module trapped: the worker can't be used any more. */
   | { type: 'failed'; error: ErrorData }

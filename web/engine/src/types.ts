@@ -336,10 +336,13 @@ export interface MeasureOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** How fast an engine in this browser can read memory. */
-export interface MemoryRate {
+/** How fast an engine in this browser decodes: how many bytes of weights it multiplies in a second, beyond the caches. */
+export interface DecodeRate {
+  /** Of weights of four bits or so (Q4_0). */
   bytesPerSecond: number;
-  /** That read it: as many as an engine would have without the option `threads`. */
+  /** Of weights of eight bits (Q8_0), or more. */
+  bytesPerSecond8: number;
+  /** As many as an engine would have without the option `threads`. It may decode with fewer, where that is faster. */
   threads: number;
 }
 

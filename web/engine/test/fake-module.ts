@@ -110,7 +110,7 @@ export interface Control extends ChatControl {
   memory: Partial<MemoryPlan>;
   /** Whether the model can be identified. */
   identified: () => boolean;
-  readRate: (threads: number) => number;
+  decodeRate: (eightBits: boolean, threads: number) => number;
   /** Of the model, as pieces name it. */
   identity: number;
   /** How often stopIdentifying() was called. */
@@ -148,7 +148,7 @@ export function makeControl(): Control {
     refusesPacked: false,
     looks: 0,
     memory: {},
-    readRate: (threads) => threads * 1e9,
+    decodeRate: (eightBits, threads) => threads * (eightBits ? 2e9 : 1e9),
     identity: 1,
     identified: () => true,
     stops: 0,
@@ -695,7 +695,7 @@ export function fakeModule(control: Control, shared: boolean): OpenModule {
     allocate: () => PLACE_PTR,
     release: () => {},
     packedLayout: () => 7,
-    readRate: (threads) => control.readRate(threads),
+    decodeRate: (eightBits, threads) => control.decodeRate(eightBits, threads),
   };
   return { module, memory, maxBytes: 1 << 30 };
 }

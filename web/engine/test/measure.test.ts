@@ -1,4 +1,4 @@
-// Engine.measure: how fast this browser reads memory.
+// Engine.measure: how fast this browser decodes.
 import { describe, expect, it, vi } from 'vitest';
 import { Engine } from '../src/index.js';
 import { MODEL, allEnded } from './engine-setup.js';
@@ -10,10 +10,18 @@ describe('measure', () => {
   it('measures with the threads that an engine would have, and gives all back', async () => {
     vi.stubGlobal('navigator', { hardwareConcurrency: 3 });
     useFakes({ shared: true });
-    expect(await Engine.measure()).toEqual({ bytesPerSecond: 3e9, threads: 3 });
+    expect(await Engine.measure()).toEqual({
+      bytesPerSecond: 3e9,
+      bytesPerSecond8: 6e9,
+      threads: 3,
+    });
     await allEnded();
     useFakes();
-    expect(await Engine.measure()).toEqual({ bytesPerSecond: 1e9, threads: 1 });
+    expect(await Engine.measure()).toEqual({
+      bytesPerSecond: 1e9,
+      bytesPerSecond8: 2e9,
+      threads: 1,
+    });
     await allEnded();
     expect(FakeWorker.all.map(({ kind }) => kind)).toEqual(['engine']);
   });
@@ -21,14 +29,15 @@ describe('measure', () => {
   it('measures one after the other', async () => {
     let running = 0;
     const most: number[] = [];
-    const readRate = (): number => {
+    const decodeRate = (): number => {
       most.push(++running);
       return 1e9;
     };
-    useFakes({ control: { readRate } });
+    useFakes({ control: { decodeRate } });
     const first = Engine.measure().then(() => (running -= 1));
     await Promise.all([first, Engine.measure()]);
-    expect(most).toEqual([1, 1]);
+    // Each measures twice.
+    expect(most).toEqual([1, 2, 2, 3]);
   });
 
   it('is refused while an engine computes, and works beside one that does not', async () => {
@@ -76,7 +85,7 @@ describe('measure', () => {
     stop.abort();
     await expect(measured).rejects.toMatchObject({ code: 'aborted' });
     await allEnded();
-    useFakes({ control: { readRate: () => 0 } });
+    useFakes({ control: { decodeRate: () => 0 } });
     await expect(Engine.measure()).rejects.toMatchObject({ code: 'out_of_memory' });
     await expect(Engine.measure({ signal: AbortSignal.abort() })).rejects.toMatchObject({
       code: 'aborted',
