@@ -53,7 +53,7 @@ double decode_rate(Type type, int threads, double seconds) {
   const auto out = AlignedBuffer::allocate(kRows * sizeof(float), "a measurement");
   if (kernels == nullptr || !weights || !inputs || !out) return 0;
   // Pages that were never written may be one page. The numbers don't matter; these are finite.
-  std::memset(weights->data(), 1, n_matrices * bytes_per_matrix);
+  std::memset(weights->data(), 1, weights->size());
   Token token{*kernels, {}, inputs->rows_of(kCols), out->as<float>(), {}};
   for (uint64_t i = 0; i < n_matrices; ++i) {
     token.matrices.push_back({type, kRows, kCols, weights->data() + i * bytes_per_matrix, true});
@@ -64,6 +64,8 @@ double decode_rate(Type type, int threads, double seconds) {
     token.scratch.push_back(std::move(*scratch));
   }
   Pool pool(threads);  // ends before what its jobs read
+  // A browser compiles the code better once it has run for a while.
+  for (const Stopwatch warming; warming.seconds() < seconds / 2;) seconds_of(pool, token);
   // As an engine does, the number of threads is taken that is faster; the median, since whatever
   // else the machine does now, it will do then.
   double best = 0;
@@ -71,12 +73,12 @@ double decode_rate(Type type, int threads, double seconds) {
     pool.limit(n);
     std::vector<double> passes;
     const Stopwatch all;
-    while (passes.size() < kLeastPasses || all.seconds() < seconds / 2) {
+    while (passes.size() < kLeastPasses || all.seconds() < seconds / 4) {
       passes.push_back(seconds_of(pool, token));
     }
     const auto middle = passes.begin() + static_cast<std::ptrdiff_t>(passes.size() / 2);
     std::nth_element(passes.begin(), middle, passes.end());
-    best = std::max(best, static_cast<double>(n_matrices * bytes_per_matrix) / *middle);
+    best = std::max(best, static_cast<double>(weights->size()) / *middle);
     if (n == 1) break;
   }
   return best;

@@ -446,7 +446,7 @@ class HeaderHandle {
 };
 
 double decode_rate_of(bool eight_bits, int32_t threads) {
-  return decode_rate(eight_bits ? Type::Q8_0 : Type::Q4_0, threads, 0.05);
+  return decode_rate(eight_bits ? Type::Q8_0 : Type::Q4_0, threads, 0.4);
 }
 uint32_t packed_layout() { return kPackedLayout; }
 uintptr_t allocate(uint32_t bytes) { return reinterpret_cast<uintptr_t>(std::malloc(bytes)); }

@@ -234,7 +234,7 @@ export interface SluiceModule {
   packedLayout(): number;
   /**
    * Bytes of weights of eight bits (Q8_0), or else of four (Q4_0), that so many threads multiply in a second, for one token
-   * after another; measured for some 50 ms. 0: there is no memory to measure.
+   * after another; measured for some 400 ms. 0: there is no memory to measure.
    */
   decodeRate(eightBits: boolean, threads: number): number;
 }

@@ -14,6 +14,8 @@
 //     --first-token     instead: the time from opening the built page to the first token of its own model, cold and warm;
 //                       with --against, in turn with the other checkout's page
 //     --kept            instead: loads in Chromium without the cache, into it and from it, beside a plain read of the file
+//     --promises        instead: the speed that Engine.measure and a first text promise, and what is then reached, in
+//                       Chromium, quiet and with one core busy
 //     --streaming       instead: the first token of a model that is being downloaded at a given rate (one round; -r N);
 //                       of a made model in several ways, or of each MODEL
 //     --budget          instead: a model of 700 MB under 300 MB, natively and in Chromium
@@ -47,6 +49,7 @@ import { kv_bytes_per_token, llama_lacks, measure_llama, measure_native } from '
 import { check_checkout, measure_against } from './against.mjs';
 import { NETWORKS, measure_first_token } from './first_token.mjs';
 import { measure_kept } from './kept.mjs';
+import { measure_promises } from './promises.mjs';
 import { measure_streaming } from './streaming.mjs';
 import { measure_beyond, measure_budget } from './budget.mjs';
 import { beyond_text, budget_text, streaming_text } from './stream_tables.mjs';
@@ -57,11 +60,12 @@ import {
   kept_text,
   markdown_of,
   page_text,
+  promises_text,
   text_of,
 } from './tables.mjs';
 
 const FLAGS = [
-  ...['--page', '--first-token', '--kept', '--quick'],
+  ...['--page', '--first-token', '--kept', '--quick', '--promises'],
   ...['--streaming', '--budget', '--beyond'],
 ];
 const NUMBERS = { '-p': 'p', '-n': 'n', '-r': 'r', '--depth': 'depth', '--cpu': 'cpu' };
@@ -98,7 +102,7 @@ function options_of(args) {
     },
     ...{ first_token: args.includes('--first-token'), kept: args.includes('--kept') },
     ...{ streaming: args.includes('--streaming'), budget: args.includes('--budget') },
-    beyond: args.includes('--beyond'),
+    ...{ beyond: args.includes('--beyond'), promises: args.includes('--promises') },
     ...{ against: null, cpu: 1 },
     networks: ['localhost'],
     // null: none is named
@@ -263,6 +267,18 @@ async function measure_keeping(models, { r, json }) {
   if (json !== null) fs.writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`);
 }
 
+/** Measures the promises of speed for each model. */
+async function compare_promises(models, { browser, options }) {
+  const report = { machine: describe_machine(), promises: [] };
+  for (const model of models) {
+    const n = options.n ?? usual_tokens(model);
+    report.promises.push(await measure_promises(browser, model, { n, r: options.r }));
+    console.log(promises_text(report.promises.at(-1)));
+    if (options.json !== null)
+      fs.writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
+  }
+}
+
 /** Compares this checkout with another one on each model. */
 async function compare_checkouts(models, sides, { browser, options }) {
   const { against, threads, p, r, json } = options;
@@ -297,9 +313,13 @@ main(async () => {
   const models = [...options.files, ...(await find_models(options.models ?? [], options.types))];
   if (options.streaming) return measure_streams(program, models, options);
   if (options.budget || options.beyond) return measure_budgets(program, options);
-  const sides = sides_of(options.page ? ['chromium'] : options.against ? ours : options.sides);
+  const sides = sides_of(
+    options.page || options.promises ? ['chromium'] : options.against ? ours : options.sides,
+  );
   if (models.length === 0) {
-    const usual = options.quick || options.page ? ['bundled'] : ['bundled', ...SHAPES];
+    // The bundled model stays in the processor's caches: nothing is promised for it.
+    const all = options.promises ? SHAPES : ['bundled', ...SHAPES];
+    const usual = options.quick || options.page ? ['bundled'] : all;
     models.push(...(await find_models(usual, options.types)));
   }
   if (options.kept) return measure_keeping(models, options);
@@ -307,6 +327,7 @@ main(async () => {
   const in_browser = sides.some((side) => side === 'chromium' || side === 'wllama');
   const browser = in_browser ? await Browser.launch() : null;
   try {
+    if (options.promises) return await compare_promises(models, { browser, options });
     if (options.against !== null)
       return await compare_checkouts(models, sides, { browser, options });
     for (const model of models) {

@@ -122,6 +122,21 @@ export function kept_text({
   return `${model}, ${size}: until ready; medians of ${rounds}\n\n${aligned(table)}\n`;
 }
 
+/** Of the page's promises of speed. */
+export function promises_text({ model, tokens, rounds, rows }) {
+  const table = [
+    ['', 'measured', 'reached', 'ratio', 'learned', 'reached', 'ratio'],
+    ...rows.map(({ load, promised, reached, ratio, next, next_ratio }) => [
+      load,
+      ...[promised, reached].map((rate) => fixed(rate, 1)),
+      fixed(ratio, 2),
+      ...[reached, next].map((rate) => fixed(rate, 1)),
+      fixed(next_ratio, 2),
+    ]),
+  ];
+  return `${model}: tokens/s promised and then reached, ${tokens} tokens; medians of ${rounds}\n\n${aligned(table)}\n`;
+}
+
 function markdown_table(rows) {
   const line = (cells) => `| ${cells.join(' | ')} |`;
   return [line(rows[0]), line(rows[0].map(() => '---')), ...rows.slice(1).map(line)].join('\n');

@@ -134,6 +134,20 @@ test('a model under a budget: the hashes of resident weights, and shares of what
   }
 });
 
+test('promises of speed: what is measured, what a text reaches, and the next one', () => {
+  const { report, printed } = bench_json('--quick', '--promises');
+  const [{ rows, samples }] = report.promises;
+  assert.deepEqual(
+    rows.map(({ load }) => load),
+    ['quiet', 'one core busy'],
+  );
+  for (const { load, promised, reached, ratio, next, next_ratio } of rows) {
+    assert.equal(samples[load].length, 1);
+    assert.ok(promised > 0 && near(ratio, reached / promised) && near(next_ratio, next / reached));
+  }
+  assert.match(printed, /promised and then reached/);
+});
+
 test('--help lists the options and runs nothing', () => {
   const done = bench('--help');
   assert.equal(done.status, 0);

@@ -10,7 +10,7 @@ import {
 } from '@sluice/engine';
 import { afterEach, describe, expect, it } from 'vitest';
 import { explain, type Failure } from '../src/model/advice';
-import { foundInWords } from '../src/model/found-in-words';
+import { detailsInWords, foundInWords } from '../src/model/found-in-words';
 import { noteInWords } from '../src/model/note';
 import { LANGUAGES, chosenLanguage, type Language } from '../src/texts';
 import { errors } from '../src/texts/errors';
@@ -47,9 +47,13 @@ function of(
   code: ErrorCode,
   facts: Facts,
   message = 'in English; do this',
-): Failure & { found: string } {
+): Failure & { found: string; details: string } {
   const failure = explain(new SluiceError(code, message, { facts }));
-  return { ...failure, found: foundInWords(failure.code, failure.facts) };
+  return {
+    ...failure,
+    found: foundInWords(code, failure.facts),
+    details: detailsInWords(code, failure.facts),
+  };
 }
 
 function inEach(work: (language: Language) => void): void {
@@ -63,16 +67,20 @@ describe('every code has words in both languages', () => {
   it('of errors', () => {
     const codes = Object.keys(errors.en) as ErrorCode[];
     expect(Object.keys(errors.de)).toEqual(codes);
-    for (const part of ['codes', 'reasons'] as const)
+    for (const part of ['codes', 'details', 'reasons'] as const)
       expect(Object.keys(texts.de[part])).toEqual(Object.keys(texts.en[part]));
     const shown = new Set<string>();
     inEach((language) => {
       for (const code of codes) {
-        const { title, found } = of(code, ALL);
+        const { title, advice, found, details } = of(code, ALL);
+        const { otherwise } = { otherwise: '', ...errors[language][code] };
+        // What to do is always said, in the page's words.
+        expect(advice || otherwise, code).toMatch(/^[A-ZÄÖÜ].*\.$/);
         expect(title, code).not.toBe('');
         const byReason = ['download_failed', 'unsupported_browser'].includes(code);
         expect(found !== '', code).toBe(byReason || code in texts[language].codes);
-        expect(found, code).not.toMatch(/undefined|[{}]/);
+        expect(details !== '', code).toBe(code in texts[language].details);
+        expect(found + details, code).not.toMatch(/undefined|[{}]/);
         // Nothing depends on what the message says.
         expect(of(code, ALL, 'other'), code).toEqual({ ...of(code, ALL), said: 'other' });
         shown.add(title).add(found);
@@ -117,7 +125,7 @@ describe('an error', () => {
       title: 'Der Text ist länger, als das Modell lesen kann',
       found: 'Er hat 9.000 Token oder mehr, und Platz ist für 4.095.',
     });
-    expect(of('unsupported_model', { architecture: 'mamba' }).found).toContain('„mamba“');
+    expect(of('unsupported_model', { architecture: 'mamba' }).details).toContain('„mamba“');
     expect(of('download_failed', { ...ALL, status: 401 }).found).toMatch(
       /^localhost:8080 hat mit 401 geantwortet\. .* angemeldet/,
     );
@@ -128,10 +136,12 @@ describe('an error', () => {
     }
     expect(of('unsupported_browser', { missing: 'simd' }).found).toContain('kein WebAssembly SIMD');
     expect(of('unsupported_browser', { missing: 'policy' }).found).toBe('');
-    expect(of('download_failed', { url: ALL.url, reason: 'unreachable' }).found).toContain('CORS');
+    expect(of('download_failed', { url: ALL.url, reason: 'unreachable' }).found).toContain(
+      'lässt andere Seiten',
+    );
   });
 
-  it('is told in the library’s words, as they are, where the facts don’t tell enough', () => {
+  it('keeps the library’s words for those who unfold them', () => {
     expect(of('bad_file', {}, 'localhost:8080 sent no model; choose another file')).toMatchObject({
       found: '',
       said: 'localhost:8080 sent no model; choose another file',

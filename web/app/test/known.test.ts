@@ -7,7 +7,10 @@ const MB = 1e6;
 const kept = (bytes: number): CachedModel =>
   ({ source: 'https://models.example/m.gguf', name: 'm.gguf', bytes }) as CachedModel;
 const info = (all: number) =>
-  ({ memory: { all, bytesPerToken: 400 * MB, rereadBytes: 0 } }) as ModelInfo;
+  ({
+    memory: { all, bytesPerToken: 400 * MB, rereadBytes: 0 },
+    types: { Q8_0: { tensors: 1, bytes: all } } as ModelInfo['types'],
+  }) as ModelInfo;
 
 it('tells of a model that is kept whether it fits, by its header or else by its size', () => {
   const limit = 500 * MB;
@@ -21,7 +24,7 @@ it('tells of a model that is kept whether it fits, by its header or else by its 
   const models = withModel(none, 'https://models.example/m.gguf', info(520 * MB));
   expect(outlook(kept(440 * MB), models, limit)).toEqual({
     fits: false,
-    reads: { decodeBytes: 400 * MB, rereadBytes: 20 * MB },
+    reads: { decodeBytes: 400 * MB, eightBits: true, rereadBytes: 20 * MB },
   });
 });
 

@@ -155,7 +155,7 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * Measures for some 300 ms how fast an engine in this browser decodes. A model has about `bytesPerSecond /
+   * Measures for about a second how fast an engine in this browser decodes. A model has about `bytesPerSecond /
    * info.memory.bytesPerToken` tokens per second (`bytesPerSecond8` with weights of eight bits), fewer if
    * `info.memory.rereadBytes` are read again for each. A worker of its own does it in 128 MiB, which are given back. `busy` while
    * an engine of this page loads or computes, which it would disturb.

@@ -8,7 +8,7 @@ export interface Finding {
   facts: Facts;
   /** What the page itself found, in its words; '' if the library found it. */
   own: string;
-  /** The library's message, which is English. */
+  /** The library's message, which is English; it is shown folded. */
   said: string;
 }
 

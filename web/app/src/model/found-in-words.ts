@@ -6,11 +6,20 @@ import { withFacts } from './facts-in-words';
 
 const BY_REASON: readonly ErrorCode[] = ['download_failed', 'unsupported_browser'];
 
-/** '' if the facts don't tell enough, or if only the author of the page can mend it. Then the library's message is shown. */
+/** The first of the texts of which all facts are known; '' if there is none. */
+function first(texts: readonly (string | undefined)[] | undefined, facts: Facts): string {
+  return (texts ?? []).map((text = '') => withFacts(text, facts)).find((text) => text !== '') ?? '';
+}
+
+/** '' if the facts don't tell enough. */
 export function foundInWords(code: ErrorCode, facts: Facts): string {
   const { codes, reasons } = found[language.value];
-  const texts = BY_REASON.includes(code) ? [reasons[reasonOf(facts)]] : (codes[code] ?? []);
-  return texts.map((text = '') => withFacts(text, facts)).find((text) => text !== '') ?? '';
+  return first(BY_REASON.includes(code) ? [reasons[reasonOf(facts)]] : codes[code], facts);
+}
+
+/** What only those understand who unfold the technical details; '' if there is nothing. */
+export function detailsInWords(code: ErrorCode, facts: Facts): string {
+  return first(found[language.value].details[code], facts);
 }
 
 /** What the browser lacks, or a DownloadReason, finer for a status. */

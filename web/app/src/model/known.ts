@@ -5,6 +5,7 @@ import { readsOf, type Reads } from './speed';
 
 export interface Known {
   decodeBytes: number | null;
+  eightBits: boolean;
   /** All that it takes in memory, in bytes. */
   all: number;
 }
@@ -30,10 +31,11 @@ export function readKnown(text: string | null): KnownModels {
     typeof n === 'number' && Number.isFinite(n) && n > 0 ? n : null;
   const entries = (value as unknown[]).slice(-MOST).flatMap((one): [string, Known][] => {
     const [source, about] = Array.isArray(one) ? (one as unknown[]) : [];
-    const { all, decodeBytes } = (about ?? {}) as Record<string, unknown>;
+    const { all, decodeBytes, eightBits } = (about ?? {}) as Record<string, unknown>;
     const whole = size(all);
     if (typeof source !== 'string' || whole === null) return [];
-    return [[source, { all: whole, decodeBytes: size(decodeBytes) }]];
+    const known = { all: whole, decodeBytes: size(decodeBytes), eightBits: eightBits === true };
+    return [[source, known]];
   });
   return new Map(entries);
 }
@@ -42,7 +44,8 @@ export function readKnown(text: string | null): KnownModels {
 export function withModel(models: KnownModels, url: string, info: ModelInfo): KnownModels {
   if (info.memory === null) return models;
   const others = [...models].filter(([source]) => source !== url);
-  const one: Known = { all: info.memory.all, decodeBytes: readsOf(info).decodeBytes };
+  const { decodeBytes, eightBits } = readsOf(info);
+  const one: Known = { all: info.memory.all, decodeBytes, eightBits };
   return new Map([...others, [url, one] as const].slice(-MOST));
 }
 
@@ -58,6 +61,7 @@ export function outlook(
   const about = models.get(source);
   const all = about?.all ?? bytes * BY_SIZE;
   if (all === 0) return null;
-  const decodeBytes = about?.decodeBytes ?? null;
-  return { fits: all <= limit, reads: { decodeBytes, rereadBytes: Math.max(0, all - limit) } };
+  const { decodeBytes = null, eightBits = false } = about ?? {};
+  const reads = { decodeBytes, eightBits, rereadBytes: Math.max(0, all - limit) };
+  return { fits: all <= limit, reads };
 }

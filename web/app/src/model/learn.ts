@@ -14,6 +14,7 @@ import {
   readsOf,
   withText,
   type Estimate,
+  type Ran,
   type Seen,
 } from './speed';
 import { loading, model, stats, weights } from './state';
@@ -57,7 +58,9 @@ export function keepLearning(): void {
   effect(() => {
     const writes = busy.value;
     untracked(() => {
-      if (wrote && !writes) learnFromText();
+      const { tokens = 0, tokensPerSecond = 0, bytesPerToken = 0 } = stats.value ?? {};
+      // Those of an answer come with its last part (learnFrom).
+      if (wrote && !writes && tokens > 0) learnFrom({ tokens, tokensPerSecond, bytesPerToken });
       wrote = writes;
     });
   });
@@ -80,11 +83,15 @@ export function keepLearning(): void {
   });
 }
 
-function learnFromText(): void {
+/** Learns from a text or an answer of the model in use. */
+export function learnFrom(ran: Omit<Ran, 'eightBits'>): void {
+  const info = model.peek()?.info;
   // What is loaded meanwhile, or is read again, slows a text down.
-  if (loading.value !== null || stats.value === null || stats.value.streamedBytes > 0) return;
-  const texts = withText(seen.value.texts, stats.value, Date.now());
-  if (texts !== seen.value.texts) seen.value = { ...seen.value, texts };
+  if (info === undefined || loading.peek() !== null || readsOf(info).rereadBytes > 0) return;
+  const { eightBits } = readsOf(info);
+  const before = seen.peek().texts;
+  const texts = withText(before, { ...ran, eightBits }, Date.now());
+  if (texts !== before) seen.value = { ...seen.peek(), texts };
 }
 
 /** Remembers what a model's header says. */
@@ -92,14 +99,14 @@ export function remember(url: string, info: ModelInfo): void {
   known.value = withModel(known.peek(), url, info);
 }
 
-/** Measures this device's memory, which takes some 50 ms, unless that was done lately or the engine is at work. */
+/** Measures how fast this device decodes, which takes about a second, unless that was done lately or the engine is at work. */
 export async function measure(): Promise<void> {
   const { measured } = seen.peek();
   const fresh = measured !== null && Date.now() - measured.at < FRESH_MS;
   if (fresh || busy.peek() || loading.peek() !== null) return;
   try {
-    const { bytesPerSecond } = await Engine.measure();
-    seen.value = { ...seen.peek(), measured: { bytesPerSecond, at: Date.now() } };
+    const { bytesPerSecond, bytesPerSecond8 } = await Engine.measure();
+    seen.value = { ...seen.peek(), measured: { bytesPerSecond, bytesPerSecond8, at: Date.now() } };
   } catch {
     // The engine is at work, or this browser can't run it. Then only texts tell it.
   }
@@ -115,10 +122,10 @@ export function ownSpeed(): Estimate | null {
   const s = stats.value;
   const current = model.value;
   if (s === null || current === null) return null;
-  const { rereadBytes } = readsOf(current.info);
+  const reads = readsOf(current.info);
   if (s.tokens >= LEAST_TOKENS && s.tokensPerSecond > 0 && !busy.value)
-    return { tokensPerSecond: s.tokensPerSecond, rereads: rereadBytes > 0 };
-  return estimate({ decodeBytes: s.bytesPerToken || null, rereadBytes }, seen.value);
+    return { tokensPerSecond: s.tokensPerSecond, learned: true, rereads: reads.rereadBytes > 0 };
+  return estimate({ ...reads, decodeBytes: s.bytesPerToken || reads.decodeBytes }, seen.value);
 }
 
 /** Whether a model that is kept fits, and about how fast it is; null if nothing is known. */

@@ -1,7 +1,7 @@
 // About how fast a model writes on this device. A token needs nearly all weights once, so the bytes that it reads and the
-// rate at which this device reads them decide. What texts have shown counts more than a short measurement.
+// rate at which this device decodes them decide. What texts and answers have shown counts more than a short measurement.
 import type { EngineStats, ModelInfo } from '@sluice/engine';
-import { tokenRate } from '../format';
+import { digits, tokenRate } from '../format';
 import { t } from '../texts';
 
 /** What a token reads. */
@@ -10,6 +10,8 @@ export interface Reads {
   decodeBytes: number | null;
   /** Of these, the ones that are read from this device for each token, because they don't stay in memory. */
   rereadBytes: number;
+  /** Most of them are weights of eight bits or more. They take less time for a byte. */
+  eightBits: boolean;
 }
 
 /** Bytes a second, and when that was seen, in milliseconds since 1970. */
@@ -18,12 +20,15 @@ interface Rate {
   at: number;
 }
 
+/** What a text has shown, with the bytes that a token of its model reads. */
+type Shown = Rate & { decodeBytes: number; eightBits: boolean };
+
 /** What is known of this device. */
 export interface Seen {
-  /** Of its memory, measured. */
-  measured: Rate | null;
-  /** What texts have shown, the newest last: each with the bytes that a token of its model reads. */
-  texts: (Rate & { decodeBytes: number })[];
+  /** Of decoding, measured: with weights of four bits, and of eight. */
+  measured: (Rate & { bytesPerSecond8: number }) | null;
+  /** What texts have shown, the newest last. */
+  texts: Shown[];
   /** Of what it keeps: its disk. */
   disk: Rate | null;
 }
@@ -31,6 +36,8 @@ export interface Seen {
 export interface Estimate {
   /** null: only that it is slow. */
   tokensPerSecond: number | null;
+  /** A text with this model has shown it. Else it is said as a range. */
+  learned: boolean;
   /** Weights are read from this device for each token. */
   rereads: boolean;
 }
@@ -39,61 +46,113 @@ export const NOTHING: Seen = { measured: null, texts: [], disk: null };
 
 /** A text shows little of models whose tokens read more, or less, than this times as much. */
 const ALIKE = 8;
+/** What was not learned is said from here to there, as parts of the estimate. */
+const [LEAST, MOST] = [0.7, 1.3];
 
 /** About how fast a model writes; null if nothing is known. */
-export function estimate({ decodeBytes, rereadBytes }: Reads, seen: Seen): Estimate | null {
+export function estimate(reads: Reads, seen: Seen): Estimate | null {
+  const { decodeBytes, rereadBytes } = reads;
   const rereads = rereadBytes > 0;
-  const memory = decodeBytes === null ? null : memorySeconds(decodeBytes, seen);
+  const own = seen.texts.find((text) => text.decodeBytes === decodeBytes);
+  const memory =
+    decodeBytes === null
+      ? null
+      : own === undefined
+        ? guessedSeconds({ ...reads, decodeBytes }, seen)
+        : decodeBytes / own.bytesPerSecond;
   if (memory === null || (rereads && seen.disk === null))
-    return rereads ? { tokensPerSecond: null, rereads } : null;
+    return rereads ? { tokensPerSecond: null, learned: false, rereads } : null;
   const disk = rereads ? rereadBytes / (seen.disk?.bytesPerSecond ?? Infinity) : 0;
   const tokensPerSecond = 1 / (memory + disk);
-  return Number.isFinite(tokensPerSecond) ? { tokensPerSecond, rereads } : null;
+  if (!Number.isFinite(tokensPerSecond)) return null;
+  return { tokensPerSecond, learned: own !== undefined && !rereads, rereads };
 }
 
-/** Seconds of a token beside reading: they count only for tiny models, and what texts have shown contains them. */
+/** Seconds of a token beside its products: they count only for tiny models. */
 const STEP_SECONDS = 0.0004;
 
-/** Seconds of a token, as the text of the most similar model has shown, or else by the rate that was measured. */
-function memorySeconds(decodeBytes: number, { texts, measured }: Seen): number | null {
-  let nearest: number | null = null;
-  let least = Math.log(ALIKE);
-  for (const text of texts) {
-    const far = Math.abs(Math.log(text.decodeBytes / decodeBytes));
-    if (far > least) continue;
-    least = far;
-    nearest = text.bytesPerSecond;
-  }
-  if (nearest !== null) return decodeBytes / nearest;
-  return measured === null ? null : decodeBytes / measured.bytesPerSecond + STEP_SECONDS;
+/** Seconds of a token by the rate that was measured; null if none was. */
+function measuredSeconds(
+  { decodeBytes, eightBits }: { decodeBytes: number; eightBits: boolean },
+  { measured }: Seen,
+): number | null {
+  if (measured === null) return null;
+  const rate = eightBits ? measured.bytesPerSecond8 : measured.bytesPerSecond;
+  return decodeBytes / rate + STEP_SECONDS;
 }
 
-/** In words: about 23 tokens/s. '' if nothing is known. */
+/** Seconds of a token of a model that has written nothing here: as measured, corrected by what the most similar one has shown. */
+function guessedSeconds(
+  of: { decodeBytes: number; eightBits: boolean },
+  seen: Seen,
+): number | null {
+  let nearest: Shown | null = null;
+  let least = Math.log(ALIKE);
+  for (const text of seen.texts) {
+    const far = Math.abs(Math.log(text.decodeBytes / of.decodeBytes));
+    if (far > least) continue;
+    least = far;
+    nearest = text;
+  }
+  const measured = measuredSeconds(of, seen);
+  if (nearest === null) return measured;
+  const took = nearest.decodeBytes / nearest.bytesPerSecond;
+  const expected = measuredSeconds(nearest, seen);
+  if (measured === null || expected === null) return of.decodeBytes / nearest.bytesPerSecond;
+  return (measured * took) / expected;
+}
+
+/** In words: about 23 tokens/s, or 16 to 30 tokens/s where it wasn't learned. '' if nothing is known. */
 export function speedInWords(about: Estimate | null): string {
   if (about === null) return '';
   const words = t.value.model.speed;
-  const { tokensPerSecond, rereads } = about;
-  if (tokensPerSecond === null) return words.slow;
-  return (rereads ? words.reread : words.about)(rounded(tokensPerSecond));
+  const { rereads } = about;
+  const rate = rateOf(about);
+  if (rate === null) return words.slow;
+  return rereads ? words.reread(rate) : rate;
 }
 
 /** As above, where there is little room. */
 export function speedShort(about: Estimate | null): string {
   if (about === null) return '';
-  const words = t.value.model.speed;
-  if (about.tokensPerSecond === null) return words.slowShort;
-  return words.about(rounded(about.tokensPerSecond));
+  return rateOf(about) ?? t.value.model.speed.slowShort;
 }
 
-/** Two digits: it is no more than an estimate. */
-function rounded(perSecond: number): string {
-  return tokenRate(perSecond >= 10 ? Number(perSecond.toPrecision(2)) : perSecond);
+function rateOf({ tokensPerSecond, learned }: Estimate): string | null {
+  const words = t.value.model.speed;
+  if (tokensPerSecond === null) return null;
+  const to = (part: number, n: number): number => Number((part * tokensPerSecond).toPrecision(n));
+  if (learned) return words.about(tokenRate(to(1, 2)));
+  // It is no more than an estimate.
+  const few = tokensPerSecond >= 10 ? 2 : 1;
+  return words.between(digits(to(LEAST, few)), tokenRate(to(MOST, few)));
+}
+
+/** Types of eight bits or more. */
+const EIGHT_BITS = ['Q8_0', 'F16', 'BF16', 'F32'];
+/** Bits of a weight in types of so few that multiplying takes the time, not reading. */
+const FEW_BITS: Readonly<Record<string, number>> = {
+  ...{ Q1_0: 1.125, TQ1_0: 1.69, TQ2_0: 2.06, IQ1_S: 1.56, IQ1_M: 1.75 },
+  ...{ IQ2_XXS: 2.06, IQ2_XS: 2.31, IQ2_S: 2.5, Q2_0: 2.25 },
+};
+/** As many bits of Q4_0 take that time. */
+const WORTH_BITS = 4.5;
+
+/** What a token of a file reads of which only the type and the size are known. */
+export function readsOfFile(type: string, bytes: number, rereadBytes: number): Reads {
+  const few = FEW_BITS[type];
+  const decodeBytes = few === undefined ? bytes : (bytes * WORTH_BITS) / few;
+  return { decodeBytes, rereadBytes, eightBits: EIGHT_BITS.includes(type) };
 }
 
 /** What a token of a model with this header reads. */
-export function readsOf(info: ModelInfo): Reads {
-  const { bytesPerToken = 0, rereadBytes = 0 } = info.memory ?? {};
-  return { decodeBytes: bytesPerToken || null, rereadBytes };
+export function readsOf({ memory, types }: ModelInfo): Reads {
+  const { bytesPerToken = 0, rereadBytes = 0 } = memory ?? {};
+  const all = Object.entries(types);
+  const bytes = (of: typeof all): number => of.reduce((sum, [, type]) => sum + type.bytes, 0);
+  const wide = all.filter(([name]) => EIGHT_BITS.includes(name));
+  const eightBits = bytes(wide) > bytes(all) / 2;
+  return { decodeBytes: bytesPerToken || null, rereadBytes, eightBits };
 }
 
 /** How many texts count. */
@@ -101,10 +160,13 @@ const TEXTS = 12;
 /** Shorter texts show too little. */
 export const LEAST_TOKENS = 16;
 
+function isRate(n: unknown): n is number {
+  return typeof n === 'number' && Number.isFinite(n) && n > 0;
+}
+
 function rateIn(value: unknown): Rate | null {
   const { bytesPerSecond, at } = (value ?? {}) as Record<string, unknown>;
-  const good = (n: unknown): n is number => typeof n === 'number' && Number.isFinite(n) && n > 0;
-  return good(bytesPerSecond) && good(at) ? { bytesPerSecond, at } : null;
+  return isRate(bytesPerSecond) && isRate(at) ? { bytesPerSecond, at } : null;
 }
 
 /** Reads what was kept. Anything can be in a browser's storage: what is no rate is left out. */
@@ -118,23 +180,34 @@ export function readSeen(text: string | null): Seen {
   const { measured, texts, disk } = (value ?? {}) as Record<string, unknown>;
   const good = (Array.isArray(texts) ? (texts as unknown[]) : []).flatMap((one) => {
     const rate = rateIn(one);
-    const reads = rateIn({
-      bytesPerSecond: (one as { decodeBytes?: unknown } | null)?.decodeBytes,
-      at: 1,
-    });
-    return rate === null || reads === null ? [] : [{ ...rate, decodeBytes: reads.bytesPerSecond }];
+    const { decodeBytes, eightBits } = (one ?? {}) as Record<string, unknown>;
+    if (rate === null || !isRate(decodeBytes)) return [];
+    return [{ ...rate, decodeBytes, eightBits: eightBits === true }];
   });
-  return { measured: rateIn(measured), texts: good.slice(-TEXTS), disk: rateIn(disk) };
+  const four = rateIn(measured);
+  const { bytesPerSecond8 } = (measured ?? {}) as Record<string, unknown>;
+  return {
+    // Another version of the page kept one rate, of reading alone.
+    measured: four !== null && isRate(bytesPerSecond8) ? { ...four, bytesPerSecond8 } : null,
+    texts: good.slice(-TEXTS),
+    disk: rateIn(disk),
+  };
 }
+
+/** What a text or an answer has shown. */
+export type Ran = Pick<EngineStats, 'tokens' | 'tokensPerSecond' | 'bytesPerToken'> & {
+  eightBits: boolean;
+};
 
 /** `texts` with what one more text has shown; the same if it shows nothing. */
 export function withText(
   texts: Seen['texts'],
-  { tokens, tokensPerSecond, bytesPerToken }: EngineStats,
+  { tokens, tokensPerSecond, bytesPerToken, eightBits }: Ran,
   at: number,
 ): Seen['texts'] {
   if (tokens < LEAST_TOKENS || !(tokensPerSecond > 0) || !(bytesPerToken > 0)) return texts;
-  const one = { bytesPerSecond: tokensPerSecond * bytesPerToken, decodeBytes: bytesPerToken, at };
+  const bytesPerSecond = tokensPerSecond * bytesPerToken;
+  const one = { bytesPerSecond, decodeBytes: bytesPerToken, eightBits, at };
   // Of a model the newest counts.
   return [...texts.filter(({ decodeBytes }) => decodeBytes !== bytesPerToken), one].slice(-TEXTS);
 }

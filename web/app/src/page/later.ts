@@ -1,7 +1,7 @@
 // What isn't needed for the first text of a visit: the script that parts.ts fetches later.
 export { ConversationList } from '../list/list';
 export { newConversation } from '../list/state';
-export { foundInWords } from '../model/found-in-words';
+export { detailsInWords, foundInWords } from '../model/found-in-words';
 export { Sheet } from '../model/sheet';
 export { attach } from '../talk/attach';
 export { startTalk } from '../talk/start';

@@ -1,4 +1,4 @@
-import { Found } from '../model/found';
+import { Found, TechnicalDetails } from '../model/found';
 import { openSheet } from '../model/open';
 import { fromAddress } from '../model/source';
 import { open, problem, type Problem as About } from '../model/state';
@@ -57,8 +57,8 @@ function Shown(about: About) {
             problem.value = null;
           }}
         />
-        <code class="code">{code}</code>
       </div>
+      <TechnicalDetails {...about} />
     </section>
   );
 }

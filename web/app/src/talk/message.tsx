@@ -120,9 +120,12 @@ function Foot({ message }: { message: Message }) {
             {[
               figures.model,
               tokens(figures.tokens),
-              tokenRate(figures.tokensPerSecond),
+              // One token has no rate.
+              figures.tokens > 1 ? tokenRate(figures.tokensPerSecond) : '',
               t.value.settings.firstTokenAfter(milliseconds(figures.ttftMs)),
-            ].join(' · ')}
+            ]
+              .filter(Boolean)
+              .join(' · ')}
           </p>
         )}
       </div>

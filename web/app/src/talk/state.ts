@@ -17,6 +17,7 @@ import {
   type Figures,
   type Message,
 } from '../history/tree';
+import { learnFrom } from '../model/learn';
 import { model, modelName, problem, writable } from '../model/state';
 import { onReading, onToken, withEngine } from '../model/use';
 import { Pacer } from '../pacer';
@@ -361,6 +362,8 @@ async function stream(
       }
       if (chunk.timings !== undefined) {
         ending = { ...ending, figures: figuresOf(chunk.timings, now, seed, name) };
+        const { predicted_n: tokens, predicted_per_second: tokensPerSecond } = chunk.timings;
+        learnFrom({ tokens, tokensPerSecond, bytesPerToken: by.stats.bytesPerToken });
       }
     }
   } finally {

@@ -4,25 +4,19 @@ import type { ErrorCode } from '@sluice/engine';
 interface Texts {
   /**
    * With the error's facts in braces (model/facts-in-words.ts). The first text holds of which all facts are known; where none
-   * does, the library's message is shown.
+   * does, the error's advice is all that is said.
    */
   codes: Readonly<Partial<Record<ErrorCode, readonly string[]>>>;
+  /** The same, of what only those understand who unfold the technical details. */
+  details: Readonly<Partial<Record<ErrorCode, readonly string[]>>>;
   /**
-   * Why a download failed, by DownloadReason (`missing` and `denied` are kinds of `status`), or what the browser lacks. What only the author of the page
-   * can mend is left to the library's message.
+   * Why a download failed, by DownloadReason (`missing` and `denied` are kinds of `status`), or what the browser lacks.
    */
   reasons: Readonly<Record<string, string>>;
 }
 
 const en: Texts = {
   codes: {
-    unsupported_model: [
-      'It has a tensor {tensor} that isn’t known.',
-      'Its tokenizer is “{tokenizer}”.',
-      'Its {key} is {value}.',
-      'Its architecture is “{architecture}”.',
-    ],
-    unsupported_type: ['{tensor} has the type {type}.', 'A tensor has the type {type}.'],
     out_of_memory: [
       'For {tokens} tokens it needs {neededBytes} more, and {availableBytes} are left.',
       'It needs {leastBytes} at least, and there are {availableBytes} at most.',
@@ -33,13 +27,22 @@ const en: Texts = {
       'It needs {leastBytes} at least, and may take {availableBytes}.',
       'It needs {neededBytes}, and may take {availableBytes}.',
     ],
-    download_corrupt: ['Its SHA-256 is {foundSha256}, and {expectedSha256} was expected.'],
     offline: ['{host} can’t be reached.'],
     storage_full: [
       'It needs {neededBytes} more, and {availableBytes} are free.',
       'It needs {neededBytes} more.',
     ],
     context_full: ['It has {tokens} tokens or more, and there is room for {room}.'],
+  },
+  details: {
+    unsupported_model: [
+      'It has a tensor {tensor} that isn’t known.',
+      'Its tokenizer is “{tokenizer}”.',
+      'Its {key} is {value}.',
+      'Its architecture is “{architecture}”.',
+    ],
+    unsupported_type: ['{tensor} has the type {type}.', 'A tensor has the type {type}.'],
+    download_corrupt: ['Its SHA-256 is {foundSha256}, and {expectedSha256} was expected.'],
     worker_died: ['The browser says: {said}'],
   },
   reasons: {
@@ -49,7 +52,7 @@ const en: Texts = {
     denied:
       '{host} answered {status}. It gives the file only to those who have signed in, or there is no such file.',
     unreachable:
-      '{host} did not answer, or doesn’t let other sites read the file (CORS). Try again, or download the file and choose it here.',
+      '{host} did not answer, or doesn’t let other sites read the file. Try again, or download the file with your browser and open it here.',
     redirect: '{host} leads on to where the file can’t be read. Use the address where it ends.',
     insecure: 'This page may only read addresses with https. Use one of those.',
     stalled: '{host} sent nothing for too long. Try again.',
@@ -61,13 +64,6 @@ const en: Texts = {
 
 const de: Texts = {
   codes: {
-    unsupported_model: [
-      'Es hat einen unbekannten Tensor {tensor}.',
-      'Sein Tokenizer heißt „{tokenizer}“.',
-      'Sein {key} ist {value}.',
-      'Seine Architektur heißt „{architecture}“.',
-    ],
-    unsupported_type: ['{tensor} hat den Typ {type}.', 'Ein Tensor hat den Typ {type}.'],
     out_of_memory: [
       'Für {tokens} Tokens braucht es {neededBytes} mehr, und {availableBytes} sind frei.',
       'Es braucht mindestens {leastBytes}, und es gibt höchstens {availableBytes}.',
@@ -78,13 +74,22 @@ const de: Texts = {
       'Es braucht mindestens {leastBytes} und darf {availableBytes} nehmen.',
       'Es braucht {neededBytes} und darf {availableBytes} nehmen.',
     ],
-    download_corrupt: ['Ihre SHA-256 ist {foundSha256}, und {expectedSha256} wurde erwartet.'],
     offline: ['{host} ist nicht zu erreichen.'],
     storage_full: [
       'Es braucht {neededBytes} mehr, und {availableBytes} sind frei.',
       'Es braucht {neededBytes} mehr.',
     ],
     context_full: ['Er hat {tokens} Token oder mehr, und Platz ist für {room}.'],
+  },
+  details: {
+    unsupported_model: [
+      'Es hat einen unbekannten Tensor {tensor}.',
+      'Sein Tokenizer heißt „{tokenizer}“.',
+      'Sein {key} ist {value}.',
+      'Seine Architektur heißt „{architecture}“.',
+    ],
+    unsupported_type: ['{tensor} hat den Typ {type}.', 'Ein Tensor hat den Typ {type}.'],
+    download_corrupt: ['Ihre SHA-256 ist {foundSha256}, und {expectedSha256} wurde erwartet.'],
     worker_died: ['Der Browser meldet: {said}'],
   },
   reasons: {
@@ -96,7 +101,7 @@ const de: Texts = {
     denied:
       '{host} hat mit {status} geantwortet. Die Datei bekommt nur, wer angemeldet ist, oder es gibt sie nicht.',
     unreachable:
-      '{host} hat nicht geantwortet, oder lässt andere Seiten die Datei nicht lesen (CORS). Versuche es noch einmal, oder lade die Datei herunter und wähle sie hier.',
+      '{host} hat nicht geantwortet, oder lässt andere Seiten die Datei nicht lesen. Versuche es noch einmal, oder lade die Datei herunter und wähle sie hier.',
     redirect:
       '{host} leitet dorthin weiter, wo die Datei nicht zu lesen ist. Nimm die Adresse, an der das endet.',
     insecure: 'Diese Seite darf nur Adressen mit https lesen. Nimm eine solche.',

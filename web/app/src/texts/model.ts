@@ -50,7 +50,8 @@ const en = {
 
   speed: {
     about: (rate: string) => `about ${rate}`,
-    reread: (rate: string) => `about ${rate}, read from this device for each token`,
+    between: (least: string, most: string) => `${least} to ${most}`,
+    reread: (rate: string) => `${rate}, read from this device for each token`,
     slow: 'slow: is read from this device for each token',
     slowShort: 'slow',
     fits: 'fits',
@@ -165,8 +166,7 @@ const en = {
     withoutKeeping: 'Load without keeping',
     removeModels: 'Remove models',
     alsoFailed: (name: string) => `${name} could not be loaded either.`,
-    /** Before the library's own words, which are English. */
-    says: 'The engine says:',
+    technical: 'Technical details',
     ignored: 'Parts of this link were left out',
   },
 };
@@ -218,7 +218,8 @@ const de: typeof en = {
 
   speed: {
     about: (rate) => `etwa ${rate}`,
-    reread: (rate) => `etwa ${rate}, für jedes Token von diesem Gerät gelesen`,
+    between: (least, most) => `${least} bis ${most}`,
+    reread: (rate) => `${rate}, für jedes Token von diesem Gerät gelesen`,
     slow: 'langsam: wird für jedes Token von diesem Gerät gelesen',
     slowShort: 'langsam',
     fits: 'passt',
@@ -333,7 +334,7 @@ const de: typeof en = {
     withoutKeeping: 'Laden, ohne es zu behalten',
     removeModels: 'Modelle entfernen',
     alsoFailed: (name) => `Auch ${name} konnte nicht geladen werden.`,
-    says: 'Die Recheneinheit meldet auf Englisch:',
+    technical: 'Technische Einzelheiten',
     ignored: 'Teile dieses Links wurden ausgelassen',
   },
 };
