@@ -239,6 +239,9 @@ void add_download_options(CLI::App& app, DownloadOptions& options) {
            "ask the server whether the cached file is current (without it a cached model needs no "
            "network)")
       ->group("Download");
+  add_flag(app, "--accept-terms", options.accept_terms,
+           "accept the terms of a model of sluice models, where they bind whoever uses it")
+      ->group("Download");
   add_integer(app, "--retry-timeout", options.retry_timeout, 1, kDay, "SECONDS",
               "give a download up after so long without a new byte (default 60); a server that is "
               "never reached after 5")

@@ -89,6 +89,7 @@ void add_logits(CLI::App& program, int& status);
 void add_bench(CLI::App& program, int& status);
 void add_pull(CLI::App& program, int& status);
 void add_cache(CLI::App& program, int& status);
+void add_models(CLI::App& program, int& status);
 void add_completion(CLI::App& program, int& status);
 void add_manual(CLI::App& program, int& status);
 

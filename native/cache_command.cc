@@ -75,6 +75,14 @@ Result<std::vector<Kept>> chosen(const CacheOptions& options, const pull::Settin
         meant.push_back(&model);
     }
     if (meant.empty()) meant = named(models, text);
+    if (const auto offered = find_on_shelf(text); meant.size() != 1 && offered && *offered) {
+      SLUICE_ASSIGN(const pull::Address address,
+                    pull::parse_address((*offered)->file->address, settings.client.hub));
+      meant.clear();
+      for (const Kept& model : models) {
+        if (model.source == address.url) meant.push_back(&model);
+      }
+    }
     if (meant.empty()) {
       return fail(Code::not_found, "the cache has no model ", printable(text, 300),
                   "; expected the address or the file name of one that sluice cache list shows, or "

@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "common.h"
+#include "device.h"
 #include "pull/cache.h"
 #include "pull/retry.h"
 
@@ -130,7 +131,27 @@ Result<pull::Pulled> obtain_checked(const pull::Settings& settings, pull::Locate
   const bool split = located.urls.size() > 1 && !located.kept_only;
   if (split && wish.accept && !pull::is_cached(settings, located))
     SLUICE_TRY(check_split(settings, located, wish));
-  return pull::obtain(settings, std::move(located), wish);
+  // How fast it came, for the estimates of sluice models.
+  struct {
+    uint64_t bytes = 0, last = 0;
+    int part = 0;
+    double begin = 0, end = 0;
+  } came;
+  pull::Settings watched = settings;
+  watched.progress = [&](const pull::Progress& progress) {
+    settings.progress(progress);
+    if (progress.checking) return;
+    const double now = pull::now_seconds();
+    if (came.begin == 0) came.begin = now;
+    if (came.part == progress.part && progress.loaded > came.last)
+      came.bytes += progress.loaded - came.last;
+    came.part = progress.part;
+    came.last = progress.loaded;
+    came.end = now;
+  };
+  auto pulled = pull::obtain(watched, std::move(located), wish);
+  learn_download(settings.directory, came.bytes, came.end - came.begin);
+  return pulled;
 }
 
 void note_choice(const pull::Located& located) {

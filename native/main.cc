@@ -22,7 +22,9 @@ constexpr char kProgramFooter[] = R"(Examples:
   sluice run model.gguf "Once upon a time"  another model
   sluice run model.gguf -f prompt.txt       a prompt from a file
   sluice run hf:OWNER/REPO:Q4_0 -p "Once"   a model of a hub; the cache keeps it
-  sluice chat model.gguf                    a conversation
+  sluice models                             models to begin with, by name
+  sluice chat qwen3-0.6b                    a conversation with one of them
+  sluice chat model.gguf                    or with a file
   sluice inspect model.gguf                 what a file holds and needs
   sluice bench model.gguf -t 1,2,4          how fast it is here
 
@@ -89,6 +91,7 @@ int run_program(const std::vector<std::string>& given) {
 #ifdef SLUICE_PULL
   add_pull(program, status);
   add_cache(program, status);
+  add_models(program, status);
 #endif
   add_completion(program, status);
   add_manual(program, status);

@@ -13,9 +13,11 @@
 #include "plan.h"
 #include "pull/address.h"
 #ifdef SLUICE_PULL
+#include "device.h"
 #include "downloads.h"
 #include "pull/cache.h"
 #include "pull/packed_copy.h"
+#include "terms.h"
 #endif
 
 namespace sluice::cli {
@@ -108,6 +110,7 @@ Status pull_model(Model& model, const LoadOptions& options, const Adjust& adjust
   SLUICE_ASSIGN(pull::Wish wish, wish_of(model.download, true));
   SLUICE_ASSIGN(pull::Located located, locate(model, settings));
   model.file = pull::file_name(located.urls[0]);
+  SLUICE_TRY(accept_terms(model, settings, located));
   // The header is enough to tell that a model can't run here, in its memory or context.
   wish.accept = [&options, &adjust](const Gguf& header) -> Status {
     LoadOptions adjusted = options;
@@ -182,7 +185,10 @@ Result<Model> find_model(const std::string& given, const DownloadOptions& downlo
     model.name = given;
     model.address = meaning.address;
     model.kept_only = meaning.kept_only;
+    model.offered = meaning.offered;
     model.download = download;
+    if (meaning.offered && download.sha256.empty() && !meaning.offered->file->sha256.empty())
+      model.download.sha256 = {meaning.offered->file->sha256};
     SLUICE_TRY(check_address(model));
     return model;
   }
@@ -255,6 +261,12 @@ Result<Event> next_event(Engine& engine) {
     if (event.kind != Event::Kind::waiting) return event;
     SLUICE_TRY(engine.wait());
   }
+}
+
+void learn_from([[maybe_unused]] const Stats& stats) {
+#ifdef SLUICE_PULL
+  if (const auto directory = pull::cache_directory()) learn_decode(*directory, stats);
+#endif
 }
 
 Result<ModelHeader> read_header(Model& model) {

@@ -4,18 +4,21 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine.h"
 #include "engine_inside.h"
 #include "load_line.h"
+#include "shelf.h"
 
 namespace sluice::cli {
 
 struct DownloadOptions {
   std::vector<std::string> sha256;  // of each file, or none
   bool refresh = false;
+  bool accept_terms = false;
   int64_t retry_timeout = 60;  // seconds without a new byte until a download is given up
   int64_t stall_timeout = 30;  // seconds without a byte until a connection counts as lost
 };
@@ -25,6 +28,7 @@ struct Model {
   std::string file;                  // the file's name without folders
   std::string address;               // of a model that is in the cache or comes into it; else ""
   bool kept_only = false;            // it was given by its path in the cache: nothing is downloaded
+  std::optional<OnShelf> offered;    // it was given by its name on the shelf
   DownloadOptions download;          // of an address
   std::vector<std::string> paths;    // the files on the disk; with an address only after open()
   std::vector<std::string> cached;   // the address of each of them in the cache, or none
@@ -59,6 +63,9 @@ Result<std::unique_ptr<Engine>> load(Model& model, const LoadOptions& options,
                                      const Adjust& adjust = nullptr);
 // The engine's next event that isn't `waiting`.
 Result<Event> next_event(Engine& engine);
+
+// Remembers how fast a text was written, for the estimates of sluice models.
+void learn_from(const Stats& stats);
 
 struct ModelHeader {
   Gguf gguf;

@@ -13,6 +13,7 @@
 #ifdef SLUICE_PULL
 #include "kept_models.h"
 #include "pull/cache.h"
+#include "usage.h"
 #endif
 
 namespace sluice::cli {
@@ -22,8 +23,8 @@ namespace fs = std::filesystem;
 
 #ifdef SLUICE_PULL
 constexpr std::string_view kExpected =
-    "; expected the path of a GGUF model, a name of one in the cache, or an address like "
-    "hf:OWNER/REPO";
+    "; expected the path of a GGUF model, a name of one in the cache or of sluice models, or an "
+    "address like hf:OWNER/REPO";
 #else
 constexpr std::string_view kExpected = "; expected the path of a GGUF model";
 #endif
@@ -55,9 +56,34 @@ Result<std::optional<std::string>> find_kept(const std::string& word, std::strin
   const auto models = kept_models(*directory);
   if (!models) return std::nullopt;
   const auto meant = named(*models, word);
-  if (meant.size() > 1) return std::unexpected(ambiguous(*models, meant, word));
   if (meant.size() == 1) return meant[0]->source;
+  if (meant.size() > 1) {
+    // Several files of a model on the shelf: that says which one its name means.
+    SLUICE_ASSIGN(const auto offered, find_on_shelf(word));
+    if (offered) return std::nullopt;
+    return std::unexpected(ambiguous(*models, meant, word));
+  }
   near = near_name(*models, word);
+  return std::nullopt;
+}
+
+// "; did you mean NAME?" of a name on the shelf, or "".
+std::string near_on_shelf(std::string_view word) {
+  std::vector<std::string> ids;
+  for (const ShelfModel& model : shelf()) ids.push_back(model.id);
+  const auto found = nearest(pull::lower(word.substr(0, word.find(':'))), ids);
+  return found ? concat("; did you mean ", ids[*found], "?") : "";
+}
+
+// What a name in the cache or on the shelf means, or an address. Nothing if it is neither; `near`
+// is then "; did you mean ..?" or "".
+Result<std::optional<Meaning>> find_name(const std::string& given, std::string& near) {
+  SLUICE_ASSIGN(auto kept, find_kept(given, near));
+  if (kept) return Meaning{std::move(*kept)};
+  SLUICE_ASSIGN(const auto offered, find_on_shelf(pull::trimmed(given)));
+  if (offered) return Meaning{offered->file->address, false, offered};
+  if (std::string address = as_address(given); !address.empty()) return Meaning{address};
+  if (near.empty()) near = near_on_shelf(given);
   return std::nullopt;
 }
 
@@ -76,8 +102,10 @@ Result<std::optional<std::string>> find_path(const std::string& path) {
 
 #else
 
-Result<std::optional<std::string>> find_kept(const std::string&, std::string&) {
-  return std::nullopt;
+Result<std::optional<Meaning>> find_name(const std::string& given, std::string&) {
+  std::string address = as_address(given);
+  if (address.empty()) return std::nullopt;
+  return Meaning{std::move(address)};
 }
 Result<std::optional<std::string>> find_path(const std::string&) { return std::nullopt; }
 
@@ -85,8 +113,11 @@ Result<std::optional<std::string>> find_path(const std::string&) { return std::n
 
 }  // namespace
 
-std::string as_address(std::string_view text) {
+std::string as_address(std::string_view given) {
+  std::string_view text = pull::trimmed(given);
+  if (pull::lower(text.substr(0, 5)) == "hf://") return concat("hf:", text.substr(5));
   if (pull::is_address(text)) return std::string(text);
+  while (text.ends_with('/')) text.remove_suffix(1);
   constexpr std::array kHosts = {"hf.co/", "huggingface.co/", "www.huggingface.co/"};
   const std::string small = pull::lower(text);
   for (const std::string_view host : kHosts) {
@@ -108,11 +139,11 @@ Result<Meaning> meaning_of(const std::string& given, bool may_be_prompt) {
   }
   if (fs::exists(status)) return Meaning{};
   std::string near;
-  SLUICE_ASSIGN(auto kept, find_kept(given, near));
-  if (kept) return Meaning{std::move(*kept)};
-  if (std::string address = as_address(given); !address.empty()) return Meaning{address};
+  SLUICE_ASSIGN(auto meaning, find_name(given, near));
+  if (meaning) return std::move(*meaning);
   if (!near.empty()) {
-    return fail(Code::bad_file, "no file and no model in the cache is named ",
+    return fail(Code::bad_file,
+                "no file, no model of sluice models and none in the cache is named ",
                 printable(given, kMaxShownPath), near);
   }
   return fail(Code::bad_file, "can't open ", printable(given, kMaxShownPath), ": ",
@@ -120,14 +151,15 @@ Result<Meaning> meaning_of(const std::string& given, bool may_be_prompt) {
               may_be_prompt && !pull::lower(given).ends_with(".gguf") ? prompt_hint(given) : "");
 }
 
-Result<std::string> address_of(const std::string& given) {
+Result<Meaning> download_of(const std::string& given) {
   std::string near;
-  SLUICE_ASSIGN(auto kept, find_kept(given, near));
-  if (kept) return std::move(*kept);
-  if (std::string address = as_address(given); !address.empty()) return address;
-  return fail(Code::invalid_argument,
-              "ADDRESS: expected an http: or https: address or hf:OWNER/REPO, found '",
-              printable(given), "'", near);
+  SLUICE_ASSIGN(auto meaning, find_name(given, near));
+  if (meaning) return std::move(*meaning);
+  return fail(
+      Code::invalid_argument,
+      "ADDRESS: expected an http: or https: address, hf:OWNER/REPO or a name of sluice models, "
+      "found '",
+      printable(given), "'", near);
 }
 
 }  // namespace sluice::cli

@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "downloads.h"
 #include "model_name.h"
+#include "terms.h"
 
 namespace sluice::cli {
 namespace {
@@ -24,7 +25,8 @@ constexpr char kPullFooter[] =
 off, and prints the file's path. Of a split model all files are downloaded.
 ADDRESS is an http: or https: address of a GGUF file, OWNER/REPO (or
 hf:OWNER/REPO, hf.co/OWNER/REPO) with a file or a type like Q4_0, an address of
-a page of the hub, or the name of a model in the cache. The other commands take
+a page of the hub, the name of a model in the cache, or one of those that sluice
+models lists (NAME or NAME:TYPE). The other commands take
 the same for MODEL and download what is missing; a model in the cache needs no
 network if it is named as before (another hf: name of the same file asks the
 hub). A model whose header says that it can't run here is not downloaded, and a
@@ -72,9 +74,16 @@ std::string stopped_text(const pull::Progress& p) {
 int pull_address(const PullOptions& options) {
   const auto fail_with = [&](const Error& error) { return report(error, options.json); };
   if (options.quiet) be_quiet();
-  const auto address = address_of(options.address);
-  if (!address) return fail_with(address.error());
-  auto wish = wish_of(options.download, false);
+  const auto meaning = download_of(options.address);
+  if (!meaning) return fail_with(meaning.error());
+  Model model;
+  model.name = options.address;
+  model.offered = meaning->offered;
+  model.download = options.download;
+  const bool has_hash = meaning->offered && !meaning->offered->file->sha256.empty();
+  if (has_hash && model.download.sha256.empty())
+    model.download.sha256 = {meaning->offered->file->sha256};
+  auto wish = wish_of(model.download, false);
   if (!wish) return fail_with(wish.error());
   wish->force = options.force;
   if (!options.force) wish->accept = can_run;
@@ -86,16 +95,13 @@ int pull_address(const PullOptions& options) {
         show(progress);
       };
     }
-    SLUICE_ASSIGN(pull::Located model, pull::locate(settings, *address, wish->refresh));
-    note_choice(model);
-    return obtain_checked(settings, std::move(model), *wish);
+    SLUICE_ASSIGN(pull::Located located, pull::locate(settings, meaning->address, wish->refresh));
+    note_choice(located);
+    SLUICE_TRY(accept_terms(model, settings, located));
+    return obtain_checked(settings, std::move(located), *wish);
   }();
   set_farewell("");
-  if (!pulled) {
-    Model model;
-    model.name = options.address;
-    return fail_with(with_file_name(model, pulled.error()));
-  }
+  if (!pulled) return fail_with(with_file_name(model, pulled.error()));
   const auto& files = pulled->files;
   if (!options.json) {
     for (const pull::PulledFile& file : files) write_content(file.path + "\n");

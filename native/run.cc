@@ -220,6 +220,7 @@ int generate(Opened& opened, const RunSession& own, const Model& model, const Ru
       ends_line = event->text.back() == '\n';
     }
     if (!done) continue;
+    learn_from(session.stats());
     const bool tells = !options.json && !options.quiet;
     if (terminal || tells) end_line();
     if (tells) {

@@ -16,13 +16,13 @@ const SHELF = {
   'smollm2-135m': {
     recommend: 1,
     first: true,
+    en: 'trying things out; answers at once anywhere, knows little',
     de: 'zum Ausprobieren; antwortet überall sofort, weiß wenig',
   },
   'gemma-3-270m': {
     first: true,
     de: 'Angaben herausziehen, sortieren, kurze Anweisungen; für seine Größe viele Sprachen',
   },
-  'bonsai-1.7b': { first: true, de: 'das größte Modell für einen kleinen Download' },
   'smollm2-360m': {
     first: false,
     de: 'kurze Texte auf Englisch umschreiben und einordnen, auch auf dem Handy',
@@ -98,16 +98,21 @@ function entry_of(model) {
   };
 }
 
-async function write_shelf() {
-  const [from] = process.argv.slice(2);
-  if (from === undefined) throw new Failure('usage: node scripts/shelf.mjs PATH_OF_MODELS_JSON');
+/** The shelf's text, from the list of models in a file. */
+export function shelf_text(from) {
   const { models } = read_json(from);
   const entries = Object.keys(SHELF).map((id) => {
     const model = models.find((one) => one.id === id);
     if (model === undefined) throw new Failure(`${from} has no model "${id}"`);
     return entry_of(model);
   });
-  fs.writeFileSync(SHELF_FILE, `${JSON.stringify({ models: entries }, null, 2)}\n`);
+  return `${JSON.stringify({ models: entries }, null, 2)}\n`;
+}
+
+async function write_shelf() {
+  const [from] = process.argv.slice(2);
+  if (from === undefined) throw new Failure('usage: node scripts/shelf.mjs PATH_OF_MODELS_JSON');
+  fs.writeFileSync(SHELF_FILE, shelf_text(from));
 }
 
 if (is_program(import.meta.url)) main(write_shelf);

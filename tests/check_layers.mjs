@@ -43,6 +43,8 @@ const outside = {
     ...['address', 'block_file', 'cache', 'packed_copy', 'pull', 'retry', 'text', 'verify'].map(
       (name) => `pull/${name}.h`,
     ),
+    // How fast this machine reads memory, for the estimates of `sluice models`.
+    'bench/bandwidth.h',
     // What chat/ shows to its command.
     ...[
       'answer',

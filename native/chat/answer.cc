@@ -162,6 +162,7 @@ Result<Reply> Answerer::answer(const Conversation& conversation, const AnswerOpt
   if (!finish) return std::unexpected(cli::with_file_name(model_, finish.error()));
   reply.finish = *finish;
   reply.stats = session_.stats();
+  cli::learn_from(reply.stats);
   return reply;
 }
 

@@ -237,12 +237,28 @@ std::optional<Failure> Transfer::failure() const {
   return failure;
 }
 
+namespace {
+
+// The page of the repository that a hub's address belongs to.
+std::string page_of(const std::string& hub, const std::string& url) {
+  std::string_view path = std::string_view(url).substr(hub.size());
+  constexpr std::string_view kList = "/api/models";
+  if (path.starts_with(kList)) path.remove_prefix(kList.size());
+  size_t end = path.find('/', 1);
+  if (end != std::string_view::npos) end = path.find('/', end + 1);
+  return concat(hub, printable(path.substr(0, end), 300));
+}
+
+}  // namespace
+
 std::string advice(const Client& client, const std::string& url, const Failure& failure) {
   const bool hub = origin_of(url) == client.hub;
   if (failure.status == 401 || failure.status == 403) {
-    return hub ? "there is no such repository, or it needs a token: check the name, or put a token "
-                 "that "
-                 "may read it into HF_TOKEN"
+    return hub ? concat(
+                     "there is no such repository, or it needs an account at its hub: check the "
+                     "name, or open ",
+                     page_of(client.hub, url),
+                     " there, accept its terms, and put a token that may read it into HF_TOKEN")
                : "the server doesn't give this file to everyone; check the address";
   }
   if (failure.status == 404 || failure.status == 410) {

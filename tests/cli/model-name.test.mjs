@@ -161,7 +161,7 @@ describe('a word that is no model', () => {
   it('is told what was tried', () => {
     assert.match(
       said('inspect', 'models/none.gguf'),
-      /can't open models\/none\.gguf: No such file or directory; expected the path of a GGUF model, a name of one in the cache, or an address like hf:OWNER\/REPO\n$/,
+      /can't open models\/none\.gguf: No such file or directory; expected the path of a GGUF model, a name of one in the cache or of sluice models, or an address like hf:OWNER\/REPO\n$/,
     );
     assert.match(said('inspect', '/'), /is a directory; expected the path/);
   });

@@ -384,7 +384,7 @@ describe('a hub', () => {
       'hf:owner/secret',
       fresh_cache(),
       'download_failed',
-      /no such repository, or it needs a token: check the name, .*HF_TOKEN/,
+      /no such repository, or it needs an account at its hub: check the name, or open http:\/\/127\.0\.0\.1:\d+\/owner\/\w+ there, accept its terms, .*HF_TOKEN/,
     );
     const env = fresh_cache({ HF_TOKEN: 'hf_secret' });
     const { err } = await pulls('hf:owner/secret', env, model);

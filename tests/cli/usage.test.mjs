@@ -63,11 +63,18 @@ const options = {
   bench: ['-m', '-p', '-n', '-r', '-t', '--depth', '--profile', '--memory-budget', '--json'],
   pull: ['ADDRESS', '--json'],
   cache: ['ACTION', 'ADDRESS', '--all', '--json'],
+  models: ['--json'],
 };
 for (const command of ['run', 'chat', 'inspect', 'tokenize', 'logits', 'bench', 'pull'])
-  options[command].push('--sha256', '--refresh', '--retry-timeout', '--stall-timeout');
+  options[command].push(
+    ...['--sha256', '--refresh', '--accept-terms', '--retry-timeout', '--stall-timeout'],
+  );
 /** The first arguments of each command that takes no MODEL. */
-const first = { pull: 'ADDRESS \\[', cache: 'ACTION \\[ADDRESS\\]\\.\\.\\. ' };
+const first = {
+  pull: 'ADDRESS \\[',
+  cache: 'ACTION \\[ADDRESS\\]\\.\\.\\. ',
+  models: '\\[--json\\]',
+};
 
 describe('help', () => {
   it('of the program names every command, the exit status and the environment', () => {

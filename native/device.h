@@ -1,0 +1,22 @@
+// What is known of this device's rates, from what it has done: the file device.json of the cache.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine.h"
+
+namespace sluice::cli {
+
+// Bytes a second; 0: unknown.
+struct DeviceRates {
+  double download = 0;  // of the last download
+  double decode = 0;    // of weights, in the last text of a model larger than caches
+};
+
+DeviceRates read_device(const std::string& directory);
+// Both keep what they learn if it shows something; what can't be written is left out.
+void learn_download(const std::string& directory, uint64_t bytes, double seconds);
+void learn_decode(const std::string& directory, const Stats& stats);
+
+}  // namespace sluice::cli
