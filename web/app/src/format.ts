@@ -1,11 +1,13 @@
 // Numbers as people read them, in the page's language. Sizes are decimal (1 MB = 1,000,000 bytes), as browsers show
 // downloads.
 import type { PromptProgress } from '@sluice/engine';
-import { language } from './texts/language';
-import { units } from './texts/units';
+import { units as english } from './texts/en/units';
+import { inLanguage } from './texts/language';
 
-function words(): typeof units.en {
-  return units[language.value];
+const units = inLanguage('units', english);
+
+function words(): typeof english {
+  return units.value;
 }
 
 /** A whole number. (Making an Intl.NumberFormat would delay the first visit by ten milliseconds.) */

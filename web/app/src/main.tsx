@@ -6,6 +6,7 @@ import { start } from './page/link';
 import { keepPage } from './page/offline';
 import { fetchPartsAtRest } from './page/parts';
 import { startPersonal } from './settings/personal';
+import { startLanguage } from './texts/language';
 import '@fontsource-variable/figtree';
 import '@fontsource-variable/literata/wght.css';
 import './styles/base.css';
@@ -22,6 +23,7 @@ import './styles/foot.css';
 
 // First of all, before the styles have arrived: the workers take longest to start.
 startPersonal();
+const texts = startLanguage();
 start();
 
 function happened(target: EventTarget, ...events: string[]): Promise<void> {
@@ -30,13 +32,14 @@ function happened(target: EventTarget, ...events: string[]): Promise<void> {
   });
 }
 
-/** Draws the page as soon as its styles have arrived. */
+/** Draws the page as soon as its styles and texts have arrived. */
 async function draw(): Promise<void> {
   if (document.readyState === 'loading') await happened(document, 'DOMContentLoaded');
   const styles = document.querySelectorAll<HTMLLinkElement>('link[rel="stylesheet"]');
   await Promise.all(
     [...styles].map((link) => (link.sheet === null ? happened(link, 'load', 'error') : null)),
   );
+  await texts;
   const root = document.getElementById('app');
   if (root !== null) render(<App />, root);
 }

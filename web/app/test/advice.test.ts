@@ -13,9 +13,10 @@ import { explain, type Failure } from '../src/model/advice';
 import { detailsInWords, foundInWords } from '../src/model/found-in-words';
 import { noteInWords } from '../src/model/note';
 import { LANGUAGES, chosenLanguage, type Language } from '../src/texts';
-import { errors } from '../src/texts/errors';
-import { found as texts } from '../src/texts/found';
-import { notes } from '../src/texts/notes';
+import * as de from '../src/texts/de';
+import { errors } from '../src/texts/en/errors';
+import { found } from '../src/texts/en/found';
+import { notes } from '../src/texts/en/notes';
 
 afterEach(() => {
   chosenLanguage.value = 'en';
@@ -65,33 +66,35 @@ function inEach(work: (language: Language) => void): void {
 
 describe('every code has words in both languages', () => {
   it('of errors', () => {
-    const codes = Object.keys(errors.en) as ErrorCode[];
-    expect(Object.keys(errors.de)).toEqual(codes);
+    const codes = Object.keys(errors) as ErrorCode[];
+    expect(Object.keys(de.errors)).toEqual(codes);
     for (const part of ['codes', 'details', 'reasons'] as const)
-      expect(Object.keys(texts.de[part])).toEqual(Object.keys(texts.en[part]));
+      expect(Object.keys(de.found[part])).toEqual(Object.keys(found[part]));
     const shown = new Set<string>();
     inEach((language) => {
+      const texts = language === 'de' ? de : { errors, found };
       for (const code of codes) {
-        const { title, advice, found, details } = of(code, ALL);
-        const { otherwise } = { otherwise: '', ...errors[language][code] };
+        const told = of(code, ALL);
+        const { title, advice, details } = told;
+        const { otherwise } = { otherwise: '', ...texts.errors[code] };
         // What to do is always said, in the page's words.
         expect(advice || otherwise, code).toMatch(/^[A-ZÄÖÜ].*\.$/);
         expect(title, code).not.toBe('');
         const byReason = ['download_failed', 'unsupported_browser'].includes(code);
-        expect(found !== '', code).toBe(byReason || code in texts[language].codes);
-        expect(details !== '', code).toBe(code in texts[language].details);
-        expect(found + details, code).not.toMatch(/undefined|[{}]/);
+        expect(told.found !== '', code).toBe(byReason || code in texts.found.codes);
+        expect(details !== '', code).toBe(code in texts.found.details);
+        expect(told.found + details, code).not.toMatch(/undefined|[{}]/);
         // Nothing depends on what the message says.
         expect(of(code, ALL, 'other'), code).toEqual({ ...of(code, ALL), said: 'other' });
-        shown.add(title).add(found);
+        shown.add(title).add(told.found);
       }
     });
-    const said = Object.keys(texts.en.codes).length + 1;
+    const said = Object.keys(found.codes).length + 1;
     expect(shown.size).toBe(2 * (codes.length + said) + 1);
   });
 
   it('of notes', () => {
-    expect(Object.keys(notes.en.notes).sort()).toEqual([...NOTE_CODES].sort());
+    expect(Object.keys(notes.notes).sort()).toEqual([...NOTE_CODES].sort());
     const shown = new Set<string>();
     inEach(() => {
       for (const code of NOTE_CODES) {
@@ -129,7 +132,7 @@ describe('an error', () => {
     expect(of('download_failed', { ...ALL, status: 401 }).found).toMatch(
       /^localhost:8080 hat mit 401 geantwortet\. .* angemeldet/,
     );
-    for (const reason of Object.keys(texts.de.reasons) as DownloadReason[]) {
+    for (const reason of Object.keys(de.found.reasons) as DownloadReason[]) {
       if ((reason as string) === 'simd') continue;
       const { found } = of('download_failed', { ...ALL, status: 503, reason });
       expect(found, reason).toMatch(/^(Diese|Die|localhost:8080) .*\.$/);

@@ -6,7 +6,8 @@ import { TransferError, allToJson, fileName, fromFile, fromJson } from '../src/h
 import { toJson, toMarkdown } from '../src/history/transfer';
 import { append, choose, create, edit, message, newId, path, rename } from '../src/history/tree';
 import { type Conversation } from '../src/history/tree';
-import { history } from '../src/texts/history';
+import * as de from '../src/texts/de';
+import { history } from '../src/texts/en/history';
 import { databases, talk } from './history-setup';
 
 /** Only against a test that never ends: much is done here. */
@@ -247,7 +248,7 @@ it(
     if (first !== undefined) first.parent = again.leaf;
     expect(refused(textOf(again))).toBe('cycle conversations[0].messages[0]');
     expect(refused(JSON.stringify([...list, ...list]))).toBe('many');
-    expect(toMarkdown(deep, history.en.markdown).match(/^## You$/gm)).toHaveLength(MOST_MESSAGES);
+    expect(toMarkdown(deep, history.markdown).match(/^## You$/gm)).toHaveLength(MOST_MESSAGES);
   },
   LONG,
 );
@@ -272,7 +273,7 @@ it('imports nothing when one conversation can not be used', () => {
 
 it('writes the shown branch as Markdown', () => {
   const c = rename(branched(), 'A *title*');
-  expect(toMarkdown(c, history.en.markdown)).toBe(
+  expect(toMarkdown(c, history.markdown)).toBe(
     [
       ...[
         '# A \\*title\\*',
@@ -290,7 +291,7 @@ it('writes the shown branch as Markdown', () => {
       ...['> **Thinking**', '>', '> hm', '>', '> so', '', 'x < y', ''],
     ].join('\n'),
   );
-  expect(toMarkdown(create(), history.de.markdown)).toBe('# Gespräch\n');
+  expect(toMarkdown(create(), de.history.markdown)).toBe('# Gespräch\n');
 });
 
 it('lets no message take in the next one', () => {
@@ -298,7 +299,7 @@ it('lets no message take in the next one', () => {
   c = append(c, message(c, 'assistant', '~~~~\n```\nopen\r\n~~~'));
   const attachments = [{ name: 'a_b.md', text: 'x\n````\ny\n' }];
   c = append(c, message(c, 'user', 'fine\n```\nx\n```', { attachments }));
-  const text = toMarkdown(c, history.en.markdown);
+  const text = toMarkdown(c, history.markdown);
   expect(text).toContain('let a;\n```\n\n## Answer');
   expect(text).toContain('open\n~~~\n~~~~\n\n## You');
   expect(text).toContain('**a\\_b.md**\n\n`````\nx\n````\ny\n`````\n\nfine');
@@ -312,7 +313,7 @@ it('names files as every system takes them', () => {
 });
 
 it('has words for every error, in both languages', () => {
-  for (const { refused: words, problems } of [history.en, history.de]) {
+  for (const { refused: words, problems } of [history, de.history]) {
     const text = words('type', 'conversations[2].messages[5].role', { expected: 'role' });
     expect(text).toMatch(/^conversations\[2\]\.messages\[5\]\.role: .*user, assistant .* tool/);
     expect(words('size', '', { limit: MOST_BYTES })).toContain('64 MiB');

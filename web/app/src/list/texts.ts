@@ -1,7 +1,9 @@
 // All texts of the list: those that come with it, and those that were there before.
 import { computed } from '@preact/signals';
 import { t } from '../texts';
-import { language } from '../texts/language';
-import { list } from '../texts/list';
+import { list as english } from '../texts/en/list';
+import { inLanguage } from '../texts/language';
 
-export const listTexts = computed(() => ({ ...t.value.page, ...list[language.value] }));
+const list = inLanguage('list', english);
+
+export const listTexts = computed(() => ({ ...t.value.page, ...list.value }));

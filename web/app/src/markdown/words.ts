@@ -1,6 +1,5 @@
-import { computed } from '@preact/signals';
-import { language } from '../texts/language';
-import { markdown, type MarkdownTexts } from '../texts/markdown';
+import { markdown } from '../texts/en/markdown';
+import { inLanguage } from '../texts/language';
 
 /** The texts in the page's language. */
-export const words = computed<MarkdownTexts>(() => markdown[language.value]);
+export const words = inLanguage('markdown', markdown);

@@ -1,8 +1,10 @@
 // What an error's facts tell, in the page's words.
 import type { ErrorCode, Facts } from '@sluice/engine';
-import { language } from '../texts/language';
-import { found } from '../texts/found';
+import { found as english } from '../texts/en/found';
+import { inLanguage } from '../texts/language';
 import { withFacts } from './facts-in-words';
+
+const found = inLanguage('found', english);
 
 const BY_REASON: readonly ErrorCode[] = ['download_failed', 'unsupported_browser'];
 
@@ -13,13 +15,13 @@ function first(texts: readonly (string | undefined)[] | undefined, facts: Facts)
 
 /** '' if the facts don't tell enough. */
 export function foundInWords(code: ErrorCode, facts: Facts): string {
-  const { codes, reasons } = found[language.value];
+  const { codes, reasons } = found.value;
   return first(BY_REASON.includes(code) ? [reasons[reasonOf(facts)]] : codes[code], facts);
 }
 
 /** What only those understand who unfold the technical details; '' if there is nothing. */
 export function detailsInWords(code: ErrorCode, facts: Facts): string {
-  return first(found[language.value].details[code], facts);
+  return first(found.value.details[code], facts);
 }
 
 /** What the browser lacks, or a DownloadReason, finer for a status. */

@@ -1,7 +1,9 @@
 import type { Note as Told, NoteCode, NotKeptReason } from '@sluice/engine';
-import { language } from '../texts/language';
-import { notes } from '../texts/notes';
+import { notes as english } from '../texts/en/notes';
+import { inLanguage } from '../texts/language';
 import { withFacts } from './facts-in-words';
+
+const notes = inLanguage('notes', english);
 
 /** These say why there is only one thread, which the figures do in the page's own words. */
 const OF_THREADS: ReadonlySet<NoteCode> = new Set<NoteCode>([
@@ -18,7 +20,7 @@ export function withoutThreads(all: readonly Told[]): readonly Told[] {
 
 /** A note of the library in the page's words; in the library's if it lacks facts. */
 export function noteInWords({ code, message, facts = {} }: Told): string {
-  const texts = notes[language.value];
+  const texts = notes.value;
   const { reason = 'unreadable', limit = 'given' } = facts;
   const text = texts.notes[code]
     .replace('{reason}', texts.reasons[reason as NotKeptReason])

@@ -1,7 +1,9 @@
 // All texts of the settings' room: those that come with it, and those that were there before.
 import { computed } from '@preact/signals';
 import { t } from '../texts';
-import { language } from '../texts/language';
-import { settings } from '../texts/settings-room';
+import { settingsRoom } from '../texts/en/settings-room';
+import { inLanguage } from '../texts/language';
 
-export const roomTexts = computed(() => ({ ...t.value.settings, ...settings[language.value] }));
+const room = inLanguage('settingsRoom', settingsRoom);
+
+export const roomTexts = computed(() => ({ ...t.value.settings, ...room.value }));

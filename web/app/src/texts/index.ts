@@ -1,24 +1,23 @@
-// All texts of the page, in English and German. A file holds those of one room, both languages side by side.
+// The texts that the page begins with, in its language. en/ and de/ have a file for each room; a room's texts come with it.
 import { computed } from '@preact/signals';
-import { history } from './history';
-import { language, type Language } from './language';
-import { model } from './model';
-import { page } from './page';
-import { settings } from './settings';
-import { talk } from './talk';
-import { writing } from './writing';
+import { history } from './en/history';
+import { model } from './en/model';
+import { page } from './en/page';
+import { settings } from './en/settings';
+import { talk } from './en/talk';
+import { writing } from './en/writing';
+import { inLanguage } from './language';
 
 export { LANGUAGES, browserLanguage, chosenLanguage, language, type Language } from './language';
 
-const en = {
-  ...{ model: model.en, page: page.en, settings: settings.en, talk: talk.en },
-  ...{ history: history.en, writing: writing.en },
+const rooms = {
+  ...{ model: inLanguage('model', model), page: inLanguage('page', page) },
+  ...{ settings: inLanguage('settings', settings), talk: inLanguage('talk', talk) },
+  ...{ history: inLanguage('history', history), writing: inLanguage('writing', writing) },
 };
-const de: typeof en = {
-  ...{ model: model.de, page: page.de, settings: settings.de, talk: talk.de },
-  ...{ history: history.de, writing: writing.de },
-};
-const TEXTS: Readonly<Record<Language, typeof en>> = { en, de };
 
-/** The texts in the page's language: `t.value.talk.send`. */
-export const t = computed(() => TEXTS[language.value]);
+/** `t.value.talk.send` */
+export const t = computed(() => ({
+  ...{ model: rooms.model.value, page: rooms.page.value, settings: rooms.settings.value },
+  ...{ talk: rooms.talk.value, history: rooms.history.value, writing: rooms.writing.value },
+}));

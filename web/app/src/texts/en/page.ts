@@ -1,5 +1,6 @@
 // The page around the views: its head, dialogs, shortcuts, and what is said of the list before that is there (list.ts).
-const en = {
+
+export const page = {
   close: 'Close',
   copied: 'Copied',
   notCopied: 'The browser does not let this page copy',
@@ -48,53 +49,3 @@ const en = {
     notice: 'What this page contains, and its licences',
   },
 };
-
-const de: typeof en = {
-  close: 'Schließen',
-  copied: 'Kopiert',
-  notCopied: 'Der Browser lässt diese Seite nicht kopieren',
-  tagline: 'Sprachmodelle auf deinem eigenen Prozessor',
-  title: 'Sluice: Sprachmodelle auf deinem eigenen Prozessor',
-  views: 'Ansicht',
-  talk: 'Sprechen',
-  write: 'Schreiben',
-  settings: 'Einstellungen',
-  conversations: 'Gespräche',
-  newConversation: 'Neues Gespräch',
-  untitled: 'Neues Gespräch',
-  found: (n) =>
-    n === 0 ? 'Nichts gefunden' : n === 1 ? '1 Gespräch gefunden' : `${n} Gespräche gefunden`,
-  removed: (title) => `${title} ist gelöscht`,
-  exportMarkdown: 'Als Markdown sichern',
-  exportJson: 'Als JSON sichern',
-  shortcuts: 'Tastenkürzel',
-  shortcutSend: 'Die Nachricht senden, oder den Text schreiben',
-  shortcutLine: 'Eine neue Zeile in der Nachricht',
-  shortcutStop: 'Anhalten',
-  shortcutNew: 'Neues Gespräch',
-  shortcutSearch: 'In den Gesprächen suchen',
-  shortcutEdit: 'Die letzte Nachricht ändern (im leeren Feld)',
-  shortcutField: 'Ins Feld',
-  shortcutModel: 'Modelle',
-  shortcutSettings: 'Einstellungen',
-  shortcutList: 'Diese Liste',
-  drop: 'Eine .gguf-Datei zum Öffnen hier ablegen',
-  dropAny: 'Eine .gguf-Datei zum Öffnen hier ablegen, oder eine Textdatei zum Anhängen',
-  skip: 'Zum Feld',
-  partMissing: 'Dieser Teil der Seite konnte nicht geholt werden.',
-  fetchPart: 'Noch einmal versuchen',
-
-  footer: {
-    use: 'In der eigenen Seite verwenden',
-    packs: 'im Quelltext macht das Paket; ein Bundler ist nicht nötig.',
-    cors: 'Ein Modell von einer anderen Seite braucht deren Erlaubnis (CORS).',
-    snippet: 'HTML einer Seite, die schreibt',
-    newer: 'Zur neueren Version dieser Seite',
-    later: 'Die neuere Version kommt, wenn die anderen Tabs dieser Seite geschlossen sind',
-    source: 'Quelltext',
-    licence: 'Lizenz: Apache-2.0',
-    notice: 'Was diese Seite enthält, und die Lizenzen dafür',
-  },
-};
-
-export const page = { en, de };

@@ -1,5 +1,6 @@
 // What the settings and figures say before their room is there. What only the room says is in settings-room.ts.
-const en = {
+
+export const settings = {
   title: 'Settings',
   /** The button that opens the settings says in short how they are. */
   summary: (preset: string, length: string, seed: string | null, memory: string | null): string =>
@@ -23,28 +24,3 @@ const en = {
   whyOneThread: 'One thread: why?',
   detailsTitle: 'How fast, and why',
 };
-
-const de: typeof en = {
-  title: 'Einstellungen',
-  summary: (preset, length, seed, memory) =>
-    [
-      preset,
-      length,
-      ...(seed === null ? [] : [`Startwert ${seed}`]),
-      ...(memory === null ? [] : [`Speicher bis ${memory} MB`]),
-    ].join(', '),
-  upTo: (tokens) => `bis zu ${tokens}`,
-  untilItEnds: 'bis die Antwort endet',
-  preset: { precise: 'Genau', balanced: 'Ausgewogen', wild: 'Wild', own: 'Eigene' },
-  notANumber: (min, max) => `keine Zahl von ${min} bis ${max}`,
-  notOneOf: (choices) => `nicht eines von ${choices.join(', ')}`,
-  notStops: 'keine Liste von Schlusstexten',
-  figures: 'Zahlen',
-  details: 'Details',
-  perSecond: (rate) => `${rate} Token/s`,
-  firstTokenAfter: (time) => `erstes Token ${time}`,
-  whyOneThread: 'Ein Thread: warum?',
-  detailsTitle: 'Wie schnell, und warum',
-};
-
-export const settings = { en, de };

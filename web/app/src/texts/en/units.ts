@@ -1,5 +1,6 @@
 // How numbers are written, and the words beside them. `src/format.ts` uses them; nothing else has to.
-const en = {
+
+export const units = {
   /** Between thousands, and before tenths. */
   thousands: ',',
   decimal: '.',
@@ -18,23 +19,3 @@ const en = {
   daysAgo: (written: string) => `${written} days ago`,
   on: (date: string) => `on ${date}`,
 };
-
-const de: typeof en = {
-  thousands: '.',
-  decimal: ',',
-  locale: 'de-DE',
-  tokens: (_, written) => `${written} Token`,
-  rate: (written) => `${written} Token/s`,
-  thousand: (written) => `${written} Tausend`,
-  million: (written) => `${written} Mio.`,
-  billion: (written) => `${written} Mrd.`,
-  of: (part, whole) => `${part} von ${whole}`,
-  left: (time) => `noch ${time}`,
-  waitingForLayers: 'wartet auf Schichten',
-  today: 'heute',
-  yesterday: 'gestern',
-  daysAgo: (written) => `vor ${written} Tagen`,
-  on: (date) => `am ${date}`,
-};
-
-export const units = { en, de };

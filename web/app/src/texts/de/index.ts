@@ -1,0 +1,15 @@
+// All German texts, as one script.
+export { errors } from './errors';
+export { found } from './found';
+export { history } from './history';
+export { layers } from './layers';
+export { list } from './list';
+export { markdown } from './markdown';
+export { model } from './model';
+export { notes } from './notes';
+export { page } from './page';
+export { settings } from './settings';
+export { settingsRoom } from './settings-room';
+export { talk } from './talk';
+export { units } from './units';
+export { writing } from './writing';

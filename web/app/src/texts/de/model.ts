@@ -1,0 +1,172 @@
+// The German of ../en/model.ts.
+import { errors } from './errors';
+import { layers } from './layers';
+import type { model as english } from '../en/model';
+
+export const model: typeof english = {
+  errors: errors,
+  layers: layers,
+
+  chip: {
+    label: 'Modell',
+    none: 'Modell wählen',
+    inUse: (name) => `Modell: ${name}`,
+    coming: (name) => `${name} ist unterwegs`,
+    paused: (name) => `${name} ist angehalten`,
+  },
+
+  sheet: {
+    title: 'Modell',
+    noneLoaded: 'Keines geladen',
+    bundled:
+      'Kommt mit dieser Seite. Es schreibt einfache Kindergeschichten auf Englisch und kann sonst nichts.',
+    file: 'Eine Datei auf diesem Gerät. Sie wird hier gelesen und nirgendwohin gesendet.',
+    keptHere: 'Von seinem Server, und auf diesem Gerät behalten für das nächste Mal.',
+    notKept: 'Von seinem Server in den Speicher dieser Seite. Es wird nicht behalten.',
+    more: 'Mehr über dieses Modell',
+    layers: 'Schichten',
+    layersOf: (name) => `Schichten von ${name}`,
+    another: 'Ein anderes Modell',
+    back: 'Zurück zum Modell dieser Seite',
+  },
+
+  facts: {
+    parameters: 'Parameter',
+    size: 'Größe',
+    memory: 'Speicher',
+    speed: 'Tempo',
+    architecture: 'Architektur',
+    types: 'Typen',
+    layers: 'Schichten',
+    context: 'Kontext',
+    vocabulary: 'Wortschatz',
+    licence: 'Lizenz',
+    from: 'Von',
+    upTo: (amount) => `bis zu ${amount}`,
+    thisPage: 'dieser Seite',
+    fromFile: (name, others) =>
+      `${name}${others === 0 ? '' : ` und ${others} weiteren`}, dieses Gerät`,
+  },
+
+  speed: {
+    about: (rate) => `etwa ${rate}`,
+    between: (least, most) => `${least} bis ${most}`,
+    reread: (rate) => `${rate}, für jedes Token von diesem Gerät gelesen`,
+    slow: 'langsam: wird für jedes Token von diesem Gerät gelesen',
+    slowShort: 'langsam',
+    fits: 'passt',
+    fitsPartly: 'passt nicht ganz',
+  },
+
+  another: {
+    choose: 'Eine .gguf-Datei wählen',
+    orDrop: 'oder irgendwo auf der Seite ablegen',
+    address: 'Adresse',
+    addressHint: 'Einer .gguf-Datei, oder auf dem Hub: hf:owner/repo:Q4_K_M',
+    placeholder: 'https://… oder hf:…',
+    load: 'Laden',
+    look: 'Ansehen',
+    lookHint: 'Ansehen holt nur den Kopf der Datei.',
+    wrong: 'Gib die ganze Adresse einer Datei an, mit https:// davor, oder hf:owner/repo.',
+    asking: (host) => `${host} wird danach gefragt …`,
+    nameless: 'Ein Modell ohne Namen',
+    download: (amount) => `${amount} holen`,
+    found: 'Was gefunden wurde',
+    part: (amount) => `${amount} sind schon auf diesem Gerät.`,
+  },
+
+  load: {
+    loading: (name) => `Lädt ${name}`,
+    again: (name) => `Lädt wieder: ${name}`,
+    restReady: (name) => `Bereit; der Rest von ${name} wird noch geholt`,
+    restWaits: (name) => `Das Schreiben wartet auf den Rest von ${name}`,
+    takesOver: (name) => `${name} ist bereit und übernimmt, wenn dieser Text fertig ist`,
+    paused: (name) => `Angehalten: ${name}`,
+    header: 'Liest den Kopf der Datei',
+    checking: 'prüft, ob es die richtige Datei ist',
+    fromDevice: 'von diesem Gerät',
+    wereHere: (amount) => `${amount} waren schon hier`,
+    pause: 'Anhalten',
+    cancel: 'Abbrechen',
+    goOn: 'Weiter',
+    close: 'Schließen',
+    nothingKept: 'Nichts davon konnte behalten werden: Es fängt von vorn an.',
+    partKept: (amount) => `${amount} sind auf diesem Gerät.`,
+    anotherDay: 'Du kannst diesen Tab schließen und an einem anderen Tag weitermachen.',
+    stays: (name) => `Bis dahin kannst du mit ${name} weitermachen.`,
+  },
+
+  said: {
+    cancelled: 'Das Laden wurde abgebrochen',
+    paused: 'Angehalten',
+    loading: (name) => `Lädt ${name}`,
+    rest: (name) => `${name} kann benutzt werden; der Rest wird noch geholt`,
+    ready: (name) => `${name} ist bereit`,
+    removed: (name) => `${name} wurde entfernt`,
+    free: (amount) => `${amount} sind wieder frei`,
+    pinned: (name) => `${name} ist angeheftet`,
+    unpinned: (name) => `${name} ist nicht mehr angeheftet`,
+  },
+
+  kept: {
+    title: 'Auf diesem Gerät',
+    total: (amount) => `${amount} werden behalten.`,
+    room: (amount) => `Platz ist noch für ${amount}.`,
+    none: 'Modelle von einer Adresse werden hier behalten, damit sie nur einmal kommen und ohne Netz laufen.',
+    never: 'Dieser Browser lässt die Seite keine Modelle behalten.',
+    remove: 'Entfernen',
+    removeAll: 'Alle entfernen',
+    removeAllQuestion: 'Alle entfernen, die weder angeheftet noch in Gebrauch sind?',
+    removeQuestion: (name) => `${name} entfernen?`,
+    removePinned: (name) => `${name} ist angeheftet. Trotzdem entfernen?`,
+    keepIt: 'Behalten',
+    keepThem: 'Behalten',
+    open: 'Öffnen',
+    goOn: 'Weiter',
+    goOnWith: (name) => `Weiter mit ${name}`,
+    pin: 'Anheften',
+    unpin: 'Lösen',
+    pinHint: 'Wenn Platz gebraucht wird, bleiben angeheftete Modelle',
+    what: (verb, name) => `${verb}: ${name}`,
+    packed: (amount) => `${amount} gepackt für schnelleres Lesen`,
+    parts: (amount, parts) => `${amount} in ${parts} Teilen`,
+    inUse: 'in Gebrauch',
+    coming: 'unterwegs',
+    used: (when) => `benutzt ${when}`,
+    pinned: 'angeheftet',
+    verified: 'geprüft',
+    newer: 'von einer neueren Fassung dieser Seite behalten, die diese nicht lesen kann',
+    busyComing: 'Es wird gerade hier geholt. Halte das erst an, oder brich es ab.',
+    busyUsed:
+      'Es ist hier oder in einem anderen Tab in Gebrauch. Öffne erst ein anderes Modell, oder schließe den Tab.',
+  },
+
+  memory: {
+    takes: (total) => `Es nimmt bis zu ${total} Speicher.`,
+    tooMuch: (all, total, again) =>
+      `Es würde bis zu ${all} Speicher nehmen, mehr als es hier darf. Darum bleibt es unter ${total}, und ${again} ` +
+      `werden für jedes Token neu von diesem Gerät gelesen. Das ist langsamer: Es kommt darauf an, wie schnell dieses Gerät liest.`,
+  },
+
+  notices: {
+    offer: (host) => `Dieser Link verlangt ein Modell von ${host}`,
+    unasked:
+      'Dieser Server wurde noch nach nichts gefragt. Er erfährt deine Adresse, wenn du es dir ansiehst.',
+    partHere: (amount, host) =>
+      `${amount} sind schon auf diesem Gerät. Weiter heißt: ${host} wird nach dem Rest gefragt.`,
+    asking: 'Der Server wird danach gefragt …',
+    found: (name, parameters, size) => `${name}: ${parameters} Parameter, ${size} zu holen.`,
+    goOn: 'Weiter',
+    look: 'Das Modell ansehen',
+    lookAgain: 'Noch einmal ansehen',
+    no: 'Nein, beim jetzigen Modell bleiben',
+    close: 'Schließen',
+    tryAgain: 'Noch einmal versuchen',
+    withoutLimit: 'Ohne die Grenze laden',
+    withoutKeeping: 'Laden, ohne es zu behalten',
+    removeModels: 'Modelle entfernen',
+    alsoFailed: (name) => `Auch ${name} konnte nicht geladen werden.`,
+    technical: 'Technische Einzelheiten',
+    ignored: 'Teile dieses Links wurden ausgelassen',
+  },
+};

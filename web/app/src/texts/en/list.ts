@@ -1,0 +1,25 @@
+// The list of conversations, which comes later.
+
+export const list = {
+  search: 'Search',
+  searching: 'Searching',
+  showMore: (n: number) => `Show more (${n} left)`,
+  none: 'Conversations are kept on this device, and nowhere else.',
+  more: (title: string) => `More for ${title}`,
+  allMore: 'More',
+  rename: 'Rename',
+  renameField: 'Title of the conversation',
+  save: 'Save',
+  removeQuestion: (title: string) => `Delete “${title}”?`,
+  removeAll: 'Delete all',
+  removeAllQuestion: (n: number) => `Delete all ${n} conversations? This can’t be undone.`,
+  keep: 'Keep',
+  exportAll: 'Save all as JSON',
+  importJson: 'Import',
+  today: 'Today',
+  yesterday: 'Yesterday',
+  week: 'Last 7 days',
+  older: 'Older',
+  fold: 'Hide the list of conversations',
+  remove: 'Delete',
+};

@@ -1,0 +1,172 @@
+// Models: the chip, the sheet, loads, what is kept.
+import { errors } from './errors';
+import { layers } from './layers';
+
+export const model = {
+  errors: errors,
+  layers: layers,
+
+  chip: {
+    label: 'Model',
+    none: 'Choose a model',
+    /** What a screen reader says of the chip. */
+    inUse: (name: string) => `Model: ${name}`,
+    coming: (name: string) => `${name} is on its way`,
+    paused: (name: string) => `${name} is paused`,
+  },
+
+  sheet: {
+    title: 'Model',
+    noneLoaded: 'None loaded',
+    bundled:
+      'Comes with this page. It writes simple children’s stories in English and knows nothing else.',
+    file: 'A file on this device. It is read here and sent nowhere.',
+    keptHere: 'From its server, and kept on this device for the next time.',
+    notKept: 'From its server into the memory of this page. It is not kept.',
+    more: 'More about this model',
+    layers: 'Layers',
+    layersOf: (name: string) => `Layers of ${name}`,
+    another: 'Another model',
+    back: 'Back to the model of this page',
+  },
+
+  facts: {
+    parameters: 'Parameters',
+    size: 'Size',
+    memory: 'Memory',
+    speed: 'Speed',
+    architecture: 'Architecture',
+    types: 'Types',
+    layers: 'Layers',
+    context: 'Context',
+    vocabulary: 'Vocabulary',
+    licence: 'Licence',
+    from: 'From',
+    upTo: (amount: string) => `up to ${amount}`,
+    thisPage: 'this page',
+    fromFile: (name: string, others: number) =>
+      `${name}${others === 0 ? '' : ` and ${others} more`}, this device`,
+  },
+
+  speed: {
+    about: (rate: string) => `about ${rate}`,
+    between: (least: string, most: string) => `${least} to ${most}`,
+    reread: (rate: string) => `${rate}, read from this device for each token`,
+    slow: 'slow: is read from this device for each token',
+    slowShort: 'slow',
+    fits: 'fits',
+    fitsPartly: 'doesn’t fit whole',
+  },
+
+  another: {
+    choose: 'Choose a .gguf file',
+    orDrop: 'or drop one anywhere on the page',
+    address: 'Address',
+    addressHint: 'Of a .gguf file, or on the hub: hf:owner/repo:Q4_K_M',
+    placeholder: 'https://… or hf:…',
+    load: 'Load',
+    look: 'Look',
+    lookHint: 'Look fetches only the file’s header.',
+    wrong: 'Give the full address of a file, with https:// before it, or hf:owner/repo.',
+    asking: (host: string) => `Asking ${host} about it…`,
+    nameless: 'A model without a name',
+    download: (amount: string) => `Download ${amount}`,
+    found: 'What was found',
+    part: (amount: string) => `${amount} are on this device already.`,
+  },
+
+  load: {
+    loading: (name: string) => `Loading ${name}`,
+    again: (name: string) => `Loading again: ${name}`,
+    restReady: (name: string) => `Ready; downloading the rest of ${name}`,
+    restWaits: (name: string) => `Writing waits for the rest of ${name}`,
+    takesOver: (name: string) => `${name} is ready, and takes over when this text is written`,
+    paused: (name: string) => `Paused: ${name}`,
+    header: 'Reading the header',
+    checking: 'checking that it is the right file',
+    fromDevice: 'from this device',
+    wereHere: (amount: string) => `${amount} were here`,
+    pause: 'Pause',
+    cancel: 'Cancel',
+    goOn: 'Go on',
+    close: 'Close',
+    nothingKept: 'Nothing of it could be kept: it will begin anew.',
+    partKept: (amount: string) => `${amount} are on this device.`,
+    anotherDay: 'You can close this tab, and go on another day.',
+    stays: (name: string) => `Until then you can go on with ${name}.`,
+  },
+
+  said: {
+    cancelled: 'Loading was cancelled',
+    paused: 'Paused',
+    loading: (name: string) => `Loading ${name}`,
+    rest: (name: string) => `${name} can be used; the rest of it is still being downloaded`,
+    ready: (name: string) => `${name} is ready`,
+    removed: (name: string) => `${name} was removed`,
+    free: (amount: string) => `${amount} are free again`,
+    pinned: (name: string) => `${name} is pinned`,
+    unpinned: (name: string) => `${name} is no longer pinned`,
+  },
+
+  kept: {
+    title: 'On this device',
+    total: (amount: string) => `${amount} are kept.`,
+    room: (amount: string) => `There is room for ${amount} more.`,
+    none: 'Models from an address are kept here, so that they come only once and work without a network.',
+    never: 'This browser lets the page keep no models.',
+    remove: 'Remove',
+    removeAll: 'Remove all',
+    removeAllQuestion: 'Remove all that are neither pinned nor in use?',
+    removeQuestion: (name: string) => `Remove ${name}?`,
+    removePinned: (name: string) => `${name} is pinned. Remove it?`,
+    keepIt: 'Keep it',
+    keepThem: 'Keep them',
+    open: 'Open',
+    goOn: 'Go on',
+    goOnWith: (name: string) => `Go on with ${name}`,
+    pin: 'Pin',
+    unpin: 'Unpin',
+    pinHint: 'When room is needed, pinned models stay',
+    /** For screen readers: what a button does to which model. */
+    what: (verb: string, name: string) => `${verb} ${name}`,
+    packed: (amount: string) => `${amount} packed for faster reading`,
+    parts: (amount: string, parts: number) => `${amount} in ${parts} parts`,
+    inUse: 'in use',
+    coming: 'on its way',
+    used: (when: string) => `used ${when}`,
+    pinned: 'pinned',
+    verified: 'verified',
+    newer: 'kept by a newer version of this page, which this one can’t read',
+    busyComing: 'It is being fetched here. Pause or cancel that first.',
+    busyUsed: 'It is in use here or in another tab. Open another model first, or close that tab.',
+  },
+
+  memory: {
+    takes: (total: string) => `It takes up to ${total} of memory.`,
+    tooMuch: (all: string, total: string, again: string) =>
+      `It would take up to ${all} of memory, which is more than it may take here. So it stays below ${total}, ` +
+      `and ${again} are read again from this device for each token. That is slower: how fast this device reads decides.`,
+  },
+
+  notices: {
+    offer: (host: string) => `This link asks for a model from ${host}`,
+    unasked: 'Nothing has been asked of that server yet. It learns your address when you look.',
+    partHere: (amount: string, host: string) =>
+      `${amount} are on this device already. Going on asks ${host} for the rest.`,
+    asking: 'Asking the server about it…',
+    found: (name: string, parameters: string, size: string) =>
+      `${name}: ${parameters} parameters, ${size} to download.`,
+    goOn: 'Go on',
+    look: 'Look at the model',
+    lookAgain: 'Look again',
+    no: 'No, keep the model I have',
+    close: 'Close',
+    tryAgain: 'Try again',
+    withoutLimit: 'Load without the limit',
+    withoutKeeping: 'Load without keeping',
+    removeModels: 'Remove models',
+    alsoFailed: (name: string) => `${name} could not be loaded either.`,
+    technical: 'Technical details',
+    ignored: 'Parts of this link were left out',
+  },
+};
