@@ -9,9 +9,9 @@
 
 #include "arguments.h"
 #include "base/format.h"
-#include "bench/bandwidth.h"
 #include "device.h"
 #include "downloads.h"
+#include "engine_inside.h"
 #include "kept_models.h"
 #include "memory.h"
 #include "shelf.h"
@@ -26,8 +26,7 @@ constexpr char kModelsFooter[] =
 NAME downloads one and keeps it. NAME:TYPE takes another of its files. Nothing
 is fetched for the list. "fits" is said of the memory that is free now; a model
 that doesn't fit runs from the disk, which is slower. Speed is an estimate: from
-the last text of a large model here, or else from how fast this machine reads
-memory. How long a download takes is said after a first one. Where terms bind
+the last text of a large model here, or else from a measurement of a second. How long a download takes is said after a first one. Where terms bind
 whoever uses a model, they are shown before its download.
 
 With --json each model is a line {"id","name","goodFor","parameters","context",
@@ -41,20 +40,21 @@ Examples:
   sluice chat smollm2-135m
   sluice pull qwen3-0.6b:Q8_0)";
 
-constexpr uint64_t kMostMeasured = uint64_t{1} << 30;
+constexpr double kMeasureSeconds = 0.2;           // each type
 constexpr uint64_t kBesideWeights = 150'000'000;  // cache, scratch and code of a short chat
 
-// What of the rate a token reaches: kernels and scratch take time as well.
+// What of the rate a token reaches.
 struct Shares {
   double least, most;
 };
-constexpr Shares kMeasured = {0.4, 0.95};
+constexpr Shares kMeasured = {0.7, 1.3};
 constexpr Shares kLearned = {0.75, 1.1};
 
 // What this device is, as far as it is known.
 struct Here {
   uint64_t budget = 0;  // bytes of memory; 0: unknown
-  double rate = 0;      // at which it reads weights, bytes a second; 0: unknown
+  // At which it decodes, bytes of weights a second: of four bits, and of eight; 0: unknown.
+  double rate = 0, rate8 = 0;
   Shares shares = kMeasured;
   double download = 0;
   std::vector<Kept> kept;
@@ -79,14 +79,13 @@ Result<Here> look_here() {
   const DeviceRates learned = read_device(settings.directory);
   here.download = learned.download;
   if (learned.decode > 0) {
-    here.rate = learned.decode;
+    here.rate = here.rate8 = learned.decode;
     here.shares = kLearned;
     return here;
   }
-  // Beyond the caches, and no more than is free.
-  const uint64_t most = available == 0 ? kMostMeasured : std::min(kMostMeasured, available / 4);
   const auto threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  here.rate = 1e9 * read_bandwidth(std::min(4 * last_level_cache(), most), threads);
+  here.rate = decode_rate(Type::Q4_0, threads, kMeasureSeconds);
+  here.rate8 = decode_rate(Type::Q8_0, threads, kMeasureSeconds);
   return here;
 }
 
@@ -105,8 +104,9 @@ Outlook outlook_of(const ShelfFile& file, const Here& here) {
     out.fits = whole ? Outlook::Fits::whole : Outlook::Fits::streamed;
   }
   if (out.fits != Outlook::Fits::streamed) {
-    out.slowest = here.shares.least * here.rate / bytes;
-    out.fastest = here.shares.most * here.rate / bytes;
+    const double rate = file.type.starts_with("Q8") ? here.rate8 : here.rate;
+    out.slowest = here.shares.least * rate / bytes;
+    out.fastest = here.shares.most * rate / bytes;
   }
   if (out.cached != Outlook::Cached::whole && here.download > 0)
     out.download = bytes / here.download;

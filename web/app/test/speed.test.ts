@@ -76,8 +76,6 @@ it('knows of a model whether its weights have eight bits, and of a file only its
   expect(readsOf(info({ F16: of(90), Q4_0: of(20) })).eightBits).toBe(true);
   expect(readsOfFile('Q8_0', GB, 0)).toEqual(whole(GB, true));
   expect(readsOfFile('Q4_K_M', GB, 0)).toEqual(whole(GB));
-  // Multiplying takes the time there: four times as much for a byte.
-  expect(readsOfFile('Q1_0', GB, 0)).toEqual(whole(4 * GB));
 });
 
 it('counts what is read again at the rate of the device', () => {

@@ -130,19 +130,9 @@ function rateOf({ tokensPerSecond, learned }: Estimate): string | null {
 
 /** Types of eight bits or more. */
 const EIGHT_BITS = ['Q8_0', 'F16', 'BF16', 'F32'];
-/** Bits of a weight in types of so few that multiplying takes the time, not reading. */
-const FEW_BITS: Readonly<Record<string, number>> = {
-  ...{ Q1_0: 1.125, TQ1_0: 1.69, TQ2_0: 2.06, IQ1_S: 1.56, IQ1_M: 1.75 },
-  ...{ IQ2_XXS: 2.06, IQ2_XS: 2.31, IQ2_S: 2.5, Q2_0: 2.25 },
-};
-/** As many bits of Q4_0 take that time. */
-const WORTH_BITS = 4.5;
-
 /** What a token of a file reads of which only the type and the size are known. */
 export function readsOfFile(type: string, bytes: number, rereadBytes: number): Reads {
-  const few = FEW_BITS[type];
-  const decodeBytes = few === undefined ? bytes : (bytes * WORTH_BITS) / few;
-  return { decodeBytes, rereadBytes, eightBits: EIGHT_BITS.includes(type) };
+  return { decodeBytes: bytes, rereadBytes, eightBits: EIGHT_BITS.includes(type) };
 }
 
 /** What a token of a model with this header reads. */
