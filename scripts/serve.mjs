@@ -250,12 +250,14 @@ export async function serve({
   }
 }
 
+/** As it was at first: npm may be ended before the server says where it is. */
+const SHELL = process.ppid;
+
 /** Calls back when the npm that runs this script was ended: its signal ends the shell between, but not this process. */
 function when_npm_ends(call) {
   if (process.env.npm_lifecycle_event === undefined) return;
-  const shell = process.ppid;
   const timer = setInterval(() => {
-    if (process.ppid === shell) return;
+    if (process.ppid === SHELL) return;
     clearInterval(timer);
     call();
   }, 500);
