@@ -458,3 +458,33 @@ test('nothing moves but by the reader', async ({ talk, page }) => {
   const { sum, what } = await page.evaluate(shiftsSeen);
   expect(sum, what.join('; ')).toBeLessThan(0.01);
 });
+
+test('what doesn’t fit into the context waits, until a larger one is taken', async ({
+  talk,
+  page,
+}) => {
+  await talk.open('#view=talk');
+  await talk.field.fill(`${'x'.repeat(5000)} 4`);
+  const why = page
+    .getByRole('alert')
+    .filter({ hasText: 'longer than the context of 4,096 tokens' });
+  await expect(why).toHaveText(/by 9\d\d tokens\.$/);
+  await expect(talk.send).toBeDisabled();
+  await expect(talk.send).toHaveAccessibleDescription(/longer than the context/);
+  await talk.field.press('Enter');
+  await expect(talk.mine).toHaveCount(0);
+  // Nothing of it stays once the field is empty.
+  await talk.field.fill('');
+  await expect(why).toHaveCount(0);
+  await expect(talk.facts).toHaveText('');
+  await talk.field.fill('x'.repeat(9000));
+  await expect(page.getByRole('alert').filter({ hasText: 'Shorten it' })).toBeVisible();
+  await expect(page.getByRole('button', { name: /Use a context/ })).toHaveCount(0);
+  await talk.field.fill(`${'x'.repeat(5000)} 4`);
+  await page.getByRole('button', { name: /^Use a context of 8,192 \(more memory: .*B\)$/ }).click();
+  await expect(talk.field).toBeFocused();
+  await expect(talk.send).toBeEnabled();
+  await expect(talk.facts).toHaveText(/of 8,192 tokens$/);
+  await talk.send.click();
+  await expect(await talk.answered()).toContainText(ANSWERS.short);
+});

@@ -2,14 +2,24 @@ import { useEffect, useRef } from 'preact/hooks';
 import { readingFacts } from '../format';
 import { ModelChip } from '../model/chip';
 import { LoadLine } from '../model/load-line';
-import { writable } from '../model/state';
+import { loading, writable } from '../model/state';
 import { openSheet } from '../model/open';
 import { backToField, focusSoon, touch } from '../page/focus';
 import { Icon, IconButton } from '../page/icons';
 import { busy, reading, run, stop } from '../run';
 import { t } from '../texts';
 import { attach, detach } from './attach';
-import { contextSize, countDraft, nearlyFull, used } from './context';
+import {
+  contextSize,
+  countDraft,
+  larger,
+  nearlyFull,
+  outgrown,
+  takeLarger,
+  tooLong,
+  uncounted,
+  used,
+} from './context';
 import { following, toTheEnd } from './follow';
 import {
   answering,
@@ -27,6 +37,7 @@ import {
   unread,
   written,
 } from './state';
+import { talkTexts } from './texts';
 
 /** The field, stuck to the window's lower edge. */
 export function Composer() {
@@ -140,7 +151,7 @@ function Field() {
           {refusal}
         </p>
       )}
-      {nearlyFull.value && <p class="hint">{talk.nearlyFull}</p>}
+      <Fullness />
       <textarea
         id="draft"
         rows={1}
@@ -162,7 +173,45 @@ function Field() {
   );
 }
 
+/** What doesn't fit, and what can be done about it. */
+function Fullness() {
+  const talk = talkTexts.value;
+  const [over, outgrows, more] = [tooLong.value, outgrown.value, larger.value];
+  if (over === 0 && outgrows === 0)
+    return nearlyFull.value ? <p class="hint">{talk.nearlyFull}</p> : null;
+  const act = attachments.value.length > 0 ? talk.removeFile : talk.shorten;
+  return (
+    <div class="fullness">
+      <p
+        id="fullness"
+        class={over > 0 ? 'hint wrong' : 'hint'}
+        role={over > 0 ? 'alert' : 'status'}
+      >
+        {over > 0 ? talk.messageTooLong(over, contextSize.value) : talk.outgrown(outgrows)}
+        {over > 0 && more === null && ` ${act}`}
+      </p>
+      {more !== null && (
+        <button
+          type="button"
+          class="secondary"
+          disabled={loading.value !== null || busy.value}
+          onClick={() => {
+            takeLarger();
+            backToField();
+          }}
+        >
+          {talk.largerContext(more.size, more.more)}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Whether what is in the field can't be sent as it is, or isn't known to fit yet. */
+const waits = (): boolean => tooLong.value > 0 || uncounted.value;
+
 function sendIt(): void {
+  if (waits()) return;
   // A keyboard on the screen would cover the answer.
   if (touch.matches) document.getElementById('draft')?.blur();
   send();
@@ -254,17 +303,19 @@ function Facts() {
 }
 
 function SendButton() {
-  const { talk } = t.value;
+  const talk = talkTexts.value;
   const stops = busy.value;
   const label = stops ? talk.stop : talk.send;
+  const why = !stops && tooLong.value > 0 ? 'fullness' : undefined;
   return (
     <button
       type="submit"
       class="send"
       data-stops={stops}
       aria-label={label}
-      title={label}
-      disabled={stops ? run.value === 'stopping' : !written.value || !writable.value}
+      aria-describedby={why}
+      title={!stops && uncounted.value ? talk.counting : label}
+      disabled={stops ? run.value === 'stopping' : !written.value || !writable.value || waits()}
     >
       <Icon name={stops ? 'stop' : 'up'} />
     </button>

@@ -11,5 +11,6 @@ export { page } from './page';
 export { settings } from './settings';
 export { settingsRoom } from './settings-room';
 export { talk } from './talk';
+export { talkRoom } from './talk-room';
 export { units } from './units';
 export { writing } from './writing';

@@ -1,0 +1,15 @@
+// The German of ../en/talk-room.ts.
+import { bytes, count, tokens } from '../../format';
+import type { talkRoom as english } from '../en/talk-room';
+
+export const talkRoom: typeof english = {
+  counting: 'Die Nachricht wird gezählt.',
+  messageTooLong: (over, context) =>
+    `Diese Nachricht ist ${tokens(over)} länger als der Kontext von ${tokens(context)}.`,
+  outgrown: (over) =>
+    `Das Gespräch ist ${tokens(over)} länger als der Kontext. Die ältesten Nachrichten fehlen dann.`,
+  shorten: 'Kürze sie, oder teile sie auf.',
+  removeFile: 'Entferne eine Datei, oder kürze die Nachricht.',
+  largerContext: (context, more) =>
+    `Einen Kontext von ${count(context)} nehmen (${bytes(more)} mehr Speicher)`,
+};

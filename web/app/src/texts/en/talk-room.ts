@@ -1,0 +1,17 @@
+// What the conversation view says besides talk.ts; it comes with that view.
+import { bytes, count, tokens } from '../../format';
+
+export const talkRoom = {
+  counting: 'The message is being counted.',
+  /** The sentence of what is in the field alone. */
+  messageTooLong: (over: number, context: number) =>
+    `This message is longer than the context of ${tokens(context)}, by ${tokens(over)}.`,
+  /** The sentence of the conversation and what is in the field. */
+  outgrown: (over: number) =>
+    `The conversation is longer than the context, by ${tokens(over)}. Its oldest messages will be left out.`,
+  /** What can be done where no context is large enough. */
+  shorten: 'Shorten it, or split it into parts.',
+  removeFile: 'Remove a file, or shorten the message.',
+  largerContext: (context: number, more: number) =>
+    `Use a context of ${count(context)} (more memory: ${bytes(more)})`,
+};
