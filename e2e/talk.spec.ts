@@ -275,7 +275,10 @@ test('finished sentences are read out, and the end is followed until the reader 
   await expect(toTheEnd).toHaveCount(0);
 });
 
-test('a worker that dies keeps what was written, and the next answer works', async ({ talk }) => {
+test('a worker that dies keeps what was written, and the next answer works', async ({
+  talk,
+  page,
+}) => {
   await talk.holdTextAfter(20, true);
   await talk.open();
   await talk.begin('Long: 3');
@@ -284,6 +287,16 @@ test('a worker that dies keeps what was written, and the next answer works', asy
   await expect(talk.problem).toHaveAttribute('data-code', 'worker_died');
   await expect(talk.answers.first()).toContainText('Line 0 of the');
   await expect(talk.answers.first()).toContainText('This answer ended with an error');
+  // The error stands below its answer, where it covers nothing, and belongs to this conversation.
+  await expect(page.locator('.failure .notice')).toBeInViewport({ ratio: 1 });
+  expect(await page.locator('.notice').evaluate((one) => getComputedStyle(one).position)).toBe(
+    'static',
+  );
+  await page.getByRole('button', { name: 'New conversation' }).first().click();
+  await expect(talk.answers).toHaveCount(0);
+  await expect(talk.problem).toHaveCount(0);
+  await talk.items.filter({ hasText: 'Long: 3' }).locator('.item-open').click();
+  await expect(talk.problem).toHaveAttribute('data-code', 'worker_died');
   await talk.problem.getByRole('button', { name: 'Try again' }).click();
   await talk.ready();
   await expect(await talk.say('Again: 4')).toContainText(ANSWERS.short);
@@ -487,4 +500,36 @@ test('what doesn’t fit into the context waits, until a larger one is taken', a
   await expect(talk.facts).toHaveText(/of 8,192 tokens$/);
   await talk.send.click();
   await expect(await talk.answered()).toContainText(ANSWERS.short);
+});
+
+test('a long text that is pasted goes with the message, or into the field after all', async ({
+  talk,
+  page,
+}) => {
+  await talk.open('#view=talk');
+  const paste = (text: string): Promise<void> =>
+    talk.field.evaluate((field, text) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/plain', text);
+      const event = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true });
+      field.dispatchEvent(event);
+    }, text);
+  await talk.field.fill('Before and after');
+  await paste('a short text');
+  await expect(page.locator('.attachments li')).toHaveCount(0);
+  const lines = Array.from({ length: 61 }, (_, i) => `${i}`).join('\r\n');
+  await paste(lines);
+  await paste('y'.repeat(4001));
+  await expect(page.locator('.attachments li')).toHaveText([
+    /^Pasted text, 172 characters/,
+    /^Pasted text 2, 4,001 characters/,
+  ]);
+  await expect(talk.status).toHaveText('The long text is attached to the message');
+  await talk.field.evaluate((field: HTMLTextAreaElement) => field.setSelectionRange(7, 7));
+  const back = page.getByRole('button', { name: 'Put Pasted text into the field' });
+  await back.focus();
+  await page.keyboard.press('Enter');
+  await expect(talk.field).toHaveValue(`Before ${lines.replaceAll('\r', '')}and after`);
+  await expect(talk.field).toBeFocused();
+  await expect(page.locator('.attachments li')).toHaveText([/^Pasted text 2/]);
 });

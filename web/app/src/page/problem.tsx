@@ -7,10 +7,17 @@ import { t } from '../texts';
 
 /** The error that the reader should know of, with what can be done about it. */
 export function Problem() {
-  return <div role="alert">{problem.value !== null && <Shown {...problem.value} />}</div>;
+  const close = (): void => {
+    problem.value = null;
+  };
+  return (
+    <div role="alert">
+      {problem.value !== null && <ProblemNotice about={problem.value} close={close} />}
+    </div>
+  );
 }
 
-function Shown(about: About) {
+export function ProblemNotice({ about, close }: { about: About; close(): void }) {
   const { title, advice, code, retry, also } = about;
   const words = t.value.model.notices;
   return (
@@ -50,13 +57,7 @@ function Shown(about: About) {
             />
           </>
         )}
-        <Act
-          label={words.close}
-          kind="quiet"
-          onClick={() => {
-            problem.value = null;
-          }}
-        />
+        <Act label={words.close} kind="quiet" onClick={close} />
       </div>
       <TechnicalDetails {...about} />
     </section>

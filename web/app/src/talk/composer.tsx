@@ -21,6 +21,7 @@ import {
   used,
 } from './context';
 import { following, toTheEnd } from './follow';
+import { intoField, onPaste, wasPasted } from './paste';
 import {
   answering,
   attachments,
@@ -98,7 +99,8 @@ function Elsewhere() {
 }
 
 function Field() {
-  const { talk } = t.value;
+  const talk = talkTexts.value;
+  const field = useRef<HTMLTextAreaElement>(null);
   useEffect(countDraft, []);
   return (
     <form
@@ -134,6 +136,19 @@ function Field() {
                   ? talk.attaching(file.name)
                   : talk.attached(file.name, file.text.length)}
               </span>
+              {wasPasted(file) && (
+                <button
+                  type="button"
+                  class="link"
+                  aria-label={talk.pastedBackLabel(file.name)}
+                  onClick={() => {
+                    intoField(file, field.current?.selectionStart ?? draft.value.length);
+                    backToField();
+                  }}
+                >
+                  {talk.pastedBack}
+                </button>
+              )}
               <IconButton
                 icon="close"
                 label={talk.removeAttachment(file.name)}
@@ -153,6 +168,7 @@ function Field() {
       )}
       <Fullness />
       <textarea
+        ref={field}
         id="draft"
         rows={1}
         aria-label={talk.field}
@@ -162,6 +178,7 @@ function Field() {
           draft.value = event.currentTarget.value;
         }}
         onKeyDown={onKey}
+        onPaste={onPaste}
       />
       <div class="field-row">
         <Attach />

@@ -18,7 +18,7 @@ import {
   type Message,
 } from '../history/tree';
 import { learnFrom } from '../model/learn';
-import { model, modelName, problem, writable } from '../model/state';
+import { loading, model, modelName, problem, writable, type Problem } from '../model/state';
 import { onReading, onToken, withEngine } from '../model/use';
 import { Pacer } from '../pacer';
 import { begin, busy, finish, run } from '../run';
@@ -59,6 +59,23 @@ export interface Answering {
 }
 
 export const answering = signal<Answering | null>(null);
+
+/** Why the last answers of conversations failed, by conversation. A load of a model ends them. */
+const failures = signal<ReadonlyMap<string, Problem>>(new Map());
+export const failure = computed(() => failures.value.get(conversation.value.id) ?? null);
+effect(() => {
+  if (loading.value !== null) failures.value = new Map();
+});
+
+function setFailure(of: Open, why: Problem | null): void {
+  const { id } = of.tree.peek();
+  const others = [...failures.peek()].filter(([other]) => other !== id);
+  failures.value = new Map(why === null ? others : [...others, [id, why]]);
+}
+
+export function closeFailure(): void {
+  setFailure(open.peek(), null);
+}
 
 /** Whether the reader can send: nothing is being written, there is a model, and this tab may write. */
 export const sendable = computed(() => !busy.value && writable.value && open.value.writer.value);
@@ -259,6 +276,7 @@ export function answer(): void {
   const mine = message(into.tree.value, 'assistant', '');
   batch(() => {
     problem.value = null;
+    setFailure(into, null);
     into.tree.value = append(into.tree.value, mine);
     answering.value = {
       ...{ in: into, id: mine.id, content: signal(''), reasoning: signal('') },
@@ -290,6 +308,11 @@ async function write(abort: AbortSignal, into: Open, mine: Message): Promise<voi
       const how =
         outcome.kind === 'aborted' ? 'aborted' : outcome.kind === 'done' ? 'stop' : 'error';
       into.tree.value = update(into.tree.value, mine.id, { finish: how, ...ending, ...text });
+    }
+    if (outcome.kind === 'failed') {
+      // It belongs to this conversation alone.
+      setFailure(into, problem.peek());
+      problem.value = null;
     }
     answering.value = null;
     into.interrupt = async () => undefined;

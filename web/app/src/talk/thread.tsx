@@ -1,10 +1,11 @@
 import { useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { backToField } from '../page/focus';
+import { ProblemNotice } from '../page/problem';
 import { t } from '../texts';
 import { follow, toTheEnd } from './follow';
 import { MessageView } from './message';
-import { answer, answering, open, sendable, shown } from './state';
+import { answer, answering, closeFailure, failure, open, sendable, shown } from './state';
 import { spoken } from './speak';
 
 /** The messages of the branch that is shown. */
@@ -43,6 +44,17 @@ export function Thread() {
           {t.value.talk.answer}
         </button>
       )}
+      <div class="failure" role="alert">
+        {failure.value !== null && (
+          <ProblemNotice
+            about={failure.value}
+            close={() => {
+              closeFailure();
+              backToField();
+            }}
+          />
+        )}
+      </div>
       <p class="sr-only" role="log" aria-live="polite">
         {spoken}
       </p>

@@ -12,4 +12,8 @@ export const talkRoom: typeof english = {
   removeFile: 'Entferne eine Datei, oder kürze die Nachricht.',
   largerContext: (context, more) =>
     `Einen Kontext von ${count(context)} nehmen (${bytes(more)} mehr Speicher)`,
+  pasted: 'Eingefügter Text',
+  pastedAsFile: 'Der lange Text hängt jetzt an der Nachricht',
+  pastedBack: 'Ins Feld',
+  pastedBackLabel: (name) => `${name} ins Feld setzen`,
 };

@@ -14,4 +14,8 @@ export const talkRoom = {
   removeFile: 'Remove a file, or shorten the message.',
   largerContext: (context: number, more: number) =>
     `Use a context of ${count(context)} (more memory: ${bytes(more)})`,
+  pasted: 'Pasted text',
+  pastedAsFile: 'The long text is attached to the message',
+  pastedBack: 'Into the field',
+  pastedBackLabel: (name: string) => `Put ${name} into the field`,
 };
