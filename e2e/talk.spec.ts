@@ -533,3 +533,52 @@ test('a long text that is pasted goes with the message, or into the field after 
   await expect(talk.field).toBeFocused();
   await expect(page.locator('.attachments li')).toHaveText([/^Pasted text 2/]);
 });
+
+test('an answer that was cut goes on as one message', async ({ talk, page }) => {
+  await talk.holdTextAfter(30);
+  await talk.open('#view=talk');
+  const answer = talk.answers.first();
+  const goOn = answer.getByRole('button', { name: 'Continue' });
+  await talk.begin('Long: 3');
+  await talk.textIsHeld();
+  await talk.send.click();
+  await talk.releaseText();
+  await talk.answered();
+  const cut = (await answer.locator('.markdown').innerText()).trimEnd();
+  expect(cut).toContain('Line 0 of');
+  await goOn.focus();
+  await page.keyboard.press('Enter');
+  await talk.answered();
+  await expect(talk.field).toBeFocused();
+  await expect(answer).toContainText('Line 119 of the long answer.');
+  await expect(talk.answers).toHaveCount(1);
+  const text = (await answer.locator('.markdown').innerText()).replace(/\s+/g, ' ').trim();
+  expect(text).toBe(ANSWERS.long.replace(/\s+/g, ' '));
+  await expect(goOn).toHaveCount(0);
+  await expect(answer.locator('.branches')).toHaveCount(0);
+
+  // So does the reasoning, and what a reload has cut.
+  await talk.holdAgain();
+  await talk.begin('Long once more: 3');
+  await talk.textIsHeld();
+  await expect(talk.answers.nth(1)).toContainText('Line 0 of');
+  await page.reload();
+  await talk.ready();
+  await expect(talk.answers.nth(1).getByRole('button', { name: 'Continue' })).toBeEnabled();
+});
+
+test('reasoning that was cut goes on as reasoning', async ({ talk }) => {
+  await talk.holdTextAfter(5);
+  await talk.open('#view=talk');
+  await talk.begin('Think: 2');
+  await talk.textIsHeld();
+  await talk.send.click();
+  await talk.releaseText();
+  const answer = await talk.answered();
+  await expect(answer.locator('> .markdown')).toHaveText('');
+  await answer.getByRole('button', { name: 'Continue' }).click();
+  await talk.answered();
+  await expect(answer.locator('> .markdown')).toHaveText('There are seven stones.');
+  await answer.locator('.thinking summary').click();
+  await expect(answer.locator('.thinking .markdown')).toHaveText('First I count the stones.');
+});

@@ -6,7 +6,9 @@ import { milliseconds, tokenRate, tokens } from '../format';
 import { siblings, type Message } from '../history/tree';
 import { Markdown } from '../markdown/component';
 import { t } from '../texts';
-import { again, answering, conversation, sendable, startEdit, switchTo } from './state';
+import { isCut } from './ask';
+import { again, answering, conversation, goOn, sendable, startEdit, switchTo } from './state';
+import { talkTexts } from './texts';
 import { Thinking } from './thinking';
 
 /** A message of the conversation. `last`: it is the last one, whose buttons are always seen. */
@@ -22,7 +24,7 @@ export function MessageView({ message, last }: { message: Message; last: boolean
       ) : role === 'tool' ? (
         <Tool message={message} />
       ) : (
-        <Answer message={message} />
+        <Answer message={message} last={last} />
       )}
     </li>
   );
@@ -70,7 +72,7 @@ function Tool({ message }: { message: Message }) {
   );
 }
 
-function Answer({ message }: { message: Message }) {
+function Answer({ message, last }: { message: Message; last: boolean }) {
   // While it is written, its text is not in the conversation yet.
   const now = useComputed(() => (answering.value?.id === message.id ? answering.value : null));
   const writing = now.value;
@@ -82,14 +84,14 @@ function Answer({ message }: { message: Message }) {
         text={writing === null ? message.content : writing.content}
         live={writing !== null}
       />
-      {writing === null && <Foot message={message} />}
+      {writing === null && <Foot message={message} last={last} />}
     </>
   );
 }
 
-function Foot({ message }: { message: Message }) {
+function Foot({ message, last }: { message: Message; last: boolean }) {
   const { finish, figures } = message;
-  const { talk } = t.value;
+  const talk = talkTexts.value;
   const why =
     finish === 'aborted'
       ? talk.cut
@@ -103,6 +105,19 @@ function Foot({ message }: { message: Message }) {
   return (
     <>
       {why !== null && <p class="message-note">{why}</p>}
+      {last && isCut(message) && (
+        <button
+          type="button"
+          class="secondary"
+          disabled={!sendable.value}
+          onClick={() => {
+            goOn();
+            backToField();
+          }}
+        >
+          {talk.goOn}
+        </button>
+      )}
       <div class="message-foot">
         <Branches of={message} />
         <CopyButton label={talk.copyMessage} text={() => message.content} />

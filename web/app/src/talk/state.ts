@@ -14,6 +14,7 @@ import {
   update,
   remove,
   type Attachment,
+  type Conversation,
   type Figures,
   type Message,
 } from '../history/tree';
@@ -23,10 +24,9 @@ import { onReading, onToken, withEngine } from '../model/use';
 import { Pacer } from '../pacer';
 import { begin, busy, finish, run } from '../run';
 import { settings } from '../settings/settings';
-import { chatSampling } from '../settings/use';
 import { t } from '../texts';
+import { ask, isCut } from './ask';
 import { NOTHING, isEmpty, keepFields, keptFields, type Draft, type Field } from './drafts';
-import { messagesOf } from './request';
 import { speak } from './speak';
 
 /** The conversation that is shown. */
@@ -272,14 +272,32 @@ export function keepDrafts(gone: string | null): void {
 /** Answers the last message of the branch that is shown. */
 export function answer(): void {
   if (!sendable.value) return;
+  const { tree } = open.value;
+  const mine = message(tree.value, 'assistant', '');
+  begun(append(tree.value, mine), mine);
+}
+
+/** Goes on with the last answer of the branch that is shown, if it was cut. */
+export function goOn(): void {
+  const last = shown.value.at(-1);
+  if (!sendable.value || last === undefined || !isCut(last)) return;
+  // Space at the end is for the model to write: templates may leave it out. But the library trims what reasoning begins with.
+  const content = last.content.trimEnd();
+  const space = content === '' ? ' ' : '';
+  const mine = { ...last, content, reasoning: last.reasoning.trimEnd() + space };
+  begun(update(conversation.value, last.id, { finish: null }), mine);
+}
+
+/** Begins to write `mine`, which is in the conversation already, from its text on. */
+function begun(tree: Conversation, mine: Message): void {
   const into = open.value;
-  const mine = message(into.tree.value, 'assistant', '');
+  const { id, content, reasoning } = mine;
   batch(() => {
     problem.value = null;
     setFailure(into, null);
-    into.tree.value = append(into.tree.value, mine);
+    into.tree.value = tree;
     answering.value = {
-      ...{ in: into, id: mine.id, content: signal(''), reasoning: signal('') },
+      ...{ in: into, id, content: signal(content), reasoning: signal(reasoning) },
       ...{ since: performance.now(), thought: null, first: null, tokens: signal(0) },
     };
     into.interrupt = finish;
@@ -294,7 +312,8 @@ async function write(abort: AbortSignal, into: Open, mine: Message): Promise<voi
   let ending: Partial<Message> = {};
   const outcome = await withEngine(abort, async (by) => {
     batch(() => {
-      now.content.value = now.reasoning.value = '';
+      now.content.value = mine.content;
+      now.reasoning.value = mine.reasoning;
       now.tokens.value = 0;
     });
     now.first = now.thought = null;
@@ -337,17 +356,16 @@ async function stream(
 ): Promise<Partial<Message>> {
   // Named here, so that the answer can be had again.
   const seed = settings.value.seed ?? crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
-  const before = { ...into.tree.value, leaf: mine.parent };
   let ending: Partial<Message> = {};
   let dropped = 0;
-  let spoken = 0;
+  let spoken = mine.content.length;
   const name = model.value === null ? '' : modelName(model.value);
-  const chunks = await by.chat.completions.create({
-    ...chatSampling(settings.value),
-    ...{ messages: messagesOf(before), stream: true, stream_options: { include_usage: true } },
-    // What is computed is kept on the device, so that a reload goes on from there.
-    ...{ seed, state: before.id, truncation: 'auto' },
-    ...{ signal: abort, on_prompt_progress: onReading },
+  // Of an answer that goes on, what is there already.
+  const there = mine.content + mine.reasoning;
+  const had = there === '' ? 0 : (mine.figures?.tokens ?? (await by.countTokens(there)));
+  const parts = ask(by, {
+    ...{ conversation: into.tree.value, mine, settings: settings.value, seed },
+    ...{ signal: abort, onProgress: onReading },
   });
   let came = { content: '', reasoning: '', tokens: 0 };
   const take = (): void => {
@@ -364,28 +382,25 @@ async function stream(
   };
   const pacer = new Pacer(take, () => FRAME_MS);
   try {
-    for await (const chunk of chunks) {
-      const [choice] = chunk.choices;
-      dropped = chunk.dropped_messages ?? dropped;
-      if (choice !== undefined) {
-        const { content = '', reasoning_content: reasoning = '' } = choice.delta;
-        if (content !== '' || reasoning !== '') {
-          came.tokens += 1;
-          came.reasoning += reasoning;
-          came.content += content;
-          if (content !== '') now.thought ??= performance.now();
-          if (now.first === null) {
-            now.first = performance.now();
-            take();
-          } else {
-            pacer.changed();
-          }
+    for await (const part of parts) {
+      const { content = '', reasoning = '', timings } = part;
+      dropped = part.dropped ?? dropped;
+      if (content !== '' || reasoning !== '') {
+        came.tokens += 1;
+        came.reasoning += reasoning;
+        came.content += content;
+        if (content !== '' && mine.content === '') now.thought ??= performance.now();
+        if (now.first === null) {
+          now.first = performance.now();
+          take();
+        } else {
+          pacer.changed();
         }
-        if (choice.finish_reason !== null) ending = { ...ending, finish: choice.finish_reason };
       }
-      if (chunk.timings !== undefined) {
-        ending = { ...ending, figures: figuresOf(chunk.timings, now, seed, name) };
-        const { predicted_n: tokens, predicted_per_second: tokensPerSecond } = chunk.timings;
+      if (part.finish != null) ending = { ...ending, finish: part.finish };
+      if (timings !== undefined) {
+        ending = { ...ending, figures: figuresOf(timings, now, seed, name, had) };
+        const { predicted_n: tokens, predicted_per_second: tokensPerSecond } = timings;
         learnFrom({ tokens, tokensPerSecond, bytesPerToken: by.stats.bytesPerToken });
       }
     }
@@ -398,10 +413,17 @@ async function stream(
   return { ...ending, dropped };
 }
 
-function figuresOf(timings: Timings, now: Answering, seed: number, model: string): Figures {
+function figuresOf(
+  timings: Timings,
+  now: Answering,
+  seed: number,
+  model: string,
+  had: number,
+): Figures {
   const { prompt_n, cache_n, predicted_n, predicted_per_second } = timings;
   return {
-    ...{ promptTokens: prompt_n + cache_n, cachedTokens: cache_n, tokens: predicted_n },
+    promptTokens: Math.max(0, prompt_n + cache_n - had),
+    ...{ cachedTokens: cache_n, tokens: predicted_n + had },
     tokensPerSecond: predicted_per_second,
     ttftMs: Math.round((now.first ?? now.since) - now.since),
     ...{ seed, model },

@@ -16,4 +16,5 @@ export const talkRoom: typeof english = {
   pastedAsFile: 'Der lange Text hängt jetzt an der Nachricht',
   pastedBack: 'Ins Feld',
   pastedBackLabel: (name) => `${name} ins Feld setzen`,
+  goOn: 'Weiter',
 };

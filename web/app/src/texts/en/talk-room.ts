@@ -18,4 +18,5 @@ export const talkRoom = {
   pastedAsFile: 'The long text is attached to the message',
   pastedBack: 'Into the field',
   pastedBackLabel: (name: string) => `Put ${name} into the field`,
+  goOn: 'Continue',
 };
