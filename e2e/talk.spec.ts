@@ -582,3 +582,17 @@ test('reasoning that was cut goes on as reasoning', async ({ talk }) => {
   await answer.locator('.thinking summary').click();
   await expect(answer.locator('.thinking .markdown')).toHaveText('First I count the stones.');
 });
+
+test('the story model tells a story', async ({ app, page }) => {
+  await page.goto(`${app.site.url}#view=talk`);
+  await expect(app.modelName).toHaveText('Sluice Stories');
+  const talk = new Talk(page, app.site);
+  await talk.begin('Tell me a story about a green fish.');
+  const answer = talk.answers.last();
+  await expect(answer).toContainText('Once upon a time, there was a green fish.');
+  await expect(answer).toContainText(/a green fish\. \w+/);
+  await talk.answered();
+  await talk.begin('Another');
+  await expect(talk.answers).toHaveCount(2);
+  await expect(talk.answers.last()).toContainText(/Once upon a time,? \w+/);
+});

@@ -19,7 +19,15 @@ import {
   type Message,
 } from '../history/tree';
 import { learnFrom } from '../model/learn';
-import { loading, model, modelName, problem, writable, type Problem } from '../model/state';
+import {
+  loading,
+  model,
+  modelName,
+  problem,
+  writable,
+  type Model,
+  type Problem,
+} from '../model/state';
 import { onReading, onToken, withEngine } from '../model/use';
 import { Pacer } from '../pacer';
 import { begin, busy, finish, run } from '../run';
@@ -343,6 +351,11 @@ async function write(abort: AbortSignal, into: Open, mine: Message): Promise<voi
   if (into !== open.peek()) into.leave();
 }
 
+/** Whether it is the page's own model, which has learned stories and nothing else. */
+function tellsStories(by: Model | null): boolean {
+  return by?.source.kind === 'bundled' && !('tokenizer.chat_template' in by.info.metadata);
+}
+
 /** A screen shows no more: several tokens of a quick model are drawn together. */
 const FRAME_MS = 16;
 
@@ -365,7 +378,7 @@ async function stream(
   const had = there === '' ? 0 : (mine.figures?.tokens ?? (await by.countTokens(there)));
   const parts = ask(by, {
     ...{ conversation: into.tree.value, mine, settings: settings.value, seed },
-    ...{ signal: abort, onProgress: onReading },
+    ...{ signal: abort, onProgress: onReading, story: tellsStories(model.value) },
   });
   let came = { content: '', reasoning: '', tokens: 0 };
   const take = (): void => {
@@ -385,6 +398,7 @@ async function stream(
     for await (const part of parts) {
       const { content = '', reasoning = '', timings } = part;
       dropped = part.dropped ?? dropped;
+      if (part.given !== undefined) now.content.value += part.given;
       if (content !== '' || reasoning !== '') {
         came.tokens += 1;
         came.reasoning += reasoning;
