@@ -1,19 +1,23 @@
 // Text files that go with a message.
 import { batch } from '@preact/signals';
 import type { Attachment } from '../history/tree';
-import { t } from '../texts';
+import { HEAD_BYTES, kindOf, textIn } from './kinds';
 import { attachments, refusal, replaceFile, unread } from './state';
+import { talkTexts } from './texts';
 
 const MAX_BYTES = 1_000_000;
 
-/** The text of a file; null if it is not UTF-8 text. */
-async function textOf(file: File): Promise<string | null> {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer());
-    return text.includes('\0') ? null : text.replace(/\r\n?/g, '\n');
-  } catch {
-    return null;
-  }
+/** Why a file can't be read, in words; '' with its text. */
+async function readFile(file: File): Promise<{ text: string; why: string }> {
+  const { name, size } = file;
+  const { unread: words } = talkTexts.peek();
+  const head = size > MAX_BYTES ? file.slice(0, HEAD_BYTES) : file;
+  const bytes = new Uint8Array(await head.arrayBuffer().catch(() => new ArrayBuffer(0)));
+  if (bytes.length === 0 && size > 0) return { text: '', why: words.lost(name) };
+  const kind = kindOf(bytes);
+  if (kind === null && size > MAX_BYTES) return { text: '', why: words.tooLong(name) };
+  const text = kind === null ? textIn(bytes) : null;
+  return text === null ? { text: '', why: words[kind ?? 'other'](name) } : { text, why: '' };
 }
 
 /**
@@ -27,13 +31,10 @@ export async function attach(files: readonly File[]): Promise<void> {
     unread.value = new Set([...unread.peek(), ...places]);
     attachments.value = [...attachments.peek(), ...places];
   });
-  const { tooLong, noText } = t.peek().talk;
   for (const [i, file] of files.entries()) {
     const place = places[i] as Attachment;
-    const { name } = place;
-    const text = file.size > MAX_BYTES ? null : await textOf(file);
-    if (text !== null) replaceFile(place, [{ name, text }], '');
-    else replaceFile(place, [], `${(file.size > MAX_BYTES ? tooLong : noText)(name)}.`);
+    const { text, why } = await readFile(file);
+    replaceFile(place, why === '' ? [{ name: place.name, text }] : [], why);
   }
 }
 

@@ -17,4 +17,15 @@ export const talkRoom: typeof english = {
   pastedBack: 'Ins Feld',
   pastedBackLabel: (name) => `${name} ins Feld setzen`,
   goOn: 'Weiter',
+  unread: {
+    tooLong: (name) => `${name} ist länger als 1 MB, mehr als ein Gespräch fassen kann.`,
+    lost: (name) => `${name} konnte nicht gelesen werden. Gibt es die Datei noch?`,
+    pdf: (name) => `${name} ist ein PDF. So etwas kann Sluice noch nicht lesen.`,
+    picture: (name) => `${name} ist ein Bild. So etwas kann Sluice noch nicht lesen.`,
+    office: (name) => `${name} ist ein Office-Dokument. So etwas kann Sluice noch nicht lesen.`,
+    archive: (name) => `${name} ist ein Archiv. So etwas kann Sluice noch nicht lesen.`,
+    sound: (name) => `${name} ist eine Tonaufnahme. So etwas kann Sluice noch nicht lesen.`,
+    film: (name) => `${name} ist ein Film. So etwas kann Sluice noch nicht lesen.`,
+    other: (name) => `${name} ist keine Textdatei, und Sluice kann sie nicht lesen.`,
+  },
 };

@@ -20,8 +20,6 @@ export const talk: typeof english = {
   removeAttachment: (name) => `${name} entfernen`,
   attached: (name, n) => `${name}, ${count(n)} Zeichen`,
   attaching: (name) => `${name} wird gelesen`,
-  noText: (name) => `${name} ist keine Textdatei (UTF-8) und kann nicht als solche gelesen werden`,
-  tooLong: (name) => `${name} ist länger als 1 MB, mehr als ein Gespräch fassen kann`,
   editing:
     'Du änderst eine Nachricht. Die Antworten, die darauf folgten, bleiben auf einem eigenen Zweig.',
   cancelEdit: 'Abbrechen',

@@ -19,4 +19,16 @@ export const talkRoom = {
   pastedBack: 'Into the field',
   pastedBackLabel: (name: string) => `Put ${name} into the field`,
   goOn: 'Continue',
+  /** Why a file was not attached. */
+  unread: {
+    tooLong: (name: string) => `${name} is longer than 1 MB, more than a conversation can hold.`,
+    lost: (name: string) => `${name} couldn’t be read. Is it still there?`,
+    pdf: (name: string) => `${name} is a PDF. Sluice can’t read these yet.`,
+    picture: (name: string) => `${name} is a picture. Sluice can’t read these yet.`,
+    office: (name: string) => `${name} is an office document. Sluice can’t read these yet.`,
+    archive: (name: string) => `${name} is an archive. Sluice can’t read these yet.`,
+    sound: (name: string) => `${name} is a sound. Sluice can’t read these yet.`,
+    film: (name: string) => `${name} is a film. Sluice can’t read these yet.`,
+    other: (name: string) => `${name} is not a text file, so Sluice can’t read it.`,
+  },
 };

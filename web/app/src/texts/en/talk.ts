@@ -19,8 +19,6 @@ export const talk = {
   removeAttachment: (name: string) => `Remove ${name}`,
   attached: (name: string, n: number) => `${name}, ${count(n)} characters`,
   attaching: (name: string) => `${name} is being read`,
-  noText: (name: string) => `${name} is not a text file (UTF-8), so it can’t be read as one`,
-  tooLong: (name: string) => `${name} is longer than 1 MB, more than a conversation can hold`,
   editing: 'You are editing a message. The answers that followed stay, on a branch of their own.',
   cancelEdit: 'Cancel',
   edit: 'Edit and go on from here',
