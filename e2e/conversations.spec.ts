@@ -246,3 +246,45 @@ test('a conversation that another tab deletes is shown no more, and stays away; 
   await talk.say('Another: 4');
   await expect(other.items).toHaveText(['Another: 4']);
 });
+
+test('a conversation that was deleted can be taken back, in all tabs', async ({
+  talk,
+  page,
+  context,
+  talkSites,
+}) => {
+  await talk.open('#view=talk');
+  for (const text of ['One: 4', 'Two: 4']) {
+    await page.getByRole('button', { name: 'New conversation' }).first().click();
+    await talk.say(text);
+  }
+  const other = new Talk(await context.newPage(), talkSites.scripted);
+  await other.open('#view=talk');
+  await expect(other.items).toHaveCount(2);
+  const remove = async (title: string): Promise<void> => {
+    await talk.chooseFor(title, 'Delete');
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  };
+  await remove('Two: 4');
+  await expect(talk.list.locator('.list-deleted')).toHaveText('Deleted. Undo');
+  await expect(talk.mine).toHaveCount(0);
+  await expect(other.items).toHaveText(['One: 4']);
+  // By the keyboard: it is the next stop.
+  await expect(page.locator('.list-new')).toBeFocused();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await expect(talk.items).toHaveText(['Two: 4', 'One: 4']);
+  await expect(other.items).toHaveText(['Two: 4', 'One: 4']);
+  await expect(talk.mine.locator('.mine-text')).toHaveText('Two: 4');
+  await expect(talk.answers).toContainText(ANSWERS.short);
+  await expect(talk.list.locator('.list-deleted')).toHaveCount(0);
+  // Only the last one comes back.
+  await remove('One: 4');
+  await expect(talk.items).toHaveText(['Two: 4']);
+  await remove('Two: 4');
+  await expect(talk.items).toHaveCount(0);
+  await talk.list.getByRole('button', { name: 'Undo' }).click();
+  await expect(talk.items).toHaveText(['Two: 4']);
+  await page.reload();
+  await expect(talk.items).toHaveText(['Two: 4']);
+});

@@ -198,7 +198,7 @@ test('the system prompt reaches the model; files go with a message', async ({ ta
     { name: 'notes.md', mimeType: 'text/markdown', buffer: Buffer.from(notes) },
     { name: 'picture.png', mimeType: 'image/png', buffer: Buffer.from([0x89, 0x50, 0xff, 0, 1]) },
     { name: 'paper.txt', mimeType: 'text/plain', buffer: Buffer.from('%PDF-1.7\n1 0 obj') },
-    { name: 'old.dat', mimeType: '', buffer: Buffer.from('F\xfcnf \x80', 'latin1') },
+    { name: 'old.dat', mimeType: '', buffer: Buffer.from('F\xfcnf Mark und \x80', 'latin1') },
     { name: 'huge.txt', mimeType: 'text/plain', buffer: Buffer.alloc(1_000_001, 'a') },
   ]);
   await expect(page.getByRole('alert').filter({ hasText: 'huge.txt' })).toContainText(
@@ -209,7 +209,7 @@ test('the system prompt reaches the model; files go with a message', async ({ ta
   );
   await expect(page.locator('.attachments li')).toHaveText([
     /notes\.md, 28 characters/,
-    /old\.dat, 6 characters/,
+    /old\.dat, 15 characters/,
   ]);
   await page.getByRole('button', { name: 'Remove old.dat' }).click();
   // A second one is dropped, and removed again.

@@ -303,11 +303,12 @@ export async function settle(): Promise<void> {
   await Promise.all([...leaving.values(), ...[...current.values()].map((open) => open.flush())]);
 }
 
-/** Keeps conversations that were imported, all or none. */
-export async function bring(conversations: readonly Conversation[]): Promise<void> {
-  await (await store()).add(conversations);
+/** Keeps conversations that were imported or taken back, all or none. Returns their ids, new ones where theirs are taken. */
+export async function bring(conversations: readonly Conversation[]): Promise<string[]> {
+  const ids = await (await store()).add(conversations);
   tabs.changed(null);
   await refresh();
+  return ids;
 }
 
 /** Keeps the list up to date from now on. */

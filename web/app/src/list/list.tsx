@@ -9,6 +9,7 @@ import { t } from '../texts';
 import { Item } from './item';
 import { closeList, listOpen, listOver } from './open';
 import {
+  deleted,
   find,
   hits,
   importFile,
@@ -20,6 +21,7 @@ import {
   saveAll,
   searching,
   showMore,
+  takeBack,
 } from './state';
 import { listTexts } from './texts';
 
@@ -44,6 +46,14 @@ export function ConversationList() {
         <button type="button" class="secondary list-new" onClick={newConversation}>
           {page.newConversation}
         </button>
+        {deleted.value !== null && (
+          <p class="list-deleted">
+            {page.deleted}{' '}
+            <button type="button" class="link" onClick={() => void takeBack()}>
+              {page.undo}
+            </button>
+          </p>
+        )}
         <input
           id="search"
           type="search"

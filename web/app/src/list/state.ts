@@ -15,7 +15,7 @@ import {
   take,
 } from '../history/library';
 import { search, type Found } from '../history/search';
-import { titleOf } from '../history/tree';
+import { titleOf, type Conversation } from '../history/tree';
 import { HistoryError } from '../history/store';
 import {
   TransferError,
@@ -31,6 +31,7 @@ import { answering, open, show } from '../talk/state';
 import { finish } from '../run';
 import { t } from '../texts';
 import { closeList, listOpen, listOver } from './open';
+import { listTexts } from './texts';
 
 export const query = signal('');
 /** What the search has found so far; null: nothing is searched. */
@@ -167,15 +168,59 @@ async function forgetStates(): Promise<void> {
   }
 }
 
+/** For so long a conversation that was deleted can be taken back. */
+const BACK_MS = 10_000;
+
+interface Deleted {
+  /** It is nowhere else any more. */
+  conversation: Conversation;
+  /** It was shown. */
+  shown: boolean;
+}
+
+/** What was deleted last, while it can be taken back. */
+export const deleted = signal<Deleted | null>(null);
+let backTimer: ReturnType<typeof setTimeout> | undefined;
+
+/** Ends the time in which it can be taken back, but not under the reader's fingers. */
+function letGoLater(): void {
+  clearTimeout(backTimer);
+  backTimer = setTimeout(() => {
+    if (document.activeElement?.closest('.list-deleted') != null) letGoLater();
+    else deleted.value = null;
+  }, BACK_MS);
+}
+
+export async function takeBack(): Promise<void> {
+  const was = deleted.peek();
+  if (was === null) return;
+  deleted.value = null;
+  try {
+    const [id] = await bring([was.conversation]);
+    if (id === undefined) return;
+    focusSoon(`.item[data-id="${id}"] .item-open`, '.list-new');
+    announcement.value = listTexts.peek().takenBack;
+    if (was.shown) await openConversation(id);
+  } catch (error) {
+    deleted.value = was;
+    refuse(error);
+  }
+}
+
 export async function remove(id: string, title: string): Promise<void> {
   if (answering.peek()?.in.tree.peek().id === id) await finish();
+  const shown = shownId.peek() === id;
+  const conversation = await read(id).catch(() => null);
   await forget(id);
   void forgetState(id);
+  deleted.value = conversation === null ? null : { conversation, shown };
+  letGoLater();
   focusSoon('.list-new');
   announcement.value = t.peek().page.removed(title);
 }
 
 export async function removeAll(): Promise<void> {
+  deleted.value = null;
   if (answering.peek() !== null) await finish();
   await forgetAll();
   void forgetStates();

@@ -23,4 +23,7 @@ export const list: typeof english = {
   older: 'Älter',
   fold: 'Die Liste der Gespräche ausblenden',
   remove: 'Löschen',
+  deleted: 'Gelöscht.',
+  undo: 'Rückgängig',
+  takenBack: 'Das Gespräch ist wieder da',
 };

@@ -22,4 +22,7 @@ export const list = {
   older: 'Older',
   fold: 'Hide the list of conversations',
   remove: 'Delete',
+  deleted: 'Deleted.',
+  undo: 'Undo',
+  takenBack: 'The conversation is back',
 };
