@@ -605,3 +605,28 @@ test('the story model tells a story', async ({ app, page }) => {
   await expect(talk.answers).toHaveCount(2);
   await expect(talk.answers.last()).toContainText(/Once upon a time,? \w+/);
 });
+
+test('a system prompt is saved by a name, and chosen in another conversation', async ({
+  talk,
+  page,
+}) => {
+  await talk.open('#view=talk');
+  await page.locator('.system summary').click();
+  const system = page.getByRole('textbox', { name: 'System prompt' });
+  await system.fill('Talk like a pirate.');
+  await page.getByLabel('Name to save it by').fill('Pirate');
+  await page.keyboard.press('Enter');
+  await expect(talk.status).toHaveText('Pirate is saved on this device');
+  await talk.say('Ask: 4');
+  await page.reload();
+  await talk.ready();
+  await page.getByRole('button', { name: 'New conversation' }).first().click();
+  await page.locator('.system summary').click();
+  await expect(system).toHaveValue('');
+  await page.getByRole('button', { name: 'Pirate', exact: true }).click();
+  await expect(system).toHaveValue('Talk like a pirate.');
+  await page.getByRole('button', { name: 'Delete the system prompt Pirate' }).click();
+  await expect(page.locator('.prompts')).toHaveCount(0);
+  await expect(system).toBeFocused();
+  await expect(system).toHaveValue('Talk like a pirate.');
+});

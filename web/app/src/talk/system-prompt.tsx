@@ -1,13 +1,16 @@
-import { t } from '../texts';
+import { useSignal } from '@preact/signals';
+import { announcement } from '../announce';
+import { MOST_TITLE } from '../history/tree';
+import { focusSoon } from '../page/focus';
+import { IconButton } from '../page/icons';
+import { MAX_SYSTEM, prompts, removePrompt, savePrompt } from './prompts';
 import { open } from './state';
-
-/** The longest system prompt that can be typed. */
-const MAX_SYSTEM = 20_000;
+import { talkTexts } from './texts';
 
 /** The system prompt of the conversation, folded. */
 export function SystemPrompt() {
   const { tree, writer } = open.value;
-  const { talk } = t.value;
+  const talk = talkTexts.value;
   const { system } = tree.value;
   return (
     <details class="system">
@@ -29,6 +32,74 @@ export function SystemPrompt() {
       <p class="hint" id="system-note">
         {talk.systemNote}
       </p>
+      <Saved />
     </details>
+  );
+}
+
+/** The prompts that are saved on this device, and the way to save this one. */
+function Saved() {
+  const { tree, writer } = open.value;
+  const talk = talkTexts.value;
+  const name = useSignal('');
+  const { system } = tree.value;
+  return (
+    <>
+      {prompts.value.length > 0 && (
+        <ul class="prompts" aria-label={talk.savedPrompts}>
+          {prompts.value.map((one) => (
+            <li key={one.name}>
+              <button
+                type="button"
+                class="quiet"
+                dir="auto"
+                aria-pressed={one.text === system}
+                disabled={!writer.value}
+                onClick={() => {
+                  tree.value = { ...tree.value, system: one.text };
+                }}
+              >
+                {one.name}
+              </button>
+              <IconButton
+                icon="close"
+                label={talk.removePrompt(one.name)}
+                onClick={() => {
+                  removePrompt(one.name);
+                  focusSoon('.prompts button', '.system textarea');
+                }}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      <form
+        class="save-prompt"
+        onSubmit={(event) => {
+          event.preventDefault();
+          savePrompt(name.value, system);
+          announcement.value = talk.promptSaved(name.value.trim());
+          name.value = '';
+        }}
+      >
+        <input
+          type="text"
+          aria-label={talk.promptName}
+          placeholder={talk.promptName}
+          maxLength={MOST_TITLE}
+          value={name}
+          onInput={(event) => {
+            name.value = event.currentTarget.value;
+          }}
+        />
+        <button
+          type="submit"
+          class="secondary"
+          disabled={system.trim() === '' || name.value.trim() === ''}
+        >
+          {talk.savePrompt}
+        </button>
+      </form>
+    </>
   );
 }

@@ -28,4 +28,9 @@ export const talkRoom: typeof english = {
     film: (name) => `${name} ist ein Film. So etwas kann Sluice noch nicht lesen.`,
     other: (name) => `${name} ist keine Textdatei, und Sluice kann sie nicht lesen.`,
   },
+  savedPrompts: 'Gesicherte Systemprompts',
+  promptName: 'Name zum Sichern',
+  savePrompt: 'Sichern',
+  promptSaved: (name) => `${name} ist auf diesem Gerät gesichert`,
+  removePrompt: (name) => `Den Systemprompt ${name} löschen`,
 };

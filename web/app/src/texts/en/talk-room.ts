@@ -31,4 +31,9 @@ export const talkRoom = {
     film: (name: string) => `${name} is a film. Sluice can’t read these yet.`,
     other: (name: string) => `${name} is not a text file, so Sluice can’t read it.`,
   },
+  savedPrompts: 'Saved system prompts',
+  promptName: 'Name to save it by',
+  savePrompt: 'Save',
+  promptSaved: (name: string) => `${name} is saved on this device`,
+  removePrompt: (name: string) => `Delete the system prompt ${name}`,
 };
