@@ -11,6 +11,8 @@ const ASSETS = path.join(DIST, 'assets');
 const FIRST = 115_000;
 /** The same of each room that is loaded later. */
 const ROOM = 40_000;
+/** And of the script that colours code. */
+const COLOURS = 12_000;
 /** Libraries that only some content needs have no limit. */
 const APART = ['katex'];
 
@@ -70,5 +72,8 @@ test('a first visit needs little script, and so does each room that is loaded la
   console.log(figures);
   expect(visit.sum, figures).toBeLessThanOrEqual(FIRST);
   expect(rooms.length).toBeGreaterThan(0);
+  const colours = later.filter((file) => kind(file) === 'code-colours');
+  expect(colours).toHaveLength(1);
+  expect(weigh(colours).sum).toBeLessThanOrEqual(COLOURS);
   for (const { sum } of rooms) expect(sum, figures).toBeLessThanOrEqual(ROOM);
 });

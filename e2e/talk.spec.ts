@@ -5,6 +5,9 @@ import { ANSWERS, MODEL, Talk, downloaded, expect, test } from './talk';
 
 test('Enter and the button send; answers are drawn as Markdown', async ({ talk, page }) => {
   await talk.open();
+  const ground = (): Promise<string> =>
+    talk.send.evaluate((send) => getComputedStyle(send).backgroundColor);
+  const disabled = await ground();
   await expect(page.getByRole('button', { name: 'Talk' })).toHaveAttribute('aria-pressed', 'true');
   await expect(page.getByRole('heading', { name: /would you like to know/ })).toBeVisible();
   await expect(talk.send).toBeDisabled();
@@ -12,6 +15,7 @@ test('Enter and the button send; answers are drawn as Markdown', async ({ talk, 
   await talk.field.press('Shift+Enter');
   await talk.field.pressSequentially('Line two');
   await expect(talk.field).toHaveValue('Line one\nLine two');
+  expect(await ground()).not.toBe(disabled);
   await talk.send.click();
   const first = await talk.answered();
   await expect(talk.mine.locator('.mine-text')).toHaveText('Line one\nLine two', {
@@ -25,6 +29,13 @@ test('Enter and the button send; answers are drawn as Markdown', async ({ talk, 
   await expect(second.getByRole('heading', { name: 'Rivers' })).toBeVisible();
   await expect(second.getByRole('row')).toHaveText([/River.*Length/, /Elbe.*1094 km/]);
   await expect(second.locator('pre')).toContainText('const river = "Elbe";');
+  // The browser paints the colours of code: the text is one piece.
+  const colours = (): Promise<number[]> =>
+    page.evaluate(() =>
+      ['keyword', 'string'].map((kind) => CSS.highlights.get(`code-${kind}`)?.size ?? 0),
+    );
+  await expect.poll(colours).toEqual([1, 1]);
+  expect(await second.locator('pre code').evaluate((code) => code.childNodes.length)).toBe(1);
   await expect(second.getByRole('listitem')).toHaveText(['one bank', 'another bank']);
   await expect(second.locator('math')).toHaveCount(1);
   await expect(second.locator('img')).toHaveCount(0);
@@ -271,6 +282,8 @@ test('finished sentences are read out, and the end is followed until the reader 
   await page.mouse.move(700, 300);
   await page.mouse.wheel(0, -200);
   await expect(toTheEnd).toBeVisible();
+  const [button, field] = [await toTheEnd.boundingBox(), await talk.field.boundingBox()];
+  expect((button?.y ?? 0) + (button?.height ?? 0)).toBeLessThanOrEqual(field?.y ?? 0);
   // The wheel's scrolling takes a moment.
   const scrolled = (): Promise<number> => page.evaluate(() => window.scrollY);
   let place = await scrolled();

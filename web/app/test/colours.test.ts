@@ -50,7 +50,7 @@ for (const [name, colours] of Object.entries({
 })) {
   it(`can be read: ${name}`, () => {
     const pairs = [
-      ...['ink', 'soft', 'accent', 'accent-deep', 'wrong'].flatMap((text) =>
+      ...['ink', 'soft', 'accent', 'accent-deep', 'wrong', 'string', 'number'].flatMap((text) =>
         ['paper', 'sheet', 'tint'].map((ground) => [text, ground]),
       ),
       ...[

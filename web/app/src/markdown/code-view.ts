@@ -5,6 +5,20 @@ import { words } from './words';
 /** A code block's text as it was written; the DOM shows signs that turn text around by their names. */
 const sources = new WeakMap<Element, () => string>();
 
+type Colours = typeof import('./code-colours');
+/** Null until the script of the colours has come, which the first block of code fetches. */
+let colours: Colours | null = null;
+let coming: Promise<Colours | null> | null = null;
+
+function fetchColours(): Promise<Colours | null> {
+  // Without the network code stays in one colour.
+  coming ??= import('./code-colours').then(
+    (all) => (colours = all),
+    () => (coming = null),
+  );
+  return coming;
+}
+
 function element<K extends keyof HTMLElementTagNameMap>(
   name: K,
   className: string,
@@ -53,10 +67,14 @@ export class CodeView {
       );
     }
     if (text === this.shown) return;
+    const grows = text.startsWith(this.shown);
     // Only what is new is added: a selection stays, and long code stays cheap.
-    if (text.startsWith(this.shown)) this.text.appendData(visible(text.slice(this.shown.length)));
+    if (grows) this.text.appendData(visible(text.slice(this.shown.length)));
     else this.text.data = visible(text);
     this.shown = text;
+    if (info === '') return;
+    if (colours !== null) colours.colour(this.text, info, !grows);
+    else void fetchColours().then((all) => all?.colour(this.text, this.info ?? '', false));
   }
 }
 
