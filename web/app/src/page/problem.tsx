@@ -5,19 +5,16 @@ import { open, problem, type Problem as About } from '../model/state';
 import { settings } from '../settings/settings';
 import { t } from '../texts';
 
-/** The error that the reader should know of, with what can be done about it. */
-export function Problem() {
-  const close = (): void => {
-    problem.value = null;
-  };
-  return (
-    <div role="alert">
-      {problem.value !== null && <ProblemNotice about={problem.value} close={close} />}
-    </div>
-  );
+interface Place {
+  value: About | null;
 }
 
-export function ProblemNotice({ about, close }: { about: About; close(): void }) {
+/** The error that the reader should know of, with what can be done about it. */
+export function Problem({ of = problem }: { of?: Place }) {
+  return <div role="alert">{of.value !== null && <Shown about={of.value} of={of} />}</div>;
+}
+
+function Shown({ about, of }: { about: About; of: Place }) {
   const { title, advice, code, retry, also } = about;
   const words = t.value.model.notices;
   return (
@@ -57,7 +54,7 @@ export function ProblemNotice({ about, close }: { about: About; close(): void })
             />
           </>
         )}
-        <Act label={words.close} kind="quiet" onClick={close} />
+        <Act label={words.close} kind="quiet" onClick={() => (of.value = null)} />
       </div>
       <TechnicalDetails {...about} />
     </section>

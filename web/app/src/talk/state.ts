@@ -70,7 +70,15 @@ export const answering = signal<Answering | null>(null);
 
 /** Why the last answers of conversations failed, by conversation. A load of a model ends them. */
 const failures = signal<ReadonlyMap<string, Problem>>(new Map());
-export const failure = computed(() => failures.value.get(conversation.value.id) ?? null);
+/** That of the conversation that is shown. */
+export const failure = {
+  get value(): Problem | null {
+    return failures.value.get(conversation.value.id) ?? null;
+  },
+  set value(why) {
+    setFailure(open.peek(), why);
+  },
+};
 effect(() => {
   if (loading.value !== null) failures.value = new Map();
 });
@@ -79,10 +87,6 @@ function setFailure(of: Open, why: Problem | null): void {
   const { id } = of.tree.peek();
   const others = [...failures.peek()].filter(([other]) => other !== id);
   failures.value = new Map(why === null ? others : [...others, [id, why]]);
-}
-
-export function closeFailure(): void {
-  setFailure(open.peek(), null);
 }
 
 /** Whether the reader can send: nothing is being written, there is a model, and this tab may write. */

@@ -1,11 +1,11 @@
 import { useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { backToField } from '../page/focus';
-import { ProblemNotice } from '../page/problem';
+import { Problem } from '../page/problem';
 import { t } from '../texts';
 import { follow, toTheEnd } from './follow';
 import { MessageView } from './message';
-import { answer, answering, closeFailure, failure, open, sendable, shown } from './state';
+import { answer, answering, failure, open, sendable, shown } from './state';
 import { spoken } from './speak';
 
 /** The messages of the branch that is shown. */
@@ -44,16 +44,8 @@ export function Thread() {
           {t.value.talk.answer}
         </button>
       )}
-      <div class="failure" role="alert">
-        {failure.value !== null && (
-          <ProblemNotice
-            about={failure.value}
-            close={() => {
-              closeFailure();
-              backToField();
-            }}
-          />
-        )}
+      <div class="failure">
+        <Problem of={failure} />
       </div>
       <p class="sr-only" role="log" aria-live="polite">
         {spoken}

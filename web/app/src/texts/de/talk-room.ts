@@ -3,6 +3,8 @@ import { bytes, count, tokens } from '../../format';
 import type { talkRoom as english } from '../en/talk-room';
 
 export const talkRoom: typeof english = {
+  nearlyFull:
+    'Der Kontext ist fast voll. Die ältesten Nachrichten fehlen dann in den nächsten Antworten.',
   counting: 'Die Nachricht wird gezählt.',
   messageTooLong: (over, context) =>
     `Diese Nachricht ist ${tokens(over)} länger als der Kontext von ${tokens(context)}.`,

@@ -52,8 +52,6 @@ export const talk: typeof english = {
       : `Die ${count(n)} ältesten Nachrichten waren nicht im Kontext dieser Antwort, denn er war voll`,
   context: (used, all) => `${count(used)} von ${tokens(all)}`,
   contextLabel: 'Token dieses Gesprächs, von denen, die der Kontext fasst',
-  nearlyFull:
-    'Der Kontext ist fast voll. Die ältesten Nachrichten fehlen dann in den nächsten Antworten.',
   toTheEnd: 'Zum Ende',
   system: 'Systemprompt',
   systemNote: 'Wie das Modell in diesem Gespräch antworten soll. Gilt ab der nächsten Antwort.',

@@ -2,6 +2,8 @@
 import { bytes, count, tokens } from '../../format';
 
 export const talkRoom = {
+  nearlyFull:
+    'The context is nearly full. The oldest messages will be left out of the next answers.',
   counting: 'The message is being counted.',
   /** The sentence of what is in the field alone. */
   messageTooLong: (over: number, context: number) =>

@@ -51,8 +51,6 @@ export const talk = {
       : `The ${count(n)} oldest messages were left out of this answer’s context, which was full`,
   context: (used: number, all: number) => `${count(used)} of ${tokens(all)}`,
   contextLabel: 'Tokens of this conversation, of those that the context holds',
-  nearlyFull:
-    'The context is nearly full. The oldest messages will be left out of the next answers.',
   toTheEnd: 'To the end',
   system: 'System prompt',
   systemNote: 'How the model is to answer in this conversation. It counts from the next answer on.',
