@@ -68,10 +68,15 @@ export class AppPage {
     this.loading = page.locator('.loading');
   }
 
-  /** Opens the page, with a fragment maybe, and waits for the bundled model. */
+  /** Opens the page, with a fragment maybe, and waits for the bundled model. The view is Write unless the fragment has one. */
   async open(fragment = ''): Promise<void> {
-    await this.page.goto(this.site.url + fragment);
+    await this.page.goto(this.site.url + this.begins(fragment));
     await this.ready();
+  }
+
+  protected begins(fragment: string): string {
+    if (/[#&](view|prompt)=/.test(fragment)) return fragment;
+    return fragment.includes('#') ? `${fragment}&view=write` : `${fragment}#view=write`;
   }
 
   /** Waits until a model is loaded and nothing runs. */
@@ -85,7 +90,11 @@ export class AppPage {
   async partsAreThere(): Promise<void> {
     await this.page.waitForFunction(() => {
       const names = performance.getEntriesByType('resource').map(({ name }) => name);
-      const parts = [/\/later-settings-[\w-]+\.js$/, /\/later-(?!settings-)[\w-]+\.js$/];
+      const parts = [
+        /\/later-settings-[\w-]+\.js$/,
+        /\/later-writing-[\w-]+\.js$/,
+        /\/later-(?!settings-|writing-)[\w-]+\.js$/,
+      ];
       return parts.every((part) => names.some((name) => part.test(name)));
     });
   }

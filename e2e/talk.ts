@@ -60,6 +60,10 @@ export class Talk extends AppPage {
   readonly items = this.list.locator('.item');
   readonly status = this.page.locator('p.sr-only[role=status]');
 
+  protected override begins(fragment: string): string {
+    return fragment;
+  }
+
   override async ready(): Promise<void> {
     await expect(this.modelName).toHaveText(/^(Scripted|Small)$/);
     await expect(this.loading).toHaveCount(0);

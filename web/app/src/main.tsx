@@ -2,9 +2,12 @@ import { render } from 'preact';
 import { App } from './page/app';
 import { keepList } from './model/kept';
 import { keepLearning } from './model/learn';
+import { keepRate } from './model/rate';
+import { keepHere } from './model/shelf';
 import { start } from './page/link';
 import { keepPage } from './page/offline';
-import { fetchPartsAtRest } from './page/parts';
+import { fetchParts, fetchPartsAtRest, fetchWriting } from './page/parts';
+import { view } from './page/view';
 import { startPersonal } from './settings/personal';
 import { startLanguage } from './texts/language';
 import '@fontsource-variable/figtree';
@@ -25,6 +28,8 @@ import './styles/foot.css';
 startPersonal();
 const texts = startLanguage();
 start();
+// What is shown needs a script of its own.
+void (view.peek() === 'talk' ? fetchParts() : fetchWriting());
 
 function happened(target: EventTarget, ...events: string[]): Promise<void> {
   return new Promise((resolve) => {
@@ -49,3 +54,5 @@ keepPage();
 fetchPartsAtRest();
 keepList();
 keepLearning();
+keepRate();
+keepHere();

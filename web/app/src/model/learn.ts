@@ -12,6 +12,7 @@ import {
   estimate,
   readSeen,
   readsOf,
+  readsOfFile,
   withText,
   type Estimate,
   type Ran,
@@ -115,6 +116,11 @@ export async function measure(): Promise<void> {
 /** About how fast a model with this header would be. */
 export function speedOf(info: ModelInfo): Estimate | null {
   return estimate(readsOf(info), seen.value);
+}
+
+/** About how fast a model of this type and size would be, if all of it fits. */
+export function speedOfFile(type: string, bytes: number): Estimate | null {
+  return estimate(readsOfFile(type, bytes, 0), seen.value);
 }
 
 /** About how fast the model in use is: as its last text was, or else as others show. */

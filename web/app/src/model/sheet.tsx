@@ -10,8 +10,9 @@ import { KeptModels } from './kept-models';
 import { aim } from './open';
 import { lookAway } from './probe';
 import { measure } from './learn';
+import { ShelfList } from './shelf-list';
 
-/** All about models: the one in use, the one that is coming, those on this device, and how to get another. */
+/** All about models: the one that is coming, those to choose from, another one, those on this device, the one in use. */
 export function Sheet() {
   useEffect(() => {
     void measure();
@@ -31,10 +32,11 @@ export function Sheet() {
       <p class="sr-only" aria-live="polite">
         {announcement}
       </p>
-      <CurrentModel />
       <ComingModel />
-      <KeptModels />
+      <ShelfList />
       <AnotherModel />
+      <KeptModels />
+      <CurrentModel />
     </div>
   );
 }

@@ -3,15 +3,15 @@ import type { LoadOptions, ModelSource } from '@sluice/engine';
 
 export type Source =
   | { kind: 'bundled' }
-  /** `keep`: whether it is kept on this device. */
-  | { kind: 'address'; url: string; keep: boolean }
+  /** `keep`: whether it is kept on this device; `sha256`: what it must be, if that is known. */
+  | { kind: 'address'; url: string; keep: boolean; sha256?: string | undefined }
   /** One file, or all shards of a split model in their order. */
   | { kind: 'files'; files: [File, ...File[]] };
 
 export const BUNDLED: Source = { kind: 'bundled' };
 
-export function fromAddress(url: string, keep = true): Source {
-  return { kind: 'address', url, keep };
+export function fromAddress(url: string, keep = true, sha256?: string): Source {
+  return { kind: 'address', url, keep, sha256 };
 }
 
 /** The address; undefined for files. */
@@ -31,6 +31,10 @@ export function inputOf(source: Source): ModelSource {
 export function cacheOf(source: Source): LoadOptions['cache'] {
   if (source.kind === 'files') return undefined;
   return source.kind === 'address' && source.keep ? 'opfs' : 'none';
+}
+
+export function sha256Of(source: Source): LoadOptions['sha256'] {
+  return source.kind === 'address' ? source.sha256 : undefined;
 }
 
 /** The host that an address leads to, in words. */

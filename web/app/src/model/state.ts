@@ -18,7 +18,7 @@ import { loadOptions, loadSettings, sameLoad, type LoadSettings } from '../setti
 import { t } from '../texts';
 import { explain, type Failure } from './advice';
 import { bothFit } from './memory';
-import { cacheOf, inputOf, sourceName, type Source } from './source';
+import { cacheOf, inputOf, sha256Of, sourceName, type Source } from './source';
 
 interface Wanted extends LoadSettings {
   // The settings are those of the time when it was loaded.
@@ -165,6 +165,7 @@ async function bring(wanted: Wanted, signal: AbortSignal): Promise<void> {
       signal,
       ...loadOptions(wanted),
       cache: cacheOf(wanted.source),
+      sha256: sha256Of(wanted.source),
       onProgress: (progress) => {
         if (signal.aborted || loading.value === null) return;
         loading.value = { ...loading.value, progress, notes: loaded?.stats.notes ?? [] };

@@ -4,14 +4,12 @@ import { listOpen, listOver } from '../list/open';
 import { sheetOpen } from '../model/open';
 import { settingsOpen } from '../settings/open';
 import { t } from '../texts';
-import { WritingView } from '../writing/view';
 import { TalkComing } from '../talk/coming';
 import { Dialog } from './dialog';
 import { DropTarget } from './drop-target';
-import { Footer } from './footer';
 import { Header } from './header';
 import { Notices } from './notices';
-import { Later, parts } from './parts';
+import { Later, LaterWriting, parts, writingParts } from './parts';
 import { Shortcuts, onKey, toTheField } from './shortcuts';
 import { view } from './view';
 
@@ -34,11 +32,13 @@ export function App() {
           {talks ? (
             <Later before={<TalkComing />}>{({ TalkView }) => <TalkView />}</Later>
           ) : (
-            <WritingView />
+            <LaterWriting before={<div class="sheet writing" aria-busy="true" />}>
+              {({ WritingView }) => <WritingView />}
+            </LaterWriting>
           )}
         </main>
       </div>
-      {!talks && <Footer />}
+      {!talks && writingParts.value !== null && <writingParts.value.Footer />}
       <p class="sr-only" role="status">
         {announcement}
       </p>

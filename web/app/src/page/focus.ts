@@ -28,6 +28,14 @@ export function focusNow(id: string): boolean {
   return found !== null;
 }
 
+/** To the message's field, unless the focus is where the reader put it, or that brings up the screen's keyboard. */
+export function toFieldIfFree(): void {
+  const at = document.activeElement;
+  const free = at === null || at === document.body || at.matches('.view-button, [data-to-field]');
+  if (touch.matches || !free || document.querySelector('dialog[open]') !== null) return;
+  document.getElementById('draft')?.focus({ preventScroll: true });
+}
+
 /** Back to the message's field, but on the screen's keyboard only if the reader asked for that. */
 export function backToField(): void {
   if (!touch.matches) focusSoon('#draft');

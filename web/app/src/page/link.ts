@@ -8,8 +8,8 @@ import { headerOf } from '../model/probe';
 import { BUNDLED, fromAddress, oneModel } from '../model/source';
 import { loading, model, open, paused, problem, tell } from '../model/state';
 import { t } from '../texts';
-import { prompt, readKept } from '../writing/state';
-import { chosenView, usualView } from './view';
+import { prompt } from '../writing/prompt';
+import { chosenView, prompted, usualView } from './view';
 import { usualSettings } from '../settings/personal';
 import { settings } from '../settings/settings';
 
@@ -33,11 +33,11 @@ export const ignored = signal<string[]>([]);
 let offerAbort: AbortController | null = null;
 
 /** Loads a model from an address that the reader typed. Returns false if it can be no address. */
-export function openAddress(text: string): boolean {
+export function openAddress(text: string, sha256?: string): boolean {
   const url = parseModelAddress(text.trim());
   if (url === undefined) return false;
   closeOffer();
-  void open(fromAddress(url));
+  void open(fromAddress(url, true, sha256));
   return true;
 }
 
@@ -108,6 +108,7 @@ function applyFragment(): string | null {
     // A link says all: only an address without any begins with the reader's own preset and view.
     const says = location.hash.length > 1;
     settings.value = says ? state.settings : usualSettings();
+    prompted.value = new URLSearchParams(location.hash.slice(1)).has('prompt');
     chosenView.value = says ? state.view : usualView.value;
     ignored.value = state.ignored;
   });
@@ -169,7 +170,6 @@ function keepFragment(): void {
 /** Reads the address, loads the first model, and keeps the address up to date from then on. */
 export function start(): void {
   const linked = applyFragment();
-  readKept();
   if (linked === null || !isOwn(linked)) void open(BUNDLED);
   if (linked !== null) void openLinked(linked);
   keepFragment();

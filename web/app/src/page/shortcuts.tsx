@@ -5,10 +5,9 @@ import { openSheet } from '../model/open';
 import { busy, stop } from '../run';
 import { openSettings } from '../settings/open';
 import { t } from '../texts';
-import { write } from '../writing/state';
 import { Dialog } from './dialog';
 import { focusNow, focusSoon } from './focus';
-import { newConversation } from './parts';
+import { fetchWriting, newConversation } from './parts';
 import { chosenView, view } from './view';
 
 /** Whether the list of shortcuts is open. */
@@ -43,7 +42,8 @@ export function onKey(event: KeyboardEvent): void {
   if (key === 'Escape' && listOpen.value && listOver.value && !dialog) closeList();
   else if (key === 'Escape' && busy.value && !dialog) stop();
   else if (dialog) return;
-  else if (held && key === 'Enter' && view.value === 'write') write();
+  else if (held && key === 'Enter' && view.value === 'write')
+    void fetchWriting().then((room) => room?.write());
   else if (held && event.shiftKey && key.toLowerCase() === 'o') newConversation();
   else if (held && !event.shiftKey && key.toLowerCase() === 'k') toTheSearch();
   else if (held && !event.shiftKey && key.toLowerCase() === 'm') openSheet();

@@ -1,12 +1,19 @@
+import { useEffect } from 'preact/hooks';
 import { ModelChip } from '../model/chip';
+import { toFieldIfFree, touch } from '../page/focus';
 import { Icon, IconButton } from '../page/icons';
 import { t } from '../texts';
+import { draft, early } from './early';
 import { Greeting } from './greeting';
 import { remembered } from './remembered';
 
 /** The conversation view before its script has come: everything is where it will be, so that nothing moves then. */
 export function TalkComing() {
   const { talk } = t.value;
+  useEffect(toFieldIfFree, []);
+  const send = (): void => {
+    if (draft.value.trim() !== '') early.value = draft.value.trim();
+  };
   return (
     <section class="talk" data-empty aria-label={talk.heading} aria-busy="true">
       <div class="talk-flow">
@@ -18,20 +25,48 @@ export function TalkComing() {
         </div>
         <div class="thread" />
       </div>
-      <div class="field-place" inert>
+      <div class="field-place">
         <div class="water" />
         <div class="field-inner">
-          <div class="talk-field">
-            <textarea rows={1} aria-label={talk.field} placeholder={talk.placeholder} />
+          <form
+            class="talk-field"
+            onSubmit={(event) => {
+              event.preventDefault();
+              send();
+            }}
+          >
+            <textarea
+              id="draft"
+              rows={1}
+              aria-label={talk.field}
+              placeholder={talk.placeholder}
+              value={draft}
+              onInput={(event) => {
+                draft.value = event.currentTarget.value;
+              }}
+              onKeyDown={(event) => {
+                if (event.isComposing || event.keyCode === 229) return;
+                if (event.key !== 'Enter' || event.shiftKey || touch.matches) return;
+                event.preventDefault();
+                send();
+              }}
+            />
             <div class="field-row">
-              <IconButton icon="attach" label={talk.attach} onClick={() => undefined} />
+              <span inert>
+                <IconButton icon="attach" label={talk.attach} onClick={() => undefined} />
+              </span>
               <ModelChip />
               <p class="field-facts" />
-              <button type="button" class="send" disabled aria-label={talk.send}>
+              <button
+                type="submit"
+                class="send"
+                disabled={draft.value.trim() === ''}
+                aria-label={talk.send}
+              >
                 <Icon name="up" />
               </button>
             </div>
-          </div>
+          </form>
         </div>
       </div>
     </section>

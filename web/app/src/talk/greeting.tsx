@@ -1,19 +1,48 @@
-import { openSheet } from '../model/open';
+import { useEffect } from 'preact/hooks';
+import { fetchShelf } from '../model/shelf';
 import { canTalk } from '../page/view';
+import { writable } from '../model/state';
 import { t } from '../texts';
+import { draft, early } from './early';
+import { FirstModel } from './first-model';
 
-/** What an empty conversation begins with. */
-export function Greeting() {
+/** What an empty conversation begins with. `send`: sends what is in the field. */
+export function Greeting({ send }: { send?: () => void }) {
   const { talk } = t.value;
+  const chats = canTalk.value === true;
+  useEffect(() => {
+    if (!chats) void fetchShelf();
+  }, [chats]);
   return (
     <div class="greeting">
       <h2>{talk.greeting}</h2>
-      <p>{canTalk.value === false ? talk.cantTalk : talk.greetingNote}</p>
-      {canTalk.value === false && (
-        <button type="button" class="secondary" onClick={() => openSheet()}>
-          {talk.chooseModel}
-        </button>
-      )}
+      <p>{talk.greetingNote}</p>
+      {chats ? <Suggestions {...(send === undefined ? {} : { send })} /> : <FirstModel />}
     </div>
+  );
+}
+
+/** First questions that suit a small model. */
+function Suggestions({ send }: { send?: () => void }) {
+  const { suggestions, suggestionsLabel } = t.value.talk;
+  return (
+    <ul class="suggestions" aria-label={suggestionsLabel}>
+      {suggestions.map((text) => (
+        <li key={text}>
+          <button
+            type="button"
+            class="suggestion"
+            disabled={!writable.value}
+            onClick={() => {
+              draft.value = text;
+              if (send === undefined) early.value = text;
+              else send();
+            }}
+          >
+            {text}
+          </button>
+        </li>
+      ))}
+    </ul>
   );
 }

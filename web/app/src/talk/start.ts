@@ -3,7 +3,7 @@ import { effect } from '@preact/signals';
 import { keepSummaries, openById, trouble } from '../history/library';
 import { leaveDeleted } from '../list/state';
 import { remember, remembered } from './remembered';
-import { answering, keepDrafts, keepWhatIsWritten, open, show } from './state';
+import { answering, draft, keepDrafts, keepWhatIsWritten, open, show } from './state';
 
 /** Opens the conversation that this tab showed last, and remembers the one that it shows from now on. */
 export async function startTalk(): Promise<void> {
@@ -17,8 +17,14 @@ export async function startTalk(): Promise<void> {
     const found = await openById(id);
     if (found === null) gone = id;
     // The reader may have begun another one meanwhile.
-    if (found !== null && open.value === before && before.tree.value.leaf === null) show(found);
-    else if (found !== open.value && found !== answering.value?.in) found?.leave();
+    if (found !== null && open.value === before && before.tree.value.leaf === null) {
+      // What was typed before is meant for the conversation that comes back.
+      const typed = draft.value;
+      draft.value = '';
+      show(found);
+      if (typed !== '') draft.value = typed;
+    }
+    if (found !== open.value && found !== answering.value?.in) found?.leave();
   }
   keepDrafts(gone);
   effect(() => {

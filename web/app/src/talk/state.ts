@@ -34,16 +34,17 @@ import { begin, busy, finish, run } from '../run';
 import { settings } from '../settings/settings';
 import { t } from '../texts';
 import { ask, isCut } from './ask';
+import { draft } from './early';
 import { NOTHING, isEmpty, keepFields, keptFields, type Draft, type Field } from './drafts';
 import { speak } from './speak';
 
+export { draft };
 /** The conversation that is shown. */
 export const open: Signal<Open> = signal(take());
 export const conversation = computed(() => open.value.tree.value);
 /** The messages of the branch that is shown. */
 export const shown = computed(() => path(conversation.value));
 
-export const draft = signal('');
 export const attachments = signal<Attachment[]>([]);
 /** Those of the files of all fields that are still being read. Their texts are empty until then. */
 export const unread = signal<ReadonlySet<Attachment>>(new Set());

@@ -5,16 +5,17 @@ import { announcement } from '../announce';
 import { tokens } from '../format';
 import { model, modelName, problem, stats, writable, type Model } from '../model/state';
 import { onReading, onToken, withEngine } from '../model/use';
-import { DEFAULT_PROMPT, settingsText } from '../page/fragment';
+import { settingsText } from '../page/fragment';
 import { begin, busy } from '../run';
 import { settings } from '../settings/settings';
 import { sampling } from '../settings/use';
 import { t } from '../texts';
+import { prompt } from './prompt';
 import { bounded, fromJson, toJson, type By, type Texts, type Written } from './kept-texts';
 
+export { prompt };
 export type { Written } from './kept-texts';
 
-export const prompt = signal(DEFAULT_PROMPT);
 /** The text that is shown: the prompt it continues, what came so far, and how it ended. */
 export const written = signal<Written | null>(null);
 /** Whether the run that the model is busy with is a text's; otherwise it is an answer's. */

@@ -15,6 +15,21 @@ export const model: typeof english = {
     paused: (name) => `${name} ist angehalten`,
   },
 
+  /** The models on offer. */
+  shelf: {
+    heading: 'Modelle zur Auswahl',
+    about: (size: string) => `etwa ${size}`,
+    takes: (time: string) => `lädt etwa ${time}`,
+    here: (size: string) => `auf diesem Gerät (${size})`,
+    tooLarge: 'zu groß für dieses Gerät, langsam',
+    terms: 'Bedingungen lesen',
+    start: 'Starten',
+    download: (size: string) => `Laden: ${size}`,
+    downloadAndStart: (size: string) => `Laden und starten: ${size}`,
+    accept: (size: string) => `Zustimmen und laden: ${size}`,
+    more: 'Weitere Modelle',
+    inUse: 'In Benutzung',
+  },
   sheet: {
     title: 'Modell',
     noneLoaded: 'Keines geladen',

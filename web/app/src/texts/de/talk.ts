@@ -8,9 +8,23 @@ export const talk: typeof english = {
   model: 'Modell',
   greeting: 'Was möchtest du wissen?',
   greetingNote:
-    'Das Modell rechnet in dieser Seite, auf deinem eigenen Prozessor. Was du schreibst, verlässt dieses Gerät nie.',
-  cantTalk:
-    'Dieses Modell setzt Texte fort. Für Gespräche ist es nicht gemacht, und seine Antworten ergeben wenig Sinn.',
+    'Eine Chat-KI, die in dieser Seite läuft, auf deinem eigenen Gerät. Nichts, was du schreibst, verlässt es.',
+  suggestionsLabel: 'Erste Fragen',
+  suggestions: [
+    'Erkläre in drei Sätzen, warum der Himmel blau ist',
+    'Schreib einen kurzen, netten Geburtstagsgruß',
+    'Nenne mir fünf Ideen für einen verregneten Sonntag',
+    'Was ist der Unterschied zwischen Wetter und Klima?',
+  ],
+  /** What stands in front while there is no chat model. */
+  first: {
+    label: 'Passt zu diesem Gerät',
+    others: 'Andere',
+    coming: 'Unterwegs',
+    typeMeanwhile: 'Deine erste Nachricht kannst du schon schreiben.',
+    story: 'Sluice Stories ist schon da, erzählt aber nur Geschichten.',
+    tellStory: 'Lass es eine erzählen',
+  },
   field: 'Nachricht',
   placeholder: 'Schreib eine Nachricht',
   send: 'Senden',

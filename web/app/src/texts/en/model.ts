@@ -15,6 +15,21 @@ export const model = {
     paused: (name: string) => `${name} is paused`,
   },
 
+  /** The models on offer. */
+  shelf: {
+    heading: 'Models to choose from',
+    about: (size: string) => `about ${size}`,
+    takes: (time: string) => `about ${time} to download`,
+    here: (size: string) => `on this device (${size})`,
+    tooLarge: 'too large for this device, slow',
+    terms: 'Read the terms',
+    start: 'Start',
+    download: (size: string) => `Download: ${size}`,
+    downloadAndStart: (size: string) => `Download and start: ${size}`,
+    accept: (size: string) => `Accept and download: ${size}`,
+    more: 'More models',
+    inUse: 'In use',
+  },
   sheet: {
     title: 'Model',
     noneLoaded: 'None loaded',

@@ -7,9 +7,23 @@ export const talk = {
   model: 'Model',
   greeting: 'What would you like to know?',
   greetingNote:
-    'The model runs in this page, on your own processor. What you write never leaves this device.',
-  cantTalk:
-    'This model continues texts. It was not made for conversation, so its answers will make little sense.',
+    'A chat AI that runs in this page, on your own device. Nothing that you write leaves it.',
+  suggestionsLabel: 'First questions',
+  suggestions: [
+    'Explain in three sentences why the sky is blue',
+    'Write a short, friendly birthday message',
+    'Give me five ideas for a rainy Sunday',
+    'What is the difference between weather and climate?',
+  ],
+  /** What stands in front while there is no chat model. */
+  first: {
+    label: 'Suits this device',
+    others: 'Others',
+    coming: 'On its way',
+    typeMeanwhile: 'You can already write your first message.',
+    story: 'Sluice Stories, which is here already, only tells stories.',
+    tellStory: 'Let it tell a story',
+  },
   field: 'Message',
   placeholder: 'Write a message',
   send: 'Send',

@@ -1,0 +1,70 @@
+// What is said of a model of the shelf, and the button that downloads and opens it.
+import { bytes, seconds } from '../format';
+import { openAddress } from '../page/link';
+import { language, t } from '../texts';
+import { accept, here, mustAccept, secondsToCome, type Offered } from './shelf';
+import { speedShort } from './speed';
+
+/** In one line: 397 MB · about 2 min · 12 to 22 tokens/s · Apache-2.0. */
+export function factsInWords({ model, file, fits, speed }: Offered): string {
+  const words = t.value.model.shelf;
+  const size = file.sure ? bytes(file.bytes) : words.about(bytes(file.bytes));
+  const isHere = here.value.has(file.address);
+  const takes = isHere ? null : secondsToCome(file);
+  return [
+    isHere ? words.here(size) : size,
+    takes === null ? '' : words.takes(seconds(Math.max(1, takes))),
+    fits ? speedShort(speed) : words.tooLarge,
+    model.licence,
+  ]
+    .filter(Boolean)
+    .join(' · ');
+}
+
+/** The terms that have to be accepted first, if there are any. */
+export function Terms({ model }: Offered) {
+  if (model.terms === null || !mustAccept(model)) return null;
+  const { address, short } = model.terms;
+  return (
+    <p class="terms">
+      {short[language.value]}{' '}
+      <a href={address} target="_blank" rel="noreferrer">
+        {t.value.model.shelf.terms}
+      </a>
+    </p>
+  );
+}
+
+/** What the button of a model does, in words. */
+function labelOf({ model, file }: Offered, short: boolean): string {
+  const words = t.value.model.shelf;
+  if (here.value.has(file.address)) return words.start;
+  const size = bytes(file.bytes);
+  if (mustAccept(model)) return words.accept(size);
+  return (short ? words.download : words.downloadAndStart)(size);
+}
+
+interface OpenProps {
+  of: Offered;
+  primary?: boolean;
+  /** After it was pressed. */
+  then?: () => void;
+}
+
+export function OpenButton({ of, primary = false, then }: OpenProps) {
+  const label = labelOf(of, !primary);
+  return (
+    <button
+      type="button"
+      class={primary ? 'primary' : 'secondary'}
+      aria-label={primary ? undefined : `${of.model.name}: ${label}`}
+      onClick={() => {
+        accept(of.model);
+        openAddress(of.file.address, of.file.sha256 ?? undefined);
+        then?.();
+      }}
+    >
+      {label}
+    </button>
+  );
+}
