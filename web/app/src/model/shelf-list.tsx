@@ -40,7 +40,7 @@ function OnShelf(of: Offered) {
     <li>
       <div>
         <p class="shelf-name">{of.model.name}</p>
-        <p>{of.model.goodFor[language.value]}</p>
+        <p class="good-for">{of.model.goodFor[language.value]}</p>
         <p class="shelf-facts">{factsInWords(of)}</p>
         <Terms {...of} />
       </div>

@@ -48,7 +48,7 @@ function Recommended(of: Offered) {
       <div class="first-about">
         <p class="first-label">{first.label}</p>
         <p class="first-name">{of.model.name}</p>
-        <p>{of.model.goodFor[language.value]}</p>
+        <p class="good-for">{of.model.goodFor[language.value]}</p>
         <p class="first-facts">{factsInWords(of)}</p>
         <Terms {...of} />
       </div>
