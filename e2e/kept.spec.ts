@@ -59,7 +59,7 @@ test('a model from an address is kept, and opens again without its server', asyn
   expect(await app.write()).toBe(text);
   expect(file.counts.requests).toBe(requests);
 
-  await page.goto(`${app.site.url}?anew#length=20&seed=5`);
+  await page.goto(`${app.site.url}?anew#length=20&seed=5&view=write`);
   await app.hasFact('From', 'this page');
   await app.ready();
   await app.openSheet();

@@ -208,12 +208,12 @@ test('the picture moves nothing, and has no animation', async ({ app, page, mode
 });
 
 test('a limit that is too small says so, and can be taken away', async ({ app, page }) => {
-  await page.goto(`${app.site.url}#memory=1&length=10`);
+  await page.goto(`${app.site.url}#memory=1&length=10&view=write`);
   await expect(app.problem).toHaveAttribute('data-code', 'budget_too_small');
   await expect(app.problem).toContainText('Settings, Memory');
   await app.problem.getByRole('button', { name: 'Load without the limit' }).click();
   await app.ready();
-  await expect(page).toHaveURL(/#length=10$/);
+  await expect(page).toHaveURL(/[#&]length=10$/);
   expect((await app.write()).length).toBeGreaterThan(0);
 });
 

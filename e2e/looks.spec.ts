@@ -230,7 +230,7 @@ for (const [width, height] of Object.entries(HEIGHTS)) {
       await route.continue();
     });
     // Its load event waits for the fonts, too.
-    await page.goto(site.url + LONG, { waitUntil: 'commit' });
+    await page.goto(`${site.url}${LONG}&view=write`, { waitUntil: 'commit' });
     await app.ready();
     await app.write();
     expect(fonts.length).toBeGreaterThan(0);

@@ -339,7 +339,7 @@ test('the first load that is cancelled leaves no model, and nothing to press in 
   await page.route('**/stories-q8_0.gguf', (route) =>
     route.fulfill({ status: 302, headers: { location: gate.url } }),
   );
-  await page.goto(app.site.url);
+  await page.goto(`${app.site.url}#view=write`);
   await expect(app.loading).toContainText('Loading stories-q8_0.gguf');
   await page.getByRole('button', { name: 'Cancel' }).click();
   await expect(app.state).toHaveText('No model is loaded. Choose one first.');

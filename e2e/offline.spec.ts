@@ -125,7 +125,9 @@ test('opens and writes without a network, isolated as before', async ({
   for (const way of ['offline', 'no server'] as const) {
     await context.setOffline(way === 'offline');
     if (way === 'no server') await versions.stop();
-    const answer = await page.goto(`${versions.url}?again=${way}#length=20&seed=${seed}`);
+    const answer = await page.goto(
+      `${versions.url}?again=${way}#length=20&seed=${seed}&view=write`,
+    );
     expect(answer?.fromServiceWorker()).toBe(true);
     await app.ready();
     expect(await app.write()).toBe(text);
@@ -204,7 +206,7 @@ test('a new version is used when the last tab of the old one is closed, not befo
   await other.close();
   await expect(async () => {
     await page.goto('about:blank');
-    await page.goto(versions.url);
+    await page.goto(`${versions.url}#view=write`);
     expect(await versionShown(page)).toBe('2');
   }).toPass();
 });
@@ -233,7 +235,7 @@ test('a version that can’t be fetched whole is never used', async ({
     return registration?.installing === null;
   });
   await page.goto('about:blank');
-  await page.goto(versions.url);
+  await page.goto(`${versions.url}#view=write`);
   await app.ready();
   expect(await versionShown(page)).toBe('1');
   expect((await app.write()).length).toBeGreaterThan(0);

@@ -39,7 +39,7 @@ test('opens with what it is, a prompt, one button and the model ready', async ({
   await expect(page.getByText('One thread.')).toHaveCount(isolation ? 0 : 1);
   if (!isolation) await expect(app.figure('Threads')).toHaveText('1');
   await expect(app.figure('First token')).toHaveText('–');
-  expect(page.url()).toBe(app.site.url);
+  expect(page.url()).toBe(`${app.site.url}#view=write`);
 });
 
 test('text streams in, and the figures stand there afterwards', async ({ app, page }) => {
@@ -69,7 +69,7 @@ test(
     await page.route('**/stories-q8_0.gguf', (route) =>
       route.fulfill({ status: 302, headers: { location: gate.url } }),
     );
-    await page.goto(`${app.site.url}#length=5`);
+    await page.goto(`${app.site.url}#length=5&view=write`);
     await app.openLayers();
     await expect(page.locator('.layers-facts')).toContainText(/[1-4] of 5/);
     await app.closeSheet();
@@ -439,7 +439,7 @@ test(
       await expect(field).toHaveAttribute('aria-invalid', 'false');
       await expect(page.getByText(range)).toHaveCount(0);
     }
-    await expect(page).toHaveURL(/#topK=0&length=4096$/);
+    await expect(page).toHaveURL(/[#&]topK=0&length=4096$/);
   },
 );
 
@@ -463,7 +463,7 @@ test(
     await expect(field).toHaveAttribute('aria-invalid', 'false');
     await field.pressSequentially('300');
     await expect(page.locator('.summary-text')).toContainText('memory up to 300 MB');
-    await expect(page).toHaveURL(/#memory=300$/);
+    await expect(page).toHaveURL(/[#&]memory=300$/);
   },
 );
 

@@ -29,7 +29,7 @@ test('the dialog works from the keyboard, and gives the focus back', async ({ ap
   await expect(radio(page, 'Balanced')).toBeFocused();
   await page.keyboard.press('ArrowDown');
   await expect(radio(page, 'Wild')).toBeChecked();
-  await expect(page).toHaveURL(/#temperature=1\.2&topK=200&topP=0\.98&minP=0\.02$/);
+  await expect(page).toHaveURL(/[#&]temperature=1\.2&topK=200&topP=0\.98&minP=0\.02$/);
   await page.keyboard.press('Tab');
   const samplers = dialog(page).locator('summary').first();
   await expect(samplers).toBeFocused();
@@ -64,7 +64,7 @@ test('a preset sets all samplers, and own ones are not lost', async ({ app, page
   await expect(page.getByLabel('Top-k')).toHaveValue('7');
   await page.getByRole('button', { name: 'Back to the defaults' }).click();
   await expect(radio(page, 'Balanced')).toBeChecked();
-  await expect(page).toHaveURL(app.site.url);
+  await expect(page).toHaveURL(`${app.site.url}#view=write`);
 });
 
 test('the penalties are folded, and change the text', async ({ app, page }) => {
@@ -99,7 +99,8 @@ test('the preset is the reader’s next time, but a link says what it says', asy
   await choose(page, 'Wild');
   await app.closeDialog();
   await page.goto('about:blank');
-  await app.open();
+  await page.goto(app.site.url);
+  await page.getByRole('button', { name: 'Write', exact: true }).click();
   await expect(page.locator('.summary-text')).toContainText('Wild');
   await page.goto('about:blank');
   await app.open('#prompt=Once');
@@ -152,7 +153,7 @@ test('four stop texts at most, and one that is too long is not used', async ({ a
   await expect(page.getByLabel('Stop text 4', { exact: true })).toHaveAccessibleDescription(
     /100 characters/,
   );
-  await expect(page).toHaveURL(/#stop=%3C1%3E%7C%3C2%3E%7C%3C3%3E$/);
+  await expect(page).toHaveURL(/[#&]stop=%3C1%3E%7C%3C2%3E%7C%3C3%3E$/);
 });
 
 test('a context tells its memory, and the model takes it when it is loaded again', async ({
@@ -226,7 +227,7 @@ test('the page speaks German when it is told to, and keeps to it', async ({ app,
 test.describe('in a German browser', () => {
   test.use({ locale: 'de-DE' });
   test('the page is German', async ({ page, app }) => {
-    await page.goto(app.site.url);
+    await page.goto(`${app.site.url}#view=write`);
     await page.locator('.settings-button').click();
     await expect(page.getByRole('dialog', { name: 'Einstellungen' })).toBeVisible();
     await expect(page.locator('html')).toHaveAttribute('lang', 'de');

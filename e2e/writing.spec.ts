@@ -299,7 +299,7 @@ test.describe('in German', () => {
   test.use({ locale: 'de-DE' });
 
   test('the view speaks German, and the stories stay English', async ({ app, page }) => {
-    await page.goto(`${app.site.url}#length=12&seed=3`);
+    await page.goto(`${app.site.url}#length=12&seed=3&view=write`);
     await expect(app.button).toHaveText('Schreiben');
     await expect(app.button).toBeEnabled();
     await expect(page.getByLabel('Anfang', { exact: true })).toHaveValue('Once upon a time');

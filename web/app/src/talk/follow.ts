@@ -20,7 +20,10 @@ export function follow(thread: Element): () => void {
   const dispose = effect(() => {
     style.overflowAnchor = following.value ? 'none' : '';
   });
-  const grown = new ResizeObserver(keepUp);
+  // What an empty conversation begins with is read from its beginning.
+  const grown = new ResizeObserver(() => {
+    if (thread.childElementCount > 0) keepUp();
+  });
   grown.observe(thread);
   grown.observe(document.documentElement);
   const unwatch = follower.watch();

@@ -16,7 +16,7 @@ export function Thread() {
   useSignalEffect(() => {
     void open.value;
     spoken.value = '';
-    requestAnimationFrame(toTheEnd);
+    if (shown.peek().length > 0) requestAnimationFrame(toTheEnd);
   });
   useSignalEffect(() => {
     // Where an answer ends, the reader stays.

@@ -111,7 +111,7 @@ export const settingsRoom: typeof english = {
   auto: 'Automatisch',
   themeName: { light: 'Hell', dark: 'Dunkel' },
   viewName: { talk: 'Gespräch', write: 'Schreiben' },
-  viewHint: 'Automatisch: ein Gespräch, wenn das Modell eines führen kann.',
+  viewHint: 'Automatisch: ein Gespräch, außer wenn ein Link einen Text bringt.',
   outOfRange: (min, max) => `Eine ganze Zahl von ${min} bis ${max}`,
   wrongMemory: (min, max) =>
     `Gilt nicht: eine ganze Zahl von MB von ${min} bis ${max}, oder nichts`,

@@ -105,7 +105,7 @@ export const settingsRoom = {
   auto: 'Automatic',
   themeName: { light: 'Light', dark: 'Dark' },
   viewName: { talk: 'Conversation', write: 'Writing' },
-  viewHint: 'Automatic: a conversation, if the model can hold one.',
+  viewHint: 'Automatic: a conversation, unless a link brings a text.',
   // What can't be used
   outOfRange: (min: string, max: string) => `A whole number from ${min} to ${max}`,
   wrongMemory: (min: string, max: string) =>
