@@ -2,10 +2,11 @@
 import fs from 'node:fs';
 import type { Locator, Page } from '@playwright/test';
 import { expect, test as base } from './fixtures';
-import type { Hub } from './hub/server.mjs';
 import { scriptedModel } from './scripted-model';
 import type { Site } from './servers';
 
+/** Enough for the header of the bundled model. */
+const HEADER_BYTES = 400_000;
 const ANSWER = 'Blue light is scattered most.';
 
 class Visitor {
@@ -44,7 +45,7 @@ class Visitor {
 
 interface Shelf {
   /** Puts the scripted model on the shelf. */
-  offer(more?: object, options?: Parameters<Hub['add']>[2]): Promise<void>;
+  offer(more?: object): Promise<void>;
 }
 
 const test = base.extend<{ visitor: Visitor; shelf: Shelf }>({
@@ -53,8 +54,8 @@ const test = base.extend<{ visitor: Visitor; shelf: Shelf }>({
     const file = scriptedModel({ name: 'Wise', scripts: [ANSWER] });
     const { size } = fs.statSync(file);
     await use({
-      offer: async (more = {}, options = {}) => {
-        const { url } = hub.add('wise.gguf', file, options);
+      offer: async (more = {}) => {
+        const { url } = hub.add('wise.gguf', file);
         const model = {
           ...{ id: 'wise', name: 'Wise 0.6B', kind: 'chat', first: true, recommend: 1 },
           good_for: { en: 'small chat in many languages', de: 'kleine Gespräche' },
@@ -107,18 +108,15 @@ test('two presses lead to an answer, and before the first one no other host hear
   expect(visitor.presses).toBe(2);
 });
 
-test('the card shows the download in place, and ends it', async ({ visitor, shelf }) => {
-  await shelf.offer(
-    {},
-    {
-      plan: ({ number }) => (number === 0 ? { stall: 40_000 } : { silent: true }),
-    },
-  );
+test('the card shows the download in place, and ends it', async ({ visitor, shelf, models }) => {
+  const { url } = models.gated('stories.gguf', HEADER_BYTES);
+  await shelf.offer({ files: [{ type: 'Q8_0', address: url, bytes: 2_580_000, verified: true }] });
   await visitor.arrive();
   const { card, field } = visitor;
   await visitor.press(/^Download and start: /);
   await expect(card.getByRole('progressbar')).toBeVisible();
   await expect(card).toContainText('Wise 0.6B');
+  await expect(card).toContainText('KB of 2.58 MB');
   await field.fill('kept');
   await card.getByRole('button', { name: 'Cancel' }).click();
   await expect(visitor.download).toBeVisible();
