@@ -383,7 +383,7 @@ test('the address keeps prompt and settings', { tag: ONCE }, async ({ app, page 
   await page.getByLabel('Seed').fill('9');
   await page.getByLabel('Length').fill('30');
   await app.closeDialog();
-  await expect(page).toHaveURL(/#prompt=.*length=30&seed=9$/);
+  await expect(page).toHaveURL(/[#&]prompt=.*length=30&seed=9$/);
   const text = await app.write();
   await page.reload();
   await app.ready();
