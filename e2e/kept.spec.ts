@@ -149,7 +149,7 @@ test('a load is paused, its tab closed, and another tab goes on with what is the
   await app.closeSheet();
   await expect.poll(() => file.counts.underway).toBe(0);
   expect((await app.write()).length).toBeGreaterThan(0);
-  await expect(page).toHaveURL(/#model=http.*stories\.gguf/);
+  await expect(page).toHaveURL(/[#&]model=http.*stories\.gguf/);
 
   const other = await secondTab(context, app);
   await page.close();
@@ -370,7 +370,7 @@ test('a model is named by its repository on the hub', async ({ app, page, contex
   await app.open('#length=20');
   await app.loadAddress('hf:owner/stories:Q8_0');
   await loaded(app, 'huggingface.co');
-  await expect(page).toHaveURL(/#model=hf/);
+  await expect(page).toHaveURL(/[#&]model=hf/);
   await app.openSheet();
   await expect(row(page, 'stories-Q8_0.gguf')).toContainText('verified');
   await app.goBack();

@@ -127,7 +127,7 @@ test('a model by address from another origin, with progress', async ({ app, page
   gate.open();
   await app.ready();
   await app.hasFact('From', new URL(models.url).host);
-  await expect(page).toHaveURL(/#model=http/);
+  await expect(page).toHaveURL(/[#&]model=http/);
   await writes(app);
 });
 
