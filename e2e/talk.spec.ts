@@ -43,7 +43,7 @@ test('Enter and the button send; answers are drawn as Markdown', async ({ talk, 
   await expect(second.locator('.message-figures')).toHaveText(/Scripted · \d+ tokens · /);
 });
 
-test('a chat model leads to the conversation, another model to the text; nothing is lost', async ({
+test('from the text to the conversation with a chat model, and back; nothing is lost', async ({
   app,
   talk,
   models,
@@ -51,10 +51,10 @@ test('a chat model leads to the conversation, another model to the text; nothing
 }) => {
   models.models.set('scripted-talk.gguf', scriptedModel(MODEL));
   await app.open();
-  await expect(page.getByRole('button', { name: 'Write', exact: true }).first()).toBeVisible();
   await talk.loadAddress(models.good('scripted-talk.gguf'));
   await talk.ready();
   await talk.closeSheet();
+  await page.getByRole('button', { name: 'Talk', exact: true }).click();
   await talk.say('Remember this');
   await talk.field.fill('A draft');
   const views = page.getByRole('group', { name: 'View' });
@@ -80,6 +80,7 @@ test('after a reload the conversation is shown, though its model from a file is 
   await app.chooseFile(scriptedModel(MODEL));
   await talk.ready();
   await app.closeSheet();
+  await page.getByRole('button', { name: 'Talk', exact: true }).click();
   await talk.say('About rain: 4');
   await page.reload();
   await expect(app.modelName).toHaveText('Sluice Stories');

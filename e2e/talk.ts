@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Locator, Page } from '@playwright/test';
 import { AppPage, expect, test as base } from './fixtures';
 import { scriptedModel } from './scripted-model';
-import { servePage, type Site } from './servers';
+import { ROOT, servePage, type Site } from './servers';
 
 /** The answers, by the last digit of the message. */
 export const ANSWERS = {
@@ -39,6 +39,10 @@ const SMALL = { ...MODEL, name: 'Small', contextLength: 400 };
 async function serveWith(model: typeof MODEL): Promise<Site> {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'talk-'));
   fs.copyFileSync(scriptedModel(model), path.join(dir, 'stories-q8_0.gguf'));
+  fs.copyFileSync(
+    path.join(ROOT, 'web/app/public/models/shelf.json'),
+    path.join(dir, 'shelf.json'),
+  );
   const site = await servePage(true, { '/models/': dir });
   return {
     url: site.url,
