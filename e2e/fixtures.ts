@@ -93,6 +93,7 @@ export class AppPage {
       const parts = [
         /\/later-settings-[\w-]+\.js$/,
         /\/later-writing-[\w-]+\.js$/,
+        /\/models-later-[\w-]+\.js$/,
         /\/later-(?!settings-|writing-)[\w-]+\.js$/,
       ];
       return parts.every((part) => names.some((name) => part.test(name)));

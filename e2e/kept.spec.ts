@@ -60,6 +60,9 @@ test('a model from an address is kept, and opens again without its server', asyn
   expect(file.counts.requests).toBe(requests);
 
   await page.goto(`${app.site.url}?anew#length=20&seed=5&view=write`);
+  // A visit whose address names no model begins with the one that was used last.
+  await loaded(app, host);
+  await app.goBack();
   await app.hasFact('From', 'this page');
   await app.ready();
   await app.openSheet();

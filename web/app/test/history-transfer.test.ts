@@ -182,6 +182,8 @@ it('checks every field and names the place of the one that is wrong', () => {
     [{ ...good, created: -1 }, 'type conversations[1].created time'],
     [{ ...good, changed: 1e300 }, 'type conversations[1].changed time'],
     [{ ...good, model: {} }, 'type conversations[1].model textOrNull'],
+    [{ ...good, from: 7 }, 'type conversations[1].from textOrNull'],
+    [{ ...good, from: 'x'.repeat(4001) }, 'long conversations[1].from'],
     [{ ...good, leaf: 7 }, 'type conversations[1].leaf idOrNull'],
     [{ ...good, leaf: newId() }, 'parent conversations[1].leaf'],
     [{ ...good, messages: [] }, 'type conversations[1].messages object'],

@@ -7,6 +7,7 @@ export const MOST_BYTES = 64 * 2 ** 20;
 /** Characters of one text. */
 const MOST_TEXT = 16 * 2 ** 20;
 export const MOST_NAME = 1000;
+const MOST_FROM = 4000;
 export const MOST_CONVERSATIONS = 10_000;
 /** In one conversation. */
 export const MOST_MESSAGES = 100_000;
@@ -98,9 +99,9 @@ function idOrNullAt(value: unknown, place: string): string | null {
   return value;
 }
 
-function nameAt(value: unknown, place: string): string | null {
+function nameAt(value: unknown, place: string, limit = MOST_NAME): string | null {
   if (value !== null && typeof value !== 'string') throw wrong(place, 'textOrNull');
-  return value === null ? null : textAt(value, place, MOST_NAME);
+  return value === null ? null : textAt(value, place, limit);
 }
 
 function attachmentsAt(value: unknown, place: string): Attachment[] {
@@ -162,7 +163,7 @@ function checkTree(messages: Record<string, Message>, places: ReadonlyMap<string
 /** A conversation from a file of Sluice. Unknown fields are left out. */
 export function conversationAt(value: unknown, place: string): Conversation {
   const fields = objectAt(value, place);
-  const { version, id, title, named, system, created, changed, leaf, chosen, model } = fields;
+  const { version, id, title, named, system, created, changed, leaf, chosen, model, from } = fields;
   if (version !== 1) throw new TransferError('version', `${place}.version`);
   if (typeof named !== 'boolean') throw wrong(`${place}.named`, 'flag');
   const entries = Object.entries(objectAt(fields['messages'], `${place}.messages`));
@@ -189,6 +190,8 @@ export function conversationAt(value: unknown, place: string): Conversation {
     ...{ version, id: idAt(id, `${place}.id`), named, messages, leaf: shown },
     ...{ title: plain(textAt(title, `${place}.title`, MOST_NAME)) },
     ...{ system: textAt(system, `${place}.system`), model: nameAt(model, `${place}.model`) },
+    // Files of older versions have none.
+    from: nameAt(from ?? null, `${place}.from`, MOST_FROM),
     ...{
       created: timeAt(created, `${place}.created`),
       changed: timeAt(changed, `${place}.changed`),

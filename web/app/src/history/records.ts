@@ -64,7 +64,7 @@ export function readSummary(id: string, value: unknown): Summary | null {
 
 /** A record as a conversation without messages. What is damaged gets a plain value. */
 export function readHead(id: string, value: unknown): Head {
-  const { title, named, system, created, changed, leaf, chosen, model } = isObject(value)
+  const { title, named, system, created, changed, leaf, chosen, model, from } = isObject(value)
     ? value
     : {};
   const pairs = Object.entries(isObject(chosen) ? chosen : {}).filter(
@@ -73,7 +73,7 @@ export function readHead(id: string, value: unknown): Head {
   return {
     ...{ version: 1, id, title: plain(text(title)), named: named === true, system: text(system) },
     ...{ created: time(created), changed: time(changed), leaf: isId(leaf) ? leaf : null },
-    ...{ chosen: Object.fromEntries(pairs), model: name(model) },
+    ...{ chosen: Object.fromEntries(pairs), model: name(model), from: name(from) },
   };
 }
 

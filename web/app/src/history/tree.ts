@@ -52,8 +52,10 @@ export interface Conversation {
   leaf: string | null;
   /** For a parent ('' for none) with several children: the child that was shown last. Without an entry: the newest. */
   chosen: Record<string, string>;
-  /** Address or name of the model last used. */
+  /** Name of the model last used. */
   model: string | null;
+  /** Which model that is (refOf in model/source.ts); null: not known. */
+  from: string | null;
 }
 
 /** What update() can change. A message keeps its place in the tree. */
@@ -81,7 +83,7 @@ export function create(system = '', model: string | null = null): Conversation {
   const now = Date.now();
   return {
     ...{ version: 1, id: newId(), title: '', named: false, system, created: now, changed: now },
-    ...{ messages: {}, leaf: null, chosen: {}, model },
+    ...{ messages: {}, leaf: null, chosen: {}, model, from: null },
   };
 }
 

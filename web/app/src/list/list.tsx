@@ -1,11 +1,11 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
+import { historyTexts } from '../history/texts';
 import { trouble, summaries, type Summary } from '../history/library';
 import { IconButton } from '../page/icons';
 import { focusSoon } from '../page/focus';
 import { Menu, MenuItem } from '../page/menu';
 import { Question } from '../page/question';
-import { t } from '../texts';
 import { Item } from './item';
 import { closeList, listOpen, listOver } from './open';
 import {
@@ -65,7 +65,7 @@ export function ConversationList() {
         />
         {trouble.value !== null && (
           <p class="note" role="status">
-            {t.value.history.problems[trouble.value]}
+            {historyTexts.value.problems[trouble.value]}
           </p>
         )}
         {refusal.value !== '' && (

@@ -14,6 +14,7 @@ import {
   summaries,
   take,
 } from '../history/library';
+import { historyTexts } from '../history/texts';
 import { search, type Found } from '../history/search';
 import { titleOf, type Conversation } from '../history/tree';
 import { HistoryError } from '../history/store';
@@ -50,7 +51,8 @@ export const searching = signal(false);
 export const refusal = signal('');
 
 function refuse(error: unknown): void {
-  refusal.value = t.peek().history.problems[error instanceof HistoryError ? error.code : 'failed'];
+  refusal.value =
+    historyTexts.peek().problems[error instanceof HistoryError ? error.code : 'failed'];
 }
 
 export const shownId = computed(() => open.value.tree.value.id);
@@ -262,14 +264,16 @@ export async function saveAs(id: string, kind: 'json' | 'md'): Promise<void> {
   const file =
     kind === 'json'
       ? toJson([conversation])
-      : new Blob([toMarkdown(conversation, t.peek().history.markdown)], { type: 'text/markdown' });
+      : new Blob([toMarkdown(conversation, historyTexts.peek().markdown)], {
+          type: 'text/markdown',
+        });
   save(fileName(conversation.title, kind), file);
 }
 
 export async function saveAll(): Promise<void> {
   await settle();
   const files = (await allToJson(await store()).catch(refuse)) ?? [];
-  const name = t.peek().history.allFile;
+  const name = historyTexts.peek().allFile;
   files.forEach((file, i) => {
     save(fileName(files.length === 1 ? name : `${name} ${i + 1}`, 'json'), file);
   });
@@ -278,7 +282,7 @@ export async function saveAll(): Promise<void> {
 /** Reads conversations from a file. What can't be used is said, and nothing is taken then. */
 export async function importFile(file: File): Promise<void> {
   refusal.value = '';
-  const { history } = t.peek();
+  const history = historyTexts.peek();
   try {
     const conversations = await fromFile(file);
     await bring(conversations);

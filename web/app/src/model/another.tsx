@@ -7,6 +7,8 @@ import { Found } from './found';
 import { amountOf } from './kept';
 import { planInWords } from './memory';
 import { Note } from './note';
+import { canPick } from './handles';
+import { choose } from './return';
 import { lookAt, lookAway, looked, type Look } from './probe';
 import { closeSheet } from './open';
 import { BUNDLED, hostOf, sourceName } from './source';
@@ -25,6 +27,13 @@ export function AnotherModel() {
           type="file"
           accept=".gguf"
           multiple
+          onClick={(event) => {
+            // The browser's other dialog also gives handles, with which the files can be opened another day.
+            if (!canPick) return;
+            event.preventDefault();
+            closeSheet();
+            void choose();
+          }}
           onChange={(event) => {
             const files = [...(event.currentTarget.files ?? [])];
             // The same file may be chosen again after a failure.

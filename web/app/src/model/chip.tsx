@@ -1,7 +1,7 @@
 import { t } from '../texts';
 import { openSheet } from './open';
 import { sourceName } from './source';
-import { loading, model, modelName, paused } from './state';
+import { loading, model, modelName, paused, sought } from './state';
 
 /** The model's name above the field, and of the one that is coming; it opens the sheet. One line, always as tall. */
 export function ModelChip() {
@@ -9,8 +9,11 @@ export function ModelChip() {
   const current = model.value;
   const coming = loading.value;
   const inUse = current === null ? null : modelName(current);
-  const next = coming === null ? null : sourceName(coming.source).replace(/\.gguf$/i, '');
-  const showsNext = next !== null && coming?.shown === false;
+  const next =
+    coming === null
+      ? (sought.value?.name ?? null)
+      : sourceName(coming.source).replace(/\.gguf$/i, '');
+  const showsNext = next !== null && coming?.shown !== true;
   const put = paused.value === null ? null : sourceName(paused.value.source);
   return (
     <button

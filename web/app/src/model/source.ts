@@ -6,7 +6,10 @@ export type Source =
   /** `keep`: whether it is kept on this device; `sha256`: what it must be, if that is known. */
   | { kind: 'address'; url: string; keep: boolean; sha256?: string | undefined }
   /** One file, or all shards of a split model in their order. */
-  | { kind: 'files'; files: [File, ...File[]] };
+  | { kind: 'files'; files: [File, ...File[]]; handles?: Handles };
+
+/** What the browser gives to open the same files another day; not all browsers have it. */
+export type Handles = Promise<readonly (FileSystemHandle | null)[]>;
 
 export const BUNDLED: Source = { kind: 'bundled' };
 
@@ -35,6 +38,15 @@ export function cacheOf(source: Source): LoadOptions['cache'] {
 
 export function sha256Of(source: Source): LoadOptions['sha256'] {
   return source.kind === 'address' ? source.sha256 : undefined;
+}
+
+/** The page's own model in `refOf`. */
+export const OWN = 'page:';
+
+/** Which model it is, as a text that is kept: its address, `file:` and its name, or OWN. */
+export function refOf(source: Source): string {
+  if (source.kind === 'bundled') return OWN;
+  return source.kind === 'address' ? source.url : `file:${sourceName(source)}`;
 }
 
 /** The host that an address leads to, in words. */
@@ -66,7 +78,7 @@ export function sourceName(source: Source): string {
  * The model that chosen or dropped files are: a .gguf file, or all shards of one, in order. Null if they are several
  * models. Files of other kinds count only if there is no .gguf file.
  */
-export function oneModel(files: File[]): Source | null {
+export function oneModel(files: File[], handles?: Handles): Source | null {
   const models = files.filter(({ name }) => name.toLowerCase().endsWith('.gguf'));
   const taken = models.length > 0 ? models : files.slice(0, 1);
   taken.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -74,5 +86,6 @@ export function oneModel(files: File[]): Source | null {
   const split = taken.every(({ name }) => SHARD.test(name));
   const [first, ...others] = taken;
   if (first === undefined || (others.length > 0 && !(split && sets.size === 1))) return null;
-  return { kind: 'files', files: [first, ...others] };
+  const source: Source = { kind: 'files', files: [first, ...others] };
+  return handles === undefined ? source : { ...source, handles };
 }

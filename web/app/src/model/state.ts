@@ -12,12 +12,13 @@ import {
 } from '@sluice/engine';
 import { announcement } from '../announce';
 import { canKeep, deviceMemory, sharing } from '../device';
-import { busy, interrupt } from '../run';
+import { busy, interrupt, run } from '../run';
 import { settings } from '../settings/settings';
 import { loadOptions, loadSettings, sameLoad, type LoadSettings } from '../settings/use';
 import { t } from '../texts';
 import { explain, type Failure } from './advice';
 import { bothFit } from './memory';
+import type { Choice } from './choice';
 import { cacheOf, inputOf, sha256Of, sourceName, type Source } from './source';
 
 interface Wanted extends LoadSettings {
@@ -63,6 +64,8 @@ export interface Problem extends Failure {
 export const model = signal<Model | null>(null);
 export const loading = signal<Loading | null>(null);
 export const paused = signal<Paused | null>(null);
+/** The model of the last visit, while the page looks whether it is still there. */
+export const sought = signal<Choice | null>(null);
 export const stats = signal<EngineStats | null>(null);
 export const problem = signal<Problem | null>(null);
 /** The weights of the model that is coming, or else of the one that is shown, as they are in memory. */
@@ -71,7 +74,9 @@ export const weights = signal<WeightsView | null>(null);
 /** The model can be used, and the rest of it is still being downloaded. */
 export const resting = computed(() => loading.value?.rest === true);
 /** Whether Write can work: a model is loaded or is being loaded. */
-export const writable = computed(() => model.value !== null || loading.value !== null);
+export const writable = computed(
+  () => model.value !== null || loading.value !== null || sought.value !== null,
+);
 
 /** The engine of the model that is shown. */
 let engine: Engine | null = null;
@@ -135,7 +140,7 @@ async function replace(source: Source, signal: AbortSignal): Promise<void> {
   const wanted: Wanted = { source, ...loadSettings(settings.value) };
   batch(() => {
     problem.value = null;
-    paused.value = null;
+    paused.value = sought.value = null;
     loading.value = beginning(source, false);
     announcement.value = t.peek().model.said.loading(sourceName(source));
   });
@@ -255,7 +260,8 @@ function takeOver(by: Engine, arrived: Model, signal: AbortSignal): Promise<void
     };
     signal.addEventListener('abort', onAbort);
     const dispose = effect(() => {
-      const waits = busy.value;
+      // One that waits, waits for this model.
+      const waits = busy.value && run.value !== 'waiting';
       untracked(() => {
         if (done) return;
         if (waits) {
@@ -391,8 +397,38 @@ export function tell(failure: Failure, source: Source | null): void {
   });
 }
 
+/**
+ * For withEngine(): the engine of the model that the reader has chosen, once that can be used. Null: it did not come, or
+ * there is none; another one is no substitute.
+ */
+export function chosenModel(): (signal: AbortSignal) => Promise<Engine | null> {
+  const chosen = (): Source | undefined => loading.value?.source ?? model.value?.source;
+  let wanted = chosen();
+  return async (signal) => {
+    await until(signal, () => {
+      const coming = loading.value;
+      if (coming === null) return sought.value === null;
+      // The load has failed, and the model before it comes back: perhaps that is another one.
+      if (coming.back) return coming.source !== wanted;
+      wanted = coming.source;
+      return coming.shown;
+    });
+    wanted ??= chosen();
+    return model.value?.source === wanted ? engine : null;
+  };
+}
+
 /** The engine to use, once no load keeps it from starting; null if there is none. Rejects when `signal` aborts. */
-export function engineWhenReady(signal: AbortSignal): Promise<Engine | null> {
+export async function engineWhenReady(signal: AbortSignal): Promise<Engine | null> {
+  await until(
+    signal,
+    () => model.value !== null || (loading.value === null && sought.value === null),
+  );
+  return engine;
+}
+
+/** Waits until `holds`, which reads signals. Rejects when `signal` aborts. */
+function until(signal: AbortSignal, holds: () => boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (): void => {
       dispose();
@@ -404,10 +440,10 @@ export function engineWhenReady(signal: AbortSignal): Promise<Engine | null> {
     };
     signal.addEventListener('abort', onAbort);
     const dispose = effect(() => {
-      if (loading.value !== null && model.value === null) return;
+      if (!holds()) return;
       queueMicrotask(() => {
         settle();
-        resolve(engine);
+        resolve();
       });
     });
   });

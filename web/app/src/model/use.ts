@@ -18,18 +18,19 @@ export type Outcome =
   | { kind: 'failed' };
 
 /**
- * Calls `work` with the engine, once there is one. If a load fails that had brought this engine, calls it again with the
+ * Calls `work` with the engine that `from` gives. If a load fails that had brought this engine, calls it again with the
  * next one. Never rejects.
  */
 export async function withEngine(
   signal: AbortSignal,
   work: (by: Engine) => Promise<void>,
+  from = engineWhenReady,
 ): Promise<Outcome> {
   let by: Engine | null = null;
   try {
     do {
       run.value = 'waiting';
-      by = await engineWhenReady(signal);
+      by = await from(signal);
       // If a load fails, its engine is gone: go on with the next one, or with the previous one.
     } while (by !== null && !(await worked(by, signal, work)));
     return by === null ? { kind: 'none' } : { kind: 'done', by };

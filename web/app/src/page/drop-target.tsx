@@ -4,15 +4,16 @@ import { t } from '../texts';
 import { openFiles } from './link';
 import { fetchParts } from './parts';
 import { view } from './view';
+import type { Handles } from '../model/source';
 
 function hasFiles(event: DragEvent): boolean {
   return event.dataTransfer?.types.includes('Files') ?? false;
 }
 
 /** A model is opened; in the conversation any other file goes with the message. */
-function take(files: File[]): void {
+function take(files: File[], handles: Handles): void {
   const model = files.some(({ name }) => name.toLowerCase().endsWith('.gguf'));
-  if (model || view.peek() === 'write') openFiles(files);
+  if (model || view.peek() === 'write') openFiles(files, handles);
   else void fetchParts().then((all) => all?.attach(files));
 }
 
@@ -35,7 +36,12 @@ export function DropTarget() {
       if (!hasFiles(event)) return;
       event.preventDefault();
       over.value = false;
-      take([...(event.dataTransfer?.files ?? [])]);
+      // To be asked for within the event
+      const items = [...(event.dataTransfer?.items ?? [])] as (DataTransferItem & {
+        getAsFileSystemHandle?(): Promise<FileSystemHandle | null>;
+      })[];
+      const handles = Promise.all(items.map(async (one) => one.getAsFileSystemHandle?.() ?? null));
+      take([...(event.dataTransfer?.files ?? [])], handles);
     };
     window.addEventListener('dragover', onOver, { signal });
     window.addEventListener('dragleave', onLeave, { signal });

@@ -5,10 +5,12 @@ import { ownFinding, type Failure } from '../model/advice';
 import { parseModelAddress, readFragment, writeFragment } from './fragment';
 import { isKept, partOf } from '../model/kept';
 import { headerOf } from '../model/probe';
-import { BUNDLED, fromAddress, oneModel } from '../model/source';
-import { loading, model, open, paused, problem, tell } from '../model/state';
+import { lastChoice, type Choice } from '../model/choice';
+import { BUNDLED, OWN, fromAddress, oneModel, type Handles } from '../model/source';
+import { loading, model, open, paused, problem, sought, tell, writable } from '../model/state';
 import { t } from '../texts';
 import { prompt } from '../writing/prompt';
+import { fetchParts } from './parts';
 import { chosenView, prompted, usualView } from './view';
 import { usualSettings } from '../settings/personal';
 import { settings } from '../settings/settings';
@@ -41,9 +43,10 @@ export function openAddress(text: string, sha256?: string): boolean {
   return true;
 }
 
-export function openFiles(files: File[]): void {
+/** `handles`: of the files, in their order. */
+export function openFiles(files: File[], handles?: Handles): void {
   if (files.length === 0) return;
-  const source = oneModel(files);
+  const source = oneModel(files, handles);
   if (source === null) {
     const { title } = t.peek().model.errors.invalid_argument;
     const own = t.peek().writing.severalModels;
@@ -127,6 +130,9 @@ function linkedModel(): string | null {
     paused.value?.source ??
     loading.value?.source ??
     model.value?.source;
+  // It is named while it is looked for.
+  if (source === undefined && /^(https?|hf):/.test(sought.value?.ref ?? ''))
+    return sought.value?.ref ?? null;
   return source?.kind === 'address' ? source.url : null;
 }
 
@@ -167,11 +173,25 @@ function keepFragment(): void {
   });
 }
 
+/** Opens what was used last. Whether that is still there is found out by a script that comes later (return.ts). */
+function openLast(choice: Choice | null): void {
+  if (choice === null || choice.ref === OWN) {
+    void open(BUNDLED);
+    return;
+  }
+  sought.value = choice;
+  void fetchParts().then((all) => {
+    if (all === null) sought.value = null;
+  });
+}
+
 /** Reads the address, loads the first model, and keeps the address up to date from then on. */
 export function start(): void {
   const linked = applyFragment();
-  if (linked === null || !isOwn(linked)) void open(BUNDLED);
-  if (linked !== null) void openLinked(linked);
+  const choice = lastChoice();
+  const same = linked === null || linked === choice?.ref;
+  if (same || !isOwn(linked)) openLast(choice);
+  if (!same) void openLinked(linked);
   keepFragment();
   window.addEventListener('hashchange', () => {
     const next = applyFragment();
@@ -182,7 +202,6 @@ export function start(): void {
       return;
     }
     closeOffer();
-    const source = loading.value?.source ?? model.value?.source;
-    if (source?.kind !== 'bundled') void open(BUNDLED);
+    if (!writable.value) void open(BUNDLED);
   });
 }

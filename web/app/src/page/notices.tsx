@@ -6,6 +6,7 @@ import { sheetOpen } from '../model/open';
 import { hostOf } from '../model/source';
 import { t } from '../texts';
 import { acceptOffer, closeOffer, ignored, lookAtOffer, offer, type Offer } from './link';
+import { parts } from './parts';
 import { Problem } from './problem';
 
 /** The messages to the reader. An open sheet shows the problem itself: what is below it can't be reached. */
@@ -13,6 +14,7 @@ export function Notices() {
   return (
     <>
       <OfferNotice />
+      {parts.value !== null && <parts.value.ReturnNotice />}
       <div class="problem-place">{!sheetOpen.value && <Problem />}</div>
       <IgnoredNotice />
     </>

@@ -38,16 +38,23 @@ function room<All>(bring: () => Promise<All>, arrived: (all: All) => void): Room
   return { all, failed, fetch: () => (coming ??= attempt()) };
 }
 
-type Parts = typeof import('./later') & typeof import('./later-settings');
+type Parts = typeof import('./later') &
+  typeof import('./later-settings') &
+  typeof import('./models-later');
 
 const most = room<Parts>(
   async () => {
-    const [first, settings] = await Promise.all([import('./later'), import('./later-settings')]);
-    return { ...first, ...settings };
+    const [first, models, settings] = await Promise.all([
+      import('./later'),
+      import('./models-later'),
+      import('./later-settings'),
+    ]);
+    return { ...first, ...models, ...settings };
   },
   (all) => {
     holdField();
     void all.startTalk();
+    all.startReturn();
   },
 );
 const writing = room(

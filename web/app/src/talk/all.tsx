@@ -1,5 +1,6 @@
 import { announcement } from '../announce';
 import { copy } from '../clipboard';
+import { historyTexts } from '../history/texts';
 import { toMarkdown } from '../history/transfer';
 import { saveAs } from '../list/state';
 import { Menu, MenuItem } from '../page/menu';
@@ -10,7 +11,7 @@ import { conversation } from './state';
 export function AllOfIt() {
   const { page, talk } = t.value;
   const copyAll = async (): Promise<void> => {
-    const copied = await copy(toMarkdown(conversation.peek(), t.peek().history.markdown));
+    const copied = await copy(toMarkdown(conversation.peek(), historyTexts.peek().markdown));
     announcement.value = copied ? t.peek().page.copied : t.peek().page.notCopied;
   };
   const save = (kind: 'json' | 'md') => () => void saveAs(conversation.peek().id, kind);

@@ -1,13 +1,16 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { readingFacts } from '../format';
+import { historyTexts } from '../history/texts';
 import { ModelChip } from '../model/chip';
 import { LoadLine } from '../model/load-line';
-import { loading, writable } from '../model/state';
+import { sourceName } from '../model/source';
+import { loading, sought, writable } from '../model/state';
 import { openSheet } from '../model/open';
 import { backToField, focusSoon, touch } from '../page/focus';
 import { Icon, IconButton } from '../page/icons';
 import { busy, reading, run, stop } from '../run';
 import { t } from '../texts';
+import { WrittenWith } from './written-with';
 import { attach, detach } from './attach';
 import {
   contextSize,
@@ -81,7 +84,7 @@ function Water() {
 function Elsewhere() {
   return (
     <div class="elsewhere" role="status">
-      <p>{t.value.history.readOnly}</p>
+      <p>{historyTexts.value.readOnly}</p>
       <button
         type="button"
         class="secondary"
@@ -92,7 +95,7 @@ function Elsewhere() {
           });
         }}
       >
-        {t.value.history.takeOver}
+        {historyTexts.value.takeOver}
       </button>
     </div>
   );
@@ -166,6 +169,7 @@ function Field() {
           {refusal}
         </p>
       )}
+      <WrittenWith />
       <Fullness />
       <textarea
         ref={field}
@@ -280,7 +284,19 @@ function Facts() {
   const { talk } = t.value;
   const now = answering.value;
   if (now !== null && now.in === open.value) {
-    if (run.value === 'waiting') return <p class="field-facts">{talk.waitsForModel}</p>;
+    if (run.value === 'waiting') {
+      const coming = loading.value;
+      const name =
+        sought.value?.name ??
+        (coming === null
+          ? ''
+          : coming.info?.name || sourceName(coming.source).replace(/\.gguf$/i, ''));
+      return (
+        <p class="field-facts">
+          {name === '' ? talk.waitsForModel : talkTexts.value.waitsFor(name)}
+        </p>
+      );
+    }
     if (now.tokens.value > 0) {
       const seconds = (performance.now() - (now.first ?? now.since)) / 1000;
       // The first token's time is not part of the rate.

@@ -19,7 +19,9 @@ import {
   type Message,
 } from '../history/tree';
 import { learnFrom } from '../model/learn';
+import { refOf } from '../model/source';
 import {
+  chosenModel,
   loading,
   model,
   modelName,
@@ -323,15 +325,19 @@ async function write(abort: AbortSignal, into: Open, mine: Message): Promise<voi
   const now = answering.value;
   if (now === null) return;
   let ending: Partial<Message> = {};
-  const outcome = await withEngine(abort, async (by) => {
-    batch(() => {
-      now.content.value = mine.content;
-      now.reasoning.value = mine.reasoning;
-      now.tokens.value = 0;
-    });
-    now.first = now.thought = null;
-    ending = await stream(by, abort, into, mine, now);
-  });
+  const outcome = await withEngine(
+    abort,
+    async (by) => {
+      batch(() => {
+        now.content.value = mine.content;
+        now.reasoning.value = mine.reasoning;
+        now.tokens.value = 0;
+      });
+      now.first = now.thought = null;
+      ending = await stream(by, abort, into, mine, now);
+    },
+    chosenModel(),
+  );
   const text = { content: now.content.value, reasoning: now.reasoning.value };
   batch(() => {
     if (outcome.kind !== 'done' && text.content === '' && text.reasoning === '') {
@@ -364,6 +370,11 @@ function tellsStories(by: Model | null): boolean {
 /** A screen shows no more: several tokens of a quick model are drawn together. */
 const FRAME_MS = 16;
 
+/** From now on the conversation is one with this model. */
+export function goOnWith({ tree }: Open, name: string, from: string): void {
+  if (tree.peek().from !== from) tree.value = { ...tree.peek(), model: name, from };
+}
+
 /** Reads an answer's chunks. Returns how it ended. */
 async function stream(
   by: Engine,
@@ -378,6 +389,7 @@ async function stream(
   let dropped = 0;
   let spoken = mine.content.length;
   const name = model.value === null ? '' : modelName(model.value);
+  if (model.value !== null) goOnWith(into, name, refOf(model.value.source));
   // Of an answer that goes on, what is there already.
   const there = mine.content + mine.reasoning;
   const had = there === '' ? 0 : (mine.figures?.tokens ?? (await by.countTokens(there)));

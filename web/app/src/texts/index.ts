@@ -1,6 +1,5 @@
 // The texts that the page begins with, in its language. en/ and de/ have a file for each room; a room's texts come with it.
 import { computed } from '@preact/signals';
-import { history } from './en/history';
 import { model } from './en/model';
 import { page } from './en/page';
 import { settings } from './en/settings';
@@ -13,11 +12,11 @@ export { LANGUAGES, browserLanguage, chosenLanguage, language, type Language } f
 const rooms = {
   ...{ model: inLanguage('model', model), page: inLanguage('page', page) },
   ...{ settings: inLanguage('settings', settings), talk: inLanguage('talk', talk) },
-  ...{ history: inLanguage('history', history), writing: inLanguage('writing', writing) },
+  writing: inLanguage('writing', writing),
 };
 
 /** `t.value.talk.send` */
 export const t = computed(() => ({
   ...{ model: rooms.model.value, page: rooms.page.value, settings: rooms.settings.value },
-  ...{ talk: rooms.talk.value, history: rooms.history.value, writing: rooms.writing.value },
+  ...{ talk: rooms.talk.value, writing: rooms.writing.value },
 }));

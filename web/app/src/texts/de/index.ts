@@ -8,6 +8,7 @@ export { markdown } from './markdown';
 export { model } from './model';
 export { notes } from './notes';
 export { page } from './page';
+export { back } from './return';
 export { settings } from './settings';
 export { settingsRoom } from './settings-room';
 export { talk } from './talk';

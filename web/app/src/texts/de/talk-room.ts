@@ -35,4 +35,9 @@ export const talkRoom: typeof english = {
   savePrompt: 'Sichern',
   promptSaved: (name) => `${name} ist auf diesem Gerät gesichert`,
   removePrompt: (name) => `Den Systemprompt ${name} löschen`,
+  waitsFor: (name) => `Wartet auf ${name}`,
+  writtenWith: (name) => `Geschrieben mit ${name}.`,
+  loadIt: 'Laden',
+  loadFrom: (host) => `Laden von ${host}`,
+  goOnWith: (name) => `Weiter mit ${name}`,
 };

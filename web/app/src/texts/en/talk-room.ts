@@ -38,4 +38,9 @@ export const talkRoom = {
   savePrompt: 'Save',
   promptSaved: (name: string) => `${name} is saved on this device`,
   removePrompt: (name: string) => `Delete the system prompt ${name}`,
+  waitsFor: (name: string) => `Waiting for ${name}`,
+  writtenWith: (name: string) => `Written with ${name}.`,
+  loadIt: 'Load it',
+  loadFrom: (host: string) => `Load it from ${host}`,
+  goOnWith: (name: string) => `Go on with ${name}`,
 };
