@@ -1,18 +1,20 @@
 // The page's side of the cache: `cache`, whose calls a loader worker answers.
 import { SluiceError, abortReason, toldError } from './errors.js';
 import { lifelineCut, lifelineName } from './lifeline.js';
-import { invalid, reading, show, takeCacheOptions } from './options.js';
+import { invalid, reading, show, takeCacheOptions, takeListOptions } from './options.js';
 import { Refusals } from './own-files.js';
 import { startLoaderWorker } from './own-workers.js';
 import { callBack, unlessAborted } from './promises.js';
 import type { FromLoader } from './protocol.js';
-import { takeModelAddress } from './sources.js';
+import { takeHeaders, takeModelAddress } from './sources.js';
 import type { CacheCall, FromCache, ToCache } from './store/calls.js';
 import type {
   CachedModel,
   CacheOptions,
   CacheRoom,
+  ListOptions,
   ModelCache,
+  ModelFile,
   Verification,
   VerifyOptions,
 } from './types.js';
@@ -135,6 +137,29 @@ async function verify(source: string | URL, options: VerifyOptions = {}): Promis
   const worker = new CacheWorker(() => {});
   try {
     return (await unlessAborted(worker.call(call, onProgress), signal)) as Verification;
+  } finally {
+    worker.end();
+  }
+}
+
+/**
+ * The models among the files of a hub's repository, such as hf:owner/repo: one for each file, or for all parts of a split model.
+ * What belongs to models and is none, as mmproj files, is left out. Fails as Engine.load does.
+ */
+export async function listModels(
+  source: string | URL,
+  options: ListOptions = {},
+): Promise<ModelFile[]> {
+  const taken = takeListOptions(options);
+  const named = takeModelAddress(source, taken.hubUrl);
+  const headers = takeHeaders(taken.headers, [named.source], named.hub);
+  const { signal } = taken;
+  if (signal?.aborted) throw abortReason(signal);
+  // A worker of its own can be ended at any moment.
+  const worker = new CacheWorker(() => {});
+  try {
+    const call = { name: 'files' as const, headers, ...named };
+    return (await unlessAborted(worker.call(call), signal)) as ModelFile[];
   } finally {
     worker.end();
   }

@@ -1,6 +1,6 @@
 // `await using` with engines and sessions, for sites whose TypeScript settings name only a page's libraries.
 /// <reference lib="esnext.disposable" preserve="true" />
-export { cache } from './cache.js';
+export { cache, listModels } from './cache.js';
 export { createOpenAIFetch, type OpenAIEngine } from './chat/openai-fetch.js';
 export type {
   ChatCompletion,
@@ -51,6 +51,7 @@ export type { DownloadReason, Facts, NotKeptReason } from './facts.js';
 export { NOTE_CODES, type Audience, type Note, type NoteCode } from './notes.js';
 export { GENERATE_RULES, LOAD_RULES, type Rule, type RuleKind } from './option-table.js';
 export { states } from './states.js';
+export { readAddress, type AddressProblem, type TypedAddress } from './typed-address.js';
 export type {
   AsyncStream,
   CachedModel,
@@ -67,6 +68,7 @@ export type {
   GenerateOptions,
   KeptState,
   KvType,
+  ListOptions,
   LoadOptions,
   LoadProgress,
   Logits,
@@ -77,6 +79,7 @@ export type {
   MemoryPlan,
   MetadataValue,
   ModelCache,
+  ModelFile,
   ModelInfo,
   ModelSource,
   ProbeOptions,

@@ -21,6 +21,7 @@ import type {
   SessionOptions,
   TemplateOptions,
   TokenizeOptions,
+  ListOptions,
   VerifyOptions,
 } from './types.js';
 
@@ -200,6 +201,11 @@ const CACHE_RULES = {
 export function takeCacheOptions(options: VerifyOptions, verify: boolean): VerifyOptions {
   const { onProgress } = LOAD_RULES;
   return takeOptions(options, verify ? { ...CACHE_RULES, signal, onProgress } : CACHE_RULES);
+}
+
+export function takeListOptions(options: ListOptions): ListOptions {
+  const { headers } = LOAD_RULES;
+  return takeOptions(options, { ...CACHE_RULES, signal, headers });
 }
 
 /** The core's options, as JSON. If the caller gave no number of threads, the core tunes it, up to `threads`. */

@@ -203,7 +203,7 @@ function showAddress(source: string | URL): string {
 }
 
 /** Messages don't contain the values, which may be secrets. */
-function takeHeaders(
+export function takeHeaders(
   headers: SourceOptions['headers'],
   addresses: string[],
   hub: string,

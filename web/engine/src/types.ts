@@ -450,6 +450,26 @@ export interface CacheOptions {
   hubUrl?: string | undefined;
 }
 
+/** A model among the files of a repository. */
+export interface ModelFile {
+  /** The path of its file, or of the first one of a split model. */
+  name: string;
+  /** As the name tells it, such as Q4_K_M; '' if it doesn't. */
+  type: string;
+  /** Of all its files; 0 if the hub doesn't tell. */
+  bytes: number;
+  /** How many files it is split into. */
+  parts: number;
+  /** For Engine.load. */
+  address: string;
+}
+
+export interface ListOptions extends CacheOptions {
+  /** What the hub wants to know: { authorization: 'Bearer ..' }. */
+  headers?: Record<string, string> | Headers | undefined;
+  signal?: AbortSignal | undefined;
+}
+
 export interface VerifyOptions extends CacheOptions {
   signal?: AbortSignal | undefined;
   /** Bytes that were checked, of all that there are. */

@@ -1,7 +1,7 @@
 // What a hub says of its files, and what becomes of an address.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { FileSpec } from '../src/net/download.js';
-import { resolveFiles } from '../src/net/hub.js';
+import { listModelFiles, resolveFiles } from '../src/net/hub.js';
 import type { Note } from '../src/notes.js';
 import type { RemoteSource } from '../src/protocol.js';
 import { FakeServer, makeNet, outcome, useFakeTime, type Odd } from './fake-server.js';
@@ -238,5 +238,43 @@ it('takes hostile entries for what they are', async () => {
     url: urlOf('m.gguf'),
     total: 0,
     sha256: '',
+  });
+});
+
+describe('the models of a repository', () => {
+  const list = (source: string): Promise<unknown> =>
+    outcome(listModelFiles(source, HUB, [], makeNet(server.fetch)));
+
+  it('are listed with type, size and parts; what is no model is left out', async () => {
+    const part = (n: number): string => `big/m-Q8_0-0000${n}-of-00002.gguf`;
+    serve([
+      { type: 'file', path: 'README.md', size: 10 },
+      { type: 'file', path: 'mmproj-F16.gguf', size: 10 },
+      { type: 'file', path: 'm-UD-Q4_K_XL.gguf', size: 3000 },
+      { type: 'file', path: 'm.IQ4_XS.gguf', size: 2000 },
+      { type: 'file', path: 'plain name.gguf' },
+      { type: 'file', path: part(2), size: 70 },
+      { type: 'file', path: part(1), size: 50 },
+    ]);
+    expect(await list('hf:owner/repo')).toEqual([
+      ...[
+        { name: 'm-UD-Q4_K_XL.gguf', type: 'UD-Q4_K_XL', bytes: 3000, parts: 1 },
+        { name: 'm.IQ4_XS.gguf', type: 'IQ4_XS', bytes: 2000, parts: 1 },
+        { name: 'plain name.gguf', type: '', bytes: 0, parts: 1 },
+        { name: part(1), type: 'Q8_0', bytes: 120, parts: 2 },
+      ].map((file) => ({ ...file, address: urlOf(file.name.replace(' ', '%20')) })),
+    ]);
+    expect(await list(`${HUB}/owner/repo/tree/main/big`)).toMatchObject([{ name: part(1) }]);
+  });
+
+  it('are not those of a file, nor of a hub that wants to know who asks', async () => {
+    await expect(list('hf:owner/repo:m-Q4_0.gguf')).rejects.toMatchObject(
+      failed('invalid_argument', 'the files of a repository are listed') as object,
+    );
+    server.plan = () => ({ status: 401 });
+    await expect(list('hf:owner/repo')).rejects.toMatchObject({
+      code: 'download_failed',
+      facts: { reason: 'status', status: 401 },
+    });
   });
 });

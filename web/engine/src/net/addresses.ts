@@ -5,6 +5,10 @@ import { SluiceError } from '../errors.js';
 export const HUB = 'https://huggingface.co';
 /** Addresses of these hosts are the hub's, also where `hubUrl` names a mirror of it. */
 const HUB_HOSTS = new Set(['huggingface.co', 'www.huggingface.co', 'hf.co']);
+/** Whether addresses of a host are the hub's. */
+export function isHubHost(host: string): boolean {
+  return HUB_HOSTS.has(host);
+}
 /** The most files of a split model. */
 export const MAX_PARTS = 999;
 
@@ -121,7 +125,7 @@ export function parseAddress(text: string, hub: string): Address {
   const own = new URL(hub);
   const prefix = own.pathname.replace(/\/$/, '');
   const onHub = url.origin === own.origin && url.pathname.startsWith(`${prefix}/`);
-  if (HUB_HOSTS.has(url.hostname) || onHub) {
+  if (isHubHost(url.hostname) || onHub) {
     const path = onHub ? url.pathname.slice(prefix.length) : url.pathname;
     const page = parsePage(new URL(path, url.origin), hub);
     if (page !== null) return page;
@@ -180,13 +184,22 @@ export function shardUrls(url: string): string[] | null {
 const USUAL = ['Q4_K_M', 'Q4_0', 'Q8_0'];
 
 /** The paths of a repository's models: of a split one the first shard. Sorted: fewer folders first, then by name. */
-function modelsOf(paths: readonly string[], folder: string): string[] {
+export function modelsOf(paths: readonly string[], folder: string): string[] {
   const depth = (path: string): number => path.split('/').length;
   return paths
     .filter((path) => path.startsWith(folder) && /\.gguf$/i.test(path))
     .filter((path) => !/^mmproj/i.test(path.split('/').at(-1) ?? ''))
     .filter((path) => (shardsOf(path)?.[0] ?? path) === path)
     .sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1));
+}
+
+/** The type that a file's name ends with, such as Q4_K_M; '' if it names none. */
+export function typeOf(path: string): string {
+  const name = path.replace(PART, '').replace(/\.gguf$/i, '');
+  const type = /(?:^|[-._/])((?:UD-)?(?:I?Q\d\w*|TQ\d_\d|(?:MX|NV)FP4\w*|BF16|F16|F32))$/i.exec(
+    name,
+  )?.[1];
+  return type?.toUpperCase() ?? '';
 }
 
 /** The model of a repository that a selector chooses. Fails with invalid_argument, which lists what there is. */

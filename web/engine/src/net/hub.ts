@@ -3,16 +3,19 @@ import { SluiceError } from '../errors.js';
 import { failedAt } from '../facts.js';
 import { makeNote, type Note } from '../notes.js';
 import type { RemoteSource } from '../protocol.js';
+import type { ModelFile } from '../types.js';
 import {
   type Address,
   canonicalOf,
   chooseModel,
   commitOf,
   fileUrl,
+  modelsOf,
   parseAddress,
   type Repo,
   shardUrls,
   shardsOf,
+  typeOf,
 } from './addresses.js';
 import type { FileSpec } from './download.js';
 import { askedWait, isPassing, Passing } from './patience.js';
@@ -140,6 +143,39 @@ async function listFiles(repo: Repo, headers: [string, string][], net: Net): Pro
     url = nextPage(answer.headers, repo.hub);
   }
   return files;
+}
+
+/**
+ * The models of the repository that an address names, in a folder of it perhaps. Fails with invalid_argument if the address is
+ * no repository's.
+ */
+export async function listModelFiles(
+  source: string,
+  hub: string,
+  headers: [string, string][],
+  net: Net,
+): Promise<ModelFile[]> {
+  const address = parseAddress(source, hub);
+  if (address.kind !== 'hub choice') {
+    throw new SluiceError(
+      'invalid_argument',
+      'the address is of a file, and the files of a repository are listed; give one such as hf:owner/repo',
+    );
+  }
+  const { repo, folder } = address;
+  const listed = await listFiles(repo, headers, net);
+  const sizes = new Map(listed.map(({ path, size }) => [path, size]));
+  return modelsOf([...sizes.keys()], folder).map((path) => {
+    const shards = shardsOf(path) ?? [path];
+    const known = shards.map((shard) => sizes.get(shard) ?? 0);
+    return {
+      name: path,
+      type: typeOf(path),
+      bytes: known.includes(0) ? 0 : known.reduce((sum, size) => sum + size, 0),
+      parts: shards.length,
+      address: fileUrl(repo, path),
+    };
+  });
 }
 
 /** Finds what is kept under a name; null if nothing is. */

@@ -1,6 +1,8 @@
 // The calls of `cache`, as the loader worker answers them.
 import { SluiceError, toErrorData, type ErrorData } from '../errors.js';
 import { canonicalOf, parseAddress } from '../net/addresses.js';
+import { listModelFiles } from '../net/hub.js';
+import { Patience } from '../net/patience.js';
 import type { CachedModel, CacheRoom, Verification } from '../types.js';
 import type { BlockFile } from './block-file.js';
 import { findNamed, openEntry } from './entries.js';
@@ -23,6 +25,8 @@ export type CacheCall =
   | { name: 'list' | 'clear' }
   | ({ name: 'find' | 'has' | 'delete' | 'verify' | 'export' } & Named)
   | ({ name: 'pin'; pinned: boolean } & Named)
+  /** The models of a repository of a hub. */
+  | ({ name: 'files'; headers: [string, string][] } & Named)
   /** `bytes`: to be made free; null: only the figures are asked for. */
   | { name: 'room'; bytes: number | null }
   | { name: 'listStates' }
@@ -312,7 +316,25 @@ async function room(
   };
 }
 
+/** Milliseconds for which a hub is asked for its list: a person waits for it. */
+const LIST_PATIENCE = 15_000;
+
+function files({ source, hub, headers }: Named & { headers: [string, string][] }) {
+  // The page ends the worker if it no longer wants the list.
+  const end = new AbortController();
+  return listModelFiles(source, hub, headers, {
+    fetch: (url, asked) => fetch(url, asked),
+    custom: false,
+    signal: end.signal,
+    fail: () => end.abort(),
+    patiences: { stallTimeout: LIST_PATIENCE, retryTimeout: LIST_PATIENCE },
+    patience: new Patience(LIST_PATIENCE),
+    onwaiting: () => {},
+  });
+}
+
 async function answer(call: CacheCall, progress: Progress): Promise<unknown> {
+  if (call.name === 'files') return files(call);
   const opened = await openFolder();
   const folder = 'why' in opened ? null : opened;
   if (folder !== null) await loadHashes();
