@@ -234,7 +234,7 @@ export class AppPage {
   async loadAddress(address: string): Promise<void> {
     await this.openSheet();
     await this.sheet.getByLabel('Address').fill(address);
-    await this.sheet.getByRole('button', { name: 'Load', exact: true }).click();
+    await this.sheet.locator('.by-address button').click();
   }
 
   async chooseFile(files: Parameters<Locator['setInputFiles']>[0]): Promise<void> {

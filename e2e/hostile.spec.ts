@@ -168,7 +168,7 @@ test("a model's name and answers, and the reader's messages", async ({ page, sit
   await page.locator('.chip').click();
   const sheet = page.locator('dialog[open]');
   await sheet.getByLabel('Address').fill(models.good('hostile.gguf'));
-  await sheet.getByRole('button', { name: 'Load', exact: true }).click();
+  await sheet.locator('.by-address button').click();
   await expect(page.locator('.chip-name')).toContainText('onerror');
   await expect(page.locator('.loading')).toHaveCount(0);
   // A sheet closes when its model is there.

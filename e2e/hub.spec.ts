@@ -1,4 +1,5 @@
 // Downloads from a server that misbehaves once.
+import type { BrowserContext } from '@playwright/test';
 import { expect, test } from './fixtures';
 import { Hub } from './hub/server.mjs';
 import { type LibraryWindow, harness } from './library';
@@ -30,6 +31,80 @@ test('a connection that is closed before the first answer is made again', async 
     }, file.url);
     expect(tokens).toBe(10);
     expect(file.counts.statuses[0]).toBe(1);
+  } finally {
+    await hub.close();
+  }
+});
+
+/** What the page asks of the hub is answered by ours. */
+async function playHub(context: BrowserContext, hub: Hub): Promise<void> {
+  await context.route('https://huggingface.co/**', async (route) => {
+    const { pathname, search } = new URL(route.request().url());
+    const response = await route.fetch({ url: hub.url + pathname + search });
+    await route.fulfill({ response });
+  });
+}
+
+test('the models of a repository are listed by type and size; one press downloads one', async ({
+  app,
+  page,
+  context,
+}) => {
+  const hub = await Hub.start();
+  try {
+    const file = hub.add('stories.gguf', BUNDLED);
+    const huge = hub.add('huge.gguf', { size: 40e9, read: (_, n) => Buffer.alloc(n) });
+    hub.api.repository('owner/stories', {
+      'huge-F16.gguf': huge,
+      'stories-Q8_0.gguf': file,
+      'big/stories-Q4_0-00001-of-00002.gguf': file,
+      'big/stories-Q4_0-00002-of-00002.gguf': file,
+      'mmproj-F16.gguf': file,
+      'README.md': file,
+    });
+    await playHub(context, hub);
+    await app.open('#length=20');
+    await app.openSheet();
+    const field = app.sheet.getByLabel('Address');
+    await field.fill('huggingface.co/owner/stories/');
+    await expect(app.sheet.locator('.by-address button')).toHaveText('Show its files');
+    await field.press('Enter');
+    const found = app.sheet.getByRole('region', { name: 'What was found' });
+    await expect(found.getByRole('heading')).toHaveText('Models of owner/stories');
+    await expect(found.getByRole('heading')).toBeFocused();
+    await expect(found.getByRole('heading')).toBeInViewport();
+    await expect(found.getByRole('listitem').locator('.type')).toHaveText(['Q8_0', 'Q4_0', 'F16']);
+    await expect(found.getByRole('listitem').nth(0)).toContainText('2.58 MB, fits');
+    await expect(found.getByRole('listitem').nth(1)).toContainText('5.16 MB, in 2 files, fits');
+    await expect(found.getByRole('listitem').nth(2)).toContainText('40.0 GB, doesn’t fit whole');
+    expect(file.counts.requests).toBe(0);
+    await expect(app.loading).toHaveCount(0);
+    await found.getByRole('button', { name: 'Download 2.58 MB: Q8_0' }).click();
+    await app.ready();
+    await app.hasFact('From', 'huggingface.co');
+    await expect(page).toHaveURL(/#model=https.*stories-Q8_0/);
+  } finally {
+    await hub.close();
+  }
+});
+
+test('a model that needs an account says what to do', async ({ app, context, allowed }) => {
+  allowed.push(/status of 401/);
+  const hub = await Hub.start();
+  try {
+    hub.api.repository('owner/own', { 'm.gguf': hub.add('m.gguf', BUNDLED) }, { token: 'x' });
+    await playHub(context, hub);
+    await app.open();
+    await app.loadAddress('owner/own');
+    const found = app.sheet.getByRole('region', { name: 'What was found' });
+    await expect(found.getByRole('heading')).toContainText('needs an account at huggingface.co');
+    await expect(found.getByRole('heading')).toBeFocused();
+    await expect(found).toContainText('choose the file here');
+    const link = found.getByRole('link', { name: 'Open its page' });
+    await expect(link).toHaveAttribute('href', 'https://huggingface.co/owner/own');
+    // A file of it: the page says the same.
+    await app.loadAddress('owner/own:m.gguf');
+    await expect(app.problem).toContainText('the model needs an account there');
   } finally {
     await hub.close();
   }

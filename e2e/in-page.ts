@@ -97,7 +97,7 @@ export function submitAddress(address: string): void {
   if (field === null) throw new Error('the sheet is not open');
   field.value = address;
   field.dispatchEvent(new Event('input', { bubbles: true }));
-  document.querySelector<HTMLButtonElement>('dialog[open] button[value=load]')?.click();
+  document.querySelector<HTMLButtonElement>('dialog[open] .by-address button')?.click();
 }
 
 /** Marks what shows the end of a text, so that the end of the next text can be told from it. */

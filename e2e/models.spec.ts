@@ -135,7 +135,7 @@ test('what can be no address is not tried', async ({ app, page }) => {
   await app.open();
   for (const text of ['', 'nonsense', 'javascript:alert(1)', 'ftp://models.example/m.gguf']) {
     await app.loadAddress(text);
-    await expect(page.getByText('Give the full address of a file')).toBeVisible();
+    await expect(app.sheet.locator('.by-address').getByRole('alert')).not.toBeEmpty();
     await expect(page.getByLabel('Address')).toHaveAttribute('aria-invalid', 'true');
   }
   await app.ready();
@@ -415,33 +415,6 @@ test('the model before is used until the new one is ready, and ends the text tha
   await expect(app.ending).toContainText(/tokens, seed \d+, written by Sluice Stories/);
   await writes(app);
   await noProblem(page);
-});
-
-test('an address is looked at before it is loaded: its header alone is fetched', async ({
-  app,
-  models,
-}) => {
-  const gate = models.gated('stories.gguf', HEADER_BYTES);
-  const { connections } = models;
-  await app.open('#length=20');
-  await app.openSheet();
-  await app.sheet.getByLabel('Address').fill(gate.url);
-  expect(models.connections).toBe(connections);
-  await app.sheet.getByLabel('Address').press('Enter');
-  const found = app.sheet.getByRole('region', { name: 'What was found' });
-  await expect(found).toContainText('Sluice Stories');
-  await expect(found).toContainText('up to');
-  await expect(app.loading).toHaveCount(0);
-  await app.hasFact('From', 'this page');
-
-  await app.openSheet();
-  await app.sheet.getByLabel('Address').fill(gate.url);
-  await app.sheet.getByRole('button', { name: 'Look', exact: true }).click();
-  gate.open();
-  await found.getByRole('button', { name: 'Download 2.58 MB' }).click();
-  await app.ready();
-  await app.hasFact('From', new URL(models.url).host);
-  await writes(app);
 });
 
 async function noProblem(page: Page): Promise<void> {

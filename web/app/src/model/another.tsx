@@ -1,23 +1,19 @@
 import { useSignal } from '@preact/signals';
+import { readAddress, type AddressProblem } from '@sluice/engine';
 import { t } from '../texts';
-import { bytes } from '../format';
+import { anotherTexts } from './another-texts';
 import { address, openAddress, openFiles } from '../page/link';
-import { FourFacts } from './facts';
-import { Found } from './found';
-import { amountOf } from './kept';
-import { planInWords } from './memory';
-import { Note } from './note';
+import { AtRepository } from './files';
 import { canPick } from './handles';
+import { lookAt, lookAway, looked } from './probe';
 import { choose } from './return';
-import { lookAt, lookAway, looked, type Look } from './probe';
 import { closeSheet } from './open';
-import { BUNDLED, hostOf, sourceName } from './source';
-import { speedOf } from './learn';
+import { BUNDLED } from './source';
 import { loading, model, open, problem } from './state';
 
 /** Loads another model: by file picker, by address, or by dropping a file on the page. */
 export function AnotherModel() {
-  const words = t.value.model.another;
+  const words = anotherTexts.value;
   return (
     <section class="another" aria-labelledby="another-heading">
       <h3 id="another-heading">{t.value.model.sheet.another}</h3>
@@ -48,7 +44,7 @@ export function AnotherModel() {
         <span class="hint">{words.orDrop}</span>
       </div>
       <ByAddress />
-      {looked.value !== null && <AtAddress {...looked.value} />}
+      {looked.value !== null && <AtRepository {...looked.value} />}
       {loading.value === null && model.value?.source.kind !== 'bundled' && (
         <button
           type="button"
@@ -66,20 +62,22 @@ export function AnotherModel() {
 }
 
 function ByAddress() {
-  const words = t.value.model.another;
-  const wrong = useSignal(false);
+  const words = anotherTexts.value;
+  const wrong = useSignal<AddressProblem | null>(null);
+  const read = readAddress(address.value);
+  const several = 'kind' in read && read.kind === 'repository';
   return (
     <form
       class="by-address"
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        const looks = (event.submitter as HTMLButtonElement | null)?.value !== 'load';
-        const good = looks ? lookAt(address.value) : openAddress(address.value);
-        wrong.value = !good;
-        if (!good)
+        wrong.value = 'problem' in read ? read.problem : null;
+        if (!('address' in read)) {
           problem.value = null; // of an earlier address
-        else if (!looks) closeSheet();
+          document.getElementById('address')?.focus();
+        } else if (several) lookAt(read.address);
+        else if (openAddress(address.value)) closeSheet();
       }}
     >
       <label for="address">{words.address}</label>
@@ -93,25 +91,21 @@ function ByAddress() {
           spellcheck={false}
           placeholder={words.placeholder}
           value={address}
-          aria-invalid={wrong}
-          aria-describedby={wrong.value ? 'address-wrong' : 'address-hint'}
+          aria-invalid={wrong.value !== null}
+          aria-describedby={wrong.value !== null ? 'address-wrong' : 'address-hint'}
           onInput={(event) => {
             address.value = event.currentTarget.value;
-            wrong.value = false;
+            wrong.value = null;
             lookAway();
           }}
         />
-        {/* The first one is what Enter does. */}
-        <button type="submit" class="secondary" value="look" title={words.lookHint}>
-          {words.look}
-        </button>
-        <button type="submit" class="secondary" value="load">
-          {words.load}
+        <button type="submit" class="secondary">
+          {several ? words.list : words.load}
         </button>
       </div>
-      {wrong.value ? (
+      {wrong.value !== null ? (
         <p class="hint wrong" id="address-wrong" role="alert">
-          {words.wrong}
+          {words.wrong[wrong.value]}
         </p>
       ) : (
         <p class="hint" id="address-hint">
@@ -119,50 +113,5 @@ function ByAddress() {
         </p>
       )}
     </form>
-  );
-}
-
-/** What was found at the address, and the button that loads it. */
-function AtAddress({ url, info, failure, part }: Look) {
-  const words = t.value.model.another;
-  return (
-    <section class="found" aria-label={words.found}>
-      <p role="status" class={info === null ? 'note' : 'model-name'}>
-        {failure !== null && info === null
-          ? failure.title
-          : info === null
-            ? words.asking(hostOf(url))
-            : info.name || sourceName({ kind: 'address', url, keep: true }) || words.nameless}
-      </p>
-      {info !== null && <FourFacts info={info} speed={failure ? null : speedOf(info)} />}
-      {failure !== null && (
-        <>
-          {info !== null && <p class="wrong">{failure.title}.</p>}
-          <p class="note">
-            <Found {...failure} />
-          </p>
-          {failure.advice !== '' && <p class="note">{failure.advice}</p>}
-        </>
-      )}
-      {info !== null && failure === null && (
-        <>
-          {(info.memory?.rereadBytes ?? 0) > 0 && <p class="note">{planInWords(info.memory)}</p>}
-          {info.notes.map((note) => (
-            <Note key={note.message} of={note} />
-          ))}
-          {part !== null && <p class="note">{words.part(amountOf(part))}</p>}
-          <button
-            type="button"
-            class="secondary"
-            onClick={() => {
-              openAddress(url);
-              closeSheet();
-            }}
-          >
-            {words.download(bytes(info.bytes - (part?.stored ?? 0)))}
-          </button>
-        </>
-      )}
-    </section>
   );
 }

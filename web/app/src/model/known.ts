@@ -54,7 +54,7 @@ export function withModel(models: KnownModels, url: string, info: ModelInfo): Kn
  * the bytes that a model may take here.
  */
 export function outlook(
-  { source, bytes }: CachedModel,
+  { source, bytes }: Pick<CachedModel, 'source' | 'bytes'>,
   models: KnownModels,
   limit: number,
 ): { fits: boolean; reads: Reads } | null {

@@ -134,8 +134,10 @@ export function ownSpeed(): Estimate | null {
   return estimate({ ...reads, decodeBytes: s.bytesPerToken || reads.decodeBytes }, seen.value);
 }
 
-/** Whether a model that is kept fits, and about how fast it is; null if nothing is known. */
-export function outlookOf(kept: CachedModel): { fits: boolean; speed: Estimate | null } | null {
+/** Whether a model at an address fits, and about how fast it is; null if nothing is known. */
+export function outlookOf(
+  kept: Pick<CachedModel, 'source' | 'bytes'>,
+): { fits: boolean; speed: Estimate | null } | null {
   const limit = limitOf(budgetOf(settings.value), deviceMemory());
   const found = outlook(kept, known.value, limit);
   return found && { fits: found.fits, speed: estimate(found.reads, seen.value) };

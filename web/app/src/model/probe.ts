@@ -1,24 +1,20 @@
-// Looks at a model before it is loaded: only its header is fetched.
+// What is asked about models before one is loaded: the header of the one that a link names, the files of a repository.
 import { signal } from '@preact/signals';
-import { Engine, SluiceError, type CachedModel, type ModelInfo } from '@sluice/engine';
-import { parseModelAddress } from '../page/fragment';
+import { Engine, SluiceError, listModels, type ModelFile, type ModelInfo } from '@sluice/engine';
 import { settings } from '../settings/settings';
 import { loadOptions } from '../settings/use';
 import { explain, type Failure } from './advice';
-import { partOf } from './kept';
-import { remember } from './learn';
 import { cacheOf, fromAddress } from './source';
 
+/** A repository whose files are asked for. */
 export interface Look {
-  url: string;
-  /** null: it is being asked for, or `failure` says why there is none. */
-  info: ModelInfo | null;
+  address: string;
+  /** null: they are being asked for, or `failure` says why there are none. */
+  files: ModelFile[] | null;
   failure: Failure | null;
-  /** What an earlier load left on this device, if that is not all. */
-  part: CachedModel | null;
 }
 
-/** The model that is looked at. */
+/** The repository that is looked at. */
 export const looked = signal<Look | null>(null);
 
 let abort: AbortController | null = null;
@@ -30,27 +26,26 @@ export function lookAway(): void {
   looked.value = null;
 }
 
-/** Fetches the header of the model at an address that the reader typed. Returns false if it can be no address. */
-export function lookAt(text: string): boolean {
-  const url = parseModelAddress(text.trim());
-  if (url === undefined) return false;
+/** Asks for the files of a repository. */
+export function lookAt(address: string): void {
   lookAway();
   const { signal } = (abort = new AbortController());
-  looked.value = { url, info: null, failure: null, part: null };
-  void headerOf(url, signal).then(async (found) => {
-    const part = await partOf(url);
-    if (signal.aborted) return;
-    if (found.info !== null) remember(url, found.info);
-    looked.value = { url, part, ...found };
-  });
-  return true;
+  looked.value = { address, files: null, failure: null };
+  listModels(address, { signal }).then(
+    (files) => {
+      if (!signal.aborted) looked.value = { address, files, failure: null };
+    },
+    (error: unknown) => {
+      if (!signal.aborted) looked.value = { address, files: null, failure: explain(error) };
+    },
+  );
 }
 
 /** Fetches a model's header, and says what is wrong with the model. Never rejects. */
 export async function headerOf(
   url: string,
   signal: AbortSignal,
-): Promise<Pick<Look, 'info' | 'failure'>> {
+): Promise<{ info: ModelInfo | null; failure: Failure | null }> {
   try {
     const info = await Engine.probe(url, {
       signal,

@@ -49,6 +49,14 @@ export function refOf(source: Source): string {
   return source.kind === 'address' ? source.url : `file:${sourceName(source)}`;
 }
 
+/** The page of the repository that an address of the hub names. */
+export function pageOf(address: string): string {
+  if (address.startsWith('hf:'))
+    return `https://huggingface.co/${address.slice('hf:'.length).split(/[:@]/)[0]}`;
+  const { origin, pathname } = new URL(address);
+  return origin + pathname.split('/').slice(0, 3).join('/');
+}
+
 /** The host that an address leads to, in words. */
 export function hostOf(url: string): string {
   return url.startsWith('hf:') ? 'huggingface.co' : new URL(url).host;

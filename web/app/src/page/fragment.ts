@@ -1,5 +1,6 @@
 // The address's fragment holds the prompt, the model, the settings and the view, so that a link shares them.
 // Anybody can make a link: every value is checked, and bad ones are left out and named.
+import { readAddress } from '@sluice/engine';
 import {
   DEFAULTS,
   SETTING_NAMES,
@@ -13,7 +14,6 @@ import { t } from '../texts';
 
 export const DEFAULT_PROMPT = 'Once upon a time';
 export const MAX_PROMPT = 20_000;
-const MAX_ADDRESS = 2_000;
 
 /** The view that a link asks for. */
 export type LinkedView = 'talk' | 'write';
@@ -33,22 +33,10 @@ export interface FragmentState extends PageState {
   ignored: string[];
 }
 
-/** A model on the hub: hf:owner/repo[:file or type][@revision]. */
-const ON_THE_HUB = /^hf:[\w.-]+\/[\w.-]+(:[^\s:@]+)?(@[^\s@]+)?$/i;
-
-/**
- * Parses the address of a model: http or https, without a user name or password, or hf:owner/repo. A relative address
- * is resolved against `base`, if that is given. Returns undefined for anything else.
- */
+/** Parses the address of a model, relative to `base` if that is given. Returns undefined for anything else. */
 export function parseModelAddress(text: string, base?: string): string | undefined {
-  if (text === '' || text.length > MAX_ADDRESS) return undefined;
-  if (ON_THE_HUB.test(text)) return `hf:${text.slice('hf:'.length)}`;
-  if (!URL.canParse(text, base)) return undefined;
-  const url = new URL(text, base);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return undefined;
-  if (url.username !== '' || url.password !== '' || url.hostname === '') return undefined;
-  url.hash = '';
-  return url.href;
+  const read = readAddress(text, base === undefined ? {} : { base });
+  return 'address' in read ? read.address : undefined;
 }
 
 /** Control characters other than tabs and line ends can't be typed into the field either. */

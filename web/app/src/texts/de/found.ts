@@ -38,7 +38,7 @@ export const found: Texts = {
     missing:
       '{host} hat mit {status} geantwortet. Diese Datei gibt es dort nicht: Prüfe die Adresse.',
     denied:
-      '{host} hat mit {status} geantwortet. Die Datei bekommt nur, wer angemeldet ist, oder es gibt sie nicht.',
+      '{host} hat mit {status} geantwortet: Das Modell braucht dort ein Konto, oder es gibt die Datei nicht. Öffne seine Seite, melde dich an, nimm die Bedingungen an und lade die Datei dort herunter. Dann wähle die Datei hier.',
     unreachable:
       '{host} hat nicht geantwortet, oder lässt andere Seiten die Datei nicht lesen. Versuche es noch einmal, oder lade die Datei herunter und wähle sie hier.',
     redirect:

@@ -1,4 +1,5 @@
 // All German texts, as one script.
+export { another } from './another';
 export { errors } from './errors';
 export { found } from './found';
 export { history } from './history';

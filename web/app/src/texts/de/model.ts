@@ -74,20 +74,8 @@ export const model: typeof english = {
   },
 
   another: {
-    choose: 'Eine .gguf-Datei wählen',
-    orDrop: 'oder irgendwo auf der Seite ablegen',
-    address: 'Adresse',
-    addressHint: 'Einer .gguf-Datei, oder auf dem Hub: hf:owner/repo:Q4_K_M',
-    placeholder: 'https://… oder hf:…',
-    load: 'Laden',
-    look: 'Ansehen',
-    lookHint: 'Ansehen holt nur den Kopf der Datei.',
-    wrong: 'Gib die ganze Adresse einer Datei an, mit https:// davor, oder hf:owner/repo.',
-    asking: (host) => `${host} wird danach gefragt …`,
     nameless: 'Ein Modell ohne Namen',
-    download: (amount) => `${amount} holen`,
-    found: 'Was gefunden wurde',
-    part: (amount) => `${amount} sind schon auf diesem Gerät.`,
+    download: (amount) => `${amount} herunterladen`,
   },
 
   load: {

@@ -50,7 +50,7 @@ export const found: Texts = {
     status: '{host} answered {status}. Try again later, or use another address.',
     missing: '{host} answered {status}. There is no such file: check the address.',
     denied:
-      '{host} answered {status}. It gives the file only to those who have signed in, or there is no such file.',
+      '{host} answered {status}: the model needs an account there, or there is no such file. Open its page, sign in, accept its terms and download the file there. Then choose the file here.',
     unreachable:
       '{host} did not answer, or doesn’t let other sites read the file. Try again, or download the file with your browser and open it here.',
     redirect: '{host} leads on to where the file can’t be read. Use the address where it ends.',

@@ -74,20 +74,8 @@ export const model = {
   },
 
   another: {
-    choose: 'Choose a .gguf file',
-    orDrop: 'or drop one anywhere on the page',
-    address: 'Address',
-    addressHint: 'Of a .gguf file, or on the hub: hf:owner/repo:Q4_K_M',
-    placeholder: 'https://… or hf:…',
-    load: 'Load',
-    look: 'Look',
-    lookHint: 'Look fetches only the file’s header.',
-    wrong: 'Give the full address of a file, with https:// before it, or hf:owner/repo.',
-    asking: (host: string) => `Asking ${host} about it…`,
     nameless: 'A model without a name',
     download: (amount: string) => `Download ${amount}`,
-    found: 'What was found',
-    part: (amount: string) => `${amount} are on this device already.`,
   },
 
   load: {

@@ -1,0 +1,32 @@
+// Getting another model by file or address. Only the sheet, which comes later, has these texts.
+import type { AddressProblem } from '@sluice/engine';
+
+export const another = {
+  choose: 'Choose a .gguf file',
+  orDrop: 'or drop one anywhere on the page',
+  address: 'Address',
+  addressHint: 'Of a .gguf file, or of a page that has some.',
+  placeholder: 'https://… or owner/repo',
+  /** What the button does at a file, and at a page of several. */
+  load: 'Download',
+  list: 'Show its files',
+  wrong: {
+    empty: 'Paste the address of a .gguf file, or of a page that has some.',
+    too_long: 'This is too long for an address.',
+    characters: 'There are characters in it that no address has. Copy it again.',
+    scheme: 'Only addresses that begin with https:// or http:// can be fetched.',
+    credentials: 'Leave out the user name and the password: they don’t belong into an address.',
+    no_model: 'This page is about no model. Open the model’s own page, and copy its address.',
+    no_address: 'Give the full address of a .gguf file, or of a page that has some.',
+  } satisfies Record<AddressProblem, string>,
+  asking: (host: string) => `Asking ${host} what there is…`,
+  found: 'What was found',
+  files: (name: string) => `Models of ${name}`,
+  none: 'There is no model that this page can open',
+  noneAdvice: 'Take another page, one with files that end with .gguf.',
+  parts: (parts: number) => `in ${parts} files`,
+  account: (host: string) => `This model needs an account at ${host}, or it isn’t there`,
+  accountAdvice:
+    'Open its page, sign in, accept its terms and download the file there. Then choose the file here.',
+  page: 'Open its page',
+};
