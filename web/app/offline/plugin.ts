@@ -13,6 +13,7 @@ const NAME = 'service-worker.js';
  * of the engine, where that flavour runs; 'used', when the page asks for it. Undefined: never kept.
  */
 function when(file: string): string | undefined {
+  if (file === 'models/shelf.json') return 'always';
   if (file === NAME || /\.(tar\.gz|json|map)$/.test(file)) return undefined;
   const flavour = /^assets\/sluice-(\w+(?:-mt)?)-[\w-]{8}\.(?:mjs|wasm)$/.exec(file);
   if (flavour !== null) return flavour[1];

@@ -130,7 +130,7 @@ describe('an error', () => {
     });
     expect(of('unsupported_model', { architecture: 'mamba' }).details).toContain('„mamba“');
     expect(of('download_failed', { ...ALL, status: 401 }).found).toMatch(
-      /^localhost:8080 hat mit 401 geantwortet\. .* angemeldet/,
+      /^localhost:8080 hat mit 401 geantwortet: .* Konto.*melde dich an/,
     );
     for (const reason of Object.keys(de.found.reasons) as DownloadReason[]) {
       if ((reason as string) === 'simd') continue;

@@ -3,9 +3,9 @@ import { effect, signal, untracked } from '@preact/signals';
 import { announcement } from '../announce';
 import { openFiles } from '../page/link';
 import { focusSoon } from '../page/focus';
-import { t } from '../texts';
 import { back as english } from '../texts/en/return';
 import { inLanguage } from '../texts/language';
+import { anotherTexts } from './another-texts';
 import { lastChoice, rememberChoice, type Choice } from './choice';
 import {
   canPick,
@@ -58,7 +58,7 @@ export async function openByRef(choice: Choice): Promise<void> {
 async function openFile(file: Lost): Promise<void> {
   const { handles } = file;
   if (handles.length === 0 || file.why === 'gone') return choose();
-  if (!(await mayRead(handles, true))) return lose(file, 'refused', handles);
+  if (!(await mayRead(handles, true).catch(() => false))) return lose(file, 'refused', handles);
   const files = await filesOf(handles);
   if (files === null) return lose(file, 'gone', handles);
   openFiles(files, Promise.resolve(handles));
@@ -151,12 +151,12 @@ export function ReturnNotice() {
           {!file
             ? words().again(hostOf(ref))
             : why === 'gone'
-              ? t.value.model.another.choose
+              ? anotherTexts.value.choose
               : words().open(name)}
         </button>
         {why === 'refused' && (
           <button type="button" class="secondary" onClick={() => void choose()}>
-            {t.value.model.another.choose}
+            {anotherTexts.value.choose}
           </button>
         )}
         <button type="button" class="quiet" onClick={act(() => void open(BUNDLED))}>

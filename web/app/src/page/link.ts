@@ -181,7 +181,9 @@ function openLast(choice: Choice | null): void {
   }
   sought.value = choice;
   void fetchParts().then((all) => {
-    if (all === null) sought.value = null;
+    if (all !== null || sought.peek() !== choice) return;
+    sought.value = null;
+    void open(BUNDLED);
   });
 }
 

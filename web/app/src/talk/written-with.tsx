@@ -1,17 +1,12 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
+import { isRef } from '../model/choice';
 import { isKept } from '../model/kept';
-import { OWN, hostOf, refOf } from '../model/source';
+import { hostOf, refOf } from '../model/source';
 import { loading, model, modelName } from '../model/state';
-import { parseModelAddress } from '../page/fragment';
 import { backToField } from '../page/focus';
 import { parts } from '../page/parts';
 import { conversation, goOnWith, open, answering } from './state';
 import { talkTexts } from './texts';
-
-/** Whether this can be loaded: a file from elsewhere may say anything. */
-function loadable(ref: string): boolean {
-  return ref === OWN || ref.startsWith('file:') || parseModelAddress(ref) === ref;
-}
 
 /** A conversation that was written with another model than the one in use says so: never silently another one. */
 export function WrittenWith() {
@@ -36,7 +31,7 @@ export function WrittenWith() {
   return (
     <div class="written-with" role="status">
       <p>{words.writtenWith(name)}</p>
-      {loadable(from) && (
+      {isRef(from) && (
         <button
           type="button"
           class="link"
