@@ -204,6 +204,8 @@ test('the picture moves nothing, and has no animation', async ({ app, page, mode
         animations: layers.getAnimations({ subtree: true }).length,
       })),
     ).toEqual({ tall, animations: 0 });
+    await app.goBack();
+    await app.ready();
   }
 });
 

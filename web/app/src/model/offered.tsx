@@ -28,7 +28,7 @@ export function Terms({ model }: Offered) {
   return (
     <p class="terms">
       {short[language.value]}{' '}
-      <a href={address} target="_blank" rel="noreferrer">
+      <a href={address} target="_blank" rel="noopener noreferrer">
         {t.value.model.shelf.terms}
       </a>
     </p>
