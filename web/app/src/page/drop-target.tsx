@@ -40,7 +40,9 @@ export function DropTarget() {
       const items = [...(event.dataTransfer?.items ?? [])] as (DataTransferItem & {
         getAsFileSystemHandle?(): Promise<FileSystemHandle | null>;
       })[];
-      const handles = Promise.all(items.map(async (one) => (await one.getAsFileSystemHandle?.()) ?? null));
+      const handles = Promise.all(
+        items.map(async (one) => (await one.getAsFileSystemHandle?.()) ?? null),
+      );
       take([...(event.dataTransfer?.files ?? [])], handles);
     };
     window.addEventListener('dragover', onOver, { signal });
