@@ -82,7 +82,7 @@ test('the models of a repository are listed by type and size; one press download
     await found.getByRole('button', { name: 'Download 2.58 MB: Q8_0' }).click();
     await app.ready();
     await app.hasFact('From', 'huggingface.co');
-    await expect(page).toHaveURL(/#model=https.*stories-Q8_0/);
+    await expect(page).toHaveURL(/[#&]model=https.*stories-Q8_0/);
   } finally {
     await hub.close();
   }

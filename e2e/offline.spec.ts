@@ -76,6 +76,14 @@ class Versions {
       path.join(dir, 'index.html'),
       index.replace(script, 'assets/index-version2.js'),
     );
+    // The scripts that come later belong to this one.
+    for (const name of fs
+      .readdirSync(path.join(dir, 'assets'))
+      .filter((one) => one.endsWith('.js'))) {
+      const file = path.join(dir, 'assets', name);
+      const own = fs.readFileSync(file, 'utf8');
+      fs.writeFileSync(file, own.replaceAll(path.basename(script), 'index-version2.js'));
+    }
     await writeServiceWorker(dir);
   }
 }
