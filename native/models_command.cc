@@ -26,8 +26,9 @@ constexpr char kModelsFooter[] =
 NAME downloads one and keeps it. NAME:TYPE takes another of its files. Nothing
 is fetched for the list. "fits" is said of the memory that is free now; a model
 that doesn't fit runs from the disk, which is slower. Speed is an estimate: from
-the last text of a large model here, or else from a measurement of a second. How long a download takes is said after a first one. Where terms bind
-whoever uses a model, they are shown before its download.
+the last text of a large model here, or else from a measurement of a second.
+How long a download takes is said after a first one. Where terms bind whoever
+uses a model, they are shown before its download.
 
 With --json each model is a line {"id","name","goodFor","parameters","context",
 "thinking","licence","terms","type","types","address","bytes","sha256","fits",

@@ -79,15 +79,26 @@ Cached describe(const std::string& directory, const std::string& key) {
   return entry;
 }
 
+// Whether a download was ended between making its journal and writing into it.
+bool never_begun(const EntryPaths& paths) {
+  std::error_code error;
+  const bool empty = fs::file_size(paths.journal, error) == 0 && !error;
+  if (!empty || fs::exists(paths.data, error)) return false;
+  return !fs::exists(paths.part, error) || fs::file_size(paths.part, error) == 0;
+}
+
 // Removes an entry without a block: what is left of a download that was ended before its first.
 bool remove_if_empty(const std::string& directory, const Cached& entry) {
-  if (!entry.unreadable.empty() || entry.stored > 0 || entry.in_use) return false;
   const EntryPaths paths(directory, entry.key);
+  const bool begun = !never_begun(paths);
+  if ((begun && !entry.unreadable.empty()) || entry.stored > 0 || entry.in_use) return false;
   auto lock = Lock::try_take(paths.lock, Hold::exclusive);
   if (!lock || !*lock) return false;
-  {
+  if (begun) {
     const auto now = BlockFile::open_to_read(directory, entry.meta.address);
     if (!now || !*now || (*now)->stored() > 0) return false;
+  } else if (!never_begun(paths)) {
+    return false;  // it has begun meanwhile
   }
   for (const std::string& path : paths.removed()) ::unlink(path.c_str());
   (*lock)->remove_file();

@@ -174,6 +174,18 @@ describe('a cache that is no directory', () => {
 });
 
 describe('a download that was ended before its first block', () => {
+  it('leaves nothing where it had only made its files', () => {
+    const env = fresh_cache();
+    fs.mkdirSync(folder(env), { recursive: true });
+    const key = 'a6dcf898ba5bf2cc61c2aea42aed2ad6';
+    for (const end of ['journal', 'part'])
+      fs.writeFileSync(path.join(folder(env), `${key}.${end}`), '');
+    assert.match(sluice(['list'], { env }).out, /^0 models/);
+    assert.deepEqual(files_of(env), []);
+    // What has something in it stays, to be looked at.
+    fs.writeFileSync(path.join(folder(env), `${key}.journal`), 'x');
+    assert.match(sluice(['list'], { env }).out, /damaged/);
+  });
   it('leaves nothing that is listed or kept', async () => {
     const env = fresh_cache();
     const file = hub.add('m.gguf', model, { plan: () => ({ silent: true }) });
@@ -182,7 +194,8 @@ describe('a download that was ended before its first block', () => {
       await new Promise((resolve) => setTimeout(resolve, 5));
     child.kill('SIGKILL');
     await ended;
-    assert.match(sluice(['cache', 'verify'], { env }).out, /^the cache is empty\n$/);
+    const verified = sluice(['cache', 'verify'], { env });
+    assert.match(verified.out, /^the cache is empty\n$/, verified.err);
     assert.deepEqual(files_of(env), []);
   });
 });
