@@ -61,22 +61,27 @@ export function AnotherModel() {
   );
 }
 
+function isRepository(read: ReturnType<typeof readAddress>): boolean {
+  return 'kind' in read && read.kind === 'repository';
+}
+
 function ByAddress() {
   const words = anotherTexts.value;
   const wrong = useSignal<AddressProblem | null>(null);
-  const read = readAddress(address.value);
-  const several = 'kind' in read && read.kind === 'repository';
+  const several = isRepository(readAddress(address.value));
   return (
     <form
       class="by-address"
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
+        // What is there now: it may have been typed since the page was drawn.
+        const read = readAddress(address.value);
         wrong.value = 'problem' in read ? read.problem : null;
         if (!('address' in read)) {
           problem.value = null; // of an earlier address
           document.getElementById('address')?.focus();
-        } else if (several) lookAt(read.address);
+        } else if (isRepository(read)) lookAt(read.address);
         else if (openAddress(address.value)) closeSheet();
       }}
     >
