@@ -53,7 +53,7 @@ it('leaves out what is wrong in a file that anyone may have written', () => {
     entry('a', [...bad, good], { name: 'A\u202e\u0007B', recommend: '9', first: 1, licence: {} }),
     entry('a', [file(7)]),
   );
-  expect(model).toMatchObject({ name: 'A  B', recommend: null, first: false, licence: '' });
+  expect(model).toMatchObject({ name: 'A B', recommend: null, first: false, licence: '' });
   expect(model?.files).toEqual([
     { type: 'Q4_K_M', address: 'hf:owner/repo:a.gguf', bytes: 5, sha256: null, sure: false },
   ]);

@@ -8,7 +8,7 @@ import type { ChatCompletions, Completions } from './chat/types.js';
 import { SluiceError, abortReason, reworded, toldError } from './errors.js';
 import { chooseFlavour, detectAbilities, processors } from './flavours.js';
 import { LoadView } from './load-view.js';
-import { measureMemory } from './measure.js';
+import { measureDecoding } from './measure.js';
 import { addNotes, type Note } from './notes.js';
 import { LOAD_RULES } from './option-table.js';
 import {
@@ -161,7 +161,7 @@ export class Engine implements AsyncDisposable {
    * an engine of this page loads or computes, which it would disturb.
    */
   static measure(options: MeasureOptions = {}): Promise<DecodeRate> {
-    return measureMemory(options, () => [...engines].some((engine) => engine.#busy));
+    return measureDecoding(options, () => [...engines].some((engine) => engine.#busy));
   }
 
   get #busy(): boolean {

@@ -32,7 +32,7 @@ async function measureRate(
 }
 
 /** `busy`: whether an engine of this page is at work. */
-export async function measureMemory(
+export async function measureDecoding(
   options: MeasureOptions,
   busy: () => boolean,
 ): Promise<DecodeRate> {

@@ -1,6 +1,7 @@
 // The strict checks of an imported file. Each error names its place in the file; nothing here recurses.
 import { isCount, isFinish, isObject, isRole, isTime, readFigures } from './records';
-import { isId, plain, type Attachment, type Conversation, type Message } from './tree';
+import { plain } from '../plain-text';
+import { isId, type Attachment, type Conversation, type Message } from './tree';
 
 /** Bytes of a file. */
 export const MOST_BYTES = 64 * 2 ** 20;

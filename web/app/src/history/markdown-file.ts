@@ -1,5 +1,6 @@
 // A conversation as Markdown, for people to read and keep.
-import { path, plain, type Attachment, type Conversation, type Role } from './tree';
+import { plain } from '../plain-text';
+import { path, type Attachment, type Conversation, type Role } from './tree';
 
 /** The words that the file needs, from texts/history.ts. */
 export interface MarkdownWords {

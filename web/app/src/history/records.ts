@@ -1,6 +1,7 @@
 // What the database holds, and how it is read back. Records may be damaged or written by an older version of the page: what
 // can be used of them is, and one damaged message costs no other.
-import { byAge, isId, plain, titleOf, type Attachment, type Conversation } from './tree';
+import { plain } from '../plain-text';
+import { byAge, isId, titleOf, type Attachment, type Conversation } from './tree';
 import { type Figures, type Finish, type Message, type Role } from './tree';
 
 /** What a list shows of a conversation. */

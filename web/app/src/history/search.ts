@@ -2,7 +2,8 @@
 import { PIECE, fold, isLow, pieces, placeOf, wordsOf, type Place } from './fold';
 import { Pace, type PaceOptions } from './pace';
 import { type Store, type Summary } from './store';
-import { byAge, plain, type Conversation } from './tree';
+import { plain } from '../plain-text';
+import { byAge, type Conversation } from './tree';
 
 /** Plain text around a match: one line, without control characters. */
 export interface Excerpt {

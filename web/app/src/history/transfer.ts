@@ -4,7 +4,8 @@ import { conversationAt, listAt, objectAt, textAt } from './checks';
 import { Pace, type PaceOptions } from './pace';
 import { isObject } from './records';
 import { type Store } from './store';
-import { create, newId, plain, titleOf } from './tree';
+import { plain } from '../plain-text';
+import { create, newId, titleOf } from './tree';
 import { type Conversation, type Message } from './tree';
 
 export { TransferError, type Expected, type TransferCode } from './checks';

@@ -1,5 +1,6 @@
 // A conversation is a tree of messages: an edit or a new answer becomes a sibling, so that no branch is lost. All functions
 // give new objects and share what did not change. They only iterate, since a tree may be 100,000 messages deep.
+import { plain } from '../plain-text';
 
 export interface Figures {
   promptTokens: number;
@@ -276,15 +277,4 @@ export function titleOf(text: string): string {
   const word = most.slice(0, -1).lastIndexOf(' ');
   const cut = word < WORD ? most.slice(0, -1) : most.slice(0, word);
   return `${cut.replace(/\p{Surrogate}$/u, '').trimEnd()}…`;
-}
-
-/**
- * A text on one line, without control characters, those that turn the direction of what follows, and halves of
- * characters. (Joiners stay: emoji and some scripts need them.)
- */
-export function plain(text: string): string {
-  return text
-    .replace(/(?![\u200c\u200d])[\p{Cf}\p{Cs}]/gu, '')
-    .replace(/[\s\p{Cc}]+/gu, ' ')
-    .trim();
 }

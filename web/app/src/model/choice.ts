@@ -1,6 +1,6 @@
 // The model that was used last, as it is remembered from one visit to the next.
-
 import { parseModelAddress } from '../page/fragment';
+import { plain } from '../plain-text';
 import { OWN } from './source';
 
 export interface Choice {
@@ -12,9 +12,6 @@ export interface Choice {
 
 const KEY = 'sluice-model';
 const MOST_NAME = 200;
-/** Controls, and signs that turn the direction of what follows. */
-// eslint-disable-next-line no-control-regex
-const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
 /** Whether a text is what refOf() makes. Anything can be in a browser's storage, or in a conversation from elsewhere. */
 export function isRef(text: string): boolean {
@@ -25,7 +22,7 @@ function read(from: Storage): Choice | null {
   try {
     const { name, ref } = JSON.parse(from.getItem(KEY) ?? '{}') as Record<string, unknown>;
     if (typeof name !== 'string' || typeof ref !== 'string' || !isRef(ref)) return null;
-    return { name: name.replace(UNSEEN, ' ').slice(0, MOST_NAME), ref };
+    return { name: plain(name.slice(0, MOST_NAME)), ref };
   } catch {
     return null;
   }

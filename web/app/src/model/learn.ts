@@ -55,16 +55,6 @@ function store<T>(
 export function keepLearning(): void {
   store('sluice.speed', seen, readSeen, () => JSON.stringify(seen.value));
   store('sluice.models', known, readKnown, () => JSON.stringify([...known.value]));
-  let wrote = false;
-  effect(() => {
-    const writes = busy.value;
-    untracked(() => {
-      const { tokens = 0, tokensPerSecond = 0, bytesPerToken = 0 } = stats.value ?? {};
-      // Those of an answer come with its last part (learnFrom).
-      if (wrote && !writes && tokens > 0) learnFrom({ tokens, tokensPerSecond, bytesPerToken });
-      wrote = writes;
-    });
-  });
   effect(() => {
     const { source, info } = model.value ?? {};
     if (source?.kind !== 'address' || info === undefined || loading.value !== null) return;
@@ -86,6 +76,7 @@ export function keepLearning(): void {
 
 /** Learns from a text or an answer of the model in use. */
 export function learnFrom(ran: Omit<Ran, 'eightBits'>): void {
+  if (!(ran.tokens >= LEAST_TOKENS)) return;
   const info = model.peek()?.info;
   // What is loaded meanwhile, or is read again, slows a text down.
   if (info === undefined || loading.peek() !== null || readsOf(info).rereadBytes > 0) return;

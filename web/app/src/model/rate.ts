@@ -22,14 +22,19 @@ function read(): number | null {
 /** Watches downloads from now on. */
 export function keepRate(): void {
   downloadRate.value = read();
+  let latest = 0;
   effect(() => {
     const { source, progress } = loading.value ?? {};
-    if (source?.kind !== 'address' || progress?.source !== 'network') return;
-    const { loaded, cachedBytes, bytesPerSecond } = progress;
-    if (loaded - cachedBytes < ENOUGH || !(bytesPerSecond > 0)) return;
-    downloadRate.value = bytesPerSecond;
+    if (source?.kind === 'address' && progress?.source === 'network') {
+      const { loaded, cachedBytes, bytesPerSecond } = progress;
+      if (loaded - cachedBytes >= ENOUGH && bytesPerSecond > 0) latest = bytesPerSecond;
+    }
+    // Not with each step of a load
+    if (loading.value !== null || latest === 0) return;
+    downloadRate.value = latest;
+    latest = 0;
     try {
-      localStorage.setItem(KEY, String(Math.round(bytesPerSecond)));
+      localStorage.setItem(KEY, String(Math.round(downloadRate.peek() ?? 0)));
     } catch {
       // No storage: it is known until the page is closed.
     }

@@ -3,6 +3,7 @@
 import { effect, signal } from '@preact/signals';
 import { deviceMemory } from '../device';
 import { parseModelAddress } from '../page/fragment';
+import { plain } from '../plain-text';
 import { budgetOf, settings } from '../settings/settings';
 import { isKept, kept } from './kept';
 import { speedOfFile } from './learn';
@@ -48,9 +49,6 @@ const MOST_MODELS = 60;
 const MOST_FILES = 12;
 const MOST_CHARACTERS = 300;
 const MOST_BYTES = 2e12;
-/** Controls, and signs that turn the direction of what follows. */
-// eslint-disable-next-line no-control-regex
-const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
 type Fields = Record<string, unknown>;
 
@@ -64,7 +62,7 @@ function listOf(value: unknown, most: number): unknown[] {
 
 function textOf(value: unknown): string {
   if (typeof value !== 'string') return '';
-  return value.slice(0, MOST_CHARACTERS).replace(UNSEEN, ' ').trim();
+  return plain(value.slice(0, MOST_CHARACTERS));
 }
 
 /** English stands in for a language that is missing. */

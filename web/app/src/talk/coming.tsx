@@ -4,6 +4,7 @@ import { toFieldIfFree, touch } from '../page/focus';
 import { Icon, IconButton } from '../page/icons';
 import { t } from '../texts';
 import { draft, early } from './early';
+import { MessageField } from './field';
 import { Greeting } from './greeting';
 import { remembered } from './remembered';
 
@@ -35,17 +36,8 @@ export function TalkComing() {
               send();
             }}
           >
-            <textarea
-              id="draft"
-              rows={1}
-              aria-label={talk.field}
-              placeholder={talk.placeholder}
-              value={draft}
-              onInput={(event) => {
-                draft.value = event.currentTarget.value;
-              }}
+            <MessageField
               onKeyDown={(event) => {
-                if (event.isComposing || event.keyCode === 229) return;
                 if (event.key !== 'Enter' || event.shiftKey || touch.matches) return;
                 event.preventDefault();
                 send();

@@ -23,6 +23,7 @@ import {
   uncounted,
   used,
 } from './context';
+import { MessageField } from './field';
 import { following, toTheEnd } from './follow';
 import { intoField, onPaste, wasPasted } from './paste';
 import {
@@ -171,19 +172,7 @@ function Field() {
       )}
       <WrittenWith />
       <Fullness />
-      <textarea
-        ref={field}
-        id="draft"
-        rows={1}
-        aria-label={talk.field}
-        placeholder={talk.placeholder}
-        value={draft}
-        onInput={(event) => {
-          draft.value = event.currentTarget.value;
-        }}
-        onKeyDown={onKey}
-        onPaste={onPaste}
-      />
+      <MessageField field={field} onKeyDown={onKey} onPaste={onPaste} />
       <div class="field-row">
         <Attach />
         <ModelChip />
@@ -239,8 +228,6 @@ function sendIt(): void {
 }
 
 function onKey(event: KeyboardEvent): void {
-  // A key that ends a composition (of Chinese, for example) is not meant for the form. Safari says that of it by this code.
-  if (event.isComposing || event.keyCode === 229) return;
   if (event.key === 'Enter' && !event.shiftKey && !touch.matches) {
     event.preventDefault();
     if (!busy.value) sendIt();

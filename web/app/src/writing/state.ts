@@ -3,6 +3,7 @@ import { batch, computed, signal } from '@preact/signals';
 import type { Engine, Finish } from '@sluice/engine';
 import { announcement } from '../announce';
 import { tokens } from '../format';
+import { learnFrom } from '../model/learn';
 import { model, modelName, problem, stats, writable, type Model } from '../model/state';
 import { onReading, onToken, withEngine } from '../model/use';
 import { settingsText } from '../page/fragment';
@@ -158,6 +159,7 @@ function start(so: Written, from: string, place: number): void {
             ? 'aborted'
             : null;
       const by = 'by' in outcome ? outcome.by : null;
+      if (by !== null) learnFrom(by.stats);
       batch(() => {
         const now = written.value;
         if (now !== null && now.text !== so.text) {
