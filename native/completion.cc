@@ -50,18 +50,20 @@ std::string choices_of(const CLI::Option& option) {
 }
 
 bool takes_file(const CLI::Option& option) { return value_of(option) == "FILE"; }
-// A path, or the name of a model in the cache.
+// A path, or a name of the cache or the shelf.
 bool takes_model(const CLI::Option& option) {
   return option.get_positional() ? option.get_name(true) == "MODEL" : option.check_lname("model");
 }
-// The name of a model in the cache.
+// A name of the cache, or also of the shelf where a model may still be fetched.
 bool takes_name(const CLI::Option& option) {
   return option.get_positional() && option.get_name(true) == "ADDRESS";
 }
+bool fetches(const CLI::App& command) { return command.get_name() != "cache"; }
 
-// Prints the names, one a line. They come from files and servers: each script takes the lines as
-// they are, and the shell quotes what it inserts.
-constexpr char kListNames[] = "command sluice cache list --names 2> /dev/null";
+// Print names, one a line. Those of the cache come from files and servers: each script takes the
+// lines as they are, and the shell quotes what it inserts.
+constexpr char kListKept[] = "command sluice cache list --names 2> /dev/null";
+constexpr char kListShelf[] = "command sluice models --names 2> /dev/null";
 
 std::string joined(const std::vector<std::string>& words, std::string_view between) {
   std::string out;
@@ -83,7 +85,6 @@ std::string in_quotes(const std::string& text) { return concat("'", within_quote
 // The action that completes an option's value; "" if there is none.
 std::string bash_values(const CLI::Option& option) {
   if (takes_model(option)) return "_sluice_models; ";
-  if (takes_name(option)) return "_sluice_names; ";
   if (takes_file(option)) return "_sluice_files '*'; ";
   const std::string choices = choices_of(option);
   return choices.empty() ? "" : concat("_sluice_words ", in_quotes(choices), "; ");
@@ -98,7 +99,7 @@ std::string bash(const CLI::App& program) {
     for (const CLI::Option* option : command->get_options()) {
       if (option->get_positional()) positional += choices_of(*option);
       if (takes_model(*option)) rest = "_sluice_models";
-      if (takes_name(*option)) rest = "_sluice_names";
+      if (takes_name(*option)) rest = fetches(*command) ? "_sluice_names" : "_sluice_kept";
       for (const std::string& name : names_of(*option)) {
         all += name + " ";
         if (option->get_items_expected_min() > 0)
@@ -119,14 +120,22 @@ _sluice_files() {
 _sluice_words() {
   COMPREPLY=($(compgen -W "$1" -- "$cur"))
 }
-_sluice_names() {
+_sluice_lines() {
   local name
   compopt -o filenames
   while IFS= read -r name; do
     # Of other characters bash doesn't quote all, and a colon begins another word.
     [[ ${name,,} == "${cur,,}"* && $name != *[^A-Za-z0-9._+\ -]* ]] && COMPREPLY+=("$name")
-  done < <()",
-                kListNames, R"()
+  done
+}
+_sluice_kept() {
+  _sluice_lines < <()",
+                kListKept, R"()
+}
+_sluice_names() {
+  _sluice_kept
+  _sluice_lines < <()",
+                kListShelf, R"()
 }
 _sluice_models() {
   _sluice_files '*.gguf'
@@ -144,7 +153,7 @@ _sluice() {
                 cases, R"(  esac
   case "${COMP_WORDS[1]}" in
 )",
-                options, R"(    rm) options='--all --json --help'; rest=_sluice_names ;;
+                options, R"(    rm) options='--all --json --help'; rest=_sluice_kept ;;
     *) return ;;
   esac
   for word in "${COMP_WORDS[@]:2:COMP_CWORD-2}"; do
@@ -174,9 +183,9 @@ std::string zsh_text(const std::string& text) {
   return within_quotes(out);
 }
 
-std::string zsh_values(const CLI::Option& option) {
+std::string zsh_values(const CLI::App& command, const CLI::Option& option) {
   if (takes_model(option)) return "_sluice_models";
-  if (takes_name(option)) return "_sluice_names";
+  if (takes_name(option)) return fetches(command) ? "_sluice_names" : "_sluice_kept";
   if (takes_file(option)) return option.get_positional() ? "_files -g \"*.gguf(-.)\"" : "_files";
   const std::string choices = choices_of(option);
   return choices.empty() ? " " : concat("(", choices, ")");
@@ -191,7 +200,8 @@ std::string zsh(const CLI::App& program) {
     int position = 0;
     for (const CLI::Option* option : command->get_options()) {
       const std::string value = value_of(*option);
-      const std::string behind = value.empty() ? "" : concat(":", value, ":", zsh_values(*option));
+      const std::string behind =
+          value.empty() ? "" : concat(":", value, ":", zsh_values(*command, *option));
       const std::string text = zsh_text(option->get_description());
       if (option->get_positional()) {
         ++position;
@@ -209,10 +219,17 @@ std::string zsh(const CLI::App& program) {
   }
   return concat(R"(#compdef sluice
 # zsh completion of sluice, written by: sluice completion zsh
+_sluice_lines() {
+  compadd -M 'm:{[:lower:][:upper:]}={[:upper:][:lower:]}' -- ${@:#}
+}
+_sluice_kept() {
+  _sluice_lines "${(@f)$()",
+                kListKept, R"()}"
+}
 _sluice_names() {
-  local -a names=("${(@f)$()",
-                kListNames, R"()}")
-  compadd -M 'm:{[:lower:][:upper:]}={[:upper:][:lower:]}' -- ${names:#}
+  _sluice_kept
+  _sluice_lines "${(@f)$()",
+                kListShelf, R"()}"
 }
 _sluice_models() {
   _sluice_names
@@ -231,7 +248,7 @@ _sluice() {
   case $words[1] in
 )",
                 cases, R"(      rm)
-        _arguments -S '--all[all models]' '*:NAME:_sluice_names' ;;
+        _arguments -S '--all[all models]' '*:NAME:_sluice_kept' ;;
   esac
 }
 if [[ $funcstack[1] == _sluice ]]; then _sluice "$@"; else compdef _sluice sluice; fi
@@ -246,7 +263,7 @@ complete -c sluice -f
 complete -c sluice -n __fish_use_subcommand -s h -l help -d 'this help'
 complete -c sluice -n __fish_use_subcommand -s v -l version -d 'the version'
 complete -c sluice -n '__fish_seen_subcommand_from rm' -a '()";
-  out += concat(kListNames, ")'\n");
+  out += concat(kListKept, ")'\n");
   for (const CLI::App* command : commands_of(program)) {
     out += concat("complete -c sluice -n __fish_use_subcommand -a ", command->get_name(), " -d ",
                   in_quotes(purpose_of(*command)), "\n");
@@ -257,12 +274,13 @@ complete -c sluice -n '__fish_seen_subcommand_from rm' -a '()";
       for (const std::string& name : option->get_lnames()) line += " -l " + name;
       const std::string choices = choices_of(*option);
       if (takes_model(*option)) {  // besides the files below
-        out += concat(line, option->get_positional() ? "" : " -x", " -a '(", kListNames, ")'\n");
+        out += concat(line, option->get_positional() ? "" : " -x", " -a '(", kListKept, "; ",
+                      kListShelf, ")'\n");
       } else if (takes_name(*option)) {
-        const bool behind_action = command->get_name() == "cache";
+        const bool fetched = fetches(*command);
         out += concat("complete -c sluice -n '__fish_seen_subcommand_from ", command->get_name(),
-                      behind_action ? "; and __fish_seen_subcommand_from delete list verify" : "",
-                      "' -a '(", kListNames, ")'\n");
+                      fetched ? "" : "; and __fish_seen_subcommand_from delete list verify",
+                      "' -a '(", kListKept, fetched ? concat("; ", kListShelf) : "", ")'\n");
       }
       if (!choices.empty()) {
         line += concat(option->get_positional() ? " -a " : " -x -a ", in_quotes(choices));

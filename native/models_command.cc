@@ -34,7 +34,7 @@ With --json each model is a line {"id","name","goodFor","parameters","context",
 "thinking","licence","terms","type","types","address","bytes","sha256","fits",
 "tokensPerSecond","downloadSeconds","cached"}; what isn't known is null. fits is
 "whole" or "streamed", tokensPerSecond [from, to], terms {"address","short"},
-cached "whole", "part" or "no".
+cached "whole", "part" or "no". With --names it prints the names alone.
 
 Examples:
   sluice models
@@ -197,6 +197,10 @@ Json json_of(const ShelfModel& model, const Outlook& out) {
           {"cached", cached[static_cast<size_t>(out.cached)]}};
 }
 
+void print_names() {
+  for (const ShelfModel& model : shelf()) write_shown(model.id + "\n");
+}
+
 int models(bool json) {
   const auto here = look_here();
   if (!here) return report(here.error(), json);
@@ -217,10 +221,15 @@ int models(bool json) {
 
 void add_models(CLI::App& program, int& status) {
   auto json = std::make_shared<bool>(false);
+  auto names = std::make_shared<bool>(false);
   CLI::App* app = add_command(program, "models", "models to begin with, by name", kModelsFooter,
                               Environment::cache);
   add_json(*app, *json, "one JSON object a line for each model");
-  app->callback([json, &status] { status = models(*json); });
+  add_flag(*app, "--names", *names, "only the name of each, one a line");
+  app->callback([json, names, &status] {
+    if (*names) return print_names();
+    status = models(*json);
+  });
 }
 
 }  // namespace sluice::cli

@@ -111,6 +111,7 @@ for (const [name, { first, command }] of Object.entries(SHELLS)) {
         ['sluice cache ver', /ify/],
         ['sluice chat --context-full dr', /op/],
         ['sluice run kep', /t-Q8_0/],
+        ['sluice chat smollm2-1', /35m/],
         ['sluice run -m kep', /t-Q8_0/],
         ['sluice cache delete kep', /t-Q8_0/],
         ['sluice rm kep', /t-Q8_0/],
@@ -162,6 +163,11 @@ describe('fish completes', { skip: lacks('fish') }, () => {
     for (const typed of ['run', 'run -m', 'cache delete', 'rm', 'pull'])
       assert.deepEqual(completed(`sluice ${typed} Kep`), ['Kept-Q8_0'], typed);
     assert.deepEqual(completed('sluice chat --context-full dr'), ['drop']);
+  });
+  it('names of the shelf, where a model may be fetched', () => {
+    for (const typed of ['chat', 'run -m', 'pull'])
+      assert.deepEqual(completed(`sluice ${typed} smollm2-1`), ['smollm2-135m'], typed);
+    assert.deepEqual(completed('sluice cache delete smollm2-1'), []);
   });
   it('shells', () => assert.deepEqual(completed('sluice completion '), ['bash', 'fish', 'zsh']));
   it('actions', () => assert.deepEqual(completed('sluice cache '), ['delete', 'list', 'verify']));
