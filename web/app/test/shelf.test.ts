@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 import fs from 'node:fs';
 import { expect, it } from 'vitest';
+import { factsInWords, labelOf } from '../src/model/offered';
 import { offerOf, readShelf, recommended, type Device, type ShelfModel } from '../src/model/shelf';
 
 const BASE = 'https://page.example/';
@@ -101,4 +102,11 @@ it('offers of a model’s files the first that fits', () => {
   expect(at(2e9)).toMatchObject({ file: { bytes: 900e6 }, fits: true });
   expect(at(0.8e9)).toMatchObject({ file: { bytes: 600e6 }, fits: true });
   expect(at(1e6)).toMatchObject({ file: { bytes: 300e6 }, fits: false, speed: null });
+});
+
+it('says a size once, and that it is not sure of one that no source confirms', () => {
+  const [model] = read(entry('a', [file(397e6, { verified: false })]));
+  const of = offerOf(model as ShelfModel, device(1e9, 40 * 397e6));
+  expect(labelOf(of, true)).toBe('Download: about 397 MB');
+  expect(factsInWords(of)).toBe('28 to 52 tokens/s · Licence: MIT');
 });

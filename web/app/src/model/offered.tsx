@@ -2,20 +2,23 @@
 import { bytes, seconds } from '../format';
 import { openAddress } from '../page/link';
 import { language, t } from '../texts';
-import { accept, here, mustAccept, secondsToCome, type Offered } from './shelf';
+import { accept, here, mustAccept, secondsToCome, type Offered, type ShelfFile } from './shelf';
 import { speedShort } from './speed';
 
-/** In one line: 397 MB · about 2 min · 12 to 22 tokens/s · Apache-2.0. */
+function sizeInWords({ bytes: size, sure }: ShelfFile): string {
+  return sure ? bytes(size) : t.value.model.shelf.about(bytes(size));
+}
+
+/** In one line: about 2 min to download · 12 to 22 tokens/s · Licence: Apache-2.0. The button says the size. */
 export function factsInWords({ model, file, fits, speed }: Offered): string {
   const words = t.value.model.shelf;
-  const size = file.sure ? bytes(file.bytes) : words.about(bytes(file.bytes));
   const isHere = here.value.has(file.address);
   const takes = isHere ? null : secondsToCome(file);
   return [
-    isHere ? words.here(size) : size,
+    isHere ? words.here(sizeInWords(file)) : '',
     takes === null ? '' : words.takes(seconds(Math.max(1, takes))),
     fits ? speedShort(speed) : words.tooLarge,
-    model.licence,
+    model.licence && words.licence(model.licence),
   ]
     .filter(Boolean)
     .join(' · ');
@@ -36,10 +39,10 @@ export function Terms({ model }: Offered) {
 }
 
 /** What the button of a model does, in words. */
-function labelOf({ model, file }: Offered, short: boolean): string {
+export function labelOf({ model, file }: Offered, short: boolean): string {
   const words = t.value.model.shelf;
   if (here.value.has(file.address)) return words.start;
-  const size = bytes(file.bytes);
+  const size = sizeInWords(file);
   if (mustAccept(model)) return words.accept(size);
   return (short ? words.download : words.downloadAndStart)(size);
 }

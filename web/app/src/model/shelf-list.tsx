@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { language, t } from '../texts';
 import { OpenButton, Terms, factsInWords } from './offered';
 import { closeSheet } from './open';
-import { fetchShelf, offerOf, shelf, thisDevice, type Offered } from './shelf';
+import { fetchShelf, front, offerOf, shelf, thisDevice, type Offered } from './shelf';
 import { model } from './state';
 
 /** The models to choose from: the short list, and the others after "More". */
@@ -39,6 +39,9 @@ function OnShelf(of: Offered) {
   return (
     <li>
       <div>
+        {front.value?.model.id === of.model.id && (
+          <p class="shelf-suits">{t.value.talk.first.label}</p>
+        )}
         <p class="shelf-name">{of.model.name}</p>
         <p class="good-for">{of.model.goodFor[language.value]}</p>
         <p class="shelf-facts">{factsInWords(of)}</p>

@@ -22,6 +22,7 @@ export const model: typeof english = {
     takes: (time: string) => `lädt etwa ${time}`,
     here: (size: string) => `auf diesem Gerät (${size})`,
     tooLarge: 'zu groß für dieses Gerät, langsam',
+    licence: (name: string) => `Lizenz: ${name}`,
     terms: 'Bedingungen lesen',
     start: 'Starten',
     download: (size: string) => `Laden: ${size}`,

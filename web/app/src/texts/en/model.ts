@@ -22,6 +22,7 @@ export const model = {
     takes: (time: string) => `about ${time} to download`,
     here: (size: string) => `on this device (${size})`,
     tooLarge: 'too large for this device, slow',
+    licence: (name: string) => `Licence: ${name}`,
     terms: 'Read the terms',
     start: 'Start',
     download: (size: string) => `Download: ${size}`,
