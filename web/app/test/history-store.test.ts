@@ -249,6 +249,31 @@ it('reads a conversation although some of its records are damaged', async () => 
   });
 });
 
+it('cuts what no page writes when it reads a conversation', async () => {
+  const factory = databases();
+  const store = await openStore(factory);
+  const c = talk('one', 'two');
+  await store.put(c);
+  const long = 'n'.repeat(2_000_000);
+  const names = { model: long, title: `\u202e${long}` };
+  await damage(factory, 'conversations', Boolean, (head) => ({ ...head, ...names, from: long }));
+  await damage(factory, 'summaries', Boolean, (summary) => ({ ...summary, ...names }));
+  const figures = { promptTokens: 1, cachedTokens: 0, tokens: 1, tokensPerSecond: 1, ttftMs: 1 };
+  await damage(factory, 'messages', Boolean, (value) => ({
+    ...value,
+    attachments: Array.from({ length: 200 }, () => ({ name: `\u202e${long}`, text: 'x' })),
+    figures: { ...figures, seed: value['role'] === 'user' ? NaN : null, model: long },
+  }));
+  const read = await store.get(c.id);
+  expect(read).toMatchObject({ title: 'n'.repeat(999), model: 'n'.repeat(1000), from: null });
+  const [one, two] = read === null ? [] : path(read);
+  expect(one?.attachments).toHaveLength(100);
+  expect(one?.attachments[0]?.name).toHaveLength(999);
+  expect(one?.figures).toBeNull();
+  expect(two?.figures?.model).toHaveLength(1000);
+  expect(await store.list()).toMatchObject([{ title: 'n'.repeat(999), model: 'n'.repeat(1000) }]);
+});
+
 it('reads a conversation whose tree is damaged', async () => {
   const factory = databases();
   const store = await openStore(factory);

@@ -1,18 +1,14 @@
 // The strict checks of an imported file. Each error names its place in the file; nothing here recurses.
-import { isCount, isFinish, isObject, isRole, isTime, readFigures } from './records';
+import { MOST_ATTACHMENTS, MOST_FROM, MOST_NAME, MOST_TEXT, isCount } from './records';
+import { isFinish, isObject, isRole, isTime, readFigures } from './records';
 import { plain } from '../plain-text';
 import { isId, type Attachment, type Conversation, type Message } from './tree';
 
 /** Bytes of a file. */
 export const MOST_BYTES = 64 * 2 ** 20;
-/** Characters of one text. */
-const MOST_TEXT = 16 * 2 ** 20;
-export const MOST_NAME = 1000;
-const MOST_FROM = 4000;
 export const MOST_CONVERSATIONS = 10_000;
 /** In one conversation. */
 export const MOST_MESSAGES = 100_000;
-const MOST_ATTACHMENTS = 100;
 
 /**
  * 'size': the file has more than `limit` bytes. 'json': it is no JSON. 'format': it has no conversations. 'version': it is
@@ -126,7 +122,8 @@ function messageAt(value: unknown, key: string, place: string): Message {
   if (!isCount(dropped)) throw wrong(`${place}.dropped`, 'count');
   const read = readFigures(figures);
   if (read === null && figures !== null) throw wrong(`${place}.figures`, 'figures');
-  if (read !== null) read.model = textAt(read.model, `${place}.figures.model`, MOST_NAME);
+  // What the page reads from its own database is cut instead.
+  if (read !== null) textAt((figures as Fields)['model'], `${place}.figures.model`, MOST_NAME);
   // One literal: a file may have 100,000 messages, and spreading into each takes longer than all checks.
   return {
     id: key,

@@ -31,6 +31,14 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Characters of one text, and of a name. */
+export const MOST_TEXT = 16 * 2 ** 20;
+export const MOST_NAME = 1000;
+/** Characters of what names a model. */
+export const MOST_FROM = 4000;
+/** Files of one message. */
+export const MOST_ATTACHMENTS = 100;
+
 /** The latest time that a Date can have. */
 const LATEST = 8.64e15;
 
@@ -42,9 +50,18 @@ export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+const text = (value: unknown): string =>
+  typeof value === 'string' ? value.slice(0, MOST_TEXT) : '';
 const time = (value: unknown): number => (isTime(value) ? value : 0);
-const name = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+const line = (value: unknown): string => plain(text(value).slice(0, MOST_NAME));
+const name = (value: unknown): string | null => (typeof value === 'string' ? line(value) : null);
+/** A part of it would name another model. */
+const whence = (value: unknown): string | null =>
+  typeof value === 'string' && value.length <= MOST_FROM ? value : null;
 
 export function summaryOf({ id, title, changed, created, model }: Head): Summary {
   return { id, title, changed, created, model };
@@ -60,7 +77,7 @@ export function readSummary(id: string, value: unknown): Summary | null {
   if (!isObject(value) || value['id'] !== id || typeof value['title'] !== 'string') return null;
   const { title, changed, created, model } = value;
   if (!isTime(changed) || !isTime(created)) return null;
-  return { id, title: plain(title), changed, created, model: name(model) };
+  return { id, title: line(title), changed, created, model: name(model) };
 }
 
 /** A record as a conversation without messages. What is damaged gets a plain value. */
@@ -72,9 +89,9 @@ export function readHead(id: string, value: unknown): Head {
     (pair): pair is [string, string] => (pair[0] === '' || isId(pair[0])) && isId(pair[1]),
   );
   return {
-    ...{ version: 1, id, title: plain(text(title)), named: named === true, system: text(system) },
+    ...{ version: 1, id, title: line(title), named: named === true, system: text(system) },
     ...{ created: time(created), changed: time(changed), leaf: isId(leaf) ? leaf : null },
-    ...{ chosen: Object.fromEntries(pairs), model: name(model), from: name(from) },
+    ...{ chosen: Object.fromEntries(pairs), model: name(model), from: whence(from) },
   };
 }
 
@@ -83,18 +100,19 @@ export function readFigures(value: unknown): Figures | null {
   if (!isObject(value)) return null;
   const { promptTokens, cachedTokens, tokens, tokensPerSecond, ttftMs, seed, model } = value;
   if (!isCount(promptTokens) || !isCount(cachedTokens) || !isCount(tokens)) return null;
-  if (typeof tokensPerSecond !== 'number' || typeof ttftMs !== 'number') return null;
-  if (!Number.isFinite(tokensPerSecond) || !Number.isFinite(ttftMs)) return null;
-  if ((seed !== null && typeof seed !== 'number') || typeof model !== 'string') return null;
-  return { promptTokens, cachedTokens, tokens, tokensPerSecond, ttftMs, seed, model };
+  if (!isAmount(tokensPerSecond) || !isAmount(ttftMs)) return null;
+  if ((seed !== null && !isCount(seed)) || typeof model !== 'string') return null;
+  const name = line(model);
+  return { promptTokens, cachedTokens, tokens, tokensPerSecond, ttftMs, seed, model: name };
 }
 
 /** What is none is left out. */
 export function readAttachments(value: unknown): Attachment[] {
   if (!Array.isArray(value)) return [];
-  return value.filter(isObject).flatMap((one) => {
-    const { name, text } = one;
-    return typeof name === 'string' && typeof text === 'string' ? [{ name, text }] : [];
+  return value.slice(0, MOST_ATTACHMENTS).flatMap((one) => {
+    const { name, text: whole } = isObject(one) ? one : {};
+    if (typeof name !== 'string' || typeof whole !== 'string') return [];
+    return [{ name: line(name), text: text(whole) }];
   });
 }
 
@@ -110,7 +128,7 @@ function readMessage(id: unknown, value: unknown): Message | null {
     // An id of no other message: mended() finds a place for it.
     parent: parent === null || isId(parent) ? parent : id,
     role,
-    content,
+    content: text(content),
     reasoning: text(reasoning),
     attachments: readAttachments(attachments),
     created: time(created),

@@ -1,8 +1,8 @@
 // Conversations as files: written as JSON, and read again with every field checked. (Markdown is in markdown-file.ts.)
-import { MOST_BYTES, MOST_CONVERSATIONS, MOST_MESSAGES, MOST_NAME, TransferError } from './checks';
+import { MOST_BYTES, MOST_CONVERSATIONS, MOST_MESSAGES, TransferError } from './checks';
 import { conversationAt, listAt, objectAt, textAt } from './checks';
 import { Pace, type PaceOptions } from './pace';
-import { isObject } from './records';
+import { MOST_NAME, isObject } from './records';
 import { type Store } from './store';
 import { plain } from '../plain-text';
 import { create, newId, titleOf } from './tree';

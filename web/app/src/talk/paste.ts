@@ -4,6 +4,7 @@ import { announcement } from '../announce';
 import type { Attachment } from '../history/tree';
 import { detach } from './attach';
 import { attachments, draft } from './state';
+import { PASTED } from '../texts/pasted';
 import { talkTexts } from './texts';
 
 /** From more characters or lines than these on. */
@@ -17,9 +18,9 @@ export function isLong(text: string): boolean {
   return false;
 }
 
-/** Whether a file is a text that was pasted, by its name, which is kept over a reload. */
+/** Whether a file is a text that was pasted, by its name. That is kept over a reload, and stays when the language changes. */
 export function wasPasted({ name }: Attachment): boolean {
-  return name.replace(/ \d+$/, '') === talkTexts.value.pasted;
+  return Object.values(PASTED).includes(name.replace(/ \d+$/, ''));
 }
 
 /** For the field's paste event. */
