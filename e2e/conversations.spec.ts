@@ -288,3 +288,35 @@ test('a conversation that was deleted can be taken back, in all tabs', async ({
   await page.reload();
   await expect(talk.items).toHaveText(['Two: 4']);
 });
+
+test('it can be taken back for ten seconds, and then not under the reader’s fingers', async ({
+  talk,
+  page,
+}) => {
+  await page.clock.install();
+  await talk.open();
+  const undo = talk.list.getByRole('button', { name: 'Undo' });
+  for (const [text, held] of [
+    ['One: 4', false],
+    ['Two: 4', true],
+  ] as const) {
+    await talk.say(text);
+    await talk.chooseFor(text, 'Delete');
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+    await expect(undo).toBeVisible();
+    await page.clock.runFor(9000);
+    await expect(undo).toBeVisible();
+    if (held) {
+      await undo.focus();
+      await page.clock.runFor(10_000);
+      await expect(undo).toBeFocused();
+      await page.locator('.list-new').focus();
+    }
+    await page.clock.runFor(10_000);
+    await expect(undo).toHaveCount(0);
+    await expect(talk.items).toHaveCount(0);
+  }
+  await page.reload();
+  await talk.ready();
+  await expect(talk.items).toHaveCount(0);
+});

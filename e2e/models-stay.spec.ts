@@ -1,11 +1,15 @@
 // The model that the reader chose is there again at the next visit, and no other one takes its place silently.
 import fs from 'node:fs';
+import path from 'node:path';
 import type { BrowserContext, Page } from '@playwright/test';
-import { Talk, downloaded, expect, test as base } from './talk';
+import { NAME } from '../web/app/src/history/database';
+import { ANSWERS, Talk, downloaded, expect, test as base } from './talk';
 import type { Served } from './hub/served.mjs';
 import { scriptedModel } from './scripted-model';
 
 const HELPER = scriptedModel({ name: 'Helper 1B', scripts: ['The helper answers.'] });
+const CHANGED = scriptedModel({ name: 'Helper 1B', scripts: ['The helper has learned.'] });
+const OTHER = scriptedModel({ name: 'Other 1B', scripts: ['The other one answers.'] });
 
 const test = base.extend<{ helper: Served }>({
   helper: async ({ hub }, use) => {
@@ -156,7 +160,7 @@ test('a question waits for the model that was chosen, and is offered again witho
   await expect(await talk.answered()).toContainText('The helper answers.');
 });
 
-/** The browser's dialog for files gives a file of its own file system, and permission is as the test says. */
+/** The browser's dialog for files gives one of its own file system, and permission is as the test says. */
 async function playPicker(page: Page): Promise<void> {
   await page.addInitScript(() => {
     const state = (): PermissionState =>
@@ -168,10 +172,36 @@ async function playPicker(page: Page): Promise<void> {
     Object.assign(window, {
       showOpenFilePicker: async () => {
         const root = await navigator.storage.getDirectory();
-        return [await root.getFileHandle('mine.gguf')];
+        const folder = localStorage.getItem('folder');
+        const place = folder === null ? root : await root.getDirectoryHandle(folder);
+        return [await place.getFileHandle('mine.gguf')];
       },
     });
   });
+}
+
+/** Writes mine.gguf, in this folder of the browser's own file system. */
+async function writeMine(page: Page, file: string, folder = ''): Promise<void> {
+  await page.evaluate(
+    async ([text, folder]) => {
+      const root = await navigator.storage.getDirectory();
+      const place = folder === '' ? root : await root.getDirectoryHandle(folder, { create: true });
+      const file = await (
+        await place.getFileHandle('mine.gguf', { create: true })
+      ).createWritable();
+      await file.write(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)));
+      await file.close();
+    },
+    [fs.readFileSync(file).toString('base64'), folder] as const,
+  );
+}
+
+/** Chooses mine.gguf in the browser's dialog. */
+async function chooseMine(talk: Talk, folder?: string): Promise<void> {
+  if (folder !== undefined)
+    await talk.page.evaluate((folder) => localStorage.setItem('folder', folder), folder);
+  await talk.openSheet();
+  await talk.sheet.getByLabel('Choose a .gguf file').click();
 }
 
 test('a file is opened again with one press; without permission, or moved, the page says so', async ({
@@ -180,14 +210,8 @@ test('a file is opened again with one press; without permission, or moved, the p
 }) => {
   await playPicker(page);
   await talk.open();
-  await page.evaluate(async (text) => {
-    const root = await navigator.storage.getDirectory();
-    const file = await (await root.getFileHandle('mine.gguf', { create: true })).createWritable();
-    await file.write(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)));
-    await file.close();
-  }, fs.readFileSync(HELPER).toString('base64'));
-  await talk.openSheet();
-  await talk.sheet.getByLabel('Choose a .gguf file').click();
+  await writeMine(page, HELPER);
+  await chooseMine(talk);
   await usesHelper(talk);
   // The browser still lets the page read it.
   await page.reload();
@@ -221,4 +245,173 @@ test('a file is opened again with one press; without permission, or moved, the p
   await notice.getByRole('button', { name: 'Use the model of this page' }).click();
   await talk.ready();
   await expect(talk.modelName).toHaveText('Scripted');
+});
+
+test('a file that has changed is told, and a conversation knows which one it was written with', async ({
+  talk,
+  page,
+}) => {
+  await playPicker(page);
+  await talk.open();
+  await writeMine(page, HELPER);
+  await chooseMine(talk);
+  await usesHelper(talk);
+  await talk.say('Hello');
+  await writeMine(page, CHANGED);
+  await page.reload();
+  const notice = page.locator('.notice');
+  const told = 'mine.gguf has changed since you last used it as Helper 1B.';
+  await expect(notice).toContainText(told);
+  await expect(talk.status).toHaveText(told);
+  await expect(talk.chip).toHaveText(/Choose a model/);
+  await notice.getByRole('button', { name: 'Use mine.gguf as it is now' }).press('Enter');
+  await usesHelper(talk);
+  await expect(notice).toHaveCount(0);
+  const line = page.locator('.written-with');
+  await expect(line).toContainText('Written with an earlier or another file named mine.gguf.');
+  // The one of before is nowhere to be found: the browser's dialog opens, and gives the new one again.
+  await line.getByRole('button', { name: 'Choose mine.gguf again' }).click();
+  await expect(notice).toContainText('mine.gguf is not the file that you used as Helper 1B');
+  await notice.getByRole('button', { name: 'No, keep the model I have' }).click();
+  await expect(notice).toHaveCount(0);
+  await line.getByRole('button', { name: 'Go on with Helper 1B' }).click();
+  await expect(line).toHaveCount(0);
+  await expect(await talk.say('Again')).toContainText('The helper has learned.');
+  await page.reload();
+  await usesHelper(talk);
+  await expect(line).toHaveCount(0);
+});
+
+test('two files of the same name stay two', async ({ talk, page }) => {
+  await playPicker(page);
+  await talk.open();
+  await writeMine(page, HELPER, 'a');
+  await writeMine(page, OTHER, 'b');
+  await chooseMine(talk, 'a');
+  await usesHelper(talk);
+  await talk.say('Hello');
+  await chooseMine(talk, 'b');
+  await expect(talk.modelName).toHaveText('Other 1B');
+  const line = page.locator('.written-with');
+  await expect(line).toContainText('Written with Helper 1B.');
+  await line.getByRole('button', { name: 'Load it' }).click();
+  await usesHelper(talk);
+  await expect(line).toHaveCount(0);
+});
+
+test('where the browser can’t find the file, the reader chooses it, and a wrong one is told', async ({
+  talk,
+  page,
+}) => {
+  await page.addInitScript(() => Reflect.deleteProperty(window, 'showOpenFilePicker'));
+  await talk.open();
+  await talk.chooseFile(HELPER);
+  await usesHelper(talk);
+  await page.reload();
+  const [right, wrong] = [HELPER, OTHER].map((file) => path.basename(file));
+  const notice = page.locator('.notice');
+  await expect(notice).toContainText(
+    `You last used Helper 1B, the file ${right} on this device. This browser can’t find it again by itself.`,
+  );
+  const choose = async (name: string, file: string): Promise<void> => {
+    const [chooser] = await Promise.all([
+      page.waitForEvent('filechooser'),
+      notice.getByRole('button', { name }).click(),
+    ]);
+    await chooser.setFiles(file);
+  };
+  await choose(`Choose ${right} again`, OTHER);
+  await expect(notice).toContainText(`${wrong} is not the file that you used as Helper 1B`);
+  await expect(notice.getByRole('button', { name: `Use ${wrong} as it is now` })).toBeVisible();
+  await choose('Choose a .gguf file', HELPER);
+  await usesHelper(talk);
+  await expect(notice).toHaveCount(0);
+});
+
+test('what is chosen again in one tab is the last choice, whatever another one chose', async ({
+  talk,
+  page,
+  context,
+  helper,
+}) => {
+  await talk.open();
+  await loadHelper(talk, helper.url);
+  const second = await visit(context, talk);
+  await usesHelper(second);
+  await second.goBack();
+  await second.ready();
+  const last = (): Promise<string | null> =>
+    page.evaluate(() => localStorage.getItem('sluice-model'));
+  await expect.poll(last).toContain('page:');
+  await talk.loadAddress(helper.url);
+  await expect.poll(last).toContain(helper.url);
+  // A tab that only comes back to its own changes nothing.
+  await second.page.reload();
+  await second.ready();
+  expect(await last()).toContain(helper.url);
+});
+
+test('a model that one tab has removed is offered in the other, which had it last', async ({
+  talk,
+  page,
+  context,
+  helper,
+}) => {
+  await talk.open();
+  await loadHelper(talk, helper.url);
+  const second = await visit(context, talk);
+  await usesHelper(second);
+  await second.goBack();
+  await second.ready();
+  const sheet = await second.openSheet();
+  const remove = sheet.getByRole('button', { name: 'Remove helper.gguf' });
+  // Not while the other tab has it.
+  await remove.click();
+  await expect(sheet.getByRole('alert')).toContainText('It is in use here or in another tab.');
+  await page.goto('about:blank');
+  await expect(async () => {
+    await remove.click();
+    await expect(sheet.getByRole('group')).toBeVisible({ timeout: 500 });
+  }).toPass();
+  await sheet.getByRole('group').getByRole('button', { name: 'Remove' }).click();
+  await expect(sheet.getByRole('heading', { name: 'On this device' })).toBeFocused();
+  await page.goBack();
+  await expect(page.locator('.notice')).toContainText('Helper 1B is not on this device any more.');
+  await expect(talk.chip).toHaveText(/Choose a model/);
+  await page.getByRole('button', { name: 'Use the model of this page' }).click();
+  await talk.ready();
+});
+
+test('a conversation that names no model goes on with the one in use', async ({ talk, page }) => {
+  await talk.open();
+  await talk.say('Hello');
+  // As versions of the page before this one wrote it.
+  await page.goto('about:blank');
+  const other = await onSite(page.context(), talk);
+  await other.evaluate(async (name) => {
+    const db = await new Promise<IDBDatabase>((resolve) => {
+      const request = indexedDB.open(name);
+      request.onsuccess = () => resolve(request.result);
+    });
+    const store = db.transaction('conversations', 'readwrite').objectStore('conversations');
+    await new Promise<void>((resolve) => {
+      store.openCursor().onsuccess = (event) => {
+        const cursor = (event.target as IDBRequest<IDBCursorWithValue | null>).result;
+        if (cursor === null) return resolve();
+        const { model: _, from: __, ...head } = cursor.value as Record<string, unknown>;
+        cursor.update(head);
+        cursor.continue();
+      };
+    });
+    db.close();
+  }, NAME);
+  await page.goBack();
+  await talk.ready();
+  await expect(talk.mine).toHaveCount(1);
+  await expect(page.locator('.written-with')).toHaveCount(0);
+  await expect(await talk.say('More: 4')).toContainText(ANSWERS.short);
+  const json = await downloaded(page, () => talk.chooseFor('Hello', 'Save as JSON'));
+  expect(JSON.parse(json.text)).toMatchObject({
+    conversations: [{ model: 'Scripted', from: 'page:' }],
+  });
 });

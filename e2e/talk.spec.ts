@@ -644,3 +644,37 @@ test('a system prompt is saved by a name, and chosen in another conversation', a
   await expect(system).toBeFocused();
   await expect(system).toHaveValue('Talk like a pirate.');
 });
+
+test('what is sent before the script has come is answered then, unless it was changed', async ({
+  talk,
+  page,
+}) => {
+  let release = (): void => undefined;
+  let held = new Promise<void>((go) => (release = go));
+  await page.route(/\/later-(?!settings|writing)[^/]*\.js$/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto(`${talk.site.url}#view=talk`);
+  await talk.begin('Hello: 0');
+  await expect(talk.field).toHaveValue('Hello: 0');
+  release();
+  await expect(await talk.answered()).toContainText(ANSWERS.hello);
+  await expect(talk.mine).toHaveText([/Hello: 0/]);
+  await expect(talk.field).toHaveValue('');
+
+  held = new Promise<void>((go) => (release = go));
+  const second = new Talk(await page.context().newPage(), talk.site);
+  await second.page.route(/\/later-(?!settings|writing)[^/]*\.js$/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await second.page.goto(`${talk.site.url}#view=talk`);
+  await second.begin('Hello: 0');
+  await second.field.pressSequentially(' and');
+  release();
+  await second.ready();
+  await expect(second.page.locator('.talk')).not.toHaveAttribute('aria-busy', 'true');
+  await expect(second.field).toHaveValue('Hello: 0 and');
+  await expect(second.mine).toHaveCount(0);
+});

@@ -11,10 +11,12 @@ export interface Choice {
 }
 
 const KEY = 'sluice-model';
-const MOST_NAME = 200;
+export const MOST_NAME = 200;
+const MOST_REF = 4000;
 
 /** Whether a text is what refOf() makes. Anything can be in a browser's storage, or in a conversation from elsewhere. */
 export function isRef(text: string): boolean {
+  if (text.length > MOST_REF) return false;
   return text === OWN || text.startsWith('file:') || parseModelAddress(text) === text;
 }
 

@@ -1,5 +1,4 @@
 // Files of the reader's that the page can open again another day, where the browser gives a handle of them.
-import { wholeName } from './source';
 
 /** What TypeScript's own types do not have yet. */
 export interface FileHandle extends FileSystemFileHandle {
@@ -43,13 +42,33 @@ async function inStore<T>(
   }
 }
 
-/** Keeps the handles of a model's files under their name. Where nothing is kept, the reader chooses the file again. */
-export async function keepHandles(handles: readonly FileHandle[]): Promise<void> {
+/** The handles in a record; none if it is damaged. */
+function handlesIn(value: unknown): FileHandle[] {
+  const { handles } = (value ?? {}) as Partial<Kept>;
+  if (!Array.isArray(handles)) return [];
+  return handles.every((one) => one instanceof FileSystemFileHandle) ? handles : [];
+}
+
+/** The keys of the records whose handles are of this file: it had other bytes then. */
+async function keysOfSame(file: FileHandle): Promise<IDBValidKey[]> {
+  const [keys, values] = await inStore('readonly', (store) => {
+    const [keys, values] = [store.getAllKeys(), store.getAll()];
+    return () => [keys.result, values.result as unknown[]] as const;
+  });
+  const same = values.map((value) => handlesIn(value)[0]?.isSameEntry(file) ?? false);
+  const are = await Promise.all(same);
+  return keys.filter((_, i) => are[i]);
+}
+
+/** Keeps the handles of a model's files by refOf(). Where nothing is kept, the reader chooses the file again. */
+export async function keepHandles(ref: string, handles: readonly FileHandle[]): Promise<void> {
   const [first] = handles;
   if (first === undefined) return;
   try {
+    const before = await keysOfSame(first);
     await inStore('readwrite', (store) => {
-      store.put({ handles: [...handles], at: Date.now() } satisfies Kept, wholeName(first.name));
+      for (const key of before) store.delete(key);
+      store.put({ handles: [...handles], at: Date.now() } satisfies Kept, ref);
       const keys = store.getAllKeys();
       const values = store.getAll() as IDBRequest<Kept[]>;
       values.onsuccess = () => {
@@ -64,14 +83,13 @@ export async function keepHandles(handles: readonly FileHandle[]): Promise<void>
   }
 }
 
-/** The handles of the model with this name; none if they are not known. */
-export async function handlesOf(name: string): Promise<FileHandle[]> {
+/** The handles of the model that `ref` names; none if they are not known. */
+export async function handlesOf(ref: string): Promise<FileHandle[]> {
   try {
-    const kept = await inStore('readonly', (store) => {
-      const request = store.get(name) as IDBRequest<Kept | undefined>;
-      return () => request.result;
+    return await inStore('readonly', (store) => {
+      const request = store.get(ref) as IDBRequest<unknown>;
+      return () => handlesIn(request.result);
     });
-    return kept?.handles ?? [];
   } catch {
     return [];
   }

@@ -1,5 +1,6 @@
 // Where a model comes from, as the page knows it: what to give the library, and what to call it.
 import type { LoadOptions, ModelSource } from '@sluice/engine';
+import { plain } from '../plain-text';
 
 export type Source =
   | { kind: 'bundled' }
@@ -43,10 +44,22 @@ export function sha256Of(source: Source): LoadOptions['sha256'] {
 /** The page's own model in `refOf`. */
 export const OWN = 'page:';
 
-/** Which model it is, as a text that is kept: its address, `file:` and its name, or OWN. */
+/**
+ * Which model it is, as a text that is kept: its address, OWN, or of a file `file:`, its bytes, when it was changed, and its
+ * name. So a file that was changed since is another model, and so is one of the same name elsewhere.
+ */
 export function refOf(source: Source): string {
   if (source.kind === 'bundled') return OWN;
-  return source.kind === 'address' ? source.url : `file:${sourceName(source)}`;
+  if (source.kind === 'address') return source.url;
+  const { files } = source;
+  const size = files.reduce((sum, one) => sum + one.size, 0);
+  const changed = Math.max(...files.map(({ lastModified }) => lastModified));
+  return `file:${size}.${changed}/${sourceName(source)}`;
+}
+
+/** The name of the file that such a text is about; null: it is about none. */
+export function fileOf(ref: string): string | null {
+  return ref.startsWith('file:') ? plain(ref.replace(/^file:(\d+\.\d+\/)?/, '')) : null;
 }
 
 /** The page of the repository that an address of the hub names. */

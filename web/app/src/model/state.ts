@@ -13,12 +13,13 @@ import {
 import { announcement } from '../announce';
 import { canKeep, deviceMemory, sharing } from '../device';
 import { busy, interrupt, run } from '../run';
+import { plain } from '../plain-text';
 import { settings } from '../settings/settings';
 import { loadOptions, loadSettings, sameLoad, type LoadSettings } from '../settings/use';
 import { t } from '../texts';
 import { explain, type Failure } from './advice';
 import { bothFit } from './memory';
-import type { Choice } from './choice';
+import { MOST_NAME, type Choice } from './choice';
 import { cacheOf, inputOf, sha256Of, sourceName, type Source } from './source';
 
 interface Wanted extends LoadSettings {
@@ -94,7 +95,8 @@ let loadAbort: AbortController | null = null;
 let loadEnd: Promise<void> = Promise.resolve();
 
 export function modelName(m: Model): string {
-  return m.info.name || sourceName(m.source).replace(/\.gguf$/i, '');
+  const name = m.info.name || sourceName(m.source).replace(/\.gguf$/i, '');
+  return plain(name.slice(0, MOST_NAME));
 }
 
 /** Loads a model in place of the present one. If that fails or is cancelled, returns to the present one. */

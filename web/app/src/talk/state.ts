@@ -372,7 +372,8 @@ const FRAME_MS = 16;
 
 /** From now on the conversation is one with this model. */
 export function goOnWith({ tree }: Open, name: string, from: string): void {
-  if (tree.peek().from !== from) tree.value = { ...tree.peek(), model: name, from };
+  const had = tree.peek();
+  if (had.from !== from || had.model !== name) tree.value = { ...had, model: name, from };
 }
 
 /** Reads an answer's chunks. Returns how it ended. */

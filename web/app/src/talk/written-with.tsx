@@ -1,7 +1,6 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { isRef } from '../model/choice';
-import { isKept } from '../model/kept';
-import { hostOf, refOf } from '../model/source';
+import { fileOf, hostOf, refOf } from '../model/source';
 import { loading, model, modelName } from '../model/state';
 import { backToField } from '../page/focus';
 import { parts } from '../page/parts';
@@ -13,9 +12,11 @@ export function WrittenWith() {
   const away = useSignal(false);
   useSignalEffect(() => {
     const { from } = conversation.value;
+    // What is kept may have changed with it.
+    void model.value;
     away.value = false;
-    if (from === null || !/^(https?|hf):/.test(from)) return;
-    void isKept(from).then((here) => {
+    if (from === null || !isRef(from)) return;
+    void parts.value?.isHere(from).then((here) => {
       if (conversation.peek().from === from) away.value = !here;
     });
   });
@@ -26,12 +27,15 @@ export function WrittenWith() {
   if (answering.value?.in === open.value) return null;
   if (from === null || name === null || leaf === null) return null;
   const here = refOf(current.source);
-  if (from === here) return null;
+  // The same address may lead to another model by now.
+  if (from === here && name === modelName(current)) return null;
   const words = talkTexts.value;
+  const file = fileOf(from);
+  const alike = file !== null && file === fileOf(here) && name === modelName(current);
   return (
     <div class="written-with" role="status">
-      <p>{words.writtenWith(name)}</p>
-      {isRef(from) && (
+      <p>{alike ? words.writtenWithOther(file) : words.writtenWith(name)}</p>
+      {isRef(from) && from !== here && (
         <button
           type="button"
           class="link"
@@ -40,7 +44,11 @@ export function WrittenWith() {
             backToField();
           }}
         >
-          {away.value ? words.loadFrom(hostOf(from)) : words.loadIt}
+          {!away.value
+            ? words.loadIt
+            : file === null
+              ? words.loadFrom(hostOf(from))
+              : words.findIt(file)}
         </button>
       )}
       <button

@@ -38,7 +38,9 @@ export const talkRoom: typeof english = {
   removePrompt: (name) => `Den Systemprompt ${name} löschen`,
   waitsFor: (name) => `Wartet auf ${name}`,
   writtenWith: (name) => `Geschrieben mit ${name}.`,
+  writtenWithOther: (file) => `Geschrieben mit einer früheren oder anderen Datei namens ${file}.`,
   loadIt: 'Laden',
+  findIt: (file) => `${file} wieder auswählen`,
   loadFrom: (host) => `Laden von ${host}`,
   goOnWith: (name) => `Weiter mit ${name}`,
 };

@@ -41,7 +41,10 @@ export const talkRoom = {
   removePrompt: (name: string) => `Delete the system prompt ${name}`,
   waitsFor: (name: string) => `Waiting for ${name}`,
   writtenWith: (name: string) => `Written with ${name}.`,
+  /** Of a file with the name of the one in use. */
+  writtenWithOther: (file: string) => `Written with an earlier or another file named ${file}.`,
   loadIt: 'Load it',
+  findIt: (file: string) => `Choose ${file} again`,
   loadFrom: (host: string) => `Load it from ${host}`,
   goOnWith: (name: string) => `Go on with ${name}`,
 };
