@@ -63,7 +63,13 @@ function lose(choice: Choice, why: Why, handles: FileHandle[] = [], files: File[
 /** Whether a model can be opened by what is remembered of it, without its server or a choice of the reader's. */
 export async function isHere(ref: string): Promise<boolean> {
   if (ref === OWN) return true;
-  return fileOf(ref) === null ? isKept(ref) : (await handlesOf(ref)).length > 0;
+  if (fileOf(ref) === null) return isKept(ref);
+  const handles = await handlesOf(ref);
+  if (handles.length === 0) return false;
+  // Where it may be read, it is known whether it is still the same.
+  const files = (await mayRead(handles, false).catch(() => false)) ? await filesOf(handles) : [];
+  const source = files === null ? null : oneModel(files);
+  return files?.length === 0 || (source !== null && refOf(source) === ref);
 }
 
 /** Opens a model by what is remembered of it. */
