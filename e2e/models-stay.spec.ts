@@ -352,6 +352,57 @@ test('where the browser can’t find the file, the reader chooses it, and a wron
   await expect(notice).toHaveCount(0);
 });
 
+test('where the browser can’t find the file, a copy is kept by choice', async ({ talk, page }) => {
+  await page.addInitScript(() => Reflect.deleteProperty(window, 'showOpenFilePicker'));
+  await talk.open();
+  await talk.chooseFile(HELPER);
+  await usesHelper(talk);
+  await talk.say('Hello');
+  const name = path.basename(HELPER);
+  const sheet = await talk.openSheet();
+  const keep = sheet.getByRole('button', { name: /^Keep a copy in this browser \(\d+ KB\)$/ });
+  // Once there is no room.
+  await page.evaluate(() => {
+    const { prototype } = FileSystemFileHandle;
+    const { createWritable } = prototype;
+    prototype.createWritable = async () => {
+      prototype.createWritable = createWritable;
+      throw new DOMException('', 'QuotaExceededError');
+    };
+  });
+  await keep.click();
+  await expect(sheet.getByRole('alert').filter({ hasText: 'no more room' })).toBeVisible();
+  await keep.press('Enter');
+  await expect(sheet).toContainText('A copy of it is kept in this browser.');
+  await expect(sheet.locator('#model-name')).toBeFocused();
+  await expect(sheet.locator('.kept li')).toContainText([name]);
+
+  await page.reload();
+  await usesHelper(talk);
+  await expect(page.locator('.notice')).toHaveCount(0);
+  await expect(page.locator('.written-with')).toHaveCount(0);
+  const remove = async (): Promise<void> => {
+    await talk.openSheet();
+    await sheet.getByRole('button', { name: `Remove ${name}` }).click();
+    await sheet.getByRole('group').getByRole('button', { name: 'Remove' }).click();
+  };
+  await remove();
+  await expect(sheet.locator('.kept').getByRole('alert')).toContainText('It is in use here');
+  await talk.goBack();
+  await talk.ready();
+  const line = page.locator('.written-with');
+  await line.getByRole('button', { name: 'Load it' }).click();
+  await usesHelper(talk);
+  await talk.goBack();
+  await talk.ready();
+  await remove();
+  await expect(sheet.getByRole('heading', { name: 'On this device' })).toBeFocused();
+  await expect(sheet.locator('.kept li')).toHaveCount(0);
+  await talk.closeSheet();
+  await page.reload();
+  await expect(line.getByRole('button', { name: `Choose ${name} again` })).toBeVisible();
+});
+
 test('what is chosen again in one tab is the last choice, whatever another one chose', async ({
   talk,
   page,

@@ -6,7 +6,9 @@ import type { Page } from '@playwright/test';
 import { serve } from '../scripts/serve.mjs';
 import { writeServiceWorker } from '../web/app/offline/plugin';
 import { AppPage, expect, test as base } from './fixtures';
+import { scriptedModel } from './scripted-model';
 import { ROOT } from './servers';
+import { Talk } from './talk';
 
 const BUILT = path.join(ROOT, 'web/app/dist');
 
@@ -149,6 +151,34 @@ test('opens and writes without a network, isolated as before', async ({
     expect(headers['cross-origin-opener-policy']).toBe(isolation ? 'same-origin' : undefined);
     expect(headers['content-encoding']).toBeUndefined();
   }
+});
+
+test('another day without a network: the last kept model opens, and what can’t be fetched says so', async ({
+  kept: app,
+  page,
+  context,
+  hub,
+  versions,
+}) => {
+  const file = scriptedModel({ name: 'Helper 1B', scripts: ['The helper answers.'] });
+  await app.loadAddress(hub.add('helper.gguf', file).url);
+  await app.ready('Helper 1B');
+  await page.close();
+  await context.setOffline(true);
+  const another = await context.newPage();
+  await another.clock.install({ time: Date.now() + 40 * 86_400_000 });
+  const talk = new Talk(another, versions);
+  await another.goto(`${versions.url}#view=talk`);
+  await expect(talk.modelName).toHaveText('Helper 1B');
+  await expect(await talk.say('Hello')).toContainText('The helper answers.');
+  const sheet = await talk.openSheet();
+  await sheet
+    .getByRole('button', { name: /^Download/ })
+    .first()
+    .click();
+  await expect(talk.problem).toContainText('There is no network');
+  await expect(talk.modelName).toHaveText('Helper 1B');
+  await expect(await talk.say('Again')).toContainText('The helper answers.');
 });
 
 test('what the first visit has fetched isn’t fetched again', async ({ kept, versions }) => {

@@ -1,4 +1,5 @@
 import { t } from '../texts';
+import { KeepCopy } from './copy-of-file';
 import { FourFacts, MoreFacts } from './facts';
 import { Layers } from './layers';
 import { Note, withoutThreads } from './note';
@@ -29,6 +30,7 @@ export function CurrentModel() {
         {name ?? words.noneLoaded}
       </h3>
       <p class="note whence">{whence(source)}</p>
+      <KeepCopy source={current?.source} />
       <FourFacts info={info} speed={speed} />
       {info !== null && source !== undefined && (
         <details class="fold">

@@ -1,23 +1,27 @@
-import { useSignal } from '@preact/signals';
 import type { CachedModel } from '@sluice/engine';
-import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
 import { bytes, daysAgo } from '../format';
 import { t } from '../texts';
 import { amountOf, kept, keptName, pin, refused, removable, remove, removeAll, room } from './kept';
 import { closeOffer } from '../page/link';
 import { fromAddress } from './source';
 import { canKeep } from '../device';
+import { copies, removeCopy } from './copies';
+import { CopyRow } from './copy-of-file';
 import { Found } from './found';
 import { outlookOf } from './learn';
 import { closeSheet } from './open';
+import { Removal } from './removal';
 import { speedShort } from './speed';
 import { loading, model as currentModel, open } from './state';
 
 /** What is kept on this device: the models that were fetched, with what can be done with them. */
 export function KeptModels() {
   const models = kept.value ?? [];
-  const total = models.reduce((sum, { stored, packed }) => sum + stored + packed, 0);
+  const own = copies.value;
+  const total =
+    models.reduce((sum, { stored, packed }) => sum + stored + packed, 0) +
+    own.reduce((sum, copy) => sum + copy.bytes, 0);
+  const count = models.length + own.length;
   const trouble = refused.value;
   const words = t.value.model.kept;
   const left = room.value === null ? '' : words.room(bytes(room.value));
@@ -27,21 +31,24 @@ export function KeptModels() {
         {words.title}
       </h3>
       <p class="note">
-        {models.length > 0
-          ? `${words.total(bytes(total))} ${left}`
-          : canKeep
-            ? words.none
-            : words.never}
+        {count > 0 ? `${words.total(bytes(total))} ${left}` : canKeep ? words.none : words.never}
       </p>
-      {models.length > 0 && (
+      {count > 0 && (
         <ul>
           {models.map((model) => (
             <Model key={model.source} model={model} />
           ))}
+          {own.map((copy) => (
+            <CopyRow key={copy.ref} copy={copy} />
+          ))}
         </ul>
       )}
-      {models.length > 1 && (
-        <Removal label={words.removeAll} question={words.removeAllQuestion} remove={removeAll} />
+      {count > 1 && (
+        <Removal
+          label={words.removeAll}
+          question={words.removeAllQuestion}
+          remove={() => removeAll(removeCopies)}
+        />
       )}
       {trouble?.source === '' && (
         <p class="hint wrong" role="alert">
@@ -50,6 +57,13 @@ export function KeptModels() {
       )}
     </section>
   );
+}
+
+/** Returns the bytes that are free then. */
+async function removeCopies(): Promise<number> {
+  let freed = 0;
+  for (const copy of copies.peek()) freed += await removeCopy(copy);
+  return freed;
 }
 
 function Model({ model }: { model: CachedModel }) {
@@ -137,75 +151,4 @@ function prospects(model: CachedModel): string {
   if (about === null) return '';
   const speed = speedShort(about.speed);
   return [about.fits ? words.fits : words.fitsPartly, speed].filter(Boolean).join(' · ');
-}
-
-interface RemovalProps {
-  label: string;
-  /** The model's name, for screen readers. */
-  of?: string;
-  question: string;
-  /** Whether to ask at all. */
-  may?: () => Promise<boolean>;
-  remove(): Promise<boolean>;
-  /** The buttons in front of this one. */
-  others?: ComponentChildren;
-}
-
-/** A button that removes, and asks first. */
-function Removal({ label, of, question, may, remove, others }: RemovalProps) {
-  const asking = useSignal(false);
-  const button = useRef<HTMLButtonElement>(null);
-  const no = useRef<HTMLButtonElement>(null);
-  const shown = useRef(false);
-  const words = t.value.model.kept;
-  // The button that was pressed has gone: the focus goes to the one that does no harm, and back.
-  useLayoutEffect(() => {
-    if (asking.value) no.current?.focus({ preventScroll: true });
-    else if (shown.current) button.current?.focus({ preventScroll: true });
-    shown.current = asking.value;
-  }, [asking.value]);
-  if (!asking.value) {
-    return (
-      <div class="kept-buttons">
-        {others}
-        <button
-          type="button"
-          class="quiet"
-          ref={button}
-          aria-label={of === undefined ? undefined : words.what(label, of)}
-          onClick={async () => {
-            asking.value = (await may?.()) ?? true;
-          }}
-        >
-          {label}
-        </button>
-      </div>
-    );
-  }
-  return (
-    <div class="kept-buttons" role="group" aria-label={question}>
-      <p class="kept-question">{question}</p>
-      <button
-        type="button"
-        class="quiet"
-        onClick={async () => {
-          const removed = await remove();
-          asking.value = false;
-          if (removed) document.getElementById('kept-heading')?.focus({ preventScroll: true });
-        }}
-      >
-        {label}
-      </button>
-      <button
-        type="button"
-        class="quiet"
-        ref={no}
-        onClick={() => {
-          asking.value = false;
-        }}
-      >
-        {of === undefined ? words.keepThem : words.keepIt}
-      </button>
-    </div>
-  );
 }

@@ -145,9 +145,12 @@ export function remove(model: CachedModel): Promise<boolean> {
   });
 }
 
-/** Removes all models that are neither pinned nor in use. */
-export function removeAll(): Promise<boolean> {
-  return change('', async () => t.peek().model.said.free(bytes(await cache.clear())));
+/** Removes all models that are neither pinned nor in use. `others`: removes what else is kept, and returns its bytes. */
+export function removeAll(others: () => Promise<number>): Promise<boolean> {
+  return change('', async () => {
+    const freed = (await cache.clear()) + (await others());
+    return t.peek().model.said.free(bytes(freed));
+  });
 }
 
 export function pin(model: CachedModel, pinned: boolean): Promise<boolean> {

@@ -9,6 +9,7 @@ import { back as english } from '../texts/en/return';
 import { inLanguage } from '../texts/language';
 import { anotherTexts } from './another-texts';
 import { lastChoice, rememberChoice, type Choice } from './choice';
+import { copyOf, holdCopies } from './copies';
 import {
   canPick,
   filesOf,
@@ -65,7 +66,7 @@ export async function isHere(ref: string): Promise<boolean> {
   if (ref === OWN) return true;
   if (fileOf(ref) === null) return isKept(ref);
   const handles = await handlesOf(ref);
-  if (handles.length === 0) return false;
+  if (handles.length === 0) return (await copyOf(ref)).length > 0;
   // Where it may be read, it is known whether it is still the same.
   const files = (await mayRead(handles, false).catch(() => false)) ? await filesOf(handles) : [];
   const source = files === null ? null : oneModel(files);
@@ -82,7 +83,10 @@ export async function openByRef(choice: Choice): Promise<void> {
 
 /** Opens a file again, within a press. */
 async function openAgain(choice: Choice, handles: FileHandle[]): Promise<void> {
-  if (handles.length === 0) return choose(choice);
+  if (handles.length === 0) {
+    const copy = await copyOf(choice.ref);
+    return copy.length > 0 ? openFiles(copy) : choose(choice);
+  }
   if (!(await mayRead(handles, true).catch(() => false))) return lose(choice, 'refused', handles);
   const files = await filesOf(handles);
   if (files === null) lose(choice, 'gone', handles);
@@ -123,9 +127,12 @@ async function goBack(choice: Choice): Promise<void> {
     return;
   }
   const handles = await handlesOf(ref);
-  const files = (await mayRead(handles, false).catch(() => false)) ? await filesOf(handles) : null;
+  const readable = await mayRead(handles, false).catch(() => false);
+  const files = readable ? await filesOf(handles) : null;
+  const copy = handles.length === 0 ? await copyOf(ref) : [];
   if (!still()) return;
-  if (files !== null) take(files, handles, choice, 'changed');
+  if (copy.length > 0) openFiles(copy);
+  else if (files !== null) take(files, handles, choice, 'changed');
   else lose(choice, handles.length === 0 ? 'unknown' : 'file', handles);
 }
 
@@ -159,6 +166,7 @@ function keepChoice(): void {
 /** Opens what was used last, and remembers what is used from now on. */
 export function startReturn(): void {
   keepChoice();
+  holdCopies();
   effect(() => {
     if (loading.value !== null) lost.value = null;
   });

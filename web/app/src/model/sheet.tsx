@@ -4,6 +4,7 @@ import { announcement } from '../announce';
 import { Problem } from '../page/problem';
 import { AnotherModel } from './another';
 import { ComingModel } from './coming';
+import { refreshCopies } from './copies';
 import { CurrentModel } from './current';
 import { follow } from './kept';
 import { KeptModels } from './kept-models';
@@ -18,6 +19,7 @@ export function Sheet() {
     void measure();
     // Other tabs may have changed what is kept.
     void follow();
+    void refreshCopies();
     return lookAway;
   }, []);
   useSignalEffect(() => {

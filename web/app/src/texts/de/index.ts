@@ -1,5 +1,6 @@
 // All German texts, as one script.
 export { another } from './another';
+export { copy } from './copy';
 export { errors } from './errors';
 export { found } from './found';
 export { history } from './history';
