@@ -173,7 +173,7 @@ test('another day without a network: the last kept model opens, and what can’t
   await expect(await talk.say('Hello')).toContainText('The helper answers.');
   const sheet = await talk.openSheet();
   await sheet
-    .getByRole('button', { name: /^Download/ })
+    .getByRole('button', { name: /: Download: / })
     .first()
     .click();
   await expect(talk.problem).toContainText('There is no network');

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { beforeEach, expect, test } from 'vitest';
 import { lastChoice, rememberChoice } from '../src/model/choice';
-import { fromAddress, refOf } from '../src/model/source';
+import { fileOf, fromAddress, refOf } from '../src/model/source';
 
 beforeEach(() => {
   localStorage.clear();
@@ -9,7 +9,8 @@ beforeEach(() => {
 });
 
 const A = { name: 'A', ref: 'hf:some/a' };
-const B = { name: 'B', ref: 'file:b.gguf' };
+const LONG = JSON.stringify({ name: 'a', ref: `file:1.2/${'a'.repeat(4000)}` });
+const B = { name: 'B', ref: 'file:5.7/b.gguf' };
 
 test('a tab knows its own model; the reader’s last choice is for the next visit', () => {
   expect(lastChoice()).toBeNull();
@@ -21,7 +22,7 @@ test('a tab knows its own model; the reader’s last choice is for the next visi
 });
 
 test('what is kept may be anything', () => {
-  for (const text of ['', '{', 'null', '[]', '{"name":1,"ref":"a"}', '{"name":"a"}']) {
+  for (const text of ['', '{', 'null', '[]', '{"name":1,"ref":"a"}', '{"name":"a"}', LONG]) {
     localStorage.setItem('sluice-model', text);
     expect(lastChoice()).toBeNull();
   }
@@ -30,9 +31,15 @@ test('what is kept may be anything', () => {
 test('a model is named by its address, or by its file without the number of its shard', () => {
   expect(refOf({ kind: 'bundled' })).toBe('page:');
   expect(refOf(fromAddress('hf:some/a', false))).toBe('hf:some/a');
-  const files: [File, File] = [
-    new File([], 'b-00001-of-00002.gguf'),
-    new File([], 'b-00002-of-00002.gguf'),
-  ];
-  expect(refOf({ kind: 'files', files })).toBe('file:b.gguf');
+  const part = (name: string, text: string, lastModified: number): File =>
+    new File([text], name, { lastModified });
+  const first = part('b-00001-of-00002.gguf', 'ab', 7);
+  const files: [File, File] = [first, part('b-00002-of-00002.gguf', 'cde', 5)];
+  expect(refOf({ kind: 'files', files })).toBe('file:5.7/b.gguf');
+  // Changed, it is another one.
+  const changed: [File, File] = [first, part('b-00002-of-00002.gguf', 'cdf', 8)];
+  expect(refOf({ kind: 'files', files: changed })).toBe('file:5.8/b.gguf');
+  expect(fileOf('file:5.7/b.gguf')).toBe('b.gguf');
+  expect(fileOf('file:5.7/\u202eb\n.gguf')).toBe('b .gguf');
+  expect(fileOf('hf:some/b')).toBeNull();
 });

@@ -63,7 +63,7 @@ export async function copyOf(ref: string): Promise<File[]> {
   }
 }
 
-/** Reads anew which copies there are, and what can be kept besides. */
+/** Reads anew which copies there are. */
 export async function refreshCopies(): Promise<void> {
   if (!canCopy) return;
   const found: Copy[] = [];
@@ -83,7 +83,6 @@ export async function refreshCopies(): Promise<void> {
     // A private window: there are none.
   }
   copies.value = found;
-  await refresh();
 }
 
 /** Copies the files of a model. What was begun and did not come to its end goes. */
@@ -103,8 +102,8 @@ export async function keepCopy(source: Files): Promise<void> {
     const why = copyTexts.peek()[full ? 'full' : 'failed'];
     if (!signal.aborted) refused.value = { source: ref, ...ownFinding('storage_full', why) };
   } finally {
+    await Promise.all([refreshCopies(), refresh()]);
     copying.value = null;
-    await refreshCopies();
   }
 }
 
@@ -144,13 +143,14 @@ function discard(folder: string): Promise<boolean> {
 /** Removes a copy unless its model is in use. Returns the bytes that are free then. */
 export async function removeCopy({ ref, bytes }: Copy): Promise<number> {
   const removed = await discard(folderOf(ref)).catch(() => false);
-  await refreshCopies();
+  await Promise.all([refreshCopies(), refresh()]);
   return removed ? bytes : 0;
 }
 
-/** From now on no tab removes the copy of a file that this one uses. */
-export function holdCopies(): void {
+/** Reads which copies there are. From now on no tab removes that of a file that this one uses. */
+export function startCopies(): void {
   if (!canCopy) return;
+  void refreshCopies();
   effect(() => {
     const sources = [loading.value?.source, model.value?.source];
     const refs = new Set(sources.flatMap((one) => (one?.kind === 'files' ? [refOf(one)] : [])));

@@ -9,7 +9,7 @@ import { back as english } from '../texts/en/return';
 import { inLanguage } from '../texts/language';
 import { anotherTexts } from './another-texts';
 import { lastChoice, rememberChoice, type Choice } from './choice';
-import { copyOf, holdCopies } from './copies';
+import { copyOf, startCopies } from './copies';
 import {
   canPick,
   filesOf,
@@ -166,7 +166,7 @@ function keepChoice(): void {
 /** Opens what was used last, and remembers what is used from now on. */
 export function startReturn(): void {
   keepChoice();
-  holdCopies();
+  startCopies();
   effect(() => {
     if (loading.value !== null) lost.value = null;
   });
