@@ -4,7 +4,6 @@ import { announcement } from '../announce';
 import type { Attachment } from '../history/tree';
 import { detach } from './attach';
 import { attachments, draft } from './state';
-import { PASTED } from '../texts/pasted';
 import { talkTexts } from './texts';
 
 /** From more characters or lines than these on. */
@@ -18,9 +17,12 @@ export function isLong(text: string): boolean {
   return false;
 }
 
+/** What it is called in each language (`pasted` of the texts). */
+const NAMES = ['Pasted text', 'Eingefügter Text'];
+
 /** Whether a file is a text that was pasted, by its name. That is kept over a reload, and stays when the language changes. */
 export function wasPasted({ name }: Attachment): boolean {
-  return Object.values(PASTED).includes(name.replace(/ \d+$/, ''));
+  return NAMES.includes(name.replace(/ \d+$/, ''));
 }
 
 /** For the field's paste event. */

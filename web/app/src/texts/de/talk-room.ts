@@ -1,7 +1,6 @@
 // The German of ../en/talk-room.ts.
 import { bytes, count, tokens } from '../../format';
 import type { talkRoom as english } from '../en/talk-room';
-import { PASTED } from '../pasted';
 
 export const talkRoom: typeof english = {
   nearlyFull:
@@ -15,7 +14,7 @@ export const talkRoom: typeof english = {
   removeFile: 'Entferne eine Datei, oder kürze die Nachricht.',
   largerContext: (context, more) =>
     `Einen Kontext von ${count(context)} nehmen (${bytes(more)} mehr Speicher)`,
-  pasted: PASTED.de,
+  pasted: 'Eingefügter Text',
   pastedAsFile: 'Der lange Text hängt jetzt an der Nachricht',
   pastedBack: 'Ins Feld',
   pastedBackLabel: (name) => `${name} ins Feld setzen`,

@@ -1,6 +1,5 @@
 // What the conversation view says besides talk.ts; it comes with that view.
 import { bytes, count, tokens } from '../../format';
-import { PASTED } from '../pasted';
 
 export const talkRoom = {
   nearlyFull:
@@ -17,7 +16,7 @@ export const talkRoom = {
   removeFile: 'Remove a file, or shorten the message.',
   largerContext: (context: number, more: number) =>
     `Use a context of ${count(context)} (more memory: ${bytes(more)})`,
-  pasted: PASTED.en,
+  pasted: 'Pasted text',
   pastedAsFile: 'The long text is attached to the message',
   pastedBack: 'Into the field',
   pastedBackLabel: (name: string) => `Put ${name} into the field`,
