@@ -3,7 +3,7 @@ import type { copy as english } from '../en/copy';
 
 export const copy: typeof english = {
   keep: (size) => `Eine Kopie in diesem Browser behalten (${size})`,
-  why: 'Dann öffnet sie sich bei deinem nächsten Besuch von selbst.',
+  why: 'Mit einer Kopie in diesem Browser öffnet sie sich bei deinem nächsten Besuch von selbst.',
   noRoom: (size, room) =>
     `Eine Kopie braucht ${size}, und dieser Browser hat noch Platz für ${room}.`,
   copying: (amount) => `Kopiert: ${amount}`,

@@ -1,7 +1,7 @@
 // Copies of the reader's own files.
 export const copy = {
   keep: (size: string) => `Keep a copy in this browser (${size})`,
-  why: 'Then it opens by itself at your next visit.',
+  why: 'With a copy in this browser it opens by itself at your next visit.',
   noRoom: (size: string, room: string) =>
     `A copy would take ${size}, and this browser has room for ${room}.`,
   copying: (amount: string) => `Copying: ${amount}`,
