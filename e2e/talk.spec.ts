@@ -83,7 +83,7 @@ test('after a reload the conversation is shown, though its model from a file is 
   await page.getByRole('button', { name: 'Talk', exact: true }).click();
   await talk.say('About rain: 4');
   await page.reload();
-  await expect(page.locator('.notice')).toContainText('You last used Scripted, a file');
+  await expect(page.locator('.notice')).toContainText('You last used Scripted, the file Scripted-');
   await expect(talk.answers).toContainText([ANSWERS.short]);
   await expect(talk.field).toBeVisible();
 });
