@@ -41,6 +41,7 @@ describe('a file', () => {
       ['ID3\x03', 'sound'],
       ['RIFF\0\0\n\0WAVE', 'sound'],
       ['\0\0\0\x20ftypisom', 'film'],
+      ['\x40\0\0\0\0\0\0\0{"a":{"dtype":"F32"', 'weights'],
       ['Once upon a time', null],
       ['BMW is a car maker', null],
       ['', null],

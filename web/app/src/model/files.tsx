@@ -47,7 +47,7 @@ export function AtRepository({ address, files, failure }: Look) {
       {denied && <p class="note">{words.accountAdvice}</p>}
       {denied && (
         <a href={pageOf(address)} target="_blank" rel="noopener noreferrer">
-          {words.page}
+          {t.value.model.notices.openPage}
         </a>
       )}
       {failure !== null && !denied && (

@@ -13,8 +13,10 @@ function hasFiles(event: DragEvent): boolean {
 /** A model is opened; in the conversation any other file goes with the message. */
 function take(files: File[], handles: Handles): void {
   const model = files.some(({ name }) => name.toLowerCase().endsWith('.gguf'));
-  if (model || view.peek() === 'write') openFiles(files, handles);
-  else void fetchParts().then((all) => all?.attach(files));
+  const opens = model || view.peek() === 'write';
+  if (opens) openFiles(files, handles);
+  // With none, it only takes back what was said of other files.
+  void fetchParts().then((all) => all?.attach(opens ? [] : files));
 }
 
 /** Accepts files dropped anywhere on the page, and says so while one is dragged over it. */

@@ -7,7 +7,7 @@ import { hostOf } from '../model/source';
 import { t } from '../texts';
 import { acceptOffer, closeOffer, ignored, lookAtOffer, offer, type Offer } from './link';
 import { parts } from './parts';
-import { Problem } from './problem';
+import { Problem, problemInCard } from './problem';
 
 /** The messages to the reader. An open sheet shows the problem itself: what is below it can't be reached. */
 export function Notices() {
@@ -15,7 +15,7 @@ export function Notices() {
     <>
       <OfferNotice />
       {parts.value !== null && <parts.value.ReturnNotice />}
-      <div class="problem-place">{!sheetOpen.value && <Problem />}</div>
+      <div class="problem-place">{!sheetOpen.value && !problemInCard.value && <Problem />}</div>
       <IgnoredNotice />
     </>
   );

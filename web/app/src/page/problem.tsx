@@ -1,9 +1,15 @@
+import { signal } from '@preact/signals';
 import { Found, TechnicalDetails } from '../model/found';
 import { openSheet } from '../model/open';
-import { fromAddress } from '../model/source';
 import { open, problem, type Problem as About } from '../model/state';
+import { fromAddress, hostOf, pageOf } from '../model/source';
 import { settings } from '../settings/settings';
 import { t } from '../texts';
+import { focusSoon, touch } from './focus';
+import { parts } from './parts';
+
+/** The card of the first model says it, where there is one. */
+export const problemInCard = signal(false);
 
 interface Place {
   value: About | null;
@@ -15,8 +21,14 @@ export function Problem({ of = problem }: { of?: Place }) {
 }
 
 function Shown({ about, of }: { about: About; of: Place }) {
-  const { title, advice, code, retry, also } = about;
+  const { title, advice, code, facts, retry, also } = about;
   const words = t.value.model.notices;
+  // A model that needs an account has a page where one signs in.
+  const denied = facts.status === 401 || facts.status === 403;
+  const page =
+    denied && retry?.kind === 'address' && hostOf(retry.url) === 'huggingface.co'
+      ? pageOf(retry.url)
+      : null;
   return (
     <section class="notice wrong" data-code={code}>
       <h2>{title}</h2>
@@ -30,6 +42,14 @@ function Shown({ about, of }: { about: About; of: Place }) {
         </p>
       )}
       <div class="buttons">
+        {page !== null && (
+          <a href={page} target="_blank" rel="noopener noreferrer">
+            {words.openPage}
+          </a>
+        )}
+        {code === 'bad_file' && retry === null && (
+          <Act label={words.chooseFile} onClick={() => void parts.peek()?.choose()} />
+        )}
         {retry !== null && <Act label={words.tryAgain} onClick={() => void open(retry)} />}
         {code === 'budget_too_small' && retry !== null && settings.value.memory !== null && (
           <Act
@@ -50,6 +70,7 @@ function Shown({ about, of }: { about: About; of: Place }) {
             <Act
               label={words.removeModels}
               kind="quiet"
+              stays
               onClick={() => openSheet('kept-heading')}
             />
           </>
@@ -61,17 +82,26 @@ function Shown({ about, of }: { about: About; of: Place }) {
   );
 }
 
-function Act({
-  label,
-  kind = 'secondary',
-  onClick,
-}: {
+interface ActProps {
   label: string;
   kind?: 'secondary' | 'quiet';
+  /** The message is there afterwards. */
+  stays?: boolean;
   onClick(): void;
-}) {
+}
+
+function Act({ label, kind = 'secondary', stays = false, onClick }: ActProps) {
   return (
-    <button type="button" class={kind} onClick={onClick}>
+    <button
+      type="button"
+      class={kind}
+      onClick={() => {
+        // The button goes away.
+        if (!stays && !touch.matches)
+          focusSoon('dialog[open] #model-name', '#draft', '.composer textarea');
+        onClick();
+      }}
+    >
       {label}
     </button>
   );

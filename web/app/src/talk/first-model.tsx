@@ -1,23 +1,32 @@
+import { useLayoutEffect } from 'preact/hooks';
 import { doing, factsOf } from '../model/load';
 import { LoadButtons, PausedButtons } from '../model/load-buttons';
 import { OpenButton, Terms, factsInWords } from '../model/offered';
-import { openSheet } from '../model/open';
+import { openSheet, sheetOpen } from '../model/open';
 import { front, shelf, type Offered } from '../model/shelf';
-import { loading, model, paused, type Loading } from '../model/state';
+import { loading, model, paused, problem, type Loading } from '../model/state';
 import { touch } from '../page/focus';
+import { Problem, problemInCard } from '../page/problem';
 import { fetchWriting } from '../page/parts';
 import { chosenView } from '../page/view';
 import { busy } from '../run';
 import { language, t } from '../texts';
 
-/** While there is no chat model: the one that suits this device, or how far its download is. */
+/** While there is no chat model: the one that suits this device, how far its download is, or why there is none. */
 export function FirstModel() {
+  useLayoutEffect(() => {
+    problemInCard.value = true;
+    return () => {
+      problemInCard.value = false;
+    };
+  }, []);
   const current = loading.value;
   const stopped = paused.value;
   const comes = current !== null && current.source.kind !== 'bundled';
   return (
     <section class="first-model" aria-label={t.value.talk.first.label}>
-      {comes ? (
+      {!sheetOpen.value && <Problem />}
+      {problem.value !== null ? null : comes ? (
         <Coming {...current} />
       ) : stopped !== null ? (
         <div class="first-coming">

@@ -28,5 +28,4 @@ export const another: typeof english = {
   account: (host) => `Dieses Modell braucht ein Konto bei ${host}, oder es ist nicht da`,
   accountAdvice:
     'Öffne seine Seite, melde dich an, nimm die Bedingungen an und lade die Datei dort herunter. Dann wähle die Datei hier.',
-  page: 'Seine Seite öffnen',
 };

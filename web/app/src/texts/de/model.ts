@@ -166,6 +166,8 @@ export const model: typeof english = {
     no: 'Nein, beim jetzigen Modell bleiben',
     close: 'Schließen',
     tryAgain: 'Noch einmal versuchen',
+    chooseFile: 'Eine andere Datei wählen',
+    openPage: 'Seine Seite öffnen',
     withoutLimit: 'Ohne die Grenze laden',
     withoutKeeping: 'Laden, ohne es zu behalten',
     removeModels: 'Modelle entfernen',

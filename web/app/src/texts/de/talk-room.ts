@@ -28,6 +28,8 @@ export const talkRoom: typeof english = {
     archive: (name) => `${name} ist ein Archiv. So etwas kann Sluice noch nicht lesen.`,
     sound: (name) => `${name} ist eine Tonaufnahme. So etwas kann Sluice noch nicht lesen.`,
     film: (name) => `${name} ist ein Film. So etwas kann Sluice noch nicht lesen.`,
+    weights: (name) =>
+      `${name} ist ein Modell in einer Form, die Sluice nicht lesen kann. Suche eine Datei davon, deren Name auf .gguf endet.`,
     other: (name) => `${name} ist keine Textdatei, und Sluice kann sie nicht lesen.`,
   },
   savedPrompts: 'Gesicherte Systemprompts',

@@ -28,5 +28,4 @@ export const another = {
   account: (host: string) => `This model needs an account at ${host}, or it isn’t there`,
   accountAdvice:
     'Open its page, sign in, accept its terms and download the file there. Then choose the file here.',
-  page: 'Open its page',
 };

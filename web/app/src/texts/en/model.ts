@@ -166,6 +166,8 @@ export const model = {
     no: 'No, keep the model I have',
     close: 'Close',
     tryAgain: 'Try again',
+    chooseFile: 'Choose another file',
+    openPage: 'Open its page',
     withoutLimit: 'Load without the limit',
     withoutKeeping: 'Load without keeping',
     removeModels: 'Remove models',

@@ -31,6 +31,8 @@ export const talkRoom = {
     archive: (name: string) => `${name} is an archive. Sluice can’t read these yet.`,
     sound: (name: string) => `${name} is a sound. Sluice can’t read these yet.`,
     film: (name: string) => `${name} is a film. Sluice can’t read these yet.`,
+    weights: (name: string) =>
+      `${name} is a model in a form that Sluice can’t read. Look for a file of it whose name ends in .gguf.`,
     other: (name: string) => `${name} is not a text file, so Sluice can’t read it.`,
   },
   savedPrompts: 'Saved system prompts',
