@@ -98,7 +98,7 @@ function Act({ label, kind = 'secondary', stays = false, onClick }: ActProps) {
       onClick={() => {
         // The button goes away.
         if (!stays && !touch.matches)
-          focusSoon('dialog[open] #model-name', '#draft', '.composer textarea');
+          focusSoon('dialog[open] .dialog-head button', '#draft', '.composer textarea');
         onClick();
       }}
     >
