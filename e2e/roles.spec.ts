@@ -57,6 +57,9 @@ test.describe('a stranger on a laptop', () => {
     await page.keyboard.type(' is the sky blue?');
     await page.keyboard.press('Enter');
     await expect(visitor.facts).toContainText('Waiting');
+    // A name, not an address
+    await expect(visitor.chip).toContainText('Qwen3-0.6B');
+    await expect(visitor.chip).not.toContainText(/[/@]/);
     await expect(page.locator('.message.user')).toContainText(QUESTION);
     await expect(visitor.modelName).toHaveText('Sluice Stories');
     await expect(visitor.answers).not.toContainText(/Once|Blue/);
@@ -398,6 +401,7 @@ test.describe('auf Deutsch, by keyboard alone', () => {
     const said = await page.evaluate(() => (window as unknown as { said: string[] }).said);
     expect(said.join('\n')).toContain('Klug ist bereit');
     expect(said.join('\n')).toContain(answer);
+    expect(said.join('\n')).not.toContain('@');
     const english = /\b(the|is|of|and|with|your|this|ready|loading|stopped|done|waiting)\b/i;
     expect([...said, ...visitor.read].filter((text) => english.test(text))).toEqual([]);
   });

@@ -52,3 +52,12 @@ it('keeps what comes from an address, unless the reader doesn’t want that', ()
   // The service worker keeps it.
   expect(cacheOf({ kind: 'bundled' })).toBe('none');
 });
+
+it('has a short name', () => {
+  const nameAt = (url: string): string => sourceName(fromAddress(url));
+  expect(nameAt('hf:some/Wise-GGUF:big/Wise-Q4_0.gguf@0123abcd')).toBe('Wise-Q4_0.gguf');
+  expect(nameAt('hf:some/wise:w-00001-of-00002.gguf@refs/pr/1')).toBe('w.gguf');
+  expect(nameAt('hf:some/wise:Q8_0')).toBe('wise Q8_0');
+  expect(nameAt('hf:some/wise@main')).toBe('wise');
+  expect(nameAt('https://models.example/a/wise%20one.gguf?x=1')).toBe('wise one.gguf');
+});

@@ -75,6 +75,9 @@ export function hostOf(url: string): string {
   return url.startsWith('hf:') ? 'huggingface.co' : new URL(url).host;
 }
 
+/** hf:owner/repo:file@revision; in the place of a file may be a type. */
+const AT_HUB = /^hf:[^/]+\/([^:@]+)(?::([^@]+))?/;
+
 const SHARD = /-(\d{5})-of-(\d{5})(?=\.gguf$)/i;
 
 /** A file's name without the number of its shard. */
@@ -85,7 +88,11 @@ export function wholeName(name: string): string {
 export function sourceName(source: Source): string {
   if (source.kind === 'files') return wholeName(source.files[0].name);
   const address = addressOf(source) ?? '';
-  if (address.startsWith('hf:')) return address.slice('hf:'.length);
+  const [atHub, repository = '', of = ''] = AT_HUB.exec(address) ?? [];
+  if (atHub !== undefined)
+    return /\.gguf$/i.test(of)
+      ? wholeName(of.slice(of.lastIndexOf('/') + 1))
+      : `${repository} ${of}`.trimEnd();
   const url = new URL(address);
   const last = url.pathname.split('/').filter(Boolean).at(-1) ?? url.host;
   try {
