@@ -6,10 +6,13 @@ test('the card shows the download in place, and ends it', async ({ visitor, shel
   await shelf.play({ files: { 'qwen3-0.6b': BUNDLED }, plan: () => ({ stall: 400_000 }) });
   await visitor.arrive();
   const { card, field } = visitor;
+  const label = card.locator('.first-label');
+  const before = await label.boundingBox();
   await visitor.press(visitor.download);
   await expect(card.getByRole('progressbar')).toBeVisible();
   await expect(card).toContainText('Qwen3 0.6B');
   await expect(card).toContainText('KB of 2.58 MB');
+  expect((await label.boundingBox())?.y).toBe(before?.y);
   await field.fill('kept');
   await card.getByRole('button', { name: 'Cancel' }).click();
   await expect(visitor.download).toBeVisible();

@@ -39,7 +39,10 @@ it('names what an address leads to', () => {
     'https://models.example/m-00001-of-00002.gguf': 'm.gguf',
     'https://models.example/%ff.gguf': '%ff.gguf',
     'https://models.example/': 'models.example',
-    'hf:owner/repo:Q4_0@main': 'owner/repo:Q4_0@main',
+    'hf:owner/repo:Q4_0@main': 'repo Q4_0',
+    'hf:owner/repo@main': 'repo',
+    'hf:owner/repo:big/m-Q4_0.gguf@0123abcd': 'm-Q4_0.gguf',
+    'hf:owner/repo:m-00001-of-00002.gguf@refs/pr/1': 'm.gguf',
   };
   for (const [url, name] of Object.entries(names)) expect(sourceName(fromAddress(url))).toBe(name);
   expect(hostOf('hf:owner/repo')).toBe('huggingface.co');
@@ -51,13 +54,4 @@ it('keeps what comes from an address, unless the reader doesn’t want that', ()
   expect(cacheOf(fromAddress('https://models.example/m.gguf', false))).toBe('none');
   // The service worker keeps it.
   expect(cacheOf({ kind: 'bundled' })).toBe('none');
-});
-
-it('has a short name', () => {
-  const nameAt = (url: string): string => sourceName(fromAddress(url));
-  expect(nameAt('hf:some/Wise-GGUF:big/Wise-Q4_0.gguf@0123abcd')).toBe('Wise-Q4_0.gguf');
-  expect(nameAt('hf:some/wise:w-00001-of-00002.gguf@refs/pr/1')).toBe('w.gguf');
-  expect(nameAt('hf:some/wise:Q8_0')).toBe('wise Q8_0');
-  expect(nameAt('hf:some/wise@main')).toBe('wise');
-  expect(nameAt('https://models.example/a/wise%20one.gguf?x=1')).toBe('wise one.gguf');
 });
