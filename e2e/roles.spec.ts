@@ -84,6 +84,7 @@ test.describe('a stranger on a laptop', () => {
     await visitor.press(visitor.send);
     await visitor.answered();
     expect(visitor.presses).toBe(3);
+    expect(visitor.words, [...visitor.read].join('\n')).toBeLessThan(220);
     await visitor.openSheet();
     await expect(gemma).not.toContainText('agreeing');
     const larger = visitor.sheet.getByRole('listitem').filter({ hasText: /^Gemma 3 1B/ });
@@ -124,6 +125,7 @@ test.describe('someone with a file', () => {
     await visitor.press(visitor.send);
     await visitor.answered();
     expect(visitor.presses).toBe(1);
+    expect(visitor.words, [...visitor.read].join('\n')).toBeLessThan(100);
     expect(visitor.elsewhere).toEqual([]);
   });
 
@@ -158,6 +160,7 @@ test.describe('someone with a file', () => {
     await visitor.press(visitor.send);
     await visitor.answered();
     expect(visitor.presses).toBe(4);
+    expect(visitor.words, [...visitor.read].join('\n')).toBeLessThan(260);
   });
 });
 
@@ -201,6 +204,7 @@ test('someone with an address: one button says what it does, and what is wrong',
   await playHub(context, hub);
 
   visitor.presses = 1;
+  visitor.read.clear();
   await give('https://huggingface.co/owner/wise/tree/main', 'Show its files');
   await expect(found.getByRole('listitem').locator('.type')).toHaveText(['Q4_0', 'Q8_0']);
   await visitor.press(found.getByRole('button', { name: /^Download .*Q4_0/ }));
@@ -210,6 +214,7 @@ test('someone with an address: one button says what it does, and what is wrong',
   await visitor.answered();
   // The model's name, "Show its files", "Download", Send
   expect(visitor.presses).toBe(4);
+  expect(visitor.words, [...visitor.read].join('\n')).toBeLessThan(200);
   await give('huggingface.co/owner/wise/blob/main/big/wise-Q8_0.gguf', 'Download');
   await visitor.hasFact('From', 'huggingface.co');
 });
@@ -253,6 +258,7 @@ test.describe('a returning visitor', () => {
     await expect(next.answers).toHaveCount(2);
     await next.answered();
     expect(next.presses).toBe(3);
+    expect(next.words, [...next.read].join('\n')).toBeLessThan(130);
     expect(next.elsewhere).toEqual([]);
   });
 });
@@ -398,6 +404,7 @@ test.describe('auf Deutsch, by keyboard alone', () => {
     await seesFocus(visitor);
     expect(await violations(page)).toEqual([]);
     expect(visitor.presses).toBe(2);
+    expect(visitor.words, [...visitor.read].join('\n')).toBeLessThan(120);
     const said = await page.evaluate(() => (window as unknown as { said: string[] }).said);
     expect(said.join('\n')).toContain('Klug ist bereit');
     expect(said.join('\n')).toContain(answer);
