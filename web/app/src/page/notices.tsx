@@ -55,7 +55,7 @@ function OfferNotice() {
             aria-disabled={asked && failure === null}
             onClick={() => void lookAtOffer()}
           >
-            {failure === null ? words.look : words.lookAgain}
+            {failure === null ? words.look : words.askAgain}
           </button>
         )}
         <button type="button" class="quiet" onClick={closeOffer}>
