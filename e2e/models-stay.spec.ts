@@ -187,7 +187,7 @@ test('a file is opened again with one press; without permission, or moved, the p
     await file.close();
   }, fs.readFileSync(HELPER).toString('base64'));
   await talk.openSheet();
-  await talk.sheet.getByLabel('Choose a .gguf file').click();
+  await talk.sheet.getByLabel('Choose a model file').click();
   await usesHelper(talk);
   // The browser still lets the page read it.
   await page.reload();
@@ -208,7 +208,7 @@ test('a file is opened again with one press; without permission, or moved, the p
   await page.reload();
   await notice.getByRole('button', { name: 'Open Helper 1B again' }).click();
   await expect(notice).toContainText('The browser does not let this page read Helper 1B.');
-  await notice.getByRole('button', { name: 'Choose a .gguf file' }).click();
+  await notice.getByRole('button', { name: 'Choose a model file' }).click();
   await usesHelper(talk);
 
   await set('prompt');
