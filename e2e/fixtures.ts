@@ -239,7 +239,7 @@ export class AppPage {
 
   async chooseFile(files: Parameters<Locator['setInputFiles']>[0]): Promise<void> {
     await this.openSheet();
-    await this.sheet.getByLabel('Choose a .gguf file').setInputFiles(files);
+    await this.sheet.getByLabel('Choose a model file').setInputFiles(files);
   }
 
   /** Goes back to the bundled model. */

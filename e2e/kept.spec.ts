@@ -71,7 +71,7 @@ test('a model from an address is kept, and opens again without its server', asyn
   expect(await app.write()).toBe(text);
 });
 
-test('kept models are pinned and removed, from the keyboard', async ({ app, page, hub }) => {
+test('kept models are always kept, and removed, from the keyboard', async ({ app, page, hub }) => {
   test.skip(!nativeBuilt, NO_NATIVE);
   const stories = hub.add('stories.gguf', BUNDLED);
   const other = hub.add(OTHER, modelFiles().get(OTHER) ?? '');
@@ -89,16 +89,16 @@ test('kept models are pinned and removed, from the keyboard', async ({ app, page
 
   const status = page.getByRole('status');
   await row(page, OTHER)
-    .getByRole('button', { name: `Pin ${OTHER}` })
+    .getByRole('button', { name: `Always keep ${OTHER}` })
     .press('Enter');
-  await expect(row(page, OTHER)).toContainText('pinned');
-  await expect(status).toHaveText(`${OTHER} is pinned`);
+  await expect(row(page, OTHER)).toContainText('always kept');
+  await expect(status).toHaveText(`${OTHER} is always kept`);
 
-  // That it is pinned is said before it is removed.
+  // That it is always kept is said before it is removed.
   await row(page, OTHER)
     .getByRole('button', { name: `Remove ${OTHER}` })
     .press('Enter');
-  const pinned = page.getByRole('group', { name: `${OTHER} is pinned. Remove it?` });
+  const pinned = page.getByRole('group', { name: `${OTHER} is always kept. Remove it?` });
   await pinned.getByRole('button', { name: 'Keep it' }).press('Enter');
 
   // Asks first; the focus is on what does no harm.
@@ -339,14 +339,14 @@ test('an address that failed stays, to be tried again', async ({ app, page, hub,
   const file = hub.add('stories.gguf', BUNDLED, { plan: () => ({ status: 404 }) });
   // In a link: in the question, in the address of the page, and in the field.
   await app.open(`#length=20&model=${encodeURIComponent(file.url)}`);
-  await app.offer.getByRole('button', { name: 'Look at the model' }).click();
+  await app.offer.getByRole('button', { name: 'Show what it is' }).click();
   await expect(app.offer).toContainText('404');
   await app.openSheet();
   await expect(app.sheet.getByLabel('Address')).toHaveValue(file.url);
   await app.closeSheet();
   await expect(page).toHaveURL(/model=http/);
   file.plan = () => ({});
-  await app.offer.getByRole('button', { name: 'Look again' }).click();
+  await app.offer.getByRole('button', { name: 'Ask again' }).click();
   await expect(app.offer).toContainText('2.58 MB to download');
   // It fails later.
   file.plan = () => ({ status: 404 });

@@ -221,6 +221,6 @@ test('a limit that is too small says so, and can be taken away', async ({ app, p
 
 test('an offer says what the model would take', async ({ app, models }) => {
   await app.open(`#model=${encodeURIComponent(models.good('stories.gguf'))}`);
-  await app.offer.getByRole('button', { name: 'Look at the model' }).click();
+  await app.offer.getByRole('button', { name: 'Show what it is' }).click();
   await expect(app.offer).toContainText(/It takes up to [\d.]+ MB of memory\./);
 });

@@ -114,7 +114,7 @@ const STATES: State[] = [
     name: 'offer',
     set: async (app, models) => {
       await app.open(`#temperature=9&model=${encodeURIComponent(models.good('stories.gguf'))}`);
-      await app.offer.getByRole('button', { name: 'Look at the model' }).click();
+      await app.offer.getByRole('button', { name: 'Show what it is' }).click();
       await expect(app.offer).toContainText('to download');
     },
   },
@@ -146,8 +146,8 @@ async function setKept(app: AppPage, hub: Hub): Promise<void> {
   await app.hasFact('From', new URL(hub.url).host);
   await app.ready();
   await app.openSheet();
-  await page.getByRole('button', { name: /^Pin / }).click();
-  await expect(page.locator('.kept')).toContainText('pinned');
+  await page.getByRole('button', { name: /^Always keep / }).click();
+  await expect(page.locator('.kept')).toContainText('always kept');
   const part = hub.add('stories.gguf', BUNDLED, {
     plan: ({ number }) => (number === 0 ? { stall: 1_400_000 } : {}),
   });

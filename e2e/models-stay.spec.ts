@@ -201,7 +201,7 @@ async function chooseMine(talk: Talk, folder?: string): Promise<void> {
   if (folder !== undefined)
     await talk.page.evaluate((folder) => localStorage.setItem('folder', folder), folder);
   await talk.openSheet();
-  await talk.sheet.getByLabel('Choose a .gguf file').click();
+  await talk.sheet.getByLabel('Choose a model file').click();
 }
 
 /** Waits until the browser has kept what it gave for the file that was used last. */
@@ -253,7 +253,7 @@ test('a file is opened again with one press; without permission, or moved, the p
   await page.reload();
   await notice.getByRole('button', { name: 'Open Helper 1B again' }).click();
   await expect(notice).toContainText('The browser does not let this page read Helper 1B.');
-  await notice.getByRole('button', { name: 'Choose a .gguf file' }).click();
+  await notice.getByRole('button', { name: 'Choose a model file' }).click();
   await usesHelper(talk);
 
   await set('prompt');
@@ -347,7 +347,7 @@ test('where the browser can’t find the file, the reader chooses it, and a wron
   await choose(`Choose ${right} again`, OTHER);
   await expect(notice).toContainText(`${wrong} is not the file that you used as Helper 1B`);
   await expect(notice.getByRole('button', { name: `Use ${wrong} as it is now` })).toBeVisible();
-  await choose('Choose a .gguf file', HELPER);
+  await choose('Choose a model file', HELPER);
   await usesHelper(talk);
   await expect(notice).toHaveCount(0);
 });

@@ -42,9 +42,9 @@ test('a model by dropping its file on the page', async ({ app, page }) => {
     return transfer;
   });
   await page.dispatchEvent('body', 'dragover', { dataTransfer: data });
-  await expect(page.getByText('Drop a .gguf file to open it')).toBeVisible();
+  await expect(page.getByText('Drop a model file to open it')).toBeVisible();
   await page.dispatchEvent('body', 'drop', { dataTransfer: data });
-  await expect(page.getByText('Drop a .gguf file to open it')).toHaveCount(0);
+  await expect(page.getByText('Drop a model file to open it')).toHaveCount(0);
   await app.hasFact('From', 'dropped.gguf, this device');
   await app.ready();
   await writes(app);
@@ -160,7 +160,7 @@ test('a link to a model elsewhere shows host and size, and asks first', async ({
   expect(models.asked(gate.url)).toBe(0);
   expect(models.connections).toBe(connections);
 
-  await app.offer.getByRole('button', { name: 'Look at the model' }).click();
+  await app.offer.getByRole('button', { name: 'Show what it is' }).click();
   await expect(app.offer).toContainText('2.58 MB to download');
   expect(models.asked(gate.url)).toBe(1);
   await expect(app.prompt).toHaveValue('A cat');
@@ -174,7 +174,7 @@ test('a link to a model elsewhere shows host and size, and asks first', async ({
   await page.evaluate((hash) => {
     location.hash = hash;
   }, fragment);
-  await app.offer.getByRole('button', { name: 'Look at the model' }).click();
+  await app.offer.getByRole('button', { name: 'Show what it is' }).click();
   await app.offer.getByRole('button', { name: 'Download 2.58 MB' }).click();
   await expect(app.loading).toContainText('KB of 2.58 MB');
   gate.open();
@@ -186,7 +186,7 @@ test('a link to a model elsewhere shows host and size, and asks first', async ({
 test('a question that is taken back ends the look at its model', async ({ app, page, models }) => {
   const gate = models.gated('stories.gguf', 1000);
   await app.open(`#model=${encodeURIComponent(gate.url)}`);
-  await app.offer.getByRole('button', { name: 'Look at the model' }).click();
+  await app.offer.getByRole('button', { name: 'Show what it is' }).click();
   await expect.poll(() => models.underway(gate.url)).toBe(1);
   await app.offer.getByRole('button', { name: /^No/ }).click();
   await expect(app.offer).toHaveCount(0);
@@ -197,7 +197,7 @@ test('a question that is taken back ends the look at its model', async ({ app, p
 test('a link to a model that can’t be had says so', async ({ app, models, allowed }) => {
   allowed.push(/404 \(Not Found\)/);
   await app.open(`#length=20&model=${encodeURIComponent(models.bad('missing'))}`);
-  await app.offer.getByRole('button', { name: 'Look at the model' }).click();
+  await app.offer.getByRole('button', { name: 'Show what it is' }).click();
   await expect(app.offer).toContainText('couldn’t be fetched');
   await expect(app.offer).toContainText('404');
   await writes(app);

@@ -29,9 +29,7 @@ test('opens with what it is, a prompt, one button and the model ready', async ({
   }
   await app.closeSheet();
   expect(await page.evaluate(() => crossOriginIsolated)).toBe(isolation);
-  await expect(page.locator('.figures-more')).toHaveText(
-    isolation ? 'Details' : 'One thread: why?',
-  );
+  await expect(page.locator('.figures-more')).toHaveText(isolation ? 'Details' : 'Why not faster?');
   await app.openFigures();
   await expect(app.figure('Flavour')).toHaveText(
     isolation ? /^(relaxed|simd)-mt$/ : /^(relaxed|simd)$/,
@@ -113,7 +111,7 @@ test('stops in the middle, and writes again', async ({ app, page }) => {
 });
 
 /** The figures on one line */
-const IN_SHORT = /^[\d.,]+ tokens\/s · first token [\d.,]+ m?s · [\d,]+ tokens$/;
+const IN_SHORT = /^[\d.,]+ tokens\/s · first word after [\d.,]+ m?s · [\d,]+ tokens$/;
 
 test('the figures are there while the text is written', { tag: ONCE }, async ({ app, page }) => {
   await app.holdTextAfter(100);

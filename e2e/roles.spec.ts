@@ -143,7 +143,7 @@ test.describe('someone with a file', () => {
     await visitor.press(visitor.chip);
     const [first] = await Promise.all([
       page.waitForEvent('filechooser'),
-      visitor.press(visitor.sheet.getByLabel('Choose a .gguf file')),
+      visitor.press(visitor.sheet.getByLabel('Choose a model file')),
     ]);
     await first.setFiles({ name: 'half.gguf', mimeType: '', buffer: HALF });
     const notice = visitor.card.getByRole('alert');

@@ -41,25 +41,25 @@ test('the dialog works from the keyboard, and gives the focus back', async ({ ap
   await expect(page.getByLabel('Temperature')).toBeFocused();
   await page.keyboard.press('ArrowRight');
   await expect(page.getByLabel('Temperature')).toHaveValue('0.81');
-  await expect(radio(page, 'Own')).toBeChecked();
+  await expect(radio(page, 'Custom')).toBeChecked();
   await page.keyboard.press('Escape');
   await expect(dialog(page)).toHaveCount(0);
   await expect(button).toBeFocused();
-  await expect(button).toContainText('Own, up to 256 tokens');
+  await expect(button).toContainText('Custom, up to 256 tokens');
 });
 
 test('a preset sets all samplers, and own ones are not lost', async ({ app, page }) => {
   await app.open();
   await app.openSettings();
   await expect(radio(page, 'Balanced')).toBeChecked();
-  await expect(radio(page, 'Own')).toBeDisabled();
+  await expect(radio(page, 'Custom')).toBeDisabled();
   await page.getByLabel('Top-k').fill('7');
-  await expect(radio(page, 'Own')).toBeChecked();
+  await expect(radio(page, 'Custom')).toBeChecked();
   await choose(page, 'Precise');
   await expect(page.getByLabel('Temperature')).toHaveValue('0.2');
   await expect(page.getByLabel('Top-k')).toHaveValue('40');
   await expect(radio(page, 'Precise')).toHaveAccessibleDescription(/likeliest words/);
-  await choose(page, 'Own');
+  await choose(page, 'Custom');
   await expect(page.getByLabel('Temperature')).toHaveValue('0.8');
   await expect(page.getByLabel('Top-k')).toHaveValue('7');
   await page.getByRole('button', { name: 'Back to the defaults' }).click();
@@ -76,7 +76,7 @@ test('the penalties are folded, and change the text', async ({ app, page }) => {
   await page.getByLabel('Presence penalty').fill('1.5');
   await page.getByLabel('Frequency penalty').fill('0.5');
   await page.getByLabel('Repeat window').fill('256');
-  await expect(radio(page, 'Own')).toBeChecked();
+  await expect(radio(page, 'Custom')).toBeChecked();
   await expect(page).toHaveURL(/&repeatLastN=256&presencePenalty=1\.5&frequencyPenalty=0\.5&/);
   await app.closeDialog();
   const part = await app.write();
@@ -195,7 +195,7 @@ test('a context tells its memory, and the model takes it when it is loaded again
   expect(await app.write()).toBe(exact);
   await app.openSettings();
   // As before: the first text comes back.
-  await choose(page, 'f16');
+  await choose(page, 'Usual');
   await field.fill('');
   await app.loadAgain();
   expect(await app.write()).toBe(before);

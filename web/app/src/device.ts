@@ -13,5 +13,5 @@ export function deviceMemory(): number | undefined {
   return (navigator as Navigator & { deviceMemory?: number }).deviceMemory;
 }
 
-/** The key that shortcuts are held with, as it is written on the keyboard. */
-export const command = /Mac|iP(hone|ad)/.test(navigator.platform) ? '⌘' : 'Ctrl';
+/** Whether shortcuts are held with the key ⌘. */
+export const apple = /Mac|iP(hone|ad)/.test(navigator.platform);

@@ -1,4 +1,5 @@
 import { render } from 'preact';
+import { announcement } from './announce';
 import { App } from './page/app';
 import { keepList } from './model/kept';
 import { keepLearning } from './model/learn';
@@ -9,7 +10,7 @@ import { keepPage } from './page/offline';
 import { fetchParts, fetchPartsAtRest, fetchWriting } from './page/parts';
 import { view } from './page/view';
 import { startPersonal } from './settings/personal';
-import { startLanguage } from './texts/language';
+import { language, startLanguage } from './texts/language';
 import '@fontsource-variable/figtree';
 import '@fontsource-variable/literata/wght.css';
 import './styles/base.css';
@@ -45,6 +46,8 @@ async function draw(): Promise<void> {
     [...styles].map((link) => (link.sheet === null ? happened(link, 'load', 'error') : null)),
   );
   await texts;
+  // What was said before the page's language had come is in another one.
+  if (language.peek() !== 'en') announcement.value = '';
   const root = document.getElementById('app');
   if (root !== null) render(<App />, root);
 }

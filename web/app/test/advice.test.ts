@@ -137,7 +137,7 @@ describe('an error', () => {
       const { found } = of('download_failed', { ...ALL, status: 503, reason });
       expect(found, reason).toMatch(/^(Diese|Die|localhost:8080) .*\.$/);
     }
-    expect(of('unsupported_browser', { missing: 'simd' }).found).toContain('kein WebAssembly SIMD');
+    expect(of('unsupported_browser', { missing: 'simd' }).found).toContain('zu alt');
     expect(of('unsupported_browser', { missing: 'policy' }).found).toBe('');
     expect(of('download_failed', { url: ALL.url, reason: 'unreachable' }).found).toContain(
       'lässt andere Seiten',

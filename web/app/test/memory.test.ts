@@ -29,6 +29,6 @@ test('an offer says what the model would take, and what would be read again', ()
   expect(planInWords(plan)).toBe('It takes up to 800 MB of memory.');
   const tight = { ...plan, total: 299 * MB, budget: 300 * MB, rereadBytes: 510 * MB };
   expect(planInWords(tight)).toMatch(
-    /up to 800 MB of memory, which is more.*below 299 MB.*510 MB are read again .*for each token.*slower/,
+    /up to 800 MB of memory, which is more.*below 299 MB.*510 MB are read again .*for each word.*slower/,
   );
 });

@@ -82,12 +82,12 @@ it('counts what is read again at the rate of the device', () => {
   const reads = { decodeBytes: 4 * GB, rereadBytes: 2 * GB, eightBits: false };
   const slow = estimate(reads, { ...NOTHING, measured });
   expect(slow).toEqual({ tokensPerSecond: null, learned: false, rereads: true });
-  expect(speedInWords(slow)).toBe('slow: is read from this device for each token');
+  expect(speedInWords(slow)).toBe('slow: is read from this device for each word');
   expect(speedShort(slow)).toBe('slow');
   const seen: Seen = { ...NOTHING, measured, disk: { bytesPerSecond: GB, at } };
   const known = estimate(reads, seen);
   expect(known?.tokensPerSecond).toBeCloseTo(1 / 2.2);
-  expect(speedInWords(known)).toBe('0.3 to 0.6 tokens/s, read from this device for each token');
+  expect(speedInWords(known)).toBe('0.3 to 0.6 tokens/s, read from this device for each word');
 });
 
 it('is said as a range until it is learned, with no more digits than it is worth, in both languages', () => {

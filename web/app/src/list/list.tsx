@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import { historyTexts } from '../history/texts';
 import { trouble, summaries, type Summary } from '../history/library';
 import { IconButton } from '../page/icons';
-import { focusSoon } from '../page/focus';
+import { focusSoon, isComposing } from '../page/focus';
 import { Menu, MenuItem } from '../page/menu';
 import { Question } from '../page/question';
 import { Item } from './item';
@@ -15,6 +15,7 @@ import {
   importFile,
   most,
   newConversation,
+  openFirst,
   query,
   refusal,
   removeAll,
@@ -54,15 +55,7 @@ export function ConversationList() {
             </button>
           </p>
         )}
-        <input
-          id="search"
-          type="search"
-          aria-label={page.search}
-          placeholder={page.search}
-          autocomplete="off"
-          value={query}
-          onInput={(event) => void find(event.currentTarget.value)}
-        />
+        {(summaries.value.length > 0 || query.value !== '') && <Search />}
         {trouble.value !== null && (
           <p class="note" role="status">
             {historyTexts.value.problems[trouble.value]}
@@ -76,6 +69,27 @@ export function ConversationList() {
         {hits.value === null ? <All /> : <Found />}
       </nav>
     </>
+  );
+}
+
+/** Enter opens the first hit. */
+function Search() {
+  const page = listTexts.value;
+  return (
+    <input
+      id="search"
+      type="search"
+      aria-label={page.search}
+      placeholder={page.search}
+      autocomplete="off"
+      value={query}
+      onInput={(event) => void find(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' || isComposing(event)) return;
+        event.preventDefault();
+        void openFirst();
+      }}
+    />
   );
 }
 

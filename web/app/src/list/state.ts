@@ -26,7 +26,7 @@ import {
   toJson,
   toMarkdown,
 } from '../history/transfer';
-import { focusSoon } from '../page/focus';
+import { backToField, focusSoon } from '../page/focus';
 import { chosenView, view } from '../page/view';
 import { answering, open, show } from '../talk/state';
 import { finish } from '../run';
@@ -99,8 +99,24 @@ const SHOWN_MS = 100;
 
 /** Each search ends the one before. */
 let abort: AbortController | null = null;
+/** The end of the latest one. */
+let searched: Promise<void> = Promise.resolve();
 
-export async function find(text: string): Promise<void> {
+export function find(text: string): Promise<void> {
+  return (searched = searchFor(text));
+}
+
+/** Opens the first hit, as soon as there is one. */
+export async function openFirst(): Promise<void> {
+  const text = query.peek();
+  if (hits.peek()?.length === 0) await searched;
+  const [first] = hits.peek() ?? [];
+  if (first === undefined || query.peek() !== text) return;
+  await openConversation(first.summary.id);
+  backToField();
+}
+
+async function searchFor(text: string): Promise<void> {
   query.value = text;
   most.value = SOME;
   abort?.abort();

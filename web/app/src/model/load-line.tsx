@@ -37,11 +37,7 @@ function Current(current: Loading) {
         <Fact text={rate} kind="wide" />
         <Fact text={left} kind="" />
         <Fact text={note} kind="wide" />
-        {waiting !== '' && (
-          <span class="load-fact load-waits" lang="en" title={waiting}>
-            {waiting}
-          </span>
-        )}
+        {waiting !== '' && <span class="load-fact load-waits">{waiting}</span>}
       </p>
       {!current.back && <LoadButtons small />}
       <progress aria-labelledby={id} {...(total > 0 ? { max: total, value: loaded } : {})}>

@@ -29,7 +29,7 @@ export interface Facts {
   left: string;
   /** What it does besides, or where it comes from. */
   note: string;
-  /** What it waits for, in the library's words; '' while it goes on. */
+  /** That it waits; '' while it goes on. What for, only the library knows, in English (coming.tsx shows it folded). */
   waiting: string;
 }
 
@@ -38,7 +38,8 @@ const NO_FACTS: Facts = { amount: '', share: '', rate: '', left: '', note: '', w
 export function factsOf(progress: LoadProgress | null): Facts {
   const words = t.value.model.load;
   const { loaded = 0, total = 0, bytesPerSecond = 0, cachedBytes = 0 } = progress ?? {};
-  const { phase, source, waiting = '' } = progress ?? {};
+  const { phase, source } = progress ?? {};
+  const waiting = progress?.waiting ? words.waits : '';
   if (total === 0) return { ...NO_FACTS, waiting, note: waiting === '' ? words.header : '' };
   const facts = {
     ...{ ...NO_FACTS, waiting },

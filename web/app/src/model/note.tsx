@@ -13,6 +13,20 @@ const OF_THREADS: ReadonlySet<NoteCode> = new Set<NoteCode>([
   'threads_need_flavour',
 ]);
 
+/** These only those understand who know how models are made. */
+const TECHNICAL: ReadonlySet<NoteCode> = new Set<NoteCode>([
+  'token_not_in_vocabulary',
+  'unknown_pre_tokenizer',
+  'no_pre_tokenizer',
+  'merges_skipped',
+  'no_bos_token',
+  'no_chat_template',
+]);
+
+export function isTechnical({ code }: Told): boolean {
+  return TECHNICAL.has(code);
+}
+
 /** The notes but those on the one thread. */
 export function withoutThreads(all: readonly Told[]): readonly Told[] {
   return all.filter(({ code }) => !OF_THREADS.has(code));

@@ -24,6 +24,7 @@ export function ShelfList() {
           <OnShelf key={each.id} {...offerOf(each, device)} />
         ))}
       </ul>
+      <p class="hint">{words.token}</p>
       {shown.length < models.length && (
         <button type="button" class="quiet" onClick={() => (all.value = true)}>
           {words.more}

@@ -28,6 +28,11 @@ export function focusNow(id: string): boolean {
   return found !== null;
 }
 
+/** Whether a key ends a composition (of Chinese, for example): then it isn't meant for the page. Safari says that by this code. */
+export function isComposing(event: KeyboardEvent): boolean {
+  return event.isComposing || event.keyCode === 229;
+}
+
 /** To the message's field, unless the focus is where the reader put it, or that brings up the screen's keyboard. */
 export function toFieldIfFree(): void {
   const at = document.activeElement;

@@ -34,7 +34,10 @@ export function Header() {
         <ViewButton to="write">{page.write}</ViewButton>
       </div>
       <div class="head-right">
-        {talks && <IconButton icon="plus" label={page.newConversation} onClick={newConversation} />}
+        {/* The list has its own. */}
+        {talks && !listOpen.value && (
+          <IconButton icon="plus" label={page.newConversation} onClick={newConversation} />
+        )}
         <IconButton icon="settings" label={page.settings} onClick={() => openSettings()} />
       </div>
     </header>

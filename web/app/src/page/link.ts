@@ -29,8 +29,14 @@ export interface Offer {
 export const offer = signal<Offer | null>(null);
 /** The text of the address field: what was typed, or the address in the link. */
 export const address = signal('');
-/** The parts of the page's address that could not be used. */
-export const ignored = signal<string[]>([]);
+/** What the page's address said when it was read; '' once the reader has closed what was said about it. */
+const said = signal('');
+/** The parts of it that could not be used, in the page's language. */
+export const ignored = computed(() => readFragment(said.value, document.baseURI).ignored);
+
+export function closeIgnored(): void {
+  said.value = '';
+}
 
 let offerAbort: AbortController | null = null;
 
@@ -113,7 +119,7 @@ function applyFragment(): string | null {
     settings.value = says ? state.settings : usualSettings();
     prompted.value = new URLSearchParams(location.hash.slice(1)).has('prompt');
     chosenView.value = says ? state.view : usualView.value;
-    ignored.value = state.ignored;
+    said.value = location.hash;
   });
   return state.model;
 }

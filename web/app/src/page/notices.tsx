@@ -5,7 +5,15 @@ import { planInWords } from '../model/memory';
 import { sheetOpen } from '../model/open';
 import { hostOf } from '../model/source';
 import { t } from '../texts';
-import { acceptOffer, closeOffer, ignored, lookAtOffer, offer, type Offer } from './link';
+import {
+  acceptOffer,
+  closeIgnored,
+  closeOffer,
+  ignored,
+  lookAtOffer,
+  offer,
+  type Offer,
+} from './link';
 import { parts } from './parts';
 import { Problem, problemInCard } from './problem';
 
@@ -55,7 +63,7 @@ function OfferNotice() {
             aria-disabled={asked && failure === null}
             onClick={() => void lookAtOffer()}
           >
-            {failure === null ? words.look : words.lookAgain}
+            {failure === null ? words.look : words.askAgain}
           </button>
         )}
         <button type="button" class="quiet" onClick={closeOffer}>
@@ -88,13 +96,7 @@ function IgnoredNotice() {
         ))}
       </ul>
       <div class="buttons">
-        <button
-          type="button"
-          class="quiet"
-          onClick={() => {
-            ignored.value = [];
-          }}
-        >
+        <button type="button" class="quiet" onClick={closeIgnored}>
           {words.close}
         </button>
       </div>

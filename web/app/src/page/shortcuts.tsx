@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { command } from '../device';
+import { apple } from '../device';
 import { closeList, listOpen, listOver } from '../list/open';
 import { openSheet } from '../model/open';
 import { busy, stop } from '../run';
@@ -22,9 +22,12 @@ export function toTheField(): void {
 function toTheSearch(): void {
   if (view.peek() !== 'talk') chosenView.value = 'talk';
   listOpen.value = true;
-  // A list that covers the page takes the focus itself first.
-  if (!focusNow('search')) requestAnimationFrame(() => focusSoon('#search'));
+  // A list that covers the page takes the focus itself first. Where nothing is kept there is nothing to search.
+  if (!focusNow('search')) requestAnimationFrame(() => focusSoon('#search', '.list-new'));
 }
+
+/** The key that shortcuts are held with, as it is written on the keyboard. */
+export const command = (): string => (apple ? '⌘' : t.value.page.keys.control);
 
 /** Whether keys go into a text. */
 function types(target: EventTarget | null): boolean {
@@ -55,18 +58,27 @@ export function onKey(event: KeyboardEvent): void {
   if (key !== 'Escape') event.preventDefault();
 }
 
+/** The keys that do something in the view that is open. */
 export function Shortcuts() {
   const { page } = t.value;
+  const { shift, enter } = page.keys;
+  const held = command();
+  const ofView: [string[], string][] =
+    view.value === 'talk'
+      ? [
+          [[enter], page.shortcutSend],
+          [[shift, enter], page.shortcutLine],
+          [['↑'], page.shortcutEdit],
+        ]
+      : [[[held, enter], page.shortcutWrite]];
   const rows: [string[], string][] = [
-    [view.value === 'talk' ? ['Enter'] : [command, 'Enter'], page.shortcutSend],
-    [['Shift', 'Enter'], page.shortcutLine],
+    ...ofView,
     [['Esc'], page.shortcutStop],
-    [[command, 'Shift', 'O'], page.shortcutNew],
-    [[command, 'K'], page.shortcutSearch],
-    [['↑'], page.shortcutEdit],
     [['/'], page.shortcutField],
-    [[command, 'M'], page.shortcutModel],
-    [[command, ','], page.shortcutSettings],
+    [[held, shift, 'O'], page.shortcutNew],
+    [[held, 'K'], page.shortcutSearch],
+    [[held, 'M'], page.shortcutModel],
+    [[held, ','], page.shortcutSettings],
     [['?'], page.shortcutList],
   ];
   return (

@@ -19,7 +19,7 @@ export function ModelFields() {
       <Choice
         name="kvType"
         label={texts.kvType}
-        choices={KV_TYPES.map((value) => ({ value, label: value }))}
+        choices={KV_TYPES.map((value) => ({ value, label: texts.kvTypeName[value] }))}
         value={kvType}
         onChoose={(value) => change({ kvType: value })}
       >

@@ -16,7 +16,13 @@ export function TalkComing() {
     if (draft.value.trim() !== '') early.value = draft.value.trim();
   };
   return (
-    <section class="talk" data-empty aria-label={talk.heading} aria-busy="true">
+    <section
+      class="talk"
+      data-empty
+      data-bare={remembered() === null}
+      aria-label={talk.heading}
+      aria-busy="true"
+    >
       <div class="talk-flow">
         {remembered() === null && <Greeting />}
         <div class="talk-head">

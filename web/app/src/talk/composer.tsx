@@ -52,17 +52,15 @@ export function Composer() {
       <Water />
       <div class="field-inner">
         {!following.value && shown.value.length > 0 && (
-          <button
-            type="button"
+          <IconButton
+            icon="down"
             class="secondary to-the-end"
+            label={t.value.talk.toTheEnd}
             onClick={() => {
               toTheEnd();
               backToField();
             }}
-          >
-            <Icon name="down" />
-            {t.value.talk.toTheEnd}
-          </button>
+          />
         )}
         <LoadLine />
         {writer.value || !known.value ? <Field /> : <Elsewhere />}

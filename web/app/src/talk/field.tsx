@@ -1,4 +1,5 @@
 import type { Ref } from 'preact';
+import { isComposing } from '../page/focus';
 import { t } from '../texts';
 import { draft } from './early';
 
@@ -23,8 +24,7 @@ export function MessageField({ field = null, onKeyDown, onPaste }: Props) {
         draft.value = event.currentTarget.value;
       }}
       onKeyDown={(event) => {
-        // A key that ends a composition (of Chinese, for example) is not meant for the form. Safari says that of it by this code.
-        if (!event.isComposing && event.keyCode !== 229) onKeyDown(event);
+        if (!isComposing(event)) onKeyDown(event);
       }}
       {...(onPaste && { onPaste })}
     />

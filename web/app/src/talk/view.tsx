@@ -27,7 +27,12 @@ export function TalkView() {
   useEffect(toFieldIfFree, [usable]);
   const empty = shown.value.length === 0;
   return (
-    <section class="talk" data-empty={empty} aria-label={t.value.talk.heading}>
+    <section
+      class="talk"
+      data-empty={empty}
+      data-bare={empty && usable !== true}
+      aria-label={t.value.talk.heading}
+    >
       <div class="talk-flow">
         {empty && <Greeting send={sendSuggestion} />}
         {!empty && <h2 class="sr-only">{t.value.talk.heading}</h2>}

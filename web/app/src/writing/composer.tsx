@@ -1,11 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { command } from '../device';
 import { tokens } from '../format';
 import { ModelChip } from '../model/chip';
 import { LoadLine } from '../model/load-line';
 import { loading, model, resting, writable } from '../model/state';
 import { touch } from '../page/focus';
 import { MAX_PROMPT } from '../page/fragment';
+import { command } from '../page/shortcuts';
 import { busy, run, stop } from '../run';
 import { SettingsButton } from '../settings/button';
 import { t } from '../texts';
@@ -103,7 +103,7 @@ function Status() {
   return (
     <p class="state">
       <span class="keys">
-        <kbd>{command}</kbd> <kbd>{enter}</kbd>
+        <kbd>{command()}</kbd> <kbd>{enter}</kbd>
         {writes}
         <kbd>{escape}</kbd>
         {stops}

@@ -2,22 +2,22 @@
 import type { another as english } from '../en/another';
 
 export const another: typeof english = {
-  choose: 'Eine .gguf-Datei wählen',
+  choose: 'Eine Modelldatei wählen',
   orDrop: 'oder irgendwo auf der Seite ablegen',
   address: 'Adresse',
-  addressHint: 'Einer .gguf-Datei, oder einer Seite, die welche hat.',
-  placeholder: 'https://… oder owner/repo',
+  addressHint: 'Einer Modelldatei, oder einer Seite, die welche hat.',
+  placeholder: 'https://… oder Konto/Modell',
   load: 'Herunterladen',
   list: 'Dateien zeigen',
   wrong: {
-    empty: 'Füge die Adresse einer .gguf-Datei ein, oder einer Seite, die welche hat.',
+    empty: 'Füge die Adresse einer Modelldatei ein, oder einer Seite, die welche hat.',
     too_long: 'Das ist zu lang für eine Adresse.',
     characters: 'Darin sind Zeichen, die keine Adresse hat. Kopiere sie noch einmal.',
     scheme: 'Nur Adressen, die mit https:// oder http:// beginnen, lassen sich abrufen.',
     credentials: 'Lass Benutzername und Passwort weg: Sie gehören nicht in eine Adresse.',
     no_model:
       'Auf dieser Seite geht es um kein Modell. Öffne die Seite des Modells, und kopiere deren Adresse.',
-    no_address: 'Gib die ganze Adresse einer .gguf-Datei an, oder einer Seite, die welche hat.',
+    no_address: 'Gib die ganze Adresse einer Modelldatei an, oder einer Seite, die welche hat.',
   },
   asking: (host) => `${host} wird gefragt, was es gibt …`,
   found: 'Was gefunden wurde',

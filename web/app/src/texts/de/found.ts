@@ -4,7 +4,7 @@ import type { Texts } from '../en/found';
 export const found: Texts = {
   codes: {
     out_of_memory: [
-      'Für {tokens} Tokens braucht es {neededBytes} mehr, und {availableBytes} sind frei.',
+      'Für {tokens} Token braucht es {neededBytes} mehr, und {availableBytes} sind frei.',
       'Es braucht mindestens {leastBytes}, und es gibt höchstens {availableBytes}.',
       'Es braucht {neededBytes}, und es gibt höchstens {availableBytes}.',
       'Für weitere {neededBytes} war kein Speicher da.',
@@ -30,9 +30,10 @@ export const found: Texts = {
     unsupported_type: ['{tensor} hat den Typ {type}.', 'Ein Tensor hat den Typ {type}.'],
     download_corrupt: ['Ihre SHA-256 ist {foundSha256}, und {expectedSha256} wurde erwartet.'],
     worker_died: ['Der Browser meldet: {said}'],
+    unsupported_browser: ['Ihm fehlt {missing}.'],
   },
   reasons: {
-    simd: 'Er hat kein WebAssembly SIMD. Nimm Chrome oder Edge 91, Firefox 89, Safari 16.4 oder neuer.',
+    simd: 'Er ist zu alt, oder etwas, das Sluice braucht, ist abgeschaltet. Nimm Chrome oder Edge 91, Firefox 89, Safari 16.4 oder neuer.',
     status:
       '{host} hat mit {status} geantwortet. Versuche es später noch einmal, oder nimm eine andere Adresse.',
     missing:

@@ -37,13 +37,13 @@ export const notes: Texts = {
       'Es gibt einen Thread, weil diese Bauart der Recheneinheit nicht mehr hat.',
     weights_reread:
       'Das Modell braucht {neededBytes} Speicher und bekommt {availableBytes} ({limit}): {rereadBytes} seiner Gewichte ' +
-      'werden für jedes Token und für jeden Block eines Textes neu gelesen.',
+      'werden für jedes Wort und für jeden Teil einer langen Frage neu gelesen.',
     model_not_kept: 'Das Modell wird auf diesem Gerät nicht behalten. Der Grund: {reason}.',
     state_not_kept:
       'Der Zustand dieser Unterhaltung wird auf diesem Gerät nicht behalten. Der Grund: {reason}. Nach einem Neuladen ' +
       'wird er neu berechnet.',
     sha256_unknown:
-      'Die Dateiliste des Hubs war nicht zu lesen. Darum lässt sich das Modell nicht mit seiner Prüfsumme vergleichen.',
+      'Die Liste der Dateien an seiner Adresse war nicht zu lesen. Darum ist nicht bekannt, ob das Modell unverändert ankam.',
   },
   reasons: {
     insecure: 'Die Adresse der Seite hat kein https',

@@ -85,20 +85,21 @@ export const settingsRoom: typeof english = {
   contextAbove: (tokens) =>
     `Das Modell ist mit ${tokens} trainiert: darüber hinaus verliert es vielleicht den Faden.`,
   kvType: 'Speicher des Kontexts',
+  kvTypeName: { f16: 'Üblich', q8_0: 'Halb', f32: 'Doppelt' },
   kvTypeHint: {
-    f16: 'f16: zwei Byte je Zahl. Die Vorgabe; ein Unterschied ist nicht zu lesen.',
-    q8_0: 'q8_0: wenig mehr als ein Byte je Zahl: Platz für fast den doppelten Kontext. Wörter können leicht abweichen.',
-    f32: 'f32: vier Byte je Zahl, genau. Doppelt so viel Speicher wie f16.',
+    f16: 'Die Vorgabe. Ein Unterschied ist nicht zu lesen.',
+    q8_0: 'Platz für fast den doppelten Kontext. Wörter können leicht abweichen.',
+    f32: 'Genau bis zur letzten Stelle. Kaum je nötig.',
   },
   threads: 'Threads',
   threadsHint:
     'Mehr sind schneller, bis zur Zahl der Prozessorkerne. Zum Schreiben nimmt es weniger, wenn das schneller ist.',
   oneThread: 'einer',
   oneThreadHint:
-    'Diese Seite kann nur einen Thread nutzen. Mehr dazu unter einem Text: „Ein Thread: warum?“.',
+    'Diese Seite kann nur einen Thread nutzen. Mehr dazu unter einem Text: „Warum nicht schneller?“.',
   memory: 'Speicher (MB)',
   memoryHint:
-    'Höchstens für ein Modell. Was nicht hineinpasst, wird für jedes Token neu gelesen; das ist langsamer.',
+    'Höchstens für ein Modell. Was nicht hineinpasst, wird für jedes Wort neu gelesen; das ist langsamer.',
   staleHint: 'Das Modell ist mit anderen Einstellungen geladen.',
   loadAgain: 'Modell neu laden',
   loadingHint: 'Das Modell wird mit diesen Einstellungen geladen.',

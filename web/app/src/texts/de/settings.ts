@@ -19,7 +19,7 @@ export const settings: typeof english = {
   figures: 'Zahlen',
   details: 'Details',
   perSecond: (rate) => `${rate} Token/s`,
-  firstTokenAfter: (time) => `erstes Token ${time}`,
-  whyOneThread: 'Ein Thread: warum?',
+  firstTokenAfter: (time) => `erstes Wort nach ${time}`,
+  whyOneThread: 'Warum nicht schneller?',
   detailsTitle: 'Wie schnell, und warum',
 };

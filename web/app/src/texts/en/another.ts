@@ -2,22 +2,22 @@
 import type { AddressProblem } from '@sluice/engine';
 
 export const another = {
-  choose: 'Choose a .gguf file',
+  choose: 'Choose a model file',
   orDrop: 'or drop one anywhere on the page',
   address: 'Address',
-  addressHint: 'Of a .gguf file, or of a page that has some.',
-  placeholder: 'https://… or owner/repo',
+  addressHint: 'Of a model’s file, or of a page that has some.',
+  placeholder: 'https://… or owner/model',
   /** What the button does at a file, and at a page of several. */
   load: 'Download',
   list: 'Show its files',
   wrong: {
-    empty: 'Paste the address of a .gguf file, or of a page that has some.',
+    empty: 'Paste the address of a model’s file, or of a page that has some.',
     too_long: 'This is too long for an address.',
     characters: 'There are characters in it that no address has. Copy it again.',
     scheme: 'Only addresses that begin with https:// or http:// can be fetched.',
     credentials: 'Leave out the user name and the password: they don’t belong into an address.',
     no_model: 'This page is about no model. Open the model’s own page, and copy its address.',
-    no_address: 'Give the full address of a .gguf file, or of a page that has some.',
+    no_address: 'Give the full address of a model’s file, or of a page that has some.',
   } satisfies Record<AddressProblem, string>,
   asking: (host: string) => `Asking ${host} what there is…`,
   found: 'What was found',

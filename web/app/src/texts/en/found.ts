@@ -44,9 +44,10 @@ export const found: Texts = {
     unsupported_type: ['{tensor} has the type {type}.', 'A tensor has the type {type}.'],
     download_corrupt: ['Its SHA-256 is {foundSha256}, and {expectedSha256} was expected.'],
     worker_died: ['The browser says: {said}'],
+    unsupported_browser: ['It lacks {missing}.'],
   },
   reasons: {
-    simd: 'It has no WebAssembly SIMD. Use Chrome or Edge 91, Firefox 89, Safari 16.4 or newer.',
+    simd: 'It is too old, or something that Sluice needs is switched off. Use Chrome or Edge 91, Firefox 89, Safari 16.4 or newer.',
     status: '{host} answered {status}. Try again later, or use another address.',
     missing: '{host} answered {status}. There is no such file: check the address.',
     denied:

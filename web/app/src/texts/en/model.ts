@@ -30,6 +30,8 @@ export const model = {
     accept: (size: string) => `Accept and download: ${size}`,
     more: 'More models',
     inUse: 'In use',
+    /** The unit of the speeds. */
+    token: 'Speeds are in tokens: a token is about three quarters of a word.',
   },
   sheet: {
     title: 'Model',
@@ -67,8 +69,8 @@ export const model = {
   speed: {
     about: (rate: string) => `about ${rate}`,
     between: (least: string, most: string) => `${least} to ${most}`,
-    reread: (rate: string) => `${rate}, read from this device for each token`,
-    slow: 'slow: is read from this device for each token',
+    reread: (rate: string) => `${rate}, read from this device for each word`,
+    slow: 'slow: is read from this device for each word',
     slowShort: 'slow',
     fits: 'fits',
     fitsPartly: 'doesn’t fit whole',
@@ -86,8 +88,9 @@ export const model = {
     restWaits: (name: string) => `Writing waits for the rest of ${name}`,
     takesOver: (name: string) => `${name} is ready, and takes over when this text is written`,
     paused: (name: string) => `Paused: ${name}`,
-    header: 'Reading the header',
+    header: 'Reading the beginning of the file',
     checking: 'checking that it is the right file',
+    waits: 'waits; it goes on by itself',
     fromDevice: 'from this device',
     wereHere: (amount: string) => `${amount} were here`,
     pause: 'Pause',
@@ -108,8 +111,8 @@ export const model = {
     ready: (name: string) => `${name} is ready`,
     removed: (name: string) => `${name} was removed`,
     free: (amount: string) => `${amount} are free again`,
-    pinned: (name: string) => `${name} is pinned`,
-    unpinned: (name: string) => `${name} is no longer pinned`,
+    pinned: (name: string) => `${name} is always kept`,
+    unpinned: (name: string) => `${name} is kept while there is room`,
   },
 
   kept: {
@@ -120,17 +123,17 @@ export const model = {
     never: 'This browser lets the page keep no models.',
     remove: 'Remove',
     removeAll: 'Remove all',
-    removeAllQuestion: 'Remove all that are neither pinned nor in use?',
+    removeAllQuestion: 'Remove all but those in use and those always kept?',
     removeQuestion: (name: string) => `Remove ${name}?`,
-    removePinned: (name: string) => `${name} is pinned. Remove it?`,
+    removePinned: (name: string) => `${name} is always kept. Remove it?`,
     keepIt: 'Keep it',
     keepThem: 'Keep them',
     open: 'Open',
     goOn: 'Go on',
     goOnWith: (name: string) => `Go on with ${name}`,
-    pin: 'Pin',
-    unpin: 'Unpin',
-    pinHint: 'When room is needed, pinned models stay',
+    pin: 'Always keep',
+    unpin: 'Don’t always keep',
+    pinHint: 'When room is needed, other models go first',
     /** For screen readers: what a button does to which model. */
     what: (verb: string, name: string) => `${verb} ${name}`,
     packed: (amount: string) => `${amount} packed for faster reading`,
@@ -138,7 +141,7 @@ export const model = {
     inUse: 'in use',
     coming: 'on its way',
     used: (when: string) => `used ${when}`,
-    pinned: 'pinned',
+    pinned: 'always kept',
     verified: 'verified',
     newer: 'kept by a newer version of this page, which this one can’t read',
     busyComing: 'It is being fetched here. Pause or cancel that first.',
@@ -149,20 +152,21 @@ export const model = {
     takes: (total: string) => `It takes up to ${total} of memory.`,
     tooMuch: (all: string, total: string, again: string) =>
       `It would take up to ${all} of memory, which is more than it may take here. So it stays below ${total}, ` +
-      `and ${again} are read again from this device for each token. That is slower: how fast this device reads decides.`,
+      `and ${again} are read again from this device for each word. That is slower: how fast this device reads decides.`,
   },
 
   notices: {
     offer: (host: string) => `This link asks for a model from ${host}`,
-    unasked: 'Nothing has been asked of that server yet. It learns your address when you look.',
+    unasked:
+      'Nothing has been asked of that server yet. Once it is asked, it knows your IP address.',
     partHere: (amount: string, host: string) =>
       `${amount} are on this device already. Going on asks ${host} for the rest.`,
     asking: 'Asking the server about it…',
     found: (name: string, parameters: string, size: string) =>
       `${name}: ${parameters} parameters, ${size} to download.`,
     goOn: 'Go on',
-    look: 'Look at the model',
-    lookAgain: 'Look again',
+    look: 'Show what it is',
+    askAgain: 'Ask again',
     no: 'No, keep the model I have',
     close: 'Close',
     tryAgain: 'Try again',

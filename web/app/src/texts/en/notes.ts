@@ -40,12 +40,12 @@ export const notes: Texts = {
     threads_need_flavour: 'There is one thread, because this build of the engine has no more.',
     weights_reread:
       'The model needs {neededBytes} of memory and gets {availableBytes} ({limit}): {rereadBytes} of its weights are ' +
-      'read again for each token, and for each block of a prompt.',
+      'read again for each word, and for each part of a long question.',
     model_not_kept: 'The model isn’t kept on this device: {reason}.',
     state_not_kept:
       'The state of this conversation isn’t kept on this device: {reason}. After a reload it is computed again.',
     sha256_unknown:
-      'The hub’s list of files could not be read, so the model can’t be compared with its checksum.',
+      'The list of files at its address could not be read, so it isn’t known whether the model arrived unchanged.',
   },
   reasons: {
     insecure: 'this page comes without https',

@@ -12,7 +12,7 @@ export const settings = {
     ].join(', '),
   upTo: (tokens: string) => `up to ${tokens}`,
   untilItEnds: 'until the answer ends',
-  preset: { precise: 'Precise', balanced: 'Balanced', wild: 'Wild', own: 'Own' },
+  preset: { precise: 'Precise', balanced: 'Balanced', wild: 'Wild', own: 'Custom' },
   notANumber: (min: number, max: number) => `not a number from ${min} to ${max}`,
   notOneOf: (choices: readonly string[]) => `not one of ${choices.join(', ')}`,
   notStops: 'not a list of stop texts',
@@ -20,7 +20,7 @@ export const settings = {
   figures: 'Figures',
   details: 'Details',
   perSecond: (rate: string) => `${rate} tokens/s`,
-  firstTokenAfter: (time: string) => `first token ${time}`,
-  whyOneThread: 'One thread: why?',
+  firstTokenAfter: (time: string) => `first word after ${time}`,
+  whyOneThread: 'Why not faster?',
   detailsTitle: 'How fast, and why',
 };
