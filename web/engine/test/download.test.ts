@@ -334,6 +334,21 @@ describe('a small model, which the engine takes with its header', () => {
   );
 });
 
+it.each([0, 5, 10])('a damaged block is not replaced by another one: block %i', async (block) => {
+  const sha256 = [sha256Of(WHOLE)];
+  // Nothing tells that the file there has changed.
+  server.etag = '';
+  await load({ sha256 });
+  damage(block);
+  server.bytes = WHOLE.slice();
+  server.bytes.fill(7, block * BLOCK + 900, block * BLOCK + 910);
+  const { taker } = await load({ sha256 });
+  expect(taker.error?.code).toBe('download_corrupt');
+  expect(taker.usable).toBe(false);
+  expect(opfs.files.size).toBe(0);
+  expectReleased();
+});
+
 it('a download that ends too soon is not taken for proven', async () => {
   server.ranges = false;
   const cut = WHOLE.length - 1000;

@@ -161,8 +161,9 @@ export class Keeper {
     this.#writers.clear();
     this.#closeCopy();
     this.file = null;
+    const corrupt = error instanceof SluiceError && error.code === 'download_corrupt';
     // What came earlier may be of use when there is room.
-    if (file !== null && file.missing() < file.n_blocks) file.close();
+    if (file !== null && !corrupt && file.missing() < file.n_blocks) file.close();
     else await file?.drop();
     const full = error instanceof SluiceError && error.code === 'storage_full';
     // Bytes that came in another order can't be compared with a sha256 any more.
