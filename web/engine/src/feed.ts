@@ -34,13 +34,17 @@ export function refusalOf(error: unknown): Refusal {
 }
 
 export class Feed {
-  /** Called after bytes were taken, or after the file ended without an error. */
+  /** Called after bytes were taken, after they were proven, or after the file ended without an error. */
   ontaken: () => void = () => {};
   /** Called once if the stream fails. */
   onerror: (error: unknown) => void = () => {};
   readonly opened: Promise<Opened>;
 
-  #opened: Opened = { sizes: [0], exact: false, network: false, arrival: 'stream' };
+  #opened: Opened = {
+    ...{ sizes: [0], exact: false, network: false, arrival: 'stream' },
+    unproven: false,
+  };
+  #proven = false;
   #stopped = false;
   #brought = 0;
   /** Set by drive. */
@@ -162,8 +166,10 @@ export class Feed {
     let header = true;
     let layout: number | null = null;
     const want = (wants: Wants, rows: boolean): void => {
-      if (wants.length === 0) return;
       const once = !engine.headerRead();
+      // The loader waits for the end of the headers.
+      const first = header && !once && !rows;
+      if (wants.length === 0 && !first) return;
       if (!shared) {
         // Only a part of what was wanted of the header may have come, and its place is no more.
         if (header) places.weights.clear();
@@ -207,6 +213,9 @@ export class Feed {
         this.#end(engine, message);
       } else if (message.type === 'filled') {
         filled(message.offset, message.length, message.rows, message.packed);
+        this.ontaken();
+      } else if (message.type === 'proven') {
+        this.#proven = true;
         this.ontaken();
       } else if (message.type === 'keepsPacked') {
         keeps = message.keeps;
@@ -253,6 +262,11 @@ export class Feed {
   /** Bytes of weights and headers that came. */
   get brought(): number {
     return this.#brought;
+  }
+
+  /** No sha256 has yet to be compared. */
+  get proven(): boolean {
+    return this.#proven || !this.#opened.unproven;
   }
 
   /** More bytes may come. */

@@ -264,9 +264,12 @@ export class EngineHost {
 
   /** After bytes were taken: reports the progress, and continues the runs that may wait for them. */
   #taken(engine: EngineHandle, room: Room, opened: Opened): void {
-    if (this.#engine === null && engine.understood()) this.#understand(engine, room, opened);
-    if (!this.#ready) this.#follow(engine, totalOf(opened));
-    if (engine.loaded()) this.#feed?.enough();
+    // If nothing is lacking there could be a text before the file's sha256 is compared: the page must wait.
+    const proven = this.#feed?.proven === true;
+    if (this.#engine === null && engine.understood() && (proven || !engine.ready()))
+      this.#understand(engine, room, opened);
+    if (!this.#ready) this.#follow(engine, totalOf(opened), proven && engine.ready());
+    if (proven && engine.loaded()) this.#feed?.enough();
     this.#news?.changed();
     this.#scheduleAny();
   }
@@ -289,8 +292,8 @@ export class EngineHost {
   }
 
   /** Tells the page how the loading goes on, and its end. */
-  #follow(engine: EngineHandle, announced: number): void {
-    this.#ready = engine.ready();
+  #follow(engine: EngineHandle, announced: number, ready: boolean): void {
+    this.#ready = ready;
     if (this.#ready || performance.now() - this.#lastProgress >= PROGRESS_MS) {
       this.#tellProgress(engine, announced);
     } else {

@@ -21,7 +21,7 @@ export interface Claim {
   readonly places: readonly Place[];
 }
 
-/** The most bytes that hold() keeps from the engine. */
+/** The most bytes of weights that hold() keeps from the engine. */
 const KEYSTONE_BYTES = 64 << 10;
 
 export class Outlet {
@@ -50,8 +50,8 @@ export class Outlet {
   #header: { offset: number; length: number; ptr: number } | null = null;
   #begun = false;
   #credit = 0;
-  /** Of these bytes the engine doesn't hear before release(). */
-  #keystone: Range | null = null;
+  /** Of these bytes the engine doesn't hear before release(), nor, if so, of rows. Null: it hears of all. */
+  #keystone: (Range & { rows: boolean }) | null = null;
   readonly #held: (() => void)[] = [];
   readonly #waiting: (() => void)[] = [];
 
@@ -257,29 +257,31 @@ export class Outlet {
 
   /**
    * From now on the engine doesn't hear of some bytes that every pass needs, until release(): so there is no text before
-   * the file was compared, though the prompt is computed as far as it can be.
+   * the file was compared, though the prompt is computed as far as it can be. An engine that has all of them, which came with
+   * the header, waits for release() by itself.
    */
   hold(): void {
     const { ordered } = this.weights;
     // Not the last bytes of the file that are wanted one after the other: they may be the embedding's table, of which single
-    // rows are enough.
+    // rows are enough. If there are no others, the rows wait, too.
     let end = ordered.length - 1;
     while (end > 0 && ordered[end - 1]?.to === ordered[end]?.from) --end;
-    const place = ordered[Math.floor(0.75 * end)];
-    if (place === undefined) throw new Error('nothing is wanted that could be held back');
-    const { from, to } = place;
-    this.#keystone = { from: Math.max(from, to - KEYSTONE_BYTES), to };
+    const { from, to } = ordered[Math.floor(0.75 * end)] ?? { from: 0, to: 0 };
+    this.#keystone = { from: Math.max(from, to - KEYSTONE_BYTES), to, rows: end <= 0 };
   }
 
   #report({ from, to }: Range, rows: boolean, post: () => void): void {
     const key = this.#keystone;
-    if (key !== null && !rows && from < key.to && key.from < to) this.#held.push(post);
+    const holds = key !== null && (rows ? key.rows : from < key.to && key.from < to);
+    if (holds) this.#held.push(post);
     else post();
   }
 
-  /** Reports what was held back. */
+  /** All files are proven. Reports what was held back. */
   release(): void {
+    if (this.#keystone === null) return;
     this.#keystone = null;
+    this.port.postMessage({ type: 'proven' });
     for (const post of this.#held.splice(0)) post();
   }
 }

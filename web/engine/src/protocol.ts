@@ -277,8 +277,20 @@ export type Arrival = 'stream' | 'ranges' | 'again';
 
 /** Loader to engine worker. Offsets are those of the whole model: its files end to end (`bases`). */
 export type LoaderToEngine =
-  /** `sizes`: bytes of each file, 0 if unknown; `exact`: they are certainly right. */
-  | { type: 'opened'; sizes: number[]; exact: boolean; network: boolean; arrival: Arrival }
+  /**
+   * `sizes`: bytes of each file, 0 if unknown; `exact`: they are certainly right. `unproven`: a sha256 has yet to be compared.
+   * Before 'proven' comes the engine may have all weights, if they come with the header: then nothing may be computed.
+   */
+  | {
+      type: 'opened';
+      sizes: number[];
+      exact: boolean;
+      network: boolean;
+      arrival: Arrival;
+      unproven: boolean;
+    }
+  /** Each sha256 that is known was compared and is right. */
+  | { type: 'proven' }
   /**
    * The bytes at `offset`, in an array of their own. `rows`: as they were wanted. `packed`: whole chunks, as the engine packs
    * them.
@@ -312,7 +324,8 @@ export type EngineToLoader =
    *   rows: they are rows of the embedding, for which a prompt waits: bring them before all others. The same bytes may be
    *     wanted as weights as well; each want is answered.
    *   Otherwise they are weights, in the order of execution. They are wanted besides those that were wanted before and have
-   *     not come, and after them. Bytes that have come may be wanted again, at another place.
+   *     not come, and after them. Bytes that have come may be wanted again, at another place. The first such message says
+   *     that the headers are read: it comes even if nothing is wanted.
    * `layout`: the number of the packing's layout, if weights are read again for every pass; 0: they aren't.
    */
   | {

@@ -13,7 +13,7 @@ export interface SourceFile {
   readonly arrival: Arrival;
   /** What messages call it. */
   readonly name: string;
-  /** Its sha256 is known and is compared at the end of rest(); until then the engine must not have all. */
+  /** Its sha256 is known and is compared at the end of rest(); until then nothing may come of what the engine has. */
   readonly unproven: boolean;
   /** How many bytes came. */
   readonly received: number;

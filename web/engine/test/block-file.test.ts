@@ -235,7 +235,8 @@ test('what was verified is not so without a block, and is so again with the same
   const { file: next } = await opened('complete');
   await settle();
   expect(await readBlock(next, 0)).toBeNull();
-  writeBlock(next, 0, other);
+  expect(() => writeBlock(next, 0, other)).toThrow('the server has in its place is another file');
+  expect(next.has(0)).toBe(false);
   expect(next.meta.verified).toBe(false);
   next.close();
   await settle();

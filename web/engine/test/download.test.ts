@@ -42,6 +42,7 @@ class Taker implements FeedPort {
   readonly #memory: WebAssembly.Memory | null;
   readonly #here = new Set<number>();
   #header = 0;
+  #proven = true;
   taken = 0;
 
   /** `header`: bytes of the header. */
@@ -80,8 +81,13 @@ class Taker implements FeedPort {
   postMessage(message: LoaderToEngine): void {
     this.messages.push(message);
     if (message.type === 'opened') {
+      this.#proven = !message.unproven;
       this.#want();
       if (this.#memory === null) this.send({ type: 'sendMore', length: 4 << 20 });
+    }
+    if (message.type === 'proven') {
+      this.#proven = true;
+      this.#settle();
     }
     if (message.type === 'ended' && this.taken < this.total)
       queueMicrotask(() => this.send({ type: 'stop', refused: 'useless' }));
@@ -100,7 +106,16 @@ class Taker implements FeedPort {
       this.#header += length;
       this.#want();
     }
-    if (this.taken >= this.total) this.send({ type: 'enough' });
+    this.#settle();
+  }
+
+  #settle(): void {
+    if (this.usable) this.send({ type: 'enough' });
+  }
+
+  /** It has all, and may compute. */
+  get usable(): boolean {
+    return this.taken >= this.total && this.#proven;
   }
 
   get error(): ErrorData | undefined {
@@ -299,7 +314,7 @@ describe('a small model, which the engine takes with its header', () => {
     ['none', false],
     ['none', true],
   ] as const)(
-    'is not given out whole before its sha256 is compared (%s, no length: %s)',
+    'can not be used before its sha256 is compared (%s, no length: %s)',
     async (cache, unknown) => {
       if (unknown) {
         server.ranges = false;
@@ -308,7 +323,8 @@ describe('a small model, which the engine takes with its header', () => {
       const header = WHOLE.length;
       const wrong = await load({ cache, header, sha256: ['b'.repeat(64)] });
       expect(wrong.taker.error?.code).toBe('download_corrupt');
-      expect(wrong.taker.taken).toBeLessThan(WHOLE.length);
+      expect(wrong.taker.taken).toBe(WHOLE.length);
+      expect(wrong.taker.usable).toBe(false);
       expect(opfs.files.size).toBe(0);
       const right = await load({ cache, header, sha256: [sha256Of(WHOLE)] });
       expect(right.taker.error).toBeUndefined();
@@ -316,6 +332,34 @@ describe('a small model, which the engine takes with its header', () => {
       expectReleased();
     },
   );
+});
+
+it.each([0, 5, 10])('a damaged block is not replaced by another one: block %i', async (block) => {
+  const sha256 = [sha256Of(WHOLE)];
+  // Nothing tells that the file there has changed.
+  server.etag = '';
+  await load({ sha256 });
+  damage(block);
+  server.bytes = WHOLE.slice();
+  server.bytes.fill(7, block * BLOCK + 900, block * BLOCK + 910);
+  const { taker } = await load({ sha256 });
+  expect(taker.error?.code).toBe('download_corrupt');
+  expect(taker.usable).toBe(false);
+  expect(opfs.files.size).toBe(0);
+  expectReleased();
+});
+
+it('a download that ends too soon is not taken for proven', async () => {
+  server.ranges = false;
+  const cut = WHOLE.length - 1000;
+  server.plan = () => ({ headers: { 'content-length': null }, cut });
+  for (const cache of ['opfs', 'none'] as const) {
+    const { taker } = await load({ cache, sha256: [sha256Of(WHOLE)] });
+    expect(taker.messages.at(-1)?.type).toBe('ended');
+    expect(taker.messages.map(({ type }) => type)).not.toContain('proven');
+    expect(taker.taken, 'without what is held back').toBeLessThan(cut);
+  }
+  expectReleased();
 });
 
 describe('a header that is longer than the first part', () => {

@@ -32,6 +32,7 @@ const OPENED: LoaderToEngine = {
   exact: false,
   network: false,
   arrival: 'stream',
+  unproven: false,
 };
 
 describe('with shared memory', () => {

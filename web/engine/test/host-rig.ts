@@ -27,6 +27,7 @@ export interface RigOptions {
   options?: object;
   weights?: boolean;
   probe?: boolean;
+  unproven?: boolean;
 }
 
 /** The loader brings what is wanted, unless it withholds it. */
@@ -42,7 +43,7 @@ export class HostRig {
   constructor(
     readonly opened: OpenModule,
     readonly file: Uint8Array<ArrayBuffer>,
-    { shared, arrival, options = {}, weights = false, probe = false }: RigOptions,
+    { shared, arrival, options = {}, weights = false, probe = false, unproven = false }: RigOptions,
   ) {
     rigs.push(this);
     this.#host = new EngineHost(
@@ -67,7 +68,8 @@ export class HostRig {
       direct: shared,
       weights,
     });
-    this.say({ type: 'opened', sizes: [file.length], exact: true, network: false, arrival });
+    const sizes = [file.length];
+    this.say({ type: 'opened', sizes, exact: true, network: false, arrival, unproven });
   }
 
   /** A message of the loader. */

@@ -180,6 +180,21 @@ describe('when the room ends', () => {
 });
 
 describe('a sha256 that is known', () => {
+  it.each(['opfs', 'none'] as const)(
+    'keeps rows back where they may be all that a pass lacks (%s)',
+    async (cache) => {
+      const { from } = tensor(39);
+      const step = { weights: [tensor(39)], rows: [{ from: from + 1000, to: from + 2000 }] };
+      const wrong = await ended([step], { cache, sha256: 'a'.repeat(64) });
+      expect(wrong.error).toMatchObject({ code: 'download_corrupt' });
+      expect(wrong.came.filter(({ rows }) => rows)).toEqual([]);
+      const right = await ended([step], { cache, sha256: sha256Hex(WHOLE) });
+      expect(right.over).toBe(true);
+      expect(right.wrong).toBe(0);
+      expectReleased();
+    },
+  );
+
   /** The table is most of the model, in pieces; the layers are three tensors before it in the order of execution. */
   const layers = [tensor(37), tensor(38), tensor(39)];
   const orders: [string, Range[]][] = [

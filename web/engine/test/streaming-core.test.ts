@@ -3,15 +3,11 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type createModule from '../../../wasm/module.js';
-import type { OpenModule } from '../src/module.js';
 import type { FromEngine } from '../src/protocol.js';
 import { HostRig, endRigs, type Want } from './host-rig.js';
+import { openCore } from './open-core.js';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
-// The files that the library ships. build/wasm/ may be stale, or just be built.
-const shipped = path.join(ROOT, 'web/engine/dist/wasm');
-const WASM = fs.existsSync(shipped) ? shipped : path.join(ROOT, 'wasm/prebuilt');
 const file = new Uint8Array(
   fs.readFileSync(path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf')),
 );
@@ -19,26 +15,6 @@ const file = new Uint8Array(
 const CONTEXT = { contextSize: 1024, threads: 1 };
 const PROMPTS = ['Once upon a time', 'The cat', 'She opened the door and'];
 const TOKENS = 15;
-
-/** `shared`: with a flavour whose memory is shared, but without further threads. */
-async function openCore(shared: boolean): Promise<OpenModule> {
-  const maximum = 4096;
-  const memory = new WebAssembly.Memory({ initial: 64, maximum, shared });
-  const name = path.join(WASM, shared ? 'sluice-simd-mt' : 'sluice-simd');
-  const code = await WebAssembly.compile(fs.readFileSync(`${name}.wasm`));
-  const glue = (await import(`${name}.mjs`)) as {
-    default: typeof createModule;
-  };
-  const module = await glue.default({
-    wasmMemory: memory,
-    poolSize: 0,
-    instantiateWasm: (imports, done) => {
-      void WebAssembly.instantiate(code, imports).then((instance) => done(instance, code));
-      return {};
-    },
-  });
-  return { module, memory, maxBytes: maximum * 65536 };
-}
 
 async function open(options: object, shared = false, weights = false): Promise<HostRig> {
   const given = { shared, arrival: 'again', options: { ...CONTEXT, ...options }, weights } as const;

@@ -245,7 +245,14 @@ export class BlockFetch {
   /** Fetches the rows alone if they are few; otherwise their blocks come first. */
   async hurry(rows: readonly Range[]): Promise<void> {
     const { file, follows } = this.of.keeper;
-    if (this.of.remote.ranges !== true || follows || this.of.keeper.unproven) return;
+    // Of a damaged file nothing is taken that isn't compared, and blocks are.
+    if (
+      this.of.remote.ranges !== true ||
+      follows ||
+      this.of.keeper.unproven ||
+      this.damaged.size > 0
+    )
+      return;
     const size = this.#size;
     const far = rows.filter(
       ({ from }) => file === null || !this.#flying.has(Math.floor(from / size)),

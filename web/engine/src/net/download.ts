@@ -220,37 +220,9 @@ export class Download implements SourceFile {
       if (at === 0) throw emptyFile(this.name);
       return null;
     }
-    if (this.unproven && this.#left.byteLength <= most)
-      this.#left = await this.#lookAhead(this.#left);
     const bytes = this.#left.subarray(0, most);
     this.#left = this.#left.subarray(bytes.byteLength);
     this.#at += bytes.byteLength;
-    return bytes;
-  }
-
-  /**
-   * The bytes and those that follow them. If none do, the file ends with its header, or nearly: then its sha256 is compared
-   * now, before the engine has all.
-   */
-  async #lookAhead(here: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
-    // The next read may use its buffer again.
-    const bytes = here.slice();
-    const begin = this.#at;
-    this.#at += bytes.byteLength;
-    const next = await this.#nextOfHead();
-    const end = this.#at;
-    this.#at = begin;
-    if (next !== null) {
-      const both = new Uint8Array(bytes.byteLength + next.byteLength);
-      both.set(bytes);
-      both.set(next, bytes.byteLength);
-      return both;
-    }
-    if (this.#total === 0) {
-      this.#know(end, true);
-      await this.#keeper.begin({ ...(this.#remote.facts as Facts), total: end });
-    }
-    await this.#keeper.prove(this.#total, true);
     return bytes;
   }
 

@@ -30,6 +30,8 @@ export class Keeper {
   #room = -1;
   /** Some bytes came from the network in this load. */
   #fetched = false;
+  /** The comparison is over: there was nothing to compare, or it is right. */
+  #compared = false;
   /** An earlier load has brought bytes. */
   #hadSome = false;
   /** All has been given out: only the comparison is left. */
@@ -62,7 +64,8 @@ export class Keeper {
   get unproven(): boolean {
     const { sha256 } = this.spec;
     const meta = this.file?.meta;
-    return sha256 !== '' && !(meta?.verified === true && meta.sha256 === sha256);
+    const verified = meta?.verified === true && meta.sha256 === sha256;
+    return sha256 !== '' && !this.#compared && !verified;
   }
 
   /** The sha256 is being computed, and of bytes in the file's order: nothing is kept that could be read later. */
@@ -158,8 +161,9 @@ export class Keeper {
     this.#writers.clear();
     this.#closeCopy();
     this.file = null;
+    const corrupt = error instanceof SluiceError && error.code === 'download_corrupt';
     // What came earlier may be of use when there is room.
-    if (file !== null && file.missing() < file.n_blocks) file.close();
+    if (file !== null && !corrupt && file.missing() < file.n_blocks) file.close();
     else await file?.drop();
     const full = error instanceof SluiceError && error.code === 'storage_full';
     // Bytes that came in another order can't be compared with a sha256 any more.
@@ -253,7 +257,7 @@ export class Keeper {
    * the caller's is wrong. False: a kept block is damaged and has to come again first. With `last`, that is an error.
    */
   async prove(total: number, last: boolean): Promise<boolean> {
-    if (this.#sha === null) return true;
+    if (this.#sha === null) return (this.#compared = true);
     this.proving = true;
     await this.#catchUp();
     if (this.#shaAt !== total && this.file?.complete === false && !last) return false;
@@ -269,7 +273,7 @@ export class Keeper {
     this.#sha = null;
     if (found === sha256) {
       await this.file?.note({ verified: true, sha256 });
-      return true;
+      return (this.#compared = true);
     }
     const meta = this.file?.meta;
     if (meta?.verified === true && meta.sha256 === found) {

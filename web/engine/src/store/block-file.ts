@@ -311,8 +311,9 @@ export class BlockFile {
   }
 
   #record(block: number, hash: bigint): void {
-    this.#journal?.setHash(block, hash);
     this.#writers.delete(block);
+    this.#table.expect(block, hash);
+    this.#journal?.setHash(block, hash);
     if (this.#table.record(block, hash)) this.#change({ verified: true });
     this.#watch.tell();
   }

@@ -1,4 +1,5 @@
 // Which blocks of a file in the cache are there: the journal's table, and what was found of its blocks in this session.
+import { SluiceError } from '../errors.js';
 
 export class BlockTable {
   /** By block: the hash as in the journal, 0 if the block isn't there. With an unknown total it grows. */
@@ -67,6 +68,17 @@ export class BlockTable {
     this.#damaged.clear();
     this.#lost.clear();
     this.#checked.clear();
+  }
+
+  /** A block has come. Throws download_corrupt if a verified file had another one there. */
+  expect(block: number, hash: bigint): void {
+    const lost = this.#lost.get(block);
+    if (lost === undefined || lost === hash) return;
+    throw new SluiceError(
+      'download_corrupt',
+      'a part of the file on this device was damaged, and what the server has in its place is another file; ' +
+        'what was kept of it was deleted; load it again',
+    );
   }
 
   /** A block was written. Returns whether that was the last one of a verified file that was lost. */

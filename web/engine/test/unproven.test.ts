@@ -1,0 +1,91 @@
+// A model with a sha256 that it doesn't have, through the loader and the engine worker with the real module: there is no text
+// of it, however its bytes come.
+import { createHash } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { scriptedModelBytes } from '../../../e2e/scripted-model.js';
+import { EngineHost } from '../src/host.js';
+import { runLoader } from '../src/loader.js';
+import type { FromEngine, RemoteSource } from '../src/protocol.js';
+import { useLoaderFakes } from './loader-fakes.js';
+import { openCore } from './open-core.js';
+
+/** All of it comes with its header, for which the core has a buffer of 256 KB. */
+const SMALL = Uint8Array.from(scriptedModelBytes({ name: 'small', scripts: ['It is so.'] }));
+/** The same, with bytes of no tensor behind it. */
+const PADDED = new Uint8Array(SMALL.length + 300_000);
+PADDED.set(SMALL);
+
+const fakes = useLoaderFakes(SMALL);
+const hosts: EngineHost[] = [];
+// The engine measures its slices.
+beforeEach(() => vi.useRealTimers());
+afterEach(() => hosts.splice(0).forEach((host) => host.close()));
+
+/** Loads the model that the server has and asks it for an answer at once. Resolves with what the page is told, to the end. */
+async function answer(cache: 'opfs' | 'none', shared: boolean, sha256: string) {
+  const opened = await openCore(shared);
+  const { port1, port2 } = new MessageChannel();
+  const told: FromEngine[] = [];
+  const host = new EngineHost(
+    (message) => {
+      told.push(structuredClone(message));
+      if (message.type === 'understood') ask();
+    },
+    async () => opened,
+  );
+  hosts.push(host);
+  const ask = (): void => {
+    const options = JSON.stringify({ maxTokens: 3, temperature: 0, ignoreEos: true });
+    const run = { type: 'generate', session: 0, id: 1, options, progress: false } as const;
+    // As the engine's page: in a message of its own.
+    setImmediate(() => host.handle({ ...run, prompt: '<|im_start|>' }));
+  };
+  const files = { flavour: 'simd', glue: '', wasm: '', thread: '' } as const;
+  host.handle({
+    ...{ type: 'open', probe: false, files, threads: 1, options: '{"threads":1}', lifeline: '' },
+    ...{ port: port1, direct: shared, weights: false },
+  });
+  const source: RemoteSource = {
+    ...{ kind: 'url', addresses: ['https://models.example/m.gguf'], headers: [], fetch: null },
+    ...{ hub: 'https://hub.example', sha256: [sha256], cache, asked: false, refresh: false },
+  };
+  const patiences = { stallTimeout: 30_000, retryTimeout: 60_000 };
+  await runLoader({ source, patiences, probe: false }, port2, () => {});
+  await vi.waitFor(
+    () => expect(told.some(({ type }) => type === 'done' || type === 'failed')).toBe(true),
+    20_000,
+  );
+  port2.close();
+  return told;
+}
+
+describe.each([
+  ['opfs', true],
+  ['opfs', false],
+  ['none', true],
+  ['none', false],
+] as const)(
+  'a model that comes whole with its header (cache %s, shared memory %s)',
+  (cache, shared) => {
+    it.each([
+      ['in one piece', SMALL, SMALL.length],
+      ['in two pieces', SMALL, Math.ceil(SMALL.length / 2)],
+      ['in many pieces', SMALL, 10_000],
+      ['with bytes of no tensor behind it', PADDED, 130_000],
+    ])('gives no text before its sha256 is compared, %s', async (_, bytes, piece) => {
+      fakes.server.bytes = bytes;
+      fakes.server.piece = piece;
+      const wrong = await answer(cache, shared, 'a'.repeat(64));
+      const kinds = wrong.map(({ type }) => type);
+      expect(kinds).not.toContain('tokens');
+      expect(kinds).not.toContain('ready');
+      expect(wrong.at(-1)).toMatchObject({ type: 'failed', error: { code: 'download_corrupt' } });
+      expect(fakes.opfs.files.size).toBe(0);
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      const right = await answer(cache, shared, sha256);
+      expect(right.map(({ type }) => type)).toContain('ready');
+      const tokens = right.flatMap((one) => (one.type === 'tokens' ? one.tokens : []));
+      expect(tokens.length).toBe(3);
+    });
+  },
+);
