@@ -214,7 +214,7 @@ test('someone with an address: one button says what it does, and what is wrong',
   await visitor.answered();
   // The model's name, "Show its files", "Download", Send
   expect(visitor.presses).toBe(4);
-  expect(visitor.words, [...visitor.read].join('\n')).toBeLessThan(200);
+  expect(visitor.words, [...visitor.read].join('\n')).toBeLessThan(230);
   await give('huggingface.co/owner/wise/blob/main/big/wise-Q8_0.gguf', 'Download');
   await visitor.hasFact('From', 'huggingface.co');
 });

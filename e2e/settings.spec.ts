@@ -175,8 +175,8 @@ test('a context tells its memory, and the model takes it when it is loaded again
   await field.fill('256');
   await expect(memory).toHaveText(/^256 tokens/);
   expect((await sizeOf()) / usual).toBeCloseTo(0.5, 1);
-  await choose(page, 'f32');
-  await expect(page.getByText('four bytes a number')).toBeVisible();
+  await choose(page, 'Double');
+  await expect(page.getByText('Exact to the last digit')).toBeVisible();
   expect((await sizeOf()) / usual).toBeCloseTo(1, 1);
   await field.fill('2000');
   await expect(field).toHaveAccessibleDescription(/was trained on 512 tokens/);
@@ -208,7 +208,7 @@ test('the page speaks German when it is told to, and keeps to it', async ({ app,
   const german = page.getByRole('dialog', { name: 'Einstellungen' });
   await expect(german).toBeVisible();
   await expect(page.locator('html')).toHaveAttribute('lang', 'de');
-  await expect(page).toHaveTitle(/eigenen Prozessor/);
+  await expect(page).toHaveTitle(/eigenen Gerät/);
   await expect(german.getByRole('radio', { name: 'Ausgewogen' })).toBeChecked();
   await expect(german.locator('output').first()).toHaveText('0,8');
   await page.reload();
