@@ -1,5 +1,5 @@
 // Measures the time from navigation to the first token of the built page's own model, and compares it with another
-// checkout's page. Write is pressed as soon as it is enabled; the page then waits for its model.
+// checkout's page. In the writing view Write is pressed as soon as it is enabled; the page then waits for its model.
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
@@ -56,7 +56,7 @@ function press_and_watch() {
   globalThis.first_token = new Promise((resolve) => {
     let pressed = false;
     const look = () => {
-      const button = document.querySelector('button.primary');
+      const button = document.querySelector('.composer .primary');
       if (!pressed && button !== null && !button.disabled) {
         pressed = true;
         button.click();
@@ -79,7 +79,7 @@ async function visit(context, url, cpu) {
     const session = await context.newCDPSession(page);
     if (cpu > 1) await session.send('Emulation.setCPUThrottlingRate', { rate: cpu });
     await page.addInitScript(press_and_watch);
-    await page.goto(`${url}#length=8&seed=1`, { waitUntil: 'commit' });
+    await page.goto(`${url}#view=write&length=8&seed=1`, { waitUntil: 'commit' });
     return await page.evaluate(() => globalThis.first_token);
   } finally {
     await page.close();
