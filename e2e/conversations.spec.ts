@@ -8,6 +8,9 @@ test('the list: open another while an answer is written, search, rename, delete'
   await talk.holdTextAfter(30);
   await talk.open();
   await expect(talk.list).toContainText('kept on this device, and nowhere else');
+  // Nothing to search, and one button for each thing.
+  await expect(page.getByLabel('Search')).toHaveCount(0);
+  await expect(page.getByRole('button', { name: 'New conversation' })).toHaveCount(1);
   await talk.begin('About lakes: 3');
   await talk.textIsHeld();
   // The answer goes on while another conversation is shown.
@@ -30,8 +33,14 @@ test('the list: open another while an answer is written, search, rename, delete'
   await page.getByLabel('Search').fill('quite short');
   await expect(talk.items).toHaveText([/About seas: 4.*Quite short/]);
   await expect(talk.list).toContainText('1 conversation found');
+  await page.getByLabel('Search').fill('Line 119');
+  await page.getByLabel('Search').press('Enter');
+  await expect(talk.answers).toContainText(['Line 119 of the long answer.']);
+  await expect(talk.field).toBeFocused();
   await page.getByLabel('Search').fill('no such words');
+  await page.getByLabel('Search').press('Enter');
   await expect(talk.list).toContainText('Nothing found');
+  await expect(page.getByLabel('Search')).toBeFocused();
   await page.getByLabel('Search').fill('');
   await expect(talk.items).toHaveCount(2);
 

@@ -2,12 +2,14 @@
 import { BUNDLED } from './models';
 import { expect, test } from './visitor';
 
-test('the card shows the download in place, and ends it', async ({ visitor, shelf }) => {
+test('the card shows the download in place, and ends it', async ({ visitor, shelf, page }) => {
   await shelf.play({ files: { 'qwen3-0.6b': BUNDLED }, plan: () => ({ stall: 400_000 }) });
   await visitor.arrive();
   const { card, field } = visitor;
   const label = card.locator('.first-label');
   const before = await label.boundingBox();
+  // There is nobody yet whom a system prompt would instruct.
+  await expect(page.getByText('System prompt')).toBeHidden();
   await visitor.press(visitor.download);
   await expect(card.getByRole('progressbar')).toBeVisible();
   await expect(card).toContainText('Qwen3 0.6B');
@@ -47,4 +49,8 @@ test('one press has the story model tell a story', async ({ visitor, shelf }) =>
   await visitor.arrive();
   await visitor.press(visitor.page.getByRole('button', { name: 'Let it tell a story' }));
   await expect(visitor.page.locator('#written')).not.toBeEmpty();
+  await visitor.page.keyboard.press('Control+/');
+  const shortcuts = visitor.page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+  await expect(shortcuts).toContainText('Write the text');
+  await expect(shortcuts).not.toContainText('Send the message');
 });

@@ -332,6 +332,8 @@ test('shortcuts, and the way of the keyboard', async ({ talk, page }) => {
   await page.keyboard.press('Control+/');
   const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
   await expect(dialog.locator('dd')).toHaveCount(10);
+  await expect(dialog).toContainText('Send the message');
+  await expect(dialog).not.toContainText('Write the text');
   await page.keyboard.press('Escape');
   await expect(dialog).toHaveCount(0);
   await expect(talk.field).toBeFocused();
