@@ -112,7 +112,9 @@ describe('run --session', () => {
 
   it('keeps what was written before the reader of the text left', () => {
     const session = temporary('left.sluice');
-    const args = `run -p '${PROMPT}' --ignore-eos -c 1048576 --session '${session}'`;
+    // Much may be written before the reader is seen to have left.
+    const context = ['-c', '1048576'];
+    const args = `run -p '${PROMPT}' --ignore-eos ${context.join(' ')} --session '${session}'`;
     for (const more of ['', '--json', '-q']) {
       rmSync(session, { force: true });
       const { out, err } = shell(
@@ -121,7 +123,8 @@ describe('run --session', () => {
       assert.match(out, /\|0\n$/);
       if (more === '') assert.match(err, /session: 0 tokens restored, .*; \d+ tokens saved/);
       assert.doesNotMatch(err, /finish/);
-      const next = sluice(['run', '-n', '1', '--session', session]);
+      const next = sluice(['run', '-n', '1', ...context, '--session', session]);
+      assert.match(next.err, /tokens restored/);
       assert.ok(Number(/(\d+) tokens restored/.exec(next.err)[1]) > 5, next.err);
     }
   });
