@@ -403,18 +403,24 @@ test('where the browser can’t find the file, a copy is kept by choice', async 
   await expect(line.getByRole('button', { name: `Choose ${name} again` })).toBeVisible();
 });
 
+/** The helper is in use in one tab, and was in the second one, which has gone back to the page's own model. */
+async function leftForTheOwn(talk: Talk, context: BrowserContext, helper: string): Promise<Talk> {
+  await talk.open();
+  await loadHelper(talk, helper);
+  const second = await visit(context, talk);
+  await usesHelper(second);
+  await second.goBack();
+  await second.ready();
+  return second;
+}
+
 test('what is chosen again in one tab is the last choice, whatever another one chose', async ({
   talk,
   page,
   context,
   helper,
 }) => {
-  await talk.open();
-  await loadHelper(talk, helper.url);
-  const second = await visit(context, talk);
-  await usesHelper(second);
-  await second.goBack();
-  await second.ready();
+  const second = await leftForTheOwn(talk, context, helper.url);
   const last = (): Promise<string | null> =>
     page.evaluate(() => localStorage.getItem('sluice-model'));
   await expect.poll(last).toContain('page:');
@@ -432,12 +438,7 @@ test('a model that one tab has removed is offered in the other, which had it las
   context,
   helper,
 }) => {
-  await talk.open();
-  await loadHelper(talk, helper.url);
-  const second = await visit(context, talk);
-  await usesHelper(second);
-  await second.goBack();
-  await second.ready();
+  const second = await leftForTheOwn(talk, context, helper.url);
   const sheet = await second.openSheet();
   await sheet.getByRole('button', { name: 'Remove helper.gguf' }).click();
   await sheet.getByRole('group').getByRole('button', { name: 'Remove' }).click();
