@@ -224,16 +224,22 @@ async function handleKept(page: Page): Promise<void> {
   await expect.poll(kept).toBe(true);
 }
 
-test('a file is opened again with one press; without permission, or moved, the page says so', async ({
-  talk,
-  page,
-}) => {
+/** Opens the page and chooses mine.gguf, which is the helper. */
+async function useMine(talk: Talk): Promise<void> {
+  const { page } = talk;
   await playPicker(page);
   await talk.open();
   await writeMine(page, HELPER);
   await chooseMine(talk);
   await usesHelper(talk);
   await handleKept(page);
+}
+
+test('a file is opened again with one press; without permission, or moved, the page says so', async ({
+  talk,
+  page,
+}) => {
+  await useMine(talk);
   // The browser still lets the page read it.
   await page.reload();
   await usesHelper(talk);
@@ -272,12 +278,7 @@ test('a file that has changed is told, and a conversation knows which one it was
   talk,
   page,
 }) => {
-  await playPicker(page);
-  await talk.open();
-  await writeMine(page, HELPER);
-  await chooseMine(talk);
-  await usesHelper(talk);
-  await handleKept(page);
+  await useMine(talk);
   await talk.say('Hello');
   await writeMine(page, CHANGED);
   await page.reload();

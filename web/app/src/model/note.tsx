@@ -13,7 +13,7 @@ const OF_THREADS: ReadonlySet<NoteCode> = new Set<NoteCode>([
   'threads_need_flavour',
 ]);
 
-/** These only those understand who know how models are made. */
+/** Of use only to people who know how models are made. */
 const TECHNICAL: ReadonlySet<NoteCode> = new Set<NoteCode>([
   'token_not_in_vocabulary',
   'unknown_pre_tokenizer',
