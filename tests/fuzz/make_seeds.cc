@@ -13,6 +13,7 @@
 #include "hazards.h"
 #include "pull/journal.h"
 #include "quant/quantize.h"
+#include "session_file.h"
 #include "session_model.h"
 #include "split_models.h"
 #include "tiny_models.h"
@@ -224,8 +225,9 @@ int main(int argc, char** argv) {
   write_parts(folder / "fuzz_jinja", templates / "expressions.txt", "\n");
   for (const size_t kv : {0, 1, 2}) {
     const auto engine = session_engine(kv);
-    const auto write_session = [&](const char* name) {
-      const std::vector<uint8_t> bytes = session_bytes(engine->session());
+    const auto write_session = [&](const char* name, uint8_t version = sluice::kSessionVersion) {
+      std::vector<uint8_t> bytes = session_bytes(engine->session());
+      bytes[8] = version;
       write(folder / "fuzz_session", name + std::to_string(kv),
             {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     };
@@ -238,6 +240,7 @@ int main(int argc, char** argv) {
     write_session("run");
     require(engine->start_logits(prompt, 0).has_value() && finish_session(engine->session()));
     write_session("computed");
+    write_session("version1-", 1);
   }
 
   const fs::path text = folder / "fuzz_tokenizer";
