@@ -27,7 +27,7 @@ function everythingSaid(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     // Stories begin in the language of the model that tells them, and a language is named in itself.
     const left =
-      '.opening, label[lang], .chip-name, .item-title, .mine-text, .type, .path, .address, code, kbd';
+      '.opening, #written, label[lang], .chip-name, .item-title, .mine-text, .type, .path, .address, code, kbd';
     const said = [document.title];
     for (const each of document.body.querySelectorAll<HTMLElement>('*')) {
       if (!each.checkVisibility({ visibilityProperty: true }) || each.closest(left) !== null)
