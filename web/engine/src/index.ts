@@ -97,6 +97,7 @@ export type {
   Token,
   TokenizeOptions,
   Verification,
+  WaitingFor,
   VerifyOptions,
   WeightsView,
 } from './types.js';

@@ -17,7 +17,7 @@ export class LoadView {
   #progress: LoadProgress;
   #course: Course = {
     ...{ fromNetwork: 0, fromCache: 0, kept: 0, arrived: false },
-    ...{ waiting: '', verified: 0, notes: [] },
+    ...{ waiting: '', waitingFor: null, verified: 0, notes: [] },
   };
   readonly #rate = new Rate();
   /** When bytes last came from the network. */
@@ -33,7 +33,7 @@ export class LoadView {
     this.#onWeights = onWeights ?? (() => {});
     this.#progress = {
       ...{ phase: 'header', loaded: 0, total: 0, bytesPerSecond: 0, source, cachedBytes: 0 },
-      ...{ waiting: '', layersReady: 0, layersTotal: 0 },
+      ...{ waiting: '', waitingFor: null, layersReady: 0, layersTotal: 0 },
     };
   }
 
@@ -67,7 +67,7 @@ export class LoadView {
   }
 
   report(now: Pick<LoadProgress, 'loaded' | 'total' | 'layersReady' | 'layersTotal'>): void {
-    const { fromCache, fromNetwork, kept, waiting, verified } = this.#course;
+    const { fromCache, fromNetwork, kept, waiting, waitingFor, verified } = this.#course;
     const before = this.#progress.source;
     const ready = this.hasArrived;
     // What came last decides where it comes from.
@@ -91,6 +91,7 @@ export class LoadView {
       // The last bytes may be told after the engine has them.
       cachedBytes: ready && source === 'cache' ? loaded : fromCache,
       waiting,
+      waitingFor,
       layersReady: now.layersReady,
       layersTotal: now.layersTotal,
     };

@@ -13,6 +13,7 @@ import { Server } from './server.js';
 import type { SourceFile } from './source-file.js';
 import { findNamed, isKept, openEntry } from './store/entries.js';
 import { loadHashes } from './store/hashes.js';
+import type { WaitingFor } from './types.js';
 
 /** Brings the headers. Returns false if no more is wanted. */
 async function bringHeaders(files: readonly SourceFile[], outlet: Outlet): Promise<boolean> {
@@ -139,7 +140,7 @@ class Reporter implements Report {
   kept: () => number = () => 0;
   readonly #course: Course = {
     ...{ fromNetwork: 0, fromCache: 0, kept: 0, arrived: false },
-    ...{ waiting: '', verified: 0, notes: [] },
+    ...{ waiting: '', waitingFor: null, verified: 0, notes: [] },
   };
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -188,8 +189,9 @@ class Reporter implements Report {
   keeping(): void {
     this.post({ type: 'keeping' });
   }
-  waiting(text: string): void {
+  waiting(text: string, on: WaitingFor | null): void {
     this.#course.waiting = text;
+    this.#course.waitingFor = on;
     this.flush();
   }
 }
@@ -243,7 +245,8 @@ async function filesOf(
     fail: () => end.abort(),
     patiences,
     patience: new Patience(patiences.retryTimeout),
-    onwaiting: (text) => report.waiting(text),
+    onwaiting: (text, on) => report.waiting(text, on),
+    onwaited: () => report.waiting('', null),
   };
   return downloadsOf(source, net, probe, outlet, report);
 }

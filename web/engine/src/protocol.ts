@@ -15,6 +15,7 @@ import type {
   ModelInfo,
   PromptProgress,
   Token,
+  WaitingFor,
 } from './types.js';
 
 /** Where the engine worker finds the files of a flavour. */
@@ -248,6 +249,7 @@ export interface Course {
   fromCache: number;
   /** What it waits for, a sentence; '' if it doesn't. */
   waiting: string;
+  waitingFor: WaitingFor | null;
   /** Bytes of the model that this device keeps; 0 before their number is known, or if it keeps none. */
   kept: number;
   /** All files have come, and are proven. */

@@ -38,6 +38,9 @@ export type ModelSource =
   | readonly (string | URL)[]
   | readonly (Blob | FileSystemFileHandle)[];
 
+/** 'server': it asks to wait, or can't serve now; 'network': the way to it; 'tab': another tab, which downloads the same. */
+export type WaitingFor = 'server' | 'network' | 'tab';
+
 export interface LoadProgress {
   /**
    * 'header' until the header is read, then 'download' (network) or 'load' (local), 'verify' while a sha256 is computed after
@@ -56,6 +59,8 @@ export interface LoadProgress {
   cachedBytes: number;
   /** What the download waits for, in words; '' while it goes on. */
   waiting: string;
+  /** The same as a code; null while it goes on. */
+  waitingFor: WaitingFor | null;
   layersReady: number;
   /** 0 until the header is read. */
   layersTotal: number;

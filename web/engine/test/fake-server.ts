@@ -142,6 +142,7 @@ export function makeNet(
     patiences: { stallTimeout, retryTimeout },
     patience: new Patience(retryTimeout, undefined, () => 0.5),
     custom: false,
-    onwaiting: (text) => void (text !== '' && waits.push(text)),
+    onwaiting: (text, on) => void waits.push(`${on}: ${text}`),
+    onwaited: () => {},
   };
 }

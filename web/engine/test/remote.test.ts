@@ -227,6 +227,7 @@ describe('lost connections', () => {
     expect(await readsRight(0, 1_000_000)).toBe(true);
     expect(server.asked.map((range) => range?.[0])).toEqual([0, 120_000, 240_000, 360_000]);
     expect(net.waits.length).toBe(3);
+    expect(net.waits[0]).toMatch(/^network: /);
   });
 
   it('begin anew and skip, where the server has no parts', async () => {
@@ -332,7 +333,7 @@ describe('a server that asks to wait', () => {
       expect(time).toBeGreaterThanOrEqual(20_000);
       expect(time).toBeLessThanOrEqual(23_100);
     }
-    expect(net.waits[0]).toMatch(/answered 429 and asks to wait 20 s/);
+    expect(net.waits[0]).toMatch(/^server: .* answered 429 .*and asks to wait 20 s/);
   });
 
   it('is waited for even if the device comes online meanwhile', async () => {

@@ -124,10 +124,10 @@ export class Connection {
       const pause = late ? null : net.patience.pause(this.#tries, passing.wait);
       if (pause === null) throw this.#enough(passing);
       const when = pause >= 1000 ? ` in ${Math.round(pause / 1000)} s` : '';
-      net.onwaiting(`${passing.problem}; trying again${when}`);
+      net.onwaiting(`${passing.problem}; trying again${when}`, passing.waitsFor);
       await sleep(pause, net.signal);
       net.signal.throwIfAborted();
-      net.onwaiting('');
+      net.onwaited();
     }
   }
 

@@ -303,7 +303,7 @@ export class Download implements SourceFile {
       // A server that didn't name the size: the stream's end is the file's.
       if (this.#total === 0) await this.#toTheEnd();
       else await this.#blocks.fetchAll(this.#takeFirst());
-      if (this.#keeper.follows) this.net.onwaiting('');
+      if (this.#keeper.follows) this.net.onwaited();
       if (this.#total > 0) this.#at = this.#total;
       let last = false;
       while (this.#total > 0 && !(await this.#keeper.prove(this.#total, last)))

@@ -110,9 +110,12 @@ async function getPage(url: string, headers: [string, string][], net: Net): Prom
     }
     const pause = net.patience.pause(tries, problem.wait);
     if (pause === null) throw problem.error;
-    net.onwaiting(`${problem.problem}; trying again in ${Math.ceil(pause / 1000)} s`);
+    net.onwaiting(
+      `${problem.problem}; trying again in ${Math.ceil(pause / 1000)} s`,
+      problem.waitsFor,
+    );
     await sleep(pause, net.signal);
-    net.onwaiting('');
+    net.onwaited();
   }
 }
 

@@ -110,7 +110,7 @@ export class Keeper {
    * for as long as lost connections are tried again, it follows no more.
    */
   async change(): Promise<void> {
-    const { signal, patiences, onwaiting } = this.net;
+    const { signal, patiences, onwaiting, onwaited } = this.net;
     signal.throwIfAborted();
     let timer: ReturnType<typeof setTimeout> | undefined;
     let heard!: () => void;
@@ -122,12 +122,12 @@ export class Keeper {
       }, patiences.stallTimeout + patiences.retryTimeout);
       this.#news.add(resolve);
       signal.addEventListener('abort', heard);
-      onwaiting('another tab downloads this model, and this one follows it');
+      onwaiting('another tab downloads this model, and this one follows it', 'tab');
     });
     clearTimeout(timer);
     signal.removeEventListener('abort', heard);
     this.#news.delete(heard);
-    if (this.#turn === null) onwaiting('');
+    if (this.#turn === null) onwaited();
     signal.throwIfAborted();
   }
 

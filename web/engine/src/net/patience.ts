@@ -1,5 +1,6 @@
 // How long lost connections are tried again, and how long to wait in between.
 import { SluiceError } from '../errors.js';
+import type { WaitingFor } from '../types.js';
 
 /** Answers after which the same request may succeed. */
 const PASSING = new Set([408, 425, 429, 500, 502, 503, 504]);
@@ -36,6 +37,10 @@ export class Passing extends Error {
     readonly wait: number | null = null,
   ) {
     super(problem);
+  }
+
+  get waitsFor(): WaitingFor {
+    return this.error.status === undefined ? 'network' : 'server';
   }
 }
 

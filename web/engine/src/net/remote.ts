@@ -4,6 +4,7 @@ import { failedAt } from '../facts.js';
 import { Refusals } from '../own-files.js';
 import type { Patiences } from '../protocol.js';
 import { Passing, Patience, askedWait, isPassing } from './patience.js';
+import type { WaitingFor } from '../types.js';
 import { sleep, within } from './time.js';
 import { checkStatus, hostOf, lengthOf, networkError, offline, whyUnreadable } from './why.js';
 
@@ -33,8 +34,10 @@ export interface Net {
   fail(): void;
   patiences: Patiences;
   patience: Patience;
-  /** Tells the user what a connection waits for; '': it goes on. */
-  onwaiting(text: string): void;
+  /** Tells the user what a connection waits for. */
+  onwaiting(text: string, on: WaitingFor): void;
+  /** It goes on. */
+  onwaited(): void;
 }
 
 /** What the server says of a file. */

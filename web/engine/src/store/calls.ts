@@ -330,6 +330,7 @@ function files({ source, hub, headers }: Named & { headers: [string, string][] }
     patiences: { stallTimeout: LIST_PATIENCE, retryTimeout: LIST_PATIENCE },
     patience: new Patience(LIST_PATIENCE),
     onwaiting: () => {},
+    onwaited: () => {},
   });
 }
 
