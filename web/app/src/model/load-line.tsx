@@ -2,7 +2,7 @@ import { useId } from 'preact/hooks';
 import { t } from '../texts';
 import { doing, factsOf, keptOf } from './load';
 import { LoadButtons, PausedButtons, usePart } from './load-buttons';
-import { sourceName } from './source';
+import { nameOf } from './name';
 import { loading, paused, type Loading, type Paused } from './state';
 
 /**
@@ -57,7 +57,7 @@ function Rest({ source }: Paused) {
   return (
     <div class="loading">
       <p class="load-text">
-        <span class="load-name">{t.value.model.load.paused(sourceName(source))}</span>{' '}
+        <span class="load-name">{t.value.model.load.paused(nameOf(source))}</span>{' '}
         <Fact text={t.value.model.said.paused} kind="narrow" />
         <Fact text={keptOf(part)} kind="wide" />
       </p>

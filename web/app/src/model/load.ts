@@ -4,13 +4,13 @@ import { bytes, ofWhole, timeLeft } from '../format';
 import { run } from '../run';
 import { t } from '../texts';
 import { amountOf } from './kept';
-import { sourceName } from './source';
+import { nameOf } from './name';
 import type { Loading } from './state';
 
 /** What is done: Loading a.gguf. */
-export function doing({ source, back, rest, waits }: Loading): string {
+export function doing({ source, info, back, rest, waits }: Loading): string {
   const words = t.value.model.load;
-  const name = sourceName(source);
+  const name = nameOf(source, info);
   if (back) return words.again(name);
   if (waits) return words.takesOver(name);
   if (!rest) return words.loading(name);

@@ -95,7 +95,7 @@ export const model: typeof english = {
     pause: 'Anhalten',
     cancel: 'Abbrechen',
     goOn: 'Weiter',
-    close: 'Schließen',
+    discard: (amount) => `${amount} verwerfen`.trimStart().replace(/^v/, 'V'),
     nothingKept: 'Nichts davon konnte behalten werden: Es fängt von vorn an.',
     partKept: (amount) => `${amount} sind auf diesem Gerät.`,
     anotherDay: 'Du kannst diesen Tab schließen und an einem anderen Tag weitermachen.',
@@ -158,11 +158,8 @@ export const model: typeof english = {
     offer: (host) => `Dieser Link verlangt ein Modell von ${host}`,
     unasked:
       'Dieser Server wurde noch nach nichts gefragt. Fragst du ihn, kennt er deine IP-Adresse.',
-    partHere: (amount, host) =>
-      `${amount} sind schon auf diesem Gerät. Weiter heißt: ${host} wird nach dem Rest gefragt.`,
     asking: 'Der Server wird danach gefragt …',
     found: (name, parameters, size) => `${name}: ${parameters} Parameter, ${size} zu holen.`,
-    goOn: 'Weiter',
     look: 'Zeigen, was es ist',
     askAgain: 'Noch einmal fragen',
     no: 'Nein, beim jetzigen Modell bleiben',
