@@ -195,3 +195,46 @@ test('a paused download that is discarded leaves nothing, and its model is offer
   await visitor.openSheet();
   await expect(visitor.sheet.locator('.kept')).toContainText('come only once');
 });
+
+test('Write begins at its top, wherever the conversation was', async ({ visitor, shelf, page }) => {
+  await shelf.play({ plan: () => ({ stall: 100_000 }) });
+  await page.setViewportSize({ width: 360, height: 480 });
+  await visitor.arrive();
+  await visitor.field.fill(QUESTION);
+  await visitor.send.click();
+  await visitor.answered('Once upon a time');
+  await page.locator('.next-answer .primary').click();
+  await expect(visitor.loading).toBeVisible();
+  await visitor.send.click();
+  await expect(page.locator('.next-answer')).toBeInViewport();
+  expect(await page.evaluate(() => window.scrollY)).toBeGreaterThan(100);
+  await page.getByRole('button', { name: 'Write', exact: true }).click();
+  await expect(visitor.prompt).toBeInViewport();
+  expect(await page.evaluate(() => window.scrollY)).toBe(0);
+  // What the line says is not cut off beside the chip.
+  const cut = await visitor.loading
+    .locator('.load-text')
+    .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+  expect(cut).toBe(0);
+});
+
+test('a download that waits for the network says so', async ({
+  visitor,
+  shelf,
+  hub,
+  context,
+  allowed,
+}) => {
+  allowed.push(/net::ERR_/);
+  const download = stalling(100_000);
+  await shelf.play({ plan: download.plan });
+  await visitor.arrive();
+  await visitor.download.click();
+  await expect(visitor.card).toContainText('100 KB of');
+  await context.setOffline(true);
+  hub.drop_connections();
+  await expect(visitor.card).toContainText('you are offline; it goes on by itself');
+  download.stalls = false;
+  await context.setOffline(false);
+  await visitor.uses('Qwen3 0.6B');
+});

@@ -6,6 +6,7 @@ import { nameOf } from '../model/name';
 import { OpenButton, Terms, factsInWords } from '../model/offered';
 import { openSheet, sheetOpen } from '../model/open';
 import { front, shelf, type Offered } from '../model/shelf';
+import { addressOf } from '../model/source';
 import {
   loading,
   model,
@@ -32,6 +33,9 @@ export function FirstModel() {
   }, []);
   const current = loading.value;
   const stopped = paused.value;
+  // The one that is in use is no answer to what it can’t do.
+  const inUse = model.value === null ? undefined : addressOf(model.value.source);
+  const suits = front.value?.file.address === inUse ? null : front.value;
   const comes = current !== null && current.source.kind !== 'bundled';
   return (
     <section class="first-model" aria-label={t.value.talk.first.label}>
@@ -40,8 +44,8 @@ export function FirstModel() {
         <Coming {...current} />
       ) : stopped !== null ? (
         <Put {...stopped} />
-      ) : front.value !== null ? (
-        <Recommended {...front.value} />
+      ) : suits !== null ? (
+        <Recommended {...suits} />
       ) : (
         shelf.value !== null && <Nothing />
       )}

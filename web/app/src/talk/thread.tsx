@@ -1,5 +1,5 @@
 import { useSignalEffect } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Problem } from '../page/problem';
 import { t } from '../texts';
 import { follow, toTheEnd } from './follow';
@@ -11,7 +11,7 @@ import { spoken } from './speak';
 /** The messages of the branch that is shown. */
 export function Thread() {
   const list = useRef<HTMLOListElement>(null);
-  useEffect(() => (list.current === null ? undefined : follow(list.current)), []);
+  useLayoutEffect(() => (list.current === null ? undefined : follow(list.current)), []);
   // Another conversation is shown from its end on, and an answer is followed from its beginning.
   useSignalEffect(() => {
     void open.value;
