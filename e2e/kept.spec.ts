@@ -144,7 +144,7 @@ test('a load is paused, its tab closed, and another tab goes on with what is the
 }) => {
   const file = await loadsHalf(app, hub);
   await app.loading.getByRole('button', { name: 'Pause' }).click();
-  await expect(app.loading).toContainText('Paused: stories.gguf');
+  await expect(app.loading).toContainText('Paused: stories');
   // Whole blocks are kept.
   await expect(app.loading).toContainText('1.31 MB of 2.58 MB are on this device');
   await app.openSheet();
@@ -167,17 +167,18 @@ test('a load is paused, its tab closed, and another tab goes on with what is the
   await expect(row(other.page, 'stories.gguf')).toContainText('2.58 MB');
 });
 
-test('a paused load goes on where it is, or is put aside', async ({ app, page, hub }) => {
+test('a paused load goes on where it is, or is discarded', async ({ app, page, hub }) => {
   const file = await loadsHalf(app, hub);
   await app.loading.getByRole('button', { name: 'Pause' }).click();
-  await app.loading.getByRole('button', { name: 'Close' }).click();
-  await expect(page.getByText('Paused: stories.gguf')).toHaveCount(0);
+  await app.loading.getByRole('button', { name: 'Discard 1.31 MB' }).click();
+  await expect(page.getByText('Paused: stories')).toHaveCount(0);
+  await expect(page.locator('p.sr-only[role=status]')).toHaveText('stories.gguf was removed');
   await expect(app.button).toBeFocused();
   await expect(page).not.toHaveURL(/model=/);
   const asked = file.counts.requests;
-  file.plan = ({ number }) => (number === asked ? { stall: 300_000 } : {});
+  file.plan = ({ number }) => (number === asked ? { stall: 600_000 } : {});
   await app.loadAddress(file.url);
-  await expect(app.loading).toContainText('1.61 MB of 2.58 MB');
+  await expect(app.loading).toContainText('600 KB of 2.58 MB');
   await app.loading.getByRole('button', { name: 'Pause' }).press('Enter');
   const goOn = app.loading.getByRole('button', { name: 'Go on' });
   await expect(goOn).toBeFocused();
@@ -191,7 +192,7 @@ test('a paused load goes on where it is, or is put aside', async ({ app, page, h
   await expect(app.problem).toHaveCount(0);
 });
 
-test('a page loaded anew in the middle of a load says what is here, and asks before it goes on', async ({
+test('a page loaded anew in the middle of a load says that it is paused, and asks nobody before it goes on', async ({
   app,
   page,
   hub,
@@ -206,14 +207,13 @@ test('a page loaded anew in the middle of a load says what is here, and asks bef
   await expect(page).toHaveURL(/model=http/);
   const { requests } = file.counts;
   await page.reload();
-  await app.ready();
-  await expect(app.offer).toContainText('1.31 MB of 2.58 MB are on this device already');
-  await expect(app.offer).toContainText(`Going on asks ${host} for the rest`);
+  await expect(app.modelName).toHaveText('Sluice Stories');
+  await expect(app.loading).toContainText('Paused: stories');
+  await expect(app.loading).toContainText('1.31 MB of 2.58 MB are on this device');
+  await expect(app.offer).toHaveCount(0);
   expect(file.counts.requests).toBe(requests);
-  // Going on in the list answers the question too.
   await app.openSheet();
   await row(page, 'stories.gguf').getByRole('button', { name: 'Go on with' }).click();
-  await expect(app.offer).toHaveCount(0);
   await loaded(app, host);
 });
 
@@ -260,7 +260,7 @@ test('what a load waits for is said', async ({ app, hub, allowed }) => {
   });
   await app.open('#length=20');
   await app.loadAddress(file.url);
-  await expect(app.loading).toContainText('waits; it goes on by itself');
+  await expect(app.loading).toContainText('the server asks to wait; it goes on by itself');
   await app.openSheet();
   await app.sheet.getByText('Technical details').click();
   await expect(app.sheet.locator('.coming')).toContainText(/503 .* asks to wait 120 s/);

@@ -135,14 +135,14 @@ test('a question waits for the model that was chosen, and is offered again witho
   const slow = hub.add('helper.gguf', HELPER, { plan: () => (stalls ? { stall } : {}) });
   await talk.open();
   await talk.loadAddress(slow.url);
-  await expect(talk.loading).toContainText('helper');
+  await expect(talk.loading).toContainText('Helper 1B');
   await talk.begin('Hello');
   await expect(talk.facts).toHaveText('Waiting for Helper 1B');
   await expect(talk.modelName).toHaveText('Scripted');
   // Stopped: the question stays.
   await talk.send.click();
   await expect(talk.answers).toHaveCount(0);
-  const again = talk.page.getByRole('button', { name: 'Answer', exact: true });
+  const again = talk.page.getByRole('button', { name: /^Answer with / });
   await again.click();
   await expect(talk.facts).toHaveText('Waiting for Helper 1B');
   // The load is given up: no other model answers.
@@ -152,7 +152,7 @@ test('a question waits for the model that was chosen, and is offered again witho
   await expect(talk.mine).toContainText(['Hello']);
   await expect(again).toBeEnabled();
   await talk.loadAddress(slow.url);
-  await expect(talk.loading).toContainText('helper');
+  await expect(talk.loading).toContainText('Helper 1B');
   await again.click();
   await expect(talk.facts).toHaveText('Waiting for Helper 1B');
   stalls = false;

@@ -120,7 +120,7 @@ test('a model by address from another origin, with progress', async ({ app, page
   await app.loadAddress(gate.url);
   const progress = page.getByRole('progressbar');
   await expect(progress).toHaveAttribute('max', '2578944');
-  await expect(app.loading).toContainText('Loading stories.gguf');
+  await expect(app.loading).toContainText('Loading Sluice Stories');
   await expect(app.loading).toContainText(
     /\d+ KB of 2\.58 MB.*[\d.]+ [KMG]?B\/s.*[\d.]+ (ms|s|min) left/,
   );
@@ -340,7 +340,7 @@ test('the first load that is cancelled leaves no model, and nothing to press in 
     route.fulfill({ status: 302, headers: { location: gate.url } }),
   );
   await page.goto(`${app.site.url}#view=write`);
-  await expect(app.loading).toContainText('Loading stories-q8_0.gguf');
+  await expect(app.loading).toContainText('Loading Sluice Stories');
   await page.getByRole('button', { name: 'Cancel' }).click();
   await expect(app.state).toHaveText('No model is loaded. Choose one first.');
   await expect(app.button).toBeDisabled();
@@ -397,7 +397,7 @@ test('the model before is used until the new one is ready, and ends the text tha
   const gate = models.gated('stories.gguf', HEADER_BYTES);
   await app.loadAddress(gate.url);
   await expect(app.loading).toContainText('KB of 2.58 MB');
-  await expect(app.chip).toHaveAccessibleName(/^Model: Sluice Stories ?; ?stories is on its way$/);
+  await expect(app.chip).toHaveAccessibleName(/^Model: Sluice Stories ?; ?Sluice Stories is on its way$/);
   await app.openSheet();
   await expect(app.sheet).toContainText('Until then you can go on with Sluice Stories.');
   await app.hasFact('From', 'this page');

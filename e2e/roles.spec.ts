@@ -28,7 +28,7 @@ test.describe('a stranger on a laptop', () => {
     expect(visitor.elsewhere).toEqual([]);
 
     await visitor.press(visitor.download);
-    await visitor.uses('Wise');
+    await visitor.uses('Qwen3 0.6B');
     expect(visitor.elsewhere).not.toEqual([]);
     await expect(visitor.field).toBeFocused();
     const first = page.locator('.suggestion').first();
@@ -58,7 +58,7 @@ test.describe('a stranger on a laptop', () => {
     await page.keyboard.press('Enter');
     await expect(visitor.facts).toContainText('Waiting');
     // A name, not an address
-    await expect(visitor.chip).toContainText('Qwen3-0.6B');
+    await expect(visitor.chip).toContainText('Qwen3 0.6B');
     await expect(visitor.chip).not.toContainText(/[/@]/);
     await expect(page.locator('.message.user')).toContainText(QUESTION);
     await expect(visitor.modelName).toHaveText('Sluice Stories');
@@ -66,7 +66,7 @@ test.describe('a stranger on a laptop', () => {
     download.stalls = false;
     hub.drop_connections();
     await visitor.answered();
-    await visitor.uses('Wise');
+    await visitor.uses('Qwen3 0.6B');
     await expect(page.locator('.written-with')).toHaveCount(0);
   });
 
@@ -79,7 +79,7 @@ test.describe('a stranger on a laptop', () => {
     await expect(gemma.getByRole('link')).toHaveAttribute('href', /^https:\/\/ai\.google\.dev\//);
     expect(visitor.elsewhere).toEqual([]);
     await visitor.press(gemma.getByRole('button', { name: /Accept and download/ }));
-    await visitor.uses('Wise');
+    await visitor.uses('Gemma 3 270M');
     await visitor.field.fill(QUESTION);
     await visitor.press(visitor.send);
     await visitor.answered();
@@ -233,26 +233,26 @@ test.describe('a returning visitor', () => {
     await shelf.play({ files: { 'smollm2-135m': other } });
     await visitor.arrive();
     await visitor.download.click();
-    await visitor.uses('Wise');
+    await visitor.uses('Qwen3 0.6B');
     await visitor.field.fill(QUESTION);
     await visitor.send.click();
     await visitor.answered();
     await visitor.openSheet();
     await visitor.sheet.getByRole('button', { name: /^SmolLM2 135M/ }).click();
-    await visitor.uses('Other');
+    await visitor.uses('SmolLM2 135M Instruct');
     await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
     await context.setOffline(true);
     await page.close();
 
     const next = new Visitor(await context.newPage(), visitor.site);
     await next.page.goto(next.site.url);
-    await next.uses('Other');
+    await next.uses('SmolLM2 135M Instruct');
     await expect(next.field).toBeFocused();
     await next.press(next.page.getByRole('button', { name: QUESTION, exact: true }));
     const line = next.page.locator('.written-with');
-    await expect(line).toContainText('Written with Wise.');
+    await expect(line).toContainText('Written with Qwen3 0.6B.');
     await next.press(line.getByRole('button', { name: 'Load it' }));
-    await next.uses('Wise');
+    await next.uses('Qwen3 0.6B');
     await next.field.fill('And at night?');
     await next.press(next.send);
     await expect(next.answers).toHaveCount(2);
@@ -312,7 +312,7 @@ test.describe('on a phone', () => {
     // A keyboard on the screen comes only when the field is touched.
     await expect(visitor.field).not.toBeFocused();
     await visitor.press(visitor.download, tap);
-    await visitor.uses('Wise');
+    await visitor.uses('Qwen3 0.6B');
     await inOrder();
     await visitor.field.tap();
     await page.setViewportSize({ width: 360, height: 400 });
@@ -399,14 +399,14 @@ test.describe('auf Deutsch, by keyboard alone', () => {
     download.stalls = false;
     hub.drop_connections();
     await visitor.answered(answer);
-    await visitor.uses('Klug');
+    await visitor.uses('Qwen3 0.6B');
     await expect(visitor.field).toBeFocused();
     await seesFocus(visitor);
     expect(await violations(page)).toEqual([]);
     expect(visitor.presses).toBe(2);
     expect(visitor.words, [...visitor.read].join('\n')).toBeLessThan(120);
     const said = await page.evaluate(() => (window as unknown as { said: string[] }).said);
-    expect(said.join('\n')).toContain('Klug ist bereit');
+    expect(said.join('\n')).toContain('Qwen3 0.6B ist bereit');
     expect(said.join('\n')).toContain(answer);
     expect(said.join('\n')).not.toContain('@');
     const english = /\b(the|is|of|and|with|your|this|ready|loading|stopped|done|waiting)\b/i;

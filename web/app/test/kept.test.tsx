@@ -51,9 +51,8 @@ afterEach(async () => {
 
 /** Shows that the load from an address is paused. */
 async function pausedFrom(url: string): Promise<void> {
-  // It began long ago, whatever is newer.
   await act(() => {
-    paused.value = { source: fromAddress(url), since: 0 } as typeof paused.value;
+    paused.value = { source: fromAddress(url), progress: null };
     render(<LoadLine />, place);
   });
 }

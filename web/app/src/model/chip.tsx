@@ -1,20 +1,24 @@
 import { t } from '../texts';
+import { nameByRef, nameOf } from './name';
 import { openSheet } from './open';
-import { sourceName } from './source';
-import { loading, model, modelName, paused, sought } from './state';
+import { loading, model, paused, shownName, sought, type Loading } from './state';
+
+/** The name of the model that is coming, or is looked for; null: there is none. */
+export function nextName(): string | null {
+  const [coming, last] = [loading.value, sought.value];
+  if (coming !== null) return nameOf(coming.source, coming.info);
+  return last === null ? null : nameByRef(last.ref, last.name);
+}
 
 /** The model's name above the field, and of the one that is coming; it opens the sheet. One line, always as tall. */
 export function ModelChip() {
   const words = t.value.model.chip;
   const current = model.value;
   const coming = loading.value;
-  const inUse = current === null ? null : modelName(current);
-  const next =
-    coming === null
-      ? (sought.value?.name ?? null)
-      : sourceName(coming.source).replace(/\.gguf$/i, '');
+  const inUse = current === null ? null : shownName(current);
+  const next = nextName();
   const showsNext = next !== null && coming?.shown !== true;
-  const put = paused.value === null ? null : sourceName(paused.value.source);
+  const put = paused.value === null ? null : nameOf(paused.value.source);
   return (
     <button
       type="button"
@@ -59,7 +63,7 @@ function Named({
 }
 
 /** A thin progress along the chip's lower edge. The load's line says it in words. */
-function Bar({ progress }: NonNullable<typeof loading.value>) {
+function Bar({ progress }: Loading) {
   const { loaded = 0, total = 0 } = progress ?? {};
   return (
     <progress

@@ -5,9 +5,10 @@ import { FourFacts } from './facts';
 import { doing, factsOf, keptOf } from './load';
 import { LoadButtons, PausedButtons, usePart } from './load-buttons';
 import { Note, isTechnical } from './note';
+import { nameOf } from './name';
 import { sourceName } from './source';
 import { speedOf } from './learn';
-import { loading, model, modelName, paused, type Loading, type Paused } from './state';
+import { loading, model, paused, shownName, type Loading, type Paused } from './state';
 
 /** The present load, or the one that is paused, with all that is known of it. */
 export function ComingModel() {
@@ -23,7 +24,7 @@ function Current(current: Loading) {
   const { loaded = 0, total = 0 } = progress ?? {};
   const { amount, rate, left, note, waiting } = factsOf(progress);
   // The one that is shown is another one, and can be used.
-  const stays = model.value !== null && !shown ? modelName(model.value) : null;
+  const stays = model.value !== null && !shown ? shownName(model.value) : null;
   const told = stays === null ? [] : notes;
   const [plain, technical] = [told.filter((of) => !isTechnical(of)), told.filter(isTechnical)];
   return (
@@ -69,7 +70,7 @@ function Rest({ source }: Paused) {
   const part = usePart(source);
   return (
     <section class="coming" aria-labelledby={id}>
-      <h3 id={id}>{words.paused(sourceName(source))}</h3>
+      <h3 id={id}>{words.paused(nameOf(source))}</h3>
       <p class="note">
         {keptOf(part)} {part == null ? '' : words.anotherDay}
       </p>

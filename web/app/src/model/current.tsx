@@ -3,9 +3,10 @@ import { KeepCopy } from './copy-of-file';
 import { FourFacts, MoreFacts } from './facts';
 import { Layers } from './layers';
 import { Note, withoutThreads } from './note';
-import { sourceName, type Source } from './source';
+import { nameOf } from './name';
+import type { Source } from './source';
 import { ownSpeed, speedOf } from './learn';
-import { loading, model, modelName, stats, unkept } from './state';
+import { loading, model, shownName, stats, unkept } from './state';
 
 /** The model in use; before the first one is here, the one that is coming. */
 export function CurrentModel() {
@@ -16,13 +17,13 @@ export function CurrentModel() {
   const source = current?.source ?? coming?.source;
   const name =
     current !== null
-      ? modelName(current)
+      ? shownName(current)
       : coming !== null
-        ? coming.info?.name || sourceName(coming.source).replace(/\.gguf$/i, '')
+        ? nameOf(coming.source, coming.info)
         : null;
   const speed = current !== null ? ownSpeed() : info === null ? null : speedOf(info);
   const other = current !== null && coming !== null && coming.info !== null && !coming.shown;
-  const shownOf = other ? sourceName(coming.source) : null;
+  const shownOf = other ? nameOf(coming.source, coming.info) : null;
   const notes = withoutThreads(stats.value?.notes ?? []);
   return (
     <section class="current" aria-labelledby="model-name">

@@ -145,6 +145,12 @@ export function remove(model: CachedModel): Promise<boolean> {
   });
 }
 
+/** Removes what has come of the model from this address. */
+export async function discard(url: string): Promise<void> {
+  const part = await partOf(url);
+  if (part !== null) await remove(part);
+}
+
 /** Removes all models that are neither pinned nor in use. `others`: removes what else is kept, and returns its bytes. */
 export function removeAll(others: () => Promise<number>): Promise<boolean> {
   return change('', async () => {

@@ -2,8 +2,9 @@ import { useSignal } from '@preact/signals';
 import type { CachedModel } from '@sluice/engine';
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { bytes } from '../format';
 import { t } from '../texts';
-import { partOf } from './kept';
+import { discard, partOf } from './kept';
 import { addressOf, type Source } from './source';
 import { cancelLoading, open, pausable, pauseLoading, paused, type Paused } from './state';
 
@@ -69,10 +70,11 @@ export function LoadButtons({ small = false }: Props) {
   );
 }
 
-/** Go on and Close, for a load that is paused. */
+/** Go on and Discard, for a load that is paused. */
 export function PausedButtons({ source, small = false }: Props & Pick<Paused, 'source'>) {
   const words = t.value.model.load;
   const goOn = useRef<HTMLButtonElement>(null);
+  const part = usePart(source);
   useTakeOver(goOn);
   return (
     <div class="load-buttons">
@@ -86,11 +88,12 @@ export function PausedButtons({ source, small = false }: Props & Pick<Paused, 's
         }}
       />
       <LoadButton
-        label={words.close}
-        icon={small ? 'M7 7l10 10M17 7l-10 10' : ''}
+        label={words.discard(part == null ? '' : bytes(part.stored))}
+        icon={small ? 'M5 8h14M9 8V5h6v3M7 8l1 11h8l1-11' : ''}
         onClick={(pressedButton) => {
           leave(pressedButton);
           paused.value = null;
+          void discard(addressOf(source) ?? '');
         }}
       />
     </div>

@@ -1,8 +1,9 @@
 import { useId } from 'preact/hooks';
 import { t } from '../texts';
 import { doing, factsOf, keptOf } from './load';
+import { amountOf } from './kept';
 import { LoadButtons, PausedButtons, usePart } from './load-buttons';
-import { sourceName } from './source';
+import { nameOf } from './name';
 import { loading, paused, type Loading, type Paused } from './state';
 
 /**
@@ -37,7 +38,14 @@ function Current(current: Loading) {
         <Fact text={rate} kind="wide" />
         <Fact text={left} kind="" />
         <Fact text={note} kind="wide" />
-        {waiting !== '' && <span class="load-fact load-waits">{waiting}</span>}
+        {waiting !== '' && (
+          <>
+            <span class="load-fact load-waits">{waiting}</span>
+            <span class="load-brief" aria-hidden="true">
+              {navigator.onLine ? t.value.model.load.waitsBrief : 'offline'}
+            </span>
+          </>
+        )}
       </p>
       {!current.back && <LoadButtons small />}
       <progress aria-labelledby={id} {...(total > 0 ? { max: total, value: loaded } : {})}>
@@ -57,8 +65,8 @@ function Rest({ source }: Paused) {
   return (
     <div class="loading">
       <p class="load-text">
-        <span class="load-name">{t.value.model.load.paused(sourceName(source))}</span>{' '}
-        <Fact text={t.value.model.said.paused} kind="narrow" />
+        <span class="load-name">{t.value.model.load.paused(nameOf(source))}</span>{' '}
+        <Fact text={part == null ? t.value.model.said.paused : amountOf(part)} kind="narrow" />
         <Fact text={keptOf(part)} kind="wide" />
       </p>
       <PausedButtons source={source} small />

@@ -4,13 +4,13 @@ import { bytes, ofWhole, timeLeft } from '../format';
 import { run } from '../run';
 import { t } from '../texts';
 import { amountOf } from './kept';
-import { sourceName } from './source';
+import { nameOf } from './name';
 import type { Loading } from './state';
 
 /** What is done: Loading a.gguf. */
-export function doing({ source, back, rest, waits }: Loading): string {
+export function doing({ source, info, back, rest, waits }: Loading): string {
   const words = t.value.model.load;
-  const name = sourceName(source);
+  const name = nameOf(source, info);
   if (back) return words.again(name);
   if (waits) return words.takesOver(name);
   if (!rest) return words.loading(name);
@@ -29,7 +29,7 @@ export interface Facts {
   left: string;
   /** What it does besides, or where it comes from. */
   note: string;
-  /** That it waits; '' while it goes on. What for, only the library knows, in English (coming.tsx shows it folded). */
+  /** That it waits; '' while it goes on. All that the library says of it, in English, is in coming.tsx, folded. */
   waiting: string;
 }
 
@@ -39,7 +39,7 @@ export function factsOf(progress: LoadProgress | null): Facts {
   const words = t.value.model.load;
   const { loaded = 0, total = 0, bytesPerSecond = 0, cachedBytes = 0 } = progress ?? {};
   const { phase, source } = progress ?? {};
-  const waiting = progress?.waiting ? words.waits : '';
+  const waiting = whyWaiting(progress?.waiting ?? '');
   if (total === 0) return { ...NO_FACTS, waiting, note: waiting === '' ? words.header : '' };
   const facts = {
     ...{ ...NO_FACTS, waiting },
@@ -55,6 +55,15 @@ export function factsOf(progress: LoadProgress | null): Facts {
   }
   const here = cachedBytes > 0 ? words.wereHere(bytes(cachedBytes)) : '';
   return { ...facts, note: source === 'cache' ? words.fromDevice : here };
+}
+
+/** `said`: by the library, in English; '': it waits for nothing. */
+function whyWaiting(said: string): string {
+  const { waits, offline, otherTab, serverBusy } = t.value.model.load;
+  if (said === '') return '';
+  if (!navigator.onLine) return offline;
+  if (said.startsWith('another tab')) return otherTab;
+  return / asks to wait | answered (429|503)/.test(said) ? serverBusy : waits;
 }
 
 /** What is kept of a paused load. `part`: null: nothing; undefined: not known yet. */

@@ -20,8 +20,9 @@ import {
   type FileHandle,
 } from './handles';
 import { isKept } from './kept';
+import { nameOf } from './name';
 import { BUNDLED, OWN, fileOf, fromAddress, hostOf, oneModel, refOf } from './source';
-import { loading, model, modelName, open, problem, sought, type Model } from './state';
+import { loading, model, open, problem, sought, type Model } from './state';
 
 /**
  * 'removed': it is no more on this device. 'file': the page may not read it yet; 'refused': nor now; 'unknown': nor can it
@@ -151,7 +152,7 @@ function keepChoice(): void {
     // Also one that is in use already: another tab may have chosen another one since.
     const chosen = !back && !(ownLoad && ref === known);
     ownLoad = false;
-    rememberChoice({ name: modelName(current), ref }, chosen);
+    rememberChoice({ name: nameOf(source, current.info), ref }, chosen);
     if (source.kind !== 'files') return;
     const names = new Set(source.files.map(({ name }) => name));
     void source.handles?.then((handles) =>

@@ -1,6 +1,6 @@
 // The models on offer: a file of the page's own site, which a site can replace. All of it is checked, and what is wrong is
 // left out.
-import { effect, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import { deviceMemory } from '../device';
 import { parseModelAddress } from '../page/fragment';
 import { plain } from '../plain-text';
@@ -8,8 +8,10 @@ import { budgetOf, settings } from '../settings/settings';
 import { isKept, kept } from './kept';
 import { speedOfFile } from './learn';
 import { limitOf } from './memory';
+import { shelfNames } from './name';
 import { downloadRate } from './rate';
 import type { Estimate } from './speed';
+import { loading, model, paused } from './state';
 
 export interface ShelfFile {
   type: string;
@@ -173,6 +175,9 @@ async function fetchIt(): Promise<void> {
     shelf.value = [];
     coming = null;
   }
+  shelfNames.value = new Map(
+    shelf.value.flatMap(({ name, files }) => files.map(({ address }) => [address, name])),
+  );
   front.value = recommended(shelf.value, thisDevice());
 }
 
@@ -184,8 +189,14 @@ export function fetchShelf(): Promise<void> {
 /** Addresses of the shelf whose models are on this device. */
 export const here = signal<ReadonlySet<string>>(new Set());
 
-/** Keeps `here` true from now on. */
+/** Keeps `here` true from now on, and the shelf at hand for the name of what comes from an address. */
 export function keepHere(): void {
+  const known = computed(() =>
+    [loading.value, paused.value, model.value].some((one) => one?.source.kind === 'address'),
+  );
+  effect(() => {
+    if (known.value) void fetchShelf();
+  });
   effect(() => {
     const models = shelf.value;
     if (models === null || kept.value === null) return;

@@ -20,6 +20,7 @@ import { t } from '../texts';
 import { explain, type Failure } from './advice';
 import { bothFit } from './memory';
 import { MOST_NAME, type Choice } from './choice';
+import { nameOf } from './name';
 import { cacheOf, inputOf, sha256Of, sourceName, type Source } from './source';
 
 interface Wanted extends LoadSettings {
@@ -53,6 +54,8 @@ export interface Loading {
 /** A load that the reader has paused. */
 export interface Paused {
   source: Source;
+  /** How far it was; null after a reload. */
+  progress: LoadProgress | null;
 }
 
 export interface Problem extends Failure {
@@ -94,9 +97,15 @@ let loadAbort: AbortController | null = null;
 /** Settles when the current load has ended, successful or not. */
 let loadEnd: Promise<void> = Promise.resolve();
 
+/** As it names itself: what is kept of it has this name. */
 export function modelName(m: Model): string {
   const name = m.info.name || sourceName(m.source).replace(/\.gguf$/i, '');
   return plain(name.slice(0, MOST_NAME));
+}
+
+/** As the reader sees it. */
+export function shownName({ source, info }: Model): string {
+  return nameOf(source, info);
 }
 
 /** Loads a model in place of the present one. If that fails or is cancelled, returns to the present one. */
@@ -104,6 +113,8 @@ export function open(source: Source): Promise<void> {
   loadAbort?.abort();
   const abort = new AbortController();
   loadAbort = abort;
+  // At once: what is asked from now on waits for this model.
+  loading.value ??= beginning(source, false);
   loadEnd = loadEnd.then(() => load(source, abort));
   return loadEnd;
 }
@@ -140,15 +151,18 @@ async function replace(source: Source, signal: AbortSignal): Promise<void> {
   // Cancelled while the load before it was ending
   signal.throwIfAborted();
   const wanted: Wanted = { source, ...loadSettings(settings.value) };
+  // The page itself opens the model of the last visit, or its own: what the reader has paused stays.
+  const own = sought.value !== null || (before === null && source.kind === 'bundled');
   batch(() => {
     problem.value = null;
-    paused.value = sought.value = null;
+    if (!own) paused.value = null;
+    sought.value = null;
     loading.value = beginning(source, false);
-    announcement.value = t.peek().model.said.loading(sourceName(source));
+    announcement.value = t.peek().model.said.loading(nameOf(source));
   });
   before ??= { wanted, model: null, engine: null };
   await bring(wanted, signal);
-  paused.value = null;
+  if (!own) paused.value = null;
 }
 
 /** The model is ready. Until its rest has come, the load goes on. */
@@ -205,12 +219,12 @@ async function bring(wanted: Wanted, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     signal.addEventListener('abort', end);
     if (engine !== loaded) await takeOver(loaded, arrived, signal);
-    toTheRest(modelName(arrived));
+    toTheRest(shownName(arrived));
     await loaded.arrived;
     const old = before?.engine;
     before = { wanted, model: arrived, engine: loaded };
     stats.value = loaded.stats;
-    announcement.value = t.peek().model.said.ready(modelName(arrived));
+    announcement.value = t.peek().model.said.ready(shownName(arrived));
     await old?.close();
   } catch (error) {
     if (loading.value !== null)
@@ -345,7 +359,7 @@ async function comeBack(signal: AbortSignal): Promise<void> {
       fail(error, wanted.source);
       return;
     }
-    const name = known === null ? sourceName(wanted.source) : modelName(known);
+    const name = nameOf(wanted.source, known?.info);
     problem.value = { ...problem.value, also: { name, why: explain(error) } };
   }
 }
@@ -379,7 +393,8 @@ export const pausable = computed(() => {
 /** Ends the present load, and remembers it, so that it can go on. */
 export function pauseLoading(): void {
   if (loading.value === null || !pausable.value) return;
-  paused.value = { source: loading.value.source };
+  const { source, progress } = loading.value;
+  paused.value = { source, progress };
   loadAbort?.abort();
 }
 
@@ -400,8 +415,8 @@ export function tell(failure: Failure, source: Source | null): void {
 }
 
 /**
- * For withEngine(): the engine of the model that the reader has chosen, once that can be used. Null: it did not come, or
- * there is none; another one is no substitute.
+ * For withEngine(): the engine of the model that the reader has chosen, once that can be used. A pause of its load is waited
+ * for. Null: it did not come, or there is none; another one is no substitute.
  */
 export function chosenModel(): (signal: AbortSignal) => Promise<Engine | null> {
   const chosen = (): Source | undefined => loading.value?.source ?? model.value?.source;
@@ -409,6 +424,7 @@ export function chosenModel(): (signal: AbortSignal) => Promise<Engine | null> {
   return async (signal) => {
     await until(signal, () => {
       const coming = loading.value;
+      if (wanted !== undefined && paused.value?.source === wanted) return false;
       if (coming === null) return sought.value === null;
       // The load has failed, and the model before it comes back: perhaps that is another one.
       if (coming.back) return coming.source !== wanted;

@@ -1,7 +1,8 @@
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { announcement } from '../announce';
 import { listOpen, listOver } from '../list/open';
 import { sheetOpen } from '../model/open';
+import { run } from '../run';
 import { settingsOpen } from '../settings/open';
 import { t } from '../texts';
 import { TalkComing } from '../talk/coming';
@@ -19,6 +20,13 @@ export function App() {
     return () => window.removeEventListener('keydown', onKey);
   }, []);
   const talks = view.value === 'talk';
+  const first = useRef(true);
+  // Each view begins at its beginning. A text that is written, or a conversation, goes to its end by itself.
+  useLayoutEffect(() => {
+    if (!first.current && run.peek() !== 'writing')
+      window.scrollTo({ top: 0, behavior: 'instant' });
+    first.current = false;
+  }, [talks]);
   return (
     <>
       <button type="button" class="skip" onClick={toTheField}>

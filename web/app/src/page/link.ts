@@ -1,6 +1,6 @@
 // What the page's address says, and what the reader opens: links, addresses, files.
 import { batch, computed, effect, signal } from '@preact/signals';
-import type { CachedModel, ModelInfo } from '@sluice/engine';
+import type { ModelInfo } from '@sluice/engine';
 import { ownFinding, type Failure } from '../model/advice';
 import { parseModelAddress, readFragment, writeFragment } from './fragment';
 import { isKept, partOf } from '../model/kept';
@@ -21,8 +21,8 @@ export interface Offer {
   /** Whether the reader agreed that its header is fetched. */
   asked: boolean;
   info: ModelInfo | null;
-  /** What an earlier load left on this device, if that is not all. */
-  part: CachedModel | null;
+  /** The page itself had put it into its address: first is looked what is here of it. */
+  own: boolean;
   failure: Failure | null;
 }
 
@@ -63,7 +63,10 @@ export function openFiles(files: File[], handles?: Handles): void {
   void open(source);
 }
 
-/** Loads a model that a link names, if no other server learns of that. Otherwise asks the reader first. */
+/**
+ * Loads a model that a link names, if no other server learns of that. Otherwise asks the reader first; of one's own download
+ * it says how far that is.
+ */
 async function openLinked(url: string): Promise<void> {
   closeOffer();
   address.value = url;
@@ -72,11 +75,23 @@ async function openLinked(url: string): Promise<void> {
     return;
   }
   const { signal } = (offerAbort = new AbortController());
-  offer.value = { url, asked: false, info: null, part: null, failure: null };
+  const own = named() === url;
+  offer.value = { url, asked: false, info: null, own, failure: null };
   const [whole, part] = await Promise.all([isKept(url), partOf(url)]);
   if (signal.aborted || offer.value?.asked !== false) return;
-  if (whole) acceptOffer();
-  else offer.value = { ...offer.value, part };
+  if (whole) {
+    acceptOffer();
+  } else if (part === null) {
+    offer.value = { ...offer.value, own: false };
+  } else {
+    closeOffer();
+    paused.value = { source: fromAddress(url), progress: null };
+  }
+}
+
+/** The model that the page itself put into its address; null: a link did. */
+function named(): unknown {
+  return (history.state as { model?: unknown } | null)?.model ?? null;
 }
 
 function isOwn(url: string): boolean {
@@ -125,15 +140,15 @@ function applyFragment(): string | null {
 }
 
 /**
- * The model that the page's address should name: the one offered, being loaded, paused or loaded. One that failed stays
+ * The model that the page's address should name: the one offered, paused, being loaded or loaded. One that failed stays
  * named while the message about it is there, so that it can be tried again.
  */
 function linkedModel(): string | null {
   if (offer.value !== null) return offer.value.url;
   const source =
+    paused.value?.source ??
     (loading.value?.back === true ? undefined : loading.value?.source) ??
     problem.value?.retry ??
-    paused.value?.source ??
     loading.value?.source ??
     model.value?.source;
   // It is named while it is looked for.
@@ -142,11 +157,12 @@ function linkedModel(): string | null {
   return source?.kind === 'address' ? source.url : null;
 }
 
-function writeAddress(fragment: string): void {
-  if (fragment === location.hash.slice(1)) return;
+/** `model`: the one in it that is the reader's own, and not only offered. */
+function writeAddress(fragment: string, model: string | null): void {
+  if (fragment === location.hash.slice(1) && model === named()) return;
   try {
     history.replaceState(
-      null,
+      { model },
       '',
       fragment === '' ? location.pathname + location.search : `#${fragment}`,
     );
@@ -158,8 +174,9 @@ function writeAddress(fragment: string): void {
 /** A new model is named at once, so that a reload finds it; what is typed, when the reader rests. */
 function keepFragment(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let named = readFragment(location.hash, document.baseURI).model;
+  let latest = readFragment(location.hash, document.baseURI).model;
   const linked = computed(linkedModel);
+  const own = computed(() => (offer.value?.own === false ? null : linked.value));
   const fragment = computed(() =>
     writeFragment({
       prompt: prompt.value,
@@ -169,13 +186,13 @@ function keepFragment(): void {
     }),
   );
   effect(() => {
-    const [text, url] = [fragment.value, linked.value];
+    const [text, url, mine] = [fragment.value, linked.value, own.value];
     const write = (): void => {
-      named = url;
-      writeAddress(text);
+      latest = url;
+      writeAddress(text, mine);
     };
     clearTimeout(timer);
-    timer = setTimeout(write, url === named ? 250 : 0);
+    timer = setTimeout(write, url === latest ? 250 : 0);
   });
 }
 

@@ -1,6 +1,5 @@
 import { bytes, parameters } from '../format';
 import { Found } from '../model/found';
-import { amountOf } from '../model/kept';
 import { planInWords } from '../model/memory';
 import { sheetOpen } from '../model/open';
 import { hostOf } from '../model/source';
@@ -33,7 +32,8 @@ function OfferNotice() {
   const current = offer.value;
   if (current === null) return null;
   const words = t.value.model.notices;
-  const { url, asked, info, part, failure } = current;
+  const { url, asked, info, own, failure } = current;
+  if (own) return null;
   return (
     <section class="notice offer" aria-labelledby="offer-title">
       <h2 id="offer-title">{words.offer(hostOf(url))}</h2>
@@ -51,10 +51,6 @@ function OfferNotice() {
         {info !== null && failure === null ? (
           <button type="button" class="secondary" onClick={acceptOffer}>
             {t.value.model.another.download(bytes(info.bytes))}
-          </button>
-        ) : part !== null && !asked ? (
-          <button type="button" class="secondary" onClick={acceptOffer}>
-            {words.goOn}
           </button>
         ) : (
           <button
@@ -75,9 +71,9 @@ function OfferNotice() {
 }
 
 /** What is known of the offered model. */
-function stateOf({ url, asked, info, part }: Offer): string {
+function stateOf({ asked, info }: Offer): string {
   const words = t.value.model.notices;
-  if (!asked) return part === null ? words.unasked : words.partHere(amountOf(part), hostOf(url));
+  if (!asked) return words.unasked;
   if (info === null) return words.asking;
   const name = info.name || t.value.model.another.nameless;
   const found = words.found(name, parameters(info.parameters), bytes(info.bytes));

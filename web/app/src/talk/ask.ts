@@ -2,6 +2,7 @@
 // story of a model that knows no conversation.
 import type { Engine, PromptProgress, Timings } from '@sluice/engine';
 import { messageOf, type Conversation, type Finish, type Message } from '../history/tree';
+import type { Model } from '../model/state';
 import type { Settings } from '../settings/settings';
 import { chatSampling } from '../settings/use';
 import { messagesOf } from './request';
@@ -28,6 +29,11 @@ export interface Question {
   seed: number;
   signal: AbortSignal;
   onProgress(progress: PromptProgress): void;
+}
+
+/** Whether it is the page's own model, which has learned stories and nothing else. */
+export function tellsStories(by: Model | null): boolean {
+  return by?.source.kind === 'bundled' && !('tokenizer.chat_template' in by.info.metadata);
 }
 
 /** Whether an answer ended before the model had ended it, so that it can go on. */

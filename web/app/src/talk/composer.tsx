@@ -1,10 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { readingFacts } from '../format';
 import { historyTexts } from '../history/texts';
-import { ModelChip } from '../model/chip';
+import { ModelChip, nextName } from '../model/chip';
 import { LoadLine } from '../model/load-line';
-import { sourceName } from '../model/source';
-import { loading, sought, writable } from '../model/state';
+import { loading, paused, writable } from '../model/state';
 import { openSheet } from '../model/open';
 import { backToField, focusSoon, touch } from '../page/focus';
 import { Icon, IconButton } from '../page/icons';
@@ -270,15 +269,12 @@ function Facts() {
   const now = answering.value;
   if (now !== null && now.in === open.value) {
     if (run.value === 'waiting') {
-      const coming = loading.value;
-      const name =
-        sought.value?.name ??
-        (coming === null
-          ? ''
-          : coming.info?.name || sourceName(coming.source).replace(/\.gguf$/i, ''));
+      const words = talkTexts.value;
+      const name = nextName();
+      const why = name === null ? talk.waitsForModel : words.waitsFor(name);
       return (
         <p class="field-facts">
-          {name === '' ? talk.waitsForModel : talkTexts.value.waitsFor(name)}
+          {loading.value === null && paused.value !== null ? words.waitsPaused : why}
         </p>
       );
     }

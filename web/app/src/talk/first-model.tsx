@@ -1,14 +1,25 @@
 import { useLayoutEffect } from 'preact/hooks';
+import { bytes, ofWhole } from '../format';
 import { doing, factsOf } from '../model/load';
-import { LoadButtons, PausedButtons } from '../model/load-buttons';
+import { LoadButtons, PausedButtons, usePart } from '../model/load-buttons';
+import { nameOf } from '../model/name';
 import { OpenButton, Terms, factsInWords } from '../model/offered';
 import { openSheet, sheetOpen } from '../model/open';
 import { front, shelf, type Offered } from '../model/shelf';
-import { loading, model, paused, problem, type Loading } from '../model/state';
+import { addressOf } from '../model/source';
+import {
+  loading,
+  model,
+  paused,
+  problem,
+  shownName,
+  type Loading,
+  type Paused,
+} from '../model/state';
 import { touch } from '../page/focus';
 import { Problem, problemInCard } from '../page/problem';
 import { fetchWriting } from '../page/parts';
-import { chosenView } from '../page/view';
+import { chooseView, chosenView } from '../page/view';
 import { busy } from '../run';
 import { language, t } from '../texts';
 
@@ -22,6 +33,9 @@ export function FirstModel() {
   }, []);
   const current = loading.value;
   const stopped = paused.value;
+  // The one that is in use is no answer to what it can’t do.
+  const inUse = model.value === null ? undefined : addressOf(model.value.source);
+  const suits = front.value?.file.address === inUse ? null : front.value;
   const comes = current !== null && current.source.kind !== 'bundled';
   return (
     <section class="first-model" aria-label={t.value.talk.first.label}>
@@ -29,25 +43,14 @@ export function FirstModel() {
       {problem.value !== null ? null : comes ? (
         <Coming {...current} />
       ) : stopped !== null ? (
-        <div class="first-coming">
-          <p class="first-name">{t.value.model.load.paused(nameOf(stopped.source))}</p>
-          <PausedButtons source={stopped.source} />
-        </div>
-      ) : front.value !== null ? (
-        <Recommended {...front.value} />
+        <Put {...stopped} />
+      ) : suits !== null ? (
+        <Recommended {...suits} />
       ) : (
         shelf.value !== null && <Nothing />
       )}
     </section>
   );
-}
-
-/** The name on the shelf of what is loaded. */
-function nameOf(source: Loading['source']): string {
-  const on = shelf.value?.find(({ files }) =>
-    files.some(({ address }) => source.kind === 'address' && source.url === address),
-  );
-  return on?.name ?? '';
 }
 
 function Recommended(of: Offered) {
@@ -67,7 +70,7 @@ function Recommended(of: Offered) {
           {first.others}
         </button>
       </div>
-      <Story />
+      <Here />
     </>
   );
 }
@@ -86,7 +89,7 @@ function Nothing() {
           {t.value.talk.chooseModel}
         </button>
       </div>
-      <Story />
+      <Here />
     </>
   );
 }
@@ -95,11 +98,10 @@ function Coming(current: Loading) {
   const { first } = t.value.talk;
   const { loaded = 0, total = 0 } = current.progress ?? {};
   const { amount, left, note, waiting } = factsOf(current.progress);
-  const name = nameOf(current.source);
   return (
     <div class="first-coming">
       <p class="first-label">{first.coming}</p>
-      <p class="first-name">{name === '' ? doing(current) : name}</p>
+      <p class="first-name">{nameOf(current.source, current.info)}</p>
       <progress aria-label={doing(current)} {...(total > 0 ? { max: total, value: loaded } : {})} />
       <p class="first-facts">{[amount, left, note, waiting].filter(Boolean).join(' · ')}</p>
       <p>{first.typeMeanwhile}</p>
@@ -108,7 +110,43 @@ function Coming(current: Loading) {
   );
 }
 
-/** What the page can do without a download. */
+/** A download that is paused. */
+function Put({ source, progress }: Paused) {
+  const { first } = t.value.talk;
+  const words = t.value.model.load;
+  const part = usePart(source);
+  const { loaded = 0, total = 0 } = progress ?? {};
+  const [came, whole] = part == null ? [loaded, total] : [part.stored, part.bytes];
+  return (
+    <div class="first-coming">
+      <p class="first-label">{first.paused}</p>
+      <p class="first-name">{nameOf(source)}</p>
+      <progress aria-label={words.paused(nameOf(source))} max={whole || 1} value={came} />
+      <p class="first-facts">
+        {part === null ? words.nothingKept : ofWhole(bytes(came), bytes(whole))}
+      </p>
+      <p>{words.anotherDay}</p>
+      <PausedButtons source={source} />
+    </div>
+  );
+}
+
+/** What the page can do without a download: converse with no model that is here, but write with it. */
+function Here() {
+  const { first } = t.value.talk;
+  const current = model.value;
+  if (current === null || current.source.kind === 'bundled') return <Story />;
+  const name = shownName(current);
+  return (
+    <p class="first-story">
+      {first.here(name)}{' '}
+      <button type="button" class="link" onClick={() => chooseView('write')}>
+        {first.writeWith(name)}
+      </button>
+    </p>
+  );
+}
+
 function Story() {
   const { first } = t.value.talk;
   return (

@@ -27,7 +27,6 @@ import {
   modelName,
   problem,
   writable,
-  type Model,
   type Problem,
 } from '../model/state';
 import { onReading, onToken, withEngine } from '../model/use';
@@ -35,7 +34,7 @@ import { Pacer } from '../pacer';
 import { begin, busy, finish, run } from '../run';
 import { settings } from '../settings/settings';
 import { t } from '../texts';
-import { ask, isCut } from './ask';
+import { ask, isCut, tellsStories } from './ask';
 import { draft } from './early';
 import { NOTHING, isEmpty, keepFields, keptFields, type Draft, type Field } from './drafts';
 import { speak } from './speak';
@@ -360,11 +359,6 @@ async function write(abort: AbortSignal, into: Open, mine: Message): Promise<voi
   });
   // After the batch: what keeps the conversation has to see its last state first.
   if (into !== open.peek()) into.leave();
-}
-
-/** Whether it is the page's own model, which has learned stories and nothing else. */
-function tellsStories(by: Model | null): boolean {
-  return by?.source.kind === 'bundled' && !('tokenizer.chat_template' in by.info.metadata);
 }
 
 /** A screen shows no more: several tokens of a quick model are drawn together. */

@@ -1,17 +1,17 @@
 import { useSignalEffect } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
-import { backToField } from '../page/focus';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Problem } from '../page/problem';
 import { t } from '../texts';
 import { follow, toTheEnd } from './follow';
 import { MessageView } from './message';
-import { answer, answering, failure, open, sendable, shown } from './state';
+import { NextAnswer } from './next-answer';
+import { answering, failure, open, shown } from './state';
 import { spoken } from './speak';
 
 /** The messages of the branch that is shown. */
 export function Thread() {
   const list = useRef<HTMLOListElement>(null);
-  useEffect(() => (list.current === null ? undefined : follow(list.current)), []);
+  useLayoutEffect(() => (list.current === null ? undefined : follow(list.current)), []);
   // Another conversation is shown from its end on, and an answer is followed from its beginning.
   useSignalEffect(() => {
     void open.value;
@@ -31,19 +31,7 @@ export function Thread() {
           <MessageView key={message.id} message={message} last={message === last} />
         ))}
       </ol>
-      {last?.role === 'user' && answering.value === null && (
-        <button
-          type="button"
-          class="secondary"
-          disabled={!sendable.value}
-          onClick={() => {
-            answer();
-            backToField();
-          }}
-        >
-          {t.value.talk.answer}
-        </button>
-      )}
+      <NextAnswer last={last} />
       <div class="failure">
         <Problem of={failure} />
       </div>

@@ -1,7 +1,8 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { isRef } from '../model/choice';
 import { fileOf, hostOf, refOf } from '../model/source';
-import { loading, model, modelName } from '../model/state';
+import { nameByRef } from '../model/name';
+import { loading, model, modelName, shownName } from '../model/state';
 import { backToField } from '../page/focus';
 import { parts } from '../page/parts';
 import { conversation, goOnWith, open, answering } from './state';
@@ -34,7 +35,7 @@ export function WrittenWith() {
   const alike = file !== null && file === fileOf(here) && name === modelName(current);
   return (
     <div class="written-with" role="status">
-      <p>{alike ? words.writtenWithOther(file) : words.writtenWith(name)}</p>
+      <p>{alike ? words.writtenWithOther(file) : words.writtenWith(nameByRef(from, name))}</p>
       {isRef(from) && from !== here && (
         <button
           type="button"
@@ -59,7 +60,7 @@ export function WrittenWith() {
           backToField();
         }}
       >
-        {words.goOnWith(modelName(current))}
+        {words.goOnWith(shownName(current))}
       </button>
     </div>
   );

@@ -21,7 +21,11 @@ export const talk: typeof english = {
     label: 'Passt zu diesem Gerät',
     others: 'Andere',
     coming: 'Unterwegs',
+    paused: 'Das Laden ist angehalten',
     typeMeanwhile: 'Deine erste Nachricht kannst du schon schreiben.',
+    here: (name) =>
+      `${name} ist da. Es schreibt einen Text weiter, den du beginnst, führt aber keine Gespräche.`,
+    writeWith: (name) => `Mit ${name} schreiben`,
     story: 'Sluice Stories ist schon da, erzählt aber nur Geschichten.',
     tellStory: 'Lass es eine erzählen',
   },

@@ -91,12 +91,17 @@ export const model = {
     header: 'Reading the beginning of the file',
     checking: 'checking that it is the right file',
     waits: 'waits; it goes on by itself',
+    waitsBrief: 'waits',
+    offline: 'you are offline; it goes on by itself',
+    otherTab: 'another tab downloads it',
+    serverBusy: 'the server asks to wait; it goes on by itself',
     fromDevice: 'from this device',
     wereHere: (amount: string) => `${amount} were here`,
     pause: 'Pause',
     cancel: 'Cancel',
     goOn: 'Go on',
-    close: 'Close',
+    /** '': how much isn't known. */
+    discard: (amount: string) => `Discard ${amount}`.trimEnd(),
     nothingKept: 'Nothing of it could be kept: it will begin anew.',
     partKept: (amount: string) => `${amount} are on this device.`,
     anotherDay: 'You can close this tab, and go on another day.',
@@ -159,12 +164,9 @@ export const model = {
     offer: (host: string) => `This link asks for a model from ${host}`,
     unasked:
       'Nothing has been asked of that server yet. Once it is asked, it knows your IP address.',
-    partHere: (amount: string, host: string) =>
-      `${amount} are on this device already. Going on asks ${host} for the rest.`,
     asking: 'Asking the server about it…',
     found: (name: string, parameters: string, size: string) =>
       `${name}: ${parameters} parameters, ${size} to download.`,
-    goOn: 'Go on',
     look: 'Show what it is',
     askAgain: 'Ask again',
     no: 'No, keep the model I have',

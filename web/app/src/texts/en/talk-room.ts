@@ -41,6 +41,15 @@ export const talkRoom = {
   promptSaved: (name: string) => `${name} is saved on this device`,
   removePrompt: (name: string) => `Delete the system prompt ${name}`,
   waitsFor: (name: string) => `Waiting for ${name}`,
+  waitsPaused: 'Waits until the download goes on',
+  /** Below a message that has no answer, or only a story for one. */
+  unanswered: 'Nobody has answered this yet.',
+  onlyStories: (name: string) => `${name} only tells stories. It can’t answer questions.`,
+  couldAnswer: (name: string) => `${name} can, and suits this device.`,
+  answerWith: (name: string) => `Answer with ${name}`,
+  answerWhenHere: (name: string) => `Answer with ${name} when it is here`,
+  goOnAndAnswer: (name: string) => `Go on with the download of ${name}, then answer`,
+  tellStory: (name: string) => `Let ${name} tell a story`,
   writtenWith: (name: string) => `Written with ${name}.`,
   /** Of a file with the name of the one in use. */
   writtenWithOther: (file: string) => `Written with an earlier or another file named ${file}.`,

@@ -20,7 +20,12 @@ export const talk = {
     label: 'Suits this device',
     others: 'Others',
     coming: 'On its way',
+    paused: 'Your download is paused',
     typeMeanwhile: 'You can already write your first message.',
+    /** Of a model that can't converse. */
+    here: (name: string) =>
+      `${name} is here. It goes on with a text that you begin, but it can’t hold a conversation.`,
+    writeWith: (name: string) => `Write with ${name}`,
     story: 'Sluice Stories, which is here already, only tells stories.',
     tellStory: 'Let it tell a story',
   },
