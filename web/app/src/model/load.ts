@@ -39,7 +39,7 @@ export function factsOf(progress: LoadProgress | null): Facts {
   const words = t.value.model.load;
   const { loaded = 0, total = 0, bytesPerSecond = 0, cachedBytes = 0 } = progress ?? {};
   const { phase, source } = progress ?? {};
-  const waiting = whyWaiting(progress?.waiting ?? '');
+  const waiting = whyWaiting(progress?.waitingFor ?? null);
   if (total === 0) return { ...NO_FACTS, waiting, note: waiting === '' ? words.header : '' };
   const facts = {
     ...{ ...NO_FACTS, waiting },
@@ -57,13 +57,12 @@ export function factsOf(progress: LoadProgress | null): Facts {
   return { ...facts, note: source === 'cache' ? words.fromDevice : here };
 }
 
-/** `said`: by the library, in English; '': it waits for nothing. */
-function whyWaiting(said: string): string {
+function whyWaiting(on: LoadProgress['waitingFor']): string {
   const { waits, offline, otherTab, serverBusy } = t.value.model.load;
-  if (said === '') return '';
+  if (on === null) return '';
   if (!navigator.onLine) return offline;
-  if (said.startsWith('another tab')) return otherTab;
-  return / asks to wait | answered (429|503)/.test(said) ? serverBusy : waits;
+  if (on === 'tab') return otherTab;
+  return on === 'server' ? serverBusy : waits;
 }
 
 /** What is kept of a paused load. `part`: null: nothing; undefined: not known yet. */

@@ -93,7 +93,7 @@ export const model: typeof english = {
     waitsBrief: 'wartet',
     offline: 'du bist offline; es geht von selbst weiter',
     otherTab: 'ein anderer Tab lädt es',
-    serverBusy: 'der Server bittet zu warten; es geht von selbst weiter',
+    serverBusy: 'der Server kann gerade nicht; es geht von selbst weiter',
     fromDevice: 'von diesem Gerät',
     wereHere: (amount) => `${amount} waren schon hier`,
     pause: 'Anhalten',

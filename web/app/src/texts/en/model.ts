@@ -94,7 +94,7 @@ export const model = {
     waitsBrief: 'waits',
     offline: 'you are offline; it goes on by itself',
     otherTab: 'another tab downloads it',
-    serverBusy: 'the server asks to wait; it goes on by itself',
+    serverBusy: 'the server can’t serve now; it goes on by itself',
     fromDevice: 'from this device',
     wereHere: (amount: string) => `${amount} were here`,
     pause: 'Pause',
