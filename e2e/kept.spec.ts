@@ -260,7 +260,7 @@ test('what a load waits for is said', async ({ app, hub, allowed }) => {
   });
   await app.open('#length=20');
   await app.loadAddress(file.url);
-  await expect(app.loading).toContainText('the server asks to wait; it goes on by itself');
+  await expect(app.loading).toContainText('waits; it goes on by itself');
   await app.openSheet();
   await app.sheet.getByText('Technical details').click();
   await expect(app.sheet.locator('.coming')).toContainText(/503 .* asks to wait 120 s/);

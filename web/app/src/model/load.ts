@@ -39,7 +39,9 @@ export function factsOf(progress: LoadProgress | null): Facts {
   const words = t.value.model.load;
   const { loaded = 0, total = 0, bytesPerSecond = 0, cachedBytes = 0 } = progress ?? {};
   const { phase, source } = progress ?? {};
-  const waiting = whyWaiting(progress?.waiting ?? '');
+  // The browser knows that; the library's own words are in coming.tsx.
+  const why = navigator.onLine ? words.waits : words.offline;
+  const waiting = progress?.waiting ? why : '';
   if (total === 0) return { ...NO_FACTS, waiting, note: waiting === '' ? words.header : '' };
   const facts = {
     ...{ ...NO_FACTS, waiting },
@@ -55,15 +57,6 @@ export function factsOf(progress: LoadProgress | null): Facts {
   }
   const here = cachedBytes > 0 ? words.wereHere(bytes(cachedBytes)) : '';
   return { ...facts, note: source === 'cache' ? words.fromDevice : here };
-}
-
-/** `said`: by the library, in English; '': it waits for nothing. */
-function whyWaiting(said: string): string {
-  const { waits, offline, otherTab, serverBusy } = t.value.model.load;
-  if (said === '') return '';
-  if (!navigator.onLine) return offline;
-  if (said.startsWith('another tab')) return otherTab;
-  return / asks to wait | answered (429|503)/.test(said) ? serverBusy : waits;
 }
 
 /** What is kept of a paused load. `part`: null: nothing; undefined: not known yet. */

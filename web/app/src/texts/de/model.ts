@@ -92,8 +92,6 @@ export const model: typeof english = {
     waits: 'wartet; es geht von selbst weiter',
     waitsBrief: 'wartet',
     offline: 'du bist offline; es geht von selbst weiter',
-    otherTab: 'ein anderer Tab lädt es',
-    serverBusy: 'der Server bittet zu warten; es geht von selbst weiter',
     fromDevice: 'von diesem Gerät',
     wereHere: (amount) => `${amount} waren schon hier`,
     pause: 'Anhalten',

@@ -93,8 +93,6 @@ export const model = {
     waits: 'waits; it goes on by itself',
     waitsBrief: 'waits',
     offline: 'you are offline; it goes on by itself',
-    otherTab: 'another tab downloads it',
-    serverBusy: 'the server asks to wait; it goes on by itself',
     fromDevice: 'from this device',
     wereHere: (amount: string) => `${amount} were here`,
     pause: 'Pause',
