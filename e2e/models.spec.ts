@@ -397,7 +397,9 @@ test('the model before is used until the new one is ready, and ends the text tha
   const gate = models.gated('stories.gguf', HEADER_BYTES);
   await app.loadAddress(gate.url);
   await expect(app.loading).toContainText('KB of 2.58 MB');
-  await expect(app.chip).toHaveAccessibleName(/^Model: Sluice Stories ?; ?Sluice Stories is on its way$/);
+  await expect(app.chip).toHaveAccessibleName(
+    /^Model: Sluice Stories ?; ?Sluice Stories is on its way$/,
+  );
   await app.openSheet();
   await expect(app.sheet).toContainText('Until then you can go on with Sluice Stories.');
   await app.hasFact('From', 'this page');
