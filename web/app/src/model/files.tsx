@@ -81,7 +81,7 @@ function Failed({ address, failure }: Look) {
         {!spelling && (
           <Act label={t.value.model.notices.tryAgain} stays onClick={() => lookAt(address)} />
         )}
-        <StepButtons of={failure} address={address} />
+        <StepButtons of={failure} address={address} atField />
       </div>
     </>
   );
@@ -114,7 +114,10 @@ function None({ address }: { address: string }) {
 }
 
 function Files({ files }: { files: ModelFile[] }) {
-  const usual = usualOf(files);
+  const usual = usualOf(
+    files,
+    ({ address, bytes: size }) => outlookOf({ source: address, bytes: size })?.fits !== false,
+  );
   const rank = (file: ModelFile): number => (file === usual ? -1 : file.bytes);
   return (
     <ul class="files">

@@ -1,6 +1,5 @@
 // Which file of a repository suits this device: several are the same model, each packed more or less tightly.
 import type { ModelFile } from '@sluice/engine';
-import { outlookOf } from './learn';
 
 /** What the types lose and take, from the usual compromise on: first what is near it, then what is smaller, then the rest. */
 const USUAL = [
@@ -11,8 +10,7 @@ const USUAL = [
 /** The file to recommend; null: there is nothing to choose, or none that fits. */
 export function usualOf(
   files: readonly ModelFile[],
-  fits: (file: ModelFile) => boolean = (file) =>
-    outlookOf({ source: file.address, bytes: file.bytes })?.fits !== false,
+  fits: (file: ModelFile) => boolean,
 ): ModelFile | null {
   if (files.length < 2) return null;
   const good = files.filter((file) => USUAL.includes(file.type) && fits(file));

@@ -13,9 +13,11 @@ interface Props {
   of: Finding;
   /** Of the model; null: it is a file, or not known. */
   address: string | null;
+  /** The field for addresses is beside it. */
+  atField?: boolean;
 }
 
-export function StepButtons({ of, address }: Props) {
+export function StepButtons({ of, address, atField = false }: Props) {
   const words = t.value.model.notices;
   const steps = stepsOf(of, address);
   const file = { bad_file: words.chooseFile, offline: words.openFile }[of.code as string];
@@ -39,7 +41,7 @@ export function StepButtons({ of, address }: Props) {
       {steps.others && (
         <Act label={words.others} stays onClick={() => openSheet('shelf-heading')} />
       )}
-      {steps.address && (
+      {steps.address && !atField && (
         <Act
           label={words.address}
           stays
