@@ -90,6 +90,9 @@ test.describe('a stranger on a laptop', () => {
     await expect(visitor.sheet.getByRole('heading', { level: 3 }).first()).toHaveText(
       'On this device',
     );
+    const own = visitor.sheet.locator('.kept li');
+    await expect(own.getByRole('button', { name: /^Remove/ })).toBeVisible();
+    await expect(own.getByRole('button', { name: /^Open/ })).toHaveCount(0);
     await expect(gemma).not.toContainText('agreeing');
     const larger = visitor.sheet.getByRole('listitem').filter({ hasText: /^Gemma 3 1B/ });
     await expect(larger.getByRole('button')).toHaveText(/^Download/);
