@@ -329,3 +329,58 @@ test('it can be taken back for ten seconds, and then not under the reader’s fi
   await talk.ready();
   await expect(talk.items).toHaveCount(0);
 });
+
+test('one question is open at a time', async ({ talk, page }) => {
+  await talk.open('#view=talk');
+  for (const text of ['One: 4', 'Two: 4']) {
+    await page.getByRole('button', { name: 'New conversation' }).first().click();
+    await talk.say(text);
+  }
+  const question = page.getByRole('alertdialog');
+  await talk.chooseFor('One: 4', 'Delete');
+  await expect(question).toHaveAccessibleName('Delete “One: 4”?');
+  await talk.chooseFor('Two: 4', 'Delete');
+  await expect(question).toHaveCount(1);
+  await expect(question).toHaveAccessibleName('Delete “Two: 4”?');
+  await expect(question.getByRole('button', { name: 'Keep' })).toBeFocused();
+  await talk.list.locator('.list-head .menu button').click();
+  await page.getByRole('menuitem', { name: 'Delete all' }).click();
+  await expect(question).toHaveAccessibleName(/^Delete all 2/);
+});
+
+test.describe('on a phone', () => {
+  test.use({ viewport: { width: 360, height: 740 } });
+
+  test('what was deleted can be taken back after the list has closed', async ({ talk, page }) => {
+    await talk.open('#view=talk');
+    await talk.say('One: 4');
+    await page.getByRole('button', { name: 'Conversations' }).click();
+    await talk.chooseFor('One: 4', 'Delete');
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+    const undo = page.getByRole('button', { name: 'Undo' });
+    await expect(undo).toBeInViewport({ ratio: 1 });
+    const at = await undo.boundingBox();
+    await page.keyboard.press('Escape');
+    await expect(talk.list).toHaveCount(0);
+    await expect(undo).toBeInViewport({ ratio: 1 });
+    expect(await undo.boundingBox()).toEqual(at);
+    // It covers nothing of the field.
+    const field = await page.locator('.talk-field').boundingBox();
+    expect((at?.y ?? 0) + (at?.height ?? 0)).toBeLessThan(field?.y ?? 0);
+    await undo.click();
+    await page.getByRole('button', { name: 'Conversations' }).click();
+    await expect(talk.items).toHaveText(['One: 4']);
+  });
+});
+
+test('the settings lead to the list of shortcuts', async ({ talk, page }) => {
+  await talk.open('#view=talk');
+  await page.getByRole('button', { name: 'Settings' }).click();
+  const door = page.getByRole('button', { name: /^Keyboard shortcuts/ });
+  await door.click();
+  const shortcuts = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+  await expect(shortcuts).toContainText('Send the message');
+  await page.keyboard.press('Escape');
+  await expect(shortcuts).toHaveCount(0);
+  await expect(door).toBeFocused();
+});

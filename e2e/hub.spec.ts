@@ -1,4 +1,5 @@
 // Downloads from a server that misbehaves once.
+import fs from 'node:fs';
 import type { BrowserContext } from '@playwright/test';
 import { expect, test } from './fixtures';
 import { Hub } from './hub/server.mjs';
@@ -73,9 +74,11 @@ test('the models of a repository are listed by type and size; one press download
     await expect(found.getByRole('heading')).toHaveText('Models of owner/stories');
     await expect(found.getByRole('heading')).toBeFocused();
     await expect(found.getByRole('heading')).toBeInViewport();
-    await expect(found.getByRole('listitem').locator('.type')).toHaveText(['Q8_0', 'Q4_0', 'F16']);
-    await expect(found.getByRole('listitem').nth(0)).toContainText('2.58 MB, fits');
-    await expect(found.getByRole('listitem').nth(1)).toContainText('5.16 MB, in 2 files, fits');
+    await expect(found.getByRole('listitem').locator('.type')).toHaveText(['Q4_0', 'Q8_0', 'F16']);
+    await expect(found.locator('.suits')).toHaveText('Recommended for this device');
+    await expect(found.getByRole('listitem').nth(0)).toContainText('Recommended');
+    await expect(found.getByRole('listitem').nth(1)).toContainText('2.58 MB, fits');
+    await expect(found.getByRole('listitem').nth(0)).toContainText('5.16 MB, in 2 files, fits');
     await expect(found.getByRole('listitem').nth(2)).toContainText('40.0 GB, doesn’t fit whole');
     expect(file.counts.requests).toBe(0);
     await expect(app.loading).toHaveCount(0);
@@ -88,7 +91,9 @@ test('the models of a repository are listed by type and size; one press download
   }
 });
 
-test('a model that needs an account says what to do', async ({ app, context, allowed }) => {
+test('a model that needs an account says what to do', async ({ app, page, context, allowed }) => {
+  // As in browsers that have only the dialog of forms.
+  await page.addInitScript(() => void Reflect.deleteProperty(window, 'showOpenFilePicker'));
   allowed.push(/status of 401/);
   const hub = await Hub.start();
   try {
@@ -97,15 +102,95 @@ test('a model that needs an account says what to do', async ({ app, context, all
     await app.open();
     await app.loadAddress('owner/own');
     const found = app.sheet.getByRole('region', { name: 'What was found' });
-    await expect(found.getByRole('heading')).toContainText('needs an account at huggingface.co');
+    await expect(found.getByRole('heading')).toHaveText(
+      'There is no such model at huggingface.co, or it needs an account there',
+    );
     await expect(found.getByRole('heading')).toBeFocused();
+    // A ring would say that a press does something.
+    await expect(found.getByRole('heading')).toHaveCSS('outline-style', 'none');
+    await expect(found).toContainText('Check the spelling: owner/own');
+    await expect(found.getByRole('link', { name: 'Search huggingface.co' })).toHaveAttribute(
+      'href',
+      'https://huggingface.co/models?library=gguf&search=own',
+    );
     await expect(found).toContainText('choose the file here');
     const link = found.getByRole('link', { name: 'Open its page' });
     await expect(link).toHaveAttribute('href', 'https://huggingface.co/owner/own');
     // A file of it: the page says the same.
     await app.loadAddress('owner/own:m.gguf');
-    await expect(app.problem).toContainText('the model needs an account there');
+    await expect(app.problem).toContainText('it needs an account there');
+    await expect(app.problem.locator('.path')).toHaveText('m.gguf');
+    const [chooser] = await Promise.all([
+      page.waitForEvent('filechooser'),
+      app.problem.getByRole('button', { name: 'Choose the file' }).click(),
+    ]);
+    await chooser.setFiles({ name: 'own.gguf', mimeType: '', buffer: fs.readFileSync(BUNDLED) });
+    await app.ready();
+    await app.hasFact('From', 'own.gguf, this device');
   } finally {
     await hub.close();
   }
+});
+
+test('a repository without a file that opens here leads to the one beside it', async ({
+  app,
+  page,
+  context,
+  hub,
+}) => {
+  const file = hub.add('stories.gguf', BUNDLED);
+  hub.api.repository('owner/raw', { 'model.safetensors': file });
+  hub.api.repository('owner/raw-GGUF', { 'stories-Q4_0.gguf': file });
+  await playHub(context, hub);
+  await app.open();
+  await app.loadAddress('owner/raw');
+  const found = app.sheet.getByRole('region', { name: 'What was found' });
+  await expect(found.getByRole('heading')).toHaveText('There is no model that this page can open');
+  await expect(found.getByRole('link')).toHaveAttribute('href', /library=gguf&search=raw$/);
+  await found.getByRole('button', { name: 'Look at owner/raw-GGUF' }).click();
+  await expect(found.getByRole('heading')).toHaveText('Models of owner/raw-GGUF');
+  await expect(found.getByRole('heading')).toBeFocused();
+  await expect(page.locator('#address')).toHaveValue('owner/raw-GGUF');
+});
+
+test('a text that is no address is refused in sight, with what would do', async ({ app, page }) => {
+  await page.setViewportSize({ width: 360, height: 560 });
+  await app.open();
+  await app.openSheet();
+  const field = app.sheet.getByLabel('Address');
+  const refusal = app.sheet.locator('#address-wrong');
+  for (const typed of ['gemma', 'ollama run llama3.2', 'llama3.2:1b']) {
+    await field.fill(typed);
+    await app.sheet.locator('.dialog-body').evaluate((body) => (body.scrollTop = 0));
+    await field.press('Enter');
+    await expect(refusal).toContainText('Type owner/model');
+    await expect(refusal).toBeInViewport({ ratio: 1 });
+    await expect(refusal).toHaveRole('alert');
+    await expect(field).toHaveAttribute('aria-invalid', 'true');
+    await expect(field).toHaveAccessibleDescription(/owner\/model/);
+    const name = typed === 'gemma' ? 'gemma' : 'llama3.2';
+    await expect(refusal.getByRole('link')).toHaveText(`Search huggingface.co for “${name}”`);
+  }
+});
+
+test('without a network the card says what works, and leads there', async ({
+  app,
+  page,
+  context,
+  allowed,
+}) => {
+  allowed.push(/ERR_INTERNET_DISCONNECTED/);
+  await app.open();
+  await app.partsAreThere();
+  await context.setOffline(true);
+  await app.loadAddress('owner/stories:stories-Q8_0.gguf');
+  await expect(app.problem.getByRole('heading')).toHaveText('You are offline');
+  await expect(app.problem).toContainText('Without a network you can go on');
+  for (const name of ['Try again', 'Choose a model file', 'Models on this device'])
+    await expect(app.problem.getByRole('button', { name })).toBeVisible();
+  await app.problem.getByRole('button', { name: 'Models on this device' }).click();
+  await expect(app.sheet.locator('#kept-heading')).toBeFocused();
+  await expect(app.sheet.locator('#kept-heading')).toBeInViewport();
+  await app.closeSheet();
+  await expect(page.locator('.notice.wrong')).toBeVisible();
 });

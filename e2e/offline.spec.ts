@@ -173,10 +173,10 @@ test('another day without a network: the last kept model opens, and what can’t
   await expect(await talk.say('Hello')).toContainText('The helper answers.');
   const sheet = await talk.openSheet();
   await sheet
-    .getByRole('button', { name: /: Download: / })
+    .getByRole('button', { name: /: Download / })
     .first()
     .click();
-  await expect(talk.problem).toContainText('There is no network');
+  await expect(talk.problem).toContainText('You are offline');
   await expect(talk.modelName).toHaveText('Helper 1B');
   await expect(await talk.say('Again')).toContainText('The helper answers.');
 });

@@ -86,6 +86,13 @@ test.describe('a stranger on a laptop', () => {
     expect(visitor.presses).toBe(3);
     expect(visitor.words, [...visitor.read].join('\n')).toBeLessThan(220);
     await visitor.openSheet();
+    // What is here comes first.
+    await expect(visitor.sheet.getByRole('heading', { level: 3 }).first()).toHaveText(
+      'On this device',
+    );
+    const own = visitor.sheet.locator('.kept li');
+    await expect(own.getByRole('button', { name: /^Remove/ })).toBeVisible();
+    await expect(own.getByRole('button', { name: /^Open/ })).toHaveCount(0);
     await expect(gemma).not.toContainText('agreeing');
     const larger = visitor.sheet.getByRole('listitem').filter({ hasText: /^Gemma 3 1B/ });
     await expect(larger.getByRole('button')).toHaveText(/^Download/);
@@ -118,6 +125,7 @@ test.describe('someone with a file', () => {
     }
     await visitor.drop('half.gguf', HALF);
     await expect(visitor.card.locator('.notice')).toContainText('damaged');
+    await expect(visitor.card.locator('.notice .path')).toHaveText('half.gguf');
     await expect(refusal).toHaveCount(0);
     await visitor.drop('wise.gguf', fs.readFileSync(WISE));
     await visitor.uses('Wise');
@@ -194,11 +202,11 @@ test('someone with an address: one button says what it does, and what is wrong',
   await give('huggingface.co/owner/wise/resolve/main/gone.gguf', 'Download');
   await expect(visitor.card.locator('.notice')).toContainText('no such file');
   await give('wise', 'Download');
-  await expect(visitor.sheet.locator('#address-wrong')).toContainText('full address');
+  await expect(visitor.sheet.locator('#address-wrong')).toContainText('owner/model');
   await context.route('https://huggingface.co/**', (route) => route.abort('internetdisconnected'));
   await context.setOffline(true);
   await give('owner/wise', 'Show its files');
-  await expect(found.getByRole('heading')).toContainText('no network');
+  await expect(found.getByRole('heading')).toContainText('You are offline');
   await context.setOffline(false);
   await context.unroute('https://huggingface.co/**');
   await playHub(context, hub);

@@ -116,7 +116,7 @@ for (const [locale, german] of [
       await expect(page.locator('.shelf li')).toHaveCount(1);
       await reader.reads('the models');
       const address = page.locator('#address');
-      await address.fill('no address');
+      await address.fill('nonsense');
       await address.press('Enter');
       await expect(page.locator('#address-wrong')).toBeVisible();
       await reader.reads('a wrong address');
@@ -173,7 +173,7 @@ for (const [locale, german] of [
       await expect(offer.locator('.secondary')).toBeVisible();
       await reader.reads('a link with a model');
       await offer.locator('.secondary').click();
-      await expect(offer).toContainText(german ? 'zu holen' : 'to download');
+      await expect(offer).toContainText(german ? 'zum Herunterladen' : 'to download');
       await reader.reads('what the model is');
       file.plan = () => ({ status: 503, retryAfter: 30 });
       await offer.locator('.secondary').click();

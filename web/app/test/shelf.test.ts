@@ -107,6 +107,6 @@ it('offers of a model’s files the first that fits', () => {
 it('says a size once, and that it is not sure of one that no source confirms', () => {
   const [model] = read(entry('a', [file(397e6, { verified: false })]));
   const of = offerOf(model as ShelfModel, device(1e9, 40 * 397e6));
-  expect(labelOf(of, true)).toBe('Download: about 397 MB');
+  expect(labelOf(of, true)).toBe('Download about\u00a0397\u00a0MB');
   expect(factsInWords(of)).toBe('28 to 52 tokens/s · Licence: MIT');
 });

@@ -27,6 +27,8 @@ export type TypedAddress =
   | { problem: AddressProblem };
 
 const REPOSITORY = /^([\w][\w.-]*)\/([\w][\w.-]*)(:[^\s:@]+)?(@[^\s@]+)?$/;
+/** owner/repo/blob/main/m.gguf, as it is copied from a page of the hub. A name with a dot would be a server's. */
+const AT_REPOSITORY = /^(?!localhost\/)[\w-]+\/[\w][\w.-]*\/(tree|blob|resolve|raw)\/./;
 // eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
@@ -72,8 +74,8 @@ function ofUrl(text: string, base: string | undefined): TypedAddress {
 }
 
 /**
- * Turns what a person typed into an address that Engine.load takes: owner/repo, owner/repo:Q4_K_M, addresses of a hub's pages
- * and of files, without a scheme as well, with blanks around. Says what is wrong with other texts, and never throws. With
+ * Turns what a person typed into an address that Engine.load takes: owner/repo, owner/repo:Q4_K_M,
+ * owner/repo/blob/main/m.gguf, addresses of a hub's pages and of files, without a scheme as well, with blanks around. Says what is wrong with other texts, and never throws. With
  * `base`, texts without a scheme are relative addresses, as in links.
  */
 export function readAddress(text: string, { base }: { base?: string } = {}): TypedAddress {
@@ -85,6 +87,10 @@ export function readAddress(text: string, { base }: { base?: string } = {}): Typ
     if (/\s/.test(typed)) return wrong('characters');
     return ofRepository(typed.slice('hf:'.length).replace(/^\/\//, ''), 'no_address');
   }
+  if (base === undefined && AT_REPOSITORY.test(typed)) return ofUrl(`${HUB}/${typed}`, undefined);
+  // llama3.2:1b, as other programs name models: no scheme.
+  if (base === undefined && /^[\w.-]+:[\w.-]*[a-z_][\w.-]*$/i.test(typed))
+    return wrong('no_address');
   const hasPort = /^[\w.-]+:\d{1,5}(\/|$)/.test(typed);
   if (base !== undefined || (!hasPort && /^[a-z][a-z\d+.-]*:/i.test(typed)))
     return ofUrl(typed, base);

@@ -4,7 +4,7 @@ import type { Excerpt } from '../history/search';
 import { MOST_TITLE } from '../history/tree';
 import { focusSoon } from '../page/focus';
 import { Menu, MenuItem } from '../page/menu';
-import { Question } from '../page/question';
+import { Question, useQuestion } from '../page/question';
 import { openConversation, remove, rename, saveAs, shownId } from './state';
 import { listTexts } from './texts';
 
@@ -18,13 +18,15 @@ interface Props {
 /** One conversation of the list. */
 export function Item({ id, title, excerpt }: Props) {
   const page = listTexts.value;
-  const doing = useSignal<'nothing' | 'renaming' | 'asking'>('nothing');
+  const renaming = useSignal(false);
+  const { asking, ask, close } = useQuestion();
   const name = title === '' ? page.untitled : title;
   const rest = (): void => {
-    doing.value = 'nothing';
+    renaming.value = false;
+    close();
     focusSoon(`.item[data-id="${id}"] .item-open`);
   };
-  if (doing.value === 'renaming') return <Rename id={id} title={title} done={rest} />;
+  if (renaming.value) return <Rename id={id} title={title} done={rest} />;
   return (
     <li class="item" data-id={id} data-shown={shownId.value === id}>
       <button
@@ -47,22 +49,16 @@ export function Item({ id, title, excerpt }: Props) {
       <Menu label={page.more(name)}>
         <MenuItem
           onClick={() => {
-            doing.value = 'renaming';
+            renaming.value = true;
           }}
         >
           {page.rename}
         </MenuItem>
         <MenuItem onClick={() => void saveAs(id, 'md')}>{page.exportMarkdown}</MenuItem>
         <MenuItem onClick={() => void saveAs(id, 'json')}>{page.exportJson}</MenuItem>
-        <MenuItem
-          onClick={() => {
-            doing.value = 'asking';
-          }}
-        >
-          {page.remove}
-        </MenuItem>
+        <MenuItem onClick={ask}>{page.remove}</MenuItem>
       </Menu>
-      {doing.value === 'asking' && (
+      {asking && (
         <Question
           text={page.removeQuestion(name)}
           yes={page.remove}

@@ -1,11 +1,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { useSignal } from '@preact/signals';
 import { historyTexts } from '../history/texts';
 import { trouble, summaries, type Summary } from '../history/library';
 import { IconButton } from '../page/icons';
 import { focusSoon, isComposing } from '../page/focus';
 import { Menu, MenuItem } from '../page/menu';
-import { Question } from '../page/question';
+import { Question, useQuestion } from '../page/question';
 import { Item } from './item';
 import { closeList, listOpen, listOver } from './open';
 import {
@@ -34,7 +33,9 @@ export function ConversationList() {
   useEffect(() => {
     if (covers) focusSoon('.list-new');
   }, [covers]);
-  if (!listOpen.value) return null;
+  const undo = deleted.value !== null && <Deleted />;
+  // The list may be closed while a conversation can still be taken back.
+  if (!listOpen.value) return undo || null;
   return (
     <>
       {listOver.value && <div class="list-veil" onClick={closeList} />}
@@ -47,14 +48,7 @@ export function ConversationList() {
         <button type="button" class="secondary list-new" onClick={newConversation}>
           {page.newConversation}
         </button>
-        {deleted.value !== null && (
-          <p class="list-deleted">
-            {page.deleted}{' '}
-            <button type="button" class="link" onClick={() => void takeBack()}>
-              {page.undo}
-            </button>
-          </p>
-        )}
+        {undo}
         {(summaries.value.length > 0 || query.value !== '') && <Search />}
         {trouble.value !== null && (
           <p class="note" role="status">
@@ -69,6 +63,25 @@ export function ConversationList() {
         {hits.value === null ? <All /> : <Found />}
       </nav>
     </>
+  );
+}
+
+/** Says that a conversation was deleted, above the message's field, where it is seen with the list and without. */
+function Deleted() {
+  const page = listTexts.value;
+  const notice = useRef<HTMLParagraphElement>(null);
+  useLayoutEffect(() => {
+    const top = document.querySelector('.talk-field')?.getBoundingClientRect().top;
+    if (top !== undefined)
+      notice.current?.style.setProperty('--field', `${window.innerHeight - top}px`);
+  }, []);
+  return (
+    <p class="list-deleted" ref={notice}>
+      {page.deleted}{' '}
+      <button type="button" class="link" onClick={() => void takeBack()}>
+        {page.undo}
+      </button>
+    </p>
   );
 }
 
@@ -96,7 +109,7 @@ function Search() {
 /** What concerns all conversations. */
 function More() {
   const page = listTexts.value;
-  const asks = useSignal(false);
+  const { asking, ask, close } = useQuestion();
   const input = useRef<HTMLInputElement>(null);
   const n = summaries.value.length;
   return (
@@ -116,27 +129,19 @@ function More() {
       <Menu label={page.allMore}>
         <MenuItem onClick={() => input.current?.click()}>{page.importJson}</MenuItem>
         {n > 0 && <MenuItem onClick={() => void saveAll()}>{page.exportAll}</MenuItem>}
-        {n > 0 && (
-          <MenuItem
-            onClick={() => {
-              asks.value = true;
-            }}
-          >
-            {page.removeAll}
-          </MenuItem>
-        )}
+        {n > 0 && <MenuItem onClick={ask}>{page.removeAll}</MenuItem>}
       </Menu>
-      {asks.value && (
+      {asking && (
         <Question
           text={page.removeAllQuestion(n)}
           yes={page.removeAll}
           no={page.keep}
           onYes={() => {
-            asks.value = false;
+            close();
             void removeAll();
           }}
           onNo={() => {
-            asks.value = false;
+            close();
             focusSoon('.list-head .menu button');
           }}
         />

@@ -23,8 +23,10 @@ export function explain(error: unknown): Failure {
   const known = error instanceof SluiceError;
   const code = known ? error.code : 'worker_died';
   const facts = known ? error.facts : {};
+  const { errors, notices } = t.peek().model;
+  const sure = code === 'offline' && globalThis.navigator?.onLine === false;
   const said = error instanceof Error ? error.message : String(error);
-  return { code, facts, own: '', said, ...t.peek().model.errors[code] };
+  return { code, facts, own: '', said, ...errors[code], ...(sure && { title: notices.offline }) };
 }
 
 /** What the page itself found. */

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { readAddress, type AddressProblem } from '@sluice/engine';
 import { t } from '../texts';
 import { anotherTexts } from './another-texts';
@@ -7,6 +8,8 @@ import { AtRepository } from './files';
 import { canPick } from './handles';
 import { lookAt, lookAway, looked } from './probe';
 import { choose } from './return';
+import { HUB, searchPage, searchedFor } from './hub';
+import { Away } from '../page/steps';
 import { closeSheet } from './open';
 import { BUNDLED } from './source';
 import { loading, model, open, problem } from './state';
@@ -65,10 +68,18 @@ function isRepository(read: ReturnType<typeof readAddress>): boolean {
   return 'kind' in read && read.kind === 'repository';
 }
 
+/** What isn't an address may be a model's name. */
+const SEARCHED: readonly AddressProblem[] = ['no_address', 'no_model'];
+
 function ByAddress() {
   const words = anotherTexts.value;
-  const wrong = useSignal<AddressProblem | null>(null);
+  /** Anew at each refusal. */
+  const wrong = useSignal<{ problem: AddressProblem; sought: string } | null>(null);
   const several = isRepository(readAddress(address.value));
+  // At the sheet's lower edge the refusal would be out of sight.
+  useEffect(() => {
+    document.getElementById('address-wrong')?.scrollIntoView({ block: 'nearest' });
+  }, [wrong.value]);
   return (
     <form
       class="by-address"
@@ -77,8 +88,10 @@ function ByAddress() {
         event.preventDefault();
         // What is there now: it may have been typed since the page was drawn.
         const read = readAddress(address.value);
-        wrong.value = 'problem' in read ? read.problem : null;
-        if (!('address' in read)) {
+        wrong.value = null;
+        if ('problem' in read) {
+          const sought = SEARCHED.includes(read.problem) ? searchedFor(address.value) : '';
+          wrong.value = { problem: read.problem, sought };
           problem.value = null; // of an earlier address
           document.getElementById('address')?.focus();
         } else if (isRepository(read)) lookAt(read.address);
@@ -110,7 +123,12 @@ function ByAddress() {
       </div>
       {wrong.value !== null ? (
         <p class="hint wrong" id="address-wrong" role="alert">
-          {words.wrong[wrong.value]}
+          {words.wrong[wrong.value.problem]}{' '}
+          {wrong.value.sought !== '' && (
+            <Away to={searchPage(wrong.value.sought)} kind="">
+              {words.search(HUB, wrong.value.sought)}
+            </Away>
+          )}
         </p>
       ) : (
         <p class="hint" id="address-hint">

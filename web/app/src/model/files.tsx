@@ -2,17 +2,22 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { ModelFile } from '@sluice/engine';
 import { bytes } from '../format';
-import { openAddress } from '../page/link';
+import { address as typed, openAddress } from '../page/link';
+import { Act, Away, StepButtons } from '../page/steps';
 import { t } from '../texts';
 import { anotherTexts } from './another-texts';
 import { Found } from './found';
+import { HUB, atHub, searchPage } from './hub';
 import { outlookOf } from './learn';
 import { closeSheet } from './open';
-import type { Look } from './probe';
+import { lookAt, type Look } from './probe';
 import { hostOf, pageOf } from './source';
 import { speedShort } from './speed';
+import { isDenied } from './steps';
+import { usualOf } from './usual';
 
-export function AtRepository({ address, files, failure }: Look) {
+export function AtRepository(look: Look) {
+  const { address, files, failure } = look;
   const words = anotherTexts.value;
   const heading = useRef<HTMLHeadingElement>(null);
   const came = files !== null || failure !== null;
@@ -22,16 +27,12 @@ export function AtRepository({ address, files, failure }: Look) {
     heading.current?.focus({ preventScroll: true });
     heading.current?.closest('section')?.scrollIntoView({ block: 'nearest' });
   }, [came, address]);
-  const denied = failure?.facts.status === 401 || failure?.facts.status === 403;
-  const title = !came
-    ? words.asking(hostOf(address))
-    : denied
-      ? words.account(hostOf(address))
-      : failure !== null
-        ? failure.title
-        : files?.length === 0
-          ? words.none
-          : words.files(nameOf(address));
+  const title =
+    failure !== null
+      ? whyIn(look)
+      : files?.length === 0
+        ? words.none
+        : words.files(nameOf(address));
   return (
     <section class="found" aria-label={words.found}>
       {came ? (
@@ -40,36 +41,96 @@ export function AtRepository({ address, files, failure }: Look) {
         </h4>
       ) : (
         <p class="note" role="status">
-          {title}
+          {words.asking(hostOf(address))}
         </p>
       )}
-      {files?.length === 0 && <p class="note">{words.noneAdvice}</p>}
-      {denied && <p class="note">{words.accountAdvice}</p>}
-      {denied && (
-        <a href={pageOf(address)} target="_blank" rel="noopener noreferrer">
-          {t.value.model.notices.openPage}
-        </a>
-      )}
-      {failure !== null && !denied && (
+      {failure !== null && <Failed {...look} />}
+      {files?.length === 0 && <None address={address} />}
+      {files !== null && files.length > 0 && <Files files={files} />}
+    </section>
+  );
+}
+
+/** The hub says the same of a model that isn't there, and of one that needs an account. */
+function whyIn({ address, failure }: Look): string {
+  const words = anotherTexts.value;
+  if (failure === null) return '';
+  if (isDenied(failure)) return words.account(hostOf(address));
+  return failure.facts.status === 404 ? words.missing(hostOf(address)) : failure.title;
+}
+
+function Failed({ address, failure }: Look) {
+  const words = anotherTexts.value;
+  if (failure === null) return null;
+  const denied = isDenied(failure);
+  const spelling = denied || failure.facts.status === 404;
+  return (
+    <>
+      {spelling ? (
+        <p class="note">
+          {words.spelling} <bdi class="path">{nameOf(address)}</bdi>
+        </p>
+      ) : (
         <p class="note">
           <Found {...failure} />
           {failure.advice !== '' && ` ${failure.advice}`}
         </p>
       )}
-      {files !== null && files.length > 0 && (
-        <ul class="files">
-          {[...files]
-            .sort((a, b) => a.bytes - b.bytes)
-            .map((file) => (
-              <FileRow key={file.name} file={file} />
-            ))}
-        </ul>
-      )}
-    </section>
+      {denied && <p class="note">{words.accountAdvice}</p>}
+      <div class="buttons">
+        {!spelling && (
+          <Act label={t.value.model.notices.tryAgain} stays onClick={() => lookAt(address)} />
+        )}
+        <StepButtons of={failure} address={address} atField />
+      </div>
+    </>
   );
 }
 
-function FileRow({ file }: { file: ModelFile }) {
+/** Nothing that this page can open: the same model is often kept beside, in the right form. */
+function None({ address }: { address: string }) {
+  const words = anotherTexts.value;
+  const at = atHub(address);
+  const beside =
+    at === null || /gguf$/i.test(at.name) ? null : `${at.owner}/${at.name.slice(0, 91)}-GGUF`;
+  return (
+    <>
+      <p class="note">{words.noneAdvice}</p>
+      <div class="buttons">
+        {beside !== null && (
+          <Act
+            label={words.lookAt(beside)}
+            stays
+            onClick={() => {
+              typed.value = beside;
+              lookAt(`hf:${beside}`);
+            }}
+          />
+        )}
+        {at !== null && <Away to={searchPage(at.name)}>{words.search(HUB, at.name)}</Away>}
+      </div>
+    </>
+  );
+}
+
+function Files({ files }: { files: ModelFile[] }) {
+  const usual = usualOf(
+    files,
+    ({ address, bytes: size }) => outlookOf({ source: address, bytes: size })?.fits !== false,
+  );
+  const rank = (file: ModelFile): number => (file === usual ? -1 : file.bytes);
+  return (
+    <ul class="files">
+      {[...files]
+        .sort((a, b) => rank(a) - rank(b))
+        .map((file) => (
+          <FileRow key={file.name} file={file} usual={file === usual} />
+        ))}
+    </ul>
+  );
+}
+
+function FileRow({ file, usual }: { file: ModelFile; usual: boolean }) {
   const { another, speed } = t.value.model;
   const words = anotherTexts.value;
   const outlook = outlookOf({ source: file.address, bytes: file.bytes });
@@ -84,13 +145,14 @@ function FileRow({ file }: { file: ModelFile }) {
   return (
     <li class={outlook?.fits === false ? 'large' : ''}>
       <span class="about">
+        {usual && <span class="suits">{words.recommended}</span>}
         <bdi class="type">{name}</bdi>
         <span class="note">{facts.join(', ')}</span>
         {file.type !== '' && <bdi class="note path">{file.name}</bdi>}
       </span>
       <button
         type="button"
-        class="secondary"
+        class={usual ? 'secondary usual' : 'secondary'}
         aria-label={`${does}: ${name}`}
         onClick={() => {
           if (openAddress(file.address)) closeSheet();

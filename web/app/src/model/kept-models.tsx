@@ -1,7 +1,18 @@
 import type { CachedModel } from '@sluice/engine';
 import { bytes, daysAgo } from '../format';
 import { t } from '../texts';
-import { amountOf, kept, keptName, pin, refused, removable, remove, removeAll, room } from './kept';
+import {
+  amountOf,
+  inUseHere,
+  kept,
+  keptName,
+  pin,
+  refused,
+  removable,
+  remove,
+  removeAll,
+  room,
+} from './kept';
 import { closeOffer } from '../page/link';
 import { fromAddress } from './source';
 import { canKeep } from '../device';
@@ -73,8 +84,7 @@ function Model({ model }: { model: CachedModel }) {
   // Another tab fetches it, or this one.
   const coming = inUse && !complete;
   const trouble = refused.value;
-  const current = currentModel.value?.source;
-  const shown = current?.kind === 'address' && current.url === source;
+  const shown = isShown(model);
   return (
     <li>
       <p class="kept-name">{name}</p>
@@ -129,6 +139,12 @@ function Model({ model }: { model: CachedModel }) {
       )}
     </li>
   );
+}
+
+/** Whether it is the model in use. */
+function isShown({ source }: CachedModel): boolean {
+  const current = currentModel.value?.source;
+  return current?.kind === 'address' && [current.url, inUseHere.value].includes(source);
 }
 
 function factsOf(model: CachedModel): string[] {

@@ -14,6 +14,8 @@ import { wholeName } from './source';
 export const kept = signal<CachedModel[] | null>(null);
 /** Bytes that can still be kept; null if the browser doesn't say. */
 export const room = signal<number | null>(null);
+/** What `source` the model in use has in `kept`, whatever address it was opened by; '' if it isn't there. */
+export const inUseHere = signal('');
 /** Why something could not be done with a model; by the model's source, '' for all models. */
 export const refused = signal<({ source: string } & Finding) | null>(null);
 
@@ -30,11 +32,14 @@ let shown = 0;
 export async function refresh(): Promise<void> {
   const mine = ++looks;
   // Private windows keep nothing, and the model's own notes say so.
-  const found = await Promise.all([cache.list(), cache.room()]).catch(() => null);
+  const { source } = model.peek() ?? {};
+  const own = source?.kind === 'address' ? find(source.url) : null;
+  const found = await Promise.all([cache.list(), cache.room(), own]).catch(() => null);
   if (mine < shown) return;
   shown = mine;
   kept.value = found === null ? null : found[0];
   if (found === null) return;
+  inUseHere.value = found[2]?.source ?? '';
   const { usage, quota } = found[1];
   room.value = quota > 0 ? Math.max(0, quota - usage) : null;
 }

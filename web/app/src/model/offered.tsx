@@ -42,7 +42,8 @@ export function Terms({ model }: Offered) {
 export function labelOf({ model, file }: Offered, short: boolean): string {
   const words = t.value.model.shelf;
   if (here.value.has(file.address)) return words.start;
-  const size = sizeInWords(file);
+  // An amount stays on one line with its unit.
+  const size = sizeInWords(file).replace(/ /g, '\u00a0');
   if (mustAccept(model)) return words.accept(size);
   return (short ? words.download : words.downloadAndStart)(size);
 }

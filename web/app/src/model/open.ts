@@ -6,7 +6,7 @@ export const sheetOpen = signal(false);
 export const aim = signal('');
 
 /** `at`: the id of the element to begin with. */
-export function openSheet(at: 'kept-heading' | '' = ''): void {
+export function openSheet(at: 'kept-heading' | 'shelf-heading' | 'address' | '' = ''): void {
   batch(() => {
     sheetOpen.value = true;
     aim.value = at;

@@ -1,6 +1,6 @@
-import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { isAsking, useQuestion } from '../page/question';
 import { t } from '../texts';
 
 interface RemovalProps {
@@ -17,18 +17,18 @@ interface RemovalProps {
 
 /** A button that removes, and asks first. */
 export function Removal({ label, of, question, may, remove, others }: RemovalProps) {
-  const asking = useSignal(false);
+  const { asking, ask, close } = useQuestion();
   const button = useRef<HTMLButtonElement>(null);
   const no = useRef<HTMLButtonElement>(null);
   const shown = useRef(false);
   const words = t.value.model.kept;
   // The button that was pressed has gone: the focus goes to the one that does no harm, and back.
   useLayoutEffect(() => {
-    if (asking.value) no.current?.focus({ preventScroll: true });
-    else if (shown.current) button.current?.focus({ preventScroll: true });
-    shown.current = asking.value;
-  }, [asking.value]);
-  if (!asking.value) {
+    if (asking) no.current?.focus({ preventScroll: true });
+    else if (shown.current && !isAsking()) button.current?.focus({ preventScroll: true });
+    shown.current = asking;
+  }, [asking]);
+  if (!asking) {
     return (
       <div class="kept-buttons">
         {others}
@@ -38,7 +38,7 @@ export function Removal({ label, of, question, may, remove, others }: RemovalPro
           ref={button}
           aria-label={of === undefined ? undefined : words.what(label, of)}
           onClick={async () => {
-            asking.value = (await may?.()) ?? true;
+            if ((await may?.()) ?? true) ask();
           }}
         >
           {label}
@@ -54,20 +54,13 @@ export function Removal({ label, of, question, may, remove, others }: RemovalPro
         class="quiet"
         onClick={async () => {
           const removed = await remove();
-          asking.value = false;
+          close();
           if (removed) document.getElementById('kept-heading')?.focus({ preventScroll: true });
         }}
       >
         {label}
       </button>
-      <button
-        type="button"
-        class="quiet"
-        ref={no}
-        onClick={() => {
-          asking.value = false;
-        }}
-      >
+      <button type="button" class="quiet" ref={no} onClick={close}>
         {of === undefined ? words.keepThem : words.keepIt}
       </button>
     </div>

@@ -1,12 +1,12 @@
 import { useSignalEffect } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { announcement } from '../announce';
 import { Problem } from '../page/problem';
 import { AnotherModel } from './another';
 import { ComingModel } from './coming';
-import { refreshCopies } from './copies';
+import { copies, refreshCopies } from './copies';
 import { CurrentModel } from './current';
-import { follow } from './kept';
+import { follow, kept } from './kept';
 import { KeptModels } from './kept-models';
 import { aim } from './open';
 import { lookAway } from './probe';
@@ -15,6 +15,8 @@ import { ShelfList } from './shelf-list';
 
 /** All about models: the one that is coming, those to choose from, another one, those on this device, the one in use. */
 export function Sheet() {
+  // Their place stays while the sheet is open.
+  const own = useRef((kept.peek()?.length ?? 0) + copies.peek().length > 0).current;
   useEffect(() => {
     void measure();
     // Other tabs may have changed what is kept.
@@ -35,9 +37,10 @@ export function Sheet() {
         {announcement}
       </p>
       <ComingModel />
+      {own && <KeptModels />}
       <ShelfList />
       <AnotherModel />
-      <KeptModels />
+      {!own && <KeptModels />}
       <CurrentModel />
     </div>
   );

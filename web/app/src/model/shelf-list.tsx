@@ -18,7 +18,9 @@ export function ShelfList() {
   const shown = all.value || short.length === 0 ? models : short;
   return (
     <section class="shelf" aria-labelledby="shelf-heading">
-      <h3 id="shelf-heading">{words.heading}</h3>
+      <h3 id="shelf-heading" tabIndex={-1}>
+        {words.heading}
+      </h3>
       <ul>
         {shown.map((each) => (
           <OnShelf key={each.id} {...offerOf(each, device)} />

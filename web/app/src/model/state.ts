@@ -61,6 +61,8 @@ export interface Paused {
 export interface Problem extends Failure {
   /** What the message's button "Try again" loads; null: there is no button. */
   retry: Source | null;
+  /** Of the file or address that it is about; ''. */
+  name: string;
   /** The previous model could not be loaded again either: its name, and why. */
   also: { name: string; why: Failure } | null;
 }
@@ -408,8 +410,9 @@ export function tell(failure: Failure, source: Source | null): void {
   const lasting =
     failure.code.startsWith('unsupported') ||
     (failure.code === 'bad_file' && source?.kind === 'files');
+  const name = source === null ? '' : plain(sourceName(source).slice(0, MOST_NAME));
   batch(() => {
-    problem.value = { ...failure, retry: lasting ? null : source, also: null };
+    problem.value = { ...failure, retry: lasting ? null : source, name, also: null };
     announcement.value = '';
   });
 }

@@ -15,6 +15,7 @@ import {
 } from './link';
 import { parts } from './parts';
 import { Problem, problemInCard } from './problem';
+import { StepButtons } from './steps';
 
 /** The messages to the reader. An open sheet shows the problem itself: what is below it can't be reached. */
 export function Notices() {
@@ -62,6 +63,7 @@ function OfferNotice() {
             {failure === null ? words.look : words.askAgain}
           </button>
         )}
+        {failure !== null && <StepButtons of={failure} address={url} />}
         <button type="button" class="quiet" onClick={closeOffer}>
           {failure === null ? words.no : words.close}
         </button>

@@ -2,11 +2,10 @@ import { signal } from '@preact/signals';
 import { Found, TechnicalDetails } from '../model/found';
 import { openSheet } from '../model/open';
 import { open, problem, type Problem as About } from '../model/state';
-import { fromAddress, hostOf, pageOf } from '../model/source';
+import { addressOf, fromAddress } from '../model/source';
 import { settings } from '../settings/settings';
 import { t } from '../texts';
-import { focusSoon, touch } from './focus';
-import { parts } from './parts';
+import { Act, StepButtons } from './steps';
 
 /** The card of the first model says it, where there is one. */
 export const problemInCard = signal(false);
@@ -21,17 +20,12 @@ export function Problem({ of = problem }: { of?: Place }) {
 }
 
 function Shown({ about, of }: { about: About; of: Place }) {
-  const { title, advice, code, facts, retry, also } = about;
+  const { title, advice, code, retry, also, name } = about;
   const words = t.value.model.notices;
-  // A model that needs an account has a page where one signs in.
-  const denied = facts.status === 401 || facts.status === 403;
-  const page =
-    denied && retry?.kind === 'address' && hostOf(retry.url) === 'huggingface.co'
-      ? pageOf(retry.url)
-      : null;
   return (
     <section class="notice wrong" data-code={code}>
       <h2>{title}</h2>
+      {name !== '' && <bdi class="path">{name}</bdi>}
       <p>
         <Found {...about} />
       </p>
@@ -42,14 +36,6 @@ function Shown({ about, of }: { about: About; of: Place }) {
         </p>
       )}
       <div class="buttons">
-        {page !== null && (
-          <a href={page} target="_blank" rel="noopener noreferrer">
-            {words.openPage}
-          </a>
-        )}
-        {code === 'bad_file' && retry === null && (
-          <Act label={words.chooseFile} onClick={() => void parts.peek()?.choose()} />
-        )}
         {retry !== null && <Act label={words.tryAgain} onClick={() => void open(retry)} />}
         {code === 'budget_too_small' && retry !== null && settings.value.memory !== null && (
           <Act
@@ -75,34 +61,10 @@ function Shown({ about, of }: { about: About; of: Place }) {
             />
           </>
         )}
+        <StepButtons of={about} address={(retry && addressOf(retry)) ?? null} />
         <Act label={words.close} kind="quiet" onClick={() => (of.value = null)} />
       </div>
       <TechnicalDetails {...about} />
     </section>
-  );
-}
-
-interface ActProps {
-  label: string;
-  kind?: 'secondary' | 'quiet';
-  /** The message is there afterwards. */
-  stays?: boolean;
-  onClick(): void;
-}
-
-function Act({ label, kind = 'secondary', stays = false, onClick }: ActProps) {
-  return (
-    <button
-      type="button"
-      class={kind}
-      onClick={() => {
-        // The button goes away.
-        if (!stays && !touch.matches)
-          focusSoon('dialog[open] .dialog-head button', '#draft', '.composer textarea');
-        onClick();
-      }}
-    >
-      {label}
-    </button>
   );
 }

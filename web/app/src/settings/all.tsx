@@ -1,4 +1,6 @@
 import { About } from '../page/footer';
+import { shortcutsOpen } from '../page/shortcuts';
+import { t } from '../texts';
 import { view } from '../page/view';
 import { roomTexts } from './texts';
 import { Extent } from './extent-fields';
@@ -31,6 +33,13 @@ export function Settings() {
       <section>
         <h3>{texts.page}</h3>
         <PageFields />
+        <button
+          type="button"
+          class="quiet keys-button"
+          onClick={() => (shortcutsOpen.value = true)}
+        >
+          {t.value.page.shortcuts} <kbd>?</kbd>
+        </button>
         {view.value === 'talk' && <About />}
       </section>
       <ToDefaults />

@@ -17,15 +17,22 @@ export const another: typeof english = {
     credentials: 'Lass Benutzername und Passwort weg: Sie gehören nicht in eine Adresse.',
     no_model:
       'Auf dieser Seite geht es um kein Modell. Öffne die Seite des Modells, und kopiere deren Adresse.',
-    no_address: 'Gib die ganze Adresse einer Modelldatei an, oder einer Seite, die welche hat.',
+    no_address:
+      'Das ist keine Adresse. Tippe Konto/Modell, wie es auf der Seite eines Modells steht, oder füge einen Link zu seiner Datei ein.',
   },
   asking: (host) => `${host} wird gefragt, was es gibt …`,
   found: 'Was gefunden wurde',
   files: (name) => `Modelle von ${name}`,
   none: 'Hier ist kein Modell, das diese Seite öffnen kann',
-  noneAdvice: 'Nimm eine andere Seite, mit Dateien, die auf .gguf enden.',
+  noneAdvice:
+    'Sie öffnet Dateien, deren Name auf .gguf endet. Dasselbe Modell hat sie oft auf einer eigenen Seite.',
+  lookAt: (name) => `${name} ansehen`,
+  search: (host, text) => `Auf ${host} nach „${text}“ suchen`,
+  recommended: 'Empfohlen für dieses Gerät',
   parts: (parts) => `in ${parts} Dateien`,
-  account: (host) => `Dieses Modell braucht ein Konto bei ${host}, oder es ist nicht da`,
+  account: (host) => `Dieses Modell gibt es bei ${host} nicht, oder es braucht dort ein Konto`,
+  missing: (host) => `Dieses Modell gibt es bei ${host} nicht`,
+  spelling: 'Prüfe die Schreibweise:',
   accountAdvice:
-    'Öffne seine Seite, melde dich an, nimm die Bedingungen an und lade die Datei dort herunter. Dann wähle die Datei hier.',
+    'Stimmt sie, öffne seine Seite, melde dich an, nimm die Bedingungen an und lade die Datei dort herunter. Dann wähle die Datei hier.',
 };

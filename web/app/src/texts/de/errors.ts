@@ -5,7 +5,7 @@ export const errors: Advice = {
   bad_file: {
     title: 'Diese Datei lässt sich nicht als Modell lesen',
     advice:
-      'Wähle eine Datei, deren Name auf .gguf endet. Tut er das, ist sie beschädigt: Hole sie noch einmal.',
+      'Wähle eine Datei, deren Name auf .gguf endet. Tut er das, ist sie beschädigt: Lade sie noch einmal herunter.',
   },
   unsupported_model: {
     title: 'Diese Art von Modell wird noch nicht unterstützt',
@@ -24,7 +24,7 @@ export const errors: Advice = {
     advice: 'Erlaube ihm mehr unter Einstellungen, Speicher, oder nimm ein kleineres Modell.',
   },
   download_failed: {
-    title: 'Das Modell konnte nicht geholt werden',
+    title: 'Das Modell konnte nicht heruntergeladen werden',
     advice: '',
     otherwise: 'Versuche es noch einmal, oder nimm ein anderes Modell.',
   },
@@ -34,14 +34,14 @@ export const errors: Advice = {
       'Nichts davon wurde behalten. Versuche es noch einmal; passiert es wieder, ist die Datei auf dem Server beschädigt.',
   },
   offline: {
-    title: 'Es gibt kein Netz',
+    title: 'Vielleicht bist du offline',
     advice:
-      'Verbinde dieses Gerät und versuche es noch einmal: Was angekommen ist, bleibt. Modelle auf diesem Gerät öffnen sich ohne Netz.',
+      'Verbinde dieses Gerät und versuche es noch einmal: Was angekommen ist, bleibt. Ohne Netz gehen deine Gespräche, die Modelle auf diesem Gerät und eine Modelldatei von dir.',
   },
   storage_full: {
     title: 'Auf diesem Gerät ist kein Platz, um das Modell zu behalten',
     advice:
-      'Entferne Modelle, die du nicht brauchst, oder lade dieses, ohne es zu behalten: Dann muss es beim nächsten Besuch neu geholt werden.',
+      'Entferne Modelle, die du nicht brauchst, oder lade dieses, ohne es zu behalten: Dann muss es beim nächsten Besuch neu heruntergeladen werden.',
   },
   context_full: {
     title: 'Der Text ist länger, als das Modell lesen kann',

@@ -39,7 +39,7 @@ export const found: Texts = {
     missing:
       '{host} hat mit {status} geantwortet. Diese Datei gibt es dort nicht: Prüfe die Adresse.',
     denied:
-      '{host} hat mit {status} geantwortet: Das Modell braucht dort ein Konto, oder es gibt die Datei nicht. Öffne seine Seite, melde dich an, nimm die Bedingungen an und lade die Datei dort herunter. Dann wähle die Datei hier.',
+      '{host} hat mit {status} geantwortet: Dieses Modell gibt es nicht, oder es braucht dort ein Konto. Prüfe die Adresse. Stimmt sie, öffne seine Seite, melde dich an, nimm die Bedingungen an und lade die Datei dort herunter. Dann wähle die Datei hier.',
     unreachable:
       '{host} hat nicht geantwortet, oder lässt andere Seiten die Datei nicht lesen. Versuche es noch einmal, oder lade die Datei herunter und wähle sie hier.',
     redirect:

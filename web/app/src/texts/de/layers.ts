@@ -29,7 +29,7 @@ export const layers: typeof english = {
     const one = (layers > 0 ? layers : parts) === 1;
     return `${what} ${one ? 'kommt und geht' : 'wechseln sich ab'}: ${amount} werden für jedes Token neu gelesen.`;
   },
-  stillComing: 'Der Rest des Modells wird noch geholt.',
+  stillComing: 'Der Rest des Modells wird noch heruntergeladen.',
   kinds: {
     layer: 'Schicht',
     embedding: 'Einbettung',

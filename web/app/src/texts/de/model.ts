@@ -19,15 +19,15 @@ export const model: typeof english = {
   shelf: {
     heading: 'Modelle zur Auswahl',
     about: (size: string) => `etwa ${size}`,
-    takes: (time: string) => `lädt etwa ${time}`,
+    takes: (time: string) => `Herunterladen dauert etwa ${time}`,
     here: (size: string) => `auf diesem Gerät (${size})`,
     tooLarge: 'zu groß für dieses Gerät, langsam',
     licence: (name: string) => `Lizenz: ${name}`,
     terms: 'Bedingungen lesen',
     start: 'Starten',
-    download: (size: string) => `Laden: ${size}`,
-    downloadAndStart: (size: string) => `Laden und starten: ${size}`,
-    accept: (size: string) => `Zustimmen und laden: ${size}`,
+    download: (size: string) => `Herunterladen (${size})`,
+    downloadAndStart: (size: string) => `Herunterladen und starten (${size})`,
+    accept: (size: string) => `Zustimmen und herunterladen (${size})`,
     more: 'Weitere Modelle',
     inUse: 'In Benutzung',
     token: 'Das Tempo zählt in Token: eines ist etwa drei Viertel eines Worts.',
@@ -77,13 +77,13 @@ export const model: typeof english = {
 
   another: {
     nameless: 'Ein Modell ohne Namen',
-    download: (amount) => `${amount} herunterladen`,
+    download: (amount) => `Herunterladen (${amount})`,
   },
 
   load: {
     loading: (name) => `Lädt ${name}`,
     again: (name) => `Lädt wieder: ${name}`,
-    restReady: (name) => `Bereit; der Rest von ${name} wird noch geholt`,
+    restReady: (name) => `Bereit; der Rest von ${name} wird noch heruntergeladen`,
     restWaits: (name) => `Das Schreiben wartet auf den Rest von ${name}`,
     takesOver: (name) => `${name} ist bereit und übernimmt, wenn dieser Text fertig ist`,
     paused: (name) => `Angehalten: ${name}`,
@@ -110,7 +110,7 @@ export const model: typeof english = {
     cancelled: 'Das Laden wurde abgebrochen',
     paused: 'Angehalten',
     loading: (name) => `Lädt ${name}`,
-    rest: (name) => `${name} kann benutzt werden; der Rest wird noch geholt`,
+    rest: (name) => `${name} kann benutzt werden; der Rest wird noch heruntergeladen`,
     ready: (name) => `${name} ist bereit`,
     removed: (name) => `${name} wurde entfernt`,
     free: (amount) => `${amount} sind wieder frei`,
@@ -146,7 +146,7 @@ export const model: typeof english = {
     pinned: 'bleibt immer',
     verified: 'geprüft',
     newer: 'von einer neueren Fassung dieser Seite behalten, die diese nicht lesen kann',
-    busyComing: 'Es wird gerade hier geholt. Halte das erst an, oder brich es ab.',
+    busyComing: 'Es wird gerade hier heruntergeladen. Halte das erst an, oder brich es ab.',
     busyUsed:
       'Es ist hier oder in einem anderen Tab in Gebrauch. Öffne erst ein anderes Modell, oder schließe den Tab.',
   },
@@ -163,14 +163,28 @@ export const model: typeof english = {
     unasked:
       'Dieser Server wurde noch nach nichts gefragt. Fragst du ihn, kennt er deine IP-Adresse.',
     asking: 'Der Server wird danach gefragt …',
+<<<<<<< HEAD
     found: (name, parameters, size) => `${name}: ${parameters} Parameter, ${size} zu holen.`,
+=======
+    found: (name, parameters, size) =>
+      `${name}: ${parameters} Parameter, ${size} zum Herunterladen.`,
+    goOn: 'Weiter',
+>>>>>>> 5f9ba2f26dc7a906bd4c1b14c4cc342309c3f745
     look: 'Zeigen, was es ist',
     askAgain: 'Noch einmal fragen',
     no: 'Nein, beim jetzigen Modell bleiben',
     close: 'Schließen',
     tryAgain: 'Noch einmal versuchen',
     chooseFile: 'Eine andere Datei wählen',
+    openFile: 'Eine Modelldatei wählen',
+    theFile: 'Die Datei wählen',
     openPage: 'Seine Seite öffnen',
+    download: 'Mit dem Browser herunterladen',
+    search: (host) => `Auf ${host} suchen`,
+    onDevice: 'Modelle auf diesem Gerät',
+    others: 'Andere Modelle',
+    address: 'Die Adresse ändern',
+    offline: 'Du bist offline',
     withoutLimit: 'Ohne die Grenze laden',
     withoutKeeping: 'Laden, ohne es zu behalten',
     removeModels: 'Modelle entfernen',

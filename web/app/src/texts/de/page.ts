@@ -35,7 +35,7 @@ export const page: typeof english = {
   drop: 'Eine Modelldatei zum Öffnen hier ablegen',
   dropAny: 'Eine Modelldatei zum Öffnen hier ablegen, oder eine Textdatei zum Anhängen',
   skip: 'Zum Feld',
-  partMissing: 'Dieser Teil der Seite konnte nicht geholt werden.',
+  partMissing: 'Dieser Teil der Seite konnte nicht heruntergeladen werden.',
   fetchPart: 'Noch einmal versuchen',
 
   footer: {

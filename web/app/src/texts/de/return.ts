@@ -12,7 +12,7 @@ export const back: typeof english = {
     `${file} hat sich geändert, seit du sie zuletzt als ${name} benutzt hast.`,
   other: (name, file) =>
     `${file} ist nicht die Datei, die du als ${name} benutzt hast, oder sie hat sich seitdem geändert.`,
-  again: (host) => `Wieder holen von ${host}`,
+  again: (host) => `Wieder herunterladen von ${host}`,
   open: (name) => `${name} wieder öffnen`,
   find: (file) => `${file} wieder auswählen`,
   use: (file) => `${file} benutzen, wie sie jetzt ist`,

@@ -17,15 +17,23 @@ export const another = {
     scheme: 'Only addresses that begin with https:// or http:// can be fetched.',
     credentials: 'Leave out the user name and the password: they don’t belong into an address.',
     no_model: 'This page is about no model. Open the model’s own page, and copy its address.',
-    no_address: 'Give the full address of a model’s file, or of a page that has some.',
+    no_address:
+      'This is no address. Type owner/model, as it stands on a model’s page, or paste a link to its file.',
   } satisfies Record<AddressProblem, string>,
   asking: (host: string) => `Asking ${host} what there is…`,
   found: 'What was found',
   files: (name: string) => `Models of ${name}`,
   none: 'There is no model that this page can open',
-  noneAdvice: 'Take another page, one with files that end with .gguf.',
+  noneAdvice:
+    'It opens files whose names end in .gguf. The same model often has them on a page of its own.',
+  lookAt: (name: string) => `Look at ${name}`,
+  search: (host: string, text: string) => `Search ${host} for “${text}”`,
+  recommended: 'Recommended for this device',
   parts: (parts: number) => `in ${parts} files`,
-  account: (host: string) => `This model needs an account at ${host}, or it isn’t there`,
+  account: (host: string) => `There is no such model at ${host}, or it needs an account there`,
+  missing: (host: string) => `There is no such model at ${host}`,
+  /** The name stands after it. */
+  spelling: 'Check the spelling:',
   accountAdvice:
-    'Open its page, sign in, accept its terms and download the file there. Then choose the file here.',
+    'If that is right, open its page, sign in, accept its terms and download the file there. Then choose the file here.',
 };

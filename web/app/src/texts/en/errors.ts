@@ -44,9 +44,9 @@ export const errors: Advice = {
       'Nothing of it was kept. Try again; if it happens twice, the file on the server is damaged.',
   },
   offline: {
-    title: 'There is no network',
+    title: 'You may be offline',
     advice:
-      'Connect this device and try again: what has come is kept. Models on this device open without a network.',
+      'Connect this device and try again: what has come is kept. Without a network you can go on with your conversations, with the models on this device, and with a model file of yours.',
   },
   storage_full: {
     title: 'There is no room to keep the model on this device',

@@ -51,9 +51,9 @@ export const found: Texts = {
     status: '{host} answered {status}. Try again later, or use another address.',
     missing: '{host} answered {status}. There is no such file: check the address.',
     denied:
-      '{host} answered {status}: the model needs an account there, or there is no such file. Open its page, sign in, accept its terms and download the file there. Then choose the file here.',
+      '{host} answered {status}: there is no such model, or it needs an account there. Check the address. If it is right, open its page, sign in, accept its terms and download the file there. Then choose the file here.',
     unreachable:
-      '{host} did not answer, or doesn’t let other sites read the file. Try again, or download the file with your browser and open it here.',
+      '{host} did not answer, or doesn’t let other sites read the file. Try again, or download the file with your browser and choose the file here.',
     redirect: '{host} leads on to where the file can’t be read. Use the address where it ends.',
     insecure: 'This page may only read addresses with https. Use one of those.',
     stalled: '{host} sent nothing for too long. Try again.',
