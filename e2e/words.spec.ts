@@ -177,7 +177,9 @@ for (const [locale, german] of [
       await reader.reads('what the model is');
       file.plan = () => ({ status: 503, retryAfter: 30 });
       await offer.locator('.secondary').click();
-      await expect(page.locator('.first-facts')).toContainText(german ? 'geht von selbst' : 'goes on by itself');
+      await expect(page.locator('.first-facts')).toContainText(
+        german ? 'geht von selbst' : 'goes on by itself',
+      );
       await reader.reads('a load that waits');
       await reader.open('Control+m');
       await expect(page.locator('.coming .fold')).toBeVisible();

@@ -163,13 +163,8 @@ export const model: typeof english = {
     unasked:
       'Dieser Server wurde noch nach nichts gefragt. Fragst du ihn, kennt er deine IP-Adresse.',
     asking: 'Der Server wird danach gefragt …',
-<<<<<<< HEAD
-    found: (name, parameters, size) => `${name}: ${parameters} Parameter, ${size} zu holen.`,
-=======
     found: (name, parameters, size) =>
       `${name}: ${parameters} Parameter, ${size} zum Herunterladen.`,
-    goOn: 'Weiter',
->>>>>>> 5f9ba2f26dc7a906bd4c1b14c4cc342309c3f745
     look: 'Zeigen, was es ist',
     askAgain: 'Noch einmal fragen',
     no: 'Nein, beim jetzigen Modell bleiben',
