@@ -170,11 +170,15 @@ test('a load is paused, its tab closed, and another tab goes on with what is the
 test('a paused load goes on where it is, or is discarded', async ({ app, page, hub }) => {
   const file = await loadsHalf(app, hub);
   await app.loading.getByRole('button', { name: 'Pause' }).click();
-  await app.loading.getByRole('button', { name: 'Discard 1.31 MB' }).click();
+  await app.loading.getByRole('button', { name: 'Discard' }).click();
+  const discard = app.sheet.locator('.coming').getByRole('button', { name: 'Discard' });
+  await discard.click();
+  await expect(app.sheet.locator('.coming')).toContainText('Discard the 1.31 MB that have come?');
+  await discard.click();
   await expect(page.getByText('Paused: stories')).toHaveCount(0);
   await expect(page.locator('p.sr-only[role=status]')).toHaveText('stories.gguf was removed');
-  await expect(app.button).toBeFocused();
   await expect(page).not.toHaveURL(/model=/);
+  await app.closeSheet();
   const asked = file.counts.requests;
   file.plan = ({ number }) => (number === asked ? { stall: 600_000 } : {});
   await app.loadAddress(file.url);

@@ -17,12 +17,15 @@ import './styles/base.css';
 import './styles/dialog.css';
 import './styles/shell.css';
 import './styles/talk.css';
+import './styles/front.css';
 import './styles/markdown.css';
 import './styles/kept.css';
 import './styles/writing.css';
 import './styles/layers.css';
 import './styles/settings.css';
 import './styles/model.css';
+import './styles/sheet.css';
+import './styles/notices.css';
 import './styles/foot.css';
 
 // First of all, before the styles have arrived: the workers take longest to start.

@@ -4,7 +4,9 @@ import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { bytes } from '../format';
 import { t } from '../texts';
+import { useQuestion } from '../page/question';
 import { discard, partOf } from './kept';
+import { openSheet } from './open';
 import { addressOf, type Source } from './source';
 import { cancelLoading, open, pausable, pauseLoading, paused, type Paused } from './state';
 
@@ -70,12 +72,30 @@ export function LoadButtons({ small = false }: Props) {
   );
 }
 
-/** Go on and Discard, for a load that is paused. */
+/** Go on and Discard, for a load that is paused. What has come is only discarded after a question, for which small has no room. */
 export function PausedButtons({ source, small = false }: Props & Pick<Paused, 'source'>) {
   const words = t.value.model.load;
   const goOn = useRef<HTMLButtonElement>(null);
+  const keep = useRef<HTMLButtonElement>(null);
+  const { asking, ask, close } = useQuestion();
   const part = usePart(source);
   useTakeOver(goOn);
+  useEffect(() => {
+    if (asking) keep.current?.focus({ preventScroll: true });
+  }, [asking]);
+  const discardIt = (button: HTMLButtonElement): void => {
+    leave(button);
+    paused.value = null;
+    void discard(addressOf(source) ?? '');
+  };
+  if (asking && part != null)
+    return (
+      <div class="load-buttons" role="group" aria-label={words.discardIt(bytes(part.stored))}>
+        <p class="kept-question">{words.discardIt(bytes(part.stored))}</p>
+        <LoadButton label={words.discard} onClick={discardIt} />
+        <LoadButton label={t.value.model.kept.keepIt} button={keep} onClick={close} />
+      </div>
+    );
   return (
     <div class="load-buttons">
       <LoadButton
@@ -88,12 +108,12 @@ export function PausedButtons({ source, small = false }: Props & Pick<Paused, 's
         }}
       />
       <LoadButton
-        label={words.discard(part == null ? '' : bytes(part.stored))}
+        label={words.discard}
         icon={small ? 'M5 8h14M9 8V5h6v3M7 8l1 11h8l1-11' : ''}
         onClick={(pressedButton) => {
-          leave(pressedButton);
-          paused.value = null;
-          void discard(addressOf(source) ?? '');
+          if (part == null) discardIt(pressedButton);
+          else if (small) openSheet();
+          else ask();
         }}
       />
     </div>
@@ -103,12 +123,12 @@ export function PausedButtons({ source, small = false }: Props & Pick<Paused, 's
 interface ButtonProps {
   label: string;
   /** The path of a symbol in a square of 24; '': the label is shown. */
-  icon: string;
+  icon?: string;
   button?: RefObject<HTMLButtonElement | null> | null;
   onClick(button: HTMLButtonElement): void;
 }
 
-function LoadButton({ label, icon, button = null, onClick }: ButtonProps) {
+function LoadButton({ label, icon = '', button = null, onClick }: ButtonProps) {
   const onPress = (event: Event): void => onClick(event.currentTarget as HTMLButtonElement);
   if (icon === '')
     return (

@@ -101,7 +101,8 @@ export const model = {
     cancel: 'Cancel',
     goOn: 'Go on',
     /** '': how much isn't known. */
-    discard: (amount: string) => `Discard ${amount}`.trimEnd(),
+    discard: 'Discard',
+    discardIt: (amount: string) => `Discard the ${amount} that have come?`,
     nothingKept: 'Nothing of it could be kept: it will begin anew.',
     partKept: (amount: string) => `${amount} are on this device.`,
     anotherDay: 'You can close this tab, and go on another day.',
