@@ -8,7 +8,7 @@
 #include "chat/fit.h"
 #include "chat/input.h"
 #include "chat/literal.h"
-#include "chat/reply.h"
+#include "reply/find_format.h"
 
 namespace sluice {
 namespace {

@@ -8,7 +8,7 @@
 //
 // Any input may be hostile. Every count is checked against limits before it is used, and memory is
 // allocated as bytes arrive. A wrong header gives bad_file, with what was found in it.
-#pragma once
+#pragma once  // face
 
 #include <cstdint>
 #include <memory>

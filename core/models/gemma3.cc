@@ -4,8 +4,8 @@
 // (In a file the weights of norms are 1 + w.)
 #include <cmath>
 
-#include "models/pass.h"
 #include "models/registry.h"
+#include "pass/pass.h"
 
 namespace sluice {
 namespace {

@@ -1,8 +1,8 @@
 // GPT-2 (Radford et al. 2019, Language Models are Unsupervised Multitask Learners): layer norms,
 // learned positions, one matrix for queries, keys and values, a feed-forward part with GELU and no
 // gate, biases everywhere.
-#include "models/pass.h"
 #include "models/registry.h"
+#include "pass/pass.h"
 
 namespace sluice {
 namespace {

@@ -2,8 +2,8 @@
 // RoPE, a SiLU-gated feed-forward part. Its families differ in the elements that RoPE pairs
 // (Variant), in norms of the q and k heads (Variant), and in biases on q, k and v (if the file has
 // them).
-#include "models/pass.h"
 #include "models/registry.h"
+#include "pass/pass.h"
 
 namespace sluice {
 namespace {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/token.h"
 #include "gguf/gguf.h"
 #include "text/index_table.h"
-#include "text/token.h"
 
 namespace sluice {
 
