@@ -69,7 +69,7 @@ double shortest(float value) {
 
 // --- the header ----------------------------------------------------------------------------------
 
-Json scalar_json(const Value& value, ValueType type, uint64_t i) {
+Json scalar_json(const MetadataValue& value, ValueType type, uint64_t i) {
   switch (type) {
     case ValueType::string:
       return std::string(value.text(i));
@@ -85,7 +85,7 @@ Json scalar_json(const Value& value, ValueType type, uint64_t i) {
   }
 }
 
-Json value_json(const Value& value) {
+Json value_json(const MetadataValue& value) {
   if (!value.is_array()) return scalar_json(value, value.type, 0);
   Json first = Json::array();
   for (uint64_t i = 0; i < std::min(value.count, kShownElements); ++i) {
@@ -96,7 +96,7 @@ Json value_json(const Value& value) {
 
 // A number from the metadata, or null. If the file has one for each layer, the largest.
 Json number_at(const Gguf& header, std::string_view key) {
-  const Value* value = header.find(key);
+  const MetadataValue* value = header.find(key);
   std::optional<uint64_t> largest;
   for (uint64_t i = 0; value != nullptr && i < value->count; ++i) {
     if (const auto number = value->as_u64(i)) largest = std::max(largest.value_or(0), *number);
@@ -105,7 +105,7 @@ Json number_at(const Gguf& header, std::string_view key) {
 }
 
 Json text_at(const Gguf& header, std::string_view key) {
-  const Value* value = header.find(key);
+  const MetadataValue* value = header.find(key);
   return value && value->type == ValueType::string ? Json(std::string(value->text())) : Json();
 }
 
@@ -115,7 +115,7 @@ std::string type_name(uint32_t type) {
 }
 
 Json tokenizer_json(const Gguf& header) {
-  const Value* tokens = header.find("tokenizer.ggml.tokens");
+  const MetadataValue* tokens = header.find("tokenizer.ggml.tokens");
   return {{"model", text_at(header, "tokenizer.ggml.model")},
           {"pre", text_at(header, "tokenizer.ggml.pre")},
           {"tokens", tokens != nullptr ? tokens->count : 0},

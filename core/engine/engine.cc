@@ -66,9 +66,9 @@ Status Engine::State::bind(Gguf&& gguf) {
   fixed_memory = planned.fixed;
   pool = std::make_unique<Pool>(thread_count(options));
   tuner = ThreadTuner(pool->size(), options.threads == 0 || options.tune_threads);
-  weights.emplace(model->needs(), planned.shared, planned.rows);
+  weights.emplace(model->manifest(), planned.shared, planned.rows);
   weights->keep_packed(packed_keeper);
-  identity.emplace(header, model->needs());
+  identity.emplace(header, model->manifest());
   row_places = planned.rows.places;
   SLUICE_TRY(weights->allocate());
   pass.emplace(*model, *weights, *kernels, *pool, options.profile);
@@ -285,7 +285,7 @@ std::vector<SlotView> Engine::slots() const {
   for (const Session::State* session : s.sessions) computing.push_back(session->slot_now());
   const Model& model = *s.model;
   for (int slot = 0; slot < model.n_slots(); ++slot) {
-    const Weights::SlotView weights = s.weights->view(slot);
+    const Weights::SlotProgress weights = s.weights->view(slot);
     SlotView& view = views.emplace_back();
     view.kind = slot == model.embedding_slot() ? SlotView::Kind::embedding
                 : slot == model.table_slot()   ? SlotView::Kind::table

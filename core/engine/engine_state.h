@@ -31,11 +31,11 @@ inline double milliseconds(Clock::time_point from, Clock::time_point to) {
 }
 
 // A prompt's text while it is encoded.
-struct Prompt {
-  Prompt(const Tokenizer& tokenizer, std::string_view of, bool special)
+struct PromptEncoding {
+  PromptEncoding(const Tokenizer& tokenizer, std::string_view of, bool special)
       : text(of), encoding(tokenizer, text, special) {}
-  Prompt(const Prompt&) = delete;
-  Prompt& operator=(const Prompt&) = delete;
+  PromptEncoding(const PromptEncoding&) = delete;
+  PromptEncoding& operator=(const PromptEncoding&) = delete;
   std::string text;
   Encoding encoding;
 };
@@ -45,8 +45,8 @@ struct Run {
   enum class Kind { none, generate, logits };
   Kind kind = Kind::none;
   bool cancelled = false;
-  std::unique_ptr<Prompt> prompt;  // until all of it is encoded
-  std::vector<TokenId> tokens;     // the prompt, then what was generated
+  std::unique_ptr<PromptEncoding> prompt;  // until all of it is encoded
+  std::vector<TokenId> tokens;             // the prompt, then what was generated
   size_t n_prompt = 0;
   // The pass in progress computes tokens[pass_begin, pass_end).
   size_t pass_begin = 0;
@@ -74,9 +74,9 @@ struct Run {
   // Of a reply.
   std::vector<TokenId> end_tokens;
   std::string think_close;
-  int64_t thinking_tokens = -1;  // of reasoning, at most; -1: any number
-  std::deque<TokenId> dictated;  // they are written next, whatever is likely
-  size_t batch = 0;              // of a logits run: tokens per pass
+  int64_t thinking_tokens = -1;       // of reasoning, at most; -1: any number
+  std::deque<TokenId> forced_tokens;  // they are written next, whatever is likely
+  size_t batch = 0;                   // of a logits run: tokens per pass
   bool all_positions = false;
 
   Clock::time_point asked;    // when the caller asked for it
@@ -177,7 +177,7 @@ struct Engine::State {
 };
 
 // What a run leaves behind for one that goes on after it (Session::resume).
-struct Left {
+struct ResumePoint {
   std::optional<TokenId> last;   // the last token that was written; it isn't computed yet
   std::optional<uint64_t> seed;  // of the last run that generated
   uint64_t draws = 0;            // of that seed's random numbers
@@ -194,7 +194,7 @@ struct Session::State {
   // The cache has the keys and values of these tokens, and perhaps of more.
   KvCache cache;
   std::vector<TokenId> cached;
-  Left left;
+  ResumePoint resume_point;
   PassState pass;
   Run run;
   AlignedBuffer logits;
@@ -214,7 +214,7 @@ struct Session::State {
   Status check_room(const Encoding& encoding) const;
   Status encode_slice();
   Status begin(std::span<const TokenId> prompt, const GenerateOptions& how, Clock::time_point asked,
-               const Left& from = {});
+               const ResumePoint& from = {});
   void begin_run(Run::Kind kind, Clock::time_point asked);
   Result<bool> slice();
   Result<bool> compute_slice();

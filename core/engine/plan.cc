@@ -87,7 +87,7 @@ Plan plan_with(const Gguf& header, const LoadOptions& options, std::unique_ptr<M
   if (model->single_rows()) plan.rows = {model->token_table(), row_places};
   const int64_t context = context_of(model->config(), options);
   MemoryPlan& memory = plan.memory;
-  const Weights weights(model->needs(), plan.shared, plan.rows);
+  const Weights weights(model->manifest(), plan.shared, plan.rows);
   memory.weights = weights.bytes();
   const uint64_t kv = KvCache(model->layers(), kv_type_named(options.kv_type)).bytes_for(context);
   const uint64_t own = Pass::session_bytes(*model, context, 1);
@@ -132,7 +132,7 @@ SharedPlaces all_but(const std::vector<int>& slots, size_t n_kept) {
 
 // The most parts of the head that are useful: a part isn't larger than the largest layer.
 int head_parts_of(const Model& model) {
-  const Weights whole(model.needs(), {}, {model.token_table(), 1});
+  const Weights whole(model.manifest(), {}, {model.token_table(), 1});
   uint64_t layer = 1;
   for (int64_t l = 0; l < model.config().n_layers; ++l)
     layer = std::max(layer, whole.slot_memory(model.layer_slot(l)));

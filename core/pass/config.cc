@@ -66,7 +66,7 @@ float ConfigReader::epsilon(std::string_view name) {
 std::vector<int64_t> ConfigReader::per_layer(std::string_view name, int64_t n_layers,
                                              int64_t fallback, int64_t max) {
   std::vector<int64_t> all(static_cast<size_t>(n_layers), 1);
-  const Value* value = find(name);
+  const MetadataValue* value = find(name);
   if (value == nullptr || !value->is_array()) {
     all.assign(all.size(), integer(name, fallback, max));
   } else if (value->count != all.size()) {

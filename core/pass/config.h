@@ -46,7 +46,7 @@ class ConfigReader {
       : gguf_(gguf), prefix_(concat(architecture, ".")) {}
 
   std::string key(std::string_view name) const { return prefix_ + std::string(name); }
-  const Value* find(std::string_view name) const { return gguf_.find(key(name)); }
+  const MetadataValue* find(std::string_view name) const { return gguf_.find(key(name)); }
 
   // An integer in 1..max. If the key is missing, `fallback`; the key is required if that is < 0.
   int64_t integer(std::string_view name, int64_t fallback, int64_t max);

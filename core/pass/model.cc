@@ -16,11 +16,11 @@ Model::Model(const Config& config)
     : config_(config),
       head_part_rows_(whole_strips((config.n_vocab - 1) / config.cut.head_parts + 1)),
       n_head_parts_(static_cast<int>((config.n_vocab + head_part_rows_ - 1) / head_part_rows_)),
-      needs_(static_cast<int>(config.n_layers) + 2 + (n_head_parts_ > 1 ? n_head_parts_ : 0)) {}
+      manifest_(static_cast<int>(config.n_layers) + 2 + (n_head_parts_ > 1 ? n_head_parts_ : 0)) {}
 
 uint64_t Model::weight_bytes_per_token() const {
   uint64_t total = 0;
-  for (const Use& use : uses_) total += needs_.piece(use.matrix).bytes;
+  for (const WeightUse& use : uses_) total += manifest_.piece(use.matrix).bytes;
   return total;
 }
 
@@ -49,23 +49,23 @@ Norm Binder::layer_norm(std::string_view name, int64_t n, float eps) {
   return {Norm::layer, weight, vector(concat(name, ".bias"), n), eps};
 }
 
-Product Binder::product(Phase phase, std::string_view name, int64_t rows, int64_t cols, Buffer out,
-                        bool bias) {
-  return part(phase, name, rows, cols, 0, rows, out, bias);
+Linear Binder::linear(Phase phase, std::string_view name, int64_t rows, int64_t cols, Buffer out,
+                      bool bias) {
+  return linear_rows(phase, name, rows, cols, 0, rows, out, bias);
 }
 
-Product Binder::part(Phase phase, std::string_view name, int64_t all_rows, int64_t cols,
-                     int64_t first, int64_t rows, Buffer out, bool bias) {
-  Product product{-1, -1, out};
-  if (!status_.has_value()) return product;
-  Needs& needs = model_.needs_;
-  product.matrix = used(phase, keep(needs.add_rows(gguf_, concat(prefix_, name, ".weight"), slot_,
+Linear Binder::linear_rows(Phase phase, std::string_view name, int64_t all_rows, int64_t cols,
+                           int64_t first, int64_t rows, Buffer out, bool bias) {
+  Linear made{-1, -1, out};
+  if (!status_.has_value()) return made;
+  TensorManifest& manifest = model_.manifest_;
+  made.matrix = used(phase, keep(manifest.add_rows(gguf_, concat(prefix_, name, ".weight"), slot_,
                                                    all_rows, cols, first, rows)));
   if (bias) {
-    product.bias = keep(
-        needs.add_vector_part(gguf_, concat(prefix_, name, ".bias"), slot_, all_rows, first, rows));
+    made.bias = keep(manifest.add_vector_part(gguf_, concat(prefix_, name, ".bias"), slot_,
+                                              all_rows, first, rows));
   }
-  return product;
+  return made;
 }
 
 void Binder::token_table() {
@@ -77,7 +77,7 @@ void Binder::token_table() {
 void Binder::late_table() {
   if (!model_.config_.cut.late_table || !status_.has_value()) return;
   const Config& config = model_.config_;
-  slot_ = model_.table_slot_ = model_.needs_.add_slot();
+  slot_ = model_.table_slot_ = model_.manifest_.add_slot();
   table("token_embd.weight", config.n_vocab, config.n_embd);
 }
 
@@ -98,8 +98,8 @@ std::vector<int> Binder::logits() {
     slot_ = model_.head_part_slot(part);
     const int64_t first = part * model_.head_part_rows();
     const int64_t rows = std::min(model_.head_part_rows(), config.n_vocab - first);
-    parts.push_back(this->part(Phase::head, own ? "output" : "token_embd", config.n_vocab,
-                               config.n_embd, first, rows, Buffer::logits)
+    parts.push_back(this->linear_rows(Phase::head, own ? "output" : "token_embd", config.n_vocab,
+                                      config.n_embd, first, rows, Buffer::logits)
                         .matrix);
   }
   slot_ = model_.head_slot();
@@ -108,12 +108,12 @@ std::vector<int> Binder::logits() {
 
 int Binder::table(std::string_view name, int64_t rows, int64_t cols) {
   if (!status_.has_value()) return -1;
-  return keep(model_.needs_.add_matrix(gguf_, concat(prefix_, name), slot_, rows, cols));
+  return keep(model_.manifest_.add_matrix(gguf_, concat(prefix_, name), slot_, rows, cols));
 }
 
 int Binder::vector(std::string_view name, int64_t length) {
   if (!status_.has_value()) return -1;
-  return keep(model_.needs_.add_vector(gguf_, concat(prefix_, name), slot_, length));
+  return keep(model_.manifest_.add_vector(gguf_, concat(prefix_, name), slot_, length));
 }
 
 int Binder::optional_vector(std::string_view name, int64_t length) {
@@ -122,7 +122,7 @@ int Binder::optional_vector(std::string_view name, int64_t length) {
 
 Status Binder::finish() {
   SLUICE_TRY(status_);
-  return model_.needs_.check_no_others(gguf_, model_.config_.architecture);
+  return model_.manifest_.check_no_others(gguf_, model_.config_.architecture);
 }
 
 }  // namespace sluice

@@ -15,7 +15,7 @@
 #include "pass/config.h"
 #include "pass/profile.h"
 #include "pass/shapes.h"
-#include "weights/needs.h"
+#include "weights/tensor_manifest.h"
 
 namespace sluice {
 
@@ -40,7 +40,7 @@ struct HeadNorms {
 enum class Buffer : uint8_t { residual, q, k, v, attended, hidden, up, branch, logits };
 
 // out = matrix * input (+ bias)
-struct Product {
+struct Linear {
   int matrix;
   int bias = -1;
   Buffer out = Buffer::branch;
@@ -55,18 +55,18 @@ struct Work {
   int64_t n_tokens;
 };
 
+// A matrix that every token is multiplied by, and the phase that does it.
+struct WeightUse {
+  Phase phase;
+  int matrix;
+};
+
 class Model {
  public:
-  // A matrix that every token is multiplied by, and the phase that does it.
-  struct Use {
-    Phase phase;
-    int matrix;
-  };
-
   virtual ~Model() = default;
   const Config& config() const { return config_; }
-  const Needs& needs() const { return needs_; }
-  const std::vector<Use>& uses() const { return uses_; }
+  const TensorManifest& manifest() const { return manifest_; }
+  const std::vector<WeightUse>& uses() const { return uses_; }
   const std::vector<LayerShape>& layers() const { return layers_; }
   const LayerShape& layer(int64_t layer) const { return layers_[static_cast<size_t>(layer)]; }
   const std::vector<RopeShape>& ropes() const { return ropes_; }
@@ -85,7 +85,7 @@ class Model {
 
   // The slot of the table that comes last; -1 if there is none. See Cut::late_table.
   int table_slot() const { return table_slot_; }
-  int n_slots() const { return needs_.n_slots(); }
+  int n_slots() const { return manifest_.n_slots(); }
 
   // The embedding: one row for each token of the vocabulary. With single_rows the rows that a pass
   // needs can be brought by themselves.
@@ -106,8 +106,8 @@ class Model {
   int n_head_parts_;
   int token_table_ = -1;
   int table_slot_ = -1;
-  Needs needs_;
-  std::vector<Use> uses_;
+  TensorManifest manifest_;
+  std::vector<WeightUse> uses_;
   std::vector<LayerShape> layers_;
   std::vector<RopeShape> ropes_;
   int64_t max_positions_ = 0;
@@ -134,11 +134,11 @@ class Binder {
   Norm rms_norm(std::string_view name, int64_t n, float eps);
   Norm layer_norm(std::string_view name, int64_t n, float eps);
   // NAME.weight, a matrix of `rows` rows, and NAME.bias if `bias`.
-  Product product(Phase phase, std::string_view name, int64_t rows, int64_t cols,
-                  Buffer out = Buffer::branch, bool bias = false);
+  Linear linear(Phase phase, std::string_view name, int64_t rows, int64_t cols,
+                Buffer out = Buffer::branch, bool bias = false);
   // The same for `rows` rows from `first` on of tensors that have all_rows rows.
-  Product part(Phase phase, std::string_view name, int64_t all_rows, int64_t cols, int64_t first,
-               int64_t rows, Buffer out, bool bias = false);
+  Linear linear_rows(Phase phase, std::string_view name, int64_t all_rows, int64_t cols,
+                     int64_t first, int64_t rows, Buffer out, bool bias = false);
   // Makes token_embd.weight the model's token_table().
   void token_table();
   // The parts of the matrix of logits: of output.weight or, if the file has none, of

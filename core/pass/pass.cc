@@ -174,8 +174,8 @@ std::vector<PhaseTime> Pass::take_profile() {
     unpacking.busy_ms += 1e3 * workers_[i].matmul.take_unpacking();
     seconds = {};
   }
-  for (const Model::Use& use : model_.uses()) {
-    const Piece& matrix = model_.needs().piece(use.matrix);
+  for (const WeightUse& use : model_.uses()) {
+    const Piece& matrix = model_.manifest().piece(use.matrix);
     PhaseTime& time = phases[static_cast<size_t>(use.phase)];
     time.weight_bytes += matrix.bytes;
     time.weights += static_cast<uint64_t>(matrix.rows * matrix.cols);

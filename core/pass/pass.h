@@ -90,22 +90,22 @@ class Pass {
   // residual = the token's row of the model's token_table() * scale, plus its position's row of
   // the table `positions` unless that is -1.
   void embed(const Work& work, float scale = 1, int positions = -1);
-  // Multiplies the normed residual by each product's matrix, all in one phase so that small
+  // Multiplies the normed residual by each linear's matrix, all in one phase so that small
   // matrices leave no worker idle.
-  void project(const Work& work, const Norm& norm, std::initializer_list<Product> products);
+  void project(const Work& work, const Norm& norm, std::initializer_list<Linear> linears);
   // Norms and rotates queries and keys, and stores keys and values. Then all query heads of the
   // layer attend: attended[heads * head_dim].
   void attend(const Work& work, const HeadNorms& norms);
   // residual += the product with attended. If `norm` is given, the product is normed first.
-  void add_attended(const Work& work, const Product& output, const Norm& norm = {});
+  void attention_output(const Work& work, const Linear& output, const Norm& norm = {});
   // hidden = activation(gate) * up, two products with the normed residual. gate.out is
   // Buffer::hidden, up.out is Buffer::up.
-  void feed_gated(const Work& work, const Norm& norm, Activation activation, const Product& gate,
-                  const Product& up);
+  void ffn_gate_up(const Work& work, const Norm& norm, Activation activation, const Linear& gate,
+                   const Linear& up);
   // hidden = GELU(the product with the normed residual). hidden.out is Buffer::hidden.
-  void feed_gelu(const Work& work, const Norm& norm, const Product& hidden);
+  void ffn_up(const Work& work, const Norm& norm, const Linear& hidden);
   // residual += the product with hidden. If `norm` is given, the product is normed first.
-  void add_hidden(const Work& work, const Product& down, const Norm& norm = {});
+  void ffn_down(const Work& work, const Linear& down, const Norm& norm = {});
   // Multiplies the normed residual by a part of the head.
   void logits(const Work& work, const Norm& norm, std::span<const int> parts);
 
@@ -127,25 +127,25 @@ class Pass {
     Norm norm;
   };
   // What happens to a product: it stays, it is added to the residual, or it becomes part of hidden.
-  enum class Use : uint8_t { keep, add, silu, gelu };
+  enum class Epilogue : uint8_t { keep, add, silu, gelu };
 
   void take_up(PassState& pass);
   bool all_finite() const;
   Worker& worker(int index) { return workers_[static_cast<size_t>(index)]; }
   float* row(Buffer buffer, const Work& work, int64_t token, int64_t width) const;
-  int64_t rows_of(int matrix) const { return model_.needs().piece(matrix).rows; }
+  int64_t rows_of(int matrix) const { return model_.manifest().piece(matrix).rows; }
 
   template <typename Body>
   void parallel_for(Phase phase, int worker, int64_t n, const Body& body);
   void normalize(const Norm& norm, const float* x, int64_t n, float* out);
   void make_row(const Work& work, const Rows& rows, int64_t token, const Input& in);
-  void multiply(Phase phase, const Work& work, const Rows& rows, Use use,
-                std::span<const Product> products);
-  void add_product(Phase phase, const Work& work, const Rows& rows, const Product& product,
-                   const Norm& norm);
-  void activate(const Work& work, Use use, bool gated, int64_t width, Share strips);
-  void multiply_strips(const Work& work, const Input& in, Share strips, Use use,
-                       const Product& product);
+  void multiply(Phase phase, const Work& work, const Rows& rows, Epilogue epilogue,
+                std::span<const Linear> linears);
+  void add_linear(Phase phase, const Work& work, const Rows& rows, const Linear& linear,
+                  const Norm& norm);
+  void activate(const Work& work, Epilogue epilogue, bool gated, int64_t width, Share strips);
+  void multiply_strips(const Work& work, const Input& in, Share strips, Epilogue epilogue,
+                       const Linear& linear);
   void check(int worker, const float* x, int64_t n);
   void rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token, int64_t kv_head);
   void attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head);

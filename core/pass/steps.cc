@@ -66,7 +66,7 @@ void Pass::embed(const Work& work, float scale, int positions) {
   });
 }
 
-// --- products ------------------------------------------------------------------------------------
+// --- linears ------------------------------------------------------------------------------------
 
 void Pass::make_row(const Work& work, const Rows& rows, int64_t token, const Input& in) {
   normalize(rows.norm, row(rows.from, work, token, rows.cols), rows.cols, in.row(token));
@@ -77,10 +77,10 @@ void Pass::make_row(const Work& work, const Rows& rows, int64_t token, const Inp
 // that small matrices leave no worker idle. If an activation follows, a worker takes the same
 // strips of every matrix instead. A single token's input row is made by every worker for itself;
 // several rows are made in a phase before.
-void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Use use,
-                    std::span<const Product> products) {
+void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Epilogue epilogue,
+                    std::span<const Linear> linears) {
   const bool own = work.n_tokens == 1;
-  const bool together = use == Use::silu || use == Use::gelu;
+  const bool together = epilogue == Epilogue::silu || epilogue == Epilogue::gelu;
   if (!own) {
     parallel_for(Phase::rows, work.worker, work.n_tokens, [&](Share mine) {
       const Input in = shared_.rows_of(rows.cols);
@@ -88,8 +88,8 @@ void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Use use,
     });
   }
   int64_t n_strips = 0;
-  for (const Product& product : products) {
-    const int64_t strips = padded_rows(rows_of(product.matrix)) / kStripRows;
+  for (const Linear& linear : linears) {
+    const int64_t strips = padded_rows(rows_of(linear.matrix)) / kStripRows;
     n_strips = together ? strips : n_strips + strips;
   }
   bool made = false;
@@ -99,26 +99,26 @@ void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Use use,
     if (own && !made) make_row(work, rows, 0, in);
     made = true;
     int64_t first = 0;
-    for (const Product& product : products) {
-      const int64_t strips = padded_rows(rows_of(product.matrix)) / kStripRows;
+    for (const Linear& linear : linears) {
+      const int64_t strips = padded_rows(rows_of(linear.matrix)) / kStripRows;
       const Share of{std::clamp<int64_t>(mine.begin - first, 0, strips),
                      std::clamp<int64_t>(mine.end - first, 0, strips)};
       if (!together) first += strips;
-      if (of.begin < of.end) multiply_strips(work, in, of, use, product);
+      if (of.begin < of.end) multiply_strips(work, in, of, epilogue, linear);
     }
     // This worker has computed the same rows of gate and up, so it can combine them at once.
-    if (together) activate(work, use, products.size() > 1, rows_of(products[0].matrix), mine);
+    if (together) activate(work, epilogue, linears.size() > 1, rows_of(linears[0].matrix), mine);
   });
 }
 
 // hidden = SiLU(hidden) * up, GELU(hidden) * up or GELU(hidden), for these strips.
-void Pass::activate(const Work& work, Use use, bool gated, int64_t width, Share strips) {
+void Pass::activate(const Work& work, Epilogue epilogue, bool gated, int64_t width, Share strips) {
   const int64_t begin = strips.begin * kStripRows;
   const int64_t n = (strips.end - strips.begin) * kStripRows;
   for (int64_t t = 0; t < work.n_tokens; ++t) {
     float* hidden = row(Buffer::hidden, work, t, width) + begin;
     const float* up = row(Buffer::up, work, t, width) + begin;
-    if (use == Use::silu) {
+    if (epilogue == Epilogue::silu) {
       kernels_.silu_mul(hidden, up, n, hidden);
       continue;
     }
@@ -128,19 +128,19 @@ void Pass::activate(const Work& work, Use use, bool gated, int64_t width, Share 
   }
 }
 
-void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Use use,
-                           const Product& product) {
-  const Matrix& matrix = weights_.matrix(product.matrix);
+void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Epilogue epilogue,
+                           const Linear& linear) {
+  const Matrix& matrix = weights_.matrix(linear.matrix);
   const int64_t stride = padded_rows(matrix.rows);
-  float* out = row(product.out, work, 0, matrix.rows);
+  float* out = row(linear.out, work, 0, matrix.rows);
   matmul(kernels_, matrix, in, work.n_tokens, out, stride, strips, worker(work.worker).matmul);
   const int64_t begin = strips.begin * kStripRows;
   const int64_t n = std::min(strips.end * kStripRows, matrix.rows) - begin;
   for (int64_t t = 0; t < work.n_tokens; ++t) {
     float* made = out + t * stride + begin;
-    if (product.bias >= 0) kernels_.add(weights_.vector(product.bias) + begin, n, made);
-    if (use == Use::silu || use == Use::gelu) continue;
-    if (use == Use::add) {
+    if (linear.bias >= 0) kernels_.add(weights_.vector(linear.bias) + begin, n, made);
+    if (epilogue == Epilogue::silu || epilogue == Epilogue::gelu) continue;
+    if (epilogue == Epilogue::add) {
       float* sum = row(Buffer::residual, work, t, 0) + begin;
       kernels_.add(made, n, sum);
       made = sum;
@@ -149,16 +149,17 @@ void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Use 
   }
 }
 
-void Pass::project(const Work& work, const Norm& norm, std::initializer_list<Product> products) {
-  multiply(Phase::qkv, work, {Buffer::residual, model_.config().n_embd, norm}, Use::keep, products);
+void Pass::project(const Work& work, const Norm& norm, std::initializer_list<Linear> linears) {
+  multiply(Phase::qkv, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::keep,
+           linears);
 }
 
 // Adds each strip to the residual at once or, if the whole row must be normed first, adds the rows
 // in a phase of their own.
-void Pass::add_product(Phase phase, const Work& work, const Rows& rows, const Product& product,
-                       const Norm& norm) {
+void Pass::add_linear(Phase phase, const Work& work, const Rows& rows, const Linear& linear,
+                      const Norm& norm) {
   const bool normed = norm.kind != Norm::none;
-  multiply(phase, work, rows, normed ? Use::keep : Use::add, {&product, 1});
+  multiply(phase, work, rows, normed ? Epilogue::keep : Epilogue::add, {&linear, 1});
   if (!normed) return;
   parallel_for(Phase::branch, work.worker, work.n_tokens, [&](Share mine) {
     const int64_t n = model_.config().n_embd;
@@ -172,31 +173,31 @@ void Pass::add_product(Phase phase, const Work& work, const Rows& rows, const Pr
   });
 }
 
-void Pass::add_attended(const Work& work, const Product& output, const Norm& norm) {
+void Pass::attention_output(const Work& work, const Linear& output, const Norm& norm) {
   const int64_t cols = model_.layer(work.layer).q_rows();
-  add_product(Phase::output, work, {Buffer::attended, cols, {}}, output, norm);
+  add_linear(Phase::output, work, {Buffer::attended, cols, {}}, output, norm);
 }
 
-void Pass::feed_gated(const Work& work, const Norm& norm, Activation activation,
-                      const Product& gate, const Product& up) {
-  const Product both[] = {gate, up};
+void Pass::ffn_gate_up(const Work& work, const Norm& norm, Activation activation,
+                       const Linear& gate, const Linear& up) {
+  const Linear both[] = {gate, up};
   multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm},
-           activation == Activation::silu ? Use::silu : Use::gelu, both);
+           activation == Activation::silu ? Epilogue::silu : Epilogue::gelu, both);
 }
 
-void Pass::feed_gelu(const Work& work, const Norm& norm, const Product& hidden) {
-  multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm}, Use::gelu,
+void Pass::ffn_up(const Work& work, const Norm& norm, const Linear& hidden) {
+  multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::gelu,
            {&hidden, 1});
 }
 
-void Pass::add_hidden(const Work& work, const Product& down, const Norm& norm) {
+void Pass::ffn_down(const Work& work, const Linear& down, const Norm& norm) {
   const int64_t cols = model_.layer(work.layer).n_ff;
-  add_product(Phase::down, work, {Buffer::hidden, cols, {}}, down, norm);
+  add_linear(Phase::down, work, {Buffer::hidden, cols, {}}, down, norm);
 }
 
 void Pass::logits(const Work& work, const Norm& norm, std::span<const int> parts) {
-  const Product head{parts[static_cast<size_t>(work.layer)], -1, Buffer::logits};
-  multiply(Phase::head, work, {Buffer::residual, model_.config().n_embd, norm}, Use::keep,
+  const Linear head{parts[static_cast<size_t>(work.layer)], -1, Buffer::logits};
+  multiply(Phase::head, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::keep,
            {&head, 1});
 }
 

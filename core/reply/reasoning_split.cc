@@ -18,7 +18,7 @@ size_t end_without_space(std::string_view text, size_t end) {
 
 ReasoningSplit::ReasoningSplit(const ReplyFormat& format)
     : format_(format),
-      phase_(format.begins_thinking ? Phase::reasoning : Phase::start),
+      place_(format.begins_thinking ? Place::reasoning : Place::start),
       skips_space_(format.begins_thinking) {}
 
 void ReasoningSplit::push(std::string text, std::string_view name, std::vector<ReplyText>& out) {
@@ -40,7 +40,7 @@ void ReasoningSplit::work(bool all, std::vector<ReplyText>& out) {
   std::string joined;
   do {
     joined.clear();
-    for (const Piece& piece : pieces_) joined += piece.matched();
+    for (const TokenText& piece : pieces_) joined += piece.matched();
   } while (take_mark(joined, out));
   const size_t undecided = all ? joined.size() : undecided_from(joined);
   size_t end = 0;
@@ -49,7 +49,7 @@ void ReasoningSplit::work(bool all, std::vector<ReplyText>& out) {
     end += pieces_[n].matched().size();
     if (end > undecided) break;
     const bool blank = pieces_[n].text.find_first_not_of(kSpace) == std::string::npos;
-    if (phase_ == Phase::start && !blank) phase_ = Phase::content;
+    if (place_ == Place::start && !blank) place_ = Place::content;
     give(std::move(pieces_[n].text), thinking(), out);
   }
   pieces_.erase(pieces_.begin(), pieces_.begin() + static_cast<ptrdiff_t>(n));
@@ -58,17 +58,17 @@ void ReasoningSplit::work(bool all, std::vector<ReplyText>& out) {
 // Gives all up to the mark that comes next. False: there is none.
 bool ReasoningSplit::take_mark(const std::string& joined, std::vector<ReplyText>& out) {
   const std::string& mark = thinking() ? format_.think_end : format_.think_begin;
-  if (phase_ == Phase::content && !format_.begins_anywhere) return false;
+  if (place_ == Place::content && !format_.begins_anywhere) return false;
   const size_t at = joined.find(mark);
   if (at == std::string::npos) return false;
   const size_t before = end_without_space(joined, at);
-  if (phase_ == Phase::start && before > 0 && !format_.begins_anywhere) return false;
+  if (place_ == Place::start && before > 0 && !format_.begins_anywhere) return false;
 
   size_t begin = 0;
   size_t n = 0;
   std::string rest;  // of the mark's last token, behind the mark
   for (; n < pieces_.size() && begin < at + mark.size(); ++n) {
-    Piece& piece = pieces_[n];
+    TokenText& piece = pieces_[n];
     const size_t end = begin + piece.matched().size();
     if (end > at + mark.size() && piece.name.empty()) {
       rest = piece.text.substr(at + mark.size() - begin);
@@ -83,7 +83,7 @@ bool ReasoningSplit::take_mark(const std::string& joined, std::vector<ReplyText>
   }
   pieces_.erase(pieces_.begin(), pieces_.begin() + static_cast<ptrdiff_t>(n));
   if (!rest.empty()) pieces_.front().text = std::move(rest);
-  phase_ = thinking() ? Phase::content : Phase::reasoning;
+  place_ = thinking() ? Place::content : Place::reasoning;
   skips_space_ = true;
   return true;
 }
@@ -91,10 +91,10 @@ bool ReasoningSplit::take_mark(const std::string& joined, std::vector<ReplyText>
 // From where on it may be a mark, or the white space before one.
 size_t ReasoningSplit::undecided_from(const std::string& joined) const {
   const size_t first = std::min(joined.find_first_not_of(kSpace), joined.size());
-  const bool begins = phase_ != Phase::reasoning;
+  const bool begins = place_ != Place::reasoning;
   if (begins && !format_.begins_anywhere) {
     const std::string_view text = std::string_view(joined).substr(first);
-    const bool open = phase_ == Phase::start && format_.think_begin.starts_with(text);
+    const bool open = place_ == Place::start && format_.think_begin.starts_with(text);
     return open ? 0 : joined.size();
   }
   const std::string& mark = begins ? format_.think_begin : format_.think_end;

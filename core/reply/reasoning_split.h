@@ -26,11 +26,11 @@ class ReasoningSplit {
   // Ends the reply: what might have been a mark is none.
   void flush(std::vector<ReplyText>& out);
   // The last token that was pushed is inside of reasoning, as far as is known.
-  bool thinking() const { return phase_ == Phase::reasoning; }
+  bool thinking() const { return place_ == Place::reasoning; }
 
  private:
-  enum class Phase : uint8_t { start, reasoning, content };
-  struct Piece {
+  enum class Place : uint8_t { start, reasoning, content };
+  struct TokenText {
     std::string text;
     std::string name;
     std::string_view matched() const { return name.empty() ? text : name; }
@@ -42,9 +42,9 @@ class ReasoningSplit {
   void give(std::string text, bool reasoning, std::vector<ReplyText>& out);
 
   ReplyFormat format_;
-  Phase phase_;
-  bool skips_space_;           // the next text's white space is dropped
-  std::vector<Piece> pieces_;  // by token: not decided yet
+  Place place_;
+  bool skips_space_;               // the next text's white space is dropped
+  std::vector<TokenText> pieces_;  // by token: not decided yet
 };
 
 }  // namespace sluice

@@ -268,11 +268,11 @@ TokenId Session::State::next_token(std::span<const float> all) {
   if (too_long && run.text.thinking()) {
     run.thinking_tokens = -1;
     for (const TokenId id : engine.tokenizer->encode(run.think_close, true))
-      run.dictated.push_back(id);
+      run.forced_tokens.push_back(id);
   }
-  if (run.dictated.empty()) return run.sampler->sample(all, run.tokens);
-  const TokenId id = run.dictated.front();
-  run.dictated.pop_front();
+  if (run.forced_tokens.empty()) return run.sampler->sample(all, run.tokens);
+  const TokenId id = run.forced_tokens.front();
+  run.forced_tokens.pop_front();
   return id;
 }
 
@@ -324,11 +324,11 @@ Status Session::State::sample_token() {
 void Session::State::end_run() {
   stats.streamed_bytes = engine.weights->refilled_bytes() - run.refilled_before;
   if (run.sampler) {
-    left.seed = stats.seed;
-    left.draws = run.sampler->draws();
-    left.answer = run.answer;
+    resume_point.seed = stats.seed;
+    resume_point.draws = run.sampler->draws();
+    resume_point.answer = run.answer;
     if (run.tokens.size() > run.n_prompt && run.tokens.size() == cached.size() + 1)
-      left.last = run.tokens.back();
+      resume_point.last = run.tokens.back();
   }
   run = Run();
   // Places may be free again.

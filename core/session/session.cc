@@ -54,7 +54,7 @@ Result<std::unique_ptr<Session>> Session::clone() const {
   auto copy = std::make_unique<State>(s.engine);
   SLUICE_ASSIGN(copy->cache, s.cache.clone());
   copy->cached = s.cached;
-  copy->left = s.left;
+  copy->resume_point = s.resume_point;
   return std::unique_ptr<Session>(new Session(std::move(copy)));
 }
 
@@ -62,15 +62,15 @@ std::span<const TokenId> Session::tokens() const { return state_->cached; }
 
 std::vector<TokenId> Session::written() const {
   std::vector<TokenId> all = state_->cached;
-  if (state_->left.last) all.push_back(*state_->left.last);
+  if (state_->resume_point.last) all.push_back(*state_->resume_point.last);
   return all;
 }
 
 void Session::truncate(size_t n) {
   State& s = *state_;
   if (running()) s.end_run();
-  if (n <= s.cached.size()) s.left.last.reset();
-  if (n == 0) s.left = Left();
+  if (n <= s.cached.size()) s.resume_point.last.reset();
+  if (n == 0) s.resume_point = ResumePoint();
   s.cached.resize(std::min(s.cached.size(), n));
 }
 
@@ -153,7 +153,7 @@ Status Session::start(std::string_view prompt, const GenerateOptions& options) {
   SLUICE_TRY(s.check_room(Encoding(*s.engine.tokenizer, prompt, options.special)));
   s.begin_run(Run::Kind::generate, asked);
   s.run.options = options;
-  s.run.prompt = std::make_unique<Prompt>(*s.engine.tokenizer, prompt, options.special);
+  s.run.prompt = std::make_unique<PromptEncoding>(*s.engine.tokenizer, prompt, options.special);
   // Encodes the first slice now, so that an error in a short prompt is returned here.
   const Status begun = s.encode_slice();
   if (!begun) s.end_run();
@@ -213,9 +213,9 @@ Status Session::resume(const GenerateOptions& options) {
                 "the session has no tokens to go on after; give a prompt first");
   }
   GenerateOptions how = options;
-  const bool goes_on = !how.seed && s.left.seed;
-  if (goes_on) how.seed = s.left.seed;
-  Left from = s.left;
+  const bool goes_on = !how.seed && s.resume_point.seed;
+  if (goes_on) how.seed = s.resume_point.seed;
+  ResumePoint from = s.resume_point;
   if (!goes_on) from.draws = 0;
   return s.begin(all, how, asked, from);
 }
@@ -232,7 +232,7 @@ void Session::State::begin_run(Run::Kind kind, Clock::time_point asked) {
 }
 
 Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOptions& how,
-                             Clock::time_point asked, const Left& from) {
+                             Clock::time_point asked, const ResumePoint& from) {
   SLUICE_TRY(check_prompt(prompt, *engine.tokenizer));
   if (prompt.size() >= engine.context_size) {
     return with_facts(
@@ -254,7 +254,7 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
   run.answer = std::min(from.answer.value_or(prompt.size()), prompt.size());
   run.sampler.emplace(sampler_options(how, seed, from.draws), penalty_options(how, run.answer),
                       [&tokenizer = *engine.tokenizer](TokenId id) { return tokenizer.piece(id); });
-  left = Left();
+  resume_point = ResumePoint();
   run.text.start(&*engine.tokenizer, engine.tokenizer->is_special(prompt.back()), how.stop);
   run.tokens.assign(prompt.begin(), prompt.end());
   run.n_prompt = prompt.size();
@@ -286,7 +286,7 @@ Status Session::start_logits(std::span<const TokenId> ids, int64_t batch, bool a
   SLUICE_TRY(s.admit(0, ids.size(), pass_tokens, rows));
   s.n_logits = 0;
   SLUICE_TRY(s.make_room_for_logits(rows));
-  s.left = Left();
+  s.resume_point = ResumePoint();
   s.begin_run(Run::Kind::logits, Clock::now());
   s.n_logits = rows * static_cast<size_t>(s.n_vocab());
   s.run.tokens.assign(ids.begin(), ids.end());

@@ -146,7 +146,7 @@ struct SessionWriter::State {
     copy.cache = std::move(past);
     header.computed = static_cast<uint32_t>(tokens.size());
     const bool full = piece && tokens.size() == kPiecePositions;
-    if (s.left.last && !full) tokens.push_back(*s.left.last);
+    if (s.resume_point.last && !full) tokens.push_back(*s.resume_point.last);
     header.tokens = static_cast<uint32_t>(tokens.size());
     header.file_bytes = file_bytes_of(rows, tokens.size()).value_or(0);
     header.identity = engine.identity->value();
@@ -157,10 +157,11 @@ struct SessionWriter::State {
       header.first = static_cast<uint32_t>(first);
       header.seed = tokens_hash(std::span(s.cached).first(first));
     } else {
-      header.has_seed = s.left.seed ? 1 : 0;
-      header.seed = s.left.seed.value_or(0);
-      header.draws = s.left.draws;
-      header.first = static_cast<uint32_t>(std::min(s.left.answer.value_or(0), tokens.size()));
+      header.has_seed = s.resume_point.seed ? 1 : 0;
+      header.seed = s.resume_point.seed.value_or(0);
+      header.draws = s.resume_point.draws;
+      header.first =
+          static_cast<uint32_t>(std::min(s.resume_point.answer.value_or(0), tokens.size()));
     }
   }
   bool make_item();
@@ -252,7 +253,7 @@ Result<std::unique_ptr<SessionWriter>> Session::save_piece(size_t piece) const {
 }
 
 size_t Session::pieces() const {
-  const size_t written = state_->cached.size() + (state_->left.last ? 1 : 0);
+  const size_t written = state_->cached.size() + (state_->resume_point.last ? 1 : 0);
   return (written + kPiecePositions - 1) / kPiecePositions;
 }
 
@@ -473,7 +474,7 @@ Status SessionReader::State::check_piece() const {
 Status SessionReader::State::check_place() const {
   SLUICE_TRY(check_target());
   const size_t begun = onto->cached.size();
-  if (header.first != begun || begun % kPiecePositions != 0 || onto->left.last ||
+  if (header.first != begun || begun % kPiecePositions != 0 || onto->resume_point.last ||
       header.seed != tokens_hash(onto->cached)) {
     return fail(Code::bad_file, "the piece begins at position ", header.first,
                 " of a session; expected the one behind the ", counted(begun, "token"),
@@ -575,15 +576,15 @@ Result<std::unique_ptr<Session>> SessionReader::finish() {
   }
   Session::State& session = s.onto != nullptr ? *s.onto : *s.session;
   session.cached.insert(session.cached.end(), s.tokens.begin(), s.tokens.end());
-  session.left = Left();
+  session.resume_point = ResumePoint();
   if (s.header.tokens > s.header.computed) {
-    session.left.last = session.cached.back();
+    session.resume_point.last = session.cached.back();
     session.cached.pop_back();
   }
   if (s.onto != nullptr) return std::unique_ptr<Session>();
-  if (s.header.has_seed != 0) session.left.seed = s.header.seed;
-  session.left.draws = s.header.draws;
-  if (s.answer != 0) session.left.answer = s.answer;
+  if (s.header.has_seed != 0) session.resume_point.seed = s.header.seed;
+  session.resume_point.draws = s.header.draws;
+  if (s.answer != 0) session.resume_point.answer = s.answer;
   return std::unique_ptr<Session>(new Session(std::move(s.session)));
 }
 

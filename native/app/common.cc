@@ -36,7 +36,7 @@ std::atomic<int> caught_signal = 0;
 // `status_mutex`, so that none writes behind another's line; the handler only reads it.
 std::atomic<int> line_shown = 0;
 std::mutex status_mutex;
-bool quiet = false;  // set before there are other threads
+bool quieted = false;  // set before there are other threads
 
 // The handler prints the one that `farewell` names while the other one is written.
 constexpr size_t kMaxFarewell = 300;
@@ -172,7 +172,7 @@ void write_json(std::string_view json) { write_out(safe_json(json)); }
 
 void write_err(std::string_view text) { write_to(STDERR_FILENO, text); }
 
-void be_quiet() { quiet = true; }
+void be_quiet() { quieted = true; }
 
 bool terminal_is_dumb() {
   const char* terminal = std::getenv("TERM");
@@ -180,10 +180,10 @@ bool terminal_is_dumb() {
 }
 
 void note(const std::string& text) {
-  if (!quiet) write_line(text);
+  if (!quieted) write_line(text);
 }
 
-bool can_show_status() { return !quiet && isatty(STDERR_FILENO) == 1 && !terminal_is_dumb(); }
+bool can_show_status() { return !quieted && isatty(STDERR_FILENO) == 1 && !terminal_is_dumb(); }
 
 void show_status(const std::string& text) {
   winsize window = {};

@@ -207,9 +207,9 @@ Result<Model> find_model(const std::string& given, const DownloadOptions& downlo
 void resolve_context(const Gguf& header, LoadOptions& options) {
   if (options.context_size != kTrainedContext) return;
   constexpr uint64_t kMostContext = 1 << 20;  // as the row contextSize of options.json
-  const Value* architecture = header.find("general.architecture");
+  const MetadataValue* architecture = header.find("general.architecture");
   const bool named = architecture != nullptr && architecture->type == ValueType::string;
-  const Value* length =
+  const MetadataValue* length =
       named ? header.find(concat(architecture->text(), ".context_length")) : nullptr;
   const uint64_t trained = length != nullptr ? length->as_u64().value_or(0) : 0;
   options.context_size = static_cast<uint32_t>(std::min(trained, kMostContext));

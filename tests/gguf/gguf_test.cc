@@ -38,8 +38,8 @@ void expect_same(const Gguf& a, const Gguf& b) {
   ASSERT_EQ(a.metadata.size(), b.metadata.size());
   for (size_t i = 0; i < a.metadata.size(); ++i) {
     EXPECT_EQ(a.metadata[i].first, b.metadata[i].first);
-    const Value& x = a.metadata[i].second;
-    const Value& y = b.metadata[i].second;
+    const MetadataValue& x = a.metadata[i].second;
+    const MetadataValue& y = b.metadata[i].second;
     EXPECT_TRUE(x.type == y.type && x.element == y.element && x.count == y.count &&
                 x.bytes == y.bytes && x.ends == y.ends)
         << a.metadata[i].first;
@@ -75,7 +75,7 @@ TEST(Gguf, ReadsTheTinyModel) {
   EXPECT_EQ(gguf.get_u64("llama.embedding_length"), 32u);
   EXPECT_EQ(gguf.get_f64("llama.rope.freq_base"), 10000.0);
 
-  const Value* tokens = gguf.find("tokenizer.ggml.tokens");
+  const MetadataValue* tokens = gguf.find("tokenizer.ggml.tokens");
   ASSERT_TRUE(tokens);
   ASSERT_EQ(tokens->count, kTinyVocab);
   EXPECT_EQ(tokens->text(0), "<unk>");
@@ -217,7 +217,7 @@ TEST(Gguf, AMillionStringsByteByByte) {
   builder.kv_array_raw("many", static_cast<uint32_t>(ValueType::string), kCount, texts);
   const Result<Gguf> gguf = parse_in_pieces(builder.build(), 1, false);
   ASSERT_TRUE(gguf) << gguf.error().message;
-  const Value* many = gguf->find("many");
+  const MetadataValue* many = gguf->find("many");
   ASSERT_EQ(many->ends.size(), kCount);
   EXPECT_EQ(many->text(kCount - 2), "ab");
   EXPECT_EQ(many->text(kCount - 1), "");

@@ -8,7 +8,7 @@ namespace sluice {
 namespace {
 
 // A value's bytes as in a file, after its type.
-std::string encoded(const Value& value) {
+std::string encoded(const MetadataValue& value) {
   if (!value.is_array()) {
     return value.type == ValueType::string ? gguf_string(value.bytes) : value.bytes;
   }

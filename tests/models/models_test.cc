@@ -337,10 +337,10 @@ class OneLayer final : public Model {
     b.embedding();
     b.token_table();
     b.layer(0);
-    q_ = b.product(Phase::qkv, "attn_q", shape.q_rows(), config_.n_embd, Buffer::q);
-    k_ = b.product(Phase::qkv, "attn_k", shape.kv_rows(), config_.n_embd, Buffer::k);
-    v_ = b.product(Phase::qkv, "attn_v", shape.kv_rows(), config_.n_embd, Buffer::v);
-    output_ = b.product(Phase::output, "attn_output", config_.n_embd, shape.q_rows());
+    q_ = b.linear(Phase::qkv, "attn_q", shape.q_rows(), config_.n_embd, Buffer::q);
+    k_ = b.linear(Phase::qkv, "attn_k", shape.kv_rows(), config_.n_embd, Buffer::k);
+    v_ = b.linear(Phase::qkv, "attn_v", shape.kv_rows(), config_.n_embd, Buffer::v);
+    output_ = b.linear(Phase::output, "attn_output", config_.n_embd, shape.q_rows());
     b.head();
     head_ = b.logits();
   }
@@ -348,12 +348,12 @@ class OneLayer final : public Model {
   void run_layer(Pass& pass, const Work& work) const override {
     pass.project(work, {}, {q_, k_, v_});
     pass.attend(work, {});
-    pass.add_attended(work, output_);
+    pass.attention_output(work, output_);
   }
   void run_head(Pass& pass, const Work& work) const override { pass.logits(work, {}, head_); }
 
  private:
-  Product q_, k_, v_, output_;
+  Linear q_, k_, v_, output_;
   std::vector<int> head_;
 };
 
@@ -370,7 +370,7 @@ Ends logits_of_ends(const std::string& file, const std::vector<TokenId>& ids, bo
   shape.both_ways = both_ways;
   OneLayer model(*config, shape);
   model.bind(*gguf);
-  Weights weights(model.needs());
+  Weights weights(model.manifest());
   EXPECT_TRUE(weights.allocate().has_value());
   for (const Want& want : weights.wants(UINT64_MAX)) {
     std::memcpy(want.place.data(), file.data() + want.offset, want.place.size());
@@ -503,7 +503,7 @@ TEST(Gpt2, TakesQueriesKeysAndValuesFromOneTensor) {
   EXPECT_EQ(model->max_positions(), 512);
   EXPECT_TRUE(model->ropes().empty());
   std::vector<int64_t> rows;
-  for (const Piece& piece : model->needs().pieces()) {
+  for (const Piece& piece : model->manifest().pieces()) {
     if (piece.tensor == "blk.1.attn_qkv.weight") rows.push_back(piece.first_row);
   }
   EXPECT_EQ(rows, (std::vector<int64_t>{0, 40, 80}));

@@ -154,7 +154,7 @@ TEST(Reply, ReasoningIsEndedAfterItsTokens) {
     }
     EXPECT_GE(session.stats().reasoning_tokens, most);
     EXPECT_LE(session.stats().reasoning_tokens, most + static_cast<int64_t>(close.size()));
-    // What was dictated is computed as any other token.
+    // What was forced_tokens is computed as any other token.
     Session other(*engine);
     const Ids ids = got.ids();
     Ids all = prompt;

@@ -104,7 +104,7 @@ GgufBuilder spm_vocabulary(const nlohmann::json& from) {
 
 // The value is a string or a bool.
 void set_value(Gguf& gguf, const std::string& key, const nlohmann::json& value) {
-  Value changed;
+  MetadataValue changed;
   changed.type = value.is_string() ? ValueType::string : ValueType::boolean;
   changed.bytes = value.is_string() ? value.get<std::string>()
                                     : std::string(1, value.get<bool>() ? '\1' : '\0');

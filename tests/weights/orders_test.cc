@@ -380,13 +380,13 @@ std::vector<float> row_of(const Matrix& matrix, int64_t row) {
 
 TEST(Pieces, AreRowsOfFusedTensorsAndExperts) {
   const Fused file;
-  Needs needs(2);
-  const auto k = needs.add_rows(file.header, "qkv", 0, 48, 32, 16, 20);
-  const auto bias = needs.add_vector_part(file.header, "bias", 0, 48, 16, 20);
-  const auto expert = needs.add_expert(file.header, "experts", 1, 3, 16, 32, 2);
+  TensorManifest manifest(2);
+  const auto k = manifest.add_rows(file.header, "qkv", 0, 48, 32, 16, 20);
+  const auto bias = manifest.add_vector_part(file.header, "bias", 0, 48, 16, 20);
+  const auto expert = manifest.add_expert(file.header, "experts", 1, 3, 16, 32, 2);
   ASSERT_TRUE(k.has_value() && bias.has_value() && expert.has_value());
-  EXPECT_TRUE(needs.check_no_others(file.header, "none").has_value());
-  Weights weights(needs);
+  EXPECT_TRUE(manifest.check_no_others(file.header, "none").has_value());
+  Weights weights(manifest);
   ASSERT_TRUE(weights.allocate().has_value());
   file.serve(weights);
   ASSERT_TRUE(weights.resident());
@@ -398,32 +398,33 @@ TEST(Pieces, AreRowsOfFusedTensorsAndExperts) {
 
 TEST(Pieces, OfOtherShapesAreRefused) {
   const Fused file;
-  Needs needs(1);
+  TensorManifest manifest(1);
   const auto code = [](const Result<int>& result) {
     return result.has_value() ? "" : code_name(result.error().code);
   };
-  EXPECT_EQ(code(needs.add_rows(file.header, "qkv", 0, 47, 32, 0, 16)), "bad_file");
-  EXPECT_EQ(code(needs.add_matrix(file.header, "experts", 0, 16, 32)), "bad_file");
-  EXPECT_EQ(code(needs.add_expert(file.header, "experts", 0, 2, 16, 32, 0)), "bad_file");
-  EXPECT_EQ(code(needs.add_vector_part(file.header, "bias", 0, 49, 0, 16)), "bad_file");
-  EXPECT_EQ(code(needs.add_vector(file.header, "nothing", 0, 48)), "bad_file");
-  EXPECT_EQ(needs.pieces().size(), 0u);
-  EXPECT_EQ(code_name(needs.check_no_others(file.header, "none").error().code),
+  EXPECT_EQ(code(manifest.add_rows(file.header, "qkv", 0, 47, 32, 0, 16)), "bad_file");
+  EXPECT_EQ(code(manifest.add_matrix(file.header, "experts", 0, 16, 32)), "bad_file");
+  EXPECT_EQ(code(manifest.add_expert(file.header, "experts", 0, 2, 16, 32, 0)), "bad_file");
+  EXPECT_EQ(code(manifest.add_vector_part(file.header, "bias", 0, 49, 0, 16)), "bad_file");
+  EXPECT_EQ(code(manifest.add_vector(file.header, "nothing", 0, 48)), "bad_file");
+  EXPECT_EQ(manifest.pieces().size(), 0u);
+  EXPECT_EQ(code_name(manifest.check_no_others(file.header, "none").error().code),
             "unsupported_model");
 }
 
 // Four slots of one tensor each; the two in the middle share one place.
 struct FourSlots {
   Fused file;
-  Needs needs{4};
+  TensorManifest manifest{4};
   int handles[3] = {};
   std::optional<Weights> weights;
 
   FourSlots() {
     for (int slot = 0; slot < 3; ++slot)
-      handles[slot] = needs.add_expert(file.header, "experts", slot, 3, 16, 32, slot).value_or(-1);
-    EXPECT_TRUE(needs.add_vector(file.header, "bias", 3, 48).has_value());
-    weights.emplace(needs, SharedPlaces{.slots = {1, 2}, .places = 1});
+      handles[slot] =
+          manifest.add_expert(file.header, "experts", slot, 3, 16, 32, slot).value_or(-1);
+    EXPECT_TRUE(manifest.add_vector(file.header, "bias", 3, 48).has_value());
+    weights.emplace(manifest, SharedPlaces{.slots = {1, 2}, .places = 1});
     EXPECT_TRUE(weights->allocate().has_value());
   }
   void serve() { file.serve(*weights); }
@@ -456,7 +457,7 @@ TEST(Slots, TakeTurnsInTheirPlaces) {
   EXPECT_TRUE(cursor.at(3));
   const std::vector<Want> next = weights.wants(UINT64_MAX);
   ASSERT_EQ(next.size(), 1u);
-  EXPECT_EQ(next[0].offset, four.needs.piece(four.handles[1]).begin);
+  EXPECT_EQ(next[0].offset, four.manifest.piece(four.handles[1]).begin);
   EXPECT_EQ(four.state(0), SlotState::resident);  // it has a place of its own
 }
 
@@ -505,17 +506,17 @@ TEST(Slots, ThatNobodyIsAtMakeRoom) {
 // head.
 struct RowsAndPart {
   Fused file;
-  Needs needs{1};
+  TensorManifest manifest{1};
   int table = -1, part = -1;
   std::optional<Weights> weights;
 
   explicit RowsAndPart(int64_t first) {
-    table = needs.add_rows(file.header, "qkv", 0, 48, 32, 0, 48).value_or(-1);
-    part = needs.add_rows(file.header, "qkv", 0, 48, 32, first, 48 - first).value_or(-1);
-    weights.emplace(needs, SharedPlaces{}, SingleRows{.table = table, .places = 2});
+    table = manifest.add_rows(file.header, "qkv", 0, 48, 32, 0, 48).value_or(-1);
+    part = manifest.add_rows(file.header, "qkv", 0, 48, 32, first, 48 - first).value_or(-1);
+    weights.emplace(manifest, SharedPlaces{}, SingleRows{.table = table, .places = 2});
     EXPECT_TRUE(weights->allocate().has_value());
   }
-  uint64_t offset(uint64_t row) const { return needs.piece(table).begin + row * 32 * 4; }
+  uint64_t offset(uint64_t row) const { return manifest.piece(table).begin + row * 32 * 4; }
   Status bring(const Want& want) {
     std::memcpy(want.place.data(), file.bytes.data() + want.offset, want.place.size());
     return weights->rows_filled(want.offset, want.place.size());

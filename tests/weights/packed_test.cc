@@ -164,11 +164,11 @@ struct ByHand final : PackedKeeper {
       tensor.bytes = bytes.size() / 2;
       header.tensors.push_back(tensor);
     }
-    Needs needs(2);
-    EXPECT_TRUE(needs.add_matrix(header, "a", 0, kRows, kCols).has_value());
-    EXPECT_TRUE(needs.add_matrix(header, "b", 1, kRows, kCols).has_value());
+    TensorManifest manifest(2);
+    EXPECT_TRUE(manifest.add_matrix(header, "a", 0, kRows, kCols).has_value());
+    EXPECT_TRUE(manifest.add_matrix(header, "b", 1, kRows, kCols).has_value());
     const SharedPlaces places{{0, 1}, shared ? 1 : 0};
-    weights = std::make_unique<Weights>(needs, places);
+    weights = std::make_unique<Weights>(manifest, places);
     EXPECT_TRUE(weights->allocate().has_value());
     weights->keep_packed(this);
   }

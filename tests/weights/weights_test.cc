@@ -436,14 +436,14 @@ TEST(Pieces, OfSlotsHaveNoByteTwice) {
   const TensorInfo& up = *model.header.find_tensor("blk.0.ffn_up.weight");
   const auto cols = static_cast<int64_t>(up.dims[0]), rows = static_cast<int64_t>(up.dims[1]);
   const auto needs_of = [&](std::vector<std::pair<int64_t, int64_t>> parts) {
-    Needs needs(2);
+    TensorManifest manifest(2);
     for (size_t i = 0; i < parts.size(); ++i) {
       const auto [first, n] = parts[i];
       EXPECT_TRUE(
-          needs.add_rows(model.header, up.name, static_cast<int>(i % 2), rows, cols, first, n)
+          manifest.add_rows(model.header, up.name, static_cast<int>(i % 2), rows, cols, first, n)
               .has_value());
     }
-    return needs;
+    return manifest;
   };
   // In any order, and with nothing between.
   EXPECT_TRUE(Weights(needs_of({{32, rows - 32}, {0, 16}, {16, 16}})).allocate().has_value());

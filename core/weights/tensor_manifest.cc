@@ -1,4 +1,4 @@
-#include "weights/needs.h"
+#include "weights/tensor_manifest.h"
 
 #include <algorithm>
 
@@ -19,8 +19,8 @@ std::string shape_text(const TensorInfo& info) {
 }  // namespace
 
 // Adds the `count` rows (of a vector: numbers) from `first` on of a tensor with this shape.
-Result<int> Needs::add(const Gguf& gguf, std::string_view name, int slot, const Shape& shape,
-                       int64_t first, int64_t count) {
+Result<int> TensorManifest::add(const Gguf& gguf, std::string_view name, int slot,
+                                const Shape& shape, int64_t first, int64_t count) {
   const TensorInfo* info = gguf.find_tensor(name);
   if (info == nullptr) {
     return fail(Code::bad_file, "the file has no tensor ", name,
@@ -68,31 +68,33 @@ Result<int> Needs::add(const Gguf& gguf, std::string_view name, int slot, const 
   return static_cast<int>(pieces_.size()) - 1;
 }
 
-Result<int> Needs::add_matrix(const Gguf& gguf, std::string_view name, int slot, int64_t rows,
-                              int64_t cols) {
+Result<int> TensorManifest::add_matrix(const Gguf& gguf, std::string_view name, int slot,
+                                       int64_t rows, int64_t cols) {
   return add(gguf, name, slot, {cols, rows, 1, false}, 0, rows);
 }
 
-Result<int> Needs::add_rows(const Gguf& gguf, std::string_view name, int slot, int64_t all_rows,
-                            int64_t cols, int64_t first, int64_t rows) {
+Result<int> TensorManifest::add_rows(const Gguf& gguf, std::string_view name, int slot,
+                                     int64_t all_rows, int64_t cols, int64_t first, int64_t rows) {
   return add(gguf, name, slot, {cols, all_rows, 1, false}, first, rows);
 }
 
-Result<int> Needs::add_expert(const Gguf& gguf, std::string_view name, int slot, int64_t n_matrices,
-                              int64_t rows, int64_t cols, int64_t index) {
+Result<int> TensorManifest::add_expert(const Gguf& gguf, std::string_view name, int slot,
+                                       int64_t n_matrices, int64_t rows, int64_t cols,
+                                       int64_t index) {
   return add(gguf, name, slot, {cols, rows, n_matrices, false}, index * rows, rows);
 }
 
-Result<int> Needs::add_vector(const Gguf& gguf, std::string_view name, int slot, int64_t length) {
+Result<int> TensorManifest::add_vector(const Gguf& gguf, std::string_view name, int slot,
+                                       int64_t length) {
   return add(gguf, name, slot, {length, 1, 1, true}, 0, length);
 }
 
-Result<int> Needs::add_vector_part(const Gguf& gguf, std::string_view name, int slot, int64_t all,
-                                   int64_t first, int64_t length) {
+Result<int> TensorManifest::add_vector_part(const Gguf& gguf, std::string_view name, int slot,
+                                            int64_t all, int64_t first, int64_t length) {
   return add(gguf, name, slot, {all, 1, 1, true}, first, length);
 }
 
-Status Needs::check_no_others(const Gguf& gguf, std::string_view architecture) const {
+Status TensorManifest::check_no_others(const Gguf& gguf, std::string_view architecture) const {
   for (const TensorInfo& tensor : gguf.tensors) {
     if (std::ranges::find(pieces_, tensor.name, &Piece::tensor) == pieces_.end()) {
       return with_facts(

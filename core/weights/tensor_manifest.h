@@ -31,9 +31,9 @@ struct Piece {
   bool is_vector = false;  // f32 in memory, whatever the type in the file
 };
 
-class Needs {
+class TensorManifest {
  public:
-  explicit Needs(int n_slots = 0) : n_slots_(n_slots) {}
+  explicit TensorManifest(int n_slots = 0) : n_slots_(n_slots) {}
 
   // Each of these adds a piece and returns its handle, which is also its handle in Weights. Handles
   // count from 0. Fails with bad_file if the file has no such tensor or has it in another shape,
