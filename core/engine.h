@@ -9,7 +9,7 @@
 // call header_read(), header_ready(), ready(), loaded() and progress(), and once header_read() also
 // those that bring weights (wants, filled, filled_packed, row_wants, rows_filled, end_of_file) and
 // files() and memory_plan(). The engine has worker threads of its own.
-#pragma once
+#pragma once  // face
 
 #include <chrono>
 #include <cstdint>
@@ -68,7 +68,8 @@ struct LoadOptions {
   // (MemoryPlan); 1 to 1048576.
   int64_t logit_positions = 1;
 
-  // For tests: these say what stays in memory, whatever the budget. 0: it is chosen (plan.h).
+  // For tests: these say what stays in memory, whatever the budget. 0: it is chosen
+  // (engine/plan.h).
   int32_t layer_places = 0;    // places that the layers and the head's parts share
   int32_t head_parts = 0;      // parts that the head is divided into
   int64_t embedding_rows = 0;  // rows of the embedding in memory
@@ -374,10 +375,10 @@ class Session {
   // when the text grows.
   Status start(std::span<const TokenId> prompt, const GenerateOptions& options);
   Status start(std::string_view prompt, const GenerateOptions& options);
-  // As start(), for a reply to a chat. `format` (chat/reply.h finds it) says what ends the reply
-  // and what of it is reasoning. Reasoning of more than `thinking_tokens` is ended by writing its
-  // end mark; 0: at once, -1: never. Stop texts are looked for in the content alone. `asked`: when
-  // the reply was asked for, so that ttft_ms counts the time to make the prompt; nothing: now.
+  // As start(), for a reply to a chat. `format` (reply/find_format.h finds it) says what ends the
+  // reply and what of it is reasoning. Reasoning of more than `thinking_tokens` is ended by writing
+  // its end mark; 0: at once, -1: never. Stop texts are looked for in the content alone. `asked`:
+  // when the reply was asked for, so that ttft_ms counts the time to make the prompt; nothing: now.
   Status start_reply(std::span<const TokenId> prompt, const GenerateOptions& options,
                      const ReplyFormat& format, int64_t thinking_tokens = -1,
                      std::optional<std::chrono::steady_clock::time_point> asked = {});
@@ -437,8 +438,8 @@ class Session {
   std::unique_ptr<State> state_;
 };
 
-// The bytes of a saved session, piece by piece; session_file.h describes them. The session may go
-// on meanwhile: the two share its past as clones do. The engine must outlive it.
+// The bytes of a saved session, piece by piece; session/session_file.h describes them. The session
+// may go on meanwhile: the two share its past as clones do. The engine must outlive it.
 class SessionWriter {
  public:
   ~SessionWriter();

@@ -1,7 +1,7 @@
 // What bench, bindings, inspect, template, tokenize and the tests need beyond engine.h: the types
 // that Engine's accessors return, and functions on a file's header. Not a public interface: it may
 // change at any time.
-#pragma once
+#pragma once  // face
 
 #include <cstdint>
 #include <string>
@@ -12,8 +12,8 @@
 #include "gguf/gguf.h"
 #include "gguf/model_parser.h"
 #include "kernels/kernels.h"
-#include "models/config.h"
-#include "models/profile.h"
+#include "pass/config.h"
+#include "pass/profile.h"
 #include "text/tokenizer.h"
 #include "weights/source_file.h"
 #include "weights/weights.h"

@@ -1,4 +1,4 @@
-// Every kernel of the wasm tables against the scalar definitions (tests/parity.h), in Chromium, which runs the
+// Every kernel of the wasm tables against the scalar definitions (tests/kernels/parity.h), in Chromium, which runs the
 // relaxed instructions that Node 20 doesn't know.
 import fs from 'node:fs';
 import path from 'node:path';

@@ -8,10 +8,11 @@
 #include <span>
 #include <utility>
 
-#include "arguments.h"
+#include "app/arguments.h"
+#include "app/habits.h"
+#include "app/usage.h"
 #include "base/format.h"
-#include "habits.h"
-#include "usage.h"
+#include "commands/commands.h"
 
 namespace sluice::cli {
 namespace {

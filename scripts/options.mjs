@@ -1,5 +1,5 @@
-// Writes the code and the tables that come from core/options.json and wasm/flavours.json: the fields of LoadOptions and
-// GenerateOptions in core/engine.h, their rows in core/option_rows.inc, the program's flags in native/option_flags.inc,
+// Writes the code and the tables that come from core/options/options.json and wasm/flavours.json: the fields of LoadOptions and
+// GenerateOptions in core/engine.h, their rows in core/options/rows.inc, the program's flags in native/app/option_flags.inc,
 // the library's types and rules in web/engine/src/option-table.ts, and the tables in web/engine/README.md.
 //   node scripts/options.mjs           writes
 //   node scripts/options.mjs --check   fails if a file would change (npm run lint does this)
@@ -23,7 +23,7 @@ import path from 'node:path';
 import { Failure, ROOT, is_program, main, read_json } from './lib.mjs';
 
 const COLUMNS = 100;
-const table = read_json(path.join(ROOT, 'core/options.json'));
+const table = read_json(path.join(ROOT, 'core/options/options.json'));
 const flavours = read_json(path.join(ROOT, 'wasm/flavours.json'));
 
 const list_of = (names) => `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
@@ -102,7 +102,7 @@ function type_of(option) {
   const type = TYPES[option.type];
   if (type === undefined) {
     throw new Failure(
-      `core/options.json, ${option.name}: the type ${option.type} is none of ${Object.keys(TYPES).join(', ')}, int32_t, ` +
+      `core/options/options.json, ${option.name}: the type ${option.type} is none of ${Object.keys(TYPES).join(', ')}, int32_t, ` +
         'uint32_t, int64_t, uint64_t, std::optional<uint64_t>',
     );
   }
@@ -142,7 +142,7 @@ export function check_table(given = table) {
     for (const option of options) {
       const wrong = (what) => {
         throw new Failure(
-          `core/options.json, ${kind}, ${option.name ?? 'a row without a name'}: ${what}`,
+          `core/options/options.json, ${kind}, ${option.name ?? 'a row without a name'}: ${what}`,
         );
       };
       if (!/^[a-z][A-Za-z0-9]*$/.test(option.name ?? '')) wrong('name must be a word in camelCase');
@@ -263,7 +263,7 @@ function cpp_flags() {
       return `    {${texts.join(', ')}, ${option.habit?.value ?? 0}},`;
     });
   return (
-    '// Written by scripts/options.mjs from core/options.json.\n' +
+    '// Written by scripts/options.mjs from core/options/options.json.\n' +
     `constexpr OptionFlags kOptionFlags[] = {\n${rows.join('\n')}\n};\n`
   );
 }
@@ -313,7 +313,7 @@ function ts_table() {
   const of = (name) => in_library('load').filter((option) => option.interface === name);
   const quoted = (names) => names.map((name) => `'${name}'`);
   const kv_type = table.load.find((option) => option.name === 'kvType');
-  return `// Written by scripts/options.mjs from core/options.json and wasm/flavours.json.
+  return `// Written by scripts/options.mjs from core/options/options.json and wasm/flavours.json.
 import type { LoadProgress, PromptProgress, WeightsView } from './types.js';
 
 /** The four builds of the engine: with and without relaxed SIMD, with and without threads. */
@@ -415,8 +415,8 @@ async function written() {
       `\n${md_table(kind)}\n`,
     );
   }
-  files.set('core/option_rows.inc', cpp_rows());
-  files.set('native/option_flags.inc', cpp_flags());
+  files.set('core/options/rows.inc', cpp_rows());
+  files.set('native/app/option_flags.inc', cpp_flags());
   files.set(
     'web/engine/src/option-table.ts',
     await prettier.format(ts_table(), { ...config, parser: 'typescript' }),
@@ -441,7 +441,7 @@ if (is_program(import.meta.url)) {
     }
     if (check && stale.length > 0)
       throw new Failure(
-        `out of date with core/options.json: ${stale.join(', ')}; run node scripts/options.mjs`,
+        `out of date with core/options/options.json: ${stale.join(', ')}; run node scripts/options.mjs`,
       );
     for (const file of stale) console.log(`wrote ${file}`);
   });

@@ -35,10 +35,10 @@ const browser_test = (...projects) => [
 const CMAKE = ['CMakeLists.txt', 'CMakePresets.json'];
 const CORE = ['core', ...CMAKE];
 const NPM = ['package.json', 'package-lock.json', 'tsconfig.base.json'];
+const OTHER_TESTS = ['aarch64', 'bench', 'cli', 'record', 'scripts', 'wasm'];
 /** The tests in C++ and what they read: not those of the scripts, the bench, the program and the wasm modules. */
 const CORE_TESTS = [
-  ...files_under('tests').filter((name) => path.dirname(name) === 'tests'),
-  ...['tests/data', 'tests/fuzz', 'tests/jinja', 'tests/real'],
+  ...files_under('tests').filter((name) => !OTHER_TESTS.includes(name.split('/')[1])),
 ];
 const SCRIPTS = ['scripts'];
 const HUB = ['e2e/hub'];

@@ -1,5 +1,5 @@
 // Builds the texts of messages and errors.
-#pragma once
+#pragma once  // face
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Errors as values. Nothing in core/ throws; a function that can fail returns Result<T>. And notes:
 // what a user or developer should know although nothing failed.
-#pragma once
+#pragma once  // face
 
 #include <cstdint>
 #include <expected>

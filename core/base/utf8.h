@@ -1,6 +1,6 @@
 // Reads and writes UTF-8 (RFC 3629). Overlong forms, surrogates and values above 10FFFF are
 // invalid.
-#pragma once
+#pragma once  // face
 
 #include <cstdint>
 #include <string>

@@ -134,7 +134,7 @@ constexpr ByArchitecture kByArchitecture[] = {
 };
 
 std::string small_text_at(const Gguf& header, std::string_view key) {
-  const Value* value = header.find(key);
+  const MetadataValue* value = header.find(key);
   if (value == nullptr || value->type != ValueType::string) return "";
   std::string text(value->text().substr(0, 1000));
   for (char& c : text)

@@ -8,7 +8,7 @@
 #include "chat/fit.h"
 #include "chat/input.h"
 #include "chat/literal.h"
-#include "chat/reply.h"
+#include "reply/find_format.h"
 
 namespace sluice {
 namespace {
@@ -18,8 +18,8 @@ std::optional<std::string> token_text(const ChatModel& model, std::string_view k
   if (model.tokenizer != nullptr && known != kNoToken)
     return std::string(model.tokenizer->raw_token(known));
   if (model.header == nullptr) return std::nullopt;
-  const Value* id = model.header->find(key);
-  const Value* tokens = model.header->find("tokenizer.ggml.tokens");
+  const MetadataValue* id = model.header->find(key);
+  const MetadataValue* tokens = model.header->find("tokenizer.ggml.tokens");
   const bool listed =
       tokens != nullptr && tokens->is_array() && tokens->element == ValueType::string;
   if (id == nullptr || id->is_array() || !listed) return std::nullopt;

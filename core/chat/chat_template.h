@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "gguf/gguf.h"
 #include "jinja/template.h"
-#include "text/reply_format.h"
+#include "reply/format.h"
 #include "text/tokenizer.h"
 
 namespace sluice {

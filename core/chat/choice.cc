@@ -12,7 +12,7 @@ constexpr std::string_view kDefaultKey = "tokenizer.chat_template";
 constexpr uint64_t kMostNames = 100;  // that are looked at; files have three or four
 
 std::optional<std::string_view> text_at(const Gguf& header, std::string_view key) {
-  const Value* value = header.find(key);
+  const MetadataValue* value = header.find(key);
   if (value == nullptr || value->type != ValueType::string) return std::nullopt;
   return value->text();
 }
@@ -20,7 +20,7 @@ std::optional<std::string_view> text_at(const Gguf& header, std::string_view key
 // The names of templates besides the default one.
 std::vector<std::string_view> names_in(const Gguf& header) {
   std::vector<std::string_view> names;
-  const Value* list = header.find("tokenizer.chat_templates");
+  const MetadataValue* list = header.find("tokenizer.chat_templates");
   if (list == nullptr || !list->is_array() || list->element != ValueType::string) return names;
   for (uint64_t i = 0; i < std::min(list->count, kMostNames); ++i) {
     const std::string_view name = list->text(i);

@@ -1,5 +1,5 @@
 // Checks of the GGUF parser that compare entries, and the error for files that aren't GGUF.
-#pragma once
+#pragma once  // face
 
 #include <cstdint>
 #include <optional>

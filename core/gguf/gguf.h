@@ -8,7 +8,7 @@
 //
 // Any input may be hostile. Every count is checked against limits before it is used, and memory is
 // allocated as bytes arrive. A wrong header gives bad_file, with what was found in it.
-#pragma once
+#pragma once  // face
 
 #include <cstdint>
 #include <memory>
@@ -44,7 +44,7 @@ uint32_t value_type_size(ValueType type);
 
 // One metadata value. `bytes` holds a scalar, an array of scalars or a string (without its length)
 // as in the file. Of an array of strings it holds the texts end to end; text i ends at ends[i].
-struct Value {
+struct MetadataValue {
   ValueType type = ValueType::u8;
   ValueType element = ValueType::u8;  // of an array
   uint64_t count = 1;                 // elements of an array; 1 for others
@@ -81,12 +81,12 @@ struct Gguf {
   uint64_t data_offset = 0;
   // Up to the end of the last tensor; of a split model, with the headers of the later files.
   uint64_t data_bytes = 0;
-  std::vector<std::pair<std::string, Value>> metadata;  // in the file's order, keys unique
-  std::vector<TensorInfo> tensors;                      // in the file's order, names unique
-  std::vector<FilePlace> files;                         // more than one if the model is split
-  uint64_t header_hash = 0;  // XXH64 of the headers' bytes, with the padding before the data
+  std::vector<std::pair<std::string, MetadataValue>> metadata;  // in the file's order, keys unique
+  std::vector<TensorInfo> tensors;                              // in the file's order, names unique
+  std::vector<FilePlace> files;  // more than one if the model is split
+  uint64_t header_hash = 0;      // XXH64 of the headers' bytes, with the padding before the data
 
-  const Value* find(std::string_view key) const;
+  const MetadataValue* find(std::string_view key) const;
   const TensorInfo* find_tensor(std::string_view name) const;
   // Typed reads. Nothing if the key is missing; fails with bad_file if it has another type.
   // Integers may have any width.

@@ -90,7 +90,7 @@ struct GgufParser::State {
   uint64_t n_kv = 0;
   uint64_t n_tensors = 0;
   std::string key;
-  Value value;
+  MetadataValue value;
   uint64_t texts_left = 0;
   TensorInfo tensor;
 
@@ -265,7 +265,7 @@ Status GgufParser::State::read_preamble() {
 
 Status GgufParser::State::next_entry() {
   key.clear();
-  value = Value();
+  value = MetadataValue();
   tensor = TensorInfo();
   if (gguf.metadata.size() < n_kv) return expect(Stage::key_length, 8);
   if (gguf.tensors.size() < n_tensors) return expect(Stage::name_length, 8);

@@ -65,11 +65,13 @@ uint32_t value_type_size(ValueType type) {
 
 namespace {
 
-ValueType scalar_type(const Value& value) { return value.is_array() ? value.element : value.type; }
+ValueType scalar_type(const MetadataValue& value) {
+  return value.is_array() ? value.element : value.type;
+}
 
 // The i-th number of a value of type T. Files are little-endian, as is every machine we run on.
 template <typename T>
-T load(const Value& value, uint64_t i) {
+T load(const MetadataValue& value, uint64_t i) {
   static_assert(std::endian::native == std::endian::little);
   T number;
   std::memcpy(&number, value.bytes.data() + i * sizeof(T), sizeof(T));
@@ -82,7 +84,7 @@ struct Integer {
   bool negative;
 };
 
-std::optional<Integer> load_integer(const Value& value, uint64_t i) {
+std::optional<Integer> load_integer(const MetadataValue& value, uint64_t i) {
   if (i >= value.count) return std::nullopt;
   const auto of_signed = [](int64_t number) {
     return Integer{static_cast<uint64_t>(number), number < 0};
@@ -110,7 +112,7 @@ std::optional<Integer> load_integer(const Value& value, uint64_t i) {
   }
 }
 
-std::string describe(const Value& value) {
+std::string describe(const MetadataValue& value) {
   if (value.is_array()) {
     return concat("an array of ", value.count, " x ", value_type_name(value.element));
   }
@@ -120,7 +122,7 @@ std::string describe(const Value& value) {
   return concat("a value of type ", value_type_name(value.type));
 }
 
-std::unexpected<Error> wrong_type(std::string_view key, const Value& value,
+std::unexpected<Error> wrong_type(std::string_view key, const MetadataValue& value,
                                   std::string_view expected) {
   return fail(Code::bad_file, "metadata '", printable(key), "' is ", describe(value), "; expected ",
               expected, ". Convert the model again");
@@ -128,7 +130,7 @@ std::unexpected<Error> wrong_type(std::string_view key, const Value& value,
 
 }  // namespace
 
-std::string_view Value::text(uint64_t i) const {
+std::string_view MetadataValue::text(uint64_t i) const {
   if (type == ValueType::string) return bytes;
   if (!is_array() || element != ValueType::string || i >= ends.size()) return {};
   const auto index = static_cast<size_t>(i);
@@ -136,20 +138,20 @@ std::string_view Value::text(uint64_t i) const {
   return std::string_view(bytes).substr(begin, ends[index] - begin);
 }
 
-std::optional<uint64_t> Value::as_u64(uint64_t i) const {
+std::optional<uint64_t> MetadataValue::as_u64(uint64_t i) const {
   const auto integer = load_integer(*this, i);
   if (!integer || integer->negative) return std::nullopt;
   return integer->bits;
 }
 
-std::optional<int64_t> Value::as_i64(uint64_t i) const {
+std::optional<int64_t> MetadataValue::as_i64(uint64_t i) const {
   const auto integer = load_integer(*this, i);
   if (!integer) return std::nullopt;
   if (!integer->negative && integer->bits > static_cast<uint64_t>(INT64_MAX)) return std::nullopt;
   return static_cast<int64_t>(integer->bits);
 }
 
-std::optional<double> Value::as_f64(uint64_t i) const {
+std::optional<double> MetadataValue::as_f64(uint64_t i) const {
   if (i >= count) return std::nullopt;
   const ValueType scalar = scalar_type(*this);
   if (scalar == ValueType::f32) return load<float>(*this, i);
@@ -161,12 +163,12 @@ std::optional<double> Value::as_f64(uint64_t i) const {
                            : static_cast<double>(integer->bits);
 }
 
-std::optional<bool> Value::as_bool(uint64_t i) const {
+std::optional<bool> MetadataValue::as_bool(uint64_t i) const {
   if (i >= count || scalar_type(*this) != ValueType::boolean) return std::nullopt;
   return load<uint8_t>(*this, i) != 0;
 }
 
-const Value* Gguf::find(std::string_view key) const {
+const MetadataValue* Gguf::find(std::string_view key) const {
   for (const auto& [name, value] : metadata) {
     if (name == key) return &value;
   }
@@ -181,7 +183,7 @@ const TensorInfo* Gguf::find_tensor(std::string_view name) const {
 }
 
 Result<std::optional<uint64_t>> Gguf::get_u64(std::string_view key) const {
-  const Value* value = find(key);
+  const MetadataValue* value = find(key);
   if (!value) return std::nullopt;
   const auto number = value->as_u64();
   if (value->is_array() || value->type == ValueType::boolean || !number) {
@@ -191,7 +193,7 @@ Result<std::optional<uint64_t>> Gguf::get_u64(std::string_view key) const {
 }
 
 Result<std::optional<double>> Gguf::get_f64(std::string_view key) const {
-  const Value* value = find(key);
+  const MetadataValue* value = find(key);
   if (!value) return std::nullopt;
   const auto number = value->as_f64();
   if (value->is_array() || !number) return wrong_type(key, *value, "one number");
@@ -199,7 +201,7 @@ Result<std::optional<double>> Gguf::get_f64(std::string_view key) const {
 }
 
 Result<std::optional<bool>> Gguf::get_bool(std::string_view key) const {
-  const Value* value = find(key);
+  const MetadataValue* value = find(key);
   if (!value) return std::nullopt;
   const auto truth = value->as_bool();
   if (value->is_array() || !truth) return wrong_type(key, *value, "one bool");
@@ -207,7 +209,7 @@ Result<std::optional<bool>> Gguf::get_bool(std::string_view key) const {
 }
 
 Result<std::optional<std::string_view>> Gguf::get_string(std::string_view key) const {
-  const Value* value = find(key);
+  const MetadataValue* value = find(key);
   if (!value) return std::nullopt;
   if (value->type != ValueType::string) return wrong_type(key, *value, "a string");
   return value->text();

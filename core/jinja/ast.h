@@ -43,7 +43,7 @@ struct Expr {
   Symbol symbol = 0;
   Value value;
   std::vector<const Expr*> operands;
-  std::vector<TokenType> operators;
+  std::vector<LexemeType> operators;
   std::vector<std::pair<Symbol, const Expr*>> named;  // keyword arguments
   const Expr* star = nullptr;                         // *args
   const Expr* stars = nullptr;                        // **kwargs

@@ -21,7 +21,7 @@ struct MapIterator : Iterator {
     }
     return run.ok();
   }
-  Cursor source;
+  ItemCursor source;
   Value name, attribute, fallback;
   Arguments arguments;
 };
@@ -44,7 +44,7 @@ struct SelectIterator : Iterator {
     }
     return false;
   }
-  Cursor source;
+  ItemCursor source;
   Value name, attribute;
   Arguments arguments;
   bool reject = false;

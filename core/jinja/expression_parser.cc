@@ -4,7 +4,7 @@
 
 namespace sluice::jinja {
 
-using enum TokenType;
+using enum LexemeType;
 
 const Expr* ExpressionParser::parse_target(bool with_spaces, std::string_view stop) {
   const Expr* target = parse_tuple(true, stop, true, with_spaces);
@@ -84,7 +84,7 @@ const Expr* ExpressionParser::parse_compare() {
   const Expr* first = parse_chain(0);
   Expr* expr = nullptr;
   while (!failed_) {
-    TokenType type = current().type;
+    LexemeType type = current().type;
     if (is_word("in")) {
       type = pipe;
     } else if (is_word("not") && is_word(look(), "in")) {
@@ -102,7 +102,7 @@ const Expr* ExpressionParser::parse_compare() {
 }
 
 // The operators that go from left to right, the weakest first: + -, ~, * / // %, **.
-bool ExpressionParser::in_class(TokenType type, int strength) {
+bool ExpressionParser::in_class(LexemeType type, int strength) {
   switch (strength) {
     case 0:
       return type == add || type == sub;
@@ -133,7 +133,7 @@ const Expr* ExpressionParser::parse_unary(bool with_filters) {
   const uint32_t line = current().line;
   const Expr* expr = nullptr;
   if (is(sub) || is(add)) {
-    const TokenType sign = current().type;
+    const LexemeType sign = current().type;
     next();
     Expr* made = make(Expr::Type::sign, line, {parse_unary(false)});
     made->operators.push_back(sign);
@@ -157,7 +157,7 @@ const Expr* ExpressionParser::parse_unary(bool with_filters) {
 }
 
 const Expr* ExpressionParser::parse_primary(bool with_spaces, bool as_target) {
-  const Token& token = current();
+  const Lexeme& token = current();
   const uint32_t line = token.line;
   switch (token.type) {
     case name: {
@@ -209,7 +209,7 @@ const Expr* ExpressionParser::parse_primary(bool with_spaces, bool as_target) {
 const Expr* ExpressionParser::parse_display(bool dict) {
   const Level level(*this);
   Expr* expr = make(dict ? Expr::Type::dict : Expr::Type::list, current().line);
-  const TokenType close = dict ? rbrace : rbracket;
+  const LexemeType close = dict ? rbrace : rbracket;
   next();
   while (!is(close) && !failed_) {
     if (!expr->operands.empty()) expect(comma, "','");
@@ -338,7 +338,7 @@ const Expr* ExpressionParser::parse_test(const Expr* expr) {
   const bool negated = skip_word("not");
   Expr* made = make(Expr::Type::test, line, {expr});
   made->symbol = parse_dotted_name();
-  const TokenType type = current().type;
+  const LexemeType type = current().type;
   if (is(lparen)) {
     parse_arguments(made);
   } else if ((type == name || type == text || type == integer || type == number ||

@@ -25,7 +25,7 @@ class ExpressionParser : public ParserBase {
   const Expr* parse_not();
   const Expr* parse_compare();
   // The operators that go from left to right, the weakest first: + -, ~, * / // %, **.
-  static bool in_class(TokenType type, int strength);
+  static bool in_class(LexemeType type, int strength);
   const Expr* parse_chain(int strength);
   const Expr* parse_unary(bool with_filters);
   const Expr* parse_primary(bool with_spaces, bool as_target = false);

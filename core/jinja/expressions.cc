@@ -45,7 +45,7 @@ Value Interpreter::eval_inner(const Expr& expr, Scope* scope) {
     case Expr::Type::sign: {
       const Value value = operand(0);
       if (value.is_missing()) return {};
-      if (expr.operators[0] == TokenType::sub) return negative(value);
+      if (expr.operators[0] == LexemeType::sub) return negative(value);
       if (value.is(Kind::number)) return value;
       if (value.is_integer()) return Value::integer(value.as_integer());
       if (value.is(Kind::undefined)) return refuse(value, "");
@@ -65,8 +65,8 @@ Value Interpreter::eval_inner(const Expr& expr, Scope* scope) {
       return value;
     }
     case Expr::Type::chain:
-      return expr.operators[0] == TokenType::tilde ? eval_concat(expr, scope)
-                                                   : eval_chain(expr, scope);
+      return expr.operators[0] == LexemeType::tilde ? eval_concat(expr, scope)
+                                                    : eval_chain(expr, scope);
     case Expr::Type::compare:
       return eval_compare(expr, scope);
     case Expr::Type::condition: {
@@ -131,12 +131,12 @@ Value Interpreter::eval_compare(const Expr& expr, Scope* scope) {
     if (left.is_missing()) return {};
     Value right = eval(*expr.operands[i + 1], scope);
     if (right.is_missing()) return {};
-    const TokenType op = expr.operators[i];
+    const LexemeType op = expr.operators[i];
     bool holds = false;
-    if (op == TokenType::eq || op == TokenType::ne) {
-      holds = same(left, right) == (op == TokenType::eq);
-    } else if (op == TokenType::pipe || op == TokenType::tilde) {
-      holds = contains(right, left) == (op == TokenType::pipe);
+    if (op == LexemeType::eq || op == LexemeType::ne) {
+      holds = same(left, right) == (op == LexemeType::eq);
+    } else if (op == LexemeType::pipe || op == LexemeType::tilde) {
+      holds = contains(right, left) == (op == LexemeType::pipe);
     } else {
       holds = less(op, left, right);
     }

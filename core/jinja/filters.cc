@@ -27,7 +27,7 @@ Value default_filter(Interpreter& run, const Value& self, Arguments& arguments) 
 }
 
 Value first_filter(Interpreter& run, const Value& self, Arguments&) {
-  Cursor cursor;
+  ItemCursor cursor;
   if (!run.start(self, cursor)) return {};
   Value item;
   if (cursor.next(run, item)) return item;
@@ -228,19 +228,19 @@ Value extreme_filter(Interpreter& run, const Value& self, Arguments& arguments, 
 Value sum_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   Value total = arguments.has(1) ? arguments[1] : Value::integer(0);
   if (total.is_text()) return run.fail("sum() can't sum strings");
-  Cursor cursor;
+  ItemCursor cursor;
   if (!run.start(self, cursor)) return {};
   Value item;
   while (run.ok() && cursor.next(run, item)) {
     item = run.path(item, arguments[0]);
-    if (run.ok()) total = run.binary(TokenType::add, total, item);
+    if (run.ok()) total = run.binary(LexemeType::add, total, item);
   }
   return total;
 }
 
 Value join_filter(Interpreter& run, const Value& self, Arguments& arguments) {
   const std::string between = run.text_of(arguments[0]);
-  Cursor cursor;
+  ItemCursor cursor;
   if (!run.start(self, cursor)) return {};
   std::string out;
   Value item;
@@ -325,7 +325,7 @@ Value round_filter(Interpreter& run, const Value& self, Arguments& arguments) {
     const int64_t size = rest < 0 ? -rest : rest;
     const bool away = size > unit - size || (size == unit - size && (number / unit) % 2 != 0);
     const int64_t result = number / unit + (away ? (number < 0 ? -1 : 1) : 0);
-    return run.binary(TokenType::mul, Value::integer(result), Value::integer(unit));
+    return run.binary(LexemeType::mul, Value::integer(result), Value::integer(unit));
   }
   if (!std::isfinite(value)) return self;
   // The decimal digits are exact, so halves are decided as Python does.

@@ -29,7 +29,7 @@ struct Arguments {
 };
 
 // Goes through the items of a value.
-struct Cursor {
+struct ItemCursor {
   Value source;
   size_t at = 0;
   // False at the end and after an error.
@@ -78,7 +78,7 @@ struct Loop : Object {
   Scope* scope = nullptr;  // around the loop
   bool over = false;
   bool filtered = false;  // what is to come has passed the loop's test
-  Cursor source;
+  ItemCursor source;
   int64_t depth0 = 0, index0 = -1, length = -1;
   Value before, current, after;
   std::vector<Value> changed;
@@ -140,18 +140,18 @@ class Interpreter {
 
   // --- Python (lookup.cc, operators.cc, print.cc) ---
   // Both fail if the value can't be iterated.
-  bool start(const Value& value, Cursor& cursor);
+  bool start(const Value& value, ItemCursor& cursor);
   bool collect(const Value& value, std::vector<Value>& items);
-  // The next item of an iterator, which may ask others for theirs. As Cursor::next.
+  // The next item of an iterator, which may ask others for theirs. As ItemCursor::next.
   bool next_of(Iterator& iterator, Value& item);
   Value attribute(const Value& object, const Value& name);
   Value item(const Value& object, const Value& index);
   Value slice(const Value& object, const Value& begin, const Value& end, const Value& step);
-  Value binary(TokenType op, const Value& a, const Value& b);
+  Value binary(LexemeType op, const Value& a, const Value& b);
   Value negative(const Value& value);
   // -1, 0 or 1; fails for values without an order. NaN is like equal.
   int order(const Value& a, const Value& b);
-  bool less(TokenType op, const Value& a, const Value& b);  // lt, le, gt, ge
+  bool less(LexemeType op, const Value& a, const Value& b);  // lt, le, gt, ge
   bool contains(const Value& container, const Value& item);
   bool same(const Value& a, const Value& b) { return equal(a, b, budget); }
   std::string str(const Value& value);
@@ -235,10 +235,10 @@ class Interpreter {
 
 // --- the tables of what has a name ---
 
-using Run = Value (*)(Interpreter& run, const Value& self, Arguments& arguments);
+using NativeCall = Value (*)(Interpreter& run, const Value& self, Arguments& arguments);
 struct Builtin {
   const char* name;
-  Run run;
+  NativeCall run;
   const char* parameters;  // as for bind(); "*": takes the arguments as they are
   uint8_t required;
 };

@@ -10,7 +10,7 @@
 namespace sluice::jinja {
 namespace {
 
-using enum TokenType;
+using enum LexemeType;
 
 bool begins_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
@@ -18,7 +18,7 @@ bool begins_name(char c) {
 
 struct Operator {
   const char* text;
-  TokenType type;
+  LexemeType type;
 };
 // Two characters come before one.
 constexpr Operator kOperators[] = {
@@ -44,7 +44,7 @@ class Lexer {
   std::string_view rest() const { return source_.substr(at_); }
   bool at(std::string_view text) const { return rest().starts_with(text); }
 
-  Token& push(TokenType type, std::string_view text) {
+  Lexeme& push(LexemeType type, std::string_view text) {
     if (tokens_.list.size() >= max_tokens_) error_ = "the template is too large";
     tokens_.list.push_back({type, line_, text});
     return tokens_.list.back();

@@ -13,7 +13,7 @@
 
 namespace sluice::jinja {
 
-enum class TokenType : uint8_t {
+enum class LexemeType : uint8_t {
   data,  // text outside of tags
   block_begin,
   block_end,
@@ -32,8 +32,8 @@ enum class TokenType : uint8_t {
   end,
 };
 
-struct Token {
-  TokenType type = TokenType::end;
+struct Lexeme {
+  LexemeType type = LexemeType::end;
   uint32_t line = 1;
   std::string_view text;  // data, a name, the content of a text, an operator as it is written
   int64_t integer = 0;
@@ -44,7 +44,7 @@ struct Token {
 std::string normalized_source(std::string_view source);
 
 struct Tokens {
-  std::vector<Token> list;                          // ends with TokenType::end
+  std::vector<Lexeme> list;                         // ends with LexemeType::end
   std::vector<std::unique_ptr<std::string>> texts;  // of literals with escapes
 };
 

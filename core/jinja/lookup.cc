@@ -203,14 +203,14 @@ Value Interpreter::slice(const Value& object, const Value& begin, const Value& e
 
 // --- going through a value ---
 
-bool Interpreter::start(const Value& value, Cursor& cursor) {
+bool Interpreter::start(const Value& value, ItemCursor& cursor) {
   const bool iterable = length_of(value) >= 0 || value.is(Kind::iterator);
   if (!iterable) refuse(value, "'$' object is not iterable");
   cursor = {value, 0};
   return iterable;
 }
 
-bool Cursor::next(Interpreter& run, Value& item) {
+bool ItemCursor::next(Interpreter& run, Value& item) {
   run.work(1);
   switch (source.kind()) {
     case Kind::list:
@@ -256,7 +256,7 @@ bool Cursor::next(Interpreter& run, Value& item) {
 }
 
 bool Interpreter::collect(const Value& value, std::vector<Value>& items) {
-  Cursor cursor;
+  ItemCursor cursor;
   if (!start(value, cursor)) return false;
   Value item;
   while (ok() && cursor.next(*this, item)) {

@@ -30,7 +30,7 @@ Value index_in(Interpreter& run, const Value& self, Arguments& arguments) {
   };
   const int64_t from = arguments.list.size() > 1 ? bound(arguments[1], 0) : 0;
   const int64_t to = arguments.list.size() > 2 ? bound(arguments[2], length) : length;
-  Cursor cursor{self, static_cast<size_t>(from)};
+  ItemCursor cursor{self, static_cast<size_t>(from)};
   Value item;
   for (int64_t at = from; at < to && run.ok() && cursor.next(run, item); ++at) {
     if (run.same(item, arguments[0])) return Value::integer(at);
@@ -39,7 +39,7 @@ Value index_in(Interpreter& run, const Value& self, Arguments& arguments) {
 }
 
 Value count_in(Interpreter& run, const Value& self, Arguments& arguments) {
-  Cursor cursor{self, 0};
+  ItemCursor cursor{self, 0};
   Value item;
   int64_t count = 0;
   while (run.ok() && cursor.next(run, item)) count += run.same(item, arguments[0]) ? 1 : 0;

@@ -8,27 +8,27 @@
 namespace sluice::jinja {
 namespace {
 
-const char* sign_of(TokenType op) {
+const char* sign_of(LexemeType op) {
   switch (op) {
-    case TokenType::add:
+    case LexemeType::add:
       return "+";
-    case TokenType::sub:
+    case LexemeType::sub:
       return "-";
-    case TokenType::mul:
+    case LexemeType::mul:
       return "*";
-    case TokenType::div:
+    case LexemeType::div:
       return "/";
-    case TokenType::floordiv:
+    case LexemeType::floordiv:
       return "//";
-    case TokenType::mod:
+    case LexemeType::mod:
       return "%";
-    case TokenType::pow:
+    case LexemeType::pow:
       return "**";
-    case TokenType::lt:
+    case LexemeType::lt:
       return "<";
-    case TokenType::le:
+    case LexemeType::le:
       return "<=";
-    case TokenType::gt:
+    case LexemeType::gt:
       return ">";
     default:
       return ">=";
@@ -46,46 +46,46 @@ bool power(int64_t base, int64_t exponent, int64_t& result) {
   return true;
 }
 
-Value integers(Interpreter& run, TokenType op, int64_t a, int64_t b) {
+Value integers(Interpreter& run, LexemeType op, int64_t a, int64_t b) {
   int64_t result = 0;
   bool too_large = false;
   switch (op) {
-    case TokenType::add:
+    case LexemeType::add:
       too_large = __builtin_add_overflow(a, b, &result);
       break;
-    case TokenType::sub:
+    case LexemeType::sub:
       too_large = __builtin_sub_overflow(a, b, &result);
       break;
-    case TokenType::mul:
+    case LexemeType::mul:
       too_large = __builtin_mul_overflow(a, b, &result);
       break;
-    case TokenType::pow:
+    case LexemeType::pow:
       too_large = !power(a, b, result);
       break;
     default: {
       if (b == 0) return run.fail("integer division or modulo by zero");
       if (b == -1) {  // the least number has no opposite
-        too_large = op == TokenType::floordiv && __builtin_sub_overflow(int64_t{0}, a, &result);
+        too_large = op == LexemeType::floordiv && __builtin_sub_overflow(int64_t{0}, a, &result);
         break;
       }
       const int64_t rest = a % b;
       const bool down = rest != 0 && (rest < 0) != (b < 0);  // Python rounds down
-      result = op == TokenType::mod ? rest + (down ? b : 0) : a / b - (down ? 1 : 0);
+      result = op == LexemeType::mod ? rest + (down ? b : 0) : a / b - (down ? 1 : 0);
     }
   }
   if (too_large) return run.fail("the result of ", sign_of(op), " does not fit into 64 bits");
   return Value::integer(result);
 }
 
-Value numbers(Interpreter& run, TokenType op, double a, double b) {
+Value numbers(Interpreter& run, LexemeType op, double a, double b) {
   switch (op) {
-    case TokenType::add:
+    case LexemeType::add:
       return Value::number(a + b);
-    case TokenType::sub:
+    case LexemeType::sub:
       return Value::number(a - b);
-    case TokenType::mul:
+    case LexemeType::mul:
       return Value::number(a * b);
-    case TokenType::pow: {
+    case LexemeType::pow: {
       if (a == 0 && b < 0) return run.fail("0.0 cannot be raised to a negative power");
       const double result = std::pow(a, b);
       if (std::isnan(result) && !std::isnan(a) && !std::isnan(b)) {
@@ -100,14 +100,14 @@ Value numbers(Interpreter& run, TokenType op, double a, double b) {
       break;
   }
   if (b == 0) return run.fail("float division by zero");
-  if (op == TokenType::div) return Value::number(a / b);
+  if (op == LexemeType::div) return Value::number(a / b);
   double rest = std::fmod(a, b);
   double quotient = (a - rest) / b;
   if (rest != 0 && (rest < 0) != (b < 0)) {
     rest += b;
     quotient -= 1;
   }
-  if (op == TokenType::mod) return Value::number(rest == 0 ? std::copysign(0.0, b) : rest);
+  if (op == LexemeType::mod) return Value::number(rest == 0 ? std::copysign(0.0, b) : rest);
   if (quotient == 0) return Value::number(std::copysign(0.0, a / b));
   const double whole = std::floor(quotient);
   return Value::number(quotient - whole > 0.5 ? whole + 1 : whole);
@@ -155,29 +155,29 @@ Value join_texts(Interpreter& run, const Value& a, const Value& b) {
 
 }  // namespace
 
-Value Interpreter::binary(TokenType op, const Value& a, const Value& b) {
-  if (a.is_text() && op == TokenType::mod) return format_percent(*this, a, b);
+Value Interpreter::binary(LexemeType op, const Value& a, const Value& b) {
+  if (a.is_text() && op == LexemeType::mod) return format_percent(*this, a, b);
   if (a.is(Kind::undefined)) return refuse(a, "");
   if (b.is(Kind::undefined)) return refuse(b, "");
   if (a.is_number() && b.is_number()) {
-    const bool whole = a.is_integer() && b.is_integer() && op != TokenType::div &&
-                       !(op == TokenType::pow && b.as_integer() < 0);
+    const bool whole = a.is_integer() && b.is_integer() && op != LexemeType::div &&
+                       !(op == LexemeType::pow && b.as_integer() < 0);
     return whole ? integers(*this, op, a.as_integer(), b.as_integer())
                  : numbers(*this, op, a.as_double(), b.as_double());
   }
-  if (op == TokenType::add && a.is_text() && b.is_text()) return join_texts(*this, a, b);
-  if (op == TokenType::add && a.is_sequence() && a.kind() == b.kind()) {
+  if (op == LexemeType::add && a.is_text() && b.is_text()) return join_texts(*this, a, b);
+  if (op == LexemeType::add && a.is_sequence() && a.kind() == b.kind()) {
     std::vector<Value> joined = a.items();
     joined.insert(joined.end(), b.items().begin(), b.items().end());
     work(joined.size());
     return a.is(Kind::list) ? list(std::move(joined)) : tuple(std::move(joined));
   }
-  if (op == TokenType::mul) {
+  if (op == LexemeType::mul) {
     const auto repeats = [](const Value& v) { return v.is_text() || v.is_sequence(); };
     if (repeats(a) && b.is_integer()) return repeat(*this, a, b.as_integer());
     if (repeats(b) && a.is_integer()) return repeat(*this, b, a.as_integer());
   }
-  if (op == TokenType::add && a.is_text()) {
+  if (op == LexemeType::add && a.is_text()) {
     return refuse(b, "can only concatenate str (not \"$\") to str");
   }
   return fail("unsupported operand type(s) for ", sign_of(op), ": '", type_name(a), "' and '",
@@ -186,7 +186,7 @@ Value Interpreter::binary(TokenType op, const Value& a, const Value& b) {
 
 Value Interpreter::negative(const Value& value) {
   if (value.is(Kind::number)) return Value::number(-value.as_double());
-  if (value.is_integer()) return integers(*this, TokenType::sub, 0, value.as_integer());
+  if (value.is_integer()) return integers(*this, LexemeType::sub, 0, value.as_integer());
   return refuse(value, "bad operand type for unary -: '$'");
 }
 
@@ -219,17 +219,17 @@ int Interpreter::order(const Value& a, const Value& b) {
   return 0;
 }
 
-bool Interpreter::less(TokenType op, const Value& a, const Value& b) {
+bool Interpreter::less(LexemeType op, const Value& a, const Value& b) {
   const bool not_numbers =
       a.is_number() && b.is_number() && (std::isnan(a.as_double()) || std::isnan(b.as_double()));
   const int compared = order(a, b);
   if (failed_ || not_numbers) return false;
   switch (op) {
-    case TokenType::lt:
+    case LexemeType::lt:
       return compared < 0;
-    case TokenType::le:
+    case LexemeType::le:
       return compared <= 0;
-    case TokenType::gt:
+    case LexemeType::gt:
       return compared > 0;
     default:
       return compared >= 0;
@@ -255,7 +255,7 @@ bool Interpreter::contains(const Value& container, const Value& wanted) {
     }
     return find(dict.entries(), wanted, budget) != nullptr;
   }
-  Cursor cursor;
+  ItemCursor cursor;
   if (!start(container, cursor)) return false;
   Value item;
   while (ok() && cursor.next(*this, item)) {

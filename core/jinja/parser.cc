@@ -9,7 +9,7 @@
 namespace sluice::jinja {
 namespace {
 
-using enum TokenType;
+using enum LexemeType;
 
 class Parser : public ExpressionParser {
  public:

@@ -22,15 +22,15 @@ class ParserBase {
  protected:
   // --- tokens ---
 
-  const Token& current() const { return tokens_[at_]; }
-  const Token& look() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
-  bool is(TokenType type) const { return current().type == type; }
-  static bool is_word(const Token& token, std::string_view word) {
-    return token.type == TokenType::name && token.text == word;
+  const Lexeme& current() const { return tokens_[at_]; }
+  const Lexeme& look() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
+  bool is(LexemeType type) const { return current().type == type; }
+  static bool is_word(const Lexeme& token, std::string_view word) {
+    return token.type == LexemeType::name && token.text == word;
   }
   bool is_word(std::string_view word) const { return is_word(current(), word); }
   void next() { at_ = std::min(at_ + 1, tokens_.size() - 1); }
-  bool skip_if(TokenType type) {
+  bool skip_if(LexemeType type) {
     if (!is(type)) return false;
     next();
     return true;
@@ -50,21 +50,21 @@ class ParserBase {
   }
   std::string found() const {
     switch (current().type) {
-      case TokenType::end:
+      case LexemeType::end:
         return "the end of the template";
-      case TokenType::block_end:
-      case TokenType::variable_end:
+      case LexemeType::block_end:
+      case LexemeType::variable_end:
         return "the end of the tag";
       default:
         return concat("'", printable(current().text, 40), "'");
     }
   }
-  void expect(TokenType type, const char* what) {
+  void expect(LexemeType type, const char* what) {
     if (!skip_if(type)) fail(concat("expected ", what, ", found ", found()));
   }
   Symbol expect_name() {
     const std::string_view text = current().text;
-    if (!is(TokenType::name)) fail(concat("expected a name, found ", found()));
+    if (!is(LexemeType::name)) fail(concat("expected a name, found ", found()));
     const Symbol made = failed_ ? 0 : symbol(text);
     next();
     return made;
@@ -131,7 +131,7 @@ class ParserBase {
     return &stmt;
   }
 
-  const std::vector<Token>& tokens_;
+  const std::vector<Lexeme>& tokens_;
   const Limits& limits_;
   std::shared_ptr<Program> program_;
   std::vector<Symbol> sorted_;  // by name

@@ -16,7 +16,7 @@ Value is_defined(Interpreter&, const Value& self, Arguments&) {
 
 // Whether self % number is this rest.
 Value has_rest(Interpreter& run, const Value& self, const Value& number, int64_t rest) {
-  const Value left = run.binary(TokenType::mod, self, number);
+  const Value left = run.binary(LexemeType::mod, self, number);
   return left.is_missing() ? left : Value::boolean(run.same(left, Value::integer(rest)));
 }
 Value is_odd(Interpreter& run, const Value& self, Arguments&) {
@@ -90,7 +90,7 @@ Value is_equal(Interpreter& run, const Value& self, Arguments& arguments) {
 Value is_not_equal(Interpreter& run, const Value& self, Arguments& arguments) {
   return Value::boolean(!run.same(self, arguments[0]));
 }
-template <TokenType op>
+template <LexemeType op>
 Value compares(Interpreter& run, const Value& self, Arguments& arguments) {
   return Value::boolean(run.less(op, self, arguments[0]));
 }
@@ -128,16 +128,16 @@ constexpr Builtin kTests[] = {
     {"==", is_equal, "/other", 1},
     {"ne", is_not_equal, "/other", 1},
     {"!=", is_not_equal, "/other", 1},
-    {"lt", compares<TokenType::lt>, "/other", 1},
-    {"lessthan", compares<TokenType::lt>, "/other", 1},
-    {"<", compares<TokenType::lt>, "/other", 1},
-    {"le", compares<TokenType::le>, "/other", 1},
-    {"<=", compares<TokenType::le>, "/other", 1},
-    {"gt", compares<TokenType::gt>, "/other", 1},
-    {"greaterthan", compares<TokenType::gt>, "/other", 1},
-    {">", compares<TokenType::gt>, "/other", 1},
-    {"ge", compares<TokenType::ge>, "/other", 1},
-    {">=", compares<TokenType::ge>, "/other", 1},
+    {"lt", compares<LexemeType::lt>, "/other", 1},
+    {"lessthan", compares<LexemeType::lt>, "/other", 1},
+    {"<", compares<LexemeType::lt>, "/other", 1},
+    {"le", compares<LexemeType::le>, "/other", 1},
+    {"<=", compares<LexemeType::le>, "/other", 1},
+    {"gt", compares<LexemeType::gt>, "/other", 1},
+    {"greaterthan", compares<LexemeType::gt>, "/other", 1},
+    {">", compares<LexemeType::gt>, "/other", 1},
+    {"ge", compares<LexemeType::ge>, "/other", 1},
+    {">=", compares<LexemeType::ge>, "/other", 1},
 };
 
 }  // namespace

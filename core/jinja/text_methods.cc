@@ -203,7 +203,7 @@ Value replace_method(Interpreter& run, const Value& self, Arguments& arguments) 
 }
 
 Value join_method(Interpreter& run, const Value& self, Arguments& arguments) {
-  Cursor cursor;
+  ItemCursor cursor;
   if (!run.start(arguments[0], cursor)) return {};
   std::string out;
   Value item;

@@ -4,8 +4,8 @@
 // (In a file the weights of norms are 1 + w.)
 #include <cmath>
 
-#include "models/pass.h"
 #include "models/registry.h"
+#include "pass/pass.h"
 
 namespace sluice {
 namespace {
@@ -23,12 +23,12 @@ class Gemma3 final : public Model {
  private:
   struct Layer {
     Norm attn_norm;
-    Product q, k, v;       // [heads * head_dim][n_embd]; k and v: KV heads
+    Linear q, k, v;        // [heads * head_dim][n_embd]; k and v: KV heads
     HeadNorms head_norms;  // [head_dim]
-    Product output;        // [n_embd][heads * head_dim]
+    Linear output;         // [n_embd][heads * head_dim]
     Norm post_attention_norm;
     Norm ffn_norm;
-    Product gate, up, down;  // [n_ff][n_embd] twice, [n_embd][n_ff]
+    Linear gate, up, down;  // [n_ff][n_embd] twice, [n_embd][n_ff]
     Norm post_ffw_norm;
   };
   Status read_shapes(const Gguf& gguf);
@@ -85,17 +85,17 @@ Status Gemma3::bind(const Gguf& gguf) {
     Layer& w = weights_[static_cast<size_t>(l)];
     b.layer(l);
     w.attn_norm = b.rms_norm("attn_norm", d, eps_);
-    w.q = b.product(Phase::qkv, "attn_q", shape.q_rows(), d, Buffer::q);
-    w.k = b.product(Phase::qkv, "attn_k", shape.kv_rows(), d, Buffer::k);
-    w.v = b.product(Phase::qkv, "attn_v", shape.kv_rows(), d, Buffer::v);
+    w.q = b.linear(Phase::qkv, "attn_q", shape.q_rows(), d, Buffer::q);
+    w.k = b.linear(Phase::qkv, "attn_k", shape.kv_rows(), d, Buffer::k);
+    w.v = b.linear(Phase::qkv, "attn_v", shape.kv_rows(), d, Buffer::v);
     w.head_norms.q = b.rms_norm("attn_q_norm", shape.head_dim, eps_);
     w.head_norms.k = b.rms_norm("attn_k_norm", shape.head_dim, eps_);
-    w.output = b.product(Phase::output, "attn_output", d, shape.q_rows());
+    w.output = b.linear(Phase::output, "attn_output", d, shape.q_rows());
     w.post_attention_norm = b.rms_norm("post_attention_norm", d, eps_);
     w.ffn_norm = b.rms_norm("ffn_norm", d, eps_);
-    w.gate = b.product(Phase::gate_up, "ffn_gate", shape.n_ff, d, Buffer::hidden);
-    w.up = b.product(Phase::gate_up, "ffn_up", shape.n_ff, d, Buffer::up);
-    w.down = b.product(Phase::down, "ffn_down", d, shape.n_ff);
+    w.gate = b.linear(Phase::gate_up, "ffn_gate", shape.n_ff, d, Buffer::hidden);
+    w.up = b.linear(Phase::gate_up, "ffn_up", shape.n_ff, d, Buffer::up);
+    w.down = b.linear(Phase::down, "ffn_down", d, shape.n_ff);
     w.post_ffw_norm = b.rms_norm("post_ffw_norm", d, eps_);
   }
   b.head();
@@ -112,9 +112,9 @@ void Gemma3::run_layer(Pass& pass, const Work& work) const {
   const Layer& w = weights_[static_cast<size_t>(work.layer)];
   pass.project(work, w.attn_norm, {w.q, w.k, w.v});
   pass.attend(work, w.head_norms);
-  pass.add_attended(work, w.output, w.post_attention_norm);
-  pass.feed_gated(work, w.ffn_norm, Activation::gelu, w.gate, w.up);
-  pass.add_hidden(work, w.down, w.post_ffw_norm);
+  pass.attention_output(work, w.output, w.post_attention_norm);
+  pass.ffn_gate_up(work, w.ffn_norm, Activation::gelu, w.gate, w.up);
+  pass.ffn_down(work, w.down, w.post_ffw_norm);
 }
 
 void Gemma3::run_head(Pass& pass, const Work& work) const {

@@ -1,8 +1,8 @@
 // GPT-2 (Radford et al. 2019, Language Models are Unsupervised Multitask Learners): layer norms,
 // learned positions, one matrix for queries, keys and values, a feed-forward part with GELU and no
 // gate, biases everywhere.
-#include "models/pass.h"
 #include "models/registry.h"
+#include "pass/pass.h"
 
 namespace sluice {
 namespace {
@@ -18,11 +18,11 @@ class Gpt2 final : public Model {
  private:
   struct Layer {
     Norm attn_norm;
-    Product q, k, v;  // [heads * head_dim][n_embd]; k and v: KV heads
-    Product output;   // [n_embd][heads * head_dim]
+    Linear q, k, v;  // [heads * head_dim][n_embd]; k and v: KV heads
+    Linear output;   // [n_embd][heads * head_dim]
     Norm ffn_norm;
-    Product up;    // [n_ff][n_embd]
-    Product down;  // [n_embd][n_ff]
+    Linear up;    // [n_ff][n_embd]
+    Linear down;  // [n_embd][n_ff]
   };
 
   int positions_ = -1;  // [context_length][n_embd]
@@ -48,7 +48,7 @@ Status Gpt2::bind(const Gguf& gguf) {
     const LayerShape& shape = layer(l);
     const int64_t q_rows = shape.q_rows(), kv_rows = shape.kv_rows();
     const auto part = [&](int64_t first, int64_t rows, Buffer out) {
-      return b.part(Phase::qkv, "attn_qkv", q_rows + 2 * kv_rows, d, first, rows, out, true);
+      return b.linear_rows(Phase::qkv, "attn_qkv", q_rows + 2 * kv_rows, d, first, rows, out, true);
     };
     Layer& w = weights_[static_cast<size_t>(l)];
     b.layer(l);
@@ -56,10 +56,10 @@ Status Gpt2::bind(const Gguf& gguf) {
     w.q = part(0, q_rows, Buffer::q);
     w.k = part(q_rows, kv_rows, Buffer::k);
     w.v = part(q_rows + kv_rows, kv_rows, Buffer::v);
-    w.output = b.product(Phase::output, "attn_output", d, q_rows, Buffer::branch, true);
+    w.output = b.linear(Phase::output, "attn_output", d, q_rows, Buffer::branch, true);
     w.ffn_norm = b.layer_norm("ffn_norm", d, eps);
-    w.up = b.product(Phase::gate_up, "ffn_up", shape.n_ff, d, Buffer::hidden, true);
-    w.down = b.product(Phase::down, "ffn_down", d, shape.n_ff, Buffer::branch, true);
+    w.up = b.linear(Phase::gate_up, "ffn_up", shape.n_ff, d, Buffer::hidden, true);
+    w.down = b.linear(Phase::down, "ffn_down", d, shape.n_ff, Buffer::branch, true);
   }
   b.head();
   output_norm_ = b.layer_norm("output_norm", d, eps);
@@ -73,9 +73,9 @@ void Gpt2::run_layer(Pass& pass, const Work& work) const {
   const Layer& w = weights_[static_cast<size_t>(work.layer)];
   pass.project(work, w.attn_norm, {w.q, w.k, w.v});
   pass.attend(work, {});
-  pass.add_attended(work, w.output);
-  pass.feed_gelu(work, w.ffn_norm, w.up);
-  pass.add_hidden(work, w.down);
+  pass.attention_output(work, w.output);
+  pass.ffn_up(work, w.ffn_norm, w.up);
+  pass.ffn_down(work, w.down);
 }
 
 void Gpt2::run_head(Pass& pass, const Work& work) const { pass.logits(work, output_norm_, head_); }

@@ -2,8 +2,8 @@
 // RoPE, a SiLU-gated feed-forward part. Its families differ in the elements that RoPE pairs
 // (Variant), in norms of the q and k heads (Variant), and in biases on q, k and v (if the file has
 // them).
-#include "models/pass.h"
 #include "models/registry.h"
+#include "pass/pass.h"
 
 namespace sluice {
 namespace {
@@ -19,11 +19,11 @@ class Llama final : public Model {
  private:
   struct Layer {
     Norm attn_norm;
-    Product q, k, v;       // [heads * head_dim][n_embd]; k and v: KV heads
+    Linear q, k, v;        // [heads * head_dim][n_embd]; k and v: KV heads
     HeadNorms head_norms;  // [head_dim]
-    Product output;        // [n_embd][heads * head_dim]
+    Linear output;         // [n_embd][heads * head_dim]
     Norm ffn_norm;
-    Product gate, up, down;  // [n_ff][n_embd] twice, [n_embd][n_ff]
+    Linear gate, up, down;  // [n_ff][n_embd] twice, [n_embd][n_ff]
   };
 
   std::vector<Layer> weights_;
@@ -54,18 +54,18 @@ Status Llama::bind(const Gguf& gguf, const Variant& variant) {
     Layer& w = weights_[static_cast<size_t>(l)];
     b.layer(l);
     w.attn_norm = b.rms_norm("attn_norm", d, eps);
-    w.q = b.product(Phase::qkv, "attn_q", shape.q_rows(), d, Buffer::q, biases);
-    w.k = b.product(Phase::qkv, "attn_k", shape.kv_rows(), d, Buffer::k, biases);
-    w.v = b.product(Phase::qkv, "attn_v", shape.kv_rows(), d, Buffer::v, biases);
+    w.q = b.linear(Phase::qkv, "attn_q", shape.q_rows(), d, Buffer::q, biases);
+    w.k = b.linear(Phase::qkv, "attn_k", shape.kv_rows(), d, Buffer::k, biases);
+    w.v = b.linear(Phase::qkv, "attn_v", shape.kv_rows(), d, Buffer::v, biases);
     if (variant.qk_norm) {
       w.head_norms.q = b.rms_norm("attn_q_norm", head_dim, eps);
       w.head_norms.k = b.rms_norm("attn_k_norm", head_dim, eps);
     }
-    w.output = b.product(Phase::output, "attn_output", d, shape.q_rows());
+    w.output = b.linear(Phase::output, "attn_output", d, shape.q_rows());
     w.ffn_norm = b.rms_norm("ffn_norm", d, eps);
-    w.gate = b.product(Phase::gate_up, "ffn_gate", shape.n_ff, d, Buffer::hidden);
-    w.up = b.product(Phase::gate_up, "ffn_up", shape.n_ff, d, Buffer::up);
-    w.down = b.product(Phase::down, "ffn_down", d, shape.n_ff);
+    w.gate = b.linear(Phase::gate_up, "ffn_gate", shape.n_ff, d, Buffer::hidden);
+    w.up = b.linear(Phase::gate_up, "ffn_up", shape.n_ff, d, Buffer::up);
+    w.down = b.linear(Phase::down, "ffn_down", d, shape.n_ff);
   }
   b.head();
   output_norm_ = b.rms_norm("output_norm", d, eps);
@@ -79,9 +79,9 @@ void Llama::run_layer(Pass& pass, const Work& work) const {
   const Layer& w = weights_[static_cast<size_t>(work.layer)];
   pass.project(work, w.attn_norm, {w.q, w.k, w.v});
   pass.attend(work, w.head_norms);
-  pass.add_attended(work, w.output);
-  pass.feed_gated(work, w.ffn_norm, Activation::silu, w.gate, w.up);
-  pass.add_hidden(work, w.down);
+  pass.attention_output(work, w.output);
+  pass.ffn_gate_up(work, w.ffn_norm, Activation::silu, w.gate, w.up);
+  pass.ffn_down(work, w.down);
 }
 
 void Llama::run_head(Pass& pass, const Work& work) const { pass.logits(work, output_norm_, head_); }

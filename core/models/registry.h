@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "models/model.h"
+#include "pass/model.h"
 
 namespace sluice {
 

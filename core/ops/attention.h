@@ -15,7 +15,7 @@ struct Heads {
   int64_t q_stride;
   int64_t position;  // the first token's
   int64_t end;       // positions that the cache holds, those of these tokens included
-  int64_t window;    // window and both_ways: see LayerShape (models/shapes.h)
+  int64_t window;    // window and both_ways: see LayerShape (state/layer_shape.h)
   bool both_ways;
   int n_tokens;
   int n_heads;  // n_tokens * n_heads <= kMaxQueries

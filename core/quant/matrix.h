@@ -12,7 +12,7 @@
 //                    Signed codes are stored xor 0x80: unsigned codes with bias 128.
 //                    A plane with runs of one byte is stored with runs of four (runs.h): in the
 //                    word with the fifth bits of Q5_0, bit 8c + w is that of column 4w + c.
-#pragma once
+#pragma once  // face
 
 #include <cstddef>
 #include <cstdint>

@@ -19,7 +19,7 @@ uint64_t pair_hash(TokenId left, TokenId right) {
 
 Result<BpeEncoder> BpeEncoder::from_gguf(const Gguf& gguf, const Vocab& vocabulary,
                                          const PreTokenizer& pre_tokenizer) {
-  const Value* merges = gguf.find("tokenizer.ggml.merges");
+  const MetadataValue* merges = gguf.find("tokenizer.ggml.merges");
   if (merges == nullptr || !merges->is_array() ||
       (merges->element != ValueType::string && merges->count > 0)) {
     return fail(Code::bad_file, "tokenizer.ggml.merges is ",
@@ -119,25 +119,25 @@ size_t BpeEncoder::encode_part(const Vocab& vocabulary, std::string_view word, s
   return size;
 }
 
-bool BpeEncoder::encode(const Vocab& vocabulary, Work& work, size_t& budget, MergeList& list,
+bool BpeEncoder::encode(const Vocab& vocabulary, PlainText& plain, size_t& budget, MergeList& list,
                         std::vector<TokenId>& out) const {
   while (budget > 0) {
-    if (work.word.empty()) {
-      work.word = work.words.next();
-      if (work.word.empty()) return false;
-      work.part = work.first_part;
-      const TokenId id = pre_tokenizer_.whole_words ? whole_word(vocabulary, work.word) : kNoToken;
+    if (plain.word.empty()) {
+      plain.word = plain.words.next();
+      if (plain.word.empty()) return false;
+      plain.part = plain.first_part;
+      const TokenId id = pre_tokenizer_.whole_words ? whole_word(vocabulary, plain.word) : kNoToken;
       if (id != kNoToken) {
         out.push_back(id);
-        budget -= std::min(budget, work.word.size());
-        work.word = {};
+        budget -= std::min(budget, plain.word.size());
+        plain.word = {};
         continue;
       }
     }
-    const size_t size = encode_part(vocabulary, work.word, work.part, list, out);
-    budget -= std::min(budget, std::min(work.part, work.word.size()));
-    if (size <= work.part / 2) work.part *= 2;
-    work.word.remove_prefix(size);
+    const size_t size = encode_part(vocabulary, plain.word, plain.part, list, out);
+    budget -= std::min(budget, std::min(plain.part, plain.word.size()));
+    if (size <= plain.part / 2) plain.part *= 2;
+    plain.word.remove_prefix(size);
   }
   return true;
 }

@@ -17,7 +17,7 @@ namespace sluice {
 class BpeEncoder {
  public:
   // A text without special tokens that encode() works on. Doesn't own the text.
-  struct Work {
+  struct PlainText {
     WordSplitter words;
     size_t first_part;           // bytes of a word to encode at a time
     size_t part = 0;             // the same for this word; doubled if few of them get settled
@@ -32,12 +32,12 @@ class BpeEncoder {
   static Result<BpeEncoder> from_gguf(const Gguf& gguf, const Vocab& vocabulary,
                                       const PreTokenizer& pre_tokenizer);
 
-  Work begin(std::string_view text, size_t part) const {
+  PlainText begin(std::string_view text, size_t part) const {
     return {WordSplitter(pre_tokenizer_.splitter, text), part};
   }
   // Encodes about `budget` more bytes of text, appends their ids to `out` and subtracts the bytes
   // from `budget`. False: all is encoded. A byte without a token is dropped. `list` is scratch.
-  bool encode(const Vocab& vocabulary, Work& work, size_t& budget, MergeList& list,
+  bool encode(const Vocab& vocabulary, PlainText& plain, size_t& budget, MergeList& list,
               std::vector<TokenId>& out) const;
 
   uint64_t skipped_merges() const { return skipped_; }

@@ -19,12 +19,12 @@ uint32_t score_priority(float score) {
 
 }  // namespace
 
-SpmEncoder::Work SpmEncoder::begin(std::string_view text, bool prefix_space, size_t part) {
+SpmEncoder::PlainText SpmEncoder::begin(std::string_view text, bool prefix_space, size_t part) {
   return {text, part, part, std::string(prefix_space ? kSpaceSign : "")};
 }
 
 // Moves text to the run: a part, and as much after it as find_crossing needs.
-void SpmEncoder::fill_run(const Vocab& vocabulary, Work& work) {
+void SpmEncoder::fill_run(const Vocab& vocabulary, PlainText& plain) {
   // A U+2581 of the text must not become a space. It becomes byte tokens, if the vocabulary has
   // them.
   bool sign_as_bytes = true;
@@ -33,47 +33,47 @@ void SpmEncoder::fill_run(const Vocab& vocabulary, Work& work) {
     sign_as_bytes = sign_as_bytes && id != kNoToken;
   }
   const bool cut = vocabulary.longest_plain() <= kMaxCutToken;
-  const size_t wanted = cut ? work.part + vocabulary.longest_plain() + kMaxUtf8Bytes : SIZE_MAX;
-  while (work.at < work.text.size() && work.run.size() < wanted && !work.run_ends) {
-    if (work.text[work.at] == ' ') {
-      work.run.append(kSpaceSign);
-      ++work.at;
-    } else if (sign_as_bytes && work.text.substr(work.at).starts_with(kSpaceSign)) {
-      work.run_ends = true;
-      work.at += kSpaceSign.size();
+  const size_t wanted = cut ? plain.part + vocabulary.longest_plain() + kMaxUtf8Bytes : SIZE_MAX;
+  while (plain.at < plain.text.size() && plain.run.size() < wanted && !plain.run_ends) {
+    if (plain.text[plain.at] == ' ') {
+      plain.run.append(kSpaceSign);
+      ++plain.at;
+    } else if (sign_as_bytes && plain.text.substr(plain.at).starts_with(kSpaceSign)) {
+      plain.run_ends = true;
+      plain.at += kSpaceSign.size();
     } else {
-      work.run.push_back(work.text[work.at]);
-      ++work.at;
+      plain.run.push_back(plain.text[plain.at]);
+      ++plain.at;
     }
   }
 }
 
-bool SpmEncoder::encode(const Vocab& vocabulary, Work& work, size_t& budget, MergeList& list,
+bool SpmEncoder::encode(const Vocab& vocabulary, PlainText& plain, size_t& budget, MergeList& list,
                         std::vector<TokenId>& out) const {
   while (budget > 0) {
-    fill_run(vocabulary, work);
-    if (!work.run.empty()) {
-      const size_t size = encode_part(vocabulary, work, list, out);
-      budget -= std::min(budget, std::min(work.part, work.run.size()));
-      if (size <= work.part / 2) work.part *= 2;
-      work.run.erase(0, size);
+    fill_run(vocabulary, plain);
+    if (!plain.run.empty()) {
+      const size_t size = encode_part(vocabulary, plain, list, out);
+      budget -= std::min(budget, std::min(plain.part, plain.run.size()));
+      if (size <= plain.part / 2) plain.part *= 2;
+      plain.run.erase(0, size);
       continue;
     }
-    if (!work.run_ends) return false;
+    if (!plain.run_ends) return false;
     append_bytes(vocabulary, kSpaceSign, out);
     budget -= std::min(budget, kSpaceSign.size());
-    work.run_ends = false;
-    work.part = work.first_part;
+    plain.run_ends = false;
+    plain.part = plain.first_part;
   }
   return true;
 }
 
 // Encodes the beginning of the run and returns how many bytes of it.
-size_t SpmEncoder::encode_part(const Vocab& vocabulary, const Work& work, MergeList& list,
+size_t SpmEncoder::encode_part(const Vocab& vocabulary, const PlainText& plain, MergeList& list,
                                std::vector<TokenId>& out) const {
-  const std::string_view run = work.run;
-  const bool whole = work.run_ends || work.at == work.text.size();
-  const size_t end = whole ? run.size() : work.part;
+  const std::string_view run = plain.run;
+  const bool whole = plain.run_ends || plain.at == plain.text.size();
+  const size_t end = whole ? run.size() : plain.part;
   list.symbols.clear();
   for (size_t at = 0; at < end;) {
     const uint8_t length = utf8_decode(run.substr(at)).length;

@@ -17,7 +17,7 @@ class SpmEncoder {
   explicit SpmEncoder(TokenId unknown = kNoToken) : unknown_(unknown) {}
 
   // A text without special tokens that encode() works on. Doesn't own the text.
-  struct Work {
+  struct PlainText {
     std::string_view text;
     size_t first_part;      // bytes of a run to encode at a time
     size_t part;            // the same for this run; doubled if few of them get settled
@@ -30,17 +30,17 @@ class SpmEncoder {
   };
 
   // `prefix_space` puts a space before the text. The text must not be empty.
-  static Work begin(std::string_view text, bool prefix_space, size_t part);
+  static PlainText begin(std::string_view text, bool prefix_space, size_t part);
   // Encodes about `budget` more bytes of text, appends their ids to `out` and subtracts the bytes
   // from `budget`. False: all is encoded. `list` is scratch.
-  bool encode(const Vocab& vocabulary, Work& work, size_t& budget, MergeList& list,
+  bool encode(const Vocab& vocabulary, PlainText& plain, size_t& budget, MergeList& list,
               std::vector<TokenId>& out) const;
   // True if bytes without a token become the unknown token.
   bool has_unknown() const { return unknown_ != kNoToken; }
 
  private:
-  static void fill_run(const Vocab& vocabulary, Work& work);
-  size_t encode_part(const Vocab& vocabulary, const Work& work, MergeList& list,
+  static void fill_run(const Vocab& vocabulary, PlainText& plain);
+  size_t encode_part(const Vocab& vocabulary, const PlainText& plain, MergeList& list,
                      std::vector<TokenId>& out) const;
   void append_bytes(const Vocab& vocabulary, std::string_view bytes,
                     std::vector<TokenId>& out) const;

@@ -259,7 +259,7 @@ struct Encoding::State {
   size_t scanned = 0;      // special tokens that begin in piece[..scanned] are found
   std::vector<SpecialTokens::Match> matches = {};
   size_t next_match = 0;
-  std::variant<std::monostate, SpmEncoder::Work, BpeEncoder::Work> plain = {};
+  std::variant<std::monostate, SpmEncoder::PlainText, BpeEncoder::PlainText> plain = {};
   bool after_special = true;  // also at the beginning
   MergeList list = {};
   std::vector<TokenId> ids = {};
@@ -329,12 +329,12 @@ void Encoding::State::begin_plain(size_t end) {
 }
 
 bool Encoding::State::encode_plain(size_t& budget) {
-  if (auto* work = std::get_if<SpmEncoder::Work>(&plain)) {
+  if (auto* spm = std::get_if<SpmEncoder::PlainText>(&plain)) {
     return std::get<SpmEncoder>(tokenizer.encoder)
-        .encode(tokenizer.vocabulary, *work, budget, list, ids);
+        .encode(tokenizer.vocabulary, *spm, budget, list, ids);
   }
   return std::get<BpeEncoder>(tokenizer.encoder)
-      .encode(tokenizer.vocabulary, std::get<BpeEncoder::Work>(plain), budget, list, ids);
+      .encode(tokenizer.vocabulary, std::get<BpeEncoder::PlainText>(plain), budget, list, ids);
 }
 
 // Does the next thing that there is to do. False: all is encoded.
@@ -369,8 +369,8 @@ bool Encoding::State::advance(size_t& budget) {
 
 uint64_t Encoding::State::bytes_left() const {
   uint64_t left = rest.size() + piece.size() - at;
-  if (const auto* spm = std::get_if<SpmEncoder::Work>(&plain)) left += spm->left();
-  if (const auto* bpe = std::get_if<BpeEncoder::Work>(&plain)) left += bpe->left();
+  if (const auto* spm = std::get_if<SpmEncoder::PlainText>(&plain)) left += spm->left();
+  if (const auto* bpe = std::get_if<BpeEncoder::PlainText>(&plain)) left += bpe->left();
   return left;
 }
 

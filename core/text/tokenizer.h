@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/token.h"
 #include "gguf/gguf.h"
-#include "text/token.h"
 
 namespace sluice {
 

@@ -54,7 +54,7 @@ int byte_of_token(std::string_view text) {
   return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-Status check_length(std::string_view key, const Value& value, uint64_t tokens) {
+Status check_length(std::string_view key, const MetadataValue& value, uint64_t tokens) {
   // Entries beyond the last token are ignored.
   if (value.is_array() && value.count >= tokens) return {};
   return fail(Code::bad_file, key, " has ", value.is_array() ? value.count : 0,
@@ -70,13 +70,13 @@ std::string_view byte_character(uint8_t byte) {
 Result<Vocab> Vocab::from_gguf(const Gguf& gguf, TextCoding coding) {
   Vocab out;
   out.coding_ = coding;
-  const Value* tokens = gguf.find("tokenizer.ggml.tokens");
+  const MetadataValue* tokens = gguf.find("tokenizer.ggml.tokens");
   if (tokens == nullptr || !tokens->is_array() || tokens->element != ValueType::string) {
     return fail(Code::bad_file, "tokenizer.ggml.tokens is ",
                 tokens == nullptr ? "missing" : "no array of strings",
                 ": the file has no vocabulary to read");
   }
-  const Value* types = gguf.find("tokenizer.ggml.token_type");
+  const MetadataValue* types = gguf.find("tokenizer.ggml.token_type");
   SLUICE_TRY(out.load_texts(*tokens));
   SLUICE_TRY(out.load_types(types));
   SLUICE_TRY(out.load_scores(gguf.find("tokenizer.ggml.scores")));
@@ -84,7 +84,7 @@ Result<Vocab> Vocab::from_gguf(const Gguf& gguf, TextCoding coding) {
   return out;
 }
 
-Status Vocab::load_texts(const Value& tokens) {
+Status Vocab::load_texts(const MetadataValue& tokens) {
   if (tokens.count == 0 || tokens.count > kMaxTokens) {
     return fail(Code::bad_file, "tokenizer.ggml.tokens has ", tokens.count, " entries; 1 to ",
                 kMaxTokens, " are expected");
@@ -112,7 +112,7 @@ Status Vocab::load_texts(const Value& tokens) {
   return {};
 }
 
-Status Vocab::load_types(const Value* types) {
+Status Vocab::load_types(const MetadataValue* types) {
   if (types == nullptr) return {};
   SLUICE_TRY(check_length("tokenizer.ggml.token_type", *types, types_.size()));
   for (size_t i = 0; i < types_.size(); ++i) {
@@ -124,7 +124,7 @@ Status Vocab::load_types(const Value* types) {
   return {};
 }
 
-Status Vocab::load_scores(const Value* scores) {
+Status Vocab::load_scores(const MetadataValue* scores) {
   if (scores == nullptr || coding_ == TextCoding::bytes) return {};  // BPE doesn't use them
   SLUICE_TRY(check_length("tokenizer.ggml.scores", *scores, types_.size()));
   scores_.resize(types_.size());

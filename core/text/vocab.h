@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/token.h"
 #include "gguf/gguf.h"
 #include "text/index_table.h"
-#include "text/token.h"
 
 namespace sluice {
 
@@ -76,9 +76,9 @@ class Vocab {
  private:
   static std::string_view part(const std::string& all, const std::vector<uint32_t>& ends,
                                TokenId id);
-  Status load_texts(const Value& tokens);
-  Status load_types(const Value* types);
-  Status load_scores(const Value* scores);
+  Status load_texts(const MetadataValue& tokens);
+  Status load_types(const MetadataValue* types);
+  Status load_scores(const MetadataValue* scores);
   Status load_bytes(bool typed);
   void append_piece(std::string& out, TokenId id) const;
 

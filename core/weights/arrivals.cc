@@ -202,10 +202,10 @@ void Weights::become_resident(Slot& slot) {
     if (std::ranges::count(table_parts_, handle) > 0) --missing_table_parts_;
 }
 
-Weights::SlotView Weights::view(int index) const {
+Weights::SlotProgress Weights::view(int index) const {
   const std::lock_guard lock(mutex_);
   const Slot& slot = at(index);
-  SlotView view{0, 0, slot.state, slot.shares_place, slot.fills};
+  SlotProgress view{0, 0, slot.state, slot.shares_place, slot.fills};
   for (const int handle : slot.parts) {
     const Part& part = parts_[static_cast<size_t>(handle)];
     view.bytes += part.piece.bytes;

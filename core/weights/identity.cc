@@ -8,10 +8,10 @@
 
 namespace sluice {
 
-Identity::Identity(const Gguf& header, const Needs& needs)
-    : needs_(needs),
+Identity::Identity(const Gguf& header, const TensorManifest& manifest)
+    : manifest_(manifest),
       header_hash_(header.header_hash),
-      taken_(static_cast<size_t>(needs.n_slots())) {
+      taken_(static_cast<size_t>(manifest.n_slots())) {
   for (const TensorInfo& info : header.tensors) {
     Tensor tensor;
     tensor.begin = header.data_offset + info.offset;
@@ -23,7 +23,7 @@ Identity::Identity(const Gguf& header, const Needs& needs)
   }
   // The pieces of a tensor follow each other, as a rule.
   size_t at = 0;
-  for (const Piece& piece : needs.pieces()) {
+  for (const Piece& piece : manifest.pieces()) {
     if (header.tensors[at].name != piece.tensor)
       at = static_cast<size_t>(header.find_tensor(piece.tensor) - header.tensors.data());
     tensor_of_.push_back(at);
@@ -38,9 +38,9 @@ std::pair<Identity::Range, Identity::Range> Identity::ranges_of(const Tensor& te
 }
 
 void Identity::take(const Weights& weights, int slot) {
-  for (size_t handle = 0; handle < needs_.pieces().size(); ++handle) {
+  for (size_t handle = 0; handle < manifest_.pieces().size(); ++handle) {
     const int piece = static_cast<int>(handle);
-    if (needs_.piece(piece).slot != slot || weights.by_rows(piece)) continue;
+    if (manifest_.piece(piece).slot != slot || weights.by_rows(piece)) continue;
     for (const int32_t row : missing_rows(piece, SIZE_MAX)) take_row(weights, piece, row);
   }
   taken_[static_cast<size_t>(slot)] = 1;
@@ -55,7 +55,7 @@ bool Identity::lacks(const Tensor& tensor, const Range& range, uint64_t begin, u
 
 std::vector<int32_t> Identity::missing_rows(int handle, size_t most) const {
   std::vector<int32_t> rows;
-  const Piece& piece = needs_.piece(handle);
+  const Piece& piece = manifest_.piece(handle);
   const Tensor& tensor = tensor_of(handle);
   if (tensor.missing == 0 || piece.rows == 0 || piece.bytes == 0) return rows;
   const uint64_t row_bytes = piece.bytes / static_cast<uint64_t>(piece.rows);
@@ -79,7 +79,7 @@ std::vector<int32_t> Identity::missing_rows(int handle, size_t most) const {
 }
 
 void Identity::take_row(const Weights& weights, int handle, int64_t row) {
-  const Piece& piece = needs_.piece(handle);
+  const Piece& piece = manifest_.piece(handle);
   Tensor& tensor = tensors_[tensor_of_[static_cast<size_t>(handle)]];
   if (tensor.missing == 0) return;
   if (tensor.ends.empty()) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gguf/gguf.h"
-#include "weights/needs.h"
+#include "weights/tensor_manifest.h"
 
 namespace sluice {
 
@@ -23,7 +23,7 @@ class Identity {
   static constexpr uint64_t kEnd = 4096;  // bytes of an end
 
   // The arguments must outlive it.
-  Identity(const Gguf& header, const Needs& needs);
+  Identity(const Gguf& header, const TensorManifest& manifest);
   // All ends have been taken.
   bool known() const { return missing_ == 0; }
   uint64_t value() const;  // only if known()
@@ -60,7 +60,7 @@ class Identity {
     return tensors_[tensor_of_[static_cast<size_t>(handle)]];
   }
 
-  const Needs& needs_;
+  const TensorManifest& manifest_;
   uint64_t header_hash_;
   std::vector<Tensor> tensors_;    // in the header's order
   std::vector<size_t> tensor_of_;  // by the piece's handle

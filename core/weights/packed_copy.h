@@ -1,6 +1,6 @@
 // Weights as they are packed (quant/matrix.h), kept for a model that is read again and again: to
 // read them costs less than to read and pack them.
-#pragma once
+#pragma once  // face
 
 #include <cstdint>
 #include <span>

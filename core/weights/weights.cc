@@ -16,9 +16,9 @@ constexpr uint64_t kChunkBytes = 256 * 1024;
 
 // --- places --------------------------------------------------------------------------------------
 
-Weights::Weights(const Needs& needs, const SharedPlaces& shared, const SingleRows& rows)
-    : shared_(shared), single_(rows), slots_(static_cast<size_t>(needs.n_slots())) {
-  for (const Piece& piece : needs.pieces()) {
+Weights::Weights(const TensorManifest& manifest, const SharedPlaces& shared, const SingleRows& rows)
+    : shared_(shared), single_(rows), slots_(static_cast<size_t>(manifest.n_slots())) {
+  for (const Piece& piece : manifest.pieces()) {
     Part part;
     if (static_cast<int>(parts_.size()) == single_.table) {
       part.piece = piece;
@@ -42,7 +42,7 @@ Weights::Weights(const Needs& needs, const SharedPlaces& shared, const SingleRow
     parts_.push_back(std::move(part));
   }
   std::ranges::sort(order_, {}, [&](int handle) {
-    const Piece& piece = needs.piece(handle);
+    const Piece& piece = manifest.piece(handle);
     return std::pair(piece.begin, piece.bytes);
   });
   if (shared_.enabled()) {

@@ -30,8 +30,8 @@
 #include "base/aligned.h"
 #include "base/result.h"
 #include "quant/matrix.h"
-#include "weights/needs.h"
 #include "weights/packed_copy.h"
+#include "weights/tensor_manifest.h"
 
 namespace sluice {
 
@@ -67,7 +67,7 @@ struct SingleRows {
 class Weights {
  public:
   // All slots are absent.
-  explicit Weights(const Needs& needs, const SharedPlaces& shared = {},
+  explicit Weights(const TensorManifest& manifest, const SharedPlaces& shared = {},
                    const SingleRows& rows = {});
   Weights(const Weights&) = delete;
   Weights& operator=(const Weights&) = delete;
@@ -124,14 +124,14 @@ class Weights {
   bool ready() const { return missing_own_.load() == 0; }
 
   // How a slot is doing, for those who look on.
-  struct SlotView {
+  struct SlotProgress {
     uint64_t bytes = 0;    // of the file
     uint64_t arrived = 0;  // of these
     SlotState state = SlotState::absent;
     bool shares_place = false;
     uint32_t fills = 0;  // how often it has become resident
   };
-  SlotView view(int slot) const;
+  SlotProgress view(int slot) const;
   uint64_t slot_memory(int slot) const { return slots_[static_cast<size_t>(slot)].bytes; }
 
   // --- using them ------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ class Weights {
     uint32_t fills = 0;      // how often it became resident
     int missing = 0;         // parts not yet complete
     size_t asking = 0;       // index of the first of `parts` that isn't wholly wanted
-    std::vector<int> parts;  // handles, in the order of Needs
+    std::vector<int> parts;  // handles, in the order of TensorManifest
   };
   // A place for one row of the SingleRows table.
   struct RowPlace {

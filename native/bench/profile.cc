@@ -1,7 +1,7 @@
 #include "bench/profile.h"
 
+#include "app/common.h"
 #include "base/format.h"
-#include "common.h"
 
 namespace sluice::cli {
 namespace {

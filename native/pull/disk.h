@@ -1,5 +1,5 @@
 // Reading and writing at a place of a file, for the files of the cache.
-#pragma once
+#pragma once  // inside
 
 #include <sys/types.h>
 

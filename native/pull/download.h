@@ -1,5 +1,5 @@
 // Downloads the missing blocks of one file, by several ranges at once where the server has them.
-#pragma once
+#pragma once  // inside
 
 #include <cstdint>
 #include <functional>

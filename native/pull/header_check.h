@@ -1,5 +1,5 @@
 // Looks at a file's beginning while it comes: what can't be used is known before the rest has come.
-#pragma once
+#pragma once  // inside
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
 // Requests by libcurl: http and https only, redirects limited, certificates verified, proxies from
 // the environment.
-#pragma once
+#pragma once  // inside
 
 #include <cstdint>
 #include <functional>

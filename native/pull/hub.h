@@ -1,5 +1,5 @@
 // A hub's list of a model's files, and the choice among them.
-#pragma once
+#pragma once  // inside
 
 #include <cstdint>
 #include <string>

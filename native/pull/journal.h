@@ -7,7 +7,7 @@
 //   table:  for each block the u64 XXH64 (seed 0) of its bytes; 0: not there (a hash of 0 is 1)
 // Of two valid copies the one with the larger sequence counts; a change is written to the other.
 // A block's bytes are written before its hash. The web library's cache has the same format.
-#pragma once
+#pragma once  // inside
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
 // A lock on a cached file, held by flock until it is destroyed or the process ends.
-#pragma once
+#pragma once  // inside
 
 #include <functional>
 #include <optional>

@@ -1,5 +1,5 @@
 // A part of a file that one connection brings.
-#pragma once
+#pragma once  // inside
 
 #include <xxhash.h>
 

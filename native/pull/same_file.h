@@ -1,5 +1,5 @@
 // Is what a server sends the file that is meant?
-#pragma once
+#pragma once  // inside
 
 #include <cstdint>
 #include <string>

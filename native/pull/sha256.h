@@ -1,5 +1,5 @@
 // SHA-256 by OpenSSL.
-#pragma once
+#pragma once  // inside
 
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-// The samplers' options reach the sampler. (What they compute is tested in tests/sampler_formulas_test.cc.)
+// The samplers' options reach the sampler. (What they compute is tested in tests/sample/sampler_formulas_test.cc.)
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { events, sluice } from './helpers.mjs';

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/utf8.h"
-#include "byte_vocabulary.h"
 #include "chat/chat_template.h"
 #include "chat/reuse.h"
 #include "fuzz_support.h"
-#include "text/reasoning_split.h"
+#include "make/byte_vocabulary.h"
+#include "reply/reasoning_split.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "../stream.h"
 #include "fuzz_support.h"
+#include "support/stream.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine_inside.h"
-#include "options.h"
+#include "options/rows.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 // so that the checks behind these are reached. It is refused with a message, the same whole and in
 // pieces, or it is saved again with the same bytes (but for the version) and can go on.
 #include "base/xxh64.h"
-#include "session_file.h"
+#include "session/session_file.h"
 #include "session_model.h"
 
 namespace {

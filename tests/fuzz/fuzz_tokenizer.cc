@@ -18,15 +18,15 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
-Value text_value(std::string_view text) {
-  Value value;
+MetadataValue text_value(std::string_view text) {
+  MetadataValue value;
   value.type = ValueType::string;
   value.bytes = text;
   return value;
 }
 
-Value texts_value(const std::vector<std::string>& texts) {
-  Value value;
+MetadataValue texts_value(const std::vector<std::string>& texts) {
+  MetadataValue value;
   value.type = ValueType::array;
   value.element = ValueType::string;
   value.count = texts.size();
@@ -37,8 +37,8 @@ Value texts_value(const std::vector<std::string>& texts) {
   return value;
 }
 
-Value bytes_value(std::string_view bytes) {
-  Value value;
+MetadataValue bytes_value(std::string_view bytes) {
+  MetadataValue value;
   value.type = ValueType::array;
   value.element = ValueType::i8;
   value.count = bytes.size();
@@ -155,7 +155,7 @@ void use_any_vocabulary(std::string_view input) {
   Gguf gguf = header((flags & 1) != 0, take(input, 9), tokens, all_types, all_scores, merges);
   if ((flags & 16) != 0) {
     for (const char* key : {"bos", "eos", "eot", "unknown"}) {
-      Value id;
+      MetadataValue id;
       id.type = ValueType::u8;
       id.bytes.push_back(static_cast<char>(take_byte(input)));
       gguf.metadata.emplace_back(std::string("tokenizer.ggml.") + key + "_token_id", id);

@@ -8,15 +8,15 @@
 #include <iterator>
 #include <vector>
 
-#include "blocks.h"
-#include "gguf_builder.h"
-#include "hazards.h"
+#include "make/blocks.h"
+#include "make/gguf_builder.h"
+#include "make/hazards.h"
+#include "make/quantize.h"
+#include "make/split_models.h"
+#include "make/tiny_models.h"
 #include "pull/journal.h"
-#include "quant/quantize.h"
-#include "session_file.h"
+#include "session/session_file.h"
 #include "session_model.h"
-#include "split_models.h"
-#include "tiny_models.h"
 
 namespace {
 

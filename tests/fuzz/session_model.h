@@ -8,8 +8,8 @@
 
 #include "engine_inside.h"
 #include "fuzz_support.h"
-#include "stream.h"
-#include "tiny_models.h"
+#include "make/tiny_models.h"
+#include "support/stream.h"
 
 namespace sluice {
 

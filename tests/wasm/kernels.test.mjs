@@ -1,4 +1,4 @@
-// Compares every kernel of the wasm SIMD table with the scalar definitions (tests/parity.h).
+// Compares every kernel of the wasm SIMD table with the scalar definitions (tests/kernels/parity.h).
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';

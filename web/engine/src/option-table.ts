@@ -1,4 +1,4 @@
-// Written by scripts/options.mjs from core/options.json and wasm/flavours.json.
+// Written by scripts/options.mjs from core/options/options.json and wasm/flavours.json.
 import type { LoadProgress, PromptProgress, WeightsView } from './types.js';
 
 /** The four builds of the engine: with and without relaxed SIMD, with and without threads. */

@@ -58,7 +58,7 @@ async function canonicalAddress({ source, hub }: Named): Promise<string> {
   return address.kind === 'hub choice' ? ((await findNamed(name)) ?? name) : name;
 }
 
-interface Model {
+interface KeptModel {
   /** The files of the model. */
   group: Item[];
   /** The one that was named; with an address of a split model's first file, this one. */
@@ -68,7 +68,7 @@ interface Model {
 async function findModel(
   folder: FileSystemDirectoryHandle,
   named: Named,
-): Promise<Model | undefined> {
+): Promise<KeptModel | undefined> {
   const byKey = named.source.startsWith(BY_KEY);
   const key = byKey
     ? named.source.slice(BY_KEY.length)
@@ -80,7 +80,10 @@ async function findModel(
   return undefined;
 }
 
-async function mustFind(folder: FileSystemDirectoryHandle | null, named: Named): Promise<Model> {
+async function mustFind(
+  folder: FileSystemDirectoryHandle | null,
+  named: Named,
+): Promise<KeptModel> {
   const found = folder === null ? undefined : await findModel(folder, named);
   if (found !== undefined) return found;
   throw new SluiceError(

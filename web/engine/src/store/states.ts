@@ -8,7 +8,7 @@
 //   16    4     bytes of the id
 //   20          the id
 //   1016  8     the first 8 bytes of the SHA-256 of the bytes 0..1015
-//   1024        the pieces (core/session_file.h), one after the other. All but the last have the most bytes.
+//   1024        the pieces (core/session/session_file.h), one after the other. All but the last have the most bytes.
 //
 // Numbers are little-endian. The head is written once, and so is a whole piece; the last one, if it isn't whole, is cut off
 // and written anew. The core checks each piece when it is read: after a crash or damage the state ends before the first that
@@ -34,7 +34,7 @@ const HASH_AT = 1016;
 const ID_AT = 20;
 const VERSION = 1;
 const MAGIC = new TextEncoder().encode('SLUICEST');
-/** Of a piece (core/session_file.h): its header and hash, and where the header has its numbers. */
+/** Of a piece (core/session/session_file.h): its header and hash, and where the header has its numbers. */
 const PIECE = { header: 88, hash: 8, tokensAt: 48, computedAt: 52 };
 const PIECE_MAGIC = new TextEncoder().encode('SLUICEPC');
 const MOST_PIECE_BYTES = 2 ** 31;

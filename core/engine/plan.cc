@@ -1,0 +1,303 @@
+#include "engine/plan.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <thread>
+
+#include "base/format.h"
+#include "engine_inside.h"
+#include "kernels/kernels.h"
+#include "models/registry.h"
+#include "options/rows.h"
+#include "pass/pass.h"
+#include "state/kv_cache.h"
+
+namespace sluice {
+namespace {
+
+constexpr uint32_t kDefaultContext = 4096;
+constexpr int32_t kDefaultThreads = 8;
+constexpr int32_t kMaxHeadParts = 1024;
+constexpr int64_t kMaxLogitPositions = 1 << 20;
+// Each row needs a few hundred bytes besides its own.
+constexpr int64_t kMaxEmbeddingRows = 1 << 14;
+// Rows of the embedding that are held by themselves: a block of a prompt, and more.
+constexpr int64_t kRowPlaces = 512;
+// Places that take turns: one is computed while the others are read.
+constexpr int kLeastPlaces = 2;
+// The code, the stacks, and the tokenizer's tables beyond the size of the header. (A wasm module's
+// code is not in its memory.)
+#ifdef __EMSCRIPTEN__
+constexpr uint64_t kConstantBytes = 4u << 20;
+#else
+constexpr uint64_t kConstantBytes = 8u << 20;
+#endif
+
+}  // namespace
+
+Status check_load_options(const LoadOptions& options) {
+  SLUICE_TRY(check_options(options));
+  if (options.layer_places < 0 || options.head_parts < 0 || options.head_parts > kMaxHeadParts ||
+      options.embedding_rows < 0 || options.embedding_rows > kMaxEmbeddingRows) {
+    return fail(Code::invalid_argument, "layer_places is ", options.layer_places,
+                ", head_parts is ", options.head_parts, ", embedding_rows is ",
+                options.embedding_rows, "; expected 0 or more, ", kMaxHeadParts, " parts and ",
+                kMaxEmbeddingRows, " rows at most");
+  }
+  if (options.logit_positions < 1 || options.logit_positions > kMaxLogitPositions) {
+    return fail(Code::invalid_argument, "logit_positions is ", options.logit_positions,
+                "; expected 1 to ", kMaxLogitPositions);
+  }
+  if (choose_kernels(options.kernels) == nullptr) {
+    const char* forced = options.kernels.empty() ? std::getenv("SLUICE_KERNELS") : nullptr;
+    return fail(Code::invalid_argument, forced != nullptr ? "SLUICE_KERNELS" : "the option kernels",
+                " is '", printable(forced != nullptr ? forced : options.kernels),
+                "', which names no kernels that run here; those that do are ",
+                supported_kernel_names());
+  }
+  return {};
+}
+
+int32_t thread_count(const LoadOptions& options) {
+  if (options.threads > 0) return options.threads;
+  const auto cores = static_cast<int32_t>(std::thread::hardware_concurrency());
+  return std::clamp(cores, 1, kDefaultThreads);
+}
+
+uint32_t context_of(const Config& config, const LoadOptions& options) {
+  if (options.context_size > 0) return options.context_size;
+  return static_cast<uint32_t>(std::min<int64_t>(config.context_length, kDefaultContext));
+}
+
+namespace {
+
+Status check_context(const Model& model, const LoadOptions& options) {
+  const int64_t context = context_of(model.config(), options);
+  if (model.max_positions() == 0 || context <= model.max_positions()) return {};
+  return fail(Code::invalid_argument, "the context size is ", context,
+              ", but the model knows only ", model.max_positions(), " positions; ask for no more");
+}
+
+// A model's memory, and what of it stays.
+Plan plan_with(const Gguf& header, const LoadOptions& options, std::unique_ptr<Model> model,
+               SharedPlaces shared, int64_t row_places) {
+  Plan plan;
+  plan.shared = std::move(shared);
+  if (model->single_rows()) plan.rows = {model->token_table(), row_places};
+  const int64_t context = context_of(model->config(), options);
+  MemoryPlan& memory = plan.memory;
+  const Weights weights(model->manifest(), plan.shared, plan.rows);
+  memory.weights = weights.bytes();
+  const uint64_t kv = KvCache(model->layers(), kv_type_named(options.kv_type)).bytes_for(context);
+  const uint64_t own = Pass::session_bytes(*model, context, 1);
+  const uint64_t shared_activations = Pass::shared_bytes(*model, context);
+  const auto sessions = static_cast<uint64_t>(options.sessions);
+  const int64_t rows = std::min(options.logit_positions, context);
+  memory.session = kv + own;
+  memory.kv = sessions * kv;
+  memory.activations =
+      shared_activations + (sessions - 1) * own + Pass::session_bytes(*model, context, rows);
+  // The header is kept. The tokenizer that is made from it is about as large again.
+  memory.constant =
+      Pass::scratch_bytes(*model, thread_count(options)) + 2 * header.data_offset + kConstantBytes;
+  memory.budget = options.memory_budget;
+  memory.per_token = model->weight_bytes_per_token();
+  memory.least = memory.total();
+  plan.fixed = memory.weights + memory.constant + shared_activations;
+  if (plan.shared.enabled()) {
+    for (const int slot : plan.shared.slots) memory.reread += weights.view(slot).bytes;
+  }
+  plan.model = std::move(model);
+  return plan;
+}
+
+// The slots that can take turns: the layers and the parts of the head.
+std::vector<int> slots_of(const Model& model) {
+  std::vector<int> slots;
+  for (int64_t l = 0; l < model.config().n_layers; ++l) slots.push_back(model.layer_slot(l));
+  for (int part = 0; part < model.n_head_parts(); ++part)
+    slots.push_back(model.head_part_slot(part));
+  return slots;
+}
+
+// Of n slots, every one but n_kept of them, which are spread evenly.
+SharedPlaces all_but(const std::vector<int>& slots, size_t n_kept) {
+  SharedPlaces shared{{}, kLeastPlaces};
+  const size_t n = slots.size();
+  for (size_t i = 0; i < n; ++i)
+    if ((i + 1) * n_kept / n == i * n_kept / n) shared.slots.push_back(slots[i]);
+  return shared;
+}
+
+// The most parts of the head that are useful: a part isn't larger than the largest layer.
+int head_parts_of(const Model& model) {
+  const Weights whole(model.manifest(), {}, {model.token_table(), 1});
+  uint64_t layer = 1;
+  for (int64_t l = 0; l < model.config().n_layers; ++l)
+    layer = std::max(layer, whole.slot_memory(model.layer_slot(l)));
+  const uint64_t head = whole.slot_memory(model.head_slot());
+  return static_cast<int>(std::clamp<uint64_t>((head - 1) / layer + 1, 1, kMaxHeadParts));
+}
+
+// As much as possible stays within the limit. Otherwise as little as possible; `memory.least` is
+// then above the limit.
+Result<Plan> plan_turns(const Gguf& header, const LoadOptions& options, uint64_t limit) {
+  SLUICE_ASSIGN(auto undivided, make_model(header, {1, true, false}));
+  const Cut cut{head_parts_of(*undivided), true, false};
+  const auto with = [&](size_t n_kept) -> Result<Plan> {
+    SLUICE_ASSIGN(auto model, make_model(header, cut));
+    SharedPlaces shared = all_but(slots_of(*model), n_kept);
+    return plan_with(header, options, std::move(model), std::move(shared), kRowPlaces);
+  };
+  SLUICE_ASSIGN(Plan best, with(0));
+  const uint64_t least = best.memory.total();
+  if (least > limit) return best;
+  // More that stay need more memory, apart from differences between slots. So halve.
+  size_t low = 0, high = best.shared.slots.size() - 1;
+  while (low < high) {
+    const size_t middle = (low + high + 1) / 2;
+    SLUICE_ASSIGN(Plan plan, with(middle));
+    if (plan.memory.total() <= limit) {
+      low = middle;
+      best = std::move(plan);
+    } else {
+      high = middle - 1;
+    }
+  }
+  best.memory.least = least;
+  return best;
+}
+
+// Sets `least` in the plan of a model that is all in memory.
+Status find_least(const Gguf& header, const LoadOptions& options, MemoryPlan& all) {
+  SLUICE_ASSIGN(const Plan turns, plan_turns(header, options, 0));
+  all.least = std::min(all.total(), turns.memory.least);
+  return {};
+}
+
+std::string parts_of(const MemoryPlan& plan) {
+  return concat(human_bytes(plan.total(), true), " (weights ", human_bytes(plan.weights),
+                ", KV cache ", human_bytes(plan.kv), ", activations ",
+                human_bytes(plan.activations), ", constant ", human_bytes(plan.constant), ")");
+}
+
+// The largest smaller context, in whole chunks of the KV cache, with which the model fits into the
+// limit; 0: none.
+uint32_t fitting_context(const Gguf& header, LoadOptions options, uint32_t context, bool turns,
+                         uint64_t limit) {
+  const auto fits = [&](uint32_t chunks) {
+    options.context_size = chunks * kKvChunk;
+    if (turns) {
+      const auto plan = plan_turns(header, options, 0);
+      return plan && plan->memory.least <= limit;
+    }
+    auto model = make_model(header, {1, true, true});
+    return model &&
+           plan_with(header, options, std::move(*model), {}, kRowPlaces).memory.total() <= limit;
+  };
+  uint32_t low = 0, high = (context - 1) / kKvChunk;
+  while (low < high) {
+    const uint32_t middle = (low + high + 1) / 2;
+    if (fits(middle)) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low * kKvChunk;
+}
+
+// `least`: with layers that take turns; 0 if they can't. `context`: the one that was asked for, and
+// `smaller` one that fits; 0: none does.
+std::unexpected<Error> too_small(const MemoryPlan& all, const LoadOptions& options, uint64_t least,
+                                 uint64_t limit, uint32_t context, uint32_t smaller) {
+  const std::string needs = concat("the model needs ", parts_of(all));
+  const std::string turns =
+      least == 0 ? ". All of it must be in memory, because its bytes come only once: a file, or a "
+                   "model that is kept on the device, can be read again"
+                 : concat("; with layers that take turns in memory it needs ", least, " bytes (",
+                          human_bytes(least, true), ") at least");
+  const bool budgeted = options.memory_budget > 0 && options.memory_budget <= limit;
+  Facts facts = {{"neededBytes", all.total()},
+                 {"availableBytes", budgeted ? options.memory_budget : limit}};
+  if (least > 0) facts.push_back({"leastBytes", least});
+  if (smaller > 0) facts.push_back({"contextSize", smaller});
+  const std::string todo =
+      smaller > 0 ? concat("a context of ", smaller, " (it is ", context, ") or a smaller model")
+                  : "a smaller model: no smaller context would do";
+  if (budgeted) {
+    return with_facts(
+        fail(Code::budget_too_small, needs, ", but the budget is ",
+             human_bytes(options.memory_budget), turns, "; give it more, or use ", todo),
+        std::move(facts));
+  }
+  return with_facts(fail(Code::out_of_memory, needs, ", but there are ", human_bytes(limit),
+                         " at most", turns, "; use ", todo),
+                    std::move(facts));
+}
+
+// The parts of the options, for tests.
+Result<Plan> plan_as_told(const Gguf& header, const LoadOptions& options) {
+  const Cut cut{std::max(options.head_parts, 1), options.embedding_rows > 0, false};
+  SLUICE_ASSIGN(auto model, make_model(header, cut));
+  SharedPlaces shared{{}, options.layer_places};
+  if (options.layer_places > 0) shared.slots = slots_of(*model);
+  return plan_with(header, options, std::move(model), std::move(shared), options.embedding_rows);
+}
+
+}  // namespace
+
+Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Arrival arrival) {
+  SLUICE_TRY(check_load_options(options));
+  const uint64_t machine = machine_memory();
+  const uint64_t limit =
+      options.memory_budget > 0 ? std::min(options.memory_budget, machine) : machine;
+  const bool told =
+      options.layer_places > 0 || options.head_parts > 0 || options.embedding_rows > 0;
+  if (told && arrival == Arrival::again) {
+    SLUICE_ASSIGN(Plan plan, plan_as_told(header, options));
+    plan.limit = std::max(limit, plan.memory.total());
+    return plan;
+  }
+  // A stream brings the table when it comes. Otherwise single rows come first and the table last.
+  const bool any_order = arrival != Arrival::stream;
+  SLUICE_ASSIGN(auto model, make_model(header, {1, any_order, any_order}));
+  SLUICE_TRY(check_context(*model, options));
+  Plan all = plan_with(header, options, std::move(model), {}, kRowPlaces);
+  all.memory.all = all.memory.total();
+  all.limit = limit;
+  if (all.memory.total() <= limit) {
+    if (arrival == Arrival::again) SLUICE_TRY(find_least(header, options, all.memory));
+    return all;
+  }
+  const bool again = arrival == Arrival::again;
+  const auto refused = [&](uint64_t least) {
+    const uint32_t context = context_of(all.model->config(), options);
+    return too_small(all.memory, options, least, machine, context,
+                     fitting_context(header, options, context, again, limit));
+  };
+  if (!again) return refused(0);
+  SLUICE_ASSIGN(Plan turns, plan_turns(header, options, limit));
+  if (turns.memory.total() > limit) return refused(turns.memory.least);
+  turns.memory.all = all.memory.total();
+  turns.limit = limit;
+  return turns;
+}
+
+Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options) {
+  SLUICE_TRY(check_load_options(options));
+  SLUICE_ASSIGN(auto model, make_model(header, {1, true, true}));
+  SLUICE_TRY(check_context(*model, options));
+  MemoryPlan all = plan_with(header, options, std::move(model), {}, kRowPlaces).memory;
+  all.all = all.total();
+  SLUICE_TRY(find_least(header, options, all));
+  const uint64_t limit = options.memory_budget > 0 ? options.memory_budget : machine_memory();
+  if (all.total() <= limit || all.least > limit) return all;
+  SLUICE_ASSIGN(const Plan chosen, plan_turns(header, options, limit));
+  MemoryPlan memory = chosen.memory;
+  memory.all = all.all;
+  return memory;
+}
+
+}  // namespace sluice

@@ -1,0 +1,170 @@
+// The model of a file, by its family: the tensors that it binds, the shapes of its layers, and the
+// order of its steps.
+//
+// A model never changes once it is made. Weights, passes and timelines are objects of their own;
+// any number of them may share a model. The steps are functions of Pass (pass/pass.h), which has
+// the buffers, the workers and the threading. A step that only one family needs is in that family's
+// file.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/format.h"
+#include "pass/config.h"
+#include "pass/profile.h"
+#include "pass/shapes.h"
+#include "weights/tensor_manifest.h"
+
+namespace sluice {
+
+class Pass;
+
+// A norm of rows: its kind and the handles of its vectors.
+struct Norm {
+  enum Kind : uint8_t { none, rms, layer };
+  Kind kind = none;
+  int weight = -1;  // [n]
+  int bias = -1;    // [n], or -1
+  float eps = 0;
+};
+
+// The norms of query heads and key heads, [head_dim]; they come before RoPE.
+struct HeadNorms {
+  Norm q, k;
+};
+
+// The buffers that steps read and write. They have one row for each token of a block, padded to
+// whole strips. The residual stream has one for each token of the pass, not padded.
+enum class Buffer : uint8_t { residual, q, k, v, attended, hidden, up, branch, logits };
+
+// out = matrix * input (+ bias)
+struct Linear {
+  int matrix;
+  int bias = -1;
+  Buffer out = Buffer::branch;
+};
+
+// A worker's call of the steps: for some consecutive tokens of a pass, in one layer or one part of
+// the head.
+struct Work {
+  int worker;
+  int64_t layer;        // or the part of the head
+  int64_t first_token;  // counted from the pass's first
+  int64_t n_tokens;
+};
+
+// A matrix that every token is multiplied by, and the phase that does it.
+struct WeightUse {
+  Phase phase;
+  int matrix;
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+  const Config& config() const { return config_; }
+  const TensorManifest& manifest() const { return manifest_; }
+  const std::vector<WeightUse>& uses() const { return uses_; }
+  const std::vector<LayerShape>& layers() const { return layers_; }
+  const LayerShape& layer(int64_t layer) const { return layers_[static_cast<size_t>(layer)]; }
+  const std::vector<RopeShape>& ropes() const { return ropes_; }
+
+  // No context can be longer than this many positions. 0: no limit.
+  int64_t max_positions() const { return max_positions_; }
+  uint64_t weight_bytes_per_token() const;  // of all uses()
+
+  int embedding_slot() const { return 0; }
+  int layer_slot(int64_t layer) const { return static_cast<int>(layer) + 1; }
+  // Has what all parts of the head share. If the head has only one part, that is in it, too.
+  int head_slot() const { return layer_slot(config_.n_layers); }
+  int n_head_parts() const { return n_head_parts_; }
+  int head_part_slot(int part) const { return head_slot() + (n_head_parts_ > 1 ? 1 + part : 0); }
+  int64_t head_part_rows() const { return head_part_rows_; }  // the last may have fewer
+
+  // The slot of the table that comes last; -1 if there is none. See Cut::late_table.
+  int table_slot() const { return table_slot_; }
+  int n_slots() const { return manifest_.n_slots(); }
+
+  // The embedding: one row for each token of the vocabulary. With single_rows the rows that a pass
+  // needs can be brought by themselves.
+  int token_table() const { return token_table_; }
+  bool single_rows() const { return config_.cut.single_rows; }
+
+  // These call the pass's steps in their order. Every worker of the pass calls them. They must not
+  // read anything that changes while the pass lives, except through its steps.
+  virtual void embed(Pass& pass, const Work& work) const = 0;      // tokens to the residual stream
+  virtual void run_layer(Pass& pass, const Work& work) const = 0;  // needs the layer's slot
+  virtual void run_head(Pass& pass, const Work& work) const = 0;   // one token's logits
+
+ protected:
+  explicit Model(const Config& config);
+
+  Config config_;
+  int64_t head_part_rows_;
+  int n_head_parts_;
+  int token_table_ = -1;
+  int table_slot_ = -1;
+  TensorManifest manifest_;
+  std::vector<WeightUse> uses_;
+  std::vector<LayerShape> layers_;
+  std::vector<RopeShape> ropes_;
+  int64_t max_positions_ = 0;
+
+  friend class Binder;
+};
+
+// Finds a model's tensors, slot by slot. The first tensor that is missing or wrong becomes the
+// error of finish(); all later handles are -1.
+class Binder {
+ public:
+  Binder(const Gguf& gguf, Model& model) : gguf_(gguf), model_(model) {}
+
+  // Begins a slot: that of the embedding, of a layer (names of tensors are then those after blk.N.)
+  // or of the head.
+  void embedding() { in(model_.embedding_slot(), ""); }
+  void layer(int64_t layer) { in(model_.layer_slot(layer), concat("blk.", layer, ".")); }
+  void head() { in(model_.head_slot(), ""); }
+  bool has(std::string_view name) const {
+    return gguf_.find_tensor(concat(prefix_, name)) != nullptr;
+  }
+
+  // A norm of rows of n numbers: NAME.weight and, for a layer norm, NAME.bias.
+  Norm rms_norm(std::string_view name, int64_t n, float eps);
+  Norm layer_norm(std::string_view name, int64_t n, float eps);
+  // NAME.weight, a matrix of `rows` rows, and NAME.bias if `bias`.
+  Linear linear(Phase phase, std::string_view name, int64_t rows, int64_t cols,
+                Buffer out = Buffer::branch, bool bias = false);
+  // The same for `rows` rows from `first` on of tensors that have all_rows rows.
+  Linear linear_rows(Phase phase, std::string_view name, int64_t all_rows, int64_t cols,
+                     int64_t first, int64_t rows, Buffer out, bool bias = false);
+  // Makes token_embd.weight the model's token_table().
+  void token_table();
+  // The parts of the matrix of logits: of output.weight or, if the file has none, of
+  // token_embd.weight.
+  std::vector<int> logits();
+
+  // The handle of a single tensor. The name includes .weight.
+  int table(std::string_view name, int64_t rows, int64_t cols);  // rows are read one by one
+  int vector(std::string_view name, int64_t length);
+  int optional_vector(std::string_view name, int64_t length);  // -1 if the file doesn't have it
+
+  // Fails with bad_file, unsupported_type, or unsupported_model if the file has a tensor that was
+  // not bound.
+  Status finish();
+
+ private:
+  void in(int slot, std::string prefix);
+  void late_table();
+  int used(Phase phase, int matrix);
+  int keep(Result<int> handle);
+
+  const Gguf& gguf_;
+  Model& model_;
+  int slot_ = 0;
+  std::string prefix_;
+  Status status_;
+};
+
+}  // namespace sluice

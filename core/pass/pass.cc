@@ -1,0 +1,187 @@
+// The memory of a pass, and its calls from outside. The steps are in steps.cc.
+#include "pass/pass.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+// --- memory --------------------------------------------------------------------------------------
+
+Pass::Widths Pass::widths_of(const Model& model) {
+  int64_t q = 0, kv = 0, ff = 0, heads = kTileQueries, head_dim = 0;
+  for (const LayerShape& layer : model.layers()) {
+    q = std::max(q, layer.q_rows());
+    kv = std::max(kv, layer.kv_rows());
+    ff = std::max(ff, layer.n_ff);
+    heads = std::max(heads, layer.n_heads);
+    head_dim = std::max(head_dim, layer.head_dim);
+  }
+  const int64_t n_embd = model.config().n_embd;
+  Widths widths{{q, kv, kv, q, ff, ff, n_embd},
+                0,
+                std::max({n_embd, q, ff}),
+                std::min<int64_t>(heads, kMaxQueries),
+                head_dim};
+  for (int64_t& row : widths.rows) widths.block += row = padded_rows(row);
+  return widths;
+}
+
+// A layer that sees both ways needs the keys and values of all tokens before the first one attends,
+// so all tokens are one block.
+int64_t Pass::block_tokens_of(const Model& model) {
+  return std::ranges::any_of(model.layers(), &LayerShape::both_ways) ? INT64_MAX : kBlockTokens;
+}
+
+uint64_t Pass::shared_bytes(const Model& model, int64_t n_tokens) {
+  const Widths widths = widths_of(model);
+  const int64_t block = std::min(n_tokens, block_tokens_of(model));
+  uint64_t bytes =
+      4 * static_cast<uint64_t>(block * widths.block) + Activations::bytes(widths.cols, block);
+  for (const RopeShape& rope : model.ropes()) bytes += RopeTable::bytes(rope.dims, n_tokens);
+  return bytes;
+}
+
+uint64_t Pass::session_bytes(const Model& model, int64_t n_tokens, int64_t logit_rows) {
+  const Config& config = model.config();
+  return 4 *
+         static_cast<uint64_t>(n_tokens * config.n_embd + logit_rows * padded_rows(config.n_vocab));
+}
+
+uint64_t Pass::scratch_bytes(const Model& model, int n_workers) {
+  const Widths widths = widths_of(model);
+  const uint64_t one = Activations::bytes(widths.cols, 1) + MatmulScratch::bytes(widths.cols) +
+                       AttentionScratch::bytes(widths.queries, widths.head_dim);
+  return one * static_cast<uint64_t>(n_workers);
+}
+
+uint64_t Pass::held_activation_bytes() const {
+  uint64_t total = 0;
+  if (block_capacity_ > 0) total += Activations::bytes(widths_.cols, block_capacity_);
+  for (const AlignedBuffer& buffer : buffers_) total += buffer.size();
+  for (const RopeTable& rope : ropes_) total += rope.held_bytes();
+  return total;
+}
+
+Pass::Pass(const Model& model, const Weights& weights, const Kernels& kernels, Pool& pool,
+           bool profile)
+    : model_(model),
+      weights_(weights),
+      kernels_(kernels),
+      pool_(pool),
+      profile_(profile),
+      widths_(widths_of(model)),
+      block_tokens_(block_tokens_of(model)) {}
+
+Status Pass::prepare() {
+  for (int i = 0; i < pool_.size(); ++i) {
+    Worker worker;
+    SLUICE_ASSIGN(worker.one, Activations::allocate(widths_.cols, 1));
+    SLUICE_ASSIGN(worker.matmul, MatmulScratch::allocate(widths_.cols));
+    SLUICE_ASSIGN(worker.attention, AttentionScratch::allocate(widths_.queries, widths_.head_dim));
+    worker.matmul.time_unpacking(profile_);
+    workers_.push_back(std::move(worker));
+  }
+  return {};
+}
+
+// --- the pass ------------------------------------------------------------------------------------
+
+namespace {
+
+Status make_room(AlignedBuffer& buffer, int64_t floats) {
+  const auto bytes = static_cast<uint64_t>(4 * floats);
+  if (buffer.size() >= bytes) return {};
+  buffer = AlignedBuffer();
+  SLUICE_ASSIGN(buffer, AlignedBuffer::allocate(bytes, "the prompt's activations"));
+  return {};
+}
+
+}  // namespace
+
+Status Pass::begin(PassState& pass, KvCache& cache, std::span<const int32_t> tokens) {
+  const auto n = static_cast<int64_t>(tokens.size());
+  const int64_t first = cache.positions();
+  SLUICE_TRY(make_room(pass.x, n * model_.config().n_embd));
+  const int64_t block = std::min(n, block_tokens_);
+  if (block > block_capacity_) {
+    block_capacity_ = 0;
+    shared_ = Activations();
+    SLUICE_ASSIGN(shared_, Activations::allocate(widths_.cols, block));
+    for (size_t i = 0; i < kBlockBuffers; ++i)
+      SLUICE_TRY(make_room(buffers_[i], block * widths_.rows[i]));
+    block_capacity_ = block;
+  }
+  if (ropes_.empty()) {
+    for (const RopeShape& rope : model_.ropes()) {
+      const float* factors = rope.factors >= 0 ? weights_.vector(rope.factors) : nullptr;
+      ropes_.emplace_back(rope.dims, rope.freq_base, rope.scale, factors);
+    }
+  }
+  for (RopeTable& rope : ropes_) SLUICE_TRY(rope.extend(first + n));
+  SLUICE_TRY(cache.append(n));
+  pass.cache = &cache;
+  pass.tokens = tokens;
+  pass.n_tokens = n;
+  pass.first_position = first;
+  return {};
+}
+
+void Pass::take_up(PassState& pass) {
+  now_ = &pass;
+  for (Worker& worker : workers_) worker.overflowed = false;
+}
+
+void Pass::embed(PassState& pass, int64_t first, int64_t n) {
+  take_up(pass);
+  pool_.run([this, first, n](int worker) { model_.embed(*this, Work{worker, 0, first, n}); });
+}
+
+// A layer has five phases: q/k/v | attention | output | gate, up | down. Norms and quantizing are
+// further phases if the block has several tokens; for a single token every worker does them itself.
+// Outside of parallel_for's bodies nothing may be read that ever changes (Pool::run).
+bool Pass::run_block(PassState& pass, int64_t layer, int64_t index) {
+  take_up(pass);
+  const int64_t first = index * block_tokens_;
+  const int64_t n = std::min(block_tokens_, pass.n_tokens - first);
+  pool_.run([this, layer, first, n](int worker) {
+    model_.run_layer(*this, Work{worker, layer, first, n});
+  });
+  return all_finite();
+}
+
+bool Pass::run_head(PassState& pass, int64_t index, int part, float* out) {
+  take_up(pass);
+  logits_ = out + part * model_.head_part_rows();
+  pool_.run([this, index, part](int worker) {
+    model_.run_head(*this, Work{worker, part, index, 1});
+  });
+  return all_finite();
+}
+
+bool Pass::all_finite() const { return std::ranges::none_of(workers_, &Worker::overflowed); }
+
+std::vector<PhaseTime> Pass::take_profile() {
+  std::vector<PhaseTime> phases;
+  if (!profile_) return phases;
+  PhaseTime unpacking{"(unpacking)", 0, 0, 0, 0};
+  for (const char* name : kPhaseNames) phases.push_back({name, 0, 0, 0, 0});
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    PhaseSeconds& seconds = workers_[i].seconds;
+    for (size_t p = 0; p < kPhases; ++p) {
+      if (i == 0) phases[p].wall_ms = 1e3 * seconds.wall[p];
+      phases[p].busy_ms += 1e3 * seconds.busy[p];
+    }
+    unpacking.busy_ms += 1e3 * workers_[i].matmul.take_unpacking();
+    seconds = {};
+  }
+  for (const WeightUse& use : model_.uses()) {
+    const Piece& matrix = model_.manifest().piece(use.matrix);
+    PhaseTime& time = phases[static_cast<size_t>(use.phase)];
+    time.weight_bytes += matrix.bytes;
+    time.weights += static_cast<uint64_t>(matrix.rows * matrix.cols);
+  }
+  phases.push_back(unpacking);
+  return phases;
+}
+
+}  // namespace sluice

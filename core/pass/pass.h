@@ -1,0 +1,198 @@
+// The forward pass: its buffers, its workers, and the steps that families share. A family calls the
+// steps in its order (pass/model.h); they do the threading.
+//
+// All tokens go through one layer before any goes through the next, and the caller provides the
+// weights: begin(), embed(), then run_block() for each block of each layer once the layer's slot is
+// resident, then run_head(). The same functions serve prompts and decoding, and weights that are
+// resident, still arriving or streamed. Timelines take turns with one Pass; each has a PassState.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "base/aligned.h"
+#include "base/result.h"
+#include "base/stopwatch.h"
+#include "base/threads.h"
+#include "kernels/kernels.h"
+#include "ops/attention.h"
+#include "ops/matmul.h"
+#include "ops/rope.h"
+#include "pass/model.h"
+#include "pass/profile.h"
+#include "state/kv_cache.h"
+#include "weights/weights.h"
+
+namespace sluice {
+
+enum class Activation : uint8_t { silu, gelu };
+
+// What a timeline keeps of its current pass from one slice of work to the next.
+struct PassState {
+  KvCache* cache = nullptr;
+  std::span<const int32_t> tokens;  // read until all are embedded
+  int64_t n_tokens = 0;
+  int64_t first_position = 0;
+  AlignedBuffer x;  // [n_tokens][n_embd] residual stream
+};
+
+class Pass {
+ public:
+  // Tokens of a block. A longer prompt goes through a layer block by block, unless the model has
+  // layers that see both ways. Wasm has smaller blocks: memory is scarcer there, and slices of work
+  // must be short.
+#if defined(__wasm__)
+  static constexpr int64_t kBlockTokens = 128;
+#else
+  static constexpr int64_t kBlockTokens = 256;
+#endif
+
+  // Bytes of the buffers of passes that have up to n_tokens tokens and end at position n_tokens:
+  // those that timelines take turns with, and those that each has of its own (PassState::x, and
+  // the logits of `logit_rows` positions) without its cache.
+  static uint64_t shared_bytes(const Model& model, int64_t n_tokens);
+  static uint64_t session_bytes(const Model& model, int64_t n_tokens, int64_t logit_rows);
+  // Bytes of the workers' scratch.
+  static uint64_t scratch_bytes(const Model& model, int n_workers);
+
+  // The arguments must outlive the Pass.
+  Pass(const Model& model, const Weights& weights, const Kernels& kernels, Pool& pool,
+       bool profile);
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
+  Status prepare();                        // allocates the workers' scratch
+  uint64_t held_activation_bytes() const;  // without those of PassStates
+
+  // Starts a pass of `tokens` (each below n_vocab) at the cache's end, and appends them to the
+  // cache. The embedding slot must be resident. The cache must outlive the pass, the tokens its
+  // last embed(). Fails with out_of_memory, or with bad_file if an angle of RoPE is too large; the
+  // cache then has as many positions as before.
+  Status begin(PassState& pass, KvCache& cache, std::span<const int32_t> tokens);
+  int64_t n_blocks(const PassState& pass) const { return (pass.n_tokens - 1) / block_tokens_ + 1; }
+  // Embeds the pass's n tokens from `first` on. All tokens must be embedded before the first layer
+  // runs. The embedding slot must be resident or, with single_rows, the tokens' rows held by a
+  // cursor.
+  void embed(PassState& pass, int64_t first, int64_t n);
+  // Runs one block through one layer. Layers ascend; within a layer, blocks do. False: it met a
+  // number that is NaN, infinite, or 2^48 or more, with every kernel table the same. The pass is
+  // then useless.
+  [[nodiscard]] bool run_block(PassState& pass, int64_t layer, int64_t block);
+  // Writes the logits of the pass's token `index` that belong to one part of the head, to their
+  // places in out[n_vocab padded to 16]. All layers must have run. False: as run_block().
+  [[nodiscard]] bool run_head(PassState& pass, int64_t index, int part, float* out);
+
+  // The time that each phase took since the last call; empty unless `profile` is set.
+  std::vector<PhaseTime> take_profile();
+
+  // --- the steps (steps.cc): every worker calls the same ones in the same order ----------------
+  // residual = the token's row of the model's token_table() * scale, plus its position's row of
+  // the table `positions` unless that is -1.
+  void embed(const Work& work, float scale = 1, int positions = -1);
+  // Multiplies the normed residual by each linear's matrix, all in one phase so that small
+  // matrices leave no worker idle.
+  void project(const Work& work, const Norm& norm, std::initializer_list<Linear> linears);
+  // Norms and rotates queries and keys, and stores keys and values. Then all query heads of the
+  // layer attend: attended[heads * head_dim].
+  void attend(const Work& work, const HeadNorms& norms);
+  // residual += the product with attended. If `norm` is given, the product is normed first.
+  void attention_output(const Work& work, const Linear& output, const Norm& norm = {});
+  // hidden = activation(gate) * up, two products with the normed residual. gate.out is
+  // Buffer::hidden, up.out is Buffer::up.
+  void ffn_gate_up(const Work& work, const Norm& norm, Activation activation, const Linear& gate,
+                   const Linear& up);
+  // hidden = GELU(the product with the normed residual). hidden.out is Buffer::hidden.
+  void ffn_up(const Work& work, const Norm& norm, const Linear& hidden);
+  // residual += the product with hidden. If `norm` is given, the product is normed first.
+  void ffn_down(const Work& work, const Linear& down, const Norm& norm = {});
+  // Multiplies the normed residual by a part of the head.
+  void logits(const Work& work, const Norm& norm, std::span<const int> parts);
+
+ private:
+  static constexpr size_t kBlockBuffers = 7;   // from Buffer::q to Buffer::branch
+  static constexpr int64_t kTileQueries = 32;  // queries of a prompt that attend together
+  // A worker writes to its own all the time, so no two share a cache line.
+  struct alignas(64) Worker {
+    Activations one;  // a single token's row, which every worker makes for itself
+    MatmulScratch matmul;
+    AttentionScratch attention;
+    PhaseSeconds seconds;
+    bool overflowed = false;  // by the numbers that it checked since take_up()
+  };
+  // The input rows of a product: those of a buffer, normed.
+  struct Rows {
+    Buffer from;
+    int64_t cols;
+    Norm norm;
+  };
+  // What happens to a product: it stays, it is added to the residual, or it becomes part of hidden.
+  enum class Epilogue : uint8_t { keep, add, silu, gelu };
+
+  void take_up(PassState& pass);
+  bool all_finite() const;
+  Worker& worker(int index) { return workers_[static_cast<size_t>(index)]; }
+  float* row(Buffer buffer, const Work& work, int64_t token, int64_t width) const;
+  int64_t rows_of(int matrix) const { return model_.manifest().piece(matrix).rows; }
+
+  template <typename Body>
+  void parallel_for(Phase phase, int worker, int64_t n, const Body& body);
+  void normalize(const Norm& norm, const float* x, int64_t n, float* out);
+  void make_row(const Work& work, const Rows& rows, int64_t token, const Input& in);
+  void multiply(Phase phase, const Work& work, const Rows& rows, Epilogue epilogue,
+                std::span<const Linear> linears);
+  void add_linear(Phase phase, const Work& work, const Rows& rows, const Linear& linear,
+                  const Norm& norm);
+  void activate(const Work& work, Epilogue epilogue, bool gated, int64_t width, Share strips);
+  void multiply_strips(const Work& work, const Input& in, Share strips, Epilogue epilogue,
+                       const Linear& linear);
+  void check(int worker, const float* x, int64_t n);
+  void rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token, int64_t kv_head);
+  void attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head);
+
+  // The largest values of all layers.
+  struct Widths {
+    int64_t rows[kBlockBuffers];  // floats of a token's row in each buffer
+    int64_t block;                // the sum of these
+    int64_t cols;                 // values of a product's input row
+    int64_t queries;              // queries that attend together
+    int64_t head_dim;
+  };
+  static Widths widths_of(const Model& model);
+  static int64_t block_tokens_of(const Model& model);
+
+  const Model& model_;
+  const Weights& weights_;
+  const Kernels& kernels_;
+  Pool& pool_;
+  const bool profile_;
+  const Widths widths_;
+  const int64_t block_tokens_;
+  std::vector<Worker> workers_;
+  std::vector<RopeTable> ropes_;  // one for each of the model's; made at the first pass, then grow
+
+  // These belong to the slice that is running.
+  PassState* now_ = nullptr;
+  float* logits_ = nullptr;  // those of the part of the head
+
+  int64_t block_capacity_ = 0;  // tokens that the buffers below hold
+  Activations shared_;
+  AlignedBuffer buffers_[kBlockBuffers];  // [block tokens][padded rows]
+};
+
+// Pool::parallel_for, timed if profile_ is set.
+template <typename Body>
+void Pass::parallel_for(Phase phase, int worker, int64_t n, const Body& body) {
+  PhaseSeconds& seconds = workers_[static_cast<size_t>(worker)].seconds;
+  const auto at = static_cast<size_t>(phase);
+  const bool timed = profile_;
+  const Stopwatch wall(timed);
+  pool_.parallel_for(worker, n, [&](Share mine) {
+    const Stopwatch busy(timed);
+    body(mine);
+    if (timed) seconds.busy[at] += busy.seconds();
+  });
+  if (timed && worker == 0) seconds.wall[at] += wall.seconds();
+}
+
+}  // namespace sluice

@@ -1,0 +1,281 @@
+// The steps that families share (pass/pass.h). Every worker runs this code and does its part.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "pass/pass.h"
+
+namespace sluice {
+namespace {
+
+// Numbers from here on count as overflowed. If the sum of a row's squares became infinite, a norm
+// would make zeros of the row; with smaller numbers it stays finite.
+constexpr float kTooLarge = 0x1p48f;
+
+}  // namespace
+
+// The row of token `token` of the work. `width` is the buffer's width in this layer.
+float* Pass::row(Buffer buffer, const Work& work, int64_t token, int64_t width) const {
+  if (buffer == Buffer::residual)
+    return now_->x.as<float>() + (work.first_token + token) * model_.config().n_embd;
+  if (buffer == Buffer::logits) return logits_;
+  const AlignedBuffer& rows = buffers_[static_cast<size_t>(buffer) - 1];
+  return rows.as<float>() + token * padded_rows(width);
+}
+
+void Pass::normalize(const Norm& norm, const float* x, int64_t n, float* out) {
+  if (norm.kind == Norm::none) {
+    std::memcpy(out, x, static_cast<size_t>(4 * n));
+    return;
+  }
+  if (norm.kind == Norm::layer) {
+    kernels_.center(x, n, out);
+    x = out;
+  }
+  kernels_.rms_norm(x, weights_.vector(norm.weight), n, norm.eps, out);
+  if (norm.bias >= 0) kernels_.add(weights_.vector(norm.bias), n, out);
+}
+
+// Queries, keys, values, the residual and logits are checked when they are made, while they are in
+// the cache. A NaN or infinity anywhere else gets into one of these, since quantizing, products,
+// SiLU and GELU keep it (quant.h).
+void Pass::check(int worker, const float* x, int64_t n) {
+  uint32_t seen = 0;  // a number that is too large, infinite or NaN sets the sign bit
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t magnitude = std::bit_cast<uint32_t>(x[i]) & 0x7fffffffu;
+    seen |= magnitude + (0x80000000u - std::bit_cast<uint32_t>(kTooLarge));
+  }
+  if (seen >> 31 != 0) workers_[static_cast<size_t>(worker)].overflowed = true;
+}
+
+void Pass::embed(const Work& work, float scale, int positions) {
+  parallel_for(Phase::embedding, work.worker, work.n_tokens, [&](Share mine) {
+    const int64_t n = model_.config().n_embd;
+    float* learned = worker(work.worker).one.rows_of(n).row(0);
+    for (int64_t t = mine.begin; t < mine.end; ++t) {
+      float* x = row(Buffer::residual, work, t, n);
+      weights_.read_row(model_.token_table(),
+                        now_->tokens[static_cast<size_t>(work.first_token + t)], x);
+      if (scale != 1) {
+        for (int64_t i = 0; i < n; ++i) x[i] = x[i] * scale;
+      }
+      if (positions < 0) continue;
+      weights_.read_row(positions, now_->first_position + work.first_token + t, learned);
+      kernels_.add(learned, n, x);
+    }
+  });
+}
+
+// --- linears ------------------------------------------------------------------------------------
+
+void Pass::make_row(const Work& work, const Rows& rows, int64_t token, const Input& in) {
+  normalize(rows.norm, row(rows.from, work, token, rows.cols), rows.cols, in.row(token));
+  in.quantize(kernels_, token);
+}
+
+// Multiplies the same input rows by several matrices, in one phase over all of their strips, so
+// that small matrices leave no worker idle. If an activation follows, a worker takes the same
+// strips of every matrix instead. A single token's input row is made by every worker for itself;
+// several rows are made in a phase before.
+void Pass::multiply(Phase phase, const Work& work, const Rows& rows, Epilogue epilogue,
+                    std::span<const Linear> linears) {
+  const bool own = work.n_tokens == 1;
+  const bool together = epilogue == Epilogue::silu || epilogue == Epilogue::gelu;
+  if (!own) {
+    parallel_for(Phase::rows, work.worker, work.n_tokens, [&](Share mine) {
+      const Input in = shared_.rows_of(rows.cols);
+      for (int64_t t = mine.begin; t < mine.end; ++t) make_row(work, rows, t, in);
+    });
+  }
+  int64_t n_strips = 0;
+  for (const Linear& linear : linears) {
+    const int64_t strips = padded_rows(rows_of(linear.matrix)) / kStripRows;
+    n_strips = together ? strips : n_strips + strips;
+  }
+  bool made = false;
+  parallel_for(phase, work.worker, n_strips, [&](Share mine) {
+    Worker& self = worker(work.worker);
+    const Input in = own ? self.one.rows_of(rows.cols) : shared_.rows_of(rows.cols);
+    if (own && !made) make_row(work, rows, 0, in);
+    made = true;
+    int64_t first = 0;
+    for (const Linear& linear : linears) {
+      const int64_t strips = padded_rows(rows_of(linear.matrix)) / kStripRows;
+      const Share of{std::clamp<int64_t>(mine.begin - first, 0, strips),
+                     std::clamp<int64_t>(mine.end - first, 0, strips)};
+      if (!together) first += strips;
+      if (of.begin < of.end) multiply_strips(work, in, of, epilogue, linear);
+    }
+    // This worker has computed the same rows of gate and up, so it can combine them at once.
+    if (together) activate(work, epilogue, linears.size() > 1, rows_of(linears[0].matrix), mine);
+  });
+}
+
+// hidden = SiLU(hidden) * up, GELU(hidden) * up or GELU(hidden), for these strips.
+void Pass::activate(const Work& work, Epilogue epilogue, bool gated, int64_t width, Share strips) {
+  const int64_t begin = strips.begin * kStripRows;
+  const int64_t n = (strips.end - strips.begin) * kStripRows;
+  for (int64_t t = 0; t < work.n_tokens; ++t) {
+    float* hidden = row(Buffer::hidden, work, t, width) + begin;
+    const float* up = row(Buffer::up, work, t, width) + begin;
+    if (epilogue == Epilogue::silu) {
+      kernels_.silu_mul(hidden, up, n, hidden);
+      continue;
+    }
+    kernels_.gelu(hidden, n, hidden);
+    if (!gated) continue;
+    for (int64_t i = 0; i < n; ++i) hidden[i] = hidden[i] * up[i];
+  }
+}
+
+void Pass::multiply_strips(const Work& work, const Input& in, Share strips, Epilogue epilogue,
+                           const Linear& linear) {
+  const Matrix& matrix = weights_.matrix(linear.matrix);
+  const int64_t stride = padded_rows(matrix.rows);
+  float* out = row(linear.out, work, 0, matrix.rows);
+  matmul(kernels_, matrix, in, work.n_tokens, out, stride, strips, worker(work.worker).matmul);
+  const int64_t begin = strips.begin * kStripRows;
+  const int64_t n = std::min(strips.end * kStripRows, matrix.rows) - begin;
+  for (int64_t t = 0; t < work.n_tokens; ++t) {
+    float* made = out + t * stride + begin;
+    if (linear.bias >= 0) kernels_.add(weights_.vector(linear.bias) + begin, n, made);
+    if (epilogue == Epilogue::silu || epilogue == Epilogue::gelu) continue;
+    if (epilogue == Epilogue::add) {
+      float* sum = row(Buffer::residual, work, t, 0) + begin;
+      kernels_.add(made, n, sum);
+      made = sum;
+    }
+    check(work.worker, made, n);
+  }
+}
+
+void Pass::project(const Work& work, const Norm& norm, std::initializer_list<Linear> linears) {
+  multiply(Phase::qkv, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::keep,
+           linears);
+}
+
+// Adds each strip to the residual at once or, if the whole row must be normed first, adds the rows
+// in a phase of their own.
+void Pass::add_linear(Phase phase, const Work& work, const Rows& rows, const Linear& linear,
+                      const Norm& norm) {
+  const bool normed = norm.kind != Norm::none;
+  multiply(phase, work, rows, normed ? Epilogue::keep : Epilogue::add, {&linear, 1});
+  if (!normed) return;
+  parallel_for(Phase::branch, work.worker, work.n_tokens, [&](Share mine) {
+    const int64_t n = model_.config().n_embd;
+    for (int64_t t = mine.begin; t < mine.end; ++t) {
+      float* branch = row(Buffer::branch, work, t, n);
+      float* sum = row(Buffer::residual, work, t, n);
+      normalize(norm, branch, n, branch);
+      kernels_.add(branch, n, sum);
+      check(work.worker, sum, n);
+    }
+  });
+}
+
+void Pass::attention_output(const Work& work, const Linear& output, const Norm& norm) {
+  const int64_t cols = model_.layer(work.layer).q_rows();
+  add_linear(Phase::output, work, {Buffer::attended, cols, {}}, output, norm);
+}
+
+void Pass::ffn_gate_up(const Work& work, const Norm& norm, Activation activation,
+                       const Linear& gate, const Linear& up) {
+  const Linear both[] = {gate, up};
+  multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm},
+           activation == Activation::silu ? Epilogue::silu : Epilogue::gelu, both);
+}
+
+void Pass::ffn_up(const Work& work, const Norm& norm, const Linear& hidden) {
+  multiply(Phase::gate_up, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::gelu,
+           {&hidden, 1});
+}
+
+void Pass::ffn_down(const Work& work, const Linear& down, const Norm& norm) {
+  const int64_t cols = model_.layer(work.layer).n_ff;
+  add_linear(Phase::down, work, {Buffer::hidden, cols, {}}, down, norm);
+}
+
+void Pass::logits(const Work& work, const Norm& norm, std::span<const int> parts) {
+  const Linear head{parts[static_cast<size_t>(work.layer)], -1, Buffer::logits};
+  multiply(Phase::head, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::keep,
+           {&head, 1});
+}
+
+// --- attention -----------------------------------------------------------------------------------
+
+void Pass::attend(const Work& work, const HeadNorms& norms) {
+  const LayerShape& shape = model_.layer(work.layer);
+  const int64_t n = work.n_tokens;
+  if (n > 1) {
+    parallel_for(Phase::rope, work.worker, n * shape.n_kv_heads, [&](Share mine) {
+      for (int64_t i = mine.begin; i < mine.end; ++i)
+        rotate_and_store(work, norms, i / shape.n_kv_heads, i % shape.n_kv_heads);
+    });
+  }
+  // A tile has a few tokens, so that a KV head is read once for the heads of all of them.
+  const int64_t group = shape.n_heads / shape.n_kv_heads;
+  const int64_t tile = std::max<int64_t>(1, kTileQueries / group);
+  const int64_t n_tiles = (n + tile - 1) / tile;
+  parallel_for(Phase::attention, work.worker, shape.n_kv_heads * n_tiles, [&](Share mine) {
+    for (int64_t i = mine.begin; i < mine.end; ++i) {
+      // With one token, the worker that attends over a KV head stores its new position first.
+      if (n == 1) rotate_and_store(work, norms, 0, i);
+      const int64_t token = i % n_tiles * tile;
+      attend_tile(work, token, std::min(tile, n - token), i / n_tiles);
+    }
+  });
+}
+
+// Norms and rotates one token's query heads that share a KV head. If the layer has a cache of its
+// own, does the same with the key, and stores the key and value.
+void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token,
+                            int64_t kv_head) {
+  const LayerShape& shape = model_.layer(work.layer);
+  const int64_t position = now_->first_position + work.first_token + token;
+  const auto rotate = [&](float* head, const Norm& norm) {
+    if (norm.kind != Norm::none) {
+      normalize(norm, head, shape.head_dim, head);
+      check(work.worker, head, shape.head_dim);
+    }
+    if (shape.rope < 0) return;
+    const RopeTable& rope = ropes_[static_cast<size_t>(shape.rope)];
+    const bool adjacent =
+        model_.ropes()[static_cast<size_t>(shape.rope)].pairs == RopePairs::adjacent;
+    const auto turn = adjacent ? kernels_.rope_adjacent : kernels_.rope_halves;
+    turn(head, rope.cos(position), rope.sin(position), rope.n_pairs());
+  };
+  const int64_t group = shape.n_heads / shape.n_kv_heads;
+  float* q = row(Buffer::q, work, token, shape.q_rows()) + kv_head * group * shape.head_dim;
+  for (int64_t i = 0; i < group; ++i) rotate(q + i * shape.head_dim, norms.q);
+  if (shape.cache != work.layer) return;
+  float* k = row(Buffer::k, work, token, shape.kv_rows()) + kv_head * shape.head_dim;
+  rotate(k, norms.k);
+  now_->cache->store(kernels_, work.layer, kv_head, position, k,
+                     row(Buffer::v, work, token, shape.kv_rows()) + kv_head * shape.head_dim);
+}
+
+// Attends with all query heads of one KV head, for the work's tokens [token, token + n_tokens).
+void Pass::attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head) {
+  const LayerShape& shape = model_.layer(work.layer);
+  const int64_t group = shape.n_heads / shape.n_kv_heads;
+  const auto chunk_of = [&](int64_t c) { return now_->cache->chunk(shape.cache, kv_head, c); };
+  for (int64_t head = kv_head * group; head < (kv_head + 1) * group; head += kMaxQueries) {
+    const int64_t at = head * shape.head_dim;
+    const Heads heads{
+        .q = row(Buffer::q, work, token, shape.q_rows()) + at,
+        .q_stride = padded_rows(shape.q_rows()),
+        .position = now_->first_position + work.first_token + token,
+        .end = now_->first_position + now_->n_tokens,
+        .window = shape.window,
+        .both_ways = shape.both_ways,
+        .n_tokens = static_cast<int>(n_tokens),
+        .n_heads = static_cast<int>(std::min<int64_t>(kMaxQueries, (kv_head + 1) * group - head)),
+        .head_dim = static_cast<int>(shape.head_dim),
+        .scale = shape.scale};
+    sluice::attend(kernels_, chunk_of, heads,
+                   row(Buffer::attended, work, token, shape.q_rows()) + at,
+                   padded_rows(shape.q_rows()), worker(work.worker).attention);
+  }
+}
+
+}  // namespace sluice

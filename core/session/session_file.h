@@ -1,0 +1,81 @@
+// A session as a file: its tokens, the state of every layer, and where its random numbers are. It
+// is the same whatever kernels, threads, batches or budgets the session was computed with. All
+// numbers are little-endian.
+//
+//   header    "SLUICESN"
+//             u32 version                2
+//             u32 bytes of the header    88 in versions 1 and 2
+//             u64 bytes of the file
+//             u64 identity of the model  (weights/identity.h)
+//             u64 XXH64 of what RoPE does: see rope_hash() in session/session_file.cc
+//             u32 type of the KV cache   0 f32, 1 f16, 2 q8_0
+//             u32 state                  1: keys and values in every layer that has a cache
+//             u32 tokens                 all that were read or written
+//             u32 computed               of these, from the first on; the rest, at most one, is the
+//                                        last token that was written
+//             u32 has a seed             0 or 1
+//             u32 answer                 where what the last run wrote begins, so many tokens; 0:
+//                                        unknown. In version 1 this is 0
+//             u64 seed                   of the last run
+//             u64 draws                  of the seed's random numbers
+//             u64 XXH64 of all before
+//   tokens    i32 for each
+//   state     for each 256 computed positions (of the last ones, those that there are), for each
+//             layer with a cache of its own, for each of its KV heads: the keys of each position,
+//             then the values of each position. A key or value has its numbers in their order: f32,
+//             f16, or int8 and behind them an f32 scale for each 32 of them.
+//   end       u64 XXH64 of all before
+//
+// In every version the first 16 bytes and the hash at the header's end are as here.
+//
+// A store that keeps a session while it grows keeps it in pieces of 256 positions, so that it
+// writes a whole one only once. A piece is a file of the same form, with the tokens and the state
+// of its positions, and with this header:
+//
+//   header    "SLUICEPC"
+//             u32 version               1
+//             bytes, tokens, computed   of the piece: at most 256 are computed. Only the last piece
+//                                       has fewer, and may have the token behind them
+//             u32 0                     in place of "has a seed"
+//             u32 first                 position, a multiple of 256; in place of the answer
+//             u64 XXH64 of the tokens before the piece (i32 each), in place of the seed
+//             u64 0                     in place of the draws
+//
+// A piece is only taken behind the tokens that it names, for its state depends on them. So of
+// pieces of which some are damaged, lost or of another text, those before them make a session.
+//
+// The hashes find damage, but they don't make a file honest: each size, count, id and number is
+// checked besides, and memory is taken as bytes come.
+#pragma once
+
+#include <cstdint>
+
+namespace sluice {
+
+inline constexpr char kSessionMagic[] = "SLUICESN";
+inline constexpr char kPieceMagic[] = "SLUICEPC";
+inline constexpr uint32_t kPiecePositions = 256;
+inline constexpr uint32_t kSessionVersion = 2;
+inline constexpr uint32_t kPieceVersion = 1;
+inline constexpr uint32_t kSessionHeaderBytes = 88;
+inline constexpr uint32_t kSessionStateKv = 1;
+
+// The header in versions 1 and 2, without magic and hash.
+struct SessionHeader {
+  uint32_t version = kSessionVersion;
+  uint32_t header_bytes = kSessionHeaderBytes;
+  uint64_t file_bytes = 0;
+  uint64_t identity = 0;
+  uint64_t rope = 0;
+  uint32_t kv_type = 0;
+  uint32_t state = kSessionStateKv;
+  uint32_t tokens = 0;
+  uint32_t computed = 0;
+  uint32_t has_seed = 0;
+  uint32_t first = 0;  // of a piece; of a session, where the answer begins
+  uint64_t seed = 0;   // of a piece: the hash of the tokens before
+  uint64_t draws = 0;
+};
+static_assert(8 + sizeof(SessionHeader) + 8 == kSessionHeaderBytes);
+
+}  // namespace sluice

@@ -1,0 +1,27 @@
+// The shape of a layer, which says what state it keeps.
+#pragma once
+
+#include <cstdint>
+
+namespace sluice {
+
+// One layer's attention and feed-forward part. Layers of one model may differ in every field.
+struct LayerShape {
+  int64_t n_heads = 0;     // query heads
+  int64_t n_kv_heads = 0;  // divides n_heads
+  int64_t head_dim = 0;    // of keys, queries and values
+  int64_t n_ff = 0;
+  int64_t cache = 0;  // the layer whose keys and values it reads: its own, or an earlier one
+  int rope = -1;      // which of the model's RoPE tables rotates its heads; -1: none
+  // The positions that a token sees. If both_ways is false, the last `window` positions up to its
+  // own; 0: all up to its own. If true, those at most window / 2 away from its own; 0: all up to
+  // the pass's last. With both_ways, a cache of one text can't be extended to a longer text.
+  int64_t window = 0;
+  bool both_ways = false;
+  float scale = 1;  // factor of the scores
+
+  int64_t q_rows() const { return n_heads * head_dim; }
+  int64_t kv_rows() const { return n_kv_heads * head_dim; }
+};
+
+}  // namespace sluice

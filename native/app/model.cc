@@ -1,0 +1,287 @@
+#include "app/model.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "app/common.h"
+#include "app/memory.h"
+#include "app/model_name.h"
+#include "base/format.h"
+#include "engine/plan.h"
+#include "pull/address.h"
+#ifdef SLUICE_PULL
+#include "app/device.h"
+#include "app/downloads.h"
+#include "app/terms.h"
+#include "pull/cache.h"
+#include "pull/packed_copy.h"
+#endif
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kBundledModel[] = "stories-q8_0.gguf";
+
+// Directories where the bundled model may be, in the order in which they are searched.
+std::vector<fs::path> model_directories() {
+  std::vector<fs::path> directories;
+  if (const char* named = std::getenv("SLUICE_MODEL_DIR"); named != nullptr && *named != '\0') {
+    directories.emplace_back(named);
+  }
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    const fs::path home = program.parent_path();
+    directories.push_back((home / "../../web/app/public/models").lexically_normal());
+    directories.push_back((home / "../share/sluice").lexically_normal());
+  }
+  return directories;
+}
+
+Model local_model(const std::string& path) {
+  Model model;
+  model.name = path;
+  model.file = fs::path(path).filename().string();
+  model.paths = model_paths(path);
+  return model;
+}
+
+#ifdef SLUICE_PULL
+
+Status check_address(const Model& model) {
+  SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
+  SLUICE_TRY(wish_of(model.download, true));
+  SLUICE_TRY(pull::parse_address(model.address, settings.client.hub));
+  return {};
+}
+
+// Weights that are read again are kept packed beside a file that is in the cache. Where that can't
+// be done it costs time only. Returns Opened::copy_news.
+std::function<std::string()> add_copies(const Model& model, ModelFiles& files) {
+  if (model.cached.empty()) return [] { return std::string(); };
+  const auto copies = std::make_shared<std::vector<std::shared_ptr<pull::PackedFile>>>();
+  files.set_copy_maker([cached = model.cached, copies](size_t index, uint64_t bytes) {
+    std::shared_ptr<PackedCopy> none;
+    const auto directory = pull::cache_directory();
+    if (!directory) return none;
+    const std::string& address = cached[index];
+    const auto file = pull::BlockFile::open_to_read(*directory, address);
+    if (!file || !*file || !(*file)->finished()) return none;
+    copies->push_back(std::make_shared<pull::PackedFile>(
+        *directory, pull::key_of(address), (*file)->table(), (*file)->total(), bytes));
+    return std::shared_ptr<PackedCopy>(copies->back());
+  });
+  return [copies] {
+    std::string made;
+    for (const auto& copy : *copies) {
+      const pull::CopyNews news = copy->news();
+      if (news == pull::CopyNews::no_room) {
+        return concat("; there is no room for their packed copy (", human_bytes(copy->expected()),
+                      ", and as much must stay free)");
+      }
+      if (news == pull::CopyNews::made) made = "; their packed copy was made for the next runs";
+    }
+    return made;
+  };
+}
+
+Result<pull::Located> locate(const Model& model, const pull::Settings& settings) {
+  SLUICE_ASSIGN(pull::Located located,
+                pull::locate(settings, model.address, model.download.refresh));
+  located.kept_only = model.kept_only;
+  note_choice(located);
+  return located;
+}
+
+Result<ModelHeader> read_remote_header(Model& model) {
+  SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
+  SLUICE_ASSIGN(const pull::Located located, locate(model, settings));
+  model.file = pull::file_name(located.urls[0]);
+  return read_headers(settings, located);
+}
+
+Status pull_model(Model& model, const LoadOptions& options, const Adjust& adjust) {
+  SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
+  SLUICE_ASSIGN(pull::Wish wish, wish_of(model.download, true));
+  SLUICE_ASSIGN(pull::Located located, locate(model, settings));
+  model.file = pull::file_name(located.urls[0]);
+  SLUICE_TRY(accept_terms(model, settings, located));
+  // The header is enough to tell that a model can't run here, in its memory or context.
+  wish.accept = [&options, &adjust](const Gguf& header) -> Status {
+    LoadOptions adjusted = options;
+    resolve_context(header, adjusted);
+    if (adjust) SLUICE_TRY(adjust(header, adjusted));
+    SLUICE_TRY(plan_engine(header, adjusted, Arrival::again));
+    SLUICE_TRY(Tokenizer::from_gguf(header));
+    return {};
+  };
+  SLUICE_ASSIGN(pull::Pulled pulled, obtain_checked(settings, std::move(located), wish));
+  for (const pull::PulledFile& file : pulled.files) {
+    model.paths.push_back(file.path);
+    model.cached.push_back(file.address);
+  }
+  model.hold = std::make_shared<std::vector<pull::Lock>>(std::move(pulled.locks));
+  return {};
+}
+
+#else
+
+Status check_address(const Model&) {
+  return fail(Code::invalid_argument,
+              "this build of the program has no downloads; expected the path of a GGUF model");
+}
+Status pull_model(Model& model, const LoadOptions&, const Adjust&) { return check_address(model); }
+std::function<std::string()> add_copies(const Model&, ModelFiles&) {
+  return [] { return std::string(); };
+}
+Result<ModelHeader> read_remote_header(Model& model) {
+  SLUICE_TRY(check_address(model));
+  return ModelHeader{};
+}
+
+#endif
+
+// Says what doesn't stay in memory, and why.
+void note_budget(const MemoryPlan& plan, bool by_default) {
+  if (plan.reread == 0) return;
+  std::string needed = human_bytes(plan.all, true), budget = human_bytes(plan.budget);
+  if (needed == budget) {  // the budget is less, so that must be seen
+    needed = concat(plan.all, " bytes");
+    budget = concat(plan.budget, " bytes");
+  }
+  note(concat("the model needs ", needed, ", ",
+              by_default ? "but of the memory here it takes " : "but the budget is ", budget,
+              by_default ? ", what is free (--memory-budget sets it): " : ": ",
+              human_bytes(plan.reread), " of its weights are read again for each token"));
+}
+
+// Sees to it that the model's files are on the disk. Shows on a terminal's stderr how far a
+// download is. Fails with download_failed, download_corrupt, offline or storage_full; before a
+// download also as Engine::open would.
+Status bring(Model& model, const LoadOptions& options, const Adjust& adjust) {
+  if (model.address.empty() || !model.paths.empty()) return {};
+  return pull_model(model, options, adjust);
+}
+
+}  // namespace
+
+Result<Model> find_model(const std::string& given, const DownloadOptions& download,
+                         bool may_be_prompt) {
+  Meaning meaning;
+  if (!given.empty()) {
+    SLUICE_ASSIGN(meaning, meaning_of(given, may_be_prompt));
+  }
+  const bool is_path = meaning.address.empty() || meaning.kept_only;
+  if (is_path && (!download.sha256.empty() || download.refresh)) {
+    return fail(Code::invalid_argument, "--sha256 and --refresh are for models at addresses");
+  }
+  if (!meaning.address.empty()) {
+    Model model;
+    model.name = given;
+    model.address = meaning.address;
+    model.kept_only = meaning.kept_only;
+    model.offered = meaning.offered;
+    model.download = download;
+    if (meaning.offered && download.sha256.empty() && !meaning.offered->file->sha256.empty())
+      model.download.sha256 = {meaning.offered->file->sha256};
+    SLUICE_TRY(check_address(model));
+    return model;
+  }
+  if (!given.empty()) return local_model(given);
+  std::error_code error;
+  std::string looked;
+  for (const fs::path& directory : model_directories()) {
+    const fs::path path = directory / kBundledModel;
+    if (fs::is_regular_file(path, error)) return local_model(path.string());
+    looked += concat("\n  ", path.string());
+  }
+  return fail(Code::bad_file, "no model was named and the bundled one isn't there; looked for",
+              looked, "\nName a GGUF file, or the bundled model's directory in SLUICE_MODEL_DIR");
+}
+
+void resolve_context(const Gguf& header, LoadOptions& options) {
+  if (options.context_size != kTrainedContext) return;
+  constexpr uint64_t kMostContext = 1 << 20;  // as the row contextSize of options.json
+  const MetadataValue* architecture = header.find("general.architecture");
+  const bool named = architecture != nullptr && architecture->type == ValueType::string;
+  const MetadataValue* length =
+      named ? header.find(concat(architecture->text(), ".context_length")) : nullptr;
+  const uint64_t trained = length != nullptr ? length->as_u64().value_or(0) : 0;
+  options.context_size = static_cast<uint32_t>(std::min(trained, kMostContext));
+}
+
+Result<Opened> open(Model& model, LoadOptions options, const Adjust& adjust) {
+  const bool by_default = options.memory_budget == 0;
+  const auto choose_budget = [&] {
+    if (by_default) options.memory_budget = default_budget(available_memory());
+  };
+  const auto explained = [by_default](Error error) {
+    if (by_default && error.code == Code::budget_too_small)
+      error.message += ". (The budget is the memory that is free here; --memory-budget sets it)";
+    return std::unexpected(std::move(error));
+  };
+  choose_budget();
+  if (const auto there = bring(model, options, adjust); !there) return explained(there.error());
+  choose_budget();  // a download takes time
+  SLUICE_ASSIGN(ModelFiles files, ModelFiles::open(model.paths));
+  if (adjust || options.context_size == kTrainedContext) {
+    SLUICE_ASSIGN(const Gguf header, sluice::read_header(files));
+    resolve_context(header, options);
+    if (adjust) SLUICE_TRY(adjust(header, options));
+  }
+  Opened opened;
+  opened.copy_news = add_copies(model, files);
+  if (can_show_status()) opened.line = std::make_unique<LoadLine>(model.file, files.size());
+  auto engine = Engine::open(std::move(files), options);
+  if (!engine) {
+    opened.line.reset();
+    return explained(engine.error());
+  }
+  opened.engine = std::move(*engine);
+  note_budget(opened.engine->memory_plan(), by_default);
+  if (opened.line != nullptr) opened.line->follow(*opened.engine);
+  return opened;
+}
+
+Result<std::unique_ptr<Engine>> load(Model& model, const LoadOptions& options,
+                                     const Adjust& adjust) {
+  SLUICE_ASSIGN(Opened opened, open(model, options, adjust));
+  SLUICE_TRY(opened.engine->wait_ready());
+  return std::move(opened.engine);
+}
+
+Result<Event> next_event(Engine& engine) {
+  while (true) {
+    SLUICE_ASSIGN(Event event, engine.step());
+    if (event.kind != Event::Kind::waiting) return event;
+    SLUICE_TRY(engine.wait());
+  }
+}
+
+void learn_from([[maybe_unused]] const Stats& stats) {
+#ifdef SLUICE_PULL
+  if (const auto directory = pull::cache_directory()) learn_decode(*directory, stats);
+#endif
+}
+
+Result<ModelHeader> read_header(Model& model) {
+  if (!model.address.empty()) return read_remote_header(model);
+  SLUICE_ASSIGN(const ModelFiles files, ModelFiles::open(model.name));
+  SLUICE_ASSIGN(Gguf header, sluice::read_header(files));
+  return ModelHeader{std::move(header), files.size()};
+}
+
+Error with_file_name(const Model& model, Error error) {
+  const std::string name = printable(model.name, kMaxShownPath);
+  if (exit_status(error.code) == kBadFile && error.message.find(name) == std::string::npos) {
+    error.message = concat(name, ": ", error.message);
+  }
+  return error;
+}
+
+}  // namespace sluice::cli

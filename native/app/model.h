@@ -1,0 +1,81 @@
+// MODEL: the path of a file, or an address whose file comes from the cache or the network.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/load_line.h"
+#include "app/shelf.h"
+#include "engine.h"
+#include "engine_inside.h"
+
+namespace sluice::cli {
+
+struct DownloadOptions {
+  std::vector<std::string> sha256;  // of each file, or none
+  bool refresh = false;
+  bool accept_terms = false;
+  int64_t retry_timeout = 60;  // seconds without a new byte until a download is given up
+  int64_t stall_timeout = 30;  // seconds without a byte until a connection counts as lost
+};
+
+struct Model {
+  std::string name;                  // as it was given, for messages
+  std::string file;                  // the file's name without folders
+  std::string address;               // of a model that is in the cache or comes into it; else ""
+  bool kept_only = false;            // it was given by its path in the cache: nothing is downloaded
+  std::optional<OnShelf> offered;    // it was given by its name on the shelf
+  DownloadOptions download;          // of an address
+  std::vector<std::string> paths;    // the files on the disk; with an address only after open()
+  std::vector<std::string> cached;   // the address of each of them in the cache, or none
+  std::shared_ptr<const void> hold;  // keeps files in the cache from being removed
+};
+
+// The model that `given` means (model_name.h) or, if it is empty, the bundled one. Of an address
+// only its form is checked. Fails with bad_file, which says where it looked, or invalid_argument.
+// With `may_be_prompt` the message also says how to give a prompt.
+Result<Model> find_model(const std::string& given, const DownloadOptions& download,
+                         bool may_be_prompt = false);
+struct Opened {
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<LoadLine> line;  // null: it can't be shown
+  // What a run has done to the packed copy, for its figures; "": nothing that is new.
+  std::function<std::string()> copy_news;
+};
+// LoadOptions::context_size for what the model was trained for (-c 0).
+constexpr uint32_t kTrainedContext = UINT32_MAX;
+// Gives it in place of kTrainedContext; 0, which means the default, if the header doesn't say it.
+void resolve_context(const Gguf& header, LoadOptions& options);
+
+// Changes options by what the model's header says, before its memory is planned. Null: nothing.
+using Adjust = std::function<Status(const Gguf& header, LoadOptions& options)>;
+// Engine::open, after the download of what isn't on the disk: a model that its header tells can't
+// run with the options isn't downloaded. Without a budget among them it is the memory that is free
+// here. A terminal's stderr shows how far the download and the weights are. Fails also with
+// download_failed, download_corrupt, offline or storage_full.
+Result<Opened> open(Model& model, LoadOptions options, const Adjust& adjust = nullptr);
+// The same, and waits for Engine::ready(). Without a line then.
+Result<std::unique_ptr<Engine>> load(Model& model, const LoadOptions& options,
+                                     const Adjust& adjust = nullptr);
+// The engine's next event that isn't `waiting`.
+Result<Event> next_event(Engine& engine);
+
+// Remembers how fast a text was written, for the estimates of sluice models.
+void learn_from(const Stats& stats);
+
+struct ModelHeader {
+  Gguf gguf;
+  uint64_t file_bytes = 0;  // 0: unknown
+};
+// Reads the header and nothing else: of an address that the cache doesn't have, only its bytes
+// come.
+Result<ModelHeader> read_header(Model& model);
+
+// Puts the model's name before the message if the error is about a file and doesn't name it.
+Error with_file_name(const Model& model, Error error);
+
+}  // namespace sluice::cli

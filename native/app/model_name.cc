@@ -1,0 +1,165 @@
+#include "app/model_name.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "app/common.h"
+#include "base/format.h"
+#include "pull/address.h"
+#include "pull/text.h"
+#ifdef SLUICE_PULL
+#include "app/kept_models.h"
+#include "app/usage.h"
+#include "pull/cache.h"
+#endif
+
+namespace sluice::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+#ifdef SLUICE_PULL
+constexpr std::string_view kExpected =
+    "; expected the path of a GGUF model, a name of one in the cache or of sluice models, or an "
+    "address like hf:OWNER/REPO";
+#else
+constexpr std::string_view kExpected = "; expected the path of a GGUF model";
+#endif
+
+// OWNER/REPO[:FILE or TYPE][@REVISION]. What ends in .gguf is a path that isn't there.
+bool is_repository(std::string_view text) {
+  const std::string_view pair = text.substr(0, text.find_first_of(":@"));
+  const size_t slash = pair.find('/');
+  return slash != std::string_view::npos && pull::is_name(pair.substr(0, slash)) &&
+         pull::is_name(pair.substr(slash + 1)) && !pull::lower(pair).ends_with(".gguf");
+}
+
+// How a text is given as a prompt: -p "Hello world".
+std::string prompt_hint(const std::string& text) {
+  const bool plain = text.find_first_of("\"\\$`!\n") == std::string::npos && text.size() <= 100;
+  const bool word = text.find_first_of(" \t'*?&|;<>()#~") == std::string::npos;
+  return concat("; a prompt goes after -p: -p ", !plain ? "TEXT"
+                                                 : word ? printable(text)
+                                                        : concat("\"", printable(text, 100), "\""));
+}
+
+#ifdef SLUICE_PULL
+
+// The address of the model in the cache that is called so; nothing if none is.
+Result<std::optional<std::string>> find_kept(const std::string& word, std::string& near) {
+  if (word.find('/') != std::string::npos) return std::nullopt;
+  const auto directory = pull::cache_directory();
+  if (!directory) return std::nullopt;
+  const auto models = kept_models(*directory);
+  if (!models) return std::nullopt;
+  const auto meant = named(*models, word);
+  if (meant.size() == 1) return meant[0]->source;
+  if (meant.size() > 1) {
+    // Several files of a model on the shelf: that says which one its name means.
+    SLUICE_ASSIGN(const auto offered, find_on_shelf(word));
+    if (offered) return std::nullopt;
+    return std::unexpected(ambiguous(*models, meant, word));
+  }
+  near = near_name(*models, word);
+  return std::nullopt;
+}
+
+// "; did you mean NAME?" of a name on the shelf, or "".
+std::string near_on_shelf(std::string_view word) {
+  std::vector<std::string> ids;
+  for (const ShelfModel& model : shelf()) ids.push_back(model.id);
+  const auto found = nearest(pull::lower(word.substr(0, word.find(':'))), ids);
+  return found ? concat("; did you mean ", ids[*found], "?") : "";
+}
+
+// What a name in the cache or on the shelf means, or an address. Nothing if it is neither; `near`
+// is then "; did you mean ..?" or "".
+Result<std::optional<Meaning>> find_name(const std::string& given, std::string& near) {
+  SLUICE_ASSIGN(auto kept, find_kept(given, near));
+  if (kept) return Meaning{std::move(*kept)};
+  SLUICE_ASSIGN(const auto offered, find_on_shelf(pull::trimmed(given)));
+  if (offered) return Meaning{offered->file->address, false, offered};
+  if (std::string address = as_address(given); !address.empty()) return Meaning{address};
+  if (near.empty()) near = near_on_shelf(given);
+  return std::nullopt;
+}
+
+// The address of the model whose file in the cache a path leads to.
+Result<std::optional<std::string>> find_path(const std::string& path) {
+  const auto directory = pull::cache_directory();
+  const std::string key = directory ? pull::key_at(*directory, path) : "";
+  if (key.empty()) return std::nullopt;
+  auto meta = pull::meta_of(*directory, key);
+  if (!meta) {
+    return fail(meta.error().code, printable(path, kMaxShownPath), ": ", meta.error().message);
+  }
+  if (!*meta) return std::nullopt;
+  return (*meta)->set.empty() ? (*meta)->address : (*meta)->set;
+}
+
+#else
+
+Result<std::optional<Meaning>> find_name(const std::string& given, std::string&) {
+  std::string address = as_address(given);
+  if (address.empty()) return std::nullopt;
+  return Meaning{std::move(address)};
+}
+Result<std::optional<std::string>> find_path(const std::string&) { return std::nullopt; }
+
+#endif
+
+}  // namespace
+
+std::string as_address(std::string_view given) {
+  std::string_view text = pull::trimmed(given);
+  if (pull::lower(text.substr(0, 5)) == "hf://") return concat("hf:", text.substr(5));
+  if (pull::is_address(text)) return std::string(text);
+  while (text.ends_with('/')) text.remove_suffix(1);
+  constexpr std::array kHosts = {"hf.co/", "huggingface.co/", "www.huggingface.co/"};
+  const std::string small = pull::lower(text);
+  for (const std::string_view host : kHosts) {
+    if (!small.starts_with(host)) continue;
+    const std::string_view page = text.substr(host.size());
+    const bool named = page.find('/') < page.size() - 1;
+    return named ? concat("https://", text) : concat("hf:", page);
+  }
+  return is_repository(text) ? concat("hf:", text) : "";
+}
+
+Result<Meaning> meaning_of(const std::string& given, bool may_be_prompt) {
+  SLUICE_ASSIGN(auto in_cache, find_path(given));
+  if (in_cache) return Meaning{std::move(*in_cache), true};
+  std::error_code error;
+  const fs::file_status status = fs::status(given, error);
+  if (fs::is_directory(status)) {
+    return fail(Code::bad_file, printable(given, kMaxShownPath), " is a directory", kExpected);
+  }
+  if (fs::exists(status)) return Meaning{};
+  std::string near;
+  SLUICE_ASSIGN(auto meaning, find_name(given, near));
+  if (meaning) return std::move(*meaning);
+  if (!near.empty()) {
+    return fail(Code::bad_file,
+                "no file, no model of sluice models and none in the cache is named ",
+                printable(given, kMaxShownPath), near);
+  }
+  return fail(Code::bad_file, "can't open ", printable(given, kMaxShownPath), ": ",
+              error ? error.message() : "No such file or directory", kExpected,
+              may_be_prompt && !pull::lower(given).ends_with(".gguf") ? prompt_hint(given) : "");
+}
+
+Result<Meaning> download_of(const std::string& given) {
+  std::string near;
+  SLUICE_ASSIGN(auto meaning, find_name(given, near));
+  if (meaning) return std::move(*meaning);
+  return fail(
+      Code::invalid_argument,
+      "ADDRESS: expected an http: or https: address, hf:OWNER/REPO or a name of sluice models, "
+      "found '",
+      printable(given), "'", near);
+}
+
+}  // namespace sluice::cli

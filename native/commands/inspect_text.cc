@@ -1,0 +1,235 @@
+#include "commands/inspect_text.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/common.h"
+#include "base/format.h"
+#include "engine_inside.h"
+
+namespace sluice::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kWidth = 80;
+
+std::string text_of(const Json& value, size_t max_bytes = kWidth) {
+  if (value.is_null()) return "-";
+  if (value.is_string()) return printable(value.get<std::string>(), max_bytes);
+  return value.dump();
+}
+
+uint64_t whole(const Json& value) {
+  return value.is_number_unsigned() || value.is_number_integer() ? value.get<uint64_t>() : 0;
+}
+
+// A count for people: "1.19 billion".
+std::string human_count(uint64_t n) {
+  constexpr const char* kWords[] = {"", " thousand", " million", " billion", " trillion"};
+  double value = static_cast<double>(n);
+  size_t unit = 0;
+  for (; value >= 1000 && unit < 4; ++unit) value /= 1000;
+  return unit == 0 ? std::to_string(n) : format("%.2f%s", value, kWords[unit]);
+}
+
+// "  name             value"
+std::string row(const std::string& name, const std::string& value, int width = 18) {
+  return format("  %-*s %s\n", width, name.c_str(), value.c_str());
+}
+
+std::string heading(const std::string& text) { return "\n" + text + "\n"; }
+
+std::string overview(const Json& info) {
+  const Json& tokenizer = info["tokenizer"];
+  std::string out;
+  out += row("name", text_of(info["name"], 58));
+  out += row("architecture", text_of(info["architecture"], 58));
+  out += row("parameters", human_count(whole(info["parameters"])));
+  out += row("layers", text_of(info["layers"]));
+  out += row("width",
+             concat(text_of(info["embedding"]), ", feed-forward ", text_of(info["feedForward"])));
+  out += row("attention", concat(text_of(info["heads"]), " heads of ", text_of(info["headDim"]),
+                                 ", ", text_of(info["kvHeads"]), " for keys and values"));
+  out += row("trained context", text_of(info["contextLength"]));
+  out += row("vocabulary",
+             concat(text_of(info["vocab"]), " tokens, tokenizer ", text_of(tokenizer["model"], 20),
+                    tokenizer["pre"].is_null() ? std::string()
+                                               : concat(" (", text_of(tokenizer["pre"], 20), ")"),
+                    ", BOS ", text_of(tokenizer["bos"]), ", EOS ", text_of(tokenizer["eos"])));
+  return out;
+}
+
+std::string memory(const Json& info) {
+  if (!info["supported"].get<bool>()) {
+    const Json& error = info["error"];
+    std::string out = heading("It can't be run here (" + text_of(error["code"]) + ")");
+    for (const std::string& line : wrapped(text_of(error["message"], 400), kWidth - 2)) {
+      out += "  " + line + "\n";
+    }
+    return out;
+  }
+  const Json& memory = info["memory"];
+  std::string out =
+      heading(concat("Memory to run it with a context of ", text_of(memory["contextSize"]),
+                     " (KV cache in ", text_of(memory["kvType"]), ")"));
+  const auto memory_row = [&](const std::string& name, uint64_t bytes, const std::string& remark,
+                              bool at_least = false) {
+    out += format("  %-18s %12s  %s", name.c_str(), human_bytes(bytes, at_least).c_str(),
+                  remark.c_str());
+    out.erase(out.find_last_not_of(' ') + 1);
+    out += "\n";
+  };
+  memory_row("weights", whole(memory["weights"]), "");
+  memory_row("constant", whole(memory["constant"]), "code, stacks, the tokenizer's tables");
+  memory_row("at the start", whole(memory["start"]), "held with an empty context");
+  const uint64_t chunks = (whole(memory["contextSize"]) + kKvChunk - 1) / kKvChunk;
+  memory_row("KV cache", whole(memory["kv"]),
+             concat("grows to this, ", human_bytes(whole(memory["kv"]) / chunks), " for each ",
+                    kKvChunk, " tokens"));
+  memory_row("activations", whole(memory["activations"]), "of the longest prompt");
+  // Rounded up, so that it is enough when it is given as it stands here, and none of these seems to
+  // be more than the budget that is.
+  memory_row("at most", whole(memory["total"]), "with the context full", true);
+  const uint64_t least = whole(memory["least"]), budget = whole(memory["budget"]);
+  const uint64_t reread = whole(memory["rereadBytes"]);
+  memory_row("least budget", least,
+             budget != 0 && budget < least ? "more than the budget: it can't be run"
+                                           : "--memory-budget; then layers are read again",
+             true);
+  if (reread > 0) {
+    memory_row("read again", reread,
+               concat("for each token, under the budget of ", human_bytes(budget, true)));
+  }
+  return out;
+}
+
+std::string notes(const Json& info) {
+  if (info["notes"].empty()) return "";
+  std::string out = heading("Notes");
+  for (const Json& note : info["notes"]) {
+    for (const std::string& line : wrapped(text_of(note["message"], 400), kWidth - 2))
+      out += "  " + line + "\n";
+  }
+  return out;
+}
+
+std::string types(const Json& info) {
+  std::string out =
+      heading("Types") + format("  %-18s %12s %9s %8s\n", "type", "bytes", "tensors", "share");
+  const double all = static_cast<double>(std::max<uint64_t>(1, whole(info["dataBytes"])));
+  for (const auto& [name, type] : info["types"].items()) {
+    out += format("  %-18s %12s %9llu %7.1f%%\n", name.c_str(),
+                  human_bytes(whole(type["bytes"])).c_str(),
+                  static_cast<unsigned long long>(whole(type["tensors"])),
+                  100 * static_cast<double>(whole(type["bytes"])) / all);
+  }
+  return out;
+}
+
+std::string metadata_value(const Json& value, size_t width) {
+  if (!value.is_object()) {
+    return value.is_string() ? concat("\"", text_of(value, width - 5), "\"") : text_of(value);
+  }
+  std::string out = concat(text_of(value["count"]), " ", text_of(value["array"]), ": ");
+  std::string separator;
+  for (const Json& element : value["first"]) {
+    const std::string next = separator + text_of(element, 20);
+    if (out.size() + next.size() + 5 > width) break;
+    out += next;
+    separator = ", ";
+  }
+  return value["count"] > value["first"].size() || separator.empty() ? out + ", ..." : out;
+}
+
+std::string metadata(const Json& info) {
+  std::string out = heading(concat("Metadata (", info["metadata"].size(), ")"));
+  for (const auto& [key, value] : info["metadata"].items()) {
+    const std::string name = printable(key, 60);
+    const size_t column = std::max<size_t>(40, name.size() + 1);
+    out += row(name, metadata_value(value, std::max<size_t>(24, kWidth - 3 - column)),
+               static_cast<int>(column - 1));
+  }
+  return out;
+}
+
+std::string shape_of(const Json& tensor) {
+  std::string out;
+  for (const Json& extent : tensor["shape"]) out += (out.empty() ? "" : " x ") + extent.dump();
+  return out;
+}
+
+std::string tensor_row(const std::string& name, const Json& tensor) {
+  return format("    %-32s %-8s %18s %12s\n", name.c_str(), text_of(tensor["type"]).c_str(),
+                shape_of(tensor).c_str(), human_bytes(whole(tensor["bytes"])).c_str());
+}
+
+// The tensors of one layer ("blk.7.*"), or of no layer (-1), as rows of text.
+struct Group {
+  int64_t layer = -1;
+  std::string rows;
+  uint64_t bytes = 0;
+};
+
+// Returns N of "blk.N.name" and sets `name` to the rest; -1 for other names.
+int64_t layer_of(const std::string& full, std::string& name) {
+  name = full;
+  if (!full.starts_with("blk.")) return -1;
+  const size_t dot = full.find('.', 4);
+  if (dot == std::string::npos || dot == 4 || dot > 10 ||
+      !std::all_of(full.begin() + 4, full.begin() + static_cast<std::ptrdiff_t>(dot),
+                   [](char c) { return c >= '0' && c <= '9'; })) {
+    return -1;
+  }
+  name = full.substr(dot + 1);
+  return std::stoll(full.substr(4, dot - 4));
+}
+
+std::vector<Group> group_tensors(const Json& tensors) {
+  std::map<int64_t, Group> groups;
+  for (const Json& tensor : tensors) {
+    std::string name;
+    const int64_t layer = layer_of(tensor["name"].get<std::string>(), name);
+    Group& group = groups[layer];
+    group.layer = layer;
+    group.rows += tensor_row(printable(name, 60), tensor);
+    group.bytes += whole(tensor["bytes"]);
+  }
+  std::vector<Group> out;
+  for (auto& [layer, group] : groups) out.push_back(std::move(group));
+  return out;
+}
+
+// Neighbouring layers with the same rows are shown once.
+std::string tensors(const Json& info) {
+  std::string out = heading(concat("Tensors (", info["tensors"].size(), ")"));
+  const std::vector<Group> groups = group_tensors(info["tensors"]);
+  for (size_t i = 0; i < groups.size();) {
+    size_t end = i + 1;
+    while (end < groups.size() && groups[i].layer >= 0 && groups[end].rows == groups[i].rows &&
+           groups[end].layer == groups[end - 1].layer + 1) {
+      ++end;
+    }
+    std::string title = "outside the layers";
+    if (groups[i].layer >= 0 && end == i + 1) title = concat("layer ", groups[i].layer);
+    if (end > i + 1) {
+      title = concat("layers ", groups[i].layer, " to ", groups[end - 1].layer, ", each");
+    }
+    out += concat("  ", title, " (", human_bytes(groups[i].bytes), ")\n", groups[i].rows);
+    i = end;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string inspect_text(const std::string& path, const std::string& json) {
+  const Json info = Json::parse(json, nullptr, false);
+  const uint64_t files = whole(info["files"]);
+  return concat(printable(path, 200), ": GGUF version ", text_of(info["version"]), ", ",
+                human_bytes(whole(info["fileBytes"])),
+                files > 1 ? concat(" in ", files, " files") : std::string(), "\n\n", overview(info),
+                memory(info), notes(info), types(info), metadata(info), tensors(info));
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,330 @@
+// sluice run: continues a text from a prompt.
+#include <algorithm>
+#include <cstdlib>
+#include <span>
+#include <utility>
+
+#include "app/arguments.h"
+#include "app/model.h"
+#include "app/overflow.h"
+#include "app/session_path.h"
+#include "base/format.h"
+#include "commands/commands.h"
+#include "engine_inside.h"
+
+namespace sluice::cli {
+namespace {
+
+struct RunOptions {
+  std::string model;
+  DownloadOptions download;
+  Prompt prompt;
+  LoadOptions load;
+  GenerateOptions generate;
+  std::string session;  // its file; "": none
+  bool json = false;
+  bool quiet = false;
+};
+
+constexpr char kRunFooter[] =
+    R"(The prompt is PROMPT, -p, -f or --tokens, or else the standard input if that is
+a pipe or a file. Without a prompt the text begins with the model's
+beginning-of-text token (the bundled model then tells a story of its own). Only
+new text is printed; a terminal shows the prompt before it, dimmed. The same
+options and seed give the same text on every machine. Ctrl-C ends the text (exit
+status 130).
+
+The prompt is computed while the file is read. A model may be larger than the
+memory: of what --memory-budget (like 300M, 2G or 1.5GiB; by default most of
+what is free) has no room for, the weights are read again for each token, which
+is as slow as the disk. The text is the same.
+
+With --session FILE the text goes on where the session in FILE has ended, with
+its seed; a prompt, which is the whole text, reuses what the session has of it.
+FILE is written at the end, if it doesn't exist as well, also when a signal or
+the reader of the output ends the text; it belongs to the model and the KV type.
+One program at a time can use it. -n 0 prepares a prompt without an answer.
+
+With --json each token is a line {"event":"token","id","text","logprob","top"};
+the last line is {"event":"done","finish","stats"} or
+{"event":"error","code","message"}. finish is eos, length, stop, context or
+aborted.
+
+Examples:
+  sluice run -p "The little dog" -n 60 --temp 0
+  sluice run model.gguf "Once upon a time" -q
+  sluice run model.gguf -f question.txt --stop "User:" --seed 7
+  sluice run large.gguf "Once upon a time" --memory-budget 4G
+  sluice run -p "Once upon a time" -n 50 --session story.sluice
+  sluice run -n 50 --session story.sluice
+  echo -n "Once" | sluice run --json)";
+
+constexpr size_t kShownPrompt = 2000;  // bytes, the last ones, that a terminal shows
+
+// "2 threads", and how many of them decode if not all do.
+std::string threads_text(const Stats& s) {
+  std::string text = counted(static_cast<uint64_t>(s.threads), "thread");
+  if (s.decode_threads < s.threads) {
+    text += concat(" (", s.decode_threads, " of them ",
+                   s.decode_threads == 1 ? "decodes" : "decode", ": measured to be faster)");
+  }
+  return text;
+}
+
+std::string figures(const Stats& s, Finish finish, const std::string& copy_news) {
+  const auto rate = [](double tps) { return tps > 0 ? format(" at %.1f tokens/s", tps) : ""; };
+  return concat(
+      "sluice: prompt of ", counted(static_cast<uint64_t>(s.prompt_tokens), "token"),
+      rate(s.prompt_tps), s.tokens > 0 ? format(", first token after %.1f ms; ", s.ttft_ms) : "; ",
+      counted(static_cast<uint64_t>(s.tokens), "token"), rate(s.tps),
+      "; finish: ", finish_name(finish), "\nsluice: ", s.kernels, " kernels, ", threads_text(s),
+      ", context ", s.context_size, ", seed ", s.seed, ", ", human_bytes(s.resident_bytes),
+      " of weights and state held, ", format("loaded in %.1f ms\n", s.load_ms),
+      s.streamed_bytes == 0
+          ? ""
+          : concat("sluice: ", human_bytes(s.streamed_bytes), " of weights read again, ",
+                   format("waited %.1f ms for weights", s.waited_ms), copy_news, "\n"));
+}
+
+// A session that is restored from a file and saved to it, or the engine's own.
+struct RunSession {
+  std::unique_ptr<Session> restored;
+  size_t n_restored = 0;  // tokens
+};
+
+// Starts with the prompt that was given, where a restored session ended, or with the tokenizer's
+// prefix (BOS) alone.
+Status start(const Engine& engine, Session& session, const RunOptions& options,
+             const std::optional<std::string>& text) {
+  if (options.prompt.tokens) return session.start(*options.prompt.tokens, options.generate);
+  if (text) return session.start(*text, options.generate);
+  if (!session.tokens().empty()) return session.resume(options.generate);
+  const auto prefix = engine.tokenizer().prefix();
+  if (prefix.empty()) {
+    return fail(
+        Code::invalid_argument,
+        "this model has no beginning-of-text token to begin from; give a prompt with -p, -f "
+        "or --tokens, or on standard input");
+  }
+  return session.start(prefix, options.generate);
+}
+
+std::string session_figures(const RunSession& own, const Session& session, uint64_t saved_bytes) {
+  const std::string restored = concat("sluice: session: ", counted(own.n_restored, "token"),
+                                      " restored, ", session.stats().reused_tokens, " reused; ");
+  if (saved_bytes == 0) return restored + "not saved, because the weights weren't all here yet\n";
+  return concat(restored, counted(session.tokens().size(), "token"), " saved (",
+                human_bytes(saved_bytes), ")\n");
+}
+
+// Says so when the prompt drops some of what the session has, and doesn't go on from all of it.
+void tell_dropped(const Tokenizer& tokenizer, std::span<const TokenId> had,
+                  std::span<const TokenId> prompt) {
+  // The same text may be divided into other tokens.
+  if (tokenizer.decode(prompt).starts_with(tokenizer.decode(had))) return;
+  const auto same = static_cast<size_t>(std::ranges::mismatch(had, prompt).in1 - had.begin());
+  if (same == had.size()) return;
+  note(concat("the prompt doesn't go on from the session's text: ",
+              same == 0 ? "all" : concat("the last ", had.size() - same), " of its ",
+              counted(had.size(), "token"),
+              " are dropped. To go on, leave the prompt out, or give the whole text"));
+}
+
+// The end of the prompt as a terminal shows it before the text, dimmed.
+std::string shown_end(const std::string& text) {
+  std::string_view rest = text;
+  const bool cut = rest.size() > kShownPrompt;
+  if (cut) {
+    rest.remove_prefix(rest.size() - kShownPrompt);
+    while (!rest.empty() && (rest.front() & 0xc0) == 0x80) rest.remove_prefix(1);
+  }
+  const std::string shown = concat(cut ? "..." : "", safe_text(rest));
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool dimmed = (no_color == nullptr || *no_color == '\0') && !terminal_is_dumb();
+  return dimmed ? concat("\033[2m", shown, "\033[0m") : shown;
+}
+
+// Runs to the end and prints the text or the events. The prompt is computed while the weights are
+// read. But the first token waits until all that stays in memory is there: a damaged file gives no
+// text. A signal, or a reader that goes, ends it with what was computed.
+int generate(Opened& opened, const RunSession& own, const Model& model, const RunOptions& options,
+             const std::string& prompt) {
+  Engine& engine = *opened.engine;
+  Session& session = own.restored ? *own.restored : engine.session();
+  const bool terminal = stdout_is_terminal() && !options.json;
+  Output output;
+  bool cancelled = false;
+  bool ready = false;
+  bool begun = false;
+  bool ends_line = true;
+  // The text and the line of progress may not be on one terminal at the same time. So the prompt is
+  // shown when it is computed; without a line at once.
+  const auto begin = [&] {
+    if (std::exchange(begun, true)) return;
+    if (stdout_is_terminal() || engine.loaded()) opened.line.reset();
+    if (!terminal || options.quiet || prompt.empty()) return;
+    output.write(shown_end(prompt));
+    ends_line = prompt.back() == '\n';
+  };
+  // What follows on stderr stands on a line of its own.
+  const auto end_line = [&] {
+    if (std::exchange(ends_line, true)) return;
+    if (terminal) {
+      output.write("\n");
+    } else if (outputs_meet()) {
+      write_err("\n");
+    }
+  };
+  const auto report_last = [&](const Error& error) {
+    opened.line.reset();
+    begin();
+    end_line();
+    // Not the event, which would end the program with status 0 where its reader has gone.
+    const int status = report(error, false);
+    if (options.json) output.write(safe_json(error_json(error) + "\n"));
+    return status;
+  };
+  const auto fail_with = [&](const Error& error) {
+    return report_last(
+        with_context_advice(engine, "shorten the prompt", with_file_name(model, error)));
+  };
+  if (opened.line == nullptr) begin();
+  while (true) {
+    const bool must_stop = interrupted_by() != 0 || output.gone();
+    if (must_stop && !std::exchange(cancelled, true)) session.cancel();
+    const auto event = session.step();
+    if (!event) return fail_with(event.error());
+    if (opened.line != nullptr) opened.line->set_prompt(session.prompt_progress());
+    const bool done = event->kind == Event::Kind::done;
+    if ((done || event->kind == Event::Kind::token) && !cancelled && !std::exchange(ready, true)) {
+      if (const auto waited = engine.wait_ready(); !waited) return fail_with(waited.error());
+    }
+    if (event->kind == Event::Kind::waiting) {
+      if (const auto waited = engine.wait(); !waited) return fail_with(waited.error());
+    }
+    if (done || event->kind == Event::Kind::token) begin();
+    if (done) opened.line.reset();
+    uint64_t saved_bytes = 0;
+    if (done && !options.session.empty()) {
+      const auto saved = save_session(engine, session, options.session);
+      if (!saved) {
+        report_last(saved.error());
+        return unsaved_status(saved.error());
+      }
+      saved_bytes = *saved;
+    }
+    if (options.json) {
+      if (done || event->kind == Event::Kind::token)
+        output.write(safe_json(event_json(*event, session.stats()) + "\n"));
+    } else if (!event->text.empty()) {
+      output.write(terminal ? safe_text(event->text) : event->text);
+      ends_line = event->text.back() == '\n';
+    }
+    if (!done) continue;
+    learn_from(session.stats());
+    const bool tells = !options.json && !options.quiet;
+    if (terminal || tells) end_line();
+    if (tells) {
+      if (terminal) output.write("\n");
+      if (!output.gone()) write_err(figures(session.stats(), event->finish, opened.copy_news()));
+      if (!options.session.empty()) write_err(session_figures(own, session, saved_bytes));
+    }
+    return interrupted_by() != 0 ? 128 + interrupted_by() : output.status();
+  }
+}
+
+// The prompt as text, also if it was given as ids.
+std::string shown_prompt(const Engine& engine, const RunOptions& options,
+                         const std::optional<std::string>& text) {
+  if (options.prompt.tokens) return engine.tokenizer().decode(*options.prompt.tokens);
+  return text.value_or("");
+}
+
+std::vector<TokenId> prompt_tokens(const Tokenizer& tokenizer, const RunOptions& options,
+                                   const std::optional<std::string>& text) {
+  if (options.prompt.tokens) return *options.prompt.tokens;
+  return tokenizer.with_prefix(tokenizer.encode(text.value_or(""), options.generate.special));
+}
+
+int run(const RunOptions& options) {
+  const auto fail_with = [&](const Error& error) { return report(error, options.json); };
+  if (options.quiet) be_quiet();
+  if (options.generate.top_logprobs > 0 && !options.json) {
+    return fail_with({Code::invalid_argument,
+                      "--top-logprobs shows nothing without --json; add --json, or leave it out"});
+  }
+  if (!options.session.empty()) {
+    if (const int refused = check_session_path(options.session, options.json); refused != kDone)
+      return refused;
+  }
+  if (const auto kernels = check_kernels(); !kernels) return fail_with(kernels.error());
+  auto model = find_model(options.model, options.download, options.prompt.source.empty());
+  if (!model) return fail_with(model.error());
+  const auto text = prompt_text(options.prompt);
+  if (!text) return fail_with(text.error());
+  if (*text && (*text)->empty()) {
+    return fail_with(
+        {Code::invalid_argument,
+         concat("the prompt is empty (", options.prompt.source, "); give some text, or leave ",
+                options.prompt.source, " out to begin with the model's beginning-of-text token")});
+  }
+  auto opened = open(*model, options.load);
+  if (!opened) return fail_with(with_file_name(*model, opened.error()));
+  Engine& engine = *opened->engine;
+  warn(engine.notes());
+  defer_signals();
+  SessionLock lock;
+  RunSession own;
+  if (!options.session.empty()) {
+    auto locked = lock_session(options.session);
+    if (!locked) {
+      opened->line.reset();
+      return fail_with(locked.error());
+    }
+    lock = std::move(*locked);
+    auto restored = restore_session(engine, options.session);
+    if (!restored) {
+      opened->line.reset();
+      if (interrupted_by() != 0) return 128 + interrupted_by();
+      return fail_with(restored.error());
+    }
+    own.restored = std::move(*restored);
+    if (own.restored) own.n_restored = own.restored->tokens().size();
+  }
+  Session& session = own.restored ? *own.restored : engine.session();
+  const std::vector<TokenId> had = session.written();
+  if (const auto started = start(engine, session, options, *text); !started) {
+    opened->line.reset();
+    return fail_with(with_context_advice(engine, "shorten the prompt", started.error()));
+  }
+  if (own.restored && (options.prompt.tokens || *text))
+    tell_dropped(engine.tokenizer(), had, prompt_tokens(engine.tokenizer(), options, *text));
+  const std::string prompt = shown_prompt(engine, options, *text);
+  return generate(*opened, own, *model, options, prompt);
+}
+
+}  // namespace
+
+void add_run(CLI::App& program, int& status) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* app = add_command(program, "run", "continue a text from a prompt", kRunFooter);
+  add_model_and_prompt(*app, options->model, options->prompt);
+  add_prompt_file(*app, options->prompt);
+  add_prompt_tokens(*app, options->prompt);
+  add_value(*app, "--session", "FILE",
+            "go on from the session in this file, if it exists, and save it there at the end",
+            [options](const std::string& text) {
+              if (text.empty()) throw CLI::ValidationError("--session: expected a path");
+              options->session = text;
+            })
+      ->group("Input");
+  add_options(*app, options->generate);
+  add_json(*app, options->json, "one JSON object a line instead of text");
+  add_flag(*app, "-q,--quiet", options->quiet, "only the text: no figures, no notes")
+      ->group("Output");
+  add_options(*app, options->load);
+  add_download_options(*app, options->download);
+  app->callback([options, &status] { status = run(*options); });
+}
+
+}  // namespace sluice::cli

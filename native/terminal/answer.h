@@ -1,0 +1,64 @@
+// Answers a conversation with a model.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "app/model.h"
+#include "terminal/conversation.h"
+#include "terminal/options.h"
+#include "terminal/screen.h"
+
+namespace sluice::chat {
+
+struct Reply {
+  Message message;  // the assistant's
+  Finish finish = Finish::eos;
+  Stats stats;
+  size_t dropped = 0;  // messages that the prompt had no room for
+  bool empty() const { return message.content.empty() && message.reasoning.empty(); }
+};
+
+class Answerer {
+ public:
+  // All must outlive it but `opened.line`, which shows how far the weights are until the first
+  // answer begins. `chat_template`: "": the model's own.
+  Answerer(cli::Opened& opened, const cli::Model& model, Session& session,
+           const ChatOptions& options, std::string chat_template, Screen& screen);
+
+  // The prompt that asks for an answer. Shows warnings, each once. `fits`: the oldest turns are
+  // left out if the options say so. Fails as apply_chat_template does.
+  Result<ChatPrompt> prompt_of(const Conversation& conversation, bool fits);
+  // Answers, and shows the answer or its events. Ctrl-C or a signal ends the answer. Fails as the
+  // prompt, Session::start_reply() or step() do.
+  Result<Reply> answer(const Conversation& conversation, const AnswerOptions& options,
+                       std::optional<uint64_t> seed);
+  // After this error there are no more answers.
+  static bool is_fatal(const Error& error);
+  std::string copy_news() const { return opened_.copy_news(); }
+  const Engine& engine() const { return *opened_.engine; }
+  const Session& session() const { return session_; }
+
+ private:
+  Error with_advice(Error error, const Conversation& conversation);
+  Result<bool> wait_until_ready();
+  Result<Finish> run(Reply& reply);
+
+  cli::Opened& opened_;
+  const cli::Model& model_;
+  Session& session_;
+  const ChatOptions& options_;
+  AnswerOptions current_;
+  std::string chat_template_;
+  Screen& screen_;
+  std::set<std::string> warned_;
+};
+
+// "[12 tokens, 30.1 tokens/s; prompt of 40 tokens, 12 computed at 200 tokens/s]"
+std::string reply_figures(const Reply& reply);
+// All figures, for /stats.
+std::string reply_stats(const Reply& reply, const std::string& copy_news);
+
+}  // namespace sluice::chat

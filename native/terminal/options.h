@@ -1,0 +1,50 @@
+// The options of `sluice chat`, and those of them that /set changes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "app/arguments.h"
+
+namespace sluice::chat {
+
+// What decides how the model answers.
+struct AnswerOptions {
+  GenerateOptions generate;
+  bool think = false;  // neither: as the template likes
+  bool no_think = false;
+  int64_t think_tokens = -1;  // that the model may think; -1: any number
+  bool drop = false;          // the oldest turns when the context is full
+  std::optional<bool> thinking() const {
+    return think || no_think ? std::optional(think) : std::nullopt;
+  }
+};
+
+struct ChatOptions {
+  std::string model;
+  cli::DownloadOptions download;
+  cli::Prompt prompt;
+  std::optional<std::string> system;
+  std::string chat_template;  // its file; "": the model's
+  std::string kwargs;
+  LoadOptions load;
+  AnswerOptions answer;
+  std::string session;  // its file; "": none
+  bool json = false;
+  bool quiet = false;
+  bool no_history = false;
+};
+
+// Adds the flags of the answer's options to a command, which must be named chat.
+void add_answer_options(CLI::App& app, AnswerOptions& options);
+// The names, without dashes, and the values of all of them, a line each.
+std::string settings_text(const AnswerOptions& options);
+// The line of one of them; "" if there is none of this name.
+std::string setting_text(const AnswerOptions& options, const std::string& name);
+// Sets one by its name. The value `default` is that of `first`; on and off are for flags. Fails
+// with invalid_argument, and changes nothing then.
+Status set_option(AnswerOptions& options, const AnswerOptions& first, const std::string& name,
+                  const std::string& value);
+
+}  // namespace sluice::chat

@@ -1,0 +1,326 @@
+// Tests of base/: numbers that must be the same everywhere, UTF-8, and the thread pool.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "../../native/bench/together.h"
+#include "base/aligned.h"
+#include "base/format.h"
+#include "base/half.h"
+#include "base/math.h"
+#include "base/threads.h"
+#include "base/utf8.h"
+#include "support/no_more_threads.h"
+
+namespace sluice {
+namespace {
+
+TEST(Half, EveryF16ValueSurvives) {
+  for (uint32_t bits = 0; bits < 65536; ++bits) {
+    const float value = f16_to_f32(static_cast<uint16_t>(bits));
+    if (std::isnan(value)) continue;
+    EXPECT_EQ(f32_to_f16(value), bits);
+  }
+}
+
+TEST(Half, RoundsToNearestEven) {
+  EXPECT_EQ(f32_to_f16(1.0f + 0x1p-11f), 0x3c00);     // a tie goes to even
+  EXPECT_EQ(f32_to_f16(1.0f + 0x3p-11f), 0x3c02);     // a tie goes to even
+  EXPECT_EQ(f32_to_f16(1.0f + 0x1.02p-11f), 0x3c01);  // just above the tie
+  EXPECT_EQ(f32_to_f16(65519.0f), 0x7bff);            // the largest that stays finite
+  EXPECT_EQ(f32_to_f16(65520.0f), 0x7c00);            // infinity
+  EXPECT_EQ(f32_to_f16(0x1p-25f), 0x0000);            // a tie below the smallest subnormal
+  EXPECT_EQ(f32_to_f16(0x1.8p-25f), 0x0001);
+  EXPECT_EQ(f32_to_f16(-0.0f), 0x8000);
+  EXPECT_TRUE(std::isnan(f16_to_f32(f32_to_f16(std::nanf("")))));
+  EXPECT_EQ(f32_to_bf16(1.0f + 0x1p-8f), 0x3f80);
+  EXPECT_EQ(f32_to_bf16(1.0f + 0x3p-8f), 0x3f82);
+  EXPECT_TRUE(std::isnan(bf16_to_f32(f32_to_bf16(std::nanf("")))));
+}
+
+TEST(Math, ExpIsCloseAndBounded) {
+  for (int i = 0; i <= 100000; ++i) {
+    const float x = -87.3f + 175.6f * static_cast<float>(i) / 100000.0f;
+    EXPECT_NEAR(exp_f32(x) / std::exp(static_cast<double>(x)), 1.0, 2e-7) << x;
+  }
+  EXPECT_EQ(exp_f32(0.0f), 1.0f);
+  EXPECT_EQ(exp_f32(-1e30f), 0.0f);
+  EXPECT_EQ(exp_f32(-std::numeric_limits<float>::infinity()), 0.0f);
+  EXPECT_EQ(exp_f32(1e30f), std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(exp_f32(std::nanf(""))));
+}
+
+TEST(Math, DoublesAreClose) {
+  for (int i = -2000; i <= 2000; ++i) {
+    const double x = 0.35 * i;
+    EXPECT_NEAR(exp_f64(x) / std::exp(x), 1.0, 1e-14) << x;
+    EXPECT_NEAR(log_f64(std::exp(x)), std::log(std::exp(x)), 1e-14 * std::abs(x) + 1e-15) << x;
+    const double angle = 499.7 * i;  // up to a million radians
+    EXPECT_NEAR(sin_f64(angle), std::sin(angle), 1e-15) << angle;
+    EXPECT_NEAR(cos_f64(angle), std::cos(angle), 1e-15) << angle;
+  }
+  EXPECT_NEAR(pow_f64(500000.0, -0.734375), std::pow(500000.0, -0.734375), 1e-18);
+  EXPECT_EQ(log_f64(0.0), -std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(log_f64(-1.0)));
+  EXPECT_NEAR(log_f64(0x1p-1070), std::log(0x1p-1070), 1e-12);
+}
+
+// Exact bits, so that a compiler or machine that gives others is noticed.
+TEST(Math, BitsAreThoseOfEveryMachine) {
+  EXPECT_EQ(std::bit_cast<uint32_t>(exp_f32(-1.2345f)), 0x3e94fb5bu);
+  EXPECT_EQ(std::bit_cast<uint32_t>(exp_f32(3.75f)), 0x422a1596u);
+  EXPECT_EQ(std::bit_cast<uint64_t>(sin_f64(12345.678)), 0xbfe687d5890974a5u);
+}
+
+TEST(Utf8, DecodesAndRefuses) {
+  const auto code_point = [](std::string_view text) { return utf8_decode(text).code_point; };
+  EXPECT_EQ(code_point("a"), 0x61u);
+  EXPECT_EQ(code_point("\xc3\xa9"), 0xe9u);
+  EXPECT_EQ(code_point("\xe2\x82\xac"), 0x20acu);
+  EXPECT_EQ(code_point("\xf0\x9f\x98\x80"), 0x1f600u);
+  for (const std::string_view bad :
+       {"\x80", "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf0\x80\x80\x80",
+        "\xf4\x90\x80\x80", "\xff", "\xc3", "\xe2\x82"}) {
+    EXPECT_FALSE(utf8_decode(bad).valid);
+    EXPECT_EQ(utf8_decode(bad).length, 1);
+  }
+}
+
+TEST(Utf8, EveryCodePointSurvives) {
+  for (uint32_t c = 0; c <= 0x10ffff; ++c) {
+    if (c >= 0xd800 && c < 0xe000) continue;
+    std::string text;
+    utf8_append(text, c);
+    const Utf8Char back = utf8_decode(text);
+    ASSERT_TRUE(back.valid && back.code_point == c && back.length == text.size()) << c;
+  }
+}
+
+TEST(Utf8, KnowsWhatMayStillBecomeACharacter) {
+  EXPECT_EQ(utf8_incomplete_tail("abc"), 0u);
+  EXPECT_EQ(utf8_incomplete_tail("ab\xc3"), 1u);
+  EXPECT_EQ(utf8_incomplete_tail("\xe2\x82"), 2u);
+  EXPECT_EQ(utf8_incomplete_tail("\xf0\x9f\x98"), 3u);
+  EXPECT_EQ(utf8_incomplete_tail("\xf0\x9f\x98\x80"), 0u);
+  EXPECT_EQ(utf8_incomplete_tail("\xe0\x80"), 0u);  // overlong, no matter what follows
+  EXPECT_EQ(utf8_incomplete_tail("\xff"), 0u);
+  EXPECT_EQ(utf8_sanitize("a\xff\xc3\xa9\xc3"), "a\xef\xbf\xbd\xc3\xa9\xef\xbf\xbd");
+}
+
+TEST(Result, NothingOfOthersTextsControlsATerminal) {
+  EXPECT_EQ(printable("a\033[31mb\x07\x7f\tc\r\nd"), "a?[31mb???c??d");
+  EXPECT_EQ(printable("\u0080\u009b31m\u009f\u2028\u2029\u202a\u202e\u2066\u2069"), "??31m???????");
+  EXPECT_EQ(printable("\u061c\u200e\u200f"), "???");
+  EXPECT_EQ(safe_text("a\033[31mb\x07\x7f\tc\r\nd"), "a?[31mb??\tc\nd");
+  EXPECT_EQ(safe_text("\u009b31m \u202e \u2066\u2028"), "?31m ? ??");
+  EXPECT_EQ(safe_text("a\u200eb\x80\x9b"), "ab??");
+  EXPECT_EQ(safe_json("{\"a\\n\":\"\x7f\u009b\u2028\u202e\u200f\"}"),
+            "{\"a\\n\":\"\\u007f\\u009b\\u2028\\u202e\\u200f\"}");
+  // What is harmless stays: letters, joiners, tags of flags.
+  const std::string harmless =
+      "caf\u00e9 \u65e5\u672c \u00a0\u00ad\u200b\u200d\u2027\u202f\u2065\u206a";
+  EXPECT_EQ(printable(harmless), harmless);
+  EXPECT_EQ(safe_text(harmless), harmless);
+  EXPECT_EQ(safe_json(harmless), harmless);
+}
+
+TEST(Result, TextsAreSafeAndReadable) {
+  EXPECT_EQ(concat("a ", 3, " b ", uint64_t{18446744073709551615u}, " c ", -7),
+            "a 3 b 18446744073709551615 c -7");
+  EXPECT_EQ(printable("ab\n\xff"), "ab??");
+  EXPECT_EQ(printable(std::string(200, 'x'), 10), "xxxxxxxxxx...");
+  EXPECT_EQ(concat(1.0000001f, " ", 0.1f, " ", 1048577.0, " ", 1.5, " ", 1e300),
+            "1.0000001 0.1 1048577 1.5 1e+300");
+  EXPECT_EQ(counted(0, "thread"), "0 threads");
+  EXPECT_EQ(counted(1, "thread"), "1 thread");
+  EXPECT_EQ(counted(2, "thread"), "2 threads");
+  EXPECT_EQ(human_bytes(999), "999 B");
+  EXPECT_EQ(human_bytes(2578944), "2.58 MB");
+  EXPECT_EQ(human_bytes(120427136, true), "121 MB");
+  EXPECT_EQ(human_bytes(13240000, true), "13.3 MB");
+  EXPECT_EQ(human_bytes(2580000, true), "2.58 MB");
+  EXPECT_EQ(human_duration(0.2), "1 s");
+  EXPECT_EQ(human_duration(59.4), "59 s");
+  EXPECT_EQ(human_duration(60.07), "1 min");  // a minute's patience, as it is told
+  EXPECT_EQ(human_duration(90), "2 min");
+  EXPECT_EQ(human_duration(3600), "1 h 0 min");
+}
+
+TEST(Aligned, RefusesWhatDoesNotFit) {
+  const auto huge = AlignedBuffer::allocate(~uint64_t{0} - 10, "a test");
+  ASSERT_FALSE(huge.has_value());
+  EXPECT_EQ(huge.error().code, Code::out_of_memory);
+  const auto buffer = AlignedBuffer::allocate(1000, "a test");
+  ASSERT_TRUE(buffer.has_value());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->data()) % kAlignment, 0u);
+  EXPECT_EQ(std::accumulate(buffer->data(), buffer->data() + 1000, 0), 0);
+}
+
+TEST(Threads, SharesCoverEverythingOnce) {
+  for (int n_workers = 1; n_workers < 9; ++n_workers) {
+    for (int64_t n = 0; n < 40; ++n) {
+      int64_t next = 0;
+      for (int worker = 0; worker < n_workers; ++worker) {
+        const Share part = share(n, worker, n_workers);
+        EXPECT_EQ(part.begin, next);
+        next = part.end;
+      }
+      EXPECT_EQ(next, n);
+    }
+  }
+}
+
+// With uneven work, more threads than cores, and sleep between jobs: every phase must see all that
+// the phase before wrote, and every item is done once. Under TSan this checks that the pool orders
+// memory.
+class PoolTest : public testing::TestWithParam<int> {};
+
+TEST_P(PoolTest, PhasesSeeWhatWasWrittenBefore) {
+  constexpr int kPhases = 6;
+  struct Work {
+    std::vector<int> values[2];
+    std::atomic<int> mistakes{0};
+    std::atomic<int64_t> items{0};
+    Pool* pool = nullptr;
+
+    void phase(int worker, int64_t n, int number) {
+      pool->parallel_for(worker, n, [&](Share part) {
+        for (const int value : values[number % 2]) mistakes += value != number;
+        volatile int busy = 0;
+        for (int i = 0; i < (worker * 37 + number * 11) % 50; ++i) busy = busy + i;
+        for (int64_t i = part.begin; i < part.end; ++i) {
+          values[(number + 1) % 2][static_cast<size_t>(i)] = number + 1;
+        }
+        items += part.end - part.begin;
+      });
+    }
+  };
+  for (const int64_t n : {int64_t{1}, int64_t{2}, int64_t{7}, int64_t{100}}) {
+    Work work;
+    work.values[0].assign(static_cast<size_t>(n), 0);
+    work.values[1].assign(static_cast<size_t>(n), 0);
+    Pool pool(GetParam());
+    ASSERT_EQ(pool.size(), GetParam());
+    work.pool = &pool;
+    for (int round = 0; round < 200; ++round) {
+      if (round % 50 == 49)
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // workers fall asleep
+      Work* const shared = &work;
+      pool.run([shared, round, n](int worker) {
+        for (int i = 0; i < kPhases; ++i) shared->phase(worker, n, round * kPhases + i);
+      });
+      ASSERT_EQ(work.mistakes.load(), 0) << "round " << round;
+      ASSERT_EQ(work.items.load(), n * kPhases * (round + 1));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, PoolTest, testing::Values(1, 2, 3, 8));
+
+// run() returns although no other worker has reached the phase.
+TEST(Threads, NobodyWaitsForAWorkerThatIsLate) {
+  struct Work {
+    std::atomic<bool> over{false};
+    std::atomic<int> items{0};
+  } work;
+  Pool pool(3);
+  for (int round = 0; round < 3; ++round) {
+    Work* const shared = &work;
+    Pool* const workers = &pool;
+    pool.run([shared, workers](int worker) {
+      while (worker != 0 && !shared->over.load()) std::this_thread::yield();
+      workers->parallel_for(worker, 100, [&](Share part) {
+        shared->items += static_cast<int>(part.end - part.begin);
+      });
+    });
+    EXPECT_EQ(work.items.load(), 100 * (round + 1));
+  }
+  work.over = true;
+}
+
+TEST(Threads, ThatCantBeStartedAreDoneWithout) {
+  {
+    const NoMoreThreads now;
+    Pool pool(4);
+    EXPECT_EQ(pool.size(), 1);
+    pool.limit(4);
+    std::atomic<int> items{0};
+    std::atomic<int>* const count = &items;
+    Pool* const workers = &pool;
+    pool.run([count, workers](int worker) {
+      workers->parallel_for(worker, 10,
+                            [&](Share part) { *count += static_cast<int>(part.end - part.begin); });
+    });
+    EXPECT_EQ(items.load(), 10);
+  }
+  EXPECT_EQ(Pool(4).size(), 4);
+}
+
+// sluice bench measures with these: an infinite time must not become a rate.
+TEST(Threads, ThatCantBeStartedAreNotMeasured) {
+  const auto measure = [](int rounds) { return rounds * cli::seconds_together(3, [](size_t) {}); };
+  EXPECT_GT(cli::median_rate(1, measure), 0);
+  const NoMoreThreads now;
+  EXPECT_TRUE(std::isinf(cli::seconds_together(3, [](size_t) {})));
+  EXPECT_EQ(cli::median_rate(1, measure), 0);
+}
+
+// A limit on the workers holds, and all of the work is done. Workers that sleep wake up again, or
+// end with the pool.
+TEST(Threads, LimitsWhoTakesPart) {
+  // Lives longer than the pool, because a late worker still runs through a job that is over.
+  struct Work {
+    std::atomic<int> items{0};
+    std::atomic<int> here{0};
+  } work;
+  for (const int last : {1, 3}) {
+    Pool pool(3);
+    for (const int limit : {3, 1, 2, 1, last}) {
+      pool.limit(limit);
+      for (int round = 0; round < 50; ++round) {
+        work.items = 0;
+        Work* const shared = &work;
+        Pool* const workers = &pool;
+        pool.run([shared, workers](int worker) {
+          workers->parallel_for(worker, 64, [&](Share part) {
+            shared->items += static_cast<int>(part.end - part.begin);
+          });
+        });
+        ASSERT_EQ(work.items.load(), 64);
+      }
+    }
+    if (last == 1) continue;
+    // All workers take part again: this job waits for each of them.
+    Work* const all = &work;
+    Pool* const workers = &pool;
+    pool.run([all, workers](int worker) {
+      ++all->here;
+      while (all->here.load() < 3) std::this_thread::yield();
+      workers->parallel_for(worker, 1, [](Share) {});
+    });
+    EXPECT_EQ(work.here.load(), 3);
+  }
+}
+
+TEST(Threads, PoolsComeAndGo) {
+  for (int i = 0; i < 50; ++i) {
+    std::atomic<int> items{0};
+    Pool pool(1 + i % 4);
+    std::atomic<int>* const count = &items;
+    Pool* const workers = &pool;
+    pool.run([count, workers](int worker) {
+      workers->parallel_for(worker, 10,
+                            [&](Share part) { *count += static_cast<int>(part.end - part.begin); });
+    });
+    EXPECT_EQ(items.load(), 10);
+  }
+}
+
+}  // namespace
+}  // namespace sluice

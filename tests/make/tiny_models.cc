@@ -1,0 +1,514 @@
+#include "tiny_models.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/half.h"
+#include "blocks.h"
+#include "quantize.h"
+#include "tiny_vocabulary.h"
+
+namespace sluice {
+namespace {
+
+using namespace std::string_view_literals;
+
+// Random numbers (splitmix64, public domain, by Sebastiano Vigna). They use only integers, so that
+// they are the same everywhere.
+class Random {
+ public:
+  explicit Random(std::string_view seed) {
+    for (const char c : seed) state_ = (state_ ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
+  }
+  uint64_t next() {
+    state_ += 0x9e3779b97f4a7c15u;
+    uint64_t z = state_;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+  }
+  // About normal with deviation 1: the sum of four 16-bit numbers, scaled.
+  float normal() {
+    const uint64_t bits = next();
+    int32_t sum = -2 * 65535;
+    for (int i = 0; i < 4; ++i) sum += static_cast<int32_t>(bits >> 16 * i & 0xffff);
+    return static_cast<float>(sum) * (1.0f / 37837.0f);
+  }
+
+ private:
+  uint64_t state_ = 0xcbf29ce484222325u;
+};
+
+struct Plan {
+  std::string name;
+  Type type;
+  uint64_t columns;
+  uint64_t rows;    // 0: a vector
+  float deviation;  // of a matrix
+  float mean;       // of a vector
+};
+
+bool fits(Type type, uint64_t columns) { return columns % traits(type).block == 0; }
+
+Type type_for(const TinyModel& model, Type wanted, uint64_t columns) {
+  if (fits(wanted, columns)) return wanted;
+  const bool k_type = traits(wanted).block == 256;
+  if (k_type && fits(Type::Q8_0, columns))
+    return model.k_m && wanted == Type::Q4_K ? Type::Q5_0 : Type::Q8_0;
+  return Type::F16;
+}
+
+// The model's tensors in the order in which converters write them.
+std::vector<Plan> plan_tensors(const TinyModel& m) {
+  std::vector<Plan> plans;
+  const auto matrix = [&](const std::string& name, uint64_t columns, uint64_t rows, Type wanted) {
+    const float deviation = 1 / std::sqrt(static_cast<float>(columns));
+    plans.push_back({name, type_for(m, wanted, columns), columns, rows, deviation, 0});
+  };
+  const auto vector = [&](const std::string& name, uint64_t n, float mean) {
+    plans.push_back({name, Type::F32, n, 0, 0.1f, mean});
+  };
+  const bool gpt2 = m.architecture == "gpt2";
+  const auto norm = [&](const std::string& name) {
+    vector(name + ".weight", m.n_embd, 1);
+    if (gpt2) vector(name + ".bias", m.n_embd, 0);
+  };
+  const Type better = m.k_m ? Type::Q6_K : m.type;
+  const Type head = m.q6_head ? Type::Q6_K : better;
+  const uint64_t q_rows = uint64_t{m.n_heads} * m.head_dim;
+  const uint64_t kv_rows = uint64_t{m.n_kv_heads} * m.head_dim;
+
+  if (!m.tied) matrix("output.weight", m.n_embd, m.n_vocab, head);
+  matrix("token_embd.weight", m.n_embd, m.n_vocab, m.tied ? head : m.type);
+  // The embedding is larger than what the layers add to it, as in trained models. But if it is also
+  // the head, it has to be as small as the other matrices.
+  if (!m.tied) plans.back().deviation = 0.7f;
+  if (gpt2) {
+    matrix("position_embd.weight", m.n_embd, m.context, Type::F32);
+    plans.back().deviation = 0.1f;
+  }
+  norm("output_norm");
+  if (m.rope_freqs) vector("rope_freqs.weight", m.head_dim / 2, 1);
+  for (uint32_t layer = 0; layer < m.n_layers; ++layer) {
+    const std::string blk = "blk." + std::to_string(layer) + ".";
+    norm(blk + "attn_norm");
+    if (gpt2) {
+      const auto biased = [&](const std::string& name, uint64_t columns, uint64_t rows) {
+        matrix(blk + name + ".weight", columns, rows, m.type);
+        vector(blk + name + ".bias", rows, 0);
+      };
+      biased("attn_qkv", m.n_embd, q_rows + 2 * kv_rows);
+      biased("attn_output", q_rows, m.n_embd);
+      norm(blk + "ffn_norm");
+      biased("ffn_up", m.n_embd, m.n_ff);
+      biased("ffn_down", m.n_ff, m.n_embd);
+      continue;
+    }
+    matrix(blk + "attn_q.weight", m.n_embd, q_rows, m.type);
+    matrix(blk + "attn_k.weight", m.n_embd, kv_rows, m.type);
+    matrix(blk + "attn_v.weight", m.n_embd, kv_rows, better);
+    if (m.architecture == "qwen2") {
+      vector(blk + "attn_q.bias", q_rows, 0);
+      vector(blk + "attn_k.bias", kv_rows, 0);
+      vector(blk + "attn_v.bias", kv_rows, 0);
+    }
+    const bool gemma3 = m.architecture == "gemma3";
+    if (m.architecture == "qwen3" || gemma3) {
+      vector(blk + "attn_q_norm.weight", m.head_dim, 1);
+      vector(blk + "attn_k_norm.weight", m.head_dim, 1);
+    }
+    matrix(blk + "attn_output.weight", q_rows, m.n_embd, m.type);
+    if (gemma3) {
+      norm(blk + "post_attention_norm");
+      norm(blk + "post_ffw_norm");
+    }
+    vector(blk + "ffn_norm.weight", m.n_embd, 1);
+    matrix(blk + "ffn_gate.weight", m.n_embd, m.n_ff, m.type);
+    matrix(blk + "ffn_up.weight", m.n_embd, m.n_ff, m.type);
+    matrix(blk + "ffn_down.weight", m.n_ff, m.n_embd, layer % 2 == 0 ? better : m.type);
+  }
+  if (m.reversed) std::ranges::reverse(plans);
+  if (m.shuffled) {
+    Random random("order of " + m.name);
+    for (size_t i = plans.size(); i > 1; --i) std::swap(plans[i - 1], plans[random.next() % i]);
+  }
+  return plans;
+}
+
+// Blocks of random bytes with the plan's deviation, for types without a quantizer.
+std::string random_blocks(const TypeTraits& type, int64_t n, float deviation, Random& random) {
+  std::string bytes(row_bytes(type, static_cast<uint64_t>(n)), '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random.next());
+  auto* const blocks = reinterpret_cast<uint8_t*>(bytes.data());
+  const auto set_scales = [&](float scale) {
+    for (size_t at = 0; at < bytes.size(); at += type.block_bytes) {
+      const float sign = at / type.block_bytes % 2 == 0 ? 1.0f : -1.0f;
+      set_floats(type, blocks + at, type.block_bytes, [&] { return f32_to_f16(sign * scale); });
+    }
+  };
+  set_scales(1);
+  std::vector<float> values(static_cast<size_t>(n));
+  type.dequantize(blocks, n, values.data());
+  double squares = 0;
+  for (const float value : values) squares += double{value} * double{value};
+  set_scales(static_cast<float>(deviation / std::sqrt(squares / static_cast<double>(n))));
+  return bytes;
+}
+
+// The bytes of `rows` rows of a plan's tensor.
+std::string tensor_rows(const TinyModel& model, const Plan& plan, uint64_t rows) {
+  Random random(model.name + " " + plan.name);
+  std::vector<float> values(plan.columns * std::max<uint64_t>(rows, 1));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = plan.mean + random.normal() * plan.deviation;
+  if (plan.name == "rope_freqs.weight") {
+    const float step = 7.0f / static_cast<float>(values.size());
+    for (size_t i = 0; i < values.size(); ++i) values[i] = 1 + static_cast<float>(i) * step;
+  }
+  const TypeTraits& type = traits(plan.type);
+  const auto n = static_cast<int64_t>(values.size());
+  Quantize* const quantize = quantizer(plan.type);
+  if (quantize == nullptr) return random_blocks(type, n, plan.deviation, random);
+  std::string bytes(row_bytes(type, values.size()), '\0');
+  quantize(values.data(), n, reinterpret_cast<uint8_t*>(bytes.data()));
+  return bytes;
+}
+
+std::vector<uint64_t> dims_of(const Plan& plan) {
+  if (plan.rows == 0) return {plan.columns};
+  return {plan.columns, plan.rows};
+}
+
+uint64_t bytes_in_file(const Plan& plan) {
+  return row_bytes(traits(plan.type), plan.columns) * std::max<uint64_t>(plan.rows, 1);
+}
+
+GgufBuilder metadata(const TinyModel& m) {
+  GgufBuilder file;
+  const std::string a = m.architecture + ".";
+  file.kv_string("general.architecture", m.architecture)
+      .kv_string("general.name", m.name)
+      .kv_u32(a + "block_count", m.n_layers)
+      .kv_u32(a + "context_length", m.context)
+      .kv_u32(a + "embedding_length", m.n_embd)
+      .kv_u32(a + "feed_forward_length", m.n_ff)
+      .kv_u32(a + "attention.head_count", m.n_heads);
+  if (m.architecture == "gpt2") {
+    file.kv_f32(a + "attention.layer_norm_epsilon", m.rms_eps);
+  } else {
+    file.kv_u32(a + "attention.head_count_kv", m.n_kv_heads)
+        .kv_f32(a + "attention.layer_norm_rms_epsilon", m.rms_eps)
+        .kv_f32(a + "rope.freq_base", m.freq_base);
+  }
+  if (m.architecture == "gemma3") {
+    file.kv_u32(a + "attention.sliding_window", m.window).kv_f32(a + "rope.freq_base_swa", 10000);
+  }
+  if (m.architecture == "llama") {
+    file.kv_u32(a + "rope.dimension_count", m.head_dim).kv_u32(a + "vocab_size", m.n_vocab);
+  }
+  if (m.head_dim * m.n_heads != m.n_embd) {
+    file.kv_u32(a + "attention.key_length", m.head_dim)
+        .kv_u32(a + "attention.value_length", m.head_dim);
+  }
+  if (m.alignment != 32) file.kv_u32("general.alignment", m.alignment);
+  file.alignment = m.alignment;
+  add_vocabulary(file, m.vocabulary, m.n_vocab);
+  return file;
+}
+
+// Adds the tensors to a builder without their data, but with the offsets that the data will have.
+void add_tensor_list(GgufBuilder& file, const std::vector<Plan>& plans) {
+  uint64_t offset = 0;
+  for (const Plan& plan : plans) {
+    file.tensor(plan.name, plan.type, dims_of(plan), "");
+    file.tensors.back().offset = offset;
+    offset = (offset + bytes_in_file(plan) + file.alignment - 1) / file.alignment * file.alignment;
+  }
+}
+
+TinyModel family(std::string_view architecture, Type type) {
+  TinyModel m;
+  m.architecture = architecture;
+  m.type = type;
+  m.name = m.architecture + "-" + lower_case(traits(type).name);
+  if (architecture != "llama") m.vocabulary = Vocabulary::qwen2;
+  if (architecture == "qwen2") {
+    m.tied = true;
+    m.n_kv_heads = 1;
+    m.freq_base = 1e6f;
+  }
+  if (architecture == "gemma3") {
+    m.vocabulary = Vocabulary::spm;
+    m.n_layers = 7;  // the sixth sees all
+    m.n_kv_heads = 1;
+    m.window = 10;
+    m.freq_base = 1e6f;
+    m.tied = true;
+  }
+  if (architecture == "gpt2") {
+    m.vocabulary = Vocabulary::gpt2;
+    m.n_kv_heads = m.n_heads;
+    m.n_ff = 256;
+    m.rms_eps = 1e-5f;
+    m.tied = true;
+  }
+  if (architecture == "qwen3") {  // an explicit head size
+    m.n_heads = 3;
+    m.n_kv_heads = 1;
+    m.head_dim = 32;
+    m.freq_base = 1e6f;
+  }
+  if (traits(type).block == 256) {
+    m.n_embd = 256;
+    m.n_ff = 256;
+    m.head_dim = architecture == "qwen3" ? 128 : 64;
+    m.n_heads = architecture == "qwen3" ? 2 : 4;
+  }
+  return m;
+}
+
+std::vector<TinyModel> make_models() {
+  std::vector<TinyModel> models;
+  const std::string_view first = "llama";
+  for (const std::string_view architecture : {first, "qwen2"sv, "qwen3"sv}) {
+    for (const Type type : every_type()) {
+      // Types without a quantizer are only in one family, because kernels don't depend on the
+      // family.
+      const bool rounded = quantizer(type) != nullptr;
+      if (rounded || architecture == first) models.push_back(family(architecture, type));
+    }
+    TinyModel mix = family(architecture, Type::Q4_K);
+    mix.name = std::string(architecture) + "-q4_k_m";
+    mix.k_m = true;
+    mix.n_ff = 320;  // not a whole number of blocks of 256
+    models.push_back(mix);
+  }
+  const auto odd = [&](std::string_view architecture, Type type, const char* name, auto change) {
+    TinyModel m = family(architecture, type);
+    m.name = name;
+    change(m);
+    models.push_back(m);
+  };
+  for (const auto& [type, name] :
+       {std::pair{Type::F32, "llama-freqs-f32"}, {Type::Q8_0, "llama-freqs-q8_0"}}) {
+    odd("llama", type, name, [](TinyModel& m) {
+      m.rope_freqs = true;
+      m.vocabulary = Vocabulary::llama_bpe;
+      m.tied = true;
+      m.freq_base = 500000;
+      m.alignment = 64;
+    });
+  }
+  odd("llama", Type::F16, "llama-keylen-f16", [](TinyModel& m) {
+    m.n_heads = 6;
+    m.n_kv_heads = 2;
+    m.head_dim = 24;  // not 64 / 6
+    m.vocabulary = Vocabulary::gpt2;
+    m.shuffled = true;
+  });
+  odd("llama", Type::Q8_0, "llama-keylen-q8_0", [](TinyModel& m) {
+    m.n_heads = 8;
+    m.n_kv_heads = 4;
+    m.head_dim = 32;
+    m.vocabulary = Vocabulary::smollm;
+  });
+  odd("llama", Type::F32, "llama-odd-f32", [](TinyModel& m) {
+    m.n_embd = 40;
+    m.n_heads = 5;
+    m.n_kv_heads = 1;
+    m.head_dim = 8;
+    m.n_ff = 52;
+    m.n_vocab = 509;
+    m.shuffled = true;
+    m.alignment = 1;
+  });
+  odd("llama", Type::Q4_0, "llama-odd-q4_0", [](TinyModel& m) {
+    m.n_heads = 8;
+    m.n_kv_heads = 1;
+    m.head_dim = 8;
+    m.n_vocab = 509;
+    m.n_layers = 3;
+    m.shuffled = true;
+    m.alignment = 64;
+  });
+  odd("qwen2", Type::Q8_0, "qwen2-odd-q8_0", [](TinyModel& m) {
+    m.n_embd = 32;
+    m.n_heads = 4;
+    m.head_dim = 8;
+    m.n_ff = 32;
+    m.n_vocab = 509;
+    m.tied = false;
+    m.alignment = 8;
+  });
+  odd("qwen3", Type::BF16, "qwen3-odd-bf16", [](TinyModel& m) {
+    m.n_embd = 36;
+    m.n_heads = 2;
+    m.n_kv_heads = 2;
+    m.head_dim = 10;
+    m.n_ff = 51;
+    m.n_layers = 1;
+    m.tied = true;
+    m.shuffled = true;
+  });
+  odd("qwen3", Type::Q5_1, "qwen3-scattered-q5_1", [](TinyModel& m) { m.scattered = true; });
+  for (const Type type : {Type::F32, Type::F16, Type::Q4_0, Type::Q8_0}) {
+    models.push_back(family("gpt2", type));
+  }
+  odd("gpt2", Type::F32, "gpt2-odd-f32", [](TinyModel& m) {
+    m.n_embd = 40;  // the rows of q, k and v are not whole strips
+    m.n_heads = 5;
+    m.n_kv_heads = 5;
+    m.head_dim = 8;
+    m.n_ff = 52;
+    m.n_vocab = 509;
+    m.tied = false;
+    m.shuffled = true;
+  });
+  for (const Type type : {Type::F32, Type::F16, Type::Q4_0, Type::Q8_0}) {
+    models.push_back(family("gemma3", type));
+  }
+  odd("gemma3", Type::F32, "gemma3-wide-f32", [](TinyModel& m) {
+    m.window = 261;  // more than a chunk of the cache
+    m.n_heads = 2;
+    m.head_dim = 24;
+    m.tied = false;
+  });
+  return models;
+}
+
+std::vector<TinyModel> make_big_models() {
+  TinyModel smollm;
+  smollm.name = "smollm2-135m";
+  smollm.architecture = "llama";
+  smollm.n_vocab = 49152;
+  smollm.n_layers = 30;
+  smollm.n_embd = 576;
+  smollm.n_heads = 9;
+  smollm.n_kv_heads = 3;
+  smollm.head_dim = 64;
+  smollm.n_ff = 1536;
+  smollm.context = 8192;
+  smollm.freq_base = 100000;
+  smollm.rms_eps = 1e-5f;
+  smollm.vocabulary = Vocabulary::smollm;
+  smollm.tied = true;
+
+  TinyModel qwen = smollm;
+  qwen.name = "qwen3-0.6b";
+  qwen.architecture = "qwen3";
+  qwen.n_vocab = 151936;
+  qwen.n_layers = 28;
+  qwen.n_embd = 1024;
+  qwen.n_heads = 16;
+  qwen.n_kv_heads = 8;
+  qwen.head_dim = 128;
+  qwen.n_ff = 3072;
+  qwen.context = 40960;
+  qwen.freq_base = 1e6f;
+  qwen.rms_eps = 1e-6f;
+  qwen.vocabulary = Vocabulary::qwen2;
+
+  TinyModel llama = smollm;
+  llama.name = "llama-3.2-1b";
+  llama.n_vocab = 128256;
+  llama.n_layers = 16;
+  llama.n_embd = 2048;
+  llama.n_heads = 32;
+  llama.n_kv_heads = 8;
+  llama.head_dim = 64;
+  llama.n_ff = 8192;
+  llama.context = 131072;
+  llama.freq_base = 500000;
+  llama.vocabulary = Vocabulary::llama_bpe;
+  llama.rope_freqs = true;
+
+  TinyModel large = llama;
+  large.name = "llama-3.1-8b";
+  large.n_layers = 32;
+  large.n_embd = 4096;
+  large.head_dim = 128;
+  large.n_ff = 14336;
+  large.tied = false;
+  large.q6_head = true;
+  return {smollm, qwen, llama, large};
+}
+
+}  // namespace
+
+const std::vector<TinyModel>& tiny_models() {
+  static const std::vector<TinyModel> models = make_models();
+  return models;
+}
+
+const TinyModel& tiny_model_named(std::string_view name) {
+  const auto found = std::ranges::find(tiny_models(), name, &TinyModel::name);
+  if (found == tiny_models().end()) {
+    std::fprintf(stderr, "there is no tiny model %s\n", std::string(name).c_str());
+    std::abort();
+  }
+  return *found;
+}
+
+GgufBuilder tiny_model_file(const TinyModel& model) {
+  GgufBuilder file = metadata(model);
+  for (const Plan& plan : plan_tensors(model)) {
+    file.tensor(plan.name, plan.type, dims_of(plan), tensor_rows(model, plan, plan.rows));
+  }
+  return file;
+}
+
+std::string build_tiny_model(const TinyModel& model) {
+  const GgufBuilder file = tiny_model_file(model);
+  if (!model.scattered) return file.build();
+
+  GgufBuilder backwards = metadata(model);
+  add_tensor_list(backwards, plan_tensors(model));
+  std::ranges::reverse(backwards.tensors);
+  return backwards.header() + file.build().substr(file.header().size());
+}
+
+const TinyModel* big_model(std::string_view name) {
+  static const std::vector<TinyModel> models = make_big_models();
+  const auto found = std::ranges::find(models, name, &TinyModel::name);
+  return found == models.end() ? nullptr : &*found;
+}
+
+bool write_big_model(const TinyModel& model, std::FILE* out) {
+  constexpr uint64_t kPattern = 61;  // rows; a prime, so that strips differ
+  const std::vector<Plan> plans = plan_tensors(model);
+  GgufBuilder file = metadata(model);
+  add_tensor_list(file, plans);
+  const auto put = [&](std::string_view bytes) {
+    return std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size();
+  };
+  if (!put(file.header())) return false;
+  for (const Plan& plan : plans) {
+    const std::string pattern = tensor_rows(model, plan, std::min(plan.rows, kPattern));
+    uint64_t left = bytes_in_file(plan);
+    const uint64_t padding = (model.alignment - left % model.alignment) % model.alignment;
+    while (left > 0) {
+      const uint64_t piece = std::min<uint64_t>(left, pattern.size());
+      if (!put(std::string_view(pattern).substr(0, piece))) return false;
+      left -= piece;
+    }
+    if (!put(std::string(padding, '\0'))) return false;
+  }
+  return true;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  return lower;
+}
+
+std::string fnv1a(std::string_view bytes) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : bytes) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+}  // namespace sluice

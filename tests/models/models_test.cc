@@ -1,0 +1,548 @@
+// Tests of what a pass uses: the cache of keys and values, which can be cut, copied and restored,
+// the growing table of RoPE angles, attention over chunks, and layers of different kinds and
+// families.
+#include <cmath>
+#include <cstring>
+
+#include "base/format.h"
+#include "base/math.h"
+#include "make/tiny_models.h"
+#include "models/registry.h"
+#include "ops/attention.h"
+#include "ops/rope.h"
+#include "pass/pass.h"
+#include "state/kv_cache.h"
+#include "support/model_test.h"
+
+namespace sluice {
+namespace {
+
+// --- keys and values -----------------------------------------------------------------------------
+
+const Kernels& generic() { return *choose_kernels("generic"); }
+
+LayerShape shape(int64_t n_kv_heads, int64_t head_dim, int64_t cache) {
+  LayerShape layer;
+  layer.n_heads = 2 * n_kv_heads;
+  layer.n_kv_heads = n_kv_heads;
+  layer.head_dim = head_dim;
+  layer.cache = cache;
+  return layer;
+}
+
+// Layers of different shapes; the third one reads the cache of the first.
+const std::vector<LayerShape> kLayers = {shape(2, 8, 0), shape(1, 20, 1), shape(2, 8, 0),
+                                         shape(3, 6, 3)};
+
+// The key (sign 1) or value (sign -1) of position p in a layer's head. Another `past` has others.
+std::vector<float> told(int past, int64_t layer, int64_t head, int64_t p, float sign) {
+  std::vector<float> values(static_cast<size_t>(kLayers[static_cast<size_t>(layer)].head_dim));
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = sign * static_cast<float>(100 * past + 40 * layer + 10 * head + p % 7) +
+                static_cast<float>(i) / 32;
+  }
+  return values;
+}
+
+// Appends positions of `past` up to `end`.
+void fill(KvCache& cache, int64_t end, int past) {
+  const int64_t begin = cache.positions();
+  ASSERT_TRUE(cache.append(end - begin).has_value());
+  for (int64_t layer = 0; layer < 4; ++layer) {
+    const LayerShape& at = kLayers[static_cast<size_t>(layer)];
+    for (int64_t head = 0; at.cache == layer && head < at.n_kv_heads; ++head) {
+      for (int64_t p = begin; p < end; ++p) {
+        cache.store(generic(), layer, head, p, told(past, layer, head, p, 1).data(),
+                    told(past, layer, head, p, -1).data());
+      }
+    }
+  }
+}
+
+// Element i of position p's key and value in an f32 chunk, by the layout in kernels.h.
+float key_at(const KvChunk& chunk, int64_t head_dim, int64_t p, int64_t i) {
+  float value = 0;
+  std::memcpy(&value, chunk.k + 4 * ((p / 16 * head_dim + i) * 16 + p % 16), 4);
+  return value;
+}
+float value_at(const KvChunk& chunk, int64_t p, int64_t i) {
+  float value = 0;
+  std::memcpy(&value, chunk.v + 4 * ((i / 16 * kKvChunk + p) * 16 + i % 16), 4);
+  return value;
+}
+
+// Whether the cache holds `past` at the positions [begin, end).
+bool holds(const KvCache& cache, int64_t begin, int64_t end, int past) {
+  for (int64_t layer = 0; layer < 4; ++layer) {
+    const LayerShape& at = kLayers[static_cast<size_t>(layer)];
+    for (int64_t head = 0; head < at.n_kv_heads; ++head) {
+      for (int64_t p = begin; p < end; ++p) {
+        const KvChunk chunk = cache.chunk(at.cache, head, p / kKvChunk);
+        const std::vector<float> key = told(past, at.cache, head, p, 1);
+        const std::vector<float> value = told(past, at.cache, head, p, -1);
+        for (int64_t i = 0; i < at.head_dim; ++i) {
+          if (key_at(chunk, at.head_dim, p % kKvChunk, i) != key[static_cast<size_t>(i)])
+            return false;
+          if (value_at(chunk, p % kKvChunk, i) != value[static_cast<size_t>(i)]) return false;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+TEST(KvCache, TakesAChunkAtATimeAndNothingForLayersThatReadAnothers) {
+  KvCache cache(kLayers, KvType::f32);
+  EXPECT_EQ(cache.bytes(), 0u);
+  const uint64_t chunk = cache.bytes_for(1);
+  EXPECT_EQ(chunk, 4u * kKvChunk * (2 * (8 + 16) + (20 + 32) + 3 * (6 + 16)));
+  EXPECT_EQ(cache.bytes_for(256), chunk);
+  EXPECT_EQ(cache.bytes_for(257), 2 * chunk);
+  fill(cache, 256, 1);
+  EXPECT_EQ(cache.bytes(), chunk);
+  fill(cache, 300, 1);
+  EXPECT_EQ(cache.bytes(), 2 * chunk);
+  EXPECT_EQ(cache.positions(), 300);
+  EXPECT_TRUE(holds(cache, 0, 300, 1));
+}
+
+TEST(KvCache, IsCutAnywhereAndWrittenOn) {
+  KvCache cache(kLayers, KvType::f32);
+  fill(cache, 300, 1);
+  EXPECT_EQ(cache.truncate(400), 300);
+  for (const int64_t n : {299, 260, 256, 255, 17, 1}) {
+    EXPECT_EQ(cache.truncate(n), n);
+    EXPECT_EQ(cache.positions(), n);
+    fill(cache, 300, 2);
+    EXPECT_TRUE(holds(cache, 0, n, 1));
+    EXPECT_TRUE(holds(cache, n, 300, 2));
+  }
+  const uint64_t bytes = cache.bytes();
+  EXPECT_EQ(cache.truncate(0), 0);
+  EXPECT_EQ(cache.bytes(), bytes);
+}
+
+TEST(KvCache, ASnapshotBringsThePastBack) {
+  KvCache cache(kLayers, KvType::f32);
+  fill(cache, 270, 1);
+  const auto snapshot = cache.snapshot();
+  ASSERT_TRUE(snapshot.has_value());
+  EXPECT_EQ(snapshot->positions, 270);
+  EXPECT_EQ(snapshot->bytes.size(), cache.bytes_for(270));
+  cache.truncate(3);
+  fill(cache, 600, 2);
+  ASSERT_TRUE(cache.restore(*snapshot).has_value());
+  EXPECT_EQ(cache.positions(), 270);
+  EXPECT_TRUE(holds(cache, 0, 270, 1));
+  // A state that never had this past can be restored, too.
+  KvCache fresh(kLayers, KvType::f32);
+  ASSERT_TRUE(fresh.restore(*snapshot).has_value());
+  EXPECT_TRUE(holds(fresh, 0, 270, 1));
+  KvCache empty(kLayers, KvType::f32);
+  ASSERT_TRUE(fresh.restore(*empty.snapshot()).has_value());
+  EXPECT_EQ(fresh.positions(), 0);
+}
+
+TEST(KvCache, ASnapshotOfAnotherShapeIsRefused) {
+  KvCache cache(kLayers, KvType::f16);
+  fill(cache, 10, 1);
+  const auto snapshot = cache.snapshot();
+  ASSERT_TRUE(snapshot.has_value());
+  KvCache other(kLayers, KvType::f32);
+  fill(other, 10, 1);
+  const Status status = other.restore(*snapshot);
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().code, Code::invalid_argument);
+  EXPECT_NE(status.error().message.find("10 positions"), std::string::npos)
+      << status.error().message;
+  EXPECT_EQ(other.positions(), 0);
+}
+
+TEST(KvCache, AClonesFutureIsItsOwn) {
+  KvCache cache(kLayers, KvType::f32);
+  fill(cache, 260, 1);
+  auto clone = cache.clone();
+  ASSERT_TRUE(clone.has_value());
+  EXPECT_EQ(clone->positions(), 260);
+  // A clone owns only the chunks that it has written to since.
+  const uint64_t chunk = cache.bytes_for(1);
+  EXPECT_EQ(clone->own_bytes(), 0u);
+  EXPECT_EQ(clone->bytes() + cache.bytes(), 2 * chunk);
+  clone->truncate(200);
+  fill(*clone, 310, 2);
+  EXPECT_EQ(clone->own_bytes(), 2 * chunk);
+  EXPECT_EQ(cache.own_bytes(), 2 * chunk);
+  fill(cache, 310, 3);
+  EXPECT_TRUE(holds(*clone, 0, 200, 1) && holds(*clone, 200, 310, 2));
+  EXPECT_TRUE(holds(cache, 0, 260, 1) && holds(cache, 260, 310, 3));
+}
+
+TEST(KvCache, AClonesCloneSharesWhatAllHave) {
+  KvCache cache(kLayers, KvType::q8_0);
+  fill(cache, 600, 1);
+  const uint64_t chunk = cache.bytes_for(1);
+  auto one = cache.clone();
+  ASSERT_TRUE(one.has_value());
+  auto other = one->clone();
+  ASSERT_TRUE(other.has_value());
+  // A third of each chunk, rounded down.
+  EXPECT_EQ(cache.bytes(), 3 * (chunk / 3));
+  EXPECT_EQ(one->bytes(), other->bytes());
+  // This writes to the third chunk; the first two stay shared.
+  fill(*other, 601, 2);
+  EXPECT_EQ(other->own_bytes(), chunk);
+  cache = KvCache();
+  EXPECT_EQ(one->own_bytes(), chunk);
+  one = KvCache();
+  EXPECT_EQ(other->own_bytes(), 3 * chunk);
+  // A clone that is restored owns all of its chunks.
+  const auto snapshot = other->snapshot();
+  ASSERT_TRUE(snapshot.has_value());
+  auto third = other->clone();
+  ASSERT_TRUE(third.has_value() && third->restore(*snapshot).has_value());
+  EXPECT_EQ(third->own_bytes(), 3 * chunk);
+}
+
+// --- angles --------------------------------------------------------------------------------------
+
+TEST(RopeTable, HasTheSameRowsHoweverItGrew) {
+  const float factors[] = {1, 2, 4, 8};
+  RopeTable at_once(8, 10000, 2, factors);
+  RopeTable by_steps(8, 10000, 2, factors);
+  ASSERT_TRUE(at_once.extend(600).has_value());
+  for (const int64_t end : {1, 2, 256, 100, 257, 600}) {
+    ASSERT_TRUE(by_steps.extend(end).has_value());
+    if (end == 256) {
+      EXPECT_EQ(by_steps.held_bytes(), RopeTable::bytes(8, 256));
+    }
+  }
+  EXPECT_EQ(at_once.held_bytes(), RopeTable::bytes(8, 600));
+  EXPECT_EQ(by_steps.held_bytes(), at_once.held_bytes());
+  EXPECT_EQ(RopeTable::bytes(8, 600), 3u * 256 * 8 * 4);
+  for (int64_t p = 0; p < 600; ++p) {
+    for (int64_t i = 0; i < 4; ++i) {
+      const double theta =
+          pow_f64(10000, -static_cast<double>(i) / 4) / 2 / static_cast<double>(factors[i]);
+      EXPECT_EQ(at_once.cos(p)[i], static_cast<float>(cos_f64(static_cast<double>(p) * theta)));
+      EXPECT_EQ(at_once.sin(p)[i], static_cast<float>(sin_f64(static_cast<double>(p) * theta)));
+    }
+    EXPECT_EQ(std::memcmp(at_once.cos(p), by_steps.cos(p), 32), 0) << p;
+  }
+}
+
+TEST(RopeTable, RefusesAnglesThatHaveNoCosine) {
+  const float factors[] = {1e-30f};
+  RopeTable table(2, 10000, 1, factors);
+  ASSERT_TRUE(table.extend(1).has_value());
+  for (int i = 0; i < 2; ++i) {
+    const Status status = table.extend(9);
+    ASSERT_FALSE(status.has_value());
+    EXPECT_EQ(status.error().code, Code::bad_file);
+    EXPECT_NE(status.error().message.find("position 1"), std::string::npos);
+  }
+}
+
+// --- attention over chunks -----------------------------------------------------------------------
+
+// The chunks that attention reads for tokens from `position` on.
+std::vector<int64_t> chunks_seen(const KvCache& cache, int64_t position, int n_tokens,
+                                 int64_t window) {
+  std::vector<int64_t> seen;
+  const auto scratch = AttentionScratch::allocate(2 * n_tokens, 8);
+  EXPECT_TRUE(scratch.has_value());
+  const std::vector<float> q(static_cast<size_t>(16 * n_tokens), 0.5f);
+  std::vector<float> out(q.size());
+  const auto chunk_of = [&](int64_t c) {
+    seen.push_back(c);
+    return cache.chunk(0, 0, c);
+  };
+  attend(generic(), chunk_of,
+         {q.data(), 16, position, position + n_tokens, window, false, n_tokens, 2, 8, 1.0f},
+         out.data(), 16, *scratch);
+  return seen;
+}
+
+TEST(Attention, LooksAtNoChunkThatNoTokenSees) {
+  using Chunks = std::vector<int64_t>;
+  KvCache cache(kLayers, KvType::f32);
+  fill(cache, 1000, 1);
+  EXPECT_EQ(chunks_seen(cache, 700, 5, 0), (Chunks{0, 1, 2}));
+  EXPECT_EQ(chunks_seen(cache, 700, 5, 1), (Chunks{2}));
+  EXPECT_EQ(chunks_seen(cache, 511, 1, 256), (Chunks{1}));
+  EXPECT_EQ(chunks_seen(cache, 511, 1, 257), (Chunks{0, 1}));
+  EXPECT_EQ(chunks_seen(cache, 510, 4, 255), (Chunks{1, 2}));
+  EXPECT_EQ(chunks_seen(cache, 900, 8, 500), (Chunks{1, 2, 3}));
+  EXPECT_EQ(chunks_seen(cache, 900, 8, 5000), (Chunks{0, 1, 2, 3}));
+}
+
+// One query head over positions [begin, end) of the first layer's first head, in double.
+std::vector<double> softmax_values(const KvCache& cache, const float* q, int64_t begin,
+                                   int64_t end) {
+  std::vector<double> values(8, 0.0);
+  double sum = 0;
+  for (int64_t p = begin; p < end; ++p) {
+    const KvChunk chunk = cache.chunk(0, 0, p / kKvChunk);
+    double score = 0;
+    for (int64_t i = 0; i < 8; ++i)
+      score += static_cast<double>(q[i]) * static_cast<double>(key_at(chunk, 8, p % kKvChunk, i));
+    const double weight = std::exp(score / 64);
+    sum += weight;
+    for (int64_t i = 0; i < 8; ++i)
+      values[static_cast<size_t>(i)] +=
+          weight * static_cast<double>(value_at(chunk, p % kKvChunk, i));
+  }
+  for (double& value : values) value /= sum;
+  return values;
+}
+
+TEST(Attention, BothWaysSeesAllOrAsMuchOnEitherSide) {
+  constexpr int64_t kPositions = 600;
+  KvCache cache(kLayers, KvType::f32);
+  fill(cache, kPositions, 1);
+  const auto chunk_of = [&](int64_t c) { return cache.chunk(0, 0, c); };
+  for (const int64_t window : {0, 2, 7, 100, 512, 5000}) {
+    for (const int64_t position : {0, 3, 250, 509, 590}) {
+      const int n_tokens = 10;
+      std::vector<float> q(8 * n_tokens), out(q.size());
+      for (size_t i = 0; i < q.size(); ++i) q[i] = static_cast<float>(i % 5) / 8 - 0.25f;
+      const auto scratch = AttentionScratch::allocate(n_tokens, 8);
+      ASSERT_TRUE(scratch.has_value());
+      attend(generic(), chunk_of,
+             {q.data(), 8, position, kPositions, window, true, n_tokens, 1, 8, 1.0f / 64},
+             out.data(), 8, *scratch);
+      for (int64_t t = 0; t < n_tokens; ++t) {
+        const int64_t side = window == 0 ? kPositions : window / 2;
+        const std::vector<double> want =
+            softmax_values(cache, q.data() + 8 * t, std::max<int64_t>(position + t - side, 0),
+                           std::min(position + t + side + 1, kPositions));
+        for (int64_t i = 0; i < 8; ++i) {
+          EXPECT_NEAR(static_cast<double>(out[static_cast<size_t>(8 * t + i)]),
+                      want[static_cast<size_t>(i)], 1e-3)
+              << "window " << window << ", token " << position + t;
+        }
+      }
+    }
+  }
+}
+
+// --- layers that see both ways -------------------------------------------------------------------
+
+// A model with only the attention of a llama file's first layer, without RoPE, and its head.
+class OneLayer final : public Model {
+ public:
+  OneLayer(const Config& config, const LayerShape& shape) : Model(config) { layers_ = {shape}; }
+  void bind(const Gguf& gguf) {
+    Binder b(gguf, *this);
+    const LayerShape& shape = layers_[0];
+    b.embedding();
+    b.token_table();
+    b.layer(0);
+    q_ = b.linear(Phase::qkv, "attn_q", shape.q_rows(), config_.n_embd, Buffer::q);
+    k_ = b.linear(Phase::qkv, "attn_k", shape.kv_rows(), config_.n_embd, Buffer::k);
+    v_ = b.linear(Phase::qkv, "attn_v", shape.kv_rows(), config_.n_embd, Buffer::v);
+    output_ = b.linear(Phase::output, "attn_output", config_.n_embd, shape.q_rows());
+    b.head();
+    head_ = b.logits();
+  }
+  void embed(Pass& pass, const Work& work) const override { pass.embed(work); }
+  void run_layer(Pass& pass, const Work& work) const override {
+    pass.project(work, {}, {q_, k_, v_});
+    pass.attend(work, {});
+    pass.attention_output(work, output_);
+  }
+  void run_head(Pass& pass, const Work& work) const override { pass.logits(work, {}, head_); }
+
+ private:
+  Linear q_, k_, v_, output_;
+  std::vector<int> head_;
+};
+
+// The first and the last token's logits.
+using Ends = std::pair<std::vector<float>, std::vector<float>>;
+Ends logits_of_ends(const std::string& file, const std::vector<TokenId>& ids, bool both_ways) {
+  const auto gguf = parse_gguf(as_bytes(file), file.size());
+  EXPECT_TRUE(gguf.has_value());
+  auto config = read_config(*gguf, "llama");
+  EXPECT_TRUE(config.has_value());
+  config->n_layers = 1;
+  ConfigReader reader(*gguf, "llama");
+  LayerShape shape = (*read_layers(reader, *config))[0];
+  shape.both_ways = both_ways;
+  OneLayer model(*config, shape);
+  model.bind(*gguf);
+  Weights weights(model.manifest());
+  EXPECT_TRUE(weights.allocate().has_value());
+  for (const Want& want : weights.wants(UINT64_MAX)) {
+    std::memcpy(want.place.data(), file.data() + want.offset, want.place.size());
+    EXPECT_TRUE(weights.filled(want.offset, want.place.size()).has_value());
+  }
+  auto pool = std::make_unique<Pool>(2);
+  Pass pass(model, weights, generic(), *pool, false);
+  KvCache cache(model.layers(), KvType::f32);
+  PassState state;
+  const auto n = static_cast<int64_t>(ids.size());
+  EXPECT_TRUE(pass.prepare().has_value() && pass.begin(state, cache, ids).has_value());
+  EXPECT_EQ(pass.n_blocks(state), both_ways ? 1 : (n - 1) / Pass::kBlockTokens + 1);
+  pass.embed(state, 0, n);
+  for (int64_t block = 0; block < pass.n_blocks(state); ++block)
+    EXPECT_TRUE(pass.run_block(state, 0, block));
+  std::vector<float> first(static_cast<size_t>(config->n_vocab) + 16), last = first;
+  EXPECT_TRUE(pass.run_head(state, 0, 0, first.data()));
+  EXPECT_TRUE(pass.run_head(state, n - 1, 0, last.data()));
+  pool.reset();  // its threads end before what they read
+  return {first, last};
+}
+
+TEST(Layers, ThatSeeBothWaysHaveTheWholePassInOneBlock) {
+  const std::string file = build_tiny_model(tiny_model_named("llama-f32"));
+  std::vector<TokenId> ids = some_ids(Pass::kBlockTokens + 44, 512);
+  const Ends causal = logits_of_ends(file, ids, false);
+  const Ends both = logits_of_ends(file, ids, true);
+  // The last token sees the same positions in both cases.
+  EXPECT_EQ(both.second, causal.second);
+  EXPECT_NE(both.first, causal.first);
+  ids.back() = (ids.back() + 1) % 512;
+  EXPECT_EQ(logits_of_ends(file, ids, false).first, causal.first);
+  EXPECT_NE(logits_of_ends(file, ids, true).first, both.first);
+}
+
+// --- layers of different shapes ------------------------------------------------------------------
+
+// The first `cols` numbers of each row. If keep_width, zeros replace the others.
+std::string cut_columns(const std::string& data, size_t all, size_t cols, bool keep_width) {
+  std::string out;
+  for (size_t at = 0; at < data.size(); at += 4 * all) {
+    out += data.substr(at, 4 * cols);
+    if (keep_width) out += std::string(4 * (all - cols), '\0');
+  }
+  return out;
+}
+
+// A model whose second layer has half the heads and half the feed-forward part: its tensors are
+// really half as large, or they are whole and the other half adds zeros.
+std::string second_layer_halved(bool really) {
+  GgufBuilder file = tiny_model();
+  for (const char* part : {"attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "ffn_norm",
+                           "ffn_gate", "ffn_up", "ffn_down"}) {
+    const GgufBuilder::Tensor of = file.find_tensor(concat("blk.0.", part, ".weight"));
+    file.tensor(concat("blk.1.", part, ".weight"), of.type, of.dims, of.data);
+  }
+  file.kv_u32("llama.block_count", 2);
+  for (const char* part : {"attn_output", "ffn_down"}) {
+    auto& tensor = file.find_tensor(concat("blk.1.", part, ".weight"));
+    const size_t cols = tensor.dims[0];
+    tensor.data = cut_columns(tensor.data, cols, cols / 2, !really);
+    if (really) tensor.dims[0] = cols / 2;
+  }
+  if (!really) return file.build();
+  for (const char* part : {"attn_q", "ffn_gate", "ffn_up"}) {
+    auto& tensor = file.find_tensor(concat("blk.1.", part, ".weight"));
+    tensor.dims[1] /= 2;
+    tensor.data.resize(tensor.data.size() / 2);
+  }
+  file.kv_array<uint32_t>("llama.attention.head_count", ValueType::u32, {2, 1});
+  file.kv_array<uint32_t>("llama.attention.head_count_kv", ValueType::u32, {1, 1});
+  file.kv_array<uint32_t>("llama.feed_forward_length", ValueType::u32, {64, 32});
+  return file.build();
+}
+
+TEST(Layers, MayEachHaveAShapeOfTheirOwn) {
+  const auto whole = load_bytes(second_layer_halved(false));
+  const auto halved = load_bytes(second_layer_halved(true));
+  ASSERT_NE(whole, nullptr);
+  ASSERT_NE(halved, nullptr);
+  for (const size_t n : {size_t{1}, size_t{40}}) {
+    const std::vector<TokenId> ids = some_ids(n, kTinyVocab);
+    EXPECT_EQ(hash_of(*halved, ids), hash_of(*whole, ids));
+  }
+}
+
+// --- families ------------------------------------------------------------------------------------
+
+std::unique_ptr<Model> model_of(const TinyModel& tiny) {
+  const auto header = parse_gguf(as_bytes(build_tiny_model(tiny)));
+  if (!header.has_value()) return nullptr;
+  auto model = make_model(*header);
+  EXPECT_TRUE(model.has_value()) << model.error().message;
+  return model.has_value() ? std::move(*model) : nullptr;
+}
+
+TEST(Gemma3, EverySixthLayerSeesAllAndTurnsByAnotherTable) {
+  const auto model = model_of(tiny_model_named("gemma3-wide-f32"));
+  ASSERT_NE(model, nullptr);
+  ASSERT_EQ(model->ropes().size(), 2u);
+  EXPECT_EQ(model->ropes()[0].freq_base, 1e6);
+  EXPECT_EQ(model->ropes()[1].freq_base, 10000);
+  for (int64_t l = 0; l < 7; ++l) {
+    EXPECT_EQ(model->layer(l).window, l == 5 ? 0 : 261) << l;
+    EXPECT_EQ(model->layer(l).rope, l == 5 ? 0 : 1) << l;
+    EXPECT_EQ(model->layer(l).scale, 1 / std::sqrt(24.0f));
+  }
+}
+
+// Linear scaling is only for the layers that see all positions. The 27B model divides scores by the
+// root of n_embd / n_heads.
+TEST(Gemma3, OfTheLargestModelScoresAreDividedByTheWidthsShare) {
+  TinyModel tiny = tiny_model_named("gemma3-wide-f32");
+  tiny.n_layers = 62;
+  GgufBuilder file = tiny_model_file(tiny);
+  file.kv_string("gemma3.rope.scaling.type", "linear").kv_f32("gemma3.rope.scaling.factor", 8);
+  const auto header = parse_gguf(as_bytes(file.build()));
+  ASSERT_TRUE(header.has_value());
+  const auto model = make_model(*header);
+  ASSERT_TRUE(model.has_value()) << model.error().message;
+  EXPECT_EQ((*model)->layer(61).scale, 1 / std::sqrt(32.0f));
+  EXPECT_EQ((*model)->layer(59).window, 0);
+  EXPECT_EQ((*model)->ropes()[0].scale, 8);
+  EXPECT_EQ((*model)->ropes()[1].scale, 1);
+}
+
+TEST(Gpt2, TakesQueriesKeysAndValuesFromOneTensor) {
+  const auto model = model_of(tiny_model_named("gpt2-odd-f32"));
+  ASSERT_NE(model, nullptr);
+  EXPECT_EQ(model->max_positions(), 512);
+  EXPECT_TRUE(model->ropes().empty());
+  std::vector<int64_t> rows;
+  for (const Piece& piece : model->manifest().pieces()) {
+    if (piece.tensor == "blk.1.attn_qkv.weight") rows.push_back(piece.first_row);
+  }
+  EXPECT_EQ(rows, (std::vector<int64_t>{0, 40, 80}));
+}
+
+// The bytes that a token reads, in a profile and in the statistics, are those of every matrix once.
+TEST(Profile, CountsEveryMatrixOfEveryFamily) {
+  for (const char* name : {"llama-q8_0", "qwen2-f32", "gpt2-q8_0", "gemma3-q8_0"}) {
+    const TinyModel& tiny = tiny_model_named(name);
+    uint64_t matrices = 0;
+    for (const auto& tensor : tiny_model_file(tiny).tensors) {
+      const bool looked_up = tensor.name == "position_embd.weight" ||
+                             (tensor.name == "token_embd.weight" && !tiny.tied);
+      if (tensor.dims.size() == 2 && !looked_up) matrices += tensor.data.size();
+    }
+    LoadOptions options;
+    options.threads = 2;
+    options.profile = true;
+    const auto engine = load_bytes(build_tiny_model(tiny), options);
+    ASSERT_NE(engine, nullptr);
+    EXPECT_EQ(engine->stats().bytes_per_token, matrices) << name;
+    const auto plan = plan_memory(engine->header(), options);
+    ASSERT_TRUE(plan.has_value());
+    EXPECT_EQ(plan->per_token, matrices) << name;
+    generate(*engine, some_ids(20, tiny.n_vocab), greedy(3));
+    uint64_t counted = 0;
+    for (const PhaseTime& phase : engine->take_profile()) {
+      counted += phase.weight_bytes;
+      const bool branch = std::string_view(phase.name) == "norm, add";
+      const bool unpacking = std::string_view(phase.name) == "(unpacking)";
+      if (branch && tiny.architecture != "gemma3") {
+        EXPECT_EQ(phase.busy_ms, 0) << name;
+      } else if (!unpacking) {
+        EXPECT_GT(phase.busy_ms, 0) << name << ", " << phase.name;
+      }
+    }
+    EXPECT_EQ(counted, matrices) << name;
+  }
+}
+
+}  // namespace
+}  // namespace sluice

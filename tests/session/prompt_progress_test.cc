@@ -1,0 +1,168 @@
+// Tests of Session::prompt_progress: never backwards, from what was reused to all tokens.
+#include <algorithm>
+
+#include "support/engine_fixture.h"
+#include "support/stream.h"
+
+namespace sluice {
+namespace {
+
+// Steps until the first token, or the end of a logits run. Returns the progress after each step.
+std::vector<PromptProgress> progress_of(Session& session) {
+  std::vector<PromptProgress> seen = {session.prompt_progress()};
+  for (;;) {
+    const auto event = session.step();
+    if (!event.has_value()) {
+      ADD_FAILURE() << event.error().message;
+      return seen;
+    }
+    if (event->kind == Event::Kind::done) return seen;
+    seen.push_back(session.prompt_progress());
+    if (event->kind == Event::Kind::token) return seen;
+  }
+}
+
+void expect_rises(const std::vector<PromptProgress>& seen, int64_t from, int64_t to) {
+  ASSERT_FALSE(seen.empty());
+  EXPECT_EQ(seen.front().computed, from);
+  EXPECT_EQ(seen.back().computed, to);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_EQ(seen[i].total, to);
+    EXPECT_EQ(seen[i].reused, from);
+    if (i > 0) {
+      EXPECT_GE(seen[i].computed, seen[i - 1].computed);
+    }
+    if (i + 1 < seen.size()) {
+      EXPECT_LT(seen[i].computed, to);
+    }
+    if (seen[i].seconds_left) {
+      EXPECT_GE(*seen[i].seconds_left, 0);
+    }
+  }
+}
+
+TEST(PromptProgress, RisesWithEveryBlockOfALayer) {
+  const auto engine = tiny_engine(2048);
+  ASSERT_NE(engine, nullptr);
+  Session session(*engine);
+  EXPECT_EQ(session.prompt_progress().total, 0);
+  const auto ids = some_ids(900, engine->config().n_vocab);
+  ASSERT_TRUE(session.start(ids, greedy(2)).has_value());
+  const auto seen = progress_of(session);
+  expect_rises(seen, 0, 900);
+  for (size_t i = 2; i + 1 < seen.size(); ++i) EXPECT_GT(seen[i].computed, seen[i - 1].computed);
+  EXPECT_GE(seen.size(), static_cast<size_t>(4 * engine->config().n_layers));
+  finish_run(session);
+  EXPECT_EQ(session.prompt_progress().total, 0);
+}
+
+TEST(PromptProgress, HasATimeLeftOnceALayerIsComputed) {
+  const auto engine = tiny_engine(2048);
+  ASSERT_NE(engine, nullptr);
+  const int64_t n_layers = engine->config().n_layers;
+  ASSERT_TRUE(engine->start(some_ids(900, engine->config().n_vocab), greedy(1)).has_value());
+  const auto seen = progress_of(engine->session());
+  for (const PromptProgress& one : seen) {
+    if (one.computed * (n_layers + 1) < 900) {
+      EXPECT_FALSE(one.seconds_left.has_value()) << one.computed;
+    } else if (one.computed * n_layers >= 900) {
+      EXPECT_EQ(one.seconds_left.has_value(), one.computed < 900) << one.computed;
+    }
+    EXPECT_FALSE(one.waiting);
+  }
+}
+
+TEST(PromptProgress, BeginsWithTheTokensThatAreReused) {
+  const auto engine = tiny_engine(2048);
+  ASSERT_NE(engine, nullptr);
+  auto ids = some_ids(300, engine->config().n_vocab);
+  generate(*engine, ids, greedy(1));
+  for (const TokenId id : some_ids(600, engine->config().n_vocab, 5)) ids.push_back(id);
+  ASSERT_TRUE(engine->start(ids, greedy(1)).has_value());
+  expect_rises(progress_of(engine->session()), 300, 900);
+  finish_run(*engine);
+  // One token is always computed.
+  ASSERT_TRUE(engine->start(ids, greedy(1)).has_value());
+  expect_rises(progress_of(engine->session()), 899, 900);
+}
+
+TEST(PromptProgress, CountsTheBatchesOfALogitsRun) {
+  const auto engine = tiny_engine(2048);
+  ASSERT_NE(engine, nullptr);
+  ASSERT_TRUE(engine->start_logits(some_ids(700, engine->config().n_vocab), 300).has_value());
+  auto seen = progress_of(engine->session());
+  // With the last part of the head the run is done, and it has no prompt any more.
+  EXPECT_LT(seen.back().computed, 700);
+  PromptProgress whole;
+  whole.computed = whole.total = 700;
+  seen.push_back(whole);
+  expect_rises(seen, 0, 700);
+  for (const int64_t batch : {300, 600}) {
+    EXPECT_NE(std::ranges::find(seen, batch, &PromptProgress::computed), seen.end());
+  }
+}
+
+TEST(PromptProgress, SaysThatThePromptWaitsForWeights) {
+  const std::string& file = tiny_bytes();
+  auto engine = Engine::create(small(2048), {file.size()});
+  ASSERT_TRUE(engine.has_value());
+  Stream stream(**engine);
+  const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(file.data()), file.size());
+  size_t at = 0;
+  while (!(*engine)->header_ready()) {
+    ASSERT_TRUE(stream.push(bytes.subspan(at, 1)).has_value());
+    ++at;
+  }
+  Session& session = (*engine)->session();
+  ASSERT_TRUE(session.start(some_ids(900, (*engine)->config().n_vocab), greedy(1)).has_value());
+  std::vector<PromptProgress> seen;
+  size_t waits = 0;
+  for (;;) {
+    const auto event = session.step();
+    ASSERT_TRUE(event.has_value()) << event.error().message;
+    seen.push_back(session.prompt_progress());
+    const bool waiting = event->kind == Event::Kind::waiting;
+    if (event->kind != Event::Kind::token) {
+      EXPECT_EQ(seen.back().waiting, waiting);
+    }
+    if (event->kind == Event::Kind::token) break;
+    waits += waiting;
+    if (!waiting) continue;
+    const size_t n = std::min<size_t>(5000, bytes.size() - at);
+    ASSERT_GT(n, 0u);
+    ASSERT_TRUE(stream.push(bytes.subspan(at, n)).has_value());
+    at += n;
+  }
+  EXPECT_GT(waits, 3u);
+  expect_rises(seen, 0, 900);
+}
+
+// Under a budget layers are read again: the prompt waits for them, but they have arrived before.
+TEST(PromptProgress, RisesWithLayersThatAreReadAgain) {
+  const std::string& file = tiny_bytes();
+  const TemporaryFile on_disk(file);
+  LoadOptions options = small(2048);
+  options.layer_places = 2;
+  auto engine = Engine::open(on_disk.path(), options);
+  ASSERT_TRUE(engine.has_value()) << engine.error().message;
+  ASSERT_TRUE((*engine)->wait_ready().has_value());
+  ASSERT_GT((*engine)->memory_plan().reread, 0u);
+  Session& session = (*engine)->session();
+  ASSERT_TRUE(session.start(some_ids(900, (*engine)->config().n_vocab), greedy(1)).has_value());
+  std::vector<PromptProgress> seen = {session.prompt_progress()};
+  for (;;) {
+    const auto event = session.step();
+    ASSERT_TRUE(event.has_value()) << event.error().message;
+    seen.push_back(session.prompt_progress());
+    EXPECT_FALSE(seen.back().waiting);
+    if (event->kind == Event::Kind::token) break;
+    if (event->kind == Event::Kind::waiting) {
+      const auto waited = (*engine)->wait();
+      ASSERT_TRUE(waited.has_value());
+    }
+  }
+  expect_rises(seen, 0, 900);
+}
+
+}  // namespace
+}  // namespace sluice

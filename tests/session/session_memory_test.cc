@@ -1,0 +1,216 @@
+// What sessions may take of the memory: the plan has one of them, and the others what is left.
+#include <algorithm>
+
+#include "support/engine_fixture.h"
+#include "support/session_files.h"
+
+namespace sluice {
+namespace {
+
+constexpr uint32_t kContext = 1024;  // of four chunks
+
+LoadOptions planned(const std::string& bytes, LoadOptions options = small(kContext)) {
+  options.memory_budget = load_bytes(bytes, options)->memory_plan().total();
+  return options;
+}
+
+std::unique_ptr<Engine> tight_engine(LoadOptions options = small(kContext)) {
+  auto engine = load_bytes(tiny_bytes(), planned(tiny_bytes(), std::move(options)));
+  EXPECT_NE(engine, nullptr);
+  return engine;
+}
+
+void expect_refused(const Status& status) {
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(code_name(status.error().code), code_name(Code::out_of_memory));
+  for (const char* part : {"needs ", " of the budget only ", " are left", "close other sessions"})
+    EXPECT_NE(status.error().message.find(part), std::string::npos) << status.error().message;
+  ASSERT_EQ(status.error().facts.size(), 3u);
+  EXPECT_EQ(status.error().facts[0].name, "neededBytes");
+  EXPECT_EQ(status.error().facts[1].name, "availableBytes");
+  EXPECT_EQ(status.error().facts[2].name, "tokens");
+  EXPECT_GT(std::get<uint64_t>(status.error().facts[0].value),
+            std::get<uint64_t>(status.error().facts[1].value));
+}
+
+// Of each kind of model and of numbers.
+TEST(SessionMemory, OfAFullContextIsThatOfThePlan) {
+  for (const char* name : {"llama-odd-f32", "qwen2-q8_0", "gpt2-q4_0", "gemma3-f16"}) {
+    SCOPED_TRACE(name);
+    LoadOptions options = small(300);
+    options.kv_type = "q8_0";
+    const auto engine = load_bytes(build_tiny_model(tiny_model_named(name)), options);
+    ASSERT_NE(engine, nullptr);
+    generate(*engine, some_ids(299, engine->config().n_vocab), greedy(1));
+    EXPECT_LE(engine->session().held_bytes(), engine->memory_plan().session);
+    EXPECT_GT(engine->session().held_bytes(), engine->memory_plan().session * 9 / 10);
+  }
+}
+
+TEST(SessionMemory, OneSessionMayFillTheContext) {
+  const auto engine = tight_engine();
+  EXPECT_EQ(engine->memory_left(), engine->memory_plan().session);
+  EXPECT_EQ(generate(*engine, some_ids(1000, 512), greedy(-1)).finish, Finish::context);
+  EXPECT_LE(engine->stats().resident_bytes, engine->memory_plan().total());
+  EXPECT_LT(engine->memory_left(), engine->memory_plan().session / 10);
+  engine->reset();
+  EXPECT_EQ(generate(*engine, some_ids(1000, 512, 2), greedy(-1)).finish, Finish::context);
+}
+
+TEST(SessionMemory, AFurtherSessionGetsWhatIsLeft) {
+  const auto engine = tight_engine();
+  const std::vector<TokenId> half = some_ids(500, 512), all = some_ids(1000, 512, 2);
+  const std::vector<TokenId> expected = generate(*tiny_engine(kContext), half, greedy(3)).ids();
+  {
+    Session first(*engine), second(*engine);
+    generate(first, half, greedy(2));
+    EXPECT_EQ(generate(second, half, greedy(3)).ids(), expected);
+    const uint64_t held = engine->stats().resident_bytes;
+    expect_refused(second.start(all, greedy(1)));
+    EXPECT_FALSE(second.running());
+    expect_refused(second.start_logits(all, 0));
+    Session third(*engine);
+    expect_refused(third.start(half, greedy(1)));
+    // Nothing was taken, and what they have is as before.
+    EXPECT_EQ(engine->stats().resident_bytes, held);
+    EXPECT_LE(held, engine->memory_plan().total());
+    second.truncate(500);
+    EXPECT_EQ(generate(second, half, greedy(3)).ids(), expected);
+    EXPECT_EQ(second.stats().reused_tokens, 499);
+  }
+  EXPECT_EQ(engine->memory_left(), engine->memory_plan().session);
+  EXPECT_EQ(generate(*engine, all, greedy(1)).ids().size(), 1u);
+}
+
+TEST(SessionMemory, ThatIsAskedForBeforehandIsPlanned) {
+  LoadOptions options = small(kContext);
+  options.sessions = 2;
+  const auto engine = tight_engine(options);
+  Session other(*engine);
+  for (Session* session : {&engine->session(), &other})
+    EXPECT_EQ(generate(*session, some_ids(1000, 512), greedy(-1)).finish, Finish::context);
+  EXPECT_LE(engine->stats().resident_bytes, engine->memory_plan().total());
+  for (const int32_t wrong : {0, 65, -1}) {
+    options.sessions = wrong;
+    EXPECT_EQ(Engine::create(options, {0}).error().code, Code::invalid_argument);
+  }
+}
+
+// A text that grows beyond what is left ends; the session has what it had.
+TEST(SessionMemory, ATextThatGrowsBeyondItEnds) {
+  const auto engine = tight_engine();
+  generate(*engine, some_ids(760, 512), greedy(1));  // three chunks; there are four
+  Session session(*engine);
+  ASSERT_TRUE(session.start(some_ids(250, 512), greedy(-1)).has_value());
+  std::vector<TokenId> written;
+  Status status;
+  while (status) {
+    const auto event = session.step();
+    if (!event)
+      status = std::unexpected(event.error());
+    else if (event->kind == Event::Kind::token)
+      written.push_back(event->id);
+    ASSERT_LE(written.size(), 20u);
+  }
+  expect_refused(status);
+  EXPECT_EQ(written.size(), 7u);  // the last one has no place for its state
+  EXPECT_EQ(session.tokens().size(), 256u);
+  EXPECT_EQ(session.written().size(), 257u);
+  EXPECT_LE(engine->stats().resident_bytes, engine->memory_plan().total());
+}
+
+TEST(SessionMemory, OfAllPositionsLogitsCounts) {
+  const std::vector<TokenId> ids = some_ids(900, 512);
+  const auto engine = tight_engine();
+  expect_refused(engine->start_logits(ids, 0, true));
+  EXPECT_TRUE(engine->logits().empty());
+  EXPECT_NE(hash_of(*engine, ids), "");
+
+  LoadOptions options = small(kContext);
+  options.logit_positions = 900;
+  const auto planned = tight_engine(options);
+  ASSERT_TRUE(planned->start_logits(ids, 0, true).has_value());
+  finish_run(*planned);
+  EXPECT_EQ(planned->logits().size(), 900u * 512u);
+  EXPECT_LE(planned->stats().resident_bytes, planned->memory_plan().total());
+  const uint64_t held = planned->session().held_bytes();
+  // The next run gives them back.
+  generate(*planned, ids, greedy(1));
+  EXPECT_TRUE(planned->logits().empty());
+  EXPECT_EQ(planned->session().held_bytes(), held - 899u * 512u * 4u);
+  for (const int64_t wrong : {int64_t{0}, (int64_t{1} << 20) + 1}) {
+    options.logit_positions = wrong;
+    EXPECT_EQ(Engine::create(options, {0}).error().code, Code::invalid_argument);
+  }
+}
+
+// Another session takes what was left between a start and its first step.
+TEST(SessionMemory, ThatIsRefusedAtAStepLeavesTheSessionAsItWas) {
+  const auto engine = tight_engine();
+  Session one(*engine), other(*engine);
+  const std::vector<TokenId> text = some_ids(200, 512);
+  generate(one, text, greedy(1));
+  ASSERT_TRUE(one.start(some_ids(700, 512, 2), greedy(1)).has_value());
+  generate(other, some_ids(500, 512, 3), greedy(1));
+  const Result<Event> event = one.step();
+  ASSERT_FALSE(event.has_value());
+  expect_refused(std::unexpected(event.error()));
+  EXPECT_TRUE(std::ranges::equal(one.tokens(), text));
+  EXPECT_EQ(generate(one, text, greedy(1)).ids().size(), 1u);
+  EXPECT_EQ(one.stats().reused_tokens, 199);
+}
+
+// The logits of many positions are freed by the next run before that takes memory.
+TEST(SessionMemory, OfLogitsIsFreeForTheNextRun) {
+  const auto engine = tight_engine();
+  // So many rows fit as long as the text is short.
+  ASSERT_TRUE(engine->start_logits(some_ids(20, 512), 0, true).has_value());
+  finish_run(*engine);
+  EXPECT_EQ(engine->logits().size(), 20u * 512u);
+  EXPECT_EQ(generate(*engine, some_ids(1000, 512), greedy(-1)).finish, Finish::context);
+  EXPECT_LE(engine->stats().resident_bytes, engine->memory_plan().total());
+}
+
+// Clones share; what they don't share counts.
+TEST(SessionMemory, OfClonesIsCountedOnce) {
+  const auto engine = tight_engine();
+  Session session(*engine);
+  const std::vector<TokenId> prompt = some_ids(500, 512);
+  generate(session, prompt, greedy(1));
+  const uint64_t left = engine->memory_left();
+  const auto clone = session.clone();
+  ASSERT_TRUE(clone.has_value());
+  EXPECT_EQ(engine->memory_left(), left);
+  std::vector<TokenId> other = some_ids(500, 512, 2);
+  EXPECT_EQ(generate(**clone, other, greedy(1)).ids().size(), 1u);
+  EXPECT_LT(engine->memory_left(), left);
+  const auto third = session.clone();
+  ASSERT_TRUE(third.has_value());
+  expect_refused((*third)->start(some_ids(500, 512, 3), greedy(1)));
+}
+
+// What is being saved and restored is a session's, too.
+TEST(SessionMemory, OfFilesCounts) {
+  const auto engine = tight_engine();
+  auto session = std::make_unique<Session>(*engine);
+  generate(*session, some_ids(600, 512), greedy(1));
+  const Bytes file = saved(*engine, *session);
+  const uint64_t chunks = 3 * engine->memory_plan().kv / 4;
+  const auto in_use = [&] { return engine->memory_plan().session - engine->memory_left(); };
+  auto writer = *session->save();
+  session.reset();
+  EXPECT_EQ(in_use(), chunks);
+  {
+    SessionReader reader(*engine, file.size());
+    ASSERT_TRUE(reader.push(file).has_value());
+    EXPECT_EQ(in_use(), 2 * chunks);
+  }
+  writer.reset();
+  EXPECT_EQ(in_use(), 0u);
+  generate(*engine, some_ids(900, 512, 2), greedy(1));
+  SessionReader reader(*engine, file.size());
+  expect_refused(reader.push(file));
+}
+
+}  // namespace
+}  // namespace sluice

@@ -1,0 +1,178 @@
+// Files of sessions that are refused: damaged, hostile, newer, of another model.
+#include <bit>
+
+#include "base/xxh64.h"
+#include "support/session_files.h"
+
+namespace sluice {
+namespace {
+
+class BadSession : public testing::Test {
+ protected:
+  void SetUp() override {
+    engine_ = tiny_engine(64);
+    ASSERT_NE(engine_, nullptr);
+    generate(*engine_, some_ids(2, 512), drawing(2, 3));
+    file_ = saved(*engine_, engine_->session());
+    held_ = engine_->stats().resident_bytes;
+  }
+  // Nothing is left behind.
+  void TearDown() override { EXPECT_EQ(engine_->stats().resident_bytes, held_); }
+  Code code_of(std::span<const uint8_t> file) {
+    const auto session = read(*engine_, file);
+    EXPECT_FALSE(session.has_value());
+    if (session.has_value()) return Code::aborted;
+    EXPECT_FALSE(session.error().message.empty());
+    return session.error().code;
+  }
+  // With a number that was changed and hashes that are right again.
+  template <typename T>
+  Error error_with(size_t at, T number) {
+    Bytes changed = file_;
+    put(changed, at, number);
+    hash_again(changed);
+    auto session = read(*engine_, changed);
+    EXPECT_FALSE(session.has_value()) << "at " << at;
+    return session.has_value() ? Error{Code::aborted, ""} : session.error();
+  }
+
+  std::unique_ptr<Engine> engine_;
+  Bytes file_;
+  uint64_t held_ = 0;
+};
+
+TEST_F(BadSession, FlippedBitsAreFound) {
+  for (size_t at = 0; at < file_.size(); ++at) {
+    Bytes changed = file_;
+    changed[at] ^= static_cast<uint8_t>(1u << at % 8);
+    ASSERT_EQ(code_of(changed), Code::bad_file) << "byte " << at;
+  }
+}
+
+TEST_F(BadSession, ShortenedAndLongerFilesAreFound) {
+  for (size_t n = 0; n < file_.size(); ++n) {
+    ASSERT_EQ(code_of(std::span(file_).first(n)), Code::bad_file) << n << " bytes";
+  }
+  Bytes longer = file_;
+  longer.push_back(0);
+  EXPECT_EQ(code_of(longer), Code::bad_file);
+  EXPECT_EQ(read(*engine_, file_, SIZE_MAX, file_.size() + 1).error().code, Code::bad_file);
+  EXPECT_EQ(code_of(Bytes(100, 0)), Code::bad_file);
+}
+
+TEST_F(BadSession, NumbersAreCheckedBehindARightHash) {
+  const size_t tokens = kSessionHeaderBytes, state = tokens + 4 * 4;
+  EXPECT_EQ(error_with<uint32_t>(12, 96).code, Code::bad_file);  // bytes of the header
+  EXPECT_EQ(error_with<uint32_t>(8, 0).code, Code::bad_file);    // version
+  EXPECT_EQ(error_with<uint64_t>(16, UINT64_MAX).code, Code::bad_file);
+  EXPECT_EQ(error_with<uint32_t>(40, 7).code, Code::bad_file);  // KV type
+  EXPECT_EQ(error_with<uint32_t>(44, 2).code, Code::bad_file);  // kind of state
+  EXPECT_EQ(error_with<uint32_t>(48, 3).code, Code::bad_file);  // tokens
+  EXPECT_EQ(error_with<uint32_t>(48, 5).code, Code::bad_file);
+  EXPECT_EQ(error_with<uint32_t>(52, 4).code, Code::bad_file);  // computed
+  EXPECT_EQ(error_with<uint32_t>(52, 2).code, Code::bad_file);
+  EXPECT_EQ(error_with<uint32_t>(56, 2).code, Code::bad_file);           // has a seed
+  EXPECT_EQ(error_with<uint32_t>(56, 0).code, Code::bad_file);           // but its numbers stay
+  EXPECT_EQ(error_with<uint32_t>(60, 5).code, Code::bad_file);           // begin of the answer
+  EXPECT_EQ(error_with<uint64_t>(72, UINT64_MAX).code, Code::bad_file);  // draws
+  EXPECT_EQ(error_with<int32_t>(tokens, 512).code, Code::bad_file);
+  EXPECT_EQ(error_with<int32_t>(tokens + 12, -1).code, Code::bad_file);
+  EXPECT_EQ(error_with<uint16_t>(state, 0x7c00).code, Code::bad_file);
+  EXPECT_EQ(error_with<uint16_t>(state + 2, 0xfe00).code, Code::bad_file);
+  EXPECT_EQ(error_with<uint16_t>(file_.size() - 10, 0xfc00).code, Code::bad_file);
+}
+
+TEST_F(BadSession, TokensThatTheContextCannotHoldTakeNoMemory) {
+  for (const uint32_t n : {65u, 1u << 20, UINT32_MAX}) {
+    Bytes changed = file_;
+    put(changed, 48, n);
+    put(changed, 52, n);
+    hash_again(changed);
+    EXPECT_EQ(code_of(changed), Code::context_full) << n;
+  }
+}
+
+TEST_F(BadSession, ANewerVersionIsNamed) {
+  const Error error = error_with<uint32_t>(8, 3);
+  EXPECT_EQ(error.code, Code::invalid_argument);
+  EXPECT_NE(error.message.find("a newer version of Sluice wrote this"), std::string::npos);
+  // Its header may be longer.
+  Bytes newer = file_;
+  newer.insert(newer.begin() + 80, 40, 1);
+  put<uint32_t>(newer, 8, 3);
+  put<uint32_t>(newer, 12, 128);
+  put(newer, 120, xxh64(std::span(newer).first(120)));
+  EXPECT_EQ(code_of(newer), Code::invalid_argument);
+}
+
+TEST_F(BadSession, AnotherModelIsNamed) {
+  TinyModel model = tiny_model_named("qwen2-q8_0");
+  model.n_ff = 64;
+  const auto other = load_bytes(build_tiny_model(model), small(64));
+  const auto refused = read(*other, file_);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::invalid_argument);
+  EXPECT_NE(refused.error().message.find("another model"), std::string::npos);
+  // One number of one tensor is another.
+  std::string changed = tiny_bytes();
+  changed[changed.size() - 40] = static_cast<char>(changed[changed.size() - 40] ^ 1);
+  const auto similar = load_bytes(changed, small(64));
+  EXPECT_EQ(read(*similar, file_).error().code, Code::invalid_argument);
+}
+
+TEST_F(BadSession, AnotherKvTypeOrRopeIsNamed) {
+  LoadOptions options = small(64);
+  options.kv_type = "q8_0";
+  const auto other = load_bytes(tiny_bytes(), options);
+  const auto refused = read(*other, file_);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::invalid_argument);
+  EXPECT_NE(refused.error().message.find("are f16, but this model was loaded with q8_0"),
+            std::string::npos);
+  const Error rope = error_with<uint64_t>(32, 1);
+  EXPECT_EQ(rope.code, Code::invalid_argument);
+  EXPECT_NE(rope.message.find("RoPE"), std::string::npos);
+}
+
+TEST_F(BadSession, ALongerSessionThanTheContextIsNamed) {
+  const auto other = load_bytes(tiny_bytes(), small(3));
+  EXPECT_EQ(read(*other, file_).error().code, Code::context_full);
+  const auto enough = load_bytes(tiny_bytes(), small(4));
+  EXPECT_TRUE(read(*enough, file_).has_value());
+}
+
+TEST_F(BadSession, ScalesOfQ8AreChecked) {
+  LoadOptions options = small(64);
+  options.kv_type = "q8_0";
+  const auto engine = load_bytes(tiny_bytes(), options);
+  generate(*engine, some_ids(2, 512), greedy(2));
+  const Bytes file = saved(*engine, engine->session());
+  const int64_t head_dim = 16;  // one scale for each row
+  for (const float scale : {-1.f, INFINITY, NAN}) {
+    Bytes changed = file;
+    put(changed, kSessionHeaderBytes + 4 * 4 + head_dim, scale);
+    hash_again(changed);
+    EXPECT_EQ(read(*engine, changed).error().code, Code::bad_file) << scale;
+  }
+}
+
+TEST(Xxh64, IsTheKnownOne) {
+  // Computed with xxHash's own program.
+  Bytes bytes(64);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 7 + i / 3);
+  const std::pair<size_t, uint64_t> known[] = {{0, 0xef46db3751d8e999},
+                                               {3, 0x9ff70a635a6209ab},
+                                               {14, 0x9cd9ca9931b67e76},
+                                               {33, 0x87aa75789ca3ee82},
+                                               {64, 0xbbee50984cd3a30b}};
+  for (const auto& [n, hash] : known) {
+    EXPECT_EQ(xxh64(std::span(bytes).first(n)), hash) << n;
+    Xxh64 pieces;
+    for (size_t at = 0; at < n; at += 5)
+      pieces.update(std::span(bytes).subspan(at, std::min<size_t>(5, n - at)));
+    EXPECT_EQ(pieces.value(), hash) << n;
+  }
+}
+
+}  // namespace
+}  // namespace sluice
