@@ -37,6 +37,18 @@ bool is_repository(std::string_view text) {
          pull::is_name(pair.substr(slash + 1)) && !pull::lower(pair).ends_with(".gguf");
 }
 
+// OWNER/REPO/blob/main/m.gguf, as it is copied from a page of the hub.
+bool is_page(std::string_view text) {
+  const auto next = [&text] {
+    const std::string_view part = text.substr(0, text.find('/'));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    return part;
+  };
+  if (!pull::is_name(next()) || !pull::is_name(next())) return false;
+  constexpr std::array<std::string_view, 4> kKinds = {"blob", "raw", "resolve", "tree"};
+  return std::ranges::find(kKinds, next()) != kKinds.end() && !text.empty();
+}
+
 // How a text is given as a prompt: -p "Hello world".
 std::string prompt_hint(const std::string& text) {
   const bool plain = text.find_first_of("\"\\$`!\n") == std::string::npos && text.size() <= 100;
@@ -126,6 +138,7 @@ std::string as_address(std::string_view given) {
     const bool named = page.find('/') < page.size() - 1;
     return named ? concat("https://", text) : concat("hf:", page);
   }
+  if (is_page(text)) return concat("https://huggingface.co/", text);
   return is_repository(text) ? concat("hf:", text) : "";
 }
 

@@ -94,6 +94,7 @@ describe('an address of a hub', () => {
       ['HuggingFace.co/owner/Tiny-GGUF', 'Q4_K_M'],
       ['huggingface.co/owner/Tiny-GGUF/tree/main', 'Q4_K_M'],
       ['hf.co/owner/Tiny-GGUF/blob/main/Tiny-Story-Q8_0.gguf', 'Q8_0'],
+      ['owner/Tiny-GGUF/blob/main/Tiny-Story-Q8_0.gguf', 'Q8_0'],
       ['https://hf.co/owner/Tiny-GGUF:Tiny-Story-Q8_0.gguf', 'Q8_0'],
       [`http://${host}/owner/Tiny-GGUF:q8_0`, 'Q8_0'],
     ]) {
