@@ -66,7 +66,7 @@ function Rest({ source }: Paused) {
     <div class="loading">
       <p class="load-text">
         <span class="load-name">{t.value.model.load.paused(nameOf(source))}</span>{' '}
-        <Fact text={part == null ? t.value.model.said.paused : amountOf(part)} kind="narrow" />
+        <Fact text={part == null ? '' : amountOf(part)} kind="narrow" />
         <Fact text={keptOf(part)} kind="wide" />
       </p>
       <PausedButtons source={source} small />
