@@ -1,4 +1,5 @@
 // The first visit besides the roles (roles.spec.ts): the card, what is typed too early, and a story.
+import { overflow } from './looks';
 import { BUNDLED } from './models';
 import { expect, test } from './visitor';
 
@@ -171,7 +172,12 @@ test('a paused download says its name, how far it is and what its buttons do, al
 
   // It has no chat template.
   download.stalls = false;
+  await visitor.openSheet();
+  await expect(visitor.sheet.getByText('Qwen3', { exact: false }).first()).toHaveText(/^Paused/);
+  await expect(visitor.sheet.locator('.kept li')).toHaveCount(0);
+  await visitor.closeSheet();
   await card.getByRole('button', { name: 'Go on' }).click();
+  await expect(visitor.field).toBeFocused();
   await expect(card).toContainText('Qwen3 0.6B is here.');
   await expect(card).toContainText('can’t hold a conversation');
   await expect(visitor.modelName).toHaveText('Qwen3 0.6B');
@@ -189,10 +195,14 @@ test('a paused download that is discarded leaves nothing, and its model is offer
   await visitor.download.click();
   await expect(visitor.card).toContainText('1.40 MB of 2.58 MB');
   await visitor.card.getByRole('button', { name: 'Pause' }).click();
+  await page.setViewportSize({ width: 360, height: 740 });
   const discard = visitor.card.getByRole('button', { name: 'Discard' });
   await discard.click();
   await expect(visitor.card).toContainText('Discard the 1.31 MB that have come?');
-  await expect(visitor.card.getByRole('button', { name: 'Keep it' })).toBeFocused();
+  const keep = visitor.card.getByRole('button', { name: 'Keep it' });
+  await expect(keep).toBeFocused();
+  for (const button of [discard, keep]) await expect(button).toBeInViewport({ ratio: 1 });
+  expect(await overflow(page)).toBe(0);
   await discard.click();
   await expect(visitor.download).toBeVisible();
   await expect(page).not.toHaveURL(/model=/);

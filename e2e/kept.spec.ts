@@ -217,7 +217,7 @@ test('a page loaded anew in the middle of a load says that it is paused, and ask
   await expect(app.offer).toHaveCount(0);
   expect(file.counts.requests).toBe(requests);
   await app.openSheet();
-  await row(page, 'stories.gguf').getByRole('button', { name: 'Go on with' }).click();
+  await app.sheet.locator('.coming').getByRole('button', { name: 'Go on' }).click();
   await loaded(app, host);
 });
 

@@ -74,7 +74,7 @@ test.describe('a stranger on a laptop', () => {
     await shelf.play();
     await visitor.arrive();
     await visitor.press(visitor.others);
-    const gemma = visitor.sheet.getByRole('listitem').filter({ hasText: /^Gemma 3 270M/ });
+    const gemma = visitor.sheet.locator('.shelf li').filter({ hasText: /^Gemma 3 270M/ });
     await expect(gemma).toContainText('agreeing to Google’s terms');
     await expect(gemma.getByRole('link')).toHaveAttribute('href', /^https:\/\/ai\.google\.dev\//);
     expect(visitor.elsewhere).toEqual([]);

@@ -201,6 +201,9 @@ it('marks what was being written as cut off', () => {
   expect(path(open).at(-1)?.finish).toBeNull();
   expect(path(cutOff(open)).map(({ finish }) => finish)).toEqual(['stop', 'aborted']);
   expect(cutOff(c)).toBe(c);
+  // Nothing of it had come.
+  const empty = append(c, message(c, 'assistant', ''));
+  expect(path(cutOff(empty))).toEqual(path(c));
 });
 
 it('makes ids without crypto.randomUUID too', () => {

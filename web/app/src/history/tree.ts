@@ -255,12 +255,19 @@ export function rename(c: Conversation, title: string): Conversation {
   return { ...c, title: titleOf(first?.content ?? ''), named: false, changed: Date.now() };
 }
 
-/** Marks what was being written when its page ended. To call by whoever becomes the writer of a conversation. */
+/**
+ * Marks what was being written when its page ended; of what had no text yet nothing stays. To call by whoever becomes the
+ * writer of a conversation.
+ */
 export function cutOff(c: Conversation): Conversation {
   const open = Object.values(c.messages).filter(({ finish }) => finish === null);
   if (open.length === 0) return c;
-  const closed = open.map((one) => [one.id, { ...one, finish: 'aborted' as const }]);
-  return { ...c, messages: { ...c.messages, ...Object.fromEntries(closed) } };
+  const isBegun = ({ content, reasoning }: Message): boolean => content + reasoning !== '';
+  const closed = open
+    .filter(isBegun)
+    .map((one) => [one.id, { ...one, finish: 'aborted' as const }]);
+  const all = { ...c, messages: { ...c.messages, ...Object.fromEntries(closed) } };
+  return open.filter((one) => !isBegun(one)).reduce((left, { id }) => remove(left, id), all);
 }
 
 /** Characters of a title. */

@@ -14,25 +14,29 @@ import {
   room,
 } from './kept';
 import { closeOffer } from '../page/link';
-import { fromAddress } from './source';
+import { BUNDLED, fromAddress } from './source';
 import { canKeep } from '../device';
 import { copies, removeCopy } from './copies';
 import { CopyRow } from './copy-of-file';
 import { Found } from './found';
 import { outlookOf } from './learn';
 import { closeSheet } from './open';
+import { usePart } from './load-buttons';
 import { Removal } from './removal';
 import { speedShort } from './speed';
-import { loading, model as currentModel, open } from './state';
+import { loading, model as currentModel, open, paused } from './state';
 
 /** What is kept on this device: the models that were fetched, with what can be done with them. */
 export function KeptModels() {
-  const models = kept.value ?? [];
+  const all = kept.value ?? [];
+  // What is paused stands above, with its buttons.
+  const put = usePart(paused.value?.source ?? BUNDLED);
+  const models = all.filter(({ source }) => paused.value === null || source !== put?.source);
   const own = copies.value;
   const total =
-    models.reduce((sum, { stored, packed }) => sum + stored + packed, 0) +
+    all.reduce((sum, { stored, packed }) => sum + stored + packed, 0) +
     own.reduce((sum, copy) => sum + copy.bytes, 0);
-  const count = models.length + own.length;
+  const count = all.length + own.length;
   const trouble = refused.value;
   const words = t.value.model.kept;
   const left = room.value === null ? '' : words.room(bytes(room.value));
@@ -44,7 +48,7 @@ export function KeptModels() {
       <p class="note">
         {count > 0 ? `${words.total(bytes(total))} ${left}` : canKeep ? words.none : words.never}
       </p>
-      {count > 0 && (
+      {models.length + own.length > 0 && (
         <ul>
           {models.map((model) => (
             <Model key={model.source} model={model} />

@@ -8,6 +8,7 @@ import { t } from '../texts';
 import { busy } from '../run';
 import { explain, ownFinding, type Finding } from './advice';
 import { loading, model, resting } from './state';
+import { nameByRef } from './name';
 import { wholeName } from './source';
 
 /** Most recently used first. Null: not known yet, or this browser keeps none. */
@@ -96,7 +97,7 @@ export function keepList(): void {
 }
 
 export function keptName({ name, source }: CachedModel): string {
-  return wholeName(name) || source;
+  return nameByRef(source, wholeName(name) || source);
 }
 
 /** How much of a model is kept: 1.31 MB of 2.58 MB. */

@@ -40,6 +40,8 @@ function leave(button: Element): void {
 interface Props {
   /** Symbols in place of words, where there is little room. */
   small?: boolean;
+  /** Where the focus goes after Go on; default: to the button that comes in its place. */
+  then?: () => void;
 }
 
 /** Pause and Cancel, as far as the present load allows them. */
@@ -73,7 +75,7 @@ export function LoadButtons({ small = false }: Props) {
 }
 
 /** Go on and Discard, for a load that is paused. What has come is only discarded after a question, for which small has no room. */
-export function PausedButtons({ source, small = false }: Props & Pick<Paused, 'source'>) {
+export function PausedButtons({ source, small = false, then }: Props & Pick<Paused, 'source'>) {
   const words = t.value.model.load;
   const goOn = useRef<HTMLButtonElement>(null);
   const keep = useRef<HTMLButtonElement>(null);
@@ -103,8 +105,9 @@ export function PausedButtons({ source, small = false }: Props & Pick<Paused, 's
         icon={small ? 'M9 6l8 6-8 6z' : ''}
         button={goOn}
         onClick={(pressedButton) => {
-          press(pressedButton);
+          if (then === undefined) press(pressedButton);
           void open(source);
+          then?.();
         }}
       />
       <LoadButton

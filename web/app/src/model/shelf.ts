@@ -163,6 +163,15 @@ let coming: Promise<void> | null = null;
 /** A larger file is no shelf. */
 const MOST_TEXT = 1_000_000;
 
+/** Under what a file of the hub is kept: hf:owner/repo:file@revision is the address of a file there. */
+function fileUrl(address: string): string {
+  return address.replace(
+    /^hf:([^:]+):([^@]+)@?(.*)$/,
+    (_, repository: string, file: string, revision: string) =>
+      `https://huggingface.co/${repository}/resolve/${revision || 'main'}/${file}`,
+  );
+}
+
 async function fetchIt(): Promise<void> {
   try {
     const url = new URL('models/shelf.json', document.baseURI);
@@ -176,7 +185,11 @@ async function fetchIt(): Promise<void> {
     coming = null;
   }
   shelfNames.value = new Map(
-    shelf.value.flatMap(({ name, files }) => files.map(({ address }) => [address, name])),
+    shelf.value.flatMap(({ name, files }) =>
+      files.flatMap(({ address }) =>
+        [address, fileUrl(address)].map((ref) => [ref, name] as const),
+      ),
+    ),
   );
   front.value = recommended(shelf.value, thisDevice());
 }

@@ -105,6 +105,11 @@ export function modelName(m: Model): string {
   return plain(name.slice(0, MOST_NAME));
 }
 
+/** What a reader's own files are called. */
+function fileName(source: Source): string {
+  return plain(sourceName(source).slice(0, MOST_NAME));
+}
+
 /** As the reader sees it. */
 export function shownName({ source, info }: Model): string {
   return nameOf(source, info);
@@ -410,7 +415,7 @@ export function tell(failure: Failure, source: Source | null): void {
   const lasting =
     failure.code.startsWith('unsupported') ||
     (failure.code === 'bad_file' && source?.kind === 'files');
-  const name = source === null ? '' : plain(sourceName(source).slice(0, MOST_NAME));
+  const name = source?.kind === 'files' ? fileName(source) : source === null ? '' : nameOf(source);
   batch(() => {
     problem.value = { ...failure, retry: lasting ? null : source, name, also: null };
     announcement.value = '';

@@ -126,7 +126,7 @@ function Put({ source, progress }: Paused) {
         {part === null ? words.nothingKept : ofWhole(bytes(came), bytes(whole))}
       </p>
       <p>{words.anotherDay}</p>
-      <PausedButtons source={source} />
+      <PausedButtons source={source} then={focusField} />
     </div>
   );
 }

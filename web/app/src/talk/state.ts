@@ -26,6 +26,7 @@ import {
   model,
   modelName,
   problem,
+  shownName,
   writable,
   type Problem,
 } from '../model/state';
@@ -384,6 +385,7 @@ async function stream(
   let dropped = 0;
   let spoken = mine.content.length;
   const name = model.value === null ? '' : modelName(model.value);
+  const called = model.value === null ? '' : shownName(model.value);
   if (model.value !== null) goOnWith(into, name, refOf(model.value.source));
   // Of an answer that goes on, what is there already.
   const there = mine.content + mine.reasoning;
@@ -425,7 +427,7 @@ async function stream(
       }
       if (part.finish != null) ending = { ...ending, finish: part.finish };
       if (timings !== undefined) {
-        ending = { ...ending, figures: figuresOf(timings, now, seed, name, had) };
+        ending = { ...ending, figures: figuresOf(timings, now, seed, called, had) };
         const { predicted_n: tokens, predicted_per_second: tokensPerSecond } = timings;
         learnFrom({ tokens, tokensPerSecond, bytesPerToken: by.stats.bytesPerToken });
       }

@@ -41,7 +41,7 @@ export const found: Texts = {
     denied:
       '{host} hat mit {status} geantwortet: Dieses Modell gibt es nicht, oder es braucht dort ein Konto. Prüfe die Adresse. Stimmt sie, öffne seine Seite, melde dich an, nimm die Bedingungen an und lade die Datei dort herunter. Dann wähle die Datei hier.',
     unreachable:
-      '{host} hat nicht geantwortet, oder lässt andere Seiten die Datei nicht lesen. Versuche es noch einmal, oder lade die Datei herunter und wähle sie hier.',
+      '{host} hat nicht geantwortet, oder lässt andere Seiten die Datei nicht lesen. Prüfe deine Verbindung und versuche es noch einmal, oder lade die Datei herunter und wähle sie hier.',
     redirect:
       '{host} leitet dorthin weiter, wo die Datei nicht zu lesen ist. Nimm die Adresse, an der das endet.',
     insecure: 'Diese Seite darf nur Adressen mit https lesen. Nimm eine solche.',

@@ -53,7 +53,7 @@ export const found: Texts = {
     denied:
       '{host} answered {status}: there is no such model, or it needs an account there. Check the address. If it is right, open its page, sign in, accept its terms and download the file there. Then choose the file here.',
     unreachable:
-      '{host} did not answer, or doesn’t let other sites read the file. Try again, or download the file with your browser and choose the file here.',
+      '{host} did not answer, or doesn’t let other sites read the file. Check your connection and try again, or download the file with your browser and choose the file here.',
     redirect: '{host} leads on to where the file can’t be read. Use the address where it ends.',
     insecure: 'This page may only read addresses with https. Use one of those.',
     stalled: '{host} sent nothing for too long. Try again.',
