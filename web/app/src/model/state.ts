@@ -228,6 +228,8 @@ async function bring(wanted: Wanted, signal: AbortSignal): Promise<void> {
     if (engine !== loaded) await takeOver(loaded, arrived, signal);
     toTheRest(shownName(arrived));
     await loaded.arrived;
+    // Paused or cancelled in this moment, its engine is closed.
+    signal.throwIfAborted();
     const old = before?.engine;
     before = { wanted, model: arrived, engine: loaded };
     stats.value = loaded.stats;
