@@ -6,7 +6,7 @@
 // long. Nothing throws, or calls back but to a PackedKeeper.
 //
 // Threads: only one at a time may use an engine and its sessions. Meanwhile any other thread may
-// call header_read(), header_ready(), ready(), loaded() and progress(), and once header_read() also
+// call has_layout(), has_tokenizer(), ready(), loaded() and progress(), and once has_layout() also
 // those that bring weights (wants, filled, filled_packed, row_wants, rows_filled, end_of_file) and
 // files() and memory_plan(). The engine has worker threads of its own.
 #pragma once  // face
@@ -41,7 +41,7 @@ using TokenId = int32_t;  // an index into a model's vocabulary
 // How the caller brings the bytes of the file. stream: each byte once, in the file's order. ranges:
 // each byte once, in any order. again: any bytes, as often as they are wanted; only then can a
 // model be larger than its memory.
-enum class Arrival : uint8_t { stream, ranges, again };
+enum class Access : uint8_t { sequential, any_order, rereadable };
 
 struct LoadOptions {
   // The load options of options.json.
@@ -178,7 +178,7 @@ struct Stats {
   int64_t reasoning_tokens = 0;  // of these, the ones of a reply's reasoning
   double tps = 0;                // tokens generated per second, after the first one
   uint64_t resident_bytes = 0;   // memory held now: weights, scratch, activations, sessions
-  uint64_t streamed_bytes = 0;   // of weights that were read again since the last run began
+  uint64_t reread_bytes = 0;     // of weights that were read again since the last run began
   uint64_t memory_budget = 0;    // 0: none
   uint64_t bytes_per_token = 0;  // weight bytes read to decode one token
   uint64_t seed = 0;
@@ -210,10 +210,10 @@ struct SlotView {
   enum class State : uint8_t { absent, arriving, resident, computing };
   Kind kind = Kind::layer;
   State state = State::absent;
-  uint64_t bytes = 0;        // of the file
-  uint64_t arrived = 0;      // of these, since it last began to arrive
-  bool takes_turns = false;  // it shares places with others and is read again for every pass
-  uint32_t fills = 0;        // how often it has become resident
+  uint64_t bytes = 0;    // of the file
+  uint64_t arrived = 0;  // of these, since it last began to arrive
+  bool reread = false;   // it shares places with others and is read again for every pass
+  uint32_t fills = 0;    // how often it has become resident
 };
 
 // Bytes that a model takes, computed from its header: with LoadOptions::sessions that fill the
@@ -247,8 +247,8 @@ class SessionWriter;
 class Engine {
  public:
   // --- loading -------------------------------------------------------------------------------
-  // Opens a model on disk (native builds only). Returns when its header and vocabulary are
-  // understood, so that start() and step() work; threads of the engine's own go on to read the
+  // Opens a model on disk (native builds only). Returns when has_tokenizer(),
+  // so that start() and step() work; threads of the engine's own go on to read the
   // weights, in the order of execution. `path` may be any file of a split model,
   // NAME-0000I-of-0000N.gguf; the others must be beside it. Fails with bad_file if a file can't be
   // read or becomes shorter meanwhile, and as filled() does; what fails later is returned by
@@ -269,10 +269,10 @@ class Engine {
   // files() tells where each begins.
   static Result<std::unique_ptr<Engine>> create(const LoadOptions& options,
                                                 std::vector<uint64_t> file_sizes,
-                                                Arrival arrival = Arrival::stream);
+                                                Access access = Access::sequential);
   ~Engine();
 
-  // The bytes of the file that are needed next, and where they go. Before header_read() there is
+  // The bytes of the file that are needed next, and where they go. Before has_layout() there is
   // one want, the next bytes of the header: fill any part of it from its beginning on, then ask
   // again. (After the header of a split model's first file comes that of the second, and so on.
   // Bytes behind a header are taken as weights, up to the end of that file.) After that come wants
@@ -280,8 +280,8 @@ class Engine {
   // more may come later, until loaded(): ask again after filled(), step() and cancel().
   std::vector<Want> wants(uint64_t bytes);
   // Call this when the n bytes from `offset` on are in place. Fails if they show that the file
-  // can't be used; the engine can't be used then, either. Once header_read(), any thread may call
-  // this and its kin, also during build_vocabulary() and step().
+  // can't be used; the engine can't be used then, either. Once has_layout(), any thread may call
+  // this and its kin, also during build_tokenizer() and step().
   Status filled(uint64_t offset, uint64_t n);
   // The same for rows of the embedding that a prompt waits for. They are needed before all wants()
   // and may be a part of these, too. None while the header is read.
@@ -296,13 +296,13 @@ class Engine {
   // The file has only `size` bytes. (Of a split model: one of its files ends at this offset.) Fails
   // with bad_file if some are missing.
   Status end_of_file(uint64_t size);
-  bool header_read() const;  // the weights have places, so wants() gives them
-  // Call this once, after header_read(). It takes 0.1 s for a large vocabulary, so let the weights
+  bool has_layout() const;  // the weights have places, so wants() gives them
+  // Call this once, after has_layout(). It takes 0.1 s for a large vocabulary, so let the weights
   // come meanwhile. Fails with bad_file; the engine can't be used then.
-  Status build_vocabulary();
-  bool header_ready() const;  // the vocabulary is built: all functions below work, start() too
-  bool ready() const;         // all weights that can stay in memory are there, too
-  bool loaded() const;        // all weights are: nothing more is wanted
+  Status build_tokenizer();
+  bool has_tokenizer() const;  // the vocabulary is built: all functions below work, start() too
+  bool ready() const;          // all weights that can stay in memory are there, too
+  bool loaded() const;         // all weights are: nothing more is wanted
   // The files known so far, in their order; see create(). While a header is read, the last one is
   // its file, with 0 bytes.
   std::span<const FilePlace> files() const;
@@ -313,7 +313,7 @@ class Engine {
   // engine's sessions wait for it, too: go on, or give up with stop_identifying().
   Result<bool> identify();
   void stop_identifying();
-  std::vector<SlotView> slots() const;  // in the order of execution; none before header_read()
+  std::vector<SlotView> slots() const;  // in the order of execution; none before has_layout()
 
   // --- the model -----------------------------------------------------------------------------
   const Gguf& header() const;
@@ -322,18 +322,19 @@ class Engine {
   uint32_t context_size() const;
   MemoryPlan memory_plan() const;
   // Bytes that sessions can still take: of the budget (without one, of the machine's memory) what
-  // is neither the model's nor in a session. 0 before header_read().
+  // is neither the model's nor in a session. 0 before has_layout().
   uint64_t memory_left() const;
   Stats stats() const;
   // What one should know of the model and its run (base/result.h): the tokenizer's warnings, a
-  // context longer than the model's own, fewer threads than asked for. Empty before header_ready().
+  // context longer than the model's own, fewer threads than asked for. Empty before
+  // has_tokenizer().
   Notes notes() const;
   // The time that each phase has taken since the last call. Empty without LoadOptions::profile.
   std::vector<PhaseTime> take_profile();
 
   // --- running -------------------------------------------------------------------------------
-  // The engine's own session, which exists once header_ready(). The functions below call it. Before
-  // header_ready() starts fail with invalid_argument.
+  // The engine's own session, which exists once has_tokenizer(). The functions below call it.
+  // Before has_tokenizer() starts fail with invalid_argument.
   Session& session();
   Status start(std::span<const TokenId> prompt, const GenerateOptions& options);
   Status start(std::string_view prompt, const GenerateOptions& options);
@@ -359,7 +360,7 @@ class Engine {
 // thread at a time may use an engine's sessions. The engine must outlive them.
 class Session {
  public:
-  // A session without tokens. The engine must be header_ready().
+  // A session without tokens. The engine must be has_tokenizer().
   explicit Session(Engine& engine);
   ~Session();
   // A session with the same tokens and no run. The two share the state of the layers; a chunk is
@@ -459,7 +460,7 @@ class SessionWriter {
 // is taken as bytes come. The engine must be identified, and outlive this.
 class SessionReader {
  public:
-  // `file_bytes`: 0 if unknown. The engine must be header_ready(). With `onto`, the file is the
+  // `file_bytes`: 0 if unknown. The engine must be has_tokenizer(). With `onto`, the file is the
   // piece that follows the tokens of that session of this engine. The session may go meanwhile, or
   // change: push() and finish() then fail, and it keeps what it has.
   explicit SessionReader(Engine& engine, uint64_t file_bytes = 0, Session* onto = nullptr);

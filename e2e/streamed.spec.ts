@@ -59,7 +59,7 @@ interface Answer {
   /** All that the model would take. */
   all: number;
   /** Read again after the first pass. */
-  streamedBytes: number;
+  rereadBytes: number;
 }
 
 /** Runs in the page: the hashes of the logits after the ids, under the least budget that will do. */
@@ -68,7 +68,7 @@ async function underBudget(asked: Asked): Promise<Answer> {
   const { Engine } = window.library;
   const answer: Answer = {
     ...{ hashes: [], code: '', message: '' },
-    ...{ least: 0, all: 0, streamedBytes: 0 },
+    ...{ least: 0, all: 0, rereadBytes: 0 },
   };
   const from = source === 'cache' ? url : new File([await (await fetch(url)).blob()], 'model.gguf');
   answer.least = asked.least ?? 0;
@@ -85,7 +85,7 @@ async function underBudget(asked: Asked): Promise<Answer> {
     try {
       for (const batch of batches) {
         answer.hashes.push((await engine.logits(ids, { batch })).hash);
-        answer.streamedBytes += engine.stats.streamedBytes;
+        answer.rereadBytes += engine.stats.rereadBytes;
       }
       while (asked.kept && !(await window.library.cache.has(url)))
         await new Promise((later) => setTimeout(later, 20));
@@ -140,7 +140,7 @@ test('small models compute the same under the least budget that will do', async 
       message,
       least,
       all: most,
-      streamedBytes,
+      rereadBytes,
     } = await ask(page, {
       ...{ url, source: 'file', options },
       // Also a few positions one after another, as in decoding.
@@ -150,7 +150,7 @@ test('small models compute the same under the least budget that will do', async 
     const right = programHash(name);
     expect(hashes, name).toEqual([right, right]);
     expect(least, name).toBeLessThanOrEqual(most);
-    if (streamedBytes > 0) streamed.push(name);
+    if (rereadBytes > 0) streamed.push(name);
   }
   // Of a model with a layer or two there may be nothing that has to be read again.
   expect(streamed.length, 'models that were read again').toBeGreaterThan(names.length / 2);
@@ -192,7 +192,7 @@ test('a model that is kept is read again from the cache, also while it is downlo
       const answer = await ask(page, { ...about, batches: [0, 8], kept: true });
       expect(answer.message, `${name}, ${load}`).toBe('');
       expect(new Set(answer.hashes), `${name}, ${load}`).toEqual(new Set(resident.hashes));
-      expect(answer.streamedBytes, `${name}, ${load}`).toBeGreaterThan(0);
+      expect(answer.rereadBytes, `${name}, ${load}`).toBeGreaterThan(0);
       if (load === 'second') continue;
       // Rows of the embedding may come twice, as they are needed first.
       const most = 1.05 * served.size + 300_000;
@@ -404,7 +404,7 @@ test('20 loads that are aborted at random moments while weights are read again l
   const about = { url: served.url, source: 'cache', options } as const;
   const whole = await ask(tab.page, { ...about, batches: [0, 8], kept: true });
   expect(whole.message).toBe('');
-  expect(whole.streamedBytes).toBeGreaterThan(0);
+  expect(whole.rereadBytes).toBeGreaterThan(0);
   const random = new Random(14);
   const seen: { memory: number; heap: number; handles: number }[] = [];
   const ends = new Set<string>();

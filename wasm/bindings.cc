@@ -91,16 +91,16 @@ struct PromptCounts {
 // An Engine that JavaScript owns. Until open() succeeds, calls return invalid_argument or nothing.
 class EngineHandle : private PackedKeeper {
  public:
-  // `arrival`: stream, ranges or again.
+  // `access`: sequential, any_order or rereadable.
   std::string open(const std::string& options_json, const val& file_sizes,
-                   const std::string& arrival) {
+                   const std::string& access) {
     auto options = load_options_from_json(options_json);
     if (!options) return error_json(options.error());
     options_ = *options;
     auto engine = Engine::create(options_, to_sizes(file_sizes),
-                                 arrival == "again"    ? Arrival::again
-                                 : arrival == "ranges" ? Arrival::ranges
-                                                       : Arrival::stream);
+                                 access == "rereadable"  ? Access::rereadable
+                                 : access == "any_order" ? Access::any_order
+                                                         : Access::sequential);
     if (!engine) return error_json(engine.error());
     engine_ = std::move(*engine);
     return "";
@@ -120,7 +120,7 @@ class EngineHandle : private PackedKeeper {
       numbers.insert(numbers.end(),
                      {static_cast<double>(slot.kind), static_cast<double>(slot.bytes),
                       static_cast<double>(slot.arrived), static_cast<double>(slot.state),
-                      slot.takes_turns ? 1.0 : 0.0, static_cast<double>(slot.fills)});
+                      slot.reread ? 1.0 : 0.0, static_cast<double>(slot.fills)});
     return copy_of<double>(numbers);
   }
   std::string filled(double offset, double length, bool packed) {
@@ -136,9 +136,9 @@ class EngineHandle : private PackedKeeper {
   std::string end_of_file(double size) {
     return engine_ ? answer(engine_->end_of_file(to_u64(size))) : not_open();
   }
-  bool header_read() const { return engine_ && engine_->header_read(); }
-  std::string build_vocabulary() {
-    return engine_ ? answer(engine_->build_vocabulary()) : not_open();
+  bool has_layout() const { return engine_ && engine_->has_layout(); }
+  std::string build_tokenizer() {
+    return engine_ ? answer(engine_->build_tokenizer()) : not_open();
   }
   val files() const {
     return file_places(engine_ ? engine_->files() : std::span<const FilePlace>());
@@ -155,7 +155,7 @@ class EngineHandle : private PackedKeeper {
   void stop_identifying() {
     if (engine_) engine_->stop_identifying();
   }
-  bool header_ready() const { return engine_ && engine_->header_ready(); }
+  bool has_tokenizer() const { return engine_ && engine_->has_tokenizer(); }
   bool ready() const { return engine_ && engine_->ready(); }
   bool loaded() const { return engine_ && engine_->loaded(); }
   Progress progress() const {
@@ -166,20 +166,20 @@ class EngineHandle : private PackedKeeper {
   }
 
   std::string inspect() const {
-    return header_ready() ? inspect_json(engine_->header(), options_, engine_->progress().total)
-                          : header_missing();
+    return has_tokenizer() ? inspect_json(engine_->header(), options_, engine_->progress().total)
+                           : header_missing();
   }
   std::string notes() const { return notes_json(engine_ ? engine_->notes() : Notes()); }
-  // Only once header_ready().
+  // Only once has_tokenizer().
   const Tokenizer& tokenizer() const { return engine_->tokenizer(); }
   std::string detokenize(const val& ids) const {
-    return header_ready() ? engine_->tokenizer().decode(to_ids(ids)) : "";
+    return has_tokenizer() ? engine_->tokenizer().decode(to_ids(ids)) : "";
   }
   // `chat_template`: "" for the file's own. The time is that of strftime_now.
   std::string apply_template(const std::string& messages, const std::string& kwargs,
                              const std::string& chat_template, bool adapt_contents, bool tokens,
                              double now, int32_t utc_offset_seconds) const {
-    if (!header_ready()) return header_missing();
+    if (!has_tokenizer()) return header_missing();
     ChatRequest request;
     request.messages = messages;
     request.kwargs = kwargs;
@@ -193,11 +193,11 @@ class EngineHandle : private PackedKeeper {
 
   // The bytes of each token, those of a control token's name: [[byte,..],..].
   std::string token_bytes(const val& ids) const {
-    return header_ready() ? token_bytes_json(engine_->tokenizer(), to_ids(ids)) : header_missing();
+    return has_tokenizer() ? token_bytes_json(engine_->tokenizer(), to_ids(ids)) : header_missing();
   }
 
   std::string stats() const { return stats_json(engine_ ? engine_->stats() : Stats{}); }
-  Engine& engine() const { return *engine_; }  // only once header_ready()
+  Engine& engine() const { return *engine_; }  // only once has_tokenizer()
 
  private:
   void keep(uint64_t offset, std::span<const uint8_t> bytes) override {
@@ -220,7 +220,7 @@ class EngineHandle : private PackedKeeper {
 
 class SessionHandle;
 
-// What a reply follows. The engine must be header_ready() and outlive this.
+// What a reply follows. The engine must be has_tokenizer() and outlive this.
 class PromptHandle {
  public:
   explicit PromptHandle(const EngineHandle& engine) : engine_(&engine.engine()) {}
@@ -278,7 +278,7 @@ class PromptHandle {
   std::chrono::steady_clock::time_point asked_;
 };
 
-// A session that JavaScript owns. Its engine must be header_ready() and outlive it.
+// A session that JavaScript owns. Its engine must be has_tokenizer() and outlive it.
 class SessionHandle {
  public:
   explicit SessionHandle(const EngineHandle& engine)
@@ -399,7 +399,7 @@ class ReaderHandle {
   std::unique_ptr<Session> session_;
 };
 
-// Encodes a text in slices. The engine must be header_ready() and outlive this.
+// Encodes a text in slices. The engine must be has_tokenizer() and outlive this.
 class EncodingHandle {
  public:
   EncodingHandle(const EngineHandle& engine, std::string text, bool special)
@@ -480,12 +480,12 @@ EMSCRIPTEN_BINDINGS(sluice) {
       .function("keepsPacked", &EngineHandle::keeps_packed)
       .function("takePacked", &EngineHandle::take_packed)
       .function("endOfFile", &EngineHandle::end_of_file)
-      .function("headerRead", &EngineHandle::header_read)
-      .function("buildVocabulary", &EngineHandle::build_vocabulary)
+      .function("hasLayout", &EngineHandle::has_layout)
+      .function("buildTokenizer", &EngineHandle::build_tokenizer)
       .function("files", &EngineHandle::files)
       .function("identify", &EngineHandle::identify)
       .function("stopIdentifying", &EngineHandle::stop_identifying)
-      .function("understood", &EngineHandle::header_ready)
+      .function("hasTokenizer", &EngineHandle::has_tokenizer)
       .function("ready", &EngineHandle::ready)
       .function("loaded", &EngineHandle::loaded)
       .function("rowWants", &EngineHandle::row_wants)

@@ -30,7 +30,7 @@ export interface EngineHandle {
     options: string,
     fileSizes: readonly number[],
     /** Each byte once in the file's order; each once in any order; any bytes, as often as they are wanted. */
-    arrival: 'stream' | 'ranges' | 'again',
+    access: 'sequential' | 'any_order' | 'rereadable',
   ): Answer;
   /**
    * What is wanted next, at most `bytes`, in the order of execution: for each want its offset in the file, its place's
@@ -56,9 +56,9 @@ export interface EngineHandle {
   /** Says that the file has no more than `size` bytes. */
   endOfFile(size: number): Answer;
   /** The header is read, and the weights have places: `wants` gives them. */
-  headerRead(): boolean;
-  /** Must be called once, after headerRead. It takes 0.1 s or more; weights can come meanwhile. */
-  buildVocabulary(): Answer;
+  hasLayout(): boolean;
+  /** Must be called once, after hasLayout. It takes 0.1 s or more; weights can come meanwhile. */
+  buildTokenizer(): Answer;
   /** Where each file begins and its bytes up to its last tensor, two numbers each; the last has 0 bytes while its header is read. */
   files(): Float64Array;
   /**
@@ -68,7 +68,7 @@ export interface EngineHandle {
   identify(): Answer;
   stopIdentifying(): void;
   /** The vocabulary is built, so that all below works. */
-  understood(): boolean;
+  hasTokenizer(): boolean;
   /** All weights that can stay in memory are there. */
   ready(): boolean;
   /** All weights are there: nothing more is wanted. */
@@ -136,7 +136,7 @@ export interface PromptHandle {
   delete(): void;
 }
 
-/** core/engine.h's Session; see there. The engine must be understood, and must outlive it. */
+/** core/engine.h's Session; see there. The engine must have its tokenizer, and must outlive it. */
 export interface SessionHandle {
   startText(prompt: string, options: string): Answer;
   startIds(prompt: ArrayLike<number>, options: string): Answer;
@@ -188,7 +188,7 @@ export interface SessionReaderHandle {
   delete(): void;
 }
 
-/** Encodes a text in slices of some milliseconds. The engine must be understood, and must outlive it. */
+/** Encodes a text in slices of some milliseconds. The engine must have its tokenizer, and must outlive it. */
 export interface EncodingHandle {
   /** Encodes a slice. Returns false if there was none left. */
   step(): boolean;

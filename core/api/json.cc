@@ -253,7 +253,8 @@ Json stats_object(const Stats& stats) {
           {"reasoningTokens", stats.reasoning_tokens},
           {"tokensPerSecond", rounded(stats.tps)},
           {"residentBytes", stats.resident_bytes},
-          {"streamedBytes", stats.streamed_bytes},
+          {"rereadBytes", stats.reread_bytes},
+          {"streamedBytes", stats.reread_bytes},  // its name before; goes with the next version
           {"memoryBudget", stats.memory_budget},
           {"bytesPerToken", stats.bytes_per_token},
           {"heapBytes", heap_bytes()},

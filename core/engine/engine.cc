@@ -43,12 +43,12 @@ Status Engine::State::prepare(const LoadOptions& load_options) {
 }
 
 Result<std::unique_ptr<Engine>> Engine::create(const LoadOptions& options,
-                                               std::vector<uint64_t> file_sizes, Arrival arrival) {
+                                               std::vector<uint64_t> file_sizes, Access access) {
   std::unique_ptr<Engine> engine(new Engine());
   State& s = *engine->state_;
   SLUICE_TRY(s.prepare(options));
   s.total_size = sum_of(file_sizes);
-  s.arrival = arrival;
+  s.access = access;
   s.parser = ModelParser(std::move(file_sizes));
   s.staging.resize(kStagingBytes);
   return engine;
@@ -58,7 +58,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const LoadOptions& options,
 // weights, before the first weight is read.
 Status Engine::State::bind(Gguf&& gguf) {
   header = std::move(gguf);
-  SLUICE_ASSIGN(Plan planned, plan_engine(header, options, arrival));
+  SLUICE_ASSIGN(Plan planned, plan_engine(header, options, access));
   model = std::move(planned.model);
   context_size = context_of(model->config(), options);
   plan = planned.memory;
@@ -90,7 +90,7 @@ Status Engine::State::read_vocabulary() {
 
 void Engine::State::become_ready() {
   session.reset(new Session(std::make_unique<Session::State>(*this)));
-  header_ready = true;
+  has_tokenizer = true;
   record_load_time();
 }
 
@@ -102,17 +102,17 @@ std::span<uint8_t> Engine::State::header_place() {
 
 std::vector<Want> Engine::wants(uint64_t bytes) {
   State& s = *state_;
-  if (s.header_read) return s.weights->wants(bytes);
+  if (s.has_layout) return s.weights->wants(bytes);
   return {{s.parser.position(), s.header_place(), 1}};
 }
 
 Status Engine::filled(uint64_t offset, uint64_t n) {
   State& s = *state_;
-  return s.header_read ? s.take_weights(offset, n, Form::file) : s.take_header(offset, n);
+  return s.has_layout ? s.take_weights(offset, n, Form::file) : s.take_header(offset, n);
 }
 
 Status Engine::filled_packed(uint64_t offset, uint64_t n) {
-  if (state_->header_read) return state_->take_weights(offset, n, Form::packed);
+  if (state_->has_layout) return state_->take_weights(offset, n, Form::packed);
   return fail(Code::invalid_argument, "packed bytes were brought, but the header isn't here yet");
 }
 
@@ -125,15 +125,15 @@ Status Engine::State::take_weights(uint64_t offset, uint64_t n, Form form) {
 
 void Engine::keep_packed(PackedKeeper* keeper) {
   state_->packed_keeper = keeper;
-  if (state_->header_read) state_->weights->keep_packed(keeper);
+  if (state_->has_layout) state_->weights->keep_packed(keeper);
 }
 
 std::vector<Want> Engine::row_wants() {
-  return state_->header_read ? state_->weights->row_wants() : std::vector<Want>();
+  return state_->has_layout ? state_->weights->row_wants() : std::vector<Want>();
 }
 
 Status Engine::rows_filled(uint64_t offset, uint64_t n) {
-  if (state_->header_read) return state_->weights->rows_filled(offset, n);
+  if (state_->has_layout) return state_->weights->rows_filled(offset, n);
   return fail(Code::invalid_argument, "rows were brought, but the header has not arrived yet");
 }
 
@@ -163,14 +163,14 @@ Status Engine::State::take_header(uint64_t offset, uint64_t n) {
   }
   early = std::vector<Early>();
   staging = std::vector<uint8_t>();
-  header_read = true;
+  has_layout = true;
   return {};
 }
 
-Status Engine::build_vocabulary() {
+Status Engine::build_tokenizer() {
   State& s = *state_;
-  if (!s.header_read || s.header_ready) {
-    return fail(Code::invalid_argument, "build_vocabulary() is called once, after header_read()");
+  if (!s.has_layout || s.has_tokenizer) {
+    return fail(Code::invalid_argument, "build_tokenizer() is called once, after has_layout()");
   }
   SLUICE_TRY(s.read_vocabulary());
   s.become_ready();
@@ -179,9 +179,9 @@ Status Engine::build_vocabulary() {
 
 Status Engine::end_of_file(uint64_t size) {
   State& s = *state_;
-  if (!s.header_read) return s.parser.finish();
+  if (!s.has_layout) return s.parser.finish();
   // Weights that aren't resident may be wanted later: only the size counts.
-  const bool whole = s.arrival != Arrival::stream && size >= s.header.file_bytes();
+  const bool whole = s.access != Access::sequential && size >= s.header.file_bytes();
   if (whole || s.weights->resident()) return {};
   const bool split = s.header.files.size() > 1;
   return fail(Code::bad_file, split ? "the model's files end after " : "the file ends after ",
@@ -193,7 +193,7 @@ Status Engine::end_of_file(uint64_t size) {
 
 void Engine::State::record_load_time() {
   double unknown = 0;
-  if (header_ready && weights->ready())
+  if (has_tokenizer && weights->ready())
     load_ms.compare_exchange_strong(unknown, milliseconds(load_started, Clock::now()));
 }
 
@@ -205,10 +205,10 @@ Status Engine::State::check_source() {
   return {};
 }
 
-bool Engine::header_read() const { return state_->header_read; }
-bool Engine::header_ready() const { return state_->header_ready; }
-bool Engine::ready() const { return state_->header_ready && state_->weights->ready(); }
-bool Engine::loaded() const { return state_->header_ready && state_->weights->resident(); }
+bool Engine::has_layout() const { return state_->has_layout; }
+bool Engine::has_tokenizer() const { return state_->has_tokenizer; }
+bool Engine::ready() const { return state_->has_tokenizer && state_->weights->ready(); }
+bool Engine::loaded() const { return state_->has_tokenizer && state_->weights->resident(); }
 
 // False: it waits for weights. What stays in memory is taken as it comes, the rest by a cursor that
 // goes through the slots as a run does.
@@ -242,7 +242,7 @@ bool Engine::State::take_identity() {
 
 Result<bool> Engine::identify() {
   State& s = *state_;
-  if (!s.header_ready)
+  if (!s.has_tokenizer)
     return fail(Code::invalid_argument, "the model's header has not arrived yet");
   // A run may have taken what was missing; but runs must not wait for a cursor that stays behind.
   if (s.identity->known() && s.identifying == nullptr) return true;
@@ -260,13 +260,13 @@ void Engine::stop_identifying() {
 }
 
 std::span<const FilePlace> Engine::files() const {
-  return state_->header_read ? state_->header.files : state_->parser.files();
+  return state_->has_layout ? state_->header.files : state_->parser.files();
 }
 
 LoadProgress Engine::progress() const {
   const State& s = *state_;
   LoadProgress progress{s.taken, s.total_size, s.taken, 0, 0};
-  if (!s.header_read) return progress;
+  if (!s.has_layout) return progress;
   if (progress.total == 0) progress.total = s.header.file_bytes();
   if (s.weights->ready() || progress.loaded > progress.total) progress.loaded = progress.total;
   progress.layers_total = static_cast<int32_t>(s.n_layers());
@@ -280,7 +280,7 @@ LoadProgress Engine::progress() const {
 std::vector<SlotView> Engine::slots() const {
   std::vector<SlotView> views;
   const State& s = *state_;
-  if (!s.header_read) return views;
+  if (!s.has_layout) return views;
   std::vector<int> computing;
   for (const Session::State* session : s.sessions) computing.push_back(session->slot_now());
   const Model& model = *s.model;
@@ -297,7 +297,7 @@ std::vector<SlotView> Engine::slots() const {
                  : weights.state == SlotState::arriving ? SlotView::State::arriving
                  : std::ranges::count(computing, slot)  ? SlotView::State::computing
                                                         : SlotView::State::resident;
-    view.takes_turns = weights.shares_place;
+    view.reread = weights.shares_place;
     view.fills = weights.fills;
   }
   return views;
@@ -309,7 +309,7 @@ const Tokenizer& Engine::tokenizer() const { return *state_->tokenizer; }
 uint32_t Engine::context_size() const { return state_->context_size; }
 MemoryPlan Engine::memory_plan() const { return state_->plan; }
 
-uint64_t Engine::memory_left() const { return header_read() ? state_->memory_left() : 0; }
+uint64_t Engine::memory_left() const { return has_layout() ? state_->memory_left() : 0; }
 
 uint64_t Engine::State::session_memory() const {
   uint64_t held = 0;
@@ -338,7 +338,7 @@ Status Engine::State::admit(uint64_t more, uint64_t tokens, std::string_view wha
 }
 
 std::vector<PhaseTime> Engine::take_profile() {
-  if (!state_->header_ready) return {};
+  if (!state_->has_tokenizer) return {};
   return state_->pass->take_profile();
 }
 
@@ -355,7 +355,7 @@ void Engine::State::add_to(Stats& stats) const {
   stats.load_ms = load_ms;
   stats.context_size = context_size;
   stats.memory_budget = options.memory_budget;
-  if (!header_ready) return;
+  if (!has_tokenizer) return;
   stats.threads = pool->size();
   stats.decode_threads = tuner.best();
   stats.bytes_per_token = plan.per_token;
@@ -376,29 +376,29 @@ std::unexpected<Error> header_missing() {
 Session& Engine::session() { return *state_->session; }
 
 Status Engine::start(std::span<const TokenId> prompt, const GenerateOptions& options) {
-  return header_ready() ? session().start(prompt, options) : header_missing();
+  return has_tokenizer() ? session().start(prompt, options) : header_missing();
 }
 Status Engine::start(std::string_view prompt, const GenerateOptions& options) {
-  return header_ready() ? session().start(prompt, options) : header_missing();
+  return has_tokenizer() ? session().start(prompt, options) : header_missing();
 }
 Status Engine::start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions) {
-  return header_ready() ? session().start_logits(ids, batch, all_positions) : header_missing();
+  return has_tokenizer() ? session().start_logits(ids, batch, all_positions) : header_missing();
 }
 Result<Event> Engine::step() {
-  if (header_ready()) return session().step();
+  if (has_tokenizer()) return session().step();
   Event event;
   event.kind = Event::Kind::done;
   return event;
 }
 void Engine::cancel() {
-  if (header_ready()) session().cancel();
+  if (has_tokenizer()) session().cancel();
 }
-bool Engine::running() const { return header_ready() && state_->session->running(); }
+bool Engine::running() const { return has_tokenizer() && state_->session->running(); }
 std::span<const float> Engine::logits() const {
-  return header_ready() ? state_->session->logits() : std::span<const float>();
+  return has_tokenizer() ? state_->session->logits() : std::span<const float>();
 }
 void Engine::reset() {
-  if (header_ready()) session().reset();
+  if (has_tokenizer()) session().reset();
 }
 
 void add_context_note(uint64_t context, uint64_t trained, Notes& notes) {
@@ -412,7 +412,7 @@ void add_context_note(uint64_t context, uint64_t trained, Notes& notes) {
 
 Notes Engine::notes() const {
   const State& s = *state_;
-  if (!s.header_ready) return {};
+  if (!s.has_tokenizer) return {};
   Notes notes = s.tokenizer->warnings();
   add_context_note(s.context_size, static_cast<uint64_t>(s.model->config().context_length), notes);
   const auto asked = static_cast<uint64_t>(thread_count(s.options));

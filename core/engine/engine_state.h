@@ -114,7 +114,7 @@ struct Engine::State {
 
   // Loading.
   uint64_t total_size = 0;  // of all files; 0: unknown
-  Arrival arrival = Arrival::stream;
+  Access access = Access::sequential;
   std::atomic<uint64_t> taken{0};  // bytes of the file that have arrived
   ModelParser parser;
   std::vector<uint8_t> staging;  // header bytes on their way to the parser
@@ -127,9 +127,9 @@ struct Engine::State {
   std::vector<Early> early;
   PackedKeeper* packed_keeper = nullptr;
 
-  // The model, set once header_read; tokenizer and session once header_ready.
-  std::atomic<bool> header_read{false};
-  std::atomic<bool> header_ready{false};
+  // The model, set once has_layout; tokenizer and session once has_tokenizer.
+  std::atomic<bool> has_layout{false};
+  std::atomic<bool> has_tokenizer{false};
   Gguf header;
   std::unique_ptr<const Model> model;
   std::optional<Tokenizer> tokenizer;
@@ -147,7 +147,7 @@ struct Engine::State {
   std::atomic<double> load_ms{0};  // any thread may bring the last weights
   ThreadTuner tuner{1, false};
   std::vector<const Session::State*> sessions;  // all of this engine
-  std::unique_ptr<Session> session;             // the engine's own, once header_ready
+  std::unique_ptr<Session> session;             // the engine's own, once has_tokenizer
 
   // Of an engine that was opened, until all weights are resident. `seen`: the arrivals before the
   // first step() since wait().

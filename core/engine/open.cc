@@ -43,12 +43,12 @@ Result<std::unique_ptr<Engine>> Engine::open(ModelFiles files, const LoadOptions
   std::unique_ptr<Engine> engine(new Engine());
   State& s = *engine->state_;
   SLUICE_TRY(s.prepare(options));
-  s.arrival = Arrival::again;
+  s.access = Access::rereadable;
   s.total_size = files.size();
   SLUICE_ASSIGN(Gguf header, read_header(files));
   s.taken = header.data_offset;
   SLUICE_TRY(s.bind(std::move(header)));
-  s.header_read = true;
+  s.has_layout = true;
   if (s.plan.reread > 0) files.make_copies(s.plan.reread);
   s.source = std::make_unique<FileReader>(std::move(files), s.header.files, *s.weights,
                                           std::max(kReaders, s.pool->size()), [&s](uint64_t bytes) {

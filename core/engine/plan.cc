@@ -248,30 +248,30 @@ Result<Plan> plan_as_told(const Gguf& header, const LoadOptions& options) {
 
 }  // namespace
 
-Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Arrival arrival) {
+Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Access access) {
   SLUICE_TRY(check_load_options(options));
   const uint64_t machine = machine_memory();
   const uint64_t limit =
       options.memory_budget > 0 ? std::min(options.memory_budget, machine) : machine;
   const bool told =
       options.layer_places > 0 || options.head_parts > 0 || options.embedding_rows > 0;
-  if (told && arrival == Arrival::again) {
+  if (told && access == Access::rereadable) {
     SLUICE_ASSIGN(Plan plan, plan_as_told(header, options));
     plan.limit = std::max(limit, plan.memory.total());
     return plan;
   }
   // A stream brings the table when it comes. Otherwise single rows come first and the table last.
-  const bool any_order = arrival != Arrival::stream;
+  const bool any_order = access != Access::sequential;
   SLUICE_ASSIGN(auto model, make_model(header, {1, any_order, any_order}));
   SLUICE_TRY(check_context(*model, options));
   Plan all = plan_with(header, options, std::move(model), {}, kRowPlaces);
   all.memory.all = all.memory.total();
   all.limit = limit;
   if (all.memory.total() <= limit) {
-    if (arrival == Arrival::again) SLUICE_TRY(find_least(header, options, all.memory));
+    if (access == Access::rereadable) SLUICE_TRY(find_least(header, options, all.memory));
     return all;
   }
-  const bool again = arrival == Arrival::again;
+  const bool again = access == Access::rereadable;
   const auto refused = [&](uint64_t least) {
     const uint32_t context = context_of(all.model->config(), options);
     return too_small(all.memory, options, least, machine, context,

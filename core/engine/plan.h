@@ -26,7 +26,7 @@ struct Plan {
 Status check_load_options(const LoadOptions& options);
 // Fails with unsupported_model etc. if the file can't be computed, with budget_too_small or, if
 // there is no budget, out_of_memory if the memory doesn't suffice for weights that arrive so.
-Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Arrival arrival);
+Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Access access);
 
 uint32_t context_of(const Config& config, const LoadOptions& options);
 int32_t thread_count(const LoadOptions& options);

@@ -322,7 +322,7 @@ Status Session::State::sample_token() {
 }
 
 void Session::State::end_run() {
-  stats.streamed_bytes = engine.weights->refilled_bytes() - run.refilled_before;
+  stats.reread_bytes = engine.weights->refilled_bytes() - run.refilled_before;
   if (run.sampler) {
     resume_point.seed = stats.seed;
     resume_point.draws = run.sampler->draws();

@@ -80,7 +80,7 @@ Stats Session::stats() const {
   const State& s = *state_;
   Stats stats = s.stats;
   s.engine.add_to(stats);
-  if (running()) stats.streamed_bytes = s.engine.weights->refilled_bytes() - s.run.refilled_before;
+  if (running()) stats.reread_bytes = s.engine.weights->refilled_bytes() - s.run.refilled_before;
   return stats;
 }
 

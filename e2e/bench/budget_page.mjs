@@ -48,13 +48,13 @@ async function measure_in_page({ url, source, options, hashed, prompts, decoded,
   for (const ids of prompts) prompt_ms.push((await write(ids, 1)).prompt_ms);
   for (let i = 0; i < 3; ++i) text_ms.push((await write([5 + i], n + 1)).text_ms);
   const middle = (times) => times.sort((a, b) => a - b)[times.length >> 1];
-  const { streamedBytes, waitedMs, heapBytes, notes, threads, kernels } = engine.stats;
+  const { rereadBytes, waitedMs, heapBytes, notes, threads, kernels } = engine.stats;
   globalThis.engine = engine;
   return {
     ...{ memory, load_ms, hashes, threads, kernels, notes },
     prompt_tps: (1000 * prompts[0].length) / middle(prompt_ms),
     decode_tps: (1000 * n) / middle(text_ms),
-    ...{ streamed_bytes: streamedBytes, waited_ms: waitedMs, heap: heapBytes },
+    ...{ streamed_bytes: rereadBytes, waited_ms: waitedMs, heap: heapBytes },
   };
 }
 

@@ -46,7 +46,7 @@ void learn_download(const std::string& directory, uint64_t bytes, double seconds
 
 void learn_decode(const std::string& directory, const Stats& stats) {
   if (stats.tokens < kLeastTokens || stats.bytes_per_token < kLeastWeights || !(stats.tps > 0) ||
-      stats.streamed_bytes > 0)
+      stats.reread_bytes > 0)
     return;
   DeviceRates rates = read_device(directory);
   rates.decode = stats.tps * static_cast<double>(stats.bytes_per_token);

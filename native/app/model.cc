@@ -116,7 +116,7 @@ Status pull_model(Model& model, const LoadOptions& options, const Adjust& adjust
     LoadOptions adjusted = options;
     resolve_context(header, adjusted);
     if (adjust) SLUICE_TRY(adjust(header, adjusted));
-    SLUICE_TRY(plan_engine(header, adjusted, Arrival::again));
+    SLUICE_TRY(plan_engine(header, adjusted, Access::rereadable));
     SLUICE_TRY(Tokenizer::from_gguf(header));
     return {};
   };

@@ -80,9 +80,9 @@ std::string figures(const Stats& s, Finish finish, const std::string& copy_news)
       "; finish: ", finish_name(finish), "\nsluice: ", s.kernels, " kernels, ", threads_text(s),
       ", context ", s.context_size, ", seed ", s.seed, ", ", human_bytes(s.resident_bytes),
       " of weights and state held, ", format("loaded in %.1f ms\n", s.load_ms),
-      s.streamed_bytes == 0
+      s.reread_bytes == 0
           ? ""
-          : concat("sluice: ", human_bytes(s.streamed_bytes), " of weights read again, ",
+          : concat("sluice: ", human_bytes(s.reread_bytes), " of weights read again, ",
                    format("waited %.1f ms for weights", s.waited_ms), copy_news, "\n"));
 }
 

@@ -209,9 +209,9 @@ std::string reply_stats(const Reply& reply, const std::string& copy_news) {
                 s.decode_threads, " for decoding), context ", s.context_size, ", ",
                 human_bytes(s.resident_bytes), " of weights and state held, ",
                 cli::format("loaded in %.1f ms", s.load_ms),
-                s.streamed_bytes == 0
+                s.reread_bytes == 0
                     ? ""
-                    : concat("\n", human_bytes(s.streamed_bytes), " of weights read again, ",
+                    : concat("\n", human_bytes(s.reread_bytes), " of weights read again, ",
                              cli::format("waited %.1f ms for weights", s.waited_ms), copy_news));
 }
 

@@ -129,7 +129,7 @@ test('a model under a budget: the hashes of resident weights, and shares of what
     assert.ok(near(row.decode_share, row.decode_tps / row.decode_limit));
     assert.ok(row.prompt_limit <= row.resident.prompt_tps);
     // A part of the weights was read for each of the tokens.
-    assert.ok(row.streamed_bytes > 1e6 * n, `${row.side}: ${row.streamed_bytes}`);
+    assert.ok(row.reread_bytes > 1e6 * n, `${row.side}: ${row.reread_bytes}`);
     assert.equal(row.peak_beyond, row.peak - budget);
   }
 });

@@ -272,6 +272,7 @@ describe('run --json', () => {
       'tokens',
       'tokensPerSecond',
       'residentBytes',
+      'rereadBytes',
       'streamedBytes',
       'heapBytes',
       'seed',

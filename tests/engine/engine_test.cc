@@ -311,7 +311,7 @@ TEST(Arriving, ThePromptIsComputedAsTheLayersCome) {
     ASSERT_TRUE(stream.push(as_bytes(std::string_view(bytes).substr(at, n))).has_value());
     at += n;
   };
-  while (!engine.header_ready()) bring(1000);
+  while (!engine.has_tokenizer()) bring(1000);
   EXPECT_FALSE(engine.loaded());
   ASSERT_TRUE(engine.start(prompt, greedy(8)).has_value());
   size_t worked_early = 0;
@@ -347,7 +347,7 @@ TEST(Arriving, WhatWaitsCanBeCancelled) {
   Stream stream(engine);
   const size_t half = tiny_bytes().size() / 2;
   ASSERT_TRUE(stream.push(as_bytes(tiny_bytes()).first(half)).has_value());
-  ASSERT_TRUE(engine.header_ready());
+  ASSERT_TRUE(engine.has_tokenizer());
   ASSERT_TRUE(engine.start(kIds, greedy(3)).has_value());
   for (;;) {
     const auto event = engine.step();
@@ -447,7 +447,7 @@ TEST(Figures, WaitingForWeightsIsNoComputing) {
     ASSERT_TRUE(stream.push(as_bytes(std::string_view(bytes).substr(at, n))).has_value());
     at += n;
   };
-  while (!engine.header_ready()) bring(1000);
+  while (!engine.has_tokenizer()) bring(1000);
   const Stopwatch all;
   double waited = 0;  // ms, from outside
   ASSERT_TRUE(engine.start(some_ids(20, 512), greedy(3)).has_value());
@@ -594,19 +594,19 @@ TEST(Memory, ThePlanNamesTheLeastBudgetAlsoWhereAllFits) {
   const auto header = parse_gguf(as_bytes(bytes), bytes.size());
   ASSERT_TRUE(header.has_value());
   const uint64_t least = plan_memory(*header, small(300))->least;
-  const auto plan_of = [&](Arrival arrival, uint64_t budget) {
+  const auto plan_of = [&](Access access, uint64_t budget) {
     LoadOptions options = small(300);
     options.memory_budget = budget;
-    auto engine = Engine::create(options, {bytes.size()}, arrival);
+    auto engine = Engine::create(options, {bytes.size()}, access);
     EXPECT_TRUE(Stream(**engine).push(as_bytes(bytes)).has_value());
     return (*engine)->memory_plan();
   };
-  const MemoryPlan all = plan_of(Arrival::again, 0);
+  const MemoryPlan all = plan_of(Access::rereadable, 0);
   EXPECT_EQ(all.total(), all.all);
   EXPECT_EQ(all.least, least);
   EXPECT_LT(all.least, all.total());
-  EXPECT_EQ(plan_of(Arrival::again, least).least, least);
-  const MemoryPlan once = plan_of(Arrival::stream, 0);
+  EXPECT_EQ(plan_of(Access::rereadable, least).least, least);
+  const MemoryPlan once = plan_of(Access::sequential, 0);
   EXPECT_EQ(once.least, once.total());
 }
 

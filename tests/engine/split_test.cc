@@ -23,7 +23,7 @@ const std::string& whole_hash() {
 // Brings the headers: fills each want with `piece` bytes of the file that it is of, or up to the
 // end of that file.
 Status bring_headers(Engine& engine, const std::vector<std::string>& files, size_t piece) {
-  while (!engine.header_read()) {
+  while (!engine.has_layout()) {
     const Want want = engine.wants(1).front();
     const size_t index = engine.files().size() - 1;
     const uint64_t at = want.offset - engine.files()[index].begin;
@@ -57,8 +57,8 @@ Status bring_weights(Engine& engine, const std::vector<std::string>& files, bool
   return {};
 }
 
-std::unique_ptr<Engine> engine_for(std::vector<uint64_t> sizes, Arrival arrival) {
-  auto engine = Engine::create(small(), std::move(sizes), arrival);
+std::unique_ptr<Engine> engine_for(std::vector<uint64_t> sizes, Access access) {
+  auto engine = Engine::create(small(), std::move(sizes), access);
   EXPECT_TRUE(engine.has_value());
   return std::move(*engine);
 }
@@ -89,16 +89,16 @@ class Split : public testing::TestWithParam<size_t> {};
 
 TEST_P(Split, GivesTheBitsOfTheWhole) {
   const std::vector<std::string> files = split_model(tiny_bytes(), GetParam());
-  for (const Arrival arrival : {Arrival::stream, Arrival::again}) {
+  for (const Access access : {Access::sequential, Access::rereadable}) {
     for (const size_t piece : {size_t{1}, size_t{700}, size_t{1} << 20}) {
       for (const bool sizes_known : {true, false}) {
         SCOPED_TRACE(concat("pieces of ", piece));
         const auto engine =
-            engine_for(sizes_known ? sizes_of(files) : std::vector<uint64_t>(), arrival);
+            engine_for(sizes_known ? sizes_of(files) : std::vector<uint64_t>(), access);
         ASSERT_TRUE(bring_headers(*engine, files, piece).has_value());
-        ASSERT_TRUE(engine->build_vocabulary().has_value());
+        ASSERT_TRUE(engine->build_tokenizer().has_value());
         ASSERT_EQ(engine->files().size(), files.size());
-        ASSERT_TRUE(bring_weights(*engine, files, arrival == Arrival::again).has_value());
+        ASSERT_TRUE(bring_weights(*engine, files, access == Access::rereadable).has_value());
         EXPECT_TRUE(engine->loaded());
         EXPECT_TRUE(engine->end_of_file(joined(files).size()).has_value());
         const LoadProgress progress = engine->progress();
@@ -130,16 +130,16 @@ INSTANTIATE_TEST_SUITE_P(Into, Split, testing::Values(1, 2, 3, 5, 26));
 
 TEST(SplitModels, MayHaveNoTensorsInTheFirstFile) {
   const std::vector<std::string> files = split_model(tiny_bytes(), 3, true);
-  const auto engine = engine_for(sizes_of(files), Arrival::stream);
+  const auto engine = engine_for(sizes_of(files), Access::sequential);
   ASSERT_TRUE(bring_headers(*engine, files, 100000).has_value());
-  ASSERT_TRUE(engine->build_vocabulary().has_value());
+  ASSERT_TRUE(engine->build_tokenizer().has_value());
   ASSERT_TRUE(bring_weights(*engine, files, false).has_value());
   EXPECT_EQ(hash_of(*engine, kPrompt), whole_hash());
 }
 
 TEST(SplitModels, LieEndToEnd) {
   const std::vector<std::string> files = split_model(tiny_bytes(), 3);
-  const auto engine = engine_for(sizes_of(files), Arrival::again);
+  const auto engine = engine_for(sizes_of(files), Access::rereadable);
   EXPECT_EQ(engine->files().size(), 1u);
   ASSERT_TRUE(bring_headers(*engine, files, 100).has_value());
   uint64_t begin = 0;
@@ -156,9 +156,9 @@ TEST(SplitModels, LieEndToEnd) {
 // What is behind a header came for nothing if it is not kept.
 TEST(SplitModels, KeepWhatCameBehindTheHeaders) {
   const std::vector<std::string> files = split_model(tiny_bytes(), 3);
-  const auto engine = engine_for(sizes_of(files), Arrival::stream);
+  const auto engine = engine_for(sizes_of(files), Access::sequential);
   ASSERT_TRUE(bring_headers(*engine, files, size_t{1} << 20).has_value());
-  ASSERT_TRUE(engine->build_vocabulary().has_value());
+  ASSERT_TRUE(engine->build_tokenizer().has_value());
   uint64_t headers = 0, left = 0;
   for (const std::string& file : files) headers += parse_gguf(as_bytes(file))->data_offset;
   for (const Want& want : engine->wants(UINT64_MAX)) left += want.place.size();
@@ -169,10 +169,10 @@ TEST(SplitModels, HaveTheMetadataOfTheFirstFile) {
   std::vector<GgufBuilder> builders = split_builders(tiny_bytes(), 2);
   builders[1].kv_string("general.architecture", "mamba").kv_u32("qwen2.block_count", 7);
   const std::vector<std::string> files = {builders[0].build(), builders[1].build()};
-  const auto engine = engine_for(sizes_of(files), Arrival::again);
+  const auto engine = engine_for(sizes_of(files), Access::rereadable);
   ASSERT_TRUE(bring_headers(*engine, files, 5000).has_value());
   EXPECT_EQ(engine->header().get_string("general.architecture"), "qwen2");
-  ASSERT_TRUE(engine->build_vocabulary().has_value());
+  ASSERT_TRUE(engine->build_tokenizer().has_value());
   ASSERT_TRUE(bring_weights(*engine, files, true).has_value());
   EXPECT_EQ(hash_of(*engine, kPrompt), whole_hash());
 }
@@ -183,9 +183,9 @@ TEST(SplitModels, MayHaveLargeLaterHeaders) {
   builders[1].kv_string("comment", std::string(600000, 'x'));
   const std::vector<std::string> files = {builders[0].build(), builders[1].build()};
   for (const size_t piece : {size_t{1000}, size_t{1} << 20}) {
-    const auto engine = engine_for(sizes_of(files), Arrival::stream);
+    const auto engine = engine_for(sizes_of(files), Access::sequential);
     ASSERT_TRUE(bring_headers(*engine, files, piece).has_value());
-    ASSERT_TRUE(engine->build_vocabulary().has_value());
+    ASSERT_TRUE(engine->build_tokenizer().has_value());
     ASSERT_TRUE(bring_weights(*engine, files, false).has_value());
     EXPECT_TRUE(engine->loaded());
     EXPECT_EQ(hash_of(*engine, kPrompt), whole_hash());
@@ -220,7 +220,7 @@ TEST(SplitModels, PathsOfAllTheirFiles) {
 
 // Why an engine refuses the files; "" if it takes them.
 std::string refusal(const std::vector<std::string>& files, const std::vector<uint64_t>& sizes) {
-  const auto engine = engine_for(sizes, Arrival::again);
+  const auto engine = engine_for(sizes, Access::rereadable);
   const Status status = bring_headers(*engine, files, 5000);
   if (status) return "";
   EXPECT_EQ(code_name(status.error().code), code_name(Code::bad_file));
@@ -352,7 +352,7 @@ TEST(SplitHazards, FilesThatAreCutShort) {
       EXPECT_EQ(code_name(engine.error().code), code_name(Code::bad_file));
     }
   }
-  const auto engine = engine_for({}, Arrival::again);
+  const auto engine = engine_for({}, Access::rereadable);
   ASSERT_TRUE(bring_headers(*engine, files, 100).has_value());
   const Status end = engine->end_of_file(engine->files()[1].begin + 100);
   ASSERT_FALSE(end.has_value());
@@ -378,34 +378,34 @@ TEST(SplitHazards, AFileThatIsMissing) {
 TEST(EarlyPlaces, TakeWeightsWhileTheVocabularyIsBuilt) {
   for (const size_t n_files : {1, 3}) {
     const std::vector<std::string> files = split_model(tiny_bytes(), n_files);
-    const auto engine = engine_for(sizes_of(files), Arrival::again);
-    EXPECT_FALSE(engine->build_vocabulary().has_value());
+    const auto engine = engine_for(sizes_of(files), Access::rereadable);
+    EXPECT_FALSE(engine->build_tokenizer().has_value());
     ASSERT_TRUE(bring_headers(*engine, files, 100).has_value());
-    EXPECT_FALSE(engine->header_ready());
+    EXPECT_FALSE(engine->has_tokenizer());
     std::thread source([&] {
       const Status status = bring_weights(*engine, files, true);
       EXPECT_TRUE(status.has_value()) << status.error().message;
     });
-    EXPECT_TRUE(engine->build_vocabulary().has_value());
-    EXPECT_TRUE(engine->header_ready());
+    EXPECT_TRUE(engine->build_tokenizer().has_value());
+    EXPECT_TRUE(engine->has_tokenizer());
     source.join();
     EXPECT_TRUE(engine->loaded());
     EXPECT_GT(engine->stats().load_ms, 0);
-    EXPECT_FALSE(engine->build_vocabulary().has_value());
+    EXPECT_FALSE(engine->build_tokenizer().has_value());
     EXPECT_EQ(hash_of(*engine, kPrompt), whole_hash());
   }
 }
 
 TEST(EarlyPlaces, AllWeightsMayComeFirst) {
   const std::vector<std::string> files = {tiny_bytes()};
-  const auto engine = engine_for(sizes_of(files), Arrival::stream);
+  const auto engine = engine_for(sizes_of(files), Access::sequential);
   ASSERT_TRUE(bring_headers(*engine, files, 100).has_value());
   ASSERT_TRUE(bring_weights(*engine, files, false).has_value());
   EXPECT_FALSE(engine->loaded());
   EXPECT_FALSE(engine->start(kPrompt, greedy(1)).has_value());
   EXPECT_EQ(engine->progress().layers_ready, 2);
   EXPECT_EQ(engine->stats().load_ms, 0);
-  ASSERT_TRUE(engine->build_vocabulary().has_value());
+  ASSERT_TRUE(engine->build_tokenizer().has_value());
   EXPECT_TRUE(engine->loaded());
   EXPECT_GT(engine->stats().load_ms, 0);
   EXPECT_EQ(hash_of(*engine, kPrompt), whole_hash());
@@ -417,12 +417,12 @@ TEST(EarlyPlaces, ABadVocabularyIsRefused) {
   tokens.pop_back();
   file.kv_strings("tokenizer.ggml.tokens", tokens);
   const std::vector<std::string> files = {file.build()};
-  const auto engine = engine_for(sizes_of(files), Arrival::stream);
+  const auto engine = engine_for(sizes_of(files), Access::sequential);
   ASSERT_TRUE(bring_headers(*engine, files, 100).has_value());
-  const Status status = engine->build_vocabulary();
+  const Status status = engine->build_tokenizer();
   ASSERT_FALSE(status.has_value());
   EXPECT_EQ(code_name(status.error().code), code_name(Code::bad_file));
-  EXPECT_FALSE(engine->header_ready());
+  EXPECT_FALSE(engine->has_tokenizer());
 }
 
 }  // namespace

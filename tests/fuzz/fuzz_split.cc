@@ -78,13 +78,13 @@ Result<std::string> load_and_run(const std::vector<Bytes>& files, std::vector<ui
   options.threads = 1;
   options.context_size = 16;
   options.memory_budget = 64u << 20;
-  SLUICE_ASSIGN(const auto engine, Engine::create(options, std::move(sizes), Arrival::again));
+  SLUICE_ASSIGN(const auto engine, Engine::create(options, std::move(sizes), Access::rereadable));
   const auto bring = [&](const Want& want, Bytes bytes) {
     const size_t n = std::min({bytes.size(), want.place.size(), piece});
     std::memcpy(want.place.data(), bytes.data(), n);
     return engine->filled(want.offset, n);
   };
-  while (!engine->header_read()) {
+  while (!engine->has_layout()) {
     const Want want = engine->wants(1).front();
     const Bytes bytes = next_bytes(files, engine->files(), want.offset);
     if (bytes.empty()) SLUICE_TRY(engine->end_of_file(want.offset));
@@ -104,7 +104,7 @@ Result<std::string> load_and_run(const std::vector<Bytes>& files, std::vector<ui
       want.place = want.place.subspan(n);
     }
   }
-  SLUICE_TRY(engine->build_vocabulary());
+  SLUICE_TRY(engine->build_tokenizer());
   require(engine->loaded());
   return run_tokens(*engine);
 }

@@ -90,7 +90,7 @@ TEST_P(Hashes, DoNotDependOnHowFarAheadTheFileCame) {
     const auto engine = Engine::create(with("", 2), {file.size()});
     ASSERT_TRUE(engine.has_value());
     Stream stream(**engine);
-    while (!(*engine)->header_ready()) {
+    while (!(*engine)->has_tokenizer()) {
       const size_t n = std::min<size_t>(piece, file.size() - stream.at());
       ASSERT_TRUE(stream.push(file.subspan(stream.at(), n)).has_value());
     }

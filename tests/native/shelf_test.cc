@@ -83,7 +83,7 @@ TEST(Device, LearnsFromLargeModelsAndDownloads) {
   learn_decode(path, stats);
   EXPECT_EQ(read_device(path).download, 25e6);
   EXPECT_EQ(read_device(path).decode, 4e9);
-  stats.streamed_bytes = 1;  // the disk decides then
+  stats.reread_bytes = 1;  // the disk decides then
   stats.tps = 1;
   learn_decode(path, stats);
   EXPECT_EQ(read_device(path).decode, 4e9);

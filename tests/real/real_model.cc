@@ -149,7 +149,7 @@ Status print_hashes(Engine& engine, const Json& answers) {
            {"kernels", stats.kernels},
            {"threads", stats.threads},
            {"budget", stats.memory_budget},
-           {"streamed", stats.streamed_bytes}});
+           {"streamed", stats.reread_bytes}});
   }
   return {};
 }

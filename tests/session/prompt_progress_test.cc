@@ -109,7 +109,7 @@ TEST(PromptProgress, SaysThatThePromptWaitsForWeights) {
   Stream stream(**engine);
   const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(file.data()), file.size());
   size_t at = 0;
-  while (!(*engine)->header_ready()) {
+  while (!(*engine)->has_tokenizer()) {
     ASSERT_TRUE(stream.push(bytes.subspan(at, 1)).has_value());
     ++at;
   }

@@ -338,7 +338,7 @@ TEST(SessionIdentity, IsCollectedByARunAlone) {
   LoadOptions options = small(64);
   options.layer_places = 2;
   options.head_parts = 3;
-  const auto engine = Engine::create(options, {bytes.size()}, Arrival::again);
+  const auto engine = Engine::create(options, {bytes.size()}, Access::rereadable);
   ASSERT_TRUE(engine.has_value());
   const auto bring = [&](const std::vector<Want>& wants) {
     for (const Want& want : wants) {
@@ -347,8 +347,8 @@ TEST(SessionIdentity, IsCollectedByARunAlone) {
       ASSERT_TRUE((*engine)->filled(want.offset, n).has_value());
     }
   };
-  while (!(*engine)->header_read()) bring((*engine)->wants(1));
-  ASSERT_TRUE((*engine)->build_vocabulary().has_value());
+  while (!(*engine)->has_layout()) bring((*engine)->wants(1));
+  ASSERT_TRUE((*engine)->build_tokenizer().has_value());
   ASSERT_TRUE((*engine)->start(some_ids(9, 512), greedy(3)).has_value());
   bool known = false, done = false;
   for (int step = 0; step < 10'000 && !done; ++step) {
@@ -369,9 +369,9 @@ TEST(SessionIdentity, OfASplitModelIsOneOfItsOwn) {
   const std::string joined_files = joined(files);
   std::vector<uint64_t> found;
   for (const size_t piece : {size_t{700}, size_t{1} << 20}) {
-    auto engine = Engine::create(small(), sizes_of(files), Arrival::ranges);
+    auto engine = Engine::create(small(), sizes_of(files), Access::any_order);
     ASSERT_TRUE(engine.has_value());
-    while (!(*engine)->header_read()) {
+    while (!(*engine)->has_layout()) {
       const Want want = (*engine)->wants(1).front();
       const size_t index = (*engine)->files().size() - 1;
       const uint64_t at = want.offset - (*engine)->files()[index].begin;
@@ -379,7 +379,7 @@ TEST(SessionIdentity, OfASplitModelIsOneOfItsOwn) {
       std::memcpy(want.place.data(), files[index].data() + at, n);
       ASSERT_TRUE((*engine)->filled(want.offset, n).has_value());
     }
-    ASSERT_TRUE((*engine)->build_vocabulary().has_value());
+    ASSERT_TRUE((*engine)->build_tokenizer().has_value());
     ASSERT_FALSE(*(*engine)->identify());
     for (const Want& want : (*engine)->wants(UINT64_MAX)) {
       std::memcpy(want.place.data(), joined_files.data() + want.offset, want.place.size());

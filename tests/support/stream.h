@@ -17,7 +17,7 @@ class Stream {
   // Brings the file's next bytes. Fails as Engine::filled does.
   Status push(std::span<const uint8_t> bytes) {
     while (!bytes.empty()) {
-      const bool header = !engine_.header_ready();
+      const bool header = !engine_.has_tokenizer();
       if (header || places_.empty()) {
         places_ = engine_.wants(UINT64_MAX);
         std::ranges::sort(places_, {}, &Want::offset);
@@ -33,7 +33,7 @@ class Stream {
                     static_cast<size_t>(end - begin));
       }
       SLUICE_TRY(engine_.filled(at_, n));
-      if (header && engine_.header_read()) SLUICE_TRY(engine_.build_vocabulary());
+      if (header && engine_.has_layout()) SLUICE_TRY(engine_.build_tokenizer());
       if (header) places_.clear();
       at_ += n;
       bytes = bytes.subspan(n);

@@ -58,10 +58,10 @@ for (const flavour of NODE_FLAVOURS) {
     const invalid = { code: 'invalid_argument' };
     const empty = new opened.module.Engine();
     assert.throws(() => parse(empty.inspect()), invalid);
-    assert.throws(() => parse(empty.open('{"contextSize":-1}', [0], 'stream')), invalid);
-    assert.throws(() => parse(empty.open('{"nonsense":1}', [0], 'stream')), invalid);
-    assert.throws(() => parse(empty.open('{', [0], 'stream')), invalid);
-    assert.throws(() => parse(empty.open('{"kernels":"generic"}', [0], 'stream')), {
+    assert.throws(() => parse(empty.open('{"contextSize":-1}', [0], 'sequential')), invalid);
+    assert.throws(() => parse(empty.open('{"nonsense":1}', [0], 'sequential')), invalid);
+    assert.throws(() => parse(empty.open('{', [0], 'sequential')), invalid);
+    assert.throws(() => parse(empty.open('{"kernels":"generic"}', [0], 'sequential')), {
       ...invalid,
       message: /^the option kernels is 'generic', .* wasm-simd$/,
     });

@@ -81,7 +81,7 @@ export function parse(answer) {
 export function bring({ memory }, engine, bytes, size = bytes.length) {
   let wants = null; // of the weights: offset, address and length of each
   for (let at = 0; at < bytes.length && !engine.loaded();) {
-    const header = !engine.headerRead();
+    const header = !engine.hasLayout();
     if (header || wants === null) wants = engine.wants(Number.MAX_SAFE_INTEGER);
     const end = Math.min(at + size, header ? at + wants[2] : bytes.length, bytes.length);
     for (let i = 0; i < wants.length; i += 3) {
@@ -92,7 +92,7 @@ export function bring({ memory }, engine, bytes, size = bytes.length) {
       place.set(bytes.subarray(from, to));
     }
     parse(engine.filled(at, end - at, false));
-    if (header && engine.headerRead()) parse(engine.buildVocabulary());
+    if (header && engine.hasLayout()) parse(engine.buildTokenizer());
     if (header) wants = null;
     at = end;
   }
@@ -103,7 +103,7 @@ export function bring({ memory }, engine, bytes, size = bytes.length) {
 export function load(opened, bytes, options = {}, size = undefined) {
   const engine = new opened.module.Engine();
   try {
-    parse(engine.open(JSON.stringify(options), [bytes.length], 'stream'));
+    parse(engine.open(JSON.stringify(options), [bytes.length], 'sequential'));
     bring(opened, engine, bytes, size);
   } catch (error) {
     engine.delete();

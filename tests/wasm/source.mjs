@@ -75,20 +75,20 @@ export class Source {
 
 /** The header, in order. */
 function bring_header({ memory }, engine, bytes) {
-  while (!engine.headerRead()) {
+  while (!engine.hasLayout()) {
     const [offset, ptr, length] = engine.wants(1);
     const part = bytes.subarray(offset, offset + length);
     new Uint8Array(memory.buffer, ptr, part.length).set(part);
     parse(engine.filled(offset, part.length, false));
   }
-  parse(engine.buildVocabulary());
+  parse(engine.buildTokenizer());
 }
 
 /** An engine of which as much stays as `memoryBudget` allows, and its source. */
 export function load_under(opened, bytes, options, faults = {}) {
   const engine = new opened.module.Engine();
   try {
-    parse(engine.open(JSON.stringify(options), [bytes.length], 'again'));
+    parse(engine.open(JSON.stringify(options), [bytes.length], 'rereadable'));
     bring_header(opened, engine, bytes);
   } catch (error) {
     engine.delete();

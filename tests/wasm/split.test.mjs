@@ -48,13 +48,13 @@ for (const flavour of NODE_FLAVOURS) {
       for (const sizes of [files.map((file) => file.length), files.map(() => 0), []]) {
         await t.test(`${n} files, sizes ${sizes}`, () => {
           const engine = new opened.module.Engine();
-          parse(engine.open('{"threads":1}', sizes, 'stream'));
-          while (!engine.headerRead()) fill(opened, engine, files, engine.wants(1), 3000);
-          assert.equal(engine.understood(), false);
+          parse(engine.open('{"threads":1}', sizes, 'sequential'));
+          while (!engine.hasLayout()) fill(opened, engine, files, engine.wants(1), 3000);
+          assert.equal(engine.hasTokenizer(), false);
           assert.equal(engine.files().length, 2 * n);
           // The weights come before the vocabulary is built.
           fill(opened, engine, files, engine.wants(Number.MAX_SAFE_INTEGER));
-          parse(engine.buildVocabulary());
+          parse(engine.buildTokenizer());
           assert.ok(engine.loaded());
           assert.equal(parse(engine.inspect()).files, n);
           const session = new opened.module.Session(engine);
@@ -83,9 +83,9 @@ for (const flavour of NODE_FLAVOURS) {
       });
       await t.test(`one of ${n} files alone`, () => {
         const engine = new opened.module.Engine();
-        parse(engine.open('{"threads":1}', [files[0].length], 'stream'));
+        parse(engine.open('{"threads":1}', [files[0].length], 'sequential'));
         const alone = () => {
-          while (!engine.headerRead()) fill(opened, engine, files, engine.wants(1));
+          while (!engine.hasLayout()) fill(opened, engine, files, engine.wants(1));
         };
         assert.throws(alone, {
           code: 'bad_file',

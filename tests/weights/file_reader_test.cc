@@ -90,7 +90,7 @@ TEST_P(FileReaders, GiveTheSameBitsUnderEveryBudget) {
         EXPECT_TRUE(engine->ready());
         const bool streams = budget != 0 && budget < plan.all;
         EXPECT_EQ(engine->loaded(), !streams);
-        EXPECT_EQ(engine->stats().streamed_bytes > 0, streams);
+        EXPECT_EQ(engine->stats().reread_bytes > 0, streams);
         EXPECT_EQ(engine->progress().loaded, bytes.size());
         EXPECT_GT(engine->stats().load_ms, 0);
       }
@@ -237,7 +237,7 @@ TEST(FileReader, ReadsEachByteOnceIfAllStay) {
   for (const TensorInfo& tensor : engine->header().tensors) expected += tensor.bytes;
   EXPECT_EQ(engine->progress().brought, expected);
   EXPECT_EQ(engine->progress().loaded, engine->progress().total);
-  EXPECT_EQ(engine->stats().streamed_bytes, 0u);
+  EXPECT_EQ(engine->stats().reread_bytes, 0u);
 }
 
 }  // namespace

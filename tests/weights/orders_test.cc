@@ -41,13 +41,13 @@ LoadOptions in_pieces() {
 
 // Brings the header piece by piece.
 void bring_header(Engine& engine, std::string_view file, size_t piece) {
-  while (!engine.header_read()) {
+  while (!engine.has_layout()) {
     const Want want = engine.wants(1).front();
     const size_t n = std::min({piece, want.place.size(), file.size() - want.offset});
     std::memcpy(want.place.data(), file.data() + want.offset, n);
     ASSERT_TRUE(engine.filled(want.offset, n).has_value());
   }
-  ASSERT_TRUE(engine.build_vocabulary().has_value());
+  ASSERT_TRUE(engine.build_tokenizer().has_value());
 }
 
 // While it lives, serves wants from several threads, in pieces of random sizes and in random order.
@@ -129,7 +129,7 @@ void expect_same_bits(const std::string& file, Engine& whole, const LoadOptions&
   const std::string expected = hash_of(whole, ids), expected_all = all_logits_hash(whole, ids);
   const std::vector<TokenId> expected_ids = generate(whole, ids, greedy(4)).ids();
   for (unsigned seed = 1; seed <= 3; ++seed) {
-    auto engine = Engine::create(options, {file.size()}, Arrival::again);
+    auto engine = Engine::create(options, {file.size()}, Access::rereadable);
     ASSERT_TRUE(engine.has_value());
     bring_header(**engine, file, 700 * seed);
     EXPECT_LT((*engine)->memory_plan().weights, whole.memory_plan().weights);
@@ -183,10 +183,10 @@ TEST_P(Orders, OfABudgetChangeNoBit) {
     expect_same_bits(file, *whole, options);
   }
   options.memory_budget = plan->least - 1;
-  const auto engine = Engine::create(options, {file.size()}, Arrival::again);
+  const auto engine = Engine::create(options, {file.size()}, Access::rereadable);
   ASSERT_TRUE(engine.has_value());
   Status status;
-  while (status.has_value() && !(*engine)->header_read()) {
+  while (status.has_value() && !(*engine)->has_layout()) {
     const Want want = (*engine)->wants(1).front();
     const size_t n = std::min(want.place.size(), file.size() - want.offset);
     std::memcpy(want.place.data(), file.data() + want.offset, n);
@@ -219,7 +219,7 @@ TEST_P(Orders, OfTwoSessionsShareOneReading) {
   ASSERT_TRUE(header.has_value());
   LoadOptions options = small();
   options.memory_budget = plan_memory(*header, options)->least;
-  auto engine = Engine::create(options, {file.size()}, Arrival::again);
+  auto engine = Engine::create(options, {file.size()}, Access::rereadable);
   ASSERT_TRUE(engine.has_value());
   bring_header(**engine, file, 700);
   const RandomSource source(**engine, file, 2, 7);
@@ -262,7 +262,7 @@ TEST(OrdersOfWants, AreThatOfExecution) {
   const auto header = parse_gguf(as_bytes(file), file.size());
   ASSERT_TRUE(header.has_value());
   for (const uint64_t bytes : {uint64_t{1}, uint64_t{5000}, UINT64_MAX}) {
-    auto engine = Engine::create(small(), {file.size()}, Arrival::again);
+    auto engine = Engine::create(small(), {file.size()}, Access::rereadable);
     ASSERT_TRUE(engine.has_value());
     bring_header(**engine, file, 1);
     int slot = 0;
@@ -305,7 +305,7 @@ TEST(OrdersOfWants, OfAStreamNeedAPlaceForEachLayer) {
 
 TEST(OrdersOfWants, AWholeFileIsWholeThoughItsLayersTakeTurns) {
   const std::string file = reversed_file("llama-q8_0");
-  auto engine = Engine::create(two_layers(), {file.size()}, Arrival::again);
+  auto engine = Engine::create(two_layers(), {file.size()}, Access::rereadable);
   ASSERT_TRUE(engine.has_value());
   bring_header(**engine, file, 4000);
   EXPECT_TRUE((*engine)->end_of_file(file.size()).has_value());
@@ -316,7 +316,7 @@ TEST(OrdersOfWants, AWholeFileIsWholeThoughItsLayersTakeTurns) {
 
 TEST(OrdersOfWants, BytesThatNobodyAskedForAreRefused) {
   const std::string file = reversed_file("llama-q8_0");
-  auto engine = Engine::create(small(), {file.size()}, Arrival::again);
+  auto engine = Engine::create(small(), {file.size()}, Access::rereadable);
   ASSERT_TRUE(engine.has_value());
   EXPECT_EQ((*engine)->filled(5, 1).error().code, Code::invalid_argument);
   bring_header(**engine, file, 1);

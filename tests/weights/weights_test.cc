@@ -47,7 +47,7 @@ Status by_pieces(const std::string& bytes, const LoadOptions& options) {
 Status by_places(const std::string& bytes, const LoadOptions& options) {
   SLUICE_ASSIGN(const auto engine, Engine::create(options, {bytes.size()}));
   Stream stream(*engine);
-  while (!engine->header_ready()) {
+  while (!engine->has_tokenizer()) {
     SLUICE_TRY(stream.push(as_bytes(std::string_view(bytes).substr(stream.at(), 1))));
   }
   for (const Want& want : engine->wants(UINT64_MAX))

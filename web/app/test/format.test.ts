@@ -90,7 +90,7 @@ it('says when something was, by the calendar’s days', () => {
 
 it('writes how far a prompt is', () => {
   const facts = (secondsLeft: number | null, waiting: boolean) =>
-    readingFacts({ computed: 512, total: 4000, cached: 0, secondsLeft, waiting });
+    readingFacts({ computed: 512, total: 4000, reused: 0, cached: 0, secondsLeft, waiting });
   expect(facts(2.1, false)).toEqual(['512 of 4,000 tokens', '3 s left']);
   expect(facts(0.01, false)).toEqual(['512 of 4,000 tokens', '1 s left']);
   expect(facts(null, false)).toEqual(['512 of 4,000 tokens']);
@@ -118,7 +118,14 @@ it('follows the page’s language', () => {
     'vor 12 Tagen',
     'am 21. September 2026',
   ]);
-  const reading = { computed: 512, total: 4000, cached: 0, secondsLeft: 3, waiting: false };
+  const reading = {
+    computed: 512,
+    total: 4000,
+    reused: 0,
+    cached: 0,
+    secondsLeft: 3,
+    waiting: false,
+  };
   expect(readingFacts(reading)).toEqual(['512 von 4.000 Token', 'noch 3 s']);
 });
 

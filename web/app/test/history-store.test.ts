@@ -258,7 +258,7 @@ it('cuts what no page writes when it reads a conversation', async () => {
   const names = { model: long, title: `\u202e${long}` };
   await damage(factory, 'conversations', Boolean, (head) => ({ ...head, ...names, from: long }));
   await damage(factory, 'summaries', Boolean, (summary) => ({ ...summary, ...names }));
-  const figures = { promptTokens: 1, cachedTokens: 0, tokens: 1, tokensPerSecond: 1, ttftMs: 1 };
+  const figures = { promptTokens: 1, reusedTokens: 0, tokens: 1, tokensPerSecond: 1, ttftMs: 1 };
   await damage(factory, 'messages', Boolean, (value) => ({
     ...value,
     attachments: Array.from({ length: 200 }, () => ({ name: `\u202e${long}`, text: 'x' })),

@@ -20,7 +20,7 @@ function branched(): Conversation {
     message(c, 'assistant', 'x < y', {
       ...{ reasoning: 'hm\n\nso', finish: 'length', dropped: 2 },
       figures: {
-        ...{ promptTokens: 5, cachedTokens: 2, tokens: 9, tokensPerSecond: 8.5, ttftMs: 120 },
+        ...{ promptTokens: 5, reusedTokens: 2, tokens: 9, tokensPerSecond: 8.5, ttftMs: 120 },
         ...{ seed: null, model: 'stories' },
       },
     }),
@@ -50,6 +50,10 @@ it('reads what it has written, with all branches', async () => {
   expect(JSON.parse(text)).toEqual({
     ...{ format: 'sluice-conversations', version: 1, conversations: [a] },
   });
+  // Figures of before have another name.
+  const old = text.replace('reusedTokens', 'cachedTokens');
+  expect(old).not.toBe(text);
+  expect(await fromFile(new Blob([old]))).toEqual([a]);
   // Some editors put a mark before the text.
   expect(await fromFile(new Blob(['\ufeff', text]))).toEqual([a]);
 });

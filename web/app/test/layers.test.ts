@@ -147,7 +147,7 @@ describe('the picture in words', () => {
     let layer = 0;
     const some = slots.map((slot) => ({
       ...slot,
-      streamed: slot.kind === 'layer' && ++layer > stay,
+      reread: slot.kind === 'layer' && ++layer > stay,
     }));
     const here = some.map((slot) => ({ ...slot, state: 'resident' as const }));
     expect(inWords({ ...view, slots: some })).toContain(

@@ -49,7 +49,7 @@ class BlobStream {
 export class BlobFile implements SourceFile {
   readonly exact = true;
   readonly network = false;
-  readonly arrival = 'again';
+  readonly access = 'rereadable';
   readonly name = 'the file';
   readonly unproven = false;
   readonly copy = null;

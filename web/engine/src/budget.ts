@@ -2,7 +2,7 @@
 import { SluiceError, type ErrorData } from './errors.js';
 import type { Facts } from './facts.js';
 import { makeNote, type Note } from './notes.js';
-import type { Arrival } from './protocol.js';
+import type { Access } from './protocol.js';
 import { sized } from './sized.js';
 import type { MemoryPlan, ModelInfo } from './types.js';
 
@@ -66,8 +66,8 @@ export interface Room {
 }
 
 /** `options`: as the core takes them. */
-export function roomFor(options: string, maxBytes: number, arrival: Arrival): Room {
-  if (arrival !== 'again') return { maxBytes, budget: null, options };
+export function roomFor(options: string, maxBytes: number, access: Access): Room {
+  if (access !== 'rereadable') return { maxBytes, budget: null, options };
   const given = JSON.parse(options) as { memoryBudget?: number };
   const { deviceMemory } = (globalThis.navigator ?? {}) as { deviceMemory?: number };
   const budget = chooseBudget(given.memoryBudget, maxBytes, deviceMemory);

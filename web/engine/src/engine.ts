@@ -87,7 +87,7 @@ export class Engine implements AsyncDisposable {
 
   #info: ModelInfo | null = null;
   #workers: Workers | null = null;
-  readonly #understood = deferred();
+  readonly #hasTokenizer = deferred();
   readonly #ready = deferred();
   readonly #arrived = deferred();
   /** What ended the engine; undefined until then. */
@@ -202,7 +202,7 @@ export class Engine implements AsyncDisposable {
     if (!probe) engines.add(engine);
     const release = onAbort(signal, (reason) => engine.#end(reason));
     engine.#ready.promise.then(release, release);
-    await engine.#understood.promise;
+    await engine.#hasTokenizer.promise;
     return engine;
   }
 
@@ -221,11 +221,11 @@ export class Engine implements AsyncDisposable {
       if (!('id' in message) || message.type === 'result') this.#own.core = message.stats;
     }
     switch (message.type) {
-      case 'understood':
+      case 'has_tokenizer':
         this.#info = message.info;
-        this.#view.understood(message.info);
+        this.#view.hasTokenizer(message.info);
         addNotes(this.#notes, message.notes);
-        this.#understood.resolve();
+        this.#hasTokenizer.resolve();
         break;
       case 'notes':
         addNotes(this.#notes, message.notes);
@@ -277,7 +277,7 @@ export class Engine implements AsyncDisposable {
     if (this.#over !== undefined) return Promise.resolve();
     this.#over = error;
     engines.delete(this);
-    this.#understood.reject(error);
+    this.#hasTokenizer.reject(error);
     this.#ready.reject(error);
     this.#arrived.reject(error);
     for (const timeline of this.#timelines) timeline.end(null, error);

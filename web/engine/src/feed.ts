@@ -41,7 +41,7 @@ export class Feed {
   readonly opened: Promise<Opened>;
 
   #opened: Opened = {
-    ...{ sizes: [0], exact: false, network: false, arrival: 'stream' },
+    ...{ sizes: [0], exact: false, network: false, access: 'sequential' },
     unproven: false,
   };
   #proven = false;
@@ -166,7 +166,7 @@ export class Feed {
     let header = true;
     let layout: number | null = null;
     const want = (wants: Wants, rows: boolean): void => {
-      const once = !engine.headerRead();
+      const once = !engine.hasLayout();
       // The loader waits for the end of the headers.
       const first = header && !once && !rows;
       if (wants.length === 0 && !first) return;
@@ -178,7 +178,7 @@ export class Feed {
       header = once;
       const bases = basesOf(engine);
       const into = shared ? memory : null;
-      if (!once) layout ??= this.#opened.arrival === 'again' && takesTurns(engine) ? packing : 0;
+      if (!once) layout ??= this.#opened.access === 'rereadable' && rereads(engine) ? packing : 0;
       this.port.postMessage({
         type: 'want',
         memory: into,
@@ -199,14 +199,14 @@ export class Feed {
     const filled = (offset: number, length: number, rows: boolean, packed: boolean): void => {
       this.#brought += length;
       if (rows) return check(engine.rowsFilled(offset, length));
-      const header = !engine.headerRead();
+      const header = !engine.hasLayout();
       const answer = engine.filled(offset, length, packed);
       if (packed && answer !== '') this.port.postMessage({ type: 'packedRefused' });
       check(answer);
       if (keeps) room -= this.#passOn(engine.takePacked(), memory, room);
       // Of a header, before the engine's work, so that the next bytes come meanwhile.
       this.#ask();
-      if (header && engine.headerRead()) check(engine.buildVocabulary());
+      if (header && engine.hasLayout()) check(engine.buildTokenizer());
     };
     this.#takeWith((message) => {
       if (message.type === 'ended') {
@@ -279,7 +279,7 @@ export class Feed {
     if (engine.loaded()) return;
     const { total } = engine.progress();
     const base = basesOf(engine)[file] ?? 0;
-    if (this.#opened.network && engine.headerRead() && base + received < total) {
+    if (this.#opened.network && engine.hasLayout() && base + received < total) {
       throw new SluiceError(
         'download_failed',
         `the download ended after ${base + received} of ${total} bytes, which the file's header names; ` +
@@ -292,7 +292,7 @@ export class Feed {
 }
 
 /** Whether some of the weights are read again for every pass. */
-export function takesTurns(engine: EngineHandle): boolean {
+export function rereads(engine: EngineHandle): boolean {
   return engine.slots().some((field, i) => i % 6 === 4 && field === 1);
 }
 

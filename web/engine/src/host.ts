@@ -15,7 +15,7 @@ import { budgetNote, explained, roomFor, tooLarge, type Room } from './budget.js
 import { CHAT_SESSION, ChatSessions } from './chat-sessions.js';
 import { Encodings } from './encodings.js';
 import { SluiceError, stoppedWorking, toErrorData, toldError } from './errors.js';
-import { Feed, refusalOf, takesTurns, type Opened } from './feed.js';
+import { Feed, refusalOf, rereads, type Opened } from './feed.js';
 import { KeptStates, type Hold } from './kept-states.js';
 import { holdLifeline } from './lifeline.js';
 import type { OpenModule } from './module.js';
@@ -124,7 +124,7 @@ export class EngineHost {
       this.#guard(() => {
         // Where weights take turns, other runs wait for weights that this one has to pass first: it goes on, and what its
         // reader leaves is bounded by the context.
-        if (this.#engine === null || takesTurns(this.#engine)) return;
+        if (this.#engine === null || rereads(this.#engine)) return;
         this.#runs.hold(message.id, message.on);
         this.#scheduleAny();
       });
@@ -211,21 +211,21 @@ export class EngineHost {
     // The parser doesn't get the length that a server names: it would call a download that is cut short a bad file.
     // The end of the stream decides.
     const sizes = opened.network ? opened.sizes.map(() => 0) : opened.sizes;
-    const room = roomFor(request.options, maxBytes, opened.arrival);
+    const room = roomFor(request.options, maxBytes, opened.access);
     if (request.probe) {
       const header = new module.Header(sizes);
       await feed.readHeader(header, module, memory);
       const shown = opened.exact ? totalOf(opened) : 0;
       const info = this.#info(header.inspect(room.options, shown), room);
       checkLength(info, opened);
-      this.post({ type: 'understood', info, notes: [], stats: null });
+      this.post({ type: 'has_tokenizer', info, notes: [], stats: null });
       return;
     }
     const engine = new module.Engine();
     this.#opening = engine;
     this.#module = module;
     feed.onerror = (error) => this.#fail(explained(error, room));
-    check(engine.open(room.options, sizes, opened.arrival));
+    check(engine.open(room.options, sizes, opened.access));
     this.#files = this.#makeFiles(openModule, engine);
     this.#kept = new KeptStates(openModule, engine, {
       note: (note) => this.post({ type: 'notes', notes: [note] }),
@@ -266,15 +266,15 @@ export class EngineHost {
   #taken(engine: EngineHandle, room: Room, opened: Opened): void {
     // If nothing is lacking there could be a text before the file's sha256 is compared: the page must wait.
     const proven = this.#feed?.proven === true;
-    if (this.#engine === null && engine.understood() && (proven || !engine.ready()))
-      this.#understand(engine, room, opened);
+    if (this.#engine === null && engine.hasTokenizer() && (proven || !engine.ready()))
+      this.#takeInfo(engine, room, opened);
     if (!this.#ready) this.#follow(engine, totalOf(opened), proven && engine.ready());
     if (proven && engine.loaded()) this.#feed?.enough();
     this.#news?.changed();
     this.#scheduleAny();
   }
 
-  #understand(engine: EngineHandle, room: Room, opened: Opened): void {
+  #takeInfo(engine: EngineHandle, room: Room, opened: Opened): void {
     const info = this.#info(engine.inspect(), room);
     checkLength(info, opened);
     if (info.error !== undefined) throw toldError(info.error);
@@ -288,7 +288,7 @@ export class EngineHost {
     const streams =
       info.memory === null || room.budget === null ? null : budgetNote(info.memory, room.budget);
     if (streams !== null) notes.push(streams);
-    this.post({ type: 'understood', info, notes, stats: this.#stats() });
+    this.post({ type: 'has_tokenizer', info, notes, stats: this.#stats() });
   }
 
   /** Tells the page how the loading goes on, and its end. */

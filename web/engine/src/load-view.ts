@@ -3,7 +3,7 @@ import { callBack } from './promises.js';
 import type { Course, FromEngine } from './protocol.js';
 import { Rate } from './rate.js';
 import type { LoadOptions, LoadProgress, ModelInfo, WeightsView } from './types.js';
-import { rereadBytes, slotViews } from './weights-view.js';
+import { slotViews, sumReread } from './weights-view.js';
 
 /** Milliseconds for which bytes from the network say that the weights come from there. */
 const NETWORK_MS = 1000;
@@ -38,7 +38,7 @@ export class LoadView {
   }
 
   /** The header is read. */
-  understood(info: ModelInfo): void {
+  hasTokenizer(info: ModelInfo): void {
     this.#info = info;
   }
 
@@ -104,11 +104,13 @@ export class LoadView {
     // What is read again after a download comes from the cache.
     const quiet = performance.now() - this.#networkAt > NETWORK_MS;
     const kept = this.#isRemote && this.#isReady && quiet;
+    const rereadBytes = sumReread(slots);
     callBack(this.#onWeights, {
       slots,
       bytesPerSecond,
       source: kept ? 'cache' : source,
-      streamedBytes: rereadBytes(slots),
+      rereadBytes,
+      streamedBytes: rereadBytes,
       waitedMs: this.waitedMs,
     });
   }

@@ -85,10 +85,10 @@ async function bringFiles(
 ): Promise<void> {
   const [first] = files as [SourceFile];
   await first.open();
-  const { exact, network, arrival } = first;
+  const { exact, network, access } = first;
   const sizes = files.map((file) => file.total);
   const unproven = files.some((file) => file.unproven);
-  outlet.port.postMessage({ type: 'opened', sizes, exact, network, arrival, unproven });
+  outlet.port.postMessage({ type: 'opened', sizes, exact, network, access, unproven });
   if (!(await bringHeaders(files, outlet))) return outlet.verdict();
   if (unproven) outlet.hold();
   const server = new Server(files, outlet);

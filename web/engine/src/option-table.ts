@@ -55,7 +55,7 @@ export interface LoadOptions extends SourceOptions, MemoryOptions {
   queueLimit?: number | undefined;
   /** Called with {phase, loaded, total, bytesPerSecond, source, cachedBytes, waiting, layersReady, layersTotal}. */
   onProgress?: ((progress: LoadProgress) => void) | undefined;
-  /** Called with {slots, bytesPerSecond, source, streamedBytes, waitedMs} while weights arrive or are computed. */
+  /** Called with {slots, bytesPerSecond, source, rereadBytes, waitedMs} while weights arrive or are computed. */
   onWeights?: ((weights: WeightsView) => void) | undefined;
 }
 

@@ -20,7 +20,7 @@ export interface Bytes {
 class BytesFile implements SourceFile {
   readonly exact = true;
   readonly network = false;
-  readonly arrival = 'again';
+  readonly access = 'rereadable';
   readonly unproven = false;
   readonly copy = null;
 

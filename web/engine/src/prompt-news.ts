@@ -44,6 +44,7 @@ export class PromptNews {
     this.tell({
       computed,
       total,
+      reused,
       cached: reused,
       secondsLeft: secondsLeft < 0 ? null : secondsLeft,
       waiting,

@@ -168,7 +168,7 @@ export interface ChatBegun {
 export type FromEngine =
   | { type: 'alive' }
   | { type: 'closed' }
-  | { type: 'understood'; info: ModelInfo; notes: Note[]; stats: CoreStats | null }
+  | { type: 'has_tokenizer'; info: ModelInfo; notes: Note[]; stats: CoreStats | null }
   | {
       type: 'progress';
       loaded: number;
@@ -275,7 +275,7 @@ export type FromLoader =
  *   ranges: each once, in any order
  *   again: any, as often as they are wanted. Only so can a model be larger than the memory that it gets.
  */
-export type Arrival = 'stream' | 'ranges' | 'again';
+export type Access = 'sequential' | 'any_order' | 'rereadable';
 
 /** Loader to engine worker. Offsets are those of the whole model: its files end to end (`bases`). */
 export type LoaderToEngine =
@@ -288,7 +288,7 @@ export type LoaderToEngine =
       sizes: number[];
       exact: boolean;
       network: boolean;
-      arrival: Arrival;
+      access: Access;
       unproven: boolean;
     }
   /** Each sha256 that is known was compared and is right. */

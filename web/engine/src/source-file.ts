@@ -1,6 +1,6 @@
 // One file of a model, as a loader reads it. Offsets are those of this file.
 import type { Range } from './outstanding.js';
-import type { Arrival } from './protocol.js';
+import type { Access } from './protocol.js';
 import type { PackedCopy } from './store/packed-copy.js';
 
 export interface SourceFile {
@@ -10,7 +10,7 @@ export interface SourceFile {
   readonly exact: boolean;
   readonly network: boolean;
   /** Known after open(). */
-  readonly arrival: Arrival;
+  readonly access: Access;
   /** What messages call it. */
   readonly name: string;
   /** Its sha256 is known and is compared at the end of rest(); until then nothing may come of what the engine has. */

@@ -24,7 +24,7 @@ export interface Opened {
 
 export class StreamFile implements SourceFile {
   readonly network = true;
-  readonly arrival = 'stream';
+  readonly access = 'sequential';
   readonly unproven = false;
   readonly copy = null;
   #reader: ReturnType<typeof readerOf> | null = null;

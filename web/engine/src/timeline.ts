@@ -46,6 +46,7 @@ export const NO_STATS: CoreStats = {
   decodeThreads: 1,
   contextSize: 0,
   residentBytes: 0,
+  rereadBytes: 0,
   streamedBytes: 0,
   memoryBudget: 0,
   bytesPerToken: 0,

@@ -82,6 +82,8 @@ export interface PromptProgress {
   /** Tokens of the prompt. */
   total: number;
   /** Of these, the ones whose state the session had already. */
+  reused: number;
+  /** @deprecated The same as `reused`; goes with the next version. */
   cached: number;
   /** At the rate so far; null until that is known. */
   secondsLeft: number | null;
@@ -266,6 +268,8 @@ export interface EngineStats {
   /** Bytes held now: weights that have arrived, scratch, activations, KV caches. */
   residentBytes: number;
   /** Bytes of weights that were read again since the last run began, because not all stay in memory. */
+  rereadBytes: number;
+  /** @deprecated The same as `rereadBytes`; goes with the next version. */
   streamedBytes: number;
   /** Bytes that the model may take: the option, or what was chosen. 0: no limit was set. */
   memoryBudget: number;
@@ -290,6 +294,8 @@ export interface SlotView {
   arrived: number;
   state: 'absent' | 'arriving' | 'resident' | 'computing';
   /** It shares its place with others and is read again for each pass. */
+  reread: boolean;
+  /** @deprecated The same as `reread`; goes with the next version. */
   streamed: boolean;
   /** How often it became resident. */
   fills: number;
@@ -304,6 +310,8 @@ export interface WeightsView {
   /** Where they come from now. */
   source: 'network' | 'cache' | 'file' | 'memory';
   /** Bytes that were read again since the model was loaded. */
+  rereadBytes: number;
+  /** @deprecated The same as `rereadBytes`; goes with the next version. */
   streamedBytes: number;
   /** The milliseconds for which the last run has waited for weights. */
   waitedMs: number;

@@ -21,6 +21,7 @@ export function slotViews(slots: Float64Array): SlotView[] {
       bytes,
       arrived,
       state: STATES[state] ?? 'absent',
+      reread: turns !== 0,
       streamed: turns !== 0,
       fills,
     };
@@ -28,7 +29,7 @@ export function slotViews(slots: Float64Array): SlotView[] {
 }
 
 /** Bytes that were read again for these parts, or are being read again. */
-export function rereadBytes(slots: readonly SlotView[]): number {
+export function sumReread(slots: readonly SlotView[]): number {
   return slots.reduce((sum, { bytes, arrived, state, fills }) => {
     if (fills === 0) return sum;
     return sum + (fills - 1) * bytes + (state === 'arriving' ? arrived : 0);

@@ -32,7 +32,7 @@ interface Rig {
 
 async function rig(given: Partial<Control> = {}): Promise<Rig> {
   const control = { ...makeControl(), contextSize: 1000, ...given };
-  const options = { shared: false, arrival: 'stream' } as const;
+  const options = { shared: false, access: 'sequential' } as const;
   const host = new HostRig(fakeModule(control, false), makeFile(), options);
   await host.until('ready');
   let id = 0;

@@ -42,7 +42,7 @@ class Life {
   private constructor(given: Partial<Control>) {
     this.control = { ...makeControl(), contextSize: 5000, ...given };
     this.host = new HostRig(fakeModule(this.control, false), makeFile(), {
-      ...{ shared: false, arrival: 'stream' },
+      ...{ shared: false, access: 'sequential' },
     });
   }
 

@@ -78,7 +78,7 @@ export interface Control extends ChatControl {
   /** The size of the engine's places. */
   placeBytes: number;
   starts: { prompt: string | number[]; options: unknown }[];
-  opened: { options: unknown; fileSize: number; arrival: string }[];
+  opened: { options: unknown; fileSize: number; access: string }[];
   cancels: number;
   /** The arguments of applyTemplate, of each call. */
   templates: unknown[][];
@@ -164,7 +164,7 @@ const REREAD_PTR = PLACE_PTR + HEADER_BYTES + FILE_BYTES;
 
 class FakeEngine implements EngineHandle {
   #wanted = false;
-  #understood = false;
+  #hasTokenizer = false;
   /** Bytes by their offset, which came before others of a smaller one. */
   readonly #early = new Map<number, Uint8Array>();
 
@@ -173,8 +173,8 @@ class FakeEngine implements EngineHandle {
     readonly memory: WebAssembly.Memory,
   ) {}
 
-  open(options: string, [fileSize = 0]: readonly number[], arrival: string): Answer {
-    this.control.opened.push({ options: JSON.parse(options), fileSize, arrival });
+  open(options: string, [fileSize = 0]: readonly number[], access: string): Answer {
+    this.control.opened.push({ options: JSON.parse(options), fileSize, access });
     return options.includes('nonsense')
       ? errorAnswer('invalid_argument', "unknown option 'nonsense'")
       : '';
@@ -183,7 +183,7 @@ class FakeEngine implements EngineHandle {
   wants(): Float64Array {
     if (this.ready()) return this.#rereads(false);
     const { taken, placeBytes } = this.control;
-    if (!this.headerRead()) return Float64Array.of(taken.length, PLACE_PTR, HEADER_BYTES);
+    if (!this.hasLayout()) return Float64Array.of(taken.length, PLACE_PTR, HEADER_BYTES);
     const wants: number[] = [];
     for (let at = this.#wanted ? FILE_BYTES : taken.length; at < FILE_BYTES; at += placeBytes) {
       // Not in the file's order, and not in the header's place.
@@ -228,7 +228,7 @@ class FakeEngine implements EngineHandle {
       return errorAnswer('invalid_argument', 'not whole chunks');
     if (packed) tookPacked.push([offset, length]);
     if (this.ready()) return this.#arrived(offset, length, false);
-    const ptr = PLACE_PTR + (this.headerRead() ? HEADER_BYTES + offset : 0);
+    const ptr = PLACE_PTR + (this.hasLayout() ? HEADER_BYTES + offset : 0);
     if (offset < taken.length || this.#early.has(offset))
       return errorAnswer('invalid_argument', `the bytes at ${offset} came twice`);
     this.#early.set(offset, new Uint8Array(this.memory.buffer, ptr, length).slice());
@@ -244,21 +244,21 @@ class FakeEngine implements EngineHandle {
   endOfFile(size: number): Answer {
     return this.ready() ? '' : errorAnswer('bad_file', `the file ends after ${size} bytes`);
   }
-  headerRead(): boolean {
+  hasLayout(): boolean {
     return this.control.taken.length >= HEADER_BYTES;
   }
-  buildVocabulary(): Answer {
-    this.#understood = true;
-    return this.headerRead() ? '' : errorAnswer('invalid_argument', 'the header is not read');
+  buildTokenizer(): Answer {
+    this.#hasTokenizer = true;
+    return this.hasLayout() ? '' : errorAnswer('invalid_argument', 'the header is not read');
   }
   files(): Float64Array {
-    return Float64Array.of(0, this.headerRead() ? FILE_BYTES : 0);
+    return Float64Array.of(0, this.hasLayout() ? FILE_BYTES : 0);
   }
-  understood(): boolean {
-    return this.#understood;
+  hasTokenizer(): boolean {
+    return this.#hasTokenizer;
   }
   ready(): boolean {
-    return this.#understood && this.control.taken.length >= FILE_BYTES;
+    return this.#hasTokenizer && this.control.taken.length >= FILE_BYTES;
   }
   loaded(): boolean {
     return this.ready() && !this.control.rereads;

@@ -31,7 +31,7 @@ const OPENED: LoaderToEngine = {
   sizes: [0],
   exact: false,
   network: false,
-  arrival: 'stream',
+  access: 'sequential',
   unproven: false,
 };
 
@@ -46,13 +46,13 @@ describe('with shared memory', () => {
     const grants: (boolean | null)[] = [];
     const post = line.postMessage.bind(line);
     line.postMessage = (message) => {
-      grants.push(message.type === 'want' ? engine.understood() : null);
+      grants.push(message.type === 'want' ? engine.hasTokenizer() : null);
       post(message);
     };
     feed.drive(engine, memory, true, LAYOUT);
     new Uint8Array(memory.buffer, 1024, HEADER_BYTES).set(makeFile().subarray(0, HEADER_BYTES));
     line.say({ type: 'filled', offset: 0, length: HEADER_BYTES, rows: false, packed: false });
-    expect(engine.understood()).toBe(true);
+    expect(engine.hasTokenizer()).toBe(true);
     expect(line.heard.map((message) => 'once' in message && message.once)).toEqual([true, false]);
     expect(grants).toEqual([false, false]);
   });
@@ -117,7 +117,7 @@ describe('by chunks', () => {
     let wanted = 0;
     engine.wants = (most) => {
       const found = wants(most);
-      if (!engine.headerRead()) found[2] = 10 * HEADER_BYTES;
+      if (!engine.hasLayout()) found[2] = 10 * HEADER_BYTES;
       wanted += 1;
       return found;
     };
@@ -130,7 +130,7 @@ describe('by chunks', () => {
       packed: false,
     });
     expect(wanted).toBeGreaterThan(1);
-    expect(engine.headerRead()).toBe(true);
+    expect(engine.hasLayout()).toBe(true);
     const [ptr, length] = [1024, 10 * HEADER_BYTES];
     new Uint8Array(memory.buffer, ptr + HEADER_BYTES, length).fill(0);
     const before = [...new Uint8Array(memory.buffer, ptr, HEADER_BYTES)];
@@ -198,10 +198,10 @@ describe('what a loader says before the engine is there', () => {
 
 describe('chunks that the engine has packed', () => {
   /** An engine that has its header, and its port with what was said since. */
-  function read(arrival: 'stream' | 'again', slots: number[]) {
+  function read(access: 'sequential' | 'rereadable', slots: number[]) {
     const line = new Line();
     const feed = new Feed(line);
-    line.say({ ...OPENED, arrival } as LoaderToEngine);
+    line.say({ ...OPENED, access } as LoaderToEngine);
     const control = makeControl();
     control.slots = slots;
     const { module, memory } = fakeModule(control, true);
@@ -219,17 +219,17 @@ describe('chunks that the engine has packed', () => {
   });
 
   it.each([
-    ['again', [...STAYS, ...TURN], LAYOUT],
-    ['again', STAYS, 0],
-    ['stream', [...STAYS, ...TURN], 0],
-  ] as const)('are of a layout where weights are read again (%s, %s)', (arrival, slots, layout) => {
-    const { line } = read(arrival, [...slots]);
+    ['rereadable', [...STAYS, ...TURN], LAYOUT],
+    ['rereadable', STAYS, 0],
+    ['sequential', [...STAYS, ...TURN], 0],
+  ] as const)('are of a layout where weights are read again (%s, %s)', (access, slots, layout) => {
+    const { line } = read(access, [...slots]);
     const layouts = line.heard.map((message) => (message.type === 'want' ? message.layout : null));
     expect(layouts).toEqual([0, layout]);
   });
 
   it('go to a loader that keeps them, as copies, as far as it takes them', () => {
-    const { line, control, memory } = read('again', TURN);
+    const { line, control, memory } = read('rereadable', TURN);
     line.heard.length = 0;
     control.packed = [20, 2000, 30];
     line.say(filled(16));
@@ -253,7 +253,7 @@ describe('chunks that the engine has packed', () => {
   });
 
   it('are left out while too many are under way', () => {
-    const { line, control } = read('again', TURN);
+    const { line, control } = read('rereadable', TURN);
     line.say({ type: 'keepsPacked', keeps: true });
     line.heard.length = 0;
     const most = 200_000;
@@ -274,7 +274,7 @@ describe('chunks that the engine has packed', () => {
   it.each([true, false])('that come back are told of as packed (shared memory: %s)', (shared) => {
     const line = new Line();
     const feed = new Feed(line);
-    line.say({ ...OPENED, arrival: 'again' } as LoaderToEngine);
+    line.say({ ...OPENED, access: 'rereadable' } as LoaderToEngine);
     const control = makeControl();
     const { module, memory } = fakeModule(control, shared);
     feed.drive(new module.Engine(), memory, shared, LAYOUT);
@@ -294,7 +294,7 @@ describe('chunks that the engine has packed', () => {
   });
 
   it('that the engine refuses are of no use any more', () => {
-    const { line, control } = read('again', TURN);
+    const { line, control } = read('rereadable', TURN);
     control.refusesPacked = true;
     line.heard.length = 0;
     line.say({ ...filled(16), packed: true } as LoaderToEngine);

@@ -3,7 +3,7 @@ import { expect, vi } from 'vitest';
 import { EngineHost } from '../src/host.js';
 import type { OpenModule } from '../src/module.js';
 import type {
-  Arrival,
+  Access,
   EngineToLoader,
   FromEngine,
   LoaderToEngine,
@@ -23,7 +23,7 @@ export function endRigs(): void {
 export interface RigOptions {
   /** The loader writes into the memory, which must be shared or belong to this thread. */
   shared: boolean;
-  arrival: Arrival;
+  access: Access;
   options?: object;
   weights?: boolean;
   probe?: boolean;
@@ -43,7 +43,7 @@ export class HostRig {
   constructor(
     readonly opened: OpenModule,
     readonly file: Uint8Array<ArrayBuffer>,
-    { shared, arrival, options = {}, weights = false, probe = false, unproven = false }: RigOptions,
+    { shared, access, options = {}, weights = false, probe = false, unproven = false }: RigOptions,
   ) {
     rigs.push(this);
     this.#host = new EngineHost(
@@ -69,7 +69,7 @@ export class HostRig {
       weights,
     });
     const sizes = [file.length];
-    this.say({ type: 'opened', sizes, exact: true, network: false, arrival, unproven });
+    this.say({ type: 'opened', sizes, exact: true, network: false, access, unproven });
   }
 
   /** A message of the loader. */

@@ -39,7 +39,7 @@ describe('the news of a prompt', () => {
     expect(told[0]).toEqual({
       computed: 11,
       total: 100,
-      cached: 10,
+      reused: 10,
       secondsLeft: 3,
       waiting: false,
     });
@@ -107,7 +107,7 @@ describe('onPromptProgress', () => {
         : await collect((call === 'generate' ? engine : engine.session()).generate('a b', options));
     expect(text).toBe(call === 'complete' ? 'aba' : 'a b a');
     expect(firstAt - since).toBeGreaterThanOrEqual(PATIENCE_MS - 1);
-    expect(seen[0]).toEqual({ ...seen[0], total: 100, cached: 10, secondsLeft: 5, waiting: false });
+    expect(seen[0]).toEqual({ ...seen[0], total: 100, reused: 10, secondsLeft: 5, waiting: false });
     expect(seen.at(-1)?.computed).toBe(100);
     for (let i = 1; i < seen.length; ++i)
       expect(seen[i]?.computed).toBeGreaterThanOrEqual(seen[i - 1]?.computed as number);
@@ -131,7 +131,7 @@ describe('onPromptProgress', () => {
     });
     await expect(text).rejects.toMatchObject({ name: 'AbortError', code: 'aborted' });
     expect(seen).toEqual([
-      { computed: 10, total: 100, cached: 10, secondsLeft: null, waiting: true },
+      { computed: 10, total: 100, reused: 10, secondsLeft: null, waiting: true },
     ]);
     await engine.close();
   });

@@ -17,7 +17,12 @@ const PROMPTS = ['Once upon a time', 'The cat', 'She opened the door and'];
 const TOKENS = 15;
 
 async function open(options: object, shared = false, weights = false): Promise<HostRig> {
-  const given = { shared, arrival: 'again', options: { ...CONTEXT, ...options }, weights } as const;
+  const given = {
+    shared,
+    access: 'rereadable',
+    options: { ...CONTEXT, ...options },
+    weights,
+  } as const;
   return new HostRig(await openCore(shared), file, given);
 }
 
@@ -39,7 +44,7 @@ async function textsOf(rig: HostRig, sessions: number): Promise<string[][]> {
 beforeAll(async () => {
   const rig = await open({});
   await rig.until('ready');
-  least = rig.of('understood')[0]?.info.memory?.least ?? 0;
+  least = rig.of('has_tokenizer')[0]?.info.memory?.least ?? 0;
   expected = await textsOf(rig, 3);
   expect(rig.asked.at(-1)?.type).toBe('enough');
   endRigs();
@@ -99,16 +104,16 @@ describe.each([false, true])('the real engine under its least budget (shared: %s
     const rig = await underLeast();
     await rig.until('ready');
     expect(await textsOf(rig, 1)).toEqual(expected.slice(0, 1));
-    const [understood] = rig.of('understood');
-    expect(understood?.info.fits).toBe(true);
-    expect(understood?.notes.at(-1)?.message).toMatch(
+    const [told] = rig.of('has_tokenizer');
+    expect(told?.info.fits).toBe(true);
+    expect(told?.notes.at(-1)?.message).toMatch(
       /\(as memoryBudget says\): .* are read again for each/,
     );
     const { stats } = rig.of('done')[0] ?? {};
-    const reread = understood?.info.memory?.rereadBytes ?? 0;
+    const reread = told?.info.memory?.rereadBytes ?? 0;
     expect(reread).toBeGreaterThan(0);
     // Each token but the first is a pass over all that is read again.
-    expect(stats?.streamedBytes).toBeGreaterThan(reread * (TOKENS - 2));
+    expect(stats?.rereadBytes).toBeGreaterThan(reread * (TOKENS - 2));
     expect(stats?.memoryBudget).toBe(least);
     expect(rig.asked.some(({ type }) => type === 'enough' || type === 'stop')).toBe(false);
   });
@@ -136,7 +141,7 @@ describe.each([false, true])('the real engine under its least budget (shared: %s
 
     const rig = await underLeast();
     bringSomehow(rig, 4);
-    await rig.until('understood');
+    await rig.until('has_tokenizer');
     // The model isn't identified yet: layers that take turns have not been there.
     rig.post({ type: 'restore', session: 5, id: 1, file: saved });
     rig.generate(0, 2, TOKENS, PROMPTS[0]);
@@ -211,7 +216,7 @@ it('the parts of a model are told in the order of execution', async () => {
   const kinds = [...(rig.of('weights')[0]?.slots ?? [])].filter((_, i) => i % 6 === 0);
   expect(kinds[0]).toBe(0);
   expect(kinds).toEqual(kinds.toSorted());
-  expect(kinds.filter((kind) => kind === 1).length).toBe(rig.of('understood')[0]?.info.layers);
+  expect(kinds.filter((kind) => kind === 1).length).toBe(rig.of('has_tokenizer')[0]?.info.layers);
 });
 
 it('a prompt that waits for a layer is told of, and then as a whole', async () => {
@@ -221,7 +226,7 @@ it('a prompt that waits for a layer is told of, and then as a whole', async () =
   rig.generate(0, 1, 3, PROMPTS[2]);
   await rig.until('prompt');
   const { progress } = rig.of('prompt')[0] as FromEngine & { type: 'prompt' };
-  expect(progress).toMatchObject({ cached: 0, waiting: false });
+  expect(progress).toMatchObject({ reused: 0, waiting: false });
   expect(progress.computed).toBeLessThan(progress.total);
   const { withheld } = rig;
   rig.withheld = null;

@@ -1,6 +1,6 @@
 // A model of which not all stays in memory: the engine worker's side of reading again, and what the page is told.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Arrival } from '../src/protocol.js';
+import type { Access } from '../src/protocol.js';
 import {
   FILE_BYTES,
   HEADER_BYTES,
@@ -23,11 +23,11 @@ class Rig extends HostRig {
   constructor(
     shared: boolean,
     control: Partial<Control> = {},
-    arrival: Arrival = 'again',
+    access: Access = 'rereadable',
     given: { options?: object; weights?: boolean; probe?: boolean } = {},
   ) {
     const whole = { ...makeControl(), rereads: true, placeBytes: FILE_BYTES, ...control };
-    super(fakeModule(whole, shared), file, { ...given, shared, arrival });
+    super(fakeModule(whole, shared), file, { ...given, shared, access });
     this.control = whole;
   }
 }
@@ -58,7 +58,7 @@ describe.each([true, false])('weights that are read again (shared memory: %s)', 
       Array.from({ length: 60 }, (_, i) => i % 2 === 0),
     );
     expect(it.asked.some(({ type }) => type === 'enough' || type === 'stop')).toBe(false);
-    expect(it.control.opened[0]?.arrival).toBe('again');
+    expect(it.control.opened[0]?.access).toBe('rereadable');
   });
 
   it('serve sessions that run side by side in turn', async () => {
@@ -143,14 +143,14 @@ describe('the budget', () => {
   const optionsOf = ({ control }: Rig): unknown => control.opened[0]?.options;
 
   it('is chosen if the source can be read again, and not otherwise', async () => {
-    for (const [arrival, given, chosen] of [
-      ['again', {}, { memoryBudget: 960 * 2 ** 20 }],
-      ['again', { memoryBudget: 300_000 }, { memoryBudget: 300_000 }],
-      ['again', { memoryBudget: 9e9 }, { memoryBudget: 960 * 2 ** 20 }],
-      ['ranges', {}, {}],
-      ['stream', { memoryBudget: 500_000 }, { memoryBudget: 500_000 }],
+    for (const [access, given, chosen] of [
+      ['rereadable', {}, { memoryBudget: 960 * 2 ** 20 }],
+      ['rereadable', { memoryBudget: 300_000 }, { memoryBudget: 300_000 }],
+      ['rereadable', { memoryBudget: 9e9 }, { memoryBudget: 960 * 2 ** 20 }],
+      ['any_order', {}, {}],
+      ['sequential', { memoryBudget: 500_000 }, { memoryBudget: 500_000 }],
     ] as const) {
-      const it = rig(true, {}, arrival, { options: given });
+      const it = rig(true, {}, access, { options: given });
       await it.until('ready');
       expect(optionsOf(it)).toEqual(chosen);
     }
@@ -184,23 +184,35 @@ describe('the budget', () => {
     ] as const) {
       const memory = { rereadBytes };
       const options = { memoryBudget: 300_000 };
-      const it = rig(true, { notes: [GUESSED], memory }, 'again', { options });
-      await it.until('understood');
-      expect(it.of('understood')[0]?.notes).toMatchObject([GUESSED, ...notes]);
+      const it = rig(true, { notes: [GUESSED], memory }, 'rereadable', { options });
+      await it.until('has_tokenizer');
+      expect(it.of('has_tokenizer')[0]?.notes).toMatchObject([GUESSED, ...notes]);
     }
   });
 
   it.each([
-    // Arrival, option, whether it fits (all: 400000 bytes, least: 200000), or the error.
-    ['again', 200_000, null],
-    ['again', 199_999, /^budget_too_small: the model needs 200000 bytes at least .* is 199999/],
-    ['ranges', 400_000, null],
-    ['ranges', 399_999, /^budget_too_small: the model needs 400000 .* a source that can be read/],
-    ['stream', 200_000, /^budget_too_small: the model needs 400000 .* a source that can be read/],
-  ] as const)('decides what a probe says: %s, %s', async (arrival, memoryBudget, error) => {
-    const it = rig(true, {}, arrival, { options: { memoryBudget }, probe: true });
-    await it.until('understood');
-    const [{ info } = {}] = it.of('understood');
+    // Access, option, whether it fits (all: 400000 bytes, least: 200000), or the error.
+    ['rereadable', 200_000, null],
+    [
+      'rereadable',
+      199_999,
+      /^budget_too_small: the model needs 200000 bytes at least .* is 199999/,
+    ],
+    ['any_order', 400_000, null],
+    [
+      'any_order',
+      399_999,
+      /^budget_too_small: the model needs 400000 .* a source that can be read/,
+    ],
+    [
+      'sequential',
+      200_000,
+      /^budget_too_small: the model needs 400000 .* a source that can be read/,
+    ],
+  ] as const)('decides what a probe says: %s, %s', async (access, memoryBudget, error) => {
+    const it = rig(true, {}, access, { options: { memoryBudget }, probe: true });
+    await it.until('has_tokenizer');
+    const [{ info } = {}] = it.of('has_tokenizer');
     expect(info?.fits).toBe(error === null);
     if (error === null) expect(info?.error).toBeUndefined();
     else expect(`${info?.error?.code}: ${info?.error?.message}`).toMatch(error);
@@ -208,13 +220,13 @@ describe('the budget', () => {
 
   it("names the browser's limit, and the least that would do", async () => {
     const memory = { all: 9e9, least: 2e9 };
-    for (const [arrival, least] of [
-      ['again', 2e9],
-      ['ranges', 9e9],
+    for (const [access, least] of [
+      ['rereadable', 2e9],
+      ['any_order', 9e9],
     ] as const) {
-      const it = rig(true, { memory }, arrival, { probe: true });
-      await it.until('understood');
-      const error = it.of('understood')[0]?.info.error;
+      const it = rig(true, { memory }, access, { probe: true });
+      await it.until('has_tokenizer');
+      const error = it.of('has_tokenizer')[0]?.info.error;
       expect(error?.code).toBe('out_of_memory');
       expect(error?.message).toMatch(`needs ${least} bytes`);
     }
@@ -225,7 +237,7 @@ describe('the news of the weights', () => {
   const slots = [0, 100, 100, 2, 0, 1];
 
   it('come while something changes, and at the end', async () => {
-    const it = rig(true, { slots }, 'again', { weights: true });
+    const it = rig(true, { slots }, 'rereadable', { weights: true });
     await it.until('ready');
     it.generate(0, 1, 200);
     await it.until('done');

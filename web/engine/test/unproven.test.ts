@@ -29,7 +29,7 @@ async function answer(cache: 'opfs' | 'none', shared: boolean, sha256: string) {
   const host = new EngineHost(
     (message) => {
       told.push(structuredClone(message));
-      if (message.type === 'understood') ask();
+      if (message.type === 'has_tokenizer') ask();
     },
     async () => opened,
   );

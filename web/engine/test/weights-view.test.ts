@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { WeightsNews, rereadBytes, slotViews } from '../src/weights-view.js';
+import { WeightsNews, sumReread, slotViews } from '../src/weights-view.js';
 
 // kind, bytes, arrived, state, takes turns, fills
 const SLOTS = [
@@ -28,13 +28,14 @@ describe('the parts of a model', () => {
       bytes: 500,
       arrived: 200,
       state: 'arriving',
+      reread: true,
       streamed: true,
       fills: 3,
     });
   });
 
   it('tell how much was read again', () => {
-    expect(rereadBytes(slots)).toBe(2 * 500 + 200 + 500);
+    expect(sumReread(slots)).toBe(2 * 500 + 200 + 500);
   });
 });
 

@@ -20,11 +20,11 @@ describe('onWeights', () => {
     await vi.waitFor(() => expect(seen.length).toBeGreaterThan(0));
     expect(seen[0]).toMatchObject({
       slots: [
-        { kind: 'embedding', bytes: 100, arrived: 100, state: 'resident', streamed: false },
-        { kind: 'layer', bytes: 500, arrived: 200, state: 'arriving', streamed: true, fills: 3 },
+        { kind: 'embedding', bytes: 100, arrived: 100, state: 'resident', reread: false },
+        { kind: 'layer', bytes: 500, arrived: 200, state: 'arriving', reread: true, fills: 3 },
       ],
       source,
-      streamedBytes: 2 * 500 + 200,
+      rereadBytes: 2 * 500 + 200,
       waitedMs: 0,
     });
     await engine.close();

@@ -98,12 +98,14 @@ export function readHead(id: string, value: unknown): Head {
 /** Figures as they were written; null if they are damaged. */
 export function readFigures(value: unknown): Figures | null {
   if (!isObject(value)) return null;
-  const { promptTokens, cachedTokens, tokens, tokensPerSecond, ttftMs, seed, model } = value;
-  if (!isCount(promptTokens) || !isCount(cachedTokens) || !isCount(tokens)) return null;
+  const { promptTokens, tokens, tokensPerSecond, ttftMs, seed, model } = value;
+  // Records of before have it by its old name.
+  const reusedTokens = value['reusedTokens'] ?? value['cachedTokens'];
+  if (!isCount(promptTokens) || !isCount(reusedTokens) || !isCount(tokens)) return null;
   if (!isAmount(tokensPerSecond) || !isAmount(ttftMs)) return null;
   if ((seed !== null && !isCount(seed)) || typeof model !== 'string') return null;
   const name = line(model);
-  return { promptTokens, cachedTokens, tokens, tokensPerSecond, ttftMs, seed, model: name };
+  return { promptTokens, reusedTokens, tokens, tokensPerSecond, ttftMs, seed, model: name };
 }
 
 /** What is none is left out. */

@@ -4,7 +4,7 @@ import { plain } from '../plain-text';
 
 export interface Figures {
   promptTokens: number;
-  cachedTokens: number;
+  reusedTokens: number;
   tokens: number;
   tokensPerSecond: number;
   ttftMs: number;

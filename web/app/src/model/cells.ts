@@ -26,7 +26,7 @@ export function cellsOf(view: WeightsView, writing: boolean, coming = false): Ce
   // When all is in memory, a layer is computed sooner than it can be seen: then none is marked.
   const calm = writing && isWhole(view);
   return view.slots.map((slot) => ({
-    look: `${slot.kind} ${calm ? 'resident' : shownState(slot)}${slot.streamed && !(coming && isNew(slot)) ? ' again' : ''}`,
+    look: `${slot.kind} ${calm ? 'resident' : shownState(slot)}${slot.reread && !(coming && isNew(slot)) ? ' again' : ''}`,
     fill: fillOf(slot),
   }));
 }
@@ -68,19 +68,19 @@ function isHere({ state }: SlotView): boolean {
 
 /** Whether all of the model is in memory. */
 export function isWhole({ slots }: WeightsView): boolean {
-  return slots.every((slot) => isHere(slot) && !slot.streamed);
+  return slots.every((slot) => isHere(slot) && !slot.reread);
 }
 
 export function summaryOf({ slots }: WeightsView): Summary {
   const layers = slots.filter(({ kind }) => kind === 'layer');
-  const again = slots.filter(({ streamed }) => streamed);
+  const again = slots.filter(({ reread }) => reread);
   return {
     layers: layers.length,
-    ready: layers.filter((slot) => isHere(slot) && !slot.streamed).length,
+    ready: layers.filter((slot) => isHere(slot) && !slot.reread).length,
     again: again.length,
-    layersAgain: layers.filter(({ streamed }) => streamed).length,
+    layersAgain: layers.filter(({ reread }) => reread).length,
     bytesAgain: again.reduce((sum, slot) => sum + slot.bytes, 0),
-    settled: slots.every((slot) => slot.streamed || isHere(slot)),
+    settled: slots.every((slot) => slot.reread || isHere(slot)),
   };
 }
 
@@ -126,7 +126,7 @@ export function slotInWords({ slots }: WeightsView, index: number): string {
   const slot = slots[index];
   if (slot === undefined) return '';
   const words = t.value.model.layers;
-  const { kind, streamed, arrived } = slot;
+  const { kind, reread, arrived } = slot;
   const state = shownState(slot);
   const alike = slots.filter((other) => other.kind === kind);
   const number = alike.indexOf(slot) + 1;
@@ -139,6 +139,6 @@ export function slotInWords({ slots }: WeightsView, index: number): string {
         : kindName;
   const amount =
     state === 'arriving' ? ofWhole(bytes(arrived), bytes(slot.bytes)) : bytes(slot.bytes);
-  const how = state === 'absent' && streamed ? words.notNow : words.states[state];
-  return `${name}: ${how}, ${amount}${streamed ? `, ${words.again}` : ''}`;
+  const how = state === 'absent' && reread ? words.notNow : words.states[state];
+  return `${name}: ${how}, ${amount}${reread ? `, ${words.again}` : ''}`;
 }

@@ -228,7 +228,7 @@ function Facts() {
       />
       <Fact
         label={words.readAgain}
-        of={({ streamedBytes }) => (streamedBytes > 0 ? bytes(streamedBytes) : NONE)}
+        of={({ rereadBytes }) => (rereadBytes > 0 ? bytes(rereadBytes) : NONE)}
       />
       <Fact
         label={words.waited}

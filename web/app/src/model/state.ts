@@ -220,7 +220,7 @@ async function bring(wanted: Wanted, signal: AbortSignal): Promise<void> {
     if (latest !== null) views.set(loaded, latest);
     const arrived: Model = { ...wanted, info: loaded.info };
     await makeRoom(loaded.info);
-    understood(loaded);
+    takeInfo(loaded);
     if (engine === null) present(loaded, arrived);
     await loaded.ready;
     signal.throwIfAborted();
@@ -251,7 +251,7 @@ async function bring(wanted: Wanted, signal: AbortSignal): Promise<void> {
 }
 
 /** The header is read. Until the model is shown, the picture is of its weights nevertheless. */
-function understood(by: Engine): void {
+function takeInfo(by: Engine): void {
   batch(() => {
     if (loading.value !== null)
       loading.value = { ...loading.value, info: by.info, notes: by.stats.notes };

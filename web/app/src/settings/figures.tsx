@@ -31,7 +31,7 @@ export function Details() {
 function LastText({ s }: { s: EngineStats | null }) {
   const texts = roomTexts.value;
   const { promptTokens = 0, reusedTokens = 0, tokens = 0, reasoningTokens = 0 } = s ?? {};
-  const { streamedBytes = 0, waitedMs = 0 } = s ?? {};
+  const { rereadBytes = 0, waitedMs = 0 } = s ?? {};
   return (
     <dl>
       <Figure label={texts.writing}>{rate(s?.tokensPerSecond)}</Figure>
@@ -43,7 +43,7 @@ function LastText({ s }: { s: EngineStats | null }) {
         {s === null
           ? null
           : reusedTokens > 0
-            ? texts.cached(count(promptTokens), count(reusedTokens))
+            ? texts.reused(count(promptTokens), count(reusedTokens))
             : count(promptTokens)}
       </Figure>
       <Figure label={texts.written}>
@@ -53,7 +53,7 @@ function LastText({ s }: { s: EngineStats | null }) {
             ? texts.reasoned(countTokens(tokens), count(reasoningTokens))
             : countTokens(tokens)}
       </Figure>
-      {streamedBytes > 0 && <Figure label={texts.streamed}>{bytes(streamedBytes)}</Figure>}
+      {rereadBytes > 0 && <Figure label={texts.reread}>{bytes(rereadBytes)}</Figure>}
       {waitedMs > 0 && <Figure label={texts.waited}>{milliseconds(waitedMs)}</Figure>}
     </dl>
   );

@@ -451,7 +451,7 @@ function figuresOf(
   const { prompt_n, cache_n, predicted_n, predicted_per_second } = timings;
   return {
     promptTokens: Math.max(0, prompt_n + cache_n - had),
-    ...{ cachedTokens: cache_n, tokens: predicted_n + had },
+    ...{ reusedTokens: cache_n, tokens: predicted_n + had },
     tokensPerSecond: predicted_per_second,
     ttftMs: Math.round((now.first ?? now.since) - now.since),
     ...{ seed, model },

@@ -24,7 +24,7 @@ const MOMENTS: Record<string, WeightsView> = {
   filling: { ...arrived(large, 17.3), bytesPerSecond: 47e6 },
   turning: {
     ...turning(large, 12),
-    ...{ bytesPerSecond: 1.24e9, source: 'cache', streamedBytes: 48.3e9, waitedMs: 14_300 },
+    ...{ bytesPerSecond: 1.24e9, source: 'cache', rereadBytes: 48.3e9, waitedMs: 14_300 },
   },
   small: { ...arrived(small, 3.4, 1), bytesPerSecond: 2e6 },
   smallWhole: arrived(small, 9),

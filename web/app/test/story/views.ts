@@ -14,8 +14,8 @@ interface Shape {
 
 /** A model of which nothing has arrived. */
 export function model({ layers, heads = 1, bytes = 20e6, table, turns = 0 }: Shape): WeightsView {
-  const slot = (kind: SlotView['kind'], bytes: number, streamed = false): SlotView => ({
-    ...{ kind, bytes, arrived: 0, state: 'absent', streamed, fills: 0 },
+  const slot = (kind: SlotView['kind'], bytes: number, reread = false): SlotView => ({
+    ...{ kind, bytes, arrived: 0, state: 'absent', reread, streamed: reread, fills: 0 },
   });
   return {
     slots: [
@@ -26,7 +26,7 @@ export function model({ layers, heads = 1, bytes = 20e6, table, turns = 0 }: Sha
       ...Array.from({ length: heads }, () => slot('head', (4 * bytes) / heads, turns > 0)),
       ...(table ? [slot('table', 4 * bytes)] : []),
     ],
-    ...{ bytesPerSecond: 0, source: 'network', streamedBytes: 0, waitedMs: 0 },
+    ...{ bytesPerSecond: 0, source: 'network', rereadBytes: 0, streamedBytes: 0, waitedMs: 0 },
   };
 }
 
@@ -52,12 +52,12 @@ export function arrived(view: WeightsView, slots: number, computing = -1): Weigh
 
 /** A model whose layers take turns, in the middle of a pass: slot `at` computes, the next one is read. */
 export function turning(view: WeightsView, at: number): WeightsView {
-  const next = view.slots.findIndex(({ streamed }, i) => streamed && i > at);
+  const next = view.slots.findIndex(({ reread }, i) => reread && i > at);
   return {
     ...view,
     slots: view.slots.map((slot, i) => {
       if (i === at) return { ...slot, arrived: slot.bytes, state: 'computing', fills: 9 };
-      if (!slot.streamed) return { ...slot, arrived: slot.bytes, state: 'resident', fills: 1 };
+      if (!slot.reread) return { ...slot, arrived: slot.bytes, state: 'resident', fills: 1 };
       if (i === next) return { ...slot, arrived: slot.bytes * 0.6, state: 'arriving', fills: 8 };
       return { ...slot, arrived: 0, state: 'absent', fills: 8 };
     }),

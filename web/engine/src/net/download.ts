@@ -5,7 +5,7 @@ import { failedAt } from '../facts.js';
 import type { Note } from '../notes.js';
 import type { Outlet } from '../outlet.js';
 import type { Range } from '../outstanding.js';
-import type { Arrival } from '../protocol.js';
+import type { Access } from '../protocol.js';
 import type { SourceFile } from '../source-file.js';
 import type { BlockFile } from '../store/block-file.js';
 import type { Entry } from '../store/entries.js';
@@ -90,10 +90,10 @@ export class Download implements SourceFile {
   get network(): boolean {
     return true;
   }
-  get arrival(): Arrival {
-    if (this.#keeper.file !== null) return 'again';
+  get access(): Access {
+    if (this.#keeper.file !== null) return 'rereadable';
     const once = this.#remote.ranges === true && this.#total > 0 && !this.unproven;
-    return once ? 'ranges' : 'stream';
+    return once ? 'any_order' : 'sequential';
   }
   get name(): string {
     return `the file that ${this.#remote.who} sent`;
@@ -129,7 +129,7 @@ export class Download implements SourceFile {
     // Only what is kept can be read again, so there must be room before anything is promised.
     if (keeper.writes && keeper.file?.total === 0)
       this.#left = (await this.#nextOfHead(true))?.slice() ?? null;
-    this.#promised = this.arrival === 'again';
+    this.#promised = this.access === 'rereadable';
   }
 
   /** Asks for the first block, to compare. If the file has changed, what is kept is dropped. */
