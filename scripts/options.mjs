@@ -1,6 +1,6 @@
-// Writes the code and the tables that come from core/options/options.json and wasm/flavours.json: the fields of LoadOptions and
-// GenerateOptions in core/engine.h, their rows in core/options/rows.inc, the program's flags in native/app/option_flags.inc,
-// the library's types and rules in web/engine/src/option-table.ts, and the tables in web/engine/README.md.
+// Writes the code and the tables that come from core/options/options.json and wasm/flavours.json: LoadOptions and
+// GenerateOptions in core/options/options.h, their rows in core/options/rows.inc, the program's flags in
+// native/app/option_flags.inc, the library's types and rules in web/engine/src/option-table.ts, and the tables in web/engine/README.md.
 //   node scripts/options.mjs           writes
 //   node scripts/options.mjs --check   fails if a file would change (npm run lint does this)
 //
@@ -208,6 +208,43 @@ function cpp_field(option) {
   return `${wrapped(sentence(text), '  // ')}\n  ${type.cpp} ${field_of(option.name)}${value === '' ? '' : ` = ${value}`};`;
 }
 
+/** What LoadOptions has besides: no user sets it. */
+const INNER_LOAD_OPTIONS = `
+  // The positions of a start_logits() with all_positions whose logits the memory is planned for
+  // (MemoryPlan); 1 to 1048576.
+  int64_t logit_positions = 1;
+  bool profile = false;  // measure the phases, for Engine::take_profile
+
+  // For tests: these say what stays in memory, whatever the budget. 0: it is chosen
+  // (engine/plan.h).
+  int32_t layer_places = 0;    // places that the layers and the head's parts share
+  int32_t head_parts = 0;      // parts that the head is divided into
+  int64_t embedding_rows = 0;  // rows of the embedding in memory
+`;
+
+function cpp_options() {
+  const fields = (kind) => in_core(kind).map(cpp_field).join('\n');
+  const headers = ['cstdint', 'optional', 'string', 'utility', 'vector'];
+  return `// Written by scripts/options.mjs from options.json.
+#pragma once  // face
+
+${headers.map((name) => `#include <${name}>\n`).join('')}
+#include "base/token.h"
+
+namespace sluice {
+
+struct LoadOptions {
+${fields('load')}
+${INNER_LOAD_OPTIONS}};
+
+struct GenerateOptions {
+${fields('generate')}
+};
+
+}  // namespace sluice
+`;
+}
+
 const cpp_text = (value) => JSON.stringify(value ?? '');
 
 function cpp_row(option) {
@@ -395,7 +432,6 @@ function replaced(file, whole, begin, end, text) {
 async function written() {
   const prettier = await import('prettier');
   const config = await prettier.resolveConfig(path.join(ROOT, 'package.json'));
-  const fields = (kind) => `${in_core(kind).map(cpp_field).join('\n')}\n`;
   const files = new Map();
   const region = (file, begin, end, text) => {
     const whole = files.get(file) ?? fs.readFileSync(path.join(ROOT, file), 'utf8');
@@ -403,18 +439,13 @@ async function written() {
   };
   for (const kind of ['load', 'generate']) {
     region(
-      'core/engine.h',
-      `// The ${kind} options of options.json.`,
-      `// (The end of the ${kind} options.)`,
-      fields(kind),
-    );
-    region(
       'web/engine/README.md',
       `<!-- ${kind} options -->`,
       `<!-- (${kind} options) -->`,
       `\n${md_table(kind)}\n`,
     );
   }
+  files.set('core/options/options.h', cpp_options());
   files.set('core/options/rows.inc', cpp_rows());
   files.set('native/app/option_flags.inc', cpp_flags());
   files.set(

@@ -1,5 +1,5 @@
 // The rows of options.json: the name and the allowed values of each option. From the same file
-// scripts/options.mjs writes the fields in engine.h, the program's flags, the library's types and
+// scripts/options.mjs writes the fields in options.h, the program's flags, the library's types and
 // rules, and the documents' tables.
 #pragma once  // face
 
@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine.h"
+#include "base/result.h"
+#include "options/options.h"
 
 namespace sluice {
 
