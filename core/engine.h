@@ -365,7 +365,7 @@ class SessionWriter {
 // is taken as bytes come. The engine must be identified, and outlive this.
 class SessionReader {
  public:
-  // `file_bytes`: 0 if unknown. The engine must be has_tokenizer(). With `onto`, the file is the
+  // `file_bytes`: 0 if unknown. The engine must have its tokenizer. With `onto`, the file is the
   // piece that follows the tokens of that session of this engine. The session may go meanwhile, or
   // change: push() and finish() then fail, and it keeps what it has.
   explicit SessionReader(Engine& engine, uint64_t file_bytes = 0, Session* onto = nullptr);
@@ -391,21 +391,4 @@ std::string logits_hash(std::span<const float> logits);
 // The n likeliest tokens of one position with their log-probabilities, best first.
 std::vector<std::pair<TokenId, float>> top_logprobs(std::span<const float> logits, int n);
 
-// --- JSON, the same for the program and the library ----------------------------------------------
-// Reads options by their names in options.json; "" and "{}" give the defaults. Fails with
-// invalid_argument for an unknown name, a wrong type or a value out of range.
-Result<LoadOptions> load_options_from_json(std::string_view json);
-Result<GenerateOptions> generate_options_from_json(std::string_view json);
-// {"event":"token",..}, {"event":"done",..} with the stats, {"event":"working"} or
-// {"event":"waiting"}.
-std::string event_json(const Event& event, const Stats& stats);
-std::string stats_json(const Stats& stats);
-// {"top":[[id,logprob],..]}: the `top` likeliest tokens of one position. With `hash` also the hash
-// of its logits: {"hash":"..","top":[..]}.
-std::string logits_json(std::span<const float> logits, int top, bool hash);
-// [{"code":..,"message":..,"audience":..,"facts":{..}},..]; `facts` is left out where there are
-// none.
-std::string notes_json(const Notes& notes);
-// {"event":"error","code":..,"message":..,"facts":{..}}; likewise.
-std::string error_json(const Error& error);
 }  // namespace sluice

@@ -27,25 +27,11 @@ Result<Gguf> read_header(const ModelFiles& files);
 // The memory that running this file takes. Fails as loading would (unsupported_type, ...), but
 // doesn't check the budget.
 Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options);
-// The contents of the header for `inspect --json` and probe: architecture, name, parameters, types,
-// tokenizer, metadata (of an array, its length and first elements), tensors, the memory plan or the
-// reason why the file can't run, notes.
-std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size);
-
 // How fast this machine decodes: bytes of weights of this type per second that so many threads, or
 // half of them if these are faster, multiply for one token after another. The median of passes over
 // 128 MiB, more than most caches hold. Takes about `seconds`, and the time to write that memory
 // once. 0 if there is no memory for it. A decoded token reads MemoryPlan::per_token of weights, so
 // this tells about how many a second can have.
 double decode_rate(Type type, int threads, double seconds);
-
-// {"text":..,"tokens":[..],"template":..,"warnings":[..]}; without `tokens` if they weren't wanted.
-// `warnings` as notes_json() has them.
-std::string chat_prompt_json(const ChatPrompt& prompt, bool tokens);
-// {"tokens":n,"dropped":n,"template":..,"reasoning":..,"warnings":[..]}; `reasoning`: the model has
-// marks for it.
-std::string reply_prompt_json(const ChatPrompt& prompt);
-// [[byte,..],..]: the bytes that each token stands for, of a control token its name.
-std::string token_bytes_json(const Tokenizer& tokenizer, std::span<const TokenId> ids);
 
 }  // namespace sluice

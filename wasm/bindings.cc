@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/inspect.h"
+#include "api/json.h"
 #include "engine_inside.h"
 
 namespace sluice {

@@ -3,21 +3,20 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "api/json.h"
+#include "api/json_parts.h"
 #include "base/format.h"
 #include "base/utf8.h"
 #include "options/rows.h"
 
 namespace sluice {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxOptionsBytes = 128 << 10;
 constexpr double kMaxExact = 0x1p53;  // beyond it a JavaScript number is not exact

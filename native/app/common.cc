@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "api/json.h"
 #include "base/format.h"
 #include "engine_inside.h"
 

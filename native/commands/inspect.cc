@@ -1,4 +1,6 @@
 // sluice inspect: shows the header of a file.
+#include "api/inspect.h"
+
 #include "app/arguments.h"
 #include "app/model.h"
 #include "commands/commands.h"

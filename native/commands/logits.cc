@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "api/json.h"
 #include "app/arguments.h"
 #include "app/model.h"
 #include "app/overflow.h"

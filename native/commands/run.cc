@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "api/json.h"
 #include "app/arguments.h"
 #include "app/model.h"
 #include "app/overflow.h"

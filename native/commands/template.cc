@@ -1,6 +1,7 @@
 // sluice template: prints what a model would be given for a chat. Needs no weights.
 #include <utility>
 
+#include "api/json.h"
 #include "app/arguments.h"
 #include "app/model.h"
 #include "app/template_input.h"

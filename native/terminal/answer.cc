@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "api/json.h"
 #include "app/common.h"
 #include "app/overflow.h"
 #include "app/template_input.h"

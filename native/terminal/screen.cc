@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "api/json.h"
 #include "app/common.h"
 #include "base/format.h"
 #include "terminal/turns.h"

@@ -1,4 +1,6 @@
 // Tests of the JSON of events and headers.
+#include "api/json.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "api/inspect.h"
 #include "engine_inside.h"
 #include "make/gguf_builder.h"
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "api/inspect.h"
 #include "fuzz_support.h"
 #include "support/stream.h"
 

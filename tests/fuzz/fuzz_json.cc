@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "api/json.h"
 #include "engine_inside.h"
 #include "options/rows.h"
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "api/inspect.h"
 #include "fuzz_support.h"
 
 namespace {

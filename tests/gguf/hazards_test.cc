@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <set>
 
+#include "api/inspect.h"
 #include "base/format.h"
 #include "engine_inside.h"
 #include "make/gguf_builder.h"

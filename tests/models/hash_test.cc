@@ -5,6 +5,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "api/json.h"
 #include "make/tiny_models.h"
 #include "support/model_test.h"
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/json.h"
 #include "base/format.h"
 #include "options/rows.h"
 

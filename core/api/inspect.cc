@@ -1,0 +1,190 @@
+#include "api/inspect.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "api/json_parts.h"
+#include "base/format.h"
+#include "engine/engine_state.h"
+#include "engine_inside.h"
+
+namespace sluice {
+namespace {
+
+constexpr uint64_t kShownElements = 8;  // of an array in the metadata
+
+Json scalar_json(const MetadataValue& value, ValueType type, uint64_t i) {
+  switch (type) {
+    case ValueType::string:
+      return std::string(value.text(i));
+    case ValueType::boolean:
+      return value.as_bool(i).value_or(false);
+    case ValueType::f32:
+      return shortest(static_cast<float>(value.as_f64(i).value_or(0)));
+    case ValueType::f64:
+      return value.as_f64(i).value_or(0);
+    default:
+      if (const auto number = value.as_u64(i)) return *number;
+      return value.as_i64(i).value_or(0);
+  }
+}
+
+Json value_json(const MetadataValue& value) {
+  if (!value.is_array()) return scalar_json(value, value.type, 0);
+  Json first = Json::array();
+  for (uint64_t i = 0; i < std::min(value.count, kShownElements); ++i) {
+    first.push_back(scalar_json(value, value.element, i));
+  }
+  return {{"array", value_type_name(value.element)}, {"count", value.count}, {"first", first}};
+}
+
+// A number from the metadata, or null. If the file has one for each layer, the largest.
+Json number_at(const Gguf& header, std::string_view key) {
+  const MetadataValue* value = header.find(key);
+  std::optional<uint64_t> largest;
+  for (uint64_t i = 0; value != nullptr && i < value->count; ++i) {
+    if (const auto number = value->as_u64(i)) largest = std::max(largest.value_or(0), *number);
+  }
+  return largest ? Json(*largest) : Json(nullptr);
+}
+
+Json text_at(const Gguf& header, std::string_view key) {
+  const MetadataValue* value = header.find(key);
+  return value && value->type == ValueType::string ? Json(std::string(value->text())) : Json();
+}
+
+std::string type_name(uint32_t type) {
+  const char* name = file_type(type).name;
+  return name != nullptr ? std::string(name) : concat("type ", type);
+}
+
+Json tokenizer_json(const Gguf& header) {
+  const MetadataValue* tokens = header.find("tokenizer.ggml.tokens");
+  return {{"model", text_at(header, "tokenizer.ggml.model")},
+          {"pre", text_at(header, "tokenizer.ggml.pre")},
+          {"tokens", tokens != nullptr ? tokens->count : 0},
+          {"bos", number_at(header, "tokenizer.ggml.bos_token_id")},
+          {"eos", number_at(header, "tokenizer.ggml.eos_token_id")}};
+}
+
+// The sizes whose keys begin with the architecture's name.
+void append_sizes(Json& out, const Gguf& header, const std::string& architecture) {
+  const auto size = [&](std::string_view key) {
+    return number_at(header, concat(architecture, ".", key));
+  };
+  const Json embedding = size("embedding_length");
+  const Json heads = size("attention.head_count");
+  Json head_dim = size("attention.key_length");
+  if (head_dim.is_null() && embedding.is_number() && heads.is_number() && heads != 0) {
+    head_dim = embedding.get<uint64_t>() / heads.get<uint64_t>();
+  }
+  const Json kv_heads = size("attention.head_count_kv");
+  const TensorInfo* embedded = header.find_tensor("token_embd.weight");
+  const Json tokenizer = tokenizer_json(header);
+  append(out, "contextLength", size("context_length"));
+  append(out, "layers", size("block_count"));
+  append(out, "embedding", embedding);
+  append(out, "feedForward", size("feed_forward_length"));
+  append(out, "heads", heads);
+  append(out, "kvHeads", kv_heads.is_null() ? heads : kv_heads);
+  append(out, "headDim", head_dim);
+  append(out, "vocab", embedded != nullptr ? Json(embedded->dims[1]) : tokenizer["tokens"]);
+  append(out, "tokenizer", tokenizer);
+}
+
+uint64_t elements(const TensorInfo& tensor) {
+  return tensor.dims[0] * tensor.dims[1] * tensor.dims[2] * tensor.dims[3];
+}
+
+Json tensors_json(const Gguf& header) {
+  Json list = Json::array();
+  for (const TensorInfo& tensor : header.tensors) {
+    Json shape = Json::array();
+    for (uint32_t d = 0; d < std::min(tensor.n_dims, 4u); ++d) shape.push_back(tensor.dims[d]);
+    list.push_back({{"name", tensor.name},
+                    {"type", type_name(tensor.type)},
+                    {"shape", shape},
+                    {"bytes", tensor.bytes},
+                    {"offset", tensor.offset}});
+  }
+  return list;
+}
+
+Json types_json(const Gguf& header) {
+  Json types = Json::object();
+  for (const TensorInfo& tensor : header.tensors) {
+    Json& row = types[type_name(tensor.type)];
+    if (row.is_null()) row = {{"tensors", 0}, {"bytes", 0}};
+    row["tensors"] = row["tensors"].get<uint64_t>() + 1;
+    row["bytes"] = row["bytes"].get<uint64_t>() + tensor.bytes;
+  }
+  return types;
+}
+
+void append_memory(Json& out, const Gguf& header, const LoadOptions& options, Notes& notes) {
+  auto plan = plan_memory(header, options);
+  const auto tokenizer = Tokenizer::from_gguf(header);
+  if (tokenizer) notes = tokenizer->warnings();
+  if (plan && !tokenizer) plan = std::unexpected(tokenizer.error());
+  if (!plan) {
+    append(out, "memory", nullptr);
+    append(out, "supported", false);
+    Json error = {{"code", code_name(plan.error().code)}, {"message", plan.error().message}};
+    append_facts(error, plan.error().facts);
+    append(out, "error", std::move(error));
+    return;
+  }
+  const Json own = out.value("contextLength", Json());
+  const uint64_t trained = own.is_number() ? own.get<uint64_t>() : 4096;
+  const uint64_t context =
+      options.context_size != 0 ? options.context_size : std::min<uint64_t>(trained, 4096);
+  add_context_note(context, trained, notes);
+  append(out, "memory",
+         {{"contextSize", context},
+          {"kvType", options.kv_type},
+          {"weights", plan->weights},
+          {"kv", plan->kv},
+          {"activations", plan->activations},
+          {"constant", plan->constant},
+          {"start", plan->start()},
+          {"total", plan->total()},
+          {"all", plan->all},
+          {"least", plan->least},
+          {"budget", plan->budget},
+          {"rereadBytes", plan->reread},
+          {"bytesPerToken", plan->per_token},
+          {"session", plan->session}});
+  append(out, "supported", true);
+}
+
+}  // namespace
+
+std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size) {
+  const Json architecture = text_at(header, "general.architecture");
+  Json out = Json::object();
+  append(out, "architecture", architecture);
+  append(out, "name", text_at(header, "general.name"));
+  uint64_t parameters = 0;
+  for (const TensorInfo& tensor : header.tensors) parameters += elements(tensor);
+  append(out, "parameters", parameters);
+  append(out, "version", header.version);
+  append(out, "files", header.files.size());
+  append(out, "fileBytes", file_size != 0 ? file_size : header.file_bytes());
+  append(out, "dataOffset", header.data_offset);
+  append(out, "dataBytes", header.data_bytes);
+  append_sizes(out, header, architecture.is_string() ? architecture.get<std::string>() : "");
+  append(out, "types", types_json(header));
+  Notes notes;
+  append_memory(out, header, options, notes);
+  append(out, "notes", notes_list(notes));
+  Json metadata = Json::object();
+  for (const auto& [key, value] : header.metadata) append(metadata, key, value_json(value));
+  append(out, "metadata", std::move(metadata));
+  append(out, "tensors", tensors_json(header));
+  return dump(out);
+}
+
+}  // namespace sluice

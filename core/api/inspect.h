@@ -1,0 +1,15 @@
+// What a file's header says, as JSON, for `inspect --json` and the library's probe.
+#pragma once  // face
+
+#include <cstdint>
+#include <string>
+
+#include "engine.h"
+
+namespace sluice {
+
+// Architecture, name, parameters, types, tokenizer, metadata (of an array, its length and first
+// elements), tensors, the memory plan or the reason why the file can't run, notes.
+std::string inspect_json(const Gguf& header, const LoadOptions& options, uint64_t file_size);
+
+}  // namespace sluice

@@ -1,0 +1,58 @@
+#include "api/json_parts.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+#include <variant>
+
+namespace sluice {
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void append(Json& object, std::string key, Json value) {
+  object.get_ref<Json::object_t&>().emplace_back(std::move(key), std::move(value));
+}
+
+namespace {
+
+Json facts_object(const Facts& facts) {
+  Json out = Json::object();
+  for (const auto& [name, value] : facts) {
+    const auto* number = std::get_if<uint64_t>(&value);
+    append(out, std::string(name), number != nullptr ? Json(*number) : Json(std::get<1>(value)));
+  }
+  return out;
+}
+
+}  // namespace
+
+void append_facts(Json& out, const Facts& facts) {
+  if (!facts.empty()) append(out, "facts", facts_object(facts));
+}
+
+Json notes_list(const Notes& notes) {
+  Json list = Json::array();
+  for (const Note& note : notes) {
+    Json one = {{"code", note_code_name(note.code)},
+                {"message", note.message},
+                {"audience", note_audience(note.code)}};
+    append_facts(one, note.facts);
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+double shortest(float value) {
+  if (!std::isfinite(value)) return static_cast<double>(value);  // written as null
+  char text[32];
+  for (int digits = 6; digits <= 9; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(value));
+    if (std::strtof(text, nullptr) == value) break;
+  }
+  return std::strtod(text, nullptr);
+}
+
+}  // namespace sluice

@@ -1,0 +1,24 @@
+// What JSON of the core is made of.
+//
+// nlohmann-json is used without exceptions: the type of a value is checked before it is read, and
+// bytes that are not UTF-8 are replaced when a text is written.
+#pragma once  // inside
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/result.h"
+
+namespace sluice {
+
+using Json = nlohmann::ordered_json;
+
+std::string dump(const Json& json);
+// Appends a member with a new name. Json's operator[] would first search all members for it.
+void append(Json& object, std::string key, Json value);
+void append_facts(Json& out, const Facts& facts);  // as "facts", if there are any
+Json notes_list(const Notes& notes);
+// The double that is written like the float: 0.1f as 0.1 and not as 0.10000000149011612.
+double shortest(float value);
+
+}  // namespace sluice
