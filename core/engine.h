@@ -26,11 +26,10 @@
 
 namespace sluice {
 
-// Types of the core; see engine_inside.h.
+// Types of the core, each in a header of its own.
 class ModelFiles;
 class PackedKeeper;
 class Tokenizer;
-struct Config;
 struct FilePlace;
 struct Gguf;
 struct PhaseTime;
@@ -222,7 +221,8 @@ class Engine {
 
   // --- the model -----------------------------------------------------------------------------
   const Gguf& header() const;
-  const Config& config() const;
+  // The context that the model was trained for; 0: its file doesn't say.
+  uint64_t trained_context() const;
   const Tokenizer& tokenizer() const;
   uint32_t context_size() const;
   MemoryPlan memory_plan() const;

@@ -59,10 +59,6 @@ const STILL = new Set([
   ...['session', 'run', 'prompt_progress', 'session_file'].map(
     (name) => `core/session/${name}.cc: engine/engine_state.h`,
   ),
-  ...['session/session', 'session/run', 'engine/engine', 'engine/open', 'engine/plan'].map(
-    (name) => `core/${name}.cc: engine_inside.h`,
-  ),
-  ...['engine/decode_rate', 'api/inspect'].map((name) => `core/${name}.cc: engine_inside.h`),
 ]);
 
 const problems = [];

@@ -19,7 +19,16 @@
 
 #include "api/inspect.h"
 #include "api/json.h"
-#include "engine_inside.h"
+#include "chat/chat_template.h"
+#include "chat/reuse.h"
+#include "engine/decode_rate.h"
+#include "gguf/gguf.h"
+#include "gguf/model_parser.h"
+#include "quant/packed_layout.h"
+#include "reply/format.h"
+#include "text/tokenizer.h"
+#include "weights/packed_copy.h"
+#include "weights/want.h"
 
 namespace sluice {
 namespace {

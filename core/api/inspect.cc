@@ -9,7 +9,9 @@
 #include "api/json_parts.h"
 #include "base/format.h"
 #include "engine/engine_state.h"
-#include "engine_inside.h"
+#include "engine/memory_plan.h"
+#include "gguf/gguf.h"
+#include "text/tokenizer.h"
 
 namespace sluice {
 namespace {

@@ -1,6 +1,6 @@
 // XXH64 (https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md), with seed 0: a fast hash
 // that finds damage. It doesn't stop anybody who changes bytes on purpose.
-#pragma once
+#pragma once  // face
 
 #include <cstddef>
 #include <cstdint>

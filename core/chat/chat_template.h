@@ -1,6 +1,6 @@
 // Chats as prompts: a model's chat template applied to messages, as Hugging Face's transformers
 // does it, and the tokens of the text.
-#pragma once
+#pragma once  // face
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 // Prompts that go on where a session is: the tokens that it has are taken as they are.
-#pragma once
+#pragma once  // face
 
 #include <span>
 #include <vector>

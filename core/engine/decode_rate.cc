@@ -1,5 +1,7 @@
 // How fast this machine decodes: the matrix products of one token after another, over more weights
 // than caches hold.
+#include "engine/decode_rate.h"
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -7,7 +9,7 @@
 #include "base/aligned.h"
 #include "base/stopwatch.h"
 #include "base/threads.h"
-#include "engine_inside.h"
+#include "kernels/kernels.h"
 #include "ops/matmul.h"
 
 namespace sluice {

@@ -9,7 +9,6 @@
 #include "base/format.h"
 #include "engine/engine_state.h"
 #include "engine/plan.h"
-#include "engine_inside.h"
 #include "options/rows.h"
 
 namespace sluice {
@@ -304,7 +303,9 @@ std::vector<SlotView> Engine::slots() const {
 }
 
 const Gguf& Engine::header() const { return state_->header; }
-const Config& Engine::config() const { return state_->model->config(); }
+uint64_t Engine::trained_context() const {
+  return static_cast<uint64_t>(std::max<int64_t>(state_->model->config().context_length, 0));
+}
 const Tokenizer& Engine::tokenizer() const { return *state_->tokenizer; }
 uint32_t Engine::context_size() const { return state_->context_size; }
 MemoryPlan Engine::memory_plan() const { return state_->plan; }

@@ -6,7 +6,8 @@
 #include <thread>
 
 #include "base/format.h"
-#include "engine_inside.h"
+#include "engine/memory_plan.h"
+#include "kernels/choose.h"
 #include "kernels/kernels.h"
 #include "models/registry.h"
 #include "options/rows.h"
@@ -49,14 +50,7 @@ Status check_load_options(const LoadOptions& options) {
     return fail(Code::invalid_argument, "logit_positions is ", options.logit_positions,
                 "; expected 1 to ", kMaxLogitPositions);
   }
-  if (choose_kernels(options.kernels) == nullptr) {
-    const char* forced = options.kernels.empty() ? std::getenv("SLUICE_KERNELS") : nullptr;
-    return fail(Code::invalid_argument, forced != nullptr ? "SLUICE_KERNELS" : "the option kernels",
-                " is '", printable(forced != nullptr ? forced : options.kernels),
-                "', which names no kernels that run here; those that do are ",
-                supported_kernel_names());
-  }
-  return {};
+  return check_kernels(options.kernels);
 }
 
 int32_t thread_count(const LoadOptions& options) {
@@ -283,6 +277,11 @@ Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Access 
   turns.memory.all = all.memory.total();
   turns.limit = limit;
   return turns;
+}
+
+Status check_memory(const Gguf& header, const LoadOptions& options, Access access) {
+  SLUICE_TRY(plan_engine(header, options, access));
+  return {};
 }
 
 Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options) {

@@ -3,7 +3,7 @@
 // Under a budget that is too small for all, the embedding is held as single rows and the head is
 // divided into parts about as large as a layer. Some of the layers and parts, spread over the
 // model, keep places of their own. The others share a few places and are read again for every pass.
-#pragma once  // face
+#pragma once
 
 #include <memory>
 

@@ -4,7 +4,7 @@
 // keys split.count, split.no (from 0) and split.tensors.count (of all files). The first one has the
 // metadata; other keys of the later files are ignored. Here the files lie end to end: each begins
 // where the one before it ends according to its header. All offsets are in this one space.
-#pragma once
+#pragma once  // face
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,7 @@
 // ImmutableSandboxedEnvironment with trim_blocks, lstrip_blocks, loop controls, {% generation %},
 // and its own tojson, raise_exception and strftime_now). A template comes with a model, so it is
 // hostile input: all that it can use is limited.
-#pragma once
+#pragma once  // face
 
 #include <cstdint>
 #include <memory>

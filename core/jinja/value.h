@@ -1,7 +1,7 @@
 // The values that a template computes with: those of Python that chat templates meet. Lists, dicts
 // and texts never change, so they are shared. Only a Namespace changes, and the states of a loop, a
 // cycler, a joiner and an iterator (interpreter.h).
-#pragma once
+#pragma once  // face
 
 #include <atomic>
 #include <cstddef>

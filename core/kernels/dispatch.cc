@@ -2,6 +2,8 @@
 #include <iterator>
 #include <string>
 
+#include "base/format.h"
+#include "kernels/choose.h"
 #include "kernels/kernels.h"
 
 namespace sluice {
@@ -69,6 +71,15 @@ const char* supported_kernel_names() {
     return names;
   }();
   return kNames.c_str();
+}
+
+Status check_kernels(std::string_view name) {
+  if (choose_kernels(name) != nullptr) return {};
+  const char* forced = name.empty() ? std::getenv("SLUICE_KERNELS") : nullptr;
+  return fail(Code::invalid_argument, forced != nullptr ? "SLUICE_KERNELS" : "the option kernels",
+              " is '", printable(forced != nullptr ? forced : name),
+              "', which names no kernels that run here; those that do are ",
+              supported_kernel_names());
 }
 
 }  // namespace sluice

@@ -9,11 +9,12 @@
 // Two things differ by table: the value of an infinite half, and the bits of a NaN. So f16 keys and
 // values are clamped to +-65504, and Weights refuses weights with infinities. Whether a number is
 // NaN doesn't differ.
-#pragma once
+#pragma once  // face
 
 #include <cstdint>
 #include <string_view>
 
+#include "kernels/kv_chunk.h"
 #include "quant/matrix.h"
 #include "quant/quant.h"
 
@@ -32,7 +33,6 @@ struct Acts {
 
 enum class KvType : uint8_t { f32, f16, q8_0 };
 
-inline constexpr int kKvChunk = 256;      // positions of a chunk
 inline constexpr int kKvScaleBlock = 32;  // q8_0: elements of a head that share one f32 scale
 
 // n <= kKvChunk cached positions of one KV head, in the order in which attention reads them.

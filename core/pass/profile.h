@@ -1,5 +1,5 @@
 // Where the time of a pass goes, by phase. It is counted if LoadOptions::profile is set.
-#pragma once
+#pragma once  // face
 
 #include <cstddef>
 #include <cstdint>

@@ -22,9 +22,6 @@
 namespace sluice {
 
 inline constexpr int kStripRows = 16;
-// The number of this layout. Packed weights are kept on disk with it: another layout needs another
-// number.
-inline constexpr uint32_t kPackedLayout = 1;
 
 struct Matrix {
   Type type = Type::F32;

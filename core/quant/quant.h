@@ -1,6 +1,6 @@
 // Finds tensor types by number, and defines products of weights and activations bit by bit (the
 // oracle).
-#pragma once
+#pragma once  // face
 
 #include <cstddef>
 #include <cstdint>

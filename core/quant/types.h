@@ -7,7 +7,7 @@
 //
 // Kernels include this header and are compiled for newer machines than the rest (see
 // kernels/README.md), so all functions here are consteval or defined in unpack.cc.
-#pragma once
+#pragma once  // face
 
 #include <cstddef>
 #include <cstdint>

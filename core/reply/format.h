@@ -1,5 +1,5 @@
 // How a model writes a reply to a chat.
-#pragma once
+#pragma once  // face
 
 #include <string>
 #include <vector>

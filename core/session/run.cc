@@ -7,7 +7,6 @@
 #include "base/math.h"
 #include "base/stopwatch.h"
 #include "engine/engine_state.h"
-#include "engine_inside.h"
 
 namespace sluice {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "base/format.h"
 #include "engine/engine_state.h"
-#include "engine_inside.h"
 #include "options/rows.h"
 
 namespace sluice {

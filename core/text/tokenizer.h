@@ -1,6 +1,6 @@
 // Text to token ids and back, with the vocabulary of a GGUF file: SentencePiece with byte fallback
 // (`llama`) or byte-level BPE (`gpt2`).
-#pragma once
+#pragma once  // face
 
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,5 @@
 // The files of a model on disk.
-#pragma once
+#pragma once  // face
 
 #include <cstdint>
 #include <functional>

@@ -32,17 +32,11 @@
 #include "quant/matrix.h"
 #include "weights/packed_copy.h"
 #include "weights/tensor_manifest.h"
+#include "weights/want.h"
 
 namespace sluice {
 
 enum class SlotState : uint8_t { absent, arriving, resident };
-
-// Bytes of the file, and where they go.
-struct Want {
-  uint64_t offset = 0;  // in the file
-  std::span<uint8_t> place;
-  uint64_t unit = 1;  // bytes that are packed together; divide a want between units
-};
 
 // What bytes that are brought look like: as in the file, or packed already.
 enum class Form : uint8_t { file, packed };

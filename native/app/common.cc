@@ -19,7 +19,7 @@
 
 #include "api/json.h"
 #include "base/format.h"
-#include "engine_inside.h"
+#include "text/tokenizer.h"
 
 namespace sluice::cli {
 namespace {
@@ -299,14 +299,6 @@ void defer_signals() {
 }
 
 int interrupted_by() { return caught_signal; }
-
-Status check_kernels() {
-  if (choose_kernels() != nullptr) return {};
-  const char* name = std::getenv("SLUICE_KERNELS");
-  return fail(Code::invalid_argument, "SLUICE_KERNELS is '", printable(name != nullptr ? name : ""),
-              "', which names no kernels that run here; those that do are ",
-              supported_kernel_names());
-}
 
 namespace {
 

@@ -100,11 +100,6 @@ int interrupted_by();
 // Whoever started the program has it ignore this signal, as nohup does with SIGHUP.
 bool is_ignored(int signal);
 
-// --- the kernels ---------------------------------------------------------------------------------
-
-// Fails with invalid_argument if SLUICE_KERNELS names kernels that don't run here.
-Status check_kernels();
-
 // --- the prompt ----------------------------------------------------------------------------------
 
 struct Prompt {

@@ -6,6 +6,7 @@
 #include "app/common.h"
 #include "app/device.h"
 #include "base/format.h"
+#include "gguf/model_parser.h"
 #include "pull/cache.h"
 #include "pull/retry.h"
 

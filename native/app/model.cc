@@ -10,14 +10,16 @@
 #include "app/memory.h"
 #include "app/model_name.h"
 #include "base/format.h"
-#include "engine/plan.h"
 #include "pull/address.h"
 #ifdef SLUICE_PULL
 #include "app/device.h"
 #include "app/downloads.h"
 #include "app/terms.h"
+#include "engine/header.h"
+#include "engine/memory_plan.h"
 #include "pull/cache.h"
 #include "pull/packed_copy.h"
+#include "text/tokenizer.h"
 #endif
 
 namespace sluice::cli {
@@ -116,7 +118,7 @@ Status pull_model(Model& model, const LoadOptions& options, const Adjust& adjust
     LoadOptions adjusted = options;
     resolve_context(header, adjusted);
     if (adjust) SLUICE_TRY(adjust(header, adjusted));
-    SLUICE_TRY(plan_engine(header, adjusted, Access::rereadable));
+    SLUICE_TRY(check_memory(header, adjusted, Access::rereadable));
     SLUICE_TRY(Tokenizer::from_gguf(header));
     return {};
   };

@@ -11,7 +11,7 @@
 #include "app/load_line.h"
 #include "app/shelf.h"
 #include "engine.h"
-#include "engine_inside.h"
+#include "gguf/gguf.h"
 
 namespace sluice::cli {
 

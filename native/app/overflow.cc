@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "engine_inside.h"
 
 namespace sluice::cli {
 namespace {
@@ -20,7 +19,7 @@ uint64_t tokens_of(const Error& error) {
 
 Error with_context_advice(const Engine& engine, std::string_view advice, Error error) {
   if (error.code != Code::context_full) return error;
-  const auto trained = static_cast<uint64_t>(std::max<int64_t>(engine.config().context_length, 0));
+  const uint64_t trained = engine.trained_context();
   const bool larger_helps =
       trained == 0 || trained > std::max<uint64_t>(tokens_of(error), engine.context_size());
   // Behind the semicolon the core says what to do with the library.

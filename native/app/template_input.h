@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "engine_inside.h"
+#include "chat/chat_template.h"
 
 namespace sluice::cli {
 

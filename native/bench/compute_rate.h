@@ -2,7 +2,8 @@
 // it.
 #pragma once
 
-#include "engine_inside.h"
+#include "gguf/gguf.h"
+#include "kernels/kernels.h"
 
 namespace sluice::cli {
 

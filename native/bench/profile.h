@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine_inside.h"
+#include "pass/profile.h"
 
 namespace sluice::cli {
 

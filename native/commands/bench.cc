@@ -11,6 +11,8 @@
 #include "bench/compute_rate.h"
 #include "bench/profile.h"
 #include "commands/commands.h"
+#include "kernels/choose.h"
+#include "text/tokenizer.h"
 
 namespace sluice::cli {
 namespace {

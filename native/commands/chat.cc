@@ -12,6 +12,7 @@
 #include "app/template_input.h"
 #include "base/format.h"
 #include "commands/commands.h"
+#include "kernels/choose.h"
 #include "terminal/answer.h"
 #include "terminal/history.h"
 #include "terminal/line_reader.h"

@@ -5,7 +5,7 @@
 #include "app/model.h"
 #include "commands/commands.h"
 #include "commands/inspect_text.h"
-#include "engine_inside.h"
+#include "engine/header.h"
 
 namespace sluice::cli {
 namespace {

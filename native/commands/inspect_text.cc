@@ -5,7 +5,7 @@
 
 #include "app/common.h"
 #include "base/format.h"
-#include "engine_inside.h"
+#include "kernels/kv_chunk.h"
 
 namespace sluice::cli {
 namespace {

@@ -8,7 +8,9 @@
 #include "app/overflow.h"
 #include "base/format.h"
 #include "commands/commands.h"
-#include "engine_inside.h"
+#include "gguf/gguf.h"
+#include "kernels/choose.h"
+#include "text/tokenizer.h"
 
 namespace sluice::cli {
 namespace {

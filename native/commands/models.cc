@@ -15,7 +15,7 @@
 #include "app/shelf.h"
 #include "base/format.h"
 #include "commands/commands.h"
-#include "engine_inside.h"
+#include "engine/decode_rate.h"
 
 namespace sluice::cli {
 namespace {

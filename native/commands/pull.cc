@@ -7,6 +7,8 @@
 #include "app/terms.h"
 #include "base/format.h"
 #include "commands/commands.h"
+#include "engine/memory_plan.h"
+#include "text/tokenizer.h"
 
 namespace sluice::cli {
 namespace {

@@ -11,7 +11,8 @@
 #include "app/session_path.h"
 #include "base/format.h"
 #include "commands/commands.h"
-#include "engine_inside.h"
+#include "kernels/choose.h"
+#include "text/tokenizer.h"
 
 namespace sluice::cli {
 namespace {

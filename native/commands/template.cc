@@ -6,8 +6,10 @@
 #include "app/model.h"
 #include "app/template_input.h"
 #include "base/format.h"
+#include "chat/chat_template.h"
 #include "commands/commands.h"
-#include "engine_inside.h"
+#include "engine/header.h"
+#include "text/tokenizer.h"
 
 namespace sluice::cli {
 namespace {

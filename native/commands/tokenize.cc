@@ -9,7 +9,8 @@
 #include "app/model.h"
 #include "base/format.h"
 #include "commands/commands.h"
-#include "engine_inside.h"
+#include "engine/header.h"
+#include "text/tokenizer.h"
 
 namespace sluice::cli {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "pull/cache.h"
 #include "pull/disk.h"
-#include "quant/matrix.h"
+#include "quant/packed_layout.h"
 
 namespace sluice::pull {
 namespace {

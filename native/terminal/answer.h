@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/model.h"
+#include "chat/chat_template.h"
 #include "terminal/conversation.h"
 #include "terminal/options.h"
 #include "terminal/screen.h"

@@ -9,7 +9,8 @@
 #include <string>
 
 #include "api/inspect.h"
-#include "engine_inside.h"
+#include "engine/memory_plan.h"
+#include "gguf/gguf.h"
 #include "make/gguf_builder.h"
 
 namespace sluice {

@@ -661,7 +661,7 @@ TEST(Memory, WhatHasNotArrivedIsNotHeld) {
 // --- notes -----------------------------------------------------------------------------
 
 TEST(Notes, TellOfAContextBeyondTheModels) {
-  const auto trained = static_cast<uint32_t>(tiny_engine()->config().context_length);
+  const auto trained = static_cast<uint32_t>(tiny_engine()->trained_context());
   EXPECT_TRUE(tiny_engine(trained)->notes().empty());
   const auto notes = tiny_engine(trained + 1)->notes();
   ASSERT_EQ(notes.size(), 1u);

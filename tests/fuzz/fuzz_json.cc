@@ -6,7 +6,6 @@
 #include <string>
 
 #include "api/json.h"
-#include "engine_inside.h"
 #include "options/rows.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/format.h"
-#include "engine_inside.h"
+#include "engine.h"
 
 namespace sluice {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine_inside.h"
+#include "engine.h"
 #include "fuzz_support.h"
 #include "make/tiny_models.h"
 #include "support/stream.h"

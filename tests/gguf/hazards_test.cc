@@ -9,7 +9,8 @@
 
 #include "api/inspect.h"
 #include "base/format.h"
-#include "engine_inside.h"
+#include "engine/memory_plan.h"
+#include "gguf/gguf.h"
 #include "make/gguf_builder.h"
 #include "support/model_test.h"
 

@@ -47,7 +47,7 @@ TEST_P(Hashes, DoNotDependOnKernelsThreadsOrBatch) {
   for (const std::string& kv_type : kKvTypes) {
     const auto reference = load_bytes(bytes_, with("generic", 1, kv_type));
     ASSERT_NE(reference, nullptr);
-    const std::vector<TokenId> ids = some_ids(11, reference->config().n_vocab);
+    const std::vector<TokenId> ids = some_ids(11, reference->tokenizer().vocab_size());
     const std::string expected = hash_of(*reference, ids);
     for (const std::string& table : supported_tables()) {
       for (const int32_t threads : {1, 2, 3}) {
@@ -72,7 +72,7 @@ TEST_P(Hashes, DoNotDependOnHowTheFileCame) {
     whole = open_file(file.path(), with("", 2));
   }
   ASSERT_NE(whole, nullptr);
-  const std::vector<TokenId> ids = some_ids(9, whole->config().n_vocab);
+  const std::vector<TokenId> ids = some_ids(9, whole->tokenizer().vocab_size());
   const std::string expected = hash_of(*whole, ids);
   for (const size_t piece : {size_t{1}, size_t{7}, size_t{65536}, size_t{0}}) {
     const auto engine = load_bytes(bytes_, with("", 2), piece);
@@ -85,7 +85,7 @@ TEST_P(Hashes, DoNotDependOnHowTheFileCame) {
 TEST_P(Hashes, DoNotDependOnHowFarAheadTheFileCame) {
   const auto whole = load_bytes(bytes_, with("", 2));
   ASSERT_NE(whole, nullptr);
-  const std::vector<TokenId> ids = some_ids(9, whole->config().n_vocab);
+  const std::vector<TokenId> ids = some_ids(9, whole->tokenizer().vocab_size());
   const auto file = as_bytes(bytes_);
   for (const size_t piece : {size_t{61}, size_t{7919}}) {
     const auto engine = Engine::create(with("", 2), {file.size()});
@@ -130,7 +130,7 @@ TEST_P(LongHashes, DoNotDependOnTheBatchOfALongPrompt) {
   for (const std::string& kv_type : kKvTypes) {
     const auto reference = load_bytes(bytes_, with("generic", 1, kv_type));
     ASSERT_NE(reference, nullptr);
-    const std::vector<TokenId> ids = some_ids(270, reference->config().n_vocab, 2);
+    const std::vector<TokenId> ids = some_ids(270, reference->tokenizer().vocab_size(), 2);
     const std::string expected = hash_of(*reference, ids);
     for (const std::string& table : supported_tables()) {
       const auto engine = load_bytes(bytes_, with(table, 1, kv_type));
@@ -147,11 +147,11 @@ TEST_P(LongHashes, DoNotDependOnTheBatchOfALongPrompt) {
 TEST_P(LongHashes, OfEveryPositionAreThoseOfItsOwnPrompt) {
   const auto engine = load_bytes(bytes_, with("", 2));
   ASSERT_NE(engine, nullptr);
-  const std::vector<TokenId> ids = some_ids(12, engine->config().n_vocab);
+  const std::vector<TokenId> ids = some_ids(12, engine->tokenizer().vocab_size());
   ASSERT_TRUE(engine->start_logits(ids, 5, true).has_value());
   finish_run(*engine);
   const std::vector<float> all(engine->logits().begin(), engine->logits().end());
-  const auto n_vocab = static_cast<size_t>(engine->config().n_vocab);
+  const auto n_vocab = static_cast<size_t>(engine->tokenizer().vocab_size());
   ASSERT_EQ(all.size(), ids.size() * n_vocab);
   for (size_t n = 1; n <= ids.size(); ++n) {
     const auto row = std::span(all).subspan((n - 1) * n_vocab, n_vocab);
@@ -179,14 +179,14 @@ TEST_P(LongHashes, ReusingAPrefixChangesNothing) {
   for (const std::string& kv_type : kKvTypes) {
     const auto used = load_bytes(bytes_, with("", 2, kv_type));
     ASSERT_NE(used, nullptr);
-    const std::vector<TokenId> first = some_ids(20, used->config().n_vocab, 3);
+    const std::vector<TokenId> first = some_ids(20, used->tokenizer().vocab_size(), 3);
     generate(*used, first, seeded(6, 1));
     // Prompts that share 13, 12 and 14 tokens with what is in the cache.
     std::vector<TokenId> second = first;
     for (const size_t shared : {13, 12, 14}) {
       second.resize(shared);
       const size_t reusable = shared;
-      for (const TokenId id : some_ids(7, used->config().n_vocab, 4)) second.push_back(id);
+      for (const TokenId id : some_ids(7, used->tokenizer().vocab_size(), 4)) second.push_back(id);
       const Generated again = generate(*used, second, seeded(6, 2));
       EXPECT_GE(used->stats().reused_tokens, static_cast<int64_t>(std::min<size_t>(reusable, 12)));
       const auto fresh = load_bytes(bytes_, with("generic", 1, kv_type));
@@ -203,7 +203,7 @@ TEST_P(LongHashes, TheSameSeedWritesTheSameText) {
   const auto other = load_bytes(bytes_, with("generic", 3));
   ASSERT_NE(engine, nullptr);
   ASSERT_NE(other, nullptr);
-  const std::vector<TokenId> prompt = some_ids(5, engine->config().n_vocab, 5);
+  const std::vector<TokenId> prompt = some_ids(5, engine->tokenizer().vocab_size(), 5);
   const std::string expected = written_out(generate(*engine, prompt, seeded(24, 7)));
   EXPECT_EQ(written_out(generate(*engine, prompt, seeded(24, 7))), expected);
   EXPECT_EQ(written_out(generate(*other, prompt, seeded(24, 7))), expected);
@@ -215,10 +215,10 @@ TEST_P(LongHashes, WhatWasCancelledLeavesNoTrace) {
   const auto engine = load_bytes(bytes_, with("", 2));
   ASSERT_NE(fresh, nullptr);
   ASSERT_NE(engine, nullptr);
-  const std::vector<TokenId> prompt = some_ids(140, engine->config().n_vocab, 6);
+  const std::vector<TokenId> prompt = some_ids(140, engine->tokenizer().vocab_size(), 6);
   const std::string expected = written_out(generate(*fresh, prompt, seeded(8, 7)));
   std::vector<TokenId> other = prompt;
-  other[70] = (other[70] + 1) % static_cast<TokenId>(engine->config().n_vocab);
+  other[70] = (other[70] + 1) % static_cast<TokenId>(engine->tokenizer().vocab_size());
   // Cancels in the middle of a prompt, at its end and while text is written.
   for (const int steps : {0, 1, 2, 3, 4, 5, 6, 9}) {
     for (const std::vector<TokenId>& ids : {prompt, other}) {

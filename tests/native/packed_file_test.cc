@@ -17,7 +17,7 @@
 #include "pull/cache.h"
 #include "pull/lock.h"
 #include "pull/packed_copy.h"
-#include "quant/matrix.h"
+#include "quant/packed_layout.h"
 
 namespace sluice::pull {
 namespace {

@@ -18,7 +18,7 @@
 #include <thread>
 
 #include "base/format.h"
-#include "engine_inside.h"
+#include "engine/header.h"
 
 namespace sluice {
 namespace {

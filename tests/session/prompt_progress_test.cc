@@ -46,12 +46,12 @@ TEST(PromptProgress, RisesWithEveryBlockOfALayer) {
   ASSERT_NE(engine, nullptr);
   Session session(*engine);
   EXPECT_EQ(session.prompt_progress().total, 0);
-  const auto ids = some_ids(900, engine->config().n_vocab);
+  const auto ids = some_ids(900, engine->tokenizer().vocab_size());
   ASSERT_TRUE(session.start(ids, greedy(2)).has_value());
   const auto seen = progress_of(session);
   expect_rises(seen, 0, 900);
   for (size_t i = 2; i + 1 < seen.size(); ++i) EXPECT_GT(seen[i].computed, seen[i - 1].computed);
-  EXPECT_GE(seen.size(), static_cast<size_t>(4 * engine->config().n_layers));
+  EXPECT_GE(seen.size(), static_cast<size_t>(4 * engine->progress().layers_total));
   finish_run(session);
   EXPECT_EQ(session.prompt_progress().total, 0);
 }
@@ -59,8 +59,8 @@ TEST(PromptProgress, RisesWithEveryBlockOfALayer) {
 TEST(PromptProgress, HasATimeLeftOnceALayerIsComputed) {
   const auto engine = tiny_engine(2048);
   ASSERT_NE(engine, nullptr);
-  const int64_t n_layers = engine->config().n_layers;
-  ASSERT_TRUE(engine->start(some_ids(900, engine->config().n_vocab), greedy(1)).has_value());
+  const int64_t n_layers = engine->progress().layers_total;
+  ASSERT_TRUE(engine->start(some_ids(900, engine->tokenizer().vocab_size()), greedy(1)).has_value());
   const auto seen = progress_of(engine->session());
   for (const PromptProgress& one : seen) {
     if (one.computed * (n_layers + 1) < 900) {
@@ -75,9 +75,9 @@ TEST(PromptProgress, HasATimeLeftOnceALayerIsComputed) {
 TEST(PromptProgress, BeginsWithTheTokensThatAreReused) {
   const auto engine = tiny_engine(2048);
   ASSERT_NE(engine, nullptr);
-  auto ids = some_ids(300, engine->config().n_vocab);
+  auto ids = some_ids(300, engine->tokenizer().vocab_size());
   generate(*engine, ids, greedy(1));
-  for (const TokenId id : some_ids(600, engine->config().n_vocab, 5)) ids.push_back(id);
+  for (const TokenId id : some_ids(600, engine->tokenizer().vocab_size(), 5)) ids.push_back(id);
   ASSERT_TRUE(engine->start(ids, greedy(1)).has_value());
   expect_rises(progress_of(engine->session()), 300, 900);
   finish_run(*engine);
@@ -89,7 +89,7 @@ TEST(PromptProgress, BeginsWithTheTokensThatAreReused) {
 TEST(PromptProgress, CountsTheBatchesOfALogitsRun) {
   const auto engine = tiny_engine(2048);
   ASSERT_NE(engine, nullptr);
-  ASSERT_TRUE(engine->start_logits(some_ids(700, engine->config().n_vocab), 300).has_value());
+  ASSERT_TRUE(engine->start_logits(some_ids(700, engine->tokenizer().vocab_size()), 300).has_value());
   auto seen = progress_of(engine->session());
   // With the last part of the head the run is done, and it has no prompt any more.
   EXPECT_LT(seen.back().computed, 700);
@@ -114,7 +114,7 @@ TEST(PromptProgress, SaysThatThePromptWaitsForWeights) {
     ++at;
   }
   Session& session = (*engine)->session();
-  ASSERT_TRUE(session.start(some_ids(900, (*engine)->config().n_vocab), greedy(1)).has_value());
+  ASSERT_TRUE(session.start(some_ids(900, (*engine)->tokenizer().vocab_size()), greedy(1)).has_value());
   std::vector<PromptProgress> seen;
   size_t waits = 0;
   for (;;) {
@@ -148,7 +148,7 @@ TEST(PromptProgress, RisesWithLayersThatAreReadAgain) {
   ASSERT_TRUE((*engine)->wait_ready().has_value());
   ASSERT_GT((*engine)->memory_plan().reread, 0u);
   Session& session = (*engine)->session();
-  ASSERT_TRUE(session.start(some_ids(900, (*engine)->config().n_vocab), greedy(1)).has_value());
+  ASSERT_TRUE(session.start(some_ids(900, (*engine)->tokenizer().vocab_size()), greedy(1)).has_value());
   std::vector<PromptProgress> seen = {session.prompt_progress()};
   for (;;) {
     const auto event = session.step();

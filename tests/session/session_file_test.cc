@@ -55,7 +55,7 @@ TEST_P(EveryModel, GoesOnAsIfItHadNotEnded) {
     SCOPED_TRACE(kv_type);
     const auto engine = load_bytes(bytes_, with("", 2, kv_type));
     ASSERT_NE(engine, nullptr);
-    const std::vector<TokenId> prompt = some_ids(270, engine->config().n_vocab);
+    const std::vector<TokenId> prompt = some_ids(270, engine->tokenizer().vocab_size());
     const std::vector<TokenId> all = generate(*engine, prompt, drawing(24, 5)).ids();
     ASSERT_EQ(all.size(), 24u);
 
@@ -130,7 +130,7 @@ TEST(SessionFile, DoesNotDependOnKernelsThreadsOrBatch) {
       SCOPED_TRACE(concat(name, ", ", kv_type));
       const auto reference = load_bytes(model, with("generic", 1, kv_type));
       ASSERT_NE(reference, nullptr);
-      const std::vector<TokenId> prompt = some_ids(275, reference->config().n_vocab);
+      const std::vector<TokenId> prompt = some_ids(275, reference->tokenizer().vocab_size());
       ASSERT_NE(hash_of(*reference, prompt), "");
       const Bytes file = saved(*reference, reference->session());
       std::vector<TokenId> longer = prompt;

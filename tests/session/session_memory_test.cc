@@ -41,7 +41,7 @@ TEST(SessionMemory, OfAFullContextIsThatOfThePlan) {
     options.kv_type = "q8_0";
     const auto engine = load_bytes(build_tiny_model(tiny_model_named(name)), options);
     ASSERT_NE(engine, nullptr);
-    generate(*engine, some_ids(299, engine->config().n_vocab), greedy(1));
+    generate(*engine, some_ids(299, engine->tokenizer().vocab_size()), greedy(1));
     EXPECT_LE(engine->session().held_bytes(), engine->memory_plan().session);
     EXPECT_GT(engine->session().held_bytes(), engine->memory_plan().session * 9 / 10);
   }

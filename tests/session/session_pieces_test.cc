@@ -42,7 +42,7 @@ TEST_P(EveryModel, ComesBackFromItsPieces) {
     SCOPED_TRACE(kv_type);
     const auto engine = load_bytes(bytes_, with("", 2, kv_type));
     ASSERT_NE(engine, nullptr);
-    const std::vector<TokenId> prompt = some_ids(300, engine->config().n_vocab);
+    const std::vector<TokenId> prompt = some_ids(300, engine->tokenizer().vocab_size());
     Session session(*engine);
     generate(session, prompt, drawing(9, 5));
     const std::vector<Bytes> pieces = pieces_of(*engine, session);

@@ -53,7 +53,7 @@ class Sessions : public testing::TestWithParam<const char*> {
     ASSERT_NE(alone_, nullptr);
   }
   std::vector<TokenId> ids(size_t n, uint32_t seed) const {
-    return some_ids(n, engine_->config().n_vocab, seed);
+    return some_ids(n, engine_->tokenizer().vocab_size(), seed);
   }
   // The same run without another session.
   std::vector<TokenId> alone(const std::vector<TokenId>& prompt, const GenerateOptions& options) {

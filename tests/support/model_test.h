@@ -12,9 +12,14 @@
 #include <string_view>
 #include <vector>
 
-#include "engine_inside.h"
+#include "engine/header.h"
+#include "engine/memory_plan.h"
+#include "gguf/gguf.h"
+#include "kernels/kernels.h"
 #include "make/gguf_builder.h"
+#include "pass/config.h"
 #include "stream.h"
+#include "text/tokenizer.h"
 
 namespace sluice {
 
@@ -143,7 +148,7 @@ inline std::string hash_of(Engine& engine, std::span<const TokenId> ids, int64_t
     return "";
   }
   finish_run(engine);
-  EXPECT_EQ(engine.logits().size(), static_cast<size_t>(engine.config().n_vocab));
+  EXPECT_EQ(engine.logits().size(), static_cast<size_t>(engine.tokenizer().vocab_size()));
   return logits_hash(engine.logits());
 }
 

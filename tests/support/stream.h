@@ -6,7 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "engine_inside.h"
+#include "gguf/gguf.h"
+#include "weights/want.h"
 
 namespace sluice {
 

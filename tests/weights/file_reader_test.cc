@@ -73,7 +73,7 @@ TEST_P(FileReaders, GiveTheSameBitsUnderEveryBudget) {
     const std::string bytes = six_layers(GetParam(), reversed);
     const TemporaryFile file(bytes);
     const auto whole = load_bytes(bytes, small());
-    const std::vector<TokenId> ids = some_ids(20, whole->config().n_vocab);
+    const std::vector<TokenId> ids = some_ids(20, whole->tokenizer().vocab_size());
     const std::string expected = hash_of(*whole, ids);
     const std::vector<TokenId> text = generate(*whole, ids, greedy(4)).ids();
     for (const int32_t threads : {1, 2}) {
@@ -102,7 +102,7 @@ TEST_P(FileReaders, ReadWithoutThreadsOfTheirOwn) {
   const std::string bytes = six_layers(GetParam());
   const TemporaryFile file(bytes);
   const auto whole = load_bytes(bytes, small());
-  const std::vector<TokenId> ids = some_ids(20, whole->config().n_vocab);
+  const std::vector<TokenId> ids = some_ids(20, whole->tokenizer().vocab_size());
   for (const uint64_t budget : {uint64_t{0}, plan_of(bytes, 1).least}) {
     const auto engine = [&] {
       const NoMoreThreads now;
@@ -140,7 +140,7 @@ TEST(FileReader, ServesSessionsSideBySide) {
   std::vector<std::unique_ptr<Session>> sessions;
   std::vector<std::vector<TokenId>> prompts, got(3);
   for (uint32_t i = 0; i < 3; ++i) {
-    prompts.push_back(some_ids(3 + 9 * i, whole->config().n_vocab, i + 1));
+    prompts.push_back(some_ids(3 + 9 * i, whole->tokenizer().vocab_size(), i + 1));
     sessions.push_back(std::make_unique<Session>(*engine));
     ASSERT_TRUE(sessions[i]->start(prompts[i], greedy(6)).has_value());
   }
@@ -168,7 +168,7 @@ TEST(FileReader, ServesSessionsSideBySide) {
 TEST(FileReader, AFileThatIsCutShortWhileItIsReadAgainEndsTheRun) {
   const std::string bytes = six_layers("llama-q8_0");
   const auto whole = load_bytes(bytes, small());
-  const std::vector<TokenId> ids = some_ids(5, whole->config().n_vocab);
+  const std::vector<TokenId> ids = some_ids(5, whole->tokenizer().vocab_size());
   const std::vector<TokenId> expected = generate(*whole, ids, greedy(40)).ids();
   const MemoryPlan plan = plan_of(bytes, 2);
   for (const size_t after : {0, 1, 3}) {
@@ -217,7 +217,7 @@ TEST(FileReader, EndsAtAnyMoment) {
     ASSERT_NE(engine, nullptr);
     if (round % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(17 * round));
     if (round % 3 == 1) continue;
-    const std::vector<TokenId> ids = some_ids(20, engine->config().n_vocab);
+    const std::vector<TokenId> ids = some_ids(20, engine->tokenizer().vocab_size());
     ASSERT_TRUE(engine->start(ids, greedy(4)).has_value());
     for (int i = 0; i < round; ++i) {
       const auto event = engine->step();

@@ -118,14 +118,14 @@ class Orders : public testing::TestWithParam<const char*> {};
 std::string all_logits_hash(Engine& engine, const std::vector<TokenId>& ids) {
   EXPECT_TRUE(engine.start_logits(ids, 9, true).has_value());
   run(engine);
-  EXPECT_EQ(engine.logits().size(), ids.size() * static_cast<size_t>(engine.config().n_vocab));
+  EXPECT_EQ(engine.logits().size(), ids.size() * static_cast<size_t>(engine.tokenizer().vocab_size()));
   return logits_hash(engine.logits());
 }
 
 // Expects an engine with `options` and random arrival to give the same bits as `whole`, which has
 // all of the file in memory.
 void expect_same_bits(const std::string& file, Engine& whole, const LoadOptions& options) {
-  const std::vector<TokenId> ids = some_ids(20, whole.config().n_vocab);
+  const std::vector<TokenId> ids = some_ids(20, whole.tokenizer().vocab_size());
   const std::string expected = hash_of(whole, ids), expected_all = all_logits_hash(whole, ids);
   const std::vector<TokenId> expected_ids = generate(whole, ids, greedy(4)).ids();
   for (unsigned seed = 1; seed <= 3; ++seed) {
@@ -223,7 +223,7 @@ TEST_P(Orders, OfTwoSessionsShareOneReading) {
   ASSERT_TRUE(engine.has_value());
   bring_header(**engine, file, 700);
   const RandomSource source(**engine, file, 2, 7);
-  const std::vector<TokenId> one = some_ids(20, whole->config().n_vocab);
+  const std::vector<TokenId> one = some_ids(20, whole->tokenizer().vocab_size());
   const std::vector<TokenId> other(one.rbegin(), one.rend());
   Session first(**engine), second(**engine);
   ASSERT_TRUE(first.start(one, greedy(6)).has_value());

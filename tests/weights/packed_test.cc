@@ -85,7 +85,7 @@ TEST_P(PackedCopies, GiveTheSameBits) {
   const std::string bytes = large_layers(GetParam());
   const TemporaryFile file(bytes);
   const auto whole = load_bytes(bytes, small());
-  const std::vector<TokenId> ids = some_ids(20, whole->config().n_vocab);
+  const std::vector<TokenId> ids = some_ids(20, whole->tokenizer().vocab_size());
   const std::string expected = hash_of(*whole, ids);
   const LoadOptions options = least_budget(bytes);
   for (const uint64_t lacks : {0, 50}) {
@@ -116,7 +116,7 @@ TEST_P(PackedCopies, GiveTheSameIdentity) {
   (*first)->next(expected);
   const LoadOptions options = least_budget(bytes);
   const auto copy = std::make_shared<CopyInMemory>(0);
-  const std::vector<TokenId> ids = some_ids(9, whole->config().n_vocab);
+  const std::vector<TokenId> ids = some_ids(9, whole->tokenizer().vocab_size());
   hash_with(file.path(), copy, options, ids);
   auto files = ModelFiles::open(file.path());
   ASSERT_TRUE(files.has_value());

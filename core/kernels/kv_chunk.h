@@ -1,0 +1,7 @@
+#pragma once  // face
+
+namespace sluice {
+
+inline constexpr int kKvChunk = 256;  // positions of a chunk of the KV cache
+
+}  // namespace sluice
