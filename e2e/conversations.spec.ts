@@ -368,6 +368,8 @@ test.describe('on a phone', () => {
     const field = await page.locator('.talk-field').boundingBox();
     expect((at?.y ?? 0) + (at?.height ?? 0)).toBeLessThan(field?.y ?? 0);
     await undo.click();
+    // It is shown again, which closes the list.
+    await expect(talk.answers).toHaveCount(1);
     await page.getByRole('button', { name: 'Conversations' }).click();
     await expect(talk.items).toHaveText(['One: 4']);
   });

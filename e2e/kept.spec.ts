@@ -235,7 +235,9 @@ test('the list follows a load, and says why what is being fetched cannot be remo
   await expect(row(page, 'stories.gguf').getByRole('group')).toHaveCount(0);
   await expect(row(page, 'stories.gguf')).toContainText('1.31 MB of 2.58 MB');
   await app.sheet.getByRole('button', { name: 'Pause' }).click();
-  await expect(row(page, 'stories.gguf')).toContainText('used today');
+  // What is paused stands above, with its buttons.
+  await expect(app.sheet.locator('.coming')).toContainText('1.31 MB of 2.58 MB');
+  await expect(row(page, 'stories.gguf')).toHaveCount(0);
   await expect(section(page).getByRole('alert')).toHaveCount(0);
 });
 

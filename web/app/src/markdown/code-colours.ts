@@ -166,6 +166,7 @@ const ENDED_MS = 400;
 /** So often what is shown no more is forgotten. */
 const SWEEP_MS = 5000;
 let sweeping = false;
+let leaving = false;
 
 function erase(block: Block, from: number): void {
   for (
@@ -179,20 +180,32 @@ function erase(block: Block, from: number): void {
 }
 
 function sweep(): void {
-  sweeping = false;
   for (const [text, block] of blocks) {
     if (text.isConnected) continue;
     clearTimeout(block.timer);
     erase(block, 0);
     blocks.delete(text);
   }
-  if (blocks.size > 0) sweepLater();
 }
 
 function sweepLater(): void {
   if (sweeping) return;
   sweeping = true;
-  setTimeout(sweep, SWEEP_MS);
+  setTimeout(() => {
+    sweeping = false;
+    sweep();
+    if (blocks.size > 0) sweepLater();
+  }, SWEEP_MS);
+}
+
+/** Forgets what is shown no more, as soon as it has left: a block's text keeps its whole conversation in memory. */
+export function forgetGone(): void {
+  if (leaving || blocks.size === 0) return;
+  leaving = true;
+  setTimeout(() => {
+    leaving = false;
+    sweep();
+  });
 }
 
 /** Colours a block whose text has grown, or is another one (`anew`). */

@@ -19,6 +19,11 @@ function fetchColours(): Promise<Colours | null> {
   return coming;
 }
 
+/** Some blocks are about to leave the page: their colours go with them. */
+export function codeLeaves(): void {
+  colours?.forgetGone();
+}
+
 function element<K extends keyof HTMLElementTagNameMap>(
   name: K,
   className: string,

@@ -1,6 +1,6 @@
 import { effect, untracked, type ReadonlySignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { copyClicked } from './code-view';
+import { codeLeaves, copyClicked } from './code-view';
 import { dry } from './draw-inline';
 import { Drawing } from './draw';
 import { drawLater } from './later';
@@ -80,6 +80,8 @@ export function Markdown({ text, live }: MarkdownProps) {
       dispose();
     };
   }, [text, live]);
+
+  useLayoutEffect(() => codeLeaves, []);
 
   return (
     <div

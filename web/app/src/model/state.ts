@@ -20,8 +20,8 @@ import { t } from '../texts';
 import { explain, type Failure } from './advice';
 import { bothFit } from './memory';
 import { MOST_NAME, type Choice } from './choice';
-import { nameOf } from './name';
-import { cacheOf, inputOf, sha256Of, sourceName, type Source } from './source';
+import { nameOf, shelfNames } from './name';
+import { cacheOf, inputOf, refOf, sha256Of, sourceName, type Source } from './source';
 
 interface Wanted extends LoadSettings {
   // The settings are those of the time when it was loaded.
@@ -105,7 +105,7 @@ export function modelName(m: Model): string {
   return plain(name.slice(0, MOST_NAME));
 }
 
-/** What a reader's own files are called. */
+/** What the file is called. */
 function fileName(source: Source): string {
   return plain(sourceName(source).slice(0, MOST_NAME));
 }
@@ -417,7 +417,7 @@ export function tell(failure: Failure, source: Source | null): void {
   const lasting =
     failure.code.startsWith('unsupported') ||
     (failure.code === 'bad_file' && source?.kind === 'files');
-  const name = source?.kind === 'files' ? fileName(source) : source === null ? '' : nameOf(source);
+  const name = source === null ? '' : (shelfNames.peek().get(refOf(source)) ?? fileName(source));
   batch(() => {
     problem.value = { ...failure, retry: lasting ? null : source, name, also: null };
     announcement.value = '';
