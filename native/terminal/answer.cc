@@ -9,6 +9,7 @@
 #include "app/overflow.h"
 #include "app/template_input.h"
 #include "base/format.h"
+#include "chat/reuse.h"
 #include "terminal/signals.h"
 
 namespace sluice::chat {

@@ -8,7 +8,9 @@
 
 #include "base/format.h"
 #include "base/stopwatch.h"
+#include "engine/decode_rate.h"
 #include "ops/rope.h"
+#include "reply/format.h"
 #include "support/engine_fixture.h"
 #include "support/no_more_threads.h"
 

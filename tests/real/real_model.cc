@@ -18,7 +18,11 @@
 #include <thread>
 
 #include "base/format.h"
+#include "engine.h"
 #include "engine/header.h"
+#include "engine/memory_plan.h"
+#include "kernels/kernels.h"
+#include "text/tokenizer.h"
 
 namespace sluice {
 namespace {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "support/engine_fixture.h"
+#include "weights/weights.h"
 
 namespace sluice {
 namespace {

@@ -13,6 +13,7 @@
 #include "make/blocks.h"
 #include "support/engine_fixture.h"
 #include "weights/source_file.h"
+#include "weights/weights.h"
 
 namespace sluice {
 namespace {
