@@ -34,6 +34,7 @@ struct FilePlace;
 struct Gguf;
 struct PhaseTime;
 struct ReplyFormat;
+struct Runtime;
 struct Want;
 
 // How the caller brings the bytes of the file. sequential: each byte once, in the file's order.
@@ -253,8 +254,8 @@ class Engine {
  private:
   friend class Session;
   friend class SessionReader;
-  friend class SessionWriter;
   Engine();
+  Runtime& runtime();
   struct State;
   std::unique_ptr<State> state_;
 };
@@ -339,6 +340,7 @@ class Session {
   friend class Engine;
   friend class SessionReader;
   friend class SessionWriter;
+  friend struct Runtime;
   struct State;
   explicit Session(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

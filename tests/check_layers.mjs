@@ -56,9 +56,6 @@ const NOT = {
 const STILL = new Set([
   'core/chat/chat_template.h: reply/format.h',
   'core/chat/chat_template.cc: reply/find_format.h',
-  ...['session', 'run', 'prompt_progress', 'session_file'].map(
-    (name) => `core/session/${name}.cc: engine/engine_state.h`,
-  ),
 ]);
 
 const problems = [];

@@ -8,9 +8,10 @@
 
 #include "api/json_parts.h"
 #include "base/format.h"
-#include "engine/engine_state.h"
 #include "engine/memory_plan.h"
+#include "engine/notes.h"
 #include "gguf/gguf.h"
+#include "quant/quant.h"
 #include "text/tokenizer.h"
 
 namespace sluice {

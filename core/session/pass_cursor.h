@@ -1,0 +1,61 @@
+// Where a run is in its passes.
+#pragma once  // inside
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "base/token.h"
+#include "pass/model.h"
+#include "weights/weights.h"
+
+namespace sluice {
+
+// A run computes its tokens in passes, and a pass one block of one layer after the other: it takes
+// several slices.
+struct PassCursor {
+  std::vector<TokenId> tokens;  // the prompt, then what was generated
+  size_t n_prompt = 0;
+  // The pass computes tokens[begin, end).
+  size_t begin = 0;
+  size_t end = 0;
+  bool started = false;
+  int64_t embedded = 0;  // tokens of the pass that are embedded
+  int64_t layer = 0;
+  int64_t block = 0;
+  int head_part = 0;
+  // Of a logits run.
+  size_t batch = 0;  // tokens per pass
+  bool all_positions = false;
+  // Holds the slot that is computed. Null while all weights are resident.
+  std::unique_ptr<Weights::Cursor> weights;
+
+  size_t n_tokens() const { return end - begin; }
+  std::span<const TokenId> pass_tokens() const {
+    return std::span(tokens).subspan(begin, n_tokens());
+  }
+
+  void start() {
+    started = true;
+    embedded = layer = block = 0;
+    head_part = 0;
+  }
+  void next_block(int64_t n_blocks) {
+    if (++block < n_blocks) return;
+    block = 0;
+    ++layer;
+  }
+  // The slot that a pass under way computes; -1: none is.
+  int slot(const Model& model) const {
+    if (!started) return -1;
+    if (layer < model.config().n_layers) return model.layer_slot(layer);
+    return model.head_part_slot(std::min(head_part, model.n_head_parts() - 1));
+  }
+  // Blocks of layers that are computed in this pass. The head counts as one.
+  double blocks_done(const Model& model, int64_t n_blocks) const {
+    return static_cast<double>(layer * n_blocks + block) +
+           head_part / static_cast<double>(model.n_head_parts());
+  }
+};
+
+}  // namespace sluice
