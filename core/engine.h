@@ -254,6 +254,7 @@ class Engine {
  private:
   friend class Session;
   friend class SessionReader;
+  friend struct PlannedEngine;  // of the tests: says what stays in memory
   Engine();
   Runtime& runtime();
   struct State;

@@ -214,12 +214,6 @@ const INNER_LOAD_OPTIONS = `
   // (MemoryPlan); 1 to 1048576.
   int64_t logit_positions = 1;
   bool profile = false;  // measure the phases, for Engine::take_profile
-
-  // For tests: these say what stays in memory, whatever the budget. 0: it is chosen
-  // (engine/plan.h).
-  int32_t layer_places = 0;    // places that the layers and the head's parts share
-  int32_t head_parts = 0;      // parts that the head is divided into
-  int64_t embedding_rows = 0;  // rows of the embedding in memory
 `;
 
 function cpp_options() {

@@ -10,6 +10,7 @@
 #include "engine/engine_state.h"
 #include "engine/plan.h"
 #include "options/rows.h"
+#include "session/session_state.h"
 
 namespace sluice {
 namespace {
@@ -61,7 +62,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const LoadOptions& options,
 // weights, before the first weight is read.
 Status Engine::State::bind(Gguf&& gguf) {
   header = std::move(gguf);
-  SLUICE_ASSIGN(Plan planned, plan_engine(header, options, access));
+  SLUICE_ASSIGN(Plan planned, plan_engine(header, options, access, plan_override));
   model = std::move(planned.model);
   context_size = context_of(model->config(), options);
   plan = planned.memory;

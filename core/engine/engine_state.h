@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/plan_override.h"
 #include "gguf/gguf.h"
 #include "gguf/model_parser.h"
 #include "session/clock.h"
@@ -19,6 +20,7 @@ struct Engine::State : Runtime {
   ~State() { source.reset(); }
 
   LoadOptions options;
+  PlanOverride plan_override;  // set by tests alone
   Clock::time_point load_started;
   uint64_t total_size = 0;  // of all files; 0: unknown
   Access access = Access::sequential;
@@ -43,6 +45,7 @@ struct Engine::State : Runtime {
   std::unique_ptr<Session> session;              // the engine's own
 
   Status prepare(const LoadOptions& load_options);
+  Status open(ModelFiles files, const LoadOptions& load_options);
   std::span<uint8_t> header_place();
   Status take_header(uint64_t offset, uint64_t n);
   Status take_weights(uint64_t offset, uint64_t n, Form form);

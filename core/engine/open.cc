@@ -39,24 +39,28 @@ Result<Gguf> read_header(const std::string& path) {
   return read_header(files);
 }
 
+Status Engine::State::open(ModelFiles files, const LoadOptions& load_options) {
+  SLUICE_TRY(prepare(load_options));
+  access = Access::rereadable;
+  total_size = files.size();
+  SLUICE_ASSIGN(Gguf found, read_header(files));
+  taken = found.data_offset;
+  SLUICE_TRY(bind(std::move(found)));
+  has_layout = true;
+  if (plan.reread > 0) files.make_copies(plan.reread);
+  source = std::make_unique<FileReader>(std::move(files), header.files, *weights,
+                                        std::max(kReaders, pool->size()), [this](uint64_t bytes) {
+                                          taken += bytes;
+                                          record_load_time();
+                                        });
+  SLUICE_TRY(read_vocabulary());
+  become_ready();
+  return {};
+}
+
 Result<std::unique_ptr<Engine>> Engine::open(ModelFiles files, const LoadOptions& options) {
   std::unique_ptr<Engine> engine(new Engine());
-  State& s = *engine->state_;
-  SLUICE_TRY(s.prepare(options));
-  s.access = Access::rereadable;
-  s.total_size = files.size();
-  SLUICE_ASSIGN(Gguf header, read_header(files));
-  s.taken = header.data_offset;
-  SLUICE_TRY(s.bind(std::move(header)));
-  s.has_layout = true;
-  if (s.plan.reread > 0) files.make_copies(s.plan.reread);
-  s.source = std::make_unique<FileReader>(std::move(files), s.header.files, *s.weights,
-                                          std::max(kReaders, s.pool->size()), [&s](uint64_t bytes) {
-                                            s.taken += bytes;
-                                            s.record_load_time();
-                                          });
-  SLUICE_TRY(s.read_vocabulary());
-  s.become_ready();
+  SLUICE_TRY(engine->state_->open(std::move(files), options));
   return engine;
 }
 

@@ -21,11 +21,9 @@ constexpr uint32_t kDefaultContext = 4096;
 constexpr int32_t kDefaultThreads = 8;
 constexpr int32_t kMaxHeadParts = 1024;
 constexpr int64_t kMaxLogitPositions = 1 << 20;
-// Each row needs a few hundred bytes besides its own.
-constexpr int64_t kMaxEmbeddingRows = 1 << 14;
 // Rows of the embedding that are held by themselves: a block of a prompt, and more.
 constexpr int64_t kRowPlaces = 512;
-// Places that take turns: one is computed while the others are read.
+// Shared places: one is computed while the others are read.
 constexpr int kLeastPlaces = 2;
 // The code, the stacks, and the tokenizer's tables beyond the size of the header. (A wasm module's
 // code is not in its memory.)
@@ -39,13 +37,6 @@ constexpr uint64_t kConstantBytes = 8u << 20;
 
 Status check_load_options(const LoadOptions& options) {
   SLUICE_TRY(check_options(options));
-  if (options.layer_places < 0 || options.head_parts < 0 || options.head_parts > kMaxHeadParts ||
-      options.embedding_rows < 0 || options.embedding_rows > kMaxEmbeddingRows) {
-    return fail(Code::invalid_argument, "layer_places is ", options.layer_places,
-                ", head_parts is ", options.head_parts, ", embedding_rows is ",
-                options.embedding_rows, "; expected 0 or more, ", kMaxHeadParts, " parts and ",
-                kMaxEmbeddingRows, " rows at most");
-  }
   if (options.logit_positions < 1 || options.logit_positions > kMaxLogitPositions) {
     return fail(Code::invalid_argument, "logit_positions is ", options.logit_positions,
                 "; expected 1 to ", kMaxLogitPositions);
@@ -231,26 +222,25 @@ std::unexpected<Error> too_small(const MemoryPlan& all, const LoadOptions& optio
                     std::move(facts));
 }
 
-// The parts of the options, for tests.
-Result<Plan> plan_as_told(const Gguf& header, const LoadOptions& options) {
-  const Cut cut{std::max(options.head_parts, 1), options.embedding_rows > 0, false};
+Result<Plan> plan_as_told(const Gguf& header, const LoadOptions& options,
+                          const PlanOverride& told) {
+  const Cut cut{std::max(told.head_parts, 1), told.embedding_rows > 0, false};
   SLUICE_ASSIGN(auto model, make_model(header, cut));
-  SharedPlaces shared{{}, options.layer_places};
-  if (options.layer_places > 0) shared.slots = slots_of(*model);
-  return plan_with(header, options, std::move(model), std::move(shared), options.embedding_rows);
+  SharedPlaces shared{{}, told.layer_places};
+  if (told.layer_places > 0) shared.slots = slots_of(*model);
+  return plan_with(header, options, std::move(model), std::move(shared), told.embedding_rows);
 }
 
 }  // namespace
 
-Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Access access) {
+Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Access access,
+                         const PlanOverride& told) {
   SLUICE_TRY(check_load_options(options));
   const uint64_t machine = machine_memory();
   const uint64_t limit =
       options.memory_budget > 0 ? std::min(options.memory_budget, machine) : machine;
-  const bool told =
-      options.layer_places > 0 || options.head_parts > 0 || options.embedding_rows > 0;
-  if (told && access == Access::rereadable) {
-    SLUICE_ASSIGN(Plan plan, plan_as_told(header, options));
+  if (told.set() && access == Access::rereadable) {
+    SLUICE_ASSIGN(Plan plan, plan_as_told(header, options, told));
     plan.limit = std::max(limit, plan.memory.total());
     return plan;
   }

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "engine.h"
+#include "engine/plan_override.h"
 #include "pass/model.h"
 #include "weights/weights.h"
 
@@ -26,7 +27,8 @@ struct Plan {
 Status check_load_options(const LoadOptions& options);
 // Fails with unsupported_model etc. if the file can't be computed, with budget_too_small or, if
 // there is no budget, out_of_memory if the memory doesn't suffice for weights that arrive so.
-Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Access access);
+Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Access access,
+                         const PlanOverride& told = {});
 
 uint32_t context_of(const Config& config, const LoadOptions& options);
 int32_t thread_count(const LoadOptions& options);
