@@ -97,7 +97,7 @@ Plan plan_with(const Gguf& header, const LoadOptions& options, std::unique_ptr<M
   return plan;
 }
 
-// The slots that can take turns: the layers and the parts of the head.
+// The slots that can share places: the layers and the parts of the head.
 std::vector<int> slots_of(const Model& model) {
   std::vector<int> slots;
   for (int64_t l = 0; l < model.config().n_layers; ++l) slots.push_back(model.layer_slot(l));
@@ -106,7 +106,7 @@ std::vector<int> slots_of(const Model& model) {
   return slots;
 }
 
-// Of n slots, every one but n_kept of them, which are spread evenly.
+// The slots that share places: all but n_kept, evenly spread.
 SharedPlaces all_but(const std::vector<int>& slots, size_t n_kept) {
   SharedPlaces shared{{}, kLeastPlaces};
   const size_t n = slots.size();
@@ -125,9 +125,9 @@ int head_parts_of(const Model& model) {
   return static_cast<int>(std::clamp<uint64_t>((head - 1) / layer + 1, 1, kMaxHeadParts));
 }
 
-// As much as possible stays within the limit. Otherwise as little as possible; `memory.least` is
-// then above the limit.
-Result<Plan> plan_turns(const Gguf& header, const LoadOptions& options, uint64_t limit) {
+// Shares places so that as much as the limit allows stays in memory. If even the least is too much,
+// it is the least, and `memory.least` is above the limit.
+Result<Plan> plan_shared(const Gguf& header, const LoadOptions& options, uint64_t limit) {
   SLUICE_ASSIGN(auto undivided, make_model(header, {1, true, false}));
   const Cut cut{head_parts_of(*undivided), true, false};
   const auto with = [&](size_t n_kept) -> Result<Plan> {
@@ -156,8 +156,8 @@ Result<Plan> plan_turns(const Gguf& header, const LoadOptions& options, uint64_t
 
 // Sets `least` in the plan of a model that is all in memory.
 Status find_least(const Gguf& header, const LoadOptions& options, MemoryPlan& all) {
-  SLUICE_ASSIGN(const Plan turns, plan_turns(header, options, 0));
-  all.least = std::min(all.total(), turns.memory.least);
+  SLUICE_ASSIGN(const Plan shared, plan_shared(header, options, 0));
+  all.least = std::min(all.total(), shared.memory.least);
   return {};
 }
 
@@ -169,12 +169,12 @@ std::string parts_of(const MemoryPlan& plan) {
 
 // The largest smaller context, in whole chunks of the KV cache, with which the model fits into the
 // limit; 0: none.
-uint32_t fitting_context(const Gguf& header, LoadOptions options, uint32_t context, bool turns,
+uint32_t fitting_context(const Gguf& header, LoadOptions options, uint32_t context, bool reread,
                          uint64_t limit) {
   const auto fits = [&](uint32_t chunks) {
     options.context_size = chunks * kKvChunk;
-    if (turns) {
-      const auto plan = plan_turns(header, options, 0);
+    if (reread) {
+      const auto plan = plan_shared(header, options, 0);
       return plan && plan->memory.least <= limit;
     }
     auto model = make_model(header, {1, true, true});
@@ -193,12 +193,12 @@ uint32_t fitting_context(const Gguf& header, LoadOptions options, uint32_t conte
   return low * kKvChunk;
 }
 
-// `least`: with layers that take turns; 0 if they can't. `context`: the one that was asked for, and
-// `smaller` one that fits; 0: none does.
+// `least`: with shared places; 0 if the bytes can't be read again. `context`: what was asked for;
+// `smaller`: one that fits, 0: none does.
 std::unexpected<Error> too_small(const MemoryPlan& all, const LoadOptions& options, uint64_t least,
                                  uint64_t limit, uint32_t context, uint32_t smaller) {
   const std::string needs = concat("the model needs ", parts_of(all));
-  const std::string turns =
+  const std::string shared =
       least == 0 ? ". All of it must be in memory, because its bytes come only once: a file, or a "
                    "model that is kept on the device, can be read again"
                  : concat("; with layers that take turns in memory it needs ", least, " bytes (",
@@ -214,11 +214,11 @@ std::unexpected<Error> too_small(const MemoryPlan& all, const LoadOptions& optio
   if (budgeted) {
     return with_facts(
         fail(Code::budget_too_small, needs, ", but the budget is ",
-             human_bytes(options.memory_budget), turns, "; give it more, or use ", todo),
+             human_bytes(options.memory_budget), shared, "; give it more, or use ", todo),
         std::move(facts));
   }
   return with_facts(fail(Code::out_of_memory, needs, ", but there are ", human_bytes(limit),
-                         " at most", turns, "; use ", todo),
+                         " at most", shared, "; use ", todo),
                     std::move(facts));
 }
 
@@ -255,18 +255,18 @@ Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Access 
     if (access == Access::rereadable) SLUICE_TRY(find_least(header, options, all.memory));
     return all;
   }
-  const bool again = access == Access::rereadable;
+  const bool reread = access == Access::rereadable;
   const auto refused = [&](uint64_t least) {
     const uint32_t context = context_of(all.model->config(), options);
     return too_small(all.memory, options, least, machine, context,
-                     fitting_context(header, options, context, again, limit));
+                     fitting_context(header, options, context, reread, limit));
   };
-  if (!again) return refused(0);
-  SLUICE_ASSIGN(Plan turns, plan_turns(header, options, limit));
-  if (turns.memory.total() > limit) return refused(turns.memory.least);
-  turns.memory.all = all.memory.total();
-  turns.limit = limit;
-  return turns;
+  if (!reread) return refused(0);
+  SLUICE_ASSIGN(Plan shared, plan_shared(header, options, limit));
+  if (shared.memory.total() > limit) return refused(shared.memory.least);
+  shared.memory.all = all.memory.total();
+  shared.limit = limit;
+  return shared;
 }
 
 Status check_memory(const Gguf& header, const LoadOptions& options, Access access) {
@@ -283,7 +283,7 @@ Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options) {
   SLUICE_TRY(find_least(header, options, all));
   const uint64_t limit = options.memory_budget > 0 ? options.memory_budget : machine_memory();
   if (all.total() <= limit || all.least > limit) return all;
-  SLUICE_ASSIGN(const Plan chosen, plan_turns(header, options, limit));
+  SLUICE_ASSIGN(const Plan chosen, plan_shared(header, options, limit));
   MemoryPlan memory = chosen.memory;
   memory.all = all.all;
   return memory;

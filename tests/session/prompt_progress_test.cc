@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "support/engine_fixture.h"
+#include "support/planned_engine.h"
 #include "support/stream.h"
 
 namespace sluice {
@@ -141,9 +142,7 @@ TEST(PromptProgress, SaysThatThePromptWaitsForWeights) {
 TEST(PromptProgress, RisesWithLayersThatAreReadAgain) {
   const std::string& file = tiny_bytes();
   const TemporaryFile on_disk(file);
-  LoadOptions options = small(2048);
-  options.layer_places = 2;
-  auto engine = Engine::open(on_disk.path(), options);
+  auto engine = PlannedEngine::open(on_disk.path(), small(2048), {.layer_places = 2});
   ASSERT_TRUE(engine.has_value()) << engine.error().message;
   ASSERT_TRUE((*engine)->wait_ready().has_value());
   ASSERT_GT((*engine)->memory_plan().reread, 0u);

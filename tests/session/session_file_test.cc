@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/xxh64.h"
 #include "make/split_models.h"
+#include "support/planned_engine.h"
 #include "support/session_files.h"
 
 namespace sluice {
@@ -265,18 +266,17 @@ TEST(SessionIdentity, DoesNotDependOnHowTheWeightsCome) {
     const std::string bytes = build_tiny_model(model);
     const TemporaryFile file(bytes);
     const uint64_t expected = identity_of(bytes);
-    LoadOptions options = small(64);
-    for (const int32_t places : {0, 2}) {
+    for (const int places : {0, 2}) {
       for (const int64_t rows : {0, 1, 6}) {
-        options.layer_places = places;
-        options.embedding_rows = rows;
-        options.head_parts = places > 0 && rows > 0 ? 3 : 0;
+        const PlanOverride plan = {.layer_places = places,
+                                   .head_parts = places > 0 && rows > 0 ? 3 : 0,
+                                   .embedding_rows = rows};
         SCOPED_TRACE(concat(name, ", ", places, " places, ", rows, " rows"));
-        const auto engine = Engine::open(file.path(), options);
+        const auto engine = PlannedEngine::open(file.path(), small(64), plan);
         ASSERT_TRUE(engine.has_value()) << engine.error().message;
         EXPECT_EQ(identity_of(**engine), expected);
         // Taken by a run, for which it must still compute the same.
-        const auto other = Engine::open(file.path(), options);
+        const auto other = PlannedEngine::open(file.path(), small(64), plan);
         ASSERT_TRUE(other.has_value());
         ASSERT_TRUE((*other)->start(some_ids(9, 512), greedy(3)).has_value());
         const std::vector<TokenId> ids = finish_waiting(**other, **other);
@@ -295,15 +295,12 @@ TEST(SessionIdentity, IsCollectedWhileARunGoesOn) {
   model.n_layers = 5;
   const std::string bytes = build_tiny_model(model);
   const TemporaryFile file(bytes);
-  LoadOptions options = small(64);
   const std::vector<TokenId> prompt = some_ids(9, 512);
-  const auto whole = load_bytes(bytes, options);
+  const auto whole = load_bytes(bytes, small(64));
   const std::vector<TokenId> expected = generate(*whole, prompt, greedy(6)).ids();
-  options.layer_places = 2;
-  options.head_parts = 3;
-  options.embedding_rows = 3;
+  const PlanOverride plan = {.layer_places = 2, .head_parts = 3, .embedding_rows = 3};
   for (const int steps_between : {0, 1, 2, 3, 7}) {
-    const auto engine = Engine::open(file.path(), options);
+    const auto engine = PlannedEngine::open(file.path(), small(64), plan);
     ASSERT_TRUE(engine.has_value());
     ASSERT_TRUE((*engine)->start(prompt, greedy(6)).has_value());
     Result<bool> known = false;
@@ -335,10 +332,8 @@ TEST(SessionIdentity, IsCollectedByARunAlone) {
   TinyModel model = tiny_model_named("llama-q8_0");
   model.n_layers = 5;
   const std::string bytes = build_tiny_model(model);
-  LoadOptions options = small(64);
-  options.layer_places = 2;
-  options.head_parts = 3;
-  const auto engine = Engine::create(options, {bytes.size()}, Access::rereadable);
+  const auto engine = PlannedEngine::create(small(64), {bytes.size()},
+                                            {.layer_places = 2, .head_parts = 3});
   ASSERT_TRUE(engine.has_value());
   const auto bring = [&](const std::vector<Want>& wants) {
     for (const Want& want : wants) {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "support/engine_fixture.h"
+#include "support/planned_engine.h"
 #include "weights/weights.h"
 
 namespace sluice {
@@ -24,19 +25,14 @@ std::string reversed_file(std::string_view name) {
   return build_tiny_model(model);
 }
 
-LoadOptions two_layers() {
-  LoadOptions options;
-  options.threads = 2;
-  options.layer_places = 2;
-  return options;
-}
-
+constexpr PlanOverride kTwoLayers = {.layer_places = 2};
 // As little memory as possible: a third of the head, and fewer rows of the embedding than a prompt
 // has.
-LoadOptions in_pieces() {
-  LoadOptions options = two_layers();
-  options.head_parts = 3;
-  options.embedding_rows = 6;
+constexpr PlanOverride kInPieces = {.layer_places = 2, .head_parts = 3, .embedding_rows = 6};
+
+LoadOptions two_threads() {
+  LoadOptions options;
+  options.threads = 2;
   return options;
 }
 
@@ -123,14 +119,15 @@ std::string all_logits_hash(Engine& engine, const std::vector<TokenId>& ids) {
   return logits_hash(engine.logits());
 }
 
-// Expects an engine with `options` and random arrival to give the same bits as `whole`, which has
+// Expects an engine with these options and random arrival to give the same bits as `whole`, which has
 // all of the file in memory.
-void expect_same_bits(const std::string& file, Engine& whole, const LoadOptions& options) {
+void expect_same_bits(const std::string& file, Engine& whole, const LoadOptions& options,
+                      const PlanOverride& plan = {}) {
   const std::vector<TokenId> ids = some_ids(20, whole.tokenizer().vocab_size());
   const std::string expected = hash_of(whole, ids), expected_all = all_logits_hash(whole, ids);
   const std::vector<TokenId> expected_ids = generate(whole, ids, greedy(4)).ids();
   for (unsigned seed = 1; seed <= 3; ++seed) {
-    auto engine = Engine::create(options, {file.size()}, Access::rereadable);
+    auto engine = PlannedEngine::create(options, {file.size()}, plan);
     ASSERT_TRUE(engine.has_value());
     bring_header(**engine, file, 700 * seed);
     EXPECT_LT((*engine)->memory_plan().weights, whole.memory_plan().weights);
@@ -152,7 +149,7 @@ TEST_P(Orders, OfArrivalChangeNoBit) {
   const std::string file = reversed_file(GetParam());
   const auto whole = load_bytes(file, small());
   ASSERT_NE(whole, nullptr);
-  expect_same_bits(file, *whole, two_layers());
+  expect_same_bits(file, *whole, two_threads(), kTwoLayers);
 }
 
 // If the head is also the embedding, parts and single rows of it are wanted at the same time.
@@ -160,7 +157,7 @@ TEST_P(Orders, OfSingleRowsAndPartsOfTheHeadChangeNoBit) {
   const std::string file = reversed_file(GetParam());
   const auto whole = load_bytes(file, small());
   ASSERT_NE(whole, nullptr);
-  expect_same_bits(file, *whole, in_pieces());
+  expect_same_bits(file, *whole, two_threads(), kInPieces);
 }
 
 // The least budget, and budgets between it and what all weights need.
@@ -306,7 +303,7 @@ TEST(OrdersOfWants, OfAStreamNeedAPlaceForEachLayer) {
 
 TEST(OrdersOfWants, AWholeFileIsWholeThoughItsLayersTakeTurns) {
   const std::string file = reversed_file("llama-q8_0");
-  auto engine = Engine::create(two_layers(), {file.size()}, Access::rereadable);
+  auto engine = PlannedEngine::create(two_threads(), {file.size()}, kTwoLayers);
   ASSERT_TRUE(engine.has_value());
   bring_header(**engine, file, 4000);
   EXPECT_TRUE((*engine)->end_of_file(file.size()).has_value());

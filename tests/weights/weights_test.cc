@@ -12,6 +12,7 @@
 #include "base/format.h"
 #include "make/blocks.h"
 #include "support/engine_fixture.h"
+#include "support/planned_engine.h"
 #include "weights/source_file.h"
 #include "weights/weights.h"
 
@@ -268,16 +269,14 @@ TEST(Overflow, OfAnyPositionsLogitsEndsTheRun) {
   for (uint64_t id = 0; id < Model::rows(embedding); ++id)
     if (id != bad) std::memcpy(model.row(embedding, id), &zero, sizeof zero);
   std::memcpy(model.row(*model.header.find_tensor("output_norm.weight"), 0), &huge, sizeof huge);
-  LoadOptions in_parts = small();
-  in_parts.head_parts = 3;
-  in_parts.embedding_rows = 8;
   const TemporaryFile file(model.bytes);
-  for (const LoadOptions& options : {small(), in_parts}) {
-    const auto engine = open_file(file.path(), options);
-    ASSERT_NE(engine, nullptr);
+  for (const PlanOverride& plan :
+       {PlanOverride{}, PlanOverride{.head_parts = 3, .embedding_rows = 8}}) {
+    const auto engine = PlannedEngine::open(file.path(), small(), plan);
+    ASSERT_TRUE(engine.has_value());
     const auto end_with = [&](std::vector<TokenId> ids, int64_t batch) {
-      EXPECT_TRUE(engine->start_logits(ids, batch, true).has_value());
-      return end_of(*engine);
+      EXPECT_TRUE((*engine)->start_logits(ids, batch, true).has_value());
+      return end_of(**engine);
     };
     for (const int64_t batch : {0, 1, 2}) {
       EXPECT_EQ(end_with({good, good, good}, batch), "");
