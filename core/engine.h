@@ -1,7 +1,7 @@
 // Sluice's only public header. The program and the wasm module are built on it.
 //
 // An Engine is a model with its weights. A Session is a timeline of that model: its tokens, its KV
-// cache and its run. start() begins a run, each step() does a small piece of it and returns what
+// cache and its run. Session::start() begins a run, each step() does a small piece of it and returns what
 // came of it, and cancel() ends it. Except open(), wait() and wait_ready(), no call blocks for
 // long. Nothing throws, or calls back but to a PackedKeeper.
 //
@@ -153,7 +153,7 @@ class Engine {
  public:
   // --- loading -------------------------------------------------------------------------------
   // Opens a model on disk (native builds only). Returns when has_tokenizer(),
-  // so that start() and step() work; threads of the engine's own go on to read the
+  // so that sessions can run; threads of the engine's own go on to read the
   // weights, in the order of execution. `path` may be any file of a split model,
   // NAME-0000I-of-0000N.gguf; the others must be beside it. Fails with bad_file if a file can't be
   // read or becomes shorter meanwhile, and as filled() does; what fails later is returned by
@@ -205,7 +205,7 @@ class Engine {
   // Call this once, after has_layout(). It takes 0.1 s for a large vocabulary, so let the weights
   // come meanwhile. Fails with bad_file; the engine can't be used then.
   Status build_tokenizer();
-  bool has_tokenizer() const;  // the vocabulary is built: all functions below work, start() too
+  bool has_tokenizer() const;  // the vocabulary is built: all functions below work, sessions too
   bool ready() const;          // all weights that can stay in memory are there, too
   bool loaded() const;         // all weights are: nothing more is wanted
   // The files known so far, in their order; see create(). While a header is read, the last one is
@@ -239,17 +239,8 @@ class Engine {
   std::vector<PhaseTime> take_profile();
 
   // --- running -------------------------------------------------------------------------------
-  // The engine's own session, which exists once has_tokenizer(). The functions below call it.
-  // Before has_tokenizer() starts fail with invalid_argument.
+  // The engine's own session, which exists once has_tokenizer(). Others may be made besides.
   Session& session();
-  Status start(std::span<const TokenId> prompt, const GenerateOptions& options);
-  Status start(std::string_view prompt, const GenerateOptions& options);
-  Status start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions = false);
-  Result<Event> step();
-  void cancel();
-  bool running() const;
-  std::span<const float> logits() const;
-  void reset();
 
  private:
   friend class Session;

@@ -207,42 +207,6 @@ bool Engine::has_tokenizer() const { return state_->has_tokenizer; }
 bool Engine::ready() const { return state_->has_tokenizer && state_->weights->ready(); }
 bool Engine::loaded() const { return state_->has_tokenizer && state_->weights->resident(); }
 
-// --- the engine's own session --------------------------------------------------------------------
-
-namespace {
-
-std::unexpected<Error> header_missing() {
-  return fail(Code::invalid_argument, "the model's header has not arrived yet");
-}
-
-}  // namespace
-
 Session& Engine::session() { return *state_->session; }
-
-Status Engine::start(std::span<const TokenId> prompt, const GenerateOptions& options) {
-  return has_tokenizer() ? session().start(prompt, options) : header_missing();
-}
-Status Engine::start(std::string_view prompt, const GenerateOptions& options) {
-  return has_tokenizer() ? session().start(prompt, options) : header_missing();
-}
-Status Engine::start_logits(std::span<const TokenId> ids, int64_t batch, bool all_positions) {
-  return has_tokenizer() ? session().start_logits(ids, batch, all_positions) : header_missing();
-}
-Result<Event> Engine::step() {
-  if (has_tokenizer()) return session().step();
-  Event event;
-  event.kind = Event::Kind::done;
-  return event;
-}
-void Engine::cancel() {
-  if (has_tokenizer()) session().cancel();
-}
-bool Engine::running() const { return has_tokenizer() && state_->session->running(); }
-std::span<const float> Engine::logits() const {
-  return has_tokenizer() ? state_->session->logits() : std::span<const float>();
-}
-void Engine::reset() {
-  if (has_tokenizer()) session().reset();
-}
 
 }  // namespace sluice

@@ -259,7 +259,7 @@ Result<std::unique_ptr<Engine>> load(Model& model, const LoadOptions& options,
 
 Result<Event> next_event(Engine& engine) {
   while (true) {
-    SLUICE_ASSIGN(Event event, engine.step());
+    SLUICE_ASSIGN(Event event, engine.session().step());
     if (event.kind != Event::Kind::waiting) return event;
     SLUICE_TRY(engine.wait());
   }

@@ -96,7 +96,7 @@ std::vector<TokenId> some_tokens(const Tokenizer& tokenizer, int64_t n) {
 
 Result<double> prompt_rate(Engine& engine, std::span<const TokenId> ids) {
   const auto start = Clock::now();
-  SLUICE_TRY(engine.start_logits(ids, 0));
+  SLUICE_TRY(engine.session().start_logits(ids, 0));
   while (true) {
     SLUICE_ASSIGN(const Event event, next_event(engine));
     if (event.kind == Event::Kind::done) break;
@@ -111,7 +111,7 @@ Result<double> decode_rate(Engine& engine, std::span<const TokenId> ids, int64_t
   options.temperature = 0;
   options.ignore_eos = true;
   options.max_tokens = n + 1;
-  SLUICE_TRY(engine.start(ids, options));
+  SLUICE_TRY(engine.session().start(ids, options));
   Clock::time_point start;
   int64_t tokens = 0;
   double seconds = 0;

@@ -47,7 +47,7 @@ Examples:
 
 // Runs to the end. A signal ends the program, so it isn't checked for here.
 Status compute(Engine& engine, const std::vector<TokenId>& ids, const LogitsOptions& options) {
-  SLUICE_TRY(engine.start_logits(ids, options.batch, options.json && !options.hash));
+  SLUICE_TRY(engine.session().start_logits(ids, options.batch, options.json && !options.hash));
   while (true) {
     SLUICE_ASSIGN(const Event event, next_event(engine));
     if (event.kind == Event::Kind::done) return {};
@@ -56,8 +56,8 @@ Status compute(Engine& engine, const std::vector<TokenId>& ids, const LogitsOpti
 
 // Writes the entries of the positions one by one, because there may be thousands. They go into the
 // empty list of an object that is otherwise complete.
-void print_json(const Engine& engine, size_t n_positions, const LogitsOptions& options) {
-  const auto logits = engine.logits();
+void print_json(Engine& engine, size_t n_positions, const LogitsOptions& options) {
+  const auto logits = engine.session().logits();
   const size_t n_vocab = logits.size() / n_positions;
   const std::string whole = Json{{"kernels", engine.stats().kernels},
                                  {"positions", Json::array()},
@@ -72,8 +72,8 @@ void print_json(const Engine& engine, size_t n_positions, const LogitsOptions& o
   write_out(whole.substr(list) + "\n");
 }
 
-void print_text(const Engine& engine, size_t n_positions, const LogitsOptions& options) {
-  const auto logits = engine.logits();
+void print_text(Engine& engine, size_t n_positions, const LogitsOptions& options) {
+  const auto logits = engine.session().logits();
   if (!options.hash) {
     write_out(concat("after ", counted(n_positions, "token"), ", ", engine.stats().kernels,
                      " kernels\n", options.top > 0 ? "      id   logprob  token\n" : ""));
@@ -122,7 +122,7 @@ int logits(const LogitsOptions& options) {
                                          with_file_name(*model, computed.error())));
   }
   if (options.json && options.hash) {
-    write_json(Json{{"hash", logits_hash((*engine)->logits())}}.dump() + "\n");
+    write_json(Json{{"hash", logits_hash((*engine)->session().logits())}}.dump() + "\n");
   } else if (options.json) {
     print_json(**engine, ids.size(), options);
   } else {

@@ -32,10 +32,10 @@ void expect_error(const Status& status, Code code) {
 
 TEST(Ends, WithNothingStartedStepIsDone) {
   const auto engine = tiny_engine();
-  const auto event = engine->step();
+  const auto event = engine->session().step();
   ASSERT_TRUE(event.has_value());
   EXPECT_EQ(event->kind, Event::Kind::done);
-  EXPECT_FALSE(engine->running());
+  EXPECT_FALSE(engine->session().running());
 }
 
 TEST(Ends, MaxTokensCountsTokens) {
@@ -45,7 +45,7 @@ TEST(Ends, MaxTokensCountsTokens) {
     EXPECT_EQ(got.tokens.size(), static_cast<size_t>(n));
     EXPECT_EQ(got.finish, Finish::length);
     EXPECT_EQ(engine->stats().tokens, n);
-    EXPECT_FALSE(engine->running());
+    EXPECT_FALSE(engine->session().running());
   }
 }
 
@@ -56,8 +56,8 @@ TEST(Ends, TheContextIsFull) {
   const Generated got = generate(*engine, prompt, greedy(-1));
   EXPECT_EQ(got.finish, Finish::context);
   EXPECT_EQ(got.tokens.size(), 22u);  // prompt and text together are never more than the context
-  expect_error(engine->start(some_ids(32, 512), greedy(1)), Code::context_full);
-  const Status longer = engine->start_logits(some_ids(33, 512), 0);
+  expect_error(engine->session().start(some_ids(32, 512), greedy(1)), Code::context_full);
+  const Status longer = engine->session().start_logits(some_ids(33, 512), 0);
   expect_error(longer, Code::context_full);
   EXPECT_EQ(std::get<uint64_t>(longer.error().facts.at(0).value), 33u);  // tokens
   EXPECT_EQ(std::get<uint64_t>(longer.error().facts.at(1).value), 32u);  // room
@@ -108,28 +108,28 @@ TEST(Ends, AtAnEndTokenUnlessItIsIgnored) {
 TEST(Ends, CancelledAtEveryStep) {
   const auto engine = tiny_engine();
   for (int steps = 0; steps < 9; ++steps) {
-    ASSERT_TRUE(engine->start(some_ids(5, 512), greedy(50)).has_value());
-    EXPECT_TRUE(engine->running());
-    for (int i = 0; i < steps; ++i) ASSERT_TRUE(engine->step().has_value());
-    engine->cancel();
-    const auto event = engine->step();
+    ASSERT_TRUE(engine->session().start(some_ids(5, 512), greedy(50)).has_value());
+    EXPECT_TRUE(engine->session().running());
+    for (int i = 0; i < steps; ++i) ASSERT_TRUE(engine->session().step().has_value());
+    engine->session().cancel();
+    const auto event = engine->session().step();
     ASSERT_TRUE(event.has_value());
     EXPECT_EQ(event->kind, Event::Kind::done);
     EXPECT_EQ(event->finish, Finish::aborted);
     EXPECT_EQ(event->text, "");
-    EXPECT_FALSE(engine->running());
-    engine->reset();
+    EXPECT_FALSE(engine->session().running());
+    engine->session().reset();
   }
-  engine->cancel();  // with nothing running it does nothing
+  engine->session().cancel();  // with nothing running it does nothing
   EXPECT_EQ(generate(*engine, kIds, greedy(3)).tokens.size(), 3u);
 }
 
 TEST(Ends, LogitsCanBeCancelledToo) {
   const auto engine = tiny_engine();
   const std::string expected = hash_of(*engine, kIds);
-  ASSERT_TRUE(engine->start_logits(some_ids(40, 512), 1).has_value());
-  for (int i = 0; i < 7; ++i) ASSERT_TRUE(engine->step().has_value());
-  engine->cancel();
+  ASSERT_TRUE(engine->session().start_logits(some_ids(40, 512), 1).has_value());
+  for (int i = 0; i < 7; ++i) ASSERT_TRUE(engine->session().step().has_value());
+  engine->session().cancel();
   EXPECT_EQ(finish_run(*engine).finish, Finish::aborted);
   EXPECT_EQ(hash_of(*engine, kIds), expected);
 }
@@ -139,11 +139,11 @@ TEST(Ends, LogitsCanBeCancelledToo) {
 TEST(Errors, ASecondStartIsBusyAndDisturbsNothing) {
   const auto engine = tiny_engine();
   const std::vector<TokenId> expected = generate(*engine, kIds, greedy(4)).ids();
-  engine->reset();
-  ASSERT_TRUE(engine->start(kIds, greedy(4)).has_value());
-  expect_error(engine->start(kIds, greedy(4)), Code::busy);
-  expect_error(engine->start("text", greedy(4)), Code::busy);
-  expect_error(engine->start_logits(kIds, 0), Code::busy);
+  engine->session().reset();
+  ASSERT_TRUE(engine->session().start(kIds, greedy(4)).has_value());
+  expect_error(engine->session().start(kIds, greedy(4)), Code::busy);
+  expect_error(engine->session().start("text", greedy(4)), Code::busy);
+  expect_error(engine->session().start_logits(kIds, 0), Code::busy);
   EXPECT_EQ(finish_run(*engine).ids(), expected);
 }
 
@@ -151,12 +151,13 @@ TEST(Errors, PromptsThatCannotBe) {
   const auto engine = tiny_engine();
   const std::vector<TokenId> bad[] = {{}, {-1}, {512}, {3, 511, 512}, {INT32_MAX}, {INT32_MIN, 4}};
   for (const std::vector<TokenId>& ids : bad) {
-    expect_error(engine->start(ids, greedy(1)), Code::invalid_argument);
-    expect_error(engine->start_logits(ids, 0), Code::invalid_argument);
-    EXPECT_FALSE(engine->running());
+    expect_error(engine->session().start(ids, greedy(1)), Code::invalid_argument);
+    expect_error(engine->session().start_logits(ids, 0), Code::invalid_argument);
+    EXPECT_FALSE(engine->session().running());
   }
-  expect_error(engine->start("", greedy(1)), Code::invalid_argument);  // no BOS in this vocabulary
-  expect_error(engine->start_logits(kIds, -1), Code::invalid_argument);
+  expect_error(engine->session().start("", greedy(1)),
+               Code::invalid_argument);  // no BOS in this vocabulary
+  expect_error(engine->session().start_logits(kIds, -1), Code::invalid_argument);
   EXPECT_EQ(generate(*engine, std::vector<TokenId>{511}, greedy(2)).tokens.size(), 2u);
 }
 
@@ -165,41 +166,42 @@ TEST(Errors, PromptsThatCannotBe) {
 TEST(LongTexts, AreEncodedInSlicesAndCanBeCancelled) {
   const auto engine = tiny_engine(250000);
   const std::string text(200000, '\x01');
-  ASSERT_TRUE(engine->start(text, greedy(1)).has_value());
-  EXPECT_TRUE(engine->running());
+  ASSERT_TRUE(engine->session().start(text, greedy(1)).has_value());
+  EXPECT_TRUE(engine->session().running());
   EXPECT_EQ(engine->stats().prompt_tokens, 0);  // not encoded yet
-  expect_error(engine->start(text, greedy(1)), Code::busy);
-  const auto event = engine->step();
+  expect_error(engine->session().start(text, greedy(1)), Code::busy);
+  const auto event = engine->session().step();
   ASSERT_TRUE(event.has_value());
   EXPECT_EQ(event->kind, Event::Kind::working);
-  engine->cancel();
+  engine->session().cancel();
   EXPECT_EQ(finish_run(*engine).finish, Finish::aborted);
-  EXPECT_FALSE(engine->running());
+  EXPECT_FALSE(engine->session().running());
   EXPECT_EQ(generate(*engine, "the", greedy(2)).tokens.size(), 2u);
 
-  ASSERT_TRUE(engine->start(text, greedy(1)).has_value());
+  ASSERT_TRUE(engine->session().start(text, greedy(1)).has_value());
   while (engine->stats().prompt_tokens != 200000) {
-    const auto next = engine->step();
+    const auto next = engine->session().step();
     ASSERT_TRUE(next.has_value());
     ASSERT_EQ(next->kind, Event::Kind::working);
   }
-  engine->cancel();
+  engine->session().cancel();
   EXPECT_EQ(finish_run(*engine).finish, Finish::aborted);
 }
 
 TEST(LongTexts, AreRefusedAsSoonAsTheContextIsSurelyExceeded) {
   const auto engine = tiny_engine(100000);
-  expect_error(engine->start(std::string(1000000, '\x01'), greedy(1)), Code::context_full);
-  EXPECT_FALSE(engine->running());
+  expect_error(engine->session().start(std::string(1000000, '\x01'), greedy(1)),
+               Code::context_full);
+  EXPECT_FALSE(engine->session().running());
   // The length is not enough to refuse this one, but a part of its ids is.
-  ASSERT_TRUE(engine->start(std::string(300000, '\x01'), greedy(1)).has_value());
-  Result<Event> event = engine->step();
-  while (event && event->kind == Event::Kind::working) event = engine->step();
+  ASSERT_TRUE(engine->session().start(std::string(300000, '\x01'), greedy(1)).has_value());
+  Result<Event> event = engine->session().step();
+  while (event && event->kind == Event::Kind::working) event = engine->session().step();
   ASSERT_FALSE(event.has_value());
   EXPECT_EQ(event.error().code, Code::context_full);
   EXPECT_NE(event.error().message.find("tokens or more"), std::string::npos)
       << event.error().message;
-  EXPECT_FALSE(engine->running());
+  EXPECT_FALSE(engine->session().running());
   EXPECT_EQ(generate(*engine, "the", greedy(2)).tokens.size(), 2u);
 }
 
@@ -260,7 +262,7 @@ TEST(Errors, AbsurdOptionsAreRefused) {
     SCOPED_TRACE(i);
     GenerateOptions options = greedy(2);
     absurd[i](options);
-    expect_error(engine->start(kIds, options), Code::invalid_argument);
+    expect_error(engine->session().start(kIds, options), Code::invalid_argument);
   }
   EXPECT_EQ(generate(*engine, kIds, greedy((int64_t{1} << 53) - 1)).finish, Finish::context);
 }
@@ -306,7 +308,6 @@ TEST(Arriving, ThePromptIsComputedAsTheLayersCome) {
   ASSERT_TRUE(created.has_value());
   Engine& engine = **created;
   Stream stream(engine);
-  expect_error(engine.start(prompt, greedy(8)), Code::invalid_argument);
   size_t at = 0;
   const auto bring = [&](size_t n) {
     n = std::min(n, bytes.size() - at);
@@ -315,27 +316,24 @@ TEST(Arriving, ThePromptIsComputedAsTheLayersCome) {
   };
   while (!engine.has_tokenizer()) bring(1000);
   EXPECT_FALSE(engine.loaded());
-  ASSERT_TRUE(engine.start(prompt, greedy(8)).has_value());
+  ASSERT_TRUE(engine.session().start(prompt, greedy(8)).has_value());
   size_t worked_early = 0;
   int32_t layers_ready = 0;
   std::vector<TokenId> got;
-  for (;;) {
-    const auto event = engine.step();
-    ASSERT_TRUE(event.has_value());
-    if (event->kind == Event::Kind::done) break;
-    if (event->kind == Event::Kind::token) got.push_back(event->id);
-    if (event->kind == Event::Kind::working && !engine.loaded()) ++worked_early;
-    if (event->kind == Event::Kind::waiting) {
-      ASSERT_FALSE(engine.loaded());
-      const LoadProgress before = engine.progress();
-      EXPECT_EQ(before.loaded, at);
-      EXPECT_EQ(before.total, bytes.size());
-      EXPECT_EQ(before.layers_total, 2);
-      EXPECT_GE(before.layers_ready, layers_ready);
-      layers_ready = before.layers_ready;
-      bring(500);
-    }
-  }
+  const auto finish = drive(engine.session(), [&](const Event& event) {
+    if (event.kind == Event::Kind::token) got.push_back(event.id);
+    if (event.kind == Event::Kind::working && !engine.loaded()) ++worked_early;
+    if (event.kind != Event::Kind::waiting) return;
+    ASSERT_FALSE(engine.loaded());
+    const LoadProgress before = engine.progress();
+    EXPECT_EQ(before.loaded, at);
+    EXPECT_EQ(before.total, bytes.size());
+    EXPECT_EQ(before.layers_total, 2);
+    EXPECT_GE(before.layers_ready, layers_ready);
+    layers_ready = before.layers_ready;
+    bring(500);
+  });
+  ASSERT_TRUE(finish.has_value());
   EXPECT_GE(worked_early, 1u);
   EXPECT_EQ(got, expected);
   ASSERT_TRUE(stream.end().has_value());
@@ -350,15 +348,12 @@ TEST(Arriving, WhatWaitsCanBeCancelled) {
   const size_t half = tiny_bytes().size() / 2;
   ASSERT_TRUE(stream.push(as_bytes(tiny_bytes()).first(half)).has_value());
   ASSERT_TRUE(engine.has_tokenizer());
-  ASSERT_TRUE(engine.start(kIds, greedy(3)).has_value());
-  for (;;) {
-    const auto event = engine.step();
-    ASSERT_TRUE(event.has_value());
-    ASSERT_NE(event->kind, Event::Kind::token);
-    if (event->kind == Event::Kind::waiting) break;
-  }
-  engine.cancel();
-  EXPECT_EQ(finish_run(engine).finish, Finish::aborted);
+  ASSERT_TRUE(engine.session().start(kIds, greedy(3)).has_value());
+  const auto finish = drive(engine.session(), [](const Event& event) {
+    EXPECT_NE(event.kind, Event::Kind::token);
+    return event.kind != Event::Kind::waiting;
+  });
+  EXPECT_EQ(finish.value_or(Finish::eos), Finish::aborted);
   const Status cut = stream.end();
   expect_error(cut, Code::bad_file);
   ASSERT_TRUE(stream.push(as_bytes(tiny_bytes()).subspan(half)).has_value());
@@ -401,7 +396,7 @@ TEST(Cache, IsReusedUntilReset) {
   longer.push_back(7);
   generate(*engine, longer, greedy(1));
   EXPECT_EQ(engine->stats().reused_tokens, 33);
-  engine->reset();
+  engine->session().reset();
   EXPECT_EQ(generate(*engine, prompt, greedy(4)).ids(), first);
   EXPECT_EQ(engine->stats().reused_tokens, 0);
 }
@@ -452,18 +447,15 @@ TEST(Figures, WaitingForWeightsIsNoComputing) {
   while (!engine.has_tokenizer()) bring(1000);
   const Stopwatch all;
   double waited = 0;  // ms, from outside
-  ASSERT_TRUE(engine.start(some_ids(20, 512), greedy(3)).has_value());
-  for (bool done = false; !done;) {
-    const auto event = engine.step();
-    ASSERT_TRUE(event.has_value());
+  ASSERT_TRUE(engine.session().start(some_ids(20, 512), greedy(3)).has_value());
+  const auto finish = drive(engine.session(), [&](const Event& event) {
     const Stopwatch pause;
-    if (event->kind == Event::Kind::waiting) {
-      EXPECT_GE(engine.stats().waited_ms, waited);
-      bring(500);
-      waited += 1e3 * pause.seconds();
-    }
-    done = event->kind == Event::Kind::done;
-  }
+    if (event.kind != Event::Kind::waiting) return;
+    EXPECT_GE(engine.stats().waited_ms, waited);
+    bring(500);
+    waited += 1e3 * pause.seconds();
+  });
+  ASSERT_TRUE(finish.has_value());
   const Stats stats = engine.stats();
   EXPECT_GT(waited, 0);
   EXPECT_GE(stats.waited_ms, waited);
@@ -489,7 +481,7 @@ TEST(Figures, TheFirstTokensTimeHasTheEncodingOfThePrompt) {
   ASSERT_NE(engine, nullptr);
   const std::string text(100 << 10, 'x');
   generate(*engine, kIds, greedy(2));
-  ASSERT_TRUE(engine->start(text, greedy(1)).has_value());
+  ASSERT_TRUE(engine->session().start(text, greedy(1)).has_value());
   ASSERT_EQ(engine->session().prompt_progress().total, 0);  // another slice of it is left
   // The figures are those of this run already.
   EXPECT_EQ(engine->stats().tokens, 0);
@@ -520,8 +512,8 @@ TEST(Figures, OfARunThatEndsEarlyAreItsOwn) {
   const auto engine = long_tokens();
   ASSERT_NE(engine, nullptr);
   generate(*engine, kIds, greedy(4));
-  ASSERT_TRUE(engine->start(std::string(100 << 10, 'x'), greedy(1)).has_value());
-  engine->cancel();
+  ASSERT_TRUE(engine->session().start(std::string(100 << 10, 'x'), greedy(1)).has_value());
+  engine->session().cancel();
   EXPECT_EQ(finish_run(*engine).finish, Finish::aborted);
   EXPECT_EQ(engine->stats().tokens, 0);
   EXPECT_EQ(engine->stats().tps, 0);

@@ -107,10 +107,10 @@ TEST(Text, EventsCarryTheBestTokens) {
     EXPECT_TRUE(std::is_sorted(event.top.begin(), event.top.end(),
                                [](const auto& a, const auto& b) { return a.second > b.second; }));
     hash_of(*engine, so_far);
-    EXPECT_EQ(top_logprobs(engine->logits(), 100), event.top);
+    EXPECT_EQ(top_logprobs(engine->session().logits(), 100), event.top);
     so_far.push_back(event.id);
   }
-  const auto all = top_logprobs(engine->logits(), 1000);
+  const auto all = top_logprobs(engine->session().logits(), 1000);
   ASSERT_EQ(all.size(), 512u);
   double sum = 0;
   for (const auto& [id, logprob] : all) sum += std::exp(static_cast<double>(logprob));

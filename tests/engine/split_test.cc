@@ -402,7 +402,6 @@ TEST(EarlyPlaces, AllWeightsMayComeFirst) {
   ASSERT_TRUE(bring_headers(*engine, files, 100).has_value());
   ASSERT_TRUE(bring_weights(*engine, files, false).has_value());
   EXPECT_FALSE(engine->loaded());
-  EXPECT_FALSE(engine->start(kPrompt, greedy(1)).has_value());
   EXPECT_EQ(engine->progress().layers_ready, 2);
   EXPECT_EQ(engine->stats().load_ms, 0);
   ASSERT_TRUE(engine->build_tokenizer().has_value());

@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "engine.h"
+#include "support/drive.h"
 
 namespace sluice {
 
@@ -22,13 +23,10 @@ inline void check_error(const Error& error) {
 inline Result<std::string> run_tokens(Engine& engine) {
   engine.tokenizer().decode(engine.tokenizer().encode("The quick <s> \xff fox", true));
   const TokenId prompt[] = {0, 0};
-  SLUICE_TRY(engine.start_logits(prompt, 0));
-  for (bool done = false; !done;) {
-    SLUICE_ASSIGN(const Event event, engine.step());
-    done = event.kind == Event::Kind::done;
-  }
-  for (const float logit : engine.logits()) require(std::isfinite(logit));
-  return logits_hash(engine.logits());
+  SLUICE_TRY(engine.session().start_logits(prompt, 0));
+  SLUICE_TRY(drive(engine.session(), [](const Event&) {}));
+  for (const float logit : engine.session().logits()) require(std::isfinite(logit));
+  return logits_hash(engine.session().logits());
 }
 
 }  // namespace sluice

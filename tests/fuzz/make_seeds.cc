@@ -236,9 +236,11 @@ int main(int argc, char** argv) {
     GenerateOptions options;
     options.seed = 1;
     options.max_tokens = 2;
-    require(engine->start(prompt, options).has_value() && finish_session(engine->session()));
+    require(engine->session().start(prompt, options).has_value() &&
+            finish_session(engine->session()));
     write_session("run");
-    require(engine->start_logits(prompt, 0).has_value() && finish_session(engine->session()));
+    require(engine->session().start_logits(prompt, 0).has_value() &&
+            finish_session(engine->session()));
     write_session("computed");
     write_session("version1-", 1);
   }

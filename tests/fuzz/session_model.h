@@ -41,14 +41,9 @@ inline std::vector<uint8_t> session_bytes(const Session& session) {
 
 // Steps to the end. False: a number overflowed.
 inline bool finish_session(Session& session) {
-  for (;;) {
-    const auto event = session.step();
-    if (!event) {
-      require(event.error().code == Code::bad_file);
-      return false;
-    }
-    if (event->kind == Event::Kind::done) return true;
-  }
+  const auto finish = drive(session, [](const Event&) {});
+  require(finish || finish.error().code == Code::bad_file);
+  return finish.has_value();
 }
 
 }  // namespace sluice

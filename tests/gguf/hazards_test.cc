@@ -139,14 +139,11 @@ TEST(Hazards, OdditiesLoadAndRun) {
       ASSERT_TRUE(engine) << engine.error().message;
       ASSERT_TRUE((*engine)->loaded());
       const TokenId prompt[] = {1, 260, 261, 262};
-      ASSERT_TRUE((*engine)->start_logits(prompt, 0));
-      for (bool done = false; !done;) {
-        const Result<Event> event = (*engine)->step();
-        ASSERT_TRUE(event) << event.error().message;
-        done = event->kind == Event::Kind::done;
-      }
+      ASSERT_TRUE((*engine)->session().start_logits(prompt, 0));
+      const auto finish = drive((*engine)->session(), [](const Event&) {});
+      ASSERT_TRUE(finish) << finish.error().message;
       // All of them are the same model.
-      const std::string hash = logits_hash((*engine)->logits());
+      const std::string hash = logits_hash((*engine)->session().logits());
       if (expected_hash.empty()) expected_hash = hash;
       EXPECT_EQ(hash, expected_hash);
     }

@@ -148,9 +148,10 @@ TEST_P(LongHashes, OfEveryPositionAreThoseOfItsOwnPrompt) {
   const auto engine = load_bytes(bytes_, with("", 2));
   ASSERT_NE(engine, nullptr);
   const std::vector<TokenId> ids = some_ids(12, engine->tokenizer().vocab_size());
-  ASSERT_TRUE(engine->start_logits(ids, 5, true).has_value());
+  ASSERT_TRUE(engine->session().start_logits(ids, 5, true).has_value());
   finish_run(*engine);
-  const std::vector<float> all(engine->logits().begin(), engine->logits().end());
+  const std::vector<float> all(engine->session().logits().begin(),
+                               engine->session().logits().end());
   const auto n_vocab = static_cast<size_t>(engine->tokenizer().vocab_size());
   ASSERT_EQ(all.size(), ids.size() * n_vocab);
   for (size_t n = 1; n <= ids.size(); ++n) {
@@ -222,9 +223,9 @@ TEST_P(LongHashes, WhatWasCancelledLeavesNoTrace) {
   // Cancels in the middle of a prompt, at its end and while text is written.
   for (const int steps : {0, 1, 2, 3, 4, 5, 6, 9}) {
     for (const std::vector<TokenId>& ids : {prompt, other}) {
-      ASSERT_TRUE(engine->start(ids, seeded(40, 9)).has_value());
-      for (int i = 0; i < steps; ++i) ASSERT_TRUE(engine->step().has_value());
-      engine->cancel();
+      ASSERT_TRUE(engine->session().start(ids, seeded(40, 9)).has_value());
+      for (int i = 0; i < steps; ++i) ASSERT_TRUE(engine->session().step().has_value());
+      engine->session().cancel();
       EXPECT_EQ(finish_run(*engine).finish, Finish::aborted);
     }
     EXPECT_EQ(written_out(generate(*engine, prompt, seeded(8, 7))), expected)

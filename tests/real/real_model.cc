@@ -22,6 +22,7 @@
 #include "engine/header.h"
 #include "engine/memory_plan.h"
 #include "kernels/kernels.h"
+#include "support/drive.h"
 #include "text/tokenizer.h"
 
 namespace sluice {
@@ -56,12 +57,14 @@ Result<std::unique_ptr<Engine>> open(const std::string& model, const LoadOptions
 // Steps a run to its end. Returns its last token's event; without a token, the event of its end.
 Result<Event> finish(Engine& engine, Session& session) {
   Event last;
-  while (true) {
-    SLUICE_ASSIGN(Event event, session.step());
-    if (event.kind == Event::Kind::waiting) SLUICE_TRY(engine.wait());
+  Status waited;
+  SLUICE_TRY(drive(session, [&](Event& event) {
+    if (event.kind == Event::Kind::waiting) waited = engine.wait();
     if (event.kind == Event::Kind::token) last = std::move(event);
-    if (event.kind == Event::Kind::done) return last;
-  }
+    return waited.has_value();
+  }));
+  SLUICE_TRY(waited);
+  return last;
 }
 
 // The likeliest tokens after `ids`. What the session has of them already isn't computed again.

@@ -11,16 +11,12 @@ namespace {
 // Steps until the first token, or the end of a logits run. Returns the progress after each step.
 std::vector<PromptProgress> progress_of(Session& session) {
   std::vector<PromptProgress> seen = {session.prompt_progress()};
-  for (;;) {
-    const auto event = session.step();
-    if (!event.has_value()) {
-      ADD_FAILURE() << event.error().message;
-      return seen;
-    }
-    if (event->kind == Event::Kind::done) return seen;
+  const auto finish = drive(session, [&](const Event& event) {
     seen.push_back(session.prompt_progress());
-    if (event->kind == Event::Kind::token) return seen;
-  }
+    return event.kind != Event::Kind::token;
+  });
+  EXPECT_TRUE(finish.has_value()) << finish.error().message;
+  return seen;
 }
 
 void expect_rises(const std::vector<PromptProgress>& seen, int64_t from, int64_t to) {
@@ -61,7 +57,9 @@ TEST(PromptProgress, HasATimeLeftOnceALayerIsComputed) {
   const auto engine = tiny_engine(2048);
   ASSERT_NE(engine, nullptr);
   const int64_t n_layers = engine->progress().layers_total;
-  ASSERT_TRUE(engine->start(some_ids(900, engine->tokenizer().vocab_size()), greedy(1)).has_value());
+  ASSERT_TRUE(engine->session()
+                  .start(some_ids(900, engine->tokenizer().vocab_size()), greedy(1))
+                  .has_value());
   const auto seen = progress_of(engine->session());
   for (const PromptProgress& one : seen) {
     if (one.computed * (n_layers + 1) < 900) {
@@ -79,18 +77,20 @@ TEST(PromptProgress, BeginsWithTheTokensThatAreReused) {
   auto ids = some_ids(300, engine->tokenizer().vocab_size());
   generate(*engine, ids, greedy(1));
   for (const TokenId id : some_ids(600, engine->tokenizer().vocab_size(), 5)) ids.push_back(id);
-  ASSERT_TRUE(engine->start(ids, greedy(1)).has_value());
+  ASSERT_TRUE(engine->session().start(ids, greedy(1)).has_value());
   expect_rises(progress_of(engine->session()), 300, 900);
   finish_run(*engine);
   // One token is always computed.
-  ASSERT_TRUE(engine->start(ids, greedy(1)).has_value());
+  ASSERT_TRUE(engine->session().start(ids, greedy(1)).has_value());
   expect_rises(progress_of(engine->session()), 899, 900);
 }
 
 TEST(PromptProgress, CountsTheBatchesOfALogitsRun) {
   const auto engine = tiny_engine(2048);
   ASSERT_NE(engine, nullptr);
-  ASSERT_TRUE(engine->start_logits(some_ids(700, engine->tokenizer().vocab_size()), 300).has_value());
+  ASSERT_TRUE(engine->session()
+                  .start_logits(some_ids(700, engine->tokenizer().vocab_size()), 300)
+                  .has_value());
   auto seen = progress_of(engine->session());
   // With the last part of the head the run is done, and it has no prompt any more.
   EXPECT_LT(seen.back().computed, 700);
@@ -115,25 +115,23 @@ TEST(PromptProgress, SaysThatThePromptWaitsForWeights) {
     ++at;
   }
   Session& session = (*engine)->session();
-  ASSERT_TRUE(session.start(some_ids(900, (*engine)->tokenizer().vocab_size()), greedy(1)).has_value());
+  ASSERT_TRUE(
+      session.start(some_ids(900, (*engine)->tokenizer().vocab_size()), greedy(1)).has_value());
   std::vector<PromptProgress> seen;
   size_t waits = 0;
-  for (;;) {
-    const auto event = session.step();
-    ASSERT_TRUE(event.has_value()) << event.error().message;
+  const auto finish = drive(session, [&](const Event& event) {
     seen.push_back(session.prompt_progress());
-    const bool waiting = event->kind == Event::Kind::waiting;
-    if (event->kind != Event::Kind::token) {
-      EXPECT_EQ(seen.back().waiting, waiting);
-    }
-    if (event->kind == Event::Kind::token) break;
-    waits += waiting;
-    if (!waiting) continue;
+    if (event.kind == Event::Kind::token) return;
+    const bool waiting = event.kind == Event::Kind::waiting;
+    EXPECT_EQ(seen.back().waiting, waiting);
+    if (!waiting) return;
+    ++waits;
     const size_t n = std::min<size_t>(5000, bytes.size() - at);
     ASSERT_GT(n, 0u);
     ASSERT_TRUE(stream.push(bytes.subspan(at, n)).has_value());
     at += n;
-  }
+  });
+  ASSERT_TRUE(finish.has_value()) << finish.error().message;
   EXPECT_GT(waits, 3u);
   expect_rises(seen, 0, 900);
 }
@@ -147,19 +145,17 @@ TEST(PromptProgress, RisesWithLayersThatAreReadAgain) {
   ASSERT_TRUE((*engine)->wait_ready().has_value());
   ASSERT_GT((*engine)->memory_plan().reread, 0u);
   Session& session = (*engine)->session();
-  ASSERT_TRUE(session.start(some_ids(900, (*engine)->tokenizer().vocab_size()), greedy(1)).has_value());
+  ASSERT_TRUE(
+      session.start(some_ids(900, (*engine)->tokenizer().vocab_size()), greedy(1)).has_value());
   std::vector<PromptProgress> seen = {session.prompt_progress()};
-  for (;;) {
-    const auto event = session.step();
-    ASSERT_TRUE(event.has_value()) << event.error().message;
+  const auto finish = drive(session, [&](const Event& event) {
     seen.push_back(session.prompt_progress());
     EXPECT_FALSE(seen.back().waiting);
-    if (event->kind == Event::Kind::token) break;
-    if (event->kind == Event::Kind::waiting) {
-      const auto waited = (*engine)->wait();
-      ASSERT_TRUE(waited.has_value());
+    if (event.kind == Event::Kind::waiting) {
+      EXPECT_TRUE((*engine)->wait().has_value());
     }
-  }
+  });
+  ASSERT_TRUE(finish.has_value()) << finish.error().message;
   expect_rises(seen, 0, 900);
 }
 

@@ -23,21 +23,10 @@ std::vector<std::string> supported_tables() {
 }
 
 // Steps a session of an engine that was opened until its run is done.
-template <typename T>
-std::vector<TokenId> finish_waiting(Engine& engine, T& session) {
-  std::vector<TokenId> ids;
-  for (;;) {
-    const auto event = session.step();
-    if (!event.has_value()) {
-      ADD_FAILURE() << event.error().message;
-      return ids;
-    }
-    if (event->kind == Event::Kind::token) ids.push_back(event->id);
-    if (event->kind == Event::Kind::waiting) {
-      EXPECT_TRUE(engine.wait().has_value());
-    }
-    if (event->kind == Event::Kind::done) return ids;
-  }
+std::vector<TokenId> finish_waiting(Engine& engine, Session& session) {
+  const auto ids = drive_opened(engine, session);
+  EXPECT_TRUE(ids.has_value()) << ids.error().message;
+  return ids.value_or(std::vector<TokenId>());
 }
 
 std::vector<TokenId> resumed(Session& session, int64_t max_tokens) {
@@ -211,7 +200,7 @@ TEST(SessionFile, OfARunThatWasEndedByTheEnd) {
 TEST(SessionFile, IsNotSavedDuringARun) {
   const auto engine = tiny_engine(64);
   identify(*engine);
-  ASSERT_TRUE(engine->start(some_ids(5, 512), greedy(4)).has_value());
+  ASSERT_TRUE(engine->session().start(some_ids(5, 512), greedy(4)).has_value());
   EXPECT_EQ(engine->session().save().error().code, Code::busy);
 }
 
@@ -278,12 +267,12 @@ TEST(SessionIdentity, DoesNotDependOnHowTheWeightsCome) {
         // Taken by a run, for which it must still compute the same.
         const auto other = PlannedEngine::open(file.path(), small(64), plan);
         ASSERT_TRUE(other.has_value());
-        ASSERT_TRUE((*other)->start(some_ids(9, 512), greedy(3)).has_value());
-        const std::vector<TokenId> ids = finish_waiting(**other, **other);
+        ASSERT_TRUE((*other)->session().start(some_ids(9, 512), greedy(3)).has_value());
+        const std::vector<TokenId> ids = finish_waiting(**other, (*other)->session());
         EXPECT_EQ(ids.size(), 3u);
         EXPECT_EQ(identity_of(**other), expected);
-        ASSERT_TRUE((*engine)->start(some_ids(9, 512), greedy(3)).has_value());
-        EXPECT_EQ(finish_waiting(**engine, **engine), ids);
+        ASSERT_TRUE((*engine)->session().start(some_ids(9, 512), greedy(3)).has_value());
+        EXPECT_EQ(finish_waiting(**engine, (*engine)->session()), ids);
       }
     }
   }
@@ -302,7 +291,7 @@ TEST(SessionIdentity, IsCollectedWhileARunGoesOn) {
   for (const int steps_between : {0, 1, 2, 3, 7}) {
     const auto engine = PlannedEngine::open(file.path(), small(64), plan);
     ASSERT_TRUE(engine.has_value());
-    ASSERT_TRUE((*engine)->start(prompt, greedy(6)).has_value());
+    ASSERT_TRUE((*engine)->session().start(prompt, greedy(6)).has_value());
     Result<bool> known = false;
     std::vector<TokenId> ids;
     bool done = false;
@@ -313,7 +302,7 @@ TEST(SessionIdentity, IsCollectedWhileARunGoesOn) {
         ASSERT_TRUE(known.has_value());
         waits = !*known;
       }
-      const auto event = (*engine)->step();
+      const auto event = (*engine)->session().step();
       ASSERT_TRUE(event.has_value());
       if (event->kind == Event::Kind::token) ids.push_back(event->id);
       if (event->kind == Event::Kind::done) done = true;
@@ -332,8 +321,8 @@ TEST(SessionIdentity, IsCollectedByARunAlone) {
   TinyModel model = tiny_model_named("llama-q8_0");
   model.n_layers = 5;
   const std::string bytes = build_tiny_model(model);
-  const auto engine = PlannedEngine::create(small(64), {bytes.size()},
-                                            {.layer_places = 2, .head_parts = 3});
+  const auto engine =
+      PlannedEngine::create(small(64), {bytes.size()}, {.layer_places = 2, .head_parts = 3});
   ASSERT_TRUE(engine.has_value());
   const auto bring = [&](const std::vector<Want>& wants) {
     for (const Want& want : wants) {
@@ -344,14 +333,14 @@ TEST(SessionIdentity, IsCollectedByARunAlone) {
   };
   while (!(*engine)->has_layout()) bring((*engine)->wants(1));
   ASSERT_TRUE((*engine)->build_tokenizer().has_value());
-  ASSERT_TRUE((*engine)->start(some_ids(9, 512), greedy(3)).has_value());
+  ASSERT_TRUE((*engine)->session().start(some_ids(9, 512), greedy(3)).has_value());
   bool known = false, done = false;
   for (int step = 0; step < 10'000 && !done; ++step) {
     const auto identified = (*engine)->identify();
     ASSERT_TRUE(identified.has_value());
     known = *identified;
     bring((*engine)->wants(UINT64_MAX));
-    const auto event = (*engine)->step();
+    const auto event = (*engine)->session().step();
     ASSERT_TRUE(event.has_value());
     done = event->kind == Event::Kind::done;
   }

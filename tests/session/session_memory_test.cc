@@ -53,7 +53,7 @@ TEST(SessionMemory, OneSessionMayFillTheContext) {
   EXPECT_EQ(generate(*engine, some_ids(1000, 512), greedy(-1)).finish, Finish::context);
   EXPECT_LE(engine->stats().resident_bytes, engine->memory_plan().total());
   EXPECT_LT(engine->memory_left(), engine->memory_plan().session / 10);
-  engine->reset();
+  engine->session().reset();
   EXPECT_EQ(generate(*engine, some_ids(1000, 512, 2), greedy(-1)).finish, Finish::context);
 }
 
@@ -103,16 +103,12 @@ TEST(SessionMemory, ATextThatGrowsBeyondItEnds) {
   Session session(*engine);
   ASSERT_TRUE(session.start(some_ids(250, 512), greedy(-1)).has_value());
   std::vector<TokenId> written;
-  Status status;
-  while (status) {
-    const auto event = session.step();
-    if (!event)
-      status = std::unexpected(event.error());
-    else if (event->kind == Event::Kind::token)
-      written.push_back(event->id);
-    ASSERT_LE(written.size(), 20u);
-  }
-  expect_refused(status);
+  const auto finish = drive(session, [&](const Event& event) {
+    if (event.kind == Event::Kind::token) written.push_back(event.id);
+    return written.size() <= 20;
+  });
+  ASSERT_FALSE(finish.has_value());
+  expect_refused(std::unexpected(finish.error()));
   EXPECT_EQ(written.size(), 7u);  // the last one has no place for its state
   EXPECT_EQ(session.tokens().size(), 256u);
   EXPECT_EQ(session.written().size(), 257u);
@@ -122,21 +118,21 @@ TEST(SessionMemory, ATextThatGrowsBeyondItEnds) {
 TEST(SessionMemory, OfAllPositionsLogitsCounts) {
   const std::vector<TokenId> ids = some_ids(900, 512);
   const auto engine = tight_engine();
-  expect_refused(engine->start_logits(ids, 0, true));
-  EXPECT_TRUE(engine->logits().empty());
+  expect_refused(engine->session().start_logits(ids, 0, true));
+  EXPECT_TRUE(engine->session().logits().empty());
   EXPECT_NE(hash_of(*engine, ids), "");
 
   LoadOptions options = small(kContext);
   options.logit_positions = 900;
   const auto planned = tight_engine(options);
-  ASSERT_TRUE(planned->start_logits(ids, 0, true).has_value());
+  ASSERT_TRUE(planned->session().start_logits(ids, 0, true).has_value());
   finish_run(*planned);
-  EXPECT_EQ(planned->logits().size(), 900u * 512u);
+  EXPECT_EQ(planned->session().logits().size(), 900u * 512u);
   EXPECT_LE(planned->stats().resident_bytes, planned->memory_plan().total());
   const uint64_t held = planned->session().held_bytes();
   // The next run gives them back.
   generate(*planned, ids, greedy(1));
-  EXPECT_TRUE(planned->logits().empty());
+  EXPECT_TRUE(planned->session().logits().empty());
   EXPECT_EQ(planned->session().held_bytes(), held - 899u * 512u * 4u);
   for (const int64_t wrong : {int64_t{0}, (int64_t{1} << 20) + 1}) {
     options.logit_positions = wrong;
@@ -164,9 +160,9 @@ TEST(SessionMemory, ThatIsRefusedAtAStepLeavesTheSessionAsItWas) {
 TEST(SessionMemory, OfLogitsIsFreeForTheNextRun) {
   const auto engine = tight_engine();
   // So many rows fit as long as the text is short.
-  ASSERT_TRUE(engine->start_logits(some_ids(20, 512), 0, true).has_value());
+  ASSERT_TRUE(engine->session().start_logits(some_ids(20, 512), 0, true).has_value());
   finish_run(*engine);
-  EXPECT_EQ(engine->logits().size(), 20u * 512u);
+  EXPECT_EQ(engine->session().logits().size(), 20u * 512u);
   EXPECT_EQ(generate(*engine, some_ids(1000, 512), greedy(-1)).finish, Finish::context);
   EXPECT_LE(engine->stats().resident_bytes, engine->memory_plan().total());
 }

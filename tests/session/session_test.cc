@@ -57,7 +57,7 @@ class Sessions : public testing::TestWithParam<const char*> {
   }
   // The same run without another session.
   std::vector<TokenId> alone(const std::vector<TokenId>& prompt, const GenerateOptions& options) {
-    alone_->reset();
+    alone_->session().reset();
     return generate(*alone_, prompt, options).ids();
   }
   std::string logits_alone(const std::vector<TokenId>& prompt) { return hash_of(*alone_, prompt); }
@@ -135,13 +135,13 @@ TEST(Session, IsBusyAlone) {
   ASSERT_NE(engine, nullptr);
   Session other(*engine);
   const std::vector<TokenId> prompt = {3, 4, 5};
-  ASSERT_TRUE(engine->start(prompt, greedy(4)).has_value());
-  EXPECT_EQ(engine->start(prompt, greedy(4)).error().code, Code::busy);
+  ASSERT_TRUE(engine->session().start(prompt, greedy(4)).has_value());
+  EXPECT_EQ(engine->session().start(prompt, greedy(4)).error().code, Code::busy);
   EXPECT_EQ(engine->session().start(prompt, greedy(4)).error().code, Code::busy);
   EXPECT_EQ(engine->session().clone().error().code, Code::busy);
   EXPECT_FALSE(other.running());
   EXPECT_EQ(generate(other, prompt, greedy(4)).ids().size(), 4u);
-  EXPECT_TRUE(engine->running());
+  EXPECT_TRUE(engine->session().running());
   EXPECT_EQ(finish_run(*engine).ids().size(), 4u);
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "drive.h"
 #include "engine/header.h"
 #include "engine/memory_plan.h"
 #include "gguf/gguf.h"
@@ -107,49 +108,54 @@ struct Generated {
   }
 };
 
-// Steps an engine or a session until done. If it has to wait for weights, fails the test and ends.
+inline Session& session_of(Engine& engine) { return engine.session(); }
+inline Session& session_of(Session& session) { return session; }
+
+// Steps a session, or that of an engine, until done. If it has to wait for weights, fails the test
+// and ends.
 template <typename T>
-Generated finish_run(T& engine) {
+Generated finish_run(T& of) {
   Generated result;
-  for (;;) {
-    auto event = engine.step();
-    if (!event.has_value()) {
-      ADD_FAILURE() << event.error().message;
-      return result;
-    }
-    if (event->kind == Event::Kind::waiting) {
+  const auto finish = drive(session_of(of), [&](Event& event) {
+    if (event.kind == Event::Kind::waiting) {
       ADD_FAILURE() << "the engine waits for weights";
-      engine.cancel();
-    } else if (event->kind == Event::Kind::token) {
-      result.text += event->text;
-      result.tokens.push_back(std::move(*event));
-    } else if (event->kind == Event::Kind::done) {
-      result.finish = event->finish;
-      return result;
+      return false;
     }
+    if (event.kind == Event::Kind::token) {
+      result.text += event.text;
+      result.tokens.push_back(std::move(event));
+    }
+    return true;
+  });
+  if (finish.has_value()) {
+    result.finish = *finish;
+  } else {
+    ADD_FAILURE() << finish.error().message;
   }
+  return result;
 }
 
 template <typename T, typename Prompt>
-Generated generate(T& engine, const Prompt& prompt, const GenerateOptions& options) {
-  const Status started = engine.start(prompt, options);
+Generated generate(T& of, const Prompt& prompt, const GenerateOptions& options) {
+  const Status started = session_of(of).start(prompt, options);
   if (!started.has_value()) {
     ADD_FAILURE() << started.error().message;
     return {};
   }
-  return finish_run(engine);
+  return finish_run(of);
 }
 
 // The hash of the last position's logits. If an error occurs, the test fails and the result is "".
 inline std::string hash_of(Engine& engine, std::span<const TokenId> ids, int64_t batch = 0) {
-  const Status started = engine.start_logits(ids, batch);
+  Session& session = engine.session();
+  const Status started = session.start_logits(ids, batch);
   if (!started.has_value()) {
     ADD_FAILURE() << started.error().message;
     return "";
   }
-  finish_run(engine);
-  EXPECT_EQ(engine.logits().size(), static_cast<size_t>(engine.tokenizer().vocab_size()));
-  return logits_hash(engine.logits());
+  finish_run(session);
+  EXPECT_EQ(session.logits().size(), static_cast<size_t>(engine.tokenizer().vocab_size()));
+  return logits_hash(session.logits());
 }
 
 // n token ids below n_vocab, the same each time.

@@ -41,29 +41,22 @@ std::unique_ptr<Engine> opened(const std::string& path, const LoadOptions& optio
   return engine.has_value() ? std::move(*engine) : nullptr;
 }
 
-// Steps to the end, waiting for weights. Returns the ids, or the error.
 Result<std::vector<TokenId>> finish(Engine& engine) {
-  std::vector<TokenId> ids;
-  while (true) {
-    SLUICE_ASSIGN(const Event event, engine.step());
-    if (event.kind == Event::Kind::done) return ids;
-    if (event.kind == Event::Kind::token) ids.push_back(event.id);
-    if (event.kind == Event::Kind::waiting) SLUICE_TRY(engine.wait());
-  }
+  return drive_opened(engine, engine.session());
 }
 
 std::vector<TokenId> ids_of(Engine& engine, const std::vector<TokenId>& prompt, int64_t n) {
-  EXPECT_TRUE(engine.start(prompt, greedy(n)).has_value());
+  EXPECT_TRUE(engine.session().start(prompt, greedy(n)).has_value());
   const auto ids = finish(engine);
   EXPECT_TRUE(ids.has_value()) << ids.error().message;
   return ids.value_or(std::vector<TokenId>());
 }
 
 std::string waiting_hash(Engine& engine, const std::vector<TokenId>& ids, int64_t batch) {
-  EXPECT_TRUE(engine.start_logits(ids, batch).has_value());
+  EXPECT_TRUE(engine.session().start_logits(ids, batch).has_value());
   const auto done = finish(engine);
   EXPECT_TRUE(done.has_value()) << done.error().message;
-  return logits_hash(engine.logits());
+  return logits_hash(engine.session().logits());
 }
 
 class FileReaders : public testing::TestWithParam<const char*> {};
@@ -174,7 +167,7 @@ TEST(FileReader, AFileThatIsCutShortWhileItIsReadAgainEndsTheRun) {
   for (const size_t after : {0, 1, 3}) {
     const TemporaryFile file(bytes);
     const auto engine = opened(file.path(), with(2, plan.least));
-    ASSERT_TRUE(engine->start(ids, greedy(40)).has_value());
+    ASSERT_TRUE(engine->session().start(ids, greedy(40)).has_value());
     std::vector<TokenId> got;
     std::optional<Error> error;
     bool cut = false;
@@ -182,7 +175,7 @@ TEST(FileReader, AFileThatIsCutShortWhileItIsReadAgainEndsTheRun) {
       if (got.size() == after && !std::exchange(cut, true)) {
         ASSERT_EQ(truncate(file.path().c_str(), static_cast<off_t>(bytes.size() / 3)), 0);
       }
-      const auto event = engine->step();
+      const auto event = engine->session().step();
       if (!event) {
         error = event.error();
       } else if (event->kind == Event::Kind::token) {
@@ -199,10 +192,10 @@ TEST(FileReader, AFileThatIsCutShortWhileItIsReadAgainEndsTheRun) {
     EXPECT_LT(got.size(), expected.size());
     EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin()));
     // It stays so.
-    if (engine->running()) {
-      EXPECT_FALSE(engine->step().has_value());
+    if (engine->session().running()) {
+      EXPECT_FALSE(engine->session().step().has_value());
     }
-    ASSERT_TRUE(engine->start(ids, greedy(4)).has_value());
+    ASSERT_TRUE(engine->session().start(ids, greedy(4)).has_value());
     EXPECT_FALSE(finish(*engine).has_value());
     EXPECT_FALSE(engine->wait_ready().has_value());
   }
@@ -218,9 +211,9 @@ TEST(FileReader, EndsAtAnyMoment) {
     if (round % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(17 * round));
     if (round % 3 == 1) continue;
     const std::vector<TokenId> ids = some_ids(20, engine->tokenizer().vocab_size());
-    ASSERT_TRUE(engine->start(ids, greedy(4)).has_value());
+    ASSERT_TRUE(engine->session().start(ids, greedy(4)).has_value());
     for (int i = 0; i < round; ++i) {
-      const auto event = engine->step();
+      const auto event = engine->session().step();
       ASSERT_TRUE(event.has_value());
       if (event->kind == Event::Kind::waiting) {
         ASSERT_TRUE(engine->wait().has_value());

@@ -97,30 +97,27 @@ class RandomSource {
 // Steps until done, waiting for weights when needed. Returns the ids.
 std::vector<TokenId> run(Engine& engine) {
   std::vector<TokenId> ids;
-  for (;;) {
-    const auto event = engine.step();
-    if (!event.has_value()) {
-      ADD_FAILURE() << event.error().message;
-      return ids;
-    }
-    if (event->kind == Event::Kind::done) return ids;
-    if (event->kind == Event::Kind::token) ids.push_back(event->id);
-    if (event->kind == Event::Kind::waiting) std::this_thread::yield();
-    if (testing::Test::HasFailure()) return ids;  // the source may have failed to bring weights
-  }
+  const auto finish = drive(engine.session(), [&](const Event& event) {
+    if (event.kind == Event::Kind::token) ids.push_back(event.id);
+    if (event.kind == Event::Kind::waiting) std::this_thread::yield();
+    return !testing::Test::HasFailure();  // the source may have failed to bring weights
+  });
+  EXPECT_TRUE(finish.has_value()) << finish.error().message;
+  return ids;
 }
 
 class Orders : public testing::TestWithParam<const char*> {};
 
 std::string all_logits_hash(Engine& engine, const std::vector<TokenId>& ids) {
-  EXPECT_TRUE(engine.start_logits(ids, 9, true).has_value());
+  EXPECT_TRUE(engine.session().start_logits(ids, 9, true).has_value());
   run(engine);
-  EXPECT_EQ(engine.logits().size(), ids.size() * static_cast<size_t>(engine.tokenizer().vocab_size()));
-  return logits_hash(engine.logits());
+  EXPECT_EQ(engine.session().logits().size(),
+            ids.size() * static_cast<size_t>(engine.tokenizer().vocab_size()));
+  return logits_hash(engine.session().logits());
 }
 
-// Expects an engine with these options and random arrival to give the same bits as `whole`, which has
-// all of the file in memory.
+// Expects an engine with these options and random arrival to give the same bits as `whole`, which
+// has all of the file in memory.
 void expect_same_bits(const std::string& file, Engine& whole, const LoadOptions& options,
                       const PlanOverride& plan = {}) {
   const std::vector<TokenId> ids = some_ids(20, whole.tokenizer().vocab_size());
@@ -133,13 +130,13 @@ void expect_same_bits(const std::string& file, Engine& whole, const LoadOptions&
     EXPECT_LT((*engine)->memory_plan().weights, whole.memory_plan().weights);
     const RandomSource source(**engine, file, 3, seed);
     for (const int64_t batch : {0, 7}) {
-      ASSERT_TRUE((*engine)->start_logits(ids, batch).has_value());
+      ASSERT_TRUE((*engine)->session().start_logits(ids, batch).has_value());
       run(**engine);
-      EXPECT_EQ(logits_hash((*engine)->logits()), expected) << "seed " << seed;
+      EXPECT_EQ(logits_hash((*engine)->session().logits()), expected) << "seed " << seed;
     }
     EXPECT_EQ(all_logits_hash(**engine, ids), expected_all) << "seed " << seed;
-    (*engine)->reset();
-    ASSERT_TRUE((*engine)->start(ids, greedy(4)).has_value());
+    (*engine)->session().reset();
+    ASSERT_TRUE((*engine)->session().start(ids, greedy(4)).has_value());
     EXPECT_EQ(run(**engine), expected_ids);
     EXPECT_FALSE((*engine)->loaded());
   }
@@ -236,7 +233,7 @@ TEST_P(Orders, OfTwoSessionsShareOneReading) {
     }
   }
   EXPECT_EQ(ids[0], generate(*whole, one, greedy(6)).ids());
-  whole->reset();
+  whole->session().reset();
   EXPECT_EQ(ids[1], generate(*whole, other, greedy(6)).ids());
   // Six passes each. Alone they would read the shared slots twelve times.
   for (const SlotView& slot : (*engine)->slots()) EXPECT_LE(slot.fills, 9u);

@@ -68,15 +68,10 @@ std::string hash_with(const std::string& path, const std::shared_ptr<PackedCopy>
   files->set_copy_maker([&](size_t, uint64_t) { return copy; });
   const auto engine = Engine::open(std::move(*files), options);
   EXPECT_TRUE(engine.has_value()) << engine.error().message;
-  EXPECT_TRUE((*engine)->start_logits(ids, 0).has_value());
-  while (true) {
-    const auto event = (*engine)->step();
-    EXPECT_TRUE(event.has_value()) << event.error().message;
-    if (!event || event->kind == Event::Kind::done) break;
-    if (event->kind != Event::Kind::waiting) continue;
-    EXPECT_TRUE((*engine)->wait().has_value());
-  }
-  return logits_hash((*engine)->logits());
+  EXPECT_TRUE((*engine)->session().start_logits(ids, 0).has_value());
+  const auto done = drive_opened(**engine, (*engine)->session());
+  EXPECT_TRUE(done.has_value()) << done.error().message;
+  return logits_hash((*engine)->session().logits());
 }
 
 class PackedCopies : public testing::TestWithParam<const char*> {};

@@ -1,5 +1,7 @@
 // Tests of weights that are not finite or that overflow, and of files that change or are not
 // regular files.
+#include "weights/weights.h"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +16,6 @@
 #include "support/engine_fixture.h"
 #include "support/planned_engine.h"
 #include "weights/source_file.h"
-#include "weights/weights.h"
 
 namespace sluice {
 namespace {
@@ -190,16 +191,12 @@ TEST(NotFiniteWeights, AreRefusedTheSameByEveryTable) {
 
 // Steps a run to its end. Returns its error, or "" if it has none. No token may come.
 std::string end_of(Engine& engine) {
-  for (;;) {
-    const auto event = engine.step();
-    if (!event.has_value()) {
-      EXPECT_EQ(code_name(event.error().code), code_name(Code::bad_file));
-      EXPECT_FALSE(engine.running());
-      return event.error().message;
-    }
-    EXPECT_NE(event->kind, Event::Kind::token);
-    if (event->kind == Event::Kind::done) return "";
-  }
+  const auto finish = drive(engine.session(),
+                            [](const Event& event) { EXPECT_NE(event.kind, Event::Kind::token); });
+  if (finish.has_value()) return "";
+  EXPECT_EQ(code_name(finish.error().code), code_name(Code::bad_file));
+  EXPECT_FALSE(engine.session().running());
+  return finish.error().message;
 }
 
 // Expects the error with every table and every cache, for one token and for many, and for logits.
@@ -214,13 +211,13 @@ void expect_overflow(const Model& model, std::string_view where) {
       for (const size_t n : {size_t{1}, size_t{20}}) {
         const std::vector<TokenId> ids = some_ids(n, 500);
         for (int again = 0; again < 2; ++again) {
-          ASSERT_TRUE(engine->start(ids, greedy(4)).has_value());
+          ASSERT_TRUE(engine->session().start(ids, greedy(4)).has_value());
           const std::string message = end_of(*engine);
           EXPECT_NE(message.find(where), std::string::npos)
               << table << ", " << n << " tokens: " << message;
         }
         for (const int64_t batch : {0, 1}) {
-          ASSERT_TRUE(engine->start_logits(ids, batch, true).has_value());
+          ASSERT_TRUE(engine->session().start_logits(ids, batch, true).has_value());
           EXPECT_NE(end_of(*engine).find(where), std::string::npos) << table;
         }
       }
@@ -275,7 +272,7 @@ TEST(Overflow, OfAnyPositionsLogitsEndsTheRun) {
     const auto engine = PlannedEngine::open(file.path(), small(), plan);
     ASSERT_TRUE(engine.has_value());
     const auto end_with = [&](std::vector<TokenId> ids, int64_t batch) {
-      EXPECT_TRUE((*engine)->start_logits(ids, batch, true).has_value());
+      EXPECT_TRUE((*engine)->session().start_logits(ids, batch, true).has_value());
       return end_of(**engine);
     };
     for (const int64_t batch : {0, 1, 2}) {
@@ -312,7 +309,7 @@ TEST(Overflow, OfAnglesIsRefused) {
       options.kernels = table;
       const auto engine = load_bytes(model.bytes, options);
       ASSERT_NE(engine, nullptr);
-      ASSERT_TRUE(engine->start(some_ids(3, 500), greedy(4)).has_value());
+      ASSERT_TRUE(engine->session().start(some_ids(3, 500), greedy(4)).has_value());
       EXPECT_NE(end_of(*engine).find("rope_freqs.weight"), std::string::npos) << table;
     }
   }
@@ -329,7 +326,7 @@ TEST(Overflow, OfOneTokenLeavesTheEngineGood) {
   const std::vector<TokenId> fine = {5, 80, 17};
   const std::vector<TokenId> expected = generate(*engine, fine, greedy(3)).ids();
   const std::vector<TokenId> bad = {5, 80, 7, 17};
-  ASSERT_TRUE(engine->start(bad, greedy(3)).has_value());
+  ASSERT_TRUE(engine->session().start(bad, greedy(3)).has_value());
   EXPECT_NE(end_of(*engine).find("overflow in layer 0"), std::string::npos);
   EXPECT_EQ(generate(*engine, fine, greedy(3)).ids(), expected);
 }
