@@ -67,7 +67,6 @@ const PACKAGES = {
     // Downloads.
     ['libcurl4-openssl-dev', header('curl/curl.h')],
     ['libssl-dev', file('/usr/include/openssl/evp.h')],
-    ['libxxhash-dev', file('/usr/include/xxhash.h')],
     // Line editing in chats.
     ['libedit-dev', file('/usr/include/histedit.h')],
   ],

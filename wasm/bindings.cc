@@ -25,7 +25,7 @@
 #include "gguf/gguf.h"
 #include "gguf/model_parser.h"
 #include "quant/packed_layout.h"
-#include "reply/format.h"
+#include "reply/reply_prompt.h"
 #include "text/tokenizer.h"
 #include "weights/packed_copy.h"
 #include "weights/want.h"
@@ -249,43 +249,44 @@ class PromptHandle {
     request.most_tokens = most_tokens;
     if (thinking >= 0) request.thinking = thinking == 1;
     request.time = {static_cast<int64_t>(to_u64(now)), utc_offset_seconds};
-    auto prompt = apply_chat_template({&engine_->header(), &engine_->tokenizer()}, request);
-    if (!prompt) return error_json(prompt.error());
-    prompt_ = std::move(*prompt);
-    return reply_prompt_json(prompt_);
+    auto reply = make_reply_prompt({&engine_->header(), &engine_->tokenizer()}, request);
+    if (!reply) return error_json(reply.error());
+    reply_ = std::move(*reply);
+    return reply_prompt_json(reply_);
   }
   std::string open_text(const std::string& text) {
     asked_ = std::chrono::steady_clock::now();
-    prompt_ = ChatPrompt();
+    reply_ = ReplyPrompt();
     const Tokenizer& tokenizer = engine_->tokenizer();
-    prompt_.tokens = tokenizer.with_prefix(tokenizer.encode(text));
-    return reply_prompt_json(prompt_);
+    reply_.prompt.tokens = tokenizer.with_prefix(tokenizer.encode(text));
+    return reply_prompt_json(reply_);
   }
   std::string open_ids(const val& ids) {
     asked_ = std::chrono::steady_clock::now();
-    prompt_ = ChatPrompt();
-    prompt_.tokens = to_ids(ids);
-    return reply_prompt_json(prompt_);
+    reply_ = ReplyPrompt();
+    reply_.prompt.tokens = to_ids(ids);
+    return reply_prompt_json(reply_);
   }
   // As they are given to a session.
   std::vector<TokenId> tokens_for(const Session& session) const {
-    return reuse_tokens(engine_->tokenizer(), session.written(), prompt_.tokens);
+    return reuse_tokens(engine_->tokenizer(), session.written(), reply_.prompt.tokens);
   }
   // How many tokens at the beginning the session has.
   uint32_t shared(const SessionHandle& session) const;
   // The same of a session that has written these.
   uint32_t shared_written(const val& ids) const {
     const std::vector<TokenId> written = to_ids(ids);
-    const std::vector<TokenId> tokens = reuse_tokens(engine_->tokenizer(), written, prompt_.tokens);
+    const std::vector<TokenId> tokens =
+        reuse_tokens(engine_->tokenizer(), written, reply_.prompt.tokens);
     return static_cast<uint32_t>(std::ranges::mismatch(tokens, written).in1 - tokens.begin());
   }
-  const ReplyFormat& format() const { return prompt_.reply; }
+  const ReplyFormat& format() const { return reply_.format; }
   // When it was opened: a reply's first token is awaited from then on.
   std::chrono::steady_clock::time_point asked() const { return asked_; }
 
  private:
   const Engine* engine_;
-  ChatPrompt prompt_;
+  ReplyPrompt reply_;
   std::chrono::steady_clock::time_point asked_;
 };
 

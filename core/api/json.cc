@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "api/json_parts.h"
-#include "chat/chat_template.h"
+#include "reply/reply_prompt.h"
 #include "text/tokenizer.h"
 #ifndef __EMSCRIPTEN__
 #include <sys/resource.h>
@@ -109,11 +109,12 @@ std::string chat_prompt_json(const ChatPrompt& prompt, bool tokens) {
   return dump(out);
 }
 
-std::string reply_prompt_json(const ChatPrompt& prompt) {
+std::string reply_prompt_json(const ReplyPrompt& reply) {
+  const ChatPrompt& prompt = reply.prompt;
   return dump({{"tokens", prompt.tokens.size()},
                {"dropped", prompt.dropped_messages},
                {"template", prompt.source},
-               {"reasoning", prompt.reply.has_reasoning()},
+               {"reasoning", reply.format.has_reasoning()},
                {"warnings", notes_list(prompt.warnings)}});
 }
 

@@ -10,6 +10,7 @@
 namespace sluice {
 
 struct ChatPrompt;
+struct ReplyPrompt;
 
 // Reads options by their names in options.json; "" and "{}" give the defaults. Fails with
 // invalid_argument for an unknown name, a wrong type or a value out of range.
@@ -32,7 +33,7 @@ std::string error_json(const Error& error);
 std::string chat_prompt_json(const ChatPrompt& prompt, bool tokens);
 // {"tokens":n,"dropped":n,"template":..,"reasoning":..,"warnings":[..]}; `reasoning`: the model has
 // marks for it.
-std::string reply_prompt_json(const ChatPrompt& prompt);
+std::string reply_prompt_json(const ReplyPrompt& reply);
 // [[byte,..],..]: the bytes that each token stands for, of a control token its name.
 std::string token_bytes_json(const Tokenizer& tokenizer, std::span<const TokenId> ids);
 

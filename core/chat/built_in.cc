@@ -8,27 +8,32 @@
 namespace sluice {
 namespace {
 
-constexpr std::string_view kChatml =
-    R"({% for message in messages %}
+constexpr BuiltIn kChatml = {
+    .family = "chatml",
+    .text = R"({% for message in messages %}
 {{ '<|im_start|>' + message.role + '\n' + (message.content or '') + '<|im_end|>\n' }}
 {%- endfor %}
 {% if add_generation_prompt %}
 {{ '<|im_start|>assistant\n' }}
-{%- endif %})";
+{%- endif %})",
+};
 
-constexpr std::string_view kLlama3 =
-    R"({{ bos_token }}
+constexpr BuiltIn kLlama3 = {
+    .family = "llama3",
+    .text = R"({{ bos_token }}
 {%- for message in messages %}
 {{- '<|start_header_id|>' + message.role + '<|end_header_id|>\n\n' }}
 {{- (message.content or '') | trim + '<|eot_id|>' }}
 {%- endfor %}
 {%- if add_generation_prompt %}
 {{- '<|start_header_id|>assistant<|end_header_id|>\n\n' }}
-{%- endif %})";
+{%- endif %})",
+};
 
 // These have no place for a system's text but the next turn of the user.
-constexpr std::string_view kGemma =
-    R"({{ bos_token }}
+constexpr BuiltIn kGemma = {
+    .family = "gemma",
+    .text = R"({{ bos_token }}
 {%- set said = namespace(before='') %}
 {%- for message in messages %}
 {%- if message.role in ['system', 'developer'] %}
@@ -40,10 +45,12 @@ constexpr std::string_view kGemma =
 {%- endif %}
 {%- endfor %}
 {%- if said.before %}{{ '<start_of_turn>user\n' + said.before | trim + '<end_of_turn>\n' }}{% endif %}
-{%- if add_generation_prompt %}{{ '<start_of_turn>model\n' }}{% endif %})";
+{%- if add_generation_prompt %}{{ '<start_of_turn>model\n' }}{% endif %})",
+};
 
-constexpr std::string_view kMistral =
-    R"({{ bos_token }}
+constexpr BuiltIn kMistral = {
+    .family = "mistral",
+    .text = R"({{ bos_token }}
 {%- set said = namespace(before='') %}
 {%- for message in messages %}
 {%- if message.role in ['system', 'developer'] %}
@@ -55,10 +62,12 @@ constexpr std::string_view kMistral =
 {%- set said.before = '' %}
 {%- endif %}
 {%- endfor %}
-{%- if said.before %}{{ '[INST] ' + said.before | trim + ' [/INST]' }}{% endif %})";
+{%- if said.before %}{{ '[INST] ' + said.before | trim + ' [/INST]' }}{% endif %})",
+};
 
-constexpr std::string_view kLlama2 =
-    R"({%- set said = namespace(before='') %}
+constexpr BuiltIn kLlama2 = {
+    .family = "llama2",
+    .text = R"({%- set said = namespace(before='') %}
 {%- for message in messages %}
 {%- if message.role in ['system', 'developer'] %}
 {%- set said.before = '<<SYS>>\n' + (message.content or '') | trim + '\n<</SYS>>\n\n' %}
@@ -69,68 +78,72 @@ constexpr std::string_view kLlama2 =
 {%- set said.before = '' %}
 {%- endif %}
 {%- endfor %}
-{%- if said.before %}{{ bos_token + '[INST] ' + said.before + ' [/INST]' }}{% endif %})";
+{%- if said.before %}{{ bos_token + '[INST] ' + said.before + ' [/INST]' }}{% endif %})",
+};
 
-constexpr std::string_view kZephyr =
-    R"({% for message in messages %}
+constexpr BuiltIn kZephyr = {
+    .family = "zephyr",
+    .text = R"({% for message in messages %}
 {{ '<|' + message.role + '|>\n' + (message.content or '') + eos_token + '\n' }}
 {%- endfor %}
 {% if add_generation_prompt %}
 {{ '<|assistant|>\n' }}
-{%- endif %})";
+{%- endif %})",
+    .stop = "<|user|>",
+};
 
-constexpr std::string_view kPhi3 =
-    R"({% for message in messages %}
+constexpr BuiltIn kPhi3 = {
+    .family = "phi3",
+    .text = R"({% for message in messages %}
 {{ '<|' + message.role + '|>\n' + (message.content or '') + '<|end|>\n' }}
 {%- endfor %}
 {% if add_generation_prompt %}
 {{ '<|assistant|>\n' }}
-{%- endif %})";
+{%- endif %})",
+};
 
-constexpr std::string_view kPlain =
-    R"({% for message in messages %}
+constexpr BuiltIn kPlain = {
+    .family = "plain text",
+    .text = R"({% for message in messages %}
 {{ message.role | capitalize + ': ' + (message.content or '') | trim + '\n\n' }}
 {%- endfor %}
 {% if add_generation_prompt %}
 {{ 'Assistant:' }}
-{%- endif %})";
+{%- endif %})",
+    .stop = "\nUser:",
+};
 
 struct ByTokens {
-  std::string_view family;
-  std::string_view text;
+  BuiltIn built_in;
   std::array<std::string_view, 3> tokens;  // the vocabulary has all of them
 };
 constexpr ByTokens kByTokens[] = {
-    {"llama3", kLlama3, {"<|start_header_id|>", "<|eot_id|>"}},
-    {"chatml", kChatml, {"<|im_start|>", "<|im_end|>"}},
-    {"gemma", kGemma, {"<start_of_turn>", "<end_of_turn>"}},
-    {"phi3", kPhi3, {"<|user|>", "<|assistant|>", "<|end|>"}},
-    {"zephyr", kZephyr, {"<|user|>", "<|assistant|>"}},
-    {"mistral", kMistral, {"[INST]", "[/INST]"}},
+    {kLlama3, {"<|start_header_id|>", "<|eot_id|>"}},
+    {kChatml, {"<|im_start|>", "<|im_end|>"}},
+    {kGemma, {"<start_of_turn>", "<end_of_turn>"}},
+    {kPhi3, {"<|user|>", "<|assistant|>", "<|end|>"}},
+    {kZephyr, {"<|user|>", "<|assistant|>"}},
+    {kMistral, {"[INST]", "[/INST]"}},
 };
 
 // Models whose marks are plain text: a part of the name in small letters tells them.
 struct ByName {
-  std::string_view family;
-  std::string_view text;
+  BuiltIn built_in;
   std::string_view name;
 };
 constexpr ByName kByName[] = {
-    {"zephyr", kZephyr, "zephyr"},    {"zephyr", kZephyr, "tinyllama"},
-    {"mistral", kMistral, "mistral"}, {"mistral", kMistral, "mixtral"},
-    {"llama2", kLlama2, "llama-2"},   {"llama2", kLlama2, "llama 2"},
-    {"llama2", kLlama2, "llama2"},    {"llama2", kLlama2, "codellama"},
+    {kZephyr, "zephyr"},  {kZephyr, "tinyllama"}, {kMistral, "mistral"}, {kMistral, "mixtral"},
+    {kLlama2, "llama-2"}, {kLlama2, "llama 2"},   {kLlama2, "llama2"},   {kLlama2, "codellama"},
 };
 
 struct ByArchitecture {
-  std::string_view family;
-  std::string_view text;
+  BuiltIn built_in;
   std::string_view beginning;
 };
 constexpr ByArchitecture kByArchitecture[] = {
-    {"gemma", kGemma, "gemma"},
-    {"chatml", kChatml, "qwen"},
-    {"phi3", kPhi3, "phi3"},
+    {kGemma, "gemma"},
+    {kChatml, "qwen"},
+    {kPhi3, "phi3"},
 };
 
 std::string small_text_at(const Gguf& header, std::string_view key) {
@@ -150,19 +163,19 @@ Guess guess_family(const Gguf& header, const Tokenizer* tokenizer) {
         tokenizer != nullptr && std::ranges::all_of(row.tokens, [&](std::string_view text) {
           return text.empty() || tokenizer->find_raw(text) != kNoToken;
         });
-    if (has_all) return {row.family, row.text, concat("the vocabulary has ", row.tokens[0])};
+    if (has_all) return {row.built_in, concat("the vocabulary has ", row.tokens[0])};
   }
   const std::string name = small_text_at(header, "general.name");
   for (const ByName& row : kByName) {
     if (name.find(row.name) != std::string::npos)
-      return {row.family, row.text, concat("the model's name is '", printable(name), "'")};
+      return {row.built_in, concat("the model's name is '", printable(name), "'")};
   }
   const std::string architecture = small_text_at(header, "general.architecture");
   for (const ByArchitecture& row : kByArchitecture) {
     if (architecture.starts_with(row.beginning))
-      return {row.family, row.text, concat("the architecture is ", printable(architecture))};
+      return {row.built_in, concat("the architecture is ", printable(architecture))};
   }
-  return {"plain text", kPlain, "nothing in the file tells of another"};
+  return {kPlain, "nothing in the file tells of another"};
 }
 
 }  // namespace sluice

@@ -9,10 +9,16 @@
 
 namespace sluice {
 
-struct Guess {
+struct BuiltIn {
   std::string_view family;  // "chatml", ...
   std::string_view text;    // its template
-  std::string reason;       // "the vocabulary has <|im_start|>"
+  // With which the next turn begins, where no token ends a reply; else "".
+  std::string_view stop = "";
+};
+
+struct Guess {
+  BuiltIn built_in;
+  std::string reason;  // "the vocabulary has <|im_start|>"
 };
 
 // By the special tokens of the vocabulary, else by the architecture and the name. `tokenizer` may

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "chat/choice.h"
 #include "chat/contents.h"
 #include "chat/fit.h"
-#include "chat/input.h"
 #include "chat/literal.h"
-#include "reply/find_format.h"
+#include "chat/rendered_chat.h"
 
 namespace sluice {
 namespace {
@@ -76,11 +74,11 @@ Result<ChatPrompt> make_prompt(const Tokenizer* tokenizer, const jinja::Template
 
 }  // namespace
 
-Result<ChatPrompt> apply_chat_template(const ChatModel& model, const ChatRequest& request) {
+Result<RenderedChat> render_chat(const ChatModel& model, const ChatRequest& request) {
   SLUICE_ASSIGN(ChatInput input, read_chat_input(request.messages, request.kwargs));
   SLUICE_ASSIGN(ChosenTemplate chosen,
                 choose_template(model, request.chat_template, input.has_tools));
-  SLUICE_ASSIGN(const jinja::Template made, jinja::Template::parse(chosen.text));
+  SLUICE_ASSIGN(jinja::Template made, jinja::Template::parse(chosen.text));
   Notes warnings = chosen.warnings;
   add_special_tokens(model, input);
   if (request.thinking) {
@@ -100,11 +98,13 @@ Result<ChatPrompt> apply_chat_template(const ChatModel& model, const ChatRequest
         return make_prompt(tokenizer, made, request.time, some);
       }));
   prompt.warnings.insert(prompt.warnings.begin(), warnings.begin(), warnings.end());
-  if (tokenizer != nullptr) {
-    prompt.reply = find_reply_format(*tokenizer, chosen, made, request.time, input, prompt.text);
-  }
-  prompt.source = std::move(chosen.source);
-  return prompt;
+  prompt.source = chosen.source;
+  return RenderedChat{std::move(prompt), std::move(chosen), std::move(made), std::move(input)};
+}
+
+Result<ChatPrompt> apply_chat_template(const ChatModel& model, const ChatRequest& request) {
+  SLUICE_ASSIGN(RenderedChat rendered, render_chat(model, request));
+  return std::move(rendered.prompt);
 }
 
 }  // namespace sluice

@@ -10,7 +10,6 @@
 #include "base/result.h"
 #include "gguf/gguf.h"
 #include "jinja/template.h"
-#include "reply/format.h"
 #include "text/tokenizer.h"
 
 namespace sluice {
@@ -56,7 +55,6 @@ struct ChatPrompt {
   std::string source;  // of the template: "given", "tokenizer.chat_template", "built in: chatml"
   Notes warnings;
   size_t dropped_messages = 0;
-  ReplyFormat reply;  // if the tokens were wanted
 };
 
 // Fails with invalid_argument if the request is wrong or the template fails; then it says the line.

@@ -60,21 +60,22 @@ Result<ChosenTemplate> choose_template(const ChatModel& model,
   }
   if (has_name(header, "default")) return named(header, "default");
 
-  const Guess guess = guess_family(header, model.tokenizer);
-  ChosenTemplate chosen = {std::string(guess.text), concat("built in: ", guess.family), {}};
+  const auto [built_in, reason] = guess_family(header, model.tokenizer);
+  ChosenTemplate chosen = {
+      std::string(built_in.text), concat("built in: ", built_in.family), {}, built_in.stop};
   std::string others;
   for (const std::string_view name : names_in(header))
     others += concat(others.empty() ? " (only ones by name: " : ", ", printable(name));
   chosen.warnings.push_back(
       {NoteCode::no_chat_template,
        concat("the file has no chat template", others, others.empty() ? "" : ")", "; the one of ",
-              guess.family, " is used, because ", guess.reason),
-       {{"family", std::string(guess.family)}}});
+              built_in.family, " is used, because ", reason),
+       {{"family", std::string(built_in.family)}}});
   if (has_tools) {
     chosen.warnings.push_back(
         {NoteCode::tools_left_out,
-         concat("the built-in template of ", guess.family, " knows no tools: they are left out"),
-         {{"family", std::string(guess.family)}}});
+         concat("the built-in template of ", built_in.family, " knows no tools: they are left out"),
+         {{"family", std::string(built_in.family)}}});
   }
   return chosen;
 }

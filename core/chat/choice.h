@@ -14,6 +14,7 @@ struct ChosenTemplate {
   std::string text;
   std::string source;  // as in ChatPrompt
   Notes warnings;
+  std::string_view stop = "";  // as in BuiltIn
 };
 
 // The template that is given; else the file's, of several the one that transformers would take

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "models/registry.h"
+#include "pass/binder.h"
+#include "pass/config_reader.h"
 #include "pass/pass.h"
 
 namespace sluice {
@@ -14,7 +16,7 @@ constexpr int64_t kLayersOf27B = 62;
 
 class Gemma3 final : public Model {
  public:
-  explicit Gemma3(const Config& config) : Model(config) {}
+  Gemma3(const Config& config, const Cut& cut) : Model(config, cut) {}
   Status bind(const Gguf& gguf);
   void embed(Pass& pass, const Work& work) const override;
   void run_layer(Pass& pass, const Work& work) const override;
@@ -123,8 +125,9 @@ void Gemma3::run_head(Pass& pass, const Work& work) const {
 
 }  // namespace
 
-Result<std::unique_ptr<Model>> make_gemma3(const Gguf& gguf, const Config& config, const Variant&) {
-  auto model = std::make_unique<Gemma3>(config);
+Result<std::unique_ptr<Model>> make_gemma3(const Gguf& gguf, const Config& config, const Cut& cut,
+                                           const Variant&) {
+  auto model = std::make_unique<Gemma3>(config, cut);
   SLUICE_TRY(model->bind(gguf));
   return model;
 }

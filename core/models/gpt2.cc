@@ -2,6 +2,8 @@
 // learned positions, one matrix for queries, keys and values, a feed-forward part with GELU and no
 // gate, biases everywhere.
 #include "models/registry.h"
+#include "pass/binder.h"
+#include "pass/config_reader.h"
 #include "pass/pass.h"
 
 namespace sluice {
@@ -9,7 +11,7 @@ namespace {
 
 class Gpt2 final : public Model {
  public:
-  explicit Gpt2(const Config& config) : Model(config) {}
+  Gpt2(const Config& config, const Cut& cut) : Model(config, cut) {}
   Status bind(const Gguf& gguf);
   void embed(Pass& pass, const Work& work) const override;
   void run_layer(Pass& pass, const Work& work) const override;
@@ -82,8 +84,9 @@ void Gpt2::run_head(Pass& pass, const Work& work) const { pass.logits(work, outp
 
 }  // namespace
 
-Result<std::unique_ptr<Model>> make_gpt2(const Gguf& gguf, const Config& config, const Variant&) {
-  auto model = std::make_unique<Gpt2>(config);
+Result<std::unique_ptr<Model>> make_gpt2(const Gguf& gguf, const Config& config, const Cut& cut,
+                                         const Variant&) {
+  auto model = std::make_unique<Gpt2>(config, cut);
   SLUICE_TRY(model->bind(gguf));
   return model;
 }

@@ -3,6 +3,8 @@
 // (Variant), in norms of the q and k heads (Variant), and in biases on q, k and v (if the file has
 // them).
 #include "models/registry.h"
+#include "pass/binder.h"
+#include "pass/config_reader.h"
 #include "pass/pass.h"
 
 namespace sluice {
@@ -10,7 +12,7 @@ namespace {
 
 class Llama final : public Model {
  public:
-  explicit Llama(const Config& config) : Model(config) {}
+  Llama(const Config& config, const Cut& cut) : Model(config, cut) {}
   Status bind(const Gguf& gguf, const Variant& variant);
   void embed(Pass& pass, const Work& work) const override;
   void run_layer(Pass& pass, const Work& work) const override;
@@ -88,9 +90,9 @@ void Llama::run_head(Pass& pass, const Work& work) const { pass.logits(work, out
 
 }  // namespace
 
-Result<std::unique_ptr<Model>> make_llama(const Gguf& gguf, const Config& config,
+Result<std::unique_ptr<Model>> make_llama(const Gguf& gguf, const Config& config, const Cut& cut,
                                           const Variant& variant) {
-  auto model = std::make_unique<Llama>(config);
+  auto model = std::make_unique<Llama>(config, cut);
   SLUICE_TRY(model->bind(gguf, variant));
   return model;
 }

@@ -1,6 +1,7 @@
 #include "models/registry.h"
 
 #include "base/format.h"
+#include "pass/config_reader.h"
 
 namespace sluice {
 
@@ -30,9 +31,8 @@ Result<std::unique_ptr<Model>> make_model(const Gguf& gguf, const Cut& cut) {
   std::string known;
   for (const Family& family : kFamilies) {
     if (family.architecture == *architecture) {
-      SLUICE_ASSIGN(Config config, read_config(gguf, family.architecture));
-      config.cut = cut;
-      return family.make(gguf, config, family.variant);
+      SLUICE_ASSIGN(const Config config, read_config(gguf, family.architecture));
+      return family.make(gguf, config, cut, family.variant);
     }
     known += concat(known.empty() ? "" : ", ", family.architecture);
   }

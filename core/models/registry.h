@@ -15,11 +15,11 @@ struct Variant {
   bool qk_norm = false;  // RMS norm of each q and k head, before RoPE
 };
 
-// Makes a model of a family's header: reads the numbers, finds every tensor, and checks them. Reads
-// no weights. Fails with bad_file, unsupported_type, or unsupported_model for a model that would be
-// computed wrongly.
+// Makes a model of a family's header, divided by `cut`: reads the numbers, finds every tensor, and
+// checks them. Reads no weights. Fails with bad_file, unsupported_type, or unsupported_model for a
+// model that would be computed wrongly.
 using MakeModel = Result<std::unique_ptr<Model>>(const Gguf& gguf, const Config& config,
-                                                 const Variant& variant);
+                                                 const Cut& cut, const Variant& variant);
 
 struct Family {
   std::string_view architecture;  // general.architecture

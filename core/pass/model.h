@@ -8,10 +8,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
-#include "base/format.h"
 #include "pass/config.h"
 #include "pass/profile.h"
 #include "pass/shapes.h"
@@ -61,6 +59,14 @@ struct WeightUse {
   int matrix;
 };
 
+// How a model is divided if not all of it is to be in memory at once.
+struct Cut {
+  int head_parts = 1;        // the matrix of logits has up to so many parts, of whole strips
+  bool single_rows = false;  // the embedding's table is in no slot: single rows of it are held
+  // Besides, all of the table is in the last slot, or, if it is the head too, in the head.
+  bool late_table = false;
+};
+
 class Model {
  public:
   virtual ~Model() = default;
@@ -90,7 +96,7 @@ class Model {
   // The embedding: one row for each token of the vocabulary. With single_rows the rows that a pass
   // needs can be brought by themselves.
   int token_table() const { return token_table_; }
-  bool single_rows() const { return config_.cut.single_rows; }
+  bool single_rows() const { return cut_.single_rows; }
 
   // These call the pass's steps in their order. Every worker of the pass calls them. They must not
   // read anything that changes while the pass lives, except through its steps.
@@ -99,9 +105,10 @@ class Model {
   virtual void run_head(Pass& pass, const Work& work) const = 0;   // one token's logits
 
  protected:
-  explicit Model(const Config& config);
+  Model(const Config& config, const Cut& cut);
 
   Config config_;
+  Cut cut_;
   int64_t head_part_rows_;
   int n_head_parts_;
   int token_table_ = -1;
@@ -113,58 +120,6 @@ class Model {
   int64_t max_positions_ = 0;
 
   friend class Binder;
-};
-
-// Finds a model's tensors, slot by slot. The first tensor that is missing or wrong becomes the
-// error of finish(); all later handles are -1.
-class Binder {
- public:
-  Binder(const Gguf& gguf, Model& model) : gguf_(gguf), model_(model) {}
-
-  // Begins a slot: that of the embedding, of a layer (names of tensors are then those after blk.N.)
-  // or of the head.
-  void embedding() { in(model_.embedding_slot(), ""); }
-  void layer(int64_t layer) { in(model_.layer_slot(layer), concat("blk.", layer, ".")); }
-  void head() { in(model_.head_slot(), ""); }
-  bool has(std::string_view name) const {
-    return gguf_.find_tensor(concat(prefix_, name)) != nullptr;
-  }
-
-  // A norm of rows of n numbers: NAME.weight and, for a layer norm, NAME.bias.
-  Norm rms_norm(std::string_view name, int64_t n, float eps);
-  Norm layer_norm(std::string_view name, int64_t n, float eps);
-  // NAME.weight, a matrix of `rows` rows, and NAME.bias if `bias`.
-  Linear linear(Phase phase, std::string_view name, int64_t rows, int64_t cols,
-                Buffer out = Buffer::branch, bool bias = false);
-  // The same for `rows` rows from `first` on of tensors that have all_rows rows.
-  Linear linear_rows(Phase phase, std::string_view name, int64_t all_rows, int64_t cols,
-                     int64_t first, int64_t rows, Buffer out, bool bias = false);
-  // Makes token_embd.weight the model's token_table().
-  void token_table();
-  // The parts of the matrix of logits: of output.weight or, if the file has none, of
-  // token_embd.weight.
-  std::vector<int> logits();
-
-  // The handle of a single tensor. The name includes .weight.
-  int table(std::string_view name, int64_t rows, int64_t cols);  // rows are read one by one
-  int vector(std::string_view name, int64_t length);
-  int optional_vector(std::string_view name, int64_t length);  // -1 if the file doesn't have it
-
-  // Fails with bad_file, unsupported_type, or unsupported_model if the file has a tensor that was
-  // not bound.
-  Status finish();
-
- private:
-  void in(int slot, std::string prefix);
-  void late_table();
-  int used(Phase phase, int matrix);
-  int keep(Result<int> handle);
-
-  const Gguf& gguf_;
-  Model& model_;
-  int slot_ = 0;
-  std::string prefix_;
-  Status status_;
 };
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "pass/config_reader.h"
 
 namespace sluice {
 namespace {

@@ -10,6 +10,8 @@
 
 namespace sluice {
 
+class ConfigReader;
+
 enum class RopePairs : uint8_t { adjacent, halves };
 
 // The numbers that a RoPE table (ops/rope.h) is made from.

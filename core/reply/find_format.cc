@@ -80,19 +80,16 @@ TokenId end_token(const Tokenizer& tokenizer, std::string_view behind) {
 
 }  // namespace
 
-ReplyFormat find_reply_format(const Tokenizer& tokenizer, const ChosenTemplate& chosen,
-                              const jinja::Template& made, const jinja::RenderOptions& time,
-                              const ChatInput& input, std::string_view prompt) {
+ReplyFormat find_reply_format(const Tokenizer& tokenizer, const RenderedChat& chat,
+                              const jinja::RenderOptions& time) {
   ReplyFormat format;
-  std::string behind = behind_answer(made, time, input, false);
-  if (behind.empty()) behind = behind_answer(made, time, input, true);
+  std::string behind = behind_answer(chat.made, time, chat.input, false);
+  if (behind.empty()) behind = behind_answer(chat.made, time, chat.input, true);
   if (const TokenId end = end_token(tokenizer, behind); end != kNoToken)
     format.end_tokens.push_back(end);
-  // The built-in templates in plain words.
-  if (chosen.source == "built in: plain text") format.stop = {"\nUser:"};
-  if (chosen.source == "built in: zephyr") format.stop = {"<|user|>"};
+  if (!chat.chosen.stop.empty()) format.stop = {std::string(chat.chosen.stop)};
 
-  const Marks* marks = find_marks(tokenizer, chosen.text);
+  const Marks* marks = find_marks(tokenizer, chat.chosen.text);
   if (marks == nullptr) return format;
   format.think_begin = marks->begin;
   format.think_end = marks->end;
@@ -100,7 +97,7 @@ ReplyFormat find_reply_format(const Tokenizer& tokenizer, const ChosenTemplate& 
   const std::vector<TokenId> ids = tokenizer.encode(marks->begin, true);
   format.begins_anywhere =
       !ids.empty() && tokenizer.is_special(ids.front()) && tokenizer.piece(ids.front()).empty();
-  format.begins_thinking = ends_in_reasoning(prompt, *marks, input);
+  format.begins_thinking = ends_in_reasoning(chat.prompt.text, *marks, chat.input);
   return format;
 }
 

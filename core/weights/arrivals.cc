@@ -20,8 +20,8 @@ Status Weights::filled(uint64_t offset, uint64_t n, Form form) {
     Part& part = parts_[static_cast<size_t>(*it)];
     const Piece& piece = part.piece;
     if (piece.begin >= offset + n) break;
-    const Range range{std::max(offset, piece.begin) - piece.begin,
-                      std::min(offset + n, piece.begin + piece.bytes) - piece.begin};
+    const ByteRange range{std::max(offset, piece.begin) - piece.begin,
+                          std::min(offset + n, piece.begin + piece.bytes) - piece.begin};
     SLUICE_TRY(receive(part, range, form));
   }
   return {};
@@ -60,8 +60,8 @@ Status Weights::offer(uint64_t offset, std::span<const uint8_t> bytes) {
 
 // Records that `range` of a part has arrived. Returns the strips that are complete now and weren't
 // before.
-Result<Weights::Complete> Weights::mark_arrived(Part& part, Range range) {
-  auto next = std::ranges::lower_bound(part.arrived, range.begin, {}, &Range::end);
+Result<Weights::Complete> Weights::mark_arrived(Part& part, ByteRange range) {
+  auto next = std::ranges::lower_bound(part.arrived, range.begin, {}, &ByteRange::end);
   const bool again =
       next != part.arrived.end() && next->begin < range.end && next->end > range.begin;
   const bool touches = next != part.arrived.end() && next->end == range.begin;
@@ -71,7 +71,7 @@ Result<Weights::Complete> Weights::mark_arrived(Part& part, Range range) {
                 part.piece.begin + range.end, " of the file, in ", part.piece.tensor,
                 ", have arrived already or were not wanted");
   }
-  Range all = range;
+  ByteRange all = range;
   if (touches) {
     all.begin = next->begin;
     next = part.arrived.erase(next);
@@ -99,7 +99,7 @@ bool Weights::is_refilled(const Part& part) const {
   return part.piece.slot < 0 ? missing_table_parts_ < 0 : at(part.piece.slot).fills > 0;
 }
 
-Status Weights::receive(Part& part, Range range, Form form) {
+Status Weights::receive(Part& part, ByteRange range, Form form) {
   const bool whole =
       range.begin % part.unit == 0 && (range.end % part.unit == 0 || range.end == part.piece.bytes);
   if (form == Form::packed && !whole) {
@@ -112,7 +112,7 @@ Status Weights::receive(Part& part, Range range, Form form) {
   {
     const std::lock_guard lock(mutex_);
     SLUICE_ASSIGN(what, mark_arrived(part, range));
-    if (is_refilled(part)) refilled_bytes_ += range.end - range.begin;
+    if (is_refilled(part)) refilled_bytes_ += range.size();
     if (what.first_strip == what.end_strip && !what.rest) return {};
     if (form == Form::file && !scratch_.empty()) {
       scratch = std::move(scratch_.back());
@@ -137,7 +137,7 @@ Status Weights::receive(Part& part, Range range, Form form) {
 }
 
 // Gives the chunks that lie wholly in a range: this thread has packed all of their strips.
-void Weights::give_packed(const Part& part, Range range) const {
+void Weights::give_packed(const Part& part, ByteRange range) const {
   const uint64_t end =
       range.end == part.piece.bytes ? range.end : range.end / part.chunk * part.chunk;
   for (uint64_t at = round_up(range.begin, part.chunk); at < end; at += part.chunk) {
@@ -210,7 +210,7 @@ Weights::SlotProgress Weights::view(int index) const {
     const Part& part = parts_[static_cast<size_t>(handle)];
     view.bytes += part.piece.bytes;
     if (part.place == nullptr) continue;
-    for (const Range& range : part.arrived) view.arrived += range.end - range.begin;
+    for (const ByteRange& range : part.arrived) view.arrived += range.size();
   }
   return view;
 }

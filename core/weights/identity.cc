@@ -32,9 +32,14 @@ Identity::Identity(const Gguf& header, const TensorManifest& manifest)
 
 uint64_t Identity::bytes_of_ends(const Tensor& tensor) { return std::min(tensor.bytes, 2 * kEnd); }
 
-std::pair<Identity::Range, Identity::Range> Identity::ranges_of(const Tensor& tensor) {
-  if (tensor.bytes <= 2 * kEnd) return {{0, tensor.bytes, 0}, {}};
-  return {{0, kEnd, 0}, {tensor.bytes - kEnd, tensor.bytes, kEnd}};
+std::pair<ByteRange, ByteRange> Identity::ends_of(const Tensor& tensor) {
+  if (tensor.bytes <= 2 * kEnd) return {{0, tensor.bytes}, {}};
+  return {{0, kEnd}, {tensor.bytes - kEnd, tensor.bytes}};
+}
+
+size_t Identity::index_of(const ByteRange& tensor_end, uint64_t at) {
+  const uint64_t first = tensor_end.begin == 0 ? 0 : kEnd;
+  return static_cast<size_t>(first + (at - tensor_end.begin));
 }
 
 void Identity::take(const Weights& weights, int slot) {
@@ -46,11 +51,11 @@ void Identity::take(const Weights& weights, int slot) {
   taken_[static_cast<size_t>(slot)] = 1;
 }
 
-// Whether a byte from `begin` to `end` of a tensor, which are in `range`, hasn't been taken.
-bool Identity::lacks(const Tensor& tensor, const Range& range, uint64_t begin, uint64_t end) {
+// Whether one of these bytes of an end hasn't been taken.
+bool Identity::lacks(const Tensor& tensor, const ByteRange& tensor_end, ByteRange bytes) {
   if (tensor.have.empty()) return true;
-  const uint8_t* have = tensor.have.data() + (range.at + (begin - range.begin));
-  return std::memchr(have, 0, static_cast<size_t>(end - begin)) != nullptr;
+  const uint8_t* have = tensor.have.data() + index_of(tensor_end, bytes.begin);
+  return std::memchr(have, 0, static_cast<size_t>(bytes.size())) != nullptr;
 }
 
 std::vector<int32_t> Identity::missing_rows(int handle, size_t most) const {
@@ -60,15 +65,15 @@ std::vector<int32_t> Identity::missing_rows(int handle, size_t most) const {
   if (tensor.missing == 0 || piece.rows == 0 || piece.bytes == 0) return rows;
   const uint64_t row_bytes = piece.bytes / static_cast<uint64_t>(piece.rows);
   const uint64_t first = piece.begin - tensor.begin;  // of the piece, in the tensor
-  const auto [head, tail] = ranges_of(tensor);
-  for (const Range& range : {head, tail}) {
-    const uint64_t begin = std::max(range.begin, first);
-    const uint64_t end = std::min(range.end, first + piece.bytes);
+  const auto [head, tail] = ends_of(tensor);
+  for (const ByteRange& tensor_end : {head, tail}) {
+    const uint64_t begin = std::max(tensor_end.begin, first);
+    const uint64_t end = std::min(tensor_end.end, first + piece.bytes);
     for (uint64_t at = begin; at < end;) {
       const uint64_t row = (at - first) / row_bytes;
       const uint64_t next = std::min(first + (row + 1) * row_bytes, end);
       const auto id = static_cast<int32_t>(row);
-      if (lacks(tensor, range, at, next) && (rows.empty() || rows.back() != id)) {
+      if (lacks(tensor, tensor_end, {at, next}) && (rows.empty() || rows.back() != id)) {
         if (rows.size() == most) return rows;
         rows.push_back(id);
       }
@@ -90,14 +95,14 @@ void Identity::take_row(const Weights& weights, int handle, int64_t row) {
   std::vector<uint8_t> bytes(static_cast<size_t>(row_bytes));
   weights.read_file_row(handle, row, bytes.data());
   const uint64_t first = piece.begin - tensor.begin + static_cast<uint64_t>(row) * row_bytes;
-  const auto [head, tail] = ranges_of(tensor);
-  for (const Range& range : {head, tail}) {
-    const uint64_t begin = std::max(range.begin, first);
-    const uint64_t end = std::min(range.end, first + row_bytes);
+  const auto [head, tail] = ends_of(tensor);
+  for (const ByteRange& tensor_end : {head, tail}) {
+    const uint64_t begin = std::max(tensor_end.begin, first);
+    const uint64_t end = std::min(tensor_end.end, first + row_bytes);
     // Two pieces may have the same bytes.
-    if (begin >= end || !lacks(tensor, range, begin, end)) continue;
+    if (begin >= end || !lacks(tensor, tensor_end, {begin, end})) continue;
     const auto n = static_cast<size_t>(end - begin);
-    const auto at = static_cast<size_t>(range.at + (begin - range.begin));
+    const auto at = index_of(tensor_end, begin);
     uint8_t* const have = tensor.have.data() + at;
     tensor.missing -= static_cast<uint64_t>(std::count(have, have + n, 0));
     std::memset(have, 1, n);

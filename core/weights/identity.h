@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gguf/gguf.h"
+#include "weights/byte_range.h"
 #include "weights/tensor_manifest.h"
 
 namespace sluice {
@@ -48,13 +49,11 @@ class Identity {
     std::vector<uint8_t> have;  // of `ends`
     uint64_t hash = 0;          // once none is missing
   };
-  struct Range {
-    uint64_t begin = 0, end = 0;  // in the tensor
-    uint64_t at = 0;              // where they go in `ends`
-  };
-  static bool lacks(const Tensor& tensor, const Range& range, uint64_t begin, uint64_t end);
+  // An end is a range of the tensor's bytes. The index of one of them in `ends`:
+  static size_t index_of(const ByteRange& tensor_end, uint64_t at);
+  static bool lacks(const Tensor& tensor, const ByteRange& tensor_end, ByteRange bytes);
   static uint64_t bytes_of_ends(const Tensor& tensor);
-  static std::pair<Range, Range> ranges_of(const Tensor& tensor);
+  static std::pair<ByteRange, ByteRange> ends_of(const Tensor& tensor);
   void finish(Tensor& tensor);
   const Tensor& tensor_of(int handle) const {
     return tensors_[tensor_of_[static_cast<size_t>(handle)]];

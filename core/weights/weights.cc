@@ -270,7 +270,7 @@ uint64_t Weights::held_bytes() const {
     if (part.done == part.piece.bytes) {
       total += memory_of(part);
     } else {
-      for (const Range& range : part.arrived) total += range.end - range.begin;
+      for (const ByteRange& range : part.arrived) total += range.size();
     }
   };
   for (const Part& part : parts_) add(part);

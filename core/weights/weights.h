@@ -30,6 +30,7 @@
 #include "base/aligned.h"
 #include "base/result.h"
 #include "quant/matrix.h"
+#include "weights/byte_range.h"
 #include "weights/packed_copy.h"
 #include "weights/tensor_manifest.h"
 #include "weights/want.h"
@@ -167,22 +168,17 @@ class Weights {
   }
 
  private:
-  // A range of bytes in a piece or in the file.
-  struct Range {
-    uint64_t begin = 0;
-    uint64_t end = 0;
-  };
   // A piece and how much of it has arrived since its slot got its place.
   struct Part {
     Piece piece;
-    uint64_t unit = 1;           // bytes of a strip, or of a whole vector
-    uint64_t chunk = 1;          // bytes of a chunk: whole units
-    uint64_t packed_bytes = 0;   // of all whole strips; the rows after them are not packed
-    Matrix matrix;               // matrix.data is set while the slot has a place
-    uint8_t* place = nullptr;    // where the file's bytes go
-    uint64_t asked = 0;          // bytes from the first on that were wanted
-    uint64_t done = 0;           // bytes that have arrived and are packed
-    std::vector<Range> arrived;  // disjoint, in ascending order
+    uint64_t unit = 1;               // bytes of a strip, or of a whole vector
+    uint64_t chunk = 1;              // bytes of a chunk: whole units
+    uint64_t packed_bytes = 0;       // of all whole strips; the rows after them are not packed
+    Matrix matrix;                   // matrix.data is set while the slot has a place
+    uint8_t* place = nullptr;        // where the file's bytes go
+    uint64_t asked = 0;              // bytes from the first on that were wanted
+    uint64_t done = 0;               // bytes that have arrived and are packed
+    std::vector<ByteRange> arrived;  // in the piece: disjoint, in ascending order
   };
   struct Slot {
     std::atomic<SlotState> state{SlotState::absent};
@@ -219,10 +215,10 @@ class Weights {
   void find_front();
   void finish_part(Part& part);
   void become_resident(Slot& slot);
-  Result<Complete> mark_arrived(Part& part, Range range);
+  Result<Complete> mark_arrived(Part& part, ByteRange range);
   bool is_refilled(const Part& part) const;
-  Status receive(Part& part, Range range, Form form);
-  void give_packed(const Part& part, Range range) const;
+  Status receive(Part& part, ByteRange range, Form form);
+  void give_packed(const Part& part, ByteRange range) const;
   std::vector<int>::const_iterator first_piece_ending_after(uint64_t at) const;
   void make_row_places();
   void find_table_parts();

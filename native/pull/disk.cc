@@ -2,9 +2,10 @@
 
 #include <sys/statvfs.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <cerrno>
+
+#include "base/xxh64.h"
 
 namespace sluice::pull {
 
@@ -32,7 +33,7 @@ ssize_t read_at(int fd, uint64_t at, std::span<uint8_t> out) {
 }
 
 uint64_t hash_of(std::span<const uint8_t> bytes) {
-  const uint64_t hash = XXH64(bytes.data(), bytes.size(), 0);
+  const uint64_t hash = xxh64(bytes);
   return hash == 0 ? 1 : hash;
 }
 

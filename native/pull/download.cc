@@ -122,7 +122,7 @@ class Download {
     part.ranged = ranges_;
     part.begin = part.at = begin;
     part.end = end;
-    part.hash.begin();
+    part.hash = {};
     part.pauses.begin_again();
     part.not_before = 0;
   }
@@ -165,7 +165,7 @@ class Download {
   void begin_request(Part& part) {
     if (!part.ranged) {  // from the beginning again; what is there is skipped
       part.at = 0;
-      part.hash.begin();
+      part.hash = {};
     }
     part.head_is_checked = false;
     part.trouble.clear();
@@ -275,7 +275,7 @@ class Download {
     part.ranged = false;
     part.begin = part.at = 0;
     part.end = total() == 0 ? UINT64_MAX : total();
-    part.hash.begin();
+    part.hash = {};
     return true;
   }
 
@@ -298,7 +298,7 @@ class Download {
         if (part.at % size == 0 && sum_.position() > part.at) sum_ = PassingSum();
         sum_.add(part.at, piece);
         if (!succeeds(file_.write(part.at, piece))) return false;
-        part.hash.add(piece);
+        part.hash.update(piece);
         stored_ += n;
         note_new_bytes(part);
       }
@@ -323,7 +323,7 @@ class Download {
       if (block == 0 && !succeeds(first_bytes_.end())) return false;
       if (!succeeds(file_.add_block(block, part.hash.value()))) return false;
     }
-    part.hash.begin();
+    part.hash = {};
     return true;
   }
 

@@ -1,13 +1,12 @@
 #include "pull/journal.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/xxh64.h"
 #include "pull/text.h"
 
 namespace sluice::pull {
@@ -39,14 +38,10 @@ void put(std::string& bytes, size_t at, T value) {
 
 uint64_t header_hash(const uint8_t* copy, size_t meta_bytes) {
   // Bytes 0 to 23, then the meta: what stands between them is the hash.
-  XXH64_state_t* const state = XXH64_createState();
-  if (state == nullptr) throw std::bad_alloc();
-  XXH64_reset(state, 0);
-  XXH64_update(state, copy, 24);
-  XXH64_update(state, copy + kMetaOffset, meta_bytes);
-  const uint64_t hash = XXH64_digest(state);
-  XXH64_freeState(state);
-  return hash;
+  Xxh64 hash;
+  hash.update({copy, 24});
+  hash.update({copy + kMetaOffset, meta_bytes});
+  return hash.value();
 }
 
 // Reads the fields of an object, each of which must have its type, and takes them out of it.

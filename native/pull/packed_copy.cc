@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -12,10 +11,10 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
-#include <memory>
 #include <new>
 #include <vector>
 
+#include "base/xxh64.h"
 #include "pull/cache.h"
 #include "pull/disk.h"
 #include "quant/packed_layout.h"
@@ -59,8 +58,8 @@ IndexHeader header_of(std::span<const uint64_t> table, uint64_t total) {
   put(8, kPackedVersion);
   put(12, kPackedLayout);
   put(16, total);
-  put(24, static_cast<uint64_t>(XXH64(table.data(), table.size_bytes(), 0)));
-  put(32, static_cast<uint64_t>(XXH64(header.data(), 32, 0)));
+  put(24, xxh64({reinterpret_cast<const uint8_t*>(table.data()), table.size_bytes()}));
+  put(32, xxh64(std::span(header).first(32)));
   return header;
 }
 
@@ -236,17 +235,15 @@ CopyNews PackedFile::news() {
 
 bool PackedFile::is_good(uint64_t begin, const Chunk& chunk) const {
   std::vector<uint8_t> piece(kPiece);
-  const std::unique_ptr<XXH64_state_t, decltype(&XXH64_freeState)> state(XXH64_createState(),
-                                                                         XXH64_freeState);
-  if (state == nullptr || XXH64_reset(state.get(), 0) == XXH_ERROR) return false;
+  Xxh64 found;
   for (uint64_t at = begin; at < chunk.end;) {
     const auto n = static_cast<size_t>(std::min<uint64_t>(piece.size(), chunk.end - at));
     const std::span bytes(piece.data(), n);
     if (read_at(data_, at, bytes) != static_cast<ssize_t>(n)) return false;
-    XXH64_update(state.get(), bytes.data(), n);
+    found.update(bytes);
     at += n;
   }
-  const uint64_t hash = XXH64_digest(state.get());
+  const uint64_t hash = found.value();
   return (hash == 0 ? 1 : hash) == chunk.hash;
 }
 

@@ -1,36 +1,16 @@
 // A part of a file that one connection brings.
 #pragma once  // inside
 
-#include <xxhash.h>
-
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <span>
 #include <string>
 
+#include "base/xxh64.h"
 #include "pull/http.h"
 #include "pull/retry.h"
 
 namespace sluice::pull {
-
-// Hashes the blocks of a connection one after another.
-class BlockHash {
- public:
-  BlockHash() : state_(XXH64_createState()) {
-    if (state_ == nullptr) throw std::bad_alloc();
-    begin();
-  }
-  BlockHash(const BlockHash&) = delete;
-  BlockHash& operator=(const BlockHash&) = delete;
-  ~BlockHash() { XXH64_freeState(state_); }
-  void begin() { XXH64_reset(state_, 0); }
-  void add(std::span<const uint8_t> bytes) { XXH64_update(state_, bytes.data(), bytes.size()); }
-  uint64_t value() const { return XXH64_digest(state_); }
-
- private:
-  XXH64_state_t* state_;
-};
 
 // From a block's beginning on.
 struct Part {
@@ -41,7 +21,7 @@ struct Part {
   bool ranged = true;  // by a range; else the whole file in its order
   bool head_is_checked = false;
   double not_before = 0;
-  BlockHash hash;  // of the block that `at` is in
+  Xxh64 hash;  // of the block that `at` is in
   Pauses pauses;
   std::string trouble;    // why take() ended the request
   bool hopeless = false;  // trying again is of no use

@@ -41,7 +41,7 @@ bool Answerer::is_fatal(const Error& error) {
          error.code != Code::out_of_memory;
 }
 
-Result<ChatPrompt> Answerer::prompt_of(const Conversation& conversation, bool fits) {
+Result<ReplyPrompt> Answerer::prompt_of(const Conversation& conversation, bool fits) {
   const Engine& engine = *opened_.engine;
   const std::string messages = conversation_json(conversation);
   ChatRequest request;
@@ -53,16 +53,13 @@ Result<ChatPrompt> Answerer::prompt_of(const Conversation& conversation, bool fi
   if (fits && current_.drop)
     request.most_tokens = prompt_room(engine.context_size(), current_.generate.max_tokens);
   SLUICE_ASSIGN(request.time, cli::template_time());
-  auto applied = apply_chat_template({&engine.header(), &engine.tokenizer()}, request);
-  if (!applied) {
-    return std::unexpected(cli::with_template_name(options_.chat_template, applied.error()));
-  }
-  ChatPrompt& prompt = *applied;
+  auto made = make_reply_prompt({&engine.header(), &engine.tokenizer()}, request);
+  if (!made) return std::unexpected(cli::with_template_name(options_.chat_template, made.error()));
   Notes warnings;
-  for (const Note& warning : prompt.warnings)
+  for (const Note& warning : made->prompt.warnings)
     if (warned_.insert(warning.message).second) warnings.push_back(warning);
   cli::warn(cli::with_template_advice(std::move(warnings)));
-  return applied;
+  return made;
 }
 
 // Waits until all that stays in memory is there: a damaged file gives no text. False: interrupted.
@@ -142,7 +139,7 @@ Result<Reply> Answerer::answer(const Conversation& conversation, const AnswerOpt
   };
   auto made = prompt_of(conversation, true);
   if (!made) return refused(made.error());
-  ChatPrompt& prompt = *made;
+  ChatPrompt& prompt = made->prompt;
   GenerateOptions generate = options.generate;
   generate.seed = seed;
   Reply reply;
@@ -153,7 +150,7 @@ Result<Reply> Answerer::answer(const Conversation& conversation, const AnswerOpt
   const auto tokens =
       reuse_tokens(opened_.engine->tokenizer(), session_.written(), std::move(prompt.tokens));
   const int64_t think_tokens = options.no_think ? 0 : options.think_tokens;
-  const auto started = session_.start_reply(tokens, generate, prompt.reply, think_tokens, asked);
+  const auto started = session_.start_reply(tokens, generate, made->format, think_tokens, asked);
   if (!started) return refused(started.error());
   if (opened_.line == nullptr && cli::can_show_status()) {
     opened_.line =

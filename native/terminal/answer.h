@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/model.h"
-#include "chat/chat_template.h"
+#include "reply/reply_prompt.h"
 #include "terminal/conversation.h"
 #include "terminal/options.h"
 #include "terminal/screen.h"
@@ -31,7 +31,7 @@ class Answerer {
 
   // The prompt that asks for an answer. Shows warnings, each once. `fits`: the oldest turns are
   // left out if the options say so. Fails as apply_chat_template does.
-  Result<ChatPrompt> prompt_of(const Conversation& conversation, bool fits);
+  Result<ReplyPrompt> prompt_of(const Conversation& conversation, bool fits);
   // Answers, and shows the answer or its events. Ctrl-C or a signal ends the answer. Fails as the
   // prompt, Session::start_reply() or step() do.
   Result<Reply> answer(const Conversation& conversation, const AnswerOptions& options,

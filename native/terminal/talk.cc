@@ -296,12 +296,12 @@ void Talk::show_tokens() {
   const uint32_t context = answerer_.engine().context_size();
   size_t tokens = 0;
   if (!conversation_.empty()) {
-    const auto prompt = answerer_.prompt_of(conversation_, false);
-    if (!prompt) {
-      screen_.report(prompt.error());
+    const auto made = answerer_.prompt_of(conversation_, false);
+    if (!made) {
+      screen_.report(made.error());
       return;
     }
-    tokens = prompt->tokens.size();
+    tokens = made->prompt.tokens.size();
   }
   screen_.say(concat(counted(conversation_.messages().size(), "message"), ", ", tokens, " of ",
                      counted(context, "token"), " of the context; ",

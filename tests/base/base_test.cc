@@ -16,6 +16,7 @@
 #include "base/math.h"
 #include "base/threads.h"
 #include "base/utf8.h"
+#include "base/xxh64.h"
 #include "support/no_more_threads.h"
 
 namespace sluice {
@@ -150,6 +151,24 @@ TEST(Result, TextsAreSafeAndReadable) {
   EXPECT_EQ(human_duration(60.07), "1 min");  // a minute's patience, as it is told
   EXPECT_EQ(human_duration(90), "2 min");
   EXPECT_EQ(human_duration(3600), "1 h 0 min");
+}
+
+TEST(Xxh64, IsTheKnownOne) {
+  // Computed with xxHash's own program.
+  std::vector<uint8_t> bytes((1 << 20) + 17);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 7 + i / 3);
+  const std::pair<size_t, uint64_t> known[] = {
+      {0, 0xef46db3751d8e999},  {3, 0x9ff70a635a6209ab},  {14, 0x9cd9ca9931b67e76},
+      {33, 0x87aa75789ca3ee82}, {64, 0xbbee50984cd3a30b}, {bytes.size(), 0x6370d9af01ce92cb}};
+  for (const auto& [n, hash] : known) {
+    EXPECT_EQ(xxh64(std::span(bytes).first(n)), hash) << n;
+    for (const size_t piece : {5, 32, 1000}) {
+      Xxh64 pieces;
+      for (size_t at = 0; at < n; at += piece)
+        pieces.update(std::span(bytes).subspan(at, std::min(piece, n - at)));
+      EXPECT_EQ(pieces.value(), hash) << n << " by " << piece;
+    }
+  }
 }
 
 TEST(Aligned, RefusesWhatDoesNotFit) {

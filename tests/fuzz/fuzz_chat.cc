@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/utf8.h"
-#include "chat/chat_template.h"
 #include "chat/reuse.h"
 #include "fuzz_support.h"
 #include "make/byte_vocabulary.h"
 #include "reply/reasoning_split.h"
+#include "reply/reply_prompt.h"
 
 namespace {
 
@@ -83,18 +83,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   request.adapt_contents = (data[0] & 4) != 0;
   if ((data[0] & 8) != 0) request.thinking = (data[0] & 16) != 0;
   request.most_tokens = 8u * data[1];
-  const auto prompt = apply_chat_template({&vocabulary.header, &tokenizer}, request);
-  if (!prompt) {
-    check_error(prompt.error());
-    require(prompt.error().code == Code::invalid_argument ||
-            prompt.error().code == Code::context_full);
+  const auto made = make_reply_prompt({&vocabulary.header, &tokenizer}, request);
+  if (!made) {
+    check_error(made.error());
+    require(made.error().code == Code::invalid_argument || made.error().code == Code::context_full);
     return 0;
   }
-  require(text_of(tokenizer, prompt->tokens) == prompt->text);
-  require(request.most_tokens == 0 || prompt->tokens.size() <= request.most_tokens);
-  require(utf8_sanitize(prompt->text) == prompt->text);
+  const ChatPrompt& prompt = made->prompt;
+  require(text_of(tokenizer, prompt.tokens) == prompt.text);
+  require(request.most_tokens == 0 || prompt.tokens.size() <= request.most_tokens);
+  require(utf8_sanitize(prompt.text) == prompt.text);
   const std::vector<TokenId> reply = tokenizer.encode(texts[2], true);
-  require(text_of(tokenizer, reuse_tokens(tokenizer, reply, prompt->tokens)) == prompt->text);
-  if (prompt->reply.has_reasoning()) check_reply(prompt->reply, texts[2], 1 + data[1] % 5);
+  require(text_of(tokenizer, reuse_tokens(tokenizer, reply, prompt.tokens)) == prompt.text);
+  if (made->format.has_reasoning()) check_reply(made->format, texts[2], 1 + data[1] % 5);
   return 0;
 }

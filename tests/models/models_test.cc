@@ -10,6 +10,8 @@
 #include "models/registry.h"
 #include "ops/attention.h"
 #include "ops/rope.h"
+#include "pass/binder.h"
+#include "pass/config_reader.h"
 #include "pass/pass.h"
 #include "state/kv_cache.h"
 #include "support/model_test.h"
@@ -330,7 +332,7 @@ TEST(Attention, BothWaysSeesAllOrAsMuchOnEitherSide) {
 // A model with only the attention of a llama file's first layer, without RoPE, and its head.
 class OneLayer final : public Model {
  public:
-  OneLayer(const Config& config, const LayerShape& shape) : Model(config) { layers_ = {shape}; }
+  OneLayer(const Config& config, const LayerShape& shape) : Model(config, {}) { layers_ = {shape}; }
   void bind(const Gguf& gguf) {
     Binder b(gguf, *this);
     const LayerShape& shape = layers_[0];

@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <csignal>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/xxh64.h"
 #include "pull/block_file.h"
 #include "pull/cache.h"
 #include "pull/lock.h"
@@ -51,7 +51,7 @@ void append(Bytes& bytes, std::initializer_list<uint64_t> numbers) {
   }
 }
 
-uint64_t hash_of(const Bytes& bytes) { return XXH64(bytes.data(), bytes.size(), 0); }
+uint64_t hash_of(const Bytes& bytes) { return xxh64(bytes); }
 
 Bytes pattern(uint64_t seed, size_t size) {
   Bytes bytes(size);
@@ -107,8 +107,8 @@ TEST_F(PackedFileTest, HasItsFormat) {
   EXPECT_EQ(number_at(index, 8, 4), 1u);
   EXPECT_EQ(number_at(index, 12, 4), kPackedLayout);
   EXPECT_EQ(number_at(index, 16), kTotal);
-  EXPECT_EQ(number_at(index, 24), XXH64(table.data(), 24, 0));
-  EXPECT_EQ(number_at(index, 32), XXH64(index.data(), 32, 0));
+  EXPECT_EQ(number_at(index, 24), xxh64({reinterpret_cast<const uint8_t*>(table.data()), 24}));
+  EXPECT_EQ(number_at(index, 32), xxh64(std::span(index).first(32)));
   EXPECT_EQ(number_at(index, 40), 5000u);
   EXPECT_EQ(number_at(index, 48), 6000u);
   EXPECT_EQ(number_at(index, 56), hash_of(one));
@@ -187,7 +187,7 @@ TEST_F(PackedFileTest, BeginsAnewIfItIsOfAnother) {
     Bytes other = good;
     other[at] ^= 1;
     if (at < 32) {  // the hash fits
-      const uint64_t hash = XXH64(other.data(), 32, 0);
+      const uint64_t hash = xxh64(std::span(other).first(32));
       std::memcpy(other.data() + 32, &hash, 8);
     }
     write_file(paths.index, other);
@@ -403,7 +403,7 @@ TEST_F(PackedFileTest, CountsAndGoesWithItsModel) {
     ASSERT_TRUE(file && file->begin(file->meta(), kTotal));
     const Bytes block(file->block_bytes());
     ASSERT_TRUE(file->write(0, block));
-    ASSERT_TRUE(file->add_block(0, XXH64(block.data(), block.size(), 0)));
+    ASSERT_TRUE(file->add_block(0, xxh64(block)));
     PackedFile copy(directory, key, file->table(), kTotal, kTotal);
     copy.keep(kTotal - 1000, one);
   }

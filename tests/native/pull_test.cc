@@ -2,7 +2,6 @@
 // files.
 #include <gtest/gtest.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <cstring>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/xxh64.h"
 #include "pull/address.h"
 #include "pull/block_file.h"
 #include "pull/cache.h"
@@ -362,7 +362,7 @@ std::string copy_of(std::string_view text) {
   std::memcpy(&head[8], &version, 4);
   std::memcpy(&head[12], &size, 4);
   const std::string hashed = head + std::string(text);
-  const uint64_t hash = XXH64(hashed.data(), hashed.size(), 0);
+  const uint64_t hash = xxh64(bytes_of(hashed));
   head.append(reinterpret_cast<const char*>(&hash), 8);
   return head + std::string(text);
 }
@@ -434,7 +434,7 @@ class PullCache : public ::testing::Test {
 
   BlockFile open() { return std::move(*BlockFile::open_to_write(directory, kAddress)); }
   static Bytes block_of(uint8_t value, size_t size) { return Bytes(size, value); }
-  static uint64_t hash_of(const Bytes& bytes) { return XXH64(bytes.data(), bytes.size(), 0); }
+  static uint64_t hash_of(const Bytes& bytes) { return xxh64(bytes); }
   // Begins a file of two and a half blocks, and writes one of them.
   void write_block(BlockFile& file, uint64_t block, const Bytes& bytes) {
     ASSERT_TRUE(file.write(block * file.block_bytes(), bytes));

@@ -2,10 +2,11 @@
 // to fit, and which tokens are used again.
 #include <random>
 
-#include "chat/chat_template.h"
+#include "base/format.h"
 #include "chat/reuse.h"
 #include "make/byte_vocabulary.h"
 #include "reply/reasoning_split.h"
+#include "reply/reply_prompt.h"
 #include "support/engine_fixture.h"
 
 namespace sluice {
@@ -182,20 +183,25 @@ TEST(Reply, StopTextsInReasoningAreNone) {
 // --- formats -------------------------------------------------------------------------------------
 
 struct Rig {
-  Rig(const Strings& control, std::string source) {
+  Rig(const Strings& control, const std::string& source, const std::string& name = "") {
     GgufBuilder file = byte_vocabulary(control, {}, {"ab"}, {"a b"});
     file.kv_bool("tokenizer.ggml.add_bos_token", false);
     if (!source.empty()) file.kv_string("tokenizer.chat_template", source);
+    if (!name.empty()) file.kv_string("general.name", name);
     header = *parse_gguf(as_bytes(file.header()));
     tokenizer = *Tokenizer::from_gguf(header);
   }
-  Result<ChatPrompt> prompt(std::string_view messages, size_t most_tokens = 0,
+  Result<ReplyPrompt> reply(std::string_view messages, size_t most_tokens = 0,
                             std::optional<bool> thinking = {}) const {
     ChatRequest request;
     request.messages = messages;
     request.most_tokens = most_tokens;
     request.thinking = thinking;
-    return apply_chat_template({&header, &*tokenizer}, request);
+    return make_reply_prompt({&header, &*tokenizer}, request);
+  }
+  Result<ChatPrompt> prompt(std::string_view messages, size_t most_tokens = 0) const {
+    SLUICE_ASSIGN(ReplyPrompt made, reply(messages, most_tokens));
+    return std::move(made.prompt);
   }
 
   Gguf header;
@@ -212,29 +218,54 @@ const Strings kControl = {"<|im_start|>", "<|im_end|>"};
 
 TEST(ReplyFormat, SaysTheEndOfATurnAndTheMarks) {
   const Rig rig(kControl, kTurns);
-  const ReplyFormat format = rig.prompt(kHi)->reply;
+  const ReplyFormat format = rig.reply(kHi)->format;
   EXPECT_EQ(format.end_tokens, Ids{257});
   EXPECT_EQ(format.think_begin, "<think>");
   EXPECT_EQ(format.think_end, "</think>");
   EXPECT_FALSE(format.begins_thinking);
   EXPECT_FALSE(format.begins_anywhere);
-  EXPECT_TRUE(rig.prompt(kHi, 0, true)->reply.begins_thinking);
-  EXPECT_FALSE(rig.prompt(kHi, 0, false)->reply.begins_thinking);
+  EXPECT_TRUE(rig.reply(kHi, 0, true)->format.begins_thinking);
+  EXPECT_FALSE(rig.reply(kHi, 0, false)->format.begins_thinking);
 }
 
 TEST(ReplyFormat, OfATemplateInPlainWordsHasAStopText) {
   const Rig rig({}, "");
-  const ReplyFormat format = rig.prompt(kHi)->reply;
+  const ReplyFormat format = rig.reply(kHi)->format;
   EXPECT_TRUE(format.end_tokens.empty());
   EXPECT_EQ(format.stop, Strings{"\nUser:"});
   EXPECT_FALSE(format.has_reasoning());
+}
+
+// However the built-in template was chosen.
+TEST(ReplyFormat, HasTheStopTextOfABuiltInTemplate) {
+  const Rig by_tokens({"<|user|>", "<|assistant|>"}, "");
+  EXPECT_EQ(by_tokens.reply(kHi)->format.stop, Strings{"<|user|>"});
+  const Rig by_name({}, "", "TinyLlama 1.1B");
+  EXPECT_EQ(by_name.reply(kHi)->format.stop, Strings{"<|user|>"});
+  const Rig ends_turns(kControl, "");
+  EXPECT_TRUE(ends_turns.reply(kHi)->format.stop.empty());
+  // A file's own template says nothing of stop texts.
+  const Rig own({}, "{{ messages[0].content }}");
+  EXPECT_TRUE(own.reply(kHi)->format.stop.empty());
+}
+
+TEST(ReplyFormat, IsNoneWithoutTheTokens) {
+  const Rig rig(kControl, kTurns);
+  ChatRequest request;
+  request.messages = kHi;
+  request.encode = false;
+  const auto reply = make_reply_prompt({&rig.header, &*rig.tokenizer}, request);
+  ASSERT_TRUE(reply);
+  EXPECT_TRUE(reply->prompt.tokens.empty());
+  EXPECT_TRUE(reply->format.end_tokens.empty());
+  EXPECT_FALSE(reply->format.has_reasoning());
 }
 
 TEST(ReplyFormat, MarksThatAreControlTokensMayComeAnywhere) {
   const Rig rig({"<turn|>", "<|channel>", "<channel|>"},
                 "{{ messages[0].content }}{% if messages[1] %}<|channel>thought\n<channel|>"
                 "{{ messages[1].content }}<turn|>{% endif %}");
-  const ReplyFormat format = rig.prompt(kHi)->reply;
+  const ReplyFormat format = rig.reply(kHi)->format;
   EXPECT_EQ(format.end_tokens, Ids{256});
   EXPECT_EQ(format.think_begin, "<|channel>thought\n");
   EXPECT_TRUE(format.begins_anywhere);
@@ -288,9 +319,9 @@ TEST(ReplyFormat, OfRealModels) {
     const auto source = shared_template(each.name);
     if (!source) GTEST_SKIP() << "../shared/data/templates is missing";
     const Rig rig(each.control, *source);
-    const auto prompt = rig.prompt(kHi, 0, each.thinking);
-    ASSERT_TRUE(prompt) << each.name << ": " << prompt.error().message;
-    const ReplyFormat& format = prompt->reply;
+    const auto reply = rig.reply(kHi, 0, each.thinking);
+    ASSERT_TRUE(reply) << each.name << ": " << reply.error().message;
+    const ReplyFormat& format = reply->format;
     ASSERT_EQ(format.end_tokens.size(), 1u) << each.name;
     EXPECT_EQ(rig.tokenizer->raw_token(format.end_tokens[0]), each.end) << each.name;
     EXPECT_EQ(format.think_begin, each.think_begin) << each.name;

@@ -156,23 +156,5 @@ TEST_F(BadSession, ScalesOfQ8AreChecked) {
   }
 }
 
-TEST(Xxh64, IsTheKnownOne) {
-  // Computed with xxHash's own program.
-  Bytes bytes(64);
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 7 + i / 3);
-  const std::pair<size_t, uint64_t> known[] = {{0, 0xef46db3751d8e999},
-                                               {3, 0x9ff70a635a6209ab},
-                                               {14, 0x9cd9ca9931b67e76},
-                                               {33, 0x87aa75789ca3ee82},
-                                               {64, 0xbbee50984cd3a30b}};
-  for (const auto& [n, hash] : known) {
-    EXPECT_EQ(xxh64(std::span(bytes).first(n)), hash) << n;
-    Xxh64 pieces;
-    for (size_t at = 0; at < n; at += 5)
-      pieces.update(std::span(bytes).subspan(at, std::min<size_t>(5, n - at)));
-    EXPECT_EQ(pieces.value(), hash) << n;
-  }
-}
-
 }  // namespace
 }  // namespace sluice

@@ -1,4 +1,4 @@
-#include "pass/config.h"
+#include "pass/config_reader.h"
 
 #include <cmath>
 
