@@ -8,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include "app/prompt.h"
 #include "base/format.h"
 #include "options/rows.h"
 

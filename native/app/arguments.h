@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "app/common.h"
 #include "app/help.h"
 #include "app/model.h"
+#include "app/prompt.h"
 
 namespace sluice::cli {
 

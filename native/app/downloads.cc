@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "app/common.h"
 #include "app/device.h"
+#include "app/diagnostics.h"
 #include "base/format.h"
 #include "gguf/model_parser.h"
 #include "pull/cache.h"

@@ -6,7 +6,8 @@
 #include <system_error>
 #include <utility>
 
-#include "app/common.h"
+#include "app/diagnostics.h"
+#include "app/exit_status.h"
 #include "app/memory.h"
 #include "app/model_name.h"
 #include "base/format.h"

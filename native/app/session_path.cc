@@ -10,8 +10,11 @@
 #include <filesystem>
 #include <vector>
 
-#include "app/common.h"
+#include "app/descriptor_io.h"
+#include "app/diagnostics.h"
+#include "app/exit_status.h"
 #include "app/private_file.h"
+#include "app/signals.h"
 #include "base/format.h"
 
 namespace sluice::cli {
@@ -71,7 +74,7 @@ int write_session(SessionWriter& writer, int fd) {
   std::vector<uint8_t> piece(kSessionPiece);
   while (const size_t n = writer.next(piece)) {
     const std::string_view bytes(reinterpret_cast<const char*>(piece.data()), n);
-    if (const int error = chat::write_whole(fd, bytes); error != 0) return error;
+    if (const int error = write_to(fd, bytes); error != 0) return error;
   }
   return 0;
 }
@@ -91,7 +94,7 @@ Status check_readable(const std::string& path) {
 
 // The file's folder takes files, also those that are named like it with something behind.
 Status check_folder(const std::string& path) {
-  const std::filesystem::path target = chat::target_of(path);
+  const std::filesystem::path target = target_of(path);
   if (target.filename().string().size() + kLongestEnding.size() > NAME_MAX)
     return write_error(path, ENAMETOOLONG);
   std::string folder = target.parent_path().string();
@@ -144,7 +147,7 @@ Result<uint64_t> save_session(Engine& engine, const Session& session, const std:
   if (!identified) return 0;
   SLUICE_ASSIGN(const auto writer, session.save());
   const int error =
-      chat::replace_file(path, [&](int descriptor) { return write_session(*writer, descriptor); });
+      replace_file(path, [&](int descriptor) { return write_session(*writer, descriptor); });
   if (error != 0) return write_error(path, error);
   return writer->bytes();
 }

@@ -1,6 +1,6 @@
 #include "bench/profile.h"
 
-#include "app/common.h"
+#include "app/text.h"
 #include "base/format.h"
 
 namespace sluice::cli {

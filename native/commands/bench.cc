@@ -6,6 +6,10 @@
 #include <thread>
 
 #include "app/arguments.h"
+#include "app/diagnostics.h"
+#include "app/exit_status.h"
+#include "app/output.h"
+#include "app/text.h"
 #include "base/format.h"
 #include "bench/bandwidth.h"
 #include "bench/compute_rate.h"

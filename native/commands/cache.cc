@@ -6,9 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "app/arguments.h"
+#include "app/diagnostics.h"
 #include "app/downloads.h"
+#include "app/exit_status.h"
 #include "app/kept_models.h"
 #include "app/model_name.h"
+#include "app/output.h"
 #include "app/usage.h"
 #include "base/format.h"
 #include "commands/commands.h"

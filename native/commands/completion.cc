@@ -3,6 +3,8 @@
 #include <map>
 
 #include "app/arguments.h"
+#include "app/exit_status.h"
+#include "app/output.h"
 #include "base/format.h"
 #include "commands/commands.h"
 

@@ -4,8 +4,13 @@
 
 #include "api/json.h"
 #include "app/arguments.h"
+#include "app/diagnostics.h"
+#include "app/exit_status.h"
 #include "app/model.h"
+#include "app/output.h"
 #include "app/overflow.h"
+#include "app/prompt.h"
+#include "app/text.h"
 #include "base/format.h"
 #include "commands/commands.h"
 #include "gguf/gguf.h"

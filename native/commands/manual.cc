@@ -4,6 +4,8 @@
 #include <sstream>
 
 #include "app/arguments.h"
+#include "app/exit_status.h"
+#include "app/output.h"
 #include "base/format.h"
 #include "commands/commands.h"
 #include "terminal/command.h"

@@ -2,8 +2,12 @@
 #include <nlohmann/json.hpp>
 
 #include "app/arguments.h"
+#include "app/diagnostics.h"
 #include "app/downloads.h"
+#include "app/exit_status.h"
 #include "app/model_name.h"
+#include "app/output.h"
+#include "app/signals.h"
 #include "app/terms.h"
 #include "base/format.h"
 #include "commands/commands.h"

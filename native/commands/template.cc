@@ -3,7 +3,10 @@
 
 #include "api/json.h"
 #include "app/arguments.h"
+#include "app/diagnostics.h"
+#include "app/exit_status.h"
 #include "app/model.h"
+#include "app/output.h"
 #include "app/template_input.h"
 #include "base/format.h"
 #include "chat/chat_template.h"

@@ -5,9 +5,10 @@
 #include <utility>
 
 #include "api/json.h"
-#include "app/common.h"
+#include "app/diagnostics.h"
 #include "app/overflow.h"
 #include "app/template_input.h"
+#include "app/text.h"
 #include "base/format.h"
 #include "chat/reuse.h"
 #include "terminal/signals.h"

@@ -1,12 +1,13 @@
 // Lines edited by libedit, which reads characters here: so that signals are seen at once, a text
 // can stand in the line beforehand, and a pasted text stays one message.
+#include "app/descriptor_io.h"
+#include "app/output.h"
 #include "terminal/line_reader.h"
 
 #ifdef SLUICE_LIBEDIT
 
 #include <histedit.h>
 #include <langinfo.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,7 +17,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "app/common.h"
 #include "base/format.h"
 #include "base/utf8.h"
 #include "terminal/history.h"
@@ -198,9 +198,7 @@ class EditedLines : public LineReader {
 
   // Draws the line again after the terminal's width has changed: it has wrapped the rows anew.
   void redraw() {
-    winsize window = {};
-    const bool known = ::ioctl(descriptor_, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
-    const size_t columns = known ? window.ws_col : 80;
+    const size_t columns = cli::terminal_columns(descriptor_);
     const LineInfoW* line = el_wline(edit_);
     size_t rows = 0, column = prompt_.size();
     for (const wchar_t* at = line->buffer; at < line->cursor; ++at) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/arguments.h"
+#include "app/prompt.h"
 
 namespace sluice::chat {
 

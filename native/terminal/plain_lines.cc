@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "app/common.h"
+#include "app/descriptor_io.h"
 #include "base/format.h"
 #include "terminal/line_reader.h"
 #include "terminal/signals.h"

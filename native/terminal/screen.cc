@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "api/json.h"
-#include "app/common.h"
+#include "app/diagnostics.h"
+#include "app/output.h"
 #include "base/format.h"
 #include "terminal/turns.h"
 

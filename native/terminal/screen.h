@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/common.h"
+#include "app/output.h"
 #include "engine.h"
 #include "terminal/conversation.h"
 #include "terminal/markdown.h"

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "app/common.h"
+#include "app/signals.h"
 
 namespace sluice::chat {
 namespace {

@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include "app/common.h"
+#include "app/exit_status.h"
 #include "app/private_file.h"
 #include "base/format.h"
 #include "terminal/signals.h"
@@ -50,7 +50,9 @@ std::string expanded(const std::string& path) {
 
 }  // namespace
 
-std::string messages_path(const std::string& session) { return target_of(session) + ".chat.json"; }
+std::string messages_path(const std::string& session) {
+  return cli::target_of(session) + ".chat.json";
+}
 
 Talk::Talk(Conversation& conversation, Answerer& answerer, LineReader& reader,
            const HistoryFile& history, const ChatOptions& options, Screen& screen,
