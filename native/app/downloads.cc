@@ -7,8 +7,8 @@
 #include "app/diagnostics.h"
 #include "base/format.h"
 #include "gguf/model_parser.h"
+#include "pull/address.h"
 #include "pull/cache.h"
-#include "pull/retry.h"
 
 namespace sluice::cli {
 namespace {

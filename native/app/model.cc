@@ -12,6 +12,10 @@
 #include "app/model_name.h"
 #include "base/format.h"
 #include "pull/address.h"
+#include "pull/block_file.h"
+#include "pull/pull.h"
+#include "weights/packed_copy.h"
+#include "weights/source_file.h"
 #ifdef SLUICE_PULL
 #include "app/device.h"
 #include "app/downloads.h"

@@ -7,6 +7,7 @@
 #include "app/diagnostics.h"
 #include "app/output.h"
 #include "app/private_file.h"
+#include "app/shelf.h"
 #include "app/text.h"
 #include "base/format.h"
 #include "pull/cache.h"

@@ -8,6 +8,10 @@
 #include "app/arguments.h"
 #include "app/diagnostics.h"
 #include "app/exit_status.h"
+#include "app/help.h"
+#include "app/model.h"
+#include "app/numbers.h"
+#include "app/option_flags.h"
 #include "app/output.h"
 #include "app/text.h"
 #include "base/format.h"
@@ -15,7 +19,10 @@
 #include "bench/compute_rate.h"
 #include "bench/profile.h"
 #include "commands/commands.h"
+#include "engine.h"
+#include "gguf/gguf.h"
 #include "kernels/choose.h"
+#include "quant/types.h"
 #include "text/tokenizer.h"
 
 namespace sluice::cli {

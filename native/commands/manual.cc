@@ -3,8 +3,8 @@
 #include <cctype>
 #include <sstream>
 
-#include "app/arguments.h"
 #include "app/exit_status.h"
+#include "app/help.h"
 #include "app/output.h"
 #include "base/format.h"
 #include "commands/commands.h"

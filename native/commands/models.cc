@@ -11,6 +11,7 @@
 #include "app/diagnostics.h"
 #include "app/downloads.h"
 #include "app/exit_status.h"
+#include "app/help.h"
 #include "app/kept_models.h"
 #include "app/memory.h"
 #include "app/output.h"
@@ -19,6 +20,10 @@
 #include "base/format.h"
 #include "commands/commands.h"
 #include "engine/decode_rate.h"
+#include "pull/address.h"
+#include "pull/cache.h"
+#include "pull/pull.h"
+#include "quant/types.h"
 
 namespace sluice::cli {
 namespace {

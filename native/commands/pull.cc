@@ -1,10 +1,14 @@
 // sluice pull: downloads a model into the cache.
+#include "pull/pull.h"
+
 #include <nlohmann/json.hpp>
 
 #include "app/arguments.h"
 #include "app/diagnostics.h"
 #include "app/downloads.h"
 #include "app/exit_status.h"
+#include "app/help.h"
+#include "app/model.h"
 #include "app/model_name.h"
 #include "app/output.h"
 #include "app/signals.h"
@@ -12,6 +16,7 @@
 #include "base/format.h"
 #include "commands/commands.h"
 #include "engine/memory_plan.h"
+#include "gguf/gguf.h"
 #include "text/tokenizer.h"
 
 namespace sluice::cli {

@@ -5,6 +5,7 @@
 #include "app/arguments.h"
 #include "app/diagnostics.h"
 #include "app/exit_status.h"
+#include "app/help.h"
 #include "app/model.h"
 #include "app/output.h"
 #include "app/template_input.h"
@@ -12,6 +13,7 @@
 #include "chat/chat_template.h"
 #include "commands/commands.h"
 #include "engine/header.h"
+#include "gguf/gguf.h"
 #include "text/tokenizer.h"
 
 namespace sluice::cli {

@@ -14,7 +14,6 @@
 #include "base/format.h"
 #include "pull/disk.h"
 #include "pull/packed_copy.h"
-#include "pull/text.h"
 
 namespace sluice::pull {
 namespace {

@@ -15,7 +15,6 @@
 #include "pull/block_file.h"
 #include "pull/lock.h"
 #include "pull/packed_copy.h"
-#include "pull/text.h"
 
 namespace sluice::pull {
 namespace {

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "base/format.h"
-#include "pull/text.h"
 
 namespace sluice::pull {
 namespace {

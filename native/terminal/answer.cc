@@ -6,11 +6,13 @@
 
 #include "api/json.h"
 #include "app/diagnostics.h"
+#include "app/load_line.h"
 #include "app/overflow.h"
 #include "app/template_input.h"
 #include "app/text.h"
 #include "base/format.h"
 #include "chat/reuse.h"
+#include "engine.h"
 #include "terminal/signals.h"
 
 namespace sluice::chat {

@@ -8,6 +8,7 @@
 
 #include "app/model.h"
 #include "chat/chat_template.h"
+#include "engine.h"
 #include "terminal/conversation.h"
 #include "terminal/options.h"
 #include "terminal/screen.h"

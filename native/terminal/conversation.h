@@ -1,5 +1,5 @@
 // The messages of a chat, and their JSON.
-#pragma once  // inside
+#pragma once
 
 #include <cstddef>
 #include <optional>

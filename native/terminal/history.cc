@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "app/private_file.h"
-#include "base/format.h"
 #include "base/utf8.h"
 
 namespace sluice::chat {

@@ -1,5 +1,7 @@
 #include "terminal/options.h"
 
+#include "app/arguments.h"
+#include "app/option_flags.h"
 #include "app/usage.h"
 #include "base/format.h"
 

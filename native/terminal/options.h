@@ -1,11 +1,12 @@
 // The options of `sluice chat`, and those of them that /set changes.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "app/arguments.h"
+#include "app/model.h"
 #include "app/prompt.h"
 
 namespace sluice::chat {

@@ -1,12 +1,12 @@
 // Where a chat shows its answers, notes and figures.
-#pragma once  // inside
+#pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "app/output.h"
-#include "engine.h"
+#include "base/result.h"
 #include "terminal/conversation.h"
 #include "terminal/markdown.h"
 

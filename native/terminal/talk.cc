@@ -12,6 +12,9 @@
 #include "app/exit_status.h"
 #include "app/private_file.h"
 #include "base/format.h"
+#include "terminal/conversation.h"
+#include "terminal/options.h"
+#include "terminal/screen.h"
 #include "terminal/signals.h"
 
 namespace sluice::chat {

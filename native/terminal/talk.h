@@ -7,8 +7,11 @@
 
 #include "terminal/answer.h"
 #include "terminal/command.h"
+#include "terminal/conversation.h"
 #include "terminal/history.h"
 #include "terminal/line_reader.h"
+#include "terminal/options.h"
+#include "terminal/screen.h"
 
 namespace sluice::chat {
 
