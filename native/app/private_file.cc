@@ -15,13 +15,6 @@
 namespace sluice::cli {
 namespace {
 
-struct Descriptor {
-  int fd = -1;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
 // A file that is removed at the end, also when the memory has ended, unless it was kept.
 struct Temporary {
   std::string path;

@@ -23,14 +23,6 @@ namespace {
 constexpr size_t kSessionPiece = 1 << 20;
 constexpr std::string_view kLongestEnding = ".chat.json.XXXXXX";  // of a file beside it
 
-// A file that is closed at the end.
-struct SessionFile {
-  int fd = -1;
-  ~SessionFile() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
 std::string session_name(const std::string& path) {
   return concat("the session's file ", printable(path, kMaxShownPath));
 }
@@ -126,7 +118,7 @@ Result<SessionLock> lock_session(const std::string& path) {
 }
 
 Result<std::unique_ptr<Session>> restore_session(Engine& engine, const std::string& path) {
-  SessionFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.fd < 0 && errno == ENOENT) return nullptr;
   struct stat found = {};
   if (file.fd < 0 || ::fstat(file.fd, &found) != 0)

@@ -45,7 +45,7 @@ bool says_yes(const std::string& name, const Terms& terms) {
 
 }  // namespace
 
-Status accept_terms(const Model& model, const pull::Settings& settings,
+Status accept_terms(const ModelSource& model, const pull::Settings& settings,
                     const pull::Located& located) {
   if (!model.offered || !model.offered->model->terms || located.kept_only) return {};
   const Terms& terms = *model.offered->model->terms;

@@ -183,7 +183,7 @@ class BenchLine {
 
 // One repetition with one number of threads. It has its own engine, so that only one model is in
 // memory at a time. With `profiled` it measures phases instead of rates.
-Status measure(Model& model, const BenchOptions& options, bool profiled, Rates& rates,
+Status measure(ModelSource& model, const BenchOptions& options, bool profiled, Rates& rates,
                Subject& subject, BenchLine& line) {
   line.begin(rates.threads);
   LoadOptions load_options = options.load;

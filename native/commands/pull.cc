@@ -88,7 +88,7 @@ int pull_address(const PullOptions& options) {
   if (options.quiet) be_quiet();
   const auto meaning = download_of(options.address);
   if (!meaning) return fail_with(meaning.error());
-  Model model;
+  ModelSource model;
   model.name = options.address;
   model.offered = meaning->offered;
   model.download = options.download;

@@ -57,7 +57,7 @@ struct Vocabulary {
 
 // What the model's header says. A template can be shown without a tokenizer that we know.
 Result<Vocabulary> read_vocabulary(const TemplateOptions& options) {
-  SLUICE_ASSIGN(Model model, find_model(options.model, options.download));
+  SLUICE_ASSIGN(ModelSource model, find_model(options.model, options.download));
   auto header = read_header(model);
   if (!header) return std::unexpected(with_file_name(model, header.error()));
   Vocabulary vocabulary{std::move(header->gguf), std::nullopt};

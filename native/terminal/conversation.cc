@@ -7,7 +7,7 @@
 #include "app/private_file.h"
 #include "base/format.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
 using nlohmann::json;
@@ -145,4 +145,4 @@ Status save_conversation(const Conversation& conversation, const std::string& pa
   return cli::write_private_file(path, conversation_json(conversation));
 }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -13,7 +13,7 @@
 #include "app/private_file.h"
 #include "base/utf8.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
 constexpr size_t kMaxHistoryBytes = size_t{16} << 20;
@@ -111,4 +111,4 @@ void HistoryFile::add(std::string_view entry) const {
   ::close(fd);
 }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

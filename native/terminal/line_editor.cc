@@ -22,7 +22,7 @@
 #include "terminal/history.h"
 #include "terminal/signals.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
 constexpr wchar_t kInsertKey = 0x1c;  // Ctrl-\, which a terminal turns into a signal
@@ -241,14 +241,14 @@ std::unique_ptr<LineReader> edited_lines(int descriptor, const std::vector<std::
   return lines;
 }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal
 
 #else
 
-namespace sluice::chat {
+namespace sluice::terminal {
 
 std::unique_ptr<LineReader> edited_lines(int, const std::vector<std::string>&) { return nullptr; }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal
 
 #endif

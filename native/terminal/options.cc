@@ -5,7 +5,7 @@
 #include "app/usage.h"
 #include "base/format.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
 constexpr char kCommand[] = "chat";
@@ -127,4 +127,4 @@ Status set_option(AnswerOptions& options, const AnswerOptions& first, const std:
   return {};
 }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -9,7 +9,7 @@
 #include "app/model.h"
 #include "app/prompt.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 
 // What decides how the model answers.
 struct AnswerOptions {
@@ -49,4 +49,4 @@ std::string setting_text(const AnswerOptions& options, const std::string& name);
 Status set_option(AnswerOptions& options, const AnswerOptions& first, const std::string& name,
                   const std::string& value);
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

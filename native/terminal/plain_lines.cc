@@ -10,7 +10,7 @@
 #include "terminal/line_reader.h"
 #include "terminal/signals.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
 class PlainLines : public LineReader {
@@ -69,4 +69,4 @@ bool wait_for_input(std::string& bytes) {
   return n > 0;
 }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -13,7 +13,7 @@
 #include "terminal/options.h"
 #include "terminal/screen.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 
 class Talk {
  public:
@@ -60,4 +60,4 @@ class Talk {
 // that.
 std::string messages_path(const std::string& session);
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal
