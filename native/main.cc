@@ -8,8 +8,12 @@
 #include <span>
 #include <utility>
 
-#include "app/arguments.h"
+#include "app/diagnostics.h"
+#include "app/exit_status.h"
 #include "app/habits.h"
+#include "app/help.h"
+#include "app/output.h"
+#include "app/signals.h"
 #include "app/usage.h"
 #include "base/format.h"
 #include "commands/commands.h"

@@ -64,6 +64,7 @@ std::unexpected<Error> with_facts(std::unexpected<Error> failure, Facts facts);
 // True of what a terminal obeys (control characters: below U+0020, U+007F to U+009F), and of what
 // turns the direction of a text (Unicode's Bidi_Control) or ends its line (U+2028, U+2029).
 bool is_unsafe(uint32_t code_point);
+constexpr size_t kMaxShownPath = 300;  // bytes of a path in a message
 // A name or a value in a message: on one line, cut to `max_bytes`.
 std::string printable(std::string_view text, size_t max_bytes = 80);
 // A text of several lines: \n and \t stay; \r and the marks U+061C, U+200E and U+200F are left out.

@@ -15,7 +15,6 @@
 namespace sluice {
 namespace {
 
-constexpr size_t kMaxPath = 300;              // bytes of a path in a message
 constexpr size_t kMaxRead = size_t{1} << 30;  // Linux reads 2 GB at most, macOS refuses more
 
 }  // namespace
@@ -24,11 +23,11 @@ Result<File> File::open(const std::string& path) {
   // Without O_NONBLOCK, opening a named pipe waits for a writer.
   File file(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.descriptor_ < 0) {
-    return fail(Code::bad_file, "can't open ", printable(path, kMaxPath), ": ",
+    return fail(Code::bad_file, "can't open ", printable(path, kMaxShownPath), ": ",
                 std::strerror(errno));
   }
   const auto refuse = [&](std::string_view problem) {
-    return fail(Code::bad_file, "can't use ", printable(path, kMaxPath), ": ", problem);
+    return fail(Code::bad_file, "can't use ", printable(path, kMaxShownPath), ": ", problem);
   };
   struct stat info;
   if (::fstat(file.descriptor_, &info) != 0) return refuse(std::strerror(errno));
@@ -44,15 +43,15 @@ Status File::read(uint64_t at, std::span<uint8_t> out) const {
         ::pread(descriptor_, out.data(), std::min(out.size(), kMaxRead), static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
-      return fail(Code::bad_file, "can't read ", printable(path_, kMaxPath), " at byte ", at, ": ",
-                  std::strerror(errno));
+      return fail(Code::bad_file, "can't read ", printable(path_, kMaxShownPath), " at byte ", at,
+                  ": ", std::strerror(errno));
     }
     if (n == 0) {
       struct stat info;
       const bool known = ::fstat(descriptor_, &info) == 0 && info.st_size >= 0;
       const uint64_t now = known ? std::min(at, static_cast<uint64_t>(info.st_size)) : at;
-      return fail(Code::bad_file, printable(path_, kMaxPath), " has ", now, " bytes; expected ",
-                  size_,
+      return fail(Code::bad_file, printable(path_, kMaxShownPath), " has ", now,
+                  " bytes; expected ", size_,
                   ", as when it was opened. It was cut short while it was read: get it again");
     }
     at += static_cast<uint64_t>(n);

@@ -21,13 +21,13 @@ void write(const std::string& directory, const DeviceRates& rates) {
   const Json json = {{"downloadBytesPerSecond", rates.download},
                      {"decodeBytesPerSecond", rates.decode}};
   // Without the directory nothing was ever kept there.
-  (void)chat::write_private_file(path_in(directory), json.dump() + "\n");
+  (void)write_private_file(path_in(directory), json.dump() + "\n");
 }
 
 }  // namespace
 
 DeviceRates read_device(const std::string& directory) {
-  const auto text = chat::read_whole_file(path_in(directory), 4096);
+  const auto text = read_whole_file(path_in(directory), 4096);
   const Json json = text ? Json::parse(*text, nullptr, false) : Json();
   const auto rate = [&](const char* key) {
     if (!json.is_object() || !json.contains(key) || !json[key].is_number()) return 0.0;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "app/common.h"
 #include "app/device.h"
+#include "app/diagnostics.h"
 #include "base/format.h"
 #include "gguf/model_parser.h"
+#include "pull/address.h"
 #include "pull/cache.h"
-#include "pull/retry.h"
 
 namespace sluice::cli {
 namespace {

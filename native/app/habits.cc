@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "app/common.h"
+#include "app/diagnostics.h"
 #include "base/format.h"
 
 namespace sluice::cli {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "app/common.h"
+#include "app/text.h"
 #include "base/format.h"
 
 namespace sluice::cli {

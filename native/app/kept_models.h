@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine.h"
+#include "base/result.h"
 #include "pull/cache.h"
 
 namespace sluice::cli {

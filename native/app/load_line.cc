@@ -7,7 +7,7 @@
 #include <mutex>
 #include <system_error>
 
-#include "app/common.h"
+#include "app/diagnostics.h"
 #include "base/format.h"
 
 namespace sluice::cli {

@@ -6,11 +6,16 @@
 #include <system_error>
 #include <utility>
 
-#include "app/common.h"
+#include "app/diagnostics.h"
+#include "app/exit_status.h"
 #include "app/memory.h"
 #include "app/model_name.h"
 #include "base/format.h"
 #include "pull/address.h"
+#include "pull/block_file.h"
+#include "pull/pull.h"
+#include "weights/packed_copy.h"
+#include "weights/source_file.h"
 #ifdef SLUICE_PULL
 #include "app/device.h"
 #include "app/downloads.h"
@@ -45,8 +50,8 @@ std::vector<fs::path> model_directories() {
   return directories;
 }
 
-Model local_model(const std::string& path) {
-  Model model;
+ModelSource local_model(const std::string& path) {
+  ModelSource model;
   model.name = path;
   model.file = fs::path(path).filename().string();
   model.paths = model_paths(path);
@@ -55,7 +60,7 @@ Model local_model(const std::string& path) {
 
 #ifdef SLUICE_PULL
 
-Status check_address(const Model& model) {
+Status check_address(const ModelSource& model) {
   SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
   SLUICE_TRY(wish_of(model.download, true));
   SLUICE_TRY(pull::parse_address(model.address, settings.client.hub));
@@ -64,7 +69,7 @@ Status check_address(const Model& model) {
 
 // Weights that are read again are kept packed beside a file that is in the cache. Where that can't
 // be done it costs time only. Returns Opened::copy_news.
-std::function<std::string()> add_copies(const Model& model, ModelFiles& files) {
+std::function<std::string()> add_copies(const ModelSource& model, ModelFiles& files) {
   if (model.cached.empty()) return [] { return std::string(); };
   const auto copies = std::make_shared<std::vector<std::shared_ptr<pull::PackedFile>>>();
   files.set_copy_maker([cached = model.cached, copies](size_t index, uint64_t bytes) {
@@ -92,7 +97,7 @@ std::function<std::string()> add_copies(const Model& model, ModelFiles& files) {
   };
 }
 
-Result<pull::Located> locate(const Model& model, const pull::Settings& settings) {
+Result<pull::Located> locate(const ModelSource& model, const pull::Settings& settings) {
   SLUICE_ASSIGN(pull::Located located,
                 pull::locate(settings, model.address, model.download.refresh));
   located.kept_only = model.kept_only;
@@ -100,14 +105,14 @@ Result<pull::Located> locate(const Model& model, const pull::Settings& settings)
   return located;
 }
 
-Result<ModelHeader> read_remote_header(Model& model) {
+Result<ModelHeader> read_remote_header(ModelSource& model) {
   SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
   SLUICE_ASSIGN(const pull::Located located, locate(model, settings));
   model.file = pull::file_name(located.urls[0]);
   return read_headers(settings, located);
 }
 
-Status pull_model(Model& model, const LoadOptions& options, const Adjust& adjust) {
+Status pull_model(ModelSource& model, const LoadOptions& options, const Adjust& adjust) {
   SLUICE_ASSIGN(const pull::Settings settings, download_settings(model.download));
   SLUICE_ASSIGN(pull::Wish wish, wish_of(model.download, true));
   SLUICE_ASSIGN(pull::Located located, locate(model, settings));
@@ -133,15 +138,17 @@ Status pull_model(Model& model, const LoadOptions& options, const Adjust& adjust
 
 #else
 
-Status check_address(const Model&) {
+Status check_address(const ModelSource&) {
   return fail(Code::invalid_argument,
               "this build of the program has no downloads; expected the path of a GGUF model");
 }
-Status pull_model(Model& model, const LoadOptions&, const Adjust&) { return check_address(model); }
-std::function<std::string()> add_copies(const Model&, ModelFiles&) {
+Status pull_model(ModelSource& model, const LoadOptions&, const Adjust&) {
+  return check_address(model);
+}
+std::function<std::string()> add_copies(const ModelSource&, ModelFiles&) {
   return [] { return std::string(); };
 }
-Result<ModelHeader> read_remote_header(Model& model) {
+Result<ModelHeader> read_remote_header(ModelSource& model) {
   SLUICE_TRY(check_address(model));
   return ModelHeader{};
 }
@@ -165,15 +172,15 @@ void note_budget(const MemoryPlan& plan, bool by_default) {
 // Sees to it that the model's files are on the disk. Shows on a terminal's stderr how far a
 // download is. Fails with download_failed, download_corrupt, offline or storage_full; before a
 // download also as Engine::open would.
-Status bring(Model& model, const LoadOptions& options, const Adjust& adjust) {
+Status bring(ModelSource& model, const LoadOptions& options, const Adjust& adjust) {
   if (model.address.empty() || !model.paths.empty()) return {};
   return pull_model(model, options, adjust);
 }
 
 }  // namespace
 
-Result<Model> find_model(const std::string& given, const DownloadOptions& download,
-                         bool may_be_prompt) {
+Result<ModelSource> find_model(const std::string& given, const DownloadOptions& download,
+                               bool may_be_prompt) {
   Meaning meaning;
   if (!given.empty()) {
     SLUICE_ASSIGN(meaning, meaning_of(given, may_be_prompt));
@@ -183,7 +190,7 @@ Result<Model> find_model(const std::string& given, const DownloadOptions& downlo
     return fail(Code::invalid_argument, "--sha256 and --refresh are for models at addresses");
   }
   if (!meaning.address.empty()) {
-    Model model;
+    ModelSource model;
     model.name = given;
     model.address = meaning.address;
     model.kept_only = meaning.kept_only;
@@ -217,7 +224,7 @@ void resolve_context(const Gguf& header, LoadOptions& options) {
   options.context_size = static_cast<uint32_t>(std::min(trained, kMostContext));
 }
 
-Result<Opened> open(Model& model, LoadOptions options, const Adjust& adjust) {
+Result<Opened> open(ModelSource& model, LoadOptions options, const Adjust& adjust) {
   const bool by_default = options.memory_budget == 0;
   const auto choose_budget = [&] {
     if (by_default) options.memory_budget = default_budget(available_memory());
@@ -250,7 +257,7 @@ Result<Opened> open(Model& model, LoadOptions options, const Adjust& adjust) {
   return opened;
 }
 
-Result<std::unique_ptr<Engine>> load(Model& model, const LoadOptions& options,
+Result<std::unique_ptr<Engine>> load(ModelSource& model, const LoadOptions& options,
                                      const Adjust& adjust) {
   SLUICE_ASSIGN(Opened opened, open(model, options, adjust));
   SLUICE_TRY(opened.engine->wait_ready());
@@ -271,14 +278,14 @@ void learn_from([[maybe_unused]] const Stats& stats) {
 #endif
 }
 
-Result<ModelHeader> read_header(Model& model) {
+Result<ModelHeader> read_header(ModelSource& model) {
   if (!model.address.empty()) return read_remote_header(model);
   SLUICE_ASSIGN(const ModelFiles files, ModelFiles::open(model.name));
   SLUICE_ASSIGN(Gguf header, sluice::read_header(files));
   return ModelHeader{std::move(header), files.size()};
 }
 
-Error with_file_name(const Model& model, Error error) {
+Error with_file_name(const ModelSource& model, Error error) {
   const std::string name = printable(model.name, kMaxShownPath);
   if (exit_status(error.code) == kBadFile && error.message.find(name) == std::string::npos) {
     error.message = concat(name, ": ", error.message);

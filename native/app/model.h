@@ -23,7 +23,7 @@ struct DownloadOptions {
   int64_t stall_timeout = 30;  // seconds without a byte until a connection counts as lost
 };
 
-struct Model {
+struct ModelSource {
   std::string name;                  // as it was given, for messages
   std::string file;                  // the file's name without folders
   std::string address;               // of a model that is in the cache or comes into it; else ""
@@ -38,8 +38,8 @@ struct Model {
 // The model that `given` means (model_name.h) or, if it is empty, the bundled one. Of an address
 // only its form is checked. Fails with bad_file, which says where it looked, or invalid_argument.
 // With `may_be_prompt` the message also says how to give a prompt.
-Result<Model> find_model(const std::string& given, const DownloadOptions& download,
-                         bool may_be_prompt = false);
+Result<ModelSource> find_model(const std::string& given, const DownloadOptions& download,
+                               bool may_be_prompt = false);
 struct Opened {
   std::unique_ptr<Engine> engine;
   std::unique_ptr<LoadLine> line;  // null: it can't be shown
@@ -57,9 +57,9 @@ using Adjust = std::function<Status(const Gguf& header, LoadOptions& options)>;
 // run with the options isn't downloaded. Without a budget among them it is the memory that is free
 // here. A terminal's stderr shows how far the download and the weights are. Fails also with
 // download_failed, download_corrupt, offline or storage_full.
-Result<Opened> open(Model& model, LoadOptions options, const Adjust& adjust = nullptr);
+Result<Opened> open(ModelSource& model, LoadOptions options, const Adjust& adjust = nullptr);
 // The same, and waits for Engine::ready(). Without a line then.
-Result<std::unique_ptr<Engine>> load(Model& model, const LoadOptions& options,
+Result<std::unique_ptr<Engine>> load(ModelSource& model, const LoadOptions& options,
                                      const Adjust& adjust = nullptr);
 // The engine's next event that isn't `waiting`.
 Result<Event> next_event(Engine& engine);
@@ -73,9 +73,9 @@ struct ModelHeader {
 };
 // Reads the header and nothing else: of an address that the cache doesn't have, only its bytes
 // come.
-Result<ModelHeader> read_header(Model& model);
+Result<ModelHeader> read_header(ModelSource& model);
 
 // Puts the model's name before the message if the error is about a file and doesn't name it.
-Error with_file_name(const Model& model, Error error);
+Error with_file_name(const ModelSource& model, Error error);
 
 }  // namespace sluice::cli

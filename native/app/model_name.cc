@@ -6,7 +6,6 @@
 #include <optional>
 #include <system_error>
 
-#include "app/common.h"
 #include "base/format.h"
 #include "pull/address.h"
 #include "pull/text.h"

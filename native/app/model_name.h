@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "app/shelf.h"
-#include "engine.h"
+#include "base/result.h"
 
 namespace sluice::cli {
 

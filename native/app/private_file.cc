@@ -9,19 +9,11 @@
 #include <filesystem>
 #include <utility>
 
+#include "app/descriptor_io.h"
 #include "base/format.h"
 
-namespace sluice::chat {
+namespace sluice::cli {
 namespace {
-
-constexpr size_t kShownPath = 300;
-
-struct Descriptor {
-  int fd = -1;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
 
 // A file that is removed at the end, also when the memory has ended, unless it was kept.
 struct Temporary {
@@ -34,7 +26,7 @@ struct Temporary {
 
 std::unexpected<Error> cannot(Code code, std::string_view what, const std::string& path,
                               std::string_view why) {
-  return fail(code, "can't ", what, " ", printable(path, kShownPath), ": ", why);
+  return fail(code, "can't ", what, " ", printable(path, kMaxShownPath), ": ", why);
 }
 
 std::unexpected<Error> cannot_write(const std::string& path, int error) {
@@ -44,16 +36,6 @@ std::unexpected<Error> cannot_write(const std::string& path, int error) {
 }
 
 }  // namespace
-
-int write_whole(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(descriptor, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno;
-    text.remove_prefix(static_cast<size_t>(n));
-  }
-  return 0;
-}
 
 std::string target_of(const std::string& path) {
   std::error_code error;
@@ -82,24 +64,19 @@ Result<std::string> read_whole_file(const std::string& path, size_t max_bytes) {
     return cannot(Code::bad_file, "open", path, std::strerror(errno));
   if (!S_ISREG(found.st_mode)) return cannot(Code::bad_file, "read", path, "it is no regular file");
   std::string text;
-  char block[64 << 10];
-  while (true) {
-    const ssize_t n = ::read(file.fd, block, sizeof block);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return cannot(Code::bad_file, "read", path, std::strerror(errno));
-    if (n == 0) return text;
-    text.append(block, static_cast<size_t>(n));
-    if (text.size() > max_bytes)
-      return cannot(Code::bad_file, "read", path,
-                    concat("it has more than ", human_bytes(max_bytes)));
-  }
+  if (const int error = read_from(file.fd, max_bytes, text); error != 0)
+    return cannot(Code::bad_file, "read", path, std::strerror(error));
+  if (text.size() > max_bytes)
+    return cannot(Code::bad_file, "read", path,
+                  concat("it has more than ", human_bytes(max_bytes)));
+  return text;
 }
 
 Status write_private_file(const std::string& path, std::string_view text) {
   struct stat found = {};
   if (::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode))
     return cannot(Code::invalid_argument, "write", path, "it is no regular file");
-  const int error = replace_file(path, [text](int fd) { return write_whole(fd, text); });
+  const int error = replace_file(path, [text](int fd) { return write_to(fd, text); });
   if (error != 0) return cannot_write(path, error);
   return {};
 }
@@ -112,4 +89,4 @@ bool make_private_folder(const std::string& path) {
   return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
 }
 
-}  // namespace sluice::chat
+}  // namespace sluice::cli

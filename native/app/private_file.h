@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace sluice::chat {
+namespace sluice::cli {
 
 // The bytes of a regular file. Fails with bad_file if it can't be read or has more than
 // `max_bytes`.
@@ -19,11 +19,9 @@ Status write_private_file(const std::string& path, std::string_view text);
 // Writes what `write` writes to the descriptor that it gets, in the same way. It returns 0 or an
 // errno, as this does.
 int replace_file(const std::string& path, const std::function<int(int descriptor)>& write);
-// Writes all of the text. Returns 0 or an errno.
-int write_whole(int descriptor, std::string_view text);
 // The file that `path` names, perhaps by a link.
 std::string target_of(const std::string& path);
 // Makes a folder and those above it that are missing, for its owner only. False: it isn't there.
 bool make_private_folder(const std::string& path);
 
-}  // namespace sluice::chat
+}  // namespace sluice::cli

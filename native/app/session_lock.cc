@@ -8,7 +8,6 @@
 #include <cstring>
 #include <utility>
 
-#include "app/common.h"
 #include "app/private_file.h"
 #include "base/format.h"
 
@@ -37,7 +36,7 @@ std::unexpected<Error> in_use(const std::string& session, pid_t process) {
 }  // namespace
 
 Result<SessionLock> SessionLock::take(const std::string& session) {
-  const std::string path = chat::target_of(session) + ".lock";
+  const std::string path = target_of(session) + ".lock";
   while (true) {
     SessionLock lock;
     const int descriptor =

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "engine.h"
+#include "base/result.h"
 
 namespace sluice::cli {
 

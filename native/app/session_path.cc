@@ -10,8 +10,11 @@
 #include <filesystem>
 #include <vector>
 
-#include "app/common.h"
+#include "app/descriptor_io.h"
+#include "app/diagnostics.h"
+#include "app/exit_status.h"
 #include "app/private_file.h"
+#include "app/signals.h"
 #include "base/format.h"
 
 namespace sluice::cli {
@@ -19,14 +22,6 @@ namespace {
 
 constexpr size_t kSessionPiece = 1 << 20;
 constexpr std::string_view kLongestEnding = ".chat.json.XXXXXX";  // of a file beside it
-
-// A file that is closed at the end.
-struct SessionFile {
-  int fd = -1;
-  ~SessionFile() {
-    if (fd >= 0) ::close(fd);
-  }
-};
 
 std::string session_name(const std::string& path) {
   return concat("the session's file ", printable(path, kMaxShownPath));
@@ -71,7 +66,7 @@ int write_session(SessionWriter& writer, int fd) {
   std::vector<uint8_t> piece(kSessionPiece);
   while (const size_t n = writer.next(piece)) {
     const std::string_view bytes(reinterpret_cast<const char*>(piece.data()), n);
-    if (const int error = chat::write_whole(fd, bytes); error != 0) return error;
+    if (const int error = write_to(fd, bytes); error != 0) return error;
   }
   return 0;
 }
@@ -91,7 +86,7 @@ Status check_readable(const std::string& path) {
 
 // The file's folder takes files, also those that are named like it with something behind.
 Status check_folder(const std::string& path) {
-  const std::filesystem::path target = chat::target_of(path);
+  const std::filesystem::path target = target_of(path);
   if (target.filename().string().size() + kLongestEnding.size() > NAME_MAX)
     return write_error(path, ENAMETOOLONG);
   std::string folder = target.parent_path().string();
@@ -123,7 +118,7 @@ Result<SessionLock> lock_session(const std::string& path) {
 }
 
 Result<std::unique_ptr<Session>> restore_session(Engine& engine, const std::string& path) {
-  SessionFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.fd < 0 && errno == ENOENT) return nullptr;
   struct stat found = {};
   if (file.fd < 0 || ::fstat(file.fd, &found) != 0)
@@ -144,7 +139,7 @@ Result<uint64_t> save_session(Engine& engine, const Session& session, const std:
   if (!identified) return 0;
   SLUICE_ASSIGN(const auto writer, session.save());
   const int error =
-      chat::replace_file(path, [&](int descriptor) { return write_session(*writer, descriptor); });
+      replace_file(path, [&](int descriptor) { return write_session(*writer, descriptor); });
   if (error != 0) return write_error(path, error);
   return writer->bytes();
 }

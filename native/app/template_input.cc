@@ -4,7 +4,7 @@
 #include <ctime>
 #include <utility>
 
-#include "app/common.h"
+#include "app/prompt.h"
 #include "base/format.h"
 
 namespace sluice::cli {

@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "chat/chat_template.h"
+#include "base/result.h"
+#include "jinja/template.h"
 
 namespace sluice::cli {
 

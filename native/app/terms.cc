@@ -4,8 +4,11 @@
 
 #include <cerrno>
 
-#include "app/common.h"
+#include "app/diagnostics.h"
+#include "app/output.h"
 #include "app/private_file.h"
+#include "app/shelf.h"
+#include "app/text.h"
 #include "base/format.h"
 #include "pull/cache.h"
 #include "pull/text.h"
@@ -18,7 +21,7 @@ constexpr size_t kMaxAnswer = 1000;  // bytes of a line that is typed
 
 // The addresses of terms that were accepted, one a line; "" if none can be read.
 std::string accepted_in(const std::string& path) {
-  return chat::read_whole_file(path, kMaxFile).value_or("");
+  return read_whole_file(path, kMaxFile).value_or("");
 }
 
 // One line of the terminal, byte by byte: what follows is for others.
@@ -42,7 +45,7 @@ bool says_yes(const std::string& name, const Terms& terms) {
 
 }  // namespace
 
-Status accept_terms(const Model& model, const pull::Settings& settings,
+Status accept_terms(const ModelSource& model, const pull::Settings& settings,
                     const pull::Located& located) {
   if (!model.offered || !model.offered->model->terms || located.kept_only) return {};
   const Terms& terms = *model.offered->model->terms;
@@ -68,7 +71,7 @@ Status accept_terms(const Model& model, const pull::Settings& settings,
     }
   }
   SLUICE_TRY(pull::make_cache_directory(settings.directory));
-  return chat::write_private_file(path, accepted + line);
+  return write_private_file(path, accepted + line);
 }
 
 }  // namespace sluice::cli

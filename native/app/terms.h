@@ -9,7 +9,7 @@ namespace sluice::cli {
 // Nothing to do for a model without terms, one that the cache has, and terms that were accepted
 // before. Else `--accept-terms` or a `y` at the terminal accepts them, which is kept in the file
 // accepted_terms of the cache. Fails with invalid_argument.
-Status accept_terms(const Model& model, const pull::Settings& settings,
+Status accept_terms(const ModelSource& model, const pull::Settings& settings,
                     const pull::Located& located);
 
 }  // namespace sluice::cli

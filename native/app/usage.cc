@@ -8,6 +8,8 @@
 
 #include "app/arguments.h"
 #include "app/habits.h"
+#include "app/help.h"
+#include "app/numbers.h"
 #include "base/format.h"
 
 namespace sluice::cli {

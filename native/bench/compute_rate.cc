@@ -5,6 +5,9 @@
 #include <vector>
 
 #include "bench/together.h"
+#include "quant/matrix.h"
+#include "quant/quant.h"
+#include "quant/types.h"
 
 namespace sluice::cli {
 namespace {

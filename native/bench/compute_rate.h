@@ -4,6 +4,7 @@
 
 #include "gguf/gguf.h"
 #include "kernels/kernels.h"
+#include "quant/types.h"
 
 namespace sluice::cli {
 

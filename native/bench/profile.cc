@@ -1,12 +1,12 @@
 #include "bench/profile.h"
 
-#include "app/common.h"
+#include "app/text.h"
 #include "base/format.h"
 
 namespace sluice::cli {
 namespace {
 
-struct Row {
+struct PhaseRow {
   std::string name;
   double ms;     // for the prompt, or for a token
   double share;  // of the whole time
@@ -14,11 +14,11 @@ struct Row {
   double rate;   // 1e9 multiply-adds, or bytes of weights, per second; 0 without weights
 };
 
-std::vector<Row> rows_of(const ProfiledRun& run, int threads, bool decode) {
+std::vector<PhaseRow> rows_of(const ProfiledRun& run, int threads, bool decode) {
   const double total = run.seconds * 1e3;
   const auto tokens = static_cast<double>(run.tokens);
   const double unit = decode ? tokens : 1;
-  std::vector<Row> rows;
+  std::vector<PhaseRow> rows;
   double counted = 0;
   for (const PhaseTime& phase : run.phases) {
     // Unpacking isn't a phase but a part of several, measured by each thread.
@@ -41,7 +41,7 @@ std::vector<Row> rows_of(const ProfiledRun& run, int threads, bool decode) {
 
 nlohmann::ordered_json profile_json(const ProfiledRun& run, int threads, bool decode) {
   auto out = nlohmann::ordered_json::array();
-  for (const Row& row : rows_of(run, threads, decode)) {
+  for (const PhaseRow& row : rows_of(run, threads, decode)) {
     out.push_back({{"phase", row.name}, {"ms", row.ms}, {"share", row.share}, {"busy", row.busy}});
     if (row.rate > 0) out.back()[decode ? "gbps" : "gmacs"] = row.rate;
   }
@@ -57,7 +57,7 @@ std::string profile_text(const ProfiledRun& run, int threads, bool decode) {
                                      1e3 * run.seconds);
   text += format("  %-16s %10s %7s %6s %9s\n", "phase", "ms", "share", "busy",
                  decode ? "GB/s" : "GMAC/s");
-  for (const Row& row : rows_of(run, threads, decode)) {
+  for (const PhaseRow& row : rows_of(run, threads, decode)) {
     text += format("  %-16s %10.3f %6.1f%%", row.name.c_str(), row.ms, 100 * row.share);
     if (row.busy > 0) text += format(" %5.0f%%", 100 * row.busy);
     if (row.rate > 0) text += format(" %9.1f", row.rate);

@@ -1,5 +1,5 @@
 // Measures work that several threads do at the same time.
-#pragma once
+#pragma once  // inside
 
 #include <algorithm>
 #include <barrier>

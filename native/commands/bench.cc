@@ -6,12 +6,23 @@
 #include <thread>
 
 #include "app/arguments.h"
+#include "app/diagnostics.h"
+#include "app/exit_status.h"
+#include "app/help.h"
+#include "app/model.h"
+#include "app/numbers.h"
+#include "app/option_flags.h"
+#include "app/output.h"
+#include "app/text.h"
 #include "base/format.h"
 #include "bench/bandwidth.h"
 #include "bench/compute_rate.h"
 #include "bench/profile.h"
 #include "commands/commands.h"
+#include "engine.h"
+#include "gguf/gguf.h"
 #include "kernels/choose.h"
+#include "quant/types.h"
 #include "text/tokenizer.h"
 
 namespace sluice::cli {
@@ -172,7 +183,7 @@ class BenchLine {
 
 // One repetition with one number of threads. It has its own engine, so that only one model is in
 // memory at a time. With `profiled` it measures phases instead of rates.
-Status measure(Model& model, const BenchOptions& options, bool profiled, Rates& rates,
+Status measure(ModelSource& model, const BenchOptions& options, bool profiled, Rates& rates,
                Subject& subject, BenchLine& line) {
   line.begin(rates.threads);
   LoadOptions load_options = options.load;

@@ -6,12 +6,20 @@
 #include <nlohmann/json.hpp>
 
 #include "app/arguments.h"
+#include "app/diagnostics.h"
 #include "app/downloads.h"
+#include "app/exit_status.h"
+#include "app/help.h"
 #include "app/kept_models.h"
 #include "app/model_name.h"
+#include "app/output.h"
+#include "app/shelf.h"
 #include "app/usage.h"
 #include "base/format.h"
 #include "commands/commands.h"
+#include "pull/address.h"
+#include "pull/packed_copy.h"
+#include "pull/pull.h"
 #include "pull/verify.h"
 
 namespace sluice::cli {

@@ -7,26 +7,37 @@
 #include <utility>
 
 #include "app/arguments.h"
+#include "app/diagnostics.h"
+#include "app/exit_status.h"
+#include "app/help.h"
 #include "app/model.h"
+#include "app/option_flags.h"
+#include "app/output.h"
+#include "app/prompt.h"
+#include "app/session_lock.h"
 #include "app/session_path.h"
+#include "app/signals.h"
 #include "app/template_input.h"
 #include "base/format.h"
 #include "commands/commands.h"
+#include "engine.h"
 #include "kernels/choose.h"
 #include "terminal/answer.h"
+#include "terminal/conversation.h"
 #include "terminal/history.h"
 #include "terminal/line_reader.h"
 #include "terminal/options.h"
+#include "terminal/screen.h"
 #include "terminal/signals.h"
 #include "terminal/talk.h"
 
 namespace sluice::cli {
 namespace {
 
-using chat::Answerer;
-using chat::ChatOptions;
-using chat::Conversation;
-using chat::Screen;
+using terminal::Answerer;
+using terminal::ChatOptions;
+using terminal::Conversation;
+using terminal::Screen;
 
 constexpr char kChatFooter[] =
     R"(At a terminal messages are typed and answered in turn, with the model's own chat
@@ -82,10 +93,10 @@ Result<ChatSession> restore_chat(Engine& engine, const ChatOptions& options) {
   ChatSession session;
   if (options.session.empty()) return session;
   SLUICE_ASSIGN(session.lock, lock_session(options.session));
-  const std::string messages = chat::messages_path(options.session);
+  const std::string messages = terminal::messages_path(options.session);
   const bool has_messages = exists(messages);
   if (has_messages) {
-    SLUICE_ASSIGN(session.conversation, chat::load_conversation(messages));
+    SLUICE_ASSIGN(session.conversation, terminal::load_conversation(messages));
   }
   const std::string name = printable(options.session, kMaxShownPath);
   const std::string beside = printable(messages, kMaxShownPath);
@@ -114,7 +125,8 @@ int save_chat(Engine& engine, const Session& session, const Conversation& conver
     screen.report(error);
     return unsaved_status(error);
   };
-  const auto messages = chat::save_conversation(conversation, chat::messages_path(options.session));
+  const auto messages =
+      terminal::save_conversation(conversation, terminal::messages_path(options.session));
   if (!messages) return failed(messages.error());
   // The memory has ended in the middle of an answer: the state stays as it was at the start.
   if (session.running()) return kNoMemory;
@@ -135,24 +147,24 @@ int answer_once(Conversation& conversation, std::string text, Answerer& answerer
   if (!reply || reply->empty()) conversation.cut(conversation.messages().size() - 1);
   if (!reply) return screen.report(reply.error());
   if (!screen.json() && screen.terminal() && !screen.quiet()) screen.write("\n");
-  if (!screen.json()) screen.say_dimmed(chat::reply_figures(*reply));
+  if (!screen.json()) screen.say_dimmed(terminal::reply_figures(*reply));
   if (!reply->empty()) conversation.add(std::move(reply->message));
-  if (chat::ending() != 0) return 128 + chat::ending();
-  return chat::interrupted() ? 128 + SIGINT : screen.gone_status();
+  if (terminal::ending() != 0) return 128 + terminal::ending();
+  return terminal::interrupted() ? 128 + SIGINT : screen.gone_status();
 }
 
 // Talks at the terminal until the user ends it. Returns the exit status.
-int talk(Conversation& conversation, Answerer& answerer, const Model& model,
+int talk(Conversation& conversation, Answerer& answerer, const ModelSource& model,
          const ChatOptions& options, Screen& screen) {
-  const chat::HistoryFile history(options.no_history ? "" : chat::history_path());
+  const terminal::HistoryFile history(options.no_history ? "" : terminal::history_path());
   // Where lines are typed: not where answers go to a file, or events.
   const int descriptor = screen.terminal()            ? STDOUT_FILENO
                          : isatty(STDERR_FILENO) == 1 ? STDERR_FILENO
                                                       : -1;
-  std::unique_ptr<chat::LineReader> reader;
+  std::unique_ptr<terminal::LineReader> reader;
   if (descriptor >= 0 && !terminal_is_dumb())
-    reader = chat::edited_lines(descriptor, history.load());
-  if (reader == nullptr) reader = chat::plain_lines(descriptor);
+    reader = terminal::edited_lines(descriptor, history.load());
+  if (reader == nullptr) reader = terminal::plain_lines(descriptor);
   screen.say_dimmed(
       concat(printable(model.file), "; /help lists the commands",
              conversation.user_messages() == 0
@@ -160,10 +172,11 @@ int talk(Conversation& conversation, Answerer& answerer, const Model& model,
                  : concat("; ", counted(conversation.messages().size(), "message"), " so far")));
   const auto changed = [&] {
     if (options.session.empty()) return;
-    const auto saved = chat::save_conversation(conversation, chat::messages_path(options.session));
+    const auto saved =
+        terminal::save_conversation(conversation, terminal::messages_path(options.session));
     if (!saved) screen.report(saved.error());
   };
-  return chat::Talk(conversation, answerer, *reader, history, options, screen, changed).run();
+  return terminal::Talk(conversation, answerer, *reader, history, options, screen, changed).run();
 }
 
 Result<std::optional<std::string>> message_text(const ChatOptions& options, bool at_terminal) {
@@ -216,7 +229,7 @@ int chat_command(const ChatOptions& options) {
   if (options.system) own->conversation.set_system(*options.system);
   // A terminal shows either what is typed or how far the weights are.
   if (at_terminal) opened->line.reset();
-  chat::note_signals();
+  terminal::note_signals();
   if (interrupted_by() != 0) return 128 + interrupted_by();
   Answerer answerer(*opened, *model, session, options, *chat_template, screen);
   const size_t before = own->conversation.messages().size();
@@ -263,7 +276,7 @@ void add_chat(CLI::App& program, int& status) {
   add_flag(*app, "--no-history", options->no_history,
            "neither read nor write the file of what was typed")
       ->group("Input");
-  chat::add_answer_options(*app, options->answer);
+  terminal::add_answer_options(*app, options->answer);
   add_json(*app, options->json, "one JSON object a line instead of text");
   add_flag(*app, "-q,--quiet", options->quiet, "only the answers: no figures, no notes")
       ->group("Output");

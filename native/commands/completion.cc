@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <map>
 
-#include "app/arguments.h"
+#include "app/exit_status.h"
+#include "app/help.h"
+#include "app/output.h"
 #include "base/format.h"
 #include "commands/commands.h"
 

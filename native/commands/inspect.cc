@@ -2,7 +2,12 @@
 #include "api/inspect.h"
 
 #include "app/arguments.h"
+#include "app/diagnostics.h"
+#include "app/exit_status.h"
+#include "app/help.h"
 #include "app/model.h"
+#include "app/option_flags.h"
+#include "app/output.h"
 #include "commands/commands.h"
 #include "commands/inspect_text.h"
 #include "engine/header.h"

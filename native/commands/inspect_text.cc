@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/common.h"
+#include "app/text.h"
 #include "base/format.h"
 #include "kernels/kv_chunk.h"
 

@@ -1,5 +1,5 @@
 // The output of sluice inspect as text, in 80 columns.
-#pragma once
+#pragma once  // inside
 
 #include <string>
 

@@ -3,7 +3,9 @@
 #include <cctype>
 #include <sstream>
 
-#include "app/arguments.h"
+#include "app/exit_status.h"
+#include "app/help.h"
+#include "app/output.h"
 #include "base/format.h"
 #include "commands/commands.h"
 #include "terminal/command.h"
@@ -115,7 +117,7 @@ std::string manual(const CLI::App& program) {
     for (const std::string& word : usage_words(*command)) out += escaped(word) + "\n";
     out += concat(options_of(*command), paragraphs(own_footer(*command)));
     if (command->get_name() == "chat")
-      out += concat(".PP\nThese lines are commands:\n", filled(chat::commands_help()));
+      out += concat(".PP\nThese lines are commands:\n", filled(terminal::commands_help()));
   }
   std::string footer = program.get_footer();
   for (size_t end; !footer.empty(); footer.erase(0, end + 2)) {

@@ -1,5 +1,4 @@
 // sluice models: the models on the shelf, and what this device makes of them.
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,13 +8,22 @@
 
 #include "app/arguments.h"
 #include "app/device.h"
+#include "app/diagnostics.h"
 #include "app/downloads.h"
+#include "app/exit_status.h"
+#include "app/help.h"
 #include "app/kept_models.h"
 #include "app/memory.h"
+#include "app/output.h"
 #include "app/shelf.h"
+#include "app/text.h"
 #include "base/format.h"
 #include "commands/commands.h"
 #include "engine/decode_rate.h"
+#include "pull/address.h"
+#include "pull/cache.h"
+#include "pull/pull.h"
+#include "quant/types.h"
 
 namespace sluice::cli {
 namespace {
@@ -144,13 +152,6 @@ std::string licence_of(const ShelfModel& model) {
   return model.licence.empty() ? "" : concat("licence: ", model.licence);
 }
 
-// The columns for text: of the terminal, at most 80.
-size_t text_width() {
-  winsize window = {};
-  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
-  return std::clamp<size_t>(known ? window.ws_col : 80, 20, 80);
-}
-
 void print_text(const ShelfModel& model, const Outlook& out, size_t width) {
   std::string text = model.id + "\n";
   const ShelfFile& file = model.files.front();
@@ -205,7 +206,7 @@ void print_names() {
 int models(bool json) {
   const auto here = look_here();
   if (!here) return report(here.error(), json);
-  const size_t width = text_width();
+  const size_t width = std::clamp<size_t>(terminal_columns(STDOUT_FILENO), 20, 80);
   for (const ShelfModel& model : shelf()) {
     const Outlook out = outlook_of(model.files.front(), *here);
     if (json) {

@@ -1,13 +1,22 @@
 // sluice pull: downloads a model into the cache.
+#include "pull/pull.h"
+
 #include <nlohmann/json.hpp>
 
 #include "app/arguments.h"
+#include "app/diagnostics.h"
 #include "app/downloads.h"
+#include "app/exit_status.h"
+#include "app/help.h"
+#include "app/model.h"
 #include "app/model_name.h"
+#include "app/output.h"
+#include "app/signals.h"
 #include "app/terms.h"
 #include "base/format.h"
 #include "commands/commands.h"
 #include "engine/memory_plan.h"
+#include "gguf/gguf.h"
 #include "text/tokenizer.h"
 
 namespace sluice::cli {
@@ -79,7 +88,7 @@ int pull_address(const PullOptions& options) {
   if (options.quiet) be_quiet();
   const auto meaning = download_of(options.address);
   if (!meaning) return fail_with(meaning.error());
-  Model model;
+  ModelSource model;
   model.name = options.address;
   model.offered = meaning->offered;
   model.download = options.download;

@@ -6,11 +6,21 @@
 
 #include "api/json.h"
 #include "app/arguments.h"
+#include "app/diagnostics.h"
+#include "app/exit_status.h"
+#include "app/help.h"
 #include "app/model.h"
+#include "app/option_flags.h"
+#include "app/output.h"
 #include "app/overflow.h"
+#include "app/prompt.h"
+#include "app/session_lock.h"
 #include "app/session_path.h"
+#include "app/signals.h"
+#include "app/text.h"
 #include "base/format.h"
 #include "commands/commands.h"
+#include "engine.h"
 #include "kernels/choose.h"
 #include "text/tokenizer.h"
 
@@ -149,8 +159,8 @@ std::string shown_end(const std::string& text) {
 // Runs to the end and prints the text or the events. The prompt is computed while the weights are
 // read. But the first token waits until all that stays in memory is there: a damaged file gives no
 // text. A signal, or a reader that goes, ends it with what was computed.
-int generate(Opened& opened, const RunSession& own, const Model& model, const RunOptions& options,
-             const std::string& prompt) {
+int generate(Opened& opened, const RunSession& own, const ModelSource& model,
+             const RunOptions& options, const std::string& prompt) {
   Engine& engine = *opened.engine;
   Session& session = own.restored ? *own.restored : engine.session();
   const bool terminal = stdout_is_terminal() && !options.json;

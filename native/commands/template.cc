@@ -3,12 +3,17 @@
 
 #include "api/json.h"
 #include "app/arguments.h"
+#include "app/diagnostics.h"
+#include "app/exit_status.h"
+#include "app/help.h"
 #include "app/model.h"
+#include "app/output.h"
 #include "app/template_input.h"
 #include "base/format.h"
 #include "chat/chat_template.h"
 #include "commands/commands.h"
 #include "engine/header.h"
+#include "gguf/gguf.h"
 #include "text/tokenizer.h"
 
 namespace sluice::cli {
@@ -52,7 +57,7 @@ struct Vocabulary {
 
 // What the model's header says. A template can be shown without a tokenizer that we know.
 Result<Vocabulary> read_vocabulary(const TemplateOptions& options) {
-  SLUICE_ASSIGN(Model model, find_model(options.model, options.download));
+  SLUICE_ASSIGN(ModelSource model, find_model(options.model, options.download));
   auto header = read_header(model);
   if (!header) return std::unexpected(with_file_name(model, header.error()));
   Vocabulary vocabulary{std::move(header->gguf), std::nullopt};

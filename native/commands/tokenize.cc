@@ -6,7 +6,14 @@
 #include <utility>
 
 #include "app/arguments.h"
+#include "app/diagnostics.h"
+#include "app/exit_status.h"
+#include "app/help.h"
 #include "app/model.h"
+#include "app/numbers.h"
+#include "app/output.h"
+#include "app/prompt.h"
+#include "app/text.h"
 #include "base/format.h"
 #include "commands/commands.h"
 #include "engine/header.h"

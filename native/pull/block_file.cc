@@ -14,7 +14,6 @@
 #include "base/format.h"
 #include "pull/disk.h"
 #include "pull/packed_copy.h"
-#include "pull/text.h"
 
 namespace sluice::pull {
 namespace {
@@ -24,20 +23,20 @@ constexpr uint64_t kMostJournal = kTableOffset + 8 * kMaxBlocks;
 Result<Journal> load_journal(int fd, const std::string& path) {
   struct stat info;
   if (::fstat(fd, &info) != 0) {
-    return fail(Code::download_failed, "can't read ", printable(path, kMaxPath), ": ",
+    return fail(Code::download_failed, "can't read ", printable(path, kMaxShownPath), ": ",
                 std::strerror(errno));
   }
   std::vector<uint8_t> bytes(
       std::min<uint64_t>(static_cast<uint64_t>(std::max<off_t>(info.st_size, 0)), kMostJournal));
   const ssize_t n = read_at(fd, 0, bytes);
   if (n < 0) {
-    return fail(Code::download_failed, "can't read ", printable(path, kMaxPath), ": ",
+    return fail(Code::download_failed, "can't read ", printable(path, kMaxShownPath), ": ",
                 std::strerror(errno));
   }
   bytes.resize(static_cast<size_t>(n));
   Journal journal = read_journal(bytes);
   if (journal.newer) {
-    return fail(Code::download_failed, printable(path, kMaxPath),
+    return fail(Code::download_failed, printable(path, kMaxShownPath),
                 " was written by a newer version of Sluice, so it is left alone; use that version, "
                 "or remove the entry with sluice cache delete");
   }
@@ -77,11 +76,11 @@ void PassingSum::add(uint64_t at, std::span<const uint8_t> bytes) {
 
 Error no_room(const std::string& directory, uint64_t needed) {
   const uint64_t free = free_bytes(directory);
-  Facts facts = {{"neededBytes", needed}, {"directory", printable(directory, kMaxPath)}};
+  Facts facts = {{"neededBytes", needed}, {"directory", printable(directory, kMaxShownPath)}};
   if (free != UINT64_MAX) facts.push_back({"availableBytes", free});
   return {Code::storage_full,
           concat("no room for the model: ", human_bytes(needed), " more are needed in ",
-                 printable(directory, kMaxPath),
+                 printable(directory, kMaxShownPath),
                  free == UINT64_MAX ? "" : concat(", ", human_bytes(free), " are free"),
                  "; make room (sluice cache list shows what is kept, sluice cache delete removes "
                  "it), or name another directory in XDG_CACHE_HOME"),
@@ -92,7 +91,7 @@ Error BlockFile::disk_error(std::string_view what, int error) const {
   if (error == ENOSPC || error == EDQUOT || error == EFBIG)
     return no_room(directory_, total() > stored() ? total() - stored() : block_bytes());
   return {Code::download_failed,
-          concat("can't ", what, " ", printable(path_, kMaxPath), ": ", std::strerror(error))};
+          concat("can't ", what, " ", printable(path_, kMaxShownPath), ": ", std::strerror(error))};
 }
 
 Result<BlockFile> BlockFile::open_to_write(const std::string& directory,

@@ -14,7 +14,6 @@
 
 #include "base/result.h"
 #include "pull/journal.h"
-#include "pull/lock.h"
 #include "pull/sha256.h"
 
 namespace sluice::pull {

@@ -15,7 +15,6 @@
 #include "pull/block_file.h"
 #include "pull/lock.h"
 #include "pull/packed_copy.h"
-#include "pull/text.h"
 
 namespace sluice::pull {
 namespace {
@@ -132,7 +131,7 @@ Status make_cache_directory(const std::string& directory) {
   if (why == EEXIST && fs::is_directory(directory, error)) return {};
   if (why == ENOSPC || why == EDQUOT) return std::unexpected(no_room(parent.string(), 1 << 20));
   return fail(Code::download_failed, "can't make the directory of the cache, ",
-              printable(directory, kMaxPath), ": ", std::strerror(why),
+              printable(directory, kMaxShownPath), ": ", std::strerror(why),
               "; name another one in XDG_CACHE_HOME");
 }
 
@@ -146,7 +145,7 @@ Result<std::vector<Cached>> list_cache(const std::string& directory) {
       keys.insert(path.stem().string());
   }
   if (error && error != std::errc::no_such_file_or_directory) {
-    return fail(Code::download_failed, "can't list ", printable(directory, kMaxPath), ": ",
+    return fail(Code::download_failed, "can't list ", printable(directory, kMaxShownPath), ": ",
                 error.message());
   }
   std::vector<Cached> entries;
@@ -205,7 +204,7 @@ Result<bool> remove_entry(const std::string& directory, const std::string& key) 
   }
   for (const std::string& path : paths.removed()) {
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
-      return fail(Code::download_failed, "can't remove ", printable(path, kMaxPath), ": ",
+      return fail(Code::download_failed, "can't remove ", printable(path, kMaxShownPath), ": ",
                   std::strerror(errno));
     }
   }

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "base/format.h"
-#include "pull/address.h"
+#include "pull/journal.h"
 #include "pull/part.h"
+#include "pull/retry.h"
 #include "pull/same_file.h"
 
 namespace sluice::pull {

@@ -15,6 +15,7 @@
 
 #include "base/format.h"
 #include "pull/address.h"
+#include "pull/retry.h"
 #include "pull/text.h"
 
 namespace sluice::pull {

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "base/result.h"
-#include "pull/retry.h"
 
 using CURL = void;
 struct curl_slist;

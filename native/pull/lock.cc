@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "base/format.h"
-#include "pull/text.h"
 
 namespace sluice::pull {
 namespace {
@@ -23,7 +22,7 @@ constexpr auto kBetweenTries = std::chrono::milliseconds(100);
 
 Result<std::optional<Lock>> Lock::try_take(const std::string& path, Hold hold) {
   const auto refuse = [&] {
-    return fail(Code::download_failed, "can't lock ", printable(path, kMaxPath), ": ",
+    return fail(Code::download_failed, "can't lock ", printable(path, kMaxShownPath), ": ",
                 std::strerror(errno));
   };
   while (true) {

@@ -9,6 +9,8 @@
 #include "pull/block_file.h"
 #include "pull/cache.h"
 #include "pull/download.h"
+#include "pull/header_check.h"
+#include "pull/journal.h"
 #include "pull/same_file.h"
 #include "pull/text.h"
 

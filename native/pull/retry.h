@@ -8,8 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
-
 namespace sluice::pull {
 
 // 408, 425, 429, 500, 502, 503, 504: the same request may succeed later.

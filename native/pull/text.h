@@ -7,8 +7,7 @@
 
 namespace sluice::pull {
 
-constexpr size_t kMaxPath = 300;  // bytes of a path in a message
-constexpr int kMaxParts = 999;    // of a split model
+constexpr int kMaxParts = 999;  // of a split model
 
 // With small ASCII letters, as in the names of hosts, headers and types.
 inline std::string lower(std::string_view text) {

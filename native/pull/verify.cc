@@ -2,6 +2,7 @@
 
 #include "base/format.h"
 #include "pull/block_file.h"
+#include "pull/journal.h"
 #include "pull/lock.h"
 
 namespace sluice::pull {

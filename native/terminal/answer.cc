@@ -5,14 +5,17 @@
 #include <utility>
 
 #include "api/json.h"
-#include "app/common.h"
+#include "app/diagnostics.h"
+#include "app/load_line.h"
 #include "app/overflow.h"
 #include "app/template_input.h"
+#include "app/text.h"
 #include "base/format.h"
 #include "chat/reuse.h"
+#include "engine.h"
 #include "terminal/signals.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
 // The most tokens that a prompt may have so that there is room for an answer.
@@ -26,7 +29,7 @@ bool must_stop(const Screen& screen) { return interrupted() || ending() != 0 || 
 
 }  // namespace
 
-Answerer::Answerer(cli::Opened& opened, const cli::Model& model, Session& session,
+Answerer::Answerer(cli::Opened& opened, const cli::ModelSource& model, Session& session,
                    const ChatOptions& options, std::string chat_template, Screen& screen)
     : opened_(opened),
       model_(model),
@@ -74,7 +77,7 @@ Result<bool> Answerer::wait_until_ready() {
 
 Result<Finish> Answerer::run(Reply& reply) {
   Engine& engine = *opened_.engine;
-  ReplyText text(screen_);
+  ShownReply text(screen_);
   bool cancelled = false, begun = false;
   const auto ended = [&](Result<Finish> result) {
     opened_.line.reset();
@@ -214,4 +217,4 @@ std::string reply_stats(const Reply& reply, const std::string& copy_news) {
                              cli::format("waited %.1f ms for weights", s.waited_ms), copy_news));
 }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "app/model.h"
+#include "engine.h"
 #include "reply/reply_prompt.h"
 #include "terminal/conversation.h"
 #include "terminal/options.h"
 #include "terminal/screen.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 
 struct Reply {
   Message message;  // the assistant's
@@ -26,7 +27,7 @@ class Answerer {
  public:
   // All must outlive it but `opened.line`, which shows how far the weights are until the first
   // answer begins. `chat_template`: "": the model's own.
-  Answerer(cli::Opened& opened, const cli::Model& model, Session& session,
+  Answerer(cli::Opened& opened, const cli::ModelSource& model, Session& session,
            const ChatOptions& options, std::string chat_template, Screen& screen);
 
   // The prompt that asks for an answer. Shows warnings, each once. `fits`: the oldest turns are
@@ -48,7 +49,7 @@ class Answerer {
   Result<Finish> run(Reply& reply);
 
   cli::Opened& opened_;
-  const cli::Model& model_;
+  const cli::ModelSource& model_;
   Session& session_;
   const ChatOptions& options_;
   AnswerOptions current_;
@@ -62,4 +63,4 @@ std::string reply_figures(const Reply& reply);
 // All figures, for /stats.
 std::string reply_stats(const Reply& reply, const std::string& copy_news);
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -4,15 +4,16 @@
 #include <utility>
 
 #include "base/format.h"
+#include "pull/text.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
 constexpr std::string_view kQuotes = "\"\"\"";
 constexpr std::string_view kSpaces = " \t\r\n";
 constexpr size_t kHelpColumn = 20;
 
-struct Row {
+struct CommandRow {
   std::string_view word;
   Command::Name name;
   std::string_view argument;  // "": it takes none; in brackets: it may be left out
@@ -20,33 +21,29 @@ struct Row {
 };
 
 constexpr std::array kRows = {
-    Row{"/system", Command::Name::system, "[TEXT]",
-        "set or show what the system says, before all messages"},
-    Row{"/reset", Command::Name::reset, "", "forget all messages but the system's"},
-    Row{"/retry", Command::Name::retry, "", "answer the last message again, with another seed"},
-    Row{"/edit", Command::Name::edit, "[N]",
-        "change your last (N-th) message; what follows it is dropped"},
-    Row{"/save", Command::Name::save, "FILE", "write the messages to a file, as JSON"},
-    Row{"/load", Command::Name::load, "FILE", "go on with the messages in such a file"},
-    Row{"/show", Command::Name::show, "", "all messages so far"},
-    Row{"/stats", Command::Name::stats, "", "figures of the last answer"},
-    Row{"/set", Command::Name::set, "[NAME [VALUE]]",
-        "set or list the options of answers, like temp 0.5"},
-    Row{"/tokens", Command::Name::tokens, "", "the size of the conversation and the context"},
-    Row{"/help", Command::Name::help, "", "this list"},
-    Row{"/quit", Command::Name::quit, "", "end the program, as Ctrl-D, exit and /bye do"},
+    CommandRow{"/system", Command::Name::system, "[TEXT]",
+               "set or show what the system says, before all messages"},
+    CommandRow{"/reset", Command::Name::reset, "", "forget all messages but the system's"},
+    CommandRow{"/retry", Command::Name::retry, "",
+               "answer the last message again, with another seed"},
+    CommandRow{"/edit", Command::Name::edit, "[N]",
+               "change your last (N-th) message; what follows it is dropped"},
+    CommandRow{"/save", Command::Name::save, "FILE", "write the messages to a file, as JSON"},
+    CommandRow{"/load", Command::Name::load, "FILE", "go on with the messages in such a file"},
+    CommandRow{"/show", Command::Name::show, "", "all messages so far"},
+    CommandRow{"/stats", Command::Name::stats, "", "figures of the last answer"},
+    CommandRow{"/set", Command::Name::set, "[NAME [VALUE]]",
+               "set or list the options of answers, like temp 0.5"},
+    CommandRow{"/tokens", Command::Name::tokens, "",
+               "the size of the conversation and the context"},
+    CommandRow{"/help", Command::Name::help, "", "this list"},
+    CommandRow{"/quit", Command::Name::quit, "", "end the program, as Ctrl-D, exit and /bye do"},
 };
 
 // As other programs call it.
 bool is_other_name(Command::Name name, std::string_view word) {
   if (name == Command::Name::quit) return word == "/exit" || word == "/bye";
   return name == Command::Name::reset && word == "/clear";
-}
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(kSpaces);
-  if (first == std::string_view::npos) return "";
-  return text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
 }
 
 }  // namespace
@@ -59,15 +56,15 @@ void MessageLines::clear() {
 }
 
 std::optional<MessageLines::Whole> MessageLines::add(std::string_view line, bool pasted) {
-  const std::string_view bare = trimmed(line);
+  const std::string_view bare = pull::trimmed(line);
   if (!begun_) pasted_ = pasted;
   if (!begun_ && bare.starts_with(kQuotes)) {
     begun_ = quoted_ = true;
     line = line.substr(line.find(kQuotes) + kQuotes.size());
-    if (trimmed(line).empty()) return std::nullopt;
+    if (pull::trimmed(line).empty()) return std::nullopt;
   }
   if (quoted_) {
-    const std::string_view end = trimmed(line);
+    const std::string_view end = pull::trimmed(line);
     const bool ends = end.ends_with(kQuotes);
     if (ends) line = line.substr(0, line.rfind(kQuotes));
     text_ += line;
@@ -92,14 +89,14 @@ std::optional<MessageLines::Whole> MessageLines::add(std::string_view line, bool
 bool is_command(std::string_view text) { return text.starts_with('/') && !text.starts_with("//"); }
 
 bool is_farewell(std::string_view text) {
-  const std::string_view word = trimmed(text);
+  const std::string_view word = pull::trimmed(text);
   return word == "exit" || word == "quit";
 }
 
 Result<Command> read_command(std::string_view text) {
   const std::string_view word = text.substr(0, text.find_first_of(kSpaces));
-  const std::string_view argument = trimmed(text.substr(word.size()));
-  for (const Row& row : kRows) {
+  const std::string_view argument = pull::trimmed(text.substr(word.size()));
+  for (const CommandRow& row : kRows) {
     if (word != row.word && !is_other_name(row.name, word)) continue;
     if (row.argument.empty() && !argument.empty())
       return fail(Code::invalid_argument, row.word, " takes no argument, found '",
@@ -123,7 +120,7 @@ std::string typed_of(std::string_view message) {
 
 std::string commands_help() {
   std::string out;
-  for (const Row& row : kRows) {
+  for (const CommandRow& row : kRows) {
     std::string name = concat("  ", row.word, row.argument.empty() ? "" : " ", row.argument);
     if (name.size() + 2 <= kHelpColumn) {
       name.resize(kHelpColumn, ' ');
@@ -139,4 +136,4 @@ ends the program, as Ctrl-D does.
 )";
 }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 
 // Puts lines together. A line that ends in \ goes on in the next one; """ begins and ends a text of
 // several lines.
@@ -64,4 +64,4 @@ std::string typed_of(std::string_view message);
 // The list that /help shows.
 std::string commands_help();
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -7,7 +7,7 @@
 #include "app/private_file.h"
 #include "base/format.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
 using nlohmann::json;
@@ -134,7 +134,7 @@ Result<Conversation> read_conversation(std::string_view text) {
 }
 
 Result<Conversation> load_conversation(const std::string& path) {
-  SLUICE_ASSIGN(const std::string text, read_whole_file(path, kMaxConversationBytes));
+  SLUICE_ASSIGN(const std::string text, cli::read_whole_file(path, kMaxConversationBytes));
   auto conversation = read_conversation(text);
   if (conversation) return conversation;
   return fail(Code::bad_file, printable(path, 300),
@@ -142,7 +142,7 @@ Result<Conversation> load_conversation(const std::string& path) {
 }
 
 Status save_conversation(const Conversation& conversation, const std::string& path) {
-  return write_private_file(path, conversation_json(conversation));
+  return cli::write_private_file(path, conversation_json(conversation));
 }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -1,5 +1,5 @@
 // The messages of a chat, and their JSON.
-#pragma once  // inside
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 
 struct Message {
   std::string role;  // system, developer, user or assistant
@@ -56,4 +56,4 @@ Result<Conversation> read_conversation(std::string_view json);
 Result<Conversation> load_conversation(const std::string& path);
 Status save_conversation(const Conversation& conversation, const std::string& path);
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -11,10 +11,9 @@
 #include <optional>
 
 #include "app/private_file.h"
-#include "base/format.h"
 #include "base/utf8.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
 constexpr size_t kMaxHistoryBytes = size_t{16} << 20;
@@ -78,11 +77,12 @@ std::string history_path() {
 
 std::vector<std::string> HistoryFile::load() const {
   std::vector<std::string> entries;
-  if (path_.empty() || !make_private_folder(std::filesystem::path(path_).parent_path().string()))
+  if (path_.empty() ||
+      !cli::make_private_folder(std::filesystem::path(path_).parent_path().string()))
     return entries;
   const Locked locked(path_);
   if (!locked) return entries;
-  const auto text = read_whole_file(path_, kMaxHistoryBytes);
+  const auto text = cli::read_whole_file(path_, kMaxHistoryBytes);
   if (!text) return entries;
   ::chmod(path_.c_str(), 0600);
   for (size_t at = 0; at < text->size();) {
@@ -94,7 +94,7 @@ std::vector<std::string> HistoryFile::load() const {
     entries.erase(entries.begin(), entries.end() - kMostEntries);
     std::string rest;
     for (const std::string& entry : entries) rest += line_of(entry);
-    [[maybe_unused]] const Status written = write_private_file(path_, rest);
+    [[maybe_unused]] const Status written = cli::write_private_file(path_, rest);
   }
   return entries;
 }
@@ -111,4 +111,4 @@ void HistoryFile::add(std::string_view entry) const {
   ::close(fd);
 }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sluice::chat {
+namespace sluice::terminal {
 
 // Where it is: $XDG_STATE_HOME/sluice/chat_history, or in ~/.local/state; "" if neither is known.
 std::string history_path();
@@ -27,4 +27,4 @@ class HistoryFile {
   std::string path_;
 };
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

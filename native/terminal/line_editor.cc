@@ -1,12 +1,13 @@
 // Lines edited by libedit, which reads characters here: so that signals are seen at once, a text
 // can stand in the line beforehand, and a pasted text stays one message.
+#include "app/descriptor_io.h"
+#include "app/output.h"
 #include "terminal/line_reader.h"
 
 #ifdef SLUICE_LIBEDIT
 
 #include <histedit.h>
 #include <langinfo.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,13 +17,12 @@
 #include <cstring>
 #include <string_view>
 
-#include "app/common.h"
 #include "base/format.h"
 #include "base/utf8.h"
 #include "terminal/history.h"
 #include "terminal/signals.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
 constexpr wchar_t kInsertKey = 0x1c;  // Ctrl-\, which a terminal turns into a signal
@@ -198,9 +198,7 @@ class EditedLines : public LineReader {
 
   // Draws the line again after the terminal's width has changed: it has wrapped the rows anew.
   void redraw() {
-    winsize window = {};
-    const bool known = ::ioctl(descriptor_, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
-    const size_t columns = known ? window.ws_col : 80;
+    const size_t columns = cli::terminal_columns(descriptor_);
     const LineInfoW* line = el_wline(edit_);
     size_t rows = 0, column = prompt_.size();
     for (const wchar_t* at = line->buffer; at < line->cursor; ++at) {
@@ -243,14 +241,14 @@ std::unique_ptr<LineReader> edited_lines(int descriptor, const std::vector<std::
   return lines;
 }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal
 
 #else
 
-namespace sluice::chat {
+namespace sluice::terminal {
 
 std::unique_ptr<LineReader> edited_lines(int, const std::vector<std::string>&) { return nullptr; }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal
 
 #endif

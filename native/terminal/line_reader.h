@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace sluice::chat {
+namespace sluice::terminal {
 
 struct LineRead {
   enum class Kind : uint8_t {
@@ -38,4 +38,4 @@ std::unique_ptr<LineReader> plain_lines(int descriptor);
 // more to come.
 bool wait_for_input(std::string& bytes);
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

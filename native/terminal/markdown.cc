@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
 constexpr size_t kMostHeld = 400;  // bytes that are held back for the end of a span or a mark
@@ -282,4 +282,4 @@ std::string MarkdownFilter::finish() {
   return out;
 }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

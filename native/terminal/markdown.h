@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace sluice::chat {
+namespace sluice::terminal {
 
 // Renders Markdown as it comes, in pieces of any size: bold, italic, struck and code spans,
 // headings, lists, quotes, rules; code blocks in a dimmed frame. Tables stay as they are. What may
@@ -39,4 +39,4 @@ class MarkdownFilter {
   char before_ = ' ';  // the last character that was taken from the line
 };
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -1,9 +1,11 @@
 #include "terminal/options.h"
 
+#include "app/arguments.h"
+#include "app/option_flags.h"
 #include "app/usage.h"
 #include "base/format.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
 constexpr char kCommand[] = "chat";
@@ -125,4 +127,4 @@ Status set_option(AnswerOptions& options, const AnswerOptions& first, const std:
   return {};
 }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -1,13 +1,15 @@
 // The options of `sluice chat`, and those of them that /set changes.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "app/arguments.h"
+#include "app/model.h"
+#include "app/prompt.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 
 // What decides how the model answers.
 struct AnswerOptions {
@@ -47,4 +49,4 @@ std::string setting_text(const AnswerOptions& options, const std::string& name);
 Status set_option(AnswerOptions& options, const AnswerOptions& first, const std::string& name,
                   const std::string& value);
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "app/common.h"
+#include "app/descriptor_io.h"
 #include "base/format.h"
 #include "terminal/line_reader.h"
 #include "terminal/signals.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
 class PlainLines : public LineReader {
@@ -69,4 +69,4 @@ bool wait_for_input(std::string& bytes) {
   return n > 0;
 }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -6,11 +6,12 @@
 #include <utility>
 
 #include "api/json.h"
-#include "app/common.h"
+#include "app/diagnostics.h"
+#include "app/output.h"
 #include "base/format.h"
 #include "terminal/turns.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
 bool obeys_escapes(int descriptor) {
@@ -41,7 +42,7 @@ void Screen::end_line() {
   if (!at_line_start_) write("\n");
 }
 
-// What goes to stderr doesn't go on in the line of an answer. (On a terminal ReplyText ends it.)
+// What goes to stderr doesn't go on in the line of an answer. (On a terminal ShownReply ends it.)
 void Screen::begin_line() {
   if (!std::exchange(at_line_start_, true) && !terminal_ && cli::outputs_meet())
     cli::write_err("\n");
@@ -73,19 +74,19 @@ int Screen::report(const Error& error) {
   return status;
 }
 
-void ReplyText::show(const std::string& text) {
+void ShownReply::show(const std::string& text) {
   if (text.empty()) return;
   screen_.write(text);
   at_line_start_ = text.back() == '\n';
 }
 
-void ReplyText::end_thinking() {
+void ShownReply::end_thinking() {
   if (!std::exchange(thinking_, false)) return;
   const std::string mark = concat(at_line_start_ ? "" : "\n", "(end of thinking)");
   show(faint(mark, screen_.styled()) + "\n\n");
 }
 
-void ReplyText::add(std::string_view text, bool reasoning) {
+void ShownReply::add(std::string_view text, bool reasoning) {
   if (text.empty()) return;
   if (!screen_.terminal()) {
     if (!reasoning) screen_.write(text);
@@ -102,11 +103,11 @@ void ReplyText::add(std::string_view text, bool reasoning) {
   show(screen_.styled() ? markdown_.push(safe_text(text)) : safe_text(text));
 }
 
-void ReplyText::finish() {
+void ShownReply::finish() {
   if (!screen_.terminal()) return;
   end_thinking();
   show(markdown_.finish());
   if (!at_line_start_) show("\n");
 }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

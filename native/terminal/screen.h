@@ -1,16 +1,16 @@
 // Where a chat shows its answers, notes and figures.
-#pragma once  // inside
+#pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "app/common.h"
-#include "engine.h"
+#include "app/output.h"
+#include "base/result.h"
 #include "terminal/conversation.h"
 #include "terminal/markdown.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 
 // Answers and events go to standard output, all else to standard error. When a reader or a terminal
 // has gone, it writes nothing more and says so.
@@ -52,9 +52,9 @@ class Screen {
 
 // Shows one answer as it comes. On a terminal thinking is dimmed and Markdown rendered; elsewhere
 // the text is as it is, without the thinking.
-class ReplyText {
+class ShownReply {
  public:
-  explicit ReplyText(Screen& screen) : screen_(screen) {}
+  explicit ShownReply(Screen& screen) : screen_(screen) {}
   void add(std::string_view text, bool reasoning);
   // The answer ends here, and so does its line on a terminal.
   void finish();
@@ -69,4 +69,4 @@ class ReplyText {
   bool at_line_start_ = true;
 };
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <csignal>
 
-#include "app/common.h"
+#include "app/signals.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
 // Signals may come to any thread.
@@ -72,4 +72,4 @@ bool take_continue() { return take(continue_noted); }
 int ending() { return ending_signal; }
 void end_with(int signal) { ending_signal = signal; }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -1,7 +1,7 @@
 // Signals of a chat at a terminal: Ctrl-C stops an answer and not the program.
 #pragma once
 
-namespace sluice::chat {
+namespace sluice::terminal {
 
 // From now on SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH and SIGCONT are only noted.
 void note_signals();
@@ -20,4 +20,4 @@ int ending();
 // From now on the program is to end.
 void end_with(int signal);
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -9,15 +9,17 @@
 #include <span>
 #include <utility>
 
-#include "app/common.h"
+#include "app/exit_status.h"
 #include "app/private_file.h"
 #include "base/format.h"
+#include "terminal/conversation.h"
+#include "terminal/options.h"
+#include "terminal/screen.h"
 #include "terminal/signals.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
-constexpr size_t kShownName = 300;
 // Of a conversation that goes on.
 constexpr size_t kShownTurns = 2;
 constexpr size_t kShownLines = 5;  // of each message
@@ -50,7 +52,9 @@ std::string expanded(const std::string& path) {
 
 }  // namespace
 
-std::string messages_path(const std::string& session) { return target_of(session) + ".chat.json"; }
+std::string messages_path(const std::string& session) {
+  return cli::target_of(session) + ".chat.json";
+}
 
 Talk::Talk(Conversation& conversation, Answerer& answerer, LineReader& reader,
            const HistoryFile& history, const ChatOptions& options, Screen& screen,
@@ -239,8 +243,8 @@ void Talk::save(const std::string& file) {
   // A slip of the hand replaces no other file.
   struct stat found = {};
   if (file != file_ && ::stat(file.c_str(), &found) == 0 && found.st_size > 0) {
-    screen_.report({Code::invalid_argument,
-                    concat(printable(file, kShownName), " is there already; choose another name")});
+    screen_.report({Code::invalid_argument, concat(printable(file, kMaxShownPath),
+                                                   " is there already; choose another name")});
     return;
   }
   if (const Status saved = save_conversation(conversation_, file); !saved) {
@@ -249,7 +253,7 @@ void Talk::save(const std::string& file) {
   }
   file_ = file;
   screen_.say(concat(counted(conversation_.messages().size(), "message"), " saved in ",
-                     printable(file, kShownName)));
+                     printable(file, kMaxShownPath)));
 }
 
 void Talk::load(const std::string& file) {
@@ -308,4 +312,4 @@ void Talk::show_tokens() {
                      answerer_.session().tokens().size(), " are computed"));
 }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -7,10 +7,13 @@
 
 #include "terminal/answer.h"
 #include "terminal/command.h"
+#include "terminal/conversation.h"
 #include "terminal/history.h"
 #include "terminal/line_reader.h"
+#include "terminal/options.h"
+#include "terminal/screen.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 
 class Talk {
  public:
@@ -57,4 +60,4 @@ class Talk {
 // that.
 std::string messages_path(const std::string& session);
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -6,7 +6,7 @@
 #include "base/format.h"
 #include "terminal/markdown.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
 constexpr size_t kColumns = 80;
@@ -54,4 +54,4 @@ std::string turns_text(std::span<const Message> messages, bool styled, size_t mo
   return out;
 }
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

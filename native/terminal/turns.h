@@ -7,11 +7,11 @@
 
 #include "terminal/conversation.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 
 // Each with its role above it. `styled`: roles and thinking are dimmed, and Markdown is rendered.
 // `most_lines`: of each message at most so many lines of 80 columns, and no thinking; 0: all.
 // Nothing in a message controls the terminal.
 std::string turns_text(std::span<const Message> messages, bool styled, size_t most_lines);
 
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -16,7 +16,7 @@
 #include "terminal/markdown.h"
 #include "terminal/turns.h"
 
-namespace sluice::chat {
+namespace sluice::terminal {
 namespace {
 
 namespace fs = std::filesystem;
@@ -408,4 +408,4 @@ TEST_F(ChatFiles, TheHistoryIsInTheStateDirectory) {
 }
 
 }  // namespace
-}  // namespace sluice::chat
+}  // namespace sluice::terminal

@@ -8,7 +8,8 @@
 #include <cstdio>
 #include <string>
 
-#include "app/common.h"
+#include "app/diagnostics.h"
+#include "app/exit_status.h"
 #include "base/format.h"
 #include "support/engine_fixture.h"
 

@@ -1,0 +1,76 @@
+#include "app/text.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
+
+#include "base/format.h"
+#include "text/tokenizer.h"
+
+namespace sluice::cli {
+std::string format(const char* pattern, ...) {
+  va_list arguments;
+  va_start(arguments, pattern);
+  char* text = nullptr;
+  const int size = vasprintf(&text, pattern, arguments);
+  va_end(arguments);
+  if (size < 0) return {};
+  std::string out(text, static_cast<size_t>(size));
+  std::free(text);
+  return out;
+}
+
+namespace {
+
+constexpr size_t kMaxQuoted = 80;
+
+std::string quoted(std::string_view text) {
+  using nlohmann::json;
+  std::string_view shown = text.substr(0, kMaxQuoted);
+  if (shown.size() < text.size()) {
+    while (!shown.empty() && (text[shown.size()] & 0xc0) == 0x80) shown.remove_suffix(1);
+  }
+  std::string out;
+  try {
+    out = safe_json(json(shown).dump());
+    // No-break spaces look like spaces.
+    for (size_t at = 0; (at = out.find("\u00a0", at)) != std::string::npos;)
+      out.replace(at, 2, "\\u00a0");
+  } catch (const json::exception&) {  // not UTF-8
+    out = "\"";
+    for (const char c : shown) {
+      const bool plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+      out += plain ? std::string(1, c) : format("\\x%02x", static_cast<unsigned char>(c));
+    }
+    out += "\"";
+  }
+  return shown.size() < text.size() ? out + "..." : out;
+}
+
+}  // namespace
+
+std::string readable(const Tokenizer& tokenizer, TokenId id) {
+  const std::string_view piece = tokenizer.piece(id);
+  return piece.empty() ? printable(tokenizer.raw_token(id)) : quoted(piece);
+}
+
+std::vector<std::string> wrapped(const std::string& text, size_t width) {
+  std::vector<std::string> lines = {""};
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    std::string& line = lines.back();
+    if (line.empty()) {
+      line = word;
+    } else if (line.size() + 1 + word.size() <= width) {
+      line += " " + word;
+    } else {
+      lines.push_back(word);
+    }
+  }
+  return lines;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,25 @@
+// Texts for people.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/token.h"
+
+namespace sluice {
+class Tokenizer;
+}
+
+namespace sluice::cli {
+
+// printf into a string.
+[[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
+// The text of a token in quotes, with escapes for invisible characters and invalid UTF-8. For a
+// control token, which has no text, its name.
+std::string readable(const Tokenizer& tokenizer, TokenId id);
+// Divides a text between words into lines of at most `width` bytes. A longer word is a line by
+// itself.
+std::vector<std::string> wrapped(const std::string& text, size_t width);
+
+}  // namespace sluice::cli
