@@ -47,9 +47,9 @@ Result<ChatPrompt> fit_prompt(ChatInput input, size_t most_tokens, const MakePro
   const size_t all = whole.tokens.size();
   if (most_tokens == 0 || all <= most_tokens) return whole;
   const Turns turns(input.messages());
-  // The first turn so that `enough` of the prompt without those up to it; the last one if none is.
-  // A prompt is the shorter, the more turns are dropped. (A template may do otherwise: then this
-  // finds some prompt that is enough, or none.)
+  // Fewest oldest turns to drop so that the rest satisfies `enough`; all of them if nothing does.
+  // By bisection, because a prompt gets shorter with each turn that is dropped. (A template may do
+  // otherwise: then the result may drop more than it must, or not be enough.)
   const auto dropped = [&](const auto& enough) -> Result<ChatPrompt> {
     ChatPrompt best = whole;
     size_t low = 0;
@@ -76,8 +76,8 @@ Result<ChatPrompt> fit_prompt(ChatInput input, size_t most_tokens, const MakePro
              most_tokens, "; shorten the last message or load with a larger context"),
         {{"tokens", least.tokens.size()}, {"room", most_tokens}});
   }
-  // By quarters, so that the same turns are missing from the next prompts, which then share their
-  // beginning with this one.
+  // Whole quarters of the room are dropped, so that the next prompts lack the same turns and share
+  // this one's prefix.
   const size_t quarter = std::max<size_t>(most_tokens / 4, 1);
   const size_t goal = (all - least.tokens.size() + quarter - 1) / quarter * quarter;
   SLUICE_ASSIGN(ChatPrompt fewer, dropped([&](size_t n) { return n + goal <= all; }));

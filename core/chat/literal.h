@@ -12,10 +12,10 @@
 
 namespace sluice {
 
-// The spans of `prompt`, which the template made of the input, in which characters of the input
-// write a special token or a part of one. It renders the input once more with these characters
-// replaced. If the template then decides differently it looks for the input's texts in the prompt
-// instead, and warns if one can't be found.
+// The spans of `prompt` (the rendered input) where the input itself spells a special token or a
+// part of one. Found by rendering once more with these characters replaced. If the template then
+// decides differently, the input's texts are searched in the prompt instead; warns if one isn't
+// found.
 std::vector<TextSpan> literal_spans(const Tokenizer& tokenizer, const jinja::Template& made,
                                     const jinja::RenderOptions& time, const ChatInput& input,
                                     std::string_view prompt, Notes& warnings);

@@ -11,7 +11,7 @@ struct Walk {
   const Tokenizer& tokenizer;
   std::span<const TokenId> ids;
   size_t at = 0;          // the next token
-  std::string_view rest;  // of the token before, not compared yet
+  std::string_view rest;  // bytes of the last token that are not compared yet
 
   bool ended() const { return at == ids.size(); }
   bool special() const { return tokenizer.is_special(ids[at]); }
@@ -24,7 +24,8 @@ std::vector<TokenId> reuse_tokens(const Tokenizer& tokenizer, std::span<const To
                                   std::vector<TokenId> prompt) {
   Walk a{tokenizer, known, 0, {}};
   Walk b{tokenizer, prompt, 0, {}};
-  size_t n_known = 0, n_prompt = 0;  // up to where they agree, in whole tokens of both
+  size_t n_known = 0,
+         n_prompt = 0;  // tokens of the common prefix, which ends where a token of both does
   while (true) {
     const size_t n = std::min(a.rest.size(), b.rest.size());
     if (a.rest.substr(0, n) != b.rest.substr(0, n)) break;

@@ -1,4 +1,5 @@
-// Prompts that go on where a session is: the tokens that it has are taken as they are.
+// Prefix reuse across tokenizations: where a prompt has the text of a session, it gets the
+// session's tokens.
 #pragma once  // face
 
 #include <span>
@@ -8,9 +9,9 @@
 
 namespace sluice {
 
-// `prompt` with the tokens of `known` in place of others for the same text, from the beginning on
-// as far as the two agree. A model may write a text in other tokens than an encoder does; with
-// these, nothing that it wrote is computed again. `known`: Session::written().
+// `prompt` with the longest prefix of text that both have in the tokens of `known`. A model may
+// write a text in other tokens than the encoder does; with the model's own, nothing that it wrote
+// is computed again. `known`: Session::written().
 std::vector<TokenId> reuse_tokens(const Tokenizer& tokenizer, std::span<const TokenId> known,
                                   std::vector<TokenId> prompt);
 

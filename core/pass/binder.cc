@@ -54,7 +54,7 @@ void Binder::token_table() {
   model_.token_table_ = table("token_embd.weight", config.n_vocab, config.n_embd);
 }
 
-// The table's own slot comes after all others, which have their numbers already.
+// The table's slot is the last one, because the others are numbered already.
 void Binder::late_table() {
   if (!model_.cut_.late_table || !status_.has_value()) return;
   const Config& config = model_.config_;

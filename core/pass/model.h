@@ -61,9 +61,10 @@ struct WeightUse {
 
 // How a model is divided if not all of it is to be in memory at once.
 struct Cut {
-  int head_parts = 1;        // the matrix of logits has up to so many parts, of whole strips
-  bool single_rows = false;  // the embedding's table is in no slot: single rows of it are held
-  // Besides, all of the table is in the last slot, or, if it is the head too, in the head.
+  int head_parts = 1;        // most parts of the head's matrix, each of whole strips
+  bool single_rows = false;  // the embedding table is in no slot: single rows of it are cached
+  // With single_rows: the whole table is loaded as well, in the last slot or, if the embeddings are
+  // tied, in the head.
   bool late_table = false;
 };
 
@@ -83,18 +84,18 @@ class Model {
 
   int embedding_slot() const { return 0; }
   int layer_slot(int64_t layer) const { return static_cast<int>(layer) + 1; }
-  // Has what all parts of the head share. If the head has only one part, that is in it, too.
+  // Holds what all parts of the head share, and the matrix itself if it has only one part.
   int head_slot() const { return layer_slot(config_.n_layers); }
   int n_head_parts() const { return n_head_parts_; }
   int head_part_slot(int part) const { return head_slot() + (n_head_parts_ > 1 ? 1 + part : 0); }
   int64_t head_part_rows() const { return head_part_rows_; }  // the last may have fewer
 
-  // The slot of the table that comes last; -1 if there is none. See Cut::late_table.
+  // The last slot, of the embedding table (Cut::late_table); -1: there is none.
   int table_slot() const { return table_slot_; }
   int n_slots() const { return manifest_.n_slots(); }
 
-  // The embedding: one row for each token of the vocabulary. With single_rows the rows that a pass
-  // needs can be brought by themselves.
+  // The embedding: one row for each token of the vocabulary. With single_rows, single rows of it
+  // can be loaded.
   int token_table() const { return token_table_; }
   bool single_rows() const { return cut_.single_rows; }
 

@@ -138,7 +138,7 @@ void Pass::embed(PassState& pass, int64_t first, int64_t n) {
 
 // A layer has five phases: q/k/v | attention | output | gate, up | down. Norms and quantizing are
 // further phases if the block has several tokens; for a single token every worker does them itself.
-// Outside of parallel_for's bodies nothing may be read that ever changes (Pool::run).
+// Outside of parallel_for's bodies only what never changes may be read (Pool::run).
 bool Pass::run_block(PassState& pass, int64_t layer, int64_t index) {
   take_up(pass);
   const int64_t first = index * block_tokens_;

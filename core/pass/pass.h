@@ -4,7 +4,7 @@
 // All tokens go through one layer before any goes through the next, and the caller provides the
 // weights: begin(), embed(), then run_block() for each block of each layer once the layer's slot is
 // resident, then run_head(). The same functions serve prompts and decoding, and weights that are
-// resident, still arriving or streamed. Timelines take turns with one Pass; each has a PassState.
+// resident, still arriving or streamed. Timelines share one Pass; each has a PassState.
 #pragma once
 
 #include <cstdint>
@@ -49,9 +49,9 @@ class Pass {
   static constexpr int64_t kBlockTokens = 256;
 #endif
 
-  // Bytes of the buffers of passes that have up to n_tokens tokens and end at position n_tokens:
-  // those that timelines take turns with, and those that each has of its own (PassState::x, and
-  // the logits of `logit_rows` positions) without its cache.
+  // Bytes of buffers for passes of up to n_tokens tokens that end at position n_tokens: those that
+  // all timelines share, and those that each has of its own (PassState::x, and the logits of
+  // `logit_rows` positions; the cache not counted).
   static uint64_t shared_bytes(const Model& model, int64_t n_tokens);
   static uint64_t session_bytes(const Model& model, int64_t n_tokens, int64_t logit_rows);
   // Bytes of the workers' scratch.
@@ -118,7 +118,7 @@ class Pass {
     MatmulScratch matmul;
     AttentionScratch attention;
     PhaseSeconds seconds;
-    bool overflowed = false;  // by the numbers that it checked since take_up()
+    bool overflowed = false;  // a number was too large since take_up()
   };
   // The input rows of a product: those of a buffer, normed.
   struct Rows {
@@ -150,7 +150,7 @@ class Pass {
   void rotate_and_store(const Work& work, const HeadNorms& norms, int64_t token, int64_t kv_head);
   void attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head);
 
-  // The largest values of all layers.
+  // Maxima over all layers.
   struct Widths {
     int64_t rows[kBlockBuffers];  // floats of a token's row in each buffer
     int64_t block;                // the sum of these

@@ -8,8 +8,8 @@
 namespace sluice {
 namespace {
 
-// Numbers from here on count as overflowed. If the sum of a row's squares became infinite, a norm
-// would make zeros of the row; with smaller numbers it stays finite.
+// The overflow threshold. Below it the sum of a row's squares stays finite; with an infinite sum a
+// norm would make zeros of the row.
 constexpr float kTooLarge = 0x1p48f;
 
 }  // namespace
@@ -36,8 +36,8 @@ void Pass::normalize(const Norm& norm, const float* x, int64_t n, float* out) {
   if (norm.bias >= 0) kernels_.add(weights_.vector(norm.bias), n, out);
 }
 
-// Queries, keys, values, the residual and logits are checked when they are made, while they are in
-// the cache. A NaN or infinity anywhere else gets into one of these, since quantizing, products,
+// Queries, keys, values, the residual and logits are checked when they are computed, while they are
+// in the cache. A NaN or infinity anywhere else propagates to one of these: quantizing, products,
 // SiLU and GELU keep it (quant.h).
 void Pass::check(int worker, const float* x, int64_t n) {
   uint32_t seen = 0;  // a number that is too large, infinite or NaN sets the sign bit

@@ -1,5 +1,5 @@
-// PendingText: finds the text of a generation that is certain, without half characters and stop
-// texts, and tells reasoning from content.
+// PendingText: holds generated text back until it is certain that it is no half character and no
+// part of a stop text, and tells reasoning from content.
 #pragma once
 
 #include <optional>

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kSpace = " \t\r\n";
 
-// The end of the text before `end`, without the white space at its end.
+// `end`, or before it where white space begins that reaches up to it.
 size_t end_without_space(std::string_view text, size_t end) {
   return text.substr(0, end).find_last_not_of(kSpace) + 1;
 }
@@ -55,7 +55,7 @@ void ReasoningSplit::work(bool all, std::vector<ReplyText>& out) {
   pieces_.erase(pieces_.begin(), pieces_.begin() + static_cast<ptrdiff_t>(n));
 }
 
-// Gives all up to the mark that comes next. False: there is none.
+// Gives all up to the next mark, and the mark. False: there is none.
 bool ReasoningSplit::take_mark(const std::string& joined, std::vector<ReplyText>& out) {
   const std::string& mark = thinking() ? format_.think_end : format_.think_begin;
   if (place_ == Place::content && !format_.begins_anywhere) return false;
@@ -88,7 +88,7 @@ bool ReasoningSplit::take_mark(const std::string& joined, std::vector<ReplyText>
   return true;
 }
 
-// From where on it may be a mark, or the white space before one.
+// The first byte that may belong to a mark, or to white space before one.
 size_t ReasoningSplit::undecided_from(const std::string& joined) const {
   const size_t first = std::min(joined.find_first_not_of(kSpace), joined.size());
   const bool begins = place_ != Place::reasoning;

@@ -15,15 +15,15 @@ struct ReplyText {
   bool reasoning = false;
 };
 
-// Takes the texts of a reply's tokens, and gives one text for each as soon as it is known where it
-// belongs. Marks have the text "" and count as reasoning. White space is dropped at the beginning
-// and the end of reasoning, and between it and the content.
+// Labels the text of each token as soon as it is known to be reasoning or content. Marks have the
+// text "" and count as reasoning. White space is dropped at the beginning and the end of reasoning,
+// and between it and the content.
 class ReasoningSplit {
  public:
   explicit ReasoningSplit(const ReplyFormat& format);
   // `text`: valid UTF-8, what the token adds. `name`: of a control token, else "".
   void push(std::string text, std::string_view name, std::vector<ReplyText>& out);
-  // Ends the reply: what might have been a mark is none.
+  // Ends the reply: an incomplete mark is none.
   void flush(std::vector<ReplyText>& out);
   // The last token that was pushed is inside of reasoning, as far as is known.
   bool thinking() const { return place_ == Place::reasoning; }

@@ -60,8 +60,8 @@ Result<KvCache::Chunk> KvCache::make_chunk() const {
   return std::make_shared<AlignedBuffer>(std::move(memory));
 }
 
-// Makes this cache the only holder of the chunks of these positions. Positions before `begin` keep
-// their keys and values.
+// Copies the chunks of these positions that are shared. Positions before `begin` keep their keys
+// and values.
 Status KvCache::make_writable(int64_t begin, int64_t end) {
   for (int64_t c = begin / kKvChunk; c * kKvChunk < end; ++c) {
     const auto index = static_cast<size_t>(c);

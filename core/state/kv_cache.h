@@ -2,7 +2,7 @@
 // fills. A chunk is one piece of memory for all layers, so that it is large enough for large pages.
 // The kernels define the layout of one head in a chunk (KvChunk in kernels/kernels.h).
 //
-// Clones share chunks. Before a shared chunk is written to, append() copies it.
+// Clones share chunks, copy on write: append() copies a shared chunk before it is written to.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Weights: bytes of slots that arrive, and packing them.
+// Weights: arriving bytes, and packing.
 #include <algorithm>
 #include <cstring>
 

@@ -7,11 +7,11 @@
 namespace sluice {
 namespace {
 
-// Asked for at once. The order of execution may change (a prompt comes), so it isn't much.
+// Read ahead. Not much, because a new prompt changes the order of execution.
 constexpr uint64_t kWantedBytes = 4 << 20;
 constexpr std::chrono::milliseconds kLongestWait(100);
-// The system gives memory in pages of so many bytes, cleared by the thread that touches one first.
-// Two threads that touch one at a time both clear one.
+// Of a huge page. The thread that touches one first clears it; two threads that touch one at the
+// same time both do.
 constexpr uintptr_t kPageBytes = 2 << 20;
 
 }  // namespace
@@ -104,7 +104,7 @@ bool FileReader::serve(std::unique_lock<std::mutex>& lock, std::deque<Want>& min
   const Want piece = queue.front();
   queue.pop_front();
   if (is_row) ++taken_;
-  // After a failure only what is before it in the file is read, to find the first one.
+  // After a failure only pieces before it in the file are read, to report the first one.
   if (failure_ && piece.offset > failure_->offset) {
     --taken_;
     return true;
@@ -122,7 +122,7 @@ bool FileReader::serve(std::unique_lock<std::mutex>& lock, std::deque<Want>& min
   return true;
 }
 
-// Takes the next pieces, as far as their places are on one page of memory.
+// Takes the next pieces whose places are on the same huge page.
 void FileReader::take_pieces(std::deque<Want>& mine) {
   const auto page = [](const Want& piece) {
     return reinterpret_cast<uintptr_t>(piece.place.data()) / kPageBytes;

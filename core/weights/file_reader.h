@@ -65,7 +65,7 @@ class FileReader final : public WeightsSource, private PackedKeeper {
   std::deque<Want> rows_;    // single rows: to be read first
   std::deque<Want> pieces_;  // to be read next
   bool asked_ = false;       // nothing more was wanted when the weights were asked last
-  size_t taken_ = 0;         // pieces that threads have taken and not yet brought
+  size_t taken_ = 0;         // pieces in flight
   bool stopping_ = false;
   std::optional<Failure> failure_;  // of several the first in the file
   std::atomic<bool> failed_{false};

@@ -1,7 +1,7 @@
-// What tells a model from others: XXH64 over its headers and over the ends of each tensor, which
-// are its first and last 4 KiB in the file, or all of it if it has no more than 8 KiB. It doesn't
-// depend on how the weights came, because packing can be undone. It is no protection: whoever
-// wants two models with one identity can make them.
+// A model's fingerprint: XXH64 over its headers and over the ends of each tensor, which are its
+// first and last 4 KiB in the file, or all of it if it has no more than 8 KiB. It doesn't depend on
+// how the weights were loaded, because packing can be undone. It is no protection: collisions can
+// be made on purpose.
 //
 //   XXH64 of: XXH64 of the file's bytes up to the data (of a split model, of all files' headers),
 //             then for each tensor, in the header's order, XXH64 of its ends
@@ -33,11 +33,11 @@ class Identity {
   bool lacks(int slot) const { return taken_[static_cast<size_t>(slot)] == 0; }
   // Takes the ends that are in a slot, which must be resident and stay so meanwhile.
   void take(const Weights& weights, int slot);
-  // The rows of a matrix that have bytes which are in no end taken so far, at most `most` of them.
+  // Up to `most` rows that the hash still needs.
   std::vector<int32_t> missing_rows(int handle, size_t most) const;
   // Takes such a row; weights must be able to read it.
   void take_row(const Weights& weights, int handle, int64_t row);
-  // What is missing now is in no piece, and counts as 0.
+  // All pieces were taken: bytes that are still missing are in none, and count as 0.
   void end();
 
  private:

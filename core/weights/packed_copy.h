@@ -1,5 +1,5 @@
-// Weights as they are packed (quant/matrix.h), kept for a model that is read again and again: to
-// read them costs less than to read and pack them.
+// A cache of packed weights (quant/matrix.h) for models that are streamed: reading packed bytes
+// costs less than reading and packing.
 #pragma once  // face
 
 #include <cstdint>

@@ -21,7 +21,7 @@ void Weights::make_row_places() {
   bytes_ += memory_of(place.part) * row_places_.size();
 }
 
-// Finds the pieces that stay once they are resident and have bytes of the table.
+// Finds the pieces with bytes of the table in slots that are never evicted.
 void Weights::find_table_parts() {
   const Piece& table = parts_[static_cast<size_t>(single_.table)].piece;
   int64_t rows = 0;
@@ -45,8 +45,7 @@ const Weights::Part* Weights::resident_part_with(int64_t row) const {
   return nullptr;
 }
 
-// A place that has no row of the last request and that no bytes are on their way to; null if there
-// is none.
+// A place whose row isn't in the last request and isn't being loaded; null if there is none.
 Weights::RowPlace* Weights::place_for_row() {
   for (size_t i = 0; i < row_places_.size(); ++i) {
     RowPlace& place = row_places_[next_row_place_];
@@ -56,7 +55,7 @@ Weights::RowPlace* Weights::place_for_row() {
   return nullptr;
 }
 
-// Cursors take turns with the places, so that two don't take them from each other for ever.
+// One cursor at a time has the places: two could evict each other's rows for ever.
 bool Weights::rows_here(const Cursor& cursor, std::span<const int32_t> rows) {
   if (rows_user_ != nullptr && rows_user_ != &cursor) return false;
   rows_user_ = &cursor;
@@ -120,7 +119,7 @@ Status Weights::rows_filled(uint64_t offset, uint64_t n) {
       if (known != place_of_row_.end() && row_places_[known->second].on_the_way())
         place = &row_places_[known->second];
     }
-    // Rows between those that are wanted may come along.
+    // A read may include rows between those that are wanted.
     if (place != nullptr) SLUICE_TRY(receive(place->part, {at - first, next - first}, Form::file));
     at = next;
   }

@@ -49,8 +49,8 @@ class ModelFiles {
   explicit ModelFiles(std::vector<File> files) : files_(std::move(files)) {}
 
   const File& file(size_t index) const { return files_[index]; }
-  // `maker` opens or makes the packed copy of a file, or returns null; about `bytes` of all files
-  // will be read again and again.
+  // `maker` opens or makes the packed copy of a file, or returns null. `bytes`: about how many
+  // bytes of all files will be streamed.
   using CopyMaker = std::function<std::shared_ptr<PackedCopy>(size_t index, uint64_t bytes)>;
   void set_copy_maker(CopyMaker maker) { copy_maker_ = std::move(maker); }
   void make_copies(uint64_t bytes);

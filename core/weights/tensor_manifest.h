@@ -1,6 +1,5 @@
-// What a model needs of its file: pieces of tensors, where they are in the file, and the slots that
-// they belong to. Each piece is checked against the header when it is added (by the Binder in
-// models/).
+// The tensors that a model loads: their pieces, where these are in the file, and the slots that
+// they belong to. Each piece is checked against the header when it is added (by pass/binder.h).
 //
 // A piece is some rows of one tensor: a whole matrix, a part of a fused one, one expert, or a
 // vector. Slots are numbered in the order of execution; the pieces of a slot are loaded and

@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-// Of a chunk: its strips are read and packed while they are in a core's own cache.
+// So small that a chunk's strips are packed while they are still in the core's own cache.
 constexpr uint64_t kChunkBytes = 256 * 1024;
 
 }  // namespace
@@ -132,8 +132,7 @@ bool Weights::give_place(int index) {
   return true;
 }
 
-// Makes a slot in a shared place absent and frees the place. It must be resident, or no byte of it
-// wanted yet.
+// Evicts a slot from its shared place. It must be resident, or no byte of it wanted yet.
 void Weights::clear_slot(int index) {
   Slot& slot = at(index);
   if (slot.state == SlotState::resident) --resident_slots_;
@@ -146,8 +145,8 @@ void Weights::clear_slot(int index) {
   free_places_.push_back(std::exchange(slot.memory, nullptr));
 }
 
-// For an absent slot that is needed now: frees the place of the slot that is needed last, but of
-// none that a cursor holds or that bytes are on their way to.
+// If an absent slot needs a place: evicts the idle slot whose next use is farthest. Idle: no cursor
+// pins it and it isn't being loaded.
 void Weights::make_room(int index) {
   if (!at(index).shares_place || at(index).state != SlotState::absent || !free_places_.empty())
     return;
@@ -213,9 +212,8 @@ void Weights::leave(Cursor& cursor) {
   if (std::exchange(cursor.holds_, false)) --at(slot).holders;
 }
 
-// Moves the front to the first slot from it on that a cursor is at, and frees the shared places of
-// the slots that all have passed. So a run that begins waits until those under way come round to
-// its slot; then all go through the slots together.
+// Moves the front to the rearmost cursor, and evicts the slots that all cursors have passed. So a
+// new run waits until the others have cycled round to its slot; then all advance together.
 void Weights::find_front() {
   const auto n_slots = static_cast<int>(slots_.size());
   int nearest = n_slots;

@@ -2,19 +2,20 @@
 // for the head. Slots are numbered in the order of execution. A slot is absent, arriving or
 // resident; a layer can run while its slot is resident.
 //
-// wants() tells which bytes are needed next and where they go. A source (a buffer, a file, a
-// stream) puts them there and calls filled(), in any order and from any thread. They are packed
-// where they are, strip by strip (quant/matrix.h). A weight, scale or min that is NaN or infinite
-// is an error, because its results would differ between instruction sets.
+// wants() tells which bytes to load next, and where to. A source (a buffer, a file, a stream) puts
+// them there and calls filled(), in any order and from any thread. They are packed in place, strip
+// by strip (quant/matrix.h). A weight, scale or min that is NaN or infinite is an error, because
+// its results would differ between instruction sets.
 //
-// A run has a Cursor, which says where its execution is. If not all weights fit, slots share
-// places: a slot is discarded when the cursors have passed it, and its place goes to the next
-// absent slot. Runs side by side go through the slots together, so one reading serves all.
+// A slot's memory is its place. If not all weights fit, slots share places: a slot is evicted when
+// all cursors have passed it, and its place goes to the next absent slot. A run has a Cursor, its
+// position in the order of execution. Concurrent runs go through the slots together, so that a slot
+// is loaded once for all.
 //
-// Of the embedding's table single rows can be brought before the table itself, or instead of it.
+// Single rows of the embedding table can be loaded before the whole table, or instead of it.
 //
-// A piece is divided into chunks of whole strips. Chunks that were packed can be kept somewhere,
-// and brought packed when they are wanted again (packed_copy.h).
+// A piece is divided into chunks of whole strips. Packed chunks can be kept outside and loaded
+// packed the next time (packed_copy.h).
 #pragma once
 
 #include <atomic>
@@ -39,7 +40,7 @@ namespace sluice {
 
 enum class SlotState : uint8_t { absent, arriving, resident };
 
-// What bytes that are brought look like: as in the file, or packed already.
+// The form of loaded bytes: as in the file, or packed.
 enum class Form : uint8_t { file, packed };
 
 // `slots`, in ascending order, share `places` places. Each has a place of its own if `places` is 0
@@ -51,9 +52,9 @@ struct SharedPlaces {
   bool enabled() const { return places > 0 && static_cast<size_t>(places) < slots.size(); }
 };
 
-// The matrix with the handle `table` (-1: none) belongs to no slot: `places` single rows of it are
-// held. If other pieces, in slots that have places of their own, have all of its bytes as well,
-// rows are read there as soon as they are resident.
+// The matrix with the handle `table` (-1: none) belongs to no slot: a cache holds `places` rows of
+// it. If pieces in slots that are never evicted have all of its bytes as well (tied embeddings, a
+// late table), rows are read from these as soon as they are resident.
 struct SingleRows {
   int table = -1;
   int64_t places = 0;
@@ -73,36 +74,36 @@ class Weights {
   // tell for which of them bytes have come.
   Status allocate();
 
-  // --- bringing them in: from any thread -------------------------------------------------------
-  // The bytes that are needed next, slot by slot in the order of execution, from the slot on that
-  // the cursors are at. At most `bytes` bytes, but at least one unit: a chunk, or if `bytes` is
-  // less a strip. Each want is given once; its place is valid until it is filled. If the result is
-  // empty, ask again after filled() and when a cursor has moved or ended: more may be wanted then.
+  // --- loading: from any thread ----------------------------------------------------------------
+  // The next bytes to load, in the order of execution from the rearmost cursor's slot on. At most
+  // `bytes` bytes, but at least one unit: a chunk, or a strip if `bytes` is less than a chunk. Each
+  // want is given once; its place is valid until it is filled. If the result is empty, ask again
+  // after filled() and when a cursor has moved or ended: more may be wanted then.
   std::vector<Want> wants(uint64_t bytes);
   // Call this when the n bytes from `offset` on are in place. Bytes of no tensor are ignored. Fails
   // with bad_file, naming tensor and row, if a number isn't finite; the weights can't be used then.
   // Fails with invalid_argument for bytes of a tensor that have arrived already or weren't wanted,
-  // and for packed ones that aren't whole strips. (Packed numbers aren't looked at: bring only what
-  // a PackedKeeper was given. The head may have been divided into other parts then: all are of
-  // whole strips.)
+  // and for packed ones that aren't whole strips. (Packed numbers aren't checked: load only what a
+  // PackedKeeper was given. The head's parts may have been others then, because all are whole
+  // strips.)
   Status filled(uint64_t offset, uint64_t n, Form form = Form::file);
-  // From now on filled() gives `keeper` each chunk of a slot in a shared place that it gets as a
-  // whole, from the file, once that is packed and before it counts as arrived. null: nobody. No
-  // thread may call filled() meanwhile.
+  // From now on filled() gives `keeper` (null: nobody) the chunks that it packs of slots in shared
+  // places, if it has the whole chunk, before they count as arrived. No thread may call filled()
+  // meanwhile.
   void keep_packed(PackedKeeper* keeper) { packed_keeper_ = keeper; }
-  // The same for rows of the embedding's table that a cursor waits for: they are needed before all
-  // else. A byte of the file can be wanted as part of a row and of a slot; it then has two places.
+  // The same for rows of the embedding table that a cursor waits for; load these first. A byte of
+  // the file can be wanted twice: as part of a row and of a slot.
   std::vector<Want> row_wants();
   Status rows_filled(uint64_t offset, uint64_t n);
-  // Takes bytes that came before they were wanted, and copies those that have a place to it. Fails
-  // as filled() does. No thread may call wants() meanwhile.
+  // Takes bytes that arrived before they were wanted, and copies those of slots that have a place.
+  // Fails as filled() does. No thread may call wants() meanwhile.
   Status offer(uint64_t offset, std::span<const uint8_t> bytes);
 
   // Counts the slots and the single rows that have become resident.
   uint64_t arrivals() const { return arrivals_.load(std::memory_order_acquire); }
   uint64_t held_bytes() const;  // of memory that holds weights now
-  // Bytes of the file that came for slots that had been resident before, and for single rows of a
-  // table that is never resident.
+  // Bytes of the file that were loaded again: for slots that had been resident before, and for
+  // single rows of a table that is never resident.
   uint64_t refilled_bytes() const { return refilled_bytes_.load(std::memory_order_relaxed); }
   SlotState state(int slot) const {
     return slots_[static_cast<size_t>(slot)].state.load(std::memory_order_acquire);
@@ -118,7 +119,7 @@ class Weights {
   // Every slot with a place of its own is resident.
   bool ready() const { return missing_own_.load() == 0; }
 
-  // How a slot is doing, for those who look on.
+  // A slot's progress, to be shown.
   struct SlotProgress {
     uint64_t bytes = 0;    // of the file
     uint64_t arrived = 0;  // of these
@@ -130,21 +131,21 @@ class Weights {
   uint64_t slot_memory(int slot) const { return slots_[static_cast<size_t>(slot)].bytes; }
 
   // --- using them ------------------------------------------------------------------------------
-  // Where a run is: it goes through the slots in ascending order, again and again. While other runs
-  // need a slot before it is discarded, they must go on, too. It must not outlive the weights. One
-  // thread at a time may use the cursors of some weights.
+  // The position of a run, which cycles through the slots in ascending order. A slot in a shared
+  // place is evicted only when all cursors have passed it, so a run that pauses holds up the
+  // others. It must not outlive the weights. One thread at a time may use the cursors of a Weights.
   class Cursor {
    public:
     explicit Cursor(Weights& weights);
     Cursor(const Cursor&) = delete;
     Cursor& operator=(const Cursor&) = delete;
     ~Cursor();
-    // Call this when execution comes to `slot`. True if it is resident: it stays so until the
-    // cursor moves to another slot or ends. Otherwise it is wanted.
+    // Moves to `slot`. True: it is resident, and pinned until the cursor moves on or ends. False:
+    // it is wanted.
     bool at(int slot);
-    // Call this when execution comes to these rows of the table; at most as many different rows as
-    // there are places. True if all can be read: they stay until rows_used(). Otherwise they are
-    // wanted before all else, or another cursor uses the places now.
+    // Asks for rows of the table, at most as many different ones as there are places. True: all can
+    // be read, and are pinned until rows_used(). False: they are wanted first of all, or another
+    // cursor has the places.
     bool rows(std::span<const int32_t> rows);
     void rows_used();
     int slot() const { return slot_; }
@@ -153,7 +154,7 @@ class Weights {
     friend class Weights;
     Weights& weights_;
     int slot_ = -1;
-    bool holds_ = false;  // the slot is resident and stays
+    bool holds_ = false;  // it pins the slot
   };
 
   // Writes row `row` of a matrix to out[cols] as f32. For a row of the SingleRows table, rows()
@@ -185,7 +186,7 @@ class Weights {
     uint64_t bytes = 0;         // of memory
     uint8_t* memory = nullptr;  // its place
     bool shares_place = false;
-    int holders = 0;         // cursors
+    int holders = 0;         // cursors that pin it
     uint32_t fills = 0;      // how often it became resident
     int missing = 0;         // parts not yet complete
     size_t asking = 0;       // index of the first of `parts` that isn't wholly wanted
