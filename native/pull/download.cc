@@ -86,14 +86,14 @@ class Download {
   void begin_requests() {
     const double now = now_seconds();
     if (now < hold_until_) return;
-    if (total() == 0) {  // what is there and whether by ranges, the first answer says
+    if (total() == 0) {  // the first answer tells the size, and whether there are ranges
       if (!parts_[0].used) assign(parts_[0], 0, ranges_ ? kFirstRange : UINT64_MAX);
     } else if (!ranges_) {
       if (!parts_[0].used) assign(parts_[0], 0, total());
     } else {
       read_header();
       for (Part& part : parts_) {
-        // Until the header is there its bytes come alone and in their order.
+        // Until the header is complete, only its bytes are requested, in their order.
         const bool waits = header_ != nullptr && !header_->done() && &part != &parts_[0];
         if (!part.used && !waits) assign_missing(part);
       }
@@ -109,7 +109,7 @@ class Download {
     }
   }
 
-  // Why nothing comes now; "" if something does.
+  // Why no bytes arrive now; "" if some do.
   std::string reason_to_wait() const {
     const double now = now_seconds();
     if (now < hold_until_)
@@ -128,7 +128,7 @@ class Download {
     part.not_before = 0;
   }
 
-  // Gives the header what earlier downloads left of it.
+  // Gives the header check the bytes that earlier downloads stored.
   void read_header() {
     std::vector<uint8_t> bytes;
     while (header_ != nullptr && !header_->done() && !error_) {
@@ -164,7 +164,7 @@ class Download {
   }
 
   void begin_request(Part& part) {
-    if (!part.ranged) {  // from the beginning again; what is there is skipped
+    if (!part.ranged) {  // from the beginning again; stored bytes are skipped
       part.at = 0;
       part.hash.begin();
     }
@@ -190,7 +190,7 @@ class Download {
     --requests_;
   }
 
-  // The server turned out to have no ranges: one part brings the whole file.
+  // The server has no ranges: one part downloads the whole file.
   void end_ranges() {
     for (Part& part : parts_) {
       if (!part.ranged) continue;
@@ -226,7 +226,7 @@ class Download {
     return succeeds(file_.begin(facts, size));
   }
 
-  // Before the first byte of a body: is it what was asked for?
+  // Before the first byte of a body: checks that it is what was requested.
   bool check_head(Part& part, const Response& response) {
     std::string wrong = wrong_answer(response, file_.meta().address, client_.hub);
     if (!wrong.empty()) return trouble(part, std::move(wrong), true);
@@ -265,7 +265,7 @@ class Download {
     const uint64_t size = response.length.value_or(0);
     if (response.length && size == 0) return trouble(part, "the server sent an empty file", true);
     if (total() == 0) {
-      // Without a size the blocks that came before count for nothing.
+      // Without a size the blocks of earlier downloads can't be used.
       stored_ = 0;
       if (!begin_file(part, response, size)) return false;
     } else if (!is_same_file(file_.meta(), response, size)) {
@@ -294,8 +294,7 @@ class Download {
       if (!succeeds(first_bytes_.take(part.at, piece))) return false;
       if (header_ != nullptr && !succeeds(header_->take(part.at, piece, total()))) return false;
       if (!file_.has(block)) {
-        // What is on the disk is hashed, not what comes: a block that is written again is read
-        // later.
+        // The hash is of the bytes on the disk: a block that is written again is read later.
         if (part.at % size == 0 && sum_.position() > part.at) sum_ = PassingSum();
         sum_.add(part.at, piece);
         if (!succeeds(file_.write(part.at, piece))) return false;
@@ -310,7 +309,7 @@ class Download {
     return true;
   }
 
-  // Bytes that come again, from a server that cuts each stream at the same place, aren't new.
+  // Bytes that were received before aren't new: a server may cut each stream at the same offset.
   void note_new_bytes(Part& part) {
     if (stored_ <= most_stored_) return;
     most_stored_ = stored_;
@@ -406,7 +405,7 @@ class Download {
       hold_until_ = std::max(hold_until_, until);
       return;
     }
-    // Without any answer it may be the place that the redirect led to.
+    // Without any answer the redirect's target may be unreachable.
     if (failure.status == 0 && !part.head_is_checked && part.trouble.empty()) resolved_.clear();
     part.not_before =
         std::min(now + part.pauses.next(random_), patience_.next_end(failure.unreachable));
@@ -452,19 +451,19 @@ class Download {
   BlockFile& file_;
   const uint64_t expected_;
   PassingSum& sum_;
-  HeaderCheck* const header_;  // null: it isn't looked at
+  HeaderCheck* const header_;  // null: no check
   const std::function<void(const Downloaded&)>& progress_;
   Patience patience_;
   std::mt19937 random_{std::random_device{}()};
   std::array<Part, kConnections> parts_;
   bool ranges_ = true;    // the server has them, as far as is known
-  std::string resolved_;  // where the address led; "" unknown
+  std::string resolved_;  // the address after redirects; "" unknown
   int requests_ = 0;      // that run now
   double hold_until_ = 0;
   uint64_t stored_;  // bytes on the disk
   uint64_t most_stored_ = stored_;
   FirstBytes first_bytes_{file_.meta().address};
-  std::string cause_;  // of the last failure since new bytes came
+  std::string cause_;  // of the last failure since the last new byte
   double shown_ = 0;
   bool complete_ = false;
   bool changed_ = false;

@@ -1,4 +1,4 @@
-// A part of a file that one connection brings.
+// A part of a file, downloaded by one connection.
 #pragma once  // inside
 
 #include <xxhash.h>
@@ -14,7 +14,7 @@
 
 namespace sluice::pull {
 
-// Hashes the blocks of a connection one after another.
+// Hashes one block of a connection at a time.
 class BlockHash {
  public:
   BlockHash() : state_(XXH64_createState()) {
@@ -32,13 +32,13 @@ class BlockHash {
   XXH64_state_t* state_;
 };
 
-// From a block's beginning on.
+// It begins at the start of a block.
 struct Part {
   uint64_t begin = 0;
   uint64_t end = 0;  // exclusive; UINT64_MAX: to the file's end, which is unknown
   uint64_t at = 0;   // bytes before it are on the disk
   bool used = false;
-  bool ranged = true;  // by a range; else the whole file in its order
+  bool ranged = true;  // by a range request; else the whole file in its order
   bool head_is_checked = false;
   double not_before = 0;
   BlockHash hash;  // of the block that `at` is in
