@@ -172,7 +172,7 @@ void note_budget(const MemoryPlan& plan, bool by_default) {
 // Downloads the model's files unless they are on the disk. Shows the progress on a terminal's
 // stderr. Fails with download_failed, download_corrupt, offline or storage_full; before a
 // download also as Engine::open would.
-Status bring(ModelSource& model, const LoadOptions& options, const Adjust& adjust) {
+Status fetch_files(ModelSource& model, const LoadOptions& options, const Adjust& adjust) {
   if (model.address.empty() || !model.paths.empty()) return {};
   return pull_model(model, options, adjust);
 }
@@ -235,7 +235,8 @@ Result<Opened> open(ModelSource& model, LoadOptions options, const Adjust& adjus
     return std::unexpected(std::move(error));
   };
   choose_budget();
-  if (const auto there = bring(model, options, adjust); !there) return explained(there.error());
+  if (const auto there = fetch_files(model, options, adjust); !there)
+    return explained(there.error());
   choose_budget();  // a download takes time
   SLUICE_ASSIGN(ModelFiles files, ModelFiles::open(model.paths));
   if (adjust || options.context_size == kTrainedContext) {

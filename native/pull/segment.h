@@ -1,4 +1,4 @@
-// A part of a file, downloaded by one connection.
+// A segment of a file, downloaded by one connection.
 #pragma once  // inside
 
 #include <xxhash.h>
@@ -33,7 +33,7 @@ class BlockHash {
 };
 
 // It begins at the start of a block.
-struct Part {
+struct Segment {
   uint64_t begin = 0;
   uint64_t end = 0;  // exclusive; UINT64_MAX: to the file's end, which is unknown
   uint64_t at = 0;   // bytes before it are on the disk
