@@ -138,7 +138,7 @@ namespace {
 
 constexpr char kOutOfMemory[] = "sluice: error: out of memory\n";
 
-// The memory may also end in a thread of the core, which has no exceptions to catch.
+// Memory may also run out in a thread of the core, which catches no exceptions.
 [[noreturn]] void end_thread() {
   try {
     if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);

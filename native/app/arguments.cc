@@ -38,7 +38,7 @@ std::string too_many_arguments(const std::string& argument, bool prompt) {
 
 namespace {
 
-// Records where the prompt comes from. Throws if there is one already.
+// Records the prompt's source. Throws if there is one already.
 void take_prompt(Prompt& prompt, const std::string& source) {
   if (!prompt.source.empty()) {
     throw CLI::ValidationError(concat("the prompt is given twice, by ", prompt.source, " and by ",

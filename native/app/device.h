@@ -1,4 +1,4 @@
-// What is known of this device's rates, from what it has done: the file device.json of the cache.
+// The rates of this device, from earlier downloads and runs: the file device.json of the cache.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct DeviceRates {
 };
 
 DeviceRates read_device(const std::string& directory);
-// Both keep what they learn if it shows something; what can't be written is left out.
+// Both store a rate if enough was measured. Errors of writing are ignored.
 void learn_download(const std::string& directory, uint64_t bytes, double seconds);
 void learn_decode(const std::string& directory, const Stats& stats);
 

@@ -24,7 +24,7 @@ std::atomic<int> line_shown = 0;
 std::mutex status_mutex;
 bool quieted = false;  // set before there are other threads
 
-// "sluice: ..." in place of the status line.
+// Writes "sluice: ..." over the status line.
 void write_line(const std::string& text) {
   const std::lock_guard lock(status_mutex);
   write_err(concat(line_shown != 0 ? kEraseLine : "", "sluice: ", safe_text(text), "\n"));

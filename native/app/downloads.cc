@@ -54,8 +54,8 @@ class ProgressLine {
   std::string said_;
 };
 
-// Before the download of a split model: the headers of all its files, as the wish accepts them. If
-// they can't be read, the download tells why; that has the patience, too.
+// Before the download of a split model: checks the headers of all its files with wish.accept. If
+// they can't be read, the download itself reports why, after more attempts.
 Status check_split(pull::Settings settings, const pull::Located& located, const pull::Wish& wish) {
   settings.client.retry_seconds = std::min(settings.client.retry_seconds, 1.0);
   settings.client.stall_seconds = std::min(settings.client.stall_seconds, 10.0);
@@ -132,7 +132,7 @@ Result<pull::Pulled> obtain_checked(const pull::Settings& settings, pull::Locate
   const bool split = located.urls.size() > 1 && !located.kept_only;
   if (split && wish.accept && !pull::is_cached(settings, located))
     SLUICE_TRY(check_split(settings, located, wish));
-  // How fast it came, for the estimates of sluice models.
+  // The rate of the download, for the estimates of sluice models.
   struct {
     uint64_t bytes = 0, last = 0;
     int part = 0;

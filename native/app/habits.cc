@@ -21,7 +21,7 @@ struct Word {
 constexpr std::string_view kNoServer =
     "there is no server: pages use the library (web/engine), programs sluice --json";
 
-// Commands. Those that are this program's own come first.
+// Commands of other programs. This program's own commands have precedence.
 constexpr Word kCommands[] = {
     {"version", "--version", ""},
     {"list", "cache list", ""},
@@ -55,7 +55,7 @@ constexpr std::string_view kAlwaysSo = "it is always so here";
 constexpr std::string_view kThinking = "thinking is shown on a terminal alone, dimmed";
 constexpr std::string_view kNoLog = "there is no log; -q hides figures and notes";
 
-// Options that no command of this program has. A command's own option of the same name goes first.
+// Options of other programs. A command's own option of the same name has precedence.
 constexpr Flag kFlags[] = {
     {"-ngl --gpu-layers --n-gpu-layers --num-gpu", Takes::value, "", kNoGpu},
     {"-dev --device -mg --main-gpu -sm --split-mode -ts --tensor-split", Takes::value, "", kNoGpu},
@@ -143,7 +143,8 @@ bool is_switch(std::string_view text) {
   return std::ranges::find(kSwitches, text) != kSwitches.end();
 }
 
-// Appends what a command of others is here. Returns how many of the arguments it has taken.
+// Appends this program's arguments for a command of another. Returns how many arguments it has
+// read.
 Result<size_t> take_command(const CLI::App& program, std::span<const std::string> arguments,
                             std::vector<std::string>& out) {
   const std::string& name = arguments.front();
@@ -171,7 +172,7 @@ Result<size_t> take_command(const CLI::App& program, std::span<const std::string
   return 0;
 }
 
-// Fails if the command has no such option: `here` is what `name` is called here.
+// Fails if the command has no option `here`, this program's name for `name`.
 Status check_flag(const CLI::App& program, const CLI::App& command, const std::string& name,
                   const std::string& here) {
   if (command.get_option_no_throw(here) != nullptr) return {};
@@ -181,8 +182,8 @@ Status check_flag(const CLI::App& program, const CLI::App& command, const std::s
               command.get_name(), " doesn't have", in_chat ? "; sluice chat does" : "");
 }
 
-// Appends what an option of others is here. `value`: what stands behind it. Without `quiet` a note
-// tells of one that is left out.
+// Appends this program's option for one of another program. `value`: the option's. A note names an
+// option that is left out, unless `quiet`.
 Status take_flag(const Flag& flag, const std::string& name, const std::optional<std::string>& value,
                  bool quiet, std::vector<std::string>& out) {
   if (flag.refused) return fail(Code::invalid_argument, name, ": ", flag.why);

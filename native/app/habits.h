@@ -1,4 +1,4 @@
-// Command lines as people know them from llama.cpp and ollama, read as this program's.
+// Translates command lines of llama.cpp and ollama to this program's.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,12 +10,12 @@
 
 namespace sluice::cli {
 
-// True of an option that commands of others have: -hf, -ngl.
+// True of an option of other programs: -hf, -ngl.
 bool is_habit(std::string_view option);
-// The arguments behind the program's name as this program has them: `rm NAME` is `cache delete
-// NAME`, `-hf OWNER/REPO` is `-m hf:OWNER/REPO`. What changes no text and has no place here, like
-// -ngl, is left out, and a note says so. Values of options stay as they are. Fails with
-// invalid_argument, which tells how it is written here.
+// The translated arguments: `rm NAME` becomes `cache delete NAME`, `-hf OWNER/REPO` becomes
+// `-m hf:OWNER/REPO`. Options that change no text and have no equivalent, like -ngl, are left out
+// with a note. Values of options stay unchanged. Fails with invalid_argument, which tells what to
+// write instead.
 Result<std::vector<std::string>> read_habits(const CLI::App& program,
                                              const std::vector<std::string>& arguments);
 

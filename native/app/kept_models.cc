@@ -21,7 +21,7 @@ std::string stem_of(const std::string& file) {
   return small.ends_with(kSuffix) ? file.substr(0, file.size() - kSuffix.size()) : file;
 }
 
-// What the model may be called, in small letters.
+// The names of a model, in small letters.
 std::vector<std::string> titles_of(const Kept& model) {
   if (!model.unreadable().empty()) return {};
   std::vector<std::string> titles = {pull::lower(stem_of(model.file()))};

@@ -1,4 +1,4 @@
-// The models in the cache, and the names by which people call them.
+// The models in the cache, and their short names.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct Kept {
 
   const pull::Meta& meta() const { return entries[0].meta; }
   const std::string& unreadable() const { return entries[0].unreadable; }
-  uint64_t bytes() const;   // 0 while it is unknown
-  uint64_t stored() const;  // that are there
+  uint64_t bytes() const;   // 0: unknown
+  uint64_t stored() const;  // bytes of the blocks that are stored
   uint64_t packed() const;  // of its packed copy
   bool packed_fits() const;
   bool complete() const;
@@ -33,8 +33,8 @@ struct Kept {
 // All models, the last used first.
 Result<std::vector<Kept>> kept_models(const std::string& directory);
 
-// The models that a word may mean. Those whose file or whose repository is called so, or else those
-// whose name begins so. Small and capital letters are the same, and ".gguf" may be left out.
+// The models that a word may mean: those with a file or a repository of this name, or else those
+// whose name begins with it. Case is ignored, and ".gguf" may be left out.
 std::vector<const Kept*> named(const std::vector<Kept>& models, std::string_view word);
 // The shortest word that means this model alone, and can be shown and typed: its file's name
 // without .gguf, or its address.

@@ -1,4 +1,4 @@
-// A line on stderr that shows how far an engine's weights and its prompt are.
+// A status line with the progress of an engine's loading and its prompt.
 #pragma once
 
 #include <chrono>
@@ -14,8 +14,8 @@ namespace sluice::cli {
 
 class LoadLine {
  public:
-  // Shows the file's name and size at once. It goes when this object does. `sparing`: shows nothing
-  // at first, nor while the weights are there and the prompt takes no time.
+  // Shows the file's name and size at once. The destructor erases the line. `sparing`: shows
+  // nothing at first, nor while the weights are loaded and the prompt is short.
   LoadLine(const std::string& file, uint64_t bytes, bool sparing = false);
   ~LoadLine();
   LoadLine(const LoadLine&) = delete;
@@ -23,7 +23,7 @@ class LoadLine {
 
   // From now on the line shows the engine's progress. The engine must outlive this object.
   void follow(const Engine& engine);
-  // The prompt is so far. The line shows it if it takes 0.2 s or more, until all of it is computed.
+  // Sets the prompt's progress. The line shows it after 0.2 s, until all of it is computed.
   void set_prompt(const PromptProgress& progress);
 
  private:

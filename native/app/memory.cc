@@ -10,7 +10,7 @@
 namespace sluice::cli {
 namespace {
 
-// Of what is available a sixteenth is left, but no more than this.
+// A sixteenth of the available memory isn't used, at most this.
 constexpr uint64_t kMostMargin = uint64_t{1} << 30;
 constexpr uint64_t kMarginShare = 16;
 
@@ -20,7 +20,7 @@ std::optional<uint64_t> number_in(const std::string& path) {
   return file >> value ? std::optional(value) : std::nullopt;  // "max" is none
 }
 
-// The number behind `name` in lines like "MemAvailable:   1234 kB" or "inactive_file 1234".
+// The number after `name` in lines like "MemAvailable:   1234 kB" or "inactive_file 1234".
 uint64_t number_named(const std::string& path, std::string_view name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -32,8 +32,8 @@ uint64_t number_named(const std::string& path, std::string_view name) {
   return 0;
 }
 
-// What a group and all groups around it leave. `limit`, `usage` and `cache` are names of files and,
-// in memory.stat, of the page cache that can be dropped.
+// The files of a control group that tell its limit and usage, and the fields of its memory.stat
+// that count the page cache, which can be reclaimed.
 struct GroupFiles {
   const char *limit, *usage, *active_cache, *inactive_cache;
 };
@@ -41,6 +41,7 @@ constexpr GroupFiles kVersion2 = {"memory.max", "memory.current", "active_file",
 constexpr GroupFiles kVersion1 = {"memory.limit_in_bytes", "memory.usage_in_bytes",
                                   "total_active_file", "total_inactive_file"};
 
+// What the limits of a group and of its parents leave.
 uint64_t left_in_groups(const std::string& mount, std::string group, const GroupFiles& names) {
   uint64_t least = UINT64_MAX;
   while (true) {

@@ -6,12 +6,12 @@
 
 namespace sluice::cli {
 
-// Bytes of memory that are free for this process now: what Linux says is available (MemAvailable),
-// or what the limits of its control groups leave, if that is less; without their page cache, which
-// gives way. 0: unknown. `root` is the directory of proc and sys, for tests.
+// Bytes of memory that are free for this process now: MemAvailable of Linux, or what the limits of
+// its control groups leave, if that is less; their page cache can be reclaimed and counts as free.
+// 0: unknown. `root` is the directory of proc and sys, for tests.
 uint64_t available_memory(const std::string& root = "/");
 
-// What a model may take of that by default: a part is left for others and for the page cache.
+// The default budget: less than that, for other programs and the page cache.
 // 0: unknown.
 uint64_t default_budget(uint64_t available);
 

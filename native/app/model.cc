@@ -67,8 +67,8 @@ Status check_address(const ModelSource& model) {
   return {};
 }
 
-// Weights that are read again are kept packed beside a file that is in the cache. Where that can't
-// be done it costs time only. Returns Opened::copy_news.
+// Keeps weights that are read again packed beside their file, if that is in the cache. Without a
+// copy only time is lost. Returns Opened::copy_news.
 std::function<std::string()> add_copies(const ModelSource& model, ModelFiles& files) {
   if (model.cached.empty()) return [] { return std::string(); };
   const auto copies = std::make_shared<std::vector<std::shared_ptr<pull::PackedFile>>>();
@@ -155,7 +155,7 @@ Result<ModelHeader> read_remote_header(ModelSource& model) {
 
 #endif
 
-// Says what doesn't stay in memory, and why.
+// Prints how much doesn't stay in memory, and why.
 void note_budget(const MemoryPlan& plan, bool by_default) {
   if (plan.reread == 0) return;
   std::string needed = human_bytes(plan.all, true), budget = human_bytes(plan.budget);
@@ -169,10 +169,10 @@ void note_budget(const MemoryPlan& plan, bool by_default) {
               human_bytes(plan.reread), " of its weights are read again for each token"));
 }
 
-// Sees to it that the model's files are on the disk. Shows on a terminal's stderr how far a
-// download is. Fails with download_failed, download_corrupt, offline or storage_full; before a
+// Downloads the model's files unless they are on the disk. Shows the progress on a terminal's
+// stderr. Fails with download_failed, download_corrupt, offline or storage_full; before a
 // download also as Engine::open would.
-Status bring(ModelSource& model, const LoadOptions& options, const Adjust& adjust) {
+Status fetch_files(ModelSource& model, const LoadOptions& options, const Adjust& adjust) {
   if (model.address.empty() || !model.paths.empty()) return {};
   return pull_model(model, options, adjust);
 }
@@ -235,7 +235,8 @@ Result<Opened> open(ModelSource& model, LoadOptions options, const Adjust& adjus
     return std::unexpected(std::move(error));
   };
   choose_budget();
-  if (const auto there = bring(model, options, adjust); !there) return explained(there.error());
+  if (const auto there = fetch_files(model, options, adjust); !there)
+    return explained(there.error());
   choose_budget();  // a download takes time
   SLUICE_ASSIGN(ModelFiles files, ModelFiles::open(model.paths));
   if (adjust || options.context_size == kTrainedContext) {

@@ -26,7 +26,7 @@ struct DownloadOptions {
 struct ModelSource {
   std::string name;                  // as it was given, for messages
   std::string file;                  // the file's name without folders
-  std::string address;               // of a model that is in the cache or comes into it; else ""
+  std::string address;               // of a model of the cache; else ""
   bool kept_only = false;            // it was given by its path in the cache: nothing is downloaded
   std::optional<OnShelf> offered;    // it was given by its name on the shelf
   DownloadOptions download;          // of an address
@@ -43,20 +43,20 @@ Result<ModelSource> find_model(const std::string& given, const DownloadOptions& 
 struct Opened {
   std::unique_ptr<Engine> engine;
   std::unique_ptr<LoadLine> line;  // null: it can't be shown
-  // What a run has done to the packed copy, for its figures; "": nothing that is new.
+  // What a run did to the packed copy, for its figures; "": nothing new.
   std::function<std::string()> copy_news;
 };
 // LoadOptions::context_size for what the model was trained for (-c 0).
 constexpr uint32_t kTrainedContext = UINT32_MAX;
-// Gives it in place of kTrainedContext; 0, which means the default, if the header doesn't say it.
+// Replaces kTrainedContext by that context; by 0, the default, if the header doesn't tell it.
 void resolve_context(const Gguf& header, LoadOptions& options);
 
 // Changes options by what the model's header says, before its memory is planned. Null: nothing.
 using Adjust = std::function<Status(const Gguf& header, LoadOptions& options)>;
-// Engine::open, after the download of what isn't on the disk: a model that its header tells can't
-// run with the options isn't downloaded. Without a budget among them it is the memory that is free
-// here. A terminal's stderr shows how far the download and the weights are. Fails also with
-// download_failed, download_corrupt, offline or storage_full.
+// Downloads the files that aren't on the disk, then opens the engine. A model whose header tells
+// that it can't run with the options isn't downloaded. The default budget is the memory that is
+// free here. A terminal's stderr shows the progress of the download and the loading. Fails also
+// with download_failed, download_corrupt, offline or storage_full.
 Result<Opened> open(ModelSource& model, LoadOptions options, const Adjust& adjust = nullptr);
 // The same, and waits for Engine::ready(). Without a line then.
 Result<std::unique_ptr<Engine>> load(ModelSource& model, const LoadOptions& options,
@@ -71,11 +71,10 @@ struct ModelHeader {
   Gguf gguf;
   uint64_t file_bytes = 0;  // 0: unknown
 };
-// Reads the header and nothing else: of an address that the cache doesn't have, only its bytes
-// come.
+// Reads only the header, also of an address that isn't in the cache.
 Result<ModelHeader> read_header(ModelSource& model);
 
-// Puts the model's name before the message if the error is about a file and doesn't name it.
+// Puts the model's name before the message if the error is about a file but doesn't name it.
 Error with_file_name(const ModelSource& model, Error error);
 
 }  // namespace sluice::cli

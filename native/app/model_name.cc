@@ -59,7 +59,7 @@ std::string prompt_hint(const std::string& text) {
 
 #ifdef SLUICE_PULL
 
-// The address of the model in the cache that is called so; nothing if none is.
+// The address of the model of this name in the cache; nothing if there is none.
 Result<std::optional<std::string>> find_kept(const std::string& word, std::string& near) {
   if (word.find('/') != std::string::npos) return std::nullopt;
   const auto directory = pull::cache_directory();
@@ -69,7 +69,7 @@ Result<std::optional<std::string>> find_kept(const std::string& word, std::strin
   const auto meant = named(*models, word);
   if (meant.size() == 1) return meant[0]->source;
   if (meant.size() > 1) {
-    // Several files of a model on the shelf: that says which one its name means.
+    // Several files of one model of the shelf are cached: the shelf tells which one the name means.
     SLUICE_ASSIGN(const auto offered, find_on_shelf(word));
     if (offered) return std::nullopt;
     return std::unexpected(ambiguous(*models, meant, word));
@@ -98,7 +98,7 @@ Result<std::optional<Meaning>> find_name(const std::string& given, std::string& 
   return std::nullopt;
 }
 
-// The address of the model whose file in the cache a path leads to.
+// The address of the model whose file in the cache a path names, links resolved.
 Result<std::optional<std::string>> find_path(const std::string& path) {
   const auto directory = pull::cache_directory();
   const std::string key = directory ? pull::key_at(*directory, path) : "";

@@ -18,8 +18,8 @@ struct Meaning {
 };
 
 // The address that a text is, with its scheme: of owner/repo hf:owner/repo, of hf.co/.. and
-// huggingface.co/.. https://.. . White space around it and a slash behind it don't count. "" if it
-// is none.
+// huggingface.co/.. https://.. . White space around it and a slash at its end are ignored. "" if
+// it is none.
 std::string as_address(std::string_view text);
 // Of a text that isn't empty. Fails with bad_file, which says what was tried, or with
 // invalid_argument if several models have that name. With `may_be_prompt` it also says how to give

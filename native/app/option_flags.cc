@@ -110,7 +110,7 @@ CLI::Option* add_row(CLI::App& app, const Flagged& option, std::string& field) {
       ->check(CLI::IsMember(choices));
 }
 
-// Of an option that may be given several times.
+// Adds an option that may be given several times.
 CLI::Option* add_all(CLI::App& app, const Flagged& option,
                      std::function<void(const CLI::results_t&)> read) {
   const auto take = [read = std::move(read)](const CLI::results_t& results) {
@@ -170,7 +170,7 @@ std::optional<std::pair<TokenId, float>> bias_in(std::string_view text, const Op
          text);
 }
 
-// As /set shows them, too: several, with spaces or commas between them.
+// One value may have several biases, with spaces or commas between them, as /set shows them.
 CLI::Option* add_row(CLI::App& app, const Flagged& option,
                      std::vector<std::pair<TokenId, float>>& field) {
   return add_all(app, option, [option, &field](const CLI::results_t& results) {

@@ -22,7 +22,7 @@ Error with_context_advice(const Engine& engine, std::string_view advice, Error e
   const uint64_t trained = engine.trained_context();
   const bool larger_helps =
       trained == 0 || trained > std::max<uint64_t>(tokens_of(error), engine.context_size());
-  // Behind the semicolon the core says what to do with the library.
+  // The text after the semicolon is advice for users of the library.
   error.message = concat(
       error.message.substr(0, error.message.find("; ")), "; ", advice,
       larger_helps ? " or give a larger context with -c N" : "",

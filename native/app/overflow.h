@@ -1,4 +1,4 @@
-// What to do when a text doesn't fit the context.
+// Advice for a text that doesn't fit the context.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace sluice::cli {
 
-// The core's figures with advice for a command line: `advice`, like "shorten the prompt", and which
-// -c this model takes, if that helps. Another error than context_full stays as it is.
+// Replaces the advice in a context_full error by advice for a command line: `advice`, like "shorten
+// the prompt", and the -c that this model takes, if that helps. Other errors stay unchanged.
 Error with_context_advice(const Engine& engine, std::string_view advice, Error error);
 
 }  // namespace sluice::cli

@@ -55,7 +55,7 @@ Result<SessionLock> SessionLock::take(const std::string& session) {
     if (!locked) lock.trouble_ = std::strerror(errno);
     lock.descriptor_ = descriptor;
     lock.path_ = path;
-    // Whoever had it before may have removed the file: then this is a lock on nothing.
+    // The process that held it before may have removed the file: then this lock is of no use.
     if (!locked || is_at(descriptor, path)) return lock;
   }
 }

@@ -8,17 +8,17 @@
 
 namespace sluice::cli {
 
-// A lock on FILE.lock, because FILE itself is replaced by renaming. The system gives it up when the
-// program ends, however that is: a FILE.lock that was left locks nothing.
+// A lock on FILE.lock, because FILE itself is replaced by renaming. The system releases it when
+// the program ends in any way: a FILE.lock that is left over locks nothing.
 class SessionLock {
  public:
   SessionLock() = default;
-  // Fails with busy, which names the process that has the file. Where there can be no lock, it
-  // holds none, and trouble() says why.
+  // Fails with busy, which names the process that holds the lock. Where locks don't work, it holds
+  // none, and trouble() tells why.
   static Result<SessionLock> take(const std::string& session);
   SessionLock(SessionLock&& other) noexcept;
   SessionLock& operator=(SessionLock&& other) noexcept;
-  // Gives it up, and removes FILE.lock if that is empty, as this makes it.
+  // Releases it, and removes FILE.lock if that is empty, as take() makes it.
   ~SessionLock();
   const std::string& trouble() const { return trouble_; }
 

@@ -21,7 +21,7 @@ namespace sluice::cli {
 namespace {
 
 constexpr size_t kSessionPiece = 1 << 20;
-constexpr std::string_view kLongestEnding = ".chat.json.XXXXXX";  // of a file beside it
+constexpr std::string_view kLongestEnding = ".chat.json.XXXXXX";  // of the names beside it
 
 std::string session_name(const std::string& path) {
   return concat("the session's file ", printable(path, kMaxShownPath));
@@ -71,7 +71,7 @@ int write_session(SessionWriter& writer, int fd) {
   return 0;
 }
 
-// A file that exists is a regular one and can be read.
+// Fails if the file exists and isn't a regular one or can't be read.
 Status check_readable(const std::string& path) {
   struct stat found = {};
   if (::stat(path.c_str(), &found) != 0) {
@@ -84,7 +84,7 @@ Status check_readable(const std::string& path) {
   return {};
 }
 
-// The file's folder takes files, also those that are named like it with something behind.
+// Fails if the file's folder can't be written, or if the longest name beside it is too long.
 Status check_folder(const std::string& path) {
   const std::filesystem::path target = target_of(path);
   if (target.filename().string().size() + kLongestEnding.size() > NAME_MAX)

@@ -10,18 +10,18 @@
 
 namespace sluice::cli {
 
-// Reports, as report() does, if the file can't be read, can't be written or is in use: better now
-// than at the end. Returns the exit status, kDone if it can be used.
+// Reports, before the run, a file that can't be read, can't be written or is in use. Returns the
+// exit status, kDone if it can be used.
 int check_session_path(const std::string& path, bool json);
-// Takes the file for this program. Fails with busy. Where locks don't work a warning says so.
+// Locks the file for this program. Fails with busy. Warns where locks don't work.
 Result<SessionLock> lock_session(const std::string& path);
 // The session in the file; null if there is no such file. Waits for weights. Fails as SessionReader
 // does, with the file's name, or with aborted after Ctrl-C.
 Result<std::unique_ptr<Session>> restore_session(Engine& engine, const std::string& path);
 // Writes the file, readable for its owner only: all of it, or the file stays as it was. Returns its
-// size; 0: after Ctrl-C there was not enough of the model to identify it, and nothing was written.
+// size; 0: interrupted by Ctrl-C before the model was identified, nothing was written.
 Result<uint64_t> save_session(Engine& engine, const Session& session, const std::string& path);
-// The status with which the program ends if that fails. What can't be written is no wrong usage.
+// The exit status if that fails: kFailed instead of kUsage.
 int unsaved_status(const Error& error);
 
 }  // namespace sluice::cli

@@ -46,8 +46,8 @@ struct OnShelf {
   const ShelfModel* model;
   const ShelfFile* file;
 };
-// The file that NAME or NAME:TYPE means; nothing if the shelf has no such name. Small and capital
-// letters are the same. Fails with invalid_argument if the model has no file of that type.
+// The file that NAME or NAME:TYPE means; nothing if the shelf has no such name. Case is
+// ignored. Fails with invalid_argument if the model has no file of that type.
 Result<std::optional<OnShelf>> find_on_shelf(std::string_view word);
 
 }  // namespace sluice::cli

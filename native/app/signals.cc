@@ -11,7 +11,7 @@
 namespace sluice::cli {
 namespace {
 
-// Signals may come to any thread, so what their handler shares with others is atomic.
+// Any thread may run the handler, so the data that it shares is atomic.
 static_assert(std::atomic<int>::is_always_lock_free);
 std::atomic<int> signals_deferred = 0;
 std::atomic<int> caught_signal = 0;
@@ -23,7 +23,7 @@ size_t farewell_sizes[2] = {};
 std::atomic<int> farewell = 0;
 
 void on_signal(int signal) {
-  // SIGHUP doesn't count as the second one: it often comes twice, or along with another.
+  // SIGHUP doesn't count as the second one: it is often sent twice, or along with another.
   const bool first = caught_signal == 0 || caught_signal == SIGHUP;
   if (signals_deferred == 0 || (!first && signal != SIGHUP)) {
     erase_status_in_signal();

@@ -1,4 +1,4 @@
-// What chat templates are given by the commands template and chat.
+// The template and its input, for the commands template and chat.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ Result<std::string> contents_of(const std::string& file);
 // A template that --chat-template names; "": no file was named, and it is "". Fails with bad_file,
 // or with invalid_argument if it is no template.
 Result<std::string> read_template(const std::string& file);
-// An error of apply_chat_template() that tells of a line of the template says whose it is:
-// `file`'s, or, if that is empty, the model's own.
+// Puts the template's name before an error of apply_chat_template() that names a line: `file`, or,
+// if that is empty, the model's own template.
 Error with_template_name(const std::string& file, Error error);
-// The warning that a model has no template says how to give one.
+// Adds to the warning that a model has no template how to give one.
 Notes with_template_advice(Notes warnings);
 
 }  // namespace sluice::cli

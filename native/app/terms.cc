@@ -24,7 +24,7 @@ std::string accepted_in(const std::string& path) {
   return read_whole_file(path, kMaxFile).value_or("");
 }
 
-// One line of the terminal, byte by byte: what follows is for others.
+// Reads one line, byte by byte: later input is for others.
 std::string typed_line() {
   std::string line;
   for (char c = 0; line.size() < kMaxAnswer; line += c) {

@@ -6,9 +6,9 @@
 
 namespace sluice::cli {
 
-// Nothing to do for a model without terms, one that the cache has, and terms that were accepted
-// before. Else `--accept-terms` or a `y` at the terminal accepts them, which is kept in the file
-// accepted_terms of the cache. Fails with invalid_argument.
+// Does nothing for a model without terms, one that the cache has, and terms that were accepted
+// before. Else `--accept-terms` or a `y` at the terminal accepts them, and the file accepted_terms
+// of the cache records it. Fails with invalid_argument.
 Status accept_terms(const ModelSource& model, const pull::Settings& settings,
                     const pull::Located& located);
 

@@ -125,7 +125,7 @@ bool is_glued(const CLI::App& command, const std::string& argument) {
 std::optional<std::string> check_arguments(const CLI::App& command,
                                            std::span<const std::string> arguments) {
   bool is_value = false;  // this argument is the value of the option before
-  std::string unknown;    // said before what follows from it: its value taken for a prompt
+  std::string unknown;    // reported first, before errors that its value causes
   bool help = false;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
@@ -162,7 +162,7 @@ std::optional<std::string> check_arguments(const CLI::App& command,
 
 std::string describe_error(const CLI::ParseError& error, const CLI::App& app) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    // Options that aren't known were found before, so it is one behind a "--".
+    // Unknown options were found before, so this one is after a "--".
     std::vector<std::string> extras = app.remaining();
     std::erase(extras, "--");
     const std::string extra = extras.empty() ? "--" : extras.front();

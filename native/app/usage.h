@@ -19,7 +19,7 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 std::optional<std::string> check_first_argument(const CLI::App& program,
                                                 std::span<const std::string> arguments);
 // The message if CLI11 would misread an argument: "-temp" as -t with the value "emp", "--prompt="
-// as an option whose value is the next argument.
+// as an option with the next argument as its value.
 std::optional<std::string> check_arguments(const CLI::App& command,
                                            std::span<const std::string> arguments);
 // The message for an error of CLI11. Errors that this program threw keep their message.

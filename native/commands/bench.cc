@@ -115,7 +115,7 @@ Result<double> prompt_rate(Engine& engine, std::span<const TokenId> ids) {
   return static_cast<double>(ids.size()) / seconds_since(start);
 }
 
-// The rate of `n` tokens after `ids`. One more comes first, which the prompt's pass gives: it isn't
+// The rate of `n` tokens after `ids`. The first token is a result of the prompt's pass and isn't
 // counted.
 Result<double> decode_rate(Engine& engine, std::span<const TokenId> ids, int64_t n) {
   GenerateOptions options;
@@ -151,8 +151,8 @@ uint64_t multiply_adds(const Gguf& header) {
   return sum;
 }
 
-// A line on a terminal: which of the measurements runs, and how long they will yet take if each
-// takes as long as those before.
+// A status line: the current measurement, and the remaining time if each takes as long as those
+// before.
 class BenchLine {
  public:
   explicit BenchLine(size_t n_runs) : n_runs_(n_runs) {}
@@ -192,7 +192,7 @@ Status measure(ModelSource& model, const BenchOptions& options, bool profiled, R
       static_cast<uint32_t>(std::max(options.prompt, options.depth + options.tokens + 2));
   load_options.profile = profiled;
   SLUICE_ASSIGN(const auto engine, load(model, load_options));
-  // If not all threads could be started, shows how many were measured. Warns only once.
+  // If not all threads could be started, shows the number that were measured. Warns only once.
   if (const int threads = engine->stats().threads; threads < rates.threads) {
     warn(engine->notes());
     rates.threads = threads;
@@ -200,7 +200,7 @@ Status measure(ModelSource& model, const BenchOptions& options, bool profiled, R
   const auto ids = some_tokens(engine->tokenizer(), std::max(options.prompt, options.depth + 1));
   const std::span<const TokenId> all = ids;
   line.show("warming up");
-  // A first run without the clock, so that memory is allocated and threads are awake.
+  // A warm-up that isn't measured, so that memory is allocated and threads are awake.
   SLUICE_TRY(
       prompt_rate(*engine, all.first(static_cast<size_t>(std::min<int64_t>(256, options.prompt)))));
   SLUICE_TRY(decode_rate(*engine, all.first(1), 2));
@@ -295,7 +295,7 @@ void print_rates(const BenchOptions& options, const std::string& file, const Sub
   }
 }
 
-// With --profile one more measures the phases.
+// One for each repetition, and with --profile one more that measures the phases.
 int n_rounds(const BenchOptions& options) {
   return options.repetitions + (options.profile ? 1 : 0);
 }
@@ -336,7 +336,7 @@ int bench(const BenchOptions& options) {
   return kDone;
 }
 
-// 1 and as many as there are cores, at most 8.
+// 1 and the number of cores, at most 8.
 std::vector<int> default_threads() {
   const int cores = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 8);
   return cores == 1 ? std::vector{1} : std::vector{1, cores};

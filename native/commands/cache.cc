@@ -59,8 +59,8 @@ Examples:
   sluice cache verify hf:OWNER/REPO:Q4_0
   sluice cache delete --all)";
 
-// The models that the addresses or names mean; all without any. Fails with not_found if the cache
-// doesn't have one of them.
+// The models with these addresses or names; all models if the list is empty. Fails with not_found
+// if the cache doesn't have one of them.
 Result<std::vector<Kept>> chosen(const CacheOptions& options, const pull::Settings& settings) {
   SLUICE_ASSIGN(std::vector<Kept> models, kept_models(settings.directory));
   if (options.addresses.empty()) return models;
@@ -128,7 +128,7 @@ std::string state_of(const Kept& model) {
   return model.in_use() ? state + ", in use" : state;
 }
 
-// What is there: "4.79 MB", or of a partial model "1.57 MB of 4.79 MB".
+// The stored bytes: "4.79 MB", or of a partial model "1.57 MB of 4.79 MB".
 std::string size_of(uint64_t stored, uint64_t bytes, bool complete) {
   if (complete) return human_bytes(stored);
   return concat(human_bytes(stored), bytes == 0 ? ", size unknown" : " of ",
@@ -194,7 +194,7 @@ int list(const CacheOptions& options, const pull::Settings& settings,
   return kDone;
 }
 
-// Shows how far the check of a file is.
+// Shows the progress of a file's check.
 std::function<void(uint64_t)> shown_check(const pull::Settings& settings,
                                           const pull::Cached& entry) {
   pull::Progress progress;
@@ -208,7 +208,7 @@ std::function<void(uint64_t)> shown_check(const pull::Settings& settings,
   };
 }
 
-// What verify tells of packed copies, behind what it tells of the model.
+// The end of verify's message: the state of the packed copy.
 std::string copy_text(const pull::CopyCheck& copy) {
   if (copy.damaged > 0) {
     const bool one = copy.damaged == 1;
@@ -247,7 +247,7 @@ int verify(const CacheOptions& options, const pull::Settings& settings,
                   " isn't checked: another process is using it; try again when it has ended"));
       continue;
     }
-    // What was listed may have changed since.
+    // The entry may have changed since it was listed.
     const auto n_files = static_cast<size_t>(model.meta().parts);
     const bool whole = verified.whole && model.entries.size() == n_files;
     const bool good = verified.damaged.empty() && verified.sum_fits;

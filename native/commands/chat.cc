@@ -80,12 +80,12 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &found) == 0;
 }
 
-// What a chat's --session FILE has: the state, and the messages beside it.
+// A chat's session: the state in --session FILE, and the messages beside it.
 struct ChatSession {
   SessionLock lock;
   std::unique_ptr<Session> restored;
   Conversation conversation;
-  // Memory to save them with when there is no other.
+  // Freed when memory has run out, so that they can be saved.
   std::unique_ptr<char[]> reserve = std::make_unique_for_overwrite<char[]>(size_t{4} << 20);
 };
 
@@ -117,7 +117,7 @@ Result<ChatSession> restore_chat(Engine& engine, const ChatOptions& options) {
 // Saves the state and the messages. Returns the exit status.
 int save_chat(Engine& engine, const Session& session, const Conversation& conversation,
               const ChatOptions& options, Screen& screen) {
-  // Ctrl-C gives up the waiting for weights now.
+  // From now on Ctrl-C ends the wait for weights.
   install_signal_handlers();
   std::signal(SIGHUP, SIG_IGN);
   defer_signals();
@@ -128,7 +128,7 @@ int save_chat(Engine& engine, const Session& session, const Conversation& conver
   const auto messages =
       terminal::save_conversation(conversation, terminal::messages_path(options.session));
   if (!messages) return failed(messages.error());
-  // The memory has ended in the middle of an answer: the state stays as it was at the start.
+  // Memory ran out in the middle of an answer: the file keeps the state from before.
   if (session.running()) return kNoMemory;
   const auto saved = save_session(engine, session, options.session);
   if (!saved) return failed(saved.error());
@@ -157,7 +157,7 @@ int answer_once(Conversation& conversation, std::string text, Answerer& answerer
 int talk(Conversation& conversation, Answerer& answerer, const ModelSource& model,
          const ChatOptions& options, Screen& screen) {
   const terminal::HistoryFile history(options.no_history ? "" : terminal::history_path());
-  // Where lines are typed: not where answers go to a file, or events.
+  // The terminal for typed lines: not standard output if answers or events are written elsewhere.
   const int descriptor = screen.terminal()            ? STDOUT_FILENO
                          : isatty(STDERR_FILENO) == 1 ? STDERR_FILENO
                                                       : -1;
@@ -227,7 +227,7 @@ int chat_command(const ChatOptions& options) {
   }
   Session& session = own->restored ? *own->restored : engine.session();
   if (options.system) own->conversation.set_system(*options.system);
-  // A terminal shows either what is typed or how far the weights are.
+  // A terminal shows either typed lines or the status line.
   if (at_terminal) opened->line.reset();
   terminal::note_signals();
   if (interrupted_by() != 0) return 128 + interrupted_by();
@@ -242,7 +242,7 @@ int chat_command(const ChatOptions& options) {
     own->reserve.reset();
     opened->line.reset();
     status = fail_with({Code::out_of_memory, "out of memory"});
-    // What was typed stays, and /retry answers it later.
+    // At a terminal the message is kept, and /retry answers it later.
     if (!at_terminal) own->conversation.cut(before);
   }
   if (options.session.empty() || status == kBadFile) return status;

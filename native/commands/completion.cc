@@ -63,8 +63,8 @@ bool takes_name(const CLI::Option& option) {
 }
 bool fetches(const CLI::App& command) { return command.get_name() != "cache"; }
 
-// Print names, one a line. Those of the cache come from files and servers: each script takes the
-// lines as they are, and the shell quotes what it inserts.
+// Commands that print names, one a line. Names of the cache are from files and servers: each script
+// takes the lines unchanged, and the shell quotes the text that it inserts.
 constexpr char kListKept[] = "command sluice cache list --names 2> /dev/null";
 constexpr char kListShelf[] = "command sluice models --names 2> /dev/null";
 

@@ -88,8 +88,8 @@ std::string memory(const Json& info) {
              concat("grows to this, ", human_bytes(whole(memory["kv"]) / chunks), " for each ",
                     kKvChunk, " tokens"));
   memory_row("activations", whole(memory["activations"]), "of the longest prompt");
-  // Rounded up, so that it is enough when it is given as it stands here, and none of these seems to
-  // be more than the budget that is.
+  // Rounded up, so that a budget of the shown size is enough, and no size looks larger than the
+  // budget.
   memory_row("at most", whole(memory["total"]), "with the context full", true);
   const uint64_t least = whole(memory["least"]), budget = whole(memory["budget"]);
   const uint64_t reread = whole(memory["rereadBytes"]);

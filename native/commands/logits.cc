@@ -62,8 +62,8 @@ Status compute(Engine& engine, const std::vector<TokenId>& ids, const LogitsOpti
   }
 }
 
-// Writes the entries of the positions one by one, because there may be thousands. They go into the
-// empty list of an object that is otherwise complete.
+// Writes the entries of the positions one by one, because there may be thousands, into the empty
+// list of an object that is otherwise complete.
 void print_json(Engine& engine, size_t n_positions, const LogitsOptions& options) {
   const auto logits = engine.session().logits();
   const size_t n_vocab = logits.size() / n_positions;
@@ -113,7 +113,7 @@ int logits(const LogitsOptions& options) {
   const auto encode = [&](const Tokenizer& tokenizer) {
     if (!options.prompt.tokens) ids = tokenizer.with_prefix(tokenizer.encode(**text));
   };
-  // The memory is planned for the logits of as many positions as will be computed.
+  // The plan of the memory has the logits of all positions that are computed.
   const auto plan_logits = [&](const Gguf& header, LoadOptions& load) -> Status {
     SLUICE_ASSIGN(const Tokenizer tokenizer, Tokenizer::from_gguf(header));
     encode(tokenizer);

@@ -38,8 +38,9 @@ size_t indent_of(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
 }
 
-// Lines of a footer: rows like "  NAME  text" or "  NAME", whose text may go on in lines that stand
-// further in, become a list; other rows, which are commands, stay as they are; the rest is filled.
+// Formats lines of a footer: rows like "  NAME  text" or "  NAME", whose text may continue in lines
+// with a deeper indent, become a list; other rows, which are commands, stay unchanged; the rest is
+// filled.
 std::string filled(const std::string& footer) {
   std::vector<std::string> lines;
   std::istringstream stream(footer);

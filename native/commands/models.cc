@@ -1,4 +1,4 @@
-// sluice models: the models on the shelf, and what this device makes of them.
+// sluice models: the models on the shelf, and how they would run on this device.
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,17 +53,17 @@ Examples:
 constexpr double kMeasureSeconds = 0.2;           // each type
 constexpr uint64_t kBesideWeights = 150'000'000;  // cache, scratch and code of a short chat
 
-// What of the rate a token reaches.
+// The share of the measured rate that decoding reaches.
 struct Shares {
   double least, most;
 };
 constexpr Shares kMeasured = {0.7, 1.3};
 constexpr Shares kLearned = {0.75, 1.1};
 
-// What this device is, as far as it is known.
+// Memory, rates and cached models of this device.
 struct Here {
   uint64_t budget = 0;  // bytes of memory; 0: unknown
-  // At which it decodes, bytes of weights a second: of four bits, and of eight; 0: unknown.
+  // Bytes of weights a second in decoding, of four bits and of eight; 0: unknown.
   double rate = 0, rate8 = 0;
   Shares shares = kMeasured;
   double download = 0;
@@ -71,7 +71,7 @@ struct Here {
   std::string hub;
 };
 
-// What it makes of a model.
+// How a model would run here.
 struct Outlook {
   enum class Fits : uint8_t { unknown, whole, streamed } fits = Fits::unknown;
   double slowest = 0, fastest = 0;  // tokens a second; 0: unknown
@@ -123,14 +123,14 @@ Outlook outlook_of(const ShelfFile& file, const Here& here) {
   return out;
 }
 
-// Two digits: it is no more than an estimate.
+// Rounded to two digits, as an estimate.
 std::string rough(double rate) {
   if (rate < 10) return format("%.2g", rate);
   const double step = std::pow(10, std::floor(std::log10(rate)) - 1);
   return format("%.0f", std::round(rate / step) * step);
 }
 
-// What is known in a few words, with commas between them.
+// The known facts in a few words, with commas between them.
 std::string facts_of(const ShelfFile& file, const Outlook& out) {
   std::vector<std::string> facts;
   if (file.bytes > 0) facts.push_back((file.verified ? "" : "about ") + human_bytes(file.bytes));

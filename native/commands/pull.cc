@@ -61,7 +61,7 @@ Json describe(const pull::PulledFile& file) {
           {"address", file.address}};
 }
 
-// Fails as loading the model would, but for its memory: it may be meant for another machine.
+// Fails as loading the model would, except for memory: it may be meant for another machine.
 Status can_run(const Gguf& header) {
   const auto refused = [](Error error) {
     error.message +=

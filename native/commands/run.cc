@@ -104,8 +104,8 @@ struct RunSession {
   size_t n_restored = 0;  // tokens
 };
 
-// Starts with the prompt that was given, where a restored session ended, or with the tokenizer's
-// prefix (BOS) alone.
+// Starts with the prompt, at the end of a restored session, or with the tokenizer's prefix (BOS)
+// alone.
 Status start(const Engine& engine, Session& session, const RunOptions& options,
              const std::optional<std::string>& text) {
   if (options.prompt.tokens) return session.start(*options.prompt.tokens, options.generate);
@@ -129,7 +129,8 @@ std::string session_figures(const RunSession& own, const Session& session, uint6
                 human_bytes(saved_bytes), ")\n");
 }
 
-// Says so when the prompt drops some of what the session has, and doesn't go on from all of it.
+// Prints a note if the prompt doesn't continue all of the session's text, so that tokens are
+// dropped.
 void tell_dropped(const Tokenizer& tokenizer, std::span<const TokenId> had,
                   std::span<const TokenId> prompt) {
   // The same text may be divided into other tokens.
@@ -157,8 +158,8 @@ std::string shown_end(const std::string& text) {
 }
 
 // Runs to the end and prints the text or the events. The prompt is computed while the weights are
-// read. But the first token waits until all that stays in memory is there: a damaged file gives no
-// text. A signal, or a reader that goes, ends it with what was computed.
+// read. But the first token waits until all weights that stay in memory are loaded: a damaged file
+// gives no text. A signal or a closed pipe ends the text, and the session is saved.
 int generate(Opened& opened, const RunSession& own, const ModelSource& model,
              const RunOptions& options, const std::string& prompt) {
   Engine& engine = *opened.engine;
@@ -169,8 +170,8 @@ int generate(Opened& opened, const RunSession& own, const ModelSource& model,
   bool ready = false;
   bool begun = false;
   bool ends_line = true;
-  // The text and the line of progress may not be on one terminal at the same time. So the prompt is
-  // shown when it is computed; without a line at once.
+  // The text and the status line can't share a terminal. So the prompt is shown when it is
+  // computed; without a status line at once.
   const auto begin = [&] {
     if (std::exchange(begun, true)) return;
     if (stdout_is_terminal() || engine.loaded()) opened.line.reset();
@@ -178,7 +179,7 @@ int generate(Opened& opened, const RunSession& own, const ModelSource& model,
     output.write(shown_end(prompt));
     ends_line = prompt.back() == '\n';
   };
-  // What follows on stderr stands on a line of its own.
+  // Text on stderr begins a new line.
   const auto end_line = [&] {
     if (std::exchange(ends_line, true)) return;
     if (terminal) {
@@ -191,7 +192,7 @@ int generate(Opened& opened, const RunSession& own, const ModelSource& model,
     opened.line.reset();
     begin();
     end_line();
-    // Not the event, which would end the program with status 0 where its reader has gone.
+    // Without the event: writing it would end the program with status 0 if the pipe is closed.
     const int status = report(error, false);
     if (options.json) output.write(safe_json(error_json(error) + "\n"));
     return status;

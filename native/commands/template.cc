@@ -1,4 +1,4 @@
-// sluice template: prints what a model would be given for a chat. Needs no weights.
+// sluice template: prints the prompt that a chat gives. Needs no weights.
 #include <utility>
 
 #include "api/json.h"
@@ -55,7 +55,7 @@ struct Vocabulary {
   std::optional<Tokenizer> tokenizer;
 };
 
-// What the model's header says. A template can be shown without a tokenizer that we know.
+// Reads the header and the tokenizer. A template can be shown without a supported tokenizer.
 Result<Vocabulary> read_vocabulary(const TemplateOptions& options) {
   SLUICE_ASSIGN(ModelSource model, find_model(options.model, options.download));
   auto header = read_header(model);

@@ -98,7 +98,7 @@ void encode(const Tokenizer& tokenizer, std::string_view text, const TokenizeOpt
 struct DetokenizeOptions {
   std::string model;
   DownloadOptions download;
-  std::string first_id;  // where -m names the model; "": none
+  std::string first_id;  // the argument MODEL, if -m names the model; "": none
   std::vector<std::string> ids;
   bool special = false;
   bool json = false;
@@ -114,7 +114,7 @@ Examples:
   sluice detokenize model.gguf 1,2,3
   sluice tokenize model.gguf -p "Once upon" | sluice detokenize model.gguf)";
 
-// The ids in a text, whatever separates them: spaces, commas, or brackets as JSON has them.
+// The ids in a text, separated by spaces, commas or the brackets of JSON.
 Result<std::vector<TokenId>> ids_in(std::string text, int64_t n_vocab) {
   for (char& c : text)
     if (std::string_view(" \t\r\n[]").find(c) != std::string_view::npos) c = ',';
@@ -133,7 +133,7 @@ Result<std::vector<TokenId>> ids_in(std::string text, int64_t n_vocab) {
   return ids;
 }
 
-// True of an argument that can only be ids, where MODEL was left out.
+// True of an argument that can only be ids, so that MODEL was left out.
 bool are_ids(const std::string& text) {
   std::error_code error;
   return !text.empty() && text.find_first_not_of("0123456789, []\t\n") == std::string::npos &&

@@ -140,7 +140,7 @@ Result<Address> checked(Address address, std::string_view text, const std::strin
   return address;
 }
 
-// OWNER/REPO[:SELECTOR][@REVISION], which stands in `text`
+// Reads OWNER/REPO[:SELECTOR][@REVISION].
 Result<Address> parse_repository(std::string_view rest, std::string_view text,
                                  const std::string& hub) {
   Address address;
@@ -164,7 +164,7 @@ Result<Address> parse_repository(std::string_view rest, std::string_view text,
   return checked(std::move(address), text, hub);
 }
 
-// The revision at the beginning of `segments` from `at` on; moves `at` behind it.
+// Reads the revision at segments[at], and moves `at` behind it.
 std::string take_revision(const std::vector<std::string>& segments, size_t& at) {
   if (segments.size() >= at + 3 && segments[at] == "refs") {  // refs/pr/1
     at += 3;

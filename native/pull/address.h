@@ -53,7 +53,7 @@ std::string file_name(std::string_view url);
 // "https://host:port" of an http address, in lower case; "" of anything else.
 std::string origin_of(const std::string& url);
 
-// The place of a file in a split model: NAME-00001-of-00003.gguf.
+// The number of a file in a split model: NAME-00001-of-00003.gguf.
 struct Split {
   int part = 1;
   int parts = 1;  // 1 to 999

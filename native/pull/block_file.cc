@@ -43,7 +43,7 @@ Result<Journal> load_journal(int fd, const std::string& path) {
   return journal;
 }
 
-// Packed copies are the first to go. False: there isn't so much room.
+// Removes packed copies if there isn't enough room. False: there still isn't.
 bool make_room(const std::string& directory, uint64_t bytes) {
   if (bytes <= free_bytes(directory)) return true;
   remove_copies(directory);
@@ -186,7 +186,7 @@ uint64_t BlockFile::stored() const {
 }
 
 Status BlockFile::write_header() {
-  // The copies take turns, so that a torn write leaves the other.
+  // Writes the older copy of the header, so that a torn write leaves the newer one.
   ++header_.sequence;
   SLUICE_ASSIGN(const std::string copy, encode_header(header_));
   const int error = write_at(journal_, header_.sequence % 2 * kHeaderBytes,
@@ -243,7 +243,7 @@ Status BlockFile::begin(const Meta& facts, uint64_t total) {
   SLUICE_TRY(unfinish());
   table_.assign(meta().n_blocks(), 0);
   seen_.assign(table_.size(), false);
-  // First the table is emptied: the hashes in it are of blocks of another size.
+  // Clears the table first: its hashes are of blocks of another size.
   if (::ftruncate(journal_, static_cast<off_t>(kTableOffset)) != 0 || ::ftruncate(data_, 0) != 0 ||
       ::ftruncate(data_, static_cast<off_t>(total)) != 0) {
     return std::unexpected(disk_error("write", errno));
@@ -258,7 +258,7 @@ Status BlockFile::check_room() const {
 }
 
 Status BlockFile::end_at(uint64_t total) {
-  // The size comes last, because the entry is complete with it.
+  // The size is written last: with it the entry is complete.
   header_.meta.total_bytes = total;
   table_.resize(meta().n_blocks(), 0);
   seen_.resize(table_.size(), false);

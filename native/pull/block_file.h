@@ -1,5 +1,5 @@
-// A cached file: KEY.gguf holds its bytes, KEY.journal says which blocks are there. Until all are
-// there and checked, and while one is known to be damaged, it is named KEY.part, so that nothing
+// A cached file: KEY.gguf holds its bytes, KEY.journal says which blocks are stored. Until all are
+// stored and checked, and while one is known to be damaged, it is named KEY.part, so that nothing
 // takes it for a model. Caches of earlier versions have an unfinished KEY.gguf; a writer renames
 // it.
 #pragma once
@@ -30,7 +30,7 @@ struct EntryPaths {
   std::vector<std::string> removed() const { return {journal, data, part, index, packed}; }
 };
 
-// Hashes a file while it arrives, as long as bytes come in the file's order.
+// Hashes a file during its download, as long as bytes arrive in the file's order.
 class PassingSum {
  public:
   void add(uint64_t at, std::span<const uint8_t> bytes);
@@ -46,7 +46,7 @@ class PassingSum {
 // shared.
 class BlockFile {
  public:
-  // Opens the entry of an address. For writing it is made if there is none, or none that is valid.
+  // Opens the entry of an address. Makes it if there is none, or none that is valid.
   // Fails with storage_full, or with download_failed if files can't be opened or are of a newer
   // version (which is left alone).
   static Result<BlockFile> open_to_write(const std::string& directory, const std::string& address);
@@ -58,7 +58,7 @@ class BlockFile {
   ~BlockFile();
 
   const Meta& meta() const { return header_.meta; }
-  const std::string& path() const { return path_; }      // where the bytes are now
+  const std::string& path() const { return path_; }      // of the bytes: KEY.gguf or KEY.part
   uint64_t total() const { return meta().total_bytes; }  // 0: unknown
   uint64_t block_bytes() const { return meta().block_bytes; }
   uint64_t n_blocks() const { return table_.size(); }
@@ -66,7 +66,7 @@ class BlockFile {
   std::span<const uint64_t> table() const { return table_; }
   bool has(uint64_t block) const { return block < table_.size() && table_[block] != 0; }
   bool complete() const;                                     // all blocks are there
-  bool finished() const { return finished_ && complete(); }  // and the file has its last name
+  bool finished() const { return finished_ && complete(); }  // and the file has its final name
   uint64_t stored() const;                                   // bytes of the blocks that are there
 
   // --- for the writer ----------------------------------------------------------------------------
@@ -75,9 +75,9 @@ class BlockFile {
   // Before the first byte: sets the sizes, and asks the disk for room. total 0: unknown. Fails with
   // storage_full.
   Status begin(const Meta& facts, uint64_t total);
-  // Before more bytes come of a file that was begun: storage_full if the rest has no room.
+  // Before a download is continued: storage_full if the rest has no room.
   Status check_room() const;
-  // The file's size, which was unknown, is what has come.
+  // Sets the file's size, which was unknown, when the server has sent all of it.
   Status end_at(uint64_t total);
   // Forgets all blocks and what is known of the server's file.
   Status reset();
@@ -85,12 +85,12 @@ class BlockFile {
   Status write(uint64_t at, std::span<const uint8_t> bytes);
   Status add_block(uint64_t block, uint64_t hash);
 
-  // Gives the file, which is complete and checked, its last name.
+  // Gives the file, which is complete and checked, its final name.
   Status finish();
 
-  // Reads all blocks and compares their hashes, except those that this process wrote or read
-  // before; blocks that differ are returned, and forgotten if `clear`. `sum` gets all bytes that it
-  // hasn't had, unless null. Calls shown(bytes read) meanwhile.
+  // Reads all blocks and compares their hashes, except those that this process has written or read
+  // before. Returns the blocks that differ, and forgets them if `clear`. `sum`, unless null, hashes
+  // all bytes that it hasn't had. Calls shown(bytes read) meanwhile.
   Result<std::vector<uint64_t>> check(bool clear, PassingSum* sum,
                                       const std::function<void(uint64_t)>& shown);
   // Reads one block into `out`. False: it isn't there or its hash differs.
@@ -102,8 +102,8 @@ class BlockFile {
   Status write_table(uint64_t block);
   Error disk_error(std::string_view what, int error) const;
   uint64_t size_of(uint64_t block) const;
-  // Before a block is forgotten: gives the file its first name again. A process that ends between
-  // the two leaves a complete KEY.part, which is checked before it gets its last name.
+  // Before a block is forgotten: names the file KEY.part again. A process that ends between the two
+  // leaves a complete KEY.part, which is checked before it gets its final name.
   Status unfinish();
   Status rename(const std::string& to);
 
@@ -113,7 +113,7 @@ class BlockFile {
   int journal_ = -1;
   Header header_;
   std::vector<uint64_t> table_;
-  std::vector<bool> seen_;  // blocks whose hash is known to fit in this process
+  std::vector<bool> seen_;  // blocks whose hash this process has verified
 };
 
 // "12.3 MB are needed in DIRECTORY, 1.2 MB are free ...": storage_full.

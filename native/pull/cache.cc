@@ -36,7 +36,7 @@ Result<Journal> load(const std::string& path) {
   return read_journal({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
 }
 
-// Of an entry, if only something that is left of it.
+// True if any file of the entry is left.
 bool is_there(const EntryPaths& paths) {
   std::error_code error;
   return std::ranges::any_of(paths.removed(),
@@ -86,7 +86,7 @@ bool never_begun(const EntryPaths& paths) {
   return !fs::exists(paths.part, error) || fs::file_size(paths.part, error) == 0;
 }
 
-// Removes an entry without a block: what is left of a download that was ended before its first.
+// Removes an entry without a block, left by a download that ended before its first block.
 bool remove_if_empty(const std::string& directory, const Cached& entry) {
   const EntryPaths paths(directory, entry.key);
   const bool begun = !never_begun(paths);

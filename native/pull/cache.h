@@ -1,4 +1,4 @@
-// The directory of the cache: what is in it, and removing that.
+// The directory of the cache: lists and removes its entries.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ Status make_cache_directory(const std::string& directory);
 
 struct Cached {
   std::string key;
-  std::string path;          // where its bytes are
+  std::string path;          // of the file with its bytes
   Meta meta;                 // of an entry that can't be read: empty
   uint64_t stored = 0;       // bytes that are there
   uint64_t packed = 0;       // bytes of its packed copy
@@ -27,16 +27,17 @@ struct Cached {
   bool in_use = false;       // another process reads or writes it
   std::string unreadable;    // why, or ""
 };
-// All entries, the last used first. Of a split model each part is one. An entry of which no block
-// ever came is removed.
+// All entries, the last used first. Of a split model each part is one. An entry without any
+// block is removed.
 Result<std::vector<Cached>> list_cache(const std::string& directory);
-// The canonical address of the entry (of a split model the first part's) that this name led to.
+// The canonical address of the entry (of a split model's first part) that was downloaded by this
+// name.
 std::optional<std::string> find_named(const std::string& directory, const std::string& name);
 
-// True of the part of a name that entries' files have in common.
+// True of a KEY, which all files of an entry have as their name.
 bool is_key(const std::string& text);
-// The key of the entry whose file a path leads to, perhaps by links; "" if it leads elsewhere. The
-// file need not be there.
+// The key of the entry whose file a path names, links resolved; "" if it names no file of the
+// cache. The file need not exist.
 std::string key_at(const std::string& directory, const std::string& path);
 // What the journal of an entry says; nothing if there is no such entry. Fails with bad_file if it
 // can't be read.

@@ -1,4 +1,4 @@
-// Reading and writing at a place of a file, for the files of the cache.
+// Reads and writes at an offset of a file, for the files of the cache.
 #pragma once  // inside
 
 #include <sys/types.h>

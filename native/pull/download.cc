@@ -11,9 +11,9 @@
 
 #include "base/format.h"
 #include "pull/journal.h"
-#include "pull/part.h"
 #include "pull/retry.h"
 #include "pull/same_file.h"
+#include "pull/segment.h"
 
 namespace sluice::pull {
 namespace {
@@ -41,7 +41,7 @@ class Download {
     if (multi_ == nullptr) throw std::bad_alloc();
   }
   ~Download() {
-    for (Part& part : parts_) stop(part);
+    for (Segment& segment : segments_) stop(segment);
   }
   Download(const Download&) = delete;
   Download& operator=(const Download&) = delete;
@@ -62,9 +62,10 @@ class Download {
       int left = 0;
       while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
         if (message->msg != CURLMSG_DONE) continue;
-        for (Part& part : parts_) {
-          if (part.transfer == nullptr || part.transfer->handle() != message->easy_handle) continue;
-          end_request(part, message->data.result);
+        for (Segment& segment : segments_) {
+          if (segment.transfer == nullptr || segment.transfer->handle() != message->easy_handle)
+            continue;
+          end_request(segment, message->data.result);
           break;
         }
         if (error_ || changed_ || complete_) break;
@@ -86,30 +87,30 @@ class Download {
   void begin_requests() {
     const double now = now_seconds();
     if (now < hold_until_) return;
-    if (total() == 0) {  // what is there and whether by ranges, the first answer says
-      if (!parts_[0].used) assign(parts_[0], 0, ranges_ ? kFirstRange : UINT64_MAX);
+    if (total() == 0) {  // the first answer tells the size, and whether there are ranges
+      if (!segments_[0].used) assign(segments_[0], 0, ranges_ ? kFirstRange : UINT64_MAX);
     } else if (!ranges_) {
-      if (!parts_[0].used) assign(parts_[0], 0, total());
+      if (!segments_[0].used) assign(segments_[0], 0, total());
     } else {
       read_header();
-      for (Part& part : parts_) {
-        // Until the header is there its bytes come alone and in their order.
-        const bool waits = header_ != nullptr && !header_->done() && &part != &parts_[0];
-        if (!part.used && !waits) assign_missing(part);
+      for (Segment& segment : segments_) {
+        // Until the header is complete, only its bytes are requested, in their order.
+        const bool waits = header_ != nullptr && !header_->done() && &segment != &segments_[0];
+        if (!segment.used && !waits) assign_missing(segment);
       }
     }
     bool any = false;
-    for (const Part& part : parts_) any = any || part.used;
+    for (const Segment& segment : segments_) any = any || segment.used;
     if (!any && file_.complete()) complete_ = true;
-    for (Part& part : parts_) {
-      if (!part.used || part.transfer != nullptr || part.not_before > now) continue;
+    for (Segment& segment : segments_) {
+      if (!segment.used || segment.transfer != nullptr || segment.not_before > now) continue;
       // The first answer says where the file really is; the others go there directly.
       if (resolved_.empty() && requests_ > 0) break;
-      begin_request(part);
+      begin_request(segment);
     }
   }
 
-  // Why nothing comes now; "" if something does.
+  // Why no bytes arrive now; "" if some do.
   std::string reason_to_wait() const {
     const double now = now_seconds();
     if (now < hold_until_)
@@ -118,17 +119,17 @@ class Download {
     return cause_ + "; trying again";
   }
 
-  void assign(Part& part, uint64_t begin, uint64_t end) {
-    part.used = true;
-    part.ranged = ranges_;
-    part.begin = part.at = begin;
-    part.end = end;
-    part.hash = {};
-    part.pauses.begin_again();
-    part.not_before = 0;
+  void assign(Segment& segment, uint64_t begin, uint64_t end) {
+    segment.used = true;
+    segment.ranged = ranges_;
+    segment.begin = segment.at = begin;
+    segment.end = end;
+    segment.hash = {};
+    segment.pauses.begin_again();
+    segment.not_before = 0;
   }
 
-  // Gives the header what earlier downloads left of it.
+  // Gives the header check the bytes that earlier downloads stored.
   void read_header() {
     std::vector<uint8_t> bytes;
     while (header_ != nullptr && !header_->done() && !error_) {
@@ -144,14 +145,14 @@ class Download {
     }
   }
 
-  // Gives the part the next run of missing blocks that no other part has.
-  void assign_missing(Part& part) {
+  // Gives the segment the next run of missing blocks that no other segment has.
+  void assign_missing(Segment& segment) {
     const uint64_t block = file_.block_bytes();
     const uint64_t wanted = std::clamp(total() / 16, kLeastRange, kMostRange);
     const uint64_t most = (wanted + block - 1) / block;
     const auto is_free = [&](uint64_t i) {
       if (i >= file_.n_blocks() || file_.has(i)) return false;
-      return std::ranges::none_of(parts_, [&](const Part& other) {
+      return std::ranges::none_of(segments_, [&](const Segment& other) {
         return other.used && i * block >= other.begin && i * block < other.end;
       });
     };
@@ -160,42 +161,42 @@ class Download {
     if (first == file_.n_blocks()) return;
     uint64_t end = first + 1;
     while (end - first < most && is_free(end)) ++end;
-    assign(part, first * block, std::min(end * block, total()));
+    assign(segment, first * block, std::min(end * block, total()));
   }
 
-  void begin_request(Part& part) {
-    if (!part.ranged) {  // from the beginning again; what is there is skipped
-      part.at = 0;
-      part.hash = {};
+  void begin_request(Segment& segment) {
+    if (!segment.ranged) {  // from the beginning again; stored bytes are skipped
+      segment.at = 0;
+      segment.hash = {};
     }
-    part.head_is_checked = false;
-    part.trouble.clear();
-    part.hopeless = false;
+    segment.head_is_checked = false;
+    segment.trouble.clear();
+    segment.hopeless = false;
     std::optional<Range> range;
-    if (part.ranged) range = Range{part.at, part.end - 1};
-    part.url = resolved_.empty() ? file_.meta().address : resolved_;
-    part.transfer = std::make_unique<Transfer>(
-        client_, part.url, range,
-        [this, &part](const Response& response, std::span<const uint8_t> bytes) {
-          return take(part, response, bytes);
+    if (segment.ranged) range = Range{segment.at, segment.end - 1};
+    segment.url = resolved_.empty() ? file_.meta().address : resolved_;
+    segment.transfer = std::make_unique<Transfer>(
+        client_, segment.url, range,
+        [this, &segment](const Response& response, std::span<const uint8_t> bytes) {
+          return take(segment, response, bytes);
         });
-    curl_multi_add_handle(multi_.get(), part.transfer->handle());
+    curl_multi_add_handle(multi_.get(), segment.transfer->handle());
     ++requests_;
   }
 
-  void stop(Part& part) {
-    if (part.transfer == nullptr) return;
-    curl_multi_remove_handle(multi_.get(), part.transfer->handle());
-    part.transfer = nullptr;
+  void stop(Segment& segment) {
+    if (segment.transfer == nullptr) return;
+    curl_multi_remove_handle(multi_.get(), segment.transfer->handle());
+    segment.transfer = nullptr;
     --requests_;
   }
 
-  // The server turned out to have no ranges: one part brings the whole file.
+  // The server has no ranges: one segment downloads the whole file.
   void end_ranges() {
-    for (Part& part : parts_) {
-      if (!part.ranged) continue;
-      stop(part);
-      part.used = false;
+    for (Segment& segment : segments_) {
+      if (!segment.ranged) continue;
+      stop(segment);
+      segment.used = false;
     }
   }
 
@@ -207,17 +208,17 @@ class Download {
 
   // --- answers -----------------------------------------------------------------------------------
 
-  bool trouble(Part& part, std::string why, bool hopeless = false) {
-    part.trouble = std::move(why);
-    part.hopeless = hopeless;
+  bool trouble(Segment& segment, std::string why, bool hopeless = false) {
+    segment.trouble = std::move(why);
+    segment.hopeless = hopeless;
     return false;
   }
 
-  bool begin_file(Part& part, const Response& response, uint64_t size) {
+  bool begin_file(Segment& segment, const Response& response, uint64_t size) {
     if (expected_ != 0 && size != 0 && size != expected_) {
       return trouble(
-          part, concat("the hub lists a file of ", expected_, " bytes, but the server has ", size),
-          true);
+          segment,
+          concat("the hub lists a file of ", expected_, " bytes, but the server has ", size), true);
     }
     Meta facts = file_.meta();
     facts.etag = response.etag;
@@ -226,156 +227,158 @@ class Download {
     return succeeds(file_.begin(facts, size));
   }
 
-  // Before the first byte of a body: is it what was asked for?
-  bool check_head(Part& part, const Response& response) {
+  // Before the first byte of a body: checks that it is what was requested.
+  bool check_head(Segment& segment, const Response& response) {
     std::string wrong = wrong_answer(response, file_.meta().address, client_.hub);
-    if (!wrong.empty()) return trouble(part, std::move(wrong), true);
+    if (!wrong.empty()) return trouble(segment, std::move(wrong), true);
     if (response.status == 206) {
-      if (!part.ranged) return trouble(part, "the server sent a part that nobody asked for");
-      if (!check_range(part, response)) return false;
-    } else if (!check_whole(part, response)) {
+      if (!segment.ranged) return trouble(segment, "the server sent a part that nobody asked for");
+      if (!check_range(segment, response)) return false;
+    } else if (!check_whole(segment, response)) {
       return false;
     }
     resolved_ = response.url;
-    part.head_is_checked = true;
+    segment.head_is_checked = true;
     return true;
   }
 
-  bool check_range(Part& part, const Response& response) {
+  bool check_range(Segment& segment, const Response& response) {
     const auto& range = response.range;
     const uint64_t known = range ? range->total : total();
-    if (known == 0) return trouble(part, "the server didn't tell the file's size");
+    if (known == 0) return trouble(segment, "the server didn't tell the file's size");
     if (total() == 0) {
-      if (range->first != 0) return trouble(part, "the server sent other bytes than asked for");
-      if (!begin_file(part, response, known)) return false;
-      part.end = std::min(part.end, known);
+      if (range->first != 0) return trouble(segment, "the server sent other bytes than asked for");
+      if (!begin_file(segment, response, known)) return false;
+      segment.end = std::min(segment.end, known);
     }
     if (!is_same_file(file_.meta(), response, known)) {
       changed_ = true;
       return false;
     }
-    const bool fits = range ? range->first == part.at && range->last == part.end - 1
-                            : response.length == part.end - part.at;
-    if (!fits) return trouble(part, "the server sent other bytes than asked for");
+    const bool fits = range ? range->first == segment.at && range->last == segment.end - 1
+                            : response.length == segment.end - segment.at;
+    if (!fits) return trouble(segment, "the server sent other bytes than asked for");
     return true;
   }
 
   // The server has no ranges: one stream in the file's order.
-  bool check_whole(Part& part, const Response& response) {
+  bool check_whole(Segment& segment, const Response& response) {
     const uint64_t size = response.length.value_or(0);
-    if (response.length && size == 0) return trouble(part, "the server sent an empty file", true);
+    if (response.length && size == 0)
+      return trouble(segment, "the server sent an empty file", true);
     if (total() == 0) {
-      // Without a size the blocks that came before count for nothing.
+      // Without a size the blocks of earlier downloads can't be used.
       stored_ = 0;
-      if (!begin_file(part, response, size)) return false;
+      if (!begin_file(segment, response, size)) return false;
     } else if (!is_same_file(file_.meta(), response, size)) {
       changed_ = true;
       return false;
     }
-    ranges_ = false;  // run() ends the other parts: here libcurl is at work
-    part.ranged = false;
-    part.begin = part.at = 0;
-    part.end = total() == 0 ? UINT64_MAX : total();
-    part.hash = {};
+    ranges_ = false;  // run() ends the other segments: here libcurl is at work
+    segment.ranged = false;
+    segment.begin = segment.at = 0;
+    segment.end = total() == 0 ? UINT64_MAX : total();
+    segment.hash = {};
     return true;
   }
 
   // A piece of a body.
-  bool take(Part& part, const Response& response, std::span<const uint8_t> bytes) {
-    if (error_ || changed_ || (part.ranged && !ranges_)) return false;
-    if (!part.head_is_checked && !check_head(part, response)) return false;
+  bool take(Segment& segment, const Response& response, std::span<const uint8_t> bytes) {
+    if (error_ || changed_ || (segment.ranged && !ranges_)) return false;
+    if (!segment.head_is_checked && !check_head(segment, response)) return false;
     while (!bytes.empty()) {
-      if (part.at >= part.end) return trouble(part, "the server sent more bytes than asked for");
+      if (segment.at >= segment.end)
+        return trouble(segment, "the server sent more bytes than asked for");
       const uint64_t size = file_.block_bytes();
-      const uint64_t block = part.at / size;
-      const uint64_t end = std::min({(block + 1) * size, part.end});
-      const auto n = static_cast<size_t>(std::min<uint64_t>(bytes.size(), end - part.at));
+      const uint64_t block = segment.at / size;
+      const uint64_t end = std::min({(block + 1) * size, segment.end});
+      const auto n = static_cast<size_t>(std::min<uint64_t>(bytes.size(), end - segment.at));
       const auto piece = bytes.first(n);
-      if (!succeeds(first_bytes_.take(part.at, piece))) return false;
-      if (header_ != nullptr && !succeeds(header_->take(part.at, piece, total()))) return false;
+      if (!succeeds(first_bytes_.take(segment.at, piece))) return false;
+      if (header_ != nullptr && !succeeds(header_->take(segment.at, piece, total()))) return false;
       if (!file_.has(block)) {
-        // What is on the disk is hashed, not what comes: a block that is written again is read
-        // later.
-        if (part.at % size == 0 && sum_.position() > part.at) sum_ = PassingSum();
-        sum_.add(part.at, piece);
-        if (!succeeds(file_.write(part.at, piece))) return false;
-        part.hash.update(piece);
+        // The hash is of the bytes on the disk: a block that is written again is read later.
+        if (segment.at % size == 0 && sum_.position() > segment.at) sum_ = PassingSum();
+        sum_.add(segment.at, piece);
+        if (!succeeds(file_.write(segment.at, piece))) return false;
+        segment.hash.update(piece);
         stored_ += n;
-        note_new_bytes(part);
+        note_new_bytes(segment);
       }
-      part.at += n;
+      segment.at += n;
       bytes = bytes.subspan(n);
-      if (part.at == end && !end_block(part, block)) return false;
+      if (segment.at == end && !end_block(segment, block)) return false;
     }
     return true;
   }
 
-  // Bytes that come again, from a server that cuts each stream at the same place, aren't new.
-  void note_new_bytes(Part& part) {
+  // Bytes that were received before aren't new: a server may cut each stream at the same offset.
+  void note_new_bytes(Segment& segment) {
     if (stored_ <= most_stored_) return;
     most_stored_ = stored_;
     patience_.renew(now_seconds());
-    part.pauses.begin_again();
+    segment.pauses.begin_again();
     cause_.clear();
   }
 
-  bool end_block(Part& part, uint64_t block) {
+  bool end_block(Segment& segment, uint64_t block) {
     if (!file_.has(block)) {
       if (block == 0 && !succeeds(first_bytes_.end())) return false;
-      if (!succeeds(file_.add_block(block, part.hash.value()))) return false;
+      if (!succeeds(file_.add_block(block, segment.hash.value()))) return false;
     }
-    part.hash = {};
+    segment.hash = {};
     return true;
   }
 
   // --- the end of a request ----------------------------------------------------------------------
 
-  void end_request(Part& part, CURLcode result) {
-    const std::unique_ptr<Transfer> transfer = std::move(part.transfer);
+  void end_request(Segment& segment, CURLcode result) {
+    const std::unique_ptr<Transfer> transfer = std::move(segment.transfer);
     curl_multi_remove_handle(multi_.get(), transfer->handle());
     --requests_;
     transfer->ended(result);
-    if (error_ || changed_ || (part.ranged && !ranges_)) return;
+    if (error_ || changed_ || (segment.ranged && !ranges_)) return;
     const Response& response = transfer->response();
     const bool good = response.status == 200 || response.status == 206;
     auto failure = transfer->failure();
-    if (!part.trouble.empty()) {
+    if (!segment.trouble.empty()) {
       failure.emplace();
-      failure->cause = part.trouble;
-      failure->final = part.hopeless;
-    } else if (!failure && !end_body(part)) {
+      failure->cause = segment.trouble;
+      failure->final = segment.hopeless;
+    } else if (!failure && !end_body(segment)) {
       failure.emplace();
       failure->cause = "the server sent fewer bytes than it promised";
     }
     if (error_) return;
-    if (failure && !part.ranged) stored_ = file_.stored();  // of the block that was begun
+    if (failure && !segment.ranged) stored_ = file_.stored();  // of the block that was begun
     if (!failure) {
-      part.used = false;
+      segment.used = false;
       if (file_.complete()) complete_ = true;
       return;
     }
     if (good) failure->status = 0;
-    fail_request(part, *failure);
+    fail_request(segment, *failure);
   }
 
   // True if the body has all that was asked for.
-  bool end_body(Part& part) {
-    if (!part.head_is_checked) return false;
-    if (part.end != UINT64_MAX) return part.at == part.end;
-    if (part.at == 0) return false;
+  bool end_body(Segment& segment) {
+    if (!segment.head_is_checked) return false;
+    if (segment.end != UINT64_MAX) return segment.at == segment.end;
+    if (segment.at == 0) return false;
     // The size was unknown: the file ends here, perhaps within a block.
-    if (part.at % file_.block_bytes() != 0 && !end_block(part, part.at / file_.block_bytes()))
+    if (segment.at % file_.block_bytes() != 0 &&
+        !end_block(segment, segment.at / file_.block_bytes()))
       return false;
-    return succeeds(file_.end_at(part.at));
+    return succeeds(file_.end_at(segment.at));
   }
 
-  void fail_request(Part& part, const Failure& failure) {
+  void fail_request(Segment& segment, const Failure& failure) {
     const double now = now_seconds();
     if (failure.status == 416) {
-      if (part.ranged && stored_ == 0 && total() == 0) {  // perhaps it takes no ranges
+      if (segment.ranged && stored_ == 0 && total() == 0) {  // perhaps it takes no ranges
         ranges_ = false;
-        part.used = false;
-      } else if (part.ranged) {
+        segment.used = false;
+      } else if (segment.ranged) {
         changed_ = true;
       } else {
         give_up(failure, now);
@@ -383,9 +386,10 @@ class Download {
       return;
     }
     const std::string& address = file_.meta().address;
-    if (is_expired(failure.status) && (part.url != address || failure.redirected)) {
-      // A signed address works for a while: ask the first one again. Other parts may have done so.
-      if (part.url != address && part.url != resolved_) return;
+    if (is_expired(failure.status) && (segment.url != address || failure.redirected)) {
+      // A signed address works for a while: ask the first one again. Other segments may have done
+      // so.
+      if (segment.url != address && segment.url != resolved_) return;
       resolved_.clear();
       if (!patience_.may_resolve()) give_up(failure, now);
       return;
@@ -406,10 +410,11 @@ class Download {
       hold_until_ = std::max(hold_until_, until);
       return;
     }
-    // Without any answer it may be the place that the redirect led to.
-    if (failure.status == 0 && !part.head_is_checked && part.trouble.empty()) resolved_.clear();
-    part.not_before =
-        std::min(now + part.pauses.next(random_), patience_.next_end(failure.unreachable));
+    // Without any answer the redirect's target may be unreachable.
+    if (failure.status == 0 && !segment.head_is_checked && segment.trouble.empty())
+      resolved_.clear();
+    segment.not_before =
+        std::min(now + segment.pauses.next(random_), patience_.next_end(failure.unreachable));
     cause_ = failure.cause;
   }
 
@@ -452,19 +457,19 @@ class Download {
   BlockFile& file_;
   const uint64_t expected_;
   PassingSum& sum_;
-  HeaderCheck* const header_;  // null: it isn't looked at
+  HeaderCheck* const header_;  // null: no check
   const std::function<void(const Downloaded&)>& progress_;
   Patience patience_;
   std::mt19937 random_{std::random_device{}()};
-  std::array<Part, kConnections> parts_;
+  std::array<Segment, kConnections> segments_;
   bool ranges_ = true;    // the server has them, as far as is known
-  std::string resolved_;  // where the address led; "" unknown
+  std::string resolved_;  // the address after redirects; "" unknown
   int requests_ = 0;      // that run now
   double hold_until_ = 0;
   uint64_t stored_;  // bytes on the disk
   uint64_t most_stored_ = stored_;
   FirstBytes first_bytes_{file_.meta().address};
-  std::string cause_;  // of the last failure since new bytes came
+  std::string cause_;  // of the last failure since the last new byte
   double shown_ = 0;
   bool complete_ = false;
   bool changed_ = false;

@@ -13,7 +13,7 @@
 namespace sluice::pull {
 
 struct Downloaded {
-  uint64_t bytes = 0;  // of the file that are there now
+  uint64_t bytes = 0;  // of the file that are stored
   uint64_t total = 0;  // 0: unknown
   uint64_t kept = 0;   // bytes that the next download needn't fetch
 };
@@ -25,10 +25,10 @@ enum class Outcome {
 };
 
 // Fills `file`, whose lock the caller holds, from its address. expected: the size that the hub's
-// list gives, or 0. `sum` hashes what comes in the file's order. Calls `progress` about ten times a
-// second. The network waits while the disk is written. `header`, unless null, gets the beginning
-// first, and what it refuses ends the download. Fails with download_failed, offline or
-// storage_full, and what has come stays; with bad_file if it is no GGUF file.
+// list gives, or 0. `sum` hashes the bytes that arrive in the file's order. Calls `progress` about
+// ten times a second. The network waits while the disk is written. `header`, unless null, checks
+// the beginning first, and its error ends the download. Fails with download_failed, offline or
+// storage_full, and keeps the bytes that were received; with bad_file if it is no GGUF file.
 Result<Outcome> download(const Client& client, BlockFile& file, uint64_t expected, PassingSum& sum,
                          HeaderCheck* header,
                          const std::function<void(const Downloaded&)>& progress);

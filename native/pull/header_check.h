@@ -1,4 +1,4 @@
-// Looks at a file's beginning while it comes: what can't be used is known before the rest has come.
+// Checks a file's beginning during its download: a file that can't be used isn't downloaded whole.
 #pragma once  // inside
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace sluice::pull {
 
-// Looks at a file's first bytes before its first block counts: a page or an error message instead
-// of a model must not be kept.
+// Checks a file's first bytes before its first block counts: a page or an error message that was
+// sent in place of a model must not be kept.
 class FirstBytes {
  public:
   explicit FirstBytes(std::string url) : url_(std::move(url)) {}
@@ -28,7 +28,7 @@ class FirstBytes {
 
 class HeaderCheck {
  public:
-  // `accept` gets the header as soon as it is there; its error ends the download. May be empty.
+  // `accept` gets the header as soon as it is complete; its error ends the download. May be empty.
   // `url`: of the file, for messages.
   HeaderCheck(std::string url, std::function<Status(const Gguf&)> accept)
       : url_(std::move(url)), accept_(std::move(accept)) {}
@@ -36,14 +36,14 @@ class HeaderCheck {
   bool done() const { return done_; }
   // The header can't be used; take() or end() has failed.
   bool refused() const { return refused_; }
-  uint64_t position() const { return position_; }  // of the byte that is needed next
-  // Bytes of the file from `at` on; those that it has had are left out. `total`: the size of the
-  // server's file, 0 if unknown. Fails with bad_file, also if the file is shorter than its header
-  // promises, or as accept().
+  uint64_t position() const { return position_; }  // offset of the next byte that is needed
+  // Takes bytes of the file from offset `at` on, and skips those that it had before. `total`: the
+  // size of the server's file, 0 if unknown. Fails with bad_file, also if the file is shorter than
+  // its header promises, or as accept().
   Status take(uint64_t at, std::span<const uint8_t> bytes, uint64_t total);
   // The file has ended. Fails with bad_file if that is too early.
   Status end(uint64_t total);
-  // The file's blocks can't be read, so that nothing can be said now.
+  // The file's blocks can't be read, so the header isn't checked.
   void give_up() { done_ = true; }
 
  private:

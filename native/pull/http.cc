@@ -23,10 +23,10 @@ namespace {
 
 constexpr long kMaxRedirects = 8;
 constexpr long kBufferBytes = 256 << 10;
-constexpr size_t kErrorBody = 64 << 10;  // of an answer that is an error
+constexpr size_t kErrorBody = 64 << 10;  // bytes of an error's body
 constexpr size_t kMaxText = 512;         // bytes of a header that is kept
 
-// Takes a number without a sign from the beginning of `text`.
+// Reads a number without a sign at the start of `text` and removes it.
 std::optional<uint64_t> take_number(std::string_view& text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -227,7 +227,7 @@ std::optional<Failure> Transfer::failure() const {
     failure.unreachable = !response_.redirected && is_unreachable(result_);
     const char* const known = curl_easy_strerror(static_cast<CURLcode>(result_));
     failure.cause = printable(error_[0] != '\0' ? error_ : known, 200);
-    // What is no answer in HTTP may follow a wrong one on the same connection.
+    // After a malformed response the same connection may send no HTTP.
     failure.final = is_final(result_) && !(result_ == CURLE_UNSUPPORTED_PROTOCOL && status == 0);
     return failure;
   }

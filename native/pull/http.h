@@ -16,13 +16,13 @@ struct curl_slist;
 
 namespace sluice::pull {
 
-// How requests are made, and who hears of them.
+// How requests are made, and the callback for waits.
 struct Client {
   std::string hub;            // origin
   std::string token;          // for the hub's own origin alone; never stored or printed
-  double retry_seconds = 60;  // how long a download goes on without a new byte
-  double stall_seconds = 30;  // a connection without a byte for so long is lost
-  // Called with a sentence while the program waits, "" when it goes on. May be empty.
+  double retry_seconds = 60;  // without a new byte, until a download is given up
+  double stall_seconds = 30;  // without a byte, until a connection counts as lost
+  // Called with the reason when the program waits, and with "" when it continues. May be empty.
   std::function<void(const std::string&)> waiting;
 
   void wait(const std::string& why) const {
@@ -43,7 +43,7 @@ struct ContentRange {
 // bytes 0-99/1234; nothing if it is anything else, or the total isn't known.
 std::optional<ContentRange> parse_content_range(std::string_view text);
 
-// The head of the last response; those of redirects before it are left out.
+// The status and the headers of the last response, behind all redirects.
 struct Response {
   long status = 0;
   std::optional<ContentRange> range;
@@ -52,7 +52,7 @@ struct Response {
   std::string last_modified, link, encoding;
   std::string commit;                  // of a hub, also in a redirect
   std::optional<double> server_waits;  // Retry-After or RateLimit
-  std::string url;                     // where it came from
+  std::string url;                     // after redirects
   bool redirected = false;
 };
 
@@ -69,7 +69,7 @@ struct Failure {
 // One request, made by perform() or by the caller's multi handle.
 class Transfer {
  public:
-  // Called with each piece of the body, when the head is there. False ends the request.
+  // Called with each piece of the body, after the headers. False ends the request.
   using Body = std::function<bool(const Response&, std::span<const uint8_t>)>;
 
   Transfer(const Client& client, const std::string& url, std::optional<Range> range, Body body);
@@ -83,7 +83,7 @@ class Transfer {
   void ended(int result);
 
   const Response& response() const { return response_; }
-  // Nothing if the server answered 200 or 206 and the body came to its end, or body() ended it.
+  // Nothing if the server answered 200 or 206 and the body is complete, or body() ended it.
   std::optional<Failure> failure() const;
 
  private:

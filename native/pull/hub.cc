@@ -30,12 +30,12 @@ uint64_t number_at(const Json& object, const char* key) {
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// False of a path that leads out of its repository.
+// False of a path outside of its repository.
 bool stays_inside(std::string_view path) {
   return concat("/", path, "/").find("/../") == std::string::npos;
 }
 
-// A model's file, and of a split model only the first.
+// True of a model's file; of a split model's only the first.
 bool is_model(const HubFile& file) {
   const std::string name = lower(base_name(file.path));
   const auto split = split_of(name);
@@ -74,7 +74,7 @@ std::vector<const HubFile*> models_of(const std::vector<HubFile>& files, const A
   return models;
 }
 
-// Of all files of a split model; 0 unknown.
+// The size of a model, all files of a split one; 0: unknown.
 uint64_t bytes_of(const std::vector<HubFile>& files, const HubFile& model) {
   const auto split = split_of(model.path);
   if (!split) return model.bytes;

@@ -37,7 +37,7 @@ void put(std::string& bytes, size_t at, T value) {
 }
 
 uint64_t header_hash(const uint8_t* copy, size_t meta_bytes) {
-  // Bytes 0 to 23, then the meta: what stands between them is the hash.
+  // Bytes 0 to 23, then the meta, without the hash between them.
   Xxh64 hash;
   hash.update({copy, 24});
   hash.update({copy + kMetaOffset, meta_bytes});
@@ -140,7 +140,7 @@ std::string write_meta(const Meta& meta) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Brings the meta of an older version to this one. A version that changes the meta adds a step:
+// Migrates the meta of an older version. A version that changes the meta adds a step:
 // `if (version == 1) { change json; version = 2; }`. False: there has been no such version.
 bool migrate(uint32_t version, Json&) { return version == kJournalVersion; }
 

@@ -1,4 +1,4 @@
-// The journal beside a cached file: what it is, and a hash of each block that is there.
+// The journal beside a cached file: its meta data, and a hash of each block that is stored.
 //
 // Little-endian. Two copies of a header of 8192 bytes, at 0 and 8192; a table from 16384 on.
 //   header: 0 magic "SLUICEJ\n" | 8 u32 version | 12 u32 meta_bytes (at most 8160) | 16 u64
@@ -28,7 +28,7 @@ constexpr uint64_t kMaxBlocks = 1 << 22;
 // What is known of a cached file. No header of a request and no token is ever stored.
 struct Meta {
   std::string address;             // canonical
-  std::vector<std::string> names;  // what users typed that led here
+  std::vector<std::string> names;  // that users typed for this address
   uint64_t block_bytes = 0;
   uint64_t total_bytes = 0;  // 0: unknown
   std::string etag, last_modified, commit;

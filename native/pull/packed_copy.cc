@@ -108,13 +108,13 @@ bool PackedFile::attach() {
   data_ = ::open(paths_.packed.c_str(), O_RDWR | O_CLOEXEC);
   valid_ = data_ >= 0 && size_of(data_) && load();
   if (valid_) return true;
-  // What is none of this file takes no more room.
+  // A copy of another file is removed at once.
   const bool emptied =
       ::ftruncate(index_, 0) == 0 && (data_ < 0 || !size_of(data_) || ::ftruncate(data_, 0) == 0);
   return emptied;
 }
 
-// Reads the index. False: it is none of this file, or of another layout.
+// Reads the index. False: it is of another file or another layout.
 bool PackedFile::load() {
   const uint64_t size = size_of(index_).value_or(0);
   if (size < kIndexHeaderBytes || size > kMostIndex) return false;
@@ -135,7 +135,7 @@ bool PackedFile::load() {
   return true;
 }
 
-// Chunks that this one was written over are none any more.
+// Removes the chunks that this one overlaps: it has replaced their bytes.
 void PackedFile::insert(uint64_t begin, const Chunk& chunk) {
   auto at = chunks_.lower_bound(begin);
   if (at != chunks_.begin() && std::prev(at)->second.end > begin) --at;
@@ -179,7 +179,7 @@ void PackedFile::keep(uint64_t offset, std::span<const uint8_t> bytes) {
     if (same != chunks_.end() && same->second.end == end) return;
     if (!begun_) keeps_ = begun_ = begin();
     if (!keeps_) return;
-    // What is written over is no longer what its record says.
+    // The bytes of overwritten chunks no longer have their hash.
     std::erase_if(chunks_,
                   [&](const auto& each) { return each.first < end && each.second.end > offset; });
   }
@@ -198,7 +198,7 @@ void PackedFile::keep(uint64_t offset, std::span<const uint8_t> bytes) {
   }
 }
 
-// Before the first chunk: looks for room, and makes the files. False: nothing can be kept.
+// Before the first chunk: checks the free space and makes the files. False: nothing can be kept.
 bool PackedFile::begin() {
   uint64_t kept = 0;
   for (const auto& [begin, chunk] : chunks_) kept += std::min(chunk.end - begin, total_ - kept);
@@ -217,7 +217,7 @@ bool PackedFile::begin() {
 // Empties both files, and writes the header.
 bool PackedFile::empty() {
   if (data_ < 0) data_ = ::open(paths_.packed.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  // First the index: without it the chunks are none.
+  // The index is first: without it no chunk is valid.
   if (data_ < 0 || !size_of(data_) || ::ftruncate(index_, 0) != 0 || ::ftruncate(data_, 0) != 0)
     return false;
   index_end_ = kIndexHeaderBytes;
@@ -298,7 +298,7 @@ uint64_t packed_bytes(const EntryPaths& paths) {
   uint64_t bytes = 0;
   for (const std::string& path : {paths.packed, paths.index}) {
     struct stat info;
-    // Between its chunks the copy takes no room, so its size says nothing.
+    // The file is sparse, so its size says nothing.
     if (::stat(path.c_str(), &info) == 0) bytes += static_cast<uint64_t>(info.st_blocks) * 512;
   }
   return bytes;

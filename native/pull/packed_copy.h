@@ -1,5 +1,5 @@
 // The packed copy beside a cached file: weights as the core packs them (quant/matrix.h), so that a
-// model which is read again for each token needn't be packed again for each token.
+// model which is read again for each token is packed only once.
 //
 // KEY.packed holds packed chunks, each at the offset that it has in KEY.gguf, and nothing between
 // them. KEY.index says which are there. Little-endian:
@@ -38,7 +38,7 @@ struct CopyCheck {
   bool removed = false;  // its files, because they were no copy of this file
 };
 
-// What a run has done to a copy: nothing that is new, made it, or found no room for it.
+// What a run did to a copy: nothing new, made it, or found no room for it.
 enum class CopyNews { none, made, no_room };
 
 class PackedFile final : public PackedCopy {
@@ -82,7 +82,7 @@ class PackedFile final : public PackedCopy {
   const uint64_t expected_;
   Header header_;
 
-  std::mutex mutex_;  // for all below; what is read and written in the data is outside of it
+  std::mutex mutex_;  // for all below; the data is read and written without it
   std::optional<Lock> lock_;
   int index_ = -1;
   int data_ = -1;
@@ -91,14 +91,14 @@ class PackedFile final : public PackedCopy {
   bool keeps_ = true;
   bool made_ = false;
   bool no_room_ = false;
-  uint64_t index_end_ = 0;            // where the next record goes
+  uint64_t index_end_ = 0;            // offset of the next record
   std::map<uint64_t, Chunk> chunks_;  // by begin
 };
 
 // Bytes that the copy of an entry takes on the disk; 0: there is none.
 uint64_t packed_bytes(const EntryPaths& paths);
 // True if the index is of a file with this table and size. While blocks of it are missing, only its
-// size is compared: they may come again.
+// size is compared: they may be downloaded again.
 bool is_copy_of(const EntryPaths& paths, std::span<const uint64_t> table, uint64_t total);
 // PackedFile::check() of an entry's copy. Nothing also if there is none, or if blocks of the file
 // are missing, so that its copy can't be used now.

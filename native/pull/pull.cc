@@ -21,7 +21,7 @@ constexpr size_t kMaxListPage = 32 << 20;
 constexpr int kMaxPages = 20;
 constexpr double kListPatience = 10;  // seconds; the file can be had without the list
 constexpr uint64_t kHeaderPiece = 4 << 20;
-constexpr int kMaxRounds = 4;  // of repairing blocks, or of files that change while they come
+constexpr int kMaxRounds = 4;  // of repairing blocks, or of files that change during the download
 constexpr double kRateSeconds = 5;
 
 // Keeps the client's and the download's reports together.
@@ -66,7 +66,7 @@ void say(const Settings& settings, const std::string& text) {
   if (settings.note) settings.note(text);
 }
 
-// Waits for a lock, and says so.
+// Waits for a lock, and reports it as progress.
 Result<Lock> take_lock(const Settings& settings, const std::string& path, Hold hold) {
   bool said = false;
   return Lock::take(path, hold, [&] {
@@ -87,7 +87,7 @@ Result<std::vector<HubFile>> fetch_list(const Client& client, const Address& add
     files.insert(files.end(), std::make_move_iterator(more->begin()),
                  std::make_move_iterator(more->end()));
     url = next_page(answer.first.link);
-    // A page that leads elsewhere is none of the hub's.
+    // A next page at another origin isn't the hub's.
     if (!url.empty() && origin_of(url) != client.hub) break;
   }
   return files;
@@ -239,7 +239,7 @@ class Obtain {
                         response.range ? response.range->total : response.length.value_or(0));
   }
 
-  // Writes down what is known before the first byte.
+  // Writes the journal before the first byte.
   Status begin(BlockFile& file, uint64_t& expected) {
     Meta meta = file.meta();
     meta.set = model_.urls.size() > 1 ? model_.urls[0] : "";
@@ -268,7 +268,7 @@ class Obtain {
         const bool fresh = file.stored() == 0;
         HeaderCheck header(url_, model_.urls.size() == 1 ? wish_.accept : nullptr);
         const Result<bool> same = download_missing(file, sum, wish_.force ? nullptr : &header);
-        // An address of which no byte came may be mistyped.
+        // Without a first byte the address may be mistyped.
         if (!same && (file.stored() == 0 || (fresh && header.refused()))) drop(lock);
         if (!same) return std::unexpected(same.error());
         if (!*same) continue;
@@ -293,7 +293,7 @@ class Obtain {
         facts_of(url_, {}));
   }
 
-  // False: the server's file has changed, and what came before is dropped.
+  // False: the server's file has changed, and the stored blocks are dropped.
   Result<bool> download_missing(BlockFile& file, PassingSum& sum, HeaderCheck* header) {
     uint64_t expected = 0;
     SLUICE_TRY(begin(file, expected));
@@ -419,7 +419,7 @@ Result<uint64_t> read_beginning(const Settings& settings, const Located& model, 
                 "; sluice pull ", printable(url, 4096), " downloads the rest");
   uint64_t total = 0;
   while (more && (total == 0 || at < total)) {
-    // A cut connection begins again; what was given on already is left out.
+    // After a lost connection the request starts again; bytes that `take` had are skipped.
     uint64_t came = 0;
     const uint64_t first = at;
     const auto body = [&](const Response& response, std::span<const uint8_t> bytes) {

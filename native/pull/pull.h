@@ -17,7 +17,7 @@
 
 namespace sluice::pull {
 
-// What a download has come to.
+// How far a download is.
 struct Progress {
   std::string name;  // of the file
   int part = 1;      // of a split model
@@ -25,7 +25,7 @@ struct Progress {
   bool checking = false;  // blocks on the disk are read and compared; `loaded` of them
   uint64_t loaded = 0;
   uint64_t total = 0;   // 0: unknown
-  uint64_t kept = 0;    // bytes that stay if the program ends now
+  uint64_t kept = 0;    // bytes that are stored if the program ends now
   double rate = 0;      // bytes a second in the last seconds; 0: unknown
   std::string waiting;  // what it waits for, or ""
 };
@@ -41,9 +41,9 @@ struct Wish {
   std::vector<std::string> sha256;  // of each file that is expected, or none
   bool refresh = false;             // ask the server whether the cached file is current
   bool check = true;                // compare the hashes of all blocks that were there before
-  bool force = false;               // bring it whatever its header says
-  // Of a model in one file: gets its header before the rest comes, and its error ends the download,
-  // of which nothing is kept then. May be empty.
+  bool force = false;               // download it whatever its header says
+  // For a model in one file: gets the header before the rest is downloaded. Its error ends the
+  // download, and nothing is kept. May be empty.
   std::function<Status(const Gguf&)> accept;
 };
 
@@ -62,7 +62,7 @@ struct Pulled {
 // The files that an address means.
 struct Located {
   Address address;
-  std::string name;               // for the journal: what led here; "" if it is the address itself
+  std::string name;               // for the journal: as it was typed; "" if that is the address
   std::vector<std::string> urls;  // canonical; several of a split model
   std::vector<HubFile> list;      // the hub's, if it was read
   HubFile chosen;                 // of the list
@@ -74,13 +74,13 @@ struct Located {
 Result<Located> locate(const Settings& settings, std::string_view text, bool refresh);
 // True if the cache has all of it.
 bool is_cached(const Settings& settings, const Located& model);
-// Makes sure that all files are in the cache and as they should be. Asks no network if they are.
+// Makes sure that all files are in the cache and valid. Uses no network if they are.
 // Fails with download_failed, download_corrupt, bad_file (no GGUF file; nothing of it is kept; or
 // kept_only and not whole), offline, storage_full or invalid_argument.
 Result<Pulled> obtain(const Settings& settings, Located model, const Wish& wish);
 
-// Gives the bytes of one of the files from its beginning on to `take` until that returns false,
-// without keeping them: from the cache if it has the file, else from the network. Returns the
+// Calls `take` with the bytes of one of the files, from offset 0 on, until it returns false. They
+// are from the cache if that has the file, else from the network, and aren't stored. Returns the
 // file's size, 0 if unknown.
 Result<uint64_t> read_beginning(const Settings& settings, const Located& model, size_t index,
                                 const std::function<bool(std::span<const uint8_t>)>& take);

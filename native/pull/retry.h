@@ -1,4 +1,4 @@
-// When a request that failed is made again, and when a download is given up. Times are in seconds.
+// When a failed request is repeated, and when a download is given up. Times are in seconds.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace sluice::pull {
 
 // 408, 425, 429, 500, 502, 503, 504: the same request may succeed later.
 bool is_passing(long status);
-// 401, 403, 404, 410: a signed address has expired, if a redirect led to it.
+// 401, 403, 404, 410: if it is the target of a redirect, a signed address has expired.
 bool is_expired(long status);
 
 // What a server says that a client must wait, or nothing. Retry-After: a count of seconds or a
@@ -21,8 +21,8 @@ std::optional<double> parse_retry_after(std::string_view text, int64_t now);
 // RateLimit: "default";r=0;t=30, or limit=100, remaining=0, reset=30; RateLimit-Reset: 30.
 std::optional<double> parse_rate_limit(std::string_view text);
 
-// A wait that a server asked for, and at random up to 10% and 1 s more, so that clients don't come
-// back all at once.
+// A wait that a server asked for, with a jitter of up to 10% and 1 s, so that not all clients
+// return at once.
 double with_jitter(double seconds, std::mt19937& random);
 
 // The pauses of one connection: 0.25, 0.5, 1, 2, 4, 8, 8, ... times a random 0.5 to 1.5.
@@ -35,17 +35,17 @@ class Pauses {
   int failures_ = 0;
 };
 
-// How long a download goes on without a new byte.
+// How long a download continues without a new byte.
 class Patience {
  public:
   static constexpr int kMaxResolves = 3;
   static constexpr double kLongestWait = 300;  // also of all in a row
   static constexpr int kMaxWaits = 8;
-  // How long a server is looked for that has never been reached: its name may be mistyped.
+  // How long it tries a server that has never been reached: the name may be mistyped.
   static constexpr double kUnreached = 5;
 
   Patience(double seconds, double now) : seconds_(seconds), last_(now), begin_(now) {}
-  // New bytes have come.
+  // New bytes were received.
   void renew(double now);
   // A request has failed. False: its server has never been reached, and for long enough.
   bool goes_on(bool unreachable, double now);
@@ -56,12 +56,12 @@ class Patience {
   double next_end(bool unreachable) const {
     return unreachable && !reached_ ? begin_ + std::min(kUnreached, seconds_) : end();
   }
-  // How long no byte has come, without the waits that a server asked for.
+  // The time without a new byte, less the waits that a server asked for.
   double waited(double now) const { return now - last_; }
   // The server asks to wait until `until`, which doesn't count. False: it has asked too often, or
   // for too long, without a new byte between.
   bool excuse(double now, double until);
-  // An address that a redirect led to doesn't work any more. False: too often without new bytes.
+  // The target of a redirect doesn't work any more. False: too often without new bytes.
   bool may_resolve() { return ++resolves_ <= kMaxResolves; }
 
  private:

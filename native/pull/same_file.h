@@ -1,4 +1,4 @@
-// Is what a server sends the file that is meant?
+// Checks that a response is about the file that is meant.
 #pragma once  // inside
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace sluice::pull {
 
-// True if an answer is about the file that was begun: the size (0: the answer doesn't say it), the
-// etag, or else the date are the same.
+// True if a response is about the file that was begun: the size (0: the response doesn't say it),
+// the etag, or else the date are the same.
 bool is_same_file(const Meta& begun, const Response& response, uint64_t size);
-// Why an answer can't be of the file at this address: it is encoded, or of another commit than the
+// Why a response can't be the file at this address: it is encoded, or of another commit than the
 // one that is named. "": it can.
 std::string wrong_answer(const Response& response, const std::string& address,
                          const std::string& hub);

@@ -1,4 +1,4 @@
-// Small functions on texts, and limits of what messages show.
+// Small functions on texts.
 #pragma once
 
 #include <cstddef>

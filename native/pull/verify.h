@@ -1,4 +1,4 @@
-// Checks what the cache has of a file.
+// Checks a file of the cache.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct Verified {
   CopyCheck copy;
 };
 
-// Checks one file and its packed copy, and adds it to `verified`. A file that isn't complete is
-// checked as far as it is there, and gets its last name if it turns out to be whole; damaged blocks
-// are removed. Calls `shown` with the bytes that were
-// read. Fails with busy if another process uses the file, or not_found if one has removed it.
+// Checks one file and its packed copy, and adds it to `verified`. Of a file that isn't complete it
+// checks the stored blocks, and gives it its final name if all are there; damaged blocks are
+// removed. Calls `shown` with the number of bytes read. Fails with busy if another process uses the
+// file, or not_found if one has removed it.
 Status verify_entry(const std::string& directory, const Cached& entry, Verified& verified,
                     const std::function<void(uint64_t)>& shown);
 

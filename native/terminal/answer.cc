@@ -65,7 +65,8 @@ Result<ReplyPrompt> Answerer::prompt_of(const Conversation& conversation, bool f
   return made;
 }
 
-// Waits until all that stays in memory is there: a damaged file gives no text. False: interrupted.
+// Waits until all weights that stay in memory are loaded: a damaged file gives no text. False:
+// interrupted.
 Result<bool> Answerer::wait_until_ready() {
   Engine& engine = *opened_.engine;
   while (!engine.ready()) {
@@ -99,7 +100,7 @@ Result<Finish> Answerer::run(Reply& reply) {
       if (!ready) return ended(std::unexpected(ready.error()));
       if (!*ready) continue;
     }
-    // The text and the line of progress may not be on one terminal at the same time.
+    // The text and the status line can't share a terminal.
     if (!std::exchange(begun, true) && (screen_.terminal() || engine.loaded()))
       opened_.line.reset();
     (event->reasoning ? reply.message.reasoning : reply.message.content) += event->text;
@@ -112,12 +113,12 @@ Result<Finish> Answerer::run(Reply& reply) {
   }
 }
 
-// Says what to do if a conversation is longer than the context.
+// Adds advice to the error if the conversation is longer than the context.
 Error Answerer::with_advice(Error error, const Conversation& conversation) {
   if (error.code != Code::context_full) return error;
   bool can_drop = false;
   if (!current_.drop && conversation.user_messages() > 1) {
-    // Older turns may take the room, or the last message alone has none.
+    // Either older turns fill the context, or the last message alone is too long.
     current_.drop = true;
     const auto shorter = prompt_of(conversation, true);
     can_drop = shorter.has_value();
@@ -135,7 +136,7 @@ Result<Reply> Answerer::answer(const Conversation& conversation, const AnswerOpt
                                std::optional<uint64_t> seed) {
   current_ = options;
   const auto asked = std::chrono::steady_clock::now();
-  // No line of progress may go on behind what is said then.
+  // The status line ends before a message.
   const auto refused = [&](const Error& error) {
     opened_.line.reset();
     return std::unexpected(with_advice(error, conversation));

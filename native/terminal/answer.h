@@ -19,25 +19,25 @@ struct Reply {
   Message message;  // the assistant's
   Finish finish = Finish::eos;
   Stats stats;
-  size_t dropped = 0;  // messages that the prompt had no room for
+  size_t dropped = 0;  // messages that didn't fit into the prompt
   bool empty() const { return message.content.empty() && message.reasoning.empty(); }
 };
 
 class Answerer {
  public:
-  // All must outlive it but `opened.line`, which shows how far the weights are until the first
-  // answer begins. `chat_template`: "": the model's own.
+  // All references must outlive it. `opened.line` shows the loading until the first answer begins.
+  // `chat_template`: "": the model's own.
   Answerer(cli::Opened& opened, const cli::ModelSource& model, Session& session,
            const ChatOptions& options, std::string chat_template, Screen& screen);
 
-  // The prompt that asks for an answer. Shows warnings, each once. `fits`: the oldest turns are
-  // left out if the options say so. Fails as apply_chat_template does.
+  // The prompt of the next answer. Shows each warning once. `fits`: leaves the oldest turns out if
+  // the options say so. Fails as apply_chat_template does.
   Result<ReplyPrompt> prompt_of(const Conversation& conversation, bool fits);
   // Answers, and shows the answer or its events. Ctrl-C or a signal ends the answer. Fails as the
   // prompt, Session::start_reply() or step() do.
   Result<Reply> answer(const Conversation& conversation, const AnswerOptions& options,
                        std::optional<uint64_t> seed);
-  // After this error there are no more answers.
+  // After this error no more answers are possible.
   static bool is_fatal(const Error& error);
   std::string copy_news() const { return opened_.copy_news(); }
   const Engine& engine() const { return *opened_.engine; }

@@ -10,18 +10,18 @@
 
 namespace sluice::terminal {
 
-// Puts lines together. A line that ends in \ goes on in the next one; """ begins and ends a text of
-// several lines.
+// Joins lines to messages. A line that ends in \ continues on the next one; """ begins and ends a
+// text of several lines.
 class MessageLines {
  public:
   struct Whole {
     std::string text;
     bool verbatim = false;  // it stood in """ or was pasted, so it is no command
   };
-  // Takes a line without its end. Returns the whole text if this line ends it. `pasted`: it begins
-  // with a pasted text.
+  // Adds a line without its newline. Returns the whole text if this is its last line. `pasted`: it
+  // begins with a pasted text.
   std::optional<Whole> add(std::string_view line, bool pasted = false);
-  // A text has begun and goes on.
+  // A text has begun and isn't complete.
   bool begun() const { return begun_; }
   void clear();
 
@@ -51,7 +51,7 @@ struct Command {
   std::string argument;  // without spaces around it; "": none
 };
 
-// A line that is meant for the program, though it has no /: exit or quit alone.
+// `exit` or `quit` alone: meant for the program, though it has no /.
 bool is_farewell(std::string_view text);
 // A text that begins with / and not with //.
 bool is_command(std::string_view text);

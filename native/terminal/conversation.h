@@ -34,11 +34,11 @@ class Conversation {
   void cut(size_t n);
   // Keeps what the system says before the first turn.
   void reset();
-  // How many messages are the user's, and the place of the n-th of them, from 1 on.
+  // The number of the user's messages, and the index of the n-th of them, from 1 on.
   size_t user_messages() const;
   std::optional<size_t> user_message(size_t n) const;
-  // The place where the last n turns begin, each with a message of the user's; 0: there are no
-  // more.
+  // The index at which the last n turns begin, each with a message of the user's; 0: there are no
+  // more turns.
   size_t last_turns(size_t n) const;
 
  private:
@@ -52,7 +52,7 @@ std::string conversation_json(const Conversation& conversation);
 // bad_file, which says what is wrong and where.
 Result<Conversation> read_conversation(std::string_view json);
 
-// The same in files. Fails as the functions for files do; messages name the file.
+// The same in files. Fails as read_whole_file() and write_private_file() do, and names the file.
 Result<Conversation> load_conversation(const std::string& path);
 Status save_conversation(const Conversation& conversation, const std::string& path);
 

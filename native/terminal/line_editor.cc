@@ -92,7 +92,7 @@ class EditedLines : public LineReader {
     prefilled_ = wide(safe_text(prefilled));
     insert_ = !prefilled_.empty();
     pasted_.clear();
-    // What is typed as soon as the prompt stands there is edited, too.
+    // Text that is typed as soon as the prompt is shown is edited, too.
     el_wset(edit_, EL_PREP_TERM, 1);
     cli::write_to(descriptor_, "\033[?2004h");  // pasted texts are marked
     int count = 0;
@@ -147,7 +147,7 @@ class EditedLines : public LineReader {
       wchar_t c = 0;
       if (self.next(c) != 1) return CC_ERROR;  // the line ends at the next character
       utf8_append(pasted, static_cast<uint32_t>(c));
-      // Of what is too long only the end goes on to be looked at: it may be the mark.
+      // A text that is too long is cut at its beginning: its end may be the mark.
       if (pasted.size() > kMostPasted)
         pasted.erase(kMostPasted - kPasteEnd.size(), pasted.size() - kMostPasted);
     }

@@ -11,7 +11,7 @@ namespace sluice::terminal {
 struct LineRead {
   enum class Kind : uint8_t {
     line,
-    interrupted,  // by Ctrl-C; `text` is what stood in the line, as far as that is known
+    interrupted,  // by Ctrl-C; `text` is the line so far, if that is known
     end,          // Ctrl-D, a closed terminal, or a signal that ends the program
   };
   Kind kind = Kind::end;
@@ -22,7 +22,7 @@ struct LineRead {
 class LineReader {
  public:
   virtual ~LineReader() = default;
-  // Shows the prompt and reads. `prefilled` stands in the line at first.
+  // Shows the prompt and reads a line, which begins with the text `prefilled`.
   virtual LineRead read(const std::string& prompt, const std::string& prefilled) = 0;
   // Adds an entry to the history of this reader.
   virtual void remember(const std::string& entry) = 0;
@@ -34,8 +34,8 @@ std::unique_ptr<LineReader> edited_lines(int descriptor, const std::vector<std::
 // Lines as the terminal gives them. Prompts go to `descriptor`; -1: there are none.
 std::unique_ptr<LineReader> plain_lines(int descriptor);
 
-// Waits for standard input or a noted signal. Adds what was typed to `bytes`. False: there is no
-// more to come.
+// Waits for standard input or a noted signal. Appends the input to `bytes`. False: the input has
+// ended.
 bool wait_for_input(std::string& bytes);
 
 }  // namespace sluice::terminal

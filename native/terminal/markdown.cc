@@ -18,7 +18,7 @@ bool is_letter(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// How often text[at] is repeated from there on.
+// The length of the run of equal characters that begins at text[at].
 size_t run_at(std::string_view text, size_t at) {
   const size_t end = std::min(text.find_first_not_of(text[at], at), text.size());
   return end - at;
@@ -26,7 +26,7 @@ size_t run_at(std::string_view text, size_t at) {
 
 std::string dimmed(std::string_view text) { return kDim + std::string(text) + kPlain; }
 
-// Where the `run` backquotes are that end a code span whose text begins at `from`.
+// The position of the `run` backquotes that end the code span whose text begins at `from`.
 size_t end_of_code(std::string_view text, size_t from, size_t run, bool whole) {
   for (size_t at = text.find('`', from); at < text.size(); at = text.find('`', at)) {
     const size_t found = run_at(text, at);
@@ -42,7 +42,7 @@ bool ends_span(size_t found, size_t run) {
   return run == 1 ? found == 1 || found == 3 : found >= run && found <= 3;
 }
 
-// Where the `run` marks are that end a span whose text begins at `from`.
+// The position of the `run` marks that end the span whose text begins at `from`.
 size_t end_of_span(std::string_view text, size_t from, size_t run, bool whole) {
   const char mark = text[from - 1];
   for (size_t at = from; at < text.size();) {
@@ -80,8 +80,8 @@ std::string MarkdownFilter::escape(const Style& style) {
   return out + "m";
 }
 
-// Renders as much of `text`, a part of a line, as is certain; returns how many bytes that are.
-// `whole`: the line ends behind it. `before`: the character before it.
+// Renders the beginning of `text`, a part of a line, as far as its format is certain; returns the
+// number of bytes. `whole`: the line ends after it. `before`: the character before it.
 size_t MarkdownFilter::format(std::string_view text, bool whole, const Style& style, char before,
                               int depth, std::string& out) {
   size_t at = 0;
@@ -149,7 +149,7 @@ void MarkdownFilter::take(size_t n) {
   pending_.erase(0, n);
 }
 
-// A line of a code block, or the one that ends it. False: that isn't known yet.
+// Renders a line of a code block, or its last line. False: it isn't known yet which.
 bool MarkdownFilter::begin_code_line(std::string_view line, bool whole, std::string& out) {
   rest_ = Rest::plain;
   const size_t indent = std::min(line.find_first_not_of(" \t"), line.size());
@@ -167,7 +167,7 @@ bool MarkdownFilter::begin_code_line(std::string_view line, bool whole, std::str
   return true;
 }
 
-// Renders what begins a line. False: it isn't known yet what that is.
+// Renders the beginning of a line: a heading, a list item, ... False: it isn't known yet which.
 bool MarkdownFilter::begin_line(std::string_view line, bool whole, std::string& out) {
   if (!fence_.empty()) return begin_code_line(line, whole, out);
   const bool wait = !whole && line.size() < kMostHeld;
@@ -239,7 +239,7 @@ bool MarkdownFilter::begin_line(std::string_view line, bool whole, std::string& 
   return true;
 }
 
-// Shows a part of what is pending. False: there is none that is certain.
+// Renders a part of the pending text. False: no part is certain yet.
 bool MarkdownFilter::step(std::string& out, bool end) {
   const size_t line_end = pending_.find('\n');
   const bool whole = end || line_end != kNone;

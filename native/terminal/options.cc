@@ -22,7 +22,7 @@ std::string setting(const std::string& name, const std::string& value) {
   return line + value + "\n";
 }
 
-// The options that aren't in the table of options. False: there is none of this name.
+// Copies one of the options that aren't in options.json. False: there is none of this name.
 bool copy_own(const std::string& name, const AnswerOptions& from, AnswerOptions& to) {
   if (name == "think") {
     to.think = from.think;

@@ -1,4 +1,4 @@
-// The options of `sluice chat`, and those of them that /set changes.
+// The options of `sluice chat`. /set changes some of them.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -40,11 +40,11 @@ struct ChatOptions {
 
 // Adds the flags of the answer's options to a command, which must be named chat.
 void add_answer_options(CLI::App& app, AnswerOptions& options);
-// The names, without dashes, and the values of all of them, a line each.
+// One line for each option: its name without dashes, and its value.
 std::string settings_text(const AnswerOptions& options);
-// The line of one of them; "" if there is none of this name.
+// The line of one option; "" if there is none of this name.
 std::string setting_text(const AnswerOptions& options, const std::string& name);
-// Sets one by its name. The value `default` is that of `first`; on and off are for flags. Fails
+// Sets one by its name. The value `default` means the value in `first`; flags take on or off. Fails
 // with invalid_argument, and changes nothing then.
 Status set_option(AnswerOptions& options, const AnswerOptions& first, const std::string& name,
                   const std::string& value);

@@ -42,7 +42,7 @@ void Screen::end_line() {
   if (!at_line_start_) write("\n");
 }
 
-// What goes to stderr doesn't go on in the line of an answer. (On a terminal ShownReply ends it.)
+// Text on stderr begins a new line behind an answer. (On a terminal ShownReply ends the line.)
 void Screen::begin_line() {
   if (!std::exchange(at_line_start_, true) && !terminal_ && cli::outputs_meet())
     cli::write_err("\n");
@@ -68,7 +68,7 @@ void Screen::say_messages(std::span<const Message> messages, size_t most_lines) 
 
 int Screen::report(const Error& error) {
   begin_line();
-  // Not the event, which would end the program with status 0 where its reader has gone.
+  // Without the event: writing it would end the program with status 0 if the pipe is closed.
   const int status = cli::report(error, false);
   if (json_) write_json(error_json(error) + "\n");
   return status;

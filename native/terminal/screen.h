@@ -12,8 +12,8 @@
 
 namespace sluice::terminal {
 
-// Answers and events go to standard output, all else to standard error. When a reader or a terminal
-// has gone, it writes nothing more and says so.
+// Writes answers and events to standard output, all else to standard error. When a pipe or a
+// terminal was closed, it writes nothing more, and gone() is true.
 class Screen {
  public:
   Screen(bool json, bool quiet);
@@ -24,7 +24,7 @@ class Screen {
 
   void write(std::string_view text);
   void write_json(std::string_view json);  // as cli::write_json()
-  // Begins a new line, unless the output is at the beginning of one.
+  // Begins a new line, unless the output is at the start of one.
   void end_line();
   // Standard output can't be written any more; the status with which the program then ends.
   bool gone() const { return output_.gone(); }
@@ -50,8 +50,8 @@ class Screen {
   cli::Output output_;
 };
 
-// Shows one answer as it comes. On a terminal thinking is dimmed and Markdown rendered; elsewhere
-// the text is as it is, without the thinking.
+// Shows one answer piece by piece. On a terminal thinking is dimmed and Markdown rendered;
+// elsewhere the text is shown unchanged, without the thinking.
 class ShownReply {
  public:
   explicit ShownReply(Screen& screen) : screen_(screen) {}

@@ -12,7 +12,7 @@
 namespace sluice::terminal {
 namespace {
 
-// Signals may come to any thread.
+// Any thread may run the handler.
 static_assert(std::atomic<int>::is_always_lock_free);
 std::atomic<int> interrupt_noted = 0;
 std::atomic<int> resize_noted = 0;
@@ -33,7 +33,7 @@ void note_signal(int signal) {
       continue_noted = 1;
       break;
     default:
-      // Asked twice, a program that hangs ends. (SIGHUP often comes twice.)
+      // The second signal ends a program that hangs. (SIGHUP is often sent twice.)
       if (signal != SIGHUP && ending_signal == signal) _exit(128 + signal);
       ending_signal = signal;
   }

@@ -3,16 +3,17 @@
 
 namespace sluice::terminal {
 
-// From now on SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH and SIGCONT are only noted.
+// From now on the handler of SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH and SIGCONT only notes
+// them.
 void note_signals();
 // Readable from a noted signal on until drain_wake(), for poll().
 int wake_descriptor();
 void drain_wake();
 
-// Ctrl-C since it was last taken.
+// Ctrl-C since the last take_interrupt().
 bool interrupted();
 bool take_interrupt();
-// The terminal's size has changed, or the program goes on after Ctrl-Z, since it was last taken.
+// Since the last call: the terminal's size has changed; the program was continued after Ctrl-Z.
 bool take_resize();
 bool take_continue();
 // The signal that ends the program, SIGTERM, SIGHUP or SIGQUIT; 0: none.

@@ -20,7 +20,7 @@
 namespace sluice::terminal {
 namespace {
 
-// Of a conversation that goes on.
+// What is shown of a conversation that was restored.
 constexpr size_t kShownTurns = 2;
 constexpr size_t kShownLines = 5;  // of each message
 
@@ -70,7 +70,7 @@ Talk::Talk(Conversation& conversation, Answerer& answerer, LineReader& reader,
 
 int Talk::run() {
   show_last();
-  bool warned = false;  // the last Ctrl-C was in an empty line, and said what the next one does
+  bool warned = false;  // the last Ctrl-C, in an empty line, said what the next one does
   while (!status_ && ending() == 0 && !screen_.gone()) {
     LineRead read = reader_.read(lines_.begun() ? ". " : "> ", std::exchange(prefilled_, ""));
     if (read.kind == LineRead::Kind::end) {
@@ -155,7 +155,7 @@ void Talk::take_command(const Command& command) {
 void Talk::take_message(std::string text) {
   Conversation before = conversation_;
   if (edited_) conversation_.cut(*std::exchange(edited_, std::nullopt));
-  // A message that was loaded without an answer, or whose answer failed, is answered with this one.
+  // An earlier message without an answer, loaded or failed, is answered together with this one.
   conversation_.add({"user", std::move(text), ""});
   retries_ = 0;
   answer_or_restore(std::move(before));
@@ -166,7 +166,7 @@ std::optional<uint64_t> Talk::next_seed() const {
   return seed ? std::optional(*seed + retries_) : std::nullopt;
 }
 
-// Answers the last message. If nothing is written the conversation is what it was before.
+// Answers the last message. Without an answer the conversation becomes `before` again.
 void Talk::answer_or_restore(Conversation before) {
   auto reply = [&] {
     const NoEcho silent;
@@ -240,7 +240,7 @@ void Talk::set_system(const std::string& text) {
 }
 
 void Talk::save(const std::string& file) {
-  // A slip of the hand replaces no other file.
+  // A mistyped name must not replace another file.
   struct stat found = {};
   if (file != file_ && ::stat(file.c_str(), &found) == 0 && found.st_size > 0) {
     screen_.report({Code::invalid_argument, concat(printable(file, kMaxShownPath),
@@ -272,7 +272,7 @@ void Talk::load(const std::string& file) {
   show_last();
 }
 
-// Where the conversation stands.
+// Shows the last turns.
 void Talk::show_last() {
   if (conversation_.user_messages() == 0 || screen_.quiet()) return;
   const size_t first = conversation_.last_turns(kShownTurns);

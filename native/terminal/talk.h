@@ -21,7 +21,8 @@ class Talk {
   Talk(Conversation& conversation, Answerer& answerer, LineReader& reader,
        const HistoryFile& history, const ChatOptions& options, Screen& screen,
        std::function<void()> changed);
-  // Until the user ends it, the terminal goes, or no more can be answered. Returns the exit status.
+  // Runs until the user ends it, the terminal is closed, or no more answers are possible. Returns
+  // the exit status.
   int run();
 
  private:
@@ -45,19 +46,19 @@ class Talk {
   const HistoryFile& history_;
   Screen& screen_;
   std::function<void()> changed_;
-  std::string file_;  // that was saved or loaded last
+  std::string file_;  // the last one that was saved or loaded
   AnswerOptions settings_;
   const AnswerOptions first_settings_;
   MessageLines lines_;
-  std::string prefilled_;         // stands in the next line
+  std::string prefilled_;         // the text that the next line begins with
   std::optional<size_t> edited_;  // the message that the next line replaces
   std::optional<Reply> last_;     // the last answer
   uint64_t retries_ = 0;          // of the last message
   std::optional<int> status_;     // set: the program ends
 };
 
-// The file which has the messages of a session, beside the session's own, also if a link leads to
-// that.
+// The file with the messages of a session: beside the session's file, or beside the target of that
+// file if it is a link.
 std::string messages_path(const std::string& session);
 
 }  // namespace sluice::terminal

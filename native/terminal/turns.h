@@ -1,4 +1,4 @@
-// Messages of a conversation as they are shown again.
+// The text of a conversation's messages for the terminal.
 #pragma once  // inside
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 namespace sluice::terminal {
 
 // Each with its role above it. `styled`: roles and thinking are dimmed, and Markdown is rendered.
-// `most_lines`: of each message at most so many lines of 80 columns, and no thinking; 0: all.
+// `most_lines`: the most lines, of 80 columns, of each message, without thinking; 0: all.
 // Nothing in a message controls the terminal.
 std::string turns_text(std::span<const Message> messages, bool styled, size_t most_lines);
 

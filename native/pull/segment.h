@@ -1,4 +1,4 @@
-// A part of a file that one connection brings.
+// A segment of a file, downloaded by one connection.
 #pragma once  // inside
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace sluice::pull {
 
-// From a block's beginning on.
-struct Part {
+// It begins at the start of a block.
+struct Segment {
   uint64_t begin = 0;
   uint64_t end = 0;  // exclusive; UINT64_MAX: to the file's end, which is unknown
   uint64_t at = 0;   // bytes before it are on the disk
   bool used = false;
-  bool ranged = true;  // by a range; else the whole file in its order
+  bool ranged = true;  // by a range request; else the whole file in its order
   bool head_is_checked = false;
   double not_before = 0;
   Xxh64 hash;  // of the block that `at` is in
