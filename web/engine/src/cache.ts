@@ -26,7 +26,7 @@ const IDLE_MS = 2000;
 /** The worker in messages. */
 const NAMED = { which: 'worker of the cache', remedy: 'try again' };
 
-interface Pending {
+interface PendingCall {
   resolve(value: unknown): void;
   reject(error: SluiceError): void;
   onProgress: (checked: number, total: number) => void;
@@ -37,7 +37,7 @@ class CacheWorker {
   readonly #worker: Worker;
   readonly #lifeline = lifelineName();
   readonly #ended = new AbortController();
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, PendingCall>();
   #calls = 0;
   #alive = false;
   #idle: ReturnType<typeof setTimeout> | undefined;
@@ -92,7 +92,7 @@ class CacheWorker {
     this.gone();
   }
 
-  call(call: CacheCall, onProgress: Pending['onProgress'] = () => {}): Promise<unknown> {
+  call(call: CacheCall, onProgress: PendingCall['onProgress'] = () => {}): Promise<unknown> {
     clearTimeout(this.#idle);
     this.#calls += 1;
     const id = this.#calls;

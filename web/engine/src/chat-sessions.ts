@@ -33,8 +33,8 @@ export interface Begun {
   again(error: SluiceError): boolean;
 }
 
-type ChatMessage = ToEngine & { type: 'chat' };
-type Opened = Omit<ChatBegun, 'promptTokens'> & { tokens: number };
+type ChatCall = ToEngine & { type: 'chat' };
+type OpenedChat = Omit<ChatBegun, 'promptTokens'> & { tokens: number };
 
 export class ChatSessions {
   /** The least recently used first. */
@@ -42,7 +42,7 @@ export class ChatSessions {
   readonly #most: number;
   /** Of the last request: it may have to be started again. */
   #prompt: PromptHandle | null = null;
-  #opened: Opened | null = null;
+  #opened: OpenedChat | null = null;
 
   constructor(
     readonly module: SluiceModule,
@@ -63,11 +63,11 @@ export class ChatSessions {
   }
 
   /** Opens the prompt of a request. No reply may run. */
-  open({ prompt, maxTokens }: ChatMessage): PromptHandle {
+  open({ prompt, maxTokens }: ChatCall): PromptHandle {
     this.#prompt?.delete();
     const opening = new this.module.Prompt(this.engine);
     this.#prompt = opening;
-    this.#opened = parseAnswer<Opened>(this.#openPrompt(opening, prompt, maxTokens));
+    this.#opened = parseAnswer<OpenedChat>(this.#openPrompt(opening, prompt, maxTokens));
     return opening;
   }
 
@@ -75,7 +75,7 @@ export class ChatSessions {
   count(prompt: ChatPrompt): { tokens: number; warnings: Note[] } {
     const opening = new this.module.Prompt(this.engine);
     try {
-      return parseAnswer<Opened>(this.#openPrompt(opening, prompt, null));
+      return parseAnswer<OpenedChat>(this.#openPrompt(opening, prompt, null));
     } finally {
       opening.delete();
     }
@@ -94,9 +94,9 @@ export class ChatSessions {
   }
 
   /** Starts the reply to the prompt that was opened. */
-  start({ options, thinkingTokens, bytes }: ChatMessage): Begun {
+  start({ options, thinkingTokens, bytes }: ChatCall): Begun {
     const opening = this.#prompt as PromptHandle;
-    const opened = this.#opened as Opened;
+    const opened = this.#opened as OpenedChat;
     const handle = this.#choose(opening);
     const start = (): void => check(handle.startReply(opening, options, thinkingTokens));
     let tried = false;

@@ -28,7 +28,7 @@ const NAMES = ['baseUrl', 'workerUrl', 'wasmUrl'] as const;
 /** A folder, or what gives each file's address. */
 type Of = string | ((file: never) => unknown);
 /** What `configure` said, read once: the caller may change a URL or an object afterwards. */
-type Taken = { baseUrl?: string; workerUrl?: Of; wasmUrl?: Of };
+type Settings = { baseUrl?: string; workerUrl?: Of; wasmUrl?: Of };
 
 /** Gives the address of a file of `dist/`; null: it lies beside the library's script. */
 type Find = (
@@ -89,7 +89,7 @@ function folder(name: string, given: string, base = here()): URL {
   return url;
 }
 
-function finder(taken: Taken): Find {
+function finder(taken: Settings): Find {
   return (which, path, file) => {
     const own = taken[which];
     if (typeof own === 'function') {
@@ -120,7 +120,7 @@ export function configure(configuration: Configuration): void {
     throw invalid(
       `${show(unknown)} is unknown in the configuration; it may have ${NAMES.join(', ')}`,
     );
-  const taken: Taken = {};
+  const taken: Settings = {};
   for (const name of NAMES) {
     const given: unknown = reading(name, () => configuration[name]);
     if (given === undefined) continue;

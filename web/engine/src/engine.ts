@@ -51,7 +51,7 @@ import type {
 } from './types.js';
 import { Workers, type OpenRequest } from './workers.js';
 
-interface Pending {
+interface PendingAnswer {
   resolve(value: Value): void;
   reject(error: unknown): void;
 }
@@ -105,7 +105,7 @@ export class Engine implements AsyncDisposable {
   readonly #notes: Note[];
   readonly #view: LoadView;
   #nextId = 1;
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, PendingAnswer>();
 
   private constructor(
     by: symbol,
@@ -266,7 +266,7 @@ export class Engine implements AsyncDisposable {
     if (this.#view.hasArrived) this.#arrived.resolve();
   }
 
-  #take(id: number): Pending | undefined {
+  #take(id: number): PendingAnswer | undefined {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
     return pending;

@@ -22,14 +22,14 @@ import type { OpenModule } from './module.js';
 import type { Note } from './notes.js';
 import { Pool } from './pool.js';
 import type { CoreStats, FlavourFiles, FromEngine, StateRequest, ToEngine } from './protocol.js';
-import { Runs, SLICE_MS, coreStats, type NewRun, type Timeline } from './runs.js';
+import { Runs, SLICE_MS, coreStats, type NewRun, type RunTimeline } from './runs.js';
 import { SessionFiles } from './session-files.js';
 import type { ModelInfo } from './types.js';
 import { WeightsNews } from './weights-view.js';
 
 const PROGRESS_MS = 50;
 
-type ChatMessage = ToEngine & { type: 'chat' };
+type ChatCall = ToEngine & { type: 'chat' };
 /** What the module's start needs. */
 type Start = Pick<ToEngine & { type: 'open' }, 'lifeline' | 'files' | 'threads'>;
 
@@ -409,12 +409,12 @@ export class EngineHost {
     }
   }
 
-  #begin(timeline: Timeline, begun: NewRun, progress: boolean): void {
+  #begin(timeline: RunTimeline, begun: NewRun, progress: boolean): void {
     this.#runs.begin(timeline, begun, progress);
     this.#schedule();
   }
 
-  #chat(message: ChatMessage): void {
+  #chat(message: ChatCall): void {
     if (this.#runs.find(CHAT_SESSION)?.run != null || this.#starting !== null)
       throw new SluiceError('busy', 'this engine answers another request; wait for its end');
     // Its handle may be freed now.
@@ -425,7 +425,7 @@ export class EngineHost {
   }
 
   /** Answers with what the device keeps of the conversation, if it has more than the sessions here. */
-  async #restore(message: ChatMessage, state: StateRequest, prompt: PromptHandle): Promise<void> {
+  async #restore(message: ChatCall, state: StateRequest, prompt: PromptHandle): Promise<void> {
     const { id } = message;
     const starting = { id };
     this.#starting = starting;
@@ -459,7 +459,7 @@ export class EngineHost {
   }
 
   /** Starts the answer. `hold`: what it leaves is kept there. */
-  #answer(message: ChatMessage, hold: Hold | null): void {
+  #answer(message: ChatCall, hold: Hold | null): void {
     const { id, progress } = message;
     const { handle, begun, dress, again } = (this.#chats as ChatSessions).start(message);
     this.post({ type: 'chatBegun', id, ...begun });

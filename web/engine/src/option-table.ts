@@ -53,7 +53,7 @@ export interface LoadOptions extends SourceOptions, MemoryOptions {
   kernels?: string | undefined;
   /** Chats and completions that may wait while one is answered; one more fails with `busy`. Default: any number. */
   queueLimit?: number | undefined;
-  /** Called with {phase, loaded, total, bytesPerSecond, source, cachedBytes, waiting, layersReady, layersTotal}. */
+  /** Called with {phase, loaded, total, bytesPerSecond, source, cachedBytes, waiting, waitingFor, layersReady, layersTotal}. */
   onProgress?: ((progress: LoadProgress) => void) | undefined;
   /** Called with {slots, bytesPerSecond, source, rereadBytes, waitedMs} while weights arrive or are computed. */
   onWeights?: ((weights: WeightsView) => void) | undefined;

@@ -40,7 +40,7 @@ export function policyHere(): string {
 }
 
 /** A refusal by a Content-Security-Policy: whose policy it is, which directive refused, and what to do. */
-interface Refusal {
+interface FileRefusal {
   policy: string;
   directive: string;
   remedy: string;
@@ -49,7 +49,7 @@ interface Refusal {
 /** What a policy calls the blobs that start workers from other origins (trusted.ts). */
 const BLOB = 'blob:';
 
-function refusalOf(address: string, directive: string): Refusal {
+function refusalOf(address: string, directive: string): FileRefusal {
   const place = isForeign(address) ? new URL(address).origin : "'self'";
   const allowed = directive === 'worker-src' && isForeign(address) ? BLOB : place;
   return { policy: policyHere(), directive, remedy: `add ${allowed} to its ${directive}` };
@@ -77,7 +77,7 @@ export class Refusals {
   }
 
   /** The refusal of this address; undefined if there was none. */
-  of(address: string): Refusal | undefined {
+  of(address: string): FileRefusal | undefined {
     const url = new URL(address);
     url.hash = '';
     const blob = isForeign(address) ? this.#directives.get('blob') : undefined;
@@ -86,7 +86,7 @@ export class Refusals {
   }
 
   /** The same after a failed fetch: the event of a refusal comes a moment later than the failure. */
-  async ofFailed(address: string): Promise<Refusal | undefined> {
+  async ofFailed(address: string): Promise<FileRefusal | undefined> {
     if (this.of(address) === undefined)
       await new Promise((resolve) => setTimeout(resolve, MOMENT_MS));
     return this.of(address);
@@ -94,7 +94,7 @@ export class Refusals {
 }
 
 /** The error of a library's file that a policy refused. */
-function refused(address: string, { policy, directive, remedy }: Refusal): SluiceError {
+function refused(address: string, { policy, directive, remedy }: FileRefusal): SluiceError {
   return new SluiceError(
     'unsupported_environment',
     `${policy} (${directive}) forbids ${shown(address)}, a file of the library; ${remedy}`,

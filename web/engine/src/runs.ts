@@ -43,7 +43,7 @@ export interface Run {
 export type NewRun = Pick<Run, 'id' | 'kind'> &
   Partial<Pick<Run, 'top' | 'dress' | 'again' | 'ended'>>;
 
-export interface Timeline {
+export interface RunTimeline {
   readonly handle: SessionHandle;
   run: Run | null;
 }
@@ -62,7 +62,7 @@ export function coreStats(engine: Pick<EngineHandle, 'stats'>): CoreStats {
 
 export class Runs {
   /** By session number. Those that run take turns, in this order. */
-  readonly #timelines = new Map<number, Timeline>();
+  readonly #timelines = new Map<number, RunTimeline>();
   #over = false;
 
   constructor(readonly hooks: RunsHooks) {}
@@ -79,7 +79,7 @@ export class Runs {
   }
 
   /** Adds a session, whose handle is freed at the end, unless it is removed before. */
-  add(session: number, handle: SessionHandle): Timeline {
+  add(session: number, handle: SessionHandle): RunTimeline {
     const timeline = { handle, run: null };
     this.#timelines.set(session, timeline);
     return timeline;
@@ -93,12 +93,12 @@ export class Runs {
     return timeline?.handle ?? null;
   }
 
-  find(session: number): Timeline | undefined {
+  find(session: number): RunTimeline | undefined {
     return this.#timelines.get(session);
   }
 
   /** Throws if there is no such session. */
-  get(session: number): Timeline {
+  get(session: number): RunTimeline {
     const timeline = this.#timelines.get(session);
     if (timeline === undefined)
       throw new SluiceError('closed', 'this session is closed; take a new one');
@@ -112,7 +112,7 @@ export class Runs {
   }
 
   /** The session's handle was started: its steps are done from now on. */
-  begin(timeline: Timeline, begun: NewRun, progress: boolean): void {
+  begin(timeline: RunTimeline, begun: NewRun, progress: boolean): void {
     // Its figures are sent with its tokens, or after its first slice. A message now would keep the page's thread, and so
     // a core, busy for a good part of a short prompt.
     const run: Run = {
@@ -183,7 +183,7 @@ export class Runs {
   }
 
   /** Does a slice of a session's run. Returns false if it only waited for weights. */
-  #runSlice(timeline: Timeline, run: Run): boolean {
+  #runSlice(timeline: RunTimeline, run: Run): boolean {
     const { handle } = timeline;
     const { hooks } = this;
     const until = performance.now() + SLICE_MS;

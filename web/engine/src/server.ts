@@ -13,7 +13,7 @@ const MOST_SENT = 1 << 20;
 const COPY_TRIES = 20;
 const COPY_PAUSE_MS = 250;
 
-interface Job {
+interface ServerJob {
   file: SourceFile;
   base: number;
   /** What is read, in the file. */
@@ -142,7 +142,7 @@ export class Server {
   }
 
   /** What to read next; null: nothing that is wanted can be read now. */
-  #next(): Job | null {
+  #next(): ServerJob | null {
     const { rows, weights } = this.outlet;
     const late: Place[] = [];
     for (const place of rows.ordered) {
@@ -160,7 +160,7 @@ export class Server {
   }
 
   /** `bytes`: of the model, wanted without a gap; those of another file, or too many, are left out. */
-  #jobFor({ from, to }: Range, rows: boolean): Job | null {
+  #jobFor({ from, to }: Range, rows: boolean): ServerJob | null {
     const where = this.#whereIs(from);
     if (where === null) return null;
     const { file, base } = where;
@@ -180,7 +180,7 @@ export class Server {
   }
 
   async #do(
-    { file, base, range, given, rows, packed }: Job,
+    { file, base, range, given, rows, packed }: ServerJob,
     spare: () => Uint8Array,
   ): Promise<void> {
     const { outlet } = this;

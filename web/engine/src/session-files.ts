@@ -23,7 +23,7 @@ export interface FilesHooks {
 }
 
 /** A session that is being saved or restored. */
-interface Job {
+interface FileJob {
   readonly id: number;
   /** Does a piece of the work; false: it waits. */
   step(): boolean;
@@ -32,7 +32,7 @@ interface Job {
 }
 
 export class SessionFiles {
-  readonly #jobs: Job[] = [];
+  readonly #jobs: FileJob[] = [];
 
   constructor(
     readonly opened: OpenModule,
@@ -169,7 +169,7 @@ export class SessionFiles {
     for (const job of this.#jobs.splice(0)) job.end();
   }
 
-  #add(job: Job): void {
+  #add(job: FileJob): void {
     this.#jobs.push(job);
     this.hooks.wake();
   }

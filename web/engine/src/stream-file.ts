@@ -7,7 +7,7 @@ import type { Outlet } from './outlet.js';
 import type { SourceFile } from './source-file.js';
 
 /** A body, ready to be read. */
-export interface Opened {
+export interface OpenedStream {
   body: ReadableStream<Uint8Array<ArrayBuffer>> | null;
   /** See SourceFile. */
   total: number;
@@ -34,7 +34,7 @@ export class StreamFile implements SourceFile {
   #received = 0;
 
   constructor(
-    readonly opened: Opened,
+    readonly opened: OpenedStream,
     readonly outlet: Outlet,
   ) {
     outlet.stopped.signal.addEventListener('abort', () => this.#cancel());

@@ -1,12 +1,12 @@
 // What the tests of the cache share.
 import { createHash } from 'node:crypto';
-import type { BlockFile, Facts } from '../src/store/block-file.js';
+import type { BlockFile, BlockFacts } from '../src/store/block-file.js';
 import { openEntry, type About, type Entry } from '../src/store/entries.js';
 
 export const ADDRESS = 'https://models.example/a/model-q8_0.gguf';
 export const ALONE: About = { names: [], set: '', part: 1, parts: 1 };
 
-export function facts(total: number, more: Partial<Facts> = {}): Facts {
+export function facts(total: number, more: Partial<BlockFacts> = {}): BlockFacts {
   return { total, etag: '"1"', lastModified: '', commit: '', sha256: '', ...more };
 }
 

@@ -15,7 +15,7 @@ import type {
   TextLogprobs,
   TokenLogprob,
 } from './types.js';
-import type { Taken } from './request.js';
+import type { TakenRequest } from './request.js';
 
 /** The library's version; a test compares it with the package's. */
 export const VERSION = '0.1.0';
@@ -29,10 +29,10 @@ export interface Sink {
 }
 
 /** What a request wants in its answer. */
-export type Wanted = Pick<Taken, 'logprobs' | 'tellsDropped' | 'includeUsage'>;
+export type Wanted = Pick<TakenRequest, 'logprobs' | 'tellsDropped' | 'includeUsage'>;
 
 /** What all parts of an answer begin with. */
-export interface Head {
+export interface AnswerHead {
   id: string;
   created: number;
   model: string;
@@ -51,7 +51,7 @@ function hashOf(text: string): string {
   return hash.toString(16).padStart(8, '0');
 }
 
-export function headOf(prefix: 'chatcmpl' | 'cmpl', info: ModelInfo): Head {
+export function headOf(prefix: 'chatcmpl' | 'cmpl', info: ModelInfo): AnswerHead {
   const random = crypto.getRandomValues(new Uint8Array(12));
   const id = Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('');
   const { architecture, fileBytes, memory } = info;
@@ -97,7 +97,7 @@ export class WholeChat implements Sink {
   #dropped = 0;
 
   constructor(
-    readonly head: Head,
+    readonly head: AnswerHead,
     readonly wanted: Wanted,
   ) {}
 
@@ -134,7 +134,7 @@ export class WholeChat implements Sink {
 
 export class ChatChunks implements Sink {
   constructor(
-    readonly head: Head,
+    readonly head: AnswerHead,
     readonly wanted: Wanted,
     readonly push: (chunk: ChatCompletionChunk) => void,
   ) {}
@@ -203,7 +203,7 @@ export class WholeText implements Sink {
   #rest: Rest | null = null;
 
   constructor(
-    readonly head: Head,
+    readonly head: AnswerHead,
     readonly wanted: Wanted,
   ) {}
 
@@ -242,7 +242,7 @@ export class TextChunks implements Sink {
   #length = 0;
 
   constructor(
-    readonly head: Head,
+    readonly head: AnswerHead,
     readonly wanted: Wanted,
     readonly push: (chunk: TextCompletionChunk) => void,
   ) {}

@@ -6,7 +6,7 @@ import { Figures } from './figures.js';
 import { Line } from './line.js';
 import { Reply, type ChatHooks, type Ending } from './reply.js';
 import { checkSignals, takeRequestOptions, watchLimits, type Limits } from './request-options.js';
-import { takeChatRequest, takeTextRequest, type Taken } from './request.js';
+import { takeChatRequest, takeTextRequest, type TakenRequest } from './request.js';
 import type {
   ChatCompletion,
   ChatCompletionChunk,
@@ -28,9 +28,9 @@ interface Reading {
 const AT_ONCE: Reading = { begun: () => {}, room: () => null };
 
 /** A request, and what ends it. */
-type Limited = Taken & { limits: Limits };
+type Limited = TakenRequest & { limits: Limits };
 
-const limited = (taken: Taken, options: unknown): Limited => ({
+const limited = (taken: TakenRequest, options: unknown): Limited => ({
   ...taken,
   limits: takeRequestOptions(options, taken.signal),
 });
@@ -152,7 +152,7 @@ export class Chat {
   }
 
   async #write(
-    taken: Taken,
+    taken: TakenRequest,
     index: number,
     sink: Sink,
     signal: AbortSignal,
@@ -160,7 +160,7 @@ export class Chat {
   ): Promise<Ending> {
     this.hooks.admit();
     const { maxTokens, thinkingTokens, logprobs, onPromptProgress, state } = taken;
-    const prompt = taken.prompts[Math.floor(index / taken.n)] as Taken['prompts'][number];
+    const prompt = taken.prompts[Math.floor(index / taken.n)] as TakenRequest['prompts'][number];
     const reply = new Reply(this.hooks, {
       begun: (begun) => (sink.begun(index, begun), onBegun()),
       tokens: (tokens) => sink.tokens(index, tokens),

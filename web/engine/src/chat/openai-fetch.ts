@@ -16,12 +16,16 @@ export interface OpenAIEngine {
 
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 /** Answers a request whose body was read, and whose signal may fire. */
-type Answer = (engine: OpenAIEngine, body: string, signal: AbortSignal | null) => Promise<Response>;
+type Respond = (
+  engine: OpenAIEngine,
+  body: string,
+  signal: AbortSignal | null,
+) => Promise<Response>;
 
 interface Route {
   path: RegExp;
   method: 'GET' | 'POST';
-  answer(match: RegExpExecArray): Answer;
+  answer(match: RegExpExecArray): Respond;
 }
 
 /** An error as OpenAI's servers send it. */
@@ -106,7 +110,7 @@ const OF_CODE = ['signal', 'on_prompt_progress'];
 /** What `create` makes of a body. */
 type Create = (engine: OpenAIEngine, body: object) => Promise<object | AsyncStream<object>>;
 
-function create(of: Create): Answer {
+function create(of: Create): Respond {
   return async (engine, text, signal) => {
     let body: unknown;
     try {
@@ -143,7 +147,7 @@ function decoded(part: string): string {
   }
 }
 
-const MODELS: Answer = async (engine) => json({ object: 'list', data: [modelOf(engine)] });
+const MODELS: Respond = async (engine) => json({ object: 'list', data: [modelOf(engine)] });
 
 const ROUTES: readonly Route[] = [
   {

@@ -9,7 +9,7 @@ import { refuseOthers } from './fields.js';
 import type { ChatMessageParam } from './types.js';
 
 /** A request that was checked. */
-export interface Taken {
+export interface TakenRequest {
   /** Each has `n` answers. */
   prompts: ChatPrompt[];
   n: number;
@@ -82,10 +82,10 @@ const KNOWN_OF_CHAT = [
 const KNOWN_OF_TEXT = ['prompt', ...KNOWN];
 
 type Common = Pick<
-  Taken,
+  TakenRequest,
   'n' | 'maxTokens' | 'stream' | 'includeUsage' | 'signal' | 'onPromptProgress'
 > & {
-  optionsWith(maxTokens: number | null, topLogprobs: number): Taken['options'];
+  optionsWith(maxTokens: number | null, topLogprobs: number): TakenRequest['options'];
 };
 
 type Texts = string | readonly string[];
@@ -230,7 +230,7 @@ function takeReasoning(body: Body): {
 }
 
 /** Checks the body of a request for chat. */
-export function takeChatRequest(given: unknown): Taken {
+export function takeChatRequest(given: unknown): TakenRequest {
   const body = new Body(given);
   const messages = takeMessages(body);
   const { optionsWith, ...common } = takeCommon(body);
@@ -280,7 +280,7 @@ function takePrompts(body: Body): ChatPrompt[] {
 }
 
 /** Checks the body of a request for texts. */
-export function takeTextRequest(given: unknown): Taken {
+export function takeTextRequest(given: unknown): TakenRequest {
   const body = new Body(given);
   const prompts = takePrompts(body);
   const { optionsWith, ...common } = takeCommon(body);

@@ -15,7 +15,7 @@ import { BlockFetch } from './block-fetch.js';
 import { Connection, type Piece } from './connection.js';
 import { Keeper } from './keeper.js';
 import { FIRST_RANGE } from './next-blocks.js';
-import { Changed, type Facts, type Net, Remote } from './remote.js';
+import { Changed, type RemoteFacts, type Net, Remote } from './remote.js';
 import { asRefreshed, emptyFile, refuseWebPage } from './why.js';
 
 /** A file to download. */
@@ -138,7 +138,7 @@ export class Download implements SourceFile {
     const { url, headers, sha256 } = this.spec;
     const file = keeper.file as BlockFile;
     const asked = new Remote(url, headers, 'no-store', this.net);
-    asked.expect(keeper.factsKept() as Facts);
+    asked.expect(keeper.factsKept() as RemoteFacts);
     const first = new Connection(asked, 0, Math.min(file.blockBytes, file.total));
     try {
       await first.open();
@@ -170,7 +170,7 @@ export class Download implements SourceFile {
         throw await this.#mended(again);
       }
     }
-    const { total, exact } = this.#remote.facts as Facts;
+    const { total, exact } = this.#remote.facts as RemoteFacts;
     this.#know(total, exact);
   }
 
@@ -354,7 +354,7 @@ export class Download implements SourceFile {
     // The header names more bytes: what ended so isn't the whole file, and isn't kept as such.
     if (this.outlet.wants(after, end - after)) return;
     this.#know(stream.at, true);
-    await this.#keeper.begin({ ...(this.#remote.facts as Facts), total: stream.at });
+    await this.#keeper.begin({ ...(this.#remote.facts as RemoteFacts), total: stream.at });
   }
 
   /** Nothing more is wanted, neither by the engine nor for keeping. */
@@ -455,7 +455,7 @@ export class Download implements SourceFile {
   }
 
   async #keep(piece: Piece): Promise<void> {
-    await this.#keeper.keep(piece, this.#remote.facts as Facts);
+    await this.#keeper.keep(piece, this.#remote.facts as RemoteFacts);
     const { file } = this.#keeper;
     if (file === null) return;
     const size = file.blockBytes;

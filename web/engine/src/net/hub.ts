@@ -19,7 +19,7 @@ import {
 } from './addresses.js';
 import type { FileSpec } from './download.js';
 import { askedWait, isPassing, Passing } from './patience.js';
-import type { Answer, Net } from './remote.js';
+import type { RemoteAnswer, Net } from './remote.js';
 import { sleep, within } from './time.js';
 import { hostOf, networkError, offline } from './why.js';
 
@@ -56,7 +56,7 @@ function nextPage(headers: Headers, hub: string): string | null {
   return url.origin === new URL(hub).origin ? url.href : null;
 }
 
-async function getPage(url: string, headers: [string, string][], net: Net): Promise<Answer> {
+async function getPage(url: string, headers: [string, string][], net: Net): Promise<RemoteAnswer> {
   const who = hostOf(url);
   const tries = { failed: 0, waited: 0 };
   for (;;) {
@@ -120,7 +120,7 @@ async function getPage(url: string, headers: [string, string][], net: Net): Prom
 }
 
 /** The JSON of an answer, which need not be a Response. */
-function bodyOf({ body }: Answer): Promise<unknown> {
+function bodyOf({ body }: RemoteAnswer): Promise<unknown> {
   return new Response(body as BodyInit | null).json();
 }
 

@@ -10,7 +10,7 @@ import { makeSha256, type Sha256 } from '../store/hashes.js';
 import type { PackedCopy } from '../store/packed-copy.js';
 import type { Piece } from './connection.js';
 import type { FileSpec, Report } from './download.js';
-import type { Facts, Net } from './remote.js';
+import type { RemoteFacts, Net } from './remote.js';
 
 export class Keeper {
   /** What is kept; null: nothing. */
@@ -131,7 +131,7 @@ export class Keeper {
     signal.throwIfAborted();
   }
 
-  factsKept(): Facts | null {
+  factsKept(): RemoteFacts | null {
     const { file } = this;
     if (file === null || file.total === 0) return null;
     const { etag, lastModified } = file.meta;
@@ -141,7 +141,7 @@ export class Keeper {
   // --- keeping -------------------------------------------------------------------------------------
 
   /** Makes room for the whole file, once it is known to be a model; again when its size is known. */
-  async begin({ total, etag, lastModified }: Facts): Promise<void> {
+  async begin({ total, etag, lastModified }: RemoteFacts): Promise<void> {
     const { file } = this;
     if (file === null || !this.writes || this.#room === total) return;
     this.#room = total;
@@ -174,7 +174,7 @@ export class Keeper {
   }
 
   /** Keeps bytes that came from the network, as far as they are not here already. */
-  async keep(piece: Piece, facts: Facts): Promise<void> {
+  async keep(piece: Piece, facts: RemoteFacts): Promise<void> {
     const { at, bytes } = piece;
     this.report.fromNetwork(bytes.byteLength);
     await this.begin(facts);

@@ -1,6 +1,6 @@
 // The caller's own fetch: it runs on the page, and hands the bodies over to the loader worker piece by piece.
 import { namedText } from '../errors.js';
-import type { Answer, Fetcher } from './remote.js';
+import type { RemoteAnswer, Fetcher } from './remote.js';
 
 /** A function like fetch. */
 export type CustomFetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -27,7 +27,7 @@ type FromPage =
       kind: ResponseType;
       headers: [string, string][];
       hasBody: boolean;
-    } & Pick<Answer, 'status' | 'statusText' | 'url' | 'redirected'>)
+    } & Pick<RemoteAnswer, 'status' | 'statusText' | 'url' | 'redirected'>)
   /** Null: the end. */
   | { type: 'piece'; id: number; bytes: Uint8Array<ArrayBuffer> | null }
   | { type: 'error'; id: number; message: string };

@@ -9,7 +9,7 @@ import { sleep, within } from './time.js';
 import { checkStatus, hostOf, lengthOf, networkError, offline, whyUnreadable } from './why.js';
 
 /** The part of a Response that is used. */
-export type Answer = Pick<
+export type RemoteAnswer = Pick<
   Response,
   'ok' | 'status' | 'statusText' | 'url' | 'redirected' | 'type' | 'headers' | 'body'
 >;
@@ -22,7 +22,7 @@ export interface Asked {
 }
 
 /** fetch, in this worker or on the page. */
-export type Fetcher = (url: string, asked: Asked) => Promise<Answer>;
+export type Fetcher = (url: string, asked: Asked) => Promise<RemoteAnswer>;
 
 /** What the downloads of a model share. */
 export interface Net {
@@ -41,7 +41,7 @@ export interface Net {
 }
 
 /** What the server says of a file. */
-export interface Facts {
+export interface RemoteFacts {
   /** Bytes; 0 if unknown. */
   total: number;
   /** `total` is certainly right. */
@@ -103,7 +103,7 @@ function strong(etag: string): string {
   return etag.replace(/^W\//, '');
 }
 
-function encodedOf({ headers }: Answer): boolean {
+function encodedOf({ headers }: RemoteAnswer): boolean {
   return (headers.get('content-encoding') ?? 'identity') !== 'identity';
 }
 
@@ -120,7 +120,7 @@ function checkedTotal(total: number, who: string, url: string): number {
 }
 
 export class Remote {
-  facts: Facts | null = null;
+  facts: RemoteFacts | null = null;
   /** Whether the server sends parts; null until it has answered. */
   ranges: boolean | null = null;
   /** Whether a byte has come. */
@@ -146,7 +146,7 @@ export class Remote {
   }
 
   /** Compares all answers with these facts from before. */
-  expect(facts: Facts): void {
+  expect(facts: RemoteFacts): void {
     this.facts = facts;
   }
 
@@ -188,7 +188,7 @@ export class Remote {
     };
     net.signal.addEventListener('abort', stop);
     if (net.signal.aborted) stop();
-    let answer: Answer;
+    let answer: RemoteAnswer;
     try {
       const asking = net.fetch(url, { headers, signal: end.signal, cache: this.cache });
       answer = await within(asking, net.patiences.stallTimeout, () => this.stalled(''), stop);
@@ -260,7 +260,7 @@ export class Remote {
     }
   }
 
-  #refuse({ status, statusText, headers }: Answer): never {
+  #refuse({ status, statusText, headers }: RemoteAnswer): never {
     const problem = `${this.who} answered ${status}${statusText === '' ? '' : ` (${statusText})`}`;
     const wait = status === 429 || status === 503 ? askedWait(headers, Date.now()) : null;
     const when = wait === null ? '' : ` and asks to wait ${Math.ceil(wait / 1000)} s`;
@@ -311,7 +311,7 @@ export class Remote {
     );
   }
 
-  #compare(now: Facts): void {
+  #compare(now: RemoteFacts): void {
     const known = this.facts;
     if (known === null) {
       this.facts = now;
@@ -337,7 +337,7 @@ export class Remote {
     };
   }
 
-  #factsOf(answer: Answer, total: number, exact: boolean): Facts {
+  #factsOf(answer: RemoteAnswer, total: number, exact: boolean): RemoteFacts {
     checkedTotal(total, this.who, this.url);
     const etag = answer.headers.get('etag') ?? '';
     return { total, exact, etag, lastModified: answer.headers.get('last-modified') ?? '' };
@@ -349,13 +349,13 @@ export class Remote {
   }
 
   /** False: the answer's range can't be known. */
-  #isPart(answer: Answer): boolean {
+  #isPart(answer: RemoteAnswer): boolean {
     const { headers } = answer;
     if (/^multipart\//i.test(headers.get('content-type') ?? '') || encodedOf(answer)) return false;
     return headers.has('content-range') || headers.has('content-length');
   }
 
-  #checkPart(answer: Answer, from: number, to: number): Pick<Part, 'at' | 'end'> {
+  #checkPart(answer: RemoteAnswer, from: number, to: number): Pick<Part, 'at' | 'end'> {
     const named = answer.headers.get('content-range');
     const length = Number(answer.headers.get('content-length') ?? 0);
     const wrong = (was: string): never => {
@@ -383,7 +383,7 @@ export class Remote {
     return { at: from, end: last + 1 };
   }
 
-  #checkWhole(answer: Answer): Pick<Part, 'at' | 'end'> {
+  #checkWhole(answer: RemoteAnswer): Pick<Part, 'at' | 'end'> {
     // It sent parts before: this answer is a fault.
     if (this.ranges === true) {
       const text = `${this.who} sent the whole file where a part was asked for`;
@@ -396,7 +396,7 @@ export class Remote {
     return { at: 0, end: total > 0 ? total : Infinity };
   }
 
-  #bodyOf(answer: Answer, stop: () => void): Pick<Part, 'contentType' | 'read' | 'cancel'> {
+  #bodyOf(answer: RemoteAnswer, stop: () => void): Pick<Part, 'contentType' | 'read' | 'cancel'> {
     const { net } = this;
     const body = answer.body as ReadableStream<Uint8Array<ArrayBuffer>> | null;
     let reader: ReturnType<typeof readerOf> | null = null;

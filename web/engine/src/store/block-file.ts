@@ -29,7 +29,7 @@ import { readHashed, readViews, readViewsOf } from './views.js';
 import { JournalWatch } from './watch.js';
 
 /** What the server, or the hub, says of a file. */
-export interface Facts {
+export interface BlockFacts {
   /** Bytes of the whole file; 0 if unknown. */
   total: number;
   etag: string;
@@ -206,7 +206,7 @@ export class BlockFile {
    * the same, or was unknown. Asks the browser for room and sets the file's size. Throws storage_full with figures, or
    * invalid_argument for an address that is too long.
    */
-  async begin(facts: Facts): Promise<void> {
+  async begin(facts: BlockFacts): Promise<void> {
     this.#mustWrite();
     const { total, ...known } = facts;
     if (!isTotal(total)) {

@@ -50,12 +50,12 @@ export async function stateKey(id: string): Promise<string> {
   return Array.from(hash.subarray(0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-interface Head {
+interface StateHead {
   id: string;
   pieceBytes: number;
 }
 
-async function writeHead({ id, pieceBytes }: Head): Promise<Uint8Array<ArrayBuffer>> {
+async function writeHead({ id, pieceBytes }: StateHead): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(PIECES_AT);
   const view = new DataView(bytes.buffer);
   const name = new TextEncoder().encode(id);
@@ -69,7 +69,7 @@ async function writeHead({ id, pieceBytes }: Head): Promise<Uint8Array<ArrayBuff
 }
 
 /** Null unless it is the head of the state that the file's name says. Any bytes will do. */
-async function readHead(bytes: Uint8Array<ArrayBuffer>, key: string): Promise<Head | null> {
+async function readHead(bytes: Uint8Array<ArrayBuffer>, key: string): Promise<StateHead | null> {
   if (bytes.length < PIECES_AT || MAGIC.some((byte, i) => bytes[i] !== byte)) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const hash = await sha256(bytes.slice(0, HASH_AT));
@@ -98,13 +98,13 @@ export function lockState(key: string, patience: number): Promise<Lock | null> {
   return takeLock(LOCK + key, { signal: AbortSignal.timeout(patience) });
 }
 
-interface Item extends KeptState {
+interface StateItem extends KeptState {
   key: string;
 }
 
 /** The states, the least recently used first. What can't be read comes before all others, with the id ''. */
-async function listItems(folder: FileSystemDirectoryHandle): Promise<Item[]> {
-  const items: Item[] = [];
+async function listItems(folder: FileSystemDirectoryHandle): Promise<StateItem[]> {
+  const items: StateItem[] = [];
   for await (const [name] of folder.entries()) {
     const [, key] = /^([0-9a-f]{32})\.state$/.exec(name) ?? [];
     const handle = key === undefined ? null : await fileHandle(folder, name);
@@ -155,14 +155,14 @@ export async function deleteState(folder: FileSystemDirectoryHandle, id: string)
   }
 }
 
-function bytesOf(items: readonly Item[]): number {
+function bytesOf(items: readonly StateItem[]): number {
   return items.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** Removes the first of these that nobody works with, until `bytes` fewer are left. Returns the bytes that were freed. */
 async function removeFirst(
   folder: FileSystemDirectoryHandle,
-  items: readonly Item[],
+  items: readonly StateItem[],
   bytes: number,
 ): Promise<number> {
   let freed = 0;
@@ -209,7 +209,7 @@ export async function idleStateBytes(folder: FileSystemDirectoryHandle): Promise
 }
 
 /** The tokens that a state has by its own account, and of how many there is the state. */
-export interface Claim {
+export interface StateClaim {
   tokens: number[];
   computed: number;
 }
@@ -234,7 +234,7 @@ export class StateFile {
   static async make(
     folder: FileSystemDirectoryHandle,
     key: string,
-    head: Head,
+    head: StateHead,
   ): Promise<{ state: StateFile; fresh: boolean }> {
     const file = await folder.getFileHandle(`${key}.state`, { create: true });
     const found = await readHead(await readFile(file, 0, PIECES_AT), key);
@@ -294,8 +294,8 @@ export class StateFile {
   }
 
   /** What the pieces say. Nothing of it is checked but sizes: the core does that when it takes them. */
-  claim(): Claim {
-    const claim: Claim = { tokens: [], computed: 0 };
+  claim(): StateClaim {
+    const claim: StateClaim = { tokens: [], computed: 0 };
     for (let piece = 0; piece < this.pieces; ++piece) {
       const room = this.sizeOf(piece);
       const most = PIECE.header + 4 * PIECE_POSITIONS;
