@@ -1,9 +1,9 @@
 // Sluice's only public header. The program and the wasm module are built on it.
 //
 // An Engine is a model with its weights. A Session is a timeline of that model: its tokens, its KV
-// cache and its run. Session::start() begins a run, each step() does a small piece of it and returns what
-// came of it, and cancel() ends it. Except open(), wait() and wait_ready(), no call blocks for
-// long. Nothing throws, or calls back but to a PackedKeeper.
+// cache and its run. Session::start() begins a run, each step() does a small piece of it and
+// returns what came of it, and cancel() ends it. Except open(), wait() and wait_ready(), no call
+// blocks for long. Nothing throws, or calls back but to a PackedKeeper.
 //
 // Threads: only one at a time may use an engine and its sessions. Meanwhile any other thread may
 // call has_layout(), has_tokenizer(), ready(), loaded() and progress(), and once has_layout() also

@@ -1,4 +1,5 @@
-// What of a model stays in memory, as a test says it. The product chooses it itself (engine/plan.h).
+// What of a model stays in memory, as a test says it. The product chooses it itself
+// (engine/plan.h).
 #pragma once  // inside
 
 #include <cstdint>

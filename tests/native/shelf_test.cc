@@ -2,6 +2,7 @@
 #include "app/shelf.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <set>
@@ -65,7 +66,8 @@ TEST(Shelf, NamesAreFoundWithTheirTypes) {
 }
 
 TEST(Device, LearnsFromLargeModelsAndDownloads) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / "sluice_device_test";
+  const auto folder = std::filesystem::path(testing::TempDir()) /
+                      ("sluice_device_test-" + std::to_string(getpid()));
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   const std::string path = folder.string();
