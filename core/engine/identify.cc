@@ -1,4 +1,5 @@
 // Takes the identity of a model: the hash of what tells it from others (weights/identity.h).
+#include "base/format.h"
 #include "engine/engine_state.h"
 
 namespace sluice {

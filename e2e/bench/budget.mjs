@@ -18,7 +18,7 @@ function judge(row, { budget, prompt, n, reread }) {
   return {
     ...row,
     ...{ read_rate, decode_limit, prompt_limit },
-    read_per_token: row.streamed_bytes / n,
+    read_per_token: row.reread_bytes / n,
     decode_share: row.decode_tps / decode_limit,
     // Of the lower of that limit and the rate on resident weights.
     decode_of_both: row.decode_tps / Math.min(decode_limit, row.resident.decode_tps),

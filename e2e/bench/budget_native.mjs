@@ -52,7 +52,7 @@ async function text_of(program, model, { budget, threads, prompt, n, contextSize
   return {
     prompt_tps: (1000 * prompt) / (first.ttftMs + first.waitedMs),
     decode_tps: (1000 * n) / (tokens.at(-1).at - tokens[0].at),
-    streamed_bytes: stats.rereadBytes,
+    reread_bytes: stats.rereadBytes,
     waited_ms: stats.waitedMs,
     peak,
   };

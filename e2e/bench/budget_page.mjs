@@ -54,7 +54,7 @@ async function measure_in_page({ url, source, options, hashed, prompts, decoded,
     ...{ memory, load_ms, hashes, threads, kernels, notes },
     prompt_tps: (1000 * prompts[0].length) / middle(prompt_ms),
     decode_tps: (1000 * n) / middle(text_ms),
-    ...{ streamed_bytes: rereadBytes, waited_ms: waitedMs, heap: heapBytes },
+    ...{ reread_bytes: rereadBytes, waited_ms: waitedMs, heap: heapBytes },
   };
 }
 

@@ -23,9 +23,9 @@ std::vector<Line> lines(int64_t bytes) {
 }
 
 // One thread's operands. All are zero: the time doesn't depend on them.
-class Product {
+class MatMul {
  public:
-  Product(const Kernels& kernels, Type type) : kernels_(kernels), floats_(traits(type).floats) {
+  MatMul(const Kernels& kernels, Type type) : kernels_(kernels), floats_(traits(type).floats) {
     describe_panel(type, panel_);
     panel_.codes = codes_[0].bytes;
     panel_.scales = panel_.mins = reinterpret_cast<float*>(scales_[0].bytes);
@@ -58,7 +58,7 @@ class Product {
 }  // namespace
 
 double multiply_rate(const Kernels& kernels, Type type, int threads) {
-  std::vector<Product> products;
+  std::vector<MatMul> products;
   products.reserve(static_cast<size_t>(threads));
   for (int i = 0; i < threads; ++i) products.emplace_back(kernels, type);
   const double multiplied = static_cast<double>(kCols) * kTokens * kStripRows * threads;

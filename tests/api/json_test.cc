@@ -60,6 +60,7 @@ TEST(EventJson, DoneCarriesTheStats) {
   stats.tokens = 9;
   stats.seed = UINT64_MAX;
   stats.load_ms = 1.23456;
+  stats.reread_bytes = 7;
   const Json json = parsed(event_json(event, stats));
   EXPECT_EQ(json["event"], "done");
   EXPECT_EQ(json["finish"], "stop");
@@ -70,9 +71,12 @@ TEST(EventJson, DoneCarriesTheStats) {
   for (const char* name :
        {"kernels", "threads", "decodeThreads", "contextSize", "loadMs", "ttftMs", "waitedMs",
         "promptTokens", "reusedTokens", "promptTokensPerSecond", "tokens", "tokensPerSecond",
-        "residentBytes", "streamedBytes", "bytesPerToken", "heapBytes", "seed"}) {
+        "residentBytes", "rereadBytes", "bytesPerToken", "heapBytes", "seed"}) {
     EXPECT_TRUE(json["stats"].contains(name)) << name;
   }
+  // The name of before, for one version.
+  EXPECT_EQ(json["stats"]["rereadBytes"], 7);
+  EXPECT_EQ(json["stats"]["streamedBytes"], 7);
   EXPECT_EQ(json["stats"].size(), parsed(stats_json(stats)).size());
 }
 

@@ -8,6 +8,7 @@
 
 #include "api/inspect.h"
 #include "fuzz_support.h"
+#include "kernels/kernels.h"
 #include "support/stream.h"
 
 namespace {

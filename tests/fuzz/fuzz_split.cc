@@ -9,6 +9,8 @@
 
 #include "api/inspect.h"
 #include "fuzz_support.h"
+#include "gguf/model_parser.h"
+#include "weights/want.h"
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "engine.h"
 #include "support/drive.h"
+#include "text/tokenizer.h"
 
 namespace sluice {
 

@@ -9,6 +9,7 @@
 #include "engine.h"
 #include "fuzz_support.h"
 #include "make/tiny_models.h"
+#include "support/drive.h"
 #include "support/stream.h"
 
 namespace sluice {

@@ -9,8 +9,8 @@
 //   {"text":i,"step":j,"top":[[id,logprob],..],"resumed":true}
 // The hash of the last logits after a text and its tokens, for each recorded hash: with every
 // kernel table that this machine supports, on one and on all threads, and with the best table under
-// the least memory budget. `streamed`: bytes of weights that were read again.
-//   {"text":i,"hash":"..","kernels":"..","threads":n,"budget":bytes,"streamed":bytes}
+// the least memory budget. `reread`: bytes of weights that were read again.
+//   {"text":i,"hash":"..","kernels":"..","threads":n,"budget":bytes,"reread":bytes}
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -156,7 +156,7 @@ Status print_hashes(Engine& engine, const Json& answers) {
            {"kernels", stats.kernels},
            {"threads", stats.threads},
            {"budget", stats.memory_budget},
-           {"streamed", stats.reread_bytes}});
+           {"reread", stats.reread_bytes}});
   }
   return {};
 }

@@ -76,7 +76,7 @@ for (const flavour of NODE_FLAVOURS) {
       if (rereadBytes > 0) {
         ++streamed;
         assert.equal(engine.loaded(), false);
-        assert.ok(JSON.parse(session.stats()).streamedBytes > 0, name);
+        assert.ok(JSON.parse(session.stats()).rereadBytes > 0, name);
       }
       session.delete();
       engine.delete();

@@ -112,7 +112,7 @@ export interface GenerateOptions {
   topLogprobs?: number | undefined;
   /** Ends the text. */
   signal?: AbortSignal | undefined;
-  /** Called with {computed, total, cached, secondsLeft, waiting} at most ten times a second, from 200 ms on, while the prompt is computed. */
+  /** Called with {computed, total, reused, secondsLeft, waiting} at most ten times a second, from 200 ms on, while the prompt is computed. */
   onPromptProgress?: ((progress: PromptProgress) => void) | undefined;
 }
 

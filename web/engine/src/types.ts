@@ -75,7 +75,7 @@ export type Prompt = string | readonly number[];
 /** How far a prompt is computed. */
 export interface PromptProgress {
   /**
-   * Tokens, with the cached ones. All tokens go through one layer after the other: this is the share of the work that is
+   * Tokens, those that were reused included. All tokens go through one layer after the other: this is the share of the work that is
    * done, of the tokens. It never falls.
    */
   computed: number;

@@ -40,6 +40,7 @@ describe('the news of a prompt', () => {
       computed: 11,
       total: 100,
       reused: 10,
+      cached: 10, // its name before, for one version
       secondsLeft: 3,
       waiting: false,
     });
@@ -131,7 +132,7 @@ describe('onPromptProgress', () => {
     });
     await expect(text).rejects.toMatchObject({ name: 'AbortError', code: 'aborted' });
     expect(seen).toEqual([
-      { computed: 10, total: 100, reused: 10, secondsLeft: null, waiting: true },
+      { computed: 10, total: 100, reused: 10, cached: 10, secondsLeft: null, waiting: true },
     ]);
     await engine.close();
   });

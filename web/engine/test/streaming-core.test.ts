@@ -114,6 +114,8 @@ describe.each([false, true])('the real engine under its least budget (shared: %s
     expect(reread).toBeGreaterThan(0);
     // Each token but the first is a pass over all that is read again.
     expect(stats?.rereadBytes).toBeGreaterThan(reread * (TOKENS - 2));
+    // Its name before, for one version.
+    expect(stats?.streamedBytes).toBe(stats?.rereadBytes);
     expect(stats?.memoryBudget).toBe(least);
     expect(rig.asked.some(({ type }) => type === 'enough' || type === 'stop')).toBe(false);
   });
