@@ -75,10 +75,8 @@ template <typename D, int kVecs, typename Format, int kTokens, typename Where>
             for (int t = 0; t < kTokens; ++t) D::step(sum[t][v], c, a[t]);
           }
         };
-        // A page's modules are small: there the steps of one token, which wait for memory, are a
-        // loop.
         constexpr int kLoopSteps =
-            kWasm && kTokens == 1 ? smallest(Format::kAlikeWords, D::kFlush, kSteps) : 1;
+            kKeepLoops ? smallest(Format::kAlikeWords, D::kFlush, kSteps) : 1;
         SLUICE_UNROLL
         for (int i = 0; i < kSteps; i += kLoopSteps) {
           if constexpr (kLoopSteps > 1) {
