@@ -50,7 +50,7 @@ export function budgetNote({ all, rereadBytes }: MemoryPlan, budget: Budget): No
   return makeNote(
     'weights_reread',
     `the model needs ${sized(all)} of memory and gets ${sized(bytes)} (${REASONS[reason]}): ` +
-      `${sized(rereadBytes)} of its weights are read again for each token, and for each block of a prompt`,
+      `${sized(rereadBytes)} of its weights are read again for each token, and once for each prompt`,
     { neededBytes: all, availableBytes: bytes, rereadBytes, limit: reason },
   );
 }

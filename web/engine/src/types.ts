@@ -339,7 +339,7 @@ export interface MemoryPlan {
   least: number;
   /** The `memoryBudget`; 0: none. */
   budget: number;
-  /** Bytes of weights that are read again for each token, and for each block of a prompt; 0: all stay in memory. */
+  /** Bytes of weights that are read again for each token, and once for each prompt; 0: all stay in memory. */
   rereadBytes: number;
   /** Weight bytes read to decode one token. `Engine.measure` tells how many of them a second has. */
   bytesPerToken: number;

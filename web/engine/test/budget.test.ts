@@ -28,7 +28,7 @@ describe('the budget', () => {
       code: 'weights_reread',
       message:
         "the model needs 4.9 GB of memory and gets 2.15 GB (half of this device's memory; the option memoryBudget sets " +
-        'another limit): 2.7 GB of its weights are read again for each token, and for each block of a prompt',
+        'another limit): 2.7 GB of its weights are read again for each token, and once for each prompt',
       audience: 'user',
       facts: { neededBytes: 4.9e9, availableBytes: 2 * GIB, rereadBytes: 2.7e9, limit: 'device' },
     });
