@@ -143,7 +143,7 @@ struct MemoryPlan {
                          // and logits of one position
   uint64_t total() const { return weights + kv + activations + constant; }
   // Held before the first token; cache and activations grow with the text.
-  uint64_t start() const { return weights + constant; }
+  uint64_t before_first_token() const { return weights + constant; }
 };
 
 class Session;

@@ -152,7 +152,7 @@ void append_memory(Json& out, const Gguf& header, const LoadOptions& options, No
           {"kv", plan->kv},
           {"activations", plan->activations},
           {"constant", plan->constant},
-          {"start", plan->start()},
+          {"start", plan->before_first_token()},
           {"total", plan->total()},
           {"all", plan->all},
           {"least", plan->least},

@@ -40,7 +40,7 @@ Result<bool> Engine::identify() {
     return fail(Code::invalid_argument, "the model's header has not arrived yet");
   // A run may have taken what was missing; but runs must not wait for a cursor that stays behind.
   if (s.identity->known() && s.identifying == nullptr) return true;
-  SLUICE_TRY(s.check_source());
+  SLUICE_TRY(s.check_or_close_source());
   s.note_arrivals();
   const bool known = s.take_identity();
   if (known) s.identifying.reset();

@@ -87,7 +87,7 @@ Status Engine::wait_ready() {
     SLUICE_TRY(s.source->wait(seen));
   }
   s.record_load_time();  // the thread that brought the last weights may not have come to it yet
-  return s.check_source();
+  return s.check_or_close_source();
 }
 
 }  // namespace sluice

@@ -24,7 +24,7 @@ constexpr int64_t kMaxLogitPositions = 1 << 20;
 // Rows of the embedding that are held by themselves: a block of a prompt, and more.
 constexpr int64_t kRowPlaces = 512;
 // Shared places: one is computed while the others are read.
-constexpr int kLeastPlaces = 2;
+constexpr int kSharedPlaces = 2;
 // The code, the stacks, and the tokenizer's tables beyond the size of the header. (A wasm module's
 // code is not in its memory.)
 #ifdef __EMSCRIPTEN__
@@ -108,7 +108,7 @@ std::vector<int> slots_of(const Model& model) {
 
 // The slots that share places: all but n_kept, evenly spread.
 SharedPlaces all_but(const std::vector<int>& slots, size_t n_kept) {
-  SharedPlaces shared{{}, kLeastPlaces};
+  SharedPlaces shared{{}, kSharedPlaces};
   const size_t n = slots.size();
   for (size_t i = 0; i < n; ++i)
     if ((i + 1) * n_kept / n == i * n_kept / n) shared.slots.push_back(slots[i]);
@@ -138,7 +138,7 @@ Result<Plan> plan_shared(const Gguf& header, const LoadOptions& options, uint64_
   SLUICE_ASSIGN(Plan best, with(0));
   const uint64_t least = best.memory.total();
   if (least > limit) return best;
-  // More that stay need more memory, apart from differences between slots. So halve.
+  // The more slots stay, the more memory, or nearly so: search by halving.
   size_t low = 0, high = best.shared.slots.size() - 1;
   while (low < high) {
     const size_t middle = (low + high + 1) / 2;
@@ -155,7 +155,7 @@ Result<Plan> plan_shared(const Gguf& header, const LoadOptions& options, uint64_
 }
 
 // Sets `least` in the plan of a model that is all in memory.
-Status find_least(const Gguf& header, const LoadOptions& options, MemoryPlan& all) {
+Status set_least(const Gguf& header, const LoadOptions& options, MemoryPlan& all) {
   SLUICE_ASSIGN(const Plan shared, plan_shared(header, options, 0));
   all.least = std::min(all.total(), shared.memory.least);
   return {};
@@ -252,7 +252,7 @@ Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Access 
   all.memory.all = all.memory.total();
   all.limit = limit;
   if (all.memory.total() <= limit) {
-    if (access == Access::rereadable) SLUICE_TRY(find_least(header, options, all.memory));
+    if (access == Access::rereadable) SLUICE_TRY(set_least(header, options, all.memory));
     return all;
   }
   const bool reread = access == Access::rereadable;
@@ -280,7 +280,7 @@ Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options) {
   SLUICE_TRY(check_context(*model, options));
   MemoryPlan all = plan_with(header, options, std::move(model), {}, kRowPlaces).memory;
   all.all = all.total();
-  SLUICE_TRY(find_least(header, options, all));
+  SLUICE_TRY(set_least(header, options, all));
   const uint64_t limit = options.memory_budget > 0 ? options.memory_budget : machine_memory();
   if (all.total() <= limit || all.least > limit) return all;
   SLUICE_ASSIGN(const Plan chosen, plan_shared(header, options, limit));

@@ -19,7 +19,7 @@ struct Plan {
   SharedPlaces shared;
   SingleRows rows;
   MemoryPlan memory;
-  uint64_t fixed = 0;  // of memory.total(), what no session has of its own
+  uint64_t fixed = 0;  // of memory.total(): weights, constant and what sessions share
   uint64_t limit = 0;  // what all may take together
 };
 

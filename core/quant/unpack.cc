@@ -1,4 +1,5 @@
-// Unpacks blocks of every type to codes, scales and values: how the oracle reads types.inc's rows.
+// Unpacks blocks of every type to codes, scales and values, as types.inc's rows say: for the
+// oracle, rows outside of whole strips, and read_row().
 #include <algorithm>
 #include <cstring>
 

@@ -25,16 +25,16 @@ bool PendingText::push(TokenId id, std::vector<ReplyText>& certain) {
     const bool control = tokenizer_->is_special(id) && tokenizer_->piece(id).empty();
     split_->push(std::move(text), control ? tokenizer_->raw_token(id) : "", pieces_);
   }
-  return release(false, certain);
+  return find_stop_and_release(false, certain);
 }
 
 bool PendingText::flush(std::vector<ReplyText>& certain) {
   if (split_) split_->flush(pieces_);
   if (!pieces_.empty()) pieces_.back().text += stream_->flush();
-  return release(true, certain);
+  return find_stop_and_release(true, certain);
 }
 
-bool PendingText::release(bool all, std::vector<ReplyText>& certain) {
+bool PendingText::find_stop_and_release(bool all, std::vector<ReplyText>& certain) {
   std::string text;
   for (const ReplyText& piece : pieces_)
     if (!piece.reasoning) text += piece.text;

@@ -12,8 +12,8 @@
 namespace sluice {
 
 // Holds back the texts of tokens while a character is incomplete, or the end may be the beginning
-// of a stop text or of a mark around reasoning. A stop text ends the whole text before it; in
-// reasoning it is none.
+// of a stop text or of a mark around reasoning. The text ends where a stop text begins. Stop texts
+// aren't looked for in reasoning.
 class PendingText {
  public:
   // `tokenizer` must outlive this. `at_start_of_text`: as for TextStream. `format`: of a reply.
@@ -29,7 +29,7 @@ class PendingText {
   bool thinking() const { return split_ && split_->thinking(); }
 
  private:
-  bool release(bool all, std::vector<ReplyText>& certain);
+  bool find_stop_and_release(bool all, std::vector<ReplyText>& certain);
 
   const Tokenizer* tokenizer_ = nullptr;
   std::optional<TextStream> stream_;

@@ -69,7 +69,7 @@ TokenId Generation::next_token(std::span<const float> logits, std::span<const To
   return id;
 }
 
-bool Generation::ends_with(TokenId id) const {
+bool Generation::is_end_token(TokenId id) const {
   if (options_.ignore_eos) return false;
   return tokenizer_.is_end(id) || std::ranges::find(end_tokens_, id) != end_tokens_.end();
 }

@@ -15,7 +15,7 @@ namespace sluice {
 
 class Generation {
  public:
-  // Goes on after `prompt`, of which the tokens before `answer_begin` aren't the model's own.
+  // Goes on after `prompt`. The model wrote the prompt's tokens from `answer_begin` on.
   // `seed`, `draws`: as in SamplerOptions. `tokenizer` must outlive this.
   Generation(const Tokenizer& tokenizer, const GenerateOptions& options,
              std::span<const TokenId> prompt, size_t answer_begin, uint64_t seed, uint64_t draws);
@@ -27,7 +27,7 @@ class Generation {
   // long. `reasoning_tokens`: how many were written.
   TokenId next_token(std::span<const float> logits, std::span<const TokenId> tokens,
                      int64_t reasoning_tokens);
-  bool ends_with(TokenId id) const;
+  bool is_end_token(TokenId id) const;
 
   // add_token() takes the event of a token, without its text; flush_text() ends the text. Both move
   // the events whose text is certain now to `events`. True: a stop text was found.

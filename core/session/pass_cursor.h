@@ -20,7 +20,7 @@ struct PassCursor {
   // The pass computes tokens[begin, end).
   size_t begin = 0;
   size_t end = 0;
-  bool started = false;
+  bool pass_started = false;
   int64_t embedded = 0;  // tokens of the pass that are embedded
   int64_t layer = 0;
   int64_t block = 0;
@@ -36,8 +36,8 @@ struct PassCursor {
     return std::span(tokens).subspan(begin, n_tokens());
   }
 
-  void start() {
-    started = true;
+  void start_pass() {
+    pass_started = true;
     embedded = layer = block = 0;
     head_part = 0;
   }
@@ -48,7 +48,7 @@ struct PassCursor {
   }
   // The slot that a pass under way computes; -1: none is.
   int slot(const Model& model) const {
-    if (!started) return -1;
+    if (!pass_started) return -1;
     if (layer < model.config().n_layers) return model.layer_slot(layer);
     return model.head_part_slot(std::min(head_part, model.n_head_parts() - 1));
   }

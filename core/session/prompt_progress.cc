@@ -31,7 +31,7 @@ PromptProgress Session::prompt_progress() const {
   }
   progress.computed = static_cast<int64_t>(cursor.begin);
   progress.waiting = clock.waiting_since.has_value() && !s.runtime.weights->ready();
-  if (!cursor.started) return progress;
+  if (!cursor.pass_started) return progress;
   const int64_t n_blocks = s.runtime.pass->n_blocks(s.pass);
   const double blocks = static_cast<double>(s.runtime.n_layers() * n_blocks) + 1;
   const double done = cursor.blocks_done(*s.runtime.model, n_blocks);

@@ -32,7 +32,7 @@ Weights::Cursor& Session::State::weights_cursor() {
 
 // True if the slot is resident. It stays so until the run moves to another. If false, the slice
 // ends.
-bool Session::State::has_slot(int slot) {
+bool Session::State::reach_slot(int slot) {
   // If all weights are resident, they stay so without cursors, which would take a hundredth of a
   // small model's time for a token.
   if (runtime.weights->resident() && !run->clock.waiting_since) return true;
@@ -47,7 +47,7 @@ bool Session::State::has_slot(int slot) {
 }
 
 // The same for rows of the embedding.
-bool Session::State::has_rows(std::span<const TokenId> rows) {
+bool Session::State::reach_rows(std::span<const TokenId> rows) {
   const bool here = weights_cursor().rows(rows);
   if (!here) runtime.wake_source();
   record_waiting(!here);
@@ -68,7 +68,7 @@ Status Session::State::begin_pass() {
   cursor.begin = static_cast<size_t>(cache.truncate(static_cast<int64_t>(cursor.begin)));
   cached.resize(std::min(cached.size(), cursor.begin));
   SLUICE_TRY(runtime.pass->begin(pass, cache, cursor.pass_tokens()));
-  cursor.start();
+  cursor.start_pass();
   run->clock.mark.reset();
   return {};
 }
@@ -83,7 +83,7 @@ bool Session::State::embed() {
     if (by_rows) {
       n = std::min(n, runtime.row_places);
       const auto first = static_cast<size_t>(cursor.embedded);
-      if (!has_rows(cursor.pass_tokens().subspan(first, static_cast<size_t>(n)))) return false;
+      if (!reach_rows(cursor.pass_tokens().subspan(first, static_cast<size_t>(n)))) return false;
     }
     runtime.pass->embed(pass, cursor.embedded, n);
     if (by_rows) weights_cursor().rows_used();
@@ -97,8 +97,8 @@ bool Session::State::embed() {
 Result<bool> Session::State::compute_slice() {
   PassCursor& cursor = run->cursor;
   RunClock& clock = run->clock;
-  if (!cursor.started) {
-    if (!has_slot(runtime.model->embedding_slot())) return false;
+  if (!cursor.pass_started) {
+    if (!reach_slot(runtime.model->embedding_slot())) return false;
     SLUICE_TRY(begin_pass());
   }
   if (!embed()) return false;
@@ -109,7 +109,7 @@ Result<bool> Session::State::compute_slice() {
     clock.decode_pass.emplace();
   runtime.pool->limit(decoding ? runtime.tuner.threads() : runtime.pool->size());
   while (cursor.layer < runtime.n_layers()) {
-    if (!has_slot(runtime.model->layer_slot(cursor.layer))) return false;
+    if (!reach_slot(runtime.model->layer_slot(cursor.layer))) return false;
     if (!whole) mark_progress();
     if (!runtime.pass->run_block(pass, cursor.layer, cursor.block))
       return overflow(concat("layer ", cursor.layer));
@@ -137,11 +137,11 @@ Result<bool> Session::State::run_head() {
                                                               : end;
   if (first == end) return true;
   for (; cursor.head_part < runtime.model->n_head_parts(); ++cursor.head_part) {
-    // The norm is in the head's own slot. If that has parts, it stays once it is resident, and the
-    // run doesn't go back to it.
+    // The norm is in head_slot(). With several parts it is a slot of its own, which stays, so the
+    // cursor doesn't go back to it.
     const int head = runtime.model->head_slot();
-    if (runtime.weights->state(head) != SlotState::resident && !has_slot(head)) return false;
-    if (!has_slot(runtime.model->head_part_slot(cursor.head_part))) return false;
+    if (runtime.weights->state(head) != SlotState::resident && !reach_slot(head)) return false;
+    if (!reach_slot(runtime.model->head_part_slot(cursor.head_part))) return false;
     for (size_t i = first; i < end; ++i) {
       float* out = logits.as<float>() + (cursor.all_positions ? i : 0) * logits_stride();
       const auto index = static_cast<int64_t>(i - cursor.begin);
@@ -190,7 +190,7 @@ Status Session::State::after_pass() {
   RunClock& clock = run->clock;
   const std::span<const TokenId> computed = cursor.pass_tokens();
   cached.insert(cached.end(), computed.begin(), computed.end());
-  cursor.started = false;
+  cursor.pass_started = false;
   const bool prompt_done = cursor.end >= cursor.n_prompt;
   if (run->computes_logits()) {
     cursor.begin = cursor.end;
@@ -225,7 +225,7 @@ Status Session::State::sample_token() {
   const GenerateOptions& options = generation.options();
   const std::span<const float> all(logits.as<float>(), static_cast<size_t>(n_vocab()));
   const TokenId id = generation.next_token(all, cursor.tokens, stats.reasoning_tokens);
-  if (generation.ends_with(id)) {
+  if (generation.is_end_token(id)) {
     run->finish = generation.flush_text() ? Finish::stop : Finish::eos;
     return {};
   }

@@ -16,7 +16,7 @@ struct RunClock {
   Clock::time_point last_token;
   double prompt_ms = 0;                            // without waited_ms; 0: the prompt isn't done
   double waited_ms = 0;                            // for weights
-  std::optional<Clock::time_point> waiting_since;  // while it waits: waited_ms counts up to here
+  std::optional<Clock::time_point> waiting_since;  // the wait that waited_ms doesn't contain yet
   std::optional<Stopwatch> decode_pass;            // runs during a pass that decodes
 
   // From where the rate of the prompt is measured.

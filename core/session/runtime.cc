@@ -5,7 +5,7 @@
 
 namespace sluice {
 
-Status Runtime::check_source() {
+Status Runtime::check_or_close_source() {
   if (source == nullptr) return {};
   SLUICE_TRY(source->status());
   if (weights->resident()) source.reset();

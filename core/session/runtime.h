@@ -20,8 +20,8 @@
 
 namespace sluice {
 
-// Kernels and options are there from the beginning; the tokenizer comes last, all else with the
-// header. Sessions exist only once there is a tokenizer.
+// The kernels and what was asked for are there from the beginning; the tokenizer comes last, all
+// else with the header. Sessions exist only once there is a tokenizer.
 struct Runtime {
   const Kernels* kernels = nullptr;
   KvType kv_type = KvType::f32;
@@ -51,7 +51,7 @@ struct Runtime {
   int64_t n_layers() const { return model->config().n_layers; }
   int64_t n_vocab() const { return model->config().n_vocab; }
   // Fails as reading has failed. Ends the source's threads when they have nothing more to do.
-  Status check_source();
+  Status check_or_close_source();
   void wake_source() {
     if (source != nullptr) source->wake();
   }

@@ -121,7 +121,7 @@ Status Session::start(std::string_view prompt, const GenerateOptions& options) {
   SLUICE_TRY(check_generate(options, *s.runtime.tokenizer));
   const Clock::time_point asked = Clock::now();
   SLUICE_TRY(s.check_room(Encoding(*s.runtime.tokenizer, prompt, options.special)));
-  s.begin_run(asked).encoding.emplace(*s.runtime.tokenizer, prompt, options);
+  s.reset_run(asked).encoding.emplace(*s.runtime.tokenizer, prompt, options);
   // Encodes the first slice now, so that an error in a short prompt is returned here.
   const Status begun = s.encode_slice();
   if (!begun) s.end_run();
@@ -185,7 +185,7 @@ Status Session::resume(const GenerateOptions& options) {
 }
 
 // The figures are those of the run that begins, from now on.
-Run& Session::State::begin_run(Clock::time_point asked) {
+Run& Session::State::reset_run(Clock::time_point asked) {
   run.emplace();
   run->clock.asked = asked;
   run->refilled_before = runtime.weights->refilled_bytes();
@@ -210,8 +210,8 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
   size_t reused = 0;
   while (reused < limit && cached[reused] == prompt[reused]) ++reused;
   SLUICE_TRY(admit(reused, prompt.size(), prompt.size() - reused, 1));
-  begin_run(asked);
-  // Those of a logits run, before the passes want their memory: admit() counted on it.
+  reset_run(asked);
+  // Frees those of a logits run now: admit() counted their memory as free.
   if (logits.size() > logits_bytes(1)) logits = AlignedBuffer();
   const uint64_t seed = how.seed ? *how.seed : random_seed();
   const size_t answer = std::min(from.answer.value_or(prompt.size()), prompt.size());
@@ -247,7 +247,7 @@ Status Session::start_logits(std::span<const TokenId> ids, int64_t batch, bool a
   s.n_logits = 0;
   SLUICE_TRY(s.make_room_for_logits(rows));
   s.resume_point = ResumePoint();
-  Run& run = s.begin_run(Clock::now());
+  Run& run = s.reset_run(Clock::now());
   s.n_logits = rows * static_cast<size_t>(s.n_vocab());
   run.clock.started = run.clock.asked;
   run.cursor.tokens.assign(ids.begin(), ids.end());
@@ -271,7 +271,7 @@ Result<Event> Session::step() {
     event.finish = Finish::aborted;
     return event;
   }
-  if (const Status source = s.runtime.check_source(); !source) {
+  if (const Status source = s.runtime.check_or_close_source(); !source) {
     s.end_run();
     return std::unexpected(source.error());
   }

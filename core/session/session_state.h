@@ -26,8 +26,8 @@ struct PromptEncoding {
   Encoding encoding;
 };
 
-// The run that start() began, and how far it has come. It encodes its prompt, if that is a text,
-// then it generates; a logits run does neither.
+// The run that start() began, and how far it has come. A text is encoded first (`encoding`); then
+// the run generates (`generation`). A logits run has neither.
 struct Run {
   std::optional<PromptEncoding> encoding;
   PassCursor cursor;
@@ -79,15 +79,15 @@ struct Session::State {
   Status encode_slice();
   Status begin(std::span<const TokenId> prompt, const GenerateOptions& how, Clock::time_point asked,
                const ResumePoint& from = {});
-  Run& begin_run(Clock::time_point asked);
+  Run& reset_run(Clock::time_point asked);
   void end_run();
 
   // Its slices (session/run.cc). False: it waits for weights.
   Result<bool> slice();
   Result<bool> compute_slice();
   Weights::Cursor& weights_cursor();
-  bool has_slot(int slot);
-  bool has_rows(std::span<const TokenId> rows);
+  bool reach_slot(int slot);
+  bool reach_rows(std::span<const TokenId> rows);
   void record_waiting(bool waiting);
   void mark_progress();
   Status begin_pass();
@@ -101,7 +101,7 @@ struct Session::State {
   Status sample_token();
 
   // Its file (session/writer.cc).
-  Result<std::unique_ptr<SessionWriter>> write(bool piece, size_t first) const;
+  Result<std::unique_ptr<SessionWriter>> make_writer(bool piece, size_t first) const;
 };
 
 }  // namespace sluice

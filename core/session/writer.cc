@@ -10,7 +10,7 @@
 namespace sluice {
 
 struct SessionWriter::State {
-  // Of the tokens from `first` to `end`, of those whose state the session has; `piece`: as a piece.
+  // Saves tokens [first, end) and their state. `piece`: as a piece, else as a whole session.
   State(const Session::State& s, KvCache&& past, bool piece, size_t first, size_t end)
       : runtime(s.runtime),
         copy(s.runtime),
@@ -108,7 +108,7 @@ size_t SessionWriter::next(std::span<uint8_t> out) {
   return written;
 }
 
-Result<std::unique_ptr<SessionWriter>> Session::State::write(bool piece, size_t first) const {
+Result<std::unique_ptr<SessionWriter>> Session::State::make_writer(bool piece, size_t first) const {
   if (run) {
     return fail(Code::busy, "the session is generating; save it when that has ended");
   }
@@ -119,10 +119,12 @@ Result<std::unique_ptr<SessionWriter>> Session::State::write(bool piece, size_t 
       std::make_unique<SessionWriter::State>(*this, std::move(past), piece, first, end)));
 }
 
-Result<std::unique_ptr<SessionWriter>> Session::save() const { return state_->write(false, 0); }
+Result<std::unique_ptr<SessionWriter>> Session::save() const {
+  return state_->make_writer(false, 0);
+}
 
 Result<std::unique_ptr<SessionWriter>> Session::save_piece(size_t piece) const {
-  if (piece < pieces()) return state_->write(true, piece * kPiecePositions);
+  if (piece < pieces()) return state_->make_writer(true, piece * kPiecePositions);
   return fail(Code::invalid_argument, "the session has ", counted(pieces(), "piece"),
               ", so none is number ", piece);
 }

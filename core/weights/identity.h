@@ -49,7 +49,7 @@ class Identity {
     std::vector<uint8_t> have;  // of `ends`
     uint64_t hash = 0;          // once none is missing
   };
-  // An end is a range of the tensor's bytes. The index of one of them in `ends`:
+  // `tensor_end`: the range of one end in the tensor. Returns the index in `ends` of byte `at`.
   static size_t index_of(const ByteRange& tensor_end, uint64_t at);
   static bool lacks(const Tensor& tensor, const ByteRange& tensor_end, ByteRange bytes);
   static uint64_t bytes_of_ends(const Tensor& tensor);

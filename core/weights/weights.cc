@@ -183,7 +183,7 @@ bool Weights::Cursor::at(int slot) {
   if (slot != slot_) {
     weights_.leave(*this);
     slot_ = slot;
-    weights_.find_front();
+    weights_.advance_front();
   }
   Slot& here = weights_.at(slot);
   if (!holds_ && here.state == SlotState::resident) {
@@ -214,7 +214,7 @@ void Weights::leave(Cursor& cursor) {
 
 // Moves the front to the rearmost cursor, and evicts the slots that all cursors have passed. So a
 // new run waits until the others have cycled round to its slot; then all advance together.
-void Weights::find_front() {
+void Weights::advance_front() {
   const auto n_slots = static_cast<int>(slots_.size());
   int nearest = n_slots;
   for (const Cursor* cursor : cursors_) {
@@ -234,7 +234,7 @@ std::vector<Want> Weights::wants(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const uint64_t all = bytes;
   std::vector<Want> wants;
-  find_front();
+  advance_front();
   make_room(front_);
   const auto n_slots = static_cast<int>(slots_.size());
   for (int ahead = 0; ahead < n_slots; ++ahead) {

@@ -1,5 +1,6 @@
 // A model's weights in memory, in slots: one for the embedding, one for each layer, and one or more
-// for the head. Slots are numbered in the order of execution. A slot is absent, arriving or
+// for the head, and a last one for the embedding's table if that comes late (Cut). Slots are
+// numbered in the order of execution. A slot is absent, arriving or
 // resident; a layer can run while its slot is resident.
 //
 // wants() tells which bytes to load next, and where to. A source (a buffer, a file, a stream) puts
@@ -53,8 +54,8 @@ struct SharedPlaces {
 };
 
 // The matrix with the handle `table` (-1: none) belongs to no slot: a cache holds `places` rows of
-// it. If pieces in slots that are never evicted have all of its bytes as well (tied embeddings, a
-// late table), rows are read from these as soon as they are resident.
+// it. Slots that are never evicted may have the same bytes (tied embeddings, a late table). If they
+// have all of them, rows are read there once those are resident.
 struct SingleRows {
   int table = -1;
   int64_t places = 0;
@@ -83,9 +84,9 @@ class Weights {
   // Call this when the n bytes from `offset` on are in place. Bytes of no tensor are ignored. Fails
   // with bad_file, naming tensor and row, if a number isn't finite; the weights can't be used then.
   // Fails with invalid_argument for bytes of a tensor that have arrived already or weren't wanted,
-  // and for packed ones that aren't whole strips. (Packed numbers aren't checked: load only what a
-  // PackedKeeper was given. The head's parts may have been others then, because all are whole
-  // strips.)
+  // and for packed ones that aren't whole strips. Packed numbers aren't checked
+  // again: bring only what a PackedKeeper was given. It may have been given with another number of
+  // head parts, because all parts are whole strips.
   Status filled(uint64_t offset, uint64_t n, Form form = Form::file);
   // From now on filled() gives `keeper` (null: nobody) the chunks that it packs of slots in shared
   // places, if it has the whole chunk, before they count as arrived. No thread may call filled()
@@ -213,7 +214,7 @@ class Weights {
   void make_room(int slot);
   void clear_slot(int slot);
   void leave(Cursor& cursor);
-  void find_front();
+  void advance_front();
   void finish_part(Part& part);
   void become_resident(Slot& slot);
   Result<Complete> mark_arrived(Part& part, ByteRange range);

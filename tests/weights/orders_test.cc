@@ -65,7 +65,7 @@ class RandomSource {
  private:
   static void serve(Engine& engine, std::string_view file, std::mt19937& random) {
     EXPECT_EQ(engine.files().size(), 1u);
-    EXPECT_GE(engine.memory_plan().total(), engine.memory_plan().start());
+    EXPECT_GE(engine.memory_plan().total(), engine.memory_plan().before_first_token());
     EXPECT_LE(engine.progress().layers_ready, engine.progress().layers_total);
     for (const Want& row : engine.row_wants()) {
       std::memcpy(row.place.data(), file.data() + row.offset, row.place.size());
