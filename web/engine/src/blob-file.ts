@@ -1,25 +1,25 @@
-// A file of the user, or a Blob: read in place, wherever bytes are wanted.
+// A file that the user chose, or a Blob: any range can be read at any time.
 import { SluiceError } from './errors.js';
 import { PIECE_BYTES } from './net/remote.js';
 import { emptyFile, refuseWebPage } from './net/why.js';
 import type { Range } from './outstanding.js';
 import type { SourceFile } from './source-file.js';
 
-/** Less is read by itself, more from a stream, which brings the next bytes while these are copied. */
+/** Shorter ranges are read with slice(), longer ones from a stream, which reads ahead while bytes are copied. */
 const LEAST_STREAMED = 256 << 10;
-/** Bytes of one stream: what follows is likely to be wanted next. */
+/** The range of one stream: the bytes that follow are likely to be read next. */
 const STREAM_BYTES = 64 << 20;
 const BUFFER_BYTES = 1 << 20;
 
-/** Reads a part of a blob from its beginning on, always into the same buffer. */
+/** Reads a range of a blob in sequence, always into the same buffer. */
 class BlobStream {
   readonly #reader: ReadableStreamBYOBReader;
   #buffer = new ArrayBuffer(BUFFER_BYTES);
 
-  /** Nothing has come yet. */
+  /** Nothing was read yet. */
   fresh = true;
 
-  /** `at`: the next byte. Throws a TypeError where blobs have no byte streams. */
+  /** `at`: the offset of the next byte. Throws a TypeError where blobs have no byte streams. */
   constructor(
     blob: Blob,
     public at: number,
@@ -53,12 +53,12 @@ export class BlobFile implements SourceFile {
   readonly name = 'the file';
   readonly unproven = false;
   readonly copy = null;
-  /** Bytes from #at on that were read and not yet given out. */
+  /** Bytes from offset #at on that head() has read and not yet returned. */
   #left = new Uint8Array(0);
   #at = 0;
-  /** The stream that is open; undefined where there are none. */
+  /** The open stream; undefined if blobs have no byte streams, or after close(). */
   #stream: BlobStream | null | undefined = null;
-  /** The last reading of a stream: one at a time. */
+  /** The last read from the stream: one runs at a time. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(readonly blob: Blob) {}
@@ -118,7 +118,7 @@ export class BlobFile implements SourceFile {
     return true;
   }
 
-  /** False: there are no streams here, or it has ended before the views were full. */
+  /** False: there are no streams here, a read failed, or the file ended before the views were full. */
   async #readStream(from: number, views: Uint8Array[]): Promise<boolean> {
     let at = from;
     try {
@@ -129,7 +129,7 @@ export class BlobFile implements SourceFile {
           const bytes = await stream.next(view.length - done);
           if (bytes.length === 0) {
             this.#stream = null;
-            // Its part of the file is over; or, if nothing came of it, the file has changed: #bytes() says so.
+            // The stream's range is read. If it gave no bytes at all, the file has changed: #bytes() throws that error.
             if (stream.fresh) return false;
             continue;
           }

@@ -1,15 +1,15 @@
-// Objects with private members, used through proxies: Vue's ref() and reactive() make one of all that they hold.
+// Makes objects with private members work behind proxies, such as those of Vue's ref() and reactive().
 
 /**
- * Gives the object its class's methods and getters as its own, bound to it: a proxy of it then runs them on the object itself,
- * where the private members are. For the constructor of each class that users hold.
+ * Defines the class's methods and getters on the object itself, bound to it. Called through a proxy, they still run on the
+ * object, which has the private members. Each public class calls this in its constructor.
  */
 export function bindMembers(object: object): void {
   const prototype = Object.getPrototypeOf(object) as object;
   for (const name of Reflect.ownKeys(prototype)) {
     if (name === 'constructor') continue;
     const { get, value } = Object.getOwnPropertyDescriptor(prototype, name) ?? {};
-    const configurable = true; // otherwise a proxy may not give anything else in its place
+    const configurable = true; // a proxy may return another value only for such a property
     if (get !== undefined) {
       Object.defineProperty(object, name, { configurable, get: get.bind(object) as () => unknown });
     } else if (typeof value === 'function') {

@@ -6,7 +6,7 @@ import type { Access } from './protocol.js';
 import { sized } from './sized.js';
 import type { MemoryPlan, ModelInfo } from './types.js';
 
-/** What decided it: the caller, the browser's limit for a page, or the device's memory. */
+/** What set the budget: the caller, the browser's limit for a page, or the device's memory. */
 export type BudgetReason = 'given' | 'browser' | 'device';
 
 export interface Budget {
@@ -16,12 +16,12 @@ export interface Budget {
 
 const MIB = 1 << 20;
 const GIB = 1 << 30;
-/** What the heap may need besides: the budget is a plan, and memory is allocated in blocks. */
+/** What the heap may need beyond the budget, which is an estimate; memory is also allocated in blocks. */
 const MARGIN = 128 * MIB;
 
 /**
- * The budget of a model whose bytes can be read again. `given`: the option memoryBudget. `maxBytes`: what the module's memory
- * can grow to. `deviceMemory`: navigator.deviceMemory, in GiB, which not every browser tells.
+ * The budget of a model whose source can be read again. `given`: the option memoryBudget. `maxBytes`: the limit of the module's
+ * memory. `deviceMemory`: navigator.deviceMemory, in GiB, which not every browser has.
  */
 export function chooseBudget(
   given: number | undefined,
@@ -43,7 +43,7 @@ const REASONS: Record<BudgetReason, string> = {
   device: "half of this device's memory; the option memoryBudget sets another limit",
 };
 
-/** The note on a model of which not all stays in memory; null if all does. */
+/** The note on a model with streamed weights; null if all weights stay in memory. */
 export function budgetNote({ all, rereadBytes }: MemoryPlan, budget: Budget): Note | null {
   if (rereadBytes === 0) return null;
   const { bytes, reason } = budget;
@@ -57,15 +57,15 @@ export function budgetNote({ all, rereadBytes }: MemoryPlan, budget: Budget): No
 
 /** How much memory there is for a model. */
 export interface Room {
-  /** What the module's memory can grow to. */
+  /** The limit of the module's memory. */
   maxBytes: number;
-  /** Null if the model must stay in memory as a whole, because its bytes come only once. */
+  /** Null if all weights must stay in memory, because the source can't be read again. */
   budget: Budget | null;
-  /** Load options as the core takes them, with the budget. */
+  /** The core's load options as JSON, with the budget. */
   options: string;
 }
 
-/** `options`: as the core takes them. */
+/** `options`: the core's load options as JSON. */
 export function roomFor(options: string, maxBytes: number, access: Access): Room {
   if (access !== 'rereadable') return { maxBytes, budget: null, options };
   const given = JSON.parse(options) as { memoryBudget?: number };
@@ -111,7 +111,7 @@ export function tooLarge(
       };
 }
 
-/** The core's error, which can't know who chose the budget. */
+/** Adds to the core's error who chose the budget, which the core can't know. */
 export function explained(error: unknown, { budget }: Room): unknown {
   if (!(error instanceof SluiceError) || error.code !== 'budget_too_small') return error;
   const limit = budget?.reason ?? 'given';

@@ -1,4 +1,4 @@
-// The page's side of the cache: `cache`, whose calls a loader worker answers.
+// The page's side of the cache: `cache`. A loader worker answers its calls.
 import { SluiceError, abortReason, toldError } from './errors.js';
 import { lifelineCut, lifelineName } from './lifeline.js';
 import { invalid, reading, show, takeCacheOptions, takeListOptions } from './options.js';
@@ -20,10 +20,10 @@ import type {
 } from './types.js';
 import { goneError, startWatched } from './worker-watch.js';
 
-/** Milliseconds for which the worker waits for another call. */
+/** Milliseconds that an idle worker waits for the next call before it ends. */
 const IDLE_MS = 2000;
 
-/** The worker in messages. */
+/** The worker's name in error messages. */
 const NAMED = { which: 'worker of the cache', remedy: 'try again' };
 
 interface PendingCall {
@@ -106,7 +106,7 @@ class CacheWorker {
 
 let shared: CacheWorker | null = null;
 
-/** Asks the worker that all calls share. */
+/** Sends a call to the worker that all calls share. */
 export async function ask(call: CacheCall): Promise<unknown> {
   shared ??= new CacheWorker(() => {
     shared = null;
@@ -133,7 +133,7 @@ async function verify(source: string | URL, options: VerifyOptions = {}): Promis
   const { signal, onProgress = () => {} } = taken;
   const call = { name: 'verify' as const, ...named(source, taken) };
   if (signal?.aborted) throw abortReason(signal);
-  // A worker of its own can be ended at any moment.
+  // A separate worker: an abort can terminate it at once.
   const worker = new CacheWorker(() => {});
   try {
     return (await unlessAborted(worker.call(call, onProgress), signal)) as Verification;
@@ -143,8 +143,8 @@ async function verify(source: string | URL, options: VerifyOptions = {}): Promis
 }
 
 /**
- * The models among the files of a hub's repository, such as hf:owner/repo: one for each file, or for all parts of a split model.
- * What belongs to models and is none, as mmproj files, is left out. Fails as Engine.load does.
+ * The models in a hub's repository, such as hf:owner/repo. All parts of a split model count as one. Files that are no model of
+ * their own, such as mmproj files, are left out. Fails with the errors of Engine.load.
  */
 export async function listModels(
   source: string | URL,
@@ -155,7 +155,7 @@ export async function listModels(
   const headers = takeHeaders(taken.headers, [named.source], named.hub);
   const { signal } = taken;
   if (signal?.aborted) throw abortReason(signal);
-  // A worker of its own can be ended at any moment.
+  // A separate worker: an abort can terminate it at once.
   const worker = new CacheWorker(() => {});
   try {
     const call = { name: 'files' as const, headers, ...named };
@@ -175,7 +175,7 @@ async function room(bytes?: number): Promise<CacheRoom> {
   return (await ask({ name: 'room', bytes: bytes ?? null })) as CacheRoom;
 }
 
-/** Asks something of the model that `source` names. */
+/** Sends a call about the model at `source`. */
 async function askOf<T>(
   call: { name: 'find' | 'has' | 'delete' | 'export' } | { name: 'pin'; pinned: boolean },
   source: string | URL,
@@ -204,14 +204,14 @@ export const cache: ModelCache = Object.freeze({
 } satisfies ModelCache);
 
 /**
- * Asks the browser to keep what this site stores even if the disk is full. Some browsers ask the user. Only pages can do
- * this. Resolves to whether it is kept.
+ * Asks the browser not to evict this site's storage when the disk is full. Some browsers ask the user. Only pages can do
+ * this. Resolves to whether the storage is persistent.
  */
 export async function askToPersist(): Promise<boolean> {
   try {
     const { storage } = navigator;
     return (await storage.persisted()) || (await storage.persist());
   } catch {
-    return false; // there is nothing to keep, or the browser refuses
+    return false; // the browser has no storage, or refuses
   }
 }

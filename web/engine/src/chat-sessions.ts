@@ -1,5 +1,5 @@
-// In the engine worker: the sessions on which chats and other requests of their kind are answered. A request gets the one that
-// shares the most tokens with its prompt, so that a conversation that goes on computes only what is new.
+// In the engine worker: the sessions for chat and completion requests. A request uses the session that shares the longest
+// prefix with its prompt, so that a continued conversation computes only its new tokens.
 import type {
   EngineHandle,
   PromptHandle,
@@ -13,23 +13,23 @@ import type { ChatBegun, ChatPrompt, ChatToken, ToEngine } from './protocol.js';
 import { coreStats } from './runs.js';
 import type { MemoryPlan } from './types.js';
 
-/** The number of the session that answers; the page's own are from 0 on. */
+/** The session number of chat requests. The page's own sessions are numbered from 0 on. */
 export const CHAT_SESSION = -1;
 
-/** Sessions that are kept, if there is memory for so many. */
+/** The most sessions to keep, if there is memory for them. */
 const KEPT = 2;
-/** What may be lost of a session when a prompt goes another way: fewer tokens than this, or than this share of its tokens. */
+/** A prompt that drops fewer of a session's tokens than this number, or this share, uses the session itself and no clone. */
 const LITTLE = { tokens: 32, share: 1 / 8 };
-/** The share of the context that is kept for an answer when old turns are dropped: without `maxTokens`, and with it at most. */
+/** The share of the context reserved for the answer when old turns are dropped: without `maxTokens`, and at most with it. */
 const ROOM = { usual: 1 / 4, most: 1 / 2 };
 
 /** A reply that has been started. */
 export interface Begun {
   handle: SessionHandle;
   begun: ChatBegun;
-  /** Adds the bytes of tokens, if they are wanted. */
+  /** Adds each token's bytes; null if the request doesn't want them. */
   dress: ((tokens: ChatToken[]) => void) | null;
-  /** Starts it anew after an error, with fewer sessions; false: that wouldn't help. */
+  /** After `out_of_memory`: frees other sessions and starts the reply again. False: nothing could be freed, or it failed again. */
   again(error: SluiceError): boolean;
 }
 
@@ -40,7 +40,7 @@ export class ChatSessions {
   /** The least recently used first. */
   readonly #kept: SessionHandle[] = [];
   readonly #most: number;
-  /** Of the last request: it may have to be started again. */
+  /** The last request's prompt: the reply may have to be started again. */
   #prompt: PromptHandle | null = null;
   #opened: OpenedChat | null = null;
 
@@ -48,7 +48,7 @@ export class ChatSessions {
     readonly module: SluiceModule,
     readonly engine: EngineHandle,
     memory: MemoryPlan | null,
-    /** Frees what else has memory and can go; false: there is nothing. */
+    /** Frees memory that something else holds and can do without; false: there was none. */
     readonly spare: () => boolean,
   ) {
     const roomy =
@@ -56,7 +56,7 @@ export class ChatSessions {
     this.#most = roomy ? KEPT : 1;
   }
 
-  /** Frees them. */
+  /** Frees all sessions. */
   end(): void {
     this.#prompt?.delete();
     for (const handle of this.#kept.splice(0)) handle.delete();
@@ -71,7 +71,7 @@ export class ChatSessions {
     return opening;
   }
 
-  /** How many tokens a prompt has, and what there is to say of it. */
+  /** The number of a prompt's tokens, and its warnings. */
   count(prompt: ChatPrompt): { tokens: number; warnings: Note[] } {
     const opening = new this.module.Prompt(this.engine);
     try {
@@ -81,13 +81,13 @@ export class ChatSessions {
     }
   }
 
-  /** How many of the prompt's tokens a session has. */
+  /** How many of the opened prompt's first tokens the best session already has. */
   get shared(): number {
     const prompt = this.#prompt;
     return prompt === null ? 0 : Math.max(0, ...this.#kept.map((handle) => prompt.shared(handle)));
   }
 
-  /** Takes a session for the prompt that was opened. */
+  /** Adds a session that was restored for the opened prompt. */
   adopt(handle: SessionHandle): void {
     this.makeRoom();
     this.#kept.push(handle);
@@ -151,13 +151,13 @@ export class ChatSessions {
     return Math.max(1, Math.floor(contextSize - room));
   }
 
-  /** The session for this prompt, which is now the most recently used. */
+  /** Chooses the session for this prompt, and makes it the most recently used. */
   #choose(prompt: PromptHandle): SessionHandle {
     let best: SessionHandle | null = null;
     let shared = 0;
     for (const handle of this.#kept) {
       const tokens = prompt.shared(handle);
-      // Of two that are equally good, the one that was used last.
+      // If two share as many tokens, the more recently used one.
       if (best !== null && tokens < shared) continue;
       best = handle;
       shared = tokens;
@@ -169,12 +169,12 @@ export class ChatSessions {
     return handle;
   }
 
-  /** The session itself if little of it would be lost, otherwise one with the same tokens; null: a new one is as good. */
+  /** The session itself if the prompt drops few of its tokens, otherwise a clone; null if they share no token. */
   #from(best: SessionHandle, shared: number): SessionHandle | null {
     const { length } = best.tokens();
     const lost = length - shared;
     if (lost < LITTLE.tokens || lost < length * LITTLE.share) return best;
-    // With all places taken, the least recently used goes.
+    // With no free slot, the least recently used session would be evicted: this one.
     if (this.#kept.length >= this.#most && this.#kept[0] === best) return best;
     if (shared === 0) return null;
     this.makeRoom();
@@ -186,7 +186,7 @@ export class ChatSessions {
     return new this.module.Session(this.engine);
   }
 
-  /** Frees the least recently used sessions, so that there is a place for one. */
+  /** Evicts the least recently used sessions until a slot is free. */
   makeRoom(): void {
     while (this.#kept.length >= this.#most) this.#kept.shift()?.delete();
   }

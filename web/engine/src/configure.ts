@@ -1,4 +1,4 @@
-// configure: where the library's own files lie, if not beside its script.
+// configure: where the library's own files are, if not beside its script.
 import { SluiceError } from './errors.js';
 import { invalid, reading, show } from './options.js';
 import { here } from './own-files.js';
@@ -13,39 +13,39 @@ export type WasmFile = `sluice-${Flavour}.mjs` | `sluice-${Flavour}.wasm`;
 /** The address of a folder, or a function that gives each file's address. Both may be relative to the page's address. */
 export type FileUrl<Name extends string> = string | URL | ((file: Name) => string | URL);
 
-/** Where the library's files lie, of the same version as the library itself. What is left out lies beside its script. */
+/** Where the library's files are. They must be of the library's own version. Those left out are found beside its script. */
 export interface Configuration {
   /** The folder with `engine-worker.js`, `loader-worker.js` and `wasm/`, as the package's `dist` has them. */
   baseUrl?: string | URL | undefined;
-  /** The workers alone: their folder, or the address of each. Goes before `baseUrl`. */
+  /** The workers alone: their folder, or the address of each. Overrides `baseUrl`. */
   workerUrl?: FileUrl<WorkerFile> | undefined;
-  /** The content of `wasm/` alone: its folder, or the address of each file. Goes before `baseUrl`. */
+  /** The content of `wasm/` alone: its folder, or the address of each file. Overrides `baseUrl`. */
   wasmUrl?: FileUrl<WasmFile> | undefined;
 }
 
 const NAMES = ['baseUrl', 'workerUrl', 'wasmUrl'] as const;
 
-/** A folder, or what gives each file's address. */
+/** A folder, or a function that returns each file's address. */
 type Of = string | ((file: never) => unknown);
-/** What `configure` said, read once: the caller may change a URL or an object afterwards. */
+/** A copy of the configuration: the caller may change a URL or an object afterwards. */
 type Settings = { baseUrl?: string; workerUrl?: Of; wasmUrl?: Of };
 
-/** Gives the address of a file of `dist/`; null: it lies beside the library's script. */
+/** Returns the address of a file of `dist/`; null: it is beside the library's script. */
 type Find = (
   which: 'workerUrl' | 'wasmUrl',
   path: 'wasm/' | '',
   file: WorkerFile | WasmFile,
 ) => string | null;
 
-/** What `configure` said. Null if it was not called: so a bundler leaves out all of this where it isn't. */
+/** Set by `configure`. Null if it was not called: a bundler can then leave out this code. */
 let find: Find | null = null;
 
-/** The address that `configure` gave a worker's script; null: it lies beside the library's. */
+/** The address that `configure` gave a worker's script; null: it is beside the library's. */
 export function workerAddress(file: WorkerFile): string | null {
   return find === null ? null : find('workerUrl', '', file);
 }
 
-/** The same of a file of `wasm/`. */
+/** The address that `configure` gave a file of `wasm/`; null: it is beside the library's script. */
 export function wasmAddress(file: WasmFile): string | null {
   return find === null ? null : find('wasmUrl', 'wasm/', file);
 }
@@ -106,9 +106,9 @@ function finder(taken: Settings): Find {
 }
 
 /**
- * Says where the library's files lie, if not beside its script: for bundlers that don't take them along, for a CDN. Replaces what
- * an earlier call said; `configure({})` takes it back. It holds for the workers that are started afterwards, so call it before
- * the first engine. `invalid_argument` if it isn't understood. (What a function gives is checked when it is called.)
+ * Sets where the library's files are, if not beside its script: for a CDN, or a bundler that doesn't copy them. Replaces the
+ * configuration of an earlier call; `configure({})` resets it. It applies to workers that are started afterwards, so call it
+ * before the first engine. `invalid_argument` if it is wrong. (A function's addresses are checked when it is called.)
  */
 export function configure(configuration: Configuration): void {
   const list = reading('the configuration', () => Array.isArray(configuration));
@@ -131,7 +131,7 @@ export function configure(configuration: Configuration): void {
     const address = reading(name, () => addressOf(name, given));
     const page = here();
     const url = folder(name, address, page ?? 'https://page.example/');
-    // The page's address may change later (pushState). On a server a relative one can only be looked at.
+    // Resolved now: the page's address may change later (pushState). On a server a relative address can only be checked.
     taken[name] = page === undefined ? address : url.href;
   }
   find = finder(taken);

@@ -1,11 +1,11 @@
-// In the engine worker: the texts whose token ids are wanted, or their number, one after the other and in slices.
+// In the engine worker: tokenizes texts for tokenize() and countTokens(), one after the other, in slices.
 import type { EncodingHandle, EngineHandle, SluiceModule } from '../../../wasm/module.js';
 import { parseAnswer } from './answers.js';
 import type { ToEngine } from './protocol.js';
 
 interface Text {
   id: number;
-  /** Only the number of tokens of a prompt is wanted. */
+  /** Only the number of tokens is wanted, as of a prompt. */
   count: boolean;
   encoding: EncodingHandle;
   ids: number[];
@@ -44,7 +44,7 @@ export class Encodings {
     this.result(id, count ? ids.length + this.#added(ids) : ids);
   }
 
-  /** How many tokens a prompt of these gets in front: the model's beginning-of-text token, unless it is the first of them. */
+  /** How many tokens the model puts before a prompt of these: the beginning-of-text token, unless they begin with it. */
   #added(ids: readonly number[]): number {
     const empty = new this.module.Prompt(this.engine);
     try {

@@ -1,5 +1,5 @@
 // Engine: the page's side of a model. The work is done in workers (protocol.ts). The engine holds the promises, and
-// settles each of them whatever happens to a worker.
+// settles all of them even if a worker dies.
 import { bindMembers } from './bound.js';
 import { askToPersist } from './cache.js';
 import { Chat } from './chat/chat.js';
@@ -56,7 +56,7 @@ interface PendingAnswer {
   reject(error: unknown): void;
 }
 
-/** The constructor's first argument. Nobody outside has it, so only load and probe make engines. */
+/** The constructor's first argument. It isn't exported, so only load and probe can make engines. */
 const BY_LOAD = Symbol('Engine.load');
 
 /** The engines that have not ended. */
@@ -70,7 +70,7 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * Resolves when all weights that stay in memory are there: all, unless the model is larger than its `memoryBudget`. Rejects
+   * Resolves when all resident weights are loaded: all weights, unless the model is larger than its `memoryBudget`. Rejects
    * with the error that ended the loading.
    */
   get ready(): Promise<void> {
@@ -78,8 +78,8 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * Resolves when all of the model has come. It is `ready`, unless the model is larger than its `memoryBudget` and is
-   * downloaded: then what is read again for each token may come later. Rejects with the error that ended the engine before.
+   * Resolves when the whole model has arrived: together with `ready`, unless the model is downloaded and larger than its
+   * `memoryBudget`. Then streamed weights may arrive later. Rejects with the error that ended the engine before that.
    */
   get arrived(): Promise<void> {
     return this.#arrived.promise;
@@ -96,7 +96,7 @@ export class Engine implements AsyncDisposable {
   #loadMs = 0;
   /** The engine's own session. */
   readonly #own: Timeline;
-  /** The open sessions, and what has each run until the worker reports the run's end. */
+  /** The open sessions, and the owner of each run until the worker reports the run's end. */
   readonly #timelines = new Set<Timeline>();
   readonly #runs = new Map<number, RunOwner>();
   readonly #chat: Chat;
@@ -157,8 +157,8 @@ export class Engine implements AsyncDisposable {
   /**
    * Measures for about a second how fast an engine in this browser decodes. A model has about `bytesPerSecond /
    * info.memory.bytesPerToken` tokens per second (`bytesPerSecond8` with weights of eight bits), fewer if
-   * `info.memory.rereadBytes` are read again for each. A worker of its own does it in 128 MiB, which are given back. `busy` while
-   * an engine of this page loads or computes, which it would disturb.
+   * `info.memory.rereadBytes` are read again for each. A separate worker measures in 128 MiB, which it frees. `busy` while an
+   * engine of this page loads or computes, because measuring would disturb it.
    */
   static measure(options: MeasureOptions = {}): Promise<DecodeRate> {
     return measureDecoding(options, () => [...engines].some((engine) => engine.#busy));
@@ -173,7 +173,7 @@ export class Engine implements AsyncDisposable {
     const { signal } = options;
     // A probe uses the flavour that loading uses, so that its files are fetched only once. It starts no threads.
     const choice = chooseFlavour(options.flavour, options.threads, detectAbilities(), processors());
-    // Its plan of the memory is for the threads that loading starts.
+    // A probe plans the memory for the threads that loading would start.
     const coreOptions = coreLoadOptions(options, choice.threads);
     if (probe) choice.threads = 1;
     if (signal?.aborted) throw abortReason(signal);
@@ -206,7 +206,7 @@ export class Engine implements AsyncDisposable {
     return engine;
   }
 
-  // --- what comes from the worker ------------------------------------------------------------------
+  // --- messages from the worker --------------------------------------------------------------------
 
   #receive(message: Exclude<FromEngine, { type: 'alive' | 'closed' }>): void {
     if (this.#over !== undefined) return;
@@ -258,7 +258,7 @@ export class Engine implements AsyncDisposable {
     }
   }
 
-  /** The loader's news. */
+  /** Takes the loader's progress and notes. */
   #follow(course: Course): void {
     if (this.#over !== undefined) return;
     addNotes(this.#notes, course.notes);
@@ -427,27 +427,27 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * Chats, as OpenAI's client has them: `engine.chat.completions.create({ messages })`. The worker has sessions of its own for
-   * these, and for `completions`: a conversation that goes on computes only what is new.
+   * Chat completions, as in OpenAI's client: `engine.chat.completions.create({ messages })`. The worker has sessions of its own
+   * for these and for `completions`: a continued conversation computes only its new tokens.
    */
   get chat(): { readonly completions: ChatCompletions } {
     return this.#chat.chat;
   }
 
-  /** Texts, as OpenAI's older API has them: `engine.completions.create({ prompt })`. */
+  /** Text completions, as in OpenAI's older API: `engine.completions.create({ prompt })`. */
   get completions(): Completions {
     return this.#chat.completions;
   }
 
-  /** The token ids of the text, without those that the model wants before a prompt. */
+  /** The token ids of the text, without the tokens that the model expects before a prompt. */
   tokenize(text: string, options: TokenizeOptions = {}): Promise<number[]> {
     return tokenize(this.#ask, text, options);
   }
 
   /**
-   * The text that the model is given for a chat, as its template writes it: the file's own, or one for the family that the file
-   * seems to belong to, which `stats.notes` names. Give it to `generate` with `{ special: true }`. Then special tokens written
-   * out in a message count as such.
+   * The prompt that the template writes for a chat. The template is the file's own, or one for the family that the file seems to
+   * belong to, which `stats.notes` names. Give the text to `generate` with `{ special: true }`. Then special tokens written out
+   * in a message count as such.
    */
   applyTemplate(messages: readonly ChatMessage[], options: TemplateOptions = {}): Promise<string> {
     return applyTemplate(this.#ask, messages, options);
@@ -459,9 +459,9 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * How many tokens the model is given for a prompt: for a text with the one that it wants before it, as `generate` gives it;
-   * for messages with all that the template writes, as `chat.completions` gives them. They are computed, except for those whose
-   * state a session has.
+   * The number of tokens that the model gets for a prompt. A text counts with the beginning-of-text token, as `generate` adds it;
+   * messages count with all that the template writes, as in `chat.completions`. Tokens whose state a session already has count,
+   * but are not computed again.
    */
   async countTokens(
     prompt: Prompt | readonly ChatMessage[],

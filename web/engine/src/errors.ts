@@ -114,8 +114,8 @@ export function abortReason(signal: AbortSignal): unknown {
 }
 
 /**
- * The error of a module that trapped. Where memory ends, wasm/bindings.cc throws the text `out_of_memory`, a code and no
- * sentence; what comes of it from a thread has words of the browser before it. Otherwise worker_died.
+ * The error of a module that trapped. If memory runs out, wasm/bindings.cc throws the text `out_of_memory`; when a thread throws
+ * it, the browser puts words of its own before it. Any other error is worker_died.
  */
 export function stoppedWorking(error: unknown): SluiceError {
   if (error instanceof SluiceError) return error;
@@ -157,7 +157,7 @@ export function textOf(error: unknown): string {
   }
 }
 
-/** The code of an error of no SluiceError: signals give their own reasons (`abortReason`). */
+/** The code for an error that is no SluiceError, such as a signal's own reason (`abortReason`). */
 function usualCode(error: unknown): ErrorCode {
   const ended = error instanceof DOMException && /^(Abort|Timeout)Error$/.test(error.name);
   return ended ? 'aborted' : 'worker_died';
@@ -176,17 +176,17 @@ function dataOf(error: SluiceError): ErrorData {
 }
 
 /**
- * Any thrown value as plain data, to be posted to another thread or written as JSON. `code`: for what is no SluiceError; without it
- * 'aborted' if a signal ended the call, else 'worker_died'.
+ * Any thrown value as plain data, to be posted to another thread or written as JSON. `code`: for an error that is no SluiceError;
+ * default: 'aborted' if a signal ended the call, else 'worker_died'.
  */
 export function toErrorData(error: unknown, code?: ErrorCode): ErrorData {
   let other = code;
   try {
     if (error instanceof SluiceError) return dataOf(error);
-    // `errors.map(toErrorData)` gives a number.
+    // In `errors.map(toErrorData)`, `code` is an index.
     if (!isErrorCode(other)) other = usualCode(error);
   } catch {
-    // It is a proxy that gives nothing.
+    // A proxy whose traps throw.
   }
   return { code: other ?? 'worker_died', message: textOf(error) };
 }
@@ -194,7 +194,7 @@ export function toErrorData(error: unknown, code?: ErrorCode): ErrorData {
 /** The error of data that came from outside; null if it is something else. Reading it may throw. */
 function takeError(data: Partial<ErrorData>): SluiceError | null {
   const { code, message, facts = {}, ...more } = data;
-  // JSON has null for a number that is none: it counts as absent.
+  // JSON writes NaN as null: null counts as absent.
   const [status, param, cause] = [
     more.status ?? undefined,
     more.param ?? undefined,
@@ -230,8 +230,8 @@ export function fromErrorData(data: ErrorData): SluiceError {
 }
 
 /**
- * The error that a thread of the library tells of (its data is right, unlike what fromErrorData may get). One whose code isn't
- * known here must not be lost: a worker may be of another version.
+ * The error in a message of one of the library's workers, whose data needs no checks (unlike that of fromErrorData). A worker may
+ * be of another version: an error with an unknown code becomes worker_died, and isn't lost.
  */
 export function toldError(data: ErrorData): SluiceError {
   const { code, message, ...more } = (data ?? {}) as Partial<ErrorData>;

@@ -16,13 +16,13 @@ export type DownloadReason =
   | 'address'
   /** The function given as `fetch` failed. */
   | 'fetch'
-  /** No byte came for the time that is set (`stallTimeout`). */
+  /** No byte arrived within `stallTimeout`. */
   | 'stalled'
-  /** The connection broke or ended before all bytes had come. */
+  /** The connection broke or ended before all bytes had arrived. */
   | 'broken'
   /** The file has changed on the server. */
   | 'changed'
-  /** Other bytes came than were asked for, or a list that can't be read. */
+  /** The server sent other bytes than were requested, or a list that can't be parsed. */
   | 'answer'
   /** It is a file of the library itself that is missing or wrong. */
   | 'library';
@@ -41,7 +41,7 @@ export type NotKeptReason =
   | 'in_use'
   /** A newer version of Sluice keeps it. */
   | 'newer'
-  /** An answer needed the memory that writing it took. */
+  /** Writing the state was aborted, because an answer needed the memory. */
   | 'out_of_memory'
   /** Its file can't be opened, read or written. */
   | 'unreadable';
@@ -50,9 +50,9 @@ export type NotKeptReason =
 export interface Facts {
   /** Bytes that are needed (`out_of_memory`, `budget_too_small`, `storage_full`; the note `weights_reread`). */
   neededBytes?: number;
-  /** Bytes that there are: the budget, what the browser gives, what is free. */
+  /** Available bytes: the budget, what the browser gives, or what is free. */
   availableBytes?: number;
-  /** The least `memoryBudget` that would do. Absent if none would, because all must be in memory. */
+  /** The least `memoryBudget` that suffices. Absent if none does, because all weights must be in memory. */
   leastBytes?: number;
   /** Who chose the budget: the caller, or the library (half of the device's memory, or all that the browser gives a page). */
   limit?: 'given' | 'device' | 'browser';
@@ -63,7 +63,7 @@ export interface Facts {
    * the vocabulary (`token_not_in_vocabulary`).
    */
   tokens?: number;
-  /** The most tokens that would do (`context_full`). */
+  /** The most tokens that fit (`context_full`). */
   room?: number;
   /** What is not supported (`unsupported_model`): one of these, or a key of the metadata with its value. */
   architecture?: string;
@@ -83,7 +83,7 @@ export interface Facts {
   reason?: DownloadReason | NotKeptReason;
   expectedSha256?: string;
   foundSha256?: string;
-  /** What the browser says of its fault, in its own words (`worker_died`). */
+  /** The browser's own text for the failure (`worker_died`). */
   said?: string;
   /** A smaller context with which the model fits (`out_of_memory`, `budget_too_small`); of the core's notes, the one that is taken. */
   contextSize?: number;

@@ -1,4 +1,4 @@
-// The engine worker's side of the connection to a loader: asks for bytes, takes them, and checks how the stream ended.
+// The engine worker's side of the connection to a loader: requests ranges, takes their bytes, and checks how the file ended.
 import type { EngineHandle, HeaderHandle, SluiceModule } from '../../../wasm/module.js';
 import { check } from './answers.js';
 import { SluiceError, toldError } from './errors.js';
@@ -26,7 +26,7 @@ const USELESS: ReadonlySet<string> = new Set([
   'download_failed',
 ]);
 
-/** What an error says of the file: of a useless one nothing is kept, of an unfit one only what was there before. */
+/** How an error refuses the file. Nothing of a useless file is kept; of an unfit file only what was cached before. */
 export function refusalOf(error: unknown): Refusal {
   if (!(error instanceof SluiceError)) return 'no';
   if (USELESS.has(error.code)) return 'useless';
@@ -34,7 +34,7 @@ export function refusalOf(error: unknown): Refusal {
 }
 
 export class Feed {
-  /** Called after bytes were taken, after they were proven, or after the file ended without an error. */
+  /** Called after bytes were taken, after their sha256 was verified, or after the file ended without an error. */
   ontaken: () => void = () => {};
   /** Called once if the stream fails. */
   onerror: (error: unknown) => void = () => {};
@@ -87,7 +87,7 @@ export class Feed {
     }
   }
 
-  /** Gives `take` the messages that wait, and all that come from now on. */
+  /** Passes the queued messages to `take`, and all later ones. */
   #takeWith(take: (message: Delivery) => void): void {
     this.#take = take;
     for (const message of this.#early.splice(0)) {
@@ -95,14 +95,14 @@ export class Feed {
     }
   }
 
-  /** Tells the loader to stop. Messages are ignored from now on. `refused`: why, if that lies in the file. */
+  /** Tells the loader to stop. Later messages are ignored. `refused`: how the file is refused, if it is the reason. */
   stop(refused: Refusal = 'no'): void {
     if (this.#stopped) return;
     this.#stopped = true;
     this.port.postMessage({ type: 'stop', refused });
   }
 
-  /** The engine has all, and wants nothing again. The loader may still have to keep bytes. */
+  /** The engine has all weights, and will read none again. The loader may still have bytes to store. */
   enough(): void {
     if (this.#stopped) return;
     this.#stopped = true;
@@ -120,7 +120,7 @@ export class Feed {
     if (ptr === 0) throw new SluiceError('out_of_memory', 'no memory for reading the header');
     return new Promise((resolve, reject) => {
       this.onerror = reject;
-      // Little at a time: bytes that are under way when the header is complete were fetched for nothing.
+      // Small requests: bytes in flight when the header is complete were fetched for nothing.
       const ask = (): void => {
         const wants = Float64Array.of(header.position(), 0, room);
         const bases = basesOf(header);
@@ -156,9 +156,9 @@ export class Feed {
   }
 
   /**
-   * Loads an engine, and serves it while it wants weights again: the loader writes straight to the engine's places, or its
-   * chunks are copied there. All that the engine wants is asked for at once, so the loader never waits for the engine.
-   * `packing`: the number of the packing's layout.
+   * Loads an engine, and later serves its requests for streamed weights. The loader writes straight into the engine's slots, or
+   * its chunks are copied there. All ranges that the engine wants are requested at once, so the loader never waits for it.
+   * `packing`: the number of the packed layout.
    */
   drive(engine: EngineHandle, memory: WebAssembly.Memory, direct: boolean, packing: number): void {
     const shared = direct && !(memory.buffer instanceof ArrayBuffer);
@@ -167,11 +167,11 @@ export class Feed {
     let layout: number | null = null;
     const want = (wants: Wants, rows: boolean): void => {
       const once = !engine.hasLayout();
-      // The loader waits for the end of the headers.
+      // Sent even if empty: it tells the loader that the headers are complete.
       const first = header && !once && !rows;
       if (wants.length === 0 && !first) return;
       if (!shared) {
-        // Only a part of what was wanted of the header may have come, and its place is no more.
+        // The header's last range may be only partly received, and its buffer is gone.
         if (header) places.weights.clear();
         (rows ? places.rows : places.weights).add(wants);
       }
@@ -204,7 +204,7 @@ export class Feed {
       if (packed && answer !== '') this.port.postMessage({ type: 'packedRefused' });
       check(answer);
       if (keeps) room -= this.#passOn(engine.takePacked(), memory, room);
-      // Of a header, before the engine's work, so that the next bytes come meanwhile.
+      // Before the tokenizer is built, so that the next bytes arrive meanwhile.
       this.#ask();
       if (header && engine.hasLayout()) check(engine.buildTokenizer());
     };
@@ -238,8 +238,8 @@ export class Feed {
   }
 
   /**
-   * Passes packed chunks on, as many as `most` bytes allow; the others may come again with a later pass. `chunks`: as of
-   * EngineHandle.takePacked. Returns their bytes.
+   * Sends packed chunks to the loader, of `most` bytes together at most. A later pass may pack the others again. `chunks`: what
+   * EngineHandle.takePacked returned. Returns the number of bytes sent.
    */
   #passOn(chunks: Float64Array, memory: WebAssembly.Memory, most: number): number {
     let sum = 0;
@@ -254,22 +254,22 @@ export class Feed {
     return sum;
   }
 
-  /** Asks for what the engine wants now and didn't before: after a step, and when a session is cancelled or deleted. */
+  /** Requests the ranges that the engine newly wants: after a step, and when a session is cancelled or deleted. */
   ask(): void {
     this.#ask();
   }
 
-  /** Bytes of weights and headers that came. */
+  /** Bytes of weights and headers received so far. */
   get brought(): number {
     return this.#brought;
   }
 
-  /** No sha256 has yet to be compared. */
+  /** Every sha256 was verified, or none has to be. */
   get proven(): boolean {
     return this.#proven || !this.#opened.unproven;
   }
 
-  /** More bytes may come. */
+  /** More bytes may arrive. */
   get open(): boolean {
     return !this.#stopped;
   }
@@ -291,12 +291,12 @@ export class Feed {
   }
 }
 
-/** Whether some of the weights are read again for every pass. */
+/** Whether some of the weights are streamed: read again for every pass. */
 export function rereads(engine: EngineHandle): boolean {
   return engine.slots().some((field, i) => i % 6 === 4 && field === 1);
 }
 
-/** Where each file of the model begins, as far as its headers were read. */
+/** The offset of each of the model's files whose header was read. */
 function basesOf(of: Pick<EngineHandle, 'files'>): number[] {
   return Array.from(of.files().filter((_, i) => i % 2 === 0));
 }

@@ -100,7 +100,7 @@ function missing(flavour: Flavour, { simd, relaxed, noThreads }: Abilities): Mis
   };
 }
 
-/** As many as the browser tells. */
+/** The number that the browser reports. */
 export function processors(): number {
   return globalThis.navigator?.hardwareConcurrency ?? 1;
 }

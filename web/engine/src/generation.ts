@@ -1,13 +1,13 @@
-// The page's side of a generation: the tokens that come from the engine worker, and their reader.
+// The page's side of a generation: takes tokens from the engine worker, and queues them for the reader.
 import { abortReason } from './errors.js';
 import { ReadQueue, type Reader } from './read-queue.js';
 import type { Completion, Token } from './types.js';
 
-/** What a generation asks of its engine. */
+/** What a generation uses of its engine. */
 export interface GenerationHooks {
   /** Sends the request; throws if it can't (busy, bad options, a closed engine). */
   start(generation: Generation): void;
-  /** Whether a running generation rests: its reader has enough for now. */
+  /** Pauses a running generation while its reader's queue is full, and resumes it. */
   hold(generation: Generation, on: boolean): void;
   /** Cancels a running generation: tells the worker, and ignores later messages about it. */
   cancel(generation: Generation): void;
@@ -27,7 +27,7 @@ export class Generation {
     readonly signal: AbortSignal | undefined,
   ) {}
 
-  /** The one who reads its tokens. To be called once. */
+  /** The reader of its tokens. To be called once. */
   reader(): Reader<Token> {
     return this.#queue.reader(() => this.#begin());
   }
@@ -57,7 +57,7 @@ export class Generation {
     if (this.#state === 'running') this.hooks.hold(this, on);
   }
 
-  /** Ends the iteration: normally, or with an error, which is thrown after the tokens that have come. */
+  /** Ends the iteration: normally, or with an error, which is thrown after the tokens in the queue. */
   end(error?: unknown): void {
     this.#end(error, false);
   }
@@ -68,7 +68,7 @@ export class Generation {
     this.#queue.end(error === undefined ? null : { error }, now);
   }
 
-  /** The caller wants no more. */
+  /** The caller left the loop, or the signal fired. */
   #leave(error?: unknown): void {
     if (this.#state === 'running') this.hooks.cancel(this);
     this.#end(error, true);

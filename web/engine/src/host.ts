@@ -1,8 +1,8 @@
 // What the engine worker does: one module, one engine, its sessions, and the loop that runs them.
 //
 // The work is done in slices of about 10 ms. Between them the worker takes messages, such as a cancel or bytes. A posted
-// message starts the next slice, not a timer: browsers slow the timers of hidden pages. While weights may still come, a slice
-// is one step, so that what has come is taken before the next one.
+// message starts the next slice, not a timer: browsers slow the timers of hidden pages. While weights may still arrive, a slice
+// is one step, so that bytes that have arrived are taken before the next step.
 import type {
   Answer,
   EngineHandle,
@@ -30,10 +30,10 @@ import { WeightsNews } from './weights-view.js';
 const PROGRESS_MS = 50;
 
 type ChatCall = ToEngine & { type: 'chat' };
-/** What the module's start needs. */
+/** The fields that start the module. */
 type Start = Pick<ToEngine & { type: 'open' }, 'lifeline' | 'files' | 'threads'>;
 
-/** Throws if the file is incomplete on the server. So it need not be downloaded to its end. */
+/** Throws if the file is incomplete on the server, before it is downloaded to its end. */
 function checkLength(info: ModelInfo, { network, exact, sizes }: Opened): void {
   const [size = 0] = sizes;
   const promised = info.dataOffset + info.dataBytes;
@@ -62,7 +62,7 @@ function totalOf({ sizes }: Opened): number {
 }
 
 export class EngineHost {
-  /** The engine as soon as it is made. #engine is the same, but only after its header is read. */
+  /** The engine, as soon as it is constructed. #engine is set to it when its header is read. */
   #opening: EngineHandle | null = null;
   #engine: EngineHandle | null = null;
   #module: SluiceModule | null = null;
@@ -82,9 +82,9 @@ export class EngineHost {
   #late: ReturnType<typeof setTimeout> | undefined;
   /** The page was told that the model is ready. */
   #ready = false;
-  /** Null if the page doesn't want them. */
+  /** Sends news of the weights to the page; null if it wants none. */
   #news: WeightsNews | null = null;
-  /** The code that the page has compiled; it comes in a message of its own. */
+  /** The wasm code that the page has compiled; it arrives in a separate message. */
   readonly #early: Promise<WebAssembly.Module | null>;
   #takeCode!: (code: WebAssembly.Module | null) => void;
   readonly #ticks = new MessageChannel();
@@ -122,8 +122,8 @@ export class EngineHost {
       this.#guard(() => this.#cancel(message.id));
     } else if (message.type === 'hold') {
       this.#guard(() => {
-        // Where weights take turns, other runs wait for weights that this one has to pass first: it goes on, and what its
-        // reader leaves is bounded by the context.
+        // With streamed weights a paused run would block the others, which need the same layers in the same order. So it
+        // continues; the context bounds the tokens that its reader leaves unread.
         if (this.#engine === null || rereads(this.#engine)) return;
         this.#runs.hold(message.id, message.on);
         this.#scheduleAny();
@@ -144,7 +144,7 @@ export class EngineHost {
     this.#ticks.port1.close();
   }
 
-  /** The pool's threads end first: while they sleep or spin in wasm, they would outlive their worker by seconds. */
+  /** Ends the pool's threads before the worker: while they sleep or spin in wasm, they would outlive it by seconds. */
   #close(): void {
     this.#feed?.stop();
     // After a trap no destructor may run.
@@ -208,8 +208,8 @@ export class EngineHost {
     const [opened, openModule] = await Promise.all([feed.opened, starting]);
     if (this.#dead) return;
     const { module, memory, maxBytes } = openModule;
-    // The parser doesn't get the length that a server names: it would call a download that is cut short a bad file.
-    // The end of the stream decides.
+    // The parser doesn't get the length that a server names: it would report a truncated download as a bad file.
+    // The length is checked at the end of the stream.
     const sizes = opened.network ? opened.sizes.map(() => 0) : opened.sizes;
     const room = roomFor(request.options, maxBytes, opened.access);
     if (request.probe) {
@@ -264,7 +264,7 @@ export class EngineHost {
 
   /** After bytes were taken: reports the progress, and continues the runs that may wait for them. */
   #taken(engine: EngineHandle, room: Room, opened: Opened): void {
-    // If nothing is lacking there could be a text before the file's sha256 is compared: the page must wait.
+    // If all weights are loaded, the model could write text before the file's sha256 is verified: the page must wait.
     const proven = this.#feed?.proven === true;
     if (this.#engine === null && engine.hasTokenizer() && (proven || !engine.ready()))
       this.#takeInfo(engine, room, opened);
@@ -291,7 +291,7 @@ export class EngineHost {
     this.post({ type: 'has_tokenizer', info, notes, stats: this.#stats() });
   }
 
-  /** Tells the page how the loading goes on, and its end. */
+  /** Reports the loading's progress and its end to the page. */
   #follow(engine: EngineHandle, announced: number, ready: boolean): void {
     this.#ready = ready;
     if (this.#ready || performance.now() - this.#lastProgress >= PROGRESS_MS) {
@@ -307,7 +307,7 @@ export class EngineHost {
     this.post({ type: 'ready', stats: this.#stats() });
   }
 
-  /** A session has moved, or is no more: asks for the weights that are wanted now, and continues the runs. */
+  /** A session has advanced or was deleted: requests the weights that are wanted now, and continues the runs. */
   #moved(): void {
     this.#feed?.ask();
     this.#news?.changed();
@@ -321,7 +321,7 @@ export class EngineHost {
     return coreStats(this.#runs.get(0).handle);
   }
 
-  /** Goes on with what may have waited. */
+  /** Schedules a slice if there is work that may have waited. */
   #scheduleAny(): void {
     if (this.#runs.any || this.#files?.busy === true || this.#kept?.busy === true) this.#schedule();
   }
@@ -417,14 +417,14 @@ export class EngineHost {
   #chat(message: ChatCall): void {
     if (this.#runs.find(CHAT_SESSION)?.run != null || this.#starting !== null)
       throw new SluiceError('busy', 'this engine answers another request; wait for its end');
-    // Its handle may be freed now.
+    // The last chat's session may be evicted from now on.
     this.#runs.remove(CHAT_SESSION);
     const prompt = (this.#chats as ChatSessions).open(message);
     if (message.state === null) return this.#answer(message, null);
     void this.#restore(message, message.state, prompt).catch((error: unknown) => this.#fail(error));
   }
 
-  /** Answers with what the device keeps of the conversation, if it has more than the sessions here. */
+  /** Restores the conversation's stored state if it shares more tokens with the prompt than any session. Then answers. */
   async #restore(message: ChatCall, state: StateRequest, prompt: PromptHandle): Promise<void> {
     const { id } = message;
     const starting = { id };
@@ -458,7 +458,7 @@ export class EngineHost {
     }
   }
 
-  /** Starts the answer. `hold`: what it leaves is kept there. */
+  /** Starts the answer. `hold`: the stored state to update after it. */
   #answer(message: ChatCall, hold: Hold | null): void {
     const { id, progress } = message;
     const { handle, begun, dress, again } = (this.#chats as ChatSessions).start(message);
@@ -520,7 +520,7 @@ export class EngineHost {
     if (texts.any) this.#schedule();
     if (this.#files?.busy === true) {
       if (this.#files.slice()) this.#schedule();
-      // Weights that the model's identity lacks may be wanted only now.
+      // Computing the model's identity may want more weights now.
       this.#feed?.ask();
     }
     this.#kept?.slice();

@@ -1,4 +1,4 @@
-// `await using` with engines and sessions, for sites whose TypeScript settings name only a page's libraries.
+// The types of `await using`, for sites whose TypeScript setting `lib` lacks them.
 /// <reference lib="esnext.disposable" preserve="true" />
 export { cache, listModels } from './cache.js';
 export { createOpenAIFetch, type OpenAIEngine } from './chat/openai-fetch.js';

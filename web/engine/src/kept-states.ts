@@ -1,5 +1,5 @@
-// In the engine worker: the states of conversations that this device keeps. A request that names one gets what of it is still
-// right; after its answer what is new is written, in slices, from a clone, while other requests go on.
+// In the engine worker: the conversation states that this device stores. A request that names a state restores the prefix that
+// it shares with the prompt. After the answer the new pieces are written, in slices, from a clone, while other requests run.
 import type {
   EngineHandle,
   PromptHandle,
@@ -27,22 +27,22 @@ import {
 
 const PART_BYTES = 128 << 10;
 const SLICE_MS = 5;
-/** Milliseconds for which another tab, which may just be ending, is waited for. */
+/** Milliseconds to wait for the lock: the tab that holds it may just be closing. */
 const LOCK_MS = 500;
-/** States of which it is remembered what their files have. */
+/** The most states whose files' contents are remembered. */
 const REMEMBERED = 16;
 
 export interface KeptHooks {
   note(note: Note): void;
   /** There is work for slice(). */
   wake(): void;
-  /** Weights may be wanted. */
+  /** The engine may want weights. */
   ask(): void;
-  /** What failed is no error of a state: the module has trapped. */
+  /** The error is not about a state: the module has trapped. */
   broken(error: unknown): void;
 }
 
-/** A state that this engine may read and write, from a request's beginning until all of its answer is written. */
+/** A locked state: this engine may read and write it, from the start of a request until the state after its answer is written. */
 export interface Hold extends StateRequest {
   key: string;
   folder: FileSystemDirectoryHandle;
@@ -57,15 +57,15 @@ function reasonOf(error: unknown): Facts {
 }
 
 interface Shared {
-  /** Requests and writers. */
+  /** How many requests and writers use the lock. */
   users: number;
   writers: number;
-  /** Resolves when nobody reads the file any more. */
+  /** Resolves when the last reader of the file has finished. */
   read: Promise<void>;
   lock: Promise<Lock | null>;
 }
 
-/** What a file is known to have: it was read and checked, or written. */
+/** The contents of a file, as they were last read and checked, or written. */
 interface Known {
   tokens: Int32Array;
   mark: string;
@@ -75,11 +75,11 @@ interface Owned {
   delete(): void;
 }
 
-/** A session of which a state is written, or waits for that. */
+/** A session whose state is being written, or waits for that. */
 interface Writing {
   readonly session: SessionHandle;
   writer: SessionWriterHandle | null;
-  /** It was given up: nothing of it may be used. */
+  /** The write was abandoned: its session and writer are freed. */
   gone: boolean;
 }
 
@@ -95,13 +95,13 @@ export class KeptStates {
   /** By key; resolves when the lock is free again. */
   readonly #releasing = new Map<string, Promise<void>>();
   readonly #known = new Map<string, Known>();
-  /** What is freed at the end. */
+  /** The module's objects that end() frees. */
   readonly #owned = new Set<Owned>();
   readonly #files = new Set<StateFile>();
-  /** What waits for a slice. */
+  /** Continuations that wait for a slice. */
   readonly #waiting: (() => void)[] = [];
   readonly #writings = new Set<Writing>();
-  /** One state is written after the other. */
+  /** The last write: states are written one after the other. */
   #writing: Promise<void> = Promise.resolve();
   #until = 0;
   #over = false;
@@ -112,17 +112,17 @@ export class KeptStates {
     readonly hooks: KeptHooks,
   ) {}
 
-  /** Something waits for a slice. */
+  /** Some work waits for a slice. */
   get busy(): boolean {
     return this.#waiting.length > 0;
   }
 
-  /** Lets what waits go on, for some milliseconds each. */
+  /** Resumes the waiting work, for some milliseconds each. */
   slice(): void {
     for (const go of this.#waiting.splice(0)) go();
   }
 
-  /** Nothing goes on. */
+  /** Ends all work; nothing is freed. */
   stop(): void {
     this.#over = true;
     this.#waiting.length = 0;
@@ -136,7 +136,7 @@ export class KeptStates {
     for (const { lock } of this.#locks.values()) void lock.then((held) => held?.release());
   }
 
-  /** Null if it can't be kept, of which the user is told. Otherwise keep() or release() must follow. */
+  /** Locks a state. Null if it can't be stored: a note tells why. Otherwise keep() or release() must follow. */
   async hold(request: StateRequest): Promise<Hold | null> {
     let hold: Hold | null = null;
     try {
@@ -155,7 +155,7 @@ export class KeptStates {
       this.release(hold);
       return this.#not('another tab uses it', { reason: 'in_use' });
     } catch (error) {
-      // A lock that could not be asked for: the next request asks anew.
+      // The lock could not be requested: the next request tries again.
       if (hold !== null) this.release(hold);
       return this.#failed(error);
     }
@@ -167,14 +167,14 @@ export class KeptStates {
     this.#locks.delete(key);
     const freed = shared.lock
       .then((lock) => lock?.release())
-      .catch(() => {}) // it could not be taken, or is gone: nobody waits for it
+      .catch(() => {}) // it was never held, or is lost already
       .then(() => void this.#releasing.delete(key));
     this.#releasing.set(key, freed);
   }
 
   /**
-   * A session with the tokens of the prompt that the state has, if they are more than `least()`; null if not. `live`: whether
-   * the request still wants it, and the prompt is there. `makeRoom` is called before memory is taken.
+   * A session with the prefix that the state shares with the prompt, if it has more than `least()` tokens; otherwise null.
+   * `live`: whether the request still runs, so that its prompt exists. `makeRoom` is called before memory is allocated.
    */
   async restore(
     hold: Hold,
@@ -184,7 +184,7 @@ export class KeptStates {
     makeRoom: () => void,
   ): Promise<SessionHandle | null> {
     const shared = this.#locks.get(hold.key);
-    // An answer before is still being written: memory has what the file will have.
+    // The last answer is still being written: a session in memory has what the file will have.
     if (shared === undefined || shared.writers > 0) return null;
     // A request that was cancelled may still be reading.
     const before = shared.read;
@@ -198,7 +198,7 @@ export class KeptStates {
     }
   }
 
-  /** See restore(). Nobody else reads the file. */
+  /** See restore(). No other request reads the file at the same time. */
   async #read(
     hold: Hold,
     prompt: PromptHandle,
@@ -241,7 +241,7 @@ export class KeptStates {
     }
   }
 
-  /** Keeps what the session has, which belongs to this from now on, and releases the state. */
+  /** Writes the session's state, then frees the session and releases the lock. */
   keep(hold: Hold, session: SessionHandle): void {
     const one: Writing = { session: this.#own(session), writer: null, gone: false };
     this.#writings.add(one);
@@ -265,7 +265,7 @@ export class KeptStates {
     this.#writing = this.#writing.then(write);
   }
 
-  /** Gives up what is being written, so that its memory is free at once. False: there is nothing. */
+  /** Abandons all writes, so that their memory is free at once. False: there were none. */
   spare(): boolean {
     const any = this.#writings.size > 0;
     for (const one of this.#writings) {
@@ -277,7 +277,7 @@ export class KeptStates {
     return any;
   }
 
-  /** Gives a session a piece. False if it is not right. */
+  /** Reads a piece into a session. False if the piece is not valid, or the request has ended. */
   async #take(
     file: StateFile,
     piece: number,
@@ -301,7 +301,7 @@ export class KeptStates {
       check(reader.finish());
       return true;
     } catch (error) {
-      // Damaged, of another model, or there is no memory: the session has what came before.
+      // The piece is damaged or of another model, or memory ran out: the session keeps the pieces before.
       if (error instanceof SluiceError) return false;
       throw error;
     } finally {
@@ -340,7 +340,7 @@ export class KeptStates {
       const known = this.#known.get(key);
       if (!fresh && known !== undefined && known.mark === (await still(file.mark())))
         piece = Math.floor(sharedLength(known.tokens, tokens) / PIECE_POSITIONS);
-      // So what is in the file is right at any time, and ends where the writing has come to.
+      // Truncated first, so that the file is valid at any time: it ends where writing has got to.
       file.handle.truncate(file.place(piece));
       for (; piece < count; ++piece) {
         await still(Promise.resolve());
@@ -359,7 +359,7 @@ export class KeptStates {
       }
       file.handle.flush();
     } catch (error) {
-      // A piece that could not be written gives its room back.
+      // Frees the disk space of a piece that could not be written.
       if (!this.#over) file.handle.truncate(file.place(piece));
       throw error;
     } finally {
@@ -374,7 +374,7 @@ export class KeptStates {
     return writer;
   }
 
-  /** False: it isn't wanted any more. Waits for weights. */
+  /** Computes the model's identity, and waits for the weights that it needs. False: it isn't wanted any more. */
   async #identified(live: () => boolean): Promise<boolean> {
     for (;;) {
       if (!live()) {
@@ -389,20 +389,20 @@ export class KeptStates {
     }
   }
 
-  /** Waits for the next slice, whoever brings it. */
+  /** Waits for the next slice, without scheduling it. */
   async #turn(): Promise<void> {
     await new Promise<void>((go) => this.#waiting.push(go));
     this.#until = performance.now() + SLICE_MS;
   }
 
-  /** Lets others work, if this has worked for long enough. */
+  /** If this slice's time is up, schedules the next one and waits for it. */
   async #pause(): Promise<void> {
     if (performance.now() < this.#until) return;
     this.hooks.wake();
     await this.#turn();
   }
 
-  /** The value, if the engine is still there then; otherwise nothing goes on. */
+  /** The promise's value; never resolves if the engine has ended meanwhile. */
   async #live<T>(promise: Promise<T>): Promise<T> {
     const value = await promise;
     return this.#over ? new Promise<T>(() => {}) : value;

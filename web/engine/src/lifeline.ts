@@ -27,7 +27,7 @@ export function lifelineCut(name: string, signal: AbortSignal): Promise<void> {
 
 let serial = 0;
 
-/** A name that nothing else of this origin has. */
+/** A name that is unique in this origin. */
 export function uniqueName(): string {
   serial += 1;
   return `sluice-${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}-${serial}`;

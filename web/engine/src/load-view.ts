@@ -1,18 +1,18 @@
-// How the loading of a model goes, for the page: its progress, and the weights.
+// Reports the loading of a model to the page: its progress and its weights.
 import { callBack } from './promises.js';
 import type { Course, FromEngine } from './protocol.js';
 import { Rate } from './rate.js';
 import type { LoadOptions, LoadProgress, ModelInfo, WeightsView } from './types.js';
 import { slotViews, sumReread } from './weights-view.js';
 
-/** Milliseconds for which bytes from the network say that the weights come from there. */
+/** Milliseconds after the last network byte for which the network counts as the source of the weights. */
 const NETWORK_MS = 1000;
 
 export class LoadView {
   readonly #onProgress: (progress: LoadProgress) => void;
   readonly #onWeights: (weights: WeightsView) => void;
   #info: ModelInfo | null = null;
-  /** All weights that stay in memory are there. */
+  /** All resident weights are loaded. */
   #isReady = false;
   #progress: LoadProgress;
   #course: Course = {
@@ -20,9 +20,9 @@ export class LoadView {
     ...{ waiting: '', waitingFor: null, verified: 0, notes: [] },
   };
   readonly #rate = new Rate();
-  /** When bytes last came from the network. */
+  /** When bytes last arrived from the network. */
   #networkAt = -Infinity;
-  /** Of the last run that told its figures. */
+  /** From the last run that reported its figures. */
   waitedMs = 0;
 
   constructor(
@@ -42,20 +42,20 @@ export class LoadView {
     this.#info = info;
   }
 
-  /** All weights that stay in memory are there. */
+  /** All resident weights are loaded. */
   ready(): void {
     this.#isReady = true;
     this.report(this.#progress);
   }
 
-  /** The loader's news. */
+  /** Takes the loader's progress. */
   follow(course: Course): void {
     if (course.fromNetwork > this.#course.fromNetwork) this.#networkAt = performance.now();
     this.#course = course;
     if (this.#progress.phase !== 'ready') this.report(this.#progress);
   }
 
-  /** Whether all of the model has come: what is read again, too. */
+  /** Whether the whole model has arrived, streamed weights included. */
   get hasArrived(): boolean {
     const again = (this.#info?.memory?.rereadBytes ?? 0) > 0;
     return this.#isReady && (this.#course.arrived || !again || !this.#isRemote);
@@ -70,7 +70,7 @@ export class LoadView {
     const { fromCache, fromNetwork, kept, waiting, waitingFor, verified } = this.#course;
     const before = this.#progress.source;
     const ready = this.hasArrived;
-    // What came last decides where it comes from.
+    // The source of a remote model is the cache only if no byte came from the network.
     const source = !this.#isRemote
       ? before
       : fromNetwork > 0 || fromCache === 0
@@ -78,17 +78,17 @@ export class LoadView {
         : 'cache';
     const usual = source === 'network' ? 'download' : 'load';
     const known = this.#info === null ? 'header' : verified > 0 ? 'verify' : usual;
-    // Not all that stays on this device comes to the engine before it is needed.
+    // Streamed weights that are cached count as loaded, even if the engine has not read them yet.
     const least = !this.#isReady ? 0 : ready && kept > 0 ? now.total : kept;
     const loaded = Math.max(now.loaded, Math.min(least, now.total));
     this.#progress = {
       phase: ready ? 'ready' : known,
       loaded,
       total: now.total,
-      // What was kept comes at once, and says nothing of the network.
+      // During a download only network bytes count: cached bytes say nothing about its speed.
       bytesPerSecond: this.#rate.perSecond(fromNetwork > 0 ? fromNetwork : now.loaded),
       source,
-      // The last bytes may be told after the engine has them.
+      // The loader may report the last bytes after the engine has them.
       cachedBytes: ready && source === 'cache' ? loaded : fromCache,
       waiting,
       waitingFor,
@@ -101,7 +101,7 @@ export class LoadView {
   tellWeights({ slots: numbers, bytesPerSecond }: FromEngine & { type: 'weights' }): void {
     const slots = slotViews(numbers);
     const { source } = this.#progress;
-    // What is read again after a download comes from the cache.
+    // After a download, streamed weights are read from the cache.
     const quiet = performance.now() - this.#networkAt > NETWORK_MS;
     const kept = this.#isRemote && this.#isReady && quiet;
     const rereadBytes = sumReread(slots);

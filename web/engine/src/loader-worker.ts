@@ -7,7 +7,7 @@ import { runCacheCall, type FromCache, type ToCache } from './store/calls.js';
 const post = (message: FromLoader | FromCache): void => globalThis.postMessage(message);
 
 globalThis.addEventListener('message', ({ data }: MessageEvent<ToLoader | ToCache>) => {
-  // Of the calls of the cache only the first one has a lifeline: the page must not hear of it before it is held.
+  // Only the first call of the cache names a lifeline. The page must not hear 'alive' before the worker holds the lock.
   if (data.type === 'open' || data.lifeline !== '')
     void holdLifeline(data.lifeline).then(() => post({ type: 'alive' }));
   if (data.type === 'cache') void runCacheCall(data, post);

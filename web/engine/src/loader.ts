@@ -15,7 +15,7 @@ import { findNamed, isKept, openEntry } from './store/entries.js';
 import { loadHashes } from './store/hashes.js';
 import type { WaitingFor } from './types.js';
 
-/** Brings the headers. Returns false if no more is wanted. */
+/** Sends the headers to the engine. Returns false if it wants no more. */
 async function bringHeaders(files: readonly SourceFile[], outlet: Outlet): Promise<boolean> {
   let now = 0;
   for (;;) {
@@ -40,7 +40,7 @@ async function bringHeaders(files: readonly SourceFile[], outlet: Outlet): Promi
   }
 }
 
-/** The file of these that has the bytes that are needed first. */
+/** The index in `files` of the file with the bytes that are needed first. */
 function nextOf(files: readonly SourceFile[], all: readonly SourceFile[], outlet: Outlet): number {
   const { bases, weights } = outlet;
   for (const { from } of weights.ordered) {
@@ -51,7 +51,7 @@ function nextOf(files: readonly SourceFile[], all: readonly SourceFile[], outlet
   return 0;
 }
 
-/** Brings what comes by itself, and tells the engine when no more does. */
+/** Downloads the rest of each file, and tells the engine when all have ended. */
 async function bringWeights(
   files: readonly SourceFile[],
   outlet: Outlet,
@@ -64,7 +64,7 @@ async function bringWeights(
     await server.openCopies();
   }
   if (outlet.stopped.signal.aborted) return;
-  // A download that ended too soon is not compared: then the engine has an error for it.
+  // A truncated download stays unverified: the engine reports the error then.
   if (!files.some((file) => file.unproven)) {
     arrived();
     outlet.release();
@@ -73,7 +73,7 @@ async function bringWeights(
   if (outlet.stopped.signal.aborted) return;
   const received = files.at(-1)?.received ?? 0;
   outlet.port.postMessage({ type: 'ended', file: files.length - 1, received });
-  // The engine may still refuse what has come; then it isn't kept.
+  // The engine may still refuse the file; then it isn't kept.
   await server.mendAll();
 }
 
@@ -109,8 +109,8 @@ async function firstError(
 }
 
 /**
- * Brings the files of a model. Every outcome is reported through the port. `code`: for an error that is no SluiceError.
- * `arrived` is called when all of them have come.
+ * Sends a model's files to the engine. Every outcome is reported through the port. `code`: for an error that is no SluiceError.
+ * `arrived` is called when all files have arrived.
  */
 export async function runFiles(
   files: readonly SourceFile[],
@@ -119,7 +119,7 @@ export async function runFiles(
   arrived: () => void = () => {},
 ): Promise<void> {
   const tell = (error: unknown): void => {
-    // After that an error doesn't matter.
+    // Once the engine needs no more, an error doesn't matter.
     if (!outlet.over) outlet.port.postMessage({ type: 'failed', error: toErrorData(error, code) });
     outlet.stop();
   };
@@ -134,9 +134,9 @@ export async function runFiles(
 
 const COURSE_MS = 100;
 
-/** Tells the page how the download goes on, ten times a second at most. */
+/** Reports the download's progress to the page, ten times a second at most. */
 class Reporter implements Report {
-  /** Bytes that this device keeps now. */
+  /** Bytes of the model that are cached now. */
   kept: () => number = () => 0;
   readonly #course: Course = {
     ...{ fromNetwork: 0, fromCache: 0, kept: 0, arrived: false },
@@ -153,13 +153,13 @@ class Reporter implements Report {
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    // Later the files are closed.
+    // After that the files are closed.
     if (!this.#course.arrived) this.#course.kept = this.kept();
     this.post({ type: 'course', ...this.#course });
     this.#course.notes = [];
   }
 
-  /** The first bytes are told at once: a small model may be ready before the next news. */
+  /** The first bytes are reported at once: a small model may be ready before the next report. */
   #came(from: 'fromNetwork' | 'fromCache', bytes: number): void {
     const first = this.#course[from] === 0;
     this.#course[from] += bytes;
@@ -176,7 +176,7 @@ class Reporter implements Report {
     this.#course.verified = bytes;
     this.#later();
   }
-  /** Told at once: it shall be among the engine's notes when the model is ready. */
+  /** Sent at once, so that the note is among the engine's notes when the model is ready. */
   note(note: Note): void {
     this.#course.notes.push(note);
     this.flush();
@@ -204,7 +204,7 @@ async function downloadsOf(
   report: Reporter,
 ): Promise<Download[]> {
   const kept = source.cache === 'opfs';
-  // Needed soon, and compiled meanwhile. Whoever needs it hears of a failure.
+  // Needed soon, so its compilation starts now. The code that needs it handles a failure.
   if (kept) loadHashes().catch(() => {});
   const specs = await resolveFiles(
     source,

@@ -1,4 +1,4 @@
-// Engine.measure: how fast an engine in this browser decodes. Measurements come one after the other.
+// Engine.measure: how fast an engine in this browser decodes. Measurements run one after the other.
 import { SluiceError, abortReason, toldError } from './errors.js';
 import { chooseFlavour, detectAbilities, processors, type Choice } from './flavours.js';
 import { takeMeasureOptions } from './options.js';
@@ -48,6 +48,6 @@ export async function measureDecoding(
     return measureRate(choice, signal);
   });
   last = rate.catch(() => {});
-  // Its turn may not have come, and its worker takes a while to end.
+  // An abort rejects at once, without waiting for earlier measurements or for the worker's end.
   return await unlessAborted(rate, signal);
 }

@@ -37,15 +37,15 @@ export function makeMemory(shared: boolean): { memory: WebAssembly.Memory; maxBy
   );
 }
 
-/** On the page: the code of each flavour by its address. Chromium doesn't free all of what it compiles. */
+/** On the page: compiled code by its address. Compiled once only, because Chromium doesn't free all memory of compiled code. */
 const compiled = new Map<string, WebAssembly.Module>();
 
-/** Milliseconds that a first frame may take, before nobody waits for it any more. */
+/** The longest wait for the first frame, in milliseconds. */
 const FRAME_MS = 300;
 
 /**
- * On the page: resolves when its first frame is drawn, so that what the reader sees goes before the code on a slow line. At
- * once if there is something on the screen, or if nothing is drawn: in a tab behind others, in a worker.
+ * On the page: resolves when its first frame is drawn, so that on a slow connection the visible page loads before the code.
+ * Resolves at once if something was drawn already, or if nothing will be: in a hidden tab, in a worker.
  */
 async function firstFrame(): Promise<void> {
   if (globalThis.document?.visibilityState !== 'visible') return;
@@ -85,7 +85,7 @@ function watchThreads(refusals: Refusals, failed: (error: unknown) => void): voi
     thread.addEventListener(
       'error',
       (event: ErrorEvent) => {
-        // Emscripten's own listener comes after this one and would throw the event.
+        // Emscripten's own listener would run after this one and throw the event.
         event.stopImmediatePropagation();
         event.preventDefault();
         const told = event.message || 'its script could not be loaded or run';
@@ -99,12 +99,12 @@ function watchThreads(refusals: Refusals, failed: (error: unknown) => void): voi
 }
 
 /**
- * import() as the browser has it. build.mjs puts this function in front of the worker's script: there the comments survive
- * that keep a site's bundler from looking for the file in its own sources.
+ * The browser's own import(). build.mjs puts this function at the top of the worker's script, with the comments that keep a
+ * site's bundler from looking for the file in its own sources: the minifier would remove them here.
  */
 declare function importAsIs(address: string): Promise<unknown>;
 
-/** An async function, because WebAssembly.instantiate itself throws in WebKit if a policy forbids it. */
+/** Async, because in WebKit WebAssembly.instantiate throws, and does not reject, if a policy forbids it. */
 async function instantiate(
   code: WebAssembly.Module,
   imports: WebAssembly.Imports,

@@ -1,4 +1,4 @@
-// The answers in OpenAI's shapes: as a whole, and in chunks.
+// Answers in OpenAI's formats: whole, and as chunks of a stream.
 import type { ChatBegun, ChatToken } from '../protocol.js';
 import type { Finish, ModelInfo } from '../types.js';
 import type { Figures } from './figures.js';
@@ -20,18 +20,18 @@ import type { TakenRequest } from './request.js';
 /** The library's version; a test compares it with the package's. */
 export const VERSION = '0.1.0';
 
-/** Takes what comes of the answers to a request. They come one after the other, by their index. */
+/** Receives the answers to a request, one after the other, in the order of their index. */
 export interface Sink {
   begun(index: number, begun: ChatBegun): void;
   tokens(index: number, tokens: ChatToken[]): void;
-  /** `figures`: of the whole request, with the last answer. */
+  /** `figures`: the totals of the request; null except for the last answer. */
   ended(index: number, finish: Finish, figures: Figures | null): void;
 }
 
 /** What a request wants in its answer. */
 export type Wanted = Pick<TakenRequest, 'logprobs' | 'tellsDropped' | 'includeUsage'>;
 
-/** What all parts of an answer begin with. */
+/** The first fields of a whole answer and of every chunk. */
 export interface AnswerHead {
   id: string;
   created: number;
@@ -65,7 +65,7 @@ export function headOf(prefix: 'chatcmpl' | 'cmpl', info: ModelInfo): AnswerHead
   };
 }
 
-/** What is known at the end. */
+/** The fields that are known when all answers have ended. */
 type Rest = Pick<ChatCompletion, 'usage' | 'timings'>;
 
 function reasonOf(finish: Finish): FinishReason {
@@ -122,7 +122,7 @@ export class WholeChat implements Sink {
     if (figures !== null) this.#rest = { usage: figures.usage, timings: figures.timings };
   }
 
-  /** Once all have ended. */
+  /** Read it after all answers have ended. */
   get whole(): ChatCompletion {
     return {
       ...{ ...this.head, object: 'chat.completion', choices: this.#choices },
@@ -189,7 +189,7 @@ function textLogprobs(tokens: readonly ChatToken[], offset: number): TextLogprob
   for (const token of tokens) {
     found.tokens.push(tokenLogprob(token.bytes ?? [], 0).token);
     found.token_logprobs.push(token.logprob);
-    // Of several that look the same, the likeliest, which comes first.
+    // Tokens may have the same text, and the last entry wins: so the likeliest comes last.
     const top = topOf(token).reverse();
     found.top_logprobs.push(Object.fromEntries(top.map((one) => [one.token, one.logprob])));
     found.text_offset.push(at);

@@ -1,4 +1,4 @@
-// The body of a request. It is the caller's, and may be anything: each of its fields is read once, then checked.
+// The body of a request, which may be any value: each of its fields is read once, then checked.
 import { SluiceError } from '../errors.js';
 import type { Rule } from '../option-table.js';
 import { invalid, reading, show, takes, toJson } from '../options.js';
@@ -11,7 +11,7 @@ export function wrong(param: string, message: string, cause?: unknown): SluiceEr
   });
 }
 
-/** Runs `read`, whose errors become those of the field. */
+/** Runs `read`. Its errors name the field. */
 export function field<T>(name: string, read: () => T): T {
   try {
     return reading(name, read);
@@ -23,10 +23,10 @@ export function field<T>(name: string, read: () => T): T {
 
 export class Body {
   readonly #given = new Map<string, unknown>();
-  /** Names that nobody has asked for. */
+  /** Names of fields that were not taken yet. */
   readonly #left = new Set<string>();
 
-  /** `what` and `example`: for the message that says that it is no object. */
+  /** `what` and `example`: for the error message if the body is no object. */
   constructor(body: unknown, what = 'the body', example = '{ messages: [..] }') {
     const list = reading(what, () => Array.isArray(body));
     if (typeof body !== 'object' || body === null || list)
@@ -47,7 +47,7 @@ export class Body {
     return this.#given.get(name);
   }
 
-  /** A value that must keep a rule. */
+  /** The value, checked against a rule. */
   checked<T>(name: string, rule: Rule): T | undefined {
     const value = this.take(name);
     if (value === undefined) return undefined;
@@ -56,7 +56,7 @@ export class Body {
     return value as T;
   }
 
-  /** A copy of a value as JSON has it, so that reading it runs none of the caller's code. */
+  /** A copy of the value made through JSON, so that reading it runs none of the caller's code. */
   plain(name: string): unknown {
     const value = this.take(name);
     return value === undefined ? undefined : plain(name, value);
@@ -71,7 +71,7 @@ export class Body {
     return value as Record<string, unknown>;
   }
 
-  /** The names that nobody has asked for, in their order. */
+  /** The names of the fields that were not taken, in their order. */
   get left(): Iterable<string> {
     return this.#left;
   }

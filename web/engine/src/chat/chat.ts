@@ -16,7 +16,7 @@ import type {
   TextCompletionChunk,
 } from './types.js';
 
-/** Whoever reads an answer while it is written. */
+/** The reader of a streamed answer. */
 interface Reading {
   /** An answer begins. */
   begun(): void;
@@ -24,10 +24,10 @@ interface Reading {
   room(): Promise<void> | null;
 }
 
-/** A whole answer takes all that comes. */
+/** For an answer that is not streamed: there is always room. */
 const AT_ONCE: Reading = { begun: () => {}, room: () => null };
 
-/** A request, and what ends it. */
+/** A request with its signals and its timeout. */
 type Limited = TakenRequest & { limits: Limits };
 
 const limited = (taken: TakenRequest, options: unknown): Limited => ({
@@ -98,7 +98,7 @@ export class Chat {
     }
   }
 
-  /** Resolves when the first answer begins: errors before that are thrown, later ones by the stream. */
+  /** Resolves when the first answer begins. Earlier errors reject the promise, later ones are thrown by the stream. */
   async #stream<Chunk>(
     taken: Limited,
     sinkFor: (push: (chunk: Chunk) => void) => Sink,

@@ -1,8 +1,8 @@
-// The fields of OpenAI's requests that Sluice knows without honouring them. Every other name that nobody asks for is refused.
+// Fields of OpenAI's requests that Sluice accepts without acting on them. All other unknown fields are refused.
 import { show } from '../options.js';
 import { plain, wrong, type Body } from './body.js';
 
-/** They can't change the answer. */
+/** Ignored: they can't change the answer. */
 const IDLE = new Set([
   'model',
   'user',
@@ -16,7 +16,7 @@ const IDLE = new Set([
 interface Neutral {
   /** Whether the value changes nothing. */
   is(value: unknown): boolean;
-  /** Values that do, in words. */
+  /** The values that change nothing, for the error message. */
   expected: string;
 }
 
@@ -30,7 +30,7 @@ const noMembers: Neutral = {
 };
 const never: Neutral = { is: () => false, expected: '' };
 
-/** They would change the answer, and are not honoured yet: only values pass that mean what Sluice does. */
+/** Fields that are not supported yet: only the values that change nothing are accepted. */
 const NEUTRAL = new Map<string, Neutral>(
   Object.entries({
     tools: noMembers,
@@ -56,7 +56,7 @@ const NEUTRAL = new Map<string, Neutral>(
   }),
 );
 
-/** Refuses what is left of a body, unless it changes nothing. `known`: the fields that are honoured, for the message. */
+/** Throws if a field that was not taken could change the answer. `known`: the supported fields, for the error message. */
 export function refuseOthers(body: Body, known: readonly string[]): void {
   for (const name of [...body.left]) {
     if (IDLE.has(name)) continue;

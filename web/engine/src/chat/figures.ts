@@ -1,4 +1,4 @@
-// What the answers to a request took: their tokens and times.
+// The tokens and times of a request's answers, added up.
 import type { CoreStats } from '../protocol.js';
 import type { Timings, Usage } from './types.js';
 
@@ -13,7 +13,7 @@ export class Figures {
   #reasoning = 0;
   readonly #times = { cache_n: 0, prompt_n: 0, prompt_ms: 0, predicted_n: 0, predicted_ms: 0 };
 
-  /** Adds those of an answer. `first`: it is the first one to its prompt. */
+  /** Adds an answer's figures. `first`: it is the first answer to its prompt. */
   add(stats: CoreStats, first: boolean): void {
     const { promptTokens, reusedTokens, tokens, tokensPerSecond } = stats;
     if (first) {
@@ -30,7 +30,7 @@ export class Figures {
     const rate = stats.promptTokensPerSecond;
     if (rate > 0) times.prompt_ms += (computed / rate) * 1000;
     times.predicted_n += tokens;
-    // The first token comes with the prompt, so the rate is that of the others.
+    // The first token is computed with the prompt, so the rate counts only the others.
     if (tokensPerSecond > 0) times.predicted_ms += ((tokens - 1) / tokensPerSecond) * 1000;
   }
 

@@ -1,4 +1,4 @@
-// The line of requests: one is answered at a time, in the order in which they came.
+// The queue of requests: one is answered at a time, in the order of arrival.
 import { SluiceError } from '../errors.js';
 import { onAbort } from '../promises.js';
 
@@ -12,12 +12,12 @@ export class Line {
   #taken = false;
   readonly #waiting: Waiting[] = [];
 
-  /** `limit`: so many requests may wait. */
+  /** `limit`: the most requests that may wait. */
   constructor(readonly limit: number) {}
 
   /**
-   * Resolves when it is this request's turn, with the function that ends it. Rejects with the signal's reason, or with `busy`
-   * if too many wait.
+   * Resolves when this request may run, with a function that lets the next one run. Rejects with the signal's reason, or with
+   * `busy` if too many wait.
    */
   async enter(signal: AbortSignal): Promise<() => void> {
     if (this.#taken) await this.#wait(signal);
@@ -54,7 +54,7 @@ export class Line {
     });
   }
 
-  /** The turn belongs to the next one from now on, so that nobody comes between. */
+  /** Sets #taken for the next request at once, so that no new request can run before it. */
   #callNext(): void {
     const [next] = this.#waiting;
     if (next === undefined) return;
@@ -62,7 +62,7 @@ export class Line {
     next.go();
   }
 
-  /** The engine has ended: nobody's turn comes. */
+  /** The engine has ended: rejects all waiting requests. */
   end(error: unknown): void {
     for (const one of [...this.#waiting]) one.refuse(error);
   }

@@ -15,7 +15,7 @@ export interface OpenAIEngine {
 }
 
 type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
-/** Answers a request whose body was read, and whose signal may fire. */
+/** Answers a request from the text of its body. */
 type Respond = (
   engine: OpenAIEngine,
   body: string,
@@ -65,7 +65,7 @@ function json(body: object, status = 200, headers: Record<string, string> = {}):
 }
 
 function refusal({ status, body }: Failure, headers: Record<string, string> = {}): Response {
-  // What failed here would fail again, so the client need not try; a line moves on.
+  // The client should retry only a full queue: any other failure would repeat.
   return json(body, status, { ...headers, 'x-should-retry': String(status === 429) });
 }
 
@@ -74,7 +74,7 @@ function reasonOf(signal: AbortSignal): unknown {
   return (signal.reason as unknown) ?? new DOMException('the request was aborted', 'AbortError');
 }
 
-/** The chunks as server-sent events. Cancelling them leaves the chunks; an error is the last event. */
+/** The chunks as server-sent events. Cancelling the stream ends the request; an error is sent as the last event. */
 function eventsOf(
   chunks: AsyncStream<object>,
   signal: AbortSignal | null,
@@ -90,7 +90,7 @@ function eventsOf(
           if (done !== true) return send(JSON.stringify(value));
           send('[DONE]');
         } catch (error) {
-          // As when a connection is cut: the caller knows why.
+          // After an abort the stream fails, as when a connection is cut.
           if (signal?.aborted) return controller.error(reasonOf(signal));
           send(JSON.stringify(failureOf(error).body));
         }
@@ -104,7 +104,7 @@ function eventsOf(
   );
 }
 
-/** Fields that JSON can't have. */
+/** Fields whose values JSON can't hold. */
 const OF_CODE = ['signal', 'on_prompt_progress'];
 
 /** What `create` makes of a body. */
@@ -131,14 +131,14 @@ function create(of: Create): Respond {
   };
 }
 
-/** Of the model, as the client is told: when this script was loaded. */
+/** The model's `created` in answers to the client: when this script was loaded. */
 const CREATED = Math.floor(Date.now() / 1000);
 
 function modelOf({ info }: OpenAIEngine): { id: string } & Record<string, unknown> {
   return { id: modelName(info), object: 'model', created: CREATED, owned_by: 'sluice' };
 }
 
-/** As it is if it can't be decoded. */
+/** The decoded part, or the part itself if it can't be decoded. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -205,7 +205,7 @@ export function createOpenAIFetch(
         typeof engine === 'function' ? await unlessAborted(engine(), signal ?? undefined) : engine;
       return await route.answer(match)(answering, body, signal);
     } catch (error) {
-      // A signal's own reason, as fetch has it.
+      // As fetch, rejects with the signal's reason.
       if (signal?.aborted) throw reasonOf(signal);
       return refusal(failureOf(error));
     }

@@ -6,18 +6,18 @@ import type { ChatBegun, ChatToken, CoreStats, FromEngine, ToEngine } from '../p
 import { NO_RUN } from '../timeline.js';
 import type { Finish, ModelInfo, PromptProgress } from '../types.js';
 
-/** What has a run: it gets the messages about it. */
+/** The owner of a run: receives the run's messages. */
 export interface RunOwner {
   receive(message: FromEngine & { id: number }): void;
   /** Ends run `id` with an error, if it is the current one. */
   fail(id: number, error: SluiceError): void;
 }
 
-/** What answers need of their engine. */
+/** What a reply uses of its engine. */
 export interface ChatHooks {
   /** Throws if the engine has ended. */
   admit(): void;
-  /** Returns an id for a run, whose messages the owner gets from now on. */
+  /** Returns the id of a new run. Its messages go to the owner from now on. */
   beginRun(of: RunOwner): number;
   post(message: ToEngine): void;
   /** Figures of a run, for the engine's stats, and how it has ended. */
@@ -30,7 +30,7 @@ export interface ReplyEvents {
   begun(begun: ChatBegun): void;
   tokens(tokens: ChatToken[]): void;
   progress: ((progress: PromptProgress) => void) | undefined;
-  /** Null: there is room for more tokens. Otherwise resolves when there is, or when none are wanted any more. */
+  /** Null: the reader's queue has room for more tokens. Otherwise resolves when it has, or when the reader is gone. */
   room(): Promise<void> | null;
 }
 
@@ -42,7 +42,7 @@ export interface Ending {
 export class Reply implements RunOwner {
   readonly #done = deferred<Ending>();
   #over = false;
-  /** The run rests until there is room. */
+  /** The run is paused until the reader's queue has room. */
   #held = false;
   #id = 0;
 
@@ -51,7 +51,7 @@ export class Reply implements RunOwner {
     readonly events: ReplyEvents,
   ) {}
 
-  /** Resolves with its end. The signal cancels it. */
+  /** Starts the run, and resolves when it ends. The signal cancels it. */
   async run(message: (id: number) => ToEngine, signal: AbortSignal): Promise<Ending> {
     if (signal.aborted) throw abortReason(signal);
     this.#id = this.hooks.beginRun(this);
@@ -104,7 +104,7 @@ export class Reply implements RunOwner {
     this.end(error);
   }
 
-  /** Ends it with an error: what comes of it is ignored from now on. */
+  /** Ends the reply with an error. Later messages are ignored. */
   end(error: unknown): void {
     this.#over = true;
     this.#done.reject(error);

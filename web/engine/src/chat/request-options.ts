@@ -8,7 +8,7 @@ import { Body, wrong } from './body.js';
 /** What ends a request. */
 export interface Limits {
   signals: readonly AbortSignal[];
-  /** Milliseconds until the answer must be there, of a stream until it begins. */
+  /** Milliseconds within which the answer must be complete, or a stream must begin. */
   timeout: number | undefined;
 }
 
@@ -19,17 +19,17 @@ const TIMEOUT: Rule = {
   most: 0x7fffffff, // timers can't wait longer
 };
 
-/** They concern the network, of which there is none. `stream`: the body's is meant, in OpenAI's client, too. */
+/** Ignored: they concern the network, which is not used. `stream` counts only in the body, as in OpenAI's client. */
 const IDLE = [
   ...['maxRetries', 'headers', 'idempotencyKey', 'query', 'fetchOptions', 'method', 'path'],
   ...['defaultBaseURL', 'stream'],
 ];
 
-/** Checks the options. `signal`: of the body. */
+/** Checks the options. `signal`: the body's. */
 export function takeRequestOptions(given: unknown, signal: AbortSignal | undefined): Limits {
   if (given === undefined || given === null)
     return { signals: signal === undefined ? [] : [signal], timeout: undefined };
-  // They have no members of their own, so they would be ignored.
+  // A signal has no own properties, so it would be ignored without an error.
   const what = 'the second argument';
   if (reading(what, () => given instanceof AbortSignal || given instanceof AbortController))
     throw invalid(`${what} is ${show(given)}; give an object: { signal }`);
@@ -54,8 +54,8 @@ export function checkSignals({ signals }: Limits): void {
 }
 
 /**
- * Calls `stop` with a signal's reason when one fires, or with a TimeoutError, as AbortSignal.timeout has it. `inTime` ends the
- * time limit, `release` everything.
+ * Calls `stop` with a signal's reason when one fires, or with a TimeoutError, as AbortSignal.timeout has it. `inTime` stops
+ * the timer, `release` the timer and the signals' listeners.
  */
 export function watchLimits(
   { signals, timeout }: Limits,

@@ -42,7 +42,7 @@ const choice = (...choices: string[]): Rule => ({
 const flag: Rule = { kind: 'boolean', expected: 'true or false' };
 const tokens = whole(0, Number.MAX_SAFE_INTEGER);
 
-/** The samplers that are numbers: the field, the option of `generate`, the rule. (What has a default is a number.) */
+/** The samplers that are numbers: the field, the option of `generate`, the rule. (Every option with a default is a number.) */
 const SAMPLERS = Object.entries<Rule>(GENERATE_RULES)
   .filter(
     ([option, rule]) =>
@@ -150,7 +150,7 @@ function takeStreamOptions(body: Body, stream: boolean): boolean {
   return wanted;
 }
 
-/** Where the conversation's state is kept. */
+/** The id under which the conversation's state is stored. */
 function takeState(body: Body): StateRequest | null {
   const id = body.take('state');
   if (id === undefined) return null;

@@ -1,7 +1,7 @@
 // The types of chat and completions: OpenAI's shapes, and what Sluice adds to them.
 import type { AsyncStream, ChatMessage, PromptProgress } from '../types.js';
 
-/** What both kinds of request have. Null and undefined stand for the default. */
+/** The fields of both kinds of request. Null and undefined stand for the default. */
 export interface SamplingRequest {
   /** Ignored: an engine has one model. */
   model?: string | null | undefined;
@@ -20,9 +20,9 @@ export interface SamplingRequest {
   top_p?: number | null | undefined;
   /** Lowers the logit of each token that is in the answer; -2 to 2. Default: 0. */
   presence_penalty?: number | null | undefined;
-  /** Lowers it for each time that the token is in the answer; -2 to 2. Default: 0. */
+  /** Lowers a token's logit once for each time that it is in the answer; -2 to 2. Default: 0. */
   frequency_penalty?: number | null | undefined;
-  /** Is added to the logits of tokens, by their ids: -100 bans one, 100 forces it. */
+  /** Added to the logits of tokens, by token id: -100 bans a token, 100 forces it. */
   logit_bias?: Readonly<Record<string, number>> | null | undefined;
   /** Sluice's own. Default: 40. */
   top_k?: number | null | undefined;
@@ -30,7 +30,7 @@ export interface SamplingRequest {
   min_p?: number | null | undefined;
   /** Sluice's own: `repeatPenalty` of `generate`. Default: 1. */
   repetition_penalty?: number | null | undefined;
-  /** Sluice's own, as all to `dry_sequence_breakers`: the options of `generate` with these names. Default: 64. */
+  /** Sluice's own, like those down to `dry_sequence_breakers`: the options of `generate` with these names. Default: 64. */
   repeat_last_n?: number | null | undefined;
   top_n_sigma?: number | null | undefined;
   typical_p?: number | null | undefined;
@@ -71,20 +71,20 @@ export interface ChatCompletionRequest extends SamplingRequest {
   max_completion_tokens?: number | null | undefined;
   /** Gives the log-probability of each token of the content. */
   logprobs?: boolean | null | undefined;
-  /** And those of the likeliest tokens in its place; 0 to 20. */
+  /** The number of likeliest tokens at each position whose log-probabilities are given too; 0 to 20. */
   top_logprobs?: number | null | undefined;
   /** 'none': no reasoning; the others go to the template, and switch reasoning on. */
   reasoning_effort?:
     'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null | undefined;
-  /** Sluice's own: reasoning on or off, if the model has the choice, and its tokens at most. */
+  /** Sluice's own: reasoning on or off, if the model has the choice, and the most reasoning tokens. */
   reasoning?: { enabled?: boolean | null; max_tokens?: number | null } | null | undefined;
-  /** Sluice's own: more that the template knows. */
+  /** Sluice's own: more variables for the template. */
   chat_template_kwargs?: Readonly<Record<string, unknown>> | null | undefined;
-  /** Sluice's own: a Jinja template in place of the file's, or the name of one that the file has besides. */
+  /** Sluice's own: a Jinja template to use instead of the file's default, or the name of another one in the file. */
   chat_template?: string | null | undefined;
   /**
    * Sluice's own. 'auto': if the prompt leaves no room for an answer, the oldest turns are left out, but never the system's
-   * message. 'disabled', the default: that is `context_full`.
+   * message. 'disabled', the default: such a prompt fails with `context_full`.
    */
   truncation?: 'auto' | 'disabled' | null | undefined;
   /**
@@ -139,9 +139,9 @@ export interface Usage {
   completion_tokens_details: { reasoning_tokens: number };
 }
 
-/** Where the time went; of several answers, together. The names are those of llama.cpp's server. */
+/** Token counts and times, summed over the answers. The names are those of llama.cpp's server. */
 export interface Timings {
-  /** Tokens of the prompts that were there already, and those that were computed. */
+  /** Prompt tokens that a session had already (`cache_n`), and that were computed (`prompt_n`). */
   cache_n: number;
   prompt_n: number;
   prompt_ms: number;
@@ -195,14 +195,14 @@ export interface ChatCompletionChunk {
   created: number;
   model: string;
   system_fingerprint: string;
-  /** None in the chunk of `stream_options.include_usage`. */
+  /** Empty in the chunk that `stream_options.include_usage` adds. */
   choices: {
     index: number;
     delta: ChatCompletionDelta;
     logprobs: ChatLogprobs | null;
     finish_reason: FinishReason | null;
   }[];
-  /** With `stream_options.include_usage`: null but in the last chunk. */
+  /** With `stream_options.include_usage`: null except in the last chunk. */
   usage?: Usage | null;
   /** In the chunk that ends the last answer. */
   timings?: Timings;
@@ -243,20 +243,20 @@ export interface TextCompletionChunk extends Omit<TextCompletion, 'choices' | 'u
 }
 
 /**
- * The second argument of `create`, as OpenAI's client has it. An engine is here and not behind a network: `signal` and `timeout`
- * do what they do there, the others are accepted and change nothing. Other names are `invalid_argument`.
+ * The second argument of `create`, as OpenAI's client has it. `signal` and `timeout` work as there. The other options concern the
+ * network, which is not used: they are accepted and change nothing. Unknown names are `invalid_argument`.
  */
 export interface RequestOptions {
   /** Ends the request, also while it waits. The body may have a signal besides. */
   signal?: AbortSignal | null | undefined;
   /**
-   * Milliseconds, 0 to 2147483647: if the answer is not there by then, of a stream its beginning, the request ends with a
+   * Milliseconds, 0 to 2147483647: if the answer is not complete by then, or the stream has not begun, the request ends with a
    * DOMException named `TimeoutError`. Default: there is no limit.
    */
   timeout?: number | null | undefined;
-  /** Changes nothing: what failed here would fail again. */
+  /** Changes nothing: a failure here would repeat. */
   maxRetries?: number | null | undefined;
-  /** Changes nothing, as all that follow: nothing is sent. */
+  /** Changes nothing, like all that follow: nothing is sent. */
   headers?: unknown;
   idempotencyKey?: string | null | undefined;
   query?: unknown;
@@ -273,8 +273,8 @@ export type ChunkStream<Chunk> = AsyncStream<Chunk>;
 
 export interface ChatCompletions {
   /**
-   * Answers a chat. Requests wait in a line, and one is answered at a time. A stream resolves when its answer begins.
-   * `invalid_argument` for what is wrong or not supported; `context_full`; `busy` if too many wait (`queueLimit`).
+   * Answers a chat. Requests wait in a queue, and one is answered at a time. A stream resolves when its answer begins.
+   * `invalid_argument` for a field that is wrong or not supported; `context_full`; `busy` if too many wait (`queueLimit`).
    */
   create(
     body: ChatCompletionStreamRequest,

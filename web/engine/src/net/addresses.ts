@@ -1,9 +1,9 @@
 // The addresses of models: of any server, of a hub's files and pages, and `hf:owner/repo[:file or type][@revision]`.
 import { SluiceError } from '../errors.js';
 
-/** Where `hf:` leads unless the caller names another hub. */
+/** The hub of `hf:` addresses, unless the caller names another. */
 export const HUB = 'https://huggingface.co';
-/** Addresses of these hosts are the hub's, also where `hubUrl` names a mirror of it. */
+/** Addresses of these hosts are the hub's, even if `hubUrl` names a mirror of it. */
 const HUB_HOSTS = new Set(['huggingface.co', 'www.huggingface.co', 'hf.co']);
 /** Whether addresses of a host are the hub's. */
 export function isHubHost(host: string): boolean {
@@ -73,7 +73,7 @@ function decoded(segment: string): string {
   }
 }
 
-/** The meaning of a page of the hub; null if it is none about a model. */
+/** The repository or file that a page of the hub shows; null if it shows neither. */
 function parsePage(url: URL, hub: string): Address | null {
   const [owner = '', name = '', view = '', revision = '', ...rest] = url.pathname
     .split('/')
@@ -116,7 +116,7 @@ export function hubOf(hubUrl: string | undefined): string {
 
 /**
  * Reads an address. `text` is absolute, or begins with `hf:`; `hub` as hubOf gives it. Fails with invalid_argument if it
- * begins like the hub's and goes on otherwise.
+ * begins like a hub's address, but isn't one.
  */
 export function parseAddress(text: string, hub: string): Address {
   if (/^hf:/i.test(text)) return parseShort(text.trim(), hub);
@@ -135,12 +135,12 @@ export function parseAddress(text: string, hub: string): Address {
 
 const encoded = (path: string): string => path.split('/').map(encodeURIComponent).join('/');
 
-/** Where the hub has a file. */
+/** The address of a hub's file. */
 export function fileUrl({ hub, repo, revision }: Repo, path: string): string {
   return `${hub}/${repo}/resolve/${encodeURIComponent(revision)}/${encoded(path)}`;
 }
 
-/** The address under which a file is kept; of a choice, the name that leads to one (Meta.names). */
+/** The address under which a file is cached; for a choice, the name that is stored with the chosen file (Meta.names). */
 export function canonicalOf(address: Address): string {
   if (address.kind === 'file') return address.url;
   if (address.kind === 'hub file') return fileUrl(address.repo, address.path);
@@ -156,7 +156,7 @@ export function commitOf(address: Address): string {
 
 const PART = /-(\d{5})-of-(\d{5})(?=\.gguf$)/i;
 
-/** Of the name of a shard of a split model, the names of all shards in order; else null. */
+/** The names of all shards of a split model in order, from the name of one; null if `name` is no shard's. */
 export function shardsOf(name: string): string[] | null {
   const match = PART.exec(name);
   const n_parts = Number(match?.[2]);
@@ -180,10 +180,10 @@ export function shardUrls(url: string): string[] | null {
   );
 }
 
-/** The types that are taken if none is asked for, best first. */
+/** The types to choose from if none is named, best first. */
 const USUAL = ['Q4_K_M', 'Q4_0', 'Q8_0'];
 
-/** The paths of a repository's models: of a split one the first shard. Sorted: fewer folders first, then by name. */
+/** The paths of a repository's models (of a split model's first shard), sorted: fewer folders first, then by name. */
 export function modelsOf(paths: readonly string[], folder: string): string[] {
   const depth = (path: string): number => path.split('/').length;
   return paths

@@ -1,5 +1,5 @@
-// Fetches the blocks of a file that are lacking, over several connections: first those with bytes that are wanted, in the
-// order in which they are.
+// Fetches a file's missing blocks over several connections. Blocks with wanted bytes are fetched first, in the order in which
+// the engine wants them.
 import type { Outlet } from '../outlet.js';
 import type { Range } from '../outstanding.js';
 import { blockBytesFor } from '../store/journal.js';
@@ -10,42 +10,42 @@ import { Changed, type Net, type Remote } from './remote.js';
 import { rangesOfRows } from './rows.js';
 
 const MOST_CONNECTIONS = 4;
-/** The same near the end, so that the last bytes come nearly in order. */
+/** The most connections near the end of the download, so that the last bytes arrive nearly in order. */
 const LAST_CONNECTIONS = 2;
-/** What is left of the file then. */
+/** Near the end: this share of the file is missing, or less. */
 const END_SHARE = 0.1;
-/** The most of the file that is fetched for single rows of the embedding, and again later. */
+/** The largest share of the file that may be fetched twice: as single rows of the embedding, and later with their blocks. */
 const ROWS_SHARE = 0.01;
 
-/** The file, and what brings and keeps it. */
+/** The file, its source and its cache. */
 export interface Fetched {
   total: number;
-  /** Where it begins in the model. */
+  /** Its offset in the model. */
   base: number;
   remote: Remote;
   keeper: Keeper;
   outlet: Outlet;
   keep(piece: Piece): Promise<void>;
-  /** Called when bytes are wanted that have come before. Throws if they should have been kept. */
+  /** Called when bytes are wanted that were received before. Throws if they should have been cached. */
   checkKept(): void;
 }
 
 export class BlockFetch {
-  /** Kept blocks that could not be read. */
+  /** Cached blocks that could not be read. */
   readonly damaged = new Set<number>();
-  /** Lacking blocks are being fetched. */
+  /** Missing blocks are being fetched. */
   busy = false;
   /** Bytes of each block but the last. */
   readonly #size: number;
-  /** Blocks that have come. */
+  /** Blocks that were received. */
   readonly #came = new Set<number>();
-  /** Blocks that connections are bringing. */
+  /** Blocks in flight: connections are receiving them. */
   readonly #flying = new Set<number>();
-  /** Where fetching goes on if nothing that is lacking is wanted: a block. */
+  /** The block at which fetching continues if no missing block is wanted. */
   #cursor = 0;
-  /** Bytes that connections brought. */
+  /** Bytes received from connections. */
   #brought = 0;
-  /** Bytes that were fetched for single rows, and the offsets of rows that are. */
+  /** Bytes that were fetched as single rows, and the offsets of the rows that are being fetched. */
   #rowBytes = 0;
   readonly #alone = new Set<number>();
 
@@ -57,7 +57,7 @@ export class BlockFetch {
     return this.of.remote.net;
   }
 
-  /** Nothing more is to be fetched: neither the engine nor the cache needs it, or the reading ends. */
+  /** Nothing more is to be fetched: neither the engine nor the cache needs it, or the load was stopped. */
   get #done(): boolean {
     const { outlet, keeper } = this.of;
     return outlet.stopped.signal.aborted || (outlet.sated && !keeper.writes && !keeper.unproven);
@@ -68,7 +68,7 @@ export class BlockFetch {
     if (this.#flying.has(block)) return false;
     const { file, follows, writes, needsOrder } = this.of.keeper;
     if (file?.has(block) === true) return false;
-    // Bytes that nothing keeps are fetched where they are needed.
+    // The cache takes every missing block. Without a cache only wanted bytes are fetched.
     if (file !== null && writes) return true;
     if (file !== null && follows && !this.damaged.has(block)) return false;
     const end = Math.min((block + 1) * this.#size, this.of.total);
@@ -87,9 +87,9 @@ export class BlockFetch {
     return this.of.outlet.weights.any(from, from + this.#size);
   }
 
-  /** What is needed first, in the file; null: the file's order is kept. */
+  /** The ranges of the file that are wanted, the most urgent first; null: blocks are fetched in the file's order. */
   #ordered(): Iterable<Range> | null {
-    // The text waits for the sha256 anyway, and it is computed in the file's order.
+    // Generating waits for the sha256 anyway, which is computed in the file's order.
     if (this.of.remote.ranges === false || this.of.keeper.unproven) return null;
     return this.#orderedOf();
   }
@@ -104,7 +104,7 @@ export class BlockFetch {
     }
   }
 
-  /** Fetches all that is lacking, over several connections. False if nothing was. */
+  /** Fetches all missing blocks, over several connections. False if none was missing. */
   async fetchAll(begun: Connection | null): Promise<boolean> {
     const { keeper } = this.of;
     let first = begun;
@@ -148,7 +148,7 @@ export class BlockFetch {
     });
   }
 
-  /** One of several connections: fetches ranges until nothing is lacking. */
+  /** One of several connections: fetches ranges until no block is missing. */
   async #work(index: number, first: Connection | null): Promise<void> {
     if (first !== null && first.at < first.to) await this.#drain(first);
     first?.close();
@@ -163,7 +163,7 @@ export class BlockFetch {
     }
   }
 
-  /** Little is left of a large file. */
+  /** Little of the file is missing. */
   get #nearEnd(): boolean {
     let lacking = 0;
     for (let b = 0; b * this.#size < this.of.total; ++b) if (this.#lacks(b)) ++lacking;
@@ -173,7 +173,7 @@ export class BlockFetch {
   #connectionFor({ first, end }: { first: number; end: number }): Connection {
     const size = this.#size;
     let from = first * size;
-    // A server without ranges sends all from here on.
+    // A server without ranges sends everything up to the end.
     let to = this.of.remote.ranges === false ? this.of.total : Math.min(end * size, this.of.total);
     this.#cursor = end;
     for (let block = first; block < end; ++block)
@@ -191,7 +191,7 @@ export class BlockFetch {
     return new Connection(this.of.remote, from, to);
   }
 
-  /** From the first to the last of these bytes that are wanted. */
+  /** The range from the first to the last wanted byte within these bounds. */
   #wantedWithin(from: number, to: number): Range {
     const base = this.of.base;
     const { rows, weights } = this.of.outlet;
@@ -202,12 +202,12 @@ export class BlockFetch {
     };
   }
 
-  /** Gives out and keeps what a connection brings. */
+  /** Sends the bytes of a connection to the engine, and caches them. */
   async #drain(connection: Connection): Promise<void> {
     const begin = connection.at;
     const size = this.#size;
     const flying: number[] = [];
-    // The blocks that it brings: more than were asked for, if the server sends all.
+    // Adds the connection's blocks: more than were requested, if the server sends the whole file.
     const mark = (): void => {
       const { to } = connection;
       let block = flying.length === 0 ? Math.floor(begin / size) : (flying.at(-1) as number) + 1;
@@ -228,7 +228,7 @@ export class BlockFetch {
         const { outlet } = this.of;
         const offset = this.of.base + piece.at;
         outlet.sendRows(offset, bytes);
-        // Before they are kept: or else they could be read back and given at the same time.
+        // Claimed before they are cached: otherwise they could be read back and sent at the same time.
         const claim = outlet.claim(offset, offset + bytes.byteLength, false);
         await this.of.keep(piece);
         await outlet.sendClaimed(claim, offset, bytes);
@@ -242,10 +242,10 @@ export class BlockFetch {
     }
   }
 
-  /** Fetches the rows alone if they are few; otherwise their blocks come first. */
+  /** Fetches the rows by themselves if they are few; otherwise their blocks are fetched first. */
   async hurry(rows: readonly Range[]): Promise<void> {
     const { file, follows } = this.of.keeper;
-    // Of a damaged file nothing is taken that isn't compared, and blocks are.
+    // Of a damaged file only whole blocks are taken, because only those are checked against a hash.
     if (
       this.of.remote.ranges !== true ||
       follows ||

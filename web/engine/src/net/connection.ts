@@ -1,4 +1,4 @@
-// A connection brings a range of a file, in order. When it is lost, it goes on where it stopped.
+// A connection downloads a range of a file, in order. If it breaks, it resumes where it stopped.
 import { SluiceError, reworded } from '../errors.js';
 import { failedAt, plainUrl } from '../facts.js';
 import { Passing } from './patience.js';
@@ -6,7 +6,7 @@ import { Changed, type Part, type Remote } from './remote.js';
 import { sleep } from './time.js';
 import { offline } from './why.js';
 
-/** Milliseconds that a server of which nothing is known has for its first answer, tries together. */
+/** Milliseconds within which an unknown server must give its first answer, over all tries. */
 const FIRST_ANSWER_MS = 5000;
 
 /** The bytes of a file from `at` on. */
@@ -22,12 +22,12 @@ export class Connection {
   #part: Part | null = null;
   /** The offset in the file of the part's next byte: less than `at` if the server sent the file from its beginning. */
   #position = 0;
-  /** The furthest that a part was skipped since the last new byte. */
+  /** The furthest position reached, bytes to skip included: reaching it again is no progress. */
   #skipped = 0;
   readonly #tries = { failed: 0, waited: 0 };
   readonly #began: number;
 
-  /** Brings the bytes from `at` to `to`. If the server doesn't send parts, `to` becomes the end of the file. */
+  /** Downloads the bytes from `at` to `to`. If the server doesn't support ranges, `to` becomes the end of the file. */
   constructor(
     readonly remote: Remote,
     at: number,
@@ -37,7 +37,7 @@ export class Connection {
     this.#began = remote.net.patience.now();
   }
 
-  /** Asks the server, unless it has. */
+  /** Sends the request, unless its answer is open. */
   async open(): Promise<void> {
     while (this.#part === null) {
       await this.#patiently(async () => {
@@ -45,7 +45,7 @@ export class Connection {
         this.#part = part;
         this.contentType = part.contentType;
         this.#position = part.at;
-        // A server without ranges sends all.
+        // A server without ranges sends the whole file.
         if (this.remote.ranges === false) this.to = part.end;
         const total = this.remote.facts?.total ?? 0;
         if (total > 0) this.to = Math.min(this.to, total);
@@ -53,7 +53,7 @@ export class Connection {
     }
   }
 
-  /** The next bytes, at least one; null if there are no more. With `again`, they are good until the next call. */
+  /** The next bytes, at least one; null at the end. With `again`, the buffer is reused: they are valid until the next call. */
   async next(again: boolean): Promise<Piece | null> {
     for (;;) {
       if (this.at >= this.to) return null;
@@ -65,7 +65,7 @@ export class Connection {
         ended = piece === null && this.#part === null;
       });
       if (piece !== null) return piece;
-      // The file has no more bytes, though nobody knew its length.
+      // The file has ended; its length was not known.
       if (ended && this.to === Infinity) {
         this.to = this.at;
         return null;
@@ -79,7 +79,7 @@ export class Connection {
     let bytes = await part.read(again);
     if (bytes === null) {
       this.close();
-      // All that was promised has come; a server may send less than was asked for.
+      // The answer is complete; a server may send less than was requested.
       if (this.to === Infinity || this.at >= this.to || this.#position === part.end) return null;
       const { total } = this.remote.facts ?? { total: 0 };
       const got = total > 0 ? `${this.at} of ${total} bytes` : `${this.at} bytes`;
@@ -102,7 +102,7 @@ export class Connection {
     return { at, bytes };
   }
 
-  /** Does `work`; if it fails for a passing reason, waits before the next try, or throws when that is enough. */
+  /** Does `work`. After a temporary failure, waits before the next try, or throws if there is to be none. */
   async #patiently(work: () => Promise<void>): Promise<void> {
     const { net } = this.remote;
     const began = net.patience.now();

@@ -1,5 +1,4 @@
-// One file of a model at an address: brings its bytes from what this device keeps and from the network, and keeps what
-// comes.
+// One file of a model at an address: reads its bytes from the cache and from the network, and caches those from the network.
 import { SluiceError } from '../errors.js';
 import { failedAt } from '../facts.js';
 import type { Note } from '../notes.js';
@@ -30,17 +29,17 @@ export interface FileSpec {
   /** The commit that the address names, or ''. */
   commit: string;
   names: string[];
-  /** Of a split model: the address of its first file, or '', and which file of how many this is. */
+  /** For a split model: the address of its first file (otherwise ''), the index of this file, and the number of files. */
   set: string;
   part: number;
   parts: number;
 }
 
-/** Counts of bytes, and what the user is told. */
+/** Takes counts of bytes, and notes for the user. */
 export interface Report {
   fromNetwork(bytes: number): void;
   fromCache(bytes: number): void;
-  /** Bytes that a sha256 was computed of. */
+  /** How many bytes the sha256 was computed of so far. */
   verified(bytes: number): void;
   note(note: Note): void;
   keeping(): void;
@@ -51,21 +50,21 @@ export class Download implements SourceFile {
   readonly #keeper: Keeper;
   /** The connection that begins with the file's first missing byte. */
   #first: Connection | null = null;
-  /** All bytes before this offset were given out. */
+  /** All bytes before this offset were returned or sent. */
   #at = 0;
-  /** Bytes from #at on that are here and not yet given out. */
+  /** Bytes from #at on that were read, and not yet returned or sent. */
   #left: Uint8Array<ArrayBuffer> | null = null;
   #total = 0;
   #exact = false;
-  /** Blocks that were counted: they came over the network, or from what was kept before. */
+  /** Blocks whose bytes were reported, as from the network or from the cache. */
   readonly #counted = new Set<number>();
   #fetch: BlockFetch | null = null;
-  /** The engine was told that bytes can be read again. */
+  /** The engine was told that the source is rereadable. */
   #promised = false;
 
   /**
-   * `openEntry`: opens what is kept, or null for nothing. `strict`: without room the load fails; `refresh`: ask whether what
-   * is kept is current; `probe`: nothing is kept.
+   * `openEntry`: opens the cache entry; null: the file isn't cached. `strict`: the load fails if the disk is full; `refresh`: asks
+   * the server whether the cached file is current; `probe`: nothing is cached.
    */
   constructor(
     readonly spec: FileSpec,
@@ -104,11 +103,11 @@ export class Download implements SourceFile {
   get copy(): PackedCopy | null {
     return this.#keeper.copy;
   }
-  /** Bytes of it that this device keeps. */
+  /** Bytes of it that are cached. */
   get kept(): number {
     return this.#keeper.file?.stored() ?? 0;
   }
-  /** How many bytes came, for a file that ended early. */
+  /** How many bytes were received, for the error of a file that ended early. */
   get received(): number {
     return Math.max(this.#at, this.#first?.at ?? 0);
   }
@@ -126,13 +125,13 @@ export class Download implements SourceFile {
       this.#know(kept.total, true);
     else await this.#connect();
     await keeper.beginHashing();
-    // Only what is kept can be read again, so there must be room before anything is promised.
+    // Only cached bytes can be read again, so disk space is reserved before the engine is told so.
     if (keeper.writes && keeper.file?.total === 0)
       this.#left = (await this.#nextOfHead(true))?.slice() ?? null;
     this.#promised = this.access === 'rereadable';
   }
 
-  /** Asks for the first block, to compare. If the file has changed, what is kept is dropped. */
+  /** Requests the first block, to compare the answer's headers. If the file has changed, the cached one is deleted. */
   async #askIfCurrent(): Promise<void> {
     const keeper = this.#keeper;
     const { url, headers, sha256 } = this.spec;
@@ -152,7 +151,7 @@ export class Download implements SourceFile {
     await keeper.open(this.openEntry);
   }
 
-  /** Asks for the first byte that isn't here. If the file isn't the one that is kept, that is dropped. */
+  /** Requests the first byte that isn't cached. If the file has changed, the cached one is deleted. */
   async #connect(): Promise<void> {
     const { file } = this.#keeper;
     try {
@@ -160,7 +159,7 @@ export class Download implements SourceFile {
       await this.#first.open();
     } catch (error) {
       if (!(error instanceof Changed) || file === null) throw await this.#mended(error);
-      // Nothing was given out yet: begin anew.
+      // No byte was sent yet: start again.
       file.reset();
       this.#remote.facts = null;
       this.#first = this.#connection(0, FIRST_RANGE);
@@ -174,7 +173,7 @@ export class Download implements SourceFile {
     this.#know(total, exact);
   }
 
-  /** A connection for the first bytes from `at` on that aren't kept. It brings none that are. */
+  /** A connection for the first bytes from `at` on that aren't cached. It ends before the next cached block. */
   #missingFrom(file: BlockFile | null, at: number): Connection {
     if (file === null || file.total === 0) return this.#connection(at, at + FIRST_RANGE);
     const size = file.blockBytes;
@@ -196,7 +195,7 @@ export class Download implements SourceFile {
     this.#exact = exact;
   }
 
-  /** Errors as the user gets them. Of a file that has changed nothing is kept. */
+  /** The error for the user. If the file has changed, the cached one is deleted. */
   async #mended(error: unknown): Promise<unknown> {
     if (!(error instanceof Changed)) return error;
     await this.#keeper.drop();
@@ -244,7 +243,7 @@ export class Download implements SourceFile {
     }
   }
 
-  /** Frees the connection while other files are read. It is made anew when it is needed. */
+  /** Closes the connection while other files are read. It is opened again when it is needed. */
   pause(): void {
     if (this.#remote.ranges === true) this.#first?.close();
   }
@@ -258,7 +257,7 @@ export class Download implements SourceFile {
     return bytes;
   }
 
-  /** Counts a block that comes from what is kept, once. */
+  /** Reports a block that was read from the cache, once. */
   #count(file: BlockFile, block: number): void {
     if (this.#counted.has(block)) return;
     this.#counted.add(block);
@@ -269,7 +268,7 @@ export class Download implements SourceFile {
   async #fetchAt(at: number, again: boolean): Promise<Piece | null> {
     try {
       let first = this.#first;
-      // It may have brought its part, which isn't the end of the file.
+      // It may have reached the end of its range, but not of the file.
       if (first === null || first.at !== at || (first.at >= first.to && this.#total > 0)) {
         first?.close();
         const { file } = this.#keeper;
@@ -291,10 +290,10 @@ export class Download implements SourceFile {
 
   // --- the weights ---------------------------------------------------------------------------------
 
-  /** Fetches what is lacking, in the order in which it is wanted. Resolves when the sha256 is compared, if one is known. */
+  /** Fetches the missing blocks, wanted ones first. Resolves when the sha256 is verified, if one is known. */
   async rest(): Promise<void> {
     try {
-      // With a packed copy nothing must come that isn't asked for: it might be a part of a chunk.
+      // With a packed copy nothing may be sent that wasn't requested: it might be a part of a chunk.
       if (this.#left !== null && this.#left.byteLength > 0 && this.copy === null) {
         await this.outlet.send(this.#base + this.#at, this.#left);
         this.#at += this.#left.byteLength;
@@ -332,7 +331,7 @@ export class Download implements SourceFile {
     return first;
   }
 
-  /** Of a server that didn't name the size. */
+  /** Downloads up to the stream's end, from a server that didn't name the size. */
   async #toTheEnd(): Promise<void> {
     const stream = this.#first ?? this.#connection(this.#at, Infinity);
     try {
@@ -351,13 +350,13 @@ export class Download implements SourceFile {
     if (this.#done || this.outlet.stopped.signal.aborted) return;
     const after = this.#base + stream.at;
     const end = this.outlet.bases[this.spec.part + 1] ?? Infinity;
-    // The header names more bytes: what ended so isn't the whole file, and isn't kept as such.
+    // The header names more bytes: the file is truncated, and isn't cached as a complete one.
     if (this.outlet.wants(after, end - after)) return;
     this.#know(stream.at, true);
     await this.#keeper.begin({ ...(this.#remote.facts as RemoteFacts), total: stream.at });
   }
 
-  /** Nothing more is wanted, neither by the engine nor for keeping. */
+  /** Neither the engine nor the cache needs more bytes. */
   get #done(): boolean {
     return this.outlet.sated && !this.#keeper.writes && !this.unproven;
   }
@@ -373,11 +372,11 @@ export class Download implements SourceFile {
       if (!file.has(block)) continue;
       const begin = block * size;
       const after = begin + file.sizeOf(block);
-      // At its first reading the whole block is read, for its hash.
+      // The first read of a block reads all of it, to check its hash.
       if (!file.checked(block)) return { from: begin, to: after };
       const first = Math.max(from, begin);
       const last = Math.min(end, first + most);
-      // Over the blocks' borders, so that the engine gets whole chunks, which can be kept as it packs them.
+      // Across block borders, so that the engine gets whole chunks: those can be stored as it packs them.
       let to = after;
       while (to < last && file.checked(to / size)) to += file.sizeOf(to / size);
       return { from: first, to: Math.min(to, last) };
@@ -405,7 +404,7 @@ export class Download implements SourceFile {
     try {
       good = file.checked(block) ? await file.readPart(from, views) : await file.read(block, views);
     } catch (error) {
-      // Else nothing is kept any more, because there is no room.
+      // Otherwise the cache entry was given up meanwhile, because the disk is full.
       if (this.#keeper.file === file) throw error;
     }
     if (good) this.#count(file, block);
@@ -426,7 +425,7 @@ export class Download implements SourceFile {
     return true;
   }
 
-  /** Bytes that have come are wanted, and can't be read. Throws storage_full if the engine was told that they can. */
+  /** Bytes are wanted again. Throws storage_full if they aren't cached, though the engine was told that they can be reread. */
   #checkKept(): void {
     if (this.#keeper.file !== null || !this.#promised) return;
     throw new SluiceError(
@@ -438,7 +437,7 @@ export class Download implements SourceFile {
 
   async mend(): Promise<void> {
     this.#checkKept();
-    // Else it comes with what is lacking.
+    // Otherwise fetchAll is running, and fetches the damaged blocks, too.
     if (!this.#blocks.busy) await this.#orMended(this.#blocks.fetchAll(null));
   }
 

@@ -1,4 +1,4 @@
-// What a hub tells of its files: which there are, how large they are, and their sha256.
+// Reads a hub's list of a repository's files: their paths, sizes and sha256.
 import { SluiceError } from '../errors.js';
 import { failedAt } from '../facts.js';
 import { makeNote, type Note } from '../notes.js';
@@ -105,7 +105,7 @@ async function getPage(url: string, headers: [string, string][], net: Net): Prom
               ),
             );
       if (offline()) throw problem.error;
-      // A page that can't read the list never will, as far as it can know: two more tries.
+      // Browsers don't tell a forbidden request (CORS) from a broken network: only two more tries.
       if (tries.failed >= 2) throw problem.error;
     }
     const pause = net.patience.pause(tries, problem.wait);
@@ -149,8 +149,7 @@ async function listFiles(repo: Repo, headers: [string, string][], net: Net): Pro
 }
 
 /**
- * The models of the repository that an address names, in a folder of it perhaps. Fails with invalid_argument if the address is
- * no repository's.
+ * The models of a repository, or of one of its folders. Fails with invalid_argument if the address is not a repository's.
  */
 export async function listModelFiles(
   source: string,
@@ -181,9 +180,9 @@ export async function listModelFiles(
   });
 }
 
-/** Finds what is kept under a name; null if nothing is. */
+/** The address of the file that is cached under a name; null if there is none. */
 export type FindNamed = (name: string) => Promise<string | null>;
-/** Whether all of this address is kept. */
+/** Whether the whole file of this address is cached. */
 export type IsKept = (address: string) => Promise<boolean>;
 
 function specOf(source: RemoteSource, url: string, commit: string): FileSpec {
@@ -235,7 +234,7 @@ async function ofHub(
 }
 
 /**
- * The files of a model at addresses. What is kept needs no network. `note`: tells the user. Fails with download_failed or
+ * The files of a model at addresses. A cached model needs no network. `note`: tells the user. Fails with download_failed or
  * invalid_argument if a hub has no such model.
  */
 export async function resolveFiles(

@@ -1,4 +1,4 @@
-// What this device keeps of one file: what was kept before, keeping what comes, and comparing its sha256.
+// The cache entry of one file: its cached blocks, writing those that arrive, and verifying its sha256.
 import { SluiceError } from '../errors.js';
 import { plainUrl } from '../facts.js';
 import { makeNote } from '../notes.js';
@@ -13,30 +13,30 @@ import type { FileSpec, Report } from './download.js';
 import type { RemoteFacts, Net } from './remote.js';
 
 export class Keeper {
-  /** What is kept; null: nothing. */
+  /** The cached file; null: nothing is cached. */
   file: BlockFile | null = null;
-  /** What is kept of the weights as the engine packs them; null: nothing. */
+  /** The cached copy of the packed weights; null: there is none. */
   copy: PackedCopy | null = null;
-  /** Another tab downloads the file: resolves when it is this one's turn, or with null at the end. */
+  /** Set while another tab downloads the file. Resolves with a file to write when this tab takes over; null: at the end. */
   #turn: Promise<BlockFile | null> | null = null;
-  /** Those who wait for news of blocks. */
+  /** Callbacks that wait for new blocks. */
   readonly #news = new Set<() => void>();
   readonly #writers = new Map<number, BlockWriter>();
   #sha: Sha256 | null = null;
-  /** The sha256 is of the bytes before this offset. */
+  /** The sha256 covers the bytes before this offset. */
   #shaAt = 0;
   #hashing = false;
-  /** The total for which room was made; -1: none was. */
+  /** The file size for which disk space was reserved; -1: none was. */
   #room = -1;
   /** Some bytes came from the network in this load. */
   #fetched = false;
-  /** The comparison is over: there was nothing to compare, or it is right. */
+  /** The sha256 is verified, or there was none to compare. */
   #compared = false;
-  /** An earlier load has brought bytes. */
+  /** An earlier load has cached some blocks. */
   #hadSome = false;
-  /** All has been given out: only the comparison is left. */
+  /** All bytes were sent: only the sha256 is left to verify. */
   proving = false;
-  /** Called when blocks are there that weren't, or when another tab's turn is over. */
+  /** Called when there are new blocks to read, or when another tab no longer downloads. */
   onnews: () => void = () => {};
 
   /** `how`: as for Download. */
@@ -48,8 +48,8 @@ export class Keeper {
   ) {}
 
   /**
-   * Whether what comes is kept; else another tab does that, or nothing is missing. Not before the file knows what the other
-   * tab has written: it may write a little earlier.
+   * Whether arriving bytes are cached. If not, another tab caches them, or nothing is missing. A file may be writable a little
+   * before it knows the blocks of the other tab: this is false until it does.
    */
   get writes(): boolean {
     return this.file?.writable === true && !this.follows && !this.how.probe;
@@ -60,7 +60,7 @@ export class Keeper {
     return this.#turn !== null;
   }
 
-  /** Whether its sha256 is known and has yet to be compared. */
+  /** Whether its sha256 is known and not verified yet. */
   get unproven(): boolean {
     const { sha256 } = this.spec;
     const meta = this.file?.meta;
@@ -68,7 +68,7 @@ export class Keeper {
     return sha256 !== '' && !this.#compared && !verified;
   }
 
-  /** The sha256 is being computed, and of bytes in the file's order: nothing is kept that could be read later. */
+  /** Bytes must arrive in the file's order: the sha256 is being computed, and no cache has bytes to read later. */
   get needsOrder(): boolean {
     return this.#sha !== null && this.file === null;
   }
@@ -94,7 +94,7 @@ export class Keeper {
     entry.turn.then(done, () => done(null));
   }
 
-  /** From now on its sha256 is computed, if it is known. */
+  /** Starts to compute the sha256, if the expected one is known. */
   async beginHashing(): Promise<void> {
     if (this.unproven) this.#sha = await makeSha256();
   }
@@ -106,8 +106,8 @@ export class Keeper {
   }
 
   /**
-   * Follower: resolves at the next block that the other tab has written, or when it is this one's turn. If there is no news
-   * for as long as lost connections are tried again, it follows no more.
+   * Follower: resolves when the other tab has written a block, or when this tab takes over. If no block arrives for as long as
+   * broken connections are retried, it stops following.
    */
   async change(): Promise<void> {
     const { signal, patiences, onwaiting, onwaited } = this.net;
@@ -140,7 +140,7 @@ export class Keeper {
 
   // --- keeping -------------------------------------------------------------------------------------
 
-  /** Makes room for the whole file, once it is known to be a model; again when its size is known. */
+  /** Reserves disk space for the whole file, once it is known to be a model; again when its size is known. */
   async begin({ total, etag, lastModified }: RemoteFacts): Promise<void> {
     const { file } = this;
     if (file === null || !this.writes || this.#room === total) return;
@@ -155,25 +155,25 @@ export class Keeper {
     }
   }
 
-  /** There is no room. The load goes on without keeping the model, unless the caller asked for that. */
+  /** Writing failed. If the disk is full, the load continues without caching, unless the caller requires it. */
   async #giveUp(error: unknown): Promise<void> {
     const { file } = this;
     this.#writers.clear();
     this.#closeCopy();
     this.file = null;
     const corrupt = error instanceof SluiceError && error.code === 'download_corrupt';
-    // What came earlier may be of use when there is room.
+    // Blocks that are cached already may be of use when the disk has space.
     if (file !== null && !corrupt && file.missing() < file.n_blocks) file.close();
     else await file?.drop();
     const full = error instanceof SluiceError && error.code === 'storage_full';
-    // Bytes that came in another order can't be compared with a sha256 any more.
+    // Bytes may have arrived out of order: without the cache their sha256 can't be computed any more.
     const lost = this.#sha !== null && this.#fetched;
     if (!full || this.how.strict || lost) throw error;
     const text = `The model isn't kept on this device: ${error.message}.`;
     this.report.note(makeNote('model_not_kept', text, { ...error.facts, reason: 'storage_full' }));
   }
 
-  /** Keeps bytes that came from the network, as far as they are not here already. */
+  /** Caches bytes from the network, except those that are cached already. */
   async keep(piece: Piece, facts: RemoteFacts): Promise<void> {
     const { at, bytes } = piece;
     this.report.fromNetwork(bytes.byteLength);
@@ -193,12 +193,12 @@ export class Keeper {
     }
   }
 
-  /** Writes what belongs to the block at `at`. Returns how many bytes are done with. */
+  /** Writes the bytes that belong to the block at `at`. Returns how many bytes were consumed. */
   async #push(file: BlockFile, at: number, bytes: Uint8Array): Promise<number> {
     const block = Math.floor(at / file.blockBytes);
     const begin = block * file.blockBytes;
     let writer = this.#writers.get(block);
-    // Two connections bring the same block if the server stops sending parts: each writer takes bytes from one place on.
+    // If the server stops sending parts, two connections bring the same block: a writer takes only the bytes at its own offset.
     if (writer === undefined || begin + writer.filled !== at) {
       const rest = Math.min(begin + file.blockBytes - at, bytes.byteLength);
       if (file.has(block) || at > begin) return rest;
@@ -214,7 +214,7 @@ export class Keeper {
     return done;
   }
 
-  /** The sha256 is of the bytes before this offset. */
+  /** The sha256 covers the bytes before this offset. */
   get hashedTo(): number {
     return this.#shaAt;
   }
@@ -227,7 +227,7 @@ export class Keeper {
 
   // --- the sha256 ----------------------------------------------------------------------------------
 
-  /** Computes the sha256 of the kept blocks that follow. */
+  /** Continues the sha256 with the cached blocks that follow. */
   async #catchUp(): Promise<void> {
     const { file } = this;
     if (file === null || this.#sha === null || this.#hashing) return;
@@ -244,7 +244,7 @@ export class Keeper {
         this.#shaAt += bytes.byteLength;
         if (!this.proving) continue;
         this.report.verified(this.#shaAt);
-        // Messages, such as that to stop, come in between.
+        // Lets messages in between, such as 'stop'.
         await new Promise((resolve) => setTimeout(resolve));
       }
     } finally {
@@ -253,8 +253,8 @@ export class Keeper {
   }
 
   /**
-   * Compares the sha256, if one is known. If it is another one, what is kept is dropped, unless it was compared before: then
-   * the caller's is wrong. False: a kept block is damaged and has to come again first. With `last`, that is an error.
+   * Verifies the sha256, if one is known. If it differs, the cached file is deleted, unless it was verified before: then the
+   * caller's sha256 is wrong. False: a cached block is damaged and must be fetched again first. With `last`, that is an error.
    */
   async prove(total: number, last: boolean): Promise<boolean> {
     if (this.#sha === null) return (this.#compared = true);
@@ -295,7 +295,7 @@ export class Keeper {
 
   // --- the packed copy -----------------------------------------------------------------------------
 
-  /** Opens the copy of a file that is whole and proven. */
+  /** Opens the packed copy of a file that is complete and verified. */
   async openCopy(layout: number): Promise<void> {
     const { file } = this;
     if (file === null || this.copy !== null || this.unproven || this.how.probe) return;
@@ -318,7 +318,7 @@ export class Keeper {
     await file?.drop();
   }
 
-  /** `refused`: of a useless file nothing stays; of one that doesn't fit, what an earlier load has brought. */
+  /** `refused`: a useless file is deleted; one that doesn't fit stays only if an earlier load has cached some of it. */
   async close(refused: Refusal): Promise<void> {
     const { file } = this;
     this.#closeCopy();
@@ -329,7 +329,7 @@ export class Keeper {
     if (file !== null && (empty || (file.writable && unwanted && this.#fetched))) {
       await file.drop();
     } else {
-      // Else the worker could end before them, and a model in use would count as one that was not used for long.
+      // Without waiting, the worker could end before the time of use is stored, and a model in use would be evicted early.
       await file?.noted;
       file?.close();
     }

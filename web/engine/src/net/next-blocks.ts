@@ -1,14 +1,14 @@
-// Which blocks of a file a connection fetches next: those that are needed first, and neighbours together.
+// Chooses the blocks that a connection fetches next: the most urgent ones, and their neighbours.
 import type { Range } from '../outstanding.js';
 
-/** Bytes of the first request: of most models all of the header, and little of what may be needed last. */
+/** Bytes of the first request: the whole header of most models, and few weights, which may be needed last. */
 export const FIRST_RANGE = 4 << 20;
 const LEAST_RANGE = 8 << 20;
 const MOST_RANGE = 64 << 20;
-/** The last requests are small, so that their bytes come nearly in order. */
+/** The last requests are small, so that their bytes arrive nearly in order. */
 const LAST_RANGE = 4 << 20;
 
-/** Bytes that one request asks for. `left`: of the file's bytes, how many are still to be asked for. */
+/** Bytes of one request. `left`: how many of the file's bytes are not requested yet. */
 export function rangeBytes(total: number, left: number): number {
   const usual = Math.min(Math.max(Math.ceil(total / 32), LEAST_RANGE), MOST_RANGE);
   return Math.min(usual, Math.max(left / 6, LAST_RANGE));
@@ -21,13 +21,13 @@ export interface Lacking {
   size: number;
   /** Whether this block has to be fetched. */
   lacks(block: number): boolean;
-  /** What is needed first, in the order in which it is needed; null: the file's order is kept. */
+  /** The wanted ranges, the most urgent first; null: blocks are fetched in the file's order. */
   ordered: Iterable<Range> | null;
-  /** The block at which fetching goes on if nothing that is lacking is needed. */
+  /** The block at which fetching continues if no missing block is wanted. */
   cursor: number;
 }
 
-/** Blocks from `first` to `end`; null: none is lacking. */
+/** The next blocks to fetch, from `first` to before `end`; null: none is missing. */
 export function nextBlocks(file: Lacking): { first: number; end: number } | null {
   const { size, total, lacks } = file;
   const count = Math.ceil(total / size);
@@ -42,12 +42,12 @@ export function nextBlocks(file: Lacking): { first: number; end: number } | null
   let end = start + 1;
   while (soon.has(end)) ++end;
   while (soon.has(first - 1)) --first;
-  // Tensors that lie far apart: not a request for each.
+  // Extends short ranges, so that scattered tensors don't take a request each.
   while (end - first < most / 4 && end < count && lacks(end)) ++end;
   return { first, end };
 }
 
-/** The lacking blocks with the bytes that are needed first, at most `most`. */
+/** The missing blocks with the most urgent bytes, at most `most`. */
 function blocksOf({ size, lacks, ordered }: Lacking, most: number): Set<number> {
   const soon = new Set<number>();
   for (const { from, to } of ordered ?? []) {

@@ -35,14 +35,14 @@ type FromPage =
 /** The fetch of the page at the other end of the port. */
 export function pageFetcher(port: MessagePort): Fetcher {
   let nextId = 0;
-  /** What hears the page's messages about a request; one that has ended, however that was, has none. */
+  /** The handlers of the page's messages, by request. A request that has ended has none. */
   const waiting = new Map<number, (message: FromPage) => void>();
   port.onmessage = ({ data }: MessageEvent<FromPage>) => waiting.get(data.id)?.(data);
   const post = (message: ToPage): void => port.postMessage(message);
 
   return async (url, { method = 'GET' as const, headers, signal, cache }) => {
     const id = nextId++;
-    /** The request is over; nothing more is heard of it, and it hears nothing more. */
+    /** Ends the request: removes its handler and its abort listener. */
     const forget = (): boolean => {
       signal.removeEventListener('abort', cancel);
       return waiting.delete(id);
@@ -90,8 +90,8 @@ export function pageFetcher(port: MessagePort): Fetcher {
 }
 
 /**
- * Serves the caller's fetch at the page's end of the port. The function that it returns ends that: it closes the port, and
- * aborts what is under way, whose bytes nobody would read.
+ * Serves the caller's fetch at the page's end of the port. Returns a function that stops it: it closes the port, and aborts the
+ * requests in flight.
  */
 export function serveFetch(port: MessagePort, custom: CustomFetch): () => void {
   interface Open {
@@ -115,7 +115,7 @@ export function serveFetch(port: MessagePort, custom: CustomFetch): () => void {
     const response: unknown = await custom(url, { method, headers, signal, cache });
     if (!(response instanceof Response))
       throw new TypeError('the fetch that was given returned no Response');
-    // It was cancelled meanwhile, and the caller's fetch doesn't hear the signal.
+    // It was cancelled meanwhile, and the caller's fetch ignored the signal.
     if (signal.aborted) return void response.body?.cancel().catch(() => {});
     if (response.body === null) open.delete(id);
     else one.reader = response.body.getReader();
@@ -135,7 +135,7 @@ export function serveFetch(port: MessagePort, custom: CustomFetch): () => void {
     }
     if (!((piece.value as unknown) instanceof Uint8Array))
       throw new TypeError('the body of the Response brings something else than bytes');
-    // The array may belong to the caller.
+    // A copy, because the buffer is transferred and may belong to the caller.
     const bytes = piece.value.slice();
     post({ type: 'piece', id, bytes }, [bytes.buffer]);
   };

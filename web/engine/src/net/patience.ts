@@ -1,8 +1,8 @@
-// How long lost connections are tried again, and how long to wait in between.
+// How long broken connections are retried, and how long to wait between tries.
 import { SluiceError } from '../errors.js';
 import type { WaitingFor } from '../types.js';
 
-/** Answers after which the same request may succeed. */
+/** HTTP statuses after which the same request may succeed later. */
 const PASSING = new Set([408, 425, 429, 500, 502, 503, 504]);
 export function isPassing(status: number): boolean {
   return PASSING.has(status);
@@ -59,7 +59,7 @@ export class Patience {
   /** No request begins before this time: a server has asked for it. */
   notBefore = -Infinity;
 
-  /** `limit`: milliseconds without a new byte after which it is over. */
+  /** `limit`: milliseconds without a new byte after which there is no more try. */
   constructor(
     readonly limit: number,
     readonly now: () => number = () => performance.now(),
@@ -68,17 +68,17 @@ export class Patience {
     this.#since = now();
   }
 
-  /** New bytes have come. */
+  /** New bytes have arrived. */
   renew(): void {
     this.#since = this.now();
   }
 
-  /** A connection that was fine is in trouble; it waits for bytes since `time`. Before that nobody may have asked for any. */
+  /** A connection fails for the first time. It has waited for bytes since `time`: time before that doesn't count. */
   begin(time: number): void {
     this.#since = Math.max(this.#since, time);
   }
 
-  /** Milliseconds to wait before the next try; null: no more. `asked`: by the server; this doesn't count. */
+  /** Milliseconds to wait before the next try; null: no more. `asked`: by the server; this wait doesn't count. */
   pause(tries: Tries, asked: number | null): number | null {
     const left = this.limit - (this.now() - this.#since);
     if (left <= 0) return null;
@@ -89,7 +89,7 @@ export class Patience {
       return wait;
     }
     const usual = Math.min(FIRST_PAUSE_MS * 2 ** tries.failed++, LONGEST_PAUSE_MS);
-    // The last try is at the end of the patience.
+    // The last try is made when the limit is reached.
     return Math.min(usual * (0.5 + this.random()), left);
   }
 }

@@ -1,4 +1,4 @@
-// One file on a server: asks for parts of it, and checks that the answers are parts of the same file.
+// One file on a server: requests ranges of it, and checks that all answers are parts of the same file.
 import { SluiceError } from '../errors.js';
 import { failedAt } from '../facts.js';
 import { Refusals } from '../own-files.js';
@@ -29,18 +29,18 @@ export interface Net {
   fetch: Fetcher;
   /** `fetch` is the caller's. */
   custom: boolean;
-  /** Ends everything; fail() does that, too. */
+  /** Ends all downloads of the model, as fail() does. */
   signal: AbortSignal;
   fail(): void;
   patiences: Patiences;
   patience: Patience;
   /** Tells the user what a connection waits for. */
   onwaiting(text: string, on: WaitingFor): void;
-  /** It goes on. */
+  /** The connection waits no longer. */
   onwaited(): void;
 }
 
-/** What the server says of a file. */
+/** What the server's headers say about a file. */
 export interface RemoteFacts {
   /** Bytes; 0 if unknown. */
   total: number;
@@ -50,7 +50,7 @@ export interface RemoteFacts {
   lastModified: string;
 }
 
-/** The file is not the one that it was at the first answer. */
+/** The file has changed since the first answer. */
 export class Changed extends Error {}
 
 /** The bytes of an answer. */
@@ -59,21 +59,21 @@ export interface Part {
   at: number;
   end: number;
   contentType: string;
-  /** Null at the end. With `again`, the bytes are good until the next call. */
+  /** Null at the end. With `again`, the buffer is reused: the bytes are valid until the next call. */
   read(again: boolean): Promise<Uint8Array<ArrayBuffer> | null>;
   cancel(): void;
 }
 
-/** Bytes that are read at once. */
+/** The most bytes of one read. */
 export const PIECE_BYTES = 1 << 20;
-/** How often in a row an address is resolved anew without a new byte. */
+/** How often in a row a redirect is resolved again without a new byte. */
 const MOST_ANEW = 3;
-/** Answers with which a signed address refuses when its time is over. */
+/** HTTP statuses of a signed address that has expired. */
 const GONE = [401, 403, 404, 410];
 
 /**
- * Reads a body, into one buffer if it can and may: this takes a fifth less time. What is read with `again` is good until the
- * next call.
+ * Reads a body. With `again` it reuses one buffer if the browser can, which takes a fifth less time: the bytes are valid until
+ * the next call.
  */
 export function readerOf(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
@@ -98,7 +98,7 @@ export function readerOf(
   return { read: async () => (await reader.read()).value ?? null, cancel: () => reader.cancel() };
 }
 
-/** `"abc"` of `W/"abc"`: servers that compress mark the same file so. */
+/** `W/"abc"` becomes `"abc"`: servers that compress send a weak ETag for the same file. */
 function strong(etag: string): string {
   return etag.replace(/^W\//, '');
 }
@@ -107,7 +107,7 @@ function encodedOf({ headers }: RemoteAnswer): boolean {
   return (headers.get('content-encoding') ?? 'identity') !== 'identity';
 }
 
-/** 4 TiB, far more than any model: what is done for each block must not be done without end. */
+/** 4 TiB, far more than any model: a limit for the work that is done for each block. */
 const MOST_BYTES = 2 ** 42;
 
 function checkedTotal(total: number, who: string, url: string): number {
@@ -121,11 +121,11 @@ function checkedTotal(total: number, who: string, url: string): number {
 
 export class Remote {
   facts: RemoteFacts | null = null;
-  /** Whether the server sends parts; null until it has answered. */
+  /** Whether the server supports ranges; null until it has answered. */
   ranges: boolean | null = null;
-  /** Whether a byte has come. */
+  /** Whether a byte was received. */
   begun = false;
-  /** Where a redirect led. */
+  /** The address that a redirect led to. */
   #direct: string | null = null;
   #anew = 0;
   /** The last request failed without an answer, though the server answers others. */
@@ -133,7 +133,7 @@ export class Remote {
   readonly #refusals: Refusals;
   readonly who: string;
 
-  /** `cache`: of the requests. Only http addresses have parts. */
+  /** `cache`: the cache mode of the requests. Only http addresses support ranges. */
   constructor(
     readonly url: string,
     readonly headers: [string, string][],
@@ -150,7 +150,7 @@ export class Remote {
     this.facts = facts;
   }
 
-  /** New bytes have come. */
+  /** New bytes have arrived. */
   renew(): void {
     this.begun = true;
     this.#anew = 0;
@@ -239,7 +239,7 @@ export class Remote {
     }
   }
 
-  /** Another origin may hide the range and so the file's size, but not the length of a whole answer. */
+  /** Learns the size with a HEAD request: another origin may hide content-range, but not the length of a whole answer. */
   async #learnTotal(url: string, ranged: [string, string][]): Promise<boolean> {
     const { net, cache } = this;
     const headers = ranged.filter(([name]) => name !== 'range');
@@ -272,7 +272,7 @@ export class Remote {
     throw new Passing(`${problem}${when}`, error, wait);
   }
 
-  /** The server, or the way to it, gave no answer that can be read. */
+  /** The request got no answer that can be read: throws why, or returns null to ask again. */
   async #unanswered(url: string, from: number, cause: unknown): Promise<null> {
     const { net } = this;
     if (url !== this.url && this.#anew < MOST_ANEW) {
@@ -363,8 +363,8 @@ export class Remote {
       throw new Passing(text, this.#wrongAnswer(text));
     };
     if (named === null) {
-      // Another origin may hide the range. A part of the length that was asked for is the right one; a shorter one at the
-      // beginning is the whole file.
+      // Another origin may hide content-range. A part of the requested length is the right one; a shorter one from offset 0 is
+      // the whole file.
       const short = from === 0 && this.facts === null && length > 0 && length < to;
       const total = this.facts?.total ?? 0;
       const most = Math.min(to, total > 0 ? total : Infinity) - from;
@@ -384,7 +384,7 @@ export class Remote {
   }
 
   #checkWhole(answer: RemoteAnswer): Pick<Part, 'at' | 'end'> {
-    // It sent parts before: this answer is a fault.
+    // The server sent ranges before, so this answer is a fault.
     if (this.ranges === true) {
       const text = `${this.who} sent the whole file where a part was asked for`;
       throw new Passing(text, this.#wrongAnswer(text));

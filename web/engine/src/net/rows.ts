@@ -1,11 +1,11 @@
-// Rows of the embedding that a prompt waits for: single ones, all over a large table.
+// Ranges for the rows of the embedding that a prompt waits for, which are scattered over a large table.
 import type { Range } from '../outstanding.js';
 
-/** Bytes between two rows that are fetched along with them: a request of its own takes longer. */
+/** The largest gap between two rows that is fetched with them: a separate request would take longer. */
 const GAP_BYTES = 64 << 10;
 const MOST_RANGES = 32;
 
-/** The ranges in which the rows are fetched: across small gaps, and across larger ones if there would be too many. */
+/** The ranges to fetch for the rows. Small gaps are included, and larger ones if there would be too many ranges. */
 export function rangesOfRows(rows: readonly Range[]): Range[] {
   const sorted = [...rows].sort((a, b) => a.from - b.from);
   const gaps = sorted.slice(1).map(({ from }, i) => from - (sorted[i] as Range).to);

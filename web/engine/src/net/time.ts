@@ -1,4 +1,4 @@
-// Waiting, with a limit or an end.
+// Waits with a time limit, or until a signal fires.
 import type { SluiceError } from '../errors.js';
 
 /** Waits for `work`, but at most `limit` milliseconds. Then it throws the error of `late`, and `end` ends the work. */
