@@ -1,7 +1,7 @@
 // What a user, or the developer of a site, should know although nothing failed.
 import type { Facts } from './facts.js';
 
-/** For whom a note is: 'developer' if only the site's author can mend it. */
+/** For whom a note is: 'developer' if only the site's author can fix it. */
 export type Audience = 'user' | 'developer';
 
 /** All codes. The first ones are the core's (core/base/result.h). */
@@ -24,15 +24,15 @@ export const NOTE_CODES = [
   'threads_need_isolation',
   /** There is one thread, because this browser has no SharedArrayBuffer. */
   'threads_need_shared_memory',
-  /** There is one thread, because the flavour that was asked for has no others. */
+  /** There is one thread, because the flavour that was asked for has no threads. */
   'threads_need_flavour',
-  /** Not all weights stay in memory: `neededBytes`, `availableBytes`, `rereadBytes`, `limit`. */
+  /** Some weights are streamed, because not all fit: `neededBytes`, `availableBytes`, `rereadBytes`, `limit`. */
   'weights_reread',
   /** `reason`, a NotKeptReason. */
   'model_not_kept',
-  /** The same of a conversation's state. */
+  /** As model_not_kept, for a conversation's state. */
   'state_not_kept',
-  /** The hub's list can't be read, so the model can't be compared with its sha256. */
+  /** The hub's list can't be read, so the model's sha256 can't be verified. */
   'sha256_unknown',
 ] as const;
 
@@ -58,7 +58,7 @@ export function makeNote(
   return { code, message, audience, facts };
 }
 
-/** They name bytes that are others each time: of these a list has the latest one. */
+/** Codes whose messages name bytes that change: a list holds only the latest note of each. */
 const LATEST: readonly NoteCode[] = ['model_not_kept', 'state_not_kept'];
 
 /** Adds notes to a list, each once. */

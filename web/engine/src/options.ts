@@ -29,13 +29,13 @@ export function invalid(message: string): SluiceError {
   return new SluiceError('invalid_argument', message);
 }
 
-/** Characters of a value in a message, and values of a list or an object that are looked at. */
+/** The most characters of a value in a message, and the most members of a list or an object that are read for it. */
 const SHOWN = 60;
 const LOOKED_AT = 100;
 /** Messages are logged, so these members are not shown. */
 const SECRET = /authorization|cookie|password|secret|api[-_]?key/i;
 
-/** The beginning of an object or a list as JSON. What JSON doesn't have is named: `a function`, `[object Map]`. */
+/** The beginning of an object or a list as JSON. Values that JSON can't hold are named: `a function`, `[object Map]`. */
 function shownJson(value: object): string {
   let left = LOOKED_AT;
   const json = JSON.stringify(value, (name, each: unknown) => {
@@ -50,7 +50,7 @@ function shownJson(value: object): string {
   return json.length <= SHOWN ? json : `${json.slice(0, SHOWN)}..`;
 }
 
-/** Whether JSON says what the value is: a plain object, or one of a class of the caller's, or a list. */
+/** Whether the value can be shown as JSON: a plain object, an object of a class of the caller's, or a list. */
 function isListed(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   return ['[object Object]', '[object Array]'].includes(Object.prototype.toString.call(value));
@@ -97,7 +97,7 @@ const TAKES: Record<RuleKind, (rule: Rule, value: unknown) => boolean> = {
   signal: (_, value) => value instanceof AbortSignal && typeof value.aborted === 'boolean',
 };
 
-/** Whether a value keeps a rule. Reading it may call the caller's code. */
+/** Whether a value satisfies a rule. Reading it may call the caller's code. */
 export function takes(rule: Rule, value: unknown): boolean {
   return TAKES[rule.kind](rule, value);
 }
@@ -153,7 +153,7 @@ const ELSEWHERE = new Map([
   ['progresscallback', 'onProgress'],
 ]);
 
-/** What to do about an unknown option: its name here, the call that it belongs to, or the list of options. */
+/** The hint for an unknown option: its name here, the call that it belongs to, or the list of options. */
 function insteadOf(name: string, known: string[]): string {
   const plain = name.replace(/[^a-z]/gi, '').toLowerCase();
   const tables = [known, Object.keys(LOAD_RULES), Object.keys(GENERATE_RULES)];
@@ -197,7 +197,7 @@ const CACHE_RULES = {
   hubUrl: { kind: 'string', expected: 'the address of a hub' },
 } as const satisfies Record<keyof CacheOptions, Rule>;
 
-/** Checks the options of the cache's calls; `verify`: of this one, which takes more. */
+/** Checks the options of the cache's calls; `verify`: those of cache.verify, which has more. */
 export function takeCacheOptions(options: VerifyOptions, verify: boolean): VerifyOptions {
   const { onProgress } = LOAD_RULES;
   return takeOptions(options, verify ? { ...CACHE_RULES, signal, onProgress } : CACHE_RULES);
@@ -217,7 +217,7 @@ export function coreLoadOptions(options: LoadOptions, threads: number): string {
 /** The most bytes of all texts of an option together, as JSON: the core takes 128 KiB of options. */
 const MAX_TEXTS_BYTES = 60 << 10;
 
-/** Checks the texts of an option. `name`: what the caller calls it. */
+/** Checks the texts of an option. `name`: its name for the caller. */
 export function takeTexts(
   option: 'stop' | 'drySequenceBreakers',
   given: string | readonly string[],
@@ -231,7 +231,7 @@ export function takeTexts(
   const texts = typeof given === 'string' ? [given] : reading(name, () => Array.from(given));
   for (const text of texts as unknown[]) {
     if (typeof text !== 'string') throw invalid(`${name} holds ${show(text)}; give strings`);
-    // The model's text is always well-formed, so this one would never be found.
+    // The model's text is always well-formed, so such a text would never match.
     if (LONE_SURROGATES.test(text)) {
       throw invalid(
         `${name} holds a text that is not well-formed: one half of a surrogate pair stands alone; give whole characters`,
@@ -257,7 +257,7 @@ function wrongId(name: string, id: unknown): SluiceError {
   return invalid(`${name} holds ${show(id)}; token ids are whole numbers from 0 on`);
 }
 
-/** Checks what is added to the logits of tokens. `name`: what the caller calls it. */
+/** Checks the biases of tokens' logits. `name`: their name for the caller. */
 export function takeBiases(given: object, name = 'logitBias'): Record<string, number> {
   const rule = GENERATE_RULES.logitBias;
   const entries = reading(name, () => Object.entries(given)) as [string, unknown][];
@@ -370,7 +370,7 @@ export function takeSaveOptions(options: SaveOptions): SaveOptions {
   return takeOptions(options, DETOKENIZE_RULES);
 }
 
-/** The prefix, and the signal. */
+/** Checks the prefix and the signal. */
 export function takeSessionOptions(options: SessionOptions): SessionOptions {
   const { prefix, ...rest } = reading('the options object', () => ({ ...options }));
   const { signal } = takeOptions<Omit<SessionOptions, 'prefix'>>(rest, SESSION_RULES);
@@ -428,7 +428,7 @@ function isChat(prompt: unknown): boolean {
   return typeof first === 'object' && first !== null && 'content' in first;
 }
 
-/** The same where messages are as good as a prompt: then each list of objects is one of messages. */
+/** As isChat, for calls that take messages, too: there any list of objects is a list of messages. */
 export function isMessages(
   given: Prompt | readonly ChatMessage[],
 ): given is readonly ChatMessage[] {

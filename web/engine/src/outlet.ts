@@ -1,6 +1,6 @@
-// The loader's side of the connection to the engine worker: what is wanted, and giving the bytes. Straight into shared
-// memory if there is any, otherwise as chunks that are transferred. The engine's credit limits the bytes of chunks that
-// are under way.
+// The loader's side of the connection to the engine worker: tracks the wanted ranges, and delivers their bytes. With shared
+// memory, bytes are written straight into it. Otherwise chunks are transferred, and the engine's credit limits the bytes in
+// flight.
 import { Outstanding, joined, write, type Place, type Range } from './outstanding.js';
 import type { EngineToLoader, LoaderToEngine, Refusal } from './protocol.js';
 
@@ -13,33 +13,33 @@ export interface FeedPort {
 /** What is wanted next: bytes of a header, from `offset` on, or weights. Offsets are those of the whole model. */
 export type Wish = { kind: 'header'; offset: number; length: number } | { kind: 'weights' };
 
-/** Wanted bytes that somebody brings: nobody else does. */
+/** Wanted ranges that a reader has claimed: no other reader delivers them. */
 export interface Claim {
   readonly rows: boolean;
-  /** They are whole chunks, as the engine packs them. */
+  /** They are whole chunks in the packed layout. */
   readonly packed: boolean;
   readonly places: readonly Place[];
 }
 
-/** The most bytes of weights that hold() keeps from the engine. */
+/** The most bytes of weights that hold() withholds from the engine. */
 const KEYSTONE_BYTES = 64 << 10;
 
 export class Outlet {
-  /** Nothing more is wanted, and the reading is to end. */
+  /** Fires when nothing more is wanted: all reads end. */
   readonly stopped = new AbortController();
-  /** Whether what is kept of the file shall be dropped: it is no model that can be used. */
+  /** Whether the engine has refused the file, so that its cache entry is to be deleted. */
   refused: Refusal = 'no';
-  /** The engine has all, and wants nothing again; what is kept on the device may still lack bytes. */
+  /** The engine has all weights, and will read none again; the cache may still lack blocks. */
   sated = false;
-  /** Where each file of the model begins, as far as the engine knows. */
+  /** The offset of each file in the model, as far as the engine knows. */
   bases: number[] = [0];
   /** Whether bytes are copied into shared memory, so that the buffer they came in can be reused. */
   copies = false;
-  /** Weights that are wanted and have not come. */
+  /** Weights that are wanted and have not arrived. */
   readonly weights = new Outstanding();
   /** Rows of the embedding, which are needed before all else. */
   readonly rows = new Outstanding();
-  /** The layout of packed chunks; 0: nothing is read again for every pass. */
+  /** The layout of packed chunks; 0: no weights are streamed. */
   layout = 0;
   /** Called with a chunk that the engine has packed. */
   onpacked: (offset: number, bytes: Uint8Array) => void = () => {};
@@ -50,7 +50,7 @@ export class Outlet {
   #header: { offset: number; length: number; ptr: number } | null = null;
   #begun = false;
   #credit = 0;
-  /** Of these bytes the engine doesn't hear before release(), nor, if so, of rows. Null: it hears of all. */
+  /** The engine isn't told of these bytes before release(), and with `rows` of no rows. Null: it is told of all. */
   #keystone: (Range & { rows: boolean }) | null = null;
   readonly #held: (() => void)[] = [];
   readonly #waiting: (() => void)[] = [];
@@ -94,14 +94,14 @@ export class Outlet {
     }
     this.#header = null;
     this.layout = layout;
-    // Rows that come first say nothing of the weights, of which hold() picks some.
+    // Wanted rows alone don't count: hold() picks from the wanted weights.
     if (!rows) this.#begun = true;
     (rows ? this.rows : this.weights).add(wants);
   }
 
   // --- waiting -------------------------------------------------------------------------------------
 
-  /** Something has changed: those who wait for news() look again. */
+  /** Something has changed: resolves all calls of news(). */
   wake(): void {
     for (const wake of this.#waiting.splice(0)) wake();
   }
@@ -117,14 +117,14 @@ export class Outlet {
     this.wake();
   }
 
-  /** Nothing more is to be given to the engine. */
+  /** Nothing more is to be sent to the engine. */
   get over(): boolean {
     return this.stopped.signal.aborted || this.sated;
   }
 
   /** What is wanted next; null if nothing more is. */
   async wish(): Promise<Wish | null> {
-    // A small model may have come with its header: then nothing is wished for any more.
+    // A small model may have arrived with its header: then nothing more is wanted.
     while (this.#header === null && !this.#begun && !this.over) await this.news();
     if (this.stopped.signal.aborted) return null;
     return this.#header === null ? { kind: 'weights' } : { kind: 'header', ...this.#header };
@@ -151,11 +151,11 @@ export class Outlet {
     return !this.over && (this.weights.any(offset, end) || this.rows.any(offset, end));
   }
 
-  // --- giving bytes --------------------------------------------------------------------------------
+  // --- delivering bytes ----------------------------------------------------------------------------
 
   /**
-   * Gives those of the bytes at `offset` of the model that are wanted. Of a header they must begin with the first byte that
-   * is wished for, and be no more. An array that is the whole of its buffer may be transferred away.
+   * Delivers the wanted ones of the bytes at `offset` of the model. Bytes of a header must begin at the wish's offset, and be
+   * no more than its length. An array that fills its whole buffer may be transferred away.
    */
   async send(offset: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
     const end = offset + bytes.byteLength;
@@ -165,14 +165,14 @@ export class Outlet {
     await this.sendClaimed(this.claim(offset, end, false), offset, bytes);
   }
 
-  /** Gives the bytes of a claim as soon as they may be sent. */
+  /** Delivers the bytes of a claim as soon as they may be sent. */
   async sendClaimed(claim: Claim, offset: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
     if (claim.places.length === 0) return;
     await this.ready();
     if (!this.over) this.give(claim, offset, bytes);
   }
 
-  /** Gives the bytes only where they are wanted as rows. */
+  /** Delivers only those of the bytes that are wanted as rows. */
   sendRows(offset: number, bytes: Uint8Array<ArrayBuffer>): void {
     const end = offset + bytes.byteLength;
     if (this.over || !this.rows.any(offset, end)) return;
@@ -191,18 +191,18 @@ export class Outlet {
     this.give({ rows: false, packed: false, places: [place] }, offset, bytes);
   }
 
-  /** Takes those of the bytes off the list that are wanted: the caller brings them. */
+  /** Removes the wanted ones of these bytes from the list: the caller must deliver them. */
   claim(from: number, to: number, rows: boolean, packed = false): Claim {
     return { rows, packed, places: (rows ? this.rows : this.weights).take(from, to) };
   }
 
-  /** The bytes of a claim can't be brought. */
+  /** Undoes a claim whose bytes can't be read: they are wanted again. */
   putBack({ rows, places }: Claim): void {
     (rows ? this.rows : this.weights).putBack(places);
     this.wake();
   }
 
-  /** Gives the bytes of a claim, which are among `bytes`, those at `offset`. */
+  /** Delivers the bytes of a claim. `bytes`: those of the model at `offset`, which include them. */
   give({ rows, packed, places }: Claim, offset: number, bytes: Uint8Array<ArrayBuffer>): void {
     const memory = this.#memory;
     if (memory !== null) {
@@ -221,8 +221,8 @@ export class Outlet {
   }
 
   /**
-   * Where the bytes from `from` to `to` go in shared memory: the places of a claim, and `spare` for what is between them. It
-   * must be large enough. Null without shared memory.
+   * The views to read the bytes from `from` to `to` into: the claim's destinations in shared memory, and `spare` for the bytes
+   * between them, which must be large enough. Null without shared memory.
    */
   views({ places }: Claim, from: number, to: number, spare: () => Uint8Array): Uint8Array[] | null {
     if (this.#memory === null) return null;
@@ -243,7 +243,7 @@ export class Outlet {
     return views;
   }
 
-  /** The bytes of a claim are at their places in shared memory. */
+  /** Reports that the bytes of a claim are written into shared memory. */
   filled({ rows, packed, places }: Claim): void {
     if (this.over) return;
     for (const { from: offset, to } of joined(places)) {
@@ -253,17 +253,16 @@ export class Outlet {
     }
   }
 
-  // --- holding back --------------------------------------------------------------------------------
+  // --- withholding bytes ---------------------------------------------------------------------------
 
   /**
-   * From now on the engine doesn't hear of some bytes that every pass needs, until release(): so there is no text before
-   * the file was compared, though the prompt is computed as far as it can be. An engine that has all of them, which came with
-   * the header, waits for release() by itself.
+   * Withholds some bytes that every pass needs until release(): so no text is generated before the sha256 is verified, though
+   * the prompt is computed as far as possible. An engine that got all bytes with the header waits for release() by itself.
    */
   hold(): void {
     const { ordered } = this.weights;
-    // Not the last bytes of the file that are wanted one after the other: they may be the embedding's table, of which single
-    // rows are enough. If there are no others, the rows wait, too.
+    // Not from the last contiguous wanted bytes: they may be the embedding's table, of which single rows are enough. If all
+    // are contiguous, rows are withheld, too.
     let end = ordered.length - 1;
     while (end > 0 && ordered[end - 1]?.to === ordered[end]?.from) --end;
     const { from, to } = ordered[Math.floor(0.75 * end)] ?? { from: 0, to: 0 };
@@ -277,7 +276,7 @@ export class Outlet {
     else post();
   }
 
-  /** All files are proven. Reports what was held back. */
+  /** All files are verified: reports what was withheld. */
   release(): void {
     if (this.#keystone === null) return;
     this.#keystone = null;

@@ -1,25 +1,25 @@
-// The bytes of a model that are wanted and have not come, and their places in memory.
+// The ranges of a model that are wanted and have not arrived, and their destinations in memory.
 
-/** Three numbers for each want: the offset in the model, the address of its place, the length (EngineHandle.wants). */
+/** Three numbers for each want: the offset in the model, the address in memory, the length (EngineHandle.wants). */
 export type Wants = Float64Array;
 
 /** Numbers for each want. */
 const FIELDS = 3;
 
-/** Bytes of the model. */
+/** A range of bytes: from `from` to before `to`. */
 export interface Range {
   from: number;
   to: number;
 }
 
-/** Wanted bytes, and the address of their place. */
+/** A wanted range, and the address in memory that it is written to. */
 export interface Place extends Range {
   readonly ptr: number;
   /** The smaller, the sooner it is needed. */
   readonly order: number;
 }
 
-/** The index of the first element for which `is` holds; it holds for all that follow. */
+/** The index of the first element for which `is` holds, by binary search: it must hold for all later ones. */
 function firstWhere<T>(list: readonly T[], is: (element: T) => boolean): number {
   let low = 0;
   let high = list.length;
@@ -49,7 +49,7 @@ export class Outstanding {
   readonly #ordered: Place[] = [];
   #next = 0;
 
-  /** Adds wants, in the order of execution, behind those that are there. */
+  /** Adds wants, in the order of execution, after the earlier ones. */
   add(wants: Wants): void {
     for (let i = 0; i + FIELDS <= wants.length; i += FIELDS) {
       const [from = 0, ptr = 0, length = 0] = wants.subarray(i, i + FIELDS);
@@ -86,7 +86,7 @@ export class Outstanding {
     return this.#ordered;
   }
 
-  /** Those with bytes from `from` to `to`, in the file's order. */
+  /** The wanted ranges that overlap the bytes from `from` to `to`, in the file's order. */
   within(from: number, to: number): Place[] {
     const first = firstWhere(this.#places, (place) => place.to > from);
     const end = firstWhere(this.#places, (place) => place.from >= to);
@@ -109,7 +109,7 @@ export class Outstanding {
     }
   }
 
-  /** Takes the wanted ones of these bytes off the list. They are in the file's order. */
+  /** Removes the wanted ones of these bytes, and returns them in the file's order. */
   take(from: number, to: number): Place[] {
     const taken: Place[] = [];
     for (const place of this.within(from, to)) {
@@ -136,7 +136,7 @@ function cut({ from: begin, ptr, order }: Place, from: number, to: number): Plac
   return { from, to, ptr: ptr + (from - begin), order };
 }
 
-/** Writes bytes to their places, which are among those at `offset` of the model. */
+/** Copies the places' bytes into memory. `bytes`: those of the model at `offset`, which include all places. */
 export function write(
   memory: WebAssembly.Memory,
   places: readonly Place[],

@@ -13,7 +13,7 @@ const MOST_FILES = 40;
 /** Characters of an address in a message, at most. */
 const SHOWN = 300;
 
-/** An address in a message: without credentials and fragment. One with data can have megabytes. */
+/** An address in a message: without credentials and fragment. A data: address can have megabytes. */
 function shown(address: string): string {
   const url = new URL(address);
   url.username = url.password = url.hash = '';
@@ -32,7 +32,7 @@ export function isForeign(address: string): boolean {
   return origin !== undefined && new URL(address).origin !== origin;
 }
 
-/** The Content-Security-Policy that applies here, in words. A worker that was started by a blob has its page's. */
+/** The Content-Security-Policy that applies here, in words. A worker started from a blob has its page's policy. */
 export function policyHere(): string {
   return globalThis.document === undefined && globalThis.location?.protocol !== 'blob:'
     ? "the Content-Security-Policy sent with the library's workers"

@@ -1,5 +1,5 @@
-// Starts the library's two workers. Each is written out once, in the form that bundlers recognize: a second one would become
-// a second file.
+// Starts the library's two workers. Each `new Worker` is written once, in the form that bundlers recognize: a second one would
+// make a second file.
 import { workerAddress } from './configure.js';
 import { startWorker, startWorkerAt, type Started } from './trusted.js';
 

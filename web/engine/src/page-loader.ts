@@ -9,14 +9,14 @@ import { StreamFile } from './stream-file.js';
 
 /** The caller's bytes, as they were at the call. */
 export interface Bytes {
-  /** What messages call them. */
+  /** Their name in error messages. */
   name: 'the ArrayBuffer' | 'the Uint8Array';
   buffer: ArrayBuffer;
   offset: number;
   length: number;
 }
 
-/** Gives copies of what the engine wants. */
+/** Delivers copies of the bytes. */
 class BytesFile implements SourceFile {
   readonly exact = true;
   readonly network = false;

@@ -1,4 +1,4 @@
-// The threads of a module: workers that the engine worker has made. They end before it does.
+// The threads of a module: workers that the engine worker starts. They end before it does.
 //
 // Chromium (156) often fails to end a worker that is terminated just after one of its own workers: both stay for good,
 // and so does the model's memory. So the threads are ended first, and the engine worker only when they are gone. Each

@@ -1,4 +1,4 @@
-// Fetches a session's file for a page: what was prepared at the terminal.
+// Fetches the file of a saved session, such as one that `sluice run --session` has written.
 import { SluiceError, abortReason } from './errors.js';
 import { failedAt, plainUrl } from './facts.js';
 import { within } from './net/time.js';
@@ -9,7 +9,7 @@ import { deferred, onAbort } from './promises.js';
 import type { ModelInfo } from './types.js';
 
 const PIECE_BYTES = 1 << 20;
-/** Of a session's file: its header and hash. */
+/** The most bytes of the header and the hash of a session's file. */
 const FRAME_BYTES = 4096;
 
 /** The most bytes that a session of this model can have. */
@@ -65,7 +65,7 @@ export async function fetchPrefix(
     new SluiceError('download_failed', `${hostOf(url)} sent nothing of the session for too long`, {
       facts: failedAt(url, 'stalled'),
     });
-  /** Waits for an answer or for bytes, but not when the caller has stopped, and not for ever. */
+  /** Waits for an answer or for bytes, until the caller aborts or the time limit is reached. */
   const soon = <T>(work: Promise<T>): Promise<T> =>
     within(Promise.race([work, aborted]), LOAD_RULES.stallTimeout.default, late, () => {});
   try {

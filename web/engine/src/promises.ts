@@ -1,4 +1,4 @@
-// Promises, signals and functions of the caller.
+// Helpers for promises, signals and the caller's callbacks.
 import { abortReason } from './errors.js';
 
 /** Calls a function of the caller. Its error must not stop the work; it is reported as an uncaught error. */
@@ -28,7 +28,7 @@ export function deferred<T = void>(): {
   return { promise, resolve, reject };
 }
 
-/** The value of `work`. When the signal fires, its error is thrown at once, and the work goes on. */
+/** The value of `work`. When the signal fires, its reason is thrown at once; the work continues. */
 export async function unlessAborted<T>(
   work: T | Promise<T>,
   signal: AbortSignal | undefined,
@@ -43,7 +43,7 @@ export async function unlessAborted<T>(
   }
 }
 
-/** Calls back with the error to throw when the signal fires. The returned function ends that. */
+/** Calls back with the error to throw when the signal fires. The returned function removes the listener. */
 export function onAbort(
   signal: AbortSignal | undefined,
   callback: (reason: unknown) => void,

@@ -1,10 +1,10 @@
-// When the engine worker tells the page how far a prompt is computed.
+// Decides when the engine worker reports a prompt's progress to the page.
 import type { PromptProgress as Counts } from '../../../wasm/module.js';
 import type { PromptProgress } from './types.js';
 
-/** A prompt that takes no longer is not told of. */
+/** Milliseconds before the first report: shorter prompts are not reported. */
 export const PATIENCE_MS = 200;
-/** Between two reports. With the last one these are ten a second at most. */
+/** Milliseconds between two reports. With the last one they are ten a second at most. */
 export const PROMPT_MS = 125;
 
 export class PromptNews {
@@ -13,7 +13,7 @@ export class PromptNews {
   #told = false;
   #over = false;
 
-  /** `look`: how far the prompt is; null if the run has ended. */
+  /** `look`: reads the prompt's progress; null if the run has ended. */
   constructor(
     readonly look: () => Counts | null,
     readonly tell: (progress: PromptProgress) => void,

@@ -2,7 +2,7 @@
 //
 //   page          Engine: owns the workers. It reads sources in its own memory and Responses itself (page-loader.ts).
 //   engine worker the wasm module, the sessions, the decode loop
-//   loader worker fetch and files; talks to the engine worker through a port of their own
+//   loader worker fetch and files; sends bytes to the engine worker through a MessagePort
 import type { ErrorData } from './errors.js';
 import type { Note } from './notes.js';
 import type { Wants } from './outstanding.js';
@@ -39,7 +39,7 @@ export function isThreaded(flavour: Flavour): boolean {
 /** The part of the stats that only the engine worker knows. */
 export type CoreStats = Omit<EngineStats, 'flavour' | 'loadMs' | 'finish' | 'notes'>;
 
-/** What a chat or another request of its kind is answered to. */
+/** The prompt of a chat or completion request. */
 export type ChatPrompt =
   | {
       kind: 'chat';
@@ -51,13 +51,13 @@ export type ChatPrompt =
       chatTemplate: string;
       /** Drops the oldest turns if the prompt leaves no room for an answer. */
       truncate: boolean;
-      /** -1 as the template likes, 0 off, 1 on. */
+      /** -1 the template's default, 0 off, 1 on. */
       thinking: -1 | 0 | 1;
     }
   | { kind: 'text'; text: string }
   | { kind: 'ids'; ids: readonly number[] };
 
-/** The state of a conversation that the device keeps. */
+/** The stored state that a request uses. */
 export interface StateRequest {
   id: string;
   /** Bytes that all states may take. */
@@ -67,7 +67,7 @@ export interface StateRequest {
 /** A token of an answer. */
 export interface ChatToken extends Token {
   reasoning?: boolean;
-  /** What it stands for, and each of `top`, if the request wants `bytes`. */
+  /** The bytes of the token and of each in `top`, if the request wants `bytes`. */
   bytes?: number[];
   topBytes?: number[][];
 }
@@ -81,14 +81,14 @@ export type ToEngine =
       files: FlavourFiles;
       /** Threads that compute, including the engine worker. */
       threads: number;
-      /** Load options as the core takes them, JSON. */
+      /** The core's load options, as JSON. */
       options: string;
       /** The name of the lock that the worker holds while it lives; '' for none. */
       lifeline: string;
       port: MessagePort;
       /** Whether the loader can write into shared memory. */
       direct: boolean;
-      /** Whether the page wants to hear of the weights. */
+      /** Whether the page wants 'weights' messages. */
       weights: boolean;
     }
   /** In place of 'open': measures how fast the threads decode; answered with 'measured'. */
@@ -101,7 +101,7 @@ export type ToEngine =
       id: number;
       prompt: string | readonly number[];
       options: string;
-      /** Whether the page wants to hear how far the prompt is. */
+      /** Whether the page wants 'prompt' messages. */
       progress: boolean;
     }
   | {
@@ -116,13 +116,13 @@ export type ToEngine =
   | { type: 'openSession'; session: number; from: number | null }
   | { type: 'truncate'; session: number; id: number; length: number }
   | { type: 'tokensOf'; session: number; id: number }
-  /** Goes on where the session's last run ended. */
+  /** Continues where the session's last run ended. */
   | { type: 'resume'; session: number; id: number; options: string }
   | { type: 'save'; session: number; id: number }
   /** Opens a session with this number from a file. */
   | { type: 'restore'; session: number; id: number; file: Blob }
   | { type: 'closeSession'; session: number }
-  /** `count`: only the number of tokens is wanted, with the one that the model wants before a prompt. */
+  /** `count`: only the number of tokens is wanted, a prompt's beginning-of-text token included. */
   | { type: 'tokenize'; id: number; text: string; special: boolean; count: boolean }
   | { type: 'countChat'; id: number; prompt: ChatPrompt }
   | { type: 'detokenize'; id: number; ids: readonly number[] }
@@ -140,23 +140,23 @@ export type ToEngine =
       type: 'chat';
       id: number;
       prompt: ChatPrompt;
-      /** Generate options as the core takes them, JSON. */
+      /** The core's options for generating, as JSON. */
       options: string;
       /** As in the options; null: no limit. */
       maxTokens: number | null;
-      /** Reasoning is ended after so many tokens; -1: no limit. */
+      /** The most tokens of reasoning; -1: no limit. */
       thinkingTokens: number;
       bytes: boolean;
       progress: boolean;
       state: StateRequest | null;
     }
   | { type: 'cancel'; id: number }
-  /** Whether a run is to rest: its reader has enough tokens for now. */
+  /** Pauses a run while its reader's queue is full, and resumes it. */
   | { type: 'hold'; id: number; on: boolean }
   /** Ends the sessions and the threads; answered with 'closed'. Then the worker can be terminated. */
   | { type: 'close' };
 
-/** What the engine says of a prompt. */
+/** What the engine reports about a chat's prompt. */
 export interface ChatBegun {
   promptTokens: number;
   dropped: number;
@@ -178,7 +178,7 @@ export type FromEngine =
       stats: CoreStats;
     }
   | { type: 'ready'; stats: CoreStats }
-  /** `slots`: as EngineHandle.slots gives them. `bytesPerSecond`: with which weights arrive. */
+  /** `slots`: as EngineHandle.slots gives them. `bytesPerSecond`: the rate at which weights arrive. */
   | { type: 'weights'; slots: Float64Array; bytesPerSecond: number }
   | { type: 'measured'; rate: Omit<DecodeRate, 'threads'> }
   | { type: 'notes'; notes: Note[] }
@@ -186,10 +186,10 @@ export type FromEngine =
   | { type: 'failed'; error: ErrorData }
   /** A run has done its first slice, or has run for a while without a token. */
   | { type: 'stats'; id: number; stats: CoreStats }
-  /** Of a prompt that takes long, before its first token. */
+  /** The progress of a long prompt, before its first token. */
   | { type: 'prompt'; id: number; progress: PromptProgress }
   | { type: 'tokens'; id: number; tokens: ChatToken[]; stats: CoreStats }
-  /** A request of the type 'chat' is being computed. `dropped`: messages. `reasoning`: the model has marks for it. */
+  /** A request of the type 'chat' is being computed. `dropped`: messages. `reasoning`: the model has marks of reasoning. */
   | ({ type: 'chatBegun'; id: number } & ChatBegun)
   | { type: 'done'; id: number; finish: Finish; stats: CoreStats }
   | {
@@ -204,19 +204,19 @@ export type FromEngine =
 /** A model at addresses. */
 export interface RemoteSource {
   kind: 'url';
-  /** As parseAddress takes them; of a split model, all files in order, or any one. */
+  /** For parseAddress; for a split model all files in order, or any one of them. */
   addresses: string[];
   headers: [string, string][];
   /** Origins to which all headers go; `authorization` also goes to others. */
   hub: string;
   /** Lower case; one for each file, or none. */
   sha256: string[];
-  /** Whether it is kept on the device; `asked`: the caller said so. */
+  /** Whether the model is cached; `asked`: the caller requires that. */
   cache: 'opfs' | 'none';
   asked: boolean;
-  /** Ask the server whether what is kept is still current. */
+  /** Ask the server whether the cached files are still current. */
   refresh: boolean;
-  /** The page fetches (PageFetch). */
+  /** The page runs the caller's fetch (page-fetch.ts); null: the worker fetches. */
   fetch: MessagePort | null;
 }
 
@@ -225,9 +225,9 @@ export type LoaderSource = RemoteSource | { kind: 'blobs'; blobs: Blob[] };
 
 /** Times in milliseconds. */
 export interface Patiences {
-  /** Without a byte, a connection counts as lost. */
+  /** A connection without a byte for so long counts as broken. */
   stallTimeout: number;
-  /** For so long lost connections are tried again. */
+  /** For so long broken connections are retried. */
   retryTimeout: number;
 }
 
@@ -242,21 +242,21 @@ export interface ToLoader {
   port: MessagePort;
 }
 
-/** How a download goes on. */
+/** The progress of a download. */
 export interface Course {
-  /** Bytes that came from the network, and from what this device keeps. */
+  /** Bytes received from the network, and bytes read from the cache. */
   fromNetwork: number;
   fromCache: number;
   /** What it waits for, a sentence; '' if it doesn't. */
   waiting: string;
   waitingFor: WaitingFor | null;
-  /** Bytes of the model that this device keeps; 0 before their number is known, or if it keeps none. */
+  /** Bytes of the model that are cached; 0 before their number is known, or if none are. */
   kept: number;
-  /** All files have come, and are proven. */
+  /** All files have arrived, and are verified. */
   arrived: boolean;
-  /** Bytes that the sha256 was computed of after the last byte had come; 0: it isn't. */
+  /** Bytes whose sha256 is computed, once the last byte has arrived; 0: not computing. */
   verified: number;
-  /** Each once. */
+  /** Each note is sent once. */
   notes: Note[];
 }
 
@@ -270,18 +270,18 @@ export type FromLoader =
   | { type: 'over' };
 
 /**
- * How a loader can bring a model's bytes.
- *   stream: each once, in the file's order
- *   ranges: each once, in any order
- *   again: any, as often as they are wanted. Only so can a model be larger than the memory that it gets.
+ * How a loader can read a model's bytes.
+ *   sequential: each byte once, in the file's order
+ *   any_order: each byte once, in any order
+ *   rereadable: any bytes, any number of times. Only then can a model be larger than its memory budget.
  */
 export type Access = 'sequential' | 'any_order' | 'rereadable';
 
 /** Loader to engine worker. Offsets are those of the whole model: its files end to end (`bases`). */
 export type LoaderToEngine =
   /**
-   * `sizes`: bytes of each file, 0 if unknown; `exact`: they are certainly right. `unproven`: a sha256 has yet to be compared.
-   * Before 'proven' comes the engine may have all weights, if they come with the header: then nothing may be computed.
+   * `sizes`: bytes of each file, 0 if unknown; `exact`: they are certainly right. `unproven`: a sha256 is not verified yet. If
+   * the engine has all weights before 'proven', because they arrived with the header, it must not compute.
    */
   | {
       type: 'opened';
@@ -291,11 +291,11 @@ export type LoaderToEngine =
       access: Access;
       unproven: boolean;
     }
-  /** Each sha256 that is known was compared and is right. */
+  /** Every known sha256 is verified. */
   | { type: 'proven' }
   /**
-   * The bytes at `offset`, in an array of their own. `rows`: as they were wanted. `packed`: whole chunks, as the engine packs
-   * them.
+   * The bytes at `offset`, in an array of their own. `rows`: as in the 'want' that they answer. `packed`: whole chunks in the
+   * packed layout.
    */
   | {
       type: 'bytes';
@@ -304,15 +304,15 @@ export type LoaderToEngine =
       rows: boolean;
       packed: boolean;
     }
-  /** The `length` bytes from `offset` on are at their places. `rows`, `packed`: as above. */
+  /** The `length` bytes from `offset` on are written into shared memory. `rows`, `packed`: as above. */
   | { type: 'filled'; offset: number; length: number; rows: boolean; packed: boolean }
-  /** Whether chunks are kept that the engine has packed. Before this message none are. */
+  /** Whether the loader stores packed chunks. Before this message it stores none. */
   | { type: 'keepsPacked'; keeps: boolean }
-  /** So many bytes of packed chunks were taken. */
+  /** The loader has taken so many bytes of packed chunks. */
   | { type: 'tookPacked'; length: number }
   /**
-   * File `file` ended after `received` bytes; so did those before it. Nothing more comes by itself. With `again`, the whole
-   * file is known, and the loader goes on to serve wants.
+   * File `file` has ended after `received` bytes, and so have the files before it. The loader sends no more by itself. A
+   * rereadable source still serves wants.
    */
   | { type: 'ended'; file: number; received: number }
   | { type: 'failed'; error: ErrorData };
@@ -320,15 +320,15 @@ export type LoaderToEngine =
 /** Engine worker to loader. */
 export type EngineToLoader =
   /**
-   * Bring the wanted bytes: into the shared memory, answered with 'filled', or if `memory` is null as far as the credit
-   * goes, answered with 'bytes'. `bases`: the offset at which each file begins, as far as the headers that were read say.
-   *   once: they are the next bytes of a header: bring any part of them from the first on.
-   *   rows: they are rows of the embedding, for which a prompt waits: bring them before all others. The same bytes may be
-   *     wanted as weights as well; each want is answered.
-   *   Otherwise they are weights, in the order of execution. They are wanted besides those that were wanted before and have
-   *     not come, and after them. Bytes that have come may be wanted again, at another place. The first such message says
-   *     that the headers are read: it comes even if nothing is wanted.
-   * `layout`: the number of the packing's layout, if weights are read again for every pass; 0: they aren't.
+   * Requests ranges. With `memory`, the loader writes them into it and answers 'filled'; otherwise it sends 'bytes', as far as
+   * the credit allows. `bases`: the offset of each file whose header was read.
+   *   once: the range is the next part of a header: send any part of it, from its first byte on.
+   *   rows: the ranges are rows of the embedding that a prompt waits for: send them before all others. The same bytes may be
+   *     wanted as weights, too; each want is answered.
+   *   Otherwise the ranges are weights, in the order of execution. They are added after the earlier ones that have not
+   *     arrived. Bytes that have arrived may be wanted again, at another address. The first such message says that the
+   *     headers are read: it is sent even if nothing is wanted.
+   * `layout`: the number of the packed layout if weights are streamed; otherwise 0.
    */
   | {
       type: 'want';
@@ -339,21 +339,21 @@ export type EngineToLoader =
       rows: boolean;
       layout: number;
     }
-  /** A chunk that the engine has packed, for keeping. At most PACKED_BYTES of them are under way. */
+  /** A packed chunk to store. At most PACKED_BYTES are in flight. */
   | { type: 'packed'; offset: number; bytes: Uint8Array<ArrayBuffer> }
-  /** Packed bytes came that can't be chunks of this model: nothing of the packed copies is to be used again. */
+  /** The loader sent packed bytes that can't be chunks of this model: the packed copies must not be used again. */
   | { type: 'packedRefused' }
-  /** Send up to `length` more bytes. The last message may exceed them. */
+  /** Credit for `length` more bytes. The last message may exceed it. */
   | { type: 'sendMore'; length: number }
-  /** The engine has all weights, and will want nothing again. */
+  /** The engine has all weights, and will read none again. */
   | { type: 'enough' }
   /** Send no more. */
   | { type: 'stop'; refused: Refusal };
 
-/** Why the engine wants nothing of a file: 'useless': it is no model that can be used; 'unfit': not with this budget. */
+/** Why the engine refuses a file. 'useless': it is no usable model; 'unfit': it doesn't fit the budget; 'no': it isn't refused. */
 export type Refusal = 'no' | 'unfit' | 'useless';
 
-/** Without shared memory, the most bytes that are sent and not yet taken, apart from the last message. */
+/** Without shared memory, the most bytes in flight to the engine, apart from the last message. */
 export const FEED_BYTES = 4 << 20;
-/** The most bytes of packed chunks that are under way to the loader. */
+/** The most bytes of packed chunks in flight to the loader. */
 export const PACKED_BYTES = 16 << 20;

@@ -1,6 +1,6 @@
 // Bytes per second, of the last few seconds.
 
-/** Milliseconds that count, unless the caller says otherwise. */
+/** The default window, in milliseconds. */
 const WINDOW_MS = 3000;
 
 export class Rate {
@@ -13,7 +13,7 @@ export class Rate {
     this.#samples.push({ time: now(), bytes: 0 });
   }
 
-  /** `bytes`: so far, all together. With fewer than before, another count begins. */
+  /** `bytes`: the total so far. If it is less than before, a new count begins. */
   perSecond(bytes: number): number {
     const time = this.now();
     if (bytes < (this.#samples.at(-1)?.bytes ?? 0)) this.#samples.length = 0;

@@ -1,35 +1,35 @@
-// A queue for one reader: tokens, or the chunks of an answer. Who fills it asks for room, so that a reader who stalls bounds it;
-// a reader who is gone ends it.
+// A queue of tokens, or of an answer's chunks, for one reader. The writer waits for room(), so that a slow reader bounds the
+// queue. If the reader is gone, the queue ends.
 import { bindMembers } from './bound.js';
 import { deferred } from './promises.js';
 
-/** With so many items that wait there is no room, until the reader has left so few. */
+/** The queue is full from MOST items on, until the reader has taken all but FEW. */
 const MOST = 256;
 const FEW = 64;
 
 interface Waiter<Item> {
   resolve(result: IteratorResult<Item, undefined>): void;
   reject(error: unknown): void;
-  /** Held, so that a reader who waits isn't gone. */
+  /** Referenced, so that a waiting reader isn't garbage-collected. */
   reader: Reader<Item>;
 }
 
-/** What a reader without a name ends: nobody can go on with it. The queues themselves don't know their readers. */
+/** Ends the queue of a reader that was garbage-collected. For this, a queue references its reader only while that waits. */
 const forgotten = new FinalizationRegistry<() => void>((leave) => leave());
 
 export class ReadQueue<Item> {
   readonly #items: Item[] = [];
   readonly #waiters: Waiter<Item>[] = [];
   #over = false;
-  /** What take() has still to throw; null: nothing. */
+  /** The error that take() has still to throw; null: none. */
   #failure: { error: unknown } | null = null;
   /** Resolved when there is room; null: there is. */
   #room: ReturnType<typeof deferred<void>> | null = null;
 
-  /** `onLeave`: the reader wants no more, or nobody has it any more. It may be called again. */
+  /** `onLeave`: called when the reader has left, or was garbage-collected. It may be called more than once. */
   constructor(readonly onLeave: () => void) {}
 
-  /** The one reader. `begin` is called before it waits for the first time; what it throws is thrown there. */
+  /** The only reader. Its first next() calls `begin`, and throws what `begin` throws. */
   reader(begin: () => void = () => {}): Reader<Item> {
     const reader = new Reader(this, begin);
     forgotten.register(reader, () => this.leave());
@@ -44,7 +44,7 @@ export class ReadQueue<Item> {
     if (this.#items.length >= MOST) this.#room ??= deferred();
   }
 
-  /** Null: there is room. Otherwise resolves when there is, or when nothing more is wanted. */
+  /** Null: there is room. Otherwise resolves when there is, or when the queue has ended. */
   room(): Promise<void> | null {
     return this.#room?.promise ?? null;
   }
@@ -54,7 +54,7 @@ export class ReadQueue<Item> {
     this.#room = null;
   }
 
-  /** Ends it: normally, or with an error, which is thrown once, after what has come. `now`: in place of that. */
+  /** Ends the queue: normally, or with an error, which is thrown once, after the queued items. `now`: drops these. */
   end(failure: { error: unknown } | null = null, now = false): void {
     if (this.#over) return;
     this.#over = true;
@@ -84,7 +84,7 @@ export class ReadQueue<Item> {
     return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject, reader }));
   }
 
-  /** For the reader: it wants no more, not even what has come. */
+  /** For the reader: leaves, and drops the queued items. */
   leave(): void {
     this.end(null, true);
     this.#items.length = 0;

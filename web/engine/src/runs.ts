@@ -1,4 +1,4 @@
-// In the engine worker: the sessions, and those of them that run. They take turns, in slices of about 10 ms.
+// In the engine worker: the sessions and their runs, which are scheduled round-robin in slices of about 10 ms.
 import type { EngineHandle, SessionHandle } from '../../../wasm/module.js';
 import { parseAnswer } from './answers.js';
 import { SluiceError, toErrorData } from './errors.js';
@@ -20,26 +20,26 @@ export interface Run {
   id: number;
   kind: 'generate' | 'logits' | 'chat';
   top: number;
-  /** The page has no room for more tokens. */
+  /** The page's queue has no room for more tokens. */
   held: boolean;
-  /** It rests, after a token: in the midst of one it may have what other runs wait for. */
+  /** The run is paused. Only after a token: within a pass it may hold weights that other runs wait for. */
   rests: boolean;
   /** When the page last got its figures. */
   lastStats: number;
-  /** Until the first token, if the page wants it. */
+  /** Reports the prompt's progress until the first token; null if the page doesn't want it. */
   prompt: PromptNews | null;
-  /** Tokens that the page has got, and those that come again and are left out. */
+  /** Tokens that were sent to the page; after a restart, tokens to skip because the page has them. */
   sent: number;
   skip: number;
-  /** Adds what the page wants to know of its tokens. */
+  /** Adds the fields to its tokens that the page wants. */
   dress: ((tokens: ChatToken[]) => void) | null;
-  /** Begins the run anew after an error; false: it can't. */
+  /** Restarts the run after an error; false: it can't. */
   again: ((error: SluiceError) => boolean) | null;
-  /** Called after its end was told: normally, or with an error. */
+  /** Called after its end was reported: normally, or with an error. */
   ended: ((normally: boolean) => void) | null;
 }
 
-/** What a new run is. */
+/** The fields of a new run. */
 export type NewRun = Pick<Run, 'id' | 'kind'> &
   Partial<Pick<Run, 'top' | 'dress' | 'again' | 'ended'>>;
 
@@ -50,9 +50,9 @@ export interface RunTimeline {
 
 export interface RunsHooks {
   post(message: FromEngine): void;
-  /** Asks for the weights that are wanted now. */
+  /** Requests the weights that are wanted now. */
   ask(): void;
-  /** Whether bytes may come, which are taken between two steps. */
+  /** Whether bytes may arrive, which are taken between two steps. */
   loading(): boolean;
 }
 
@@ -61,7 +61,7 @@ export function coreStats(engine: Pick<EngineHandle, 'stats'>): CoreStats {
 }
 
 export class Runs {
-  /** By session number. Those that run take turns, in this order. */
+  /** By session number. Runs get their slices in this order, round-robin. */
   readonly #timelines = new Map<number, RunTimeline>();
   #over = false;
 
@@ -73,7 +73,7 @@ export class Runs {
     return false;
   }
 
-  /** Nothing is asked of the sessions any more. */
+  /** The sessions are called no more. */
   stop(): void {
     this.#over = true;
   }
@@ -85,7 +85,7 @@ export class Runs {
     return timeline;
   }
 
-  /** Takes a session away: its run is over. The handle belongs to the caller. */
+  /** Removes a session and ends its run. The handle belongs to the caller. */
   remove(session: number): SessionHandle | null {
     const timeline = this.#timelines.get(session);
     this.#timelines.delete(session);
@@ -111,7 +111,7 @@ export class Runs {
     this.#timelines.clear();
   }
 
-  /** The session's handle was started: its steps are done from now on. */
+  /** Adds the run of a handle that was started: slice() does its steps from now on. */
   begin(timeline: RunTimeline, begun: NewRun, progress: boolean): void {
     // Its figures are sent with its tokens, or after its first slice. A message now would keep the page's thread, and so
     // a core, busy for a good part of a short prompt.
@@ -129,7 +129,7 @@ export class Runs {
     }
   }
 
-  /** Lets this run rest after its next token, or go on. It may have ended. */
+  /** Pauses this run after its next token, or resumes it. It may have ended. */
   hold(id: number, on: boolean): void {
     for (const { run } of this.#timelines.values()) {
       if (run?.id !== id) continue;
@@ -153,7 +153,7 @@ export class Runs {
     return false;
   }
 
-  /** Does a slice of one run. False: there was nothing to do but to wait for weights. */
+  /** Does a slice of one run. False: there is none, or all wait for weights. */
   slice(): boolean {
     for (const [session, timeline] of [...this.#timelines]) {
       const { run } = timeline;
@@ -192,7 +192,7 @@ export class Runs {
     try {
       do {
         const event = parseAnswer<StepEvent>(handle.step());
-        // Also if it waits: what it waits for may be wanted only now.
+        // Also if it waits: the step may want new weights.
         hooks.ask();
         if (event.event === 'waiting') {
           // The next bytes start the loop again.
@@ -216,7 +216,7 @@ export class Runs {
           run.ended?.(true);
           return true;
         }
-        // While weights may come, they are taken between two steps.
+        // While weights may arrive, they are taken between two steps.
       } while (performance.now() < until && !hooks.loading());
       this.#send(run, handle, tokens);
     } catch (error) {

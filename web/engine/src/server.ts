@@ -1,27 +1,27 @@
-// Serves what the engine wants from what can be read at random: files of the user, bytes, and what this device keeps. Rows of
-// the embedding come first, then weights in the order of execution, as often as they are wanted.
+// Serves the engine's wants from sources with random access: the user's files, bytes in memory, and the cache. Rows of the
+// embedding first, then weights in the order of execution, as often as they are wanted.
 import type { Outlet } from './outlet.js';
 import type { Place, Range } from './outstanding.js';
 import type { SourceFile } from './source-file.js';
 
-/** Readings at a time. Where reading is asynchronous, the next bytes come while these are copied. */
+/** Concurrent reads. If reading is asynchronous, the next bytes are read while these are copied. */
 const LANES = 3;
-/** The most bytes of a reading, into shared memory, and to be sent. What is kept is read a block at a time. */
+/** The most bytes of one read: into shared memory, and to be sent. An unchecked block of the cache is read whole. */
 const MOST_BYTES = 4 << 20;
 const MOST_SENT = 1 << 20;
-/** How often a packed copy is tried again that somebody else has, and the pause before. */
+/** How often opening a packed copy is retried that another load holds, and the pause before. */
 const COPY_TRIES = 20;
 const COPY_PAUSE_MS = 250;
 
 interface ServerJob {
   file: SourceFile;
   base: number;
-  /** What is read, in the file. */
+  /** The range to read, in the file. */
   range: Range;
-  /** What is given of it, in the file. */
+  /** The part of it to send, in the file. */
   given: Range;
   rows: boolean;
-  /** From the file's packed copy. */
+  /** It is read from the file's packed copy. */
   packed: boolean;
 }
 
@@ -29,10 +29,10 @@ export class Server {
   #busy = 0;
   readonly #ticks = new MessageChannel();
   readonly #ticking: (() => void)[] = [];
-  /** Rows that a file was told to hurry with. */
+  /** Rows that were passed to a file's hurry(). */
   readonly #hurried = new WeakSet<Place>();
   #hurrying: Promise<void>[] = [];
-  /** The engine knows that packed chunks are kept. */
+  /** The engine was told that packed chunks are stored. */
   #keeps = false;
 
   constructor(
@@ -50,13 +50,13 @@ export class Server {
     };
   }
 
-  /** Opens the packed copies of files that are whole, if weights are read again for every pass. */
+  /** Opens the packed copies of complete files, if weights are streamed. */
   async openCopies(tries = COPY_TRIES): Promise<void> {
     const { layout, over } = this.outlet;
     if (layout === 0 || over) return;
     await Promise.all(this.files.map((file) => file.openCopy(layout)));
     this.#tellKeeps();
-    // A load that has just ended may still have it.
+    // A load that has just ended may still hold it.
     if (tries > 0 && this.files.some(({ network, copy }) => network && copy === null))
       setTimeout(() => void this.openCopies(tries - 1), COPY_PAUSE_MS);
   }
@@ -78,13 +78,13 @@ export class Server {
     }
   }
 
-  /** Resolves when all that is wanted and can be read was given, or when nothing more is wanted. */
+  /** Resolves when all wanted bytes that can be read were sent, or when nothing more is wanted. */
   async drained(): Promise<void> {
     const { outlet } = this;
     while (!outlet.over && (this.#busy > 0 || this.#next() !== null)) await outlet.news();
   }
 
-  /** After all files' rest(): has what is wanted and can't be read brought all the same, until nothing more is wanted. */
+  /** After all files' rest(): calls mend() for wanted bytes that can't be read, until nothing more is wanted. */
   async mendAll(): Promise<void> {
     const { outlet } = this;
     let tried: Place | null = null;
@@ -125,7 +125,7 @@ export class Server {
       ++this.#busy;
       try {
         await this.#do(job, () => (spare ??= new Uint8Array(MOST_BYTES)));
-        // Messages come in between: rows that are needed at once, or that nothing more is.
+        // Lets messages in between: urgent rows, or 'stop'.
         await this.#tick();
       } finally {
         --this.#busy;
@@ -159,7 +159,7 @@ export class Server {
     return null;
   }
 
-  /** `bytes`: of the model, wanted without a gap; those of another file, or too many, are left out. */
+  /** The job for a range of the model that is wanted without a gap. It ends at the file's end, and after `most` bytes. */
   #jobFor({ from, to }: Range, rows: boolean): ServerJob | null {
     const where = this.#whereIs(from);
     if (where === null) return null;
@@ -170,7 +170,7 @@ export class Server {
     const copy = rows ? null : file.copy;
     const chunks = copy?.readable(at, end, most) ?? null;
     if (chunks !== null) return { file, base, range: chunks, given: chunks, rows, packed: true };
-    // What isn't in the copy ends where a chunk begins that is: no part of that comes from the file.
+    // Ends before the next chunk that is in the copy: no part of that chunk may be read from the file.
     const last = copy?.after(at, end) ?? end;
     const range = file.readable(at, last, most);
     if (range === null) return null;
@@ -195,14 +195,14 @@ export class Server {
     } finally {
       if (!good) outlet.putBack(claim);
     }
-    // A chunk that can't be read isn't in the copy any more.
+    // A chunk that can't be read was removed from the copy.
     if (!good) return packed ? undefined : file.mend();
     if (outlet.over) return;
     if (bytes === null) outlet.filled(claim);
     else outlet.give(claim, from, bytes);
   }
 
-  /** Tells the files of rows that are needed and can't be read yet. */
+  /** Tells the files which wanted rows can't be read yet. */
   #hurry(late: readonly Place[]): void {
     const { bases } = this.outlet;
     for (const place of late) this.#hurried.add(place);
@@ -216,7 +216,7 @@ export class Server {
       const work = file.hurry(mine).then(() => {
         this.#hurrying = this.#hurrying.filter((one) => one !== work);
       });
-      // A lane, or run(), hears of a failure.
+      // A lane, or run(), throws its error.
       work.catch(() => this.outlet.wake());
       this.#hurrying.push(work);
     });

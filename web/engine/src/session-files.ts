@@ -1,4 +1,4 @@
-// In the engine worker: sessions that are saved to Blobs and made from them, a piece at a time, while runs go on.
+// In the engine worker: saves sessions to Blobs and restores them, a piece at a time, while runs continue.
 import type {
   EngineHandle,
   SessionHandle,
@@ -45,7 +45,7 @@ export class SessionFiles {
     return this.#jobs.length > 0;
   }
 
-  /** Saves a session as it is now; it may go on at once. */
+  /** Saves a session as it is now; it may continue at once. */
   save(id: number, session: SessionHandle): void {
     const copy = session.clone();
     if (copy === null)
@@ -79,7 +79,7 @@ export class SessionFiles {
     this.#add({ id, step, end });
   }
 
-  /** Makes the session with this number from a file. */
+  /** Restores the session with this number from a file. */
   restore(id: number, session: number, file: Blob): void {
     let reader: SessionReaderHandle | null = null;
     let at = 0;
@@ -130,7 +130,7 @@ export class SessionFiles {
     this.#add({ id, step, end });
   }
 
-  /** Works for some milliseconds, between the slices of runs; false: nothing could be done, because all waits. */
+  /** Works for some milliseconds, between the slices of runs; false: all jobs wait. */
   slice(): boolean {
     const until = performance.now() + SLICE_MS;
     let worked = false;
@@ -147,7 +147,7 @@ export class SessionFiles {
       try {
         const known = this.engine.identify();
         check(known);
-        // It waits for weights; when they come, the host asks again.
+        // identify() waits for weights; when they arrive, the host calls slice() again.
         if (known !== '') return false;
         if (step()) return true;
       } catch (error) {

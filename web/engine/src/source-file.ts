@@ -11,27 +11,27 @@ export interface SourceFile {
   readonly network: boolean;
   /** Known after open(). */
   readonly access: Access;
-  /** What messages call it. */
+  /** Its name in error messages. */
   readonly name: string;
-  /** Its sha256 is known and is compared at the end of rest(); until then nothing may come of what the engine has. */
+  /** Its sha256 is known, and verified only at the end of rest(): until then the engine must not generate text. */
   readonly unproven: boolean;
-  /** How many bytes came. */
+  /** How many bytes were received. */
   readonly received: number;
-  /** What is kept of its weights as the engine packs them; null: nothing. */
+  /** The cached copy of its packed weights; null: there is none. */
   readonly copy: PackedCopy | null;
   open(): Promise<void>;
-  /** The next bytes of its header, from `at` on, at most `most`; null at the file's end. They are good until the next call. */
+  /** The next bytes of its header, from `at` on, at most `most`; null at the file's end. They are valid until the next call. */
   head(at: number, most: number): Promise<Uint8Array<ArrayBuffer> | null>;
   /** Another file's header is read next. */
   pause(): void;
   /**
-   * Gives out the bytes after those of head() as they come, and keeps them. Resolves when no more come by themselves: what is
-   * wanted then can be read.
+   * Sends the bytes after those of head() as they arrive, and caches them. Resolves when no more arrive by themselves: bytes
+   * that are wanted then can be read.
    */
   rest(): Promise<void>;
   /**
-   * The first of the bytes from `from` to `to` that can be read now; null if none can. At most `most`, and all that must be
-   * read with them.
+   * The first range between `from` and `to` that can be read now; null if none can. It has at most `most` bytes, and those
+   * that must be read with them.
    */
   readable(from: number, to: number, most: number): Range | null;
   /**
@@ -39,13 +39,13 @@ export interface SourceFile {
    * be called when they are wanted again.
    */
   read(from: number, views: Uint8Array[]): Promise<boolean>;
-  /** After a failed read(): brings what can't be read, unless rest() does that. */
+  /** After a failed read(): fetches the bytes that can't be read, unless rest() does that. */
   mend(): Promise<void>;
-  /** Opens `copy`, once all of the file is kept and proven. */
+  /** Opens `copy`, once the whole file is cached and verified. */
   openCopy(layout: number): Promise<void>;
   /** Reads chunks that copy.readable() has named, as read() does. False: they must be read from the file. */
   readCopy(from: number, views: Uint8Array[]): boolean;
-  /** A prompt waits for these bytes, which can't be read yet: they shall come before all others. */
+  /** A prompt waits for these bytes, which can't be read yet: fetches them before all others. */
   hurry(rows: readonly Range[]): Promise<void>;
   /** Ends the reading. */
   close(): Promise<void>;

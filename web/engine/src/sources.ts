@@ -1,4 +1,4 @@
-// Checks where a model comes from, and converts it for a loader.
+// Checks the source of a model, and converts it for a loader.
 import { SluiceError } from './errors.js';
 import { MAX_PARTS, hubOf, parseAddress } from './net/addresses.js';
 import type { CustomFetch } from './net/page-fetch.js';
@@ -130,12 +130,12 @@ export function takeModelAddress(
   const hub = hubOf(hubUrl === undefined ? undefined : takeAddress(hubUrl).href);
   const text = String(source);
   const address = /^\s*hf:/i.test(text) ? text.trim() : takeAddress(source).href;
-  // Wrong ones are refused here.
+  // Throws for a wrong address.
   parseAddress(address, hub);
   return { source: address, hub };
 }
 
-/** The model at these addresses, and how it is fetched and kept. */
+/** The model at these addresses, and how it is fetched and cached. */
 function remoteOf(sources: (string | URL)[], options: LoadOptions): Resolved {
   const { sha256 = [], hubUrl, cache, refresh = false, fetch: custom = null } = options;
   const taken = sources.map((source) => takeModelAddress(source, hubUrl));
@@ -202,7 +202,7 @@ function showAddress(source: string | URL): string {
   return reading('the address', () => show(String(source).replace(/\/\/[^/]*@/, '//...@')));
 }
 
-/** Messages don't contain the values, which may be secrets. */
+/** Checks the headers. Error messages don't contain their values, which may be secrets. */
 export function takeHeaders(
   headers: SourceOptions['headers'],
   addresses: string[],
@@ -230,7 +230,7 @@ export function takeHeaders(
     const { origin } = new URL(/^hf:/i.test(address) ? hub : address);
     return page !== undefined && origin !== page.origin;
   });
-  // A redirect takes all other headers along, to whatever server it names.
+  // A redirect sends all other headers along, to whatever server it names.
   if (others.length > 0 && foreign !== undefined) {
     throw invalid(
       `headers holds '${others[0]}' for another site (${showAddress(foreign)}), where only authorization may be given; ` +

@@ -1,5 +1,5 @@
-// The page's side of the states of conversations that this device keeps: `states`. The engine worker writes and reads them
-// (kept-states.ts); a loader worker answers these calls.
+// The page's side of the stored states of conversations: `states`. The engine worker writes and reads them (kept-states.ts);
+// a loader worker answers these calls.
 import { ask } from './cache.js';
 import { invalid, show } from './options.js';
 import type { KeptState, StateStore } from './types.js';
@@ -14,7 +14,7 @@ export function stateLimit(): number {
   return limit;
 }
 
-/** Lone surrogates have no UTF-8, so two of them would have one file. */
+/** Lone surrogates are refused: they have no UTF-8, so two ids could name the same file. */
 export function isStateId(id: unknown): id is string {
   return typeof id === 'string' && id !== '' && id.length <= 200 && !/\p{Surrogate}/u.test(id);
 }

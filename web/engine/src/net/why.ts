@@ -1,4 +1,4 @@
-// Why bytes can't be had, in words: browsers tell scripts little.
+// Finds out why a download failed, and words it: browsers tell scripts little.
 import { SluiceError, reworded } from '../errors.js';
 import { failedAt, type DownloadReason, type Facts } from '../facts.js';
 import { Refusals } from '../own-files.js';
@@ -13,7 +13,7 @@ export function hostOf(url: string): string {
   return host || `the ${protocol} address`;
 }
 
-/** Milliseconds that a question about a failure may take. */
+/** Milliseconds for a request that finds out why another one failed. */
 const QUESTION_MS = 5000;
 
 /** Asks the server; throws if it gives no answer soon. */
@@ -29,7 +29,7 @@ async function ask(url: string, init: RequestInit, signal: AbortSignal): Promise
   }
 }
 
-/** Whether the address answers with a redirect. A script can't see where it leads. Of a file only one byte is asked for. */
+/** Whether the address redirects; a script can't see where to. Requests only one byte of the file. */
 async function redirects(
   url: string,
   headers: [string, string][],
@@ -45,7 +45,7 @@ async function redirects(
   }
 }
 
-/** Whether the server answers at all; what it says can't be read. */
+/** Whether the server answers at all; its answer can't be read. */
 async function answers(url: string, signal: AbortSignal): Promise<boolean> {
   try {
     await ask(url, { method: 'HEAD', mode: 'no-cors', cache: 'no-store' }, signal);
@@ -55,7 +55,7 @@ async function answers(url: string, signal: AbortSignal): Promise<boolean> {
   }
 }
 
-/** Why a fetch failed without an answer. `passing`: it may work later; 'once': one more try shows that. */
+/** Why a fetch failed without an answer. `passing`: a retry may succeed; 'once': retry only once. */
 export interface Unreadable {
   text: string;
   reason: DownloadReason;
@@ -105,7 +105,7 @@ export async function whyUnreadable(
       ? `the server did not answer, or ${policy}; see that it runs and try again`
       : `the server did not answer, it does not allow other sites to read the file (CORS), or ${policy}; ` +
         'download the file and choose it here, or use a server that sends Access-Control-Allow-Origin';
-  // A server that answers, but not to this page, will hardly change its mind. Or it has begun to answer just now.
+  // A server that answers, but not to this page (CORS), is worth one retry only: it may have started just now.
   const passing = origin === page?.origin || !(await answers(url, signal)) ? true : 'once';
   return { text, reason: 'unreachable', passing };
 }
@@ -176,7 +176,7 @@ export function emptyFile(what: string): SluiceError {
   );
 }
 
-/** The error of a server that can't be asked whether what is kept is current. */
+/** The error if the server can't be asked whether the cached file is current. */
 export function asRefreshed(error: unknown): unknown {
   if (!(error instanceof SluiceError)) return error;
   return reworded(error, `${error.message}. What is kept on this device loads without refresh`);

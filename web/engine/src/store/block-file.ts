@@ -1,7 +1,7 @@
 // A file in the cache, block by block: for the one tab that writes it, and for those that read it meanwhile or later.
 //
-// The bytes of a block are written before its hash, but neither is forced onto the disk: what a crash of the whole device
-// leaves undone, the hash shows when the block is read.
+// The bytes of a block are written before its hash, but neither is flushed to the disk: if the whole device crashes, the hash
+// shows an incomplete block when it is read.
 import { SluiceError } from '../errors.js';
 import { BlockTable } from './block-table.js';
 import { BlockWriter, type BlockTarget } from './block-writer.js';
@@ -28,7 +28,7 @@ import { readRecord, type Found } from './shelf.js';
 import { readHashed, readViews, readViewsOf } from './views.js';
 import { JournalWatch } from './watch.js';
 
-/** What the server, or the hub, says of a file. */
+/** What the server or the hub says about a file. */
 export interface BlockFacts {
   /** Bytes of the whole file; 0 if unknown. */
   total: number;
@@ -46,7 +46,7 @@ export interface Opening {
   meta: Meta;
   table: BigUint64Array;
   use: Lock;
-  /** Null: somebody else writes, or the file is complete. */
+  /** Null: another tab writes, or the file is complete. */
   write: Lock | null;
 }
 
@@ -62,9 +62,9 @@ export class BlockFile {
   readonly #table: BlockTable;
   #journal: JournalHandle | null = null;
   #data: SyncHandle | null = null;
-  /** What the browser granted when the file got its size. */
+  /** The browser's storage estimate when the file's size was set. */
   #room: Estimate | null = null;
-  /** For reading without a handle. */
+  /** For reading without a sync handle. */
   #file: FileSystemFileHandle | null = null;
   readonly #writers = new Map<number, BlockWriter>();
   readonly #target: BlockTarget;
@@ -72,11 +72,11 @@ export class BlockFile {
   readonly #watch: JournalWatch;
   #closed = false;
   readonly #closing = new AbortController();
-  /** The damaged blocks that are being taken out. */
+  /** Resolves when the damaged blocks are removed. */
   #losing: Promise<void> = Promise.resolve();
-  /** The notes of a reader that are being written. */
+  /** Resolves when a reader's changes of the journal are written. */
   #noting: Promise<void> = Promise.resolve();
-  /** Follower: a block is there now. */
+  /** Follower: called for each block that the other tab has written. */
   onblock: (block: number) => void = () => {};
 
   /** See openEntry. */
@@ -110,7 +110,7 @@ export class BlockFile {
     return this.#meta.totalBytes;
   }
 
-  /** With an unknown total: up to the last block that is there. */
+  /** With an unknown total: up to the last present block. */
   get n_blocks(): number {
     return this.total > 0 ? countBlocks(this.#meta, 0) : this.#table.length;
   }
@@ -134,14 +134,14 @@ export class BlockFile {
     return this.total > 0 && this.missing() === 0;
   }
 
-  /** Blocks that are not there. */
+  /** The number of missing blocks. */
   missing(): number {
     let count = 0;
     for (let i = 0; i < this.n_blocks; ++i) if (!this.has(i)) count += 1;
     return count;
   }
 
-  /** Bytes of the blocks that are there; 0 while the file's size is unknown. */
+  /** Bytes of the present blocks; 0 while the file's size is unknown. */
   stored(): number {
     if (this.total === 0) return 0;
     let sum = 0;
@@ -168,7 +168,7 @@ export class BlockFile {
     else this.#data = handle;
   }
 
-  /** Opens both files for writing, and takes what the journal says now. */
+  /** Opens both files for writing, and reads the journal again. */
   async #openToWrite(patience?: number): Promise<void> {
     const create = { create: true };
     this.#file = await this.#folder.getFileHandle(`${this.#key}.gguf`, create);
@@ -202,8 +202,8 @@ export class BlockFile {
   }
 
   /**
-   * Writer, before the first byte, and when more is known of the file: keeps the blocks that are there if the total is
-   * the same, or was unknown. Asks the browser for room and sets the file's size. Throws storage_full with figures, or
+   * Writer, before the first byte, and when more is known about the file: keeps the present blocks if the total is the same,
+   * or was unknown. Frees disk space if need be, and sets the file's size. Throws storage_full with figures, or
    * invalid_argument for an address that is too long.
    */
   async begin(facts: BlockFacts): Promise<void> {
@@ -213,7 +213,7 @@ export class BlockFile {
       throw new SluiceError('bad_file', `the file can't have ${total} bytes; check the address`);
     }
     if (this.total !== total && !this.#fits(total)) this.reset();
-    // A packed copy can only be of another file.
+    // Without blocks, a packed copy can only be of another file.
     if (this.#table.empty) await removeIdleCopy(this.#folder, this.#key);
     const had = await sizeOf(await fileHandle(this.#folder, `${this.#key}.gguf`));
     if (total > had) await makeRoom(this.#folder, total - had, this.#set());
@@ -228,7 +228,7 @@ export class BlockFile {
     for (const writer of this.#writers.values()) writer.finish();
   }
 
-  /** Whether the blocks that are there can be those of a file of `total` bytes. */
+  /** Whether the present blocks can be those of a file of `total` bytes. */
   #fits(total: number): boolean {
     return this.total === 0 && this.#table.length * this.blockBytes <= total;
   }
@@ -238,8 +238,8 @@ export class BlockFile {
   }
 
   /**
-   * Opens the files and gives the one of bytes its size. A browser may grant less than it says: then the least recently used
-   * models go, one by one, until it fits.
+   * Opens the files and sets the size of the one with the bytes. A browser may grant less than it reports: then the least
+   * recently used models are evicted, one by one, until the file fits.
    */
   async #allot(total: number): Promise<void> {
     for (;;) {
@@ -289,8 +289,8 @@ export class BlockFile {
   }
 
   /**
-   * Writer, after begin(): writes a block, from its first byte on. There may be several at once, one a block: an earlier
-   * writer of the same block ends.
+   * Writer, after begin(): writes a block, from its first byte on. Several blocks may be written at once; an earlier writer of
+   * the same block ends.
    */
   block(index: number): BlockWriter {
     this.#mustWrite();
@@ -298,7 +298,7 @@ export class BlockFile {
     if (!Number.isSafeInteger(index) || index < 0 || this.sizeOf(index) === 0)
       throw new Error(`the file has no block ${index}`);
     this.#writers.get(index)?.end();
-    // What is written now must not be taken for what the hash stands for.
+    // Removes the old hash first: it doesn't belong to the new bytes.
     if (this.#table.hash(index) !== 0n) this.#clear(index);
     const writer = new BlockWriter(index, this.#target);
     this.#writers.set(index, writer);
@@ -319,9 +319,9 @@ export class BlockFile {
   }
 
   /**
-   * Reads a block into the views, which cover it exactly; they may be in shared memory. Checks its hash at the first
-   * reading in this session. False: it is damaged, and not there any more. Then it can be fetched again, and written if
-   * the file is writable: a damaged complete file becomes so if no other tab uses it.
+   * Reads a block into the views, which cover it exactly; they may be in shared memory. Checks its hash at the first read in
+   * this session. False: the block is damaged, and was removed. It can be fetched again, and written if the file is writable:
+   * a damaged complete file becomes writable if no other tab uses it.
    */
   async read(block: number, views: Uint8Array[]): Promise<boolean> {
     this.#check();
@@ -340,7 +340,7 @@ export class BlockFile {
     return good;
   }
 
-  /** Whether the block's hash was checked in this session: parts of it can be read. */
+  /** Whether the block's hash was checked in this session: only then parts of it can be read. */
   checked(block: number): boolean {
     return this.#table.checked(block);
   }
@@ -357,7 +357,7 @@ export class BlockFile {
     return good;
   }
 
-  /** False: the bytes can't be read, or don't have this hash. (Null: any will do.) */
+  /** False: the bytes can't be read, or don't have this hash. (Null: it isn't compared.) */
   async #fill(at: number, views: Uint8Array[], hash: bigint | null): Promise<boolean> {
     if (this.#data !== null) {
       if (hash === null) return readViews(this.#data, at, views);
@@ -377,7 +377,7 @@ export class BlockFile {
     return openPackedCopy(this.#folder, this.#key, original);
   }
 
-  /** A block is damaged. The journal says so too, if the write lock is free or ours. */
+  /** Removes a damaged block; also from the journal, if the write lock is free or ours. */
   #lose(block: number, hash: bigint): Promise<void> {
     this.#table.damage(block, hash);
     // One at a time: the first may make us the writer.
@@ -397,7 +397,7 @@ export class BlockFile {
     try {
       await this.#clearAsReader(write, block, hash);
     } catch {
-      // It stays in the journal: then the next session finds it.
+      // The block stays in the journal: the next session finds the damage.
     }
   }
 
@@ -429,7 +429,7 @@ export class BlockFile {
     this.#meta = (await withJournal(this.#folder, this.#key, change)) ?? this.#meta;
   }
 
-  /** Takes a block out of the journal. What was verified isn't so without it. */
+  /** Removes a block from the journal. A verified file isn't verified without it. */
   #clear(block: number): void {
     const { verified } = this.#meta;
     if (verified) this.#change({ verified: false });
@@ -439,8 +439,8 @@ export class BlockFile {
   }
 
   /**
-   * Changes what the journal says of the file: a writer at once; a reader of a complete file if no other tab is writing
-   * the journal just then, or else not at all. Never rejects.
+   * Changes the file's metadata in the journal. A writer does that at once; a reader of a complete file only if no other tab
+   * is writing the journal. Never rejects.
    */
   note(change: Partial<Meta>): Promise<void> {
     if (this.#closed) return Promise.resolve();
@@ -448,7 +448,7 @@ export class BlockFile {
       try {
         this.#change(change);
       } catch {
-        // No room for it, or too long: what was noted before stays.
+        // The disk is full, or the metadata is too long: the old metadata stays.
       }
       return Promise.resolve();
     }
@@ -457,7 +457,7 @@ export class BlockFile {
     return this.#noting;
   }
 
-  /** Resolves when the notes of a reader are written or given up. close() doesn't wait for them. */
+  /** Resolves when a reader's changes of the journal are written or abandoned. close() doesn't wait for them. */
   get noted(): Promise<void> {
     return this.#noting;
   }
@@ -475,7 +475,7 @@ export class BlockFile {
   }
 
   /**
-   * For openEntry: looks for new blocks until the write lock is ours, and then becomes the writer. Resolves to null after
+   * For openEntry: watches for new blocks until the write lock is ours, and then becomes the writer. Resolves to null after
    * close(). Rejects if the files can't be opened for writing.
    */
   async follow(): Promise<BlockFile | null> {
@@ -525,7 +525,7 @@ export class BlockFile {
     });
   }
 
-  /** Closes the handles and releases the locks. A block that isn't whole is lost. May be called again. */
+  /** Closes the handles and releases the locks. An incomplete block is lost. May be called again. */
   close(): void {
     this.#release(this.#use, this.#write);
   }
@@ -545,7 +545,7 @@ export class BlockFile {
   }
 
   /**
-   * Closes the file and deletes it. Where other tabs use it, it only loses its blocks. A follower only closes it.
+   * Closes the file and deletes it. If other tabs use it, only its blocks are dropped. A follower only closes it.
    */
   async drop(): Promise<void> {
     if (this.#closed) return;

@@ -1,12 +1,12 @@
-// Which blocks of a file in the cache are there: the journal's table, and what was found of its blocks in this session.
+// The blocks of a cached file: the journal's table of hashes, and which blocks were checked or found damaged in this session.
 import { SluiceError } from '../errors.js';
 
 export class BlockTable {
-  /** By block: the hash as in the journal, 0 if the block isn't there. With an unknown total it grows. */
+  /** By block: the hash as in the journal, 0 for a missing block. With an unknown total it grows. */
   #hashes: BigUint64Array;
   /** The hashes of blocks that were found to be damaged, while they are in the journal. */
   readonly #damaged = new Map<number, bigint>();
-  /** Of a verified file: the hashes of damaged blocks. The file is verified again when all of them are back. */
+  /** The hashes of a verified file's removed blocks. The file is verified again when all of them are written again. */
   readonly #lost = new Map<number, bigint>();
   /** The blocks whose hash was checked in this session, with that hash. */
   readonly #checked = new Map<number, bigint>();
@@ -24,12 +24,12 @@ export class BlockTable {
     return this.#hashes.length;
   }
 
-  /** No block is there. */
+  /** All blocks are missing. */
   get empty(): boolean {
     return this.#hashes.every((hash) => hash === 0n);
   }
 
-  /** As in the journal; 0 for a block that isn't there. */
+  /** As in the journal; 0 for a missing block. */
   hash(block: number): bigint {
     return this.#hashes[block] ?? 0n;
   }
@@ -48,7 +48,7 @@ export class BlockTable {
     this.#checked.set(block, hash);
   }
 
-  /** Takes what the journal says now. */
+  /** Takes a new table from the journal. */
   replace(hashes: BigUint64Array): void {
     this.#hashes = hashes;
     for (const [block, hash] of this.#damaged)
@@ -70,7 +70,7 @@ export class BlockTable {
     this.#checked.clear();
   }
 
-  /** A block has come. Throws download_corrupt if a verified file had another one there. */
+  /** Checks a fetched block. Throws download_corrupt if the verified file had another hash there. */
   expect(block: number, hash: bigint): void {
     const lost = this.#lost.get(block);
     if (lost === undefined || lost === hash) return;
@@ -81,7 +81,7 @@ export class BlockTable {
     );
   }
 
-  /** A block was written. Returns whether that was the last one of a verified file that was lost. */
+  /** Records a written block. Returns whether it was the last one that a verified file had lost. */
   record(block: number, hash: bigint): boolean {
     if (block >= this.#hashes.length) this.resize(block + 1);
     this.#hashes[block] = hash;
@@ -92,13 +92,13 @@ export class BlockTable {
     return this.#lost.size === 0;
   }
 
-  /** A block with this hash is damaged. */
+  /** Marks a block as damaged if it has this hash. */
   damage(block: number, hash: bigint): void {
     if (this.#hashes[block] === hash) this.#damaged.set(block, hash);
     this.#checked.delete(block);
   }
 
-  /** A block is taken out. `verified`: the file was. */
+  /** Removes a block. `verified`: the file was verified. */
   clear(block: number, verified: boolean): void {
     if (verified || this.#lost.size > 0) this.#lost.set(block, this.hash(block));
     this.#hashes[block] = 0n;

@@ -1,15 +1,15 @@
 // Writes one block of a file in the cache.
 import { Xxh64 } from './hashes.js';
 
-/** Bytes that are written at once. Smaller writes are several times slower, larger ones not faster. */
+/** Bytes of one write. Smaller writes are several times slower, larger ones not faster. */
 export const PIECE_BYTES = 1 << 20;
 
-/** What a BlockWriter needs of its file. */
+/** What a BlockWriter uses of its file. */
 export interface BlockTarget {
   /** Bytes of the block, as far as is known: the last block of a file may prove to be shorter. */
   sizeOf(block: number): number;
   write(block: number, offset: number, bytes: Uint8Array): void;
-  /** The block is whole; `hash` is its XXH64. */
+  /** Records a complete block; `hash` is its XXH64. */
   record(block: number, hash: bigint): void;
   /** Buffers of PIECE_BYTES, lent and given back. */
   buffers: Uint8Array<ArrayBuffer>[];
@@ -44,7 +44,7 @@ export class BlockWriter {
 
   /**
    * Writes and hashes the next bytes of the block; they may be in shared memory. Returns how many of them belong to it.
-   * Throws storage_full; then the writer can't be used any more, and the block isn't there.
+   * Throws storage_full; then the writer can't be used any more, and the block stays missing.
    */
   push(bytes: Uint8Array): number {
     if (this.#ended) throw new Error('the block has another writer, or the file is closed');
@@ -60,7 +60,7 @@ export class BlockWriter {
     return taken;
   }
 
-  /** Takes some of the bytes. */
+  /** Takes some of the bytes, and returns how many. */
   #take(bytes: Uint8Array, size: number): number {
     const piece = Math.min(PIECE_BYTES, size - (this.#filled - this.#waiting));
     if (this.#waiting === 0 && bytes.length >= piece) {
@@ -84,13 +84,13 @@ export class BlockWriter {
     this.#write(bytes);
   }
 
-  /** The last bytes that are taken are these. */
+  /** Writes and hashes these bytes, the last of those that were taken. */
   #write(bytes: Uint8Array): void {
     this.#target.write(this.index, this.#filled - bytes.length, bytes);
     this.#hash.update(bytes);
   }
 
-  /** Records the block if it is whole. Called again when the file's total becomes known. */
+  /** Records the block if it is complete. Called again when the file's total becomes known. */
   finish(): void {
     if (this.#ended || this.#filled === 0) return;
     if (this.#filled !== this.#target.sizeOf(this.index)) return;
@@ -100,7 +100,7 @@ export class BlockWriter {
     this.#full = true;
   }
 
-  /** No more bytes may come. */
+  /** Ends the writer: push() takes no more bytes. */
   end(): void {
     this.#ended = true;
     if (this.#staged !== null) this.#target.buffers.push(this.#staged);
