@@ -1,4 +1,4 @@
-// A file whose bytes come in one stream, from its beginning: a Response of the caller.
+// A file that arrives as one stream, from its beginning: a Response of the caller.
 import { SluiceError } from './errors.js';
 import { readerOf } from './net/remote.js';
 import { within } from './net/time.js';
@@ -16,7 +16,7 @@ export interface OpenedStream {
   stallTimeout: number;
   /** As the server sent it. */
   contentType: string;
-  /** What messages call it. */
+  /** Its name in error messages. */
   name: string;
   /** The error if reading fails after `got`, such as '5 of 9 bytes'. */
   broken(got: string, cause: unknown): SluiceError;
@@ -29,7 +29,7 @@ export class StreamFile implements SourceFile {
   readonly copy = null;
   #reader: ReturnType<typeof readerOf> | null = null;
   #left: Uint8Array<ArrayBuffer> | null = null;
-  /** Offset of the next byte that is given out. */
+  /** The offset of the next byte to return or send. */
   #at = 0;
   #received = 0;
 
@@ -60,7 +60,7 @@ export class StreamFile implements SourceFile {
     void (this.#reader ?? this.opened.body)?.cancel().catch(() => {});
   }
 
-  /** Null at the end. The bytes are good until the next call. */
+  /** Null at the end. The bytes are valid until the next call. */
   async #next(): Promise<Uint8Array<ArrayBuffer> | null> {
     const { body, total, stallTimeout, contentType, broken } = this.opened;
     if (body === null) return null;

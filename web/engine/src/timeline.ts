@@ -56,7 +56,7 @@ export const NO_STATS: CoreStats = {
 
 export type Value = string | number | number[] | Blob | Logits;
 
-/** What a timeline asks of its engine. */
+/** What a timeline uses of its engine. */
 export interface TimelineHooks {
   /** Throws if the engine has ended. */
   admit(): void;
@@ -102,14 +102,14 @@ export class Timeline implements Session {
     return this.hooks.complete(this.core, this.#finish);
   }
 
-  /** A chat of the engine has these figures, and this end. While a run of this timeline is at work, its own count. */
+  /** Takes the figures and the finish of a chat. Ignored while this timeline runs: then those of its own run count. */
   chatted(figures: Partial<CoreStats>, finish: Finish | null): void {
     if (this.running) return;
     this.core = { ...this.core, ...figures };
     this.#finish = finish;
   }
 
-  // --- what comes from the worker ------------------------------------------------------------------
+  // --- messages from the worker --------------------------------------------------------------------
 
   /** Takes a message about a run of this timeline. That run may be cancelled already. */
   receive(message: FromEngine & { id: number }): void {
@@ -250,7 +250,7 @@ export class Timeline implements Session {
       tokens.push(token.id);
       text += token.text;
     }
-    // It has not failed, so it has this.
+    // It has not failed, so its ending is set.
     const ending = generation.ending as Pick<Completion, 'finish' | 'stats'>;
     return { text, tokens, ...ending };
   }

@@ -1,10 +1,10 @@
-// Workers wherever the library may be.
+// Starts workers on pages with trusted types, and from other origins.
 //
 // On pages whose Content-Security-Policy has require-trusted-types-for 'script', the address of a worker must come from a
 // named policy. Ours is named sluice; a page may list the allowed names (trusted-types sluice).
 //
-// A browser starts no worker from another origin than the page's, but a worker may import scripts from there. So such a worker is
-// started by a line of script of our own, in a blob.
+// A browser starts no worker from another origin than the page's, but a worker may import scripts from there. So such a worker
+// is started from a blob of one line, which imports its script.
 import { SluiceError } from './errors.js';
 import { here, isForeign, notMade, policyHere } from './own-files.js';
 
@@ -36,12 +36,12 @@ function sluicePolicy(): Policy | null {
   return (policy ??= null);
 }
 
-/** The addresses of the blobs that have been made here, by the scripts that they import. They are few, and stay. */
+/** The addresses of these blobs, by their text. They are few, and never revoked. */
 const starters = new Map<string, string>();
 
 /**
- * The address of a script of this origin that runs the script of another one. It has the same fragment, by which a thread of
- * the pool knows its channel (thread-guard.ts).
+ * The address of a blob of this origin that imports the script of another one. It has the same fragment, which names the
+ * channel of a pool's thread (thread-guard.ts).
  */
 function starterOf(address: string, type: WorkerType | undefined): string {
   const { hash } = new URL(address);
@@ -55,7 +55,7 @@ function starterOf(address: string, type: WorkerType | undefined): string {
   return starter + hash;
 }
 
-/** A `Worker` class for any page and any address. It calls `made` for each worker. `name`: in place of the one that is asked for. */
+/** A `Worker` class for any page and any address. It calls `made` for each worker. `name`: replaces the one in its options. */
 export function trustedWorker(
   made: (worker: Worker, address: string) => void,
   name?: string,

@@ -1,7 +1,7 @@
-// What a person typed or pasted, as an address that Engine.load takes.
+// Converts what a person typed or pasted to an address that Engine.load takes.
 import { HUB, isHubHost, parseAddress, type Address } from './net/addresses.js';
 
-/** Longer ones are nothing that a person has. */
+/** The most characters of a text: no real address is longer. */
 const LONGEST = 2000;
 
 /** Why a text is no address of a model: for a site's own words. */
@@ -36,7 +36,7 @@ function wrong(problem: AddressProblem): TypedAddress {
   return { problem };
 }
 
-/** What an address is of that stands for itself. */
+/** The result for an absolute address. `refused`: the problem if parseAddress refuses it. */
 function taken(address: string, refused: AddressProblem): TypedAddress {
   let meaning: Address;
   try {
@@ -68,15 +68,15 @@ function ofUrl(text: string, base: string | undefined): TypedAddress {
   const [owner = '', , view] = path.split('/');
   if (view === undefined) return ofRepository(path, 'no_model');
   const page = taken(url.href, 'no_model');
-  // What parseAddress takes for a file of any server is a page about something else.
+  // Other pages of the hub are about something else, though parseAddress takes them for files.
   const about = ['tree', 'blob', 'resolve', 'raw'].includes(view) && REPOSITORY.test(`${owner}/x`);
   return about ? page : wrong('no_model');
 }
 
 /**
- * Turns what a person typed into an address that Engine.load takes: owner/repo, owner/repo:Q4_K_M,
- * owner/repo/blob/main/m.gguf, addresses of a hub's pages and of files, without a scheme as well, with blanks around. Says what is wrong with other texts, and never throws. With
- * `base`, texts without a scheme are relative addresses, as in links.
+ * Converts what a person typed to an address that Engine.load takes: owner/repo, owner/repo:Q4_K_M, owner/repo/blob/main/m.gguf,
+ * addresses of a hub's pages and of files, with or without a scheme. Blanks around it are ignored. For other texts it returns
+ * the problem; it never throws. With `base`, texts without a scheme are relative addresses, as in links.
  */
 export function readAddress(text: string, { base }: { base?: string } = {}): TypedAddress {
   const typed = text.trim();

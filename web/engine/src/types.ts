@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// The public types: what goes in and what comes out of the library.
+// The public types: the arguments and results of the library's calls.
 import type { ErrorData } from './errors.js';
 import type { Note } from './notes.js';
 import type { Flavour, GenerateOptions, KvType } from './option-table.js';
@@ -15,15 +15,15 @@ export type {
 } from './option-table.js';
 
 /**
- * Where a model comes from. Sources without a byte are `bad_file`.
+ * The source of a model. Sources without a byte are `bad_file`.
  * - An address, which may be relative to the page's. It must not contain a user name or a password. `hf:owner/repo`,
  *   `hf:owner/repo:Q4_0` or `hf:owner/repo:file.gguf`, each with `@revision` if need be, and pages of the hub name its
  *   files. The address of one file of a split model (`-00001-of-00003.gguf`) stands for all of them.
  * - A file that the user chose: `File`, `Blob`, `FileSystemFileHandle`.
  * - A list of addresses or of files: those of a split model, in order.
- * - Bytes in memory; of a `Uint8Array`, only the bytes that it shows. They are copied as they are needed. They belong to
- *   the caller, who must not change them until `ready`, or until the engine is closed if not all of the model stays in
- *   memory (`engine.info.memory.rereadBytes`).
+ * - Bytes in memory; of a `Uint8Array`, only the bytes that it views. They are copied as they are needed. They belong to
+ *   the caller, who must not change them until `ready`, or until the engine is closed if some weights are streamed
+ *   (`engine.info.memory.rereadBytes`).
  * - A `Response`. Its body is consumed, also by `probe`. It is read on the page's thread; an address is read by a worker.
  *   Its length is a hint.
  */
@@ -38,28 +38,28 @@ export type ModelSource =
   | readonly (string | URL)[]
   | readonly (Blob | FileSystemFileHandle)[];
 
-/** 'server': it asks to wait, or can't serve now; 'network': the way to it; 'tab': another tab, which downloads the same. */
+/** 'server': it asks to wait, or can't serve now; 'network': the connection is broken; 'tab': another tab downloads the model. */
 export type WaitingFor = 'server' | 'network' | 'tab';
 
 export interface LoadProgress {
   /**
    * 'header' until the header is read, then 'download' (network) or 'load' (local), 'verify' while a sha256 is computed after
-   * the last byte, at last 'ready'. Under a `memoryBudget` a download may go on after Engine.ready: until Engine.arrived.
+   * the last byte, at last 'ready'. Under a `memoryBudget` a download may continue after Engine.ready: until Engine.arrived.
    */
   phase: 'header' | 'download' | 'load' | 'verify' | 'ready';
-  /** Bytes of the model that have arrived; after Engine.ready, those that this device keeps. */
+  /** Bytes of the model that have arrived; after Engine.ready, those that are cached. */
   loaded: number;
   /** Bytes of the whole file; 0 if unknown. */
   total: number;
   /** Of the last few seconds. */
   bytesPerSecond: number;
-  /** 'cache': only what this device keeps was needed so far. */
+  /** 'cache': no byte was needed from the network so far. */
   source: 'network' | 'cache' | 'file' | 'memory';
-  /** Bytes that came from what this device keeps. */
+  /** Bytes that were read from the cache. */
   cachedBytes: number;
-  /** What the download waits for, in words; '' while it goes on. */
+  /** What the download waits for, in words; '' while it doesn't wait. */
   waiting: string;
-  /** The same as a code; null while it goes on. */
+  /** The same as a code; null while it doesn't wait. */
   waitingFor: WaitingFor | null;
   layersReady: number;
   /** 0 until the header is read. */
@@ -67,7 +67,7 @@ export interface LoadProgress {
 }
 
 /**
- * A prompt: a text, encoded with the tokens that the model wants before it, or token ids, used as they are. A lone
+ * A prompt: a text, encoded with the tokens that the model expects before it, or token ids, used as they are. A lone
  * surrogate in a text becomes U+FFFD.
  */
 export type Prompt = string | readonly number[];
@@ -75,8 +75,8 @@ export type Prompt = string | readonly number[];
 /** How far a prompt is computed. */
 export interface PromptProgress {
   /**
-   * Tokens, those that were reused included. All tokens go through one layer after the other: this is the share of the work that is
-   * done, of the tokens. It never falls.
+   * Tokens, those that were reused included. All tokens are computed together, layer by layer: so this is the share of the work
+   * that is done, times the number of tokens. It never falls.
    */
   computed: number;
   /** Tokens of the prompt. */
@@ -92,8 +92,8 @@ export interface PromptProgress {
 }
 
 /**
- * What comes one after the other, for one reader; leaving the loop over it ends the work. (The AsyncIterableIterator of TypeScript
- * before 5.6 can't say that nothing comes with the end.)
+ * A stream of items for one reader; leaving the loop over it ends the work. (The AsyncIterableIterator of TypeScript before 5.6
+ * can't express that the end has no value.)
  */
 export interface AsyncStream<Item> extends AsyncIterator<Item, undefined> {
   [Symbol.asyncIterator](): AsyncStream<Item>;
@@ -110,8 +110,8 @@ export interface Token {
 }
 
 /**
- * A timeline of an engine's model: its tokens, their state in every layer, its run. Sessions share the model. Those
- * that generate at the same time take turns, and each gets the text that it would get alone.
+ * A timeline of an engine's model: its tokens, their state in every layer, its run. Sessions share the weights. Those
+ * that generate at the same time are scheduled round-robin, and each gets the text that it would get alone.
  */
 export interface Session extends AsyncDisposable {
   /**
@@ -127,13 +127,13 @@ export interface Session extends AsyncDisposable {
    */
   clone(): Session;
   /**
-   * Goes on where the last run of this session ended, also if it was saved and restored since. Without a `seed` the random
-   * numbers go on as well, so that the text is the same as if that run had not ended. `invalid_argument` without tokens.
+   * Continues where the last run of this session ended, also if it was saved and restored since. Without a `seed` the random
+   * numbers continue, too, so that the text is the same as if that run had not ended. `invalid_argument` without tokens.
    */
   resume(options?: GenerateOptions): AsyncStream<Token>;
   /**
    * The session as a file, for `Engine.restore` and for `sluice run --session`: its tokens, their state, its random numbers.
-   * It is as large as the state. The session may go on at once. Waits until all weights have arrived, because the file names
+   * It is as large as the state. The session may continue at once. Waits until all weights have arrived, because the file names
    * the model. `busy` while this session generates.
    */
   save(options?: SaveOptions): Promise<Blob>;
@@ -180,11 +180,11 @@ export interface TemplateOptions {
   tools?: readonly object[] | undefined;
   /** Ends with the beginning of the assistant's next message. Default true, unless `continueFinalMessage`. */
   addGenerationPrompt?: boolean | undefined;
-  /** Ends in the text of the last message, the assistant's, which the model goes on with. */
+  /** Ends within the last message, the assistant's, so that the model continues it. */
   continueFinalMessage?: boolean | undefined;
-  /** More that the template knows (`chat_template_kwargs`), such as `{ enable_thinking: false }`. */
+  /** More variables for the template (`chat_template_kwargs`), such as `{ enable_thinking: false }`. */
   kwargs?: Readonly<Record<string, unknown>> | undefined;
-  /** A Jinja template in place of the file's own, or the name of one that the file has besides. */
+  /** A Jinja template to use instead of the file's default, or the name of another one in the file. */
   chatTemplate?: string | undefined;
   /** Joins the texts of a content in parts if the template knows only text. Without it such a content is given as it is. */
   adaptContents?: boolean | undefined;
@@ -200,9 +200,9 @@ export interface TokenizeOptions {
 export interface CountOptions {
   /** Of a text: recognizes special tokens that are written out in it. */
   special?: boolean | undefined;
-  /** Of messages: more that the template knows, as `chat_template_kwargs`. */
+  /** Of messages: more variables for the template, as `chat_template_kwargs`. */
   kwargs?: Readonly<Record<string, unknown>> | undefined;
-  /** Of messages: a template in place of the file's, or the name of one that it has besides. */
+  /** Of messages: a template to use instead of the file's default, or the name of another one in the file. */
   chatTemplate?: string | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -216,7 +216,7 @@ export interface RestoreOptions {
 }
 
 export interface SessionOptions {
-  /** The session begins with the tokens of this one: the address of its file, or the file. */
+  /** The file of a saved session whose tokens this one begins with, or the file's address. */
   prefix: string | URL | Blob;
   signal?: AbortSignal | undefined;
 }
@@ -244,7 +244,7 @@ export interface Logits {
 export interface EngineStats {
   flavour: Flavour;
   kernels: string;
-  /** Threads that there are. */
+  /** The number of threads. */
   threads: number;
   /** How many of them decode. Without the option `threads`, the number that was measured to be fastest. */
   decodeThreads: number;
@@ -256,7 +256,7 @@ export interface EngineStats {
   /** The time for which the last generation waited for weights to arrive. */
   waitedMs: number;
   promptTokens: number;
-  /** Of these, the ones whose state was in the cache. */
+  /** Of these, the ones whose state the session had already. */
   reusedTokens: number;
   /** Without `waitedMs`. */
   promptTokensPerSecond: number;
@@ -267,7 +267,7 @@ export interface EngineStats {
   reasoningTokens: number;
   /** Bytes held now: weights that have arrived, scratch, activations, KV caches. */
   residentBytes: number;
-  /** Bytes of weights that were read again since the last run began, because not all stay in memory. */
+  /** Bytes of streamed weights that were read again since the last run began. */
   rereadBytes: number;
   /** @deprecated The same as `rereadBytes`; goes with the next version. */
   streamedBytes: number;
@@ -285,15 +285,15 @@ export interface EngineStats {
   notes: Note[];
 }
 
-/** A part of a model. */
+/** A slot: weights that are loaded and evicted together. */
 export interface SlotView {
-  /** 'embedding': its small tensors, and its table unless that comes last, as 'table'. The head may be in several parts. */
+  /** 'embedding': its small tensors, and its table, unless that is a slot of its own, 'table'. The head may have several slots. */
   kind: 'embedding' | 'layer' | 'head' | 'table';
-  /** Bytes in the file, and how many of these have arrived since it last began to arrive. */
+  /** Bytes in the file, and how many of these have arrived since the slot last began to load. */
   bytes: number;
   arrived: number;
   state: 'absent' | 'arriving' | 'resident' | 'computing';
-  /** It shares its place with others and is read again for each pass. */
+  /** It is streamed: it shares its memory with other slots, and is read again for each pass. */
   reread: boolean;
   /** @deprecated The same as `reread`; goes with the next version. */
   streamed: boolean;
@@ -301,15 +301,15 @@ export interface SlotView {
   fills: number;
 }
 
-/** How a model's weights are doing. */
+/** The state of a model's weights. */
 export interface WeightsView {
   /** In the order of execution. */
   slots: SlotView[];
-  /** With which weights arrive, from network or disk, over about the last second. */
+  /** The rate at which weights arrive, from network or disk, over about the last second. */
   bytesPerSecond: number;
-  /** Where they come from now. */
+  /** The source that they are read from now. */
   source: 'network' | 'cache' | 'file' | 'memory';
-  /** Bytes that were read again since the model was loaded. */
+  /** Bytes of streamed weights that were read again since the model was loaded. */
   rereadBytes: number;
   /** @deprecated The same as `rereadBytes`; goes with the next version. */
   streamedBytes: number;
@@ -326,7 +326,7 @@ export interface MemoryPlan {
   kv: number;
   /** For the longest prompt. */
   activations: number;
-  /** What a further session takes at most, of both. */
+  /** The most that a further session takes of both. */
   session: number;
   constant: number;
   /** With an empty context: the weights and the constant. */
@@ -335,13 +335,13 @@ export interface MemoryPlan {
   total: number;
   /** `total` if all weights stayed in memory. */
   all: number;
-  /** The least `memoryBudget` that would do with this context, if the source can be read again. */
+  /** The least `memoryBudget` that suffices for this context, if the source can be read again. */
   least: number;
   /** The `memoryBudget`; 0: none. */
   budget: number;
-  /** Bytes of weights that are read again for each token, and once for each prompt; 0: all stay in memory. */
+  /** Bytes of streamed weights, which are read again for each token, and once for each prompt; 0: all are resident. */
   rereadBytes: number;
-  /** Weight bytes read to decode one token. `Engine.measure` tells how many of them a second has. */
+  /** Weight bytes read to decode one token. `Engine.measure` tells how many are read in a second. */
   bytesPerToken: number;
 }
 
@@ -414,8 +414,8 @@ export interface ModelInfo {
   /** Whether Sluice computes this kind of model. */
   supported: boolean;
   /**
-   * Whether `load` with the same options can work in this browser: all of it stays in memory, or the source can be read
-   * again and `memory.least` is there.
+   * Whether `load` with the same options can work in this browser: all weights fit in memory, or the source can be read again
+   * and `memory.least` bytes are available.
    */
   fits: boolean;
   /** Why it is not supported or doesn't fit. */
@@ -436,7 +436,7 @@ export interface CachedModel {
   bytes: number;
   /** Of these, the ones that are in the cache. */
   stored: number;
-  /** Bytes of the copy that is kept besides, because some weights are read again and again; 0: there is none. */
+  /** Bytes of the packed copy, which a model with streamed weights has besides; 0: there is none. */
   packed: number;
   /** Nothing is missing: it loads without a network. */
   complete: boolean;
@@ -467,9 +467,9 @@ export interface CacheOptions {
 export interface ModelFile {
   /** The path of its file, or of the first one of a split model. */
   name: string;
-  /** As the name tells it, such as Q4_K_M; '' if it doesn't. */
+  /** The type in its name, such as Q4_K_M; '' if it names none. */
   type: string;
-  /** Of all its files; 0 if the hub doesn't tell. */
+  /** Bytes of all its files; 0 if the hub doesn't tell. */
   bytes: number;
   /** How many files it is split into. */
   parts: number;
@@ -478,14 +478,14 @@ export interface ModelFile {
 }
 
 export interface ListOptions extends CacheOptions {
-  /** What the hub wants to know: { authorization: 'Bearer ..' }. */
+  /** Headers for the hub, such as { authorization: 'Bearer ..' }. */
   headers?: Record<string, string> | Headers | undefined;
   signal?: AbortSignal | undefined;
 }
 
 export interface VerifyOptions extends CacheOptions {
   signal?: AbortSignal | undefined;
-  /** Bytes that were checked, of all that there are. */
+  /** Called with the bytes checked so far, and the bytes to check. */
   onProgress?: ((checked: number, total: number) => void) | undefined;
 }
 
@@ -496,7 +496,7 @@ export interface Verification {
   bytes: number;
   /** The damaged blocks. They were removed: the next load fetches them again. */
   damaged: number[];
-  /** Of the bytes as they are; '' if some are missing or damaged, or if the model is split. */
+  /** The sha256 of the cached bytes; '' if some are missing or damaged, or if the model is split. */
   sha256: string;
 }
 
@@ -505,45 +505,45 @@ export interface CacheRoom {
   usage: number;
   /** Bytes that the browser grants it. */
   quota: number;
-  /** Whether the browser keeps them if the disk is full. */
+  /** Whether the storage is persistent: the browser doesn't evict it if the disk is full. */
   persisted: boolean;
   /**
-   * Bytes that may be removed to make room: models that are neither pinned nor in use, and packed copies and states of
-   * conversations that are not in use.
+   * Bytes that may be evicted: models that are neither pinned nor in use, and packed copies and states of conversations that
+   * are not in use.
    */
   evictable: number;
 }
 
 /**
- * The models that this site keeps on the device. A source is an address as Engine.load takes it. Where the browser has
- * no private file system the cache is empty. Calls that need a model throw `not_found` if it isn't there.
- * Where no worker can be started, all calls fail with `unsupported_environment`, or with what is wrong with the library's files.
+ * The models that this site caches on the device. A source is an address as Engine.load takes it. If the browser has no
+ * private file system, the cache is empty. Calls that need a model throw `not_found` if it isn't cached. If no worker can be
+ * started, all calls fail with `unsupported_environment`, or with the error of the library's files.
  */
 export interface ModelCache {
   /** The most recently used first. */
   list(): Promise<CachedModel[]>;
-  /** What is there of a model; null: nothing. */
+  /** The cached model, also if it is incomplete; null: nothing of it is cached. */
   find(source: string | URL, options?: CacheOptions): Promise<CachedModel | null>;
-  /** Whether the whole model is there. */
+  /** Whether the whole model is cached. */
   has(source: string | URL, options?: CacheOptions): Promise<boolean>;
-  /** False if it wasn't there. `busy` while a tab uses it. */
+  /** False if it wasn't cached. `busy` while a tab uses it. */
   delete(source: string | URL, options?: CacheOptions): Promise<boolean>;
   /** Deletes all models that are neither pinned nor in use. Returns the bytes that were freed. */
   clear(): Promise<number>;
-  /** Reads all that is there, and checks it. `busy` while another tab downloads the model. */
+  /** Reads and checks all cached bytes. `busy` while another tab downloads the model. */
   verify(source: string | URL, options?: VerifyOptions): Promise<Verification>;
   /** The whole file. Of a split model, give the address of one of its files. */
   export(source: string | URL, options?: CacheOptions): Promise<Blob>;
-  /** A pinned model is never removed to make room. `busy` while a tab downloads it. */
+  /** A pinned model is never evicted. `busy` while a tab downloads it. */
   pin(source: string | URL, pinned?: boolean, options?: CacheOptions): Promise<void>;
   /**
-   * How much room there is. With `bytes`, removes packed copies, states of conversations and at last models, the least recently
-   * used first, until so much is free, or throws `storage_full`.
+   * The disk space of the cache. With `bytes`, evicts packed copies, then states of conversations, then models, the least
+   * recently used first, until so many bytes are free, or throws `storage_full`.
    */
   room(bytes?: number): Promise<CacheRoom>;
 }
 
-/** The state of a conversation that this device keeps. */
+/** The stored state of a conversation. */
 export interface KeptState {
   /** The request field `state`. */
   id: string;
@@ -555,8 +555,8 @@ export interface KeptState {
 }
 
 /**
- * The states of conversations (the request field `state`) that this site keeps on the device, in all tabs. They can be computed
- * again from the messages. Where the browser has no private file system there are none.
+ * The states of conversations (the request field `state`) that this site stores on the device, for all tabs. They can be
+ * computed again from the messages. If the browser has no private file system, none are stored.
  */
 export interface StateStore {
   /** The most recently used first. */
@@ -566,8 +566,8 @@ export interface StateStore {
   /** Deletes all that are not in use. Returns the bytes that were freed. */
   clear(): Promise<number>;
   /**
-   * The bytes that all states may take from now on, as far as this page writes them; 512,000,000 at first. The least recently
-   * used go, at once and when room is needed; one that is larger is not kept. Returns the bytes that were freed.
+   * Sets the most bytes of all states, for what this page writes from now on; default 512,000,000. The least recently used
+   * states are evicted, at once and later; a state that is larger is not stored. Returns the bytes that were freed.
    */
   limit(bytes: number): Promise<number>;
 }

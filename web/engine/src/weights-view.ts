@@ -1,17 +1,17 @@
-// How the parts of a model are doing: from the engine worker to the page's onWeights.
+// The states of a model's slots: from the engine worker to the page's onWeights.
 import { Rate } from './rate.js';
 import type { SlotView } from './types.js';
 
-/** Numbers for each part (EngineHandle.slots). */
+/** Numbers for each slot (EngineHandle.slots). */
 const FIELDS = 6;
 const KINDS = ['embedding', 'layer', 'head', 'table'] as const;
 const STATES = ['absent', 'arriving', 'resident', 'computing'] as const;
-/** The page is told no more often than this, in milliseconds. */
+/** The least milliseconds between two messages to the page. */
 const TELL_MS = 100;
-/** The rate is that of so many milliseconds. */
+/** The window of the rate, in milliseconds. */
 const RATE_MS = 1000;
 
-/** The parts from the numbers of EngineHandle.slots. */
+/** The slots from the numbers of EngineHandle.slots. */
 export function slotViews(slots: Float64Array): SlotView[] {
   return Array.from({ length: slots.length / FIELDS }, (_, i) => {
     const at = FIELDS * i;
@@ -28,7 +28,7 @@ export function slotViews(slots: Float64Array): SlotView[] {
   });
 }
 
-/** Bytes that were read again for these parts, or are being read again. */
+/** Bytes of these slots that were read again, or are being read again. */
 export function sumReread(slots: readonly SlotView[]): number {
   return slots.reduce((sum, { bytes, arrived, state, fills }) => {
     if (fills === 0) return sum;
@@ -40,23 +40,23 @@ function rate(): Rate {
   return new Rate(() => performance.now(), RATE_MS);
 }
 
-/** In the engine worker: tells the page how the parts are doing while something changes. */
+/** In the engine worker: sends the states of the slots to the page while they change. */
 export class WeightsNews {
   #rate = rate();
-  /** Bytes that had come when the rate's count began, and at the last news. */
+  /** Bytes received when the rate's count began, and at the last message. */
   #base = 0;
   #told = 0;
   #last = -Infinity;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `brought`: bytes that came so far. `post` is called with these and with the rate in bytes a second. */
+  /** `brought`: the bytes received so far. `post` gets the slots, and the rate in bytes per second. */
   constructor(
     readonly slots: () => Float64Array,
     readonly brought: () => number,
     readonly post: (slots: Float64Array, bytesPerSecond: number) => void,
   ) {}
 
-  /** Something has changed. It is told now, or when the last news is old enough. */
+  /** The slots have changed: sends a message now, or when the last one is old enough. */
   changed(): void {
     const wait = this.#last + TELL_MS - performance.now();
     // A pause is no part of the rate.
@@ -74,11 +74,11 @@ export class WeightsNews {
     this.#told = this.brought();
     const bytesPerSecond = this.#rate.perSecond(this.#told - this.#base);
     this.post(this.slots(), bytesPerSecond);
-    // When nothing comes any more, the rate falls to 0, which the page shall see.
+    // When no more bytes arrive, the rate falls to 0, which the page gets, too.
     if (bytesPerSecond > 0) this.#timer = setTimeout(() => this.tell(), TELL_MS);
   }
 
-  /** Tells nothing more, until something changes. */
+  /** Sends nothing more until the next changed(). */
   end(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -7,7 +7,7 @@ import type { Started } from './trusted.js';
 const SILENCE_MS = 5000;
 
 export interface WorkerWatch {
-  /** The worker's name in messages. */
+  /** The worker's name in error messages. */
   which: string;
   /** What to do when it has ended, in words. */
   remedy: string;
@@ -56,7 +56,7 @@ export function startWatched(start: () => Started, watch: WorkerWatch): Worker {
   const look = setTimeout(() => void tell('silent worker', null), SILENCE_MS);
   const settled = (): void => clearTimeout(look);
   const tell = async (script: 'worker' | 'silent worker', why: string | null): Promise<void> => {
-    // Firefox tells of a refused worker by an error event.
+    // Firefox reports a refused worker with an error event.
     const alone = why === null ? null : withoutOrigin();
     const fault = alone ?? (await whyNotLoaded(address, script, refusals));
     if (fault !== null) died(fault);

@@ -23,24 +23,24 @@ import type { Flavour } from './types.js';
 import { goneError, startWatched } from './worker-watch.js';
 
 /**
- * Milliseconds that close() waits at most for the engine worker to end its threads, as it may still be starting, and for the
- * loader worker to let go of what it keeps: on a busy machine that takes a while, and what was refused would stay.
+ * The most milliseconds that close() waits for the engine worker to end its threads, as it may still be starting, and for the
+ * loader worker to close its files. That takes a while on a busy machine, and without it a refused file would stay.
  */
 const GENTLE_MS = 2000;
-/** Milliseconds that a loader worker has in all to let go, when nobody waits any more: what was refused must not stay. */
+/** The most milliseconds for a loader worker to close its files after close() has resolved: a refused file must not stay. */
 const LEAVE_MS = 30_000;
 /** As GENTLE_MS, after a trap, when the worker may not answer. */
 const TRAPPED_MS = 250;
 /** Milliseconds that close() then waits at most for the worker to be gone. */
 const GONE_MS = 1000;
 
-/** A worker in messages. */
+/** A worker's name in error messages. */
 const named = (which: string): { which: string; remedy: string } => ({
   which: `${which} worker`,
   remedy: 'load the model again',
 });
 
-/** What every engine worker is asked. */
+/** The fields that start any engine worker. */
 export interface StartRequest {
   flavour: Flavour;
   threads: number;
@@ -54,11 +54,11 @@ export interface OpenRequest extends StartRequest {
   probe: boolean;
   options: string;
   patiences: Patiences;
-  /** Whether the messages tell how the weights are doing. */
+  /** Whether 'weights' messages are wanted. */
   weights: boolean;
-  /** How a download goes on. */
+  /** The progress of a download. */
   onCourse(course: Course): void;
-  /** A download begins that this device keeps. */
+  /** A download into the cache begins. */
   onKeeping(): void;
 }
 
@@ -68,7 +68,7 @@ export class Workers {
   /** If the page itself is the loader: its port to the engine worker, and what ends its reading. */
   #pagePort: MessagePort | null = null;
   readonly #readingEnded = new AbortController();
-  /** Resolves when the loader worker has let go of everything. */
+  /** Resolves when the loader worker has closed its files. */
   readonly #loaderOver: Promise<void>;
   #tellOver!: () => void;
   /** Ends the serving of the caller's own fetch; null without one. */
@@ -83,7 +83,7 @@ export class Workers {
   readonly #gone: Promise<void>[] = [];
   #dead = false;
 
-  /** `open`: the model; null: the memory's rate is measured, without one. */
+  /** `open`: the model; null: measures the rate of decoding, without a model. */
   constructor(
     readonly request: StartRequest,
     readonly open: OpenRequest | null,
@@ -118,7 +118,7 @@ export class Workers {
     void compileEarly(files.wasm).then((code) => this.post({ type: 'code', code }));
   }
 
-  /** Tells the engine worker what to open, and starts what reads it. */
+  /** Tells the engine worker what to open, and starts its loader. */
   #openModel(open: OpenRequest, files: FlavourFiles, lifeline: string): void {
     const { source, patiences, probe, threads, options, weights } = open;
     const { port1, port2 } = new MessageChannel();
@@ -145,7 +145,7 @@ export class Workers {
     }
   }
 
-  /** The loader ends itself: it may have bytes to keep when the engine has all. */
+  /** Starts the loader worker. It ends by itself: it may have bytes to store when the engine has all. */
   #startLoader(
     { probe, patiences, onKeeping, onCourse }: OpenRequest,
     source: Exclude<Resolved, { kind: 'bytes' | 'response' }>,
@@ -196,7 +196,7 @@ export class Workers {
     }
   }
 
-  /** Does a part of the start. If that fails nothing is watched any more. */
+  /** Does a part of the start. If that fails, ends the watches. */
   #orEnd<T>(start: () => T): T {
     try {
       return start();
@@ -226,7 +226,7 @@ export class Workers {
     if (!this.#dead) this.#engine.postMessage(message);
   }
 
-  /** Ends the reading: everything has come, or nothing more is wanted. */
+  /** Ends the loader: everything has arrived, or nothing more is wanted. */
   endLoader(): void {
     this.#loader?.terminate();
     this.#loader = null;
@@ -242,7 +242,7 @@ export class Workers {
     const patience = this.#dead ? TRAPPED_MS : GENTLE_MS;
     this.#dead = true;
     this.#traps?.close();
-    // A loader on the page ends at once; the worker hears from the engine worker that nothing more is wanted.
+    // A loader on the page ends at once; a loader worker gets 'stop' from the engine worker.
     if (this.#loader === null) this.endLoader();
     this.#engine.postMessage({ type: 'close' } satisfies ToEngine);
     let told = false;
@@ -253,7 +253,7 @@ export class Workers {
       atMost(patience, Promise.race([closed, ...this.#gone])),
       this.#loader === null ? null : atMost(patience, this.#loaderOver),
     ]);
-    // Told by the engine worker, a loader that is not done yet ends by itself.
+    // After 'stop', a loader that is not done yet ends by itself.
     if (told && this.#loader !== null) {
       void atMost(LEAVE_MS, this.#loaderOver).then(() => this.endLoader());
     } else {

@@ -14,7 +14,7 @@ import { estimate, freeable, makeRoom } from './room.js';
 import { groupItems, isEvictable, listItems, removeItems, usedAt, type Item } from './shelf.js';
 import { deleteState, listStates, shrinkStates } from './states.js';
 
-/** What names a model: an address as Engine.load takes it, absolute. */
+/** Names a model by its address, as for Engine.load, but absolute. */
 interface Named {
   source: string;
   /** As hubOf gives it. */
@@ -27,11 +27,11 @@ export type CacheCall =
   | ({ name: 'pin'; pinned: boolean } & Named)
   /** The models of a repository of a hub. */
   | ({ name: 'files'; headers: [string, string][] } & Named)
-  /** `bytes`: to be made free; null: only the figures are asked for. */
+  /** `bytes`: to free; null: only the figures are wanted. */
   | { name: 'room'; bytes: number | null }
   | { name: 'listStates' }
   | { name: 'deleteState'; id: string }
-  /** The least recently used go, until the others have `bytes` at most. */
+  /** Evicts the least recently used states, until the others have `bytes` at most. */
   | { name: 'shrinkStates'; bytes: number };
 
 /** Page to loader worker. */
@@ -48,7 +48,7 @@ export type FromCache =
   | { type: 'cacheError'; id: number; error: ErrorData }
   | { type: 'cacheProgress'; id: number; checked: number; total: number };
 
-/** How an entry is named whose address can't be read. It also names one file of a split model. */
+/** The prefix of an entry's key used as an address: if its address can't be read, or for one file of a split model. */
 const BY_KEY = 'sluice-cache:';
 
 /** The canonical address. */
@@ -61,7 +61,7 @@ async function canonicalAddress({ source, hub }: Named): Promise<string> {
 interface KeptModel {
   /** The files of the model. */
   group: Item[];
-  /** The one that was named; with an address of a split model's first file, this one. */
+  /** The file that was named; for the address of a split model, its first file. */
   item: Item;
 }
 
@@ -246,7 +246,7 @@ async function openToCheck(meta: Meta, named: Named): Promise<BlockFile> {
   throw inUse(named);
 }
 
-/** Reads all blocks that are there. Returns the sha256 of a complete file without damage, otherwise ''. */
+/** Reads all present blocks. Returns the sha256 of a complete file without damage, otherwise ''. */
 async function checkBlocks(
   file: BlockFile,
   ondamage: (block: number) => void,
@@ -319,7 +319,7 @@ async function room(
   };
 }
 
-/** Milliseconds for which a hub is asked for its list: a person waits for it. */
+/** Milliseconds to wait for a hub's list: short, because a person waits for it. */
 const LIST_PATIENCE = 15_000;
 
 function files({ source, hub, headers }: Named & { headers: [string, string][] }) {

@@ -9,19 +9,19 @@ import { groupItems, listItems, readRecord } from './shelf.js';
 export type Entry =
   /** There is no cache, or the entry is of a newer version. `why`: a part of a sentence. */
   | { kind: 'none'; why: string; reason: NotKeptReason }
-  /** All blocks are there. */
+  /** No block is missing. */
   | { kind: 'complete'; file: BlockFile }
   /** This worker has the write lock and the only handle. */
   | { kind: 'writer'; file: BlockFile }
   /**
-   * Another tab writes. `turn`: the lock is ours now, and the same file is a writer (it may be complete by then); null
-   * after close(). It rejects if the files can't be opened for writing.
+   * Another tab writes. `turn` resolves when the write lock is ours: the same file is then a writer, and may be complete. It
+   * resolves to null after close(), and rejects if the files can't be opened for writing.
    */
   | { kind: 'follower'; file: BlockFile; turn: Promise<BlockFile | null> };
 
-/** What is noted of an entry. */
+/** What the journal stores about an entry. */
 export interface About {
-  /** What users typed that led here. */
+  /** The hub names that were resolved to this file (canonicalOf of a choice). */
   names: string[];
   set: string;
   part: number;
@@ -58,7 +58,7 @@ export async function openEntry(address: string, about: About): Promise<Entry> {
     await loadHashes();
     const key = await keyOf(address);
     const entry = await openFrom(folder, key, address, about, locks);
-    if (entry.kind !== 'none') locks.length = 0; // the file's now
+    if (entry.kind !== 'none') locks.length = 0; // the file owns them now
     return entry;
   } catch (error) {
     const why = `its file in the cache can't be opened (${String(error)})`;
@@ -68,7 +68,7 @@ export async function openEntry(address: string, about: About): Promise<Entry> {
   }
 }
 
-/** Adds to `locks` what it takes. */
+/** Adds the locks that it takes to `locks`. */
 async function openFrom(
   folder: FileSystemDirectoryHandle,
   key: string,
@@ -103,7 +103,7 @@ async function openFrom(
   }
   const file = new BlockFile({ ...given, write });
   const turn = file.follow();
-  // Its rejection is for whoever waits for it, perhaps later.
+  // The caller may handle its rejection later.
   turn.catch(() => {});
   return { kind: 'follower', file, turn };
 }
@@ -117,7 +117,7 @@ async function opened(file: BlockFile, exists: boolean): Promise<void> {
   }
 }
 
-/** The canonical address (of a split model: of its first file) of an entry that has this name; the last used one. */
+/** The canonical address of the last used entry with this name; of a split model that of its first file. */
 export async function findNamed(name: string): Promise<string | null> {
   const folder = await openFolder();
   if ('why' in folder) return null;
@@ -128,12 +128,12 @@ export async function findNamed(name: string): Promise<string | null> {
       if (meta) return meta.set || meta.address;
     }
   } catch {
-    // Then it isn't there.
+    // A cache that can't be read counts as empty.
   }
   return null;
 }
 
-/** Whether all of a canonical address is kept. */
+/** Whether the whole file of a canonical address is cached. */
 export async function isKept(address: string): Promise<boolean> {
   const folder = await openFolder();
   if ('why' in folder) return false;

@@ -35,15 +35,15 @@ export function xxh64(pieces: readonly Uint8Array[]): bigint {
   return numberOf(all.digest('binary'));
 }
 
-/** The same of the pieces that `give` passes on; null if it returns false. */
+/** XXH64 of the pieces that `give` passes to `update`; null if `give` returns false. */
 export function xxh64Of(give: (update: (piece: Uint8Array) => void) => boolean): bigint | null {
   const all = xxhash().init();
   return give((piece) => void all.update(piece)) ? numberOf(all.digest('binary')) : null;
 }
 
-/** XXH64 with seed 0 of bytes that come little by little. There may be any number of these at a time. */
+/** XXH64 with seed 0, computed incrementally. There may be any number of these at a time. */
 export class Xxh64 {
-  /** All use one instance of the wasm module in turn, and keep their state here: some 80 bytes. */
+  /** All share one instance of the wasm module, and save their state here: some 80 bytes. */
   #state: Uint8Array | null = null;
 
   #resumed(): IHasher {
@@ -59,7 +59,7 @@ export class Xxh64 {
   }
 }
 
-/** SHA-256 of bytes that come little by little. */
+/** SHA-256, computed incrementally. */
 export interface Sha256 {
   /** The bytes may be in shared memory. */
   update(bytes: Uint8Array): void;

@@ -12,7 +12,7 @@ import { fileHandle, isNamed, openToWrite, type SyncHandle } from './opfs.js';
 import { noRoom, type Estimate } from './room.js';
 import { readRecord } from './shelf.js';
 
-/** Writes all of `bytes`. Throws storage_full if there is no room; `room`: what was granted, for the message. */
+/** Writes all of `bytes`. Throws storage_full if the disk is full; `room`: the browser's estimate, for the message. */
 export function writeAll(
   handle: SyncHandle,
   bytes: Uint8Array,
@@ -31,7 +31,7 @@ export function writeAll(
   }
 }
 
-/** Gives a file this size. Throws storage_full if there is no room; `room` as above. */
+/** Sets the size of a file. Throws storage_full if the disk is full; `room` as above. */
 export function resize(handle: SyncHandle, size: number, room: Estimate | null = null): void {
   const had = handle.getSize();
   if (had === size) return;
@@ -83,7 +83,7 @@ export class JournalHandle {
     this.#meta = meta;
   }
 
-  /** `hash`: as the table has it; 0: the block is not there. */
+  /** `hash`: as in the table; 0: the block is missing. */
   setHash(block: number, hash: bigint): void {
     const bytes = new Uint8Array(8);
     new DataView(bytes.buffer).setBigUint64(0, hash, true);

@@ -1,4 +1,4 @@
-// The journal of a file in the cache: what the file is, and which of its blocks are there.
+// The journal of a cached file: its metadata, and which of its blocks are present.
 //
 // A cached file is two files. KEY.gguf has the file's bytes at their own offsets; KEY.journal is this format. KEY is the
 // first 32 hexadecimal digits of the SHA-256 of the canonical address. The program `sluice` has the same format. All
@@ -6,7 +6,7 @@
 //
 //   0      8192   header, copy 0
 //   8192   8192   header, copy 1
-//   16384  8 each table: for block i the XXH64 (seed 0) of its bytes, at 16384 + 8 i. 0: the block is not there; a hash
+//   16384  8 each table: for block i the XXH64 (seed 0) of its bytes, at 16384 + 8 i. 0: the block is missing; a hash
 //                 that is 0 is stored as 1. A block's bytes are written before its hash.
 //
 // A copy of the header:
@@ -18,7 +18,7 @@
 //   32     meta: an object as JSON, UTF-8; its fields: see Meta. Unknown fields are kept.
 //
 // A copy is valid if magic, version, length and hash are right. Of two valid ones the larger sequence counts. A change is
-// written to the other copy with the next sequence, so a write that was cut short leaves the one before. Without a valid
+// written to the other copy with the next sequence, so an interrupted write leaves the copy before. Without a valid
 // copy the entry counts as absent. A copy with a larger version: a newer Sluice wrote it, and the entry is neither read
 // nor written.
 import { xxh64 } from './hashes.js';
@@ -30,11 +30,11 @@ const META_AT = 32;
 export const MAX_META_BYTES = COPY_BYTES - META_AT;
 const MAGIC = new TextEncoder().encode('SLUICEJ\n');
 
-/** What a journal says of its file. */
+/** The metadata of a cached file. */
 export interface Meta {
   /** The canonical address. */
   address: string;
-  /** What users typed that led here. */
+  /** The hub names that were resolved to this file (canonicalOf of a choice). */
   names: string[];
   /** Bytes of each block but the last: a power of two from 256 KiB to 4 MiB. */
   blockBytes: number;
@@ -51,7 +51,7 @@ export interface Meta {
   /** Milliseconds since 1970. */
   created: number;
   used: number;
-  /** Never removed to make room. */
+  /** Never evicted. */
   pinned: boolean;
   /** Of a split model: the canonical address of its first file; '' if not split. */
   set: string;
@@ -80,7 +80,7 @@ export function isTotal(total: number): boolean {
   return Number.isSafeInteger(total) && total >= 0 && total <= MAX_TOTAL;
 }
 
-/** Turns the meta of version i + 1 into that of version i + 2. Version 1 is the first, so there is none yet. */
+/** Element i converts the meta of version i + 1 to version i + 2. None yet, because version 1 is the first. */
 const MIGRATIONS: readonly ((meta: object) => object)[] = [];
 
 function isText(value: unknown): value is string {
@@ -95,7 +95,7 @@ function isBlockSize(value: unknown): boolean {
   return isWhole(value, LEAST_BLOCK, MOST_BLOCK) && Number.isInteger(Math.log2(value as number));
 }
 
-/** The checks of each field; none is used before. */
+/** The check of each field. No field is used before it is checked. */
 const FIELDS: Record<keyof Meta, (value: unknown) => boolean> = {
   address: (value) => isText(value) && value !== '',
   names: (value) => Array.isArray(value) && value.every(isText),
@@ -139,7 +139,7 @@ export interface Header {
 
 type Copy = Header | 'absent' | 'newer';
 
-/** After the last sequence there is none larger. */
+/** Refused: no later copy could have a larger sequence. */
 const LAST_SEQUENCE = (1n << 64n) - 1n;
 
 function readCopy(bytes: Uint8Array, copy: 0 | 1): Copy {
@@ -157,7 +157,7 @@ function readCopy(bytes: Uint8Array, copy: 0 | 1): Copy {
   return meta === null ? 'absent' : { meta, sequence, copy };
 }
 
-/** Reads the header from a journal's first 16384 bytes, or fewer if it is shorter. Any bytes will do. */
+/** Reads the header from a journal's first 16384 bytes, or fewer if it is shorter. The bytes may be arbitrary. */
 export function readHeader(bytes: Uint8Array): Header | 'absent' | 'newer' {
   const first = readCopy(bytes.subarray(0, COPY_BYTES), 0);
   const second = readCopy(bytes.subarray(COPY_BYTES, TABLE_AT), 1);
@@ -167,7 +167,7 @@ export function readHeader(bytes: Uint8Array): Header | 'absent' | 'newer' {
   return second.sequence > first.sequence ? second : first;
 }
 
-/** The names that are kept, newest last. */
+/** The most names that are stored; the newest is the last. */
 const MAX_NAMES = 16;
 
 /** A copy of the header, 8192 bytes. Null if the meta is too long even with one name left. */
@@ -196,8 +196,8 @@ export function countBlocks({ totalBytes, blockBytes }: Meta, stored: number): n
 }
 
 /**
- * Reads the table from a whole journal. `stored`: bytes of KEY.gguf; a block that reaches beyond them is not there,
- * whatever the table says.
+ * Reads the table from a whole journal. `stored`: bytes of KEY.gguf; a block that reaches beyond them is missing, whatever
+ * the table says.
  */
 export function readTable(journal: Uint8Array, meta: Meta, stored: number): BigUint64Array {
   const table = new BigUint64Array(countBlocks(meta, Math.min(stored, MAX_TOTAL)));
@@ -209,7 +209,7 @@ export function readTable(journal: Uint8Array, meta: Meta, stored: number): BigU
   return table;
 }
 
-/** A block's hash as the table has it. */
+/** A block's hash as it is stored in the table. */
 export function tableHash(hash: bigint): bigint {
   return hash === 0n ? 1n : hash;
 }

@@ -24,7 +24,7 @@ export interface NoFolder {
   reason: NotKeptReason;
 }
 
-/** Opens the folder of the cache, which is made if it isn't there. Or says why there can't be one. */
+/** Opens the folder of the cache, and creates it if it is missing. Or returns why there can't be one. */
 export async function openFolder(): Promise<FileSystemDirectoryHandle | NoFolder> {
   const { storage, locks } = globalThis.navigator ?? {};
   const without = (reason: NotKeptReason, why: string): NoFolder => ({ why, reason });
@@ -71,12 +71,12 @@ export async function fileHandle(
   }
 }
 
-/** How often a file that another tab is writing is read anew. */
+/** How often a file is read again that another tab changes meanwhile. */
 const READ_TRIES = 10;
 
 /**
- * Reads bytes of a file, with no handle of its own: also while another tab writes it. Fewer bytes at the file's end;
- * none if there is no such file.
+ * Reads bytes of a file without a sync handle, so also while another tab writes it. Fewer bytes at the file's end; none if
+ * there is no such file.
  */
 export async function readFile(
   handle: FileSystemFileHandle,
@@ -114,8 +114,8 @@ export function pause(ms: number): Promise<void> {
 const HANDLE_PATIENCE_MS = 3000;
 
 /**
- * Opens a file for reading and writing. The caller has its write lock, so only readers can have it for long. `patience`:
- * milliseconds.
+ * Opens a file for reading and writing. The caller has its write lock, so only readers can hold it open for long. `patience`:
+ * milliseconds to wait for them.
  */
 export async function openToWrite(
   file: FileSystemFileHandle,
@@ -134,7 +134,7 @@ export async function openToWrite(
 
 /**
  * Opens a file for reading. In Chromium any number of tabs can do that at a time. Other browsers have only exclusive
- * handles: null if another tab has it.
+ * handles: null if another tab has one.
  */
 export async function openToRead(file: FileSystemFileHandle): Promise<SyncHandle | null> {
   try {
@@ -149,7 +149,7 @@ export interface Lock {
   release(): Promise<void>;
 }
 
-/** Takes a Web Lock. Null if somebody has it (with `ifAvailable`), or if `signal` fired before it was free. */
+/** Takes a Web Lock. Null if it is held (with `ifAvailable`), or if `signal` fired before it was free. */
 export function takeLock(
   name: string,
   options: { mode?: LockMode; ifAvailable?: boolean; signal?: AbortSignal },
@@ -170,16 +170,16 @@ export function takeLock(
   });
 }
 
-/** The names of the locks that somebody has. */
+/** The names of all held locks. */
 export async function locksHeld(): Promise<Set<string>> {
   const { held = [] } = await navigator.locks.query();
   return new Set(held.map(({ name }) => name ?? ''));
 }
 
-/** Milliseconds for which a tab keeps a write lock at most that it took for a note. */
+/** The most milliseconds for which a tab holds a write lock to change a journal. */
 const NOTE_MS = 1000;
 
-/** Takes a lock that others may have, but only to note something. Null if somebody keeps it. */
+/** Takes a lock, and waits for tabs that hold it only to change a journal. Null if it is held for longer. */
 export function takeLockSoon(name: string): Promise<Lock | null> {
   return takeLock(name, { signal: AbortSignal.timeout(NOTE_MS) });
 }
@@ -189,8 +189,8 @@ export const USE_LOCK = 'sluice-use:';
 export const PACK_LOCK = 'sluice-pack:';
 
 /**
- * Takes both locks of an entry for deleting it, runs `work`, and releases them. Null, and nothing is done, if somebody
- * reads or writes the entry.
+ * Takes both locks of an entry for deleting it, runs `work`, and releases them. Null, without running `work`, if the entry is
+ * in use.
  */
 export async function alone<T>(key: string, work: () => Promise<T>): Promise<T | null> {
   const write = await takeLock(WRITE_LOCK + key, { ifAvailable: true });
@@ -210,19 +210,19 @@ export async function alone<T>(key: string, work: () => Promise<T>): Promise<T |
 
 /** Deletes an entry's files. Returns the bytes that were freed. The caller has both locks. */
 export async function removeFiles(folder: FileSystemDirectoryHandle, key: string): Promise<number> {
-  // The journal goes last: while it is there, the entry is listed and can be deleted again.
+  // The journal is deleted last: while it exists, the entry is listed and can be deleted again.
   let freed = await removeCopy(folder, key);
   for (const ending of ['gguf', 'journal']) freed += await removeFile(folder, `${key}.${ending}`);
   return freed;
 }
 
-/** Deletes an entry's packed copy. Returns the bytes that were freed. Nobody else may use it. */
+/** Deletes an entry's packed copy. Returns the bytes that were freed. It must not be in use. */
 export async function removeCopy(folder: FileSystemDirectoryHandle, key: string): Promise<number> {
   const freed = await removeFile(folder, `${key}.index`);
   return freed + (await removeFile(folder, `${key}.packed`));
 }
 
-/** Removes a file that may be there. Returns the bytes that were freed. */
+/** Removes a file if it exists. Returns the bytes that were freed. */
 export async function removeFile(folder: FileSystemDirectoryHandle, name: string): Promise<number> {
   const size = await sizeOf(await fileHandle(folder, name));
   const until = Date.now() + HANDLE_PATIENCE_MS;
@@ -238,7 +238,7 @@ export async function removeFile(folder: FileSystemDirectoryHandle, name: string
   }
 }
 
-/** The same as removeCopy(), unless somebody uses it or it can't be deleted: then nothing is freed. */
+/** As removeCopy(), but frees nothing if the copy is in use or can't be deleted. */
 export async function removeIdleCopy(
   folder: FileSystemDirectoryHandle,
   key: string,

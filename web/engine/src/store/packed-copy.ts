@@ -1,7 +1,7 @@
-// The packed copy of a file in the cache: chunks of weights as the core packs them, so that what is read again for every
-// pass need not be packed again. It never matters for correctness: what isn't in it is read from the file.
+// The packed copy of a cached file: chunks of weights in the core's packed layout, so that streamed weights need not be packed
+// again for every pass. Correctness doesn't depend on it: chunks that it lacks are read from the file.
 //
-// Only whole chunks are kept and read, because the packed bytes of a strip are not in the order of the file's.
+// Only whole chunks are stored and read, because the packed bytes of a strip are not in the order of the file's.
 import type { Range } from '../outstanding.js';
 import { writeAll } from './journal-handle.js';
 import {
@@ -30,19 +30,19 @@ import { hasRoomTwice } from './room.js';
 import { cutViews, readHashed, readViews } from './views.js';
 import { tableHash } from './journal.js';
 
-/** Milliseconds for which the handles are waited for that a killed worker had. */
+/** Milliseconds to wait for the browser to close the handles of a killed worker. */
 const PATIENCE_MS = 200;
 
-/** The handles of a copy, and what its index says. */
+/** The handles of a copy, and the contents of its index. */
 interface Files {
   packed: SyncHandle;
   index: SyncHandle;
   chunks: Map<number, Chunk>;
-  /** Where the next record goes. */
+  /** The offset of the next record. */
   end: number;
 }
 
-/** Opens both files; if they are no copy of `original`, they are begun anew. */
+/** Opens both files; if they are no copy of `original`, they are emptied. */
 async function openFiles(
   folder: FileSystemDirectoryHandle,
   key: string,
@@ -74,11 +74,11 @@ function loadIndex(
     const bytes = new Uint8Array(size);
     const whole = index.read(bytes, { at: 0 }) === size;
     const chunks = whole ? readIndex(bytes, header, original, packed.getSize()) : null;
-    // A record that was cut short is written over.
+    // An incomplete record is overwritten.
     const n_records = Math.floor((size - HEADER_BYTES) / RECORD_BYTES);
     if (chunks !== null) return { chunks, end: HEADER_BYTES + RECORD_BYTES * n_records };
   }
-  // The index first: without it no byte of the other file counts.
+  // The index first: without it no byte of the other file is used.
   index.truncate(0);
   packed.truncate(0);
   writeAll(index, header, 0);
@@ -86,8 +86,8 @@ function loadIndex(
 }
 
 /**
- * Opens the copy of a complete file, or begins it. Null if another worker has it, there is no room for it, or it can't be
- * opened. The caller uses the entry.
+ * Opens the copy of a complete file, or creates it. Null if another worker holds it, the disk lacks space for it, or it can't
+ * be opened. The caller has the entry's use lock.
  */
 export async function openPackedCopy(
   folder: FileSystemDirectoryHandle,
@@ -107,7 +107,7 @@ export async function openPackedCopy(
     }
     await removeCopy(folder, key);
   } catch {
-    // Then it goes without.
+    // The load continues without a copy.
   }
   await lock.release().catch(() => {});
   return null;
@@ -120,7 +120,7 @@ export class PackedCopy {
   readonly #chunks: Map<number, Chunk>;
   /** The begins, in ascending order. */
   readonly #begins: number[];
-  /** Those whose hash was compared in this session. */
+  /** The chunks whose hash was checked in this session. */
   readonly #checked = new WeakSet<Chunk>();
   readonly #total: number;
   readonly #lock: Lock;
@@ -128,7 +128,7 @@ export class PackedCopy {
   #keeps: boolean;
   #closed = false;
 
-  /** See openPackedCopy. `keeps`: there is room for more. */
+  /** See openPackedCopy. `keeps`: the disk has space for more chunks. */
   constructor({ packed, index, chunks, end }: Files, total: number, lock: Lock, keeps: boolean) {
     this.#packed = packed;
     this.#index = index;
@@ -140,14 +140,14 @@ export class PackedCopy {
     this.#keeps = keeps;
   }
 
-  /** Whether more chunks can be kept. */
+  /** Whether more chunks can be stored. */
   get keeps(): boolean {
     return this.#keeps && !this.#closed;
   }
 
   /**
-   * The chunks that follow one another from `from` on, as many as end before `to` and have no more than `most` bytes, or the
-   * first alone. Null if none begins there.
+   * The range of consecutive chunks from `from` on that ends at `to` at the latest. It has at most `most` bytes, unless its
+   * first chunk alone has more. Null if no chunk begins at `from`.
    */
   readable(from: number, to: number, most: number): Range | null {
     let at = from;
@@ -160,7 +160,7 @@ export class PackedCopy {
     return at > from ? { from, to: at } : null;
   }
 
-  /** Where the first chunk behind `from` begins that ends before `to`; `to` if there is none. */
+  /** The begin of the first chunk after `from` that ends at `to` at the latest; `to` if there is none. */
   after(from: number, to: number): number {
     for (let i = this.#firstBehind(from); ; ++i) {
       const begin = this.#begins[i];
@@ -170,7 +170,7 @@ export class PackedCopy {
     }
   }
 
-  /** The index of the first begin behind `at`. */
+  /** The index of the first begin after `at`. */
   #firstBehind(at: number): number {
     let low = 0;
     let high = this.#begins.length;
@@ -183,15 +183,14 @@ export class PackedCopy {
   }
 
   /**
-   * Reads the chunks that readable() has named into views that cover them; they may be in shared memory. Compares each hash
-   * at its first reading in this session. False: one can't be read or is damaged; it isn't there any more, at the latest when
-   * it is read again.
+   * Reads the chunks that readable() has named into views that cover them; they may be in shared memory. Checks a chunk's hash
+   * at its first read in this session. False: a chunk can't be read or is damaged. It is removed, now or when it is read again.
    */
   read(from: number, views: Uint8Array[]): boolean {
     const to = from + views.reduce((sum, { length }) => sum + length, 0);
     const within = (begin: number, end: number): Uint8Array[] =>
       cutViews(views, begin - from, end - from);
-    // Those that were checked are read as one.
+    // Consecutive checked chunks are read at once.
     let checked: Chunk[] = [];
     for (let at = from; ;) {
       const chunk = this.#chunks.get(at);
@@ -204,7 +203,7 @@ export class PackedCopy {
       }
       const [first] = checked;
       if (first !== undefined && !this.#fill(first.begin, within(first.begin, at))) {
-        // The next reading finds which of them it was.
+        // The next read checks each of them, and finds the damaged one.
         for (const each of checked) this.#checked.delete(each);
         return false;
       }
@@ -226,7 +225,7 @@ export class PackedCopy {
     }
   }
 
-  /** Reads a chunk, and compares its hash. */
+  /** Reads a chunk, and checks its hash. */
   #check(chunk: Chunk, views: Uint8Array[]): boolean {
     try {
       const found = readHashed(this.#packed, chunk.begin, views);
@@ -244,7 +243,7 @@ export class PackedCopy {
     if (this.#begins[i] === begin) this.#begins.splice(i, 1);
   }
 
-  /** Keeps the packed bytes of a chunk, unless it is there. A writing that fails is the last one. */
+  /** Stores the packed bytes of a chunk, unless they are stored. After a failed write nothing more is stored. */
   keep(begin: number, bytes: Uint8Array): void {
     const end = begin + bytes.length;
     if (!this.keeps || !isChunk(begin, end, this.#total)) return;
@@ -264,7 +263,7 @@ export class PackedCopy {
     }
   }
 
-  /** Empties it: it is of no use, though it looks right. */
+  /** Empties the copy: the engine has refused its chunks, though their hashes are right. */
   discard(): void {
     this.#keeps = false;
     this.#chunks.clear();
@@ -272,7 +271,7 @@ export class PackedCopy {
     try {
       if (!this.#closed) this.#index.truncate(0);
     } catch {
-      // Then it is still there the next time.
+      // The index stays: the copy is found, and refused, the next time.
     }
   }
 

@@ -7,12 +7,12 @@
 //   8   4  version: 1
 //   12  4  number of the packing's layout (SluiceModule.packedLayout)
 //   16  8  bytes of KEY.gguf
-//   24  8  XXH64 (seed 0) of the journal's whole table, of a complete file: the one that this is a copy of
+//   24  8  XXH64 (seed 0) of the whole table in the journal of the copied file, which is complete
 //   32  8  XXH64 of the bytes 0..31
 //   40     records of 24 bytes: begin and end of a chunk, and the XXH64 of its packed bytes (0 is stored as 1)
 //
-// A chunk's bytes are written before its record. A later record of the same begin replaces an earlier one. A record that
-// can't be right is left out.
+// A chunk's bytes are written before its record. A later record of the same begin replaces an earlier one. An invalid
+// record is ignored.
 import { xxh64 } from './hashes.js';
 import { tableHash } from './journal.js';
 
@@ -21,19 +21,19 @@ export const HEADER_BYTES = 40;
 export const RECORD_BYTES = 24;
 const MAGIC = new TextEncoder().encode('SLUICEP\n');
 const MOST_CHUNK = 2 ** 30;
-/** More records than the largest model has chunks: an index that is longer is none. */
+/** More records than the largest model has chunks: a longer index is invalid. */
 export const MOST_RECORDS = 1 << 20;
 
-/** What a copy is of. */
+/** The file that is copied, and the layout of the copy. */
 export interface Original {
   layout: number;
   /** Bytes of the file. */
   total: number;
-  /** The journal's table, without a gap. */
+  /** The journal's table, in which no block is missing. */
   table: BigUint64Array;
 }
 
-/** Packed bytes, those of the file from `begin` to `end`. */
+/** A chunk: the packed bytes of the file's range from `begin` to `end`. */
 export interface Chunk {
   begin: number;
   end: number;

@@ -1,4 +1,4 @@
-// Room in the cache: what the browser grants, and what goes to make room.
+// Disk space for the cache: what the browser grants, and what is evicted to free space.
 import { SluiceError } from '../errors.js';
 import { sized } from '../sized.js';
 import { removeIdleCopy } from './opfs.js';
@@ -24,7 +24,7 @@ export async function estimate(): Promise<Estimate | null> {
 export function noRoom(needed: number, room: Estimate | null, cause?: unknown): SluiceError {
   const free = room === null ? 0 : Math.max(0, room.quota - room.usage);
   const figures = `${sized(free)} are free of the ${sized(room?.quota ?? 0)}`;
-  // Chromium tells each site the same quota, however little there is.
+  // Chromium reports the same quota to each site, however full the disk is.
   const refused = cause !== undefined && free >= needed;
   const granted =
     room === null
@@ -48,7 +48,7 @@ function removable(groups: Item[][], keep: string): Item[][] {
   );
 }
 
-/** The files whose packed copies can be removed, the least recently used first; also of models that stay. */
+/** The files whose packed copies can be removed, the least recently used first; those of models that stay included. */
 function idleCopies(groups: Item[][]): Item[] {
   return groups.flat().filter(({ packed, inUse, newer }) => packed > 0 && !inUse && !newer);
 }
@@ -65,8 +65,8 @@ export async function freeable(
 }
 
 /**
- * Removes the least recently used packed copy that isn't in use, or else such a state of a conversation, or else such a model
- * that is not pinned, and not `keep`. False if there is none. For browsers that grant less than they say.
+ * Evicts the least recently used packed copy that isn't in use; if there is none, such a state of a conversation; if there is
+ * none, such a model that is neither pinned nor `keep`. False if nothing is left. For browsers that grant less than they report.
  */
 export async function removeOldest(
   folder: FileSystemDirectoryHandle,
@@ -82,19 +82,19 @@ export async function removeOldest(
   return false;
 }
 
-/** Whether there is room for `bytes` more without removing anything, and for as many again that stay free. */
+/** Whether twice `bytes` are free without evicting anything, so that as many stay free. */
 export async function hasRoomTwice(bytes: number): Promise<boolean> {
   const room = await estimate();
   return room !== null && room.usage + 2 * bytes + MARGIN <= room.quota;
 }
 
-/** Left free, for the journals and what the file system takes itself. */
+/** Bytes left free for the journals and the file system itself. */
 const MARGIN = 1 << 20;
 
 /**
- * Makes room for `bytes` more: removes packed copies, then states of conversations, and then models that are not pinned, and
- * not of `keep` (a model's address); of each the least recently used first, and none that is in use. Throws storage_full if that isn't enough; then nothing
- * was removed.
+ * Frees space for `bytes` more: evicts packed copies, then states of conversations, then models that are neither pinned nor
+ * `keep` (a model's address). Of each kind the least recently used first, and nothing that is in use. Throws storage_full if
+ * all that isn't enough, without evicting anything.
  */
 export async function makeRoom(
   folder: FileSystemDirectoryHandle,
@@ -117,6 +117,6 @@ export async function makeRoom(
     if (freed >= lacking) return;
     freed += (await removeItems(folder, group)).freed;
   }
-  // Somebody has begun to use one of them.
+  // Another tab has begun to use one of them.
   if (freed < lacking) throw noRoom(bytes, { ...room, usage: room.usage - freed });
 }

@@ -1,4 +1,4 @@
-// What is in the cache: its entries, their deletion.
+// The entries of the cache: reading, listing and deleting them.
 import { readHeader, readTable, TABLE_AT, type Meta } from './journal.js';
 import {
   USE_LOCK,
@@ -12,7 +12,7 @@ import {
   sizeOf,
 } from './opfs.js';
 
-/** An entry's journal, and what of its file is there. */
+/** An entry's journal, and the present blocks of its file. */
 export interface Found {
   /** 'absent': there is no journal, or nothing can be read from it. 'newer': of a newer version. */
   state: 'valid' | 'absent' | 'newer';
@@ -22,7 +22,7 @@ export interface Found {
   size: number;
 }
 
-/** Reads an entry's journal. Any bytes in the files will do. */
+/** Reads an entry's journal. The files may hold arbitrary bytes. */
 export async function readRecord(folder: FileSystemDirectoryHandle, key: string): Promise<Found> {
   const journal = await fileHandle(folder, `${key}.journal`);
   const size = await sizeOf(await fileHandle(folder, `${key}.gguf`));
@@ -38,13 +38,13 @@ export async function readRecord(folder: FileSystemDirectoryHandle, key: string)
     return { state: 'absent', header: 'absent', table: none, size };
   const end = TABLE_AT + 8 * Math.ceil(size / meta.blockBytes);
   const bytes = await readFile(journal, 0, end);
-  // The header may have changed since: it is that of the second reading which counts.
+  // The header may have changed since: that of the second read counts.
   const again = readHeader(bytes);
   if (typeof again === 'string') return { state: again, header: again, table: none, size };
   return { state: 'valid', header: again, table: readTable(bytes, again.meta, size), size };
 }
 
-/** Bytes of the blocks that a table has. */
+/** Bytes of the present blocks. */
 export function storedBytes(table: BigUint64Array, { blockBytes, totalBytes }: Meta): number {
   let stored = 0;
   table.forEach((hash, i) => {
@@ -59,18 +59,18 @@ export interface Item {
   /** Null: the journal is of a newer version, or there is none that can be read. */
   meta: Meta | null;
   newer: boolean;
-  /** Bytes of its blocks. */
+  /** Bytes of its present blocks. */
   stored: number;
   /** Bytes that its file takes. */
   size: number;
   /** Bytes that its packed copy takes. */
   packed: number;
   complete: boolean;
-  /** Somebody reads or writes it now. */
+  /** A tab reads or writes it now. */
   inUse: boolean;
 }
 
-/** All entries, in no order; with those that are damaged or of a newer version. */
+/** All entries, unsorted; also those that are damaged or of a newer version. */
 export async function listItems(folder: FileSystemDirectoryHandle): Promise<Item[]> {
   const keys = new Set<string>();
   for await (const [name] of folder.entries()) {
@@ -101,7 +101,7 @@ async function copyBytes(folder: FileSystemDirectoryHandle, key: string): Promis
   return packed + (await sizeOf(await fileHandle(folder, `${key}.index`)));
 }
 
-/** The entries, those of a split model together, least recently used first; damaged ones come before all others. */
+/** The entries grouped by model, least recently used first; damaged ones before all others. */
 export function groupItems(items: Item[]): Item[][] {
   const groups = new Map<string, Item[]>();
   for (const item of items) {
@@ -116,12 +116,12 @@ export function usedAt(group: Item[]): number {
   return Math.max(...group.map(({ meta }) => meta?.used ?? 0));
 }
 
-/** Whether a model may be removed to make room. One of a newer version may be pinned: that can't be known. */
+/** Whether a model may be evicted. One of a newer version may be pinned: that can't be known. */
 export function isEvictable(group: Item[]): boolean {
   return !group.some(({ meta, inUse, newer }) => inUse || newer || meta?.pinned === true);
 }
 
-/** Deletes the entries that nobody uses. Returns the bytes that were freed, and how many are left. */
+/** Deletes the entries that aren't in use. Returns the bytes that were freed, and how many entries are left. */
 export async function removeItems(
   folder: FileSystemDirectoryHandle,
   group: Item[],

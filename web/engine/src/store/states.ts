@@ -1,4 +1,4 @@
-// What the device keeps of conversations: for each its tokens and their state, so that they needn't be computed again.
+// The stored states of conversations: the tokens of each and their state, so that they needn't be computed again.
 //
 // The state with the id ID is the file KEY.state. KEY is the first 32 hexadecimal digits of the SHA-256 of ID as UTF-8.
 //
@@ -10,9 +10,9 @@
 //   1016  8     the first 8 bytes of the SHA-256 of the bytes 0..1015
 //   1024        the pieces (core/session/session_file.h), one after the other. All but the last have the most bytes.
 //
-// Numbers are little-endian. The head is written once, and so is a whole piece; the last one, if it isn't whole, is cut off
-// and written anew. The core checks each piece when it is read: after a crash or damage the state ends before the first that
-// is not right. The file's own time says when the state was used.
+// Numbers are little-endian. The head is written once, and so is a complete piece; an incomplete last one is truncated and
+// written again. The core checks each piece when it is read: after a crash or damage the state ends before the first invalid
+// piece. The file's modification time is the time of the last use.
 import { SluiceError } from '../errors.js';
 import type { KeptState } from '../types.js';
 import {
@@ -34,7 +34,7 @@ const HASH_AT = 1016;
 const ID_AT = 20;
 const VERSION = 1;
 const MAGIC = new TextEncoder().encode('SLUICEST');
-/** Of a piece (core/session/session_file.h): its header and hash, and where the header has its numbers. */
+/** The format of a piece (core/session/session_file.h): bytes of its header and hash, and offsets in the header. */
 const PIECE = { header: 88, hash: 8, tokensAt: 48, computedAt: 52 };
 const PIECE_MAGIC = new TextEncoder().encode('SLUICEPC');
 const MOST_PIECE_BYTES = 2 ** 31;
@@ -68,7 +68,7 @@ async function writeHead({ id, pieceBytes }: StateHead): Promise<Uint8Array<Arra
   return bytes;
 }
 
-/** Null unless it is the head of the state that the file's name says. Any bytes will do. */
+/** Null unless it is a valid head, of the state that the file's name stands for. The bytes may be arbitrary. */
 async function readHead(bytes: Uint8Array<ArrayBuffer>, key: string): Promise<StateHead | null> {
   if (bytes.length < PIECES_AT || MAGIC.some((byte, i) => bytes[i] !== byte)) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset);
@@ -83,17 +83,17 @@ async function readHead(bytes: Uint8Array<ArrayBuffer>, key: string): Promise<St
   return (await stateKey(id)) === key ? { id, pieceBytes } : null;
 }
 
-/** Positions in a file of this size. */
+/** How many positions a file of this size has. */
 function positionsIn(size: number, pieceBytes: number): number {
   const body = Math.max(0, size - PIECES_AT);
   const around = PIECE.header + PIECE.hash;
   const perPosition = (pieceBytes - around) / PIECE_POSITIONS;
   const rest = Math.max(0, (body % pieceBytes) - around);
-  // One token may be there without its state.
+  // The last token may have no state.
   return Math.floor(body / pieceBytes) * PIECE_POSITIONS + Math.floor(rest / perPosition);
 }
 
-/** Takes the lock of a state for as long as somebody works with it. Null if somebody else has it for longer than `patience`. */
+/** Takes the lock of a state. Null if another tab holds it for longer than `patience` milliseconds. */
 export function lockState(key: string, patience: number): Promise<Lock | null> {
   return takeLock(LOCK + key, { signal: AbortSignal.timeout(patience) });
 }
@@ -102,7 +102,7 @@ interface StateItem extends KeptState {
   key: string;
 }
 
-/** The states, the least recently used first. What can't be read comes before all others, with the id ''. */
+/** The states, the least recently used first. Unreadable files come before all others, with the id ''. */
 async function listItems(folder: FileSystemDirectoryHandle): Promise<StateItem[]> {
   const items: StateItem[] = [];
   for await (const [name] of folder.entries()) {
@@ -121,7 +121,7 @@ async function listItems(folder: FileSystemDirectoryHandle): Promise<StateItem[]
             },
       );
     } catch (error) {
-      // Somebody has removed it.
+      // It was removed meanwhile.
       if (!isNamed(error, 'NotFoundError')) throw error;
     }
   }
@@ -139,7 +139,7 @@ export function removeState(folder: FileSystemDirectoryHandle, key: string): Pro
   return removeFile(folder, `${key}.state`);
 }
 
-/** Removes a state. False if there is none. `busy` while somebody works with it. */
+/** Removes a state. False if there is none. `busy` while it is in use. */
 export async function deleteState(folder: FileSystemDirectoryHandle, id: string): Promise<boolean> {
   const key = await stateKey(id);
   const lock = await takeLockSoon(LOCK + key);
@@ -159,7 +159,7 @@ function bytesOf(items: readonly StateItem[]): number {
   return items.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Removes the first of these that nobody works with, until `bytes` fewer are left. Returns the bytes that were freed. */
+/** Removes states that aren't in use, in this order, until `bytes` are removed. Returns the bytes that were freed. */
 async function removeFirst(
   folder: FileSystemDirectoryHandle,
   items: readonly StateItem[],
@@ -182,7 +182,7 @@ async function removeFirst(
 }
 
 /**
- * Removes the least recently used states that nobody works with, until the rest has `bytes` at most. `keep`: the key of one that
+ * Evicts the least recently used states that aren't in use, until the rest has `bytes` at most. `keep`: the key of one that
  * stays and doesn't count. Returns the bytes that were freed.
  */
 export async function shrinkStates(
@@ -194,7 +194,7 @@ export async function shrinkStates(
   return removeFirst(folder, items, bytesOf(items) - bytes);
 }
 
-/** As shrinkStates(), until so many bytes are freed. */
+/** As shrinkStates(), until `bytes` are freed. */
 export async function freeStates(
   folder: FileSystemDirectoryHandle,
   bytes: number,
@@ -202,13 +202,13 @@ export async function freeStates(
   return removeFirst(folder, await listItems(folder), bytes);
 }
 
-/** Bytes of the states that nobody works with. */
+/** Bytes of the states that aren't in use. */
 export async function idleStateBytes(folder: FileSystemDirectoryHandle): Promise<number> {
   const held = await locksHeld();
   return bytesOf((await listItems(folder)).filter(({ key }) => !held.has(LOCK + key)));
 }
 
-/** The tokens that a state has by its own account, and of how many there is the state. */
+/** What a file claims, unchecked: its tokens, and how many of them have their state in it. */
 export interface StateClaim {
   tokens: number[];
   computed: number;
@@ -230,7 +230,7 @@ export class StateFile {
     return head === null ? null : new StateFile(await openToWrite(file), file, head.pieceBytes);
   }
 
-  /** The file of a state with pieces of this size: the one that is there, or a new one. */
+  /** The file of a state with pieces of this size: the existing one, or a new one. */
   static async make(
     folder: FileSystemDirectoryHandle,
     key: string,
@@ -253,7 +253,7 @@ export class StateFile {
     return { state, fresh };
   }
 
-  /** Pieces, with a last one that may not be whole. */
+  /** The number of pieces; the last one may be incomplete. */
   get pieces(): number {
     return Math.ceil(Math.max(0, this.handle.getSize() - PIECES_AT) / this.pieceBytes);
   }
@@ -267,7 +267,7 @@ export class StateFile {
     return Math.min(this.pieceBytes, this.handle.getSize() - this.place(piece));
   }
 
-  /** All bytes from `at` on, fewer only at the file's end. */
+  /** `length` bytes from `at` on, fewer only at the file's end. */
   read(at: number, length: number): Uint8Array<ArrayBuffer> {
     const bytes = new Uint8Array(Math.max(0, length));
     let done = 0;
@@ -279,7 +279,7 @@ export class StateFile {
     return bytes.subarray(0, done);
   }
 
-  /** Throws storage_full if there is no room. */
+  /** Throws storage_full if the disk is full. */
   write(bytes: Uint8Array, at: number): void {
     try {
       for (let done = 0; done < bytes.length;) {
@@ -293,7 +293,7 @@ export class StateFile {
     }
   }
 
-  /** What the pieces say. Nothing of it is checked but sizes: the core does that when it takes them. */
+  /** Reads what the pieces claim. Only sizes are checked: the core checks the rest when it reads the pieces. */
   claim(): StateClaim {
     const claim: StateClaim = { tokens: [], computed: 0 };
     for (let piece = 0; piece < this.pieces; ++piece) {
@@ -316,7 +316,7 @@ export class StateFile {
     this.handle.close();
   }
 
-  /** Tells the file from what another tab may make of it. After close(). */
+  /** A mark that changes if another tab writes the file. To be called after close(). */
   async mark(): Promise<string> {
     const { size, lastModified } = await this.file.getFile();
     return `${size} ${lastModified}`;

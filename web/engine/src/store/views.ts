@@ -1,4 +1,4 @@
-// Reads bytes of a file into several places in memory, which may be shared.
+// Reads a range of a file into several views of memory, which may be shared.
 import { xxh64Of } from './hashes.js';
 import { readFile, type SyncHandle } from './opfs.js';
 
@@ -20,7 +20,7 @@ function readInto(handle: SyncHandle, view: Uint8Array, at: number): number {
   return length;
 }
 
-/** Bytes that are read before they are hashed: they are still in the processor's cache then. */
+/** Bytes that are read and then hashed at a time, while they are still in the processor's cache. */
 const HASHED_BYTES = 1 << 18;
 
 /** Fills the views, one after the other. Returns their XXH64, or null if the file is too short. */
@@ -49,7 +49,7 @@ export function readViews(handle: SyncHandle, at: number, views: Uint8Array[]): 
   return true;
 }
 
-/** The same without a handle. */
+/** As readViews, without a sync handle. */
 export async function readViewsOf(
   file: FileSystemFileHandle,
   at: number,

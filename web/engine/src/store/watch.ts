@@ -1,8 +1,8 @@
-// How a tab learns of blocks that another tab writes: from the journal. It looks when the other tab says that there is
-// something new, and from time to time, because some browsers refuse the channel.
+// Finds the blocks that another tab writes by reading their journal: when that tab sends a message, and every LOOK_MS, because
+// some browsers refuse the channel.
 import { readRecord, type Found } from './shelf.js';
 
-/** Milliseconds after which the journal is read, if nobody told of a new block. */
+/** Milliseconds after which the journal is read if no message has arrived. */
 const LOOK_MS = 500;
 
 export class JournalWatch {
@@ -12,7 +12,7 @@ export class JournalWatch {
   #lookAgain = false;
   #active = false;
 
-  /** `onfound`: called with what the journal says, while the watch is active. */
+  /** `onfound`: called with the journal's contents, while the watch is active. */
   constructor(
     readonly folder: FileSystemDirectoryHandle,
     readonly key: string,
@@ -31,7 +31,7 @@ export class JournalWatch {
     this.#lookLater();
   }
 
-  /** Resolves when nothing more is found. */
+  /** Resolves when the last read has ended. */
   async stop(): Promise<void> {
     this.#active = false;
     clearTimeout(this.#timer);
@@ -54,7 +54,7 @@ export class JournalWatch {
     if (this.#active) this.#timer = setTimeout(() => this.#look(), LOOK_MS);
   }
 
-  /** One reading at a time: calls meanwhile lead to one more. */
+  /** One read at a time: calls during a read cause one more. */
   #look(): void {
     this.#lookAgain = true;
     if (this.#looking !== null) return;
@@ -69,7 +69,7 @@ export class JournalWatch {
     while (this.#lookAgain && this.#active) {
       this.#lookAgain = false;
       const found = await readRecord(this.folder, this.key).catch(() => null);
-      // Where it couldn't be read, the next look may succeed.
+      // If it couldn't be read, the next read may succeed.
       if (found !== null && this.#active) this.onfound(found);
     }
   }
