@@ -1,4 +1,4 @@
-// The memory that a model may take, and what a page tells its user about it.
+// The memory budget of a model, and the notes and errors about it.
 import { SluiceError, type ErrorData } from './errors.js';
 import type { Facts } from './facts.js';
 import { makeNote, type Note } from './notes.js';

@@ -114,7 +114,7 @@ export async function ask(call: CacheCall): Promise<unknown> {
   return shared.call(call);
 }
 
-/** The address as the worker takes it: absolute, or one that is no URL of a file. */
+/** The address for the worker: absolute, or `hf:..` or `sluice-cache:..`; and its hub. */
 function named(source: string | URL, { hubUrl }: CacheOptions): { source: string; hub: string } {
   const isAddress = (): boolean => typeof source === 'string' || source instanceof URL;
   if (!reading('the source', isAddress)) {

@@ -29,7 +29,7 @@ export interface Begun {
   begun: ChatBegun;
   /** Adds each token's bytes; null if the request doesn't want them. */
   dress: ((tokens: ChatToken[]) => void) | null;
-  /** After `out_of_memory`: frees other sessions and starts the reply again. False: nothing could be freed, or it failed again. */
+  /** After `out_of_memory`: frees other memory and starts the reply again. False: none could be freed, or it failed again. */
   again(error: SluiceError): boolean;
 }
 

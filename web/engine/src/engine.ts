@@ -489,7 +489,7 @@ export class Engine implements AsyncDisposable {
     await this.#end(new SluiceError('aborted', 'the engine was closed'));
   }
 
-  /** For `await using`. (In a browser without this symbol, nobody calls it.) */
+  /** For `await using`. (In a browser without this symbol it isn't called.) */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

@@ -191,7 +191,7 @@ export function toErrorData(error: unknown, code?: ErrorCode): ErrorData {
   return { code: other ?? 'worker_died', message: textOf(error) };
 }
 
-/** The error of data that came from outside; null if it is something else. Reading it may throw. */
+/** The error of data from outside; null if the data is no error's. Reading it may throw. */
 function takeError(data: Partial<ErrorData>): SluiceError | null {
   const { code, message, facts = {}, ...more } = data;
   // JSON writes NaN as null: null counts as absent.

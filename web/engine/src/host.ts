@@ -297,7 +297,7 @@ export class EngineHost {
     if (this.#ready || performance.now() - this.#lastProgress >= PROGRESS_MS) {
       this.#tellProgress(engine, announced);
     } else {
-      // If no more bytes come soon, these are reported later.
+      // If no more bytes arrive soon, these are reported later.
       this.#late ??= setTimeout(
         () => this.#guard(() => this.#tellProgress(engine, announced)),
         PROGRESS_MS,

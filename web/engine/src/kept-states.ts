@@ -198,7 +198,7 @@ export class KeptStates {
     }
   }
 
-  /** See restore(). No other request reads the file at the same time. */
+  /** See restore(). One request at a time reads the file. */
   async #read(
     hold: Hold,
     prompt: PromptHandle,

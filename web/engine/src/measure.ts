@@ -9,7 +9,7 @@ import { Workers, type StartRequest } from './workers.js';
 /** Resolves when the last measurement has ended, and its worker is gone. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** Starts the module without a model, for as long as it measures. */
+/** Starts a worker without a model, and ends it after the measurement. */
 async function measureRate(
   { flavour, threads }: Choice,
   signal: AbortSignal | undefined,

@@ -100,7 +100,7 @@ function watchThreads(refusals: Refusals, failed: (error: unknown) => void): voi
 
 /**
  * The browser's own import(). build.mjs puts this function at the top of the worker's script, with the comments that keep a
- * site's bundler from looking for the file in its own sources: the minifier would remove them here.
+ * site's bundler from looking for the file in its own sources. esbuild drops such comments in a source file.
  */
 declare function importAsIs(address: string): Promise<unknown>;
 

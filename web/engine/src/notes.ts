@@ -48,7 +48,7 @@ export interface Note {
   facts?: Facts;
 }
 
-/** A note of the library itself; the core's come with their audience. */
+/** A note of the library itself; the core's notes have their audience. */
 export function makeNote(
   code: NoteCode,
   message: string,

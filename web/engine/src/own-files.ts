@@ -85,7 +85,7 @@ export class Refusals {
     return directive === undefined ? undefined : refusalOf(address, directive);
   }
 
-  /** The same after a failed fetch: the event of a refusal comes a moment later than the failure. */
+  /** As of(), after a failed fetch: the event of a refusal fires a moment later than the failure. */
   async ofFailed(address: string): Promise<FileRefusal | undefined> {
     if (this.of(address) === undefined)
       await new Promise((resolve) => setTimeout(resolve, MOMENT_MS));

@@ -225,9 +225,9 @@ export type LoaderSource = RemoteSource | { kind: 'blobs'; blobs: Blob[] };
 
 /** Times in milliseconds. */
 export interface Patiences {
-  /** A connection without a byte for so long counts as broken. */
+  /** A connection counts as broken after this time without a byte. */
   stallTimeout: number;
-  /** For so long broken connections are retried. */
+  /** Broken connections are retried for this time. */
   retryTimeout: number;
 }
 
@@ -308,7 +308,7 @@ export type LoaderToEngine =
   | { type: 'filled'; offset: number; length: number; rows: boolean; packed: boolean }
   /** Whether the loader stores packed chunks. Before this message it stores none. */
   | { type: 'keepsPacked'; keeps: boolean }
-  /** The loader has taken so many bytes of packed chunks. */
+  /** The loader has taken `length` bytes of packed chunks. */
   | { type: 'tookPacked'; length: number }
   /**
    * File `file` has ended after `received` bytes, and so have the files before it. The loader sends no more by itself. A
@@ -350,7 +350,7 @@ export type EngineToLoader =
   /** Send no more. */
   | { type: 'stop'; refused: Refusal };
 
-/** Why the engine refuses a file. 'useless': it is no usable model; 'unfit': it doesn't fit the budget; 'no': it isn't refused. */
+/** Why the engine refuses a file. 'useless': no usable model; 'unfit': it doesn't fit the budget; 'no': it isn't refused. */
 export type Refusal = 'no' | 'unfit' | 'useless';
 
 /** Without shared memory, the most bytes in flight to the engine, apart from the last message. */

@@ -13,7 +13,7 @@ export type Resolved =
   | { kind: 'blobs'; blobs: Blob[] }
   | (Omit<RemoteSource, 'fetch'> & { custom: CustomFetch | null })
   | { kind: 'bytes'; bytes: Bytes }
-  /** Its status is a success, and nobody has begun to read its body. */
+  /** Its status is a success, and its body is unread. */
   | { kind: 'response'; response: Response };
 
 /** A detached buffer has no bytes, like an empty one, but no view of it can be made. */

@@ -287,7 +287,7 @@ export interface EngineStats {
 
 /** A slot: weights that are loaded and evicted together. */
 export interface SlotView {
-  /** 'embedding': its small tensors, and its table, unless that is a slot of its own, 'table'. The head may have several slots. */
+  /** 'embedding': its small tensors, and its table, unless that has its own slot, 'table'. The head may have several slots. */
   kind: 'embedding' | 'layer' | 'head' | 'table';
   /** Bytes in the file, and how many of these have arrived since the slot last began to load. */
   bytes: number;

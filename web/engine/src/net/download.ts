@@ -63,8 +63,8 @@ export class Download implements SourceFile {
   #promised = false;
 
   /**
-   * `openEntry`: opens the cache entry; null: the file isn't cached. `strict`: the load fails if the disk is full; `refresh`: asks
-   * the server whether the cached file is current; `probe`: nothing is cached.
+   * `openEntry`: opens the cache entry; null: the file isn't cached. `strict`: the load fails if the disk is full; `refresh`:
+   * asks the server whether the cached file is current; `probe`: nothing is cached.
    */
   constructor(
     readonly spec: FileSpec,

@@ -28,7 +28,7 @@ export class Keeper {
   #hashing = false;
   /** The file size for which disk space was reserved; -1: none was. */
   #room = -1;
-  /** Some bytes came from the network in this load. */
+  /** Some bytes were received from the network in this load. */
   #fetched = false;
   /** The sha256 is verified, or there was none to compare. */
   #compared = false;
@@ -198,7 +198,7 @@ export class Keeper {
     const block = Math.floor(at / file.blockBytes);
     const begin = block * file.blockBytes;
     let writer = this.#writers.get(block);
-    // If the server stops sending parts, two connections bring the same block: a writer takes only the bytes at its own offset.
+    // If the server stops sending parts, two connections send the same block: a writer takes only the bytes at its own offset.
     if (writer === undefined || begin + writer.filled !== at) {
       const rest = Math.min(begin + file.blockBytes - at, bytes.byteLength);
       if (file.has(block) || at > begin) return rest;

@@ -73,7 +73,7 @@ export class Patience {
     this.#since = this.now();
   }
 
-  /** A connection fails for the first time. It has waited for bytes since `time`: time before that doesn't count. */
+  /** A connection fails for the first time since its last byte. It began to wait at `time`: time before that doesn't count. */
   begin(time: number): void {
     this.#since = Math.max(this.#since, time);
   }
