@@ -27,7 +27,7 @@ const KEYSTONE_BYTES = 64 << 10;
 export class Outlet {
   /** Fires when nothing more is wanted: all reads end. */
   readonly stopped = new AbortController();
-  /** Whether the engine has refused the file, so that its cache entry is to be deleted. */
+  /** Whether and why the engine has refused the file: decides whether its cache entry is deleted. */
   refused: Refusal = 'no';
   /** The engine has all weights, and will read none again; the cache may still lack blocks. */
   sated = false;
@@ -261,8 +261,8 @@ export class Outlet {
    */
   hold(): void {
     const { ordered } = this.weights;
-    // Not from the last contiguous wanted bytes: they may be the embedding's table, of which single rows are enough. If all
-    // are contiguous, rows are withheld, too.
+    // Doesn't withhold the last contiguous wanted bytes: they may be the embedding's table, of which single rows are enough.
+    // If all are contiguous, rows are withheld, too.
     let end = ordered.length - 1;
     while (end > 0 && ordered[end - 1]?.to === ordered[end]?.from) --end;
     const { from, to } = ordered[Math.floor(0.75 * end)] ?? { from: 0, to: 0 };

@@ -6,7 +6,7 @@ export type Wants = Float64Array;
 /** Numbers for each want. */
 const FIELDS = 3;
 
-/** A range of bytes: from `from` to before `to`. */
+/** A range of bytes; `to` is the offset after its last byte. */
 export interface Range {
   from: number;
   to: number;

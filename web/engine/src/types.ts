@@ -326,7 +326,7 @@ export interface MemoryPlan {
   kv: number;
   /** For the longest prompt. */
   activations: number;
-  /** The most that a further session takes of both. */
+  /** The most that a further session takes of `kv` and `activations` together. */
   session: number;
   constant: number;
   /** With an empty context: the weights and the constant. */

@@ -26,7 +26,7 @@ export class Figures {
     times.cache_n += reusedTokens;
     const computed = promptTokens - reusedTokens;
     times.prompt_n += computed;
-    // Without the time to make the prompt, as in llama.cpp.
+    // Excludes templating and tokenizing the prompt, as in llama.cpp.
     const rate = stats.promptTokensPerSecond;
     if (rate > 0) times.prompt_ms += (computed / rate) * 1000;
     times.predicted_n += tokens;
