@@ -1,6 +1,6 @@
 // The page's looks and accessibility: axe checks and screenshots of every state, at three widths, light and dark. The
 // screenshots go to e2e/screenshots/, for people to look at.
-import { BUNDLED, NO_NATIVE, makeBigModel, nativeBuilt } from './models';
+import { BUNDLED, COME, NO_NATIVE, makeBigModel, nativeBuilt } from './models';
 import { expect, test, type AppPage } from './fixtures';
 import type { Hub } from './hub/server.mjs';
 import { LONG, shiftsSeen, watchShifts } from './in-page';
@@ -153,7 +153,7 @@ async function setKept(app: AppPage, hub: Hub): Promise<void> {
   });
   await app.loadAddress(part.url);
   await app.closeSheet();
-  await expect(app.loading).toContainText('1.40 MB of 2.58 MB');
+  await expect(app.loading).toContainText(COME);
   await app.loading.getByRole('button', { name: 'Pause' }).click();
   await expect(app.loading).toContainText('are on this device');
   await app.openSheet();

@@ -9,6 +9,11 @@ const RELEASE = path.join(ROOT, 'build/release');
 const MADE = path.join(ROOT, 'build/e2e-models');
 
 export const BUNDLED = path.join(ROOT, 'web/app/public/models/stories-q8_0.gguf');
+/**
+ * What the page shows when 1,400,000 bytes of it have come: five whole blocks, and as much of the sixth as the engine had
+ * asked for when it came. The rest of a block is read from the cache once the block is whole.
+ */
+export const COME = /1\.(3\d|40) MB of 2\.58 MB/;
 export const SLUICE = path.join(RELEASE, 'sluice');
 
 function findMaker(): string | undefined {
