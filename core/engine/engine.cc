@@ -187,7 +187,7 @@ Status Engine::end_of_file(uint64_t size) {
   if (!s.has_layout) return s.parser.finish();
   // Weights that aren't resident may be wanted later: only the size counts.
   const bool whole = s.access != Access::sequential && size >= s.header.file_bytes();
-  if (whole || s.weights->resident()) return {};
+  if (whole || s.weights->all_resident()) return {};
   const bool split = s.header.files.size() > 1;
   return fail(Code::bad_file, split ? "the model's files end after " : "the file ends after ",
               counted(size, "byte"),
@@ -205,7 +205,7 @@ void Engine::State::record_load_time() {
 bool Engine::has_layout() const { return state_->has_layout; }
 bool Engine::has_tokenizer() const { return state_->has_tokenizer; }
 bool Engine::ready() const { return state_->has_tokenizer && state_->weights->ready(); }
-bool Engine::loaded() const { return state_->has_tokenizer && state_->weights->resident(); }
+bool Engine::loaded() const { return state_->has_tokenizer && state_->weights->all_resident(); }
 
 Session& Engine::session() { return *state_->session; }
 

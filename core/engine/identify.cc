@@ -7,14 +7,14 @@ namespace sluice {
 // False: it waits for weights. What stays in memory is taken as it comes, the rest by a cursor that
 // goes through the slots as a run does.
 bool Engine::State::take_identity() {
-  const auto at = [&](int slot) {
+  const auto reach_slot = [&](int slot) {
     if (identifying == nullptr) identifying = std::make_unique<Weights::Cursor>(*weights);
-    return identifying->at(slot);
+    return identifying->move_to(slot);
   };
   for (int slot = 0; slot < model->n_slots() && !identity->known(); ++slot) {
     if (!identity->lacks(slot)) continue;
     const bool here = weights->stays(slot) && weights->state(slot) == SlotState::resident;
-    if (!here && !at(slot)) return false;
+    if (!here && !reach_slot(slot)) return false;
     identity->take(*weights, slot);
   }
   // It holds no slot while it waits for rows.
@@ -27,7 +27,7 @@ bool Engine::State::take_identity() {
       break;
     }
     if (!identifying) identifying = std::make_unique<Weights::Cursor>(*weights);
-    if (!identifying->rows(rows)) return false;
+    if (!identifying->reach_rows(rows)) return false;
     for (const TokenId row : rows) identity->take_row(*weights, model->token_table(), row);
     identifying->rows_used();
   }

@@ -3,7 +3,7 @@
 
 #include "base/format.h"
 #include "engine/engine_state.h"
-#include "engine/header.h"
+#include "engine/read_header.h"
 #include "weights/file_reader.h"
 
 namespace sluice {

@@ -367,8 +367,8 @@ Status GgufParser::State::read_n_dims() {
   return expect(Stage::place, 8 * tensor.n_dims + 12);
 }
 
-// Reads dimensions, type and offset. Checks everything but overlaps,
-// which check_directory() checks.
+// Reads dimensions, type and offset. Checks everything but overlaps, which check_directory()
+// checks.
 Status GgufParser::State::read_place() {
   uint64_t elements = 1;
   for (uint32_t i = 0; i < tensor.n_dims; ++i) {

@@ -300,7 +300,8 @@ Status SessionReader::State::take_row(std::span<const uint8_t> bytes) {
   if (position >= cache.positions()) {
     // The first row of a chunk.
     const int64_t end = std::min<int64_t>(rows->end(), position + kKvChunk);
-    SLUICE_TRY(session->admit(static_cast<size_t>(position), static_cast<size_t>(end), 0, 0));
+    SLUICE_TRY(
+        session->check_memory_for(static_cast<size_t>(position), static_cast<size_t>(end), 0, 0));
     SLUICE_TRY(cache.append(end - cache.positions()));
   }
   if (!cache.write_row(*runtime.kernels, rows->layer(), rows->head(), position, rows->half(),

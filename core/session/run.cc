@@ -35,9 +35,9 @@ Weights::Cursor& Session::State::weights_cursor() {
 bool Session::State::reach_slot(int slot) {
   // If all weights are resident, they stay so without cursors, which would take a hundredth of a
   // small model's time for a token.
-  if (runtime.weights->resident() && !run->clock.waiting_since) return true;
+  if (runtime.weights->all_resident() && !run->clock.waiting_since) return true;
   const bool moves = weights_cursor().slot() != slot;
-  const bool here = weights_cursor().at(slot);
+  const bool here = weights_cursor().move_to(slot);
   if (moves) runtime.wake_source();
   record_waiting(!here);
   // Its place is another slot's later.
@@ -48,7 +48,7 @@ bool Session::State::reach_slot(int slot) {
 
 // The same for rows of the embedding.
 bool Session::State::reach_rows(std::span<const TokenId> rows) {
-  const bool here = weights_cursor().rows(rows);
+  const bool here = weights_cursor().reach_rows(rows);
   if (!here) runtime.wake_source();
   record_waiting(!here);
   return here;
@@ -63,7 +63,7 @@ void Session::State::record_waiting(bool waiting) {
 Status Session::State::begin_pass() {
   PassCursor& cursor = run->cursor;
   // Before anything changes, so that a session that is refused keeps what it has.
-  SLUICE_TRY(admit(cursor.begin, cursor.end, cursor.n_tokens(), 0));
+  SLUICE_TRY(check_memory_for(cursor.begin, cursor.end, cursor.n_tokens(), 0));
   // truncate() may keep fewer positions than it was asked to. Those are computed again.
   cursor.begin = static_cast<size_t>(cache.truncate(static_cast<int64_t>(cursor.begin)));
   cached.resize(std::min(cached.size(), cursor.begin));
@@ -77,7 +77,7 @@ Status Session::State::begin_pass() {
 // rows.
 bool Session::State::embed() {
   PassCursor& cursor = run->cursor;
-  const bool by_rows = runtime.model->single_rows() && !runtime.weights->resident();
+  const bool by_rows = runtime.model->single_rows() && !runtime.weights->all_resident();
   while (cursor.embedded < pass.n_tokens) {
     int64_t n = pass.n_tokens - cursor.embedded;
     if (by_rows) {
@@ -166,15 +166,17 @@ Status Session::State::make_room_for_logits(size_t rows) {
   return {};
 }
 
-Status Session::State::admit(size_t begin, size_t end, size_t pass_tokens, size_t rows) const {
+Status Session::State::check_memory_for(size_t begin, size_t end, size_t pass_tokens,
+                                        size_t rows) const {
   uint64_t more = cache.growth(static_cast<int64_t>(begin), static_cast<int64_t>(end));
   const uint64_t x = 4 * pass_tokens * static_cast<uint64_t>(runtime.model->config().n_embd);
   if (x > pass.x.size()) more += x - pass.x.size();
   if (rows > 0) more += logits_bytes(rows);
   const uint64_t freed = rows > 0 ? logits.size() : 0;
-  return runtime.admit(more > freed ? more - freed : 0, end,
-                       concat("a session of ", counted(end, "token"),
-                              rows > 1 ? concat(" with the logits of ", rows, " positions") : ""));
+  return runtime.check_memory(
+      more > freed ? more - freed : 0, end,
+      concat("a session of ", counted(end, "token"),
+             rows > 1 ? concat(" with the logits of ", rows, " positions") : ""));
 }
 
 // Moves the rows of logits together, [rows][n_vocab], as logits() returns them.

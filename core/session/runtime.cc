@@ -8,7 +8,7 @@ namespace sluice {
 Status Runtime::check_or_close_source() {
   if (source == nullptr) return {};
   SLUICE_TRY(source->status());
-  if (weights->resident()) source.reset();
+  if (weights->all_resident()) source.reset();
   return {};
 }
 
@@ -23,7 +23,7 @@ uint64_t Runtime::memory_left() const {
   return memory_limit > in_use ? memory_limit - in_use : 0;
 }
 
-Status Runtime::admit(uint64_t more, uint64_t tokens, std::string_view what) const {
+Status Runtime::check_memory(uint64_t more, uint64_t tokens, std::string_view what) const {
   if (more == 0) return {};
   const uint64_t left = memory_left();
   if (more <= left) return {};

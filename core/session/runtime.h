@@ -63,7 +63,7 @@ struct Runtime {
   uint64_t memory_left() const;
   // Whether a session may take so many bytes more, for `tokens` in all. Fails with out_of_memory,
   // naming what they are for.
-  Status admit(uint64_t more, uint64_t tokens, std::string_view what) const;
+  Status check_memory(uint64_t more, uint64_t tokens, std::string_view what) const;
   void add_to(Stats& stats) const;  // the fields that aren't a session's
 };
 

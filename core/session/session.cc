@@ -209,9 +209,9 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
   const size_t limit = std::min(cached.size(), prompt.size() - 1);
   size_t reused = 0;
   while (reused < limit && cached[reused] == prompt[reused]) ++reused;
-  SLUICE_TRY(admit(reused, prompt.size(), prompt.size() - reused, 1));
+  SLUICE_TRY(check_memory_for(reused, prompt.size(), prompt.size() - reused, 1));
   reset_run(asked);
-  // Frees those of a logits run now: admit() counted their memory as free.
+  // Frees those of a logits run now: check_memory_for() counted their memory as free.
   if (logits.size() > logits_bytes(1)) logits = AlignedBuffer();
   const uint64_t seed = how.seed ? *how.seed : random_seed();
   const size_t answer = std::min(from.answer.value_or(prompt.size()), prompt.size());
@@ -243,7 +243,7 @@ Status Session::start_logits(std::span<const TokenId> ids, int64_t batch, bool a
   const size_t rows = all_positions ? ids.size() : 1;
   const size_t pass_tokens =
       batch == 0 ? ids.size() : std::min(ids.size(), static_cast<size_t>(batch));
-  SLUICE_TRY(s.admit(0, ids.size(), pass_tokens, rows));
+  SLUICE_TRY(s.check_memory_for(0, ids.size(), pass_tokens, rows));
   s.n_logits = 0;
   SLUICE_TRY(s.make_room_for_logits(rows));
   s.resume_point = ResumePoint();

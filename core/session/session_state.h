@@ -70,7 +70,7 @@ struct Session::State {
   uint64_t held_bytes() const { return cache.bytes() + pass.x.size() + logits.size(); }
   // Whether there is memory for passes of `pass_tokens` over the positions from `begin` to `end`,
   // and for so many rows of logits. Fails with out_of_memory.
-  Status admit(size_t begin, size_t end, size_t pass_tokens, size_t rows) const;
+  Status check_memory_for(size_t begin, size_t end, size_t pass_tokens, size_t rows) const;
   // The slot that a pass under way computes; -1: none is.
   int slot_now() const { return run ? run->cursor.slot(*runtime.model) : -1; }
 

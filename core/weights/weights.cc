@@ -178,7 +178,7 @@ Weights::Cursor::~Cursor() {
   if (weights_.rows_user_ == this) weights_.rows_user_ = nullptr;
 }
 
-bool Weights::Cursor::at(int slot) {
+bool Weights::Cursor::move_to(int slot) {
   const std::lock_guard lock(weights_.mutex_);
   if (slot != slot_) {
     weights_.leave(*this);
@@ -193,7 +193,7 @@ bool Weights::Cursor::at(int slot) {
   return holds_;
 }
 
-bool Weights::Cursor::rows(std::span<const int32_t> rows) {
+bool Weights::Cursor::reach_rows(std::span<const int32_t> rows) {
   if (weights_.table_resident()) return true;
   const std::lock_guard lock(weights_.mutex_);
   return weights_.rows_here(*this, rows);

@@ -1,7 +1,7 @@
-// A model's weights in memory, in slots: one for the embedding, one for each layer, and one or more
-// for the head, and a last one for the embedding's table if that comes late (Cut). Slots are
-// numbered in the order of execution. A slot is absent, arriving or
-// resident; a layer can run while its slot is resident.
+// A model's weights in memory, in slots: one for the embedding, one for each layer, one or more for
+// the head, and a last one for the embedding's table if that comes late (Cut). Slots are numbered
+// in the order of execution. A slot is absent, arriving or resident; a layer can run while its slot
+// is resident.
 //
 // wants() tells which bytes to load next, and where to. A source (a buffer, a file, a stream) puts
 // them there and calls filled(), in any order and from any thread. They are packed in place, strip
@@ -84,9 +84,9 @@ class Weights {
   // Call this when the n bytes from `offset` on are in place. Bytes of no tensor are ignored. Fails
   // with bad_file, naming tensor and row, if a number isn't finite; the weights can't be used then.
   // Fails with invalid_argument for bytes of a tensor that have arrived already or weren't wanted,
-  // and for packed ones that aren't whole strips. Packed numbers aren't checked
-  // again: bring only what a PackedKeeper was given. It may have been given with another number of
-  // head parts, because all parts are whole strips.
+  // and for packed ones that aren't whole strips. Packed numbers aren't checked again: bring only
+  // what a PackedKeeper was given. It may have been given with another number of head parts,
+  // because all parts are whole strips.
   Status filled(uint64_t offset, uint64_t n, Form form = Form::file);
   // From now on filled() gives `keeper` (null: nobody) the chunks that it packs of slots in shared
   // places, if it has the whole chunk, before they count as arrived. No thread may call filled()
@@ -110,7 +110,7 @@ class Weights {
     return slots_[static_cast<size_t>(slot)].state.load(std::memory_order_acquire);
   }
   // All slots and all rows of the table are resident, and stay so: nothing more is wanted.
-  bool resident() const {
+  bool all_resident() const {
     return resident_slots_.load() == static_cast<int>(slots_.size()) && table_resident();
   }
   // The slot has a place of its own: once it is resident, it stays so.
@@ -143,11 +143,11 @@ class Weights {
     ~Cursor();
     // Moves to `slot`. True: it is resident, and pinned until the cursor moves on or ends. False:
     // it is wanted.
-    bool at(int slot);
+    bool move_to(int slot);
     // Asks for rows of the table, at most as many different ones as there are places. True: all can
     // be read, and are pinned until rows_used(). False: they are wanted first of all, or another
     // cursor has the places.
-    bool rows(std::span<const int32_t> rows);
+    bool reach_rows(std::span<const int32_t> rows);
     void rows_used();
     int slot() const { return slot_; }
 

@@ -10,7 +10,7 @@
 #include "app/output.h"
 #include "commands/commands.h"
 #include "commands/inspect_text.h"
-#include "engine/header.h"
+#include "engine/read_header.h"
 
 namespace sluice::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/format.h"
 #include "chat/chat_template.h"
 #include "commands/commands.h"
-#include "engine/header.h"
+#include "engine/read_header.h"
 #include "gguf/gguf.h"
 #include "text/tokenizer.h"
 

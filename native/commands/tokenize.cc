@@ -16,7 +16,7 @@
 #include "app/text.h"
 #include "base/format.h"
 #include "commands/commands.h"
-#include "engine/header.h"
+#include "engine/read_header.h"
 #include "text/tokenizer.h"
 
 namespace sluice::cli {

@@ -19,8 +19,8 @@
 
 #include "base/format.h"
 #include "engine.h"
-#include "engine/header.h"
 #include "engine/memory_plan.h"
+#include "engine/read_header.h"
 #include "kernels/kernels.h"
 #include "support/drive.h"
 #include "text/tokenizer.h"

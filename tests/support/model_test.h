@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "drive.h"
-#include "engine/header.h"
 #include "engine/memory_plan.h"
+#include "engine/read_header.h"
 #include "gguf/gguf.h"
 #include "kernels/kernels.h"
 #include "make/gguf_builder.h"

@@ -384,7 +384,7 @@ TEST(Pieces, AreRowsOfFusedTensorsAndExperts) {
   Weights weights(manifest);
   ASSERT_TRUE(weights.allocate().has_value());
   file.serve(weights);
-  ASSERT_TRUE(weights.resident());
+  ASSERT_TRUE(weights.all_resident());
   for (const int64_t row : {0, 15, 16, 19})
     EXPECT_EQ(row_of(weights.matrix(*k), row)[3], static_cast<float>((16 + row) * 32 + 3));
   EXPECT_EQ(weights.vector(*bias)[19], 35.0f);
@@ -432,7 +432,7 @@ TEST(Slots, TakeTurnsInTheirPlaces) {
   Weights& weights = *four.weights;
   EXPECT_EQ(weights.bytes(), 2u * 16 * 32 * 4 + 48 * 4);
   Weights::Cursor cursor(weights);
-  EXPECT_FALSE(cursor.at(1));
+  EXPECT_FALSE(cursor.move_to(1));
   EXPECT_FALSE(weights.ready());
   four.serve();
   EXPECT_TRUE(weights.ready());
@@ -440,8 +440,8 @@ TEST(Slots, TakeTurnsInTheirPlaces) {
   EXPECT_EQ(four.state(2), SlotState::absent);  // no place is free
   EXPECT_EQ(weights.refilled_bytes(), 0u);
   for (const int slot : {1, 2, 1, 2}) {
-    if (!cursor.at(slot)) four.serve();
-    ASSERT_TRUE(cursor.at(slot));
+    if (!cursor.move_to(slot)) four.serve();
+    ASSERT_TRUE(cursor.move_to(slot));
     // While a cursor holds it, no other slot gets its place.
     EXPECT_TRUE(weights.wants(UINT64_MAX).empty());
     EXPECT_EQ(four.first_number(slot), static_cast<float>(slot * 16 * 32));
@@ -449,7 +449,7 @@ TEST(Slots, TakeTurnsInTheirPlaces) {
   EXPECT_EQ(weights.view(1).fills, 2u);
   EXPECT_EQ(weights.refilled_bytes(), 2u * 16 * 32 * 4);
   // The slot that a cursor has left gives its place to the next one at once.
-  EXPECT_TRUE(cursor.at(3));
+  EXPECT_TRUE(cursor.move_to(3));
   const std::vector<Want> next = weights.wants(UINT64_MAX);
   ASSERT_EQ(next.size(), 1u);
   EXPECT_EQ(next[0].offset, four.manifest.piece(four.handles[1]).begin);
@@ -460,28 +460,28 @@ TEST(Slots, StayUntilAllCursorsHavePassed) {
   FourSlots four;
   Weights& weights = *four.weights;
   std::optional<Weights::Cursor> first(weights), second(weights);
-  first->at(1);
+  first->move_to(1);
   four.serve();
-  ASSERT_TRUE(first->at(1) && second->at(1));
-  EXPECT_FALSE(first->at(2));
+  ASSERT_TRUE(first->move_to(1) && second->move_to(1));
+  EXPECT_FALSE(first->move_to(2));
   EXPECT_TRUE(weights.wants(UINT64_MAX).empty());  // the second hasn't run it yet
   EXPECT_EQ(four.state(1), SlotState::resident);
-  EXPECT_FALSE(second->at(2));
+  EXPECT_FALSE(second->move_to(2));
   four.serve();
-  EXPECT_TRUE(first->at(2) && second->at(2));
+  EXPECT_TRUE(first->move_to(2) && second->move_to(2));
   // One that begins while others are under way waits until they come round.
   std::optional<Weights::Cursor> third(weights);
-  EXPECT_FALSE(third->at(1));
+  EXPECT_FALSE(third->move_to(1));
   EXPECT_TRUE(weights.wants(UINT64_MAX).empty());
-  EXPECT_TRUE(first->at(3) && second->at(3));
+  EXPECT_TRUE(first->move_to(3) && second->move_to(3));
   four.serve();
-  EXPECT_TRUE(third->at(1));
+  EXPECT_TRUE(third->move_to(1));
   // One that ends doesn't hold the others up.
-  EXPECT_FALSE(first->at(2));
+  EXPECT_FALSE(first->move_to(2));
   third.reset();
   second.reset();
   four.serve();
-  EXPECT_TRUE(first->at(2));
+  EXPECT_TRUE(first->move_to(2));
 }
 
 // What an idle reading has brought in advance gives its place to what is needed.
@@ -491,9 +491,9 @@ TEST(Slots, ThatNobodyIsAtMakeRoom) {
   four.serve();
   EXPECT_EQ(four.state(1), SlotState::resident);
   Weights::Cursor cursor(weights);
-  EXPECT_FALSE(cursor.at(2));
+  EXPECT_FALSE(cursor.move_to(2));
   four.serve();
-  EXPECT_TRUE(cursor.at(2));
+  EXPECT_TRUE(cursor.move_to(2));
   EXPECT_EQ(four.state(1), SlotState::absent);
 }
 
@@ -529,7 +529,7 @@ TEST(SingleRows, AreWantedByThemselvesAndTakeThePlaceOfThoseThatNobodyNeeds) {
   EXPECT_EQ(weights.bytes(), (8u + 2) * 32 * 4);
   Weights::Cursor cursor(weights);
   const int32_t first[] = {7, 41, 7};
-  EXPECT_FALSE(cursor.rows(first));
+  EXPECT_FALSE(cursor.reach_rows(first));
   const std::vector<Want> rows = weights.row_wants();
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].offset, one.offset(7));
@@ -539,24 +539,24 @@ TEST(SingleRows, AreWantedByThemselvesAndTakeThePlaceOfThoseThatNobodyNeeds) {
   EXPECT_EQ(weights.wants(UINT64_MAX).size(), 1u);
   ASSERT_TRUE(one.bring(rows[0]).has_value() && one.bring(rows[1]).has_value());
   EXPECT_TRUE(one.bring(rows[1]).has_value());  // nobody waits for it any more
-  EXPECT_TRUE(cursor.rows(first));
+  EXPECT_TRUE(cursor.reach_rows(first));
   EXPECT_EQ(one.last_of(7), 7.0f * 32 + 31);
   EXPECT_EQ(one.last_of(41), 41.0f * 32 + 31);
 
   // Another cursor waits until these rows are used.
   Weights::Cursor other(weights);
   const int32_t second[] = {3};
-  EXPECT_FALSE(other.rows(second));
+  EXPECT_FALSE(other.reach_rows(second));
   EXPECT_TRUE(weights.row_wants().empty());
   cursor.rows_used();
-  EXPECT_FALSE(other.rows(second));
+  EXPECT_FALSE(other.reach_rows(second));
   const std::vector<Want> third = weights.row_wants();
   ASSERT_EQ(third.size(), 1u);
   EXPECT_EQ(third[0].offset, one.offset(3));
   ASSERT_TRUE(one.bring(third[0]).has_value());
-  EXPECT_TRUE(other.rows(second));
+  EXPECT_TRUE(other.reach_rows(second));
   EXPECT_EQ(one.last_of(3), 3.0f * 32 + 31);
-  EXPECT_FALSE(weights.resident());  // rows before 40 are in no piece
+  EXPECT_FALSE(weights.all_resident());  // rows before 40 are in no piece
 }
 
 TEST(SingleRows, AreReadInThePieceOnceItIsThere) {
@@ -564,11 +564,11 @@ TEST(SingleRows, AreReadInThePieceOnceItIsThere) {
   Weights& weights = *one.weights;
   Weights::Cursor cursor(weights);
   const int32_t rows[] = {5, 17};
-  EXPECT_FALSE(cursor.rows(rows));
+  EXPECT_FALSE(cursor.reach_rows(rows));
   EXPECT_EQ(weights.row_wants().size(), 2u);
   one.file.serve(weights);
-  EXPECT_TRUE(weights.resident());
-  EXPECT_TRUE(cursor.rows(rows));
+  EXPECT_TRUE(weights.all_resident());
+  EXPECT_TRUE(cursor.reach_rows(rows));
   EXPECT_EQ(one.last_of(5), 5.0f * 32 + 31);
   EXPECT_EQ(one.last_of(17), 17.0f * 32 + 31);
 }

@@ -201,7 +201,7 @@ TEST(Chunks, OfPlacesOfTheirOwnAreNotKept) {
                       want.place.begin());
     EXPECT_TRUE(by_hand.weights->filled(want.offset, want.place.size()).has_value());
   }
-  EXPECT_TRUE(by_hand.weights->resident());
+  EXPECT_TRUE(by_hand.weights->all_resident());
   EXPECT_TRUE(by_hand.kept.empty());
 }
 
