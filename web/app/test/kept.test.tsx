@@ -7,6 +7,7 @@ import { act } from 'preact/test-utils';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { kept, refresh, refused, removable } from '../src/model/kept';
 import { LoadLine } from '../src/model/load-line';
+import { sheetOpen } from '../src/model/open';
 import { fromAddress } from '../src/model/source';
 import { loading, paused, type Loading } from '../src/model/state';
 
@@ -47,6 +48,7 @@ afterEach(async () => {
   paused.value = null;
   loading.value = null;
   refused.value = null;
+  sheetOpen.value = false;
 });
 
 /** Shows that the load from an address is paused. */
@@ -98,4 +100,17 @@ it('an older look at the list does not replace a newer one', async () => {
   answer(old);
   await first;
   expect(kept.value).toEqual(recent);
+});
+
+it('what has come is asked about, though Discard is pressed before the look at it ends', async () => {
+  let answer = (_: CachedModel | null): void => {};
+  const held = new Promise<CachedModel | null>((resolve) => (answer = resolve));
+  const { cache } = await import('@sluice/engine');
+  const find = vi.spyOn(cache, 'find').mockReturnValue(held);
+  await pausedFrom(MINE);
+  await act(() => place.querySelector<HTMLElement>('[aria-label="Discard"]')?.click());
+  answer(part(MINE, 1_000_000, 5));
+  await vi.waitFor(() => expect(sheetOpen.value).toBe(true));
+  expect(paused.value).not.toBeNull();
+  find.mockRestore();
 });

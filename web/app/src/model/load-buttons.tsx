@@ -90,6 +90,13 @@ export function PausedButtons({ source, small = false, then }: Props & Pick<Paus
     paused.value = null;
     void discard(addressOf(source) ?? '');
   };
+  const discardOrAsk = async (button: HTMLButtonElement): Promise<void> => {
+    // It may be pressed before the look at what has come ends.
+    const come = part === undefined ? await partOf(addressOf(source) ?? '') : part;
+    if (come === null) discardIt(button);
+    else if (small) openSheet();
+    else ask();
+  };
   if (asking && part != null)
     return (
       <div class="load-buttons" role="group" aria-label={words.discardIt(bytes(part.stored))}>
@@ -113,11 +120,7 @@ export function PausedButtons({ source, small = false, then }: Props & Pick<Paus
       <LoadButton
         label={words.discard}
         icon={small ? 'M5 8h14M9 8V5h6v3M7 8l1 11h8l1-11' : ''}
-        onClick={(pressedButton) => {
-          if (part == null) discardIt(pressedButton);
-          else if (small) openSheet();
-          else ask();
-        }}
+        onClick={(pressedButton) => void discardOrAsk(pressedButton)}
       />
     </div>
   );
