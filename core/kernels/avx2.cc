@@ -23,11 +23,6 @@ template <int16_t kFactor>
 inline I add_pairs(H sums) {
   return as<I>(_mm256_madd_epi16(as<__m256i>(sums), _mm256_set1_epi16(kFactor)));
 }
-// g++ would move the additions of a block to its end, and spill the products.
-inline void add_now(H& sum, H products) {
-  sum = sum + products;
-  asm("" : "+x"(sum));
-}
 
 #include "kernels/pair_dot.inl"
 

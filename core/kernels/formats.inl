@@ -270,8 +270,7 @@ class PackedFormat : public ScalesOf<kType>::Class {
   static constexpr int kAbove = kSegment < kRow.group ? 1 : span(kLow) / kSegment;
   // Each shift by a constant takes a copy of the code. In wasm, where code size counts, planes of
   // one or two bits are shifted by a variable instead.
-  static constexpr bool kCounted = kKeepLoops && kLow.bits <= 2 && kAbove > 1 &&
-                                   run(kLow) == kSegment &&
+  static constexpr bool kCounted = kWasm && kLow.bits <= 2 && kAbove > 1 && run(kLow) == kSegment &&
                                    (kHigh.bits == 0 || run(kHigh) == kSegment);
 
  public:

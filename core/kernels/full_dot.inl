@@ -13,7 +13,10 @@ struct FullDot {
   static Codes codes(I word) { return word; }
   static Acts acts(const int8_t* q, int column) { return splat_word(q + column); }
   static Sum start(I bias_sum) { return bias_sum; }
-  static void step(Sum& sum, Codes c, Acts a) { sum = dot_i8(a, c, sum); }
+  static void step(Sum& sum, Codes c, Acts a) {
+    sum = dot_i8(a, c, sum);
+    if constexpr (kWasm) settle(sum);
+  }
   static void flush(Sum&) {}
   static I total(Sum sum, I) { return sum; }
 };

@@ -2,7 +2,6 @@
 // after vector.inl and
 //   H multiply_pairs(I codes, I acts)      sums of two products; codes unsigned, acts signed
 //   I add_pairs<int16_t kFactor>(H sums)   sums of two lanes, times kFactor
-//   void add_now(H& sum, H products)       an addition that the compiler leaves where it is
 
 template <int kBits>
 struct PairDot {
@@ -18,7 +17,10 @@ struct PairDot {
   static Codes codes(I word) { return word; }
   static Acts acts(const int8_t* q, int column) { return splat_word(q + column); }
   static Sum start(I) { return {H{}, I{}}; }
-  static void step(Sum& sum, Codes c, Acts a) { add_now(sum.part, multiply_pairs(c, a)); }
+  static void step(Sum& sum, Codes c, Acts a) {
+    sum.part = sum.part + multiply_pairs(c, a);
+    settle(sum.part);
+  }
   static void flush(Sum& sum) {
     sum.total = sum.total + add_pairs<1>(sum.part);
     sum.part = H{};
@@ -49,8 +51,10 @@ struct PairDot<8> {
   }
   static Sum start(I) { return {H{}, H{}}; }
   static void step(Sum& sum, Codes c, const Acts& a) {
-    add_now(sum.high, multiply_pairs(c, a.high));
-    add_now(sum.low, multiply_pairs(c, a.low));
+    sum.high = sum.high + multiply_pairs(c, a.high);
+    settle(sum.high);
+    sum.low = sum.low + multiply_pairs(c, a.low);
+    settle(sum.low);
   }
   static void flush(Sum&) {}
   static I total(const Sum& sum, I bias_sum) {

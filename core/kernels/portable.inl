@@ -66,6 +66,7 @@ struct PortableDot {
   static Sum start(I) { return {H{}, I{}}; }
   static void step(Sum& sum, const Codes& c, const Acts& a) {
     sum.part = sum.part + (c.even * a.even + c.odd * a.odd);
+    if constexpr (kWasm) settle(sum.part);
   }
   static void flush(Sum& sum) {
     sum.total = sum.total + (as<I>(as<U>(sum.part) << 16) >> 16) + (as<I>(sum.part) >> 16);

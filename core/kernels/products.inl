@@ -75,8 +75,10 @@ template <typename D, int kVecs, typename Format, int kTokens, typename Where>
             for (int t = 0; t < kTokens; ++t) D::step(sum[t][v], c, a[t]);
           }
         };
-        constexpr int kLoopSteps =
-            kKeepLoops ? smallest(Format::kAlikeWords, D::kFlush, kSteps) : 1;
+        // A page's modules are to be small, so there the steps of one token, which wait for memory,
+        // are a loop. (Tiles of digits have one token in prompts, too: tile_tokens.)
+        constexpr bool kLoop = kWasm && kTokens == 1 && !D::kDigits;
+        constexpr int kLoopSteps = kLoop ? smallest(Format::kAlikeWords, D::kFlush, kSteps) : 1;
         SLUICE_UNROLL
         for (int i = 0; i < kSteps; i += kLoopSteps) {
           if constexpr (kLoopSteps > 1) {

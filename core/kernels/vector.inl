@@ -28,6 +28,12 @@ inline To as(From from) {
   return (To)from;
 }
 
+#if defined(__wasm__)
+constexpr bool kWasm = true;
+#else
+constexpr bool kWasm = false;
+#endif
+
 // A constant for use in a loop. V8 builds a vector constant at every use, with three instructions.
 // A value loaded from memory stays in its register.
 template <auto kValue>
@@ -43,14 +49,17 @@ inline auto kept() {
 #endif
 }
 
-// Whether the steps of a product stay a loop. In unrolled code V8 computes each sum to its end
-// before the next, so the values that all sums share stay live until the last one, and registers
-// run out. It moves nothing across the jump of a loop.
+// Ends a step of a sum: the compiler leaves the steps in their order. It would compute each sum to
+// its end before the next, or the products of all before the first sum, and registers run out.
+// (The link of the wasm modules leaves out the passes that would do the same.)
+template <typename V>
+inline void settle(V& sum) {
 #if defined(__wasm__)
-constexpr bool kKeepLoops = true;
-#else
-constexpr bool kKeepLoops = false;
+  asm volatile("" : "+r"(sum));
+#elif defined(__x86_64__)
+  asm("" : "+x"(sum));
 #endif
+}
 
 // How many words of codes below 2^bits fit into a 16-bit sum, which takes two products of each:
 // 2 * 15 * 127 * 8, 2 * 31 * 127 * 4 and 2 * 63 * 127 * 2 are below 2^15.

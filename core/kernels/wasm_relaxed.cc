@@ -46,11 +46,6 @@ template <int16_t kFactor>
 inline I add_pairs(H sums) {
   return dot_i16(sums, as<H>(kept<kFactor * 0x00010001u>()));
 }
-// LLVM would keep the products of a block on the stack and add them at its end.
-inline void add_now(H& sum, H products) {
-  sum = sum + products;
-  asm("" : "+r"(sum));
-}
 
 #include "kernels/pair_dot.inl"
 

@@ -31,6 +31,7 @@ struct WideDot<8> {
   static Sum start(I bias_sum) { return bias_sum; }
   static void step(Sum& sum, const Codes& c, const Acts& a) {
     sum = sum + (dot_i16(c.even, a.even) + dot_i16(c.odd, a.odd));
+    settle(sum);
   }
   static void flush(Sum&) {}
   static I total(Sum sum, I) { return sum; }
