@@ -156,17 +156,42 @@ describe('another origin, which hides the range', () => {
   it('has its length found out by HEAD', async () => {
     server.plan = () => ({ headers: hidden });
     expect(await readsRight(0, 300_000)).toBe(true);
-    expect(server.calls.map(({ method }) => method)).toEqual(['GET', 'HEAD']);
+    expect(server.calls.map(({ method }) => method)).toEqual(['GET', 'HEAD', 'HEAD']);
     expect(remote.facts).toMatchObject({ total: 1_000_000, exact: true });
     expect(await readsRight(300_000, 1_000_000)).toBe(true);
-    expect(server.calls.length).toBe(3);
+    expect(server.calls.length).toBe(4);
   });
 
-  it('needs no HEAD for a file that is shorter than the part', async () => {
+  it('needs one HEAD for a file that is shorter than the part', async () => {
     server.plan = () => ({ headers: hidden });
     expect(same(await outcome(read(0, 16 << 20)), WHOLE)).toBe(true);
-    expect(server.calls.length).toBe(1);
+    expect(server.calls.map(({ method }) => method)).toEqual(['GET', 'HEAD']);
     expect(remote.facts).toMatchObject({ total: 1_000_000 });
+  });
+
+  it('and answers no HEAD: the length of a file that is shorter than the part is believed', async () => {
+    server.plan = ({ method }) => (method === 'HEAD' ? { status: 405 } : { headers: hidden });
+    expect(same(await outcome(read(0, 16 << 20)), WHOLE)).toBe(true);
+    expect(server.calls.length).toBe(2);
+  });
+
+  it.each([
+    ['the first part', 16 << 20, 0],
+    ['the first HEAD', 300_000, 1],
+    ['both', 16 << 20, 1],
+  ])('and names a wrong length with %s', async (what, to, last) => {
+    for (const wrong of [3000, -3000]) {
+      server.calls.length = 0;
+      connect();
+      server.plan = (_, n) => {
+        const lies = n <= last && (what !== 'the first HEAD' || n === 1);
+        // What it sends is as long as it should be: the two are seen apart only by other answers.
+        const length = { 'content-length': String(1_000_000 + (n + 1) * wrong) };
+        return { headers: { ...hidden, ...(lies ? length : {}) } };
+      };
+      expect(same(await outcome(read(0, to)), WHOLE.subarray(0, to))).toBe(true);
+      expect(remote.facts).toMatchObject({ total: 1_000_000 });
+    }
   });
 
   it.each([

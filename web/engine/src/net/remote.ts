@@ -64,12 +64,16 @@ export interface Part {
   cancel(): void;
 }
 
+type Span = Pick<Part, 'at' | 'end'> & { whole: boolean };
+
 /** The most bytes of one read. */
 export const PIECE_BYTES = 1 << 20;
 /** How often in a row a redirect is resolved again without a new byte. */
 const MOST_ANEW = 3;
 /** HTTP statuses of a signed address that has expired. */
 const GONE = [401, 403, 404, 410];
+/** HEAD requests for the size of a file, until two answers in a row agree. */
+const MOST_HEADS = 4;
 
 /**
  * Reads a body. With `again` it reuses one buffer if the browser can, which takes a fifth less time: the bytes are valid until
@@ -227,22 +231,41 @@ export class Remote {
       if (
         this.ranges === true &&
         this.facts?.total === 0 &&
-        !(await this.#learnTotal(url, headers))
+        !(await this.#learnTotal(url, headers, span.whole ? span.end : 0))
       ) {
         this.ranges = false;
         return drop();
       }
-      return { ...span, ...this.#bodyOf(answer, stop) };
+      const { at, end } = span;
+      return { at, end, ...this.#bodyOf(answer, stop) };
     } catch (error) {
       stop();
       throw error;
     }
   }
 
-  /** Learns the size with a HEAD request: another origin may hide content-range, but not the length of a whole answer. */
-  async #learnTotal(url: string, ranged: [string, string][]): Promise<boolean> {
-    const { net, cache } = this;
+  /**
+   * Learns the size with HEAD requests: another origin may hide content-range, but not the length of a whole answer. A server
+   * may name a wrong length once, and everything depends on it: it is believed when two answers in a row name it.
+   * `claimed`: by the first answer's length, 0: by none.
+   */
+  async #learnTotal(url: string, ranged: [string, string][], claimed: number): Promise<boolean> {
     const headers = ranged.filter(([name]) => name !== 'range');
+    let total = claimed;
+    for (let tries = 0; tries < MOST_HEADS; ++tries) {
+      const named = await this.#askTotal(url, headers);
+      if (named === 0) break;
+      const again = named === total;
+      total = named;
+      if (again) break;
+    }
+    if (total > 0 && this.facts !== null) this.facts = { ...this.facts, total, exact: true };
+    return total > 0;
+  }
+
+  /** Bytes of the file, by a HEAD request; 0 if its answer doesn't tell. */
+  async #askTotal(url: string, headers: [string, string][]): Promise<number> {
+    const { net, cache } = this;
     const end = new AbortController();
     const stop = (): void => end.abort();
     net.signal.addEventListener('abort', stop);
@@ -250,11 +273,9 @@ export class Remote {
       const asking = net.fetch(url, { method: 'HEAD', headers, signal: end.signal, cache });
       const { stallTimeout } = net.patiences;
       const answer = await within(asking, stallTimeout, () => this.stalled(''), stop);
-      const total = answer.ok ? checkedTotal(lengthOf(answer), this.who, this.url) : 0;
-      if (total > 0 && this.facts !== null) this.facts = { ...this.facts, total, exact: true };
-      return total > 0;
+      return answer.ok ? checkedTotal(lengthOf(answer), this.who, this.url) : 0;
     } catch {
-      return false;
+      return 0;
     } finally {
       net.signal.removeEventListener('abort', stop);
     }
@@ -355,7 +376,8 @@ export class Remote {
     return headers.has('content-range') || headers.has('content-length');
   }
 
-  #checkPart(answer: RemoteAnswer, from: number, to: number): Pick<Part, 'at' | 'end'> {
+  /** `whole`: it may be all of the file. */
+  #checkPart(answer: RemoteAnswer, from: number, to: number): Span {
     const named = answer.headers.get('content-range');
     const length = Number(answer.headers.get('content-length') ?? 0);
     const wrong = (was: string): never => {
@@ -363,15 +385,15 @@ export class Remote {
       throw new Passing(text, this.#wrongAnswer(text));
     };
     if (named === null) {
-      // Another origin may hide content-range. A part of the requested length is the right one; a shorter one from offset 0 is
-      // the whole file.
+      // Another origin may hide content-range. A part of the requested length is the right one; a shorter one from offset 0 may
+      // be the whole file.
       const short = from === 0 && this.facts === null && length > 0 && length < to;
       const total = this.facts?.total ?? 0;
       const most = Math.min(to, total > 0 ? total : Infinity) - from;
       if (!short && length !== most) wrong(`${length} bytes`);
-      this.#compare(this.#factsOf(answer, short ? length : 0, short));
+      this.#compare(this.#factsOf(answer, 0, false));
       this.ranges = true;
-      return { at: from, end: from + length };
+      return { at: from, end: from + length, whole: short };
     }
     const match = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(named.trim());
     const [first, last, total] = [Number(match?.[1]), Number(match?.[2]), Number(match?.[3])];
@@ -380,10 +402,10 @@ export class Remote {
     if (known && last >= total) wrong(`'${named}'`);
     this.#compare(this.#factsOf(answer, known ? total : 0, known));
     this.ranges = true;
-    return { at: from, end: last + 1 };
+    return { at: from, end: last + 1, whole: false };
   }
 
-  #checkWhole(answer: RemoteAnswer): Pick<Part, 'at' | 'end'> {
+  #checkWhole(answer: RemoteAnswer): Span {
     // The server sent ranges before, so this answer is a fault.
     if (this.ranges === true) {
       const text = `${this.who} sent the whole file where a part was asked for`;
@@ -393,7 +415,7 @@ export class Remote {
     const total = lengthOf(answer);
     const exact = answer.type === 'basic' || answer.type === 'default';
     this.#compare(this.#factsOf(answer, total, exact));
-    return { at: 0, end: total > 0 ? total : Infinity };
+    return { at: 0, end: total > 0 ? total : Infinity, whole: true };
   }
 
   #bodyOf(answer: RemoteAnswer, stop: () => void): Pick<Part, 'contentType' | 'read' | 'cancel'> {
