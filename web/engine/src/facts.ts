@@ -41,6 +41,8 @@ export type NotKeptReason =
   | 'in_use'
   /** A newer version of Sluice keeps it. */
   | 'newer'
+  /** The server named another size than the file has. */
+  | 'size'
   /** Writing the state was aborted, because an answer needed the memory. */
   | 'out_of_memory'
   /** Its file can't be opened, read or written. */

@@ -414,6 +414,23 @@ describe('a server without ranges', () => {
     expectReleased();
   });
 
+  it.each(['opfs', 'none'] as const)(
+    'that names too many bytes once: all are taken, and the file is not kept (%s)',
+    async (cache) => {
+      server.ranges = false;
+      server.foreign = true;
+      const length = { 'content-length': String(WHOLE.length + 3000) };
+      server.plan = (_, n) => (n === 0 ? { headers: length, cut: 9 * BLOCK } : {});
+      const { taker, notes } = await load({ cache });
+      expect(taker.error).toBeUndefined();
+      expect(same(taker.bytes.subarray(0, WHOLE.length), WHOLE)).toBe(true);
+      expect(opfs.files.size).toBe(0);
+      const told = { code: 'model_not_kept', facts: { reason: 'size' } };
+      expect(notes).toMatchObject(cache === 'opfs' ? [told] : []);
+      expectReleased();
+    },
+  );
+
   it('and without a length: kept at its end, and not if it ended too soon', async () => {
     server.ranges = false;
     server.plan = () => ({ headers: { 'content-length': null }, cut: 5 * BLOCK });

@@ -34,6 +34,8 @@ export class FakeServer {
   lastModified = '';
   /** It sends parts. */
   ranges = true;
+  /** As fetch says of the answers of another origin. */
+  foreign = false;
   /** The bytes of a piece of the body. */
   piece = 50_000;
   /** The bytes that it has sent in bodies. */
@@ -96,6 +98,7 @@ export class FakeServer {
     );
     const response = new Response(failed ? null : stream, { status, headers });
     const { redirectedTo } = odd;
+    if (this.foreign) Object.defineProperty(response, 'type', { value: 'cors' });
     Object.defineProperty(response, 'url', { value: redirectedTo ?? url });
     Object.defineProperty(response, 'redirected', { value: redirectedTo !== undefined });
     return response;

@@ -6,7 +6,7 @@ import { blockBytesFor } from '../store/journal.js';
 import { Connection, type Piece } from './connection.js';
 import type { Keeper } from './keeper.js';
 import { nextBlocks } from './next-blocks.js';
-import { Changed, type Net, type Remote } from './remote.js';
+import { Changed, type Net, type Remote, Shorter } from './remote.js';
 import { rangesOfRows } from './rows.js';
 
 const MOST_CONNECTIONS = 4;
@@ -123,6 +123,7 @@ export class BlockFetch {
           continue;
         }
         const before = this.#brought;
+        const begins = first !== null;
         const n = keeper.needsOrder || this.of.remote.ranges === false ? 1 : MOST_CONNECTIONS;
         await allOf(
           this.#net,
@@ -130,12 +131,19 @@ export class BlockFetch {
         );
         first = null;
         if (this.#brought > before) any = true;
-        else if (!begun && !this.#done) throw new Error('nothing was fetched of what is lacking');
+        else if (!begins && !this.#done) throw this.#nothingCame();
       }
       return any;
     } finally {
       this.busy = false;
     }
+  }
+
+  #nothingCame(): Error {
+    // A server without ranges has sent the whole file.
+    if (this.of.remote.ranges === false)
+      return new Shorter(`it has fewer than the ${this.of.total} bytes that were named`);
+    return new Error('nothing was fetched of what is lacking');
   }
 
   #next(): { first: number; end: number } | null {
@@ -159,7 +167,9 @@ export class BlockFetch {
       if (next === null || (index >= LAST_CONNECTIONS && this.#nearEnd)) return;
       const connection = this.#connectionFor(next);
       if (connection.at >= connection.to) return;
+      const before = this.#brought;
       await this.#drain(connection);
+      if (this.#brought === before) return;
     }
   }
 

@@ -14,7 +14,7 @@ import { BlockFetch } from './block-fetch.js';
 import { Connection, type Piece } from './connection.js';
 import { Keeper } from './keeper.js';
 import { FIRST_RANGE } from './next-blocks.js';
-import { Changed, type RemoteFacts, type Net, Remote } from './remote.js';
+import { Changed, type RemoteFacts, type Net, Remote, Shorter } from './remote.js';
 import { asRefreshed, emptyFile, refuseWebPage } from './why.js';
 
 /** A file to download. */
@@ -308,7 +308,9 @@ export class Download implements SourceFile {
       while (this.#total > 0 && !(await this.#keeper.prove(this.#total, last)))
         last = !(await this.#blocks.fetchAll(null));
     } catch (error) {
-      throw await this.#mended(error);
+      // The engine has all that there is. Whether the file is whole, its header says.
+      if (error instanceof Shorter && !this.unproven) await this.#keeper.forget();
+      else throw await this.#mended(error);
     }
   }
 

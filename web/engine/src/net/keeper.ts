@@ -311,6 +311,14 @@ export class Keeper {
 
   // --- the end -------------------------------------------------------------------------------------
 
+  /** The server named more bytes than the file has: it can't be kept as a whole one. */
+  async forget(): Promise<void> {
+    const why = 'the server named a wrong size';
+    const text = `The model isn't kept on this device: ${why}.`;
+    if (this.file !== null) this.report.note(makeNote('model_not_kept', text, { reason: 'size' }));
+    await this.drop();
+  }
+
   async drop(): Promise<void> {
     const { file } = this;
     this.#closeCopy();

@@ -52,6 +52,8 @@ export interface RemoteFacts {
 
 /** The file has changed since the first answer. */
 export class Changed extends Error {}
+/** The file is shorter than the server had said. */
+export class Shorter extends Changed {}
 
 /** The bytes of an answer. */
 export interface Part {

@@ -53,6 +53,7 @@ export const notes: Texts = {
     storage_full: 'Es ist kein Platz',
     in_use: 'Ein anderer Tab benutzt ihn',
     newer: 'Eine neuere Fassung dieser Seite behält es',
+    size: 'Sein Server nannte eine falsche Größe',
     out_of_memory: 'Eine Antwort brauchte den Speicher dafür',
     unreadable: 'Die Datei lässt sich nicht öffnen',
   },

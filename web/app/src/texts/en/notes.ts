@@ -54,6 +54,7 @@ export const notes: Texts = {
     storage_full: 'there is no room',
     in_use: 'another tab uses it',
     newer: 'a newer version of this page keeps it',
+    size: 'its server named a wrong size',
     out_of_memory: 'an answer needed the memory for it',
     unreadable: 'its file can’t be opened',
   },
