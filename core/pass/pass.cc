@@ -98,9 +98,9 @@ Status make_room(AlignedBuffer& buffer, int64_t floats) {
 
 }  // namespace
 
-Status Pass::begin(PassState& pass, KvCache& cache, std::span<const int32_t> tokens) {
+Status Pass::begin(PassState& pass, Timeline& timeline, std::span<const int32_t> tokens) {
   const auto n = static_cast<int64_t>(tokens.size());
-  const int64_t first = cache.positions();
+  const int64_t first = timeline.positions();
   SLUICE_TRY(make_room(pass.x, n * model_.config().n_embd));
   const int64_t block = std::min(n, block_tokens_);
   if (block > block_capacity_) {
@@ -118,8 +118,8 @@ Status Pass::begin(PassState& pass, KvCache& cache, std::span<const int32_t> tok
     }
   }
   for (RopeTable& rope : ropes_) SLUICE_TRY(rope.extend(first + n));
-  SLUICE_TRY(cache.append(n));
-  pass.cache = &cache;
+  SLUICE_TRY(timeline.begin(tokens));
+  pass.timeline = &timeline;
   pass.tokens = tokens;
   pass.n_tokens = n;
   pass.first_position = first;

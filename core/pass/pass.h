@@ -22,7 +22,7 @@
 #include "ops/rope.h"
 #include "pass/model.h"
 #include "pass/profile.h"
-#include "state/kv_cache.h"
+#include "state/timeline.h"
 #include "weights/weights.h"
 
 namespace sluice {
@@ -31,7 +31,7 @@ enum class Activation : uint8_t { silu, gelu };
 
 // What a timeline keeps of its current pass from one slice of work to the next.
 struct PassState {
-  KvCache* cache = nullptr;
+  Timeline* timeline = nullptr;
   std::span<const int32_t> tokens;  // read until all are embedded
   int64_t n_tokens = 0;
   int64_t first_position = 0;
@@ -51,7 +51,7 @@ class Pass {
 
   // Bytes of buffers for passes of up to n_tokens tokens that end at position n_tokens: those that
   // all timelines share, and those that each has of its own (PassState::x, and the logits of
-  // `logit_rows` positions; the cache not counted).
+  // `logit_rows` positions; the timeline not counted).
   static uint64_t shared_bytes(const Model& model, int64_t n_tokens);
   static uint64_t session_bytes(const Model& model, int64_t n_tokens, int64_t logit_rows);
   // Bytes of the workers' scratch.
@@ -65,11 +65,11 @@ class Pass {
   Status prepare();                        // allocates the workers' scratch
   uint64_t held_activation_bytes() const;  // without those of PassStates
 
-  // Starts a pass of `tokens` (each below n_vocab) at the cache's end, and appends them to the
-  // cache. The embedding slot must be resident. The cache must outlive the pass, the tokens its
-  // last embed(). Fails with out_of_memory, or with bad_file if an angle of RoPE is too large; the
-  // cache then has as many positions as before.
-  Status begin(PassState& pass, KvCache& cache, std::span<const int32_t> tokens);
+  // Starts a pass of `tokens` (each below n_vocab) at the timeline's end (Timeline::begin). The
+  // embedding slot must be resident. The timeline must outlive the pass, the tokens its last
+  // embed(). Fails with out_of_memory, or with bad_file if an angle of RoPE is too large; the
+  // timeline is then as before.
+  Status begin(PassState& pass, Timeline& timeline, std::span<const int32_t> tokens);
   int64_t n_blocks(const PassState& pass) const { return (pass.n_tokens - 1) / block_tokens_ + 1; }
   // Embeds the pass's n tokens from `first` on. All tokens must be embedded before the first layer
   // runs. The embedding slot must be resident or, with single_rows, the tokens' rows held by a

@@ -51,7 +51,7 @@ struct SessionReader::State {
   std::vector<TokenId> tokens;
   // Gets the state; of a piece a clone of `onto`, which shares the past.
   std::unique_ptr<Session::State> session;
-  std::optional<StateRows> rows;
+  std::optional<TimelineRows> rows;
   std::optional<Error> error;
   bool taken_out = false;
 };
@@ -230,9 +230,9 @@ Status SessionReader::State::check_piece() const {
 
 Status SessionReader::State::check_place() const {
   SLUICE_TRY(check_target());
-  const size_t begun = onto->cached.size();
+  const size_t begun = onto->timeline.tokens().size();
   if (header.first != begun || begun % kPiecePositions != 0 || onto->resume_point.last ||
-      header.seed != tokens_hash(onto->cached)) {
+      header.seed != tokens_hash(onto->timeline.tokens())) {
     return fail(Code::bad_file, "the piece begins at position ", header.first,
                 " of a session; expected the one behind the ", counted(begun, "token"),
                 " that are here", kDamaged);
@@ -256,12 +256,8 @@ Status SessionReader::State::take_header(std::span<const uint8_t> bytes) {
   if (onto == nullptr) answer = std::exchange(header.first, 0);
   SLUICE_TRY(check_header());
   session = std::make_unique<Session::State>(runtime);
-  if (onto != nullptr) {
-    onto->cache.truncate(header.first);  // it may have more after a run that failed
-    SLUICE_ASSIGN(session->cache, onto->cache.clone());
-  }
-  rows.emplace(*runtime.model, session->cache, int64_t{header.first},
-               int64_t{header.first} + header.computed);
+  if (onto != nullptr) session->timeline = onto->timeline.clone();
+  rows.emplace(session->timeline, int64_t{header.first}, int64_t{header.first} + header.computed);
   const std::optional<uint64_t> expected = file_bytes_of(*rows, header.tokens);
   if (header.file_bytes != expected) {
     return fail(Code::bad_file, "the session's header says ", counted(header.file_bytes, "byte"),
@@ -295,21 +291,20 @@ Status SessionReader::State::begin_state() {
 }
 
 Status SessionReader::State::take_row(std::span<const uint8_t> bytes) {
-  KvCache& cache = session->cache;
-  const int64_t position = rows->position();
-  if (position >= cache.positions()) {
-    // The first row of a chunk.
-    const int64_t end = std::min<int64_t>(rows->end(), position + kKvChunk);
-    SLUICE_TRY(
-        session->check_memory_for(static_cast<size_t>(position), static_cast<size_t>(end), 0, 0));
-    SLUICE_TRY(cache.append(end - cache.positions()));
+  Timeline& timeline = session->timeline;
+  const auto position = static_cast<size_t>(rows->position());
+  const int64_t layer = rows->layer();
+  if (rows->position() >= timeline.positions()) {
+    // The first row of these positions: they get their places.
+    const auto end = static_cast<size_t>(rows->positions_end());
+    SLUICE_TRY(session->check_memory_for(position, end, 0, 0));
+    SLUICE_TRY(timeline.begin(std::span(tokens).subspan(position - header.first, end - position)));
+    timeline.commit();
   }
-  if (!cache.write_row(*runtime.kernels, rows->layer(), rows->head(), position, rows->half(),
-                       bytes.data())) {
-    return fail(Code::bad_file, "the session has a number that is NaN or infinite in layer ",
-                rows->layer(), " at position ", position, "; expected finite numbers", kDamaged);
+  if (!rows->write(timeline, *runtime.kernels, bytes.data())) {
+    return fail(Code::bad_file, "the session has a number that is NaN or infinite in layer ", layer,
+                " at position ", position, "; expected finite numbers", kDamaged);
   }
-  rows->next();
   if (rows->done()) part = FilePart::end;
   return {};
 }
@@ -329,16 +324,12 @@ Result<std::unique_ptr<Session>> SessionReader::finish() {
       s.session.reset();
       return std::unexpected(place.error());
     }
-    s.onto->cache = std::move(s.session->cache);
+    s.onto->timeline = std::move(s.session->timeline);
     s.session.reset();
   }
   Session::State& session = s.onto != nullptr ? *s.onto : *s.session;
-  session.cached.insert(session.cached.end(), s.tokens.begin(), s.tokens.end());
   session.resume_point = ResumePoint();
-  if (s.header.tokens > s.header.computed) {
-    session.resume_point.last = session.cached.back();
-    session.cached.pop_back();
-  }
+  if (s.header.tokens > s.header.computed) session.resume_point.last = s.tokens.back();
   if (s.onto != nullptr) return std::unique_ptr<Session>();
   if (s.header.has_seed != 0) session.resume_point.seed = s.header.seed;
   session.resume_point.draws = s.header.draws;

@@ -64,10 +64,8 @@ Status Session::State::begin_pass() {
   PassCursor& cursor = run->cursor;
   // Before anything changes, so that a session that is refused keeps what it has.
   SLUICE_TRY(check_memory_for(cursor.begin, cursor.end, cursor.n_tokens(), 0));
-  // truncate() may keep fewer positions than it was asked to. Those are computed again.
-  cursor.begin = static_cast<size_t>(cache.truncate(static_cast<int64_t>(cursor.begin)));
-  cached.resize(std::min(cached.size(), cursor.begin));
-  SLUICE_TRY(runtime.pass->begin(pass, cache, cursor.pass_tokens()));
+  timeline.cut(static_cast<int64_t>(cursor.begin));
+  SLUICE_TRY(runtime.pass->begin(pass, timeline, cursor.pass_tokens()));
   cursor.start_pass();
   run->clock.mark.reset();
   return {};
@@ -168,7 +166,7 @@ Status Session::State::make_room_for_logits(size_t rows) {
 
 Status Session::State::check_memory_for(size_t begin, size_t end, size_t pass_tokens,
                                         size_t rows) const {
-  uint64_t more = cache.growth(static_cast<int64_t>(begin), static_cast<int64_t>(end));
+  uint64_t more = timeline.growth(static_cast<int64_t>(begin), static_cast<int64_t>(end));
   const uint64_t x = 4 * pass_tokens * static_cast<uint64_t>(runtime.model->config().n_embd);
   if (x > pass.x.size()) more += x - pass.x.size();
   if (rows > 0) more += logits_bytes(rows);
@@ -190,8 +188,7 @@ void Session::State::compact_logits() {
 Status Session::State::after_pass() {
   PassCursor& cursor = run->cursor;
   RunClock& clock = run->clock;
-  const std::span<const TokenId> computed = cursor.pass_tokens();
-  cached.insert(cached.end(), computed.begin(), computed.end());
+  timeline.commit();
   cursor.pass_started = false;
   const bool prompt_done = cursor.end >= cursor.n_prompt;
   if (run->computes_logits()) {

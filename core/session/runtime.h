@@ -12,7 +12,6 @@
 #include "models/registry.h"
 #include "pass/pass.h"
 #include "session/thread_tuner.h"
-#include "state/kv_cache.h"
 #include "text/tokenizer.h"
 #include "weights/identity.h"
 #include "weights/weights.h"

@@ -35,7 +35,7 @@ std::unexpected<Error> busy() {
 
 // --- sessions, clones and tokens -----------------------------------------------------------------
 
-Session::State::State(Runtime& of) : runtime(of), cache(of.model->layers(), of.kv_type) {
+Session::State::State(Runtime& of) : runtime(of), timeline(of.model->layers(), of.kv_type) {
   runtime.sessions.push_back(this);
 }
 
@@ -49,16 +49,16 @@ Result<std::unique_ptr<Session>> Session::clone() const {
   if (running()) return busy();
   const State& s = *state_;
   auto copy = std::make_unique<State>(s.runtime);
-  SLUICE_ASSIGN(copy->cache, s.cache.clone());
-  copy->cached = s.cached;
+  copy->timeline = s.timeline.clone();
   copy->resume_point = s.resume_point;
   return std::unique_ptr<Session>(new Session(std::move(copy)));
 }
 
-std::span<const TokenId> Session::tokens() const { return state_->cached; }
+std::span<const TokenId> Session::tokens() const { return state_->timeline.tokens(); }
 
 std::vector<TokenId> Session::written() const {
-  std::vector<TokenId> all = state_->cached;
+  const std::span<const TokenId> computed = tokens();
+  std::vector<TokenId> all(computed.begin(), computed.end());
   if (state_->resume_point.last) all.push_back(*state_->resume_point.last);
   return all;
 }
@@ -66,9 +66,9 @@ std::vector<TokenId> Session::written() const {
 void Session::truncate(size_t n) {
   State& s = *state_;
   if (running()) s.end_run();
-  if (n <= s.cached.size()) s.resume_point.last.reset();
+  if (n <= tokens().size()) s.resume_point.last.reset();
   if (n == 0) s.resume_point = ResumePoint();
-  s.cached.resize(std::min(s.cached.size(), n));
+  if (n < tokens().size()) s.timeline.cut(static_cast<int64_t>(n));
 }
 
 uint64_t Session::held_bytes() const { return state_->held_bytes(); }
@@ -206,9 +206,10 @@ Status Session::State::begin(std::span<const TokenId> prompt, const GenerateOpti
         {{"tokens", prompt.size()}, {"room", runtime.context_size - 1}});
   }
   // The last token of the prompt is always computed: its logits are needed.
-  const size_t limit = std::min(cached.size(), prompt.size() - 1);
-  size_t reused = 0;
-  while (reused < limit && cached[reused] == prompt[reused]) ++reused;
+  const std::span<const TokenId> past =
+      timeline.tokens().first(std::min(timeline.tokens().size(), prompt.size() - 1));
+  const auto same = std::ranges::mismatch(past, prompt).in1 - past.begin();
+  const auto reused = static_cast<size_t>(timeline.reach(same));
   SLUICE_TRY(check_memory_for(reused, prompt.size(), prompt.size() - reused, 1));
   reset_run(asked);
   // Frees those of a logits run now: check_memory_for() counted their memory as free.
@@ -298,12 +299,13 @@ Result<Event> Session::step() {
 
 void Session::State::end_run() {
   stats.reread_bytes = runtime.weights->refilled_bytes() - run->refilled_before;
+  timeline.abandon();
   if (run->generation) {
     const std::vector<TokenId>& tokens = run->cursor.tokens;
     resume_point.seed = stats.seed;
     resume_point.draws = run->generation->draws();
     resume_point.answer = run->generation->answer_begin();
-    if (tokens.size() > run->cursor.n_prompt && tokens.size() == cached.size() + 1)
+    if (tokens.size() > run->cursor.n_prompt && tokens.size() == timeline.tokens().size() + 1)
       resume_point.last = tokens.back();
   }
   run.reset();

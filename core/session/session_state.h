@@ -12,6 +12,7 @@
 #include "session/pass_cursor.h"
 #include "session/run_clock.h"
 #include "session/runtime.h"
+#include "state/timeline.h"
 
 namespace sluice {
 
@@ -56,9 +57,7 @@ struct Session::State {
   State& operator=(const State&) = delete;
 
   Runtime& runtime;
-  // The cache has the keys and values of these tokens, and perhaps of more.
-  KvCache cache;
-  std::vector<TokenId> cached;
+  Timeline timeline;
   ResumePoint resume_point;
   PassState pass;
   std::optional<Run> run;
@@ -67,7 +66,7 @@ struct Session::State {
   Stats stats;
 
   int64_t n_vocab() const { return runtime.n_vocab(); }
-  uint64_t held_bytes() const { return cache.bytes() + pass.x.size() + logits.size(); }
+  uint64_t held_bytes() const { return timeline.bytes() + pass.x.size() + logits.size(); }
   // Whether there is memory for passes of `pass_tokens` over the positions from `begin` to `end`,
   // and for so many rows of logits. Fails with out_of_memory.
   Status check_memory_for(size_t begin, size_t end, size_t pass_tokens, size_t rows) const;

@@ -11,14 +11,14 @@ namespace sluice {
 
 struct SessionWriter::State {
   // Saves tokens [first, end) and their state. `piece`: as a piece, else as a whole session.
-  State(const Session::State& s, KvCache&& past, bool piece, size_t first, size_t end)
+  State(const Session::State& s, bool piece, size_t first, size_t end)
       : runtime(s.runtime),
         copy(s.runtime),
-        tokens(s.cached.begin() + static_cast<ptrdiff_t>(first),
-               s.cached.begin() + static_cast<ptrdiff_t>(end)),
-        rows(*runtime.model, copy.cache, static_cast<int64_t>(first), static_cast<int64_t>(end)),
+        tokens(s.timeline.tokens().begin() + static_cast<ptrdiff_t>(first),
+               s.timeline.tokens().begin() + static_cast<ptrdiff_t>(end)),
+        rows(s.timeline, static_cast<int64_t>(first), static_cast<int64_t>(end)),
         magic(piece ? kPieceMagic : kSessionMagic) {
-    copy.cache = std::move(past);
+    copy.timeline = s.timeline.clone();
     header.computed = static_cast<uint32_t>(tokens.size());
     const bool full = piece && tokens.size() == kPiecePositions;
     if (s.resume_point.last && !full) tokens.push_back(*s.resume_point.last);
@@ -30,7 +30,7 @@ struct SessionWriter::State {
     if (piece) {
       header.version = kPieceVersion;
       header.first = static_cast<uint32_t>(first);
-      header.seed = tokens_hash(std::span(s.cached).first(first));
+      header.seed = tokens_hash(s.timeline.tokens().first(first));
     } else {
       header.has_seed = s.resume_point.seed ? 1 : 0;
       header.seed = s.resume_point.seed.value_or(0);
@@ -44,7 +44,7 @@ struct SessionWriter::State {
   const Runtime& runtime;
   Session::State copy;  // has the past, and is counted among the engine's sessions
   std::vector<TokenId> tokens;
-  StateRows rows;
+  TimelineRows rows;
   const char* magic;
   SessionHeader header;
   Xxh64 hash;
@@ -75,9 +75,7 @@ bool SessionWriter::State::make_item() {
   } else if (part <= FilePart::state && !rows.done()) {
     part = FilePart::state;
     item.resize(rows.bytes());
-    copy.cache.read_row(*runtime.kernels, rows.layer(), rows.head(), rows.position(), rows.half(),
-                        item.data());
-    rows.next();
+    rows.read(copy.timeline, *runtime.kernels, item.data());
   } else if (part < FilePart::end) {
     part = FilePart::end;
     const uint64_t check = hash.value();
@@ -113,10 +111,10 @@ Result<std::unique_ptr<SessionWriter>> Session::State::make_writer(bool piece, s
     return fail(Code::busy, "the session is generating; save it when that has ended");
   }
   if (!runtime.identity->known()) return fail(Code::invalid_argument, kNotIdentified);
-  const size_t end = piece ? std::min(cached.size(), first + kPiecePositions) : cached.size();
-  SLUICE_ASSIGN(KvCache past, cache.clone());
-  return std::unique_ptr<SessionWriter>(new SessionWriter(
-      std::make_unique<SessionWriter::State>(*this, std::move(past), piece, first, end)));
+  const size_t all = timeline.tokens().size();
+  const size_t end = piece ? std::min(all, first + kPiecePositions) : all;
+  return std::unique_ptr<SessionWriter>(
+      new SessionWriter(std::make_unique<SessionWriter::State>(*this, piece, first, end)));
 }
 
 Result<std::unique_ptr<SessionWriter>> Session::save() const {
@@ -130,12 +128,12 @@ Result<std::unique_ptr<SessionWriter>> Session::save_piece(size_t piece) const {
 }
 
 size_t Session::pieces() const {
-  const size_t written = state_->cached.size() + (state_->resume_point.last ? 1 : 0);
+  const size_t written = state_->timeline.tokens().size() + (state_->resume_point.last ? 1 : 0);
   return (written + kPiecePositions - 1) / kPiecePositions;
 }
 
 uint64_t Session::piece_bytes() const {
-  const StateRows rows(*state_->runtime.model, state_->cache, 0, kPiecePositions);
+  const TimelineRows rows(state_->timeline, 0, kPiecePositions);
   return file_bytes_of(rows, kPiecePositions).value_or(0);
 }
 

@@ -3,13 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/format.h"
-
 namespace sluice {
-
-KvType kv_type_named(std::string_view name) {
-  return name == "f32" ? KvType::f32 : name == "q8_0" ? KvType::q8_0 : KvType::f16;
-}
 
 KvCache::KvCache(std::span<const LayerShape> layers, KvType type) : type_(type) {
   const int64_t element = element_bytes();
@@ -23,8 +17,9 @@ KvCache::KvCache(std::span<const LayerShape> layers, KvType type) : type_(type) 
     at.v = at.k_scales + kKvChunk * n_scales * 4;
     at.v_scales = at.v + kKvChunk * padded_head_dim(head_dim) * element;
     at.bytes = at.v_scales + kKvChunk * n_scales * 4;
+    if (layers[l].cache == static_cast<int64_t>(l)) at.own_heads = layers[l].n_kv_heads;
+    chunk_bytes_ += at.own_heads * at.bytes;
     layouts_.push_back(at);
-    if (layers[l].cache == static_cast<int64_t>(l)) chunk_bytes_ += layers[l].n_kv_heads * at.bytes;
   }
 }
 
@@ -83,44 +78,16 @@ Status KvCache::append(int64_t n) {
   return {};
 }
 
-int64_t KvCache::truncate(int64_t n) {
-  positions_ = std::min(n, positions_);
-  return positions_;
-}
+void KvCache::truncate(int64_t n) { positions_ = std::min(n, positions_); }
 
-Result<Snapshot> KvCache::snapshot() const {
-  Snapshot snapshot;
-  const auto chunk = static_cast<size_t>(chunk_bytes_);
-  SLUICE_ASSIGN(snapshot.bytes,
-                AlignedBuffer::allocate_uninitialized(bytes_for(positions_), "a copy of the past"));
-  for (size_t c = 0; c < used_chunks(); ++c)
-    std::memcpy(snapshot.bytes.data() + c * chunk, chunks_[c]->data(), chunk);
-  snapshot.positions = positions_;
-  return snapshot;
-}
-
-Status KvCache::restore(const Snapshot& snapshot) {
-  positions_ = 0;
-  if (snapshot.bytes.size() != bytes_for(snapshot.positions)) {
-    return fail(Code::invalid_argument, "a copy of ", snapshot.positions, " positions has ",
-                snapshot.bytes.size(), " bytes; expected ", bytes_for(snapshot.positions),
-                ": it is of another model or KV type");
-  }
-  SLUICE_TRY(make_writable(0, snapshot.positions));
-  positions_ = snapshot.positions;
-  const auto chunk = static_cast<size_t>(chunk_bytes_);
-  for (size_t c = 0; c < used_chunks(); ++c)
-    std::memcpy(chunks_[c]->data(), snapshot.bytes.data() + c * chunk, chunk);
-  return {};
-}
-
-Result<KvCache> KvCache::clone() const {
+KvCache KvCache::clone() const {
   KvCache copy;
   copy.type_ = type_;
   copy.layouts_ = layouts_;
   copy.chunk_bytes_ = chunk_bytes_;
   copy.positions_ = positions_;
-  copy.chunks_.assign(chunks_.begin(), chunks_.begin() + static_cast<ptrdiff_t>(used_chunks()));
+  const int64_t used = (positions_ + kKvChunk - 1) / kKvChunk;
+  copy.chunks_.assign(chunks_.begin(), chunks_.begin() + static_cast<ptrdiff_t>(used));
   return copy;
 }
 

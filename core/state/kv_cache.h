@@ -8,19 +8,14 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "base/aligned.h"
 #include "base/result.h"
 #include "kernels/kernels.h"
 #include "state/layer_shape.h"
-#include "state/layer_state.h"
 
 namespace sluice {
-
-// Of the names f32, f16 and q8_0.
-KvType kv_type_named(std::string_view name);
 
 class KvCache {
  public:
@@ -30,13 +25,14 @@ class KvCache {
   // Bytes that so many positions take in all layers together.
   uint64_t bytes_for(int64_t positions) const;
 
-  // See LayerState. truncate() can drop any number of positions.
   int64_t positions() const { return positions_; }
+  // Adds n positions, which a pass is about to write. Fails with out_of_memory; the cache is then
+  // as before.
   Status append(int64_t n);
-  int64_t truncate(int64_t n);
-  Result<Snapshot> snapshot() const;
-  Status restore(const Snapshot& snapshot);
-  Result<KvCache> clone() const;
+  // Keeps the first n positions, or all if there are fewer. The memory stays.
+  void truncate(int64_t n);
+  // A second cache with the same past. A change of one doesn't change the other.
+  KvCache clone() const;
   // Bytes that truncate(keep) and then append() up to `end` positions would allocate.
   uint64_t growth(int64_t keep, int64_t end) const;
   uint64_t bytes() const;      // a chunk that n caches share counts 1 / n in each
@@ -49,8 +45,12 @@ class KvCache {
   void store(const Kernels& kernels, int64_t layer, int64_t head, int64_t position, const float* k,
              const float* v);
 
-  // The same for a session's file (session/session_file.h): a row has one position's keys or values
-  // of a head, first the elements in their order, then their scales.
+  int64_t n_layers() const { return static_cast<int64_t>(layouts_.size()); }
+  // KV heads of a layer; 0 if it reads another layer's.
+  int64_t own_heads(int64_t layer) const { return layout(layer).own_heads; }
+
+  // Its rows, as a file has them: one position's keys or values of a head, first the elements in
+  // their order, then their scales.
   enum class Half : uint8_t { keys, values };
   size_t row_bytes(int64_t layer) const;
   void read_row(const Kernels& kernels, int64_t layer, int64_t head, int64_t position, Half half,
@@ -63,6 +63,7 @@ class KvCache {
   // Byte offsets of a head's part in a chunk: k | k_scales | v | v_scales.
   struct Layout {
     int64_t head_dim = 0;
+    int64_t own_heads = 0;
     int64_t begin = 0;  // the layer's first head; the other offsets count from a head's begin
     int64_t k_scales = 0, v = 0, v_scales = 0, bytes = 0;
   };
@@ -75,7 +76,6 @@ class KvCache {
   void visit_row(const Kernels& kernels, int64_t layer, int64_t head, int64_t position, Half half,
                  const Visit& visit) const;
   const Layout& layout(int64_t layer) const { return layouts_[static_cast<size_t>(layer)]; }
-  size_t used_chunks() const { return static_cast<size_t>((positions_ + kKvChunk - 1) / kKvChunk); }
   using Chunk = std::shared_ptr<AlignedBuffer>;
   Result<Chunk> make_chunk() const;
   Status make_writable(int64_t begin, int64_t end);
@@ -86,7 +86,5 @@ class KvCache {
   std::vector<Chunk> chunks_;
   int64_t positions_ = 0;
 };
-
-static_assert(LayerState<KvCache>);
 
 }  // namespace sluice

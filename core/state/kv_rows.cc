@@ -1,4 +1,4 @@
-// KvCache: the rows of a session's file.
+// KvCache: its rows as a file has them (state/timeline_rows.h).
 #include <cstring>
 
 #include "state/kv_cache.h"

@@ -1,6 +1,5 @@
-// Tests of what a pass uses: the cache of keys and values, which can be cut, copied and restored,
-// the growing table of RoPE angles, attention over chunks, and layers of different kinds and
-// families.
+// Tests of what a pass uses: the growing table of RoPE angles, attention over chunks, and layers of
+// different kinds and families.
 #include <cmath>
 #include <cstring>
 
@@ -13,197 +12,14 @@
 #include "pass/binder.h"
 #include "pass/config_reader.h"
 #include "pass/pass.h"
-#include "state/kv_cache.h"
+#include "state/timeline.h"
 #include "support/model_test.h"
+#include "support/written_timeline.h"
 
 namespace sluice {
 namespace {
 
-// --- keys and values -----------------------------------------------------------------------------
-
 const Kernels& generic() { return *choose_kernels("generic"); }
-
-LayerShape shape(int64_t n_kv_heads, int64_t head_dim, int64_t cache) {
-  LayerShape layer;
-  layer.n_heads = 2 * n_kv_heads;
-  layer.n_kv_heads = n_kv_heads;
-  layer.head_dim = head_dim;
-  layer.cache = cache;
-  return layer;
-}
-
-// Layers of different shapes; the third one reads the cache of the first.
-const std::vector<LayerShape> kLayers = {shape(2, 8, 0), shape(1, 20, 1), shape(2, 8, 0),
-                                         shape(3, 6, 3)};
-
-// The key (sign 1) or value (sign -1) of position p in a layer's head. Another `past` has others.
-std::vector<float> told(int past, int64_t layer, int64_t head, int64_t p, float sign) {
-  std::vector<float> values(static_cast<size_t>(kLayers[static_cast<size_t>(layer)].head_dim));
-  for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = sign * static_cast<float>(100 * past + 40 * layer + 10 * head + p % 7) +
-                static_cast<float>(i) / 32;
-  }
-  return values;
-}
-
-// Appends positions of `past` up to `end`.
-void fill(KvCache& cache, int64_t end, int past) {
-  const int64_t begin = cache.positions();
-  ASSERT_TRUE(cache.append(end - begin).has_value());
-  for (int64_t layer = 0; layer < 4; ++layer) {
-    const LayerShape& at = kLayers[static_cast<size_t>(layer)];
-    for (int64_t head = 0; at.cache == layer && head < at.n_kv_heads; ++head) {
-      for (int64_t p = begin; p < end; ++p) {
-        cache.store(generic(), layer, head, p, told(past, layer, head, p, 1).data(),
-                    told(past, layer, head, p, -1).data());
-      }
-    }
-  }
-}
-
-// Element i of position p's key and value in an f32 chunk, by the layout in kernels.h.
-float key_at(const KvChunk& chunk, int64_t head_dim, int64_t p, int64_t i) {
-  float value = 0;
-  std::memcpy(&value, chunk.k + 4 * ((p / 16 * head_dim + i) * 16 + p % 16), 4);
-  return value;
-}
-float value_at(const KvChunk& chunk, int64_t p, int64_t i) {
-  float value = 0;
-  std::memcpy(&value, chunk.v + 4 * ((i / 16 * kKvChunk + p) * 16 + i % 16), 4);
-  return value;
-}
-
-// Whether the cache holds `past` at the positions [begin, end).
-bool holds(const KvCache& cache, int64_t begin, int64_t end, int past) {
-  for (int64_t layer = 0; layer < 4; ++layer) {
-    const LayerShape& at = kLayers[static_cast<size_t>(layer)];
-    for (int64_t head = 0; head < at.n_kv_heads; ++head) {
-      for (int64_t p = begin; p < end; ++p) {
-        const KvChunk chunk = cache.chunk(at.cache, head, p / kKvChunk);
-        const std::vector<float> key = told(past, at.cache, head, p, 1);
-        const std::vector<float> value = told(past, at.cache, head, p, -1);
-        for (int64_t i = 0; i < at.head_dim; ++i) {
-          if (key_at(chunk, at.head_dim, p % kKvChunk, i) != key[static_cast<size_t>(i)])
-            return false;
-          if (value_at(chunk, p % kKvChunk, i) != value[static_cast<size_t>(i)]) return false;
-        }
-      }
-    }
-  }
-  return true;
-}
-
-TEST(KvCache, TakesAChunkAtATimeAndNothingForLayersThatReadAnothers) {
-  KvCache cache(kLayers, KvType::f32);
-  EXPECT_EQ(cache.bytes(), 0u);
-  const uint64_t chunk = cache.bytes_for(1);
-  EXPECT_EQ(chunk, 4u * kKvChunk * (2 * (8 + 16) + (20 + 32) + 3 * (6 + 16)));
-  EXPECT_EQ(cache.bytes_for(256), chunk);
-  EXPECT_EQ(cache.bytes_for(257), 2 * chunk);
-  fill(cache, 256, 1);
-  EXPECT_EQ(cache.bytes(), chunk);
-  fill(cache, 300, 1);
-  EXPECT_EQ(cache.bytes(), 2 * chunk);
-  EXPECT_EQ(cache.positions(), 300);
-  EXPECT_TRUE(holds(cache, 0, 300, 1));
-}
-
-TEST(KvCache, IsCutAnywhereAndWrittenOn) {
-  KvCache cache(kLayers, KvType::f32);
-  fill(cache, 300, 1);
-  EXPECT_EQ(cache.truncate(400), 300);
-  for (const int64_t n : {299, 260, 256, 255, 17, 1}) {
-    EXPECT_EQ(cache.truncate(n), n);
-    EXPECT_EQ(cache.positions(), n);
-    fill(cache, 300, 2);
-    EXPECT_TRUE(holds(cache, 0, n, 1));
-    EXPECT_TRUE(holds(cache, n, 300, 2));
-  }
-  const uint64_t bytes = cache.bytes();
-  EXPECT_EQ(cache.truncate(0), 0);
-  EXPECT_EQ(cache.bytes(), bytes);
-}
-
-TEST(KvCache, ASnapshotBringsThePastBack) {
-  KvCache cache(kLayers, KvType::f32);
-  fill(cache, 270, 1);
-  const auto snapshot = cache.snapshot();
-  ASSERT_TRUE(snapshot.has_value());
-  EXPECT_EQ(snapshot->positions, 270);
-  EXPECT_EQ(snapshot->bytes.size(), cache.bytes_for(270));
-  cache.truncate(3);
-  fill(cache, 600, 2);
-  ASSERT_TRUE(cache.restore(*snapshot).has_value());
-  EXPECT_EQ(cache.positions(), 270);
-  EXPECT_TRUE(holds(cache, 0, 270, 1));
-  // A state that never had this past can be restored, too.
-  KvCache fresh(kLayers, KvType::f32);
-  ASSERT_TRUE(fresh.restore(*snapshot).has_value());
-  EXPECT_TRUE(holds(fresh, 0, 270, 1));
-  KvCache empty(kLayers, KvType::f32);
-  ASSERT_TRUE(fresh.restore(*empty.snapshot()).has_value());
-  EXPECT_EQ(fresh.positions(), 0);
-}
-
-TEST(KvCache, ASnapshotOfAnotherShapeIsRefused) {
-  KvCache cache(kLayers, KvType::f16);
-  fill(cache, 10, 1);
-  const auto snapshot = cache.snapshot();
-  ASSERT_TRUE(snapshot.has_value());
-  KvCache other(kLayers, KvType::f32);
-  fill(other, 10, 1);
-  const Status status = other.restore(*snapshot);
-  ASSERT_FALSE(status.has_value());
-  EXPECT_EQ(status.error().code, Code::invalid_argument);
-  EXPECT_NE(status.error().message.find("10 positions"), std::string::npos)
-      << status.error().message;
-  EXPECT_EQ(other.positions(), 0);
-}
-
-TEST(KvCache, AClonesFutureIsItsOwn) {
-  KvCache cache(kLayers, KvType::f32);
-  fill(cache, 260, 1);
-  auto clone = cache.clone();
-  ASSERT_TRUE(clone.has_value());
-  EXPECT_EQ(clone->positions(), 260);
-  // A clone owns only the chunks that it has written to since.
-  const uint64_t chunk = cache.bytes_for(1);
-  EXPECT_EQ(clone->own_bytes(), 0u);
-  EXPECT_EQ(clone->bytes() + cache.bytes(), 2 * chunk);
-  clone->truncate(200);
-  fill(*clone, 310, 2);
-  EXPECT_EQ(clone->own_bytes(), 2 * chunk);
-  EXPECT_EQ(cache.own_bytes(), 2 * chunk);
-  fill(cache, 310, 3);
-  EXPECT_TRUE(holds(*clone, 0, 200, 1) && holds(*clone, 200, 310, 2));
-  EXPECT_TRUE(holds(cache, 0, 260, 1) && holds(cache, 260, 310, 3));
-}
-
-TEST(KvCache, AClonesCloneSharesWhatAllHave) {
-  KvCache cache(kLayers, KvType::q8_0);
-  fill(cache, 600, 1);
-  const uint64_t chunk = cache.bytes_for(1);
-  auto one = cache.clone();
-  ASSERT_TRUE(one.has_value());
-  auto other = one->clone();
-  ASSERT_TRUE(other.has_value());
-  // A third of each chunk, rounded down.
-  EXPECT_EQ(cache.bytes(), 3 * (chunk / 3));
-  EXPECT_EQ(one->bytes(), other->bytes());
-  // This writes to the third chunk; the first two stay shared.
-  fill(*other, 601, 2);
-  EXPECT_EQ(other->own_bytes(), chunk);
-  cache = KvCache();
-  EXPECT_EQ(one->own_bytes(), chunk);
-  one = KvCache();
-  EXPECT_EQ(other->own_bytes(), 3 * chunk);
-  // A clone that is restored owns all of its chunks.
-  const auto snapshot = other->snapshot();
-  ASSERT_TRUE(snapshot.has_value());
-  auto third = other->clone();
-  ASSERT_TRUE(third.has_value() && third->restore(*snapshot).has_value());
-  EXPECT_EQ(third->own_bytes(), 3 * chunk);
-}
 
 // --- angles --------------------------------------------------------------------------------------
 
@@ -247,7 +63,7 @@ TEST(RopeTable, RefusesAnglesThatHaveNoCosine) {
 // --- attention over chunks -----------------------------------------------------------------------
 
 // The chunks that attention reads for tokens from `position` on.
-std::vector<int64_t> chunks_seen(const KvCache& cache, int64_t position, int n_tokens,
+std::vector<int64_t> chunks_seen(const KvCache& kv, int64_t position, int n_tokens,
                                  int64_t window) {
   std::vector<int64_t> seen;
   const auto scratch = AttentionScratch::allocate(2 * n_tokens, 8);
@@ -256,7 +72,7 @@ std::vector<int64_t> chunks_seen(const KvCache& cache, int64_t position, int n_t
   std::vector<float> out(q.size());
   const auto chunk_of = [&](int64_t c) {
     seen.push_back(c);
-    return cache.chunk(0, 0, c);
+    return kv.chunk(0, 0, c);
   };
   attend(generic(), chunk_of,
          {q.data(), 16, position, position + n_tokens, window, false, n_tokens, 2, 8, 1.0f},
@@ -266,8 +82,9 @@ std::vector<int64_t> chunks_seen(const KvCache& cache, int64_t position, int n_t
 
 TEST(Attention, LooksAtNoChunkThatNoTokenSees) {
   using Chunks = std::vector<int64_t>;
-  KvCache cache(kLayers, KvType::f32);
-  fill(cache, 1000, 1);
+  Timeline timeline(kWrittenLayers, KvType::f32);
+  write(timeline, 1000, 1);
+  const KvCache& cache = timeline.keys_values();
   EXPECT_EQ(chunks_seen(cache, 700, 5, 0), (Chunks{0, 1, 2}));
   EXPECT_EQ(chunks_seen(cache, 700, 5, 1), (Chunks{2}));
   EXPECT_EQ(chunks_seen(cache, 511, 1, 256), (Chunks{1}));
@@ -286,12 +103,13 @@ std::vector<double> softmax_values(const KvCache& cache, const float* q, int64_t
     const KvChunk chunk = cache.chunk(0, 0, p / kKvChunk);
     double score = 0;
     for (int64_t i = 0; i < 8; ++i)
-      score += static_cast<double>(q[i]) * static_cast<double>(key_at(chunk, 8, p % kKvChunk, i));
+      score +=
+          static_cast<double>(q[i]) * static_cast<double>(written_key(chunk, 8, p % kKvChunk, i));
     const double weight = std::exp(score / 64);
     sum += weight;
     for (int64_t i = 0; i < 8; ++i)
       values[static_cast<size_t>(i)] +=
-          weight * static_cast<double>(value_at(chunk, p % kKvChunk, i));
+          weight * static_cast<double>(written_value(chunk, p % kKvChunk, i));
   }
   for (double& value : values) value /= sum;
   return values;
@@ -299,8 +117,9 @@ std::vector<double> softmax_values(const KvCache& cache, const float* q, int64_t
 
 TEST(Attention, BothWaysSeesAllOrAsMuchOnEitherSide) {
   constexpr int64_t kPositions = 600;
-  KvCache cache(kLayers, KvType::f32);
-  fill(cache, kPositions, 1);
+  Timeline timeline(kWrittenLayers, KvType::f32);
+  write(timeline, kPositions, 1);
+  const KvCache& cache = timeline.keys_values();
   const auto chunk_of = [&](int64_t c) { return cache.chunk(0, 0, c); };
   for (const int64_t window : {0, 2, 7, 100, 512, 5000}) {
     for (const int64_t position : {0, 3, 250, 509, 590}) {
@@ -380,10 +199,10 @@ Ends logits_of_ends(const std::string& file, const std::vector<TokenId>& ids, bo
   }
   auto pool = std::make_unique<Pool>(2);
   Pass pass(model, weights, generic(), *pool, false);
-  KvCache cache(model.layers(), KvType::f32);
+  Timeline timeline(model.layers(), KvType::f32);
   PassState state;
   const auto n = static_cast<int64_t>(ids.size());
-  EXPECT_TRUE(pass.prepare().has_value() && pass.begin(state, cache, ids).has_value());
+  EXPECT_TRUE(pass.prepare().has_value() && pass.begin(state, timeline, ids).has_value());
   EXPECT_EQ(pass.n_blocks(state), both_ways ? 1 : (n - 1) / Pass::kBlockTokens + 1);
   pass.embed(state, 0, n);
   for (int64_t block = 0; block < pass.n_blocks(state); ++block)
