@@ -42,6 +42,7 @@ Status Engine::State::prepare(const LoadOptions& load_options) {
   kernels = choose_kernels(options.kernels);
   kv_type = kv_type_named(options.kv_type);
   memory_budget = options.memory_budget;
+  snapshot_memory = options.snapshot_memory;
   load_started = Clock::now();
   return {};
 }

@@ -74,7 +74,9 @@ Plan plan_with(const Gguf& header, const LoadOptions& options, std::unique_ptr<M
   MemoryPlan& memory = plan.memory;
   const Weights weights(model->manifest(), plan.shared, plan.rows);
   memory.weights = weights.bytes();
-  const uint64_t kv = Timeline(model->layers(), kv_type_named(options.kv_type)).bytes_for(context);
+  const uint64_t kv =
+      Timeline(model->layers(), kv_type_named(options.kv_type), options.snapshot_memory)
+          .bytes_for(context);
   const uint64_t own = Pass::session_bytes(*model, context, 1);
   const uint64_t shared_activations = Pass::shared_bytes(*model, context);
   const auto sessions = static_cast<uint64_t>(options.sessions);

@@ -24,6 +24,9 @@ struct LoadOptions {
   // Most memory that the model may take; weights for which there is no room are read again for
   // every token; 0: what the device allows.
   uint64_t memory_budget = 0;
+  // Memory of each session for places to which it can go back, besides the ends of the last two
+  // prompts; only for models that can't go back anywhere.
+  uint64_t snapshot_memory = 67108864;
   // Sessions that may fill the context at the same time: memory is planned for so many; 1 to 64.
   int32_t sessions = 1;
   // Name of the kernels to use: in a browser 'wasm-simd', or 'wasm-relaxed' with a relaxed flavour;

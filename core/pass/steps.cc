@@ -251,14 +251,14 @@ void Pass::rotate_and_store(const Work& work, const HeadNorms& norms, int64_t to
   float* k = row(Buffer::k, work, token, shape.kv_rows()) + kv_head * shape.head_dim;
   rotate(k, norms.k);
   const float* v = row(Buffer::v, work, token, shape.kv_rows()) + kv_head * shape.head_dim;
-  now_->timeline->keys_values().store(kernels_, work.layer, kv_head, position, k, v);
+  now_->timeline->keys_values(work.layer).store(kernels_, work.layer, kv_head, position, k, v);
 }
 
 // Attends with all query heads of one KV head, for the work's tokens [token, token + n_tokens).
 void Pass::attend_tile(const Work& work, int64_t token, int64_t n_tokens, int64_t kv_head) {
   const LayerShape& shape = model_.layer(work.layer);
   const int64_t group = shape.n_heads / shape.n_kv_heads;
-  const KvCache& kv = now_->timeline->keys_values();
+  const KvCache& kv = now_->timeline->keys_values(shape.cache);
   const auto chunk_of = [&](int64_t c) { return kv.chunk(shape.cache, kv_head, c); };
   for (int64_t head = kv_head * group; head < (kv_head + 1) * group; head += kMaxQueries) {
     const int64_t at = head * shape.head_dim;

@@ -11,9 +11,9 @@ static_assert(std::endian::native == std::endian::little);
 
 uint32_t number_of(KvType type) { return type == KvType::f32 ? 0 : type == KvType::f16 ? 1 : 2; }
 
-std::optional<uint64_t> file_bytes_of(const TimelineRows& rows, uint64_t tokens) {
+std::optional<uint64_t> file_bytes_of(const TimelineRows& rows, uint64_t tokens, size_t kept) {
   const std::optional<uint64_t> state = rows.all_bytes();
-  uint64_t all = kSessionHeaderBytes + 4 * tokens + kHashBytes;
+  uint64_t all = kSessionHeaderBytes + 4 * tokens + kept + kHashBytes;
   if (!state || __builtin_add_overflow(all, *state, &all)) return std::nullopt;
   return all;
 }

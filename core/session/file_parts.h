@@ -21,11 +21,14 @@ inline constexpr std::string_view kNotIdentified =
 static_assert(kPiecePositions == kRowPositions);
 
 // The parts of a file, in their order. `first`: magic, version and the header's size.
-enum class FilePart { first, header, tokens, state, end, done };
+enum class FilePart { first, header, tokens, kept, state, end, done };
 
 uint32_t number_of(KvType type);  // in the header
-// The bytes of a file with these rows and tokens; nothing if that doesn't fit 64 bits.
-std::optional<uint64_t> file_bytes_of(const TimelineRows& rows, uint64_t tokens);
+// Bytes of the part `kept` of so many numbers (kept_of).
+constexpr size_t kept_bytes(size_t numbers) { return kPromptEndBytes + numbers; }
+// The bytes of a file with these rows and tokens and so many of the part `kept`; nothing if that
+// doesn't fit 64 bits.
+std::optional<uint64_t> file_bytes_of(const TimelineRows& rows, uint64_t tokens, size_t kept);
 // Of all that decides how positions are rotated, besides the weights.
 uint64_t rope_hash(const Model& model);
 // Of the tokens before a piece.

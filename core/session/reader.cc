@@ -34,9 +34,16 @@ struct SessionReader::State {
   Status check_piece() const;
   Status check_target() const;
   Status check_place() const;
+  bool has_kept() const {
+    return header.version >= (onto != nullptr ? kPieceWithKept : kSessionWithKept);
+  }
   Status take_tokens(std::span<const uint8_t> bytes);
+  Status take_kept(std::span<const uint8_t> bytes);
   Status take_row(std::span<const uint8_t> bytes);
-  Status begin_state();
+  Status begin_kept();
+  Status restore_places();
+  Status end_state();
+  Status begin_state(std::vector<uint8_t> kept);
 
   Runtime& runtime;
   uint64_t file_bytes = 0;  // 0: unknown
@@ -49,8 +56,10 @@ struct SessionReader::State {
   SessionHeader header;
   uint32_t answer = 0;  // header.first of a session; that is 0 then
   std::vector<TokenId> tokens;
+  std::vector<int64_t> prompt_ends;
   // Gets the state; of a piece a clone of `onto`, which shares the past.
   std::unique_ptr<Session::State> session;
+  size_t n_kept = 0;  // numbers of the part `kept`
   std::optional<TimelineRows> rows;
   std::optional<Error> error;
   bool taken_out = false;
@@ -72,6 +81,8 @@ size_t SessionReader::State::needed() const {
       return header.header_bytes - kFirstBytes;
     case FilePart::tokens:
       return 4 * std::min<size_t>(kTokensAtOnce, header.tokens - tokens.size());
+    case FilePart::kept:
+      return kept_bytes(n_kept);
     case FilePart::state:
       return rows->bytes();
     case FilePart::end:
@@ -98,6 +109,7 @@ Status SessionReader::State::take(std::span<const uint8_t> bytes) {
   if (part == FilePart::first) return take_first(bytes);
   if (part == FilePart::header) return take_header(bytes);
   if (part == FilePart::tokens) return take_tokens(bytes);
+  if (part == FilePart::kept) return take_kept(bytes);
   return take_row(bytes);
 }
 
@@ -257,19 +269,13 @@ Status SessionReader::State::take_header(std::span<const uint8_t> bytes) {
   SLUICE_TRY(check_header());
   session = std::make_unique<Session::State>(runtime);
   if (onto != nullptr) session->timeline = onto->timeline.clone();
-  rows.emplace(session->timeline, int64_t{header.first}, int64_t{header.first} + header.computed);
-  const std::optional<uint64_t> expected = file_bytes_of(*rows, header.tokens);
-  if (header.file_bytes != expected) {
-    return fail(Code::bad_file, "the session's header says ", counted(header.file_bytes, "byte"),
-                "; expected ", expected.value_or(0), " for its ", counted(header.tokens, "token"),
-                kDamaged);
-  }
+  n_kept = kept_size(session->timeline, header.first, int64_t{header.first} + header.computed);
   if (file_bytes != 0 && file_bytes != header.file_bytes) {
     return fail(Code::bad_file, "it has ", counted(file_bytes, "byte"),
                 " and not all of the session", ": expected ", header.file_bytes, kDamaged);
   }
   part = FilePart::tokens;
-  return header.tokens == 0 ? begin_state() : Status();
+  return header.tokens == 0 ? begin_kept() : Status();
 }
 
 Status SessionReader::State::take_tokens(std::span<const uint8_t> bytes) {
@@ -282,31 +288,70 @@ Status SessionReader::State::take_tokens(std::span<const uint8_t> bytes) {
     }
     tokens.push_back(id);
   }
-  return tokens.size() == header.tokens ? begin_state() : Status();
+  return tokens.size() == header.tokens ? begin_kept() : Status();
 }
 
-Status SessionReader::State::begin_state() {
-  part = rows->done() ? FilePart::end : FilePart::state;
-  return {};
+Status SessionReader::State::begin_kept() {
+  part = FilePart::kept;
+  if (has_kept()) return {};
+  return begin_state(std::vector<uint8_t>(n_kept, 1));
+}
+
+Status SessionReader::State::take_kept(std::span<const uint8_t> bytes) {
+  uint32_t ends[1 + kMostPromptEnds];
+  std::memcpy(ends, bytes.data(), sizeof ends);
+  const std::vector<uint8_t> kept(bytes.begin() + sizeof ends, bytes.end());
+  bool good = ends[0] <= kMostPromptEnds;
+  for (uint32_t i = 1; i <= kMostPromptEnds; ++i) {
+    const bool used = i <= ends[0];
+    good = good && (used ? ends[i] > (i > 1 ? ends[i - 1] : 0) : ends[i] == 0);
+    if (good && used) prompt_ends.push_back(ends[i]);
+  }
+  good = good && std::ranges::all_of(kept, [](uint8_t one) { return one <= 1; }) &&
+         (prompt_ends.empty() || prompt_ends.back() <= int64_t{header.first} + header.computed);
+  if (good) return begin_state(kept);
+  return fail(Code::bad_file, "the session's list of what it kept has numbers that none can have",
+              kDamaged);
+}
+
+Status SessionReader::State::begin_state(std::vector<uint8_t> kept) {
+  rows.emplace(session->timeline, int64_t{header.first}, int64_t{header.first} + header.computed,
+               std::move(kept), onto != nullptr);
+  const std::optional<uint64_t> expected =
+      file_bytes_of(*rows, header.tokens, has_kept() ? kept_bytes(n_kept) : 0);
+  if (header.file_bytes != expected) {
+    return fail(Code::bad_file, "the session's header says ", counted(header.file_bytes, "byte"),
+                "; expected ", expected.value_or(0), " for its ", counted(header.tokens, "token"),
+                kDamaged);
+  }
+  part = FilePart::state;
+  return rows->done() ? end_state() : Status();
 }
 
 Status SessionReader::State::take_row(std::span<const uint8_t> bytes) {
-  Timeline& timeline = session->timeline;
-  const auto position = static_cast<size_t>(rows->position());
+  const int64_t position = rows->position();
   const int64_t layer = rows->layer();
-  if (rows->position() >= timeline.positions()) {
-    // The first row of these positions: they get their places.
-    const auto end = static_cast<size_t>(rows->positions_end());
-    SLUICE_TRY(session->check_memory_for(position, end, 0, 0));
-    SLUICE_TRY(timeline.begin(std::span(tokens).subspan(position - header.first, end - position)));
-    timeline.commit();
-  }
-  if (!rows->write(timeline, *runtime.kernels, bytes.data())) {
+  if (position >= session->timeline.positions()) SLUICE_TRY(restore_places());
+  if (!rows->write(session->timeline, *runtime.kernels, bytes.data())) {
     return fail(Code::bad_file, "the session has a number that is NaN or infinite in layer ", layer,
                 " at position ", position, "; expected finite numbers", kDamaged);
   }
-  if (rows->done()) part = FilePart::end;
-  return {};
+  return rows->done() ? end_state() : Status();
+}
+
+// Gives the session the positions up to those of the row that comes.
+Status SessionReader::State::restore_places() {
+  const auto begin = static_cast<size_t>(session->timeline.positions());
+  const auto end = static_cast<size_t>(rows->done() ? int64_t{header.first} + header.computed
+                                                    : rows->positions_end());
+  SLUICE_TRY(session->check_memory_for(begin, end, 0, 0));
+  return rows->restore_before(session->timeline, tokens);
+}
+
+// All rows are there.
+Status SessionReader::State::end_state() {
+  part = FilePart::end;
+  return restore_places();
 }
 
 Result<std::unique_ptr<Session>> SessionReader::finish() {
@@ -328,6 +373,7 @@ Result<std::unique_ptr<Session>> SessionReader::finish() {
     s.session.reset();
   }
   Session::State& session = s.onto != nullptr ? *s.onto : *s.session;
+  session.timeline.restore_prompt_ends(s.prompt_ends);
   session.resume_point = ResumePoint();
   if (s.header.tokens > s.header.computed) session.resume_point.last = s.tokens.back();
   if (s.onto != nullptr) return std::unique_ptr<Session>();

@@ -191,6 +191,7 @@ Status Session::State::after_pass() {
   timeline.commit();
   cursor.pass_started = false;
   const bool prompt_done = cursor.end >= cursor.n_prompt;
+  if (cursor.end == cursor.n_prompt) timeline.mark();
   if (run->computes_logits()) {
     cursor.begin = cursor.end;
     cursor.end = std::min(cursor.n_prompt, cursor.begin + cursor.batch);

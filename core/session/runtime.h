@@ -24,7 +24,8 @@ namespace sluice {
 struct Runtime {
   const Kernels* kernels = nullptr;
   KvType kv_type = KvType::f32;
-  uint64_t memory_budget = 0;  // that was asked for; 0: none
+  uint64_t memory_budget = 0;    // that was asked for; 0: none
+  uint64_t snapshot_memory = 0;  // of each session, for marks besides the ends of prompts
 
   std::unique_ptr<const Model> model;
   std::optional<Tokenizer> tokenizer;

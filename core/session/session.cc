@@ -35,7 +35,8 @@ std::unexpected<Error> busy() {
 
 // --- sessions, clones and tokens -----------------------------------------------------------------
 
-Session::State::State(Runtime& of) : runtime(of), timeline(of.model->layers(), of.kv_type) {
+Session::State::State(Runtime& of)
+    : runtime(of), timeline(of.model->layers(), of.kv_type, of.snapshot_memory) {
   runtime.sessions.push_back(this);
 }
 

@@ -3,8 +3,8 @@
 // numbers are little-endian.
 //
 //   header    "SLUICESN"
-//             u32 version                2
-//             u32 bytes of the header    88 in versions 1 and 2
+//             u32 version                3
+//             u32 bytes of the header    88 in versions 1 to 3
 //             u64 bytes of the file
 //             u64 identity of the model  (weights/identity.h)
 //             u64 XXH64 of what RoPE does: see rope_hash() in session/file_parts.cc
@@ -20,10 +20,15 @@
 //             u64 draws                  of the seed's random numbers
 //             u64 XXH64 of all before
 //   tokens    i32 for each
+//   kept      u32 ends of prompts        0 to 2: positions to which the past can be cut
+//             u32 each of them, 0 for one that there isn't
+//             u8 for each 256 computed positions, for each window that layers have (ascending): 1
+//                                        if the file has their state in those layers, 0 if not.
+//                                        Versions 1 and 2 have no such part: they have all state
 //   state     for each 256 computed positions (of the last ones, those that there are), for each
-//             layer with a cache of its own, for each of its KV heads: the keys of each position,
-//             then the values of each position. A key or value has its numbers in their order: f32,
-//             f16, or int8 and behind them an f32 scale for each 32 of them.
+//             layer with a cache of its own that kept them, for each of its KV heads: the keys of
+//             each position, then the values of each position. A key or value has its numbers in
+//             their order: f32, f16, or int8 and behind them an f32 scale for each 32 of them.
 //   end       u64 XXH64 of all before
 //
 // In every version the first 16 bytes and the hash at the header's end are as here.
@@ -33,13 +38,16 @@
 // of its positions, and with this header:
 //
 //   header    "SLUICEPC"
-//             u32 version               1
+//             u32 version               2
 //             bytes, tokens, computed   of the piece: at most 256 are computed. Only the last piece
 //                                       has fewer, and may have the token behind them
 //             u32 0                     in place of "has a seed"
 //             u32 first                 position, a multiple of 256; in place of the answer
 //             u64 XXH64 of the tokens before the piece (i32 each), in place of the seed
 //             u64 0                     in place of the draws
+//
+// State that a piece doesn't have is zeros in it, so that all whole pieces of a session are as long
+// as each other. Pieces of version 1 have no part `kept`.
 //
 // A piece is only taken behind the tokens that it names, for its state depends on them. So of
 // pieces of which some are damaged, lost or of another text, those before them make a session.
@@ -55,12 +63,16 @@ namespace sluice {
 inline constexpr char kSessionMagic[] = "SLUICESN";
 inline constexpr char kPieceMagic[] = "SLUICEPC";
 inline constexpr uint32_t kPiecePositions = 256;
-inline constexpr uint32_t kSessionVersion = 2;
-inline constexpr uint32_t kPieceVersion = 1;
+inline constexpr uint32_t kSessionVersion = 3;
+inline constexpr uint32_t kPieceVersion = 2;
 inline constexpr uint32_t kSessionHeaderBytes = 88;
 inline constexpr uint32_t kSessionStateKv = 1;
+// The first versions with a part `kept`.
+inline constexpr uint32_t kSessionWithKept = 3, kPieceWithKept = 2;
+inline constexpr size_t kMostPromptEnds = 2;
+inline constexpr size_t kPromptEndBytes = 4 + 4 * kMostPromptEnds;
 
-// The header in versions 1 and 2, without magic and hash.
+// The header in all versions, without magic and hash.
 struct SessionHeader {
   uint32_t version = kSessionVersion;
   uint32_t header_bytes = kSessionHeaderBytes;

@@ -10,20 +10,22 @@
 namespace sluice {
 
 struct SessionWriter::State {
-  // Saves tokens [first, end) and their state. `piece`: as a piece, else as a whole session.
-  State(const Session::State& s, bool piece, size_t first, size_t end)
+  // Saves tokens [first, to) and their state. `piece`: as a piece, else as a whole session.
+  State(const Session::State& s, bool piece, size_t first, size_t to)
       : runtime(s.runtime),
         copy(s.runtime),
         tokens(s.timeline.tokens().begin() + static_cast<ptrdiff_t>(first),
-               s.timeline.tokens().begin() + static_cast<ptrdiff_t>(end)),
-        rows(s.timeline, static_cast<int64_t>(first), static_cast<int64_t>(end)),
+               s.timeline.tokens().begin() + static_cast<ptrdiff_t>(to)),
+        kept(kept_of(s.timeline, static_cast<int64_t>(first), static_cast<int64_t>(to))),
+        rows(s.timeline, static_cast<int64_t>(first), static_cast<int64_t>(to), kept, piece),
+        end(static_cast<int64_t>(to)),
         magic(piece ? kPieceMagic : kSessionMagic) {
     copy.timeline = s.timeline.clone();
     header.computed = static_cast<uint32_t>(tokens.size());
     const bool full = piece && tokens.size() == kPiecePositions;
     if (s.resume_point.last && !full) tokens.push_back(*s.resume_point.last);
     header.tokens = static_cast<uint32_t>(tokens.size());
-    header.file_bytes = file_bytes_of(rows, tokens.size()).value_or(0);
+    header.file_bytes = file_bytes_of(rows, tokens.size(), kept_bytes(kept.size())).value_or(0);
     header.identity = runtime.identity->value();
     header.rope = rope_hash(*runtime.model);
     header.kv_type = number_of(runtime.kv_type);
@@ -44,7 +46,9 @@ struct SessionWriter::State {
   const Runtime& runtime;
   Session::State copy;  // has the past, and is counted among the engine's sessions
   std::vector<TokenId> tokens;
+  std::vector<uint8_t> kept;
   TimelineRows rows;
+  int64_t end;  // the positions before it are saved
   const char* magic;
   SessionHeader header;
   Xxh64 hash;
@@ -72,6 +76,14 @@ bool SessionWriter::State::make_item() {
     const size_t n = std::min(kTokensAtOnce, tokens.size() - tokens_given);
     append(tokens.data() + tokens_given, 4 * n);
     tokens_given += n;
+  } else if (part < FilePart::kept) {
+    part = FilePart::kept;
+    uint32_t ends[1 + kMostPromptEnds] = {};
+    for (const int64_t mark : copy.timeline.prompt_ends())
+      if (mark <= end) ends[++ends[0]] = static_cast<uint32_t>(mark);
+    static_assert(sizeof ends == kPromptEndBytes);
+    append(ends, sizeof ends);
+    append(kept.data(), kept.size());
   } else if (part <= FilePart::state && !rows.done()) {
     part = FilePart::state;
     item.resize(rows.bytes());
@@ -133,8 +145,9 @@ size_t Session::pieces() const {
 }
 
 uint64_t Session::piece_bytes() const {
-  const TimelineRows rows(state_->timeline, 0, kPiecePositions);
-  return file_bytes_of(rows, kPiecePositions).value_or(0);
+  const size_t kept = kept_size(state_->timeline, 0, kPiecePositions);
+  const TimelineRows rows(state_->timeline, 0, kPiecePositions, std::vector<uint8_t>(kept), true);
+  return file_bytes_of(rows, kPiecePositions, kept_bytes(kept)).value_or(0);
 }
 
 }  // namespace sluice

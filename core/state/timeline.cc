@@ -1,6 +1,7 @@
 #include "state/timeline.h"
 
 #include <algorithm>
+#include <set>
 
 namespace sluice {
 
@@ -8,36 +9,193 @@ KvType kv_type_named(std::string_view name) {
   return name == "f32" ? KvType::f32 : name == "q8_0" ? KvType::q8_0 : KvType::f16;
 }
 
-int64_t Timeline::reach(int64_t n) const { return std::clamp<int64_t>(n, 0, positions()); }
+Timeline::Timeline(std::span<const LayerShape> layers, KvType type, uint64_t allowance)
+    : allowance_(allowance) {
+  const std::vector<int64_t> of_layers = windows_of(layers);
+  const std::set<int64_t> windows(of_layers.begin(), of_layers.end());
+  for (const int64_t window : windows) caches_.emplace_back(layers, type, window);
+  for (const int64_t window : of_layers) {
+    const auto at = std::distance(windows.begin(), windows.find(window));
+    cache_of_.push_back(static_cast<uint8_t>(at));
+  }
+}
+
+// --- marks ---------------------------------------------------------------------------------------
+
+std::vector<int64_t> Timeline::Marks::all() const {
+  std::vector<int64_t> marks;
+  std::ranges::merge(prompt_ends, more, std::back_inserter(marks));
+  return marks;
+}
+
+Timeline::Marks Timeline::marks_up_to(int64_t n) const {
+  Marks marks = marks_;
+  std::erase_if(marks.prompt_ends, [n](int64_t mark) { return mark > n; });
+  std::erase_if(marks.more, [n](int64_t mark) { return mark > n; });
+  return marks;
+}
+
+// The marks that a pass from `begin` to `end` leaves. They don't depend on how a text is divided
+// into passes.
+Timeline::Marks Timeline::marks_of_pass(int64_t begin, int64_t end) const {
+  Marks marks = marks_up_to(begin);
+  const int64_t window = caches_.empty() ? 0 : caches_.back().window();
+  if (window == 0) return marks;
+  for (int64_t mark = (begin / kKvChunk + 1) * kKvChunk; mark <= end; mark += kKvChunk) {
+    marks.more.push_back(mark);
+    thin(marks, mark);
+  }
+  return marks;
+}
+
+// Leaves out marks whose neighbours lie so close that their distances from the end are within a
+// factor of two, then the oldest ones until the rest keeps to the allowance, up to the next time.
+void Timeline::thin(Marks& marks, int64_t end) const {
+  std::vector<int64_t>& more = marks.more;
+  for (size_t i = 1; i + 1 < more.size();) {
+    if (end - more[i - 1] <= 2 * (end - more[i + 1]) || more[i] == more[i + 1])
+      more.erase(more.begin() + static_cast<ptrdiff_t>(i));
+    else
+      ++i;
+  }
+  const int64_t next = end + kKvChunk - 1;
+  const auto bytes = [&] {
+    uint64_t sum = 0;
+    for (const KvCache& cache : caches_)
+      sum += static_cast<uint64_t>(cache.chunks_for(more, next, marks.prompt_ends)) *
+             cache.chunk_bytes();
+    return sum;
+  };
+  while (!more.empty() && bytes() > allowance_) more.erase(more.begin());
+}
+
+void Timeline::mark() {
+  std::vector<int64_t>& ends = marks_.prompt_ends;
+  const int64_t end = positions();
+  if (!ends.empty() && ends.back() == end) return;
+  ends.push_back(end);
+  if (ends.size() > 2) {
+    const auto at = std::ranges::lower_bound(marks_.more, ends.front());
+    marks_.more.insert(at, ends.front());
+    ends.erase(ends.begin());
+    thin(marks_, end);
+  }
+  for (KvCache& cache : caches_) cache.settle(marks_.all());
+}
+
+// --- the past ------------------------------------------------------------------------------------
+
+int64_t Timeline::reach(int64_t n) const {
+  int64_t reached = std::clamp<int64_t>(n, 0, positions());
+  for (size_t same = 0; same < caches_.size();) {
+    for (const KvCache& cache : caches_) {
+      const int64_t before = reached;
+      reached = cache.reach(reached);
+      same = reached == before ? same + 1 : 1;
+    }
+  }
+  return reached;
+}
 
 void Timeline::cut(int64_t n) {
-  const int64_t kept = reach(n);
-  kv_.truncate(kept);
+  const int64_t kept = std::clamp<int64_t>(n, 0, positions());
+  for (KvCache& cache : caches_) cache.truncate(kept);
   tokens_.resize(static_cast<size_t>(kept));
+  marks_ = marks_up_to(kept);
 }
 
 Status Timeline::begin(std::span<const TokenId> tokens) {
-  SLUICE_TRY(kv_.append(static_cast<int64_t>(tokens.size())));
+  const auto n = static_cast<int64_t>(tokens.size());
+  pass_marks_ = marks_of_pass(positions(), positions() + n);
+  const std::vector<int64_t> marks = pass_marks_.all();
+  for (KvCache& cache : caches_) {
+    const Status appended = cache.append(n, marks);
+    if (appended) continue;
+    abandon();
+    return appended;
+  }
   pass_.assign(tokens.begin(), tokens.end());
   return {};
 }
 
 void Timeline::commit() {
+  if (pass_.empty()) return;
   tokens_.insert(tokens_.end(), pass_.begin(), pass_.end());
   pass_.clear();
+  marks_ = std::move(pass_marks_);
+  for (KvCache& cache : caches_) cache.settle(marks_.all());
 }
 
 void Timeline::abandon() {
-  kv_.truncate(positions());
+  for (KvCache& cache : caches_) cache.truncate(positions());
   pass_.clear();
 }
 
+Status Timeline::restore(std::span<const TokenId> tokens, std::span<const uint8_t> kept) {
+  for (size_t i = 0; i < caches_.size(); ++i)
+    SLUICE_TRY(caches_[i].restore(static_cast<int64_t>(tokens.size()), kept[i] != 0));
+  tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+  return {};
+}
+
+void Timeline::restore_prompt_ends(std::span<const int64_t> ends) {
+  marks_.prompt_ends.assign(ends.begin(), ends.end());
+}
+
 Timeline Timeline::clone() const {
-  Timeline copy({}, KvType::f16);
-  copy.kv_ = kv_.clone();
-  copy.kv_.truncate(positions());
+  Timeline copy;
+  for (const KvCache& cache : caches_) {
+    copy.caches_.push_back(cache.clone());
+    copy.caches_.back().truncate(positions());
+  }
+  copy.cache_of_ = cache_of_;
+  copy.allowance_ = allowance_;
   copy.tokens_ = tokens_;
+  copy.marks_ = marks_;
   return copy;
+}
+
+// --- memory --------------------------------------------------------------------------------------
+
+uint64_t Timeline::mark_bytes_for(int64_t positions) const {
+  uint64_t all = 0, most = 0;
+  for (const KvCache& cache : caches_) {
+    if (cache.window() == 0) continue;
+    const auto window = static_cast<uint64_t>(cache.window_chunks(positions));
+    const auto n = static_cast<uint64_t>((positions + kKvChunk - 1) / kKvChunk);
+    all += (n - window) * cache.chunk_bytes();
+    // Two ends of prompts, and where a pass that is under way began.
+    most += 3 * window * cache.chunk_bytes();
+  }
+  return std::min(all, most + allowance_);
+}
+
+uint64_t Timeline::bytes_for(int64_t positions) const {
+  uint64_t bytes = mark_bytes_for(positions);
+  for (const KvCache& cache : caches_) {
+    bytes += static_cast<uint64_t>(cache.window_chunks(positions)) * cache.chunk_bytes();
+    bytes += cache.ring_bytes(positions);
+  }
+  return bytes;
+}
+
+uint64_t Timeline::growth(int64_t keep, int64_t end) const {
+  const std::vector<int64_t> marks = marks_of_pass(std::min(keep, positions()), end).all();
+  uint64_t bytes = 0;
+  for (const KvCache& cache : caches_) bytes += cache.growth(keep, end, marks);
+  return bytes;
+}
+
+uint64_t Timeline::bytes() const {
+  uint64_t bytes = 0;
+  for (const KvCache& cache : caches_) bytes += cache.bytes();
+  return bytes;
+}
+
+uint64_t Timeline::own_bytes() const {
+  uint64_t bytes = 0;
+  for (const KvCache& cache : caches_) bytes += cache.own_bytes();
+  return bytes;
 }
 
 }  // namespace sluice

@@ -1,8 +1,12 @@
 // What a session remembers: its tokens and, for each layer, the state of their past.
 //
 // Only this folder and the steps (pass/steps.cc) know the kinds of state. All above go by tokens:
-// they ask how much of a past can be kept (reach), and frame each pass by begin() and commit() or
-// abandon().
+// they ask from where a pass can go on (reach), frame each pass by begin() and commit() or
+// abandon(), and say where a prompt has ended (mark).
+//
+// Keys and values of layers that see all can be cut anywhere. What can't (a window lets go of what
+// no later token sees) can be cut at marks: the ends of the last prompt and of the one before
+// always, and positions at doubling distances back, as much as the allowance for them permits.
 #pragma once
 
 #include <cstdint>
@@ -23,44 +27,76 @@ KvType kv_type_named(std::string_view name);
 
 class Timeline {
  public:
-  // An empty past for these layers, which are copied. Takes no memory yet.
-  Timeline(std::span<const LayerShape> layers, KvType type) : kv_(layers, type) {}
-  // Bytes that so many positions take in all layers together.
-  uint64_t bytes_for(int64_t positions) const { return kv_.bytes_for(positions); }
+  // An empty past for these layers, which are copied. Takes no memory yet. `allowance`: bytes for
+  // marks besides the ends of prompts.
+  Timeline(std::span<const LayerShape> layers, KvType type, uint64_t allowance);
 
-  // The tokens whose state is here; a pass under way doesn't count.
+  // Bytes of so many positions at most, with all marks that may be there.
+  uint64_t bytes_for(int64_t positions) const;
+  // Of these: for marks alone.
+  uint64_t mark_bytes_for(int64_t positions) const;
+
+  // The tokens that were computed; a pass under way doesn't count.
   std::span<const TokenId> tokens() const { return tokens_; }
   int64_t positions() const { return static_cast<int64_t>(tokens_.size()); }
 
-  // How many of the first n positions stay if the rest goes: n, or fewer where a state can't be cut
-  // just there.
+  // The last position up to n from which a pass can go on, once the rest is cut.
   int64_t reach(int64_t n) const;
-  // Keeps the first reach(n) positions. The memory stays, for those that come. No pass may be under
-  // way.
+  // Keeps the first n tokens, and of their state what there is: a pass can go on from reach(n). The
+  // memory stays, for what comes. No pass may be under way.
   void cut(int64_t n);
 
-  // Begins a pass over `tokens`, at positions() and behind. The steps then write the state of all
-  // of them. Fails with out_of_memory; the timeline is then as before.
+  // Begins a pass over `tokens`, at positions(), which must be in reach. The steps then write the
+  // state of all of them. Fails with out_of_memory; the timeline is then as before.
   Status begin(std::span<const TokenId> tokens);
   void commit();   // the pass has run: its tokens belong to the past
   void abandon();  // it will not be run to its end. Does nothing if no pass is under way
+  // A prompt ends at positions(): the past can be cut there until the prompt after the next one has
+  // ended.
+  void mark();
 
   // A second timeline with the same past. A change of one doesn't change the other.
   Timeline clone() const;
   // Bytes that cut(keep) and then begin() up to `end` positions would allocate.
-  uint64_t growth(int64_t keep, int64_t end) const { return kv_.growth(keep, end); }
-  uint64_t bytes() const { return kv_.bytes(); }  // what n timelines share counts 1 / n in each
-  uint64_t own_bytes() const { return kv_.own_bytes(); }  // only what no other timeline shares
+  uint64_t growth(int64_t keep, int64_t end) const;
+  uint64_t bytes() const;      // what n timelines share counts 1 / n in each
+  uint64_t own_bytes() const;  // only what no other timeline shares
 
-  // The keys and values of the layers that attend, for steps. Those of a pass under way have their
-  // places.
-  KvCache& keys_values() { return kv_; }
-  const KvCache& keys_values() const { return kv_; }
+  // For steps: the cache that has the keys and values of a layer, which is its own (LayerShape's
+  // cache). Those of a pass under way have their places.
+  KvCache& keys_values(int64_t layer) { return caches_[index_of(layer)]; }
+  const KvCache& keys_values(int64_t layer) const { return caches_[index_of(layer)]; }
+
+  // For files (state/timeline_rows.h): all caches, those with a window behind the one without, by
+  // ascending windows; and the marks, which ascend.
+  std::span<const KvCache> caches() const { return caches_; }
+  std::span<const int64_t> prompt_ends() const { return marks_.prompt_ends; }
+  // Adds the state of `tokens` of a file, at most up to the next chunk's begin, as if passes had
+  // written it. kept[i]: whether cache i has their rows. Fails with out_of_memory.
+  Status restore(std::span<const TokenId> tokens, std::span<const uint8_t> kept);
+  // The ends of prompts of a file whose tokens have all been restored: at most two, which ascend.
+  void restore_prompt_ends(std::span<const int64_t> ends);
 
  private:
-  KvCache kv_;
+  // Positions to which the past can be cut, besides its end. Both ascend.
+  struct Marks {
+    std::vector<int64_t> prompt_ends;  // at most two
+    std::vector<int64_t> more;
+    std::vector<int64_t> all() const;
+  };
+  Timeline() = default;
+  size_t index_of(int64_t layer) const { return cache_of_[static_cast<size_t>(layer)]; }
+  Marks marks_up_to(int64_t n) const;
+  Marks marks_of_pass(int64_t begin, int64_t end) const;
+  void thin(Marks& marks, int64_t end) const;
+
+  std::vector<KvCache> caches_;
+  std::vector<uint8_t> cache_of_;  // by layer
+  uint64_t allowance_ = 0;
   std::vector<TokenId> tokens_;
   std::vector<TokenId> pass_;  // of the pass under way
+  Marks marks_;
+  Marks pass_marks_;  // as they will be when the pass has run
 };
 
 }  // namespace sluice

@@ -1,52 +1,102 @@
 #include "state/timeline_rows.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace sluice {
+namespace {
 
-TimelineRows::TimelineRows(const Timeline& timeline, int64_t begin, int64_t end)
-    : begin_(begin), end_(end), first_(begin) {
-  const KvCache& kv = timeline.keys_values();
-  for (int64_t layer = 0; layer < kv.n_layers(); ++layer) {
-    const int64_t n_heads = kv.own_heads(layer);
-    if (n_heads > 0) layers_.push_back({layer, n_heads, kv.row_bytes(layer)});
+constexpr auto kStep = static_cast<int64_t>(kRowPositions);
+
+}  // namespace
+
+std::vector<uint8_t> kept_of(const Timeline& timeline, int64_t begin, int64_t end) {
+  std::vector<uint8_t> kept;
+  for (int64_t first = begin; first < end; first += kStep) {
+    for (const KvCache& cache : timeline.caches())
+      if (cache.window() > 0) kept.push_back(cache.keeps(first / kKvChunk) ? 1 : 0);
   }
-  // No file is so long that its rows never begin: a model without any keys has no rows.
-  if (layers_.empty()) first_ = end_;
+  return kept;
 }
 
-int64_t TimelineRows::positions_end() const {
-  return std::min(first_ + static_cast<int64_t>(kRowPositions), end_);
+size_t kept_size(const Timeline& timeline, int64_t begin, int64_t end) {
+  const auto windows =
+      std::ranges::count_if(timeline.caches(), [](const KvCache& one) { return one.window() > 0; });
+  return static_cast<size_t>(windows * ((end - begin + kStep - 1) / kStep));
 }
+
+TimelineRows::TimelineRows(const Timeline& timeline, int64_t begin, int64_t end,
+                           std::vector<uint8_t> kept, bool zeros)
+    : begin_(begin), end_(end), kept_(std::move(kept)), zeros_(zeros), first_(begin) {
+  size_t window = 0;
+  for (const KvCache& cache : timeline.caches()) {
+    if (cache.window() > 0) window = ++n_windows_;
+    for (int64_t layer = 0; layer < cache.n_layers(); ++layer) {
+      const int64_t n_heads = cache.own_heads(layer);
+      if (n_heads > 0) layers_.push_back({layer, n_heads, cache.row_bytes(layer), window});
+    }
+  }
+  std::ranges::sort(layers_, {}, &Layer::layer);
+  skip_absent();
+}
+
+bool TimelineRows::kept(int64_t first, size_t window) const {
+  if (window == 0) return true;
+  const auto step = static_cast<size_t>((first - begin_) / kStep);
+  return kept_[step * n_windows_ + window - 1] != 0;
+}
+
+int64_t TimelineRows::chunk_end(int64_t first) const { return std::min(first + kStep, end_); }
 
 std::optional<uint64_t> TimelineRows::all_bytes() const {
-  uint64_t position = 0;
-  for (const Layer& layer : layers_) {
-    uint64_t rows = 0;
-    if (__builtin_mul_overflow(2 * static_cast<uint64_t>(layer.n_heads), layer.row_bytes, &rows) ||
-        __builtin_add_overflow(position, rows, &position))
-      return std::nullopt;
-  }
   uint64_t all = 0;
-  if (__builtin_mul_overflow(position, static_cast<uint64_t>(end_ - begin_), &all))
-    return std::nullopt;
+  for (int64_t first = begin_; first < end_; first += kStep) {
+    const auto positions = static_cast<uint64_t>(chunk_end(first) - first);
+    for (const Layer& layer : layers_) {
+      if (!zeros_ && !kept(first, layer.window)) continue;
+      uint64_t rows = 0;
+      if (__builtin_mul_overflow(2 * static_cast<uint64_t>(layer.n_heads), layer.row_bytes,
+                                 &rows) ||
+          __builtin_mul_overflow(rows, positions, &rows) || __builtin_add_overflow(all, rows, &all))
+        return std::nullopt;
+    }
+  }
   return all;
 }
 
 void TimelineRows::read(const Timeline& timeline, const Kernels& kernels, uint8_t* out) {
-  timeline.keys_values().read_row(kernels, layer(), head_, position(), half_, out);
+  if (kept(first_, here().window))
+    timeline.keys_values(layer()).read_row(kernels, layer(), head_, position(), half_, out);
+  else
+    std::memset(out, 0, bytes());
   next();
 }
 
 bool TimelineRows::write(Timeline& timeline, const Kernels& kernels, const uint8_t* row) {
   const bool good =
-      timeline.keys_values().write_row(kernels, layer(), head_, position(), half_, row);
+      !kept(first_, here().window) ||
+      timeline.keys_values(layer()).write_row(kernels, layer(), head_, position(), half_, row);
   next();
   return good;
 }
 
+Status TimelineRows::restore_before(Timeline& timeline, std::span<const TokenId> tokens) const {
+  const int64_t end = done() ? end_ : chunk_end(first_);
+  while (timeline.positions() < end) {
+    const int64_t first = timeline.positions();
+    std::vector<uint8_t> here;
+    size_t window = 0;
+    for (const KvCache& cache : timeline.caches())
+      here.push_back(kept(first, cache.window() > 0 ? ++window : 0) ? 1 : 0);
+    const auto at = static_cast<size_t>(first - begin_);
+    const auto n = static_cast<size_t>(chunk_end(first) - first);
+    SLUICE_TRY(timeline.restore(tokens.subspan(at, n), here));
+  }
+  return {};
+}
+
 void TimelineRows::next() {
-  if (++row_ < positions_end() - first_) return;
+  if (++row_ < chunk_end(first_) - first_) return;
   row_ = 0;
   if (half_ == KvCache::Half::keys) {
     half_ = KvCache::Half::values;
@@ -55,9 +105,18 @@ void TimelineRows::next() {
   half_ = KvCache::Half::keys;
   if (++head_ < here().n_heads) return;
   head_ = 0;
-  if (++at_ < layers_.size()) return;
-  at_ = 0;
-  first_ += static_cast<int64_t>(kRowPositions);
+  ++at_;
+  skip_absent();
+}
+
+// Goes on to the next layer that has rows, perhaps of later positions.
+void TimelineRows::skip_absent() {
+  while (first_ < end_) {
+    for (; at_ < layers_.size(); ++at_)
+      if (zeros_ || kept(first_, here().window)) return;
+    at_ = 0;
+    first_ += kStep;
+  }
 }
 
 }  // namespace sluice

@@ -3,11 +3,13 @@
 //
 // For each 256 positions (of the last ones, those that there are), for each layer with keys and
 // values of its own, for each of its KV heads: the keys of each position, then the values of each
-// position. A row is a key or a value: its numbers in their order, then their scales.
+// position. A row is a key or a value: its numbers in their order, then their scales. A layer with
+// a window may have let go of some of the 256 positions: their rows are left out, or are zeros.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "kernels/kernels.h"
 #include "state/timeline.h"
@@ -16,38 +18,55 @@ namespace sluice {
 
 inline constexpr size_t kRowPositions = kKvChunk;
 
+// Which state is there: for each kRowPositions of [begin, end), for each of the timeline's caches
+// with a window, 1 if it has them and 0 if not. `begin` is a multiple of kRowPositions.
+std::vector<uint8_t> kept_of(const Timeline& timeline, int64_t begin, int64_t end);
+// How many numbers that are.
+size_t kept_size(const Timeline& timeline, int64_t begin, int64_t end);
+
 class TimelineRows {
  public:
-  // The rows of the positions from `begin`, a multiple of kRowPositions, to `end`. Of the timeline
-  // it keeps only what its layers are, so that it may be moved or gone.
-  TimelineRows(const Timeline& timeline, int64_t begin, int64_t end);
+  // The rows of the positions from `begin`, a multiple of kRowPositions, to `end`, of which the
+  // state in `kept` (see kept_of) is there. `zeros`: the rest has rows of zeros. Of the timeline it
+  // keeps only what its layers are, so that it may be moved or gone.
+  TimelineRows(const Timeline& timeline, int64_t begin, int64_t end, std::vector<uint8_t> kept,
+               bool zeros);
 
-  bool done() const { return begin_ == end_ || first_ >= end_; }
+  bool done() const { return first_ >= end_; }
   std::optional<uint64_t> all_bytes() const;  // of all rows; nothing if that doesn't fit 64 bits
 
   // Of the row that is next.
   size_t bytes() const { return here().row_bytes; }
-  int64_t layer() const { return layers_[at_].layer; }
+  int64_t layer() const { return here().layer; }
   int64_t position() const { return first_ + row_; }
-  // The position behind the last one whose rows come before those of later positions.
-  int64_t positions_end() const;
+  int64_t positions_end() const { return chunk_end(first_); }  // of those of the same 256
   // Copies the row to out[bytes()] and goes on to the next one. The timeline has its position.
   void read(const Timeline& timeline, const Kernels& kernels, uint8_t* out);
-  // Takes the row from `row` and goes on to the next one. The timeline has its position, perhaps of
-  // a pass under way. False: a number isn't finite, or a scale is below 0.
+  // Takes the row from `row` and goes on to the next one. The timeline has its position
+  // (restore_before). False: a number isn't finite, or a scale is below 0.
   [[nodiscard]] bool write(Timeline& timeline, const Kernels& kernels, const uint8_t* row);
+  // Gives the timeline the positions of `tokens` (of [begin, end)) that it lacks up to those of the
+  // row that is next or, at the end, all. Fails with out_of_memory.
+  Status restore_before(Timeline& timeline, std::span<const TokenId> tokens) const;
 
  private:
   // A layer with keys and values of its own.
   struct Layer {
     int64_t layer, n_heads;
     size_t row_bytes;
+    size_t window;  // of the caches with a window, the number of its own from 1 on; 0: none
   };
   const Layer& here() const { return layers_[at_]; }
+  bool kept(int64_t first, size_t window) const;
+  int64_t chunk_end(int64_t first) const;
   void next();
+  void skip_absent();
 
   std::vector<Layer> layers_;
+  size_t n_windows_ = 0;
   int64_t begin_, end_;
+  std::vector<uint8_t> kept_;
+  bool zeros_;
   int64_t first_;  // of the positions that have their turn
   size_t at_ = 0;  // in layers_
   int64_t head_ = 0;

@@ -223,12 +223,16 @@ int main(int argc, char** argv) {
   write_parts(folder / "fuzz_jinja", templates / "language.txt", "\n----\n");
   write_parts(folder / "fuzz_jinja", templates / "idioms.txt", "\n----\n");
   write_parts(folder / "fuzz_jinja", templates / "expressions.txt", "\n");
-  for (const size_t kv : {0, 1, 2}) {
-    const auto engine = session_engine(kv);
-    const auto write_session = [&](const char* name, uint8_t version = sluice::kSessionVersion) {
+  for (const size_t kind : {0, 1, 2, 3, 4, 5}) {
+    const auto engine = session_engine(kind % 3, kind >= 3);
+    const auto write_session = [&](const char* name, bool version1 = false) {
       std::vector<uint8_t> bytes = session_bytes(engine->session());
-      bytes[8] = version;
-      write(folder / "fuzz_session", name + std::to_string(kv),
+      if (version1) {
+        bytes[8] = 1;
+        const auto kept = bytes.begin() + sluice::kSessionHeaderBytes + 4 * bytes[48];
+        bytes.erase(kept, kept + sluice::kPromptEndBytes + (kind >= 3 ? 1 : 0));
+      }
+      write(folder / "fuzz_session", name + std::to_string(kind),
             {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     };
     write_session("empty");
@@ -242,7 +246,7 @@ int main(int argc, char** argv) {
     require(engine->session().start_logits(prompt, 0).has_value() &&
             finish_session(engine->session()));
     write_session("computed");
-    write_session("version1-", 1);
+    write_session("version1-", true);
   }
 
   const fs::path text = folder / "fuzz_tokenizer";

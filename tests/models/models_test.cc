@@ -82,9 +82,9 @@ std::vector<int64_t> chunks_seen(const KvCache& kv, int64_t position, int n_toke
 
 TEST(Attention, LooksAtNoChunkThatNoTokenSees) {
   using Chunks = std::vector<int64_t>;
-  Timeline timeline(kWrittenLayers, KvType::f32);
+  Timeline timeline(kWrittenLayers, KvType::f32, 0);
   write(timeline, 1000, 1);
-  const KvCache& cache = timeline.keys_values();
+  const KvCache& cache = timeline.keys_values(0);
   EXPECT_EQ(chunks_seen(cache, 700, 5, 0), (Chunks{0, 1, 2}));
   EXPECT_EQ(chunks_seen(cache, 700, 5, 1), (Chunks{2}));
   EXPECT_EQ(chunks_seen(cache, 511, 1, 256), (Chunks{1}));
@@ -117,9 +117,9 @@ std::vector<double> softmax_values(const KvCache& cache, const float* q, int64_t
 
 TEST(Attention, BothWaysSeesAllOrAsMuchOnEitherSide) {
   constexpr int64_t kPositions = 600;
-  Timeline timeline(kWrittenLayers, KvType::f32);
+  Timeline timeline(kWrittenLayers, KvType::f32, 0);
   write(timeline, kPositions, 1);
-  const KvCache& cache = timeline.keys_values();
+  const KvCache& cache = timeline.keys_values(0);
   const auto chunk_of = [&](int64_t c) { return cache.chunk(0, 0, c); };
   for (const int64_t window : {0, 2, 7, 100, 512, 5000}) {
     for (const int64_t position : {0, 3, 250, 509, 590}) {
@@ -199,7 +199,7 @@ Ends logits_of_ends(const std::string& file, const std::vector<TokenId>& ids, bo
   }
   auto pool = std::make_unique<Pool>(2);
   Pass pass(model, weights, generic(), *pool, false);
-  Timeline timeline(model.layers(), KvType::f32);
+  Timeline timeline(model.layers(), KvType::f32, 0);
   PassState state;
   const auto n = static_cast<int64_t>(ids.size());
   EXPECT_TRUE(pass.prepare().has_value() && pass.begin(state, timeline, ids).has_value());

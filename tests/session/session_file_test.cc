@@ -97,11 +97,15 @@ TEST(SessionFile, GoesOnWithEverySampler) {
   EXPECT_EQ(ids, all);
 }
 
-TEST(SessionFile, OfTheVersionBeforeIsRead) {
+TEST(SessionFile, OfTheVersionsBeforeIsRead) {
   const auto engine = tiny_engine(64);
   generate(*engine, some_ids(5, 512), greedy(4));
-  Bytes file = saved(*engine, engine->session());
-  put<uint32_t>(file, 8, 1);
+  const Bytes now = saved(*engine, engine->session());
+  const auto before = restored(*engine, without_kept(now, 2));
+  ASSERT_NE(before, nullptr);
+  EXPECT_TRUE(std::ranges::equal(before->tokens(), engine->session().tokens()));
+  Bytes file = without_kept(now, 1);
+  EXPECT_EQ(read(*engine, file).error().code, Code::bad_file);  // it had no answer
   put<uint32_t>(file, 60, 0);
   hash_again(file);
   const auto session = restored(*engine, file);
@@ -160,7 +164,7 @@ TEST(SessionFile, ComesInPiecesOfAnySize) {
 TEST(SessionFile, MayHaveNoTokens) {
   const auto engine = tiny_engine(64);
   const Bytes file = saved(*engine, engine->session());
-  EXPECT_EQ(file.size(), kSessionHeaderBytes + 8u);
+  EXPECT_EQ(file.size(), kSessionHeaderBytes + kPromptEndBytes + 8u);
   const auto session = restored(*engine, file);
   ASSERT_NE(session, nullptr);
   EXPECT_TRUE(session->tokens().empty());

@@ -35,7 +35,10 @@ void expect_refused(const Status& status) {
 
 // Of each kind of model and of numbers.
 TEST(SessionMemory, OfAFullContextIsThatOfThePlan) {
-  for (const char* name : {"llama-odd-f32", "qwen2-q8_0", "gpt2-q4_0", "gemma3-f16"}) {
+  // Of gemma3's windows the plan also has room for places to go back to.
+  const std::pair<const char*, double> cases[] = {
+      {"llama-odd-f32", 0.9}, {"qwen2-q8_0", 0.9}, {"gpt2-q4_0", 0.9}, {"gemma3-f16", 0.7}};
+  for (const auto& [name, share] : cases) {
     SCOPED_TRACE(name);
     LoadOptions options = small(300);
     options.kv_type = "q8_0";
@@ -43,7 +46,8 @@ TEST(SessionMemory, OfAFullContextIsThatOfThePlan) {
     ASSERT_NE(engine, nullptr);
     generate(*engine, some_ids(299, engine->tokenizer().vocab_size()), greedy(1));
     EXPECT_LE(engine->session().held_bytes(), engine->memory_plan().session);
-    EXPECT_GT(engine->session().held_bytes(), engine->memory_plan().session * 9 / 10);
+    EXPECT_GT(static_cast<double>(engine->session().held_bytes()),
+              share * static_cast<double>(engine->memory_plan().session));
   }
 }
 

@@ -63,8 +63,10 @@ TEST_P(EveryModel, ComesBackFromItsPieces) {
     EXPECT_EQ(found.ids(), expected.ids());
     for (size_t i = 0; i < found.tokens.size(); ++i)
       EXPECT_EQ(found.tokens[i].logprob, expected.tokens[i].logprob);
-    // A whole piece stays what it was.
-    EXPECT_EQ(pieces_of(*engine, copy)[0], pieces[0]);
+    // A whole piece stays what it was, if no window lets go of what is in it.
+    if (GetParam() != "gemma3-f32") {
+      EXPECT_EQ(pieces_of(*engine, copy)[0], pieces[0]);
+    }
   }
 }
 
@@ -107,10 +109,14 @@ TEST(SessionPieces, OfAnotherTextAreRefused) {
   ASSERT_TRUE(give(*engine, session, one[1]).has_value());
   EXPECT_EQ(give(*engine, session, other[2]).error().code, Code::bad_file);
   ASSERT_TRUE(give(*engine, session, one[2]).has_value());
+  // Those of the version before are read.
+  Session old(*engine);
+  ASSERT_TRUE(give(*engine, old, without_kept(one[0], 1)).has_value());
+  ASSERT_TRUE(give(*engine, old, one[1]).has_value());
   // Whole sessions and pieces are not taken for each other.
   Session fresh(*engine);
   Bytes newer = one[0];
-  put<uint32_t>(newer, 8, 2);  // no version of pieces, though one of sessions
+  put<uint32_t>(newer, 8, kPieceVersion + 1);  // no version of pieces, though one of sessions
   hash_again(newer);
   EXPECT_EQ(give(*engine, fresh, newer).error().code, Code::invalid_argument);
   EXPECT_EQ(read(*engine, one[0]).error().code, Code::bad_file);

@@ -61,7 +61,8 @@ TEST_F(BadSession, ShortenedAndLongerFilesAreFound) {
 }
 
 TEST_F(BadSession, NumbersAreCheckedBehindARightHash) {
-  const size_t tokens = kSessionHeaderBytes, state = tokens + 4 * 4;
+  const size_t tokens = kSessionHeaderBytes, kept = tokens + 4 * 4;
+  const size_t state = kept + kPromptEndBytes;
   EXPECT_EQ(error_with<uint32_t>(12, 96).code, Code::bad_file);  // bytes of the header
   EXPECT_EQ(error_with<uint32_t>(8, 0).code, Code::bad_file);    // version
   EXPECT_EQ(error_with<uint64_t>(16, UINT64_MAX).code, Code::bad_file);
@@ -77,6 +78,12 @@ TEST_F(BadSession, NumbersAreCheckedBehindARightHash) {
   EXPECT_EQ(error_with<uint64_t>(72, UINT64_MAX).code, Code::bad_file);  // draws
   EXPECT_EQ(error_with<int32_t>(tokens, 512).code, Code::bad_file);
   EXPECT_EQ(error_with<int32_t>(tokens + 12, -1).code, Code::bad_file);
+  EXPECT_EQ(error_with<uint32_t>(kept, 3).code, Code::bad_file);      // ends of prompts
+  EXPECT_EQ(error_with<uint32_t>(kept, 0).code, Code::bad_file);      // but there is one
+  EXPECT_EQ(error_with<uint32_t>(kept, 2).code, Code::bad_file);      // and no second one
+  EXPECT_EQ(error_with<uint32_t>(kept + 4, 4).code, Code::bad_file);  // 3 are computed
+  EXPECT_EQ(error_with<uint32_t>(kept + 4, 0).code, Code::bad_file);
+  EXPECT_EQ(error_with<uint32_t>(kept + 8, 1).code, Code::bad_file);
   EXPECT_EQ(error_with<uint16_t>(state, 0x7c00).code, Code::bad_file);
   EXPECT_EQ(error_with<uint16_t>(state + 2, 0xfe00).code, Code::bad_file);
   EXPECT_EQ(error_with<uint16_t>(file_.size() - 10, 0xfc00).code, Code::bad_file);
@@ -93,16 +100,34 @@ TEST_F(BadSession, TokensThatTheContextCannotHoldTakeNoMemory) {
 }
 
 TEST_F(BadSession, ANewerVersionIsNamed) {
-  const Error error = error_with<uint32_t>(8, 3);
+  const Error error = error_with<uint32_t>(8, kSessionVersion + 1);
   EXPECT_EQ(error.code, Code::invalid_argument);
   EXPECT_NE(error.message.find("a newer version of Sluice wrote this"), std::string::npos);
   // Its header may be longer.
   Bytes newer = file_;
   newer.insert(newer.begin() + 80, 40, 1);
-  put<uint32_t>(newer, 8, 3);
+  put<uint32_t>(newer, 8, kSessionVersion + 1);
   put<uint32_t>(newer, 12, 128);
   put(newer, 120, xxh64(std::span(newer).first(120)));
   EXPECT_EQ(code_of(newer), Code::invalid_argument);
+}
+
+TEST(BadWindows, NumbersOfWhatWasKeptAreChecked) {
+  const auto engine = load_bytes(build_tiny_model(tiny_model_named("gemma3-f32")), small(1024));
+  ASSERT_NE(engine, nullptr);
+  generate(*engine, some_ids(600, engine->tokenizer().vocab_size()), greedy(1));
+  const Bytes file = saved(*engine, engine->session());
+  const size_t kept = kSessionHeaderBytes + 4 * 601 + kPromptEndBytes;
+  // 600 positions have three chunks, of which a window needs the last.
+  EXPECT_EQ(file[kept + 2], 1);
+  for (size_t i = 0; i < 3; ++i) {
+    for (const uint8_t other : {uint8_t{2}, static_cast<uint8_t>(1 - file[kept + i])}) {
+      Bytes changed = file;
+      changed[kept + i] = other;
+      hash_again(changed);
+      EXPECT_EQ(read(*engine, changed).error().code, Code::bad_file) << i << ": " << int{other};
+    }
+  }
 }
 
 TEST_F(BadSession, AnotherModelIsNamed) {
@@ -150,7 +175,7 @@ TEST_F(BadSession, ScalesOfQ8AreChecked) {
   const int64_t head_dim = 16;  // one scale for each row
   for (const float scale : {-1.f, INFINITY, NAN}) {
     Bytes changed = file;
-    put(changed, kSessionHeaderBytes + 4 * 4 + head_dim, scale);
+    put(changed, kSessionHeaderBytes + 4 * 4 + kPromptEndBytes + head_dim, scale);
     hash_again(changed);
     EXPECT_EQ(read(*engine, changed).error().code, Code::bad_file) << scale;
   }

@@ -91,8 +91,10 @@ TEST_P(Sessions, ACloneGoesAnotherWayInTheMiddleOfAChunk) {
   const auto clone = first.clone();
   ASSERT_TRUE(clone.has_value());
   EXPECT_EQ((*clone)->tokens().size(), so_far.size());
-  // Two chunks, shared in equal parts.
-  EXPECT_EQ((*clone)->held_bytes(), engine_->memory_plan().kv / (1024 / kKvChunk));
+  // Two chunks, shared in equal parts. Windows keep fewer than the plan has room for.
+  const uint64_t shared = engine_->memory_plan().kv / (1024 / kKvChunk);
+  EXPECT_LE((*clone)->held_bytes(), shared);
+  EXPECT_GE((*clone)->held_bytes(), shared / 2);
 
   std::vector<TokenId> a = so_far, b = so_far;
   for (const TokenId id : ids(20, 4)) a.push_back(id);

@@ -1,13 +1,15 @@
 // Tests of a session's past: passes that end and that don't, cuts, clones, and the rows of a file.
 #include "state/timeline.h"
 
+#include <algorithm>
+
 #include "state/timeline_rows.h"
 #include "support/written_timeline.h"
 
 namespace sluice {
 namespace {
 
-Timeline empty(KvType type = KvType::f32) { return Timeline(kWrittenLayers, type); }
+Timeline empty(KvType type = KvType::f32) { return Timeline(kWrittenLayers, type, 0); }
 
 TEST(Timeline, TakesAChunkAtATimeAndNothingForLayersThatReadAnothers) {
   Timeline timeline = empty();
@@ -114,18 +116,16 @@ TEST(Timeline, AClonesCloneSharesWhatAllHave) {
 // A copy of the positions [begin, end), by their rows, onto a timeline that has those before.
 void copy_rows(const Timeline& from, Timeline& to, int64_t begin, int64_t end) {
   const Kernels& kernels = *choose_kernels("generic");
-  TimelineRows reading(from, begin, end), writing(to, begin, end);
+  TimelineRows reading(from, begin, end, kept_of(from, begin, end), false);
+  TimelineRows writing(to, begin, end, kept_of(from, begin, end), false);
+  const auto first = static_cast<size_t>(begin), n = static_cast<size_t>(end - begin);
+  const std::span<const TokenId> tokens = from.tokens().subspan(first, n);
   uint64_t bytes = 0;
   std::vector<uint8_t> row;
   while (!reading.done()) {
     ASSERT_FALSE(writing.done());
     ASSERT_EQ(reading.bytes(), writing.bytes());
-    if (writing.position() >= to.positions()) {
-      const auto first = static_cast<size_t>(to.positions());
-      const auto last = static_cast<size_t>(writing.positions_end());
-      ASSERT_TRUE(to.begin(from.tokens().subspan(first, last - first)).has_value());
-      to.commit();
-    }
+    ASSERT_TRUE(writing.restore_before(to, tokens).has_value());
     row.resize(reading.bytes());
     bytes += row.size();
     reading.read(from, kernels, row.data());
@@ -158,7 +158,7 @@ TEST(TimelineRows, RefuseNumbersThatAreNotFinite) {
   for (const KvType type : {KvType::f32, KvType::f16, KvType::q8_0}) {
     Timeline timeline = empty(type);
     write(timeline, 3, 1);
-    TimelineRows rows(timeline, 0, 3);
+    TimelineRows rows(timeline, 0, 3, {}, false);
     std::vector<uint8_t> row(rows.bytes());
     EXPECT_TRUE(rows.write(timeline, kernels, row.data()));
     EXPECT_EQ(rows.position(), 1);

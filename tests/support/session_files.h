@@ -65,6 +65,22 @@ inline std::unique_ptr<Session> restored(Engine& engine, std::span<const uint8_t
   return nullptr;
 }
 
+// Hashes that fit after bytes of the file were changed.
+inline void hash_again(Bytes& file);
+
+// The file of a model without windows, as an earlier version had it: without the part `kept`.
+inline Bytes without_kept(Bytes file, uint32_t version) {
+  uint32_t tokens = 0;
+  std::memcpy(&tokens, file.data() + 48, sizeof tokens);
+  const auto kept = file.begin() + kSessionHeaderBytes + 4 * static_cast<ptrdiff_t>(tokens);
+  file.erase(kept, kept + static_cast<ptrdiff_t>(kPromptEndBytes));
+  const uint64_t bytes = file.size();
+  std::memcpy(file.data() + 8, &version, sizeof version);
+  std::memcpy(file.data() + 16, &bytes, sizeof bytes);
+  hash_again(file);
+  return file;
+}
+
 // Draws at random and counts repeated tokens, so that all of a sampler's state matters.
 inline GenerateOptions drawing(int64_t max_tokens, std::optional<uint64_t> seed = std::nullopt) {
   GenerateOptions options = greedy(max_tokens);

@@ -53,9 +53,9 @@ inline void write_pass(Timeline& timeline, int64_t end, int past) {
     const LayerShape& at = kWrittenLayers[static_cast<size_t>(layer)];
     for (int64_t head = 0; at.cache == layer && head < at.n_kv_heads; ++head) {
       for (int64_t p = begin; p < end; ++p) {
-        timeline.keys_values().store(kernels, layer, head, p,
-                                     written_numbers(past, layer, head, p, 1).data(),
-                                     written_numbers(past, layer, head, p, -1).data());
+        timeline.keys_values(layer).store(kernels, layer, head, p,
+                                          written_numbers(past, layer, head, p, 1).data(),
+                                          written_numbers(past, layer, head, p, -1).data());
       }
     }
   }
@@ -88,7 +88,7 @@ inline bool holds(const Timeline& timeline, int64_t begin, int64_t end, int past
     const LayerShape& at = kWrittenLayers[static_cast<size_t>(layer)];
     for (int64_t head = 0; head < at.n_kv_heads; ++head) {
       for (int64_t p = begin; p < end; ++p) {
-        const KvChunk chunk = timeline.keys_values().chunk(at.cache, head, p / kKvChunk);
+        const KvChunk chunk = timeline.keys_values(at.cache).chunk(at.cache, head, p / kKvChunk);
         const std::vector<float> key = written_numbers(past, at.cache, head, p, 1);
         const std::vector<float> value = written_numbers(past, at.cache, head, p, -1);
         for (int64_t i = 0; i < at.head_dim; ++i) {

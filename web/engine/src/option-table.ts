@@ -42,6 +42,8 @@ export interface MemoryOptions {
   kvType?: KvType | undefined;
   /** Most memory that the model may take; weights for which there is no room are read again for every token. Default: what the device allows. */
   memoryBudget?: number | undefined;
+  /** Memory of each session for places to which it can go back, besides the ends of the last two prompts; only for models that can't go back anywhere. Default: 67108864. */
+  snapshotMemory?: number | undefined;
   /** Sessions that may fill the context at the same time: memory is planned for so many; 1 to 64. Default: 1. */
   sessions?: number | undefined;
 }
@@ -173,6 +175,13 @@ export const LOAD_RULES = {
     least: 1,
     most: 9007199254740991,
   },
+  snapshotMemory: {
+    kind: 'whole',
+    expected: 'a whole number from 0 to 1125899906842624',
+    least: 0,
+    most: 1125899906842624,
+    default: 67108864,
+  },
   sessions: whole(1, 64, 1),
   flavour: {
     kind: 'choice',
@@ -217,6 +226,7 @@ export const CORE_LOAD_OPTIONS = [
   'threads',
   'kvType',
   'memoryBudget',
+  'snapshotMemory',
   'sessions',
   'kernels',
 ] as const;

@@ -34,8 +34,8 @@ const HASH_AT = 1016;
 const ID_AT = 20;
 const VERSION = 1;
 const MAGIC = new TextEncoder().encode('SLUICEST');
-/** The format of a piece (core/session/session_file.h): bytes of its header and hash, and offsets in the header. */
-const PIECE = { header: 88, hash: 8, tokensAt: 48, computedAt: 52 };
+/** The format of a piece (core/session/session_file.h): bytes of its header, of what it kept at least and of its hash, and offsets in the header. */
+const PIECE = { header: 88, kept: 12, hash: 8, tokensAt: 48, computedAt: 52 };
 const PIECE_MAGIC = new TextEncoder().encode('SLUICEPC');
 const MOST_PIECE_BYTES = 2 ** 31;
 
@@ -86,7 +86,7 @@ async function readHead(bytes: Uint8Array<ArrayBuffer>, key: string): Promise<St
 /** How many positions a file of this size has. */
 function positionsIn(size: number, pieceBytes: number): number {
   const body = Math.max(0, size - PIECES_AT);
-  const around = PIECE.header + PIECE.hash;
+  const around = PIECE.header + PIECE.kept + PIECE.hash;
   const perPosition = (pieceBytes - around) / PIECE_POSITIONS;
   const rest = Math.max(0, (body % pieceBytes) - around);
   // The last token may have no state.
