@@ -27,7 +27,7 @@ void Weights::find_table_parts() {
   int64_t rows = 0;
   for (const int handle : order_) {
     const Piece& piece = parts_[static_cast<size_t>(handle)].piece;
-    if (piece.tensor != table.tensor || at(piece.slot).shares_place) continue;
+    if (piece.tensor_index != table.tensor_index || at(piece.slot).shares_place) continue;
     table_parts_.push_back(handle);
     rows += piece.rows;
   }

@@ -155,10 +155,10 @@ void Weights::make_room(int index) {
   for (size_t ahead = n - 1; ahead > 0; --ahead) {
     const int other = shared_.slots[(static_cast<size_t>(first) + ahead) % n];
     const Slot& slot = at(other);
-    const bool asked = std::ranges::any_of(
-        slot.parts, [&](int part) { return parts_[static_cast<size_t>(part)].asked > 0; });
+    const auto is_asked = [&](int part) { return parts_[static_cast<size_t>(part)].asked > 0; };
     if (slot.holders == 0 &&
-        (slot.state == SlotState::resident || (slot.state == SlotState::arriving && !asked))) {
+        (slot.state == SlotState::resident ||
+         (slot.state == SlotState::arriving && std::ranges::none_of(slot.parts, is_asked)))) {
       return clear_slot(other);
     }
   }
