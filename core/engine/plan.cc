@@ -1,8 +1,6 @@
 #include "engine/plan.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <limits>
 #include <thread>
 
 #include "base/format.h"
@@ -64,47 +62,55 @@ Status check_context(const Model& model, const LoadOptions& options) {
               ", but the model knows only ", model.max_positions(), " positions; ask for no more");
 }
 
+// What a model needs beside its weights.
+MemoryPlan beside_weights(const Gguf& header, const LoadOptions& options, const Model& model,
+                          int64_t context) {
+  MemoryPlan memory;
+  const uint64_t kv =
+      Timeline(model.layers(), kv_type_named(options.kv_type), options.snapshot_memory)
+          .bytes_for(context);
+  const uint64_t own = Pass::session_bytes(model, context, 1);
+  const auto sessions = static_cast<uint64_t>(options.sessions);
+  const int64_t rows = std::min(options.logit_positions, context);
+  memory.session = kv + own;
+  memory.kv = sessions * kv;
+  memory.activations = Pass::shared_bytes(model, context) + (sessions - 1) * own +
+                       Pass::session_bytes(model, context, rows);
+  // The header is kept. The tokenizer that is made from it is about as large again.
+  memory.constant =
+      Pass::scratch_bytes(model, thread_count(options)) + 2 * header.data_offset + kConstantBytes;
+  return memory;
+}
+
+SingleRows single_rows_of(const Model& model, int64_t places) {
+  return model.single_rows() ? SingleRows{model.token_table(), places} : SingleRows();
+}
+
 // A model's memory, and what of it stays.
 Plan plan_with(const Gguf& header, const LoadOptions& options, std::unique_ptr<Model> model,
                SharedPlaces shared, int64_t row_places) {
   Plan plan;
   plan.shared = std::move(shared);
-  if (model->single_rows()) plan.rows = {model->token_table(), row_places};
+  plan.rows = single_rows_of(*model, row_places);
+  const WeightSizes sizes(model->manifest(), plan.rows);
   const int64_t context = context_of(model->config(), options);
   MemoryPlan& memory = plan.memory;
-  const Weights weights(model->manifest(), plan.shared, plan.rows);
-  memory.weights = weights.bytes();
-  const uint64_t kv =
-      Timeline(model->layers(), kv_type_named(options.kv_type), options.snapshot_memory)
-          .bytes_for(context);
-  const uint64_t own = Pass::session_bytes(*model, context, 1);
-  const uint64_t shared_activations = Pass::shared_bytes(*model, context);
-  const auto sessions = static_cast<uint64_t>(options.sessions);
-  const int64_t rows = std::min(options.logit_positions, context);
-  memory.session = kv + own;
-  memory.kv = sessions * kv;
-  memory.activations =
-      shared_activations + (sessions - 1) * own + Pass::session_bytes(*model, context, rows);
-  // The header is kept. The tokenizer that is made from it is about as large again.
-  memory.constant =
-      Pass::scratch_bytes(*model, thread_count(options)) + 2 * header.data_offset + kConstantBytes;
+  memory = beside_weights(header, options, *model, context);
+  memory.weights = sizes.memory(plan.shared);
+  memory.reread = sizes.reread_bytes(plan.shared);
   memory.budget = options.memory_budget;
   memory.per_token = model->weight_bytes_per_token();
   memory.least = memory.total();
-  plan.fixed = memory.weights + memory.constant + shared_activations;
-  if (plan.shared.enabled()) {
-    for (const int slot : plan.shared.slots) memory.reread += weights.view(slot).bytes;
-  }
+  plan.fixed = memory.weights + memory.constant + Pass::shared_bytes(*model, context);
   plan.model = std::move(model);
   return plan;
 }
 
 // The slots that can share places: the layers and the parts of the head.
-std::vector<int> slots_of(const Model& model) {
+std::vector<int> slots_of(const Model& model, const HeadParts& parts) {
   std::vector<int> slots;
   for (int64_t l = 0; l < model.config().n_layers; ++l) slots.push_back(model.layer_slot(l));
-  for (int part = 0; part < model.n_head_parts(); ++part)
-    slots.push_back(model.head_part_slot(part));
+  for (int part = 0; part < parts.n; ++part) slots.push_back(parts.slot(model.head_slot(), part));
   return slots;
 }
 
@@ -117,82 +123,116 @@ SharedPlaces all_but(const std::vector<int>& slots, size_t n_kept) {
   return shared;
 }
 
-// The most parts of the head that are useful: a part isn't larger than the largest layer.
-int head_parts_of(const Model& model) {
-  const Weights whole(model.manifest(), {}, {model.token_table(), 1});
+// The most parts of the head that are useful: a part isn't larger than the largest layer. `sizes`:
+// with the head in one part.
+int useful_head_parts(const Model& model, const WeightSizes& sizes) {
   uint64_t layer = 1;
   for (int64_t l = 0; l < model.config().n_layers; ++l)
-    layer = std::max(layer, whole.slot_memory(model.layer_slot(l)));
-  const uint64_t head = whole.slot_memory(model.head_slot());
+    layer = std::max(layer, sizes.slot_memory(model.layer_slot(l)));
+  const uint64_t head = sizes.slot_memory(model.head_slot());
   return static_cast<int>(std::clamp<uint64_t>((head - 1) / layer + 1, 1, kMaxHeadParts));
 }
 
-// Shares places so that as much as the limit allows stays in memory. If even the least is too much,
-// it is the least, and `memory.least` is above the limit.
-Result<Plan> plan_shared(const Gguf& header, const LoadOptions& options, uint64_t limit) {
-  SLUICE_ASSIGN(auto undivided, make_model(header, {1, true, false}));
-  const Cut cut{head_parts_of(*undivided), true, false};
-  const auto with = [&](size_t n_kept) -> Result<Plan> {
-    SLUICE_ASSIGN(auto model, make_model(header, cut));
-    SharedPlaces shared = all_but(slots_of(*model), n_kept);
-    return plan_with(header, options, std::move(model), std::move(shared), kRowPlaces);
-  };
-  SLUICE_ASSIGN(Plan best, with(0));
-  const uint64_t least = best.memory.total();
-  if (least > limit) return best;
+// Finds what can stay of a model, and which context fits. Each trial is a sum over the sizes of
+// slots; those of a divided head are computed from the whole one's. So no model is made for a
+// trial.
+class Planner {
+ public:
+  // `whole`: with its head in one part. It may share places only if it has single rows. The
+  // arguments must outlive the planner.
+  Planner(const Gguf& header, const LoadOptions& options, const Model& whole)
+      : header_(header),
+        options_(options),
+        whole_(whole),
+        context_(context_of(whole.config(), options)),
+        sizes_(whole.manifest(), single_rows_of(whole, kRowPlaces)),
+        divided_(sizes_) {
+    if (whole.single_rows()) divide();
+  }
+
+  // The total if as little stays as can be. For a model with single rows, as share() is.
+  uint64_t least() const { return beside(context_) + shared_weights(0); }
+  // Shares places so that as much as the limit allows stays in memory. The limit must be at least
+  // least(). Makes the model that is divided so; fails as make_model() does.
+  Result<Plan> share(uint64_t limit) const;
+  // The largest smaller context, in whole chunks of the KV cache, with which the model fits into
+  // the limit; 0: none.
+  uint32_t fitting_context(bool reread, uint64_t limit) const;
+
+ private:
+  void divide();
+  uint64_t beside(int64_t context) const {
+    return beside_weights(header_, options_, whole_, context).total();
+  }
+  uint64_t shared_weights(size_t n_kept) const { return divided_.memory(all_but(slots_, n_kept)); }
+
+  const Gguf& header_;
+  const LoadOptions& options_;
+  const Model& whole_;
+  int64_t context_;
+  WeightSizes sizes_;  // of the whole model
+  // Of the model with its head divided and without the table:
+  Cut cut_{1, true, false};
+  std::vector<int> slots_;  // that can share places
+  WeightSizes divided_;
+};
+
+void Planner::divide() {
+  const int64_t n_vocab = whole_.config().n_vocab;
+  cut_.head_parts = useful_head_parts(whole_, sizes_);
+  const HeadParts parts = HeadParts::of(n_vocab, cut_.head_parts);
+  slots_ = slots_of(whole_, parts);
+  divided_.remove_slots_after(whole_.head_slot());  // the table's, if there is one
+  const auto head = std::ranges::find(whole_.uses(), Phase::head, &WeightUse::phase);
+  const Piece& matrix = whole_.manifest().piece(head->matrix);
+  divided_.remove(matrix);
+  for (int part = 0; part < parts.n; ++part) {
+    const int64_t first = part * parts.rows;
+    Piece rows = rows_of(matrix, first, std::min(parts.rows, n_vocab - first));
+    rows.slot = parts.slot(whole_.head_slot(), part);
+    divided_.add(rows);
+  }
+}
+
+Result<Plan> Planner::share(uint64_t limit) const {
+  const uint64_t other = beside(context_);
   // The more slots stay, the more memory, or nearly so: search by halving.
-  size_t low = 0, high = best.shared.slots.size() - 1;
+  size_t low = 0, high = slots_.size() - 1;
   while (low < high) {
     const size_t middle = (low + high + 1) / 2;
-    SLUICE_ASSIGN(Plan plan, with(middle));
-    if (plan.memory.total() <= limit) {
+    if (other + shared_weights(middle) <= limit) {
       low = middle;
-      best = std::move(plan);
     } else {
       high = middle - 1;
     }
   }
-  best.memory.least = least;
-  return best;
+  SLUICE_ASSIGN(auto model, make_model(header_, cut_));
+  Plan plan = plan_with(header_, options_, std::move(model), all_but(slots_, low), kRowPlaces);
+  plan.memory.least = other + shared_weights(0);
+  return plan;
 }
 
-// Sets `least` in the plan of a model that is all in memory.
-Status set_least(const Gguf& header, const LoadOptions& options, MemoryPlan& all) {
-  SLUICE_ASSIGN(const Plan shared, plan_shared(header, options, 0));
-  all.least = std::min(all.total(), shared.memory.least);
-  return {};
-}
-
-std::string parts_of(const MemoryPlan& plan) {
-  return concat(human_bytes(plan.total(), true), " (weights ", human_bytes(plan.weights),
-                ", KV cache ", human_bytes(plan.kv), ", activations ",
-                human_bytes(plan.activations), ", constant ", human_bytes(plan.constant), ")");
-}
-
-// The largest smaller context, in whole chunks of the KV cache, with which the model fits into the
-// limit; 0: none.
-uint32_t fitting_context(const Gguf& header, LoadOptions options, uint32_t context, bool reread,
-                         uint64_t limit) {
-  const auto fits = [&](uint32_t chunks) {
-    options.context_size = chunks * kKvChunk;
-    if (reread) {
-      const auto plan = plan_shared(header, options, 0);
-      return plan && plan->memory.least <= limit;
-    }
-    auto model = make_model(header, {1, true, true});
-    return model &&
-           plan_with(header, options, std::move(*model), {}, kRowPlaces).memory.total() <= limit;
-  };
-  uint32_t low = 0, high = (context - 1) / kKvChunk;
+uint32_t Planner::fitting_context(bool reread, uint64_t limit) const {
+  uint64_t weights = reread ? shared_weights(0) : sizes_.memory();
+  // A context that fits does so in whatever order the bytes come: with single rows as well.
+  if (!whole_.single_rows())
+    weights += memory_of_rows(whole_.manifest().piece(whole_.token_table()), kRowPlaces);
+  uint32_t low = 0, high = static_cast<uint32_t>((context_ - 1) / kKvChunk);
   while (low < high) {
     const uint32_t middle = (low + high + 1) / 2;
-    if (fits(middle)) {
+    if (weights + beside(int64_t{middle} * kKvChunk) <= limit) {
       low = middle;
     } else {
       high = middle - 1;
     }
   }
   return low * kKvChunk;
+}
+
+std::string parts_of(const MemoryPlan& plan) {
+  return concat(human_bytes(plan.total(), true), " (weights ", human_bytes(plan.weights),
+                ", KV cache ", human_bytes(plan.kv), ", activations ",
+                human_bytes(plan.activations), ", constant ", human_bytes(plan.constant), ")");
 }
 
 // `least`: with shared places; 0 if the bytes can't be read again. `context`: what was asked for;
@@ -229,7 +269,7 @@ Result<Plan> plan_as_told(const Gguf& header, const LoadOptions& options,
   const Cut cut{std::max(told.head_parts, 1), told.embedding_rows > 0, false};
   SLUICE_ASSIGN(auto model, make_model(header, cut));
   SharedPlaces shared{{}, told.layer_places};
-  if (told.layer_places > 0) shared.slots = slots_of(*model);
+  if (told.layer_places > 0) shared.slots = slots_of(*model, model->head_parts());
   return plan_with(header, options, std::move(model), std::move(shared), told.embedding_rows);
 }
 
@@ -248,25 +288,24 @@ Result<Plan> plan_engine(const Gguf& header, const LoadOptions& options, Access 
   }
   // A stream brings the table when it comes. Otherwise single rows come first and the table last.
   const bool any_order = access != Access::sequential;
+  const bool reread = access == Access::rereadable;
   SLUICE_ASSIGN(auto model, make_model(header, {1, any_order, any_order}));
   SLUICE_TRY(check_context(*model, options));
+  const Planner planner(header, options, *model);
+  const uint64_t least = reread ? planner.least() : 0;
   Plan all = plan_with(header, options, std::move(model), {}, kRowPlaces);
-  all.memory.all = all.memory.total();
-  all.limit = limit;
-  if (all.memory.total() <= limit) {
-    if (access == Access::rereadable) SLUICE_TRY(set_least(header, options, all.memory));
+  const uint64_t total = all.memory.all = all.memory.total();
+  if (total <= limit) {
+    if (reread) all.memory.least = std::min(total, least);
+    all.limit = limit;
     return all;
   }
-  const bool reread = access == Access::rereadable;
-  const auto refused = [&](uint64_t least) {
-    const uint32_t context = context_of(all.model->config(), options);
-    return too_small(all.memory, options, least, machine, context,
-                     fitting_context(header, options, context, reread, limit));
-  };
-  if (!reread) return refused(0);
-  SLUICE_ASSIGN(Plan shared, plan_shared(header, options, limit));
-  if (shared.memory.total() > limit) return refused(shared.memory.least);
-  shared.memory.all = all.memory.total();
+  if (!reread || least > limit) {
+    return too_small(all.memory, options, least, machine, context_of(all.model->config(), options),
+                     planner.fitting_context(reread, limit));
+  }
+  SLUICE_ASSIGN(Plan shared, planner.share(limit));
+  shared.memory.all = total;
   shared.limit = limit;
   return shared;
 }
@@ -280,12 +319,14 @@ Result<MemoryPlan> plan_memory(const Gguf& header, const LoadOptions& options) {
   SLUICE_TRY(check_load_options(options));
   SLUICE_ASSIGN(auto model, make_model(header, {1, true, true}));
   SLUICE_TRY(check_context(*model, options));
-  MemoryPlan all = plan_with(header, options, std::move(model), {}, kRowPlaces).memory;
+  const Planner planner(header, options, *model);
+  const Plan whole = plan_with(header, options, std::move(model), {}, kRowPlaces);
+  MemoryPlan all = whole.memory;
   all.all = all.total();
-  SLUICE_TRY(set_least(header, options, all));
+  all.least = std::min(all.total(), planner.least());
   const uint64_t limit = options.memory_budget > 0 ? options.memory_budget : machine_memory();
   if (all.total() <= limit || all.least > limit) return all;
-  SLUICE_ASSIGN(const Plan chosen, plan_shared(header, options, limit));
+  SLUICE_ASSIGN(const Plan chosen, planner.share(limit));
   MemoryPlan memory = chosen.memory;
   memory.all = all.all;
   return memory;

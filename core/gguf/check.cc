@@ -44,15 +44,15 @@ std::string_view recognize(std::string_view first) {
 }
 
 Status check_unique(const Gguf& gguf) {
+  // By sorting, because no choice of keys makes that slow.
   std::vector<std::string_view> keys;
   for (const auto& [key, value] : gguf.metadata) keys.push_back(key);
-  if (const auto twice = find_duplicate(std::move(keys))) {
+  std::ranges::sort(keys);
+  if (const auto twice = std::ranges::adjacent_find(keys); twice != keys.end()) {
     return fail(Code::bad_file, "the key '", printable(*twice),
                 "' stands in the file twice; expected once", kDamaged);
   }
-  std::vector<std::string_view> names;
-  for (const TensorInfo& tensor : gguf.tensors) names.push_back(tensor.name);
-  if (const auto twice = find_duplicate(std::move(names))) {
+  if (const auto twice = find_duplicate_tensor(gguf)) {
     return fail(Code::bad_file, "the tensor '", printable(*twice),
                 "' stands in the file twice; expected once", kDamaged);
   }
@@ -78,12 +78,11 @@ Status check_overlap(const Gguf& gguf) {
 
 }  // namespace
 
-// By sorting, because no choice of texts makes that slow.
-std::optional<std::string_view> find_duplicate(std::vector<std::string_view> texts) {
-  std::ranges::sort(texts);
-  const auto twice = std::ranges::adjacent_find(texts);
-  if (twice == texts.end()) return std::nullopt;
-  return *twice;
+std::optional<std::string_view> find_duplicate_tensor(const Gguf& gguf) {
+  const auto name_of = [&](uint32_t index) { return std::string_view(gguf.tensors[index].name); };
+  const auto twice = std::ranges::adjacent_find(gguf.by_name, {}, name_of);
+  if (twice == gguf.by_name.end()) return std::nullopt;
+  return name_of(*twice);
 }
 
 Status check_directory(const Gguf& gguf) {

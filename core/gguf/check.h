@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
 #include "gguf/gguf.h"
@@ -19,11 +18,11 @@ inline constexpr uint64_t kMaxFile = 1ull << 53;  // bytes; JavaScript counts ex
 inline constexpr std::string_view kDamaged = ". The file is damaged: download or convert it again";
 
 // Fails with bad_file if keys or tensor names occur twice or if tensors overlap. The place of each
-// tensor must be checked already.
+// tensor must be checked already, and the tensors indexed.
 Status check_directory(const Gguf& gguf);
 
-// A text that occurs more than once, or nothing.
-std::optional<std::string_view> find_duplicate(std::vector<std::string_view> texts);
+// The name of more than one tensor, or nothing. The tensors must be indexed.
+std::optional<std::string_view> find_duplicate_tensor(const Gguf& gguf);
 
 // bad_file for a file with these first bytes (24 are enough). The message shows them and says what
 // the file looks like: servers often send a page or an error message instead of a model.

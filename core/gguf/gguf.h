@@ -83,10 +83,15 @@ struct Gguf {
   uint64_t data_bytes = 0;
   std::vector<std::pair<std::string, MetadataValue>> metadata;  // in the file's order, keys unique
   std::vector<TensorInfo> tensors;                              // in the file's order, names unique
-  std::vector<FilePlace> files;  // more than one if the model is split
-  uint64_t header_hash = 0;      // XXH64 of the headers' bytes, with the padding before the data
+  std::vector<uint32_t> by_name;  // the indices of `tensors` in the order of names
+  std::vector<FilePlace> files;   // more than one if the model is split
+  uint64_t header_hash = 0;       // XXH64 of the headers' bytes, with the padding before the data
 
   const MetadataValue* find(std::string_view key) const;
+  // Sets by_name, by which tensors are found. The parser does it; whoever changes the tensors'
+  // names or number does it again.
+  void index_tensors();
+  // The tensor of this name, or null. Of several, which the parser refuses, the first of the file.
   const TensorInfo* find_tensor(std::string_view name) const;
   // Typed reads. Nothing if the key is missing; fails with bad_file if it has another type.
   // Integers may have any width.

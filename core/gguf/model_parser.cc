@@ -176,15 +176,15 @@ void ModelParser::add_tensors(Gguf&& file) {
   }
 }
 
-Status ModelParser::check_all() const {
+// Indexes the tensors of all files, and checks what only shows when they are together.
+Status ModelParser::check_all() {
   if (model_.tensors.size() != n_tensors_) {
     return fail(Code::bad_file, "the first ", files_read_, " of the model's ", n_files_,
                 " files have ", model_.tensors.size(), " tensors; expected ", n_tensors_,
                 " in all (split.tensors.count)", kOtherFiles);
   }
-  std::vector<std::string_view> names;
-  for (const TensorInfo& tensor : model_.tensors) names.push_back(tensor.name);
-  if (const auto twice = find_duplicate(std::move(names))) {
+  model_.index_tensors();
+  if (const auto twice = find_duplicate_tensor(model_)) {
     return fail(Code::bad_file, "the tensor '", printable(*twice),
                 "' stands in two of the model's files; expected in one", kOtherFiles);
   }

@@ -45,7 +45,7 @@ class ModelParser {
   Status check_later_file(const Gguf& file) const;
   Status check_number(const Gguf& file) const;
   void add_tensors(Gguf&& file);
-  Status check_all() const;
+  Status check_all();
   std::unexpected<Error> in_this_file(const Error& error) const;
 
   std::vector<uint64_t> sizes_;

@@ -418,6 +418,7 @@ Status GgufParser::State::read_place() {
 }
 
 Status GgufParser::State::end_header() {
+  gguf.index_tensors();
   SLUICE_TRY(check_directory(gguf));
   // A file that only holds a vocabulary may end here, without padding.
   gguf.data_offset = n_tensors > 0 ? round_up(position, gguf.alignment) : position;

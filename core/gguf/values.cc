@@ -1,6 +1,9 @@
-// Reads metadata values by type, and names their types.
+// Reads metadata values by type, names their types, and finds tensors by name.
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
+#include <utility>
 
 #include "base/format.h"
 #include "gguf/gguf.h"
@@ -175,11 +178,20 @@ const MetadataValue* Gguf::find(std::string_view key) const {
   return nullptr;
 }
 
+// By sorting, because no choice of names makes that slow.
+void Gguf::index_tensors() {
+  by_name.resize(tensors.size());
+  std::iota(by_name.begin(), by_name.end(), uint32_t{0});
+  std::ranges::sort(by_name, {}, [&](uint32_t index) {
+    return std::pair(std::string_view(tensors[index].name), index);
+  });
+}
+
 const TensorInfo* Gguf::find_tensor(std::string_view name) const {
-  for (const TensorInfo& tensor : tensors) {
-    if (tensor.name == name) return &tensor;
-  }
-  return nullptr;
+  const auto found = std::ranges::lower_bound(
+      by_name, name, {}, [&](uint32_t index) { return std::string_view(tensors[index].name); });
+  if (found == by_name.end() || tensors[*found].name != name) return nullptr;
+  return &tensors[*found];
 }
 
 Result<std::optional<uint64_t>> Gguf::get_u64(std::string_view key) const {

@@ -7,13 +7,16 @@ int64_t whole_strips(int64_t rows) { return (rows + kStripRows - 1) / kStripRows
 
 }  // namespace
 
-// The parts of the head have slots of their own if there are several.
+HeadParts HeadParts::of(int64_t n_vocab, int most) {
+  const int64_t rows = whole_strips((n_vocab - 1) / most + 1);
+  return {rows, static_cast<int>((n_vocab + rows - 1) / rows)};
+}
+
 Model::Model(const Config& config, const Cut& cut)
     : config_(config),
       cut_(cut),
-      head_part_rows_(whole_strips((config.n_vocab - 1) / cut.head_parts + 1)),
-      n_head_parts_(static_cast<int>((config.n_vocab + head_part_rows_ - 1) / head_part_rows_)),
-      manifest_(static_cast<int>(config.n_layers) + 2 + (n_head_parts_ > 1 ? n_head_parts_ : 0)) {}
+      head_parts_(HeadParts::of(config.n_vocab, cut.head_parts)),
+      manifest_(static_cast<int>(config.n_layers) + 2 + (head_parts_.n > 1 ? head_parts_.n : 0)) {}
 
 uint64_t Model::weight_bytes_per_token() const {
   uint64_t total = 0;

@@ -68,6 +68,17 @@ struct Cut {
   bool late_table = false;
 };
 
+// The head's matrix in parts of whole strips.
+struct HeadParts {
+  int64_t rows = 0;  // of a part; the last may have fewer
+  int n = 1;
+
+  // At most `most` parts of a matrix of n_vocab rows.
+  static HeadParts of(int64_t n_vocab, int most);
+  // A part's slot: one of its own after the head's if there are several.
+  int slot(int head_slot, int part) const { return head_slot + (n > 1 ? 1 + part : 0); }
+};
+
 class Model {
  public:
   virtual ~Model() = default;
@@ -86,9 +97,10 @@ class Model {
   int layer_slot(int64_t layer) const { return static_cast<int>(layer) + 1; }
   // Holds what all parts of the head share, and the matrix itself if it has only one part.
   int head_slot() const { return layer_slot(config_.n_layers); }
-  int n_head_parts() const { return n_head_parts_; }
-  int head_part_slot(int part) const { return head_slot() + (n_head_parts_ > 1 ? 1 + part : 0); }
-  int64_t head_part_rows() const { return head_part_rows_; }  // the last may have fewer
+  const HeadParts& head_parts() const { return head_parts_; }
+  int n_head_parts() const { return head_parts_.n; }
+  int head_part_slot(int part) const { return head_parts_.slot(head_slot(), part); }
+  int64_t head_part_rows() const { return head_parts_.rows; }  // the last may have fewer
 
   // The last slot, of the embedding table (Cut::late_table); -1: there is none.
   int table_slot() const { return table_slot_; }
@@ -110,8 +122,7 @@ class Model {
 
   Config config_;
   Cut cut_;
-  int64_t head_part_rows_;
-  int n_head_parts_;
+  HeadParts head_parts_;
   int token_table_ = -1;
   int table_slot_ = -1;
   TensorManifest manifest_;

@@ -40,10 +40,11 @@ Status Weights::offer(uint64_t offset, std::span<const uint8_t> bytes) {
     const std::lock_guard lock(mutex_);
     if (at(slot).state == SlotState::absent && !at(slot).shares_place) give_place(slot);
   }
-  for (const int handle : order_) {
-    Part& part = parts_[static_cast<size_t>(handle)];
+  const auto begin_of = [&](int handle) { return parts_[static_cast<size_t>(handle)].piece.begin; };
+  for (auto it = std::ranges::lower_bound(order_, offset, {}, begin_of); it != order_.end(); ++it) {
+    Part& part = parts_[static_cast<size_t>(*it)];
     const uint64_t begin = part.piece.begin;
-    if (begin < offset || begin >= offset + bytes.size()) continue;
+    if (begin >= offset + bytes.size()) break;
     const uint64_t n = std::min(part.piece.bytes, offset + bytes.size() - begin);
     {
       const std::lock_guard lock(mutex_);
@@ -198,8 +199,9 @@ void Weights::become_resident(Slot& slot) {
   if (slot.shares_place) return;
   --missing_own_;
   if (missing_table_parts_ <= 0) return;
+  const size_t table = parts_[static_cast<size_t>(single_.table)].piece.tensor_index;
   for (const int handle : slot.parts)
-    if (std::ranges::count(table_parts_, handle) > 0) --missing_table_parts_;
+    if (parts_[static_cast<size_t>(handle)].piece.tensor_index == table) --missing_table_parts_;
 }
 
 Weights::SlotProgress Weights::view(int index) const {

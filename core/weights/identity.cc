@@ -11,7 +11,7 @@ namespace sluice {
 Identity::Identity(const Gguf& header, const TensorManifest& manifest)
     : manifest_(manifest),
       header_hash_(header.header_hash),
-      taken_(static_cast<size_t>(manifest.n_slots())) {
+      slots_(static_cast<size_t>(manifest.n_slots())) {
   for (const TensorInfo& info : header.tensors) {
     Tensor tensor;
     tensor.begin = header.data_offset + info.offset;
@@ -21,13 +21,9 @@ Identity::Identity(const Gguf& header, const TensorManifest& manifest)
     if (tensor.missing == 0) tensor.hash = xxh64({});
     tensors_.push_back(std::move(tensor));
   }
-  // The pieces of a tensor follow each other, as a rule.
-  size_t at = 0;
-  for (const Piece& piece : manifest.pieces()) {
-    if (header.tensors[at].name != piece.tensor)
-      at = static_cast<size_t>(header.find_tensor(piece.tensor) - header.tensors.data());
-    tensor_of_.push_back(at);
-  }
+  for (size_t handle = 0; handle < manifest.pieces().size(); ++handle)
+    slots_[static_cast<size_t>(manifest.pieces()[handle].slot)].handles.push_back(
+        static_cast<int>(handle));
 }
 
 uint64_t Identity::bytes_of_ends(const Tensor& tensor) { return std::min(tensor.bytes, 2 * kEnd); }
@@ -43,12 +39,12 @@ size_t Identity::index_of(const ByteRange& tensor_end, uint64_t at) {
 }
 
 void Identity::take(const Weights& weights, int slot) {
-  for (size_t handle = 0; handle < manifest_.pieces().size(); ++handle) {
-    const int piece = static_cast<int>(handle);
-    if (manifest_.piece(piece).slot != slot || weights.by_rows(piece)) continue;
-    for (const int32_t row : missing_rows(piece, SIZE_MAX)) take_row(weights, piece, row);
+  Slot& of = slots_[static_cast<size_t>(slot)];
+  for (const int handle : of.handles) {
+    if (weights.by_rows(handle)) continue;
+    for (const int32_t row : missing_rows(handle, SIZE_MAX)) take_row(weights, handle, row);
   }
-  taken_[static_cast<size_t>(slot)] = 1;
+  of.taken = true;
 }
 
 // Whether one of these bytes of an end hasn't been taken.
@@ -61,7 +57,7 @@ bool Identity::lacks(const Tensor& tensor, const ByteRange& tensor_end, ByteRang
 std::vector<int32_t> Identity::missing_rows(int handle, size_t most) const {
   std::vector<int32_t> rows;
   const Piece& piece = manifest_.piece(handle);
-  const Tensor& tensor = tensor_of(handle);
+  const Tensor& tensor = tensors_[piece.tensor_index];
   if (tensor.missing == 0 || piece.rows == 0 || piece.bytes == 0) return rows;
   const uint64_t row_bytes = piece.bytes / static_cast<uint64_t>(piece.rows);
   const uint64_t first = piece.begin - tensor.begin;  // of the piece, in the tensor
@@ -85,7 +81,7 @@ std::vector<int32_t> Identity::missing_rows(int handle, size_t most) const {
 
 void Identity::take_row(const Weights& weights, int handle, int64_t row) {
   const Piece& piece = manifest_.piece(handle);
-  Tensor& tensor = tensors_[tensor_of_[static_cast<size_t>(handle)]];
+  Tensor& tensor = tensors_[piece.tensor_index];
   if (tensor.missing == 0) return;
   if (tensor.ends.empty()) {
     tensor.ends.resize(static_cast<size_t>(bytes_of_ends(tensor)));

@@ -30,7 +30,7 @@ class Identity {
   uint64_t value() const;  // only if known()
 
   // Whether take() was not yet called for the slot.
-  bool lacks(int slot) const { return taken_[static_cast<size_t>(slot)] == 0; }
+  bool lacks(int slot) const { return !slots_[static_cast<size_t>(slot)].taken; }
   // Takes the ends that are in a slot, which must be resident and stay so meanwhile.
   void take(const Weights& weights, int slot);
   // Up to `most` rows that the hash still needs.
@@ -49,22 +49,22 @@ class Identity {
     std::vector<uint8_t> have;  // of `ends`
     uint64_t hash = 0;          // once none is missing
   };
+  struct Slot {
+    std::vector<int> handles;  // of its pieces
+    bool taken = false;
+  };
   // `tensor_end`: the range of one end in the tensor. Returns the index in `ends` of byte `at`.
   static size_t index_of(const ByteRange& tensor_end, uint64_t at);
   static bool lacks(const Tensor& tensor, const ByteRange& tensor_end, ByteRange bytes);
   static uint64_t bytes_of_ends(const Tensor& tensor);
   static std::pair<ByteRange, ByteRange> ends_of(const Tensor& tensor);
   void finish(Tensor& tensor);
-  const Tensor& tensor_of(int handle) const {
-    return tensors_[tensor_of_[static_cast<size_t>(handle)]];
-  }
 
   const TensorManifest& manifest_;
   uint64_t header_hash_;
-  std::vector<Tensor> tensors_;    // in the header's order
-  std::vector<size_t> tensor_of_;  // by the piece's handle
-  size_t missing_ = 0;             // tensors
-  std::vector<uint8_t> taken_;     // slots
+  std::vector<Tensor> tensors_;  // in the header's order
+  size_t missing_ = 0;           // tensors
+  std::vector<Slot> slots_;
 };
 
 }  // namespace sluice

@@ -11,14 +11,11 @@ namespace sluice {
 void Weights::make_row_places() {
   const Piece& table = parts_[static_cast<size_t>(single_.table)].piece;
   RowPlace place;
-  place.part.piece = table;
+  place.part.piece = rows_of(table, 0, 1);
   place.part.piece.slot = -1;
-  place.part.piece.rows = 1;
-  place.part.piece.bytes = table.bytes / static_cast<uint64_t>(table.rows);
   place.part.unit = place.part.piece.bytes;
   place.part.matrix = Matrix{table.type, 1, table.cols, nullptr, false};
   row_places_.assign(static_cast<size_t>(std::min(single_.places, table.rows)), place);
-  bytes_ += memory_of(place.part) * row_places_.size();
 }
 
 // Finds the pieces with bytes of the table in slots that are never evicted.
@@ -27,7 +24,7 @@ void Weights::find_table_parts() {
   int64_t rows = 0;
   for (const int handle : order_) {
     const Piece& piece = parts_[static_cast<size_t>(handle)].piece;
-    if (piece.tensor != table.tensor || at(piece.slot).shares_place) continue;
+    if (piece.tensor_index != table.tensor_index || at(piece.slot).shares_place) continue;
     table_parts_.push_back(handle);
     rows += piece.rows;
   }

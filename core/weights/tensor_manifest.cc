@@ -53,6 +53,7 @@ Result<int> TensorManifest::add(const Gguf& gguf, std::string_view name, int slo
   }
   Piece piece;
   piece.tensor = name;
+  piece.tensor_index = static_cast<size_t>(info - gguf.tensors.data());
   piece.slot = slot;
   piece.type = type->type;
   piece.is_vector = shape.is_vector;
@@ -95,16 +96,16 @@ Result<int> TensorManifest::add_vector_part(const Gguf& gguf, std::string_view n
 }
 
 Status TensorManifest::check_no_others(const Gguf& gguf, std::string_view architecture) const {
-  for (const TensorInfo& tensor : gguf.tensors) {
-    if (std::ranges::find(pieces_, tensor.name, &Piece::tensor) == pieces_.end()) {
-      return with_facts(
-          fail(Code::unsupported_model, "the file has a tensor ", printable(tensor.name),
-               ", which Sluice doesn't know in the architecture ", architecture,
-               "; the text would be wrong without it"),
-          {{"architecture", std::string(architecture)}, {"tensor", printable(tensor.name)}});
-    }
-  }
-  return {};
+  std::vector<uint8_t> added(gguf.tensors.size());
+  for (const Piece& piece : pieces_) added[piece.tensor_index] = 1;
+  const auto other = std::ranges::find(added, 0);
+  if (other == added.end()) return {};
+  const TensorInfo& tensor = gguf.tensors[static_cast<size_t>(other - added.begin())];
+  return with_facts(
+      fail(Code::unsupported_model, "the file has a tensor ", printable(tensor.name),
+           ", which Sluice doesn't know in the architecture ", architecture,
+           "; the text would be wrong without it"),
+      {{"architecture", std::string(architecture)}, {"tensor", printable(tensor.name)}});
 }
 
 }  // namespace sluice

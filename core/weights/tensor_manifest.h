@@ -18,7 +18,8 @@
 namespace sluice {
 
 struct Piece {
-  std::string tensor;  // its name in the file, for messages
+  std::string tensor;       // its name in the file, for messages
+  size_t tensor_index = 0;  // its place in Gguf::tensors
   int slot = 0;
   Type type = Type::F32;
   int64_t all_rows = 0;   // of the tensor

@@ -36,7 +36,6 @@ Weights::Weights(const TensorManifest& manifest, const SharedPlaces& shared, con
     }
     part.chunk = std::max<uint64_t>(kChunkBytes / part.unit, 1) * part.unit;
     Slot& slot = at(piece.slot);
-    slot.bytes += memory_of(part);
     slot.parts.push_back(static_cast<int>(parts_.size()));
     order_.push_back(static_cast<int>(parts_.size()));
     parts_.push_back(std::move(part));
@@ -45,27 +44,16 @@ Weights::Weights(const TensorManifest& manifest, const SharedPlaces& shared, con
     const Piece& piece = manifest.piece(handle);
     return std::pair(piece.begin, piece.bytes);
   });
-  if (shared_.enabled()) {
-    for (const int slot : shared_.slots) {
-      at(slot).shares_place = true;
-      shared_place_bytes_ = std::max(shared_place_bytes_, at(slot).bytes);
-    }
-    bytes_ += shared_place_bytes_ * static_cast<uint64_t>(shared_.places);
-  }
-  for (const Slot& slot : slots_) {
-    if (slot.shares_place) continue;
-    bytes_ += slot.bytes;
-    ++missing_own_;
+  const WeightSizes sizes(manifest, rows);
+  bytes_ = sizes.memory(shared_);
+  shared_place_bytes_ = sizes.shared_place_memory(shared_);
+  if (shared_.enabled())
+    for (const int slot : shared_.slots) at(slot).shares_place = true;
+  for (int slot = 0; slot < manifest.n_slots(); ++slot) {
+    at(slot).bytes = sizes.slot_memory(slot);
+    if (!at(slot).shares_place) ++missing_own_;
   }
   if (single_.table >= 0) find_table_parts();
-}
-
-// A vector of 16-bit floats needs memory for its f32 values and, after them, for the file's bytes.
-uint64_t Weights::memory_of(const Part& part) {
-  const Piece& piece = part.piece;
-  const bool widened = piece.is_vector && piece.type != Type::F32;
-  const uint64_t floats = widened ? 4 * static_cast<uint64_t>(piece.cols) : 0;
-  return round_up(floats, kAlignment) + round_up(piece.bytes, kAlignment);
 }
 
 // So the ends of the pieces in order_ ascend as their beginnings do.
@@ -90,7 +78,8 @@ Status Weights::allocate() {
     if (!slot.shares_place) places.emplace_back(slot.bytes, &slot.memory);
   if (shared_.enabled()) free_places_.resize(static_cast<size_t>(shared_.places));
   for (uint8_t*& place : free_places_) places.emplace_back(shared_place_bytes_, &place);
-  for (RowPlace& place : row_places_) places.emplace_back(memory_of(place.part), &place.part.place);
+  for (RowPlace& place : row_places_)
+    places.emplace_back(memory_of(place.part.piece), &place.part.place);
   for (size_t i = 0; i < places.size();) {
     uint64_t bytes = 0;
     size_t end = i;
@@ -118,7 +107,7 @@ bool Weights::give_place(int index) {
   for (const int handle : slot.parts) {
     Part& part = parts_[static_cast<size_t>(handle)];
     part.matrix.data = memory;
-    memory += memory_of(part);
+    memory += memory_of(part.piece);
     part.place = memory - round_up(part.piece.bytes, kAlignment);
     part.asked = part.done = 0;
     part.arrived.clear();
@@ -155,10 +144,10 @@ void Weights::make_room(int index) {
   for (size_t ahead = n - 1; ahead > 0; --ahead) {
     const int other = shared_.slots[(static_cast<size_t>(first) + ahead) % n];
     const Slot& slot = at(other);
-    const bool asked = std::ranges::any_of(
-        slot.parts, [&](int part) { return parts_[static_cast<size_t>(part)].asked > 0; });
+    const auto is_asked = [&](int part) { return parts_[static_cast<size_t>(part)].asked > 0; };
     if (slot.holders == 0 &&
-        (slot.state == SlotState::resident || (slot.state == SlotState::arriving && !asked))) {
+        (slot.state == SlotState::resident ||
+         (slot.state == SlotState::arriving && std::ranges::none_of(slot.parts, is_asked)))) {
       return clear_slot(other);
     }
   }
@@ -266,7 +255,7 @@ uint64_t Weights::held_bytes() const {
   const auto add = [&](const Part& part) {
     if (part.place == nullptr) return;
     if (part.done == part.piece.bytes) {
-      total += memory_of(part);
+      total += memory_of(part.piece);
     } else {
       for (const ByteRange& range : part.arrived) total += range.size();
     }

@@ -34,6 +34,7 @@
 #include "quant/matrix.h"
 #include "weights/byte_range.h"
 #include "weights/packed_copy.h"
+#include "weights/sizes.h"
 #include "weights/tensor_manifest.h"
 #include "weights/want.h"
 
@@ -43,23 +44,6 @@ enum class SlotState : uint8_t { absent, arriving, resident };
 
 // The form of loaded bytes: as in the file, or packed.
 enum class Form : uint8_t { file, packed };
-
-// `slots`, in ascending order, share `places` places. Each has a place of its own if `places` is 0
-// or enough for all.
-struct SharedPlaces {
-  std::vector<int> slots;
-  int places = 0;
-
-  bool enabled() const { return places > 0 && static_cast<size_t>(places) < slots.size(); }
-};
-
-// The matrix with the handle `table` (-1: none) belongs to no slot: a cache holds `places` rows of
-// it. Slots that are never evicted may have the same bytes (tied embeddings, a late table). If they
-// have all of them, rows are read there once those are resident.
-struct SingleRows {
-  int table = -1;
-  int64_t places = 0;
-};
 
 class Weights {
  public:
@@ -129,7 +113,6 @@ class Weights {
     uint32_t fills = 0;  // how often it has become resident
   };
   SlotProgress view(int slot) const;
-  uint64_t slot_memory(int slot) const { return slots_[static_cast<size_t>(slot)].bytes; }
 
   // --- using them ------------------------------------------------------------------------------
   // The position of a run, which cycles through the slots in ascending order. A slot in a shared
@@ -206,7 +189,6 @@ class Weights {
     bool rest = false;  // the rows after the last whole strip
   };
 
-  static uint64_t memory_of(const Part& part);
   Status check_disjoint() const;
   Slot& at(int slot) { return slots_[static_cast<size_t>(slot)]; }
   const Slot& at(int slot) const { return slots_[static_cast<size_t>(slot)]; }

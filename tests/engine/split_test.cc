@@ -151,6 +151,8 @@ TEST(SplitModels, LieEndToEnd) {
     begin += own->file_bytes();
   }
   EXPECT_EQ(engine->header().file_bytes(), begin);
+  for (const TensorInfo& tensor : engine->header().tensors)
+    EXPECT_EQ(engine->header().find_tensor(tensor.name), &tensor);
 }
 
 // What is behind a header came for nothing if it is not kept.

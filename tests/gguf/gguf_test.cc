@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "gguf/check.h"
 #include "make/gguf_builder.h"
 #include "make/hazards.h"
 #include "support/allocation_counter.h"
@@ -93,6 +94,44 @@ TEST(Gguf, ReadsTheTinyModel) {
   EXPECT_EQ(embedding->dims[2], 1u);
   EXPECT_EQ(embedding->bytes, 32u * kTinyVocab * 4);
   EXPECT_FALSE(gguf.find_tensor("blk.1.attn_q.weight"));
+}
+
+TEST(Gguf, FindsTensorsByNameInWhateverOrderTheyStand) {
+  std::vector<std::string> names = {"a",       "a.b",      "ab",      "b",
+                                    "blk.1.x", "blk.10.x", "blk.2.x", "\xc3\xa9"};
+  do {
+    GgufBuilder builder;
+    for (const std::string& name : names) builder.tensor(name, Type::F32, {1}, "1234");
+    const Gguf gguf = parse(builder);
+    ASSERT_EQ(gguf.tensors.size(), names.size());
+    for (size_t i = 0; i < names.size(); ++i)
+      ASSERT_EQ(gguf.find_tensor(names[i]), &gguf.tensors[i]) << names[i];
+    for (const char* missing :
+         {"", "B", "aa", "a.", "ab ", "blk", "blk.1.", "blk.3.x", "c", "\xc3\xaa"})
+      ASSERT_EQ(gguf.find_tensor(missing), nullptr) << missing;
+  } while (std::ranges::next_permutation(names.begin() + 3, names.end()).found);
+  EXPECT_EQ(parse(GgufBuilder()).find_tensor("a"), nullptr);
+}
+
+// The parser refuses two tensors of one name. Which of them a change of a header's tensors finds is
+// certain all the same.
+TEST(Gguf, FindsTheFirstOfTensorsWithOneName) {
+  GgufBuilder builder;
+  for (const char* name : {"x", "c", "a", "b"}) builder.tensor(name, Type::F32, {1}, "1234");
+  Gguf gguf = parse(builder);
+  EXPECT_EQ(find_duplicate_tensor(gguf), std::nullopt);
+  gguf.tensors[3].name = "c";
+  gguf.index_tensors();
+  EXPECT_EQ(find_duplicate_tensor(gguf), "c");
+  EXPECT_EQ(gguf.find_tensor("c"), &gguf.tensors[1]);
+  EXPECT_EQ(gguf.find_tensor("b"), nullptr);
+  builder.tensors[3].name = "c";
+  const std::string file = builder.build();
+  const auto refused = parse_gguf(as_bytes(file), file.size());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().message.find("the tensor 'c' stands in the file twice"),
+            std::string::npos)
+      << refused.error().message;
 }
 
 TEST(Gguf, ReadsEveryValueType) {

@@ -407,6 +407,21 @@ TEST(Pieces, OfOtherShapesAreRefused) {
             "unsupported_model");
 }
 
+// The error names the tensor of which there is none.
+TEST(Pieces, AreOfEveryTensor) {
+  const Fused file;
+  TensorManifest manifest(1);
+  ASSERT_TRUE(manifest.add_vector(file.header, "bias", 0, 48).has_value());
+  ASSERT_TRUE(manifest.add_expert(file.header, "experts", 0, 3, 16, 32, 1).has_value());
+  const Status missing = manifest.check_no_others(file.header, "none");
+  ASSERT_FALSE(missing.has_value());
+  EXPECT_EQ(std::get<std::string>(missing.error().facts.back().value), "qkv");
+  ASSERT_TRUE(manifest.add_rows(file.header, "qkv", 0, 48, 32, 16, 20).has_value());
+  EXPECT_TRUE(manifest.check_no_others(file.header, "none").has_value());
+  for (const Piece& piece : manifest.pieces())
+    EXPECT_EQ(file.header.tensors[piece.tensor_index].name, piece.tensor);
+}
+
 // Four slots of one tensor each; the two in the middle share one place.
 struct FourSlots {
   Fused file;

@@ -159,6 +159,7 @@ struct ByHand final : PackedKeeper {
       tensor.bytes = bytes.size() / 2;
       header.tensors.push_back(tensor);
     }
+    header.index_tensors();
     TensorManifest manifest(2);
     EXPECT_TRUE(manifest.add_matrix(header, "a", 0, kRows, kCols).has_value());
     EXPECT_TRUE(manifest.add_matrix(header, "b", 1, kRows, kCols).has_value());
