@@ -25,12 +25,13 @@ class Gemma3 final : public Model {
  private:
   struct Layer {
     Norm attn_norm;
-    Linear q, k, v;        // [heads * head_dim][n_embd]; k and v: KV heads
+    Qkv qkv;               // [heads * head_dim][n_embd]; k and v: KV heads
     HeadNorms head_norms;  // [head_dim]
     Linear output;         // [n_embd][heads * head_dim]
     Norm post_attention_norm;
     Norm ffn_norm;
-    Linear gate, up, down;  // [n_ff][n_embd] twice, [n_embd][n_ff]
+    GateUp gate_up;  // [n_ff][n_embd] twice
+    Linear down;     // [n_embd][n_ff]
     Norm post_ffw_norm;
   };
   Status read_shapes(const Gguf& gguf);
@@ -38,7 +39,7 @@ class Gemma3 final : public Model {
   float eps_ = 0;
   std::vector<Layer> weights_;
   Norm output_norm_;
-  std::vector<int> head_;  // [n_vocab][n_embd]
+  std::vector<Linear> head_;  // [n_vocab][n_embd]
 };
 
 // Every period-th layer sees all positions and uses RoPE table 0. The others see a window and use
@@ -87,16 +88,13 @@ Status Gemma3::bind(const Gguf& gguf) {
     Layer& w = weights_[static_cast<size_t>(l)];
     b.layer(l);
     w.attn_norm = b.rms_norm("attn_norm", d, eps_);
-    w.q = b.linear(Phase::qkv, "attn_q", shape.q_rows(), d, Buffer::q);
-    w.k = b.linear(Phase::qkv, "attn_k", shape.kv_rows(), d, Buffer::k);
-    w.v = b.linear(Phase::qkv, "attn_v", shape.kv_rows(), d, Buffer::v);
+    w.qkv = b.qkv(shape);
     w.head_norms.q = b.rms_norm("attn_q_norm", shape.head_dim, eps_);
     w.head_norms.k = b.rms_norm("attn_k_norm", shape.head_dim, eps_);
     w.output = b.linear(Phase::output, "attn_output", d, shape.q_rows());
     w.post_attention_norm = b.rms_norm("post_attention_norm", d, eps_);
     w.ffn_norm = b.rms_norm("ffn_norm", d, eps_);
-    w.gate = b.linear(Phase::gate_up, "ffn_gate", shape.n_ff, d, Buffer::hidden);
-    w.up = b.linear(Phase::gate_up, "ffn_up", shape.n_ff, d, Buffer::up);
+    w.gate_up = b.gate_up(shape);
     w.down = b.linear(Phase::down, "ffn_down", d, shape.n_ff);
     w.post_ffw_norm = b.rms_norm("post_ffw_norm", d, eps_);
   }
@@ -112,10 +110,10 @@ void Gemma3::embed(Pass& pass, const Work& work) const {
 
 void Gemma3::run_layer(Pass& pass, const Work& work) const {
   const Layer& w = weights_[static_cast<size_t>(work.layer)];
-  pass.project(work, w.attn_norm, {w.q, w.k, w.v});
+  pass.project(work, w.attn_norm, w.qkv);
   pass.attend(work, w.head_norms);
   pass.attention_output(work, w.output, w.post_attention_norm);
-  pass.ffn_gate_up(work, w.ffn_norm, Activation::gelu, w.gate, w.up);
+  pass.ffn_gate_up(work, w.ffn_norm, Activation::gelu, w.gate_up);
   pass.ffn_down(work, w.down, w.post_ffw_norm);
 }
 

@@ -94,8 +94,10 @@ Result<int> TensorManifest::add_vector_part(const Gguf& gguf, std::string_view n
   return add(gguf, name, slot, {all, 1, 1, true}, first, length);
 }
 
-Status TensorManifest::check_no_others(const Gguf& gguf, std::string_view architecture) const {
+Status TensorManifest::check_no_others(const Gguf& gguf, std::string_view architecture,
+                                       bool (*has_no_effect)(std::string_view)) const {
   for (const TensorInfo& tensor : gguf.tensors) {
+    if (has_no_effect != nullptr && has_no_effect(tensor.name)) continue;
     if (std::ranges::find(pieces_, tensor.name, &Piece::tensor) == pieces_.end()) {
       return with_facts(
           fail(Code::unsupported_model, "the file has a tensor ", printable(tensor.name),

@@ -339,24 +339,23 @@ class OneLayer final : public Model {
     b.embedding();
     b.token_table();
     b.layer(0);
-    q_ = b.linear(Phase::qkv, "attn_q", shape.q_rows(), config_.n_embd, Buffer::q);
-    k_ = b.linear(Phase::qkv, "attn_k", shape.kv_rows(), config_.n_embd, Buffer::k);
-    v_ = b.linear(Phase::qkv, "attn_v", shape.kv_rows(), config_.n_embd, Buffer::v);
+    qkv_ = b.qkv(shape);
     output_ = b.linear(Phase::output, "attn_output", config_.n_embd, shape.q_rows());
     b.head();
     head_ = b.logits();
   }
   void embed(Pass& pass, const Work& work) const override { pass.embed(work); }
   void run_layer(Pass& pass, const Work& work) const override {
-    pass.project(work, {}, {q_, k_, v_});
+    pass.project(work, {}, qkv_);
     pass.attend(work, {});
     pass.attention_output(work, output_);
   }
   void run_head(Pass& pass, const Work& work) const override { pass.logits(work, {}, head_); }
 
  private:
-  Linear q_, k_, v_, output_;
-  std::vector<int> head_;
+  Qkv qkv_;
+  Linear output_;
+  std::vector<Linear> head_;
 };
 
 // The first and the last token's logits.
