@@ -47,10 +47,12 @@ class Gemma3 final : public Model {
 Status Gemma3::read_shapes(const Gguf& gguf) {
   ConfigReader reader(gguf, config_.architecture);
   SLUICE_ASSIGN(layers_, read_layers(reader, config_));
-  SLUICE_ASSIGN(const RopeShape global, read_rope(reader, layers_[0].head_dim, RopePairs::halves));
-  RopeShape local = global;
-  local.scale = 1;
-  SLUICE_ASSIGN(local.freq_base, read_freq_base(reader, "rope.freq_base_swa", 10000));
+  SLUICE_ASSIGN(const RopeShape global,
+                read_rope(reader, config_, layers_[0].head_dim, RopePairs::halves));
+  RopeShape local = global;  // its positions aren't scaled
+  local.numbers.scale = 1;
+  local.numbers.yarn.reset();
+  SLUICE_ASSIGN(local.numbers.freq_base, read_freq_base(reader, "rope.freq_base_swa", 10000));
   ropes_ = {global, local};
   const int64_t window = reader.integer("attention.sliding_window", -1, int64_t{1} << 30);
   const int64_t period = reader.integer("attention.sliding_window_pattern", 6, 1 << 20);

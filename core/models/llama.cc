@@ -37,7 +37,7 @@ Status Llama::bind(const Gguf& gguf, const Variant& variant) {
   ConfigReader reader(gguf, config_.architecture);
   SLUICE_ASSIGN(layers_, read_layers(reader, config_));
   const int64_t head_dim = layers_[0].head_dim;
-  SLUICE_ASSIGN(RopeShape rope, read_rope(reader, head_dim, variant.rope_pairs));
+  SLUICE_ASSIGN(RopeShape rope, read_rope(reader, config_, head_dim, variant.rope_pairs));
   const float eps = reader.epsilon("attention.layer_norm_rms_epsilon");
   SLUICE_TRY(reader.status());
 
@@ -45,7 +45,7 @@ Status Llama::bind(const Gguf& gguf, const Variant& variant) {
   const int64_t d = config_.n_embd;
   b.embedding();
   b.token_table();
-  rope.factors = b.optional_vector("rope_freqs.weight", rope.dims / 2);
+  b.rope_factors(rope);
   ropes_ = {rope};
   weights_ = std::vector<Layer>(layers_.size());
   for (int64_t l = 0; l < config_.n_layers; ++l) {

@@ -102,6 +102,20 @@ GateUp Binder::gate_up(const LayerShape& shape) {
           linear(Phase::gate_up, "ffn_up", n, cols, Buffer::up)};
 }
 
+void Binder::rope_factors(RopeShape& rope) {
+  const int64_t n = rope.numbers.dims / 2;
+  if (!has("rope_factors_short.weight") && !has("rope_factors_long.weight")) {
+    rope.factors = optional_vector("rope_freqs.weight", n);
+    return;
+  }
+  rope.factors = vector("rope_factors_short.weight", n);
+  rope.long_factors = vector("rope_factors_long.weight", n);
+  if (rope.original_context > 0) return;
+  keep(fail(Code::bad_file, model_.config_.architecture,
+            ".rope.scaling.original_context_length is 0; the context from which on "
+            "rope_factors_long.weight counts is expected"));
+}
+
 void Binder::token_table() {
   const Config& config = model_.config_;
   model_.token_table_ = table("token_embd.weight", config.n_vocab, config.n_embd);

@@ -43,6 +43,9 @@ class Binder {
   // Gate and up of a layer with this shape, from rows of n_embd numbers: of ffn_gate and ffn_up or,
   // if there is no ffn_gate and ffn_up has 2 * n_ff rows, of ffn_up, with the gate's rows first.
   GateUp gate_up(const LayerShape& shape);
+  // The numbers that divide the frequencies of a table: rope_factors_short.weight and
+  // rope_factors_long.weight or, if the file has neither, rope_freqs.weight, if it has that.
+  void rope_factors(RopeShape& rope);
   // Makes token_embd.weight the model's token_table().
   void token_table();
   // The parts of the matrix of logits: of output.weight or, if the file has none, of

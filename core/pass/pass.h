@@ -56,9 +56,9 @@ class Pass {
   // Bytes of the workers' scratch.
   static uint64_t scratch_bytes(const Model& model, int n_workers);
 
-  // The arguments must outlive the Pass.
+  // For timelines whose context has `context` tokens. The other arguments must outlive the Pass.
   Pass(const Model& model, const Weights& weights, const Kernels& kernels, Pool& pool,
-       bool profile);
+       int64_t context, bool profile);
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
   Status prepare();                        // allocates the workers' scratch
@@ -163,6 +163,7 @@ class Pass {
   const Weights& weights_;
   const Kernels& kernels_;
   Pool& pool_;
+  const int64_t context_;  // tokens
   const bool profile_;
   const Widths widths_;
   const int64_t block_tokens_;

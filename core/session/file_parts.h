@@ -56,8 +56,9 @@ class StateRows {
 uint32_t number_of(KvType type);  // in the header
 // The bytes of a file with these rows and tokens; nothing if that doesn't fit 64 bits.
 std::optional<uint64_t> file_bytes_of(const StateRows& rows, uint64_t tokens);
-// Of all that decides how positions are rotated, besides the weights.
-uint64_t rope_hash(const Model& model);
+// Of all that decides how positions are rotated in a context of so many tokens, besides the
+// weights.
+uint64_t rope_hash(const Model& model, int64_t context);
 // Of the tokens before a piece.
 uint64_t tokens_hash(std::span<const TokenId> tokens);
 

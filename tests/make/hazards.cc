@@ -309,12 +309,88 @@ void configuration(Cases cases) {
               [](GgufBuilder& f) { f.kv_string("general.architecture", "mamba"); });
   cases.model("architecture_not_printable", "\"?[31m?\"",
               [](GgufBuilder& f) { f.kv_string("general.architecture", "\x1b[31m\xff"); });
-  cases.model("rope_scaling_unknown", "yarn",
-              [](GgufBuilder& f) { f.kv_string("llama.rope.scaling.type", "yarn"); });
   cases.model("tensor_unknown", "blk.0.attn_q_lora.weight", [](GgufBuilder& f) {
     f.tensor("blk.0.attn_q_lora.weight", Type::F32, {32}, std::string(128, 'x'));
   });
   cases.model("experts", "8 experts", [](GgufBuilder& f) { f.kv_u32("llama.expert_count", 8); });
+}
+
+// Ways of scaling RoPE, each with a number that makes no sense.
+void rope(Cases cases) {
+  const float nan = std::nanf("");
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto scaled = [&](std::string_view name, std::string_view type, std::string_view key,
+                          float value, std::string_view says) {
+    cases.model(concat("rope_", type, "_", name), concat("llama.rope.", key, says),
+                [&](GgufBuilder& f) {
+                  f.kv_string("llama.rope.scaling.type", type);
+                  f.kv_f32("llama.rope.scaling.factor", 4);
+                  f.kv_f32(concat("llama.rope.", key), value);
+                });
+  };
+  scaled("factor_negative", "linear", "scaling.factor", -1, " is -1; a positive number");
+  scaled("factor_negative", "yarn", "scaling.factor", -1, " is -1; a positive number");
+  scaled("factor_below_1", "yarn", "scaling.factor", 0.5f, " is 0.5; YaRN needs 1 or more");
+  scaled("factor_nan", "yarn", "scaling.factor", nan, " is not a finite number");
+  scaled("factor_infinite", "longrope", "scaling.factor", infinity, " is not a finite number");
+  scaled("base_1", "yarn", "freq_base", 1, " is 1; YaRN needs a number above 1");
+  for (const std::string_view type : {"none", "yarn", "longrope"}) {
+    scaled("magnitude_nan", type, "scaling.attn_factor", nan, " is not a finite number");
+    scaled("magnitude_0", type, "scaling.attn_factor", 0, " is 0; expected a number above 0");
+    scaled("magnitude_negative", type, "scaling.attn_factor", -1, " is -1; expected a number");
+    scaled("magnitude_absurd", type, "scaling.attn_factor", 1e30f,
+           " is 1.0000000150474662e+30; expected");
+  }
+  cases.model("rope_type_as_number", "'llama.rope.scaling.type' is u32 1; expected a string",
+              [](GgufBuilder& f) { f.kv_u32("llama.rope.scaling.type", 1); });
+  const auto original = [&](std::string name, std::string_view type, uint64_t tokens,
+                            std::string says) {
+    cases.model(std::move(name), concat("rope.scaling.original_context_length is ", tokens, says),
+                [&](GgufBuilder& f) {
+                  f.kv_string("llama.rope.scaling.type", type);
+                  f.kv_u64("llama.rope.scaling.original_context_length", tokens);
+                  if (type == "yarn") return;
+                  for (const char* which : {"short", "long"}) {
+                    f.tensor(concat("rope_factors_", which, ".weight"), Type::F32, {8},
+                             bytes_of(std::vector<float>(8, 1)));
+                  }
+                });
+  };
+  original("rope_yarn_original_0", "yarn", 0, "; YaRN needs 1 or more");
+  original("rope_longrope_original_0", "longrope", 0, "; the context from which on");
+  original("rope_factors_original_0", "linear", 0, "; the context from which on");
+  original("rope_original_2_64_minus_1", "longrope", kMax64, "; expected 0 to 4294967296");
+
+  const auto factors = [&](std::string name, std::string says, std::vector<float> of_short,
+                           std::vector<float> of_long) {
+    cases.model(std::move(name), std::move(says), [&](GgufBuilder& f) {
+      f.kv_string("llama.rope.scaling.type", "longrope");
+      if (!of_short.empty()) {
+        f.tensor("rope_factors_short.weight", Type::F32, {of_short.size()}, bytes_of(of_short));
+      }
+      if (!of_long.empty())
+        f.tensor("rope_factors_long.weight", Type::F32, {of_long.size()}, bytes_of(of_long));
+    });
+  };
+  const std::vector<float> good(8, 1), bad = {1, 1, 1, 1, 1, 1, 1, nan};
+  factors("rope_factors_without_long", "has no tensor rope_factors_long.weight", good, {});
+  factors("rope_factors_without_short", "has no tensor rope_factors_short.weight", {}, good);
+  factors("rope_factors_too_few", "rope_factors_long.weight has the shape [7]", good,
+          {1, 2, 3, 4, 5, 6, 7});
+  factors("rope_factors_too_many", "rope_factors_short.weight has the shape [16]",
+          std::vector<float>(16, 1), good);
+  factors("rope_factors_nan", "rope_factors_long.weight has a number that is NaN", good, bad);
+
+  cases.level(Level::model, Code::unsupported_model);
+  for (const std::string_view type : {"dynamic", "YARN", "longrope2"}) {
+    cases.model(concat("rope_scaling_", type), concat("by the method \"", type, "\""),
+                [&](GgufBuilder& f) { f.kv_string("llama.rope.scaling.type", type); });
+  }
+  cases.model("rope_factors_of_both_kinds", "rope_freqs.weight", [&](GgufBuilder& f) {
+    for (const char* name :
+         {"rope_freqs.weight", "rope_factors_short.weight", "rope_factors_long.weight"})
+      f.tensor(name, Type::F32, {8}, bytes_of(good));
+  });
 }
 
 void weights(Cases cases) {
@@ -514,6 +590,7 @@ std::vector<Hazard> all_hazards() {
   metadata(cases);
   tensors(cases);
   configuration(cases.level(Level::model));
+  rope(cases);
   weights(cases);
   gpt2(cases);
   gemma3(cases);

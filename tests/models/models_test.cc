@@ -1,15 +1,12 @@
 // Tests of what a pass uses: the cache of keys and values, which can be cut, copied and restored,
-// the growing table of RoPE angles, attention over chunks, and layers of different kinds and
-// families.
+// attention over chunks, and layers of different kinds and families.
 #include <cmath>
 #include <cstring>
 
 #include "base/format.h"
-#include "base/math.h"
 #include "make/tiny_models.h"
 #include "models/registry.h"
 #include "ops/attention.h"
-#include "ops/rope.h"
 #include "pass/binder.h"
 #include "pass/config_reader.h"
 #include "pass/pass.h"
@@ -205,45 +202,6 @@ TEST(KvCache, AClonesCloneSharesWhatAllHave) {
   EXPECT_EQ(third->own_bytes(), 3 * chunk);
 }
 
-// --- angles --------------------------------------------------------------------------------------
-
-TEST(RopeTable, HasTheSameRowsHoweverItGrew) {
-  const float factors[] = {1, 2, 4, 8};
-  RopeTable at_once(8, 10000, 2, factors);
-  RopeTable by_steps(8, 10000, 2, factors);
-  ASSERT_TRUE(at_once.extend(600).has_value());
-  for (const int64_t end : {1, 2, 256, 100, 257, 600}) {
-    ASSERT_TRUE(by_steps.extend(end).has_value());
-    if (end == 256) {
-      EXPECT_EQ(by_steps.held_bytes(), RopeTable::bytes(8, 256));
-    }
-  }
-  EXPECT_EQ(at_once.held_bytes(), RopeTable::bytes(8, 600));
-  EXPECT_EQ(by_steps.held_bytes(), at_once.held_bytes());
-  EXPECT_EQ(RopeTable::bytes(8, 600), 3u * 256 * 8 * 4);
-  for (int64_t p = 0; p < 600; ++p) {
-    for (int64_t i = 0; i < 4; ++i) {
-      const double theta =
-          pow_f64(10000, -static_cast<double>(i) / 4) / 2 / static_cast<double>(factors[i]);
-      EXPECT_EQ(at_once.cos(p)[i], static_cast<float>(cos_f64(static_cast<double>(p) * theta)));
-      EXPECT_EQ(at_once.sin(p)[i], static_cast<float>(sin_f64(static_cast<double>(p) * theta)));
-    }
-    EXPECT_EQ(std::memcmp(at_once.cos(p), by_steps.cos(p), 32), 0) << p;
-  }
-}
-
-TEST(RopeTable, RefusesAnglesThatHaveNoCosine) {
-  const float factors[] = {1e-30f};
-  RopeTable table(2, 10000, 1, factors);
-  ASSERT_TRUE(table.extend(1).has_value());
-  for (int i = 0; i < 2; ++i) {
-    const Status status = table.extend(9);
-    ASSERT_FALSE(status.has_value());
-    EXPECT_EQ(status.error().code, Code::bad_file);
-    EXPECT_NE(status.error().message.find("position 1"), std::string::npos);
-  }
-}
-
 // --- attention over chunks -----------------------------------------------------------------------
 
 // The chunks that attention reads for tokens from `position` on.
@@ -378,7 +336,7 @@ Ends logits_of_ends(const std::string& file, const std::vector<TokenId>& ids, bo
     EXPECT_TRUE(weights.filled(want.offset, want.place.size()).has_value());
   }
   auto pool = std::make_unique<Pool>(2);
-  Pass pass(model, weights, generic(), *pool, false);
+  Pass pass(model, weights, generic(), *pool, 512, false);
   KvCache cache(model.layers(), KvType::f32);
   PassState state;
   const auto n = static_cast<int64_t>(ids.size());
@@ -472,8 +430,8 @@ TEST(Gemma3, EverySixthLayerSeesAllAndTurnsByAnotherTable) {
   const auto model = model_of(tiny_model_named("gemma3-wide-f32"));
   ASSERT_NE(model, nullptr);
   ASSERT_EQ(model->ropes().size(), 2u);
-  EXPECT_EQ(model->ropes()[0].freq_base, 1e6);
-  EXPECT_EQ(model->ropes()[1].freq_base, 10000);
+  EXPECT_EQ(model->ropes()[0].numbers.freq_base, 1e6);
+  EXPECT_EQ(model->ropes()[1].numbers.freq_base, 10000);
   for (int64_t l = 0; l < 7; ++l) {
     EXPECT_EQ(model->layer(l).window, l == 5 ? 0 : 261) << l;
     EXPECT_EQ(model->layer(l).rope, l == 5 ? 0 : 1) << l;
@@ -494,8 +452,8 @@ TEST(Gemma3, OfTheLargestModelScoresAreDividedByTheWidthsShare) {
   ASSERT_TRUE(model.has_value()) << model.error().message;
   EXPECT_EQ((*model)->layer(61).scale, 1 / std::sqrt(32.0f));
   EXPECT_EQ((*model)->layer(59).window, 0);
-  EXPECT_EQ((*model)->ropes()[0].scale, 8);
-  EXPECT_EQ((*model)->ropes()[1].scale, 1);
+  EXPECT_EQ((*model)->ropes()[0].numbers.scale, 8);
+  EXPECT_EQ((*model)->ropes()[1].numbers.scale, 1);
 }
 
 TEST(Gpt2, TakesQueriesKeysAndValuesFromOneTensor) {
