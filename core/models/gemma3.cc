@@ -13,6 +13,7 @@ namespace sluice {
 namespace {
 
 constexpr int64_t kLayersOf27B = 62;
+constexpr int64_t kPeriod = 6;  // of the layers that see all positions, as a rule
 
 class Gemma3 final : public Model {
  public:
@@ -37,39 +38,31 @@ class Gemma3 final : public Model {
   Status read_shapes(const Gguf& gguf);
 
   float eps_ = 0;
+  float cap_ = 0;  // of logits; 0: none
   std::vector<Layer> weights_;
   Norm output_norm_;
   std::vector<Linear> head_;  // [n_vocab][n_embd]
 };
 
-// Every period-th layer sees all positions and uses RoPE table 0. The others see a window and use
-// table 1.
+// Layers that see all positions use RoPE table 0. The others see a window and use table 1, whose
+// positions aren't scaled.
 Status Gemma3::read_shapes(const Gguf& gguf) {
   ConfigReader reader(gguf, config_.architecture);
   SLUICE_ASSIGN(layers_, read_layers(reader, config_));
+  SLUICE_TRY(read_windows(reader, kPeriod, layers_));
   SLUICE_ASSIGN(const RopeShape global,
                 read_rope(reader, config_, layers_[0].head_dim, RopePairs::halves));
-  RopeShape local = global;  // its positions aren't scaled
+  RopeShape local = global;
   local.numbers.scale = 1;
   local.numbers.yarn.reset();
   SLUICE_ASSIGN(local.numbers.freq_base, read_freq_base(reader, "rope.freq_base_swa", 10000));
-  ropes_ = {global, local};
-  const int64_t window = reader.integer("attention.sliding_window", -1, int64_t{1} << 30);
-  const int64_t period = reader.integer("attention.sliding_window_pattern", 6, 1 << 20);
+  SLUICE_ASSIGN(cap_, read_cap(reader, "final_logit_softcapping"));
   eps_ = reader.epsilon("attention.layer_norm_rms_epsilon");
-  const double cap = reader.number("final_logit_softcapping", 0);
   SLUICE_TRY(reader.status());
-  if (cap != 0) {
-    return with_facts(
-        fail(Code::unsupported_model, reader.key("final_logit_softcapping"), " is ", cap,
-             ", which Sluice doesn't compute for this architecture; expected none"),
-        {{"key", reader.key("final_logit_softcapping")}, {"value", concat(cap)}});
-  }
-  for (int64_t l = 0; l < config_.n_layers; ++l) {
-    LayerShape& shape = layers_[static_cast<size_t>(l)];
-    const bool sees_all = (l + 1) % period == 0;
-    shape.rope = sees_all ? 0 : 1;
-    shape.window = sees_all ? 0 : window;
+  ropes_ = {global};
+  for (LayerShape& shape : layers_) {
+    shape.rope = shape.window == 0 ? 0 : 1;
+    if (shape.rope == 1 && ropes_.size() == 1) ropes_.push_back(local);
     if (config_.n_layers == kLayersOf27B) {
       shape.scale =
           1.0f / std::sqrt(static_cast<float>(config_.n_embd) / static_cast<float>(shape.n_heads));
@@ -120,7 +113,7 @@ void Gemma3::run_layer(Pass& pass, const Work& work) const {
 }
 
 void Gemma3::run_head(Pass& pass, const Work& work) const {
-  pass.logits(work, output_norm_, head_);
+  pass.logits(work, output_norm_, head_, cap_);
 }
 
 }  // namespace

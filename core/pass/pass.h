@@ -104,8 +104,9 @@ class Pass {
   void ffn_up(const Work& work, const Norm& norm, const Linear& hidden);
   // residual += the product with hidden. If `norm` is given, the product is normed first.
   void ffn_down(const Work& work, const Linear& down, const Norm& norm = {});
-  // Multiplies the normed residual by a part of the head. Their out is Buffer::logits.
-  void logits(const Work& work, const Norm& norm, std::span<const Linear> parts);
+  // Multiplies the normed residual by a part of the head. Their out is Buffer::logits. With a cap,
+  // a logit x becomes cap * tanh(x / cap).
+  void logits(const Work& work, const Norm& norm, std::span<const Linear> parts, float cap = 0);
 
  private:
   static constexpr size_t kBlockBuffers = 7;   // from Buffer::q to Buffer::branch

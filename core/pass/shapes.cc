@@ -73,6 +73,37 @@ Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& 
   return layers;
 }
 
+Status read_windows(ConfigReader& reader, int64_t period, std::vector<LayerShape>& layers) {
+  constexpr std::string_view kPattern = "attention.sliding_window_pattern";
+  const int64_t window = reader.integer_or_0("attention.sliding_window", 0, int64_t{1} << 30);
+  const MetadataValue* pattern = reader.find(kPattern);
+  const bool each = pattern != nullptr && pattern->is_array();
+  if (!each) period = reader.integer(kPattern, period, int64_t{1} << 20);
+  SLUICE_TRY(reader.status());
+  if (each && pattern->count != layers.size()) {
+    return fail(Code::bad_file, reader.key(kPattern), " has ", pattern->count,
+                " entries, but the model has ", layers.size(), " layers");
+  }
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const uint64_t entry =
+        each ? pattern->as_u64(i).value_or(2) : (static_cast<int64_t>(i) + 1) % period != 0;
+    if (entry > 1) {
+      return fail(Code::bad_file, reader.key(kPattern), " is no array of true and false");
+    }
+    layers[i].window = entry == 1 ? window : 0;
+  }
+  return {};
+}
+
+Result<float> read_cap(ConfigReader& reader, std::string_view name) {
+  constexpr double kLeast = 0.001, kMost = 1e6;
+  const double cap = reader.number(name, 0);
+  SLUICE_TRY(reader.status());
+  if (cap == 0 || (cap >= kLeast && cap <= kMost)) return static_cast<float>(cap);
+  return fail(Code::bad_file, reader.key(name), " is ", cap, "; expected 0, which means none, or ",
+              kLeast, " to ", kMost);
+}
+
 Result<double> read_freq_base(ConfigReader& reader, std::string_view name, double fallback) {
   const double base = reader.number(name, fallback);
   SLUICE_TRY(reader.status());

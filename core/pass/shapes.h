@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -34,6 +35,15 @@ struct RopeShape {
 // layers, scale = 1 / sqrt(head_dim), rope = -1. Fails with bad_file, or with unsupported_model for
 // a mixture of experts or values of another width than keys.
 Result<std::vector<LayerShape>> read_layers(ConfigReader& reader, const Config& config);
+
+// Sets the windows of layers of which some see all positions. attention.sliding_window is their
+// size; if it is 0 or missing, all layers see all. attention.sliding_window_pattern says for each
+// layer whether it has the window, or is a number n: every n-th layer sees all. It is `period` if
+// it is missing. Fails with bad_file.
+Status read_windows(ConfigReader& reader, int64_t period, std::vector<LayerShape>& layers);
+
+// Reads the number c of a cap c * tanh(x / c); 0: none. Fails with bad_file if it is absurd.
+Result<float> read_cap(ConfigReader& reader, std::string_view name);
 
 // Reads the base of a RoPE table's frequencies, a number above 0.
 Result<double> read_freq_base(ConfigReader& reader, std::string_view name, double fallback);

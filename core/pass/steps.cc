@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/math.h"
 #include "pass/pass.h"
 
 namespace sluice {
@@ -199,9 +200,16 @@ void Pass::ffn_down(const Work& work, const Linear& down, const Norm& norm) {
   add_linear(Phase::down, work, {Buffer::hidden, cols, {}}, down, norm);
 }
 
-void Pass::logits(const Work& work, const Norm& norm, std::span<const Linear> parts) {
+// The cap comes after the check, because it would hide an infinity.
+void Pass::logits(const Work& work, const Norm& norm, std::span<const Linear> parts, float cap) {
+  const Linear& head = parts[static_cast<size_t>(work.layer)];
   multiply(Phase::head, work, {Buffer::residual, model_.config().n_embd, norm}, Epilogue::keep,
-           {&parts[static_cast<size_t>(work.layer)], 1});
+           {&head, 1});
+  if (cap == 0) return;
+  parallel_for(Phase::head, work.worker, rows_of(head.matrix), [&](Share mine) {
+    float* x = row(Buffer::logits, work, 0, 0);
+    for (int64_t i = mine.begin; i < mine.end; ++i) x[i] = cap * tanh_f32(x[i] / cap);
+  });
 }
 
 // --- attention -----------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ const nlohmann::json& answers() {
 const nlohmann::json& shared_goldens() {
   static const nlohmann::json all = [] {
     nlohmann::json goldens = read_json(kShared + "goldens.json");
-    for (const char* more : {"goldens-wide.json"}) {
+    for (const char* more : {"goldens-wide.json", "goldens-more.json"}) {
       const nlohmann::json others = read_json(kShared + more);
       if (goldens.is_object() && others.is_object()) goldens.update(others);
     }

@@ -426,36 +426,6 @@ std::unique_ptr<Model> model_of(const TinyModel& tiny) {
   return model.has_value() ? std::move(*model) : nullptr;
 }
 
-TEST(Gemma3, EverySixthLayerSeesAllAndTurnsByAnotherTable) {
-  const auto model = model_of(tiny_model_named("gemma3-wide-f32"));
-  ASSERT_NE(model, nullptr);
-  ASSERT_EQ(model->ropes().size(), 2u);
-  EXPECT_EQ(model->ropes()[0].numbers.freq_base, 1e6);
-  EXPECT_EQ(model->ropes()[1].numbers.freq_base, 10000);
-  for (int64_t l = 0; l < 7; ++l) {
-    EXPECT_EQ(model->layer(l).window, l == 5 ? 0 : 261) << l;
-    EXPECT_EQ(model->layer(l).rope, l == 5 ? 0 : 1) << l;
-    EXPECT_EQ(model->layer(l).scale, 1 / std::sqrt(24.0f));
-  }
-}
-
-// Linear scaling is only for the layers that see all positions. The 27B model divides scores by the
-// root of n_embd / n_heads.
-TEST(Gemma3, OfTheLargestModelScoresAreDividedByTheWidthsShare) {
-  TinyModel tiny = tiny_model_named("gemma3-wide-f32");
-  tiny.n_layers = 62;
-  GgufBuilder file = tiny_model_file(tiny);
-  file.kv_string("gemma3.rope.scaling.type", "linear").kv_f32("gemma3.rope.scaling.factor", 8);
-  const auto header = parse_gguf(as_bytes(file.build()));
-  ASSERT_TRUE(header.has_value());
-  const auto model = make_model(*header);
-  ASSERT_TRUE(model.has_value()) << model.error().message;
-  EXPECT_EQ((*model)->layer(61).scale, 1 / std::sqrt(32.0f));
-  EXPECT_EQ((*model)->layer(59).window, 0);
-  EXPECT_EQ((*model)->ropes()[0].numbers.scale, 8);
-  EXPECT_EQ((*model)->ropes()[1].numbers.scale, 1);
-}
-
 TEST(Gpt2, TakesQueriesKeysAndValuesFromOneTensor) {
   const auto model = model_of(tiny_model_named("gpt2-odd-f32"));
   ASSERT_NE(model, nullptr);
