@@ -304,8 +304,12 @@ TEST_P(Head, HasAScaleAndABiasAlsoInParts) {
   add_vector(file, "output.bias", bias);
   add_vector(file, "output.scale", {0.625f});
   const std::string bytes = file.build();
+  LoadOptions two = small(64);
+  two.threads = 2;
+  const auto divided = load_bytes(bytes, two);
   const auto whole = load_bytes(bytes, small(64));
-  ASSERT_NE(whole, nullptr);
+  ASSERT_TRUE(divided != nullptr && whole != nullptr);
+  EXPECT_EQ(logits_of(*divided, ids), expected);
   EXPECT_EQ(logits_of(*whole, ids), expected);
 
   const TemporaryFile on_disk(bytes);
